@@ -62,15 +62,15 @@
 #define compat_sk_net_refcnt_upgrade(sk)	sk_net_refcnt_upgrade(sk)
 #else
 #ifdef HAVE_NETNS_TRACKER_FREE
-#define compat_forget_net(net, tracker)	__netns_tracker_free(net, tracker, false)
+#define compat_untrack_net(net, tracker)	__netns_tracker_free(net, tracker, false)
 #else
-#define compat_forget_net(net, tracker)	((void)(net), (void)(tracker))
+#define compat_untrack_net(net, tracker)	((void)(net), (void)(tracker))
 #endif
 #define compat_sk_net_refcnt_upgrade(sk) do {				\
 	struct sock *__sk = (sk);					\
 	struct net *__net = sock_net(__sk);				\
 									\
-	compat_forget_net(__net, &__sk->ns_tracker);			\
+	compat_untrack_net(__net, &__sk->ns_tracker);			\
 	__sk->sk_net_refcnt = 1;					\
 	get_net_track(__net, &__sk->ns_tracker, GFP_KERNEL);		\
 	sock_inuse_add(__net, 1);					\

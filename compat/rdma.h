@@ -57,7 +57,7 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 
 /*
  * Dispatch a port event if the port state has changed since the last event. The
- * last state is kept in port_told because the core updates its cached state
+ * last state is kept in port_reported because the core updates its cached state
  * later, in a work item that takes RTNL. A caller that holds RTNL and takes an
  * interface down and up would find a stale cached state.
  */
@@ -67,18 +67,18 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 #include <rdma/ib_verbs.h>
 
 #define ib_dispatch_port_state_event(ib, netdev)			\
-	compat_port_state(ib, netdev, &to_rnic_dev(ib)->port_told)
+	compat_port_state(ib, netdev, &to_rnic_dev(ib)->port_reported)
 
 static inline void compat_port_state(struct ib_device *ib, struct net_device *netdev,
-				     enum ib_port_state *told)
+				     enum ib_port_state *reported)
 {
 	struct ib_event event = { .device = ib, .element.port_num = 1 };
 	bool up = netif_running(netdev) && netif_carrier_ok(netdev);
-	enum ib_port_state was = *told, now = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	enum ib_port_state was = *reported, now = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 
 	if (was == IB_PORT_NOP && ib_get_cached_port_state(ib, 1, &was))
 		return;
-	*told = now;
+	*reported = now;
 	if (was == now)
 		return;
 	event.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;

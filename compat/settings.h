@@ -20,7 +20,7 @@
 /* Check that the caller has CAP_NET_ADMIN for the device's network namespace */
 static int compat_check_admin(struct ib_device *ib)
 {
-	struct net *net = rnic_net(to_rnic_dev(ib));
+	struct net *net = rnic_get_net(to_rnic_dev(ib));
 	bool may;
 
 	if (!net)

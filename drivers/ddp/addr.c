@@ -12,29 +12,29 @@
 #include <ddp/addr.h>
 
 /**
- * ddp_addr_wildcard - check whether an address is the wildcard address
+ * ddp_addr_is_wildcard - check whether an address is the wildcard address
  * @a: the address
  *
  * Return: true if it is 0.0.0.0 or ::, false otherwise.
  */
-bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)
 		return ipv6_addr_any(&((struct sockaddr_in6 *)a)->sin6_addr);
 	return ((struct sockaddr_in *)a)->sin_addr.s_addr == 0;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_wildcard);
+EXPORT_SYMBOL_GPL(ddp_addr_is_wildcard);
 
 /**
- * ddp_addr_same - compare two addresses, ports included
+ * ddp_addr_equal - compare two addresses, ports included
  * @a: first address
  * @b: second address
  *
  * Return: true if family, address, port and IPv6 scope are equal, false
  * otherwise.
  */
-bool ddp_addr_same(const struct sockaddr_storage *a,
-		   const struct sockaddr_storage *b)
+bool ddp_addr_equal(const struct sockaddr_storage *a,
+		    const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (void *)a, *b6 = (void *)b;
 	const struct sockaddr_in *a4 = (void *)a, *b4 = (void *)b;
@@ -48,10 +48,10 @@ bool ddp_addr_same(const struct sockaddr_storage *a,
 	return a4->sin_port == b4->sin_port &&
 	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_same);
+EXPORT_SYMBOL_GPL(ddp_addr_equal);
 
 /**
- * ddp_addr_source - hash the source of a connection request
+ * ddp_addr_hash_source - hash the source of a connection request
  * @a: address of the peer
  * @seed: random and secret; with a known seed a peer could choose its hash
  *
@@ -60,7 +60,7 @@ EXPORT_SYMBOL_GPL(ddp_addr_same);
  *
  * Return: the hash.
  */
-u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
+u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed)
 {
 	const struct in6_addr *a6 = &((struct sockaddr_in6 *)a)->sin6_addr;
 	__be32 a4 = ((struct sockaddr_in *)a)->sin_addr.s_addr;
@@ -70,7 +70,7 @@ u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 				    (__force u32)a6->s6_addr32[1], seed);
 	return jhash_1word((__force u32)a4, seed);
 }
-EXPORT_SYMBOL_GPL(ddp_addr_source);
+EXPORT_SYMBOL_GPL(ddp_addr_hash_source);
 
 /**
  * ddp_addr_hash - hash an address with its port, scope and network namespace
@@ -169,7 +169,7 @@ bool ddp_addr_is_on(struct net *net, int ifindex,
 }
 EXPORT_SYMBOL_GPL(ddp_addr_is_on);
 
-static void *blank(struct sockaddr_storage *at, sa_family_t family)
+static void *init_addr(struct sockaddr_storage *at, sa_family_t family)
 {
 	*at = (struct sockaddr_storage){ .ss_family = family };
 	return at;
@@ -188,7 +188,7 @@ static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
 	in_dev_for_each_ifa_rcu(ifa, in) {
 		if (n == room)
 			break;
-		a = blank(&at[n++], AF_INET);
+		a = init_addr(&at[n++], AF_INET);
 		a->sin_addr.s_addr = ifa->ifa_local;
 	}
 	return n;
@@ -212,7 +212,7 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 			continue;
 		if (n == room)
 			break;
-		a = blank(&at[n++], AF_INET6);
+		a = init_addr(&at[n++], AF_INET6);
 		a->sin6_addr = ifa->addr;
 		if (ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL)
 			a->sin6_scope_id = dev->ifindex;

@@ -44,7 +44,7 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 				u32 len, u8 rights)
 {
 	/*
-	 * Pairs with ddp_region_allow(), which sets valid after the other
+	 * Pairs with ddp_region_validate(), which sets valid after the other
 	 * fields; litmus: publish, revoke
 	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
@@ -58,7 +58,7 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 }
 
 /**
- * ddp_bounds_more - check a further range of an MR that is still referenced
+ * ddp_bounds_recheck - check a further range of an MR that is still referenced
  * @r: MR for which ddp_bounds_check() has succeeded; referenced since then
  * @s: stream that was checked
  * @rights: rights that were checked
@@ -71,9 +71,9 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
  *
  * Return: as for ddp_bounds_check().
  */
-enum iw_reason ddp_bounds_more(const struct ddp_region *r,
-			       const struct ddp_stream *s, u8 rights, u64 to,
-			       u32 len)
+enum iw_reason ddp_bounds_recheck(const struct ddp_region *r,
+				  const struct ddp_stream *s, u8 rights, u64 to,
+				  u32 len)
 {
 	/* litmus: hold */
 	if (!smp_load_acquire(&r->valid) || is_denied(s, rights))

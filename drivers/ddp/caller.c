@@ -16,93 +16,93 @@
 #include "caller.h"
 #include "share.h"
 
-#define LOOKED_AT	16	/* requests compared when one is evicted */
+#define EVICT_CANDIDATES	16	/* requests compared when one is evicted */
 
 /**
- * ddp_callers_init - initialize the list of requests of a new listener
+ * ddp_backlog_init - initialize the list of requests of a new listener
  * @l: the listener
  */
-void ddp_callers_init(struct ddp_port_listener *l)
+void ddp_backlog_init(struct ddp_port_listener *l)
 {
 	int i;
 
 	spin_lock_init(&l->lock);
-	INIT_LIST_HEAD(&l->callers);
+	INIT_LIST_HEAD(&l->requests);
 	for (i = 0; i < DDP_SOURCES; i++)
 		INIT_LIST_HEAD(&l->from[i]);
 	l->seed = get_random_u32();
 }
 
-static u32 number_of(u32 source)
+static u32 bucket_of(u32 source)
 {
 	return source % DDP_SOURCES;
 }
 
-static void __unlist(struct ddp_port_listener *l, struct ddp_caller *c)
+static void __unlist(struct ddp_port_listener *l, struct ddp_conn_req *c)
 {
 	lockdep_assert_held(&l->lock);
-	if (!c->listed)
+	if (!c->pending)
 		return;
-	c->listed = false;
+	c->pending = false;
 	list_del(&c->list);
-	list_del(&c->alike);
-	l->waiting--;
-	l->waiting_from[number_of(c->source)]--;
+	list_del(&c->bucket_entry);
+	l->npending--;
+	l->pending_from[bucket_of(c->source)]--;
 }
 
-static void __send_away(struct ddp_port_listener *l, struct ddp_caller *c)
+static void __evict(struct ddp_port_listener *l, struct ddp_conn_req *c)
 {
 	__unlist(l, c);
-	c->away = true;
-	l->ops->orphaned(c);
+	c->evicted = true;
+	l->ops->evict(c);
 }
 
-static struct ddp_caller *__loser_of(struct list_head *alike)
+static struct ddp_conn_req *__choose_request(struct list_head *bucket_entry)
 {
-	struct ddp_caller *c, *at[LOOKED_AT];
-	u32 source[LOOKED_AT], n = 0;
+	struct ddp_conn_req *c, *at[EVICT_CANDIDATES];
+	u32 source[EVICT_CANDIDATES], n = 0;
 
-	list_for_each_entry(c, alike, alike) {
+	list_for_each_entry(c, bucket_entry, bucket_entry) {
 		at[n] = c;
 		source[n++] = c->source;
-		if (n == LOOKED_AT)
+		if (n == EVICT_CANDIDATES)
 			break;
 	}
-	return at[ddp_share_victim(source, n)];
+	return at[ddp_admit_evict_request(source, n)];
 }
 
-static void __send_one_away(struct ddp_port_listener *l)
+static void __evict_one(struct ddp_port_listener *l)
 {
-	struct ddp_caller *c;
+	struct ddp_conn_req *c;
 	u32 loser;
 
-	c = list_first_entry(&l->callers, struct ddp_caller, list);
-	loser = ddp_share_loser(l->waiting_from, DDP_SOURCES,
-				number_of(c->source));
-	__send_away(l, __loser_of(&l->from[loser]));
+	c = list_first_entry(&l->requests, struct ddp_conn_req, list);
+	loser = ddp_admit_evict_bucket(l->pending_from, DDP_SOURCES,
+				       bucket_of(c->source));
+	__evict(l, __choose_request(&l->from[loser]));
 }
 
-static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
+static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 {
-	const struct ddp_crowd crowd = {
-		.bound = l->bound, .waiting = l->waiting, .held = l->held,
-		.own = l->waiting_from[number_of(source)],
+	const struct ddp_backlog backlog = {
+		.limit = l->limit, .npending = l->npending, .nattached = l->nattached,
+		.own = l->pending_from[bucket_of(source)],
 	};
 
 	lockdep_assert_held(&l->lock);
 	if (l->dead)
 		return false;
-	if (!l->ops->orphaned)
-		return ddp_share_fits(&crowd);
-	if (!ddp_share_takes(&crowd))
+	if (!l->ops->evict)
+		return ddp_admit_fits(&backlog);
+	if (!ddp_admit_takes(&backlog))
 		return false;
-	if (l->waiting >= l->bound)
-		__send_one_away(l);
+	if (l->npending >= l->limit)
+		__evict_one(l);
 	return true;
 }
 
 /**
- * ddp_port_wait - attach a connection request to a listener
+ * ddp_port_attach - attach a connection request to a listener
  * @l: the listener
  * @c: the request, not attached; holds a reference to @l afterwards
  * @from: address that the request comes from
@@ -113,71 +113,71 @@ static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
  * Return: true if @c is attached and pending; false if the listener has too
  * many requests or is being removed.
  */
-bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
-		   const struct sockaddr_storage *from)
+bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
+		     const struct sockaddr_storage *from)
 {
-	u32 source = ddp_addr_source(from, l->seed);
+	u32 source = ddp_addr_hash_source(from, l->seed);
 	bool ok;
 
 	spin_lock(&l->lock);
-	ok = __ddp_make_room(l, source);
+	ok = __ddp_backlog_admit(l, source);
 	if (ok) {
 		kref_get(&l->ref);
-		c->at = l;
+		c->listener = l;
 		c->source = source;
-		c->listed = true;
-		list_add_tail(&c->list, &l->callers);
-		list_add_tail(&c->alike, &l->from[number_of(source)]);
-		l->waiting++;
-		l->waiting_from[number_of(source)]++;
-		l->held++;
+		c->pending = true;
+		list_add_tail(&c->list, &l->requests);
+		list_add_tail(&c->bucket_entry, &l->from[bucket_of(source)]);
+		l->npending++;
+		l->pending_from[bucket_of(source)]++;
+		l->nattached++;
 	}
 	spin_unlock(&l->lock);
 	return ok;
 }
-EXPORT_SYMBOL_GPL(ddp_port_wait);
+EXPORT_SYMBOL_GPL(ddp_port_attach);
 
 /**
- * ddp_port_leave - detach a connection request from its listener
+ * ddp_port_detach - detach a connection request from its listener
  * @c: the request; nothing happens if it is not attached
  */
-void ddp_port_leave(struct ddp_caller *c)
+void ddp_port_detach(struct ddp_conn_req *c)
 {
-	struct ddp_port_listener *l = c->at;
+	struct ddp_port_listener *l = c->listener;
 
 	if (!l)
 		return;
 	spin_lock(&l->lock);
 	__unlist(l, c);
-	l->held--;
+	l->nattached--;
 	spin_unlock(&l->lock);
-	c->at = NULL;
-	c->away = false;
+	c->listener = NULL;
+	c->evicted = false;
 	ddp_port_put(l);
 }
-EXPORT_SYMBOL_GPL(ddp_port_leave);
+EXPORT_SYMBOL_GPL(ddp_port_detach);
 
 /*
  * Start an upcall, of the request @c unless that is NULL. Return: true if the
  * caller may make the upcall and must call end_upcall() then; false if the
  * listener is being removed or @c has been evicted.
  */
-static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
+static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 {
 	bool ok;
 
 	spin_lock(&l->lock);
-	ok = !l->dead && !(c && c->away);
+	ok = !l->dead && !(c && c->evicted);
 	l->upcalls += ok;
 	/* passed to the ULP: no longer pending, so not evicted any more */
-	if (ok && c && l->ops->orphaned)
+	if (ok && c && l->ops->evict)
 		__unlist(l, c);
 	spin_unlock(&l->lock);
 	return ok;
 }
 
 /*
- * The listener cannot be freed before the unlock, because ddp_callers_end()
+ * The listener cannot be freed before the unlock, because ddp_backlog_end()
  * takes the lock to check the count; litmus: upcalls
  */
 static void end_upcall(struct ddp_port_listener *l)
@@ -190,21 +190,21 @@ static void end_upcall(struct ddp_port_listener *l)
 }
 
 /**
- * ddp_port_policy - get the settings for the session of a new peer
+ * ddp_port_get_policy - get the settings for the session of a new peer
  * @l: the listener
  * @policy: filled in
  *
  * Return: true if @policy is valid; false if the listener is being removed.
  */
-bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
+bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 {
 	if (!begin_upcall(l, NULL))
 		return false;
-	ddp_session_policy(&l->dl, policy);
+	ddp_session_get_policy(&l->dl, policy);
 	end_upcall(l);
 	return true;
 }
-EXPORT_SYMBOL_GPL(ddp_port_policy);
+EXPORT_SYMBOL_GPL(ddp_port_get_policy);
 
 /**
  * ddp_port_request - pass a peer's request to the user of sessions
@@ -215,10 +215,10 @@ EXPORT_SYMBOL_GPL(ddp_port_policy);
  * Return: 0 if the user has taken the request and will answer it; a negative
  * errno if the request was refused.
  */
-int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
+int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 		     const struct ddp_offer *o)
 {
-	struct ddp_port_listener *l = c->at;
+	struct ddp_port_listener *l = c->listener;
 	int err;
 
 	if (!begin_upcall(l, c))
@@ -248,15 +248,15 @@ void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_port_refused);
 
 /* litmus: children, children-weak */
-static bool send_first_away(struct ddp_port_listener *l)
+static bool evict_first(struct ddp_port_listener *l)
 {
-	struct ddp_caller *c;
+	struct ddp_conn_req *c;
 
 	spin_lock(&l->lock);
 	l->dead = true;
-	c = list_first_entry_or_null(&l->callers, struct ddp_caller, list);
-	if (c && l->ops->orphaned)
-		__send_away(l, c);
+	c = list_first_entry_or_null(&l->requests, struct ddp_conn_req, list);
+	if (c && l->ops->evict)
+		__evict(l, c);
 	else
 		c = NULL;
 	spin_unlock(&l->lock);
@@ -264,7 +264,7 @@ static bool send_first_away(struct ddp_port_listener *l)
 }
 
 /* litmus: upcalls */
-static bool no_upcalls(struct ddp_port_listener *l)
+static bool has_no_upcalls(struct ddp_port_listener *l)
 {
 	bool none;
 
@@ -275,14 +275,14 @@ static bool no_upcalls(struct ddp_port_listener *l)
 }
 
 /**
- * ddp_callers_end - evict all requests of a listener and wait for its upcalls
+ * ddp_backlog_end - evict all requests of a listener and wait for its upcalls
  * @l: the listener, removed from its port
  *
  * Sleeps. On return no upcall runs or will start.
  */
-void ddp_callers_end(struct ddp_port_listener *l)
+void ddp_backlog_end(struct ddp_port_listener *l)
 {
-	while (send_first_away(l))
+	while (evict_first(l))
 		cond_resched();
-	wait_var_event(&l->upcalls, no_upcalls(l));
+	wait_var_event(&l->upcalls, has_no_upcalls(l));
 }

@@ -5,8 +5,8 @@
 
 #include <ddp/port.h>
 
-void ddp_callers_init(struct ddp_port_listener *l);
+void ddp_backlog_init(struct ddp_port_listener *l);
 /* Evict all requests and wait for the upcalls in progress */
-void ddp_callers_end(struct ddp_port_listener *l);
+void ddp_backlog_end(struct ddp_port_listener *l);
 
 #endif

@@ -27,42 +27,42 @@ bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 /* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
-bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len);
-enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len, bool last);
+bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len);
+enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
+				     const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len);
 u32 ddp_cursor_page_off(struct ddp_cursor *c);
-u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
-		  u32 stride, u32 each, u32 n);
+u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+		    u32 stride, u32 each, u32 n);
 
 /* sock.c */
-bool ddp_sock_possible(int protocol);
+bool ddp_sock_can_create(int protocol);
 
 /* paged.c: copying from and to MRs without blocks */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, bool last,
-				  struct ddp_wait *w);
+				  struct ddp_fault *w);
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
-				 void *dst, struct ddp_wait *w);
-u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
-		      u32 each, u32 n, struct ddp_wait *w);
+				 void *dst, struct ddp_fault *w);
+u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+		      u32 each, u32 n, struct ddp_fault *w);
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 				   const void *src, bool last,
-				   struct ddp_wait *w);
+				   struct ddp_fault *w);
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
-				struct ddp_wait *w);
+				struct ddp_fault *w);
 
 /* wait.c: page faults of a stream */
-void ddp_waits_init(struct ddp_stream *s);
-void ddp_waits_end(struct ddp_stream *s);
-void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
-		  u32 len, bool write);
-enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
-			    u64 to, u32 len, bool write);
+void ddp_faults_init(struct ddp_stream *s);
+void ddp_faults_cancel(struct ddp_stream *s);
+void ddp_fault_resolved(struct ddp_fault *w, const struct ddp_region *r, u64 to,
+			u32 len, bool write);
+enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
+				 u64 to, u32 len, bool write);
 
 static inline void ddp_cursor_init(struct ddp_cursor *c,
 				   const struct ddp_buf *buf)
@@ -83,12 +83,12 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 }
 
 /* stag.c: check the memory @m and take an in-flight reference to its MR */
-enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
+enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
-/* Like ddp_region_use(), but *@held may be kept for the next segment */
-enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
-			    const struct ddp_sge *m, u8 rights);
-void ddp_hold_used(struct ddp_region **held);
-void ddp_hold_drop(struct ddp_region **held);
+/* Like ddp_region_get(), but *@held may be kept for the next segment */
+enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
+				const struct ddp_sge *m, u8 rights);
+void ddp_mr_cache_done(struct ddp_region **held);
+void ddp_mr_cache_drop(struct ddp_region **held);
 
 #endif

@@ -17,7 +17,7 @@
 struct paged_copy {
 	struct ddp_llp	*llp;	/* LLP to read from; NULL to use @flat */
 	void		*flat;	/* next byte outside the MR */
-	u32		room;	/* bytes left at this position of @flat */
+	u32		pos_left;	/* bytes left at this position of @flat */
 	u32		each;	/* bytes at each further position */
 	u32		gap;	/* bytes between two positions */
 	u32		done;	/* bytes copied */
@@ -25,25 +25,25 @@ struct paged_copy {
 	bool		last;	/* copy the last byte after all others */
 };
 
-static bool find_run(const struct ddp_region *r, u64 to, bool write,
-		     struct ddp_run *run)
+static bool find_extent(const struct ddp_region *r, u64 to, bool write,
+			struct ddp_extent *extent)
 {
 	if (!r->ops) {
-		run->at = (void *)(uintptr_t)to;
-		run->lock = NULL;
+		extent->at = (void *)(uintptr_t)to;
+		extent->lock = NULL;
 		return true;
 	}
-	if (!r->ops->run(r->mem, r->from + (to - r->base), write, run))
+	if (!r->ops->extent(r->mem, r->from + (to - r->base), write, extent))
 		return false;
 	/* the notifier or exporter takes this lock for writing */
-	lockdep_assert_held_read(run->lock);
+	lockdep_assert_held_read(extent->lock);
 	return true;
 }
 
-static void let_go(const struct ddp_run *run)
+static void release_extent(const struct ddp_extent *extent)
 {
-	if (run->lock)
-		read_unlock(run->lock);
+	if (extent->lock)
+		read_unlock(extent->lock);
 }
 
 static void copy_flat(struct paged_copy *c, void *at, u32 len)
@@ -51,21 +51,21 @@ static void copy_flat(struct paged_copy *c, void *at, u32 len)
 	u32 n;
 
 	for (; len; at += n, len -= n) {
-		n = min(len, c->room);
+		n = min(len, c->pos_left);
 		if (c->write)
 			ddp_copy(at, c->flat, n);
 		else
 			ddp_copy(c->flat, at, n);
 		c->flat += n;
-		c->room -= n;
-		if (!c->room) {
+		c->pos_left -= n;
+		if (!c->pos_left) {
 			c->flat += c->gap;
-			c->room = c->each;
+			c->pos_left = c->each;
 		}
 	}
 }
 
-static bool copy_octets(struct paged_copy *c, void *at, u32 len)
+static bool copy_bytes(struct paged_copy *c, void *at, u32 len)
 {
 	if (c->llp)
 		return c->llp->ops->read(c->llp, at, len);
@@ -74,13 +74,13 @@ static bool copy_octets(struct paged_copy *c, void *at, u32 len)
 }
 
 /* @whole: the extent reaches to the end of the copy */
-static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole)
+static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, bool whole)
 {
-	u32 most = run->len - (c->last && whole);
+	u32 most = extent->len - (c->last && whole);
 
-	if (most && !copy_octets(c, run->at, most))
+	if (most && !copy_bytes(c, extent->at, most))
 		return false;
-	if (most == run->len)
+	if (most == extent->len)
 		return true;
 	/*
 	 * litmus: none, the other side is a program: data first, then the last
@@ -88,31 +88,31 @@ static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole
 	 * driver may be mapped uncached.
 	 */
 	wmb();
-	return copy_octets(c, run->at + most, 1);
+	return copy_bytes(c, extent->at + most, 1);
 }
 
 /* Copy @len bytes into or out of the MR and advance @c */
 static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
-				 struct paged_copy *c, struct ddp_wait *w)
+				 struct paged_copy *c, struct ddp_fault *w)
 {
-	struct ddp_run run;
+	struct ddp_extent extent;
 	u32 left = len;
 	bool ok;
 
 	while (left) {
-		run.len = left;
-		if (!find_run(r, to, c->write, &run))
-			return ddp_wait_for(w, r, to, left, c->write);
-		ok = copy_run(c, &run, run.len == left);
-		let_go(&run);
+		extent.len = left;
+		if (!find_extent(r, to, c->write, &extent))
+			return ddp_fault_request(w, r, to, left, c->write);
+		ok = copy_extent(c, &extent, extent.len == left);
+		release_extent(&extent);
 		if (!ok)
 			return IW_UNREADABLE;
-		c->done += run.len;
-		to += run.len;
-		left -= run.len;
+		c->done += extent.len;
+		to += extent.len;
+		left -= extent.len;
 	}
-	if (unlikely(READ_ONCE(w->denied)))
-		ddp_wait_had(w, r, to - len, len, c->write);
+	if (unlikely(READ_ONCE(w->fault_failed)))
+		ddp_fault_resolved(w, r, to - len, len, c->write);
 	return IW_OK;
 }
 
@@ -125,13 +125,13 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
  * @last: copy the last byte after all others, because a program may poll it
  * @w: page-fault request of the receive path
  *
- * Return: IW_OK; IW_NOT_NOW if a page fault must be resolved first;
+ * Return: IW_OK; IW_AGAIN if a page fault must be resolved first;
  * IW_DDP_T_STAG if a page cannot be faulted in; IW_UNREADABLE if the LLP cannot
  * read its data.
  */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, bool last,
-				  struct ddp_wait *w)
+				  struct ddp_fault *w)
 {
 	struct paged_copy c = { .llp = llp, .write = true, .last = last };
 
@@ -146,19 +146,19 @@ enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
  * @dst: the buffer
  * @w: page-fault request of the calling path
  *
- * Return: IW_OK; IW_NOT_NOW if a page fault must be resolved first;
+ * Return: IW_OK; IW_AGAIN if a page fault must be resolved first;
  * IW_DDP_T_STAG if a page cannot be faulted in.
  */
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
-				 void *dst, struct ddp_wait *w)
+				 void *dst, struct ddp_fault *w)
 {
-	struct paged_copy c = { .flat = dst, .room = len };
+	struct paged_copy c = { .flat = dst, .pos_left = len };
 
 	return paged_copy(r, to, len, &c, w);
 }
 
 /**
- * ddp_paged_to_many - copy from an MR without blocks to several positions
+ * ddp_paged_scatter - copy from an MR without blocks to several positions
  * @r: the MR, referenced
  * @to: TO of the first byte
  * @dst: first position
@@ -172,11 +172,11 @@ enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
  * Return: number of positions filled. If less than @n, a page for the next one
  * is missing.
  */
-u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
-		      u32 each, u32 n, struct ddp_wait *w)
+u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+		      u32 each, u32 n, struct ddp_fault *w)
 {
 	struct paged_copy c = {
-		.flat = dst, .room = each, .each = each, .gap = stride - each,
+		.flat = dst, .pos_left = each, .each = each, .gap = stride - each,
 	};
 
 	paged_copy(r, to, n * each, &c, w);
@@ -197,10 +197,10 @@ u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
  */
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 				   const void *src, bool last,
-				   struct ddp_wait *w)
+				   struct ddp_fault *w)
 {
 	struct paged_copy c = {
-		.flat = (void *)src, .room = len, .write = true, .last = last,
+		.flat = (void *)src, .pos_left = len, .write = true, .last = last,
 	};
 
 	return paged_copy(r, to, len, &c, w);
@@ -214,15 +214,15 @@ enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
  * @arg: argument of @change
  * @w: page-fault request of the calling path
  *
- * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_NOT_NOW if a
+ * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_AGAIN if a
  * page fault must be resolved first; IW_DDP_T_STAG if the page cannot be
  * faulted in.
  */
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
-				struct ddp_wait *w)
+				struct ddp_fault *w)
 {
-	struct ddp_run run = { .len = sizeof(u64) };
+	struct ddp_extent extent = { .len = sizeof(u64) };
 	u64 at = r->ops ? r->from + (to - r->base) : to;
 
 	/*
@@ -232,11 +232,11 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 		return IW_RDMAP_STREAM;
 	if (!change)
 		return IW_OK;
-	if (!find_run(r, to, true, &run))
-		return ddp_wait_for(w, r, to, sizeof(u64), true);
-	change(arg, run.at);
-	let_go(&run);
-	if (unlikely(READ_ONCE(w->denied)))
-		ddp_wait_had(w, r, to, sizeof(u64), true);
+	if (!find_extent(r, to, true, &extent))
+		return ddp_fault_request(w, r, to, sizeof(u64), true);
+	change(arg, extent.at);
+	release_extent(&extent);
+	if (unlikely(READ_ONCE(w->fault_failed)))
+		ddp_fault_resolved(w, r, to, sizeof(u64), true);
 	return IW_OK;
 }

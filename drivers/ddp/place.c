@@ -19,35 +19,35 @@
  * Find the extent at @to in an MR with blocks; *@len is its maximum, then its
  * length
  */
-static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
+static void *region_extent(const struct ddp_region *r, u64 to, u32 *len)
 {
 	u64 off = to - r->base + r->skip;
 	size_t mask = ((size_t)1 << r->shift) - 1;
-	size_t i = off >> r->shift, run;
+	size_t i = off >> r->shift, extent;
 	void *p;
 
 	p = r->block[i] + (off & mask);
-	for (run = mask + 1 - (off & mask); run < *len; run += mask + 1, i++)
+	for (extent = mask + 1 - (off & mask); extent < *len; extent += mask + 1, i++)
 		if (r->block[i + 1] != r->block[i] + mask + 1)
 			break;
-	*len = min_t(size_t, *len, run);
+	*len = min_t(size_t, *len, extent);
 	return p;
 }
 
 static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 				      u32 len, struct ddp_llp *llp,
-				      struct ddp_wait *w)
+				      struct ddp_fault *w)
 {
 	if (unlikely(!r->block))
 		return ddp_paged_from_llp(r, to, len, llp, false, w);
 	while (len) {
-		u32 run = len;
-		void *p = region_run(r, to, &run);
+		u32 extent = len;
+		void *p = region_extent(r, to, &extent);
 
-		if (!llp->ops->read(llp, p, run))
+		if (!llp->ops->read(llp, p, extent))
 			return IW_UNREADABLE;
-		to += run;
-		len -= run;
+		to += extent;
+		len -= extent;
 	}
 	return IW_OK;
 }
@@ -60,8 +60,8 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
  * or, over SCTP, it arrives before another segment. Then the last byte may be
  * visible early.
  */
-static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
-				  struct ddp_llp *llp, struct ddp_wait *w)
+static enum iw_reason region_from_llp_last(const struct ddp_region *r, u64 to, u32 len,
+					   struct ddp_llp *llp, struct ddp_fault *w)
 {
 	enum iw_reason why;
 
@@ -80,40 +80,40 @@ static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 
 static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 				       u32 len, const void *src,
-				       struct ddp_wait *w)
+				       struct ddp_fault *w)
 {
 	if (unlikely(!r->block))
 		return ddp_paged_from_flat(r, to, len, src, false, w);
 	while (len) {
-		u32 run = len;
-		void *p = region_run(r, to, &run);
+		u32 extent = len;
+		void *p = region_extent(r, to, &extent);
 
-		ddp_copy(p, src, run);
-		src += run;
-		to += run;
-		len -= run;
+		ddp_copy(p, src, extent);
+		src += extent;
+		to += extent;
+		len -= extent;
 	}
 	return IW_OK;
 }
 
-/* region_fill() from a contiguous buffer */
-static enum iw_reason region_fill_flat(const struct ddp_region *r, u64 to, u32 len,
-				       const u8 *src, struct ddp_wait *w)
+/* region_from_llp_last() from a contiguous buffer */
+static enum iw_reason region_from_flat_last(const struct ddp_region *r, u64 to, u32 len,
+					    const u8 *src, struct ddp_fault *w)
 {
 	const u32 most = len - 1;
-	u32 run = len;
+	u32 extent = len;
 	u8 *p;
 
 	if (unlikely(!r->block))
 		return ddp_paged_from_flat(r, to, len, src, true, w);
-	p = region_run(r, to, &run);
-	if (likely(run == len))
+	p = region_extent(r, to, &extent);
+	if (likely(extent == len))
 		ddp_copy(p, src, most);
 	else
 		region_from_flat(r, to, most, src, w);
-	/* litmus: none, as in region_fill() */
+	/* litmus: none, as in region_from_llp_last() */
 	smp_wmb();
-	if (likely(run == len))
+	if (likely(extent == len))
 		p[most] = src[most];
 	else
 		region_from_flat(r, to + most, 1, src + most, w);
@@ -121,35 +121,35 @@ static enum iw_reason region_fill_flat(const struct ddp_region *r, u64 to, u32 l
 }
 
 static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
-				     u32 len, void *dst, struct ddp_wait *w)
+				     u32 len, void *dst, struct ddp_fault *w)
 {
 	if (unlikely(!r->block))
 		return ddp_paged_to_flat(r, to, len, dst, w);
 	while (len) {
-		u32 run = len;
-		const void *p = region_run(r, to, &run);
+		u32 extent = len;
+		const void *p = region_extent(r, to, &extent);
 
-		ddp_copy(dst, p, run);
-		dst += run;
-		to += run;
-		len -= run;
+		ddp_copy(dst, p, extent);
+		dst += extent;
+		to += extent;
+		len -= extent;
 	}
 	return IW_OK;
 }
 
 /* Copy @each bytes to each of @n destinations; returns the number filled */
-static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
-			  u32 each, u32 n, struct ddp_wait *w)
+static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+			  u32 each, u32 n, struct ddp_fault *w)
 {
 	u32 i;
 
 	if (unlikely(!r->block))
-		return ddp_paged_to_many(r, to, dst, stride, each, n, w);
+		return ddp_paged_scatter(r, to, dst, stride, each, n, w);
 	for (i = 0; i < n; i++, to += each) {
-		u32 run = (n - i) * each;
-		const void *p = region_run(r, to, &run);
+		u32 extent = (n - i) * each;
+		const void *p = region_extent(r, to, &extent);
 
-		for (; run > each; run -= each, p += each, to += each, i++)
+		for (; extent > each; extent -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
 		/* the last piece may end in the next extent */
 		region_to_flat(r, to, each, dst + i * stride, w);
@@ -177,7 +177,7 @@ static bool cursor_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 	return true;
 }
 
-static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
+static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
 {
 	return stag == DDP_STAG_DMA && s->dma_ok;
 }
@@ -191,10 +191,10 @@ static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
  * @len: length of the payload in bytes, not 0
  * @rights: DDP_* rights that the STag needs
  *
- * @s->rx_held may be a cached reference to the MR afterwards.
+ * @s->rx_mr may be a cached reference to the MR afterwards.
  *
  * Return: IW_OK if the whole payload is placed, or the reason for not placing
- * it. IW_UNREADABLE and IW_NOT_NOW may be returned after a part of it has been
+ * it. IW_UNREADABLE and IW_AGAIN may be returned after a part of it has been
  * placed.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
@@ -204,20 +204,20 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	const struct ddp_region *r;
 	enum iw_reason why;
 
-	why = ddp_hold_use(s, &s->rx_held, &m, rights);
+	why = ddp_mr_cache_get(s, &s->rx_mr, &m, rights);
 	if (why)
 		return why;
-	r = s->rx_held;
+	r = s->rx_mr;
 	if (llp)
-		why = h->last ? region_fill(r, h->to, len, llp, &s->rx_wait)
-			      : region_from_llp(r, h->to, len, llp, &s->rx_wait);
-	ddp_hold_used(&s->rx_held);
+		why = h->last ? region_from_llp_last(r, h->to, len, llp, &s->rx_fault)
+			      : region_from_llp(r, h->to, len, llp, &s->rx_fault);
+	ddp_mr_cache_done(&s->rx_mr);
 	return why;
 }
 
 /**
- * ddp_place_more - place a tagged segment that resembles the previous one
- * @s: stream; @s->rx_held references the MR
+ * ddp_place_tagged_next - place a tagged segment that resembles the previous one
+ * @s: stream; @s->rx_mr references the MR
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
  * @to: TO of the payload
@@ -226,36 +226,36 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
  *
  * Return: as for ddp_place_tagged().
  */
-enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len, bool last)
+enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
+				     const void *body, u64 to, u32 len, bool last)
 {
-	const struct ddp_region *r = s->rx_held;
+	const struct ddp_region *r = s->rx_mr;
 	enum iw_reason why;
 
-	why = ddp_bounds_more(r, s, s->rx_seg.rights, to, len);
+	why = ddp_bounds_recheck(r, s, s->rx_seg.rights, to, len);
 	if (why)
 		return why;
 	if (body)
-		return last ? region_fill_flat(r, to, len, body, &s->rx_wait)
-			    : region_from_flat(r, to, len, body, &s->rx_wait);
-	return last ? region_fill(r, to, len, llp, &s->rx_wait)
-		    : region_from_llp(r, to, len, llp, &s->rx_wait);
+		return last ? region_from_flat_last(r, to, len, body, &s->rx_fault)
+			    : region_from_flat(r, to, len, body, &s->rx_fault);
+	return last ? region_from_llp_last(r, to, len, llp, &s->rx_fault)
+		    : region_from_llp(r, to, len, llp, &s->rx_fault);
 }
 
 /**
- * ddp_place_fits - check whether a batch of payloads can be placed in one copy
- * @s: stream; @s->rx_held references the MR
+ * ddp_place_can_batch - check whether a batch of payloads can be placed in one copy
+ * @s: stream; @s->rx_mr references the MR
  * @to: TO of the first payload
  * @len: total length in bytes, not 0
  *
- * Return: true if ddp_place_more() would succeed, unless the MR is revoked or a
+ * Return: true if ddp_place_tagged_next() would succeed, unless the MR is revoked or a
  * right is taken away meanwhile. False otherwise, and always for an MR without
  * blocks, of which a part may need a page fault.
  */
-bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
+bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
-	return s->rx_held->block &&
-	       !ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
+	return s->rx_mr->block &&
+	       !ddp_bounds_recheck(s->rx_mr, s, s->rx_seg.rights, to, len);
 }
 
 static enum iw_reason place_flat(struct ddp_llp *llp, const void *body, void *dst, u32 len)
@@ -271,17 +271,17 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 {
 	enum iw_reason why;
 
-	if (plain_kernel_memory(s, m->stag)) {
+	if (is_kernel_memory(s, m->stag)) {
 		/* the cached MR is not checked now: let a revoker go on */
-		ddp_hold_drop(&s->rx_held);
+		ddp_mr_cache_drop(&s->rx_mr);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
 	/* the buffer is the ULP's own, so an error in it is a local one */
-	if (ddp_hold_use(s, &s->rx_held, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
+	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
 		return IW_LOCAL_PROT;
-	why = body ? region_from_flat(s->rx_held, m->addr, m->len, body, &s->rx_wait)
-		   : region_from_llp(s->rx_held, m->addr, m->len, llp, &s->rx_wait);
-	ddp_hold_used(&s->rx_held);
+	why = body ? region_from_flat(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
+		   : region_from_llp(s->rx_mr, m->addr, m->len, llp, &s->rx_fault);
+	ddp_mr_cache_done(&s->rx_mr);
 	return why == IW_DDP_T_STAG ? IW_LOCAL_PROT : why;
 }
 
@@ -293,10 +293,10 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
  * @to: position in the message's buffer, advanced
  * @len: length of the payload in bytes, at most what the buffer has left
  *
- * @s->rx_held may be a cached reference to the MR of the last piece afterwards.
+ * @s->rx_mr may be a cached reference to the MR of the last piece afterwards.
  *
  * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory that may not be
- * written; IW_UNREADABLE; IW_NOT_NOW if a page fault must be resolved first,
+ * written; IW_UNREADABLE; IW_AGAIN if a page fault must be resolved first,
  * with @to undefined.
  */
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
@@ -327,17 +327,17 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 {
 	enum iw_reason why;
 
-	if (plain_kernel_memory(s, m->stag)) {
+	if (is_kernel_memory(s, m->stag)) {
 		/* the cached MR is not checked now: let a revoker go on */
-		ddp_hold_drop(&s->tx_held);
+		ddp_mr_cache_drop(&s->tx_mr);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
 	}
-	why = ddp_hold_use(s, &s->tx_held, m, s->msg.rights);
+	why = ddp_mr_cache_get(s, &s->tx_mr, m, s->msg.rights);
 	if (why)
 		return why;
-	why = region_to_flat(s->tx_held, m->addr, m->len, dst, &s->tx_wait);
-	ddp_hold_used(&s->tx_held);
+	why = region_to_flat(s->tx_mr, m->addr, m->len, dst, &s->tx_fault);
+	ddp_mr_cache_done(&s->tx_mr);
 	return why;
 }
 
@@ -348,7 +348,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
  * @dst: destination
  * @len: number of bytes, at most what the message has left
  *
- * Return: IW_OK, or the reason for which the memory may not be read; IW_NOT_NOW
+ * Return: IW_OK, or the reason for which the memory may not be read; IW_AGAIN
  * if a page fault must be resolved first, with @from undefined.
  */
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
@@ -403,7 +403,7 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
 }
 
 /**
- * ddp_fetch_run - copy the next bytes of the message to several destinations
+ * ddp_fetch_batch - copy the next bytes of the message to several destinations
  * @s: stream
  * @from: position in the message's buffer, advanced past the bytes copied
  * @dst: first destination
@@ -415,20 +415,20 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
  * Return: number of destinations filled. If less than @n, ddp_fetch() for the
  * next one returns the reason.
  */
-u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
-		  u32 stride, u32 each, u32 n)
+u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+		    u32 stride, u32 each, u32 n)
 {
 	struct ddp_sge m;
 
 	n = cursor_pieces(from, each, n, &m);
-	if (!n || plain_kernel_memory(s, m.stag) ||
-	    ddp_hold_use(s, &s->tx_held, &m, s->msg.rights))
+	if (!n || is_kernel_memory(s, m.stag) ||
+	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
 		return 0;
 	/* ddp_fetch() will raise the page fault */
-	s->tx_wait.mute = true;
-	n = region_to_many(s->tx_held, m.addr, dst, stride, each, n, &s->tx_wait);
-	s->tx_wait.mute = false;
-	ddp_hold_used(&s->tx_held);
+	s->tx_fault.suppressed = true;
+	n = region_scatter(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
+	s->tx_fault.suppressed = false;
+	ddp_mr_cache_done(&s->tx_mr);
 	from->off += n * each;
 	return n;
 }
@@ -441,7 +441,7 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
  *
  * Context: receive path, BH off.
  *
- * Return: IW_OK; IW_NOT_NOW if a page fault must be resolved first; or the
+ * Return: IW_OK; IW_AGAIN if a page fault must be resolved first; or the
  * reason for which the memory may not be written.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
@@ -450,28 +450,28 @@ enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 	struct ddp_region *r;
 	enum iw_reason why;
 
-	if (plain_kernel_memory(s, m->stag)) {
+	if (is_kernel_memory(s, m->stag)) {
 		memcpy((void *)(uintptr_t)m->addr, src, m->len);
 		return IW_OK;
 	}
-	why = ddp_region_use(s, m, DDP_LOCAL_WRITE, &r);
+	why = ddp_region_get(s, m, DDP_LOCAL_WRITE, &r);
 	if (why)
 		return why;
-	why = region_from_flat(r, m->addr, m->len, src, &s->rx_wait);
+	why = region_from_flat(r, m->addr, m->len, src, &s->rx_fault);
 	ddp_region_put(r);
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_mem_store);
 
-struct change {
+struct atomic_update {
 	u64		(*result)(const void *how, u64 old);
 	const void	*how;
 	u64		old;
 };
 
-static void ddp_place_replace(void *arg, u64 *word)
+static void ddp_atomic_replace(void *arg, u64 *word)
 {
-	struct change *c = arg;
+	struct atomic_update *c = arg;
 
 	c->old = READ_ONCE(*word);
 	/* litmus: none, no kernel code depends on the order */
@@ -481,16 +481,16 @@ static void ddp_place_replace(void *arg, u64 *word)
 
 /* For an MR with blocks; see ddp_paged_atomic() */
 static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
-				    struct change *c)
+				    struct atomic_update *c)
 {
 	u32 len = sizeof(u64);
 	/* an aligned word lies in one block */
-	u64 *word = region_run(r, to, &len);
+	u64 *word = region_extent(r, to, &len);
 
 	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
 		return IW_RDMAP_STREAM;
 	if (c->result)
-		ddp_place_replace(c, word);
+		ddp_atomic_replace(c, word);
 	return IW_OK;
 }
 
@@ -509,7 +509,7 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
  *
  * Context: BH off; with @result in the transmit path.
  *
- * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_NOT_NOW, with
+ * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_AGAIN, with
  * nothing done, if a page fault must be resolved first; or the reason for which
  * the peer may not access the word.
  */
@@ -518,22 +518,22 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      const void *how, u64 *old)
 {
 	const struct ddp_sge m = { .addr = to, .len = sizeof(u64), .stag = stag };
-	struct change c = { .result = result, .how = how };
+	struct atomic_update c = { .result = result, .how = how };
 	struct ddp_region *r;
 	enum iw_reason why;
 
-	why = ddp_region_use(s, &m, DDP_REMOTE_ATOMIC, &r);
+	why = ddp_region_get(s, &m, DDP_REMOTE_ATOMIC, &r);
 	if (why)
 		return why;
 	if (unlikely(!r->block))
-		why = ddp_paged_atomic(r, to, result ? ddp_place_replace : NULL,
-				       &c, &s->tx_wait);
+		why = ddp_paged_atomic(r, to, result ? ddp_atomic_replace : NULL,
+				       &c, &s->tx_fault);
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
 	/* the response is pending until the page fault is resolved */
-	if (why == IW_NOT_NOW)
-		s->rests = true;
+	if (why == IW_AGAIN)
+		s->tx_pending = true;
 	if (!why && result)
 		*old = c.old;
 	return why;

@@ -30,18 +30,18 @@
 
 #include "caller.h"
 
-#define CALLERS_LEAST	64	/* programs use a backlog of 1 or 3 */
-#define CALLERS_MOST	4096
+#define BACKLOG_MIN	64	/* programs use a backlog of 1 or 3 */
+#define BACKLOG_MAX	4096
 
 #define ACCEPT_BATCH	64	/* connections that one work run accepts */
-#define ACCEPT_AGAIN	(HZ / 10)	/* retry after an error (no memory) */
+#define ACCEPT_RETRY	(HZ / 10)	/* retry after an error (no memory) */
 
 struct ddp_port {
 	/* constant after creation */
 	const struct ddp_port_ops *ops;
 	struct net		*net;
 	struct sockaddr_storage	addr;
-	int			domain;
+	int			vrf;
 	u8			tos;
 
 	/* constant after @opened is completed */
@@ -56,14 +56,14 @@ struct ddp_port {
 
 	struct delayed_work	work;
 
-	struct ddp_sock_calls	before;	/* original callbacks of sock */
+	struct ddp_sock_calls	orig_calls;	/* original callbacks of sock */
 };
 
 static DEFINE_HASHTABLE(ports, 10);
 static DEFINE_SPINLOCK(ports_lock);
 
-static u32 ddp_place_of(const struct net *net,
-			const struct sockaddr_storage *addr)
+static u32 ddp_port_hash(const struct net *net,
+			 const struct sockaddr_storage *addr)
 {
 	static u32 seed;
 
@@ -73,13 +73,13 @@ static u32 ddp_place_of(const struct net *net,
 
 /* The socket --------------------------------------------------------------- */
 
-static void take_in(struct ddp_port *p, struct socket *sock)
+static void adopt_child(struct ddp_port *p, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
-	ddp_sock_adopt(sk);
+	ddp_sock_set_lock_class(sk);
 	/* a child socket may inherit the callbacks of its listening socket */
-	ddp_sock_disown(sk, &p->before);
+	ddp_sock_restore_calls(sk, &p->orig_calls);
 	compat_sk_child_net(sk);
 	/* a TCP child inherits the type of service, an SCTP child does not */
 	ddp_sock_set_tos(sk, p->tos);
@@ -95,7 +95,7 @@ static int accept_one(struct ddp_port *p)
 	int err = kernel_accept(p->sock, &sock, O_NONBLOCK);
 
 	if (!err)
-		take_in(p, sock);
+		adopt_child(p, sock);
 	return err;
 }
 
@@ -120,7 +120,7 @@ static void ddp_port_accept_all(struct work_struct *work)
 	/* no connection is waiting, or the socket is not listening any more */
 	if (err == -EAGAIN || err == -EINVAL)
 		return;
-	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_AGAIN : 0);
+	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_RETRY : 0);
 }
 
 static void ddp_port_state_change(struct sock *sk)
@@ -150,7 +150,7 @@ static const struct ddp_sock_calls calls = {
 static void free_port(struct ddp_port *p)
 {
 	if (p->sock) {
-		ddp_sock_disown(p->sock->sk, &p->before);
+		ddp_sock_restore_calls(p->sock->sk, &p->orig_calls);
 		cancel_delayed_work_sync(&p->work);
 		sock_release(p->sock);
 	}
@@ -167,7 +167,7 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	p->ops = ops;
 	p->net = a->net;
 	p->addr = *a->local;
-	p->domain = a->domain;
+	p->vrf = a->vrf;
 	p->tos = a->tos;
 	init_completion(&p->opened);
 	INIT_LIST_HEAD(&p->listeners);
@@ -175,15 +175,15 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	return p;
 }
 
-static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int bound)
+static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int limit)
 {
 	int err = p->ops->open(a, &p->sock);
 
 	if (!p->sock)
 		return err;
 	ddp_sock_set_tos(p->sock->sk, a->tos);
-	ddp_sock_own(p->sock->sk, p, &calls, &p->before);
-	return err ?: kernel_listen(p->sock, bound);
+	ddp_sock_set_calls(p->sock->sk, p, &calls, &p->orig_calls);
+	return err ?: kernel_listen(p->sock, limit);
 }
 
 /*
@@ -198,11 +198,11 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 	struct ddp_port *p;
 
 	lockdep_assert_held(&ports_lock);
-	hash_for_each_possible(ports, p, list, ddp_place_of(a->net, a->local)) {
+	hash_for_each_possible(ports, p, list, ddp_port_hash(a->net, a->local)) {
 		if (p->ops != ops || !net_eq(p->net, a->net) ||
-		    p->domain != a->domain || !ddp_addr_same(&p->addr, a->local))
+		    p->vrf != a->vrf || !ddp_addr_equal(&p->addr, a->local))
 			continue;
-		if (!ddp_addr_wildcard(a->local))
+		if (!ddp_addr_is_wildcard(a->local))
 			return ERR_PTR(-EADDRINUSE);
 		list_for_each_entry(l, &p->listeners, list)
 			if (l->ifindex == a->ifindex)
@@ -245,16 +245,16 @@ ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	l->dl.ctx = ctx;
 	l->ops = ops;
 	l->ifindex = a->ifindex;
-	l->bound = clamp(a->backlog, CALLERS_LEAST, CALLERS_MOST);
+	l->limit = clamp(a->backlog, BACKLOG_MIN, BACKLOG_MAX);
 	kref_init(&l->ref);
-	ddp_callers_init(l);
+	ddp_backlog_init(l);
 	return l;
 }
 
 /* Add @l to the port that exists for @a, or else to the new port @fresh */
-static int ddp_listener_enter(struct ddp_port_listener *l,
-			      const struct ddp_listen *a,
-			      struct ddp_port *fresh)
+static int ddp_listener_add(struct ddp_port_listener *l,
+			    const struct ddp_listen *a,
+			    struct ddp_port *fresh)
 {
 	struct ddp_port *p;
 
@@ -262,7 +262,7 @@ static int ddp_listener_enter(struct ddp_port_listener *l,
 	p = __find_port(l->ops, a);
 	if (!p) {
 		p = fresh;
-		hash_add_rcu(ports, &p->list, ddp_place_of(p->net, &p->addr));
+		hash_add_rcu(ports, &p->list, ddp_port_hash(p->net, &p->addr));
 	}
 	if (!IS_ERR(p)) {
 		l->port = p;
@@ -273,7 +273,7 @@ static int ddp_listener_enter(struct ddp_port_listener *l,
 }
 
 /* Remove @l from the table; the last listener closes the port */
-static void ddp_listener_leave(struct ddp_port_listener *l)
+static void ddp_listener_remove(struct ddp_port_listener *l)
 {
 	struct ddp_port *p = l->port;
 
@@ -286,16 +286,16 @@ static void ddp_listener_leave(struct ddp_port_listener *l)
 	spin_unlock(&ports_lock);
 	if (p)
 		free_port(p);
-	ddp_callers_end(l);
+	ddp_backlog_end(l);
 	ddp_port_put(l);
 }
 
 /* Open the port if @first, else wait for the caller that is opening it */
-static int open_port(struct ddp_port *p, const struct ddp_listen *a, int bound,
+static int open_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
 		     bool first)
 {
 	if (first) {
-		p->err = make_socket(p, a, bound);
+		p->err = make_socket(p, a, limit);
 		complete_all(&p->opened);
 	} else {
 		wait_for_completion(&p->opened);
@@ -324,18 +324,18 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 	int err = -ENOMEM;
 
 	if (l && fresh)
-		err = ddp_listener_enter(l, a, fresh);
+		err = ddp_listener_add(l, a, fresh);
 	if (err) {
 		kfree(fresh);
 		kfree(l);
 		return ERR_PTR(err);
 	}
-	err = open_port(l->port, a, l->bound, l->port == fresh);
+	err = open_port(l->port, a, l->limit, l->port == fresh);
 	if (l->port != fresh)
 		kfree(fresh);
 	if (!err)
 		return &l->dl;
-	ddp_listener_leave(l);
+	ddp_listener_remove(l);
 	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(ddp_port_listen);
@@ -348,7 +348,7 @@ EXPORT_SYMBOL_GPL(ddp_port_listen);
  */
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
-	ddp_listener_leave(container_of(dl, struct ddp_port_listener, dl));
+	ddp_listener_remove(container_of(dl, struct ddp_port_listener, dl));
 }
 EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 
@@ -367,16 +367,16 @@ const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_addr);
 
 /**
- * ddp_port_domain - get the VRF of a port
+ * ddp_port_vrf - get the VRF of a port
  * @p: the port
  *
  * Return: the ifindex of the VRF that it was created for, or 0.
  */
-int ddp_port_domain(const struct ddp_port *p)
+int ddp_port_vrf(const struct ddp_port *p)
 {
-	return p->domain;
+	return p->vrf;
 }
-EXPORT_SYMBOL_GPL(ddp_port_domain);
+EXPORT_SYMBOL_GPL(ddp_port_vrf);
 
 /**
  * ddp_port_sock - get the socket of a port
@@ -391,12 +391,12 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
 static struct ddp_port_listener *
-__called(const struct ddp_port *p, const struct sockaddr_storage *called)
+__find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 {
 	struct ddp_port_listener *l;
 
 	list_for_each_entry_rcu(l, &p->listeners, list)
-		if ((!ddp_addr_wildcard(&p->addr) ||
+		if ((!ddp_addr_is_wildcard(&p->addr) ||
 		     ddp_addr_is_on(p->net, l->ifindex, called)) &&
 		    kref_get_unless_zero(&l->ref))
 			return l;
@@ -404,41 +404,41 @@ __called(const struct ddp_port *p, const struct sockaddr_storage *called)
 }
 
 /* One socket may serve several VRFs, which may have the same address */
-static bool is_of(const struct ddp_port_listener *l, const struct ddp_port *p, int domain)
+static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {
-	return ddp_sock_domain(p->net, l->ifindex) == domain;
+	return ddp_sock_vrf(p->net, l->ifindex) == vrf;
 }
 
 /**
- * ddp_port_called - find the listener of an incoming connection
+ * ddp_port_get_listener - find the listener of an incoming connection
  * @p: port on which the connection arrived
  * @called: local address of the connection
- * @domain: VRF in which it arrived, or 0
+ * @vrf: VRF in which it arrived, or 0
  *
  * Return: the listener with a reference, or NULL if there is none.
  */
 struct ddp_port_listener *
-ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
-		int domain)
+ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
+		      int vrf)
 {
 	struct ddp_port_listener *l;
 
 	rcu_read_lock();
-	l = __called(p, called);
+	l = __find_listener(p, called);
 	rcu_read_unlock();
-	if (!l || is_of(l, p, domain))
+	if (!l || is_in_vrf(l, p, vrf))
 		return l;
 	ddp_port_put(l);
 	return NULL;
 }
-EXPORT_SYMBOL_GPL(ddp_port_called);
+EXPORT_SYMBOL_GPL(ddp_port_get_listener);
 
 /**
- * ddp_port_find - find a listener by address, when its port may be gone
+ * ddp_port_find_listener - find a listener by address, when its port may be gone
  * @ops: operations of the LLP
  * @net: network namespace
  * @called: local address and port number of the connection
- * @domain: VRF of the port on which it arrived, or 0
+ * @vrf: VRF of the port on which it arrived, or 0
  *
  * Only ports on exactly this address are searched, not those on a wildcard
  * address.
@@ -446,22 +446,22 @@ EXPORT_SYMBOL_GPL(ddp_port_called);
  * Return: the listener with a reference, or NULL if there is none.
  */
 struct ddp_port_listener *
-ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
-	      const struct sockaddr_storage *called, int domain)
+ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
+		       const struct sockaddr_storage *called, int vrf)
 {
 	struct ddp_port_listener *l = NULL;
 	struct ddp_port *p;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(ports, p, list, ddp_place_of(net, called)) {
+	hash_for_each_possible_rcu(ports, p, list, ddp_port_hash(net, called)) {
 		if (p->ops != ops || !net_eq(p->net, net) ||
-		    p->domain != domain || !ddp_addr_same(&p->addr, called))
+		    p->vrf != vrf || !ddp_addr_equal(&p->addr, called))
 			continue;
-		l = __called(p, called);
+		l = __find_listener(p, called);
 		if (l)
 			break;
 	}
 	rcu_read_unlock();
 	return l;
 }
-EXPORT_SYMBOL_GPL(ddp_port_find);
+EXPORT_SYMBOL_GPL(ddp_port_find_listener);

@@ -44,10 +44,10 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant)
 {
-	if (likely(!s->put_off.here))
+	if (likely(!s->deferred.valid))
 		return s->ulp->admit(s, &g->h, g->payload, grant);
-	*grant = s->put_off.grant;
-	s->put_off.here = false;
+	*grant = s->deferred.grant;
+	s->deferred.valid = false;
 	return IW_OK;
 }
 
@@ -55,14 +55,14 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			   const struct ddp_grant *grant)
 {
 	/* a revoker must not wait for a page fault */
-	ddp_hold_drop(&s->rx_held);
-	s->put_off = (struct ddp_put_off) {
-		.here = true,
+	ddp_mr_cache_drop(&s->rx_mr);
+	s->deferred = (struct ddp_deferred) {
+		.valid = true,
 		.raw_len = g->raw_len,
 		.len = g->len,
 		.grant = *grant,
 	};
-	memcpy(s->put_off.raw, g->raw, g->raw_len);
+	memcpy(s->deferred.raw, g->raw, g->raw_len);
 	if (!g->h.tagged)
 		ddp_cursor_seek(&s->sink[g->h.qn], grant->buf, g->h.mo);
 }
@@ -71,8 +71,8 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
  * A sender may still be writing the received pages, so the header of a deferred
  * segment must be compared with the one that was admitted.
  */
-static noinline bool is_put_off(const struct ddp_put_off *p,
-				const struct ddp_rx_seg *g)
+static noinline bool matches_deferred(const struct ddp_deferred *p,
+				      const struct ddp_rx_seg *g)
 {
 	return p->len == g->len && p->raw_len == g->raw_len &&
 	       !memcmp(p->raw, g->raw, g->raw_len);
@@ -84,9 +84,9 @@ static noinline bool is_put_off(const struct ddp_put_off *p,
  * if there is no payload, because the MR was not checked then; or if @g was
  * placed early, since the next segment is not compared with it.
  */
-static bool may_stay(const struct ddp_stream *s, const struct ddp_rx_seg *g)
+static bool may_keep_mr(const struct ddp_stream *s, const struct ddp_rx_seg *g)
 {
-	return s->rx_run && !g->placed && g->payload &&
+	return s->rx_begun && !g->placed && g->payload &&
 	       (!g->h.last || g->rights == DDP_REMOTE_WRITE);
 }
 
@@ -102,10 +102,10 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (!why && g->payload)
 		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
 				       g->payload, grant.rights);
-	if (unlikely(why == IW_NOT_NOW))
+	if (unlikely(why == IW_AGAIN))
 		ddp_rx_defer(s, g, &grant);
-	if (!may_stay(s, g))
-		ddp_hold_drop(&s->rx_held);
+	if (!may_keep_mr(s, g))
+		ddp_mr_cache_drop(&s->rx_mr);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->payload);
 	return why;
@@ -118,12 +118,12 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_cursor *sink;
 	enum iw_reason why;
 
-	ddp_hold_drop(&s->rx_held);
-	why = ddp_uq_due(s->uq, &g->h);
+	ddp_mr_cache_drop(&s->rx_mr);
+	why = ddp_uq_check(s->uq, &g->h);
 	if (!why)
 		why = ddp_rx_admit(s, g, &grant);
 	if (!why)
-		why = ddp_uq_fits(&g->h, g->payload, grant.buf->len);
+		why = ddp_uq_check_len(&g->h, g->payload, grant.buf->len);
 	if (why)
 		return why;
 
@@ -131,13 +131,13 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (!g->h.mo)
 		ddp_cursor_init(sink, grant.buf);
 	why = ddp_place_untagged(s, llp, NULL, sink, g->payload);
-	if (g->h.last || !s->rx_run)
-		ddp_hold_drop(&s->rx_held);
+	if (g->h.last || !s->rx_begun)
+		ddp_mr_cache_drop(&s->rx_mr);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->h.mo + g->payload);
 	if (!why)
 		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
-	else if (why == IW_NOT_NOW)
+	else if (why == IW_AGAIN)
 		ddp_rx_defer(s, g, &grant);
 	return why;
 }
@@ -148,7 +148,7 @@ void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 	struct iw_fault f = { .why = why, .seg_len = g->len };
 
 	/* the failed() upcall may invalidate memory */
-	ddp_hold_drop(&s->rx_held);
+	ddp_mr_cache_drop(&s->rx_mr);
 	/* quote no incomplete header */
 	if (why != IW_DDP_SHORT) {
 		f.ddp_len = g->raw_len;
@@ -175,8 +175,8 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 		return why;
 	ddp_rx_report_writes(s);
 	why = ddp_rx_read_header(llp, head, len, g);
-	if (unlikely(s->put_off.here)) {
-		if (!why && !is_put_off(&s->put_off, g))
+	if (unlikely(s->deferred.valid)) {
+		if (!why && !matches_deferred(&s->deferred, g))
 			why = IW_DDP_CATASTROPHIC;
 	} else if (!why) {
 		trace_ddp_segment_received(s, &g->h, g->payload);
@@ -184,27 +184,27 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	if (!why)
 		why = g->h.tagged ? rx_tagged(s, llp, g)
 				  : rx_untagged(s, llp, g);
-	if (why && why != IW_NOT_NOW)
+	if (why && why != IW_AGAIN)
 		ddp_rx_fail_segment(s, why, g);
 	return why;
 }
 
-static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-		     u32 len, struct ddp_placed *p)
+static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			   u32 len, struct ddp_placed *p)
 {
 	struct ddp_rx_seg g = {};
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
-	    !s->ulp->early(s, &g.h, g.payload, &grant))
+	    !s->ulp->may_place_early(s, &g.h, g.payload, &grant))
 		return false;
 	/* leave the page-fault request to the segment that is next in order */
-	s->rx_wait.mute = true;
+	s->rx_fault.suppressed = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;
-	s->rx_wait.mute = false;
-	ddp_hold_drop(&s->rx_held);
+	s->rx_fault.suppressed = false;
+	ddp_mr_cache_drop(&s->rx_mr);
 	if (why)
 		return false;
 	p->len = len;
@@ -213,8 +213,8 @@ static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 	return true;
 }
 
-static enum iw_reason rx_placed(struct ddp_stream *s,
-				const struct ddp_placed *p)
+static enum iw_reason rx_deliver_early(struct ddp_stream *s,
+				       const struct ddp_placed *p)
 {
 	struct ddp_rx_seg g = {
 		.len = p->len,
@@ -236,14 +236,14 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 	return why;
 }
 
-static void say_busy(struct ddp_stream *s)
+static void rx_set_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
 	/* set rx_busy, then read failed; pairs with settle(); litmus: settle */
 	smp_mb();
 }
 
-static void say_done(struct ddp_stream *s)
+static void rx_clear_busy(struct ddp_stream *s)
 {
 	/* placement is done before rx_busy is cleared; litmus: settle */
 	smp_store_release(&s->rx_busy, false);
@@ -252,30 +252,30 @@ static void say_done(struct ddp_stream *s)
 /* Returns false if the stream has failed and nothing may be placed */
 static bool ddp_rx_enter(struct ddp_stream *s)
 {
-	if (!s->rx_run)
-		say_busy(s);
+	if (!s->rx_begun)
+		rx_set_busy(s);
 	return !test_bit(0, &s->failed);
 }
 
 static void ddp_rx_leave(struct ddp_stream *s)
 {
-	if (!s->rx_run)
-		say_done(s);
+	if (!s->rx_begun)
+		rx_clear_busy(s);
 }
 
 void ddp_rx_begin(struct ddp_stream *s)
 {
-	s->rx_run = true;
-	say_busy(s);
+	s->rx_begun = true;
+	rx_set_busy(s);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_begin);
 
 void ddp_rx_end(struct ddp_stream *s)
 {
-	s->rx_run = false;
+	s->rx_begun = false;
 	ddp_rx_report_writes(s);
-	ddp_hold_drop(&s->rx_held);
-	say_done(s);
+	ddp_mr_cache_drop(&s->rx_mr);
+	rx_clear_busy(s);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_end);
 
@@ -291,25 +291,25 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 }
 EXPORT_SYMBOL_GPL(ddp_rx_segment);
 
-bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-		  u32 len, struct ddp_placed *p)
+bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			u32 len, struct ddp_placed *p)
 {
 	bool placed = false;
 
 	if (ddp_rx_enter(s))
-		placed = rx_early(s, llp, head, len, p);
+		placed = rx_place_early(s, llp, head, len, p);
 	ddp_rx_leave(s);
 	return placed;
 }
-EXPORT_SYMBOL_GPL(ddp_rx_early);
+EXPORT_SYMBOL_GPL(ddp_rx_place_early);
 
-enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p)
+enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p)
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
 	if (ddp_rx_enter(s))
-		why = rx_placed(s, p);
+		why = rx_deliver_early(s, p);
 	ddp_rx_leave(s);
 	return why;
 }
-EXPORT_SYMBOL_GPL(ddp_rx_placed);
+EXPORT_SYMBOL_GPL(ddp_rx_deliver_early);

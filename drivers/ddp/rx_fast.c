@@ -7,10 +7,10 @@
  * same header, except for:
  *
  * previous segment     this segment                       function
- * tagged, not last     TO continues the previous segment  rx_more()
- * tagged, not last     a batch of such segments           rx_run()
- * last one of a Write  a single-segment Write, any TO     rx_another()
- * untagged, not last   MO continues, contiguous memory    rx_goes_on()
+ * tagged, not last     TO continues the previous segment  rx_tagged_next()
+ * tagged, not last     a batch of such segments           rx_begun()
+ * last one of a Write  a single-segment Write, any TO     rx_repeat_write()
+ * untagged, not last   MO continues, contiguous memory    rx_untagged_next()
  *
  * A tagged one needs the cached MR reference of the previous segment. Validity,
  * bounds and rights are checked for every segment.
@@ -32,7 +32,7 @@ static bool same_before_to(const u8 *a, const u8 *b)
 }
 
 /* Check for the length of the last segment and its header up to TO or QN */
-static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
+static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -40,7 +40,7 @@ static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 }
 
 /* Check whether the TO follows the last segment and @n more like it */
-static bool follows(const struct ddp_stream *s, const u8 *head, u32 n)
+static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -56,13 +56,13 @@ static void ddp_rx_step(struct ddp_stream *s, u32 n)
 	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
 }
 
-static void ddp_rx_trace_run(struct ddp_stream *s, struct ddp_hdr h, u32 n)
+static void ddp_rx_trace_batch(struct ddp_stream *s, struct ddp_hdr h, u32 n)
 {
 	for (; n; n--, h.to += s->rx_seg.payload)
 		trace_ddp_segment_received(s, &h, s->rx_seg.payload);
 }
 
-static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
+static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	const struct ddp_grant grant = { .rights = g->rights };
@@ -72,8 +72,8 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->more(s, &g->h, g->payload, 1);
 	if (!why)
-		why = ddp_place_more(s, llp, body, g->h.to, g->payload, false);
-	if (unlikely(why == IW_NOT_NOW))
+		why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, false);
+	if (unlikely(why == IW_AGAIN))
 		ddp_rx_defer(s, g, &grant);
 	else if (unlikely(why))
 		ddp_rx_fail_segment(s, why, g);
@@ -81,10 +81,10 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 }
 
 /*
- * Defer or fail a Write that rx_another() could not place. Admit it first, like
+ * Defer or fail a Write that rx_repeat_write() could not place. Admit it first, like
  * any other segment; a failure of that takes precedence.
  */
-static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reason why)
+static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_reason why)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	struct ddp_grant grant = {};
@@ -94,7 +94,7 @@ static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reaso
 	no = ddp_rx_admit(s, g, &grant);
 	if (no)
 		why = no;
-	if (why == IW_NOT_NOW)
+	if (why == IW_AGAIN)
 		ddp_rx_defer(s, g, &grant);
 	else
 		ddp_rx_fail_segment(s, why, g);
@@ -106,8 +106,8 @@ static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reaso
  * admit() would accept it as well, so only wrote() is called, once for several
  * Writes.
  */
-static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const u8 *head, const void *body)
+static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
+				      const u8 *head, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
@@ -115,9 +115,9 @@ static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
 	g->h.to = get_unaligned_be64(head + DDP_T_TO);
 	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = ddp_place_more(s, llp, body, g->h.to, g->payload, true);
+	why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, true);
 	if (unlikely(why))
-		return another_stops(s, why);
+		return stop_repeat_write(s, why);
 	s->rx_wrote++;
 	return IW_OK;
 }
@@ -137,11 +137,11 @@ static u32 read_mo(const void *body)
 }
 
 /* Check whether an untagged segment is the next one of the same message */
-static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *body)
+static bool is_next_untagged(const struct ddp_stream *s, const u8 *head, const void *body)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return g->payload && !g->h.last && !s->put_off.here &&
+	return g->payload && !g->h.last && !s->deferred.valid &&
 	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
 	       read_mo(body) == g->h.mo + g->payload;
 }
@@ -150,27 +150,27 @@ static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *b
  * Try the fast path of an untagged segment in contiguous memory. Return: true
  * if the segment is taken and @reason is set; false if nothing was done.
  */
-static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void *body,
-				u32 len, enum iw_reason *reason)
+static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, const void *body,
+				      u32 len, enum iw_reason *reason)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	struct ddp_cursor *sink = &s->sink[g->h.qn];
 	const struct ddp_grant grant = { .buf = sink->buf };
 	enum iw_reason why;
 
-	if (!is_alike(s, head, len) || !mo_goes_on(s, head, body))
+	if (!has_same_header(s, head, len) || !is_next_untagged(s, head, body))
 		return false;
 	g->h.mo += g->payload;
 	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->more(s, &g->h, g->payload, 1);
 	if (!why)
-		why = ddp_uq_fits(&g->h, g->payload, sink->buf->len);
+		why = ddp_uq_check_len(&g->h, g->payload, sink->buf->len);
 	if (!why)
 		why = ddp_place_untagged(s, NULL, body + sizeof(__be32), sink, g->payload);
 	if (likely(!why))
 		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
-	else if (why == IW_NOT_NOW)
+	else if (why == IW_AGAIN)
 		ddp_rx_defer(s, g, &grant);
 	else
 		ddp_rx_fail_segment(s, why, g);
@@ -186,85 +186,85 @@ static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void
 bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 			const void *body, u32 len, enum iw_reason *why)
 {
-	if (!s->rx_held || !s->rx_seg.h.tagged || !is_alike(s, head, len))
+	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_header(s, head, len))
 		return false;
 	if (s->rx_seg.h.last)
-		*why = rx_another(s, llp, head, body);
-	else if (follows(s, head, 0))
-		*why = rx_more(s, llp, body);
+		*why = rx_repeat_write(s, llp, head, body);
+	else if (is_next_tagged(s, head, 0))
+		*why = rx_tagged_next(s, llp, body);
 	else
 		return false;
 	return true;
 }
 
-bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why)
 {
 	/* within a run rx_busy is already set */
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? ddp_rx_tagged_fast(s, NULL, head, body, len, why)
-				  : rx_goes_on(s, head, body, len, why);
+				  : rx_untagged_next(s, head, body, len, why);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_more);
+EXPORT_SYMBOL_GPL(ddp_rx_fast);
 
-int ddp_rx_run_off(const struct ddp_stream *s)
+int ddp_rx_next_page_off(const struct ddp_stream *s)
 {
-	const struct ddp_region *r = s->rx_held;
+	const struct ddp_region *r = s->rx_mr;
 
 	if (!r || !s->rx_seg.h.tagged || s->rx_seg.h.last)
 		return -1;
 	return offset_in_page(s->rx_seg.h.to + s->rx_seg.payload - r->base + r->skip);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_run_off);
+EXPORT_SYMBOL_GPL(ddp_rx_next_page_off);
 
-bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
-	return s->rx_held && is_alike(s, head, len) && s->rx_seg.h.tagged &&
-	       !s->rx_seg.h.last && follows(s, head, n);
+	return s->rx_mr && has_same_header(s, head, len) && s->rx_seg.h.tagged &&
+	       !s->rx_seg.h.last && is_next_tagged(s, head, n);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_joins);
+EXPORT_SYMBOL_GPL(ddp_rx_is_next);
 
 /*
  * Process a batch as if it were one segment. Return: true if @why is set; false
  * if nothing was done. If the MR is revoked meanwhile the first segment fails,
  * though all are counted.
  */
-static bool rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+static bool rx_begun(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
 	struct ddp_hdr h = s->rx_seg.h;
-	const u32 octets = n * s->rx_seg.payload;
+	const u32 bytes = n * s->rx_seg.payload;
 
 	h.to += s->rx_seg.payload;
-	if (!ddp_place_fits(s, h.to, octets) || s->ulp->more(s, &h, octets, n))
+	if (!ddp_place_can_batch(s, h.to, bytes) || s->ulp->more(s, &h, bytes, n))
 		return false;
 	if (trace_ddp_segment_received_enabled())
-		ddp_rx_trace_run(s, h, n);
-	*why = ddp_place_more(s, NULL, bodies, h.to, octets, false);
+		ddp_rx_trace_batch(s, h, n);
+	*why = ddp_place_tagged_next(s, NULL, bodies, h.to, bytes, false);
 	ddp_rx_step(s, *why ? 1 : n);
 	if (unlikely(*why))
 		ddp_rx_fail_segment(s, *why, &s->rx_seg);
 	return true;
 }
 
-u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
 	u32 i;
 
 	*why = IW_DDP_CATASTROPHIC;
 	if (test_bit(0, &s->failed))
 		return 0;
-	if (n > 1 && rx_run(s, bodies, n, why))
+	if (n > 1 && rx_begun(s, bodies, n, why))
 		return *why ? 0 : n;
 	for (i = 0; i < n; i++) {
 		/* another CPU may fail the stream between two segments */
 		*why = IW_DDP_CATASTROPHIC;
 		if (test_bit(0, &s->failed))
 			break;
-		*why = rx_more(s, NULL, bodies + i * s->rx_seg.payload);
+		*why = rx_tagged_next(s, NULL, bodies + i * s->rx_seg.payload);
 		if (*why)
 			break;
 	}
 	return i;
 }
-EXPORT_SYMBOL_GPL(ddp_rx_run);
+EXPORT_SYMBOL_GPL(ddp_rx_batch);

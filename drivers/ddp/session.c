@@ -15,11 +15,11 @@
 DEFINE_STATIC_SRCU(upcalls);
 
 /**
- * ddp_session_policy - get the settings for the session of a new peer
+ * ddp_session_get_policy - get the settings for the session of a new peer
  * @l: listener that the peer has called
  * @p: filled in
  */
-void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p)
+void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
 	int reader = srcu_read_lock(&upcalls);
 
@@ -107,13 +107,13 @@ void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 EXPORT_SYMBOL_GPL(ddp_session_closed);
 
 /**
- * ddp_session_user_gone - wait for all upcalls when a user's module is unloaded
+ * ddp_session_sync_upcalls - wait for all upcalls when a user's module is unloaded
  *
  * The user has no sessions and listeners left. Sleeps until the last upcall has
  * returned.
  */
-void ddp_session_user_gone(void)
+void ddp_session_sync_upcalls(void)
 {
 	synchronize_srcu(&upcalls);
 }
-EXPORT_SYMBOL_GPL(ddp_session_user_gone);
+EXPORT_SYMBOL_GPL(ddp_session_sync_upcalls);

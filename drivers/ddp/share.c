@@ -14,7 +14,7 @@
 #define SHARE	4	/* denominator of a source's share */
 
 /**
- * ddp_share_fits - decide on a new request where requests cannot be evicted
+ * ddp_admit_fits - decide on a new request where requests cannot be evicted
  * @c: state of the listener
  *
  * A quarter more than the limit is reserved for sources that have less than a
@@ -22,49 +22,49 @@
  *
  * Return: true if the request may be attached, false otherwise.
  */
-bool ddp_share_fits(const struct ddp_crowd *c)
+bool ddp_admit_fits(const struct ddp_backlog *c)
 {
-	u32 more = c->bound / SHARE;
+	u32 more = c->limit / SHARE;
 
-	return c->waiting < c->bound + (c->own < more ? more : 0);
+	return c->npending < c->limit + (c->own < more ? more : 0);
 }
 
 /**
- * ddp_share_takes - decide on a new request where requests can be evicted
+ * ddp_admit_takes - decide on a new request where requests can be evicted
  * @c: state of the listener
  *
  * An evicted request stays attached until its socket is closed. So the total
  * number of requests is limited to twice the limit of pending ones.
  *
- * Return: true if the request may be attached; if @c->waiting has reached
- * @c->bound another one must be evicted for it. False otherwise.
+ * Return: true if the request may be attached; if @c->npending has reached
+ * @c->limit another one must be evicted for it. False otherwise.
  */
-bool ddp_share_takes(const struct ddp_crowd *c)
+bool ddp_admit_takes(const struct ddp_backlog *c)
 {
-	return c->held < 2 * c->bound;
+	return c->nattached < 2 * c->limit;
 }
 
 /**
- * ddp_share_loser - choose the bucket of sources that loses its oldest request
- * @waiting: number of pending requests in each bucket
+ * ddp_admit_evict_bucket - choose the bucket of sources that loses its oldest request
+ * @npending: number of pending requests in each bucket
  * @sources: number of buckets
  * @oldest: bucket of the oldest request of all
  *
  * Return: a bucket with the most requests; if there are several, @oldest if
  * possible.
  */
-u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest)
+u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
 {
 	u32 loser = oldest, i;
 
 	for (i = 0; i < sources; i++)
-		if (waiting[i] > waiting[loser])
+		if (npending[i] > npending[loser])
 			loser = i;
 	return loser;
 }
 
 /**
- * ddp_share_victim - choose the request of a bucket that is evicted
+ * ddp_admit_evict_request - choose the request of a bucket that is evicted
  * @source: source of each request, oldest first
  * @n: number of requests, at least one
  *
@@ -74,7 +74,7 @@ u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest)
  * Return: index of the oldest request of the source that has the most among
  * them.
  */
-u32 ddp_share_victim(const u32 *source, u32 n)
+u32 ddp_admit_evict_request(const u32 *source, u32 n)
 {
 	u32 victim = 0, most = 0, i, j, count;
 

@@ -6,22 +6,22 @@
 #include <ddp/pure.h>
 
 /**
- * struct ddp_crowd - state of a listener when a new request arrives
- * @bound: maximum number of pending requests
- * @waiting: number of pending requests
- * @held: number of attached requests: pending, evicted, or passed to the ULP
+ * struct ddp_backlog - state of a listener when a new request arrives
+ * @limit: maximum number of pending requests
+ * @npending: number of pending requests
+ * @nattached: number of attached requests: pending, evicted, or passed to the ULP
  * @own: number of pending requests from the bucket of the new one
  */
-struct ddp_crowd {
-	u32	bound;
-	u32	waiting;
-	u32	held;
+struct ddp_backlog {
+	u32	limit;
+	u32	npending;
+	u32	nattached;
 	u32	own;
 };
 
-bool ddp_share_fits(const struct ddp_crowd *c);
-bool ddp_share_takes(const struct ddp_crowd *c);
-u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest);
-u32 ddp_share_victim(const u32 *source, u32 n);
+bool ddp_admit_fits(const struct ddp_backlog *c);
+bool ddp_admit_takes(const struct ddp_backlog *c);
+u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest);
+u32 ddp_admit_evict_request(const u32 *source, u32 n);
 
 #endif

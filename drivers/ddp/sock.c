@@ -27,7 +27,7 @@ static bool is_v6(const struct sock *sk)
 	return sk->sk_family == AF_INET6;
 }
 
-static void own_classes(struct sock *sk)
+static void set_lock_classes(struct sock *sk)
 {
 	struct lock_class_key *k = keys[is_v6(sk)];
 
@@ -42,13 +42,13 @@ static void own_classes(struct sock *sk)
 }
 
 /**
- * ddp_sock_adopt - set the lock class of an accepted socket
+ * ddp_sock_set_lock_class - set the lock class of an accepted socket
  * @sk: the socket, with no other user yet
  *
  * Packets already arrive at the socket, so its spinlock keeps its class. Only
  * the mutex-like half of the lock is held while memory is allocated.
  */
-void ddp_sock_adopt(struct sock *sk)
+void ddp_sock_set_lock_class(struct sock *sk)
 {
 	lockdep_init_map(&sk->sk_lock.dep_map,
 			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
@@ -58,34 +58,34 @@ void ddp_sock_adopt(struct sock *sk)
 	compat_sk_owner_set(sk);
 }
 #else
-static void own_classes(struct sock *sk)
+static void set_lock_classes(struct sock *sk)
 {
 }
 
-void ddp_sock_adopt(struct sock *sk)
+void ddp_sock_set_lock_class(struct sock *sk)
 {
 }
 #endif
-EXPORT_SYMBOL_GPL(ddp_sock_adopt);
+EXPORT_SYMBOL_GPL(ddp_sock_set_lock_class);
 
 /**
- * ddp_sock_domain - get the VRF of an interface
+ * ddp_sock_vrf - get the VRF of an interface
  * @net: network namespace
  * @ifindex: the interface
  *
  * Return: the ifindex of the VRF that the interface is in now, or 0 if it is in
  * none.
  */
-int ddp_sock_domain(struct net *net, int ifindex)
+int ddp_sock_vrf(struct net *net, int ifindex)
 {
 	return l3mdev_master_ifindex_by_index(net, ifindex);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_domain);
+EXPORT_SYMBOL_GPL(ddp_sock_vrf);
 
 /**
- * ddp_sock_make - create a socket with a reference to its network namespace
+ * ddp_sock_create - create a socket with a reference to its network namespace
  * @net: the namespace
- * @domain: VRF for its addresses, routes and peers, from ddp_sock_domain(), or
+ * @vrf: VRF for its addresses, routes and peers, from ddp_sock_vrf(), or
  *	0
  * @family: address family
  * @protocol: IPPROTO_TCP or IPPROTO_SCTP
@@ -94,8 +94,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_domain);
  * Return: 0; -ENOMEM; -EPROTONOSUPPORT if the kernel lacks the protocol, or may
  * not load it; or another negative errno.
  */
-int ddp_sock_make(struct net *net, int domain, int family, int protocol,
-		  struct socket **sock)
+int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
+		    struct socket **sock)
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
 
@@ -104,24 +104,24 @@ int ddp_sock_make(struct net *net, int domain, int family, int protocol,
 		return -ENOMEM;
 	if (err)
 		return err;
-	own_classes((*sock)->sk);
+	set_lock_classes((*sock)->sk);
 	compat_sk_net_refcnt_upgrade((*sock)->sk);
 	/* cannot fail while the socket is not bound */
-	if (domain)
-		sock_bindtoindex((*sock)->sk, domain, true);
+	if (vrf)
+		sock_bindtoindex((*sock)->sk, vrf, true);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(ddp_sock_make);
+EXPORT_SYMBOL_GPL(ddp_sock_create);
 
 /**
- * ddp_sock_possible - check whether the current process could create a socket
+ * ddp_sock_can_create - check whether the current process could create a socket
  * @protocol: IPPROTO_TCP or the like
  *
  * Loads the module of the protocol, as socket(2) does. Process context.
  *
  * Return: true if the process could create it, false otherwise.
  */
-bool ddp_sock_possible(int protocol)
+bool ddp_sock_can_create(int protocol)
 {
 	struct socket *sock;
 
@@ -203,7 +203,7 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 EXPORT_SYMBOL_GPL(ddp_sock_connect);
 
 /**
- * ddp_sock_names - get the addresses of a connection
+ * ddp_sock_get_addrs - get the addresses of a connection
  * @sock: the socket
  * @local: set to the local address; may be NULL
  * @remote: set to the peer's address; may be NULL
@@ -212,8 +212,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_connect);
  * returned even if the connection has been lost or was not set up, because a
  * reset may arrive before this call.
  */
-void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote)
+void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote)
 {
 	if (local) {
 		sock->ops->getname(sock, (struct sockaddr *)local, 0);
@@ -225,27 +225,27 @@ void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap(remote);
 	}
 }
-EXPORT_SYMBOL_GPL(ddp_sock_names);
+EXPORT_SYMBOL_GPL(ddp_sock_get_addrs);
 
 /**
- * ddp_sock_own - set the callbacks of a socket
+ * ddp_sock_set_calls - set the callbacks of a socket
  * @sk: the socket
  * @owner: sk_user_data for the callbacks
  * @calls: new callbacks; those that are NULL are not changed
- * @before: set to the previous callbacks
+ * @orig_calls: set to the previous callbacks
  *
  * Events that occurred earlier are not reported again.
  */
-void ddp_sock_own(struct sock *sk, void *owner,
-		  const struct ddp_sock_calls *calls,
-		  struct ddp_sock_calls *before)
+void ddp_sock_set_calls(struct sock *sk, void *owner,
+			const struct ddp_sock_calls *calls,
+			struct ddp_sock_calls *orig_calls)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, owner);
 	/* no function sets these: the socket's owner does so under this lock */
-	before->data_ready = sk->sk_data_ready;
-	before->state_change = sk->sk_state_change;
-	before->write_space = sk->sk_write_space;
+	orig_calls->data_ready = sk->sk_data_ready;
+	orig_calls->state_change = sk->sk_state_change;
+	orig_calls->write_space = sk->sk_write_space;
 	if (calls->data_ready)
 		sk->sk_data_ready = calls->data_ready;
 	if (calls->state_change)
@@ -254,26 +254,26 @@ void ddp_sock_own(struct sock *sk, void *owner,
 		sk->sk_write_space = calls->write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_own);
+EXPORT_SYMBOL_GPL(ddp_sock_set_calls);
 
 /**
- * ddp_sock_disown - restore the callbacks of a socket
+ * ddp_sock_restore_calls - restore the callbacks of a socket
  * @sk: the socket
- * @before: callbacks from ddp_sock_own()
+ * @orig_calls: callbacks from ddp_sock_set_calls()
  *
- * On return no callback set by ddp_sock_own() runs or will run, because these
+ * On return no callback set by ddp_sock_set_calls() runs or will run, because these
  * callbacks look up sk_user_data under sk_callback_lock.
  */
-void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
+void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, NULL);
-	sk->sk_data_ready = before->data_ready;
-	sk->sk_state_change = before->state_change;
-	sk->sk_write_space = before->write_space;
+	sk->sk_data_ready = orig_calls->data_ready;
+	sk->sk_state_change = orig_calls->state_change;
+	sk->sk_write_space = orig_calls->write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_disown);
+EXPORT_SYMBOL_GPL(ddp_sock_restore_calls);
 
 /**
  * ddp_sock_reason - convert an errno of a socket to a reason

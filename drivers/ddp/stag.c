@@ -10,7 +10,7 @@
  * BH off. It may be cached for the next segment, the next Write or the next
  * message to send, until that is checked. But it is dropped before BH is
  * enabled again. So a revoker may spin in process and in softirq context: no
- * reference can be held on its own CPU. For PREEMPT_RT see begin_use().
+ * reference can be held on its own CPU. For PREEMPT_RT see region_access_begin().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -28,10 +28,10 @@
 #define STAG_TRIES		64
 
 /* Initial value of users: if it is not larger, no access is in flight */
-#define VALIDITY		1
+#define USERS_INITIAL		1
 
 /* Like the default of the table, but without a call of memcmp() */
-static int ddp_stag_differs(struct rhashtable_compare_arg *arg, const void *region)
+static int ddp_stag_cmp(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
 }
@@ -40,11 +40,11 @@ static int ddp_stag_differs(struct rhashtable_compare_arg *arg, const void *regi
  * The hash has a seed for each table. A program sees its STags and can release
  * those that it does not want. If it knew the hash it could make a chain long.
  */
-static const struct rhashtable_params by_index = {
+static const struct rhashtable_params region_params = {
 	.key_len = sizeof_field(struct ddp_region, index),
 	.key_offset = offsetof(struct ddp_region, index),
 	.head_offset = offsetof(struct ddp_region, node),
-	.obj_cmpfn = ddp_stag_differs,
+	.obj_cmpfn = ddp_stag_cmp,
 	.automatic_shrinking = true,
 };
 
@@ -55,7 +55,7 @@ static const struct rhashtable_params by_index = {
 void ddp_stags_init(struct ddp_stags *t)
 {
 	/* cannot fail with these parameters */
-	WARN_ON_ONCE(rhashtable_init(&t->regions, &by_index));
+	WARN_ON_ONCE(rhashtable_init(&t->regions, &region_params));
 }
 EXPORT_SYMBOL_GPL(ddp_stags_init);
 
@@ -80,15 +80,15 @@ static u32 random_index(void)
 }
 
 /* The caller holds the RCU read lock */
-static struct ddp_region *region_at(struct ddp_stags *t, u32 stag)
+static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 {
 	const u32 index = stag >> 8;
 
-	return rhashtable_lookup(&t->regions, &index, by_index);
+	return rhashtable_lookup(&t->regions, &index, region_params);
 }
 
 /**
- * ddp_region_publish - assign an STag to an MR and insert it into the table
+ * ddp_region_insert - assign an STag to an MR and insert it into the table
  * @t: the device's table
  * @r: the MR; usable at once if @r->valid is set
  * @key: low byte of the STag
@@ -97,16 +97,16 @@ static struct ddp_region *region_at(struct ddp_stags *t, u32 stag)
  *
  * Return: 0; -ENOSPC if no free index was found; -ENOMEM.
  */
-int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
+int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
 	int tries, err;
 
-	refcount_set(&r->users, VALIDITY);
-	spin_lock_init(&r->in_use);
+	refcount_set(&r->users, USERS_INITIAL);
+	spin_lock_init(&r->access_lock);
 	for (tries = 0; tries < STAG_TRIES; tries++) {
 		r->index = random_index();
 		r->stag = r->index << 8 | key;
-		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, by_index);
+		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, region_params);
 		if (!err)
 			return 0;
 		/* out of memory: wait until the table's worker has grown it */
@@ -115,7 +115,7 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	}
 	return err == -EEXIST ? -ENOSPC : -ENOMEM;
 }
-EXPORT_SYMBOL_GPL(ddp_region_publish);
+EXPORT_SYMBOL_GPL(ddp_region_insert);
 
 /* In-flight references ----------------------------------------------------- */
 
@@ -127,24 +127,24 @@ EXPORT_SYMBOL_GPL(ddp_region_publish);
 #ifdef CONFIG_LOCKDEP
 static struct lockdep_map ddp_uses = STATIC_LOCKDEP_MAP_INIT("ddp_uses", &ddp_uses);
 
-static void note_use(void)
+static void track_access_begin(void)
 {
 	lock_map_acquire_read(&ddp_uses);
 }
 
-static void note_end(void)
+static void track_access_end(void)
 {
 	lock_map_release(&ddp_uses);
 }
 
-static void note_wait(void)
+static void assert_no_access(void)
 {
 	lockdep_assert(lock_is_held(&ddp_uses) != LOCK_STATE_HELD);
 }
 #else
-static void note_use(void) {}
-static void note_end(void) {}
-static void note_wait(void) {}
+static void track_access_begin(void) {}
+static void track_access_end(void) {}
+static void assert_no_access(void) {}
 #endif
 
 /*
@@ -152,32 +152,32 @@ static void note_wait(void) {}
  * for it. So one access at a time holds the lock of the MR, through which the
  * holder inherits the priority of the waiter.
  */
-static void begin_use(struct ddp_region *r)
+static void region_access_begin(struct ddp_region *r)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		spin_lock(&r->in_use);
-	note_use();
+		spin_lock(&r->access_lock);
+	track_access_begin();
 }
 
-static void end_use(struct ddp_region *r)
+static void region_access_end(struct ddp_region *r)
 {
-	note_end();
+	track_access_end();
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		spin_unlock(&r->in_use);
+		spin_unlock(&r->access_lock);
 }
 
 /* Wait until no access to @r is in flight; @r->valid was seen to be clear */
-static void wait_unused(struct ddp_region *r)
+static void region_wait_unused(struct ddp_region *r)
 {
-	note_wait();
+	assert_no_access();
 	/* a reference taken later finds @r invalid and copies nothing */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
-		begin_use(r);
-		end_use(r);
+		region_access_begin(r);
+		region_access_end(r);
 		return;
 	}
-	while (refcount_read(&r->users) != VALIDITY)
+	while (refcount_read(&r->users) != USERS_INITIAL)
 		cpu_relax();
 	/* order after what those references have copied */
 	smp_acquire__after_ctrl_dep();
@@ -199,16 +199,16 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	r = region_at(t, stag);
+	r = region_lookup(t, stag);
 	if (r)
-		begin_use(r);
+		region_access_begin(r);
 	if (r && !refcount_inc_not_zero(&r->users)) {
-		end_use(r);
+		region_access_end(r);
 		r = NULL;
 	}
 	rcu_read_unlock();
 	/*
-	 * reference first, then valid; pairs with wait_unused(); litmus: revoke
+	 * reference first, then valid; pairs with region_wait_unused(); litmus: revoke
 	 */
 	smp_mb__after_atomic();
 	return r;
@@ -223,7 +223,7 @@ void ddp_region_put(struct ddp_region *r)
 {
 	/* the initial reference is never dropped, so nothing is freed here */
 	WARN_ON_ONCE(refcount_dec_and_test(&r->users));
-	end_use(r);
+	region_access_end(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_put);
 
@@ -244,23 +244,23 @@ bool ddp_region_revoke(struct ddp_region *r)
 {
 	bool was = xchg(&r->valid, false);	/* litmus: revoke */
 
-	wait_unused(r);
+	region_wait_unused(r);
 	return was;
 }
 EXPORT_SYMBOL_GPL(ddp_region_revoke);
 
 /**
- * ddp_region_allow - make a revoked MR valid
+ * ddp_region_validate - make a revoked MR valid
  * @r: the MR; all other fields are set
  * @key: low byte of its STag from now on
  */
-void ddp_region_allow(struct ddp_region *r, u8 key)
+void ddp_region_validate(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
 	/* set valid last; pairs with ddp_bounds_check(); litmus: publish */
 	smp_store_release(&r->valid, true);
 }
-EXPORT_SYMBOL_GPL(ddp_region_allow);
+EXPORT_SYMBOL_GPL(ddp_region_validate);
 
 /**
  * ddp_region_remove - revoke an MR and remove its STag
@@ -270,13 +270,13 @@ EXPORT_SYMBOL_GPL(ddp_region_allow);
  */
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
-	rhashtable_remove_fast(&t->regions, &r->node, by_index);
+	rhashtable_remove_fast(&t->regions, &r->node, region_params);
 	ddp_region_revoke(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_remove);
 
 /**
- * ddp_region_use - check a piece of memory and take an in-flight reference
+ * ddp_region_get - check a piece of memory and take an in-flight reference
  * @s: stream that requests the access
  * @m: piece of memory
  * @rights: DDP_* rights that are needed
@@ -285,7 +285,7 @@ EXPORT_SYMBOL_GPL(ddp_region_remove);
  * Return: IW_OK, and the caller must call ddp_region_put(); or the reason for
  * which the access is not allowed.
  */
-enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
+enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r)
 {
 	struct ddp_region *found = ddp_region_find(s->stags, m->stag);
@@ -302,13 +302,13 @@ enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 }
 
 /**
- * ddp_hold_drop - drop the cached MR reference
+ * ddp_mr_cache_drop - drop the cached MR reference
  * @held: the MR, or NULL; set to NULL
  *
  * Must be called before anything that may revoke the MR: the revoker would wait
  * for this reference.
  */
-void ddp_hold_drop(struct ddp_region **held)
+void ddp_mr_cache_drop(struct ddp_region **held)
 {
 	if (*held)
 		ddp_region_put(*held);
@@ -316,42 +316,42 @@ void ddp_hold_drop(struct ddp_region **held)
 }
 
 /**
- * ddp_hold_used - finish a copy through the cached MR reference
+ * ddp_mr_cache_done - finish a copy through the cached MR reference
  * @held: the MR
  */
-void ddp_hold_used(struct ddp_region **held)
+void ddp_mr_cache_done(struct ddp_region **held)
 {
 	/* a reference is a lock there, and may be held for a copy only */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		ddp_hold_drop(held);
+		ddp_mr_cache_drop(held);
 }
 
 /**
- * ddp_hold_use - check a piece of memory, preferably in the cached MR
+ * ddp_mr_cache_get - check a piece of memory, preferably in the cached MR
  * @s: stream that requests the access
  * @held: cached MR, or NULL; BH has been off since the reference was taken
  * @m: piece of memory
  * @rights: DDP_* rights that are needed
  *
- * Return: IW_OK, and the caller must call ddp_hold_used() after the copy; or
+ * Return: IW_OK, and the caller must call ddp_mr_cache_done() after the copy; or
  * the reason for which the access is not allowed, with no reference held.
  */
-enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
-			    const struct ddp_sge *m, u8 rights)
+enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
+				const struct ddp_sge *m, u8 rights)
 {
 	enum iw_reason why;
 
 	if (!*held || (*held)->stag != m->stag) {
-		ddp_hold_drop(held);
-		return ddp_region_use(s, m, rights, held);
+		ddp_mr_cache_drop(held);
+		return ddp_region_get(s, m, rights, held);
 	}
 	/* a revoker clears valid before it waits; litmus: hold */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
-	ddp_hold_drop(held);
+	ddp_mr_cache_drop(held);
 	/* the STag may name another MR by now */
-	return ddp_region_use(s, m, rights, held);
+	return ddp_region_get(s, m, rights, held);
 }
 
 /**
@@ -372,7 +372,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 	enum iw_reason why;
 
 	local_bh_disable();
-	why = ddp_region_use(s, &m, rights, &r);
+	why = ddp_region_get(s, &m, rights, &r);
 	if (!why)
 		ddp_region_put(r);
 	local_bh_enable();
@@ -380,7 +380,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 }
 EXPORT_SYMBOL_GPL(ddp_mem_check);
 
-static enum iw_reason may_invalidate(const struct ddp_stream *s,
+static enum iw_reason check_invalidate(const struct ddp_stream *s,
 				     const struct ddp_region *r, u32 stag,
 				     bool remote)
 {
@@ -401,8 +401,8 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
  * reference. So what is invalidated is what has been checked;
  * litmus: invalidate
  */
-static enum iw_reason shut_in_use(const struct ddp_stream *s, struct ddp_region *r,
-				  u32 stag, bool remote)
+static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_region *r,
+					u32 stag, bool remote)
 {
 	/* read the other fields after valid; litmus: publish */
 	bool valid = smp_load_acquire(&r->valid);
@@ -410,7 +410,7 @@ static enum iw_reason shut_in_use(const struct ddp_stream *s, struct ddp_region 
 
 	if (remote && !valid)
 		return IW_RDMAP_INVALIDATE;
-	why = may_invalidate(s, r, stag, remote);
+	why = check_invalidate(s, r, stag, remote);
 	if (why || !valid)
 		return why;
 	/* only one of several callers finds it valid; litmus: invalidate */
@@ -443,13 +443,13 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	local_bh_disable();
 	r = ddp_region_find(s->stags, stag);
 	if (r) {
-		why = shut_in_use(s, r, stag, remote);
+		why = region_invalidate(s, r, stag, remote);
 		ddp_region_put(r);
 	}
 	local_bh_enable();
 	/* wait for other references; RCU keeps @r itself allocated */
 	if (!why)
-		wait_unused(r);
+		region_wait_unused(r);
 	rcu_read_unlock();
 	return why;
 }

@@ -43,7 +43,7 @@ static const struct ddp_llp_ops no_ops = {
 	.query		= ddp_no_query,
 };
 
-static struct ddp_llp nobody = { .ops = &no_ops };
+static struct ddp_llp unbound_llp = { .ops = &no_ops };
 
 /**
  * ddp_stream_init - initialize a stream that is not bound yet
@@ -63,7 +63,7 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 	s->stags = stags;
 	s->pd = pd;
 	s->recv_pd = pd;
-	ddp_waits_init(s);
+	ddp_faults_init(s);
 	for (qn = 0; qn < DDP_QUEUES; qn++) {
 		ddp_uq_init(&s->uq[qn]);
 		s->msn[qn] = 1;
@@ -89,7 +89,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
 	if (!old)
 		return 0;
-	return old == &nobody ? -ENOTCONN : -EISCONN;
+	return old == &unbound_llp ? -ENOTCONN : -EISCONN;
 }
 EXPORT_SYMBOL_GPL(ddp_stream_bind);
 
@@ -104,15 +104,15 @@ void ddp_stream_unbind(struct ddp_stream *s)
 	struct ddp_llp *llp;
 
 	/* no lookup finds it any more; kicks are RCU readers; litmus: kick */
-	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&nobody));
+	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&unbound_llp));
 	if (llp)
 		llp->ops->quiesce(llp);
-	ddp_waits_end(s);
+	ddp_faults_cancel(s);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);
 
 /**
- * ddp_stream_allow - set what the peer may do if its STags allow it, too
+ * ddp_stream_set_rights - set what the peer may do if its STags allow it, too
  * @s: the stream; before the first call everything is allowed
  * @rights: all allowed DDP_REMOTE_* rights
  *
@@ -122,11 +122,11 @@ EXPORT_SYMBOL_GPL(ddp_stream_unbind);
  *
  * Context: any.
  */
-void ddp_stream_allow(struct ddp_stream *s, u8 rights)
+void ddp_stream_set_rights(struct ddp_stream *s, u8 rights)
 {
 	WRITE_ONCE(s->denied, DDP_REMOTE & ~rights);
 }
-EXPORT_SYMBOL_GPL(ddp_stream_allow);
+EXPORT_SYMBOL_GPL(ddp_stream_set_rights);
 
 /**
  * ddp_stream_fail - fail a stream
@@ -163,7 +163,7 @@ static bool is_busy(const bool *busy)
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with say_busy() of the receive path, and ddp_tx_begin() */
+	/* pairs with rx_set_busy() of the receive path, and ddp_tx_begin() */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);
@@ -181,7 +181,7 @@ void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 {
 	const struct iw_fault f = { .why = why };
 
-	ddp_hold_drop(&s->rx_held);
+	ddp_mr_cache_drop(&s->rx_mr);
 	ddp_stream_fail(s, &f);
 }
 EXPORT_SYMBOL_GPL(ddp_llp_error);
@@ -221,18 +221,18 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_stream_close);
 
 /**
- * ddp_stream_check - close a stream that failed before it was bound
+ * ddp_stream_close_if_failed - close a stream that failed before it was bound
  * @s: the stream; connect or accept has succeeded
  *
  * The context that failed the stream may have found no LLP to close.
  * litmus: failed
  */
-void ddp_stream_check(struct ddp_stream *s)
+void ddp_stream_close_if_failed(struct ddp_stream *s)
 {
 	if (test_bit(0, &s->failed))
 		ddp_stream_close(s, IW_LOCAL_ABORT);
 }
-EXPORT_SYMBOL_GPL(ddp_stream_check);
+EXPORT_SYMBOL_GPL(ddp_stream_close_if_failed);
 
 static void ddp_stream_kick(struct ddp_stream *s, bool bulk)
 {
@@ -328,7 +328,7 @@ int ddp_stream_pace(struct ddp_stream *s, u64 rate)
 
 	rcu_read_lock();
 	llp = rcu_dereference(s->llp);
-	if (!llp || llp == &nobody)
+	if (!llp || llp == &unbound_llp)
 		err = -ENOTCONN;
 	else if (!llp->ops->pace)
 		err = -EOPNOTSUPP;

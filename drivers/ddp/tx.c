@@ -8,9 +8,9 @@
 #include "trace.h"
 
 /* Check whether the message is abandoned for a Terminate (RFC 5041 7.1) */
-static bool given_up(const struct ddp_stream *s)
+static bool is_abandoned(const struct ddp_stream *s)
 {
-	return test_bit(0, &s->failed) && !s->msg.last_words;
+	return test_bit(0, &s->failed) && !s->msg.send_if_failed;
 }
 
 void ddp_tx_begin(struct ddp_stream *s)
@@ -23,86 +23,86 @@ EXPORT_SYMBOL_GPL(ddp_tx_begin);
 
 void ddp_tx_end(struct ddp_stream *s)
 {
-	ddp_hold_drop(&s->tx_held);
+	ddp_mr_cache_drop(&s->tx_mr);
 	/* all reads and work requests are done before; litmus: settle */
 	smp_store_release(&s->tx_busy, false);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
- * ddp_tx_expect - note that more will be sent, after a kick
+ * ddp_tx_set_pending - note that more will be sent, after a kick
  * @s: the stream
  *
  * Called from next(), which then returns false.
  */
-void ddp_tx_expect(struct ddp_stream *s)
+void ddp_tx_set_pending(struct ddp_stream *s)
 {
-	s->rests = true;
+	s->tx_pending = true;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_expect);
+EXPORT_SYMBOL_GPL(ddp_tx_set_pending);
 
 /**
- * ddp_tx_rest - yield although more is pending
+ * ddp_tx_resched - yield although more is pending
  * @s: the stream
  *
  * Called from next(), which then returns false. Schedules the transmit path
  * again.
  */
-void ddp_tx_rest(struct ddp_stream *s)
+void ddp_tx_resched(struct ddp_stream *s)
 {
-	ddp_tx_expect(s);
+	ddp_tx_set_pending(s);
 	ddp_kick(s);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_rest);
+EXPORT_SYMBOL_GPL(ddp_tx_resched);
 
-bool ddp_tx_rests(const struct ddp_stream *s)
+bool ddp_tx_pending(const struct ddp_stream *s)
 {
-	return s && s->rests;
+	return s && s->tx_pending;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_rests);
+EXPORT_SYMBOL_GPL(ddp_tx_pending);
 
 /**
- * ddp_tx_let_go - drop the cached MR reference of the transmit path
+ * ddp_tx_put_mr - drop the cached MR reference of the transmit path
  * @s: the stream
  *
  * Called from next(), before anything that may invalidate memory or fail the
  * stream.
  */
-void ddp_tx_let_go(struct ddp_stream *s)
+void ddp_tx_put_mr(struct ddp_stream *s)
 {
-	ddp_hold_drop(&s->tx_held);
+	ddp_mr_cache_drop(&s->tx_mr);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_let_go);
+EXPORT_SYMBOL_GPL(ddp_tx_put_mr);
 
 /**
- * ddp_tx_await - note that a message is blocked on a response of the peer
+ * ddp_tx_set_blocked - note that a message is blocked on a response of the peer
  * @s: the stream
  *
  * Called from next(), which may still return another message. The receive path
  * kicks when a response arrives.
  */
-void ddp_tx_await(struct ddp_stream *s)
+void ddp_tx_set_blocked(struct ddp_stream *s)
 {
-	s->awaits = true;
+	s->tx_blocked = true;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_await);
+EXPORT_SYMBOL_GPL(ddp_tx_set_blocked);
 
-bool ddp_tx_awaits(const struct ddp_stream *s)
+bool ddp_tx_blocked(const struct ddp_stream *s)
 {
-	return s && s->awaits;
+	return s && s->tx_blocked;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_awaits);
+EXPORT_SYMBOL_GPL(ddp_tx_blocked);
 
-bool ddp_tx_failed(const struct ddp_stream *s)
+bool ddp_tx_has_failed(const struct ddp_stream *s)
 {
 	return s && test_bit(0, &s->failed);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_failed);
+EXPORT_SYMBOL_GPL(ddp_tx_has_failed);
 
 static bool begin_message(struct ddp_stream *s)
 {
-	s->rests = false;
-	s->awaits = false;
+	s->tx_pending = false;
+	s->tx_blocked = false;
 	/*
 	 * Set until the message is completely cut. It is set before next(),
 	 * which takes the lock under which the receive path reads it;
@@ -115,7 +115,7 @@ static bool begin_message(struct ddp_stream *s)
 	}
 	/* no MR is checked for this message: do not delay a revoker */
 	if (s->msg.buf->flat || !s->msg.buf->len)
-		ddp_hold_drop(&s->tx_held);
+		ddp_mr_cache_drop(&s->tx_mr);
 	if (!s->msg.hdr.tagged)
 		s->msg.hdr.msn = s->msn[s->msg.hdr.qn]++;
 	ddp_cursor_init(&s->src, s->msg.buf);
@@ -135,10 +135,10 @@ static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 	return ddp_cut_next(&cut, mulpdu, h);
 }
 
-static void was_cut(struct ddp_stream *s, u32 segments, u32 octets)
+static void account_cut(struct ddp_stream *s, u32 segments, u32 bytes)
 {
-	s->cut += octets;
-	s->octets += octets;
+	s->cut += bytes;
+	s->bytes += bytes;
 	s->segments += segments;
 }
 
@@ -146,20 +146,20 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 {
 	struct ddp_hdr h;
 
-	if (unlikely(ddp_tx_waits(s))) {
-		/* ddp_tx_rests() may be called when the fault is resolved */
-		s->rests = true;
+	if (unlikely(ddp_tx_fault_pending(s))) {
+		/* ddp_tx_pending() may be called when the fault is resolved */
+		s->tx_pending = true;
 		return false;
 	}
-	if (s->in_msg && given_up(s))
+	if (s->in_msg && is_abandoned(s))
 		WRITE_ONCE(s->in_msg, false);
 	if (!s->in_msg && !begin_message(s))
 		return false;
 
 	seg->len = cut_header(s, mulpdu, &h);
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
-	s->gone = s->cut;
-	was_cut(s, 1, seg->len);
+	s->cut_before = s->cut;
+	account_cut(s, 1, seg->len);
 	seg->left = s->msg.buf->len - s->cut;
 	WRITE_ONCE(s->in_msg, !h.last);
 	trace_ddp_segment_pulled(s, &h, seg->len);
@@ -171,7 +171,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_next);
  * Write the headers of the next @n segments, with @len bytes of payload each;
  * none of them is the last one of the message
  */
-static void put_headers(struct ddp_stream *s, const struct ddp_txrun *run, u32 n,
+static void put_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u32 n,
 			u32 len)
 {
 	u8 like[IW_DDP_HDR_MAX];
@@ -186,49 +186,49 @@ static void put_headers(struct ddp_stream *s, const struct ddp_txrun *run, u32 n
 		h.to += h.tagged ? len : 0;
 		h.mo += h.tagged ? 0 : len;
 	}
-	was_cut(s, n, n * len);
+	account_cut(s, n, n * len);
 }
 
-u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
+u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 {
 	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = run->len - hdr_len, n;
 
-	if (!s->in_msg || given_up(s) || ddp_tx_waits(s))
+	if (!s->in_msg || is_abandoned(s) || ddp_tx_fault_pending(s))
 		return 0;
 	/* the last segment has the L bit set and may be shorter */
 	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
-	n = ddp_fetch_run(s, &s->src, run->at + hdr_len, run->stride, len, n);
+	n = ddp_fetch_batch(s, &s->src, run->at + hdr_len, run->stride, len, n);
 	if (n)
 		put_headers(s, run, n, len);
 	return n;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_run);
+EXPORT_SYMBOL_GPL(ddp_tx_batch);
 
 /* rare, so not inlined */
-noinline void ddp_tx_back(struct ddp_stream *s)
+noinline void ddp_tx_unpull(struct ddp_stream *s)
 {
-	ddp_hold_drop(&s->tx_held);
+	ddp_mr_cache_drop(&s->tx_mr);
 	s->segments--;
-	s->octets -= s->cut - s->gone;
-	s->cut = s->gone;
+	s->bytes -= s->cut - s->cut_before;
+	s->cut = s->cut_before;
 	ddp_cursor_seek(&s->src, s->msg.buf, s->cut);
 	WRITE_ONCE(s->in_msg, true);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_back);
+EXPORT_SYMBOL_GPL(ddp_tx_unpull);
 
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
 	struct iw_fault f = {};
 
-	if (!given_up(s)) {
+	if (!is_abandoned(s)) {
 		f.why = ddp_fetch(s, &s->src, dst, len);
 		if (!f.why)
 			return true;
-		if (f.why == IW_NOT_NOW) {
-			ddp_tx_back(s);
+		if (f.why == IW_AGAIN) {
+			ddp_tx_unpull(s);
 			return false;
 		}
-		ddp_hold_drop(&s->tx_held);
+		ddp_mr_cache_drop(&s->tx_mr);
 		ddp_stream_fail(s, &f);
 	}
 	WRITE_ONCE(s->in_msg, false);
@@ -242,8 +242,8 @@ u32 ddp_tx_page_off(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_page_off);
 
-void ddp_tx_taken(struct ddp_stream *s)
+void ddp_tx_sent(struct ddp_stream *s)
 {
 	s->ulp->sent(s);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_taken);
+EXPORT_SYMBOL_GPL(ddp_tx_sent);

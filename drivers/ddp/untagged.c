@@ -20,7 +20,7 @@ void ddp_uq_init(struct ddp_uq *q)
 }
 
 /**
- * ddp_uq_due - check that a segment is the next expected one of its queue
+ * ddp_uq_check - check that a segment is the next expected one of its queue
  * @uq: all DDP_QUEUES queues of the stream
  * @h: header of the segment
  *
@@ -31,7 +31,7 @@ void ddp_uq_init(struct ddp_uq *q)
  * Return: IW_OK; IW_DDP_U_QN (RFC 5041 7.1 U1); IW_DDP_U_MSN_RANGE (U5);
  * IW_DDP_U_MO if bytes of the message are missing or repeated (U3).
  */
-enum iw_reason ddp_uq_due(const struct ddp_uq *uq, const struct ddp_hdr *h)
+enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h)
 {
 	if (h->qn >= DDP_QUEUES)
 		return IW_DDP_U_QN;
@@ -43,14 +43,14 @@ enum iw_reason ddp_uq_due(const struct ddp_uq *uq, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_uq_fits - check that a segment ends within the buffer of its message
- * @h: header, accepted by ddp_uq_due()
+ * ddp_uq_check_len - check that a segment ends within the buffer of its message
+ * @h: header, accepted by ddp_uq_check()
  * @payload: length of the payload in bytes
  * @buf_len: length of the buffer in bytes
  *
  * Return: IW_OK, or IW_DDP_U_TOO_LONG (RFC 5041 7.1 U4).
  */
-enum iw_reason ddp_uq_fits(const struct ddp_hdr *h, u32 payload, u32 buf_len)
+enum iw_reason ddp_uq_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len)
 {
 	return (u64)h->mo + payload <= buf_len ? IW_OK : IW_DDP_U_TOO_LONG;
 }
@@ -58,7 +58,7 @@ enum iw_reason ddp_uq_fits(const struct ddp_hdr *h, u32 payload, u32 buf_len)
 /**
  * ddp_uq_advance - advance a queue past a segment
  * @q: the queue
- * @h: header, accepted by ddp_uq_due() and ddp_uq_fits()
+ * @h: header, accepted by ddp_uq_check() and ddp_uq_check_len()
  * @payload: length of the payload in bytes
  */
 void ddp_uq_advance(struct ddp_uq *q, const struct ddp_hdr *h, u32 payload)

@@ -8,8 +8,8 @@
 #include <ddp/ulp.h>
 
 void ddp_uq_init(struct ddp_uq *q);
-enum iw_reason ddp_uq_due(const struct ddp_uq *uq, const struct ddp_hdr *h);
-enum iw_reason ddp_uq_fits(const struct ddp_hdr *h, u32 payload, u32 buf_len);
+enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h);
+enum iw_reason ddp_uq_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len);
 void ddp_uq_advance(struct ddp_uq *q, const struct ddp_hdr *h, u32 payload);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "internal.h"
 
-static atomic_t conns = ATOMIC_INIT(0);	/* connections not yet released */
-static struct kmem_cache *mpa_conns;	/* kmalloc() would use 2 KiB for each */
+static atomic_t conn_count = ATOMIC_INIT(0);	/* connections not yet released */
+static struct kmem_cache *mpa_conn_cache;	/* kmalloc() would use 2 KiB for each */
 
 /**
  * mpa_conn_new - allocate a connection without a socket
@@ -28,13 +28,13 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
 			      const void *listener)
 {
-	struct mpa_conn *c = kmem_cache_zalloc(mpa_conns, GFP_KERNEL_ACCOUNT);
+	struct mpa_conn *c = kmem_cache_zalloc(mpa_conn_cache, GFP_KERNEL_ACCOUNT);
 
 	if (!c)
 		return NULL;
-	c->line = mpa_line_get(listener, mpa_line_work);
-	if (!c->line) {
-		kmem_cache_free(mpa_conns, c);
+	c->connq = mpa_connq_get(listener, mpa_connq_work);
+	if (!c->connq) {
+		kmem_cache_free(mpa_conn_cache, c);
 		return NULL;
 	}
 	c->llp.ops = &mpa_llp_ops;
@@ -43,20 +43,20 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 	c->ss.ctx = ctx;
 	c->policy = *policy;
 	kref_init(&c->ss.ref);
-	INIT_LIST_HEAD(&c->turn);
+	INIT_LIST_HEAD(&c->connq_entry);
 	mpa_conn_init(c);
-	atomic_inc(&conns);
+	atomic_inc(&conn_count);
 	return c;
 }
 
 /**
- * mpa_conn_startup - allocate the start-up state machine of a connection
+ * mpa_conn_alloc_startup - allocate the start-up state machine of a connection
  * @c: the connection, not visible to other contexts yet
  * @initiator: true if this side sends the Request
  *
  * Return: 0 or -ENOMEM.
  */
-int mpa_conn_startup(struct mpa_conn *c, bool initiator)
+int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator)
 {
 	c->su = kmalloc(sizeof(*c->su), GFP_KERNEL_ACCOUNT);
 	if (!c->su)
@@ -67,14 +67,14 @@ int mpa_conn_startup(struct mpa_conn *c, bool initiator)
 }
 
 /**
- * mpa_conn_give_up - abandon a connection that could not be set up
+ * mpa_conn_abandon - abandon a connection that could not be set up
  * @c: the connection, in phase MPA_NEW; the reference of the socket's callbacks
  *	passes to the caller
  *
  * The worker may be queued already, but does nothing in MPA_NEW and MPA_ENDED.
  * So the caller is the only user of the socket.
  */
-void mpa_conn_give_up(struct mpa_conn *c)
+void mpa_conn_abandon(struct mpa_conn *c)
 {
 	mpa_conn_lock(c);
 	WRITE_ONCE(c->phase, MPA_ENDED);
@@ -84,7 +84,7 @@ void mpa_conn_give_up(struct mpa_conn *c)
 
 static void mpa_conn_free(struct rcu_head *rcu)
 {
-	kmem_cache_free(mpa_conns, container_of(rcu, struct mpa_conn, rcu));
+	kmem_cache_free(mpa_conn_cache, container_of(rcu, struct mpa_conn, rcu));
 }
 
 /**
@@ -99,12 +99,12 @@ void mpa_conn_release(struct kref *ref)
 	struct mpa_conn *c = ss_to_conn(ss);
 
 	kfree(c->su);
-	mpa_line_put(c->line);
+	mpa_connq_put(c->connq);
 	if (c->net)
 		put_net_track(c->net, &c->net_tracker);
 	call_rcu(&c->rcu, mpa_conn_free);
-	if (atomic_dec_and_test(&conns))
-		wake_up_var(&conns);
+	if (atomic_dec_and_test(&conn_count))
+		wake_up_var(&conn_count);
 }
 
 /**
@@ -114,7 +114,7 @@ void mpa_conn_release(struct kref *ref)
  */
 void mpa_conn_wait_all(void)
 {
-	wait_var_event(&conns, !atomic_read(&conns));
+	wait_var_event(&conn_count, !atomic_read(&conn_count));
 }
 
 /**
@@ -124,8 +124,8 @@ void mpa_conn_wait_all(void)
  */
 int __init mpa_alloc_init(void)
 {
-	mpa_conns = KMEM_CACHE(mpa_conn, SLAB_ACCOUNT);
-	return mpa_conns ? 0 : -ENOMEM;
+	mpa_conn_cache = KMEM_CACHE(mpa_conn, SLAB_ACCOUNT);
+	return mpa_conn_cache ? 0 : -ENOMEM;
 }
 
 /**
@@ -135,5 +135,5 @@ int __init mpa_alloc_init(void)
  */
 void mpa_alloc_exit(void)
 {
-	kmem_cache_destroy(mpa_conns);
+	kmem_cache_destroy(mpa_conn_cache);
 }

@@ -20,7 +20,7 @@
  * Seconds for the peer to acknowledge all data, once TCP has accepted the last
  * FPDU. It is no more than TCP's send buffer holds.
  */
-#define DEADLINE_TAKEN	900
+#define DEADLINE_ACKED	900
 
 /* Progress of a graceful end: flags above TCP's 32-bit sequence number */
 #define STEP_BEGUN	BIT_ULL(32)
@@ -76,15 +76,15 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 	mpa_conn_set_phase(c, MPA_ENDED);
 	trace_mpa_conn_end(c, why);
 	/* count the refusal before the peer can notice it */
-	if (c->caller.at && !c->told)
-		ddp_port_refused(c->caller.at, why);
+	if (c->conn_req.listener && !c->reported)
+		ddp_port_refused(c->conn_req.listener, why);
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
 	c->next_stream = NULL;
-	ddp_port_leave(&c->caller);
+	ddp_port_detach(&c->conn_req);
 	if (s)
 		ddp_llp_down(s, why);
-	if (c->told)
+	if (c->reported)
 		ddp_session_closed(&c->ss, why, o);
 	/* drop the reference of the socket's callbacks */
 	ddp_session_put(&c->ss);
@@ -98,37 +98,37 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
  * the peer acknowledges data.
  */
 
-static u64 look_how_far(struct mpa_conn *c, bool drained)
+static u64 get_progress(struct mpa_conn *c, bool drained)
 {
 	bool all;
-	u64 step = STEP_BEGUN | mpa_sock_acked(c, &all);
+	u64 step = STEP_BEGUN | mpa_sock_get_acked(c, &all);
 
 	if (drained)
 		step |= STEP_DRAINED | (all ? STEP_ALL : 0);
-	return c->shut ? step | STEP_SHUT : step;
+	return c->fin_sent ? step | STEP_SHUT : step;
 }
 
 /*
  * Extend the time limit as long as the peer makes progress, but not past
  * @c->last, which is fixed once TCP has accepted all FPDUs
  */
-static void wait_taken(struct mpa_conn *c, bool drained)
+static void extend_deadline(struct mpa_conn *c, bool drained)
 {
-	u64 step = look_how_far(c, drained);
+	u64 step = get_progress(c, drained);
 	long left;
 
-	c->heard = step & STEP_ALL && c->shut;
+	c->all_acked = step & STEP_ALL && c->fin_sent;
 	if (step == c->step)
 		return;
 	if (!(c->step & STEP_DRAINED))
-		c->last = jiffies + DEADLINE_TAKEN * HZ;
+		c->last = jiffies + DEADLINE_ACKED * HZ;
 	c->step = step;
 	left = c->last - jiffies;
 	if (step & STEP_ALL)
-		mpa_conn_deadline(c, MPA_DEADLINE_CLOSE);
+		mpa_conn_set_deadline(c, MPA_DEADLINE_CLOSE);
 	else if (left > 0)
-		mpa_conn_deadline(c, min(DIV_ROUND_UP((unsigned long)left, HZ),
-					 DEADLINE_DRAIN));
+		mpa_conn_set_deadline(c, min(DIV_ROUND_UP((unsigned long)left, HZ),
+					     DEADLINE_DRAIN));
 	else
 		c->deadline = c->last;
 }
@@ -137,7 +137,7 @@ static void wait_taken(struct mpa_conn *c, bool drained)
  * Send our FIN after the last FPDU, and set the time limit. Does nothing unless
  * a graceful end is requested.
  */
-static void mpa_end_send(struct mpa_conn *c)
+static void mpa_conn_send_fin(struct mpa_conn *c)
 {
 	bool drained;
 
@@ -145,12 +145,12 @@ static void mpa_end_send(struct mpa_conn *c)
 		return;
 	/* FIN after last FPDU; pairs with note_drained(); litmus: drained */
 	drained = smp_load_acquire(&c->drained);
-	if (drained && !c->shut)
-		c->shut = mpa_sock_shutdown(c);
-	wait_taken(c, drained);
+	if (drained && !c->fin_sent)
+		c->fin_sent = mpa_sock_shutdown(c);
+	extend_deadline(c, drained);
 	/* no memory for the FIN, and no callback reports free memory: retry */
-	if (drained && !c->shut)
-		mpa_conn_wake(c, HZ / 10);
+	if (drained && !c->fin_sent)
+		mpa_conn_arm_timer(c, HZ / 10);
 }
 
 /*
@@ -163,23 +163,23 @@ static bool note_peer_closed(struct mpa_conn *c)
 		return false;
 	/* after all received data; pairs with one_batch(); litmus: drained */
 	smp_store_release(&c->peer_closed, true);
-	c->peer_first = !READ_ONCE(c->closing);
+	c->peer_closed_first = !READ_ONCE(c->closing);
 	return true;
 }
 
 static enum iw_reason close_reason(const struct mpa_conn *c)
 {
-	return c->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
+	return c->peer_closed_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
 /*
  * Finish the connection if it has ended. All data that had arrived is received.
  */
-static void mpa_end_look(struct mpa_conn *c)
+static void mpa_conn_check_closed(struct mpa_conn *c)
 {
 	bool news;
 	int err;
-	enum mpa_fate fate = mpa_sock_fate(c, &err);
+	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
 
 	/*
 	 * Data that arrived before the end of the connection is received first,
@@ -188,23 +188,23 @@ static void mpa_end_look(struct mpa_conn *c)
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
-	if (fate == MPA_SOCK_LOST) {
+	if (up_state == MPA_SOCK_LOST) {
 		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
 	/* a deferred FPDU is not read yet; mpa_llp_resume() sets an event */
-	if (READ_ONCE(c->rx_waits))
+	if (READ_ONCE(c->rx_deferred))
 		return;
-	if (fate != MPA_SOCK_CLOSED && fate != MPA_SOCK_PEER_DONE)
+	if (up_state != MPA_SOCK_CLOSED && up_state != MPA_SOCK_PEER_DONE)
 		return;
 	/* a stream that ends inside an FPDU has failed: RFC 5044 section 8 */
-	if (mpa_sock_cut(c)) {
+	if (mpa_sock_has_partial_fpdu(c)) {
 		mpa_conn_finish(c, IW_MPA_LOST, NULL);
 		return;
 	}
 	news = note_peer_closed(c);
 	/* report a successful end only when the peer has all our data */
-	if (fate == MPA_SOCK_CLOSED || c->heard) {
+	if (up_state == MPA_SOCK_CLOSED || c->all_acked) {
 		mpa_conn_finish(c, close_reason(c), NULL);
 	} else if (news) {
 		ddp_session_peer_closed(&c->ss);
@@ -222,16 +222,16 @@ static void mpa_end_look(struct mpa_conn *c)
  * Full Operation: receive, send our FIN if everything is sent, and check for
  * the end of the connection. Return: as mpa_conn_step().
  */
-static bool full(struct mpa_conn *c)
+static bool serve_full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
-	mpa_end_send(c);
+	mpa_conn_send_fin(c);
 	/* handle the end only after all data that arrived before it */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else
-		mpa_end_look(c);
+		mpa_conn_check_closed(c);
 	return more;
 }
 
@@ -254,7 +254,7 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 	 * Once established() was called, the program may have posted work: the
 	 * graceful end then starts in Full Operation, after the Reply.
 	 */
-	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->up) {
+	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
 		return false;
 	}
@@ -264,7 +264,7 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		mpa_conn_advance_start(c);
 		break;
 	case MPA_FULL:
-		return full(c);
+		return serve_full(c);
 	default:
 		break;
 	}
@@ -300,7 +300,7 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 	mpa_conn_lock(c);
 	mpa_tx_stop(c);
 	if (c->sock)
-		mpa_sock_forget(c);
+		mpa_sock_stop_rx(c);
 	c->next_stream = NULL;
 	mpa_conn_stop(c, IW_LOCAL_ABORT);
 	mpa_conn_unlock(c);

@@ -11,13 +11,13 @@
  * Queue the worker: that of the line before Full Operation, the connection's
  * own later. Return: false if the connection is queued already.
  */
-static bool queue(struct mpa_conn *c)
+static bool queue_conn(struct mpa_conn *c)
 {
 	switch (READ_ONCE(c->phase)) {
 	case MPA_NEW:
 	case MPA_CONNECTING:
 	case MPA_STARTUP:
-		return mpa_line_add(c);
+		return mpa_connq_add(c);
 	case MPA_FULL:
 	case MPA_ENDED:
 		break;
@@ -30,7 +30,7 @@ static void mpa_conn_queue(struct mpa_conn *c)
 {
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
-	if (!queue(c))
+	if (!queue_conn(c))
 		ddp_session_put(&c->ss);
 }
 
@@ -41,7 +41,7 @@ static void mpa_conn_queue(struct mpa_conn *c)
  * @ev: the event
  *
  * Any context. The context that handles the event sees everything that was
- * written before the call. No worker is queued while @c->seen_to is set: the
+ * written before the call. No worker is queued while @c->holder_polls is set: the
  * holder of the mutex checks for events, at the latest in mpa_conn_unlock().
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
@@ -51,12 +51,12 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 		return;
 	/*
 	 * A full barrier on both sides of the bit. What the event reports is
-	 * written before, since the event may be handled at once. seen_to is
-	 * read after it: mpa_conn_unlock() clears seen_to, then reads the
+	 * written before, since the event may be handled at once. holder_polls is
+	 * read after it: mpa_conn_unlock() clears holder_polls, then reads the
 	 * events; litmus: seen-to, seen-to-what
 	 */
 	test_and_set_bit(ev, &c->events);
-	if (!READ_ONCE(c->seen_to))
+	if (!READ_ONCE(c->holder_polls))
 		mpa_conn_queue(c);
 }
 
@@ -91,7 +91,7 @@ bool mpa_conn_has_events(const struct mpa_conn *c)
 void mpa_conn_lock(struct mpa_conn *c)
 {
 	mutex_lock(&c->mutex);
-	WRITE_ONCE(c->seen_to, true);
+	WRITE_ONCE(c->holder_polls, true);
 }
 
 /**
@@ -103,11 +103,11 @@ void mpa_conn_lock(struct mpa_conn *c)
  */
 void mpa_conn_unlock(struct mpa_conn *c)
 {
-	WRITE_ONCE(c->seen_to, false);
+	WRITE_ONCE(c->holder_polls, false);
 	mutex_unlock(&c->mutex);
 	/*
 	 * Pairs with test_and_set_bit() in mpa_conn_event(): either that
-	 * function sees seen_to clear, or this one sees the event. If a worker
+	 * function sees holder_polls clear, or this one sees the event. If a worker
 	 * could not take the mutex, this function sees the event that queued
 	 * the worker; litmus: seen-to, seen-to-held
 	 */
@@ -117,36 +117,36 @@ void mpa_conn_unlock(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_wake - let the worker check the deadline
+ * mpa_conn_arm_timer - let the worker check the deadline
  * @c: the connection; its mutex is held
  * @delay: maximum delay, in jiffies
  *
  * A timer that expires earlier is kept: the worker then sets it again.
  */
-void mpa_conn_wake(struct mpa_conn *c, unsigned long delay)
+void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
 {
 	unsigned long when = jiffies + delay;
 
 	lockdep_assert_held(&c->mutex);
-	if (c->armed && !time_before(when, c->wake))
+	if (c->armed && !time_before(when, c->timer_expires))
 		return;
 	c->armed = true;
-	c->wake = when;
+	c->timer_expires = when;
 	mod_delayed_work(mpa_wq, &c->timer, delay);
 }
 
 /**
- * mpa_conn_deadline - set the time limit of the current step
+ * mpa_conn_set_deadline - set the time limit of the current step
  * @c: the connection; its mutex is held
  * @seconds: from now; 0 for no limit
  */
-void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
+void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds)
 {
 	lockdep_assert_held(&c->mutex);
 	c->timed = seconds;
 	c->deadline = jiffies + seconds * HZ;
 	if (seconds) {
-		mpa_conn_wake(c, seconds * HZ);
+		mpa_conn_arm_timer(c, seconds * HZ);
 	} else {
 		c->armed = false;
 		cancel_delayed_work(&c->timer);

@@ -16,11 +16,11 @@
 #include "internal.h"
 
 /* One line for each process that has connections, and for each listener */
-static DEFINE_HASHTABLE(lines, 12);
-static DEFINE_SPINLOCK(lines_lock);
+static DEFINE_HASHTABLE(connqs, 12);
+static DEFINE_SPINLOCK(connqs_lock);
 
 /* Seeded, so that a user cannot choose processes whose lines share a bucket */
-static u32 key_of(const void *listener, pid_t process)
+static u32 hash_key(const void *listener, pid_t process)
 {
 	static u32 seed;
 
@@ -29,90 +29,90 @@ static u32 key_of(const void *listener, pid_t process)
 			    upper_32_bits((unsigned long)listener), process, seed);
 }
 
-static struct mpa_line *__find(const void *listener, pid_t process)
+static struct mpa_connq *__find_get(const void *listener, pid_t process)
 {
-	struct mpa_line *line;
+	struct mpa_connq *connq;
 
-	lockdep_assert_held(&lines_lock);
-	hash_for_each_possible(lines, line, node, key_of(listener, process))
-		if (line->listener == listener && line->process == process) {
-			refcount_inc(&line->ref);
-			return line;
+	lockdep_assert_held(&connqs_lock);
+	hash_for_each_possible(connqs, connq, node, hash_key(listener, process))
+		if (connq->listener == listener && connq->process == process) {
+			refcount_inc(&connq->ref);
+			return connq;
 		}
 	return NULL;
 }
 
 /**
- * mpa_line_put - drop a reference on a line
- * @line: the line, or NULL
+ * mpa_connq_put - drop a reference on a line
+ * @connq: the line, or NULL
  *
  * Any context.
  */
-void mpa_line_put(struct mpa_line *line)
+void mpa_connq_put(struct mpa_connq *connq)
 {
 	unsigned long flags;
 
-	if (!line ||
-	    !refcount_dec_and_lock_irqsave(&line->ref, &lines_lock, &flags))
+	if (!connq ||
+	    !refcount_dec_and_lock_irqsave(&connq->ref, &connqs_lock, &flags))
 		return;
-	hash_del(&line->node);
-	spin_unlock_irqrestore(&lines_lock, flags);
-	kfree(line);
+	hash_del(&connq->node);
+	spin_unlock_irqrestore(&connqs_lock, flags);
+	kfree(connq);
 }
 
 /**
  * mpa_line_take_first - take the first connection out of a line
- * @line: the line
+ * @connq: the line
  *
  * Context: interrupts on.
  *
  * Return: the connection, with the reference of its entry; NULL if there is
  * none.
  */
-struct mpa_conn *mpa_line_take_first(struct mpa_line *line)
+struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
 {
 	struct mpa_conn *c;
 
-	spin_lock_irq(&line->lock);
-	c = list_first_entry_or_null(&line->due, struct mpa_conn, turn);
+	spin_lock_irq(&connq->lock);
+	c = list_first_entry_or_null(&connq->due, struct mpa_conn, connq_entry);
 	if (c)
-		list_del_init(&c->turn);
-	spin_unlock_irq(&line->lock);
+		list_del_init(&c->connq_entry);
+	spin_unlock_irq(&connq->lock);
 	return c;
 }
 
 /**
  * mpa_line_kick - queue the worker of a line
- * @line: the line; the caller holds a reference, or the lock of a line that
+ * @connq: the line; the caller holds a reference, or the lock of a line that
  *	has a connection queued
  *
  * Any context.
  */
-void mpa_line_kick(struct mpa_line *line)
+void mpa_line_kick(struct mpa_connq *connq)
 {
-	refcount_inc(&line->ref);
-	if (!queue_work(mpa_wq, &line->work))
-		mpa_line_put(line);
+	refcount_inc(&connq->ref);
+	if (!queue_work(mpa_wq, &connq->work))
+		mpa_connq_put(connq);
 }
 
-static struct mpa_line *new_line(const void *listener, pid_t process,
-				 work_func_t work)
+static struct mpa_connq *new_connq(const void *listener, pid_t process,
+				   work_func_t work)
 {
-	struct mpa_line *line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
+	struct mpa_connq *connq = kzalloc(sizeof(*connq), GFP_KERNEL_ACCOUNT);
 
-	if (!line)
+	if (!connq)
 		return NULL;
-	line->listener = listener;
-	line->process = process;
-	refcount_set(&line->ref, 1);
-	spin_lock_init(&line->lock);
-	INIT_LIST_HEAD(&line->due);
-	INIT_WORK(&line->work, work);
-	return line;
+	connq->listener = listener;
+	connq->process = process;
+	refcount_set(&connq->ref, 1);
+	spin_lock_init(&connq->lock);
+	INIT_LIST_HEAD(&connq->due);
+	INIT_WORK(&connq->work, work);
+	return connq;
 }
 
 /**
- * mpa_line_get - find or create the line of a new connection
+ * mpa_connq_get - find or create the line of a new connection
  * @listener: listener that accepts the connection; NULL if the calling process
  *	connects
  * @work: function of the worker, if the line is created
@@ -121,41 +121,41 @@ static struct mpa_line *new_line(const void *listener, pid_t process,
  *
  * Return: the line with a reference; NULL if memory is short.
  */
-struct mpa_line *mpa_line_get(const void *listener, work_func_t work)
+struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 {
 	pid_t process = listener ? 0 : current->tgid;
-	struct mpa_line *fresh = new_line(listener, process, work), *line;
+	struct mpa_connq *fresh = new_connq(listener, process, work), *connq;
 
 	if (!fresh)
 		return NULL;
-	spin_lock_irq(&lines_lock);
-	line = __find(listener, process);
-	if (!line) {
-		hash_add(lines, &fresh->node, key_of(listener, process));
-		line = fresh;
+	spin_lock_irq(&connqs_lock);
+	connq = __find_get(listener, process);
+	if (!connq) {
+		hash_add(connqs, &fresh->node, hash_key(listener, process));
+		connq = fresh;
 	}
-	spin_unlock_irq(&lines_lock);
-	if (line != fresh)
+	spin_unlock_irq(&connqs_lock);
+	if (connq != fresh)
 		kfree(fresh);
-	return line;
+	return connq;
 }
 
 /**
- * mpa_line_waits - check whether a connection is queued in a line
- * @line: the line
+ * mpa_connq_has_waiting - check whether a connection is queued in a line
+ * @connq: the line
  *
  * Any context.
  *
  * Return: true if one is queued, false otherwise. Only a hint, read without the
  * lock.
  */
-bool mpa_line_waits(const struct mpa_line *line)
+bool mpa_connq_has_waiting(const struct mpa_connq *connq)
 {
-	return !list_empty(&line->due);
+	return !list_empty(&connq->due);
 }
 
 /**
- * mpa_line_add - queue a connection in its line, after an event
+ * mpa_connq_add - queue a connection in its line, after an event
  * @c: the connection; the caller's reference passes to the line
  *
  * Any context.
@@ -163,18 +163,18 @@ bool mpa_line_waits(const struct mpa_line *line)
  * Return: true if queued; false if the connection was queued already: the
  * reference stays with the caller.
  */
-bool mpa_line_add(struct mpa_conn *c)
+bool mpa_connq_add(struct mpa_conn *c)
 {
-	struct mpa_line *line = c->line;
+	struct mpa_connq *connq = c->connq;
 	unsigned long flags;
 	bool added;
 
-	spin_lock_irqsave(&line->lock, flags);
-	added = list_empty(&c->turn);
+	spin_lock_irqsave(&connq->lock, flags);
+	added = list_empty(&c->connq_entry);
 	if (added) {
-		list_add_tail(&c->turn, &line->due);
-		mpa_line_kick(line);
+		list_add_tail(&c->connq_entry, &connq->due);
+		mpa_line_kick(connq);
 	}
-	spin_unlock_irqrestore(&line->lock, flags);
+	spin_unlock_irqrestore(&connq->lock, flags);
 	return added;
 }

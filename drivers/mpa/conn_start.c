@@ -34,7 +34,7 @@ static void enter_full(struct mpa_conn *c)
 	/* the stream starts even if the Reply is unacceptable: see session.h */
 	if (su->initiator)
 		ddp_session_established(&c->ss, &su->peer);
-	mpa_conn_deadline(c, 0);
+	mpa_conn_set_deadline(c, 0);
 	mpa_conn_set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
 	/*
@@ -51,8 +51,8 @@ static void enter_full(struct mpa_conn *c)
 	smp_store_release(&c->tx_stream, c->next_stream);
 	c->su = NULL;
 	kfree(su);
-	mpa_sock_full(c);
-	/* receive what arrived before rx_full was set */
+	mpa_sock_enable_rx(c);
+	/* receive what arrived before rx_enabled was set */
 	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
@@ -77,11 +77,11 @@ static int read_frame(struct mpa_conn *c)
  * peer may send right after the Reply, and then finds a program that is
  * prepared.
  */
-static void tell_accepted(struct mpa_conn *c)
+static void notify_accepted(struct mpa_conn *c)
 {
-	if (c->up || c->su->initiator || c->su->state != MPA_SU_SEND)
+	if (c->established || c->su->initiator || c->su->state != MPA_SU_SEND)
 		return;
-	c->up = true;
+	c->established = true;
 	ddp_session_established(&c->ss, NULL);
 }
 
@@ -89,7 +89,7 @@ static void tell_accepted(struct mpa_conn *c)
  * Send the rest of our start-up frame. Return: 0 if TCP has accepted all of it,
  * -EAGAIN if a part is left, or another error.
  */
-static int write_rest(struct mpa_conn *c)
+static int write_remaining(struct mpa_conn *c)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	size_t len;
@@ -98,7 +98,7 @@ static int write_rest(struct mpa_conn *c)
 	if (!page)
 		return -ENOMEM;
 	len = mpa_startup_output(c->su, page_address(page), MPA_FRAME_MAX);
-	tell_accepted(c);
+	notify_accepted(c);
 	n = mpa_sock_write(c, page, c->written, len - c->written);
 	put_page(page);
 	if (n < 0)
@@ -112,12 +112,12 @@ static int write_rest(struct mpa_conn *c)
  * if TCP accepts no more, memory is short. No callback reports free memory:
  * retry with growing delays.
  */
-static void write_later(struct mpa_conn *c)
+static void defer_write(struct mpa_conn *c)
 {
 	if (!c->timed)
-		mpa_conn_deadline(c, MPA_DEADLINE_MEMORY);
+		mpa_conn_set_deadline(c, MPA_DEADLINE_MEMORY);
 	c->retry_ms = mpa_backoff(c->retry_ms);
-	mpa_conn_wake(c, msecs_to_jiffies(c->retry_ms));
+	mpa_conn_arm_timer(c, msecs_to_jiffies(c->retry_ms));
 }
 
 /*
@@ -126,10 +126,10 @@ static void write_later(struct mpa_conn *c)
  */
 static bool write_frame(struct mpa_conn *c)
 {
-	int err = write_rest(c);
+	int err = write_remaining(c);
 
-	if (ddp_sock_later(err)) {
-		write_later(c);
+	if (ddp_sock_is_transient(err)) {
+		defer_write(c);
 		return false;
 	}
 	if (err) {
@@ -140,17 +140,17 @@ static bool write_frame(struct mpa_conn *c)
 	c->retry_ms = 0;
 	mpa_startup_sent(c->su);
 	if (c->su->initiator)
-		mpa_conn_deadline(c, DEADLINE_REPLY);
+		mpa_conn_set_deadline(c, DEADLINE_REPLY);
 	return true;
 }
 
-static void tell_request(struct mpa_conn *c)
+static void notify_request(struct mpa_conn *c)
 {
-	mpa_conn_deadline(c, DDP_ANSWER_TIME);
-	ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
-	c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
-	if (c->told)
-		ddp_port_leave(&c->caller);
+	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
+	ddp_sock_get_addrs(c->sock, &c->ss.local, &c->ss.remote);
+	c->reported = !ddp_port_request(&c->conn_req, &c->ss, &c->su->peer);
+	if (c->reported)
+		ddp_port_detach(&c->conn_req);
 	else
 		mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
 }
@@ -159,7 +159,7 @@ static void tell_request(struct mpa_conn *c)
  * Check whether the peer has sent data between its Request and our Reply, which
  * ends start-up.
  */
-static bool speaks_too_soon(struct mpa_conn *c)
+static bool refuse_early_data(struct mpa_conn *c)
 {
 	u8 octet;
 
@@ -176,26 +176,26 @@ static bool speaks_too_soon(struct mpa_conn *c)
  * Return: true if start-up has to wait, or the connection has ended; false if
  * start-up has failed, because the peer has sent more than its Request.
  */
-static bool ask_user(struct mpa_conn *c)
+static bool handle_request(struct mpa_conn *c)
 {
 	int err;
 	/* before receiving, which clears the error of the socket */
-	enum mpa_fate fate = mpa_sock_fate(c, &err);
+	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
 
-	if (speaks_too_soon(c))
+	if (refuse_early_data(c))
 		return false;
 	/*
 	 * The Request came with the SYN (Fast Open): TCP reports the end of the
 	 * handshake as a change of state.
 	 */
-	if (fate == MPA_SOCK_COMING)
+	if (up_state == MPA_SOCK_CONNECTING)
 		return true;
-	if (fate != MPA_SOCK_OPEN)
-		mpa_conn_finish(c, fate == MPA_SOCK_LOST ?
+	if (up_state != MPA_SOCK_OPEN)
+		mpa_conn_finish(c, up_state == MPA_SOCK_LOST ?
 					lost_reason(err) : IW_PEER_CLOSED,
 				NULL);
-	else if (!c->told)
-		tell_request(c);
+	else if (!c->reported)
+		notify_request(c);
 	return true;
 }
 
@@ -203,7 +203,7 @@ static bool ask_user(struct mpa_conn *c)
  * The peer does not know revision 2: connect again with revision 1, unless the
  * device is configured for one revision only.
  */
-static void try_older(struct mpa_conn *c)
+static void retry_revision_1(struct mpa_conn *c)
 {
 	struct sockaddr_storage local = c->ss.local;
 	int err;
@@ -215,14 +215,14 @@ static void try_older(struct mpa_conn *c)
 	mpa_sock_release(c, true);
 	mpa_startup_fall_back(c->su);
 	mpa_conn_set_phase(c, MPA_CONNECTING);
-	mpa_conn_deadline(c, DEADLINE_CONNECT);
+	mpa_conn_set_deadline(c, DEADLINE_CONNECT);
 	err = mpa_sock_connect(c, &local);
 	if (err)
 		mpa_conn_finish(c, err == -ENOMEM ? IW_NO_MEMORY : IW_UNREACHABLE,
 				NULL);
 }
 
-static void starting(struct mpa_conn *c)
+static void advance_startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
 
@@ -236,15 +236,15 @@ static void starting(struct mpa_conn *c)
 			if (!write_frame(c))
 				return;
 			break;
-		case MPA_WANT_ASK_ULP:
-			if (ask_user(c))
+		case MPA_WANT_OFFER:
+			if (handle_request(c))
 				return;
 			break;
 		case MPA_WANT_ENTER:
 			enter_full(c);
 			return;
 		case MPA_WANT_RETRY:
-			try_older(c);
+			retry_revision_1(c);
 			return;
 		case MPA_WANT_CLOSE:
 			mpa_conn_finish(c, su->why,
@@ -255,18 +255,18 @@ static void starting(struct mpa_conn *c)
 	}
 }
 
-static void connecting(struct mpa_conn *c)
+static void check_connected(struct mpa_conn *c)
 {
 	int err;
 
-	switch (mpa_sock_fate(c, &err)) {
-	case MPA_SOCK_COMING:
+	switch (mpa_sock_get_state(c, &err)) {
+	case MPA_SOCK_CONNECTING:
 		return;
 	case MPA_SOCK_OPEN:
 	case MPA_SOCK_PEER_DONE:
-		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
+		ddp_sock_get_addrs(c->sock, &c->ss.local, &c->ss.remote);
 		mpa_conn_set_phase(c, MPA_STARTUP);
-		starting(c);
+		advance_startup(c);
 		return;
 	default:
 		mpa_conn_finish(c, lost_reason(err), NULL);
@@ -282,9 +282,9 @@ static void connecting(struct mpa_conn *c)
 void mpa_conn_advance_start(struct mpa_conn *c)
 {
 	if (c->phase == MPA_CONNECTING)
-		connecting(c);
+		check_connected(c);
 	else
-		starting(c);
+		advance_startup(c);
 }
 
 /**
@@ -298,5 +298,5 @@ void mpa_conn_begin(struct mpa_conn *c)
 
 	lockdep_assert_held(&c->mutex);
 	mpa_conn_set_phase(c, active ? MPA_CONNECTING : MPA_STARTUP);
-	mpa_conn_deadline(c, active ? DEADLINE_CONNECT : DEADLINE_REQUEST);
+	mpa_conn_set_deadline(c, active ? DEADLINE_CONNECT : DEADLINE_REQUEST);
 }

@@ -43,13 +43,13 @@ void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 }
 
 /**
- * mpa_crc_is - check whether a CRC field is correct
+ * mpa_crc_matches - check whether a CRC field is correct
  * @crc: value over everything before the field
  * @field: MPA_CRC_SIZE bytes as received
  *
  * Return: true if it is correct, false otherwise.
  */
-bool mpa_crc_is(u32 crc, const u8 *field)
+bool mpa_crc_matches(u32 crc, const u8 *field)
 {
 	return get_unaligned_le32(field) == (u32)~crc;
 }

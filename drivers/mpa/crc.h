@@ -9,6 +9,6 @@
 u32 mpa_crc_init(void);
 u32 mpa_crc_update(u32 crc, const void *p, size_t n);
 void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE]);
-bool mpa_crc_is(u32 crc, const u8 *field);
+bool mpa_crc_matches(u32 crc, const u8 *field);
 
 #endif

@@ -50,7 +50,7 @@ static bool next_piece(struct mpa_cursor *cur)
 }
 
 /* Move to the next fragment if it begins at @end, the end of this one */
-static bool joins(struct mpa_cursor *cur, const void *end)
+static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 {
 	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)
 		return false;
@@ -65,13 +65,13 @@ static bool joins(struct mpa_cursor *cur, const void *end)
  * Move @off bytes into the current piece, which may be its end. A sender on
  * this machine may have adjacent pages in a fragment each: these form one run.
  */
-static void stand(struct mpa_cursor *cur, u32 off)
+static void enter_piece(struct mpa_cursor *cur, u32 off)
 {
 	const void *p = piece(cur);
 	u32 run = piece_len(cur) - off;
 
 	cur->at = p ? p + off : NULL;
-	while (p && run < cur->left && joins(cur, cur->at + run))
+	while (p && run < cur->left && advance_if_adjacent(cur, cur->at + run))
 		run += piece_len(cur);
 	cur->run = min(run, cur->left);
 	cur->left -= cur->run;
@@ -94,7 +94,7 @@ static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 			return;
 		}
 	}
-	stand(cur, off);
+	enter_piece(cur, off);
 }
 
 /*
@@ -121,7 +121,7 @@ static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 static void mpa_cursor_step(struct mpa_cursor *cur)
 {
 	if (next_piece(cur))
-		stand(cur, 0);
+		enter_piece(cur, 0);
 	else if (skb_queue_is_last(cur->queue, cur->skb))
 		cur->ended = true;
 	else

@@ -11,41 +11,41 @@ static_assert(MPA_MARKER_INTERVAL % MPA_ALIGN == 0);
 static_assert(MPA_MARKER_SIZE % MPA_ALIGN == 0);
 
 /**
- * mpa_fpdu_pad - compute the PAD after a ULPDU (RFC 5044 section 4.1)
+ * mpa_fpdu_pad_len - compute the PAD after a ULPDU (RFC 5044 section 4.1)
  * @ulpdu_len: length of the ULPDU in bytes
  *
  * Return: 0 to 3 bytes.
  */
-u32 mpa_fpdu_pad(u32 ulpdu_len)
+u32 mpa_fpdu_pad_len(u32 ulpdu_len)
 {
 	return -(MPA_LEN_SIZE + ulpdu_len) & (MPA_ALIGN - 1);
 }
 
 /**
- * mpa_fpdu_content - compute the length of an FPDU without markers
+ * mpa_fpdu_content_len - compute the length of an FPDU without markers
  * @ulpdu_len: length of the ULPDU in bytes
  *
  * Return: bytes of length field, ULPDU, PAD and CRC field.
  */
-u32 mpa_fpdu_content(u32 ulpdu_len)
+u32 mpa_fpdu_content_len(u32 ulpdu_len)
 {
-	return MPA_LEN_SIZE + ulpdu_len + mpa_fpdu_pad(ulpdu_len) +
+	return MPA_LEN_SIZE + ulpdu_len + mpa_fpdu_pad_len(ulpdu_len) +
 	       MPA_CRC_SIZE;
 }
 
 /**
- * mpa_to_marker - compute the distance to the next marker
+ * mpa_marker_dist - compute the distance to the next marker
  * @pos: position in the stream
  *
  * Return: bytes from @pos to the next marker; 0 if a marker begins at @pos.
  */
-u32 mpa_to_marker(u32 pos)
+u32 mpa_marker_dist(u32 pos)
 {
 	return -pos & (MPA_MARKER_INTERVAL - 1);
 }
 
 /**
- * mpa_markers_in - count the markers inside one FPDU
+ * mpa_marker_count - count the markers inside one FPDU
  * @pos: position in the stream where the FPDU begins
  * @content: length of the FPDU without markers, in bytes
  *
@@ -54,9 +54,9 @@ u32 mpa_to_marker(u32 pos)
  *
  * Return: number of markers, including one that precedes the length field.
  */
-u32 mpa_markers_in(u32 pos, u32 content)
+u32 mpa_marker_count(u32 pos, u32 content)
 {
-	u32 gap = mpa_to_marker(pos);
+	u32 gap = mpa_marker_dist(pos);
 
 	if (content <= gap)
 		return 0;
@@ -73,29 +73,29 @@ u32 mpa_markers_in(u32 pos, u32 content)
  */
 u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 {
-	u32 len = mpa_fpdu_content(ulpdu_len);
+	u32 len = mpa_fpdu_content_len(ulpdu_len);
 
 	if (markers)
-		len += mpa_markers_in(pos, len) * MPA_MARKER_SIZE;
+		len += mpa_marker_count(pos, len) * MPA_MARKER_SIZE;
 	return len;
 }
 
 /**
- * mpa_fpdu_head - compute the length of what precedes the ULPDU in an FPDU
+ * mpa_fpdu_head_len - compute the length of what precedes the ULPDU in an FPDU
  * @pos: position in the stream where the FPDU begins
  * @markers: true if the sender inserts markers
  *
  * Return: bytes of the length field, and of the marker if one precedes it.
  */
-u32 mpa_fpdu_head(u32 pos, bool markers)
+u32 mpa_fpdu_head_len(u32 pos, bool markers)
 {
-	if (markers && !mpa_to_marker(pos))
+	if (markers && !mpa_marker_dist(pos))
 		return MPA_MARKER_SIZE + MPA_LEN_SIZE;
 	return MPA_LEN_SIZE;
 }
 
 /**
- * mpa_fpdu_peek - decode the first bytes of an FPDU
+ * mpa_fpdu_decode - decode the first bytes of an FPDU
  * @f: filled in; all lengths come from one read of the length field
  * @pos: position in the stream where the FPDU begins
  * @markers: true if the peer inserts markers
@@ -105,11 +105,11 @@ u32 mpa_fpdu_head(u32 pos, bool markers)
  * Return: true if @f is filled in; false if @len does not reach the end of the
  * length field.
  */
-bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
-		   size_t len)
+bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
+		     size_t len)
 {
 	f->start = pos;
-	f->head = mpa_fpdu_head(pos, markers);
+	f->head = mpa_fpdu_head_len(pos, markers);
 	if (len < f->head)
 		return false;
 	f->ulpdu_len = get_unaligned_be16(p + f->head - MPA_LEN_SIZE);
@@ -118,7 +118,7 @@ bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 }
 
 /**
- * mpa_marker_back - compute the FPDUPTR of a marker
+ * mpa_marker_fpduptr - compute the FPDUPTR of a marker
  * @pos: position in the stream where the FPDU begins, with a leading marker
  * @at: position in the stream where the marker begins
  *
@@ -127,26 +127,26 @@ bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
  *
  * Return: bytes from the length field to the marker; 0 for a leading marker.
  */
-u32 mpa_marker_back(u32 pos, u32 at)
+u32 mpa_marker_fpduptr(u32 pos, u32 at)
 {
 	if (at == pos)
 		return 0;
-	if (!mpa_to_marker(pos))
+	if (!mpa_marker_dist(pos))
 		pos += MPA_MARKER_SIZE;
 	return at - pos;
 }
 
 /**
- * mpa_marker_ok - check whether a marker points to the length field of its FPDU
+ * mpa_marker_is_valid - check whether a marker points to the length field of its FPDU
  * @p: the marker
- * @back: result of mpa_marker_back() for this marker
+ * @back: result of mpa_marker_fpduptr() for this marker
  *
  * The reserved field and the low two bits of the pointer are ignored (RFC 5044
  * section 4.2).
  *
  * Return: true if it does; false if the stream has failed, IW_MPA_MARKER.
  */
-bool mpa_marker_ok(const u8 *p, u32 back)
+bool mpa_marker_is_valid(const u8 *p, u32 back)
 {
 	u16 ptr = get_unaligned_be16(p + MPA_MARKER_PTR);
 
@@ -156,7 +156,7 @@ bool mpa_marker_ok(const u8 *p, u32 back)
 /**
  * mpa_marker_put - write a marker
  * @p: destination, MPA_MARKER_SIZE bytes
- * @back: result of mpa_marker_back() for this marker
+ * @back: result of mpa_marker_fpduptr() for this marker
  */
 void mpa_marker_put(u8 *p, u32 back)
 {

@@ -28,17 +28,17 @@ struct mpa_fpdu {
 	u32	wire;
 };
 
-u32 mpa_fpdu_pad(u32 ulpdu_len);
-u32 mpa_fpdu_content(u32 ulpdu_len);
+u32 mpa_fpdu_pad_len(u32 ulpdu_len);
+u32 mpa_fpdu_content_len(u32 ulpdu_len);
 u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers);
-u32 mpa_fpdu_head(u32 pos, bool markers);
-bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
-		   size_t len);
+u32 mpa_fpdu_head_len(u32 pos, bool markers);
+bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
+		     size_t len);
 
-u32 mpa_markers_in(u32 pos, u32 content);
-u32 mpa_to_marker(u32 pos);
-u32 mpa_marker_back(u32 pos, u32 at);
-bool mpa_marker_ok(const u8 *p, u32 back);
+u32 mpa_marker_count(u32 pos, u32 content);
+u32 mpa_marker_dist(u32 pos);
+u32 mpa_marker_fpduptr(u32 pos, u32 at);
+bool mpa_marker_is_valid(const u8 *p, u32 back);
 void mpa_marker_put(u8 *p, u32 back);
 
 u32 mpa_mulpdu(u32 emss, bool markers);

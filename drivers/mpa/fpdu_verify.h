@@ -16,7 +16,7 @@
 /* One FPDU ----------------------------------------------------------------- */
 
 /**
- * struct mpa_take - an FPDU that is being copied
+ * struct mpa_verify - an FPDU that is being copied
  * @f: lengths of the FPDU, from its first bytes
  * @markers: the sender inserts markers
  * @crc: the CRC is in use and must be checked
@@ -28,7 +28,7 @@
  * @to: destination of the FPDU without markers
  * @marker: destination of a marker
  */
-struct mpa_take {
+struct mpa_verify {
 	struct mpa_fpdu	f;
 	bool		markers;
 	bool		crc;
@@ -41,11 +41,11 @@ struct mpa_take {
 	u8		marker[MPA_MARKER_SIZE];
 };
 
-void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
-		    const u8 *head, u8 *to);
-void *mpa_take_want(struct mpa_take *t, u32 *len);
-void mpa_take_got(struct mpa_take *t, u32 len);
-enum iw_reason mpa_take_verdict(const struct mpa_take *t);
+void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
+		      const u8 *head, u8 *to);
+void *mpa_verify_want(struct mpa_verify *t, u32 *len);
+void mpa_verify_got(struct mpa_verify *t, u32 len);
+enum iw_reason mpa_verify_result(const struct mpa_verify *t);
 
 /* Batch of FPDUs of one length --------------------------------------------- */
 
@@ -62,26 +62,26 @@ enum iw_reason mpa_take_verdict(const struct mpa_take *t);
  * Size of a batch in bytes, from the first header on. The destination has as
  * many bytes: together they fit into the smallest first-level cache, of 32 KiB.
  */
-#define MPA_RUN_ROOM	(14 * 1024)
+#define MPA_FPDU_BATCH_SIZE	(14 * 1024)
 
 /**
- * struct mpa_run - batch of FPDUs with CRC and without markers
+ * struct mpa_fpdu_batch - batch of FPDUs with CRC and without markers
  * @at: destination of the next payload; at least MPA_HEADS_MAX bytes precede it
  * @left: number of FPDUs that still fit
  * @payload: bytes of payload in each FPDU
  * @wire: bytes of each FPDU
- * @under: saved bytes that the header of the next FPDU overlaps
+ * @saved: saved bytes that the header of the next FPDU overlaps
  */
-struct mpa_run {
+struct mpa_fpdu_batch {
 	u8	*at;
 	u32	left;
 	u32	payload;
 	u32	wire;
-	u8	under[MPA_HEADS_MAX];
+	u8	saved[MPA_HEADS_MAX];
 };
 
-void mpa_run_begin(struct mpa_run *r, u32 ulpdu_len, u8 *at);
-u8 *mpa_run_want(struct mpa_run *r);
-bool mpa_run_got(struct mpa_run *r, const u8 *head);
+void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at);
+u8 *mpa_fpdu_batch_want(struct mpa_fpdu_batch *r);
+bool mpa_fpdu_batch_got(struct mpa_fpdu_batch *r, const u8 *head);
 
 #endif

@@ -20,11 +20,11 @@
 #include "fpdu.h"
 #include "internal.h"
 
-#define FRAG_LEAST	256	/* a shorter rest of a fragment is not used */
+#define FRAG_MIN	256	/* a shorter rest of a fragment is not used */
 
 #define FRAG_SPARES	8
 
-#define ANYWHERE	U32_MAX
+#define ANY_PAGE_OFF	U32_MAX
 
 /*
  * Recycle up to FRAG_SPARES exhausted fragments once TCP and the receiver have
@@ -44,7 +44,7 @@ static DEFINE_PER_CPU(struct frags, frags) = {
 };
 
 /* Reserve @len bytes at the fragment's write position for the batch */
-static void mpa_frame_take(struct mpa_out *o, struct page_frag *pf, u32 len)
+static void mpa_frame_add_vec(struct mpa_out *o, struct page_frag *pf, u32 len)
 {
 	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
 
@@ -56,7 +56,7 @@ static void mpa_frame_take(struct mpa_out *o, struct page_frag *pf, u32 len)
 		bvec_set_page(&o->vec[o->n++], pf->page, len, pf->offset);
 	}
 	pf->offset += len;
-	o->room += len;
+	o->reserved += len;
 }
 
 static void mpa_frag_put(struct page_frag *pf)
@@ -70,7 +70,7 @@ static void mpa_frag_put(struct page_frag *pf)
  * Replace an exhausted fragment by the oldest spare one, which TCP and the
  * receiver may have dropped by now
  */
-static void mpa_frag_turn(struct frags *f)
+static void mpa_frag_rotate(struct frags *f)
 {
 	/* do not keep pages of the emergency reserve */
 	if (f->pf.page && page_is_pfmemalloc(f->pf.page))
@@ -84,13 +84,13 @@ static void mpa_frag_turn(struct frags *f)
  * No memory: take a spare fragment that has no other user, wherever it is in
  * the ring. Return: false if there is none.
  */
-static bool mpa_frag_take_back(struct frags *f)
+static bool mpa_frag_reclaim(struct frags *f)
 {
 	int i;
 
 	f->pf = (struct page_frag) {};
 	for (i = 0; i < FRAG_SPARES; i++) {
-		mpa_frag_turn(f);
+		mpa_frag_rotate(f);
 		if (f->pf.page && page_ref_count(f->pf.page) == 1) {
 			f->pf.offset = 0;
 			return true;
@@ -102,9 +102,9 @@ static bool mpa_frag_take_back(struct frags *f)
 static bool mpa_frag_refill(struct frags *f, u32 least)
 {
 	if (f->pf.size - f->pf.offset < least)
-		mpa_frag_turn(f);
+		mpa_frag_rotate(f);
 	return skb_page_frag_refill(least, &f->pf, GFP_ATOMIC | __GFP_NOWARN) ||
-	       mpa_frag_take_back(f);
+	       mpa_frag_reclaim(f);
 }
 
 /*
@@ -114,31 +114,31 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
  */
 static void mpa_frag_skip(struct page_frag *pf, u32 off)
 {
-	if (pf->size - pf->offset >= PAGE_SIZE + FRAG_LEAST)
+	if (pf->size - pf->offset >= PAGE_SIZE + FRAG_MIN)
 		pf->offset += (off - pf->offset) & ~PAGE_MASK;
 }
 
 /*
  * Reserve @need bytes, and up to @most where the fragment has them. @off: page
- * offset for the first byte, or ANYWHERE. Return: false if memory or vectors
+ * offset for the first byte, or ANY_PAGE_OFF. Return: false if memory or vectors
  * run out.
  */
 static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
 {
 	struct page_frag *pf = &f->pf;
 
-	while (o->room < need) {
-		u32 least = min_t(u32, need - o->room, FRAG_LEAST);
+	while (o->reserved < need) {
+		u32 least = min_t(u32, need - o->reserved, FRAG_MIN);
 
 		/* a single page has no bytes to spare for the offset */
-		if (off != ANYWHERE && pf->size > PAGE_SIZE)
+		if (off != ANY_PAGE_OFF && pf->size > PAGE_SIZE)
 			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
 			return false;
-		if (off != ANYWHERE)
+		if (off != ANY_PAGE_OFF)
 			mpa_frag_skip(pf, off);
-		off = ANYWHERE;
-		mpa_frame_take(o, pf, min(most - o->room, pf->size - pf->offset));
+		off = ANY_PAGE_OFF;
+		mpa_frame_add_vec(o, pf, min(most - o->reserved, pf->size - pf->offset));
 	}
 	return true;
 }
@@ -147,7 +147,7 @@ static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 {
 	bool ok;
 
-	if (o->room >= need)
+	if (o->reserved >= need)
 		return true;
 	local_lock_nested_bh(&frags.lock);
 	ok = __reserve(o, this_cpu_ptr(&frags), need, most, off);
@@ -157,12 +157,12 @@ static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 
 /*
  * Page offset at which the FPDU of a long segment begins, so that its payload
- * has the page offset of its source; ANYWHERE for other segments
+ * has the page offset of its source; ANY_PAGE_OFF for other segments
  */
 static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
 	if (seg->len < DDP_COPY_LONG || c->tx_markers)
-		return ANYWHERE;
+		return ANY_PAGE_OFF;
 	return (ddp_tx_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
 }
 
@@ -182,9 +182,9 @@ static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 }
 
 /* Drop what the batch has written or reserved after its first @len bytes */
-static void cut_back(struct mpa_out *o, u32 len)
+static void trim_batch(struct mpa_out *o, u32 len)
 {
-	u32 over = o->len + o->room - len;
+	u32 over = o->len + o->reserved - len;
 
 	while (over) {
 		struct bio_vec *last = &o->vec[o->n - 1];
@@ -199,7 +199,7 @@ static void cut_back(struct mpa_out *o, u32 len)
 		}
 	}
 	o->len = len;
-	o->room = 0;
+	o->reserved = 0;
 }
 
 /* State of an FPDU that is being written */
@@ -215,7 +215,7 @@ struct writer {
  * Return: destination of the next bytes. @len: bytes wanted; set to how many of
  * them are contiguous there.
  */
-static u8 *space(struct writer *w, u32 *len)
+static u8 *writer_dst(struct writer *w, u32 *len)
 {
 	struct bio_vec *v = &w->c->out.vec[w->vec];
 
@@ -227,34 +227,34 @@ static u8 *space(struct writer *w, u32 *len)
 	return page_address(v->bv_page) + v->bv_offset + w->off;
 }
 
-static void mpa_frame_wrote(struct mpa_conn *c, u32 len)
+static void mpa_frame_account(struct mpa_conn *c, u32 len)
 {
 	c->tx_pos += len;
 	c->out.len += len;
-	c->out.room -= len;
+	c->out.reserved -= len;
 }
 
-static void move_on(struct writer *w, u32 len)
+static void writer_advance(struct writer *w, u32 len)
 {
 	w->off += len;
-	mpa_frame_wrote(w->c, len);
+	mpa_frame_account(w->c, len);
 }
 
-static void wrote(struct writer *w, const u8 *p, u32 len)
+static void writer_commit(struct writer *w, const u8 *p, u32 len)
 {
 	if (w->c->crc)
 		w->crc = mpa_crc_update(w->crc, p, len);
-	move_on(w, len);
+	writer_advance(w, len);
 }
 
 static void put_plain(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
 		u32 n = len;
-		u8 *p = space(w, &n);
+		u8 *p = writer_dst(w, &n);
 
 		memcpy(p, src, n);
-		wrote(w, p, n);
+		writer_commit(w, p, n);
 		src += n;
 		len -= n;
 	}
@@ -264,24 +264,24 @@ static void put_plain(struct writer *w, const u8 *src, u32 len)
  * Write a marker if its position is reached. Return: number of bytes up to the
  * next marker; U32_MAX without markers.
  */
-static u32 before_marker(struct writer *w)
+static u32 maybe_put_marker(struct writer *w)
 {
 	u8 marker[MPA_MARKER_SIZE];
 
 	if (!w->c->tx_markers)
 		return U32_MAX;
-	if (!mpa_to_marker(w->c->tx_pos)) {
+	if (!mpa_marker_dist(w->c->tx_pos)) {
 		mpa_marker_put(marker,
-			       mpa_marker_back(w->start, w->c->tx_pos));
+			       mpa_marker_fpduptr(w->start, w->c->tx_pos));
 		put_plain(w, marker, sizeof(marker));
 	}
-	return mpa_to_marker(w->c->tx_pos);
+	return mpa_marker_dist(w->c->tx_pos);
 }
 
-static void put(struct writer *w, const u8 *src, u32 len)
+static void put_bytes(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
-		u32 n = min(len, before_marker(w));
+		u32 n = min(len, maybe_put_marker(w));
 
 		put_plain(w, src, n);
 		src += n;
@@ -292,12 +292,12 @@ static void put(struct writer *w, const u8 *src, u32 len)
 static bool put_payload(struct writer *w, u32 len)
 {
 	while (len) {
-		u32 n = min(len, before_marker(w));
-		u8 *p = space(w, &n);
+		u32 n = min(len, maybe_put_marker(w));
+		u8 *p = writer_dst(w, &n);
 
 		if (!ddp_tx_fill(w->c->tx_stream, p, n))
 			return false;
-		wrote(w, p, n);
+		writer_commit(w, p, n);
 		len -= n;
 	}
 	return true;
@@ -308,8 +308,8 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	static const u8 zero[MPA_ALIGN];
 	u8 crc[MPA_CRC_SIZE] = {};
 
-	put(w, zero, mpa_fpdu_pad(ulpdu_len));
-	before_marker(w);
+	put_bytes(w, zero, mpa_fpdu_pad_len(ulpdu_len));
+	maybe_put_marker(w);
 	if (w->c->crc)
 		mpa_crc_final(w->crc, crc);
 	put_plain(w, crc, sizeof(crc));
@@ -328,7 +328,7 @@ static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 {
 	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
 
-	put(w, head, put_head(head, seg));
+	put_bytes(w, head, put_head(head, seg));
 	if (!put_payload(w, seg->len))
 		return false;
 	put_trailer(w, seg->hdr_len + seg->len);
@@ -360,12 +360,12 @@ static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 	if (seg->len && !ddp_tx_fill(c->tx_stream, p + at, seg->len))
 		return false;
 	mpa_frame_finish(c, p, at + seg->len, wire);
-	mpa_frame_wrote(c, wire);
+	mpa_frame_account(c, wire);
 	return true;
 }
 
 /* Move the writer to the reserved bytes, which follow the written ones */
-static void stand_at_end(struct writer *w, struct mpa_conn *c)
+static void writer_seek_end(struct writer *w, struct mpa_conn *c)
 {
 	struct mpa_out *o = &c->out;
 	u32 skip = o->len;
@@ -379,24 +379,24 @@ static void stand_at_end(struct writer *w, struct mpa_conn *c)
 }
 
 /* Return: start of the reserved bytes; NULL if they are not contiguous */
-static u8 *mpa_frame_room(const struct mpa_out *o)
+static u8 *mpa_frame_reserved(const struct mpa_out *o)
 {
 	const struct bio_vec *last = &o->vec[o->n - 1];
 
-	if (o->room > last->bv_len)
+	if (o->reserved > last->bv_len)
 		return NULL;
-	return page_address(last->bv_page) + last->bv_offset + last->bv_len - o->room;
+	return page_address(last->bv_page) + last->bv_offset + last->bv_len - o->reserved;
 }
 
 /* Write a segment as an FPDU; @wire bytes are reserved for it */
 static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
-	u8 *p = mpa_frame_room(&c->out);
+	u8 *p = mpa_frame_reserved(&c->out);
 	struct writer w;
 
 	if (p && !c->tx_markers)
 		return write_whole(c, seg, p, wire);
-	stand_at_end(&w, c);
+	writer_seek_end(&w, c);
 	return write_pieces(&w, seg);
 }
 
@@ -404,32 +404,32 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
  * Write up to @most FPDUs of @wire bytes with the next segments of the message,
  * as many as are contiguous in the reserved bytes
  */
-static void write_run(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
+static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
-	struct ddp_txrun run = { .stride = wire, .len = mulpdu };
+	struct ddp_txbatch batch = { .stride = wire, .len = mulpdu };
 	u32 together = most * wire, n, i;
 	struct writer w;
 	u8 *p;
 
-	stand_at_end(&w, c);
-	p = space(&w, &together);
-	run.at = p + MPA_LEN_SIZE;
-	run.most = together / wire;
-	if (!run.most)
+	writer_seek_end(&w, c);
+	p = writer_dst(&w, &together);
+	batch.at = p + MPA_LEN_SIZE;
+	batch.most = together / wire;
+	if (!batch.most)
 		return;
-	n = ddp_tx_run(c->tx_stream, &run);
+	n = ddp_tx_batch(c->tx_stream, &batch);
 	for (i = 0; i < n; i++, p += wire) {
 		put_unaligned_be16(mulpdu, p);
 		mpa_frame_finish(c, p, MPA_LEN_SIZE + mulpdu, wire);
 	}
-	move_on(&w, n * wire);
+	writer_advance(&w, n * wire);
 }
 
 /*
  * Number of bytes to reserve for an FPDU of @wire bytes. After short messages
  * expect more of them: reserve as much again as the batch has.
  */
-static u32 mpa_frame_ahead(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
+static u32 mpa_frame_reserve_len(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
 {
 	return seg->left || seg->len >= DDP_COPY_LONG ? wire : max(wire, o->len);
 }
@@ -442,14 +442,14 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 
 	/* a long FPDU gets its own page offset: drop what is reserved */
 	if (seg->len >= DDP_COPY_LONG)
-		cut_back(&c->out, len);
-	if (!reserve(&c->out, wire, mpa_frame_ahead(&c->out, seg, wire),
+		trim_batch(&c->out, len);
+	if (!reserve(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
 		     mpa_frame_off(c, seg))) {
-		ddp_tx_back(c->tx_stream);
+		ddp_tx_unpull(c->tx_stream);
 		return false;
 	}
 	if (!write_fpdu(c, seg, wire)) {
-		cut_back(&c->out, len);
+		trim_batch(&c->out, len);
 		c->tx_pos = pos;
 		/* do not add the segments that follow it */
 		seg->left = 0;
@@ -461,17 +461,17 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
  * After a full segment, add the next full segments of its message, as many as
  * the batch has space for
  */
-static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
-		    u32 room)
+static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
+		      u32 reserved)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
 	/* not the last one, and not long ones, which get page offsets */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
-	n = min(room / wire, (seg->left - 1) / seg->len);
-	if (n && reserve(&c->out, n * wire, n * wire, ANYWHERE))
-		write_run(c, mulpdu, wire, n);
+	n = min(reserved / wire, (seg->left - 1) / seg->len);
+	if (n && reserve(&c->out, n * wire, n * wire, ANY_PAGE_OFF))
+		write_fpdus(c, mulpdu, wire, n);
 }
 
 static bool fill_batch(struct mpa_conn *c, u32 emss)
@@ -489,27 +489,27 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 		}
 		if (!add_fpdu(c, &seg))
 			return o->len;
-		add_run(c, &seg, mulpdu, enough - min(enough, o->len));
+		add_fpdus(c, &seg, mulpdu, enough - min(enough, o->len));
 	}
 	return true;
 }
 
 /**
- * mpa_frame_batch - add FPDUs to the batch until it is full or none is pending
+ * mpa_frame_build - add FPDUs to the batch until it is full or none is pending
  * @c: the connection; the caller owns its transmit side, BH off
  * @emss: effective maximum segment size; limits the length of FPDUs (RFC 5044
  *	5.1)
  *
  * Return: false if memory ran out before anything was written, true otherwise.
  */
-bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
+bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 {
 	bool ok;
 
 	ddp_tx_begin(c->tx_stream);
 	ok = fill_batch(c, emss);
 	/* give reserved bytes back: the connection may be idle for long */
-	cut_back(&c->out, c->out.len);
+	trim_batch(&c->out, c->out.len);
 	ddp_tx_end(c->tx_stream);
 	return ok;
 }

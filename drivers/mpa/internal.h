@@ -64,7 +64,7 @@ enum mpa_event {
  * @vec: pages that hold the batch; each entry holds a page reference
  * @n: number of entries used in @vec
  * @len: bytes written
- * @room: bytes reserved after the written ones
+ * @reserved: bytes reserved after the written ones
  * @sent: bytes of @len that TCP has accepted
  * @last: no more segments were pending when the batch was built
  */
@@ -72,7 +72,7 @@ struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
 	u8		n;
 	u32		len;
-	u32		room;
+	u32		reserved;
 	u32		sent;
 	bool		last;
 };
@@ -102,14 +102,14 @@ struct mpa_cursor {
 };
 
 /* Queue of connections in start-up: those of one process or of one listener */
-struct mpa_line {
+struct mpa_connq {
 	/* fixed after creation */
 	const void		*listener;	/* NULL: a process connects */
 	pid_t			process;	/* its tgid, else 0 */
 
 	/* held by each connection made in the line and by a queued worker */
 	refcount_t		ref;
-	struct hlist_node	node;		/* entry of lines; lines_lock */
+	struct hlist_node	node;		/* entry of lines; connqs_lock */
 
 	spinlock_t		lock;		/* leaf lock */
 	struct list_head	due;
@@ -126,7 +126,7 @@ struct mpa_conn {
 	netns_tracker		net_tracker;
 	int			ifindex;
 	u8			tos;
-	struct mpa_line		*line;	/* until Full Operation */
+	struct mpa_connq		*connq;	/* until Full Operation */
 
 	/*
 	 * Protected by the mutex. The worker only tries to take it:
@@ -141,22 +141,22 @@ struct mpa_conn {
 	u8			revision;	/* from Full Operation on */
 	bool			crc;		/* from Full Operation on */
 	bool			tx_open;	/* may send; set once */
-	bool			told;	/* session reported to the user */
-	bool			up;	/* responder: established() called */
+	bool			reported;	/* session reported to the user */
+	bool			established;	/* responder: established() called */
 	u16			written;	/* bytes of our frame TCP has */
 	bool			peer_closed;
-	bool			peer_first;	/* closed before the ULP */
-	bool			shut;	/* our FIN is with TCP */
-	bool			heard;	/* peer has all data before our FIN */
+	bool			peer_closed_first;	/* closed before the ULP */
+	bool			fin_sent;	/* our FIN is with TCP */
+	bool			all_acked;	/* peer has all data before our FIN */
 	bool			timed;	/* @deadline is valid */
-	bool			armed;	/* the timer is set to @wake */
+	bool			armed;	/* the timer is set to @timer_expires */
 	unsigned long		deadline;	/* of this step, in jiffies */
-	unsigned long		wake;	/* expiry of the timer, jiffies */
+	unsigned long		timer_expires;	/* expiry of the timer, jiffies */
 	u64			step;	/* graceful end: STEP_* of conn.c */
 	unsigned long		last;	/* graceful end: time limit, jiffies */
 
 	/* entry in the listener's backlog, until the request is reported */
-	struct ddp_caller	caller;
+	struct ddp_conn_req	conn_req;
 
 	/* protected by the socket lock; @stream is that of the receive path */
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
@@ -166,9 +166,9 @@ struct mpa_conn {
 	const u8		*rx_copy;	/* next byte; NULL: at @cur */
 	u32			rx_left;	/* bytes not read yet */
 	bool			rx_markers;
-	bool			rx_full;	/* callback receives FPDUs */
+	bool			rx_enabled;	/* callback receives FPDUs */
 	bool			rx_stopped;	/* discard what arrives */
-	bool			rx_waits;	/* deferred by a page fault */
+	bool			rx_deferred;	/* deferred by a page fault */
 
 	/* last retry delay; transmit owner, before Full Operation the worker */
 	u16			retry_ms ____cacheline_aligned_in_smp;
@@ -178,35 +178,37 @@ struct mpa_conn {
 	struct mpa_out		out;
 	bool			tx_markers;
 	u32			tx_pos;
-	int			lost;	/* errno of a failed send */
+	int			send_err;	/* errno of a failed send */
 
 	/* any context */
 	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */
 	unsigned long		events;	/* bits of enum mpa_event */
-	bool			seen_to;	/* mutex holder checks events */
+	bool			holder_polls;	/* mutex holder checks events */
 
 	bool			closing;	/* graceful end requested */
 	bool			drained;	/* closing, and all sent */
 	enum iw_reason		why;	/* reason of a requested abort */
 
-	struct list_head	turn;	/* entry in @line; lock of the line */
+	struct list_head	connq_entry;	/* entry in @connq; lock of the line */
 	struct work_struct	work;	/* worker, from Full Operation on */
 	struct delayed_work	timer;
 	struct delayed_work	tx_retry;	/* holds a ref while queued */
-	struct llist_node	due;		/* holds a ref while queued */
+	struct llist_node	txq;		/* holds a ref while queued */
 	struct rcu_head		rcu;
 
 	/* keeps the socket for readers that do not hold the mutex */
-	spinlock_t		look_lock;	/* leaf lock */
+	spinlock_t		query_lock;	/* leaf lock */
 	u32			retransmits;	/* of released sockets */
 
-	struct ddp_sock_calls	before;	/* the socket's original callbacks */
+	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
 };
 
 #ifdef CONFIG_SMP
-static_assert(DDP_LINE_OF(struct mpa_conn, stream) > DDP_LINE_OF(struct mpa_conn, caller));
-static_assert(DDP_LINE_OF(struct mpa_conn, retry_ms) > DDP_LINE_OF(struct mpa_conn, rx_waits));
-static_assert(DDP_LINE_OF(struct mpa_conn, tx) > DDP_LINE_OF(struct mpa_conn, lost));
+static_assert(DDP_CACHELINE_OF(struct mpa_conn, stream) >
+	      DDP_CACHELINE_OF(struct mpa_conn, conn_req));
+static_assert(DDP_CACHELINE_OF(struct mpa_conn, retry_ms) >
+	      DDP_CACHELINE_OF(struct mpa_conn, rx_deferred));
+static_assert(DDP_CACHELINE_OF(struct mpa_conn, tx) > DDP_CACHELINE_OF(struct mpa_conn, send_err));
 #endif
 
 static inline struct mpa_conn *ss_to_conn(struct ddp_session *ss)
@@ -222,13 +224,13 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 #define MPA_DEADLINE_MEMORY	10	/* seconds: memory for our Reply */
 #define MPA_DEADLINE_CLOSE	10	/* seconds: our FIN, then the peer's */
 
-#define MPA_RETRY_LEAST	1	/* ms between retries after a memory shortage */
-#define MPA_RETRY_MOST	1000
+#define MPA_RETRY_MIN	1	/* ms between retries after a memory shortage */
+#define MPA_RETRY_MAX	1000
 
 /* Delay of the next retry in ms: twice the last one, within the limits */
 static inline u16 mpa_backoff(u16 ms)
 {
-	return clamp(2 * ms, MPA_RETRY_LEAST, MPA_RETRY_MOST);
+	return clamp(2 * ms, MPA_RETRY_MIN, MPA_RETRY_MAX);
 }
 
 extern struct workqueue_struct *mpa_wq;
@@ -241,22 +243,22 @@ void mpa_alloc_exit(void);
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
 			      const void *listener);
-int mpa_conn_startup(struct mpa_conn *c, bool initiator);
-void mpa_conn_give_up(struct mpa_conn *c);
+int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator);
+void mpa_conn_abandon(struct mpa_conn *c);
 void mpa_conn_release(struct kref *ref);
 void mpa_conn_wait_all(void);
 
 /* conn_work.c: workers of connections */
 void mpa_conn_init(struct mpa_conn *c);
-void mpa_line_work(struct work_struct *work);
+void mpa_connq_work(struct work_struct *work);
 
 /* conn_event.c: events, mutex and timer of a connection */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
 bool mpa_conn_has_events(const struct mpa_conn *c);
 void mpa_conn_lock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
-void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
-void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
+void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay);
+void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds);
 
 /* conn.c: state machine of a connection */
 void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase);
@@ -272,12 +274,12 @@ void mpa_conn_begin(struct mpa_conn *c);
 void mpa_conn_advance_start(struct mpa_conn *c);
 
 /* conn_queue.c: order of connections in start-up */
-struct mpa_line *mpa_line_get(const void *listener, work_func_t work);
-void mpa_line_put(struct mpa_line *line);
-bool mpa_line_add(struct mpa_conn *c);
-struct mpa_conn *mpa_line_take_first(struct mpa_line *line);
-void mpa_line_kick(struct mpa_line *line);
-bool mpa_line_waits(const struct mpa_line *line);
+struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work);
+void mpa_connq_put(struct mpa_connq *connq);
+bool mpa_connq_add(struct mpa_conn *c);
+struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq);
+void mpa_line_kick(struct mpa_connq *connq);
+bool mpa_connq_has_waiting(const struct mpa_connq *connq);
 
 /* tx.c: transmit routine, and per-CPU queues of connections that transmit in softirq */
 void mpa_tx_init(struct mpa_conn *c);
@@ -285,19 +287,19 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
 void mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);
-void mpa_due_init(void);
-void mpa_due_exit(void);
+void mpa_txq_init(void);
+void mpa_txq_exit(void);
 
 /* frame.c: build batches of FPDUs */
-bool mpa_frame_batch(struct mpa_conn *c, u32 emss);
+bool mpa_frame_build(struct mpa_conn *c, u32 emss);
 void mpa_frame_drop(struct mpa_conn *c);
 void mpa_frame_exit(void);
 
 /* rx.c: receive path, FPDUs from TCP's receive queue to DDP */
-int mpa_gather_init(void);
-void mpa_gather_exit(void);
+int mpa_rx_init(void);
+void mpa_rx_exit(void);
 bool mpa_rx(struct mpa_conn *c, struct sock *sk);
-bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
+bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: read TCP's receive queue */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
@@ -318,7 +320,7 @@ static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
  * Copy bytes of the current run without consuming them. A sender on this
  * machine may still write them, so a second copy may differ.
  */
-static inline void mpa_cursor_look(const struct mpa_cursor *cur, void *dst, u32 len)
+static inline void mpa_cursor_peek(const struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memcpy(dst, cur->at, len);
 	/* decisions use the copy: the compiler must not read again */
@@ -328,7 +330,7 @@ static inline void mpa_cursor_look(const struct mpa_cursor *cur, void *dst, u32 
 static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	ddp_copy(dst, cur->at, len);
-	/* as in mpa_cursor_look() */
+	/* as in mpa_cursor_peek() */
 	barrier();
 	mpa_cursor_advance(cur, len);
 }
@@ -351,13 +353,13 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_together - check whether the next bytes are one readable run
+ * mpa_cursor_may_read - check whether the next bytes are one readable run
  * @cur: the cursor
  * @len: number of bytes
  *
  * Return: true if @len bytes can be read at @cur->at, false otherwise.
  */
-static inline bool mpa_cursor_together(struct mpa_cursor *cur, u32 len)
+static inline bool mpa_cursor_may_read(struct mpa_cursor *cur, u32 len)
 {
 	if (!cur->run)
 		mpa_cursor_next(cur);
@@ -386,8 +388,8 @@ static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
 }
 
 /* State of a connected socket */
-enum mpa_fate {
-	MPA_SOCK_COMING,	/* TCP handshake in progress */
+enum mpa_sock_state {
+	MPA_SOCK_CONNECTING,	/* TCP handshake in progress */
 	MPA_SOCK_OPEN,
 	MPA_SOCK_PEER_DONE,	/* FIN received, and all data before it */
 	MPA_SOCK_CLOSED,	/* closed by both sides */
@@ -398,27 +400,27 @@ enum mpa_fate {
  * Receive buffer in bytes, at least: TCP must be able to hold a complete FPDU,
  * whatever segments it comes in
  */
-#define MPA_RCVBUF_LEAST	(512 * 1024)
+#define MPA_RCVBUF_MIN	(512 * 1024)
 
 /* sock.c: operations on the connected socket */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local);
 void mpa_sock_prepare(struct socket *sock);
 void mpa_sock_attach(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
-enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err);
-bool mpa_sock_cut(struct mpa_conn *c);
-bool mpa_sock_quiet(struct mpa_conn *c);
+enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err);
+bool mpa_sock_has_partial_fpdu(struct mpa_conn *c);
+bool mpa_sock_is_quiet(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_shutdown(struct mpa_conn *c);
-u32 mpa_sock_acked(struct mpa_conn *c, bool *all);
-void mpa_sock_full(struct mpa_conn *c);
-void mpa_sock_forget(struct mpa_conn *c);
+u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all);
+void mpa_sock_enable_rx(struct mpa_conn *c);
+void mpa_sock_stop_rx(struct mpa_conn *c);
 bool mpa_sock_receive(struct mpa_conn *c);
 u32 mpa_sock_emss(const struct mpa_conn *c);
-void mpa_sock_note_cpu(const struct mpa_conn *c);
+void mpa_sock_record_flow(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c);
-void mpa_sock_wait(struct mpa_conn *c);
+void mpa_sock_wait_unowned(struct mpa_conn *c);
 
 /* listen.c */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,

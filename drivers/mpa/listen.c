@@ -20,18 +20,18 @@
  * socket on a wildcard address receives for all VRFs, and no other can be bound
  * beside it: all devices share that one.
  */
-static int mpa_listen_domain(const struct ddp_listen *a)
+static int mpa_listen_vrf(const struct ddp_listen *a)
 {
-	if (ddp_addr_wildcard(a->local) && inet_sk_bound_dev_eq(a->net, 0, 1, 2))
+	if (ddp_addr_is_wildcard(a->local) && inet_sk_bound_dev_eq(a->net, 0, 1, 2))
 		return 0;
-	return ddp_sock_domain(a->net, a->ifindex);
+	return ddp_sock_vrf(a->net, a->ifindex);
 }
 
 static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int family = a->local->ss_family, err;
 
-	err = ddp_sock_make(a->net, a->domain, family, IPPROTO_TCP, sock);
+	err = ddp_sock_create(a->net, a->vrf, family, IPPROTO_TCP, sock);
 	if (err)
 		return err;
 	mpa_sock_prepare(*sock);
@@ -56,15 +56,15 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 	struct ddp_policy policy;
 	struct mpa_conn *c;
 
-	if (!ddp_port_policy(l, &policy))
+	if (!ddp_port_get_policy(l, &policy))
 		return NULL;
 	c = mpa_conn_new(l->dl.user, NULL, &policy, l);
 	if (!c)
 		return NULL;
-	ddp_sock_names(sock, NULL, &from);
-	if (!mpa_conn_startup(c, false) && ddp_port_wait(l, &c->caller, &from))
+	ddp_sock_get_addrs(sock, NULL, &from);
+	if (!mpa_conn_alloc_startup(c, false) && ddp_port_attach(l, &c->conn_req, &from))
 		return c;
-	mpa_conn_give_up(c);
+	mpa_conn_abandon(c);
 	ddp_session_put(&c->ss);
 	return NULL;
 }
@@ -76,13 +76,13 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	struct ddp_port_listener *l;
 	struct mpa_conn *c;
 
-	ddp_sock_names(sock, &called, NULL);
+	ddp_sock_get_addrs(sock, &called, NULL);
 	/*
 	 * TCP has bound the socket to the VRF, or to the link of a link-local
 	 * address
 	 */
-	l = ddp_port_called(p, &called,
-			    ddp_sock_domain(sock_net(sk), sk->sk_bound_dev_if));
+	l = ddp_port_get_listener(p, &called,
+				  ddp_sock_vrf(sock_net(sk), sk->sk_bound_dev_if));
 	if (!l)
 		return -ECONNREFUSED;
 	c = new_child(l, sock);
@@ -96,16 +96,16 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	mpa_conn_begin(c);
 	mpa_sock_attach(c);
 	/* the Request may have arrived before the callbacks were set */
-	if (!mpa_sock_quiet(c))
+	if (!mpa_sock_is_quiet(c))
 		mpa_conn_event(c, MPA_EV_RX);
 	mpa_conn_unlock(c);
 	ddp_session_put(&c->ss);
 	return 0;
 }
 
-static void mpa_listen_orphaned(struct ddp_caller *caller)
+static void mpa_listen_evict(struct ddp_conn_req *conn_req)
 {
-	mpa_conn_stop(container_of(caller, struct mpa_conn, caller),
+	mpa_conn_stop(container_of(conn_req, struct mpa_conn, conn_req),
 		      IW_LOCAL_ABORT);
 }
 
@@ -114,7 +114,7 @@ static const struct ddp_port_ops port_ops = {
 	.open		= mpa_listen_open,
 	.queue		= mpa_listen_queue,
 	.accepted	= mpa_listen_accepted,
-	.orphaned	= mpa_listen_orphaned,
+	.evict	= mpa_listen_evict,
 };
 
 /**
@@ -132,6 +132,6 @@ struct ddp_listener *mpa_listen(const struct ddp_listen *a,
 {
 	struct ddp_listen args = *a;
 
-	args.domain = mpa_listen_domain(a);
+	args.vrf = mpa_listen_vrf(a);
 	return ddp_port_listen(&port_ops, &args, user, ctx);
 }

@@ -26,7 +26,7 @@ static void mpa_llp_push(struct ddp_llp *llp)
 
 static bool mpa_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
-	return mpa_gather_read(llp_to_conn(llp), dst, len);
+	return mpa_rx_read(llp_to_conn(llp), dst, len);
 }
 
 static void mpa_llp_close(struct ddp_llp *llp, enum iw_reason why)
@@ -58,10 +58,10 @@ static const char *phase_name(enum mpa_phase phase)
 }
 
 /*
- * The socket may be going away: @c->look_lock keeps it. The socket lock is not
+ * The socket may be going away: @c->query_lock keeps it. The socket lock is not
  * taken. TCP may change the numbers meanwhile: each was valid at some moment.
  */
-static void mpa_sock_look(const struct sock *sk, struct ddp_query *q)
+static void mpa_sock_read_stats(const struct sock *sk, struct ddp_query *q)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 una = READ_ONCE(tp->snd_una), nxt = READ_ONCE(tp->snd_nxt);
@@ -78,11 +78,11 @@ static void mpa_sock_look(const struct sock *sk, struct ddp_query *q)
 /* Read the statistics of the socket; @q->mulpdu is set to the EMSS */
 static void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 {
-	spin_lock_bh(&c->look_lock);
+	spin_lock_bh(&c->query_lock);
 	q->retransmits = c->retransmits;
 	if (c->sock)
-		mpa_sock_look(c->sock->sk, q);
-	spin_unlock_bh(&c->look_lock);
+		mpa_sock_read_stats(c->sock->sk, q);
+	spin_unlock_bh(&c->query_lock);
 }
 
 static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
@@ -118,10 +118,10 @@ static void pace(struct sock *sk, unsigned long rate)
 /* Limit the rate at which TCP sends to @rate bytes per second; 0 for no limit */
 static void mpa_sock_pace(struct mpa_conn *c, u64 rate)
 {
-	spin_lock_bh(&c->look_lock);
+	spin_lock_bh(&c->query_lock);
 	if (c->sock)
 		pace(c->sock->sk, rate ?: ~0UL);
-	spin_unlock_bh(&c->look_lock);
+	spin_unlock_bh(&c->query_lock);
 }
 
 static void mpa_llp_pace(struct ddp_llp *llp, u64 rate)
@@ -144,11 +144,11 @@ const struct ddp_llp_ops mpa_llp_ops = {
  * The socket is made without the mutex, so that no context that takes the mutex
  * waits for what making a socket waits for
  */
-static int begin(struct mpa_conn *c, const struct ddp_connect *args)
+static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 {
 	int err;
 
-	err = mpa_conn_startup(c, true);
+	err = mpa_conn_alloc_startup(c, true);
 	if (!err)
 		err = mpa_startup_offer(c->su, args->offer);
 	if (!err)
@@ -178,13 +178,13 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->tos = args->tos;
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
-	c->told = true;
+	c->reported = true;
 	/* one for the user, one for this function: @c may end early */
 	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
-	err = begin(c, args);
+	err = begin_connect(c, args);
 	if (err) {
-		mpa_conn_give_up(c);
+		mpa_conn_abandon(c);
 		/* the references of the user and the socket's callbacks */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
@@ -198,8 +198,8 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
  * to reject. Return: 0; -ECONNRESET if the connection has ended; or another
  * error.
  */
-static int answer(struct mpa_conn *c, struct ddp_stream *s,
-		  const struct ddp_offer *o)
+static int send_reply(struct mpa_conn *c, struct ddp_stream *s,
+		      const struct ddp_offer *o)
 {
 	int err = -ECONNRESET;
 
@@ -210,7 +210,7 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 		err = mpa_startup_offer(c->su, o);
 	c->ss.accepted = !err && s;
 	if (!err)
-		mpa_conn_deadline(c, 0);
+		mpa_conn_set_deadline(c, 0);
 	mpa_conn_event(c, MPA_EV_STATE);
 	mpa_conn_unlock(c);
 	return err;
@@ -219,12 +219,12 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 static int mpa_accept(struct ddp_session *ss, struct ddp_stream *s,
 		      const struct ddp_offer *o)
 {
-	return answer(ss_to_conn(ss), s, o);
+	return send_reply(ss_to_conn(ss), s, o);
 }
 
 static int mpa_reject(struct ddp_session *ss, const struct ddp_offer *o)
 {
-	return answer(ss_to_conn(ss), NULL, o);
+	return send_reply(ss_to_conn(ss), NULL, o);
 }
 
 static void mpa_stop(struct ddp_session *ss, bool abort)

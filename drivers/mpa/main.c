@@ -16,7 +16,7 @@ struct workqueue_struct *mpa_wq;
  */
 int __init mpa_init(struct module *owner)
 {
-	int err = mpa_gather_init();
+	int err = mpa_rx_init();
 
 	if (err)
 		return err;
@@ -28,7 +28,7 @@ int __init mpa_init(struct module *owner)
 	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
 		goto exit_alloc;
-	mpa_due_init();
+	mpa_txq_init();
 	err = ddp_type_register(&mpa_session_type);
 	if (err)
 		goto exit_queue;
@@ -39,7 +39,7 @@ exit_queue:
 exit_alloc:
 	mpa_alloc_exit();
 exit_gather:
-	mpa_gather_exit();
+	mpa_rx_exit();
 	return err;
 }
 
@@ -53,10 +53,10 @@ void mpa_exit(void)
 	ddp_type_unregister(&mpa_session_type);
 	/* an ended connection may still have its worker queued */
 	mpa_conn_wait_all();
-	mpa_due_exit();
+	mpa_txq_exit();
 	destroy_workqueue(mpa_wq);
 	rcu_barrier();
 	mpa_alloc_exit();
 	mpa_frame_exit();
-	mpa_gather_exit();
+	mpa_rx_exit();
 }

@@ -3,13 +3,13 @@
  * Receive path: FPDUs from TCP's receive queue to DDP. mpa_rx() is the entry;
  * sock.c locks the socket and calls it.
  *
- * Slow path, mpa_gather_one(): any FPDU.
- * Fast path, mpa_gather_more(): no CRC, no markers, accepted by ddp_rx_more().
- * CRC fast path, mpa_gather_run(): CRC, no markers, accepted by ddp_rx_joins().
+ * Slow path, mpa_rx_slow(): any FPDU.
+ * Fast path, mpa_rx_fast(): no CRC, no markers, accepted by ddp_rx_fast().
+ * CRC fast path, mpa_rx_crc_batch(): CRC, no markers, accepted by ddp_rx_is_next().
  *
  * On both fast paths an FPDU is contiguous in the queue and as long as the
- * previous one. ddp_rx_more() accepts a segment that continues its message or
- * repeats a Write of one segment; ddp_rx_joins() one that continues a tagged
+ * previous one. ddp_rx_fast() accepts a segment that continues its message or
+ * repeats a Write of one segment; ddp_rx_is_next() one that continues a tagged
  * message. The CRC fast path takes ULPDUs shorter than DDP_COPY_LONG and places
  * many at once.
  *
@@ -50,7 +50,7 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
  * Limit in bytes: enough for an skb that is full of fragments, of the longest
  * segments in the largest pages
  */
-#define RCVBUF_MOST	(4 * 1024 * 1024)
+#define RCVBUF_MAX	(4 * 1024 * 1024)
 
 /*
  * Space in the copy buffer for the page offset of a long FPDU; 0 where pages
@@ -58,7 +58,7 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
-static_assert(MPA_RUN_ROOM <= MPA_CONTENT_MAX);
+static_assert(MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
 
 /* What happened to an FPDU, and so what the receive path does next */
 enum mpa_rx_result {
@@ -78,7 +78,7 @@ static DEFINE_PER_CPU(struct copy, copies) = {
 };
 
 /**
- * mpa_gather_read - read the next bytes of the segment that is passed to DDP
+ * mpa_rx_read - read the next bytes of the segment that is passed to DDP
  * @c: the connection
  * @dst: destination
  * @len: number of bytes
@@ -86,7 +86,7 @@ static DEFINE_PER_CPU(struct copy, copies) = {
  * Return: true if all were read; false if the segment has fewer bytes or they
  * cannot be read: the missing ones are zeros in @dst.
  */
-bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
+bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 {
 	if (len > c->rx_left) {
 		memset(dst, 0, len);
@@ -125,25 +125,25 @@ static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 	return ddp_rx_segment(c->stream, &c->llp, head, f->ulpdu_len);
 }
 
-static enum iw_reason mpa_gather_take(struct mpa_conn *c,
-				      const struct mpa_fpdu *f,
-				      const u8 *head, u8 *fpdu)
+static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
+				       const struct mpa_fpdu *f,
+				       const u8 *head, u8 *fpdu)
 {
-	struct mpa_take t = { .markers = c->rx_markers, .crc = c->crc };
+	struct mpa_verify t = { .markers = c->rx_markers, .crc = c->crc };
 	void *to;
 	u32 len;
 
-	mpa_take_begin(&t, f, head, fpdu);
-	while ((to = mpa_take_want(&t, &len))) {
+	mpa_verify_begin(&t, f, head, fpdu);
+	while ((to = mpa_verify_want(&t, &len))) {
 		if (!mpa_cursor_copy(&c->cur, to, len))
 			return IW_UNREADABLE;
-		mpa_take_got(&t, len);
+		mpa_verify_got(&t, len);
 	}
-	return mpa_take_verdict(&t);
+	return mpa_verify_result(&t);
 }
 
 /* Report a failure found by MPA to DDP, which knows its own failures */
-static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
+static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
 	return why;
@@ -154,25 +154,25 @@ static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
  * that it has in the queue, so that whole pages are copied. (If the sender is
  * on this machine, its source has that offset, too.)
  */
-static u32 mpa_gather_skew(struct mpa_conn *c, const struct mpa_fpdu *f)
+static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
-	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_together(&c->cur, 1))
+	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_may_read(&c->cur, 1))
 		return 0;
 	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
 }
 
-static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
-				const u8 *head)
+static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
+				   const u8 *head)
 {
 	enum iw_reason why;
 	u8 *fpdu;
 
 	local_lock_nested_bh(&copies.lock);
-	fpdu = this_cpu_read(copies.fpdu) + mpa_gather_skew(c, f);
-	why = mpa_gather_take(c, f, head, fpdu);
+	fpdu = this_cpu_read(copies.fpdu) + mpa_rx_page_off(c, f);
+	why = mpa_rx_copy_fpdu(c, f, head, fpdu);
 	if (why)
-		why = mpa_gather_refuse(c, why);
-	else if (!ddp_rx_more(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
+		why = mpa_rx_report_error(c, why);
+	else if (!ddp_rx_fast(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
 			      f->ulpdu_len, &why))
 		why = hand_up(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
@@ -184,25 +184,25 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
  * @from: bytes left where @f begins. A segment that DDP accepts is longer than
  * the header copied ahead, so the number of bytes to skip is not negative.
  */
-static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
+static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
 				       u32 from)
 {
 	c->rx_pos += f->wire;
 	if (!mpa_cursor_skip(&c->cur, f->wire - (from - mpa_cursor_left(&c->cur))))
-		return mpa_gather_refuse(c, IW_UNREADABLE);
+		return mpa_rx_report_error(c, IW_UNREADABLE);
 	return IW_OK;
 }
 
 /*
  * Convert the result of an FPDU. If it waits until a page is faulted in, set
- * @c->rx_waits.
+ * @c->rx_deferred.
  */
-static enum mpa_rx_result mpa_gather_outcome(struct mpa_conn *c,
-					     enum iw_reason why)
+static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
+					 enum iw_reason why)
 {
-	if (unlikely(why == IW_NOT_NOW)) {
-		WRITE_ONCE(c->rx_waits, true);
+	if (unlikely(why == IW_AGAIN)) {
+		WRITE_ONCE(c->rx_deferred, true);
 		return MPA_RX_WAIT;
 	}
 	return why ? MPA_RX_FAILED : MPA_RX_NEXT;
@@ -212,12 +212,12 @@ static enum mpa_rx_result mpa_gather_outcome(struct mpa_conn *c,
  * Slow path: receive the FPDU at the cursor, if it is complete. @f is set to
  * its description. If the result is MPA_RX_NEXT, @f->wire bytes are consumed.
  */
-static enum mpa_rx_result mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
+static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
 	const u32 left = mpa_cursor_left(&from);
-	u32 len = mpa_fpdu_head(c->rx_pos, c->rx_markers);
+	u32 len = mpa_fpdu_head_len(c->rx_pos, c->rx_markers);
 	u8 head[MPA_HEADS_MAX];
 	enum iw_reason why;
 
@@ -226,25 +226,25 @@ static enum mpa_rx_result mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 	if (plain)
 		len = min_t(u32, sizeof(head), left);
 	if (!mpa_cursor_copy(&c->cur, head, len)) {
-		mpa_gather_refuse(c, IW_UNREADABLE);
+		mpa_rx_report_error(c, IW_UNREADABLE);
 		return MPA_RX_FAILED;
 	}
-	mpa_fpdu_peek(f, c->rx_pos, c->rx_markers, head, len);
+	mpa_fpdu_decode(f, c->rx_pos, c->rx_markers, head, len);
 	if (f->wire > left) {
 		/* the header is copied again when the FPDU is complete */
 		c->cur = from;
 		return MPA_RX_WAIT;
 	}
 	why = plain ? hand_up(c, f, head + f->head, false)
-		    : from_copy(c, f, head);
+		    : rx_from_copy(c, f, head);
 	if (!why)
-		why = mpa_gather_leave(c, f, left);
-	if (unlikely(why == IW_NOT_NOW))
+		why = mpa_rx_skip_rest(c, f, left);
+	if (unlikely(why == IW_AGAIN))
 		c->cur = from;
-	return mpa_gather_outcome(c, why);
+	return mpa_rx_outcome(c, why);
 }
 
-static u32 spend(int *budget, u32 wire)
+static u32 charge_budget(int *budget, u32 wire)
 {
 	*budget -= max_t(int, wire, FPDU_COST);
 	return wire;
@@ -254,11 +254,11 @@ static u32 spend(int *budget, u32 wire)
  * Copy the headers of the next FPDU without consuming it. Return: true if the
  * FPDU is contiguous and as long as @f, false otherwise.
  */
-static bool mpa_gather_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
+static bool mpa_rx_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 {
-	if (!mpa_cursor_together(&c->cur, f->wire))
+	if (!mpa_cursor_may_read(&c->cur, f->wire))
 		return false;
-	mpa_cursor_look(&c->cur, head, MPA_HEADS_MAX);
+	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
 	/* otherwise the slow path copies the header again and decides */
 	return get_unaligned_be16(head) == f->ulpdu_len;
 }
@@ -267,9 +267,9 @@ static bool mpa_gather_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *he
  * Return: destination of the first payload in the copy buffer. The payloads get
  * the page offset that they have in the MR, so that whole pages are copied.
  */
-static u8 *mpa_gather_start(const struct mpa_conn *c)
+static u8 *mpa_rx_start(const struct mpa_conn *c)
 {
-	int off = ddp_rx_run_off(c->stream);
+	int off = ddp_rx_next_page_off(c->stream);
 
 	return this_cpu_read(copies.fpdu) + MPA_HEADS_MAX +
 	       (SKEW_MAX ? (off - MPA_HEADS_MAX) & ~PAGE_MASK : 0);
@@ -279,17 +279,17 @@ static u8 *mpa_gather_start(const struct mpa_conn *c)
  * Copy and verify the FPDUs after @f that continue its message, until one is
  * wrong or @r has no more space. Return: their number.
  */
-static u32 mpa_gather_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
-			     struct mpa_run *r, int *budget)
+static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
+			 struct mpa_fpdu_batch *r, int *budget)
 {
 	u8 head[MPA_HEADS_MAX];
 	u32 n = 0;
 
-	while (r->left && *budget > 0 && mpa_gather_peek(c, f, head) &&
-	       ddp_rx_joins(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
-		spend(budget, f->wire);
-		mpa_cursor_look(&c->cur, mpa_run_want(r), f->wire);
-		if (!mpa_run_got(r, head))
+	while (r->left && *budget > 0 && mpa_rx_peek(c, f, head) &&
+	       ddp_rx_is_next(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
+		charge_budget(budget, f->wire);
+		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_want(r), f->wire);
+		if (!mpa_fpdu_batch_got(r, head))
 			break;
 		mpa_cursor_advance(&c->cur, f->wire);
 		n++;
@@ -302,13 +302,13 @@ static u32 mpa_gather_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
  * to the first FPDU that is not placed, for the reason @why. Return: the result
  * of that FPDU.
  */
-static enum mpa_rx_result mpa_gather_less(struct mpa_conn *c,
-					  const struct mpa_cursor *from,
-					  u32 octets, enum iw_reason why)
+static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
+					const struct mpa_cursor *from,
+					u32 bytes, enum iw_reason why)
 {
 	c->cur = *from;
-	mpa_cursor_skip(&c->cur, octets);
-	return mpa_gather_outcome(c, why);
+	mpa_cursor_skip(&c->cur, bytes);
+	return mpa_rx_outcome(c, why);
 }
 
 /*
@@ -317,42 +317,42 @@ static enum mpa_rx_result mpa_gather_less(struct mpa_conn *c,
  * result of the last FPDU; MPA_RX_NEXT also if the first one does not belong to
  * a batch.
  */
-static enum mpa_rx_result mpa_gather_some(struct mpa_conn *c,
-					  const struct mpa_fpdu *f,
-					  struct mpa_run *r, int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
+					       const struct mpa_fpdu *f,
+					       struct mpa_fpdu_batch *r, int *budget, u32 *used)
 {
 	const struct mpa_cursor from = c->cur;
-	u8 *at = mpa_gather_start(c);
+	u8 *at = mpa_rx_start(c);
 	enum iw_reason why;
 	u32 n, taken;
 
-	mpa_run_begin(r, f->ulpdu_len, at);
-	n = mpa_gather_verify(c, f, r, budget);
+	mpa_fpdu_batch_begin(r, f->ulpdu_len, at);
+	n = mpa_rx_verify(c, f, r, budget);
 	if (!n)
 		return MPA_RX_NEXT;
-	taken = ddp_rx_run(c->stream, at, n, &why);
+	taken = ddp_rx_batch(c->stream, at, n, &why);
 	c->rx_pos += taken * f->wire;
 	*used += taken * f->wire;
 	if (unlikely(taken < n))
-		return mpa_gather_less(c, &from, taken * f->wire, why);
+		return mpa_rx_rewind(c, &from, taken * f->wire, why);
 	return MPA_RX_NEXT;
 }
 
 /*
- * CRC fast path, for mpa_gather_more(). Not inlined: messages of one segment
+ * CRC fast path, for mpa_rx_fast(). Not inlined: messages of one segment
  * should not pay for it.
  */
 static noinline enum mpa_rx_result
-mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
+mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
 {
 	enum mpa_rx_result result;
-	struct mpa_run r;
+	struct mpa_fpdu_batch r;
 	u32 before;
 
 	local_lock_nested_bh(&copies.lock);
 	do {
 		before = *used;
-		result = mpa_gather_some(c, f, &r, budget, used);
+		result = mpa_rx_crc_one_batch(c, f, &r, budget, used);
 		/* space left in the batch: the next FPDU needs the slow path */
 	} while (result == MPA_RX_NEXT && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
@@ -365,9 +365,9 @@ mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *u
  * bytes to @used. Return: the result of the last FPDU; MPA_RX_NEXT if there is
  * none.
  */
-static enum mpa_rx_result mpa_gather_more(struct mpa_conn *c,
-					  const struct mpa_fpdu *f,
-					  int *budget, u32 *used)
+static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
+				      const struct mpa_fpdu *f,
+				      int *budget, u32 *used)
 {
 	enum mpa_rx_result result = MPA_RX_NEXT;
 	enum iw_reason why;
@@ -377,17 +377,17 @@ static enum mpa_rx_result mpa_gather_more(struct mpa_conn *c,
 		return MPA_RX_NEXT;
 	/* long FPDUs are copied page by page, each on the slow path */
 	if (c->crc)
-		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_run_off(c->stream) >= 0 ?
-		       mpa_gather_run(c, f, budget, used) : MPA_RX_NEXT;
-	while (*budget > 0 && mpa_gather_peek(c, f, head) &&
-	       ddp_rx_more(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
+		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
+		       mpa_rx_crc_batch(c, f, budget, used) : MPA_RX_NEXT;
+	while (*budget > 0 && mpa_rx_peek(c, f, head) &&
+	       ddp_rx_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			   f->ulpdu_len, &why)) {
-		result = mpa_gather_outcome(c, why);
+		result = mpa_rx_outcome(c, why);
 		if (result != MPA_RX_NEXT)
 			break;
 		mpa_cursor_advance(&c->cur, f->wire);
 		c->rx_pos += f->wire;
-		*used += spend(budget, f->wire);
+		*used += charge_budget(budget, f->wire);
 	}
 	return result;
 }
@@ -396,7 +396,7 @@ static enum mpa_rx_result mpa_gather_more(struct mpa_conn *c,
  * Stop receiving. A responder that has received no valid FPDU can never send
  * now, so run the transmit routine.
  */
-static void mpa_gather_stop(struct mpa_conn *c)
+static void mpa_rx_stop(struct mpa_conn *c)
 {
 	WRITE_ONCE(c->rx_stopped, true);
 	mpa_tx_kick(c, false);
@@ -408,7 +408,7 @@ static void mpa_gather_stop(struct mpa_conn *c)
  * costs its length, at least FPDU_COST. If the stream fails, @c->rx_stopped is
  * set and nothing more is received. Return: number of bytes consumed.
  */
-static u32 mpa_gather(struct mpa_conn *c, int *budget)
+static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
 	enum mpa_rx_result result;
@@ -417,15 +417,15 @@ static u32 mpa_gather(struct mpa_conn *c, int *budget)
 
 	ddp_rx_begin(s);
 	do {
-		result = mpa_gather_one(c, &f);
+		result = mpa_rx_slow(c, &f);
 		if (result == MPA_RX_NEXT) {
-			used += spend(budget, f.wire);
-			result = mpa_gather_more(c, &f, budget, &used);
+			used += charge_budget(budget, f.wire);
+			result = mpa_rx_fast(c, &f, budget, &used);
 		}
 	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_left(&c->cur));
 	ddp_rx_end(s);
 	if (result == MPA_RX_FAILED)
-		mpa_gather_stop(c);
+		mpa_rx_stop(c);
 	return used;
 }
 
@@ -439,9 +439,9 @@ static u32 mpa_gather(struct mpa_conn *c, int *budget)
  * needs. The window clamp is raised, too: TCP's tuning only raises it together
  * with the buffer.
  */
-static void mpa_keep_window(struct sock *sk, const struct sk_buff *skb)
+static void mpa_rx_grow_buffer(struct sock *sk, const struct sk_buff *skb)
 {
-	int room = min_t(u32, MPA_RCVBUF_LEAST + skb->truesize, RCVBUF_MOST);
+	int room = min_t(u32, MPA_RCVBUF_MIN + skb->truesize, RCVBUF_MAX);
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (sk->sk_rcvbuf >= room)
@@ -469,19 +469,19 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 		skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	if (!skb)
 		return false;
-	if (c->rx_waits) {
-		if (!c->rx_stopped && ddp_rx_waits(c->stream))
+	if (c->rx_deferred) {
+		if (!c->rx_stopped && ddp_rx_fault_pending(c->stream))
 			return false;
-		WRITE_ONCE(c->rx_waits, false);
+		WRITE_ONCE(c->rx_deferred, false);
 	}
 	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
-		used = mpa_gather(c, &budget);
+		used = mpa_rx_fpdus(c, &budget);
 	}
 	if (c->rx_stopped)
 		used = avail;
 	else if (used < avail)
-		mpa_keep_window(sk, c->cur.skb);
+		mpa_rx_grow_buffer(sk, c->cur.skb);
 	/* may send a window update */
 	if (used)
 		tcp_read_done(sk, used);
@@ -489,9 +489,9 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 }
 
 /**
- * mpa_gather_exit - free the copy buffers of all CPUs
+ * mpa_rx_exit - free the copy buffers of all CPUs
  */
-void mpa_gather_exit(void)
+void mpa_rx_exit(void)
 {
 	int cpu;
 
@@ -500,11 +500,11 @@ void mpa_gather_exit(void)
 }
 
 /**
- * mpa_gather_init - allocate a copy buffer for each possible CPU
+ * mpa_rx_init - allocate a copy buffer for each possible CPU
  *
  * Return: 0 or -ENOMEM.
  */
-int mpa_gather_init(void)
+int mpa_rx_init(void)
 {
 	int cpu;
 
@@ -513,7 +513,7 @@ int mpa_gather_init(void)
 
 		per_cpu(copies.fpdu, cpu) = p;
 		if (!p) {
-			mpa_gather_exit();
+			mpa_rx_exit();
 			return -ENOMEM;
 		}
 	}

@@ -20,7 +20,7 @@ static void mpa_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c) {
-		if (c->rx_full)
+		if (c->rx_enabled)
 			more = mpa_rx(c, sk);
 		if (more)
 			mpa_conn_event(c, MPA_EV_RX);
@@ -80,8 +80,8 @@ void mpa_sock_prepare(struct socket *sock)
 	/* a peer's urgent pointer must not take a byte out of the stream */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	/* SO_RCVBUF would end TCP's own tuning, and is limited by rmem_max */
-	if (sk->sk_rcvbuf < MPA_RCVBUF_LEAST)
-		WRITE_ONCE(sk->sk_rcvbuf, MPA_RCVBUF_LEAST);
+	if (sk->sk_rcvbuf < MPA_RCVBUF_MIN)
+		WRITE_ONCE(sk->sk_rcvbuf, MPA_RCVBUF_MIN);
 	release_sock(sk);
 }
 
@@ -93,7 +93,7 @@ void mpa_sock_prepare(struct socket *sock)
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
-	ddp_sock_own(c->sock->sk, c, &calls, &c->before);
+	ddp_sock_set_calls(c->sock->sk, c, &calls, &c->orig_calls);
 }
 
 /*
@@ -101,7 +101,7 @@ void mpa_sock_attach(struct mpa_conn *c)
  * as if the FIN were sent: the peer would never notice the end. With BH off TCP
  * then finds the memory that is found here.
  */
-static bool has_room_for_fin(struct sock *sk)
+static bool can_alloc_fin(struct sock *sk)
 {
 	struct sk_buff *skb;
 
@@ -124,7 +124,7 @@ static bool send_fin(struct sock *sk)
 	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
 		return true;
 	local_bh_disable();
-	ok = has_room_for_fin(sk);
+	ok = can_alloc_fin(sk);
 	/* kernel_sock_shutdown() would lock the socket and turn BH on */
 	if (ok) {
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
@@ -141,7 +141,7 @@ static bool send_fin(struct sock *sk)
  * Return: true if the FIN is not sent and the socket must be reset, false
  * otherwise.
  */
-static bool ends_in_vain(struct sock *sk)
+static bool fails_to_send_fin(struct sock *sk)
 {
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
@@ -196,7 +196,7 @@ static void drop_unread(struct mpa_conn *c)
 
 	lock_as_softirq(sk);
 	n = tcp_inq(sk);
-	if (n && !READ_ONCE(c->rx_waits) && !tcp_rtx_and_write_queues_empty(sk))
+	if (n && !READ_ONCE(c->rx_deferred) && !tcp_rtx_and_write_queues_empty(sk))
 		tcp_read_done(sk, n);
 	unlock_as_softirq(sk);
 }
@@ -214,35 +214,35 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 
 	if (!sock)
 		return;
-	ddp_sock_disown(sock->sk, &c->before);
+	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
 		drop_unread(c);
 	/* without FIN or reset the peer would wait for a minute and a half */
 	lock_sock(sock->sk);
-	abort = abort || ends_in_vain(sock->sk);
+	abort = abort || fails_to_send_fin(sock->sk);
 	release_sock(sock->sk);
 	if (abort)
 		sock_no_linger(sock->sk);
-	spin_lock_bh(&c->look_lock);
+	spin_lock_bh(&c->query_lock);
 	c->retransmits += tcp_sk(sock->sk)->total_retrans;
 	c->sock = NULL;
-	spin_unlock_bh(&c->look_lock);
+	spin_unlock_bh(&c->query_lock);
 	sock_release(sock);
 }
 
 static int new_socket(struct mpa_conn *c)
 {
 	struct socket *sock;
-	int err = ddp_sock_make(c->net, ddp_sock_domain(c->net, c->ifindex),
-				c->ss.remote.ss_family, IPPROTO_TCP, &sock);
+	int err = ddp_sock_create(c->net, ddp_sock_vrf(c->net, c->ifindex),
+				  c->ss.remote.ss_family, IPPROTO_TCP, &sock);
 
 	if (err)
 		return err;
 	mpa_sock_prepare(sock);
 	ddp_sock_set_tos(sock->sk, c->tos);
-	spin_lock_bh(&c->look_lock);
+	spin_lock_bh(&c->query_lock);
 	c->sock = sock;
-	spin_unlock_bh(&c->look_lock);
+	spin_unlock_bh(&c->query_lock);
 	mpa_sock_attach(c);
 	return 0;
 }
@@ -285,40 +285,40 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 }
 
 /**
- * mpa_sock_fate - get the state of the socket
+ * mpa_sock_get_state - get the state of the socket
  * @c: the connection
  * @err: set; a negative errno if MPA_SOCK_LOST is returned
  *
- * Return: see enum mpa_fate.
+ * Return: see enum mpa_sock_state.
  */
-enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
+enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 {
 	struct sock *sk = c->sock->sk;
-	enum mpa_fate fate = MPA_SOCK_OPEN;
+	enum mpa_sock_state up_state = MPA_SOCK_OPEN;
 
 	lock_as_softirq(sk);
-	*err = -READ_ONCE(sk->sk_err) ?: c->lost;
+	*err = -READ_ONCE(sk->sk_err) ?: c->send_err;
 	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
-		fate = MPA_SOCK_COMING;
+		up_state = MPA_SOCK_CONNECTING;
 	else if (*err || (sk->sk_state == TCP_CLOSE &&
 			  !(sk->sk_shutdown & RCV_SHUTDOWN)))
-		fate = MPA_SOCK_LOST;
+		up_state = MPA_SOCK_LOST;
 	else if (sk->sk_state == TCP_CLOSE)
-		fate = MPA_SOCK_CLOSED;
+		up_state = MPA_SOCK_CLOSED;
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
-		fate = MPA_SOCK_PEER_DONE;
+		up_state = MPA_SOCK_PEER_DONE;
 	unlock_as_softirq(sk);
-	return fate;
+	return up_state;
 }
 
 /**
- * mpa_sock_quiet - check whether nothing has happened after connecting
+ * mpa_sock_is_quiet - check whether nothing has happened after connecting
  * @c: the connection; its callbacks are installed
  *
  * Return: true if the callbacks will report every event; false if data or an
  * end of the connection came before, and the caller must handle it.
  */
-bool mpa_sock_quiet(struct mpa_conn *c)
+bool mpa_sock_is_quiet(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	bool quiet;
@@ -330,13 +330,13 @@ bool mpa_sock_quiet(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_cut - check whether the stream ends inside an FPDU
+ * mpa_sock_has_partial_fpdu - check whether the stream ends inside an FPDU
  * @c: the connection, in Full Operation; the peer's FIN has arrived, and all
  *	data before it is processed
  *
  * Return: true if bytes are left that are no complete FPDU, false otherwise.
  */
-bool mpa_sock_cut(struct mpa_conn *c)
+bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	bool cut;
@@ -409,7 +409,7 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_acked - get how much of our data the peer has acknowledged
+ * mpa_sock_get_acked - get how much of our data the peer has acknowledged
  * @c: the connection
  * @all: set to true if everything but our FIN is acknowledged. TCP delivers
  *	the FIN by itself, even after the socket is released. TCP reports the
@@ -418,7 +418,7 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
  *
  * Return: TCP's sequence number of the next byte to be acknowledged.
  */
-u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
+u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all)
 {
 	struct sock *sk = c->sock->sk;
 	u32 acked;
@@ -431,23 +431,23 @@ u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
 }
 
 /**
- * mpa_sock_full - let the callback receive FPDUs from now on
+ * mpa_sock_enable_rx - let the callback receive FPDUs from now on
  * @c: the connection, in Full Operation; its stream is set
  */
-void mpa_sock_full(struct mpa_conn *c)
+void mpa_sock_enable_rx(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 
 	lock_as_softirq(sk);
-	c->rx_full = true;
+	c->rx_enabled = true;
 	unlock_as_softirq(sk);
 }
 
 /**
- * mpa_sock_forget - pass no more received data to the stream
+ * mpa_sock_stop_rx - pass no more received data to the stream
  * @c: the connection
  */
-void mpa_sock_forget(struct mpa_conn *c)
+void mpa_sock_stop_rx(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 
@@ -486,13 +486,13 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_note_cpu - steer received packets to this CPU
+ * mpa_sock_record_flow - steer received packets to this CPU
  * @c: the connection; the caller owns its transmit side
  *
  * As sendmsg() does: Receive Flow Steering, where it is enabled, has packets of
  * the connection received on the CPU of the program that uses it.
  */
-void mpa_sock_note_cpu(const struct mpa_conn *c)
+void mpa_sock_record_flow(const struct mpa_conn *c)
 {
 	sock_rps_record_flow(c->sock->sk);
 }
@@ -503,7 +503,7 @@ void mpa_sock_note_cpu(const struct mpa_conn *c)
  * has released it. A process that owns the socket may sleep, and is not waited
  * for. Return: true if locked, false if a process owns the socket.
  */
-static bool lock_for_send(struct sock *sk)
+static bool trylock_for_send(struct sock *sk)
 {
 	bh_lock_sock(sk);
 	if (!sock_owned_by_user(sk))
@@ -513,11 +513,11 @@ static bool lock_for_send(struct sock *sk)
 }
 
 /*
- * Send, and keep an error for mpa_sock_fate(). TCP reports an error once, so
+ * Send, and keep an error for mpa_sock_get_state(). TCP reports an error once, so
  * sk_err is only read here, not cleared. Without an error -EPIPE only means
  * that our FIN is sent.
  */
-static int send_or_lost(struct mpa_conn *c, struct msghdr *msg, u32 len)
+static int send_locked(struct mpa_conn *c, struct msghdr *msg, u32 len)
 {
 	struct sock *sk = c->sock->sk;
 	int n = -READ_ONCE(sk->sk_err);
@@ -527,7 +527,7 @@ static int send_or_lost(struct mpa_conn *c, struct msghdr *msg, u32 len)
 	n = tcp_sendmsg_locked(sk, msg, len);
 	/* protected by the socket lock, which readers of it hold, too */
 	if (n < 0 && n != -EAGAIN && n != -ENOMEM && n != -EPIPE)
-		c->lost = n;
+		c->send_err = n;
 	return n;
 }
 
@@ -535,7 +535,7 @@ static int send_or_lost(struct mpa_conn *c, struct msghdr *msg, u32 len)
  * Check whether TCP has failed for lack of memory: its queues are empty, so no
  * ACK will make space and run mpa_write_space()
  */
-static bool out_of_memory(const struct sock *sk, int n)
+static bool is_short_of_memory(const struct sock *sk, int n)
 {
 	return n == -EAGAIN && tcp_rtx_and_write_queues_empty(sk);
 }
@@ -565,10 +565,10 @@ int mpa_sock_send(struct mpa_conn *c)
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
 	iov_iter_advance(&msg.msg_iter, o->sent);
 
-	if (!lock_for_send(sk))
+	if (!trylock_for_send(sk))
 		return -EBUSY;
-	n = send_or_lost(c, &msg, o->len - o->sent);
-	if (out_of_memory(sk, n))
+	n = send_locked(c, &msg, o->len - o->sent);
+	if (is_short_of_memory(sk, n))
 		n = -ENOMEM;
 	bh_unlock_sock(sk);
 
@@ -580,12 +580,12 @@ int mpa_sock_send(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_wait - wait until no process owns the socket
+ * mpa_sock_wait_unowned - wait until no process owns the socket
  * @c: the connection
  *
  * Sleeps. A process may own the socket again when this returns.
  */
-void mpa_sock_wait(struct mpa_conn *c)
+void mpa_sock_wait_unowned(struct mpa_conn *c)
 {
 	lock_sock(c->sock->sk);
 	release_sock(c->sock->sk);

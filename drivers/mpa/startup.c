@@ -22,7 +22,7 @@ static u8 peer_flags(const struct mpa_startup *su)
 }
 
 /* the R flag only counts in a Reply (RFC 5044 section 7.1.1) */
-static bool peer_rejects(const struct mpa_startup *su)
+static bool peer_has_rejected(const struct mpa_startup *su)
 {
 	return su->initiator && peer_flags(su) & MPA_FLAG_R;
 }
@@ -44,7 +44,7 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 	su->want_crc = crc;
 	su->rx_markers = markers;
 	su->crc = crc;
-	su->state = initiator ? MPA_SU_ASK : MPA_SU_HEADER;
+	su->state = initiator ? MPA_SU_OFFER : MPA_SU_HEADER;
 }
 
 /**
@@ -56,8 +56,8 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 {
 	switch (su->state) {
-	case MPA_SU_ASK:
-		return MPA_WANT_ASK_ULP;
+	case MPA_SU_OFFER:
+		return MPA_WANT_OFFER;
 	case MPA_SU_SEND:
 	case MPA_SU_SEND_REJECT:
 		return MPA_WANT_WRITE;
@@ -75,8 +75,8 @@ enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 }
 
 /* The word with IRD and ORD takes 4 of the 512 bytes (RFC 6581 section 9) */
-static int take_offer(struct mpa_startup *su, const struct ddp_offer *o,
-		      bool enhanced)
+static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
+		     bool enhanced)
 {
 	u32 room = MPA_PD_MAX - (enhanced ? DDP_WORD_SIZE : 0);
 
@@ -91,7 +91,7 @@ static int take_offer(struct mpa_startup *su, const struct ddp_offer *o,
 
 /**
  * mpa_startup_offer - set the ULP's terms of our Request or accepting Reply
- * @su: the state machine; next step MPA_WANT_ASK_ULP
+ * @su: the state machine; next step MPA_WANT_OFFER
  * @o: the terms; copied
  *
  * A Request has revision 2 only if there is a use for it (RFC 6581 sections 6
@@ -108,13 +108,13 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 	bool enhanced = su->enhanced;
 	int err;
 
-	if (su->state != MPA_SU_ASK)
+	if (su->state != MPA_SU_OFFER)
 		return -ENOTCONN;
 	if (su->initiator)
 		enhanced = o->enhanced && su->rev_max >= MPA_REV_ENHANCED;
 	else if (enhanced && !o->enhanced)
 		return -EINVAL;
-	err = take_offer(su, o, enhanced);
+	err = set_offer(su, o, enhanced);
 	if (err)
 		return err;
 	if (su->initiator)
@@ -125,7 +125,7 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 
 /**
  * mpa_startup_reject - reject the peer's Request
- * @su: the state machine of a responder; next step MPA_WANT_ASK_ULP
+ * @su: the state machine of a responder; next step MPA_WANT_OFFER
  * @o: Private Data, and the depths that are required if it is enhanced; copied
  *
  * An enhanced Request is rejected in enhanced form (RFC 6581 section 10). If @o
@@ -137,9 +137,9 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 {
 	int err;
 
-	if (su->state != MPA_SU_ASK || su->initiator)
+	if (su->state != MPA_SU_OFFER || su->initiator)
 		return -ENOTCONN;
-	err = take_offer(su, o, su->enhanced);
+	err = set_offer(su, o, su->enhanced);
 	if (err)
 		return err;
 	if (!o->enhanced) {
@@ -189,7 +189,7 @@ size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 	buf[MPA_HDR_REV] = su->revision;
 	put_unaligned_be16(data, buf + MPA_HDR_PD_LENGTH);
 	if (word)
-		put_unaligned_be32(ddp_offer_word(&su->mine), p);
+		put_unaligned_be32(ddp_offer_encode_word(&su->mine), p);
 	memcpy(p + word, su->mine.pd, su->mine.pd_len);
 	return MPA_HDR_LEN + data;
 }
@@ -249,7 +249,7 @@ static enum iw_reason read_header(struct mpa_startup *su)
 			    peer_flags(su) & MPA_FLAG_S;
 	if (su->peer.enhanced && su->data_len < DDP_WORD_SIZE) {
 		/* a rejecting Reply is valid without the word */
-		if (!peer_rejects(su))
+		if (!peer_has_rejected(su))
 			return IW_MPA_STARTUP;
 		su->peer.enhanced = false;
 	}
@@ -265,7 +265,7 @@ static void read_data(struct mpa_startup *su)
 	o->pd_len = su->data_len;
 	if (!o->enhanced)
 		return;
-	ddp_offer_read_word(o, get_unaligned_be32(o->pd));
+	ddp_offer_decode_word(o, get_unaligned_be32(o->pd));
 	o->pd_len -= DDP_WORD_SIZE;
 	memmove(o->pd, o->pd + DDP_WORD_SIZE, o->pd_len);
 }
@@ -276,17 +276,17 @@ static void read_data(struct mpa_startup *su)
  * understand the Request. A rejecting Reply of a peer that knows revision 2
  * does count.
  */
-static bool misunderstood(const struct mpa_startup *su)
+static bool is_misunderstood(const struct mpa_startup *su)
 {
 	if (!su->initiator || !su->enhanced || su->peer.enhanced)
 		return false;
-	return !peer_rejects(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
+	return !peer_has_rejected(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
 }
 
 static void finish_frame(struct mpa_startup *su)
 {
 	read_data(su);
-	if (misunderstood(su)) {
+	if (is_misunderstood(su)) {
 		su->why = IW_MPA_STARTUP;
 		su->state = MPA_SU_RETRY;
 		return;
@@ -295,10 +295,10 @@ static void finish_frame(struct mpa_startup *su)
 	su->enhanced = su->peer.enhanced;
 	su->tx_markers = peer_flags(su) & MPA_FLAG_M;
 	su->crc = su->want_crc || peer_flags(su) & MPA_FLAG_C;
-	if (peer_rejects(su))
+	if (peer_has_rejected(su))
 		fail(su, IW_PEER_REJECT);
 	else
-		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_ASK;
+		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
 }
 
 static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
@@ -330,7 +330,7 @@ static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
  * @n: number of bytes
  *
  * Called if the next step is MPA_WANT_READ. A responder also passes everything
- * that arrives during MPA_WANT_ASK_ULP: an initiator that sends something
+ * that arrives during MPA_WANT_OFFER: an initiator that sends something
  * between its Request and our Reply is refused.
  *
  * Return: number of bytes consumed, none after the end of the frame; or a
@@ -343,7 +343,7 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 	size_t take;
 	u8 *to;
 
-	if (su->state == MPA_SU_ASK && !su->initiator && n)
+	if (su->state == MPA_SU_OFFER && !su->initiator && n)
 		return refuse(su, IW_MPA_STARTUP);
 
 	while (eaten < n && mpa_startup_want(su) == MPA_WANT_READ) {
@@ -376,7 +376,7 @@ void mpa_startup_eof(struct mpa_startup *su)
 
 	if (want == MPA_WANT_READ && su->got) {
 		fail(su, IW_MPA_STARTUP);
-	} else if (want == MPA_WANT_READ || want == MPA_WANT_ASK_ULP ||
+	} else if (want == MPA_WANT_READ || want == MPA_WANT_OFFER ||
 		   su->state == MPA_SU_SEND) {
 		fail(su, IW_MPA_LOST);
 		if (su->initiator && su->enhanced)

@@ -17,7 +17,7 @@
 
 /**
  * enum mpa_want - next step of the caller
- * @MPA_WANT_ASK_ULP: call mpa_startup_offer(); a responder may call
+ * @MPA_WANT_OFFER: call mpa_startup_offer(); a responder may call
  *	mpa_startup_reject() instead, and has the peer's offer in @peer
  * @MPA_WANT_WRITE: send the frame of mpa_startup_output(), then call
  *	mpa_startup_sent()
@@ -29,7 +29,7 @@
  *	@why
  */
 enum mpa_want {
-	MPA_WANT_ASK_ULP,
+	MPA_WANT_OFFER,
 	MPA_WANT_WRITE,
 	MPA_WANT_READ,
 	MPA_WANT_ENTER,
@@ -38,7 +38,7 @@ enum mpa_want {
 };
 
 enum mpa_startup_state {
-	MPA_SU_ASK,		/* the ULP has to supply our offer or reply */
+	MPA_SU_OFFER,		/* the ULP has to supply our offer or reply */
 	MPA_SU_SEND,		/* send our Request or accepting Reply */
 	MPA_SU_SEND_REJECT,	/* send our rejecting Reply */
 	MPA_SU_HEADER,		/* receive 20 bytes of the peer's frame */
@@ -64,7 +64,7 @@ enum mpa_startup_state {
  * @tx_markers: result: this side inserts markers (the peer's M flag)
  * @crc: result: CRC is generated and checked (C flag of either side)
  * @enhanced: result: both sides use RFC 6581
- * @peer: result: the peer's offer, valid with MPA_WANT_ASK_ULP (responder),
+ * @peer: result: the peer's offer, valid with MPA_WANT_OFFER (responder),
  *	MPA_WANT_ENTER, and MPA_WANT_CLOSE for IW_PEER_REJECT
  */
 struct mpa_startup {

@@ -2,7 +2,7 @@
 /*
  * Transmit routine, and the choice of the context that runs it.
  *
- * The transmit routine runs in passes, see stretch(). A pass sends a few
+ * The transmit routine runs in passes, see tx_pass(). A pass sends a few
  * batches, with BH off from acquiring to releasing ownership. It waits for
  * nothing but another CPU that receives on the socket just then. So an owner
  * does not sleep, and is not preempted, PREEMPT_RT aside. A context that has to
@@ -27,7 +27,7 @@
 #include "internal.h"
 
 #define BATCHES		4	/* batches of a pass */
-#define WORK_STRETCHES	4	/* passes of one run of the worker */
+#define WORKER_PASSES	4	/* passes of one run of the worker */
 #define BUDGET		NSEC_PER_MSEC	/* for the queue of a CPU, each time */
 
 enum runner {
@@ -40,12 +40,12 @@ enum verdict {
 	TX_SENT,		/* TCP has accepted a batch */
 	TX_LAST,		/* TCP has accepted the last batch */
 	TX_IDLE,		/* no segment is pending */
-	TX_SHUT,		/* not open; setting tx_open kicks */
+	TX_NOT_OPEN,		/* not open; setting tx_open kicks */
 	TX_FULL,		/* TCP has no space; mpa_write_space() kicks */
-	TX_MORE,		/* the pass has reached its limit of batches */
+	TX_LIMIT,		/* the pass has reached its limit of batches */
 	TX_BUSY,		/* a process owns the socket */
 	TX_NOMEM,		/* memory is short; retried by timer */
-	TX_GONE,		/* the connection is lost */
+	TX_LOST,		/* the connection is lost */
 };
 
 /* Ownership; litmus: owner-ask, owner-push, owner-pass, owner-stop -------- */
@@ -61,21 +61,21 @@ enum verdict {
  *                  again before it leaves
  *   DEAD           with any other bit: no context becomes the owner any more
  *
- *    .---------------- mpa_tx_leave(), true -----------------.
- *    |   .---------------- ask_or_own() -----------------.   |
+ *    .---------------- mpa_tx_try_release(), true -----------------.
+ *    |   .---------------- tx_request_or_own() -----------------.   |
  *    |   |                                               |   |
  *    v   |                                               v   |
- *   [  0  ]-- ask() -->[ PENDING ]-- mpa_tx_enter() -->[ OWNED ]
+ *   [  0  ]-- tx_request() -->[ PENDING ]-- mpa_tx_become_owner() -->[ OWNED ]
  *                        ^     ^                        |  |  ^
- *                        |     '------ hand_on() -------'  |  |
- *                        |            ask(), ask_or_own()  |  | mpa_tx_leave(),
+ *                        |     '------ tx_release_pending() -------'  |  |
+ *                        |            tx_request(), tx_request_or_own()  |  | mpa_tx_try_release(),
  *                        |                                 v  | false
- *                        '------ hand_on() -------[ OWNED|PENDING ]
+ *                        '------ tx_release_pending() -------[ OWNED|PENDING ]
  *
  * In PENDING and OWNED|PENDING another request changes nothing.
  *
  * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. In that
- * case mpa_tx_leave() and hand_on() keep DEAD, and no function sets OWNED.
+ * case mpa_tx_try_release() and tx_release_pending() keep DEAD, and no function sets OWNED.
  */
 
 /*
@@ -83,7 +83,7 @@ enum verdict {
  * otherwise. Always a full barrier, even if the state does not change: the
  * context that clears PENDING sees the work that is pending.
  */
-static bool ask(struct mpa_conn *c)
+static bool tx_request(struct mpa_conn *c)
 {
 	return !atomic_fetch_or(MPA_TX_PENDING, &c->tx);
 }
@@ -92,7 +92,7 @@ static bool ask(struct mpa_conn *c)
  * Request a pass, or become the owner if the state is 0. Return: true if the
  * caller is the owner now.
  */
-static bool ask_or_own(struct mpa_conn *c)
+static bool tx_request_or_own(struct mpa_conn *c)
 {
 	int old = atomic_read(&c->tx), new;
 
@@ -106,18 +106,18 @@ static bool ask_or_own(struct mpa_conn *c)
  * Become the owner, in the runner that was scheduled. Return: false if the
  * state is DEAD.
  */
-static bool mpa_tx_enter(struct mpa_conn *c)
+static bool mpa_tx_become_owner(struct mpa_conn *c)
 {
-	int due = MPA_TX_PENDING;
+	int txq = MPA_TX_PENDING;
 
-	return atomic_try_cmpxchg_acquire(&c->tx, &due, MPA_TX_OWNED);
+	return atomic_try_cmpxchg_acquire(&c->tx, &txq, MPA_TX_OWNED);
 }
 
 /*
  * Release ownership. Return: true if released; false if a pass was requested
  * meanwhile: the caller is still the owner and must check for work again.
  */
-static bool mpa_tx_leave(struct mpa_conn *c)
+static bool mpa_tx_try_release(struct mpa_conn *c)
 {
 	int old = MPA_TX_OWNED;
 
@@ -135,7 +135,7 @@ static bool mpa_tx_leave(struct mpa_conn *c)
  * Release ownership with work left. Return: true if the caller must schedule a
  * runner; no context becomes the owner before. False if the state is DEAD.
  */
-static bool hand_on(struct mpa_conn *c)
+static bool tx_release_pending(struct mpa_conn *c)
 {
 	int old = atomic_read(&c->tx), new;
 
@@ -163,10 +163,10 @@ static bool may_send(const struct mpa_conn *c)
  * last FPDU may just have opened it, so read tx_open after the other fields.
  * Pairs with open_tx().
  */
-static bool stays_shut(const struct mpa_conn *c)
+static bool cannot_open(const struct mpa_conn *c)
 {
 	if (!READ_ONCE(c->rx_stopped) && !READ_ONCE(c->peer_closed) &&
-	    !ddp_tx_failed(READ_ONCE(c->tx_stream)))
+	    !ddp_tx_has_failed(READ_ONCE(c->tx_stream)))
 		return false;
 	smp_rmb();	/* litmus: shut */
 	return !may_send(c);
@@ -184,10 +184,10 @@ static enum verdict send_batch(struct mpa_conn *c)
 	case -ENOMEM:
 		return TX_NOMEM;
 	default:
-		return TX_GONE;
+		return TX_LOST;
 	}
 	mpa_frame_drop(c);
-	ddp_tx_taken(c->tx_stream);
+	ddp_tx_sent(c->tx_stream);
 	c->retry_ms = 0;
 	return c->out.last ? TX_LAST : TX_SENT;
 }
@@ -200,8 +200,8 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
 	/* set in Full Operation: pairs with enter_full(); litmus: publish */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
-		return TX_SHUT;
-	if (!mpa_frame_batch(c, mpa_sock_emss(c)))
+		return TX_NOT_OPEN;
+	if (!mpa_frame_build(c, mpa_sock_emss(c)))
 		return TX_NOMEM;
 	return c->out.len ? TX_SENT : TX_IDLE;
 }
@@ -212,14 +212,14 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
  */
 static void note_drained(struct mpa_conn *c)
 {
-	/* the FIN is sent after the last FPDU: pairs with mpa_end_send() */
+	/* the FIN is sent after the last FPDU: pairs with mpa_conn_send_fin() */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
 	mpa_conn_event(c, MPA_EV_STATE);
 }
 
 /*
  * Check whether everything is sent that a graceful end has to wait for. @v:
- * verdict on the last batch; @deaf: the peer has closed, no response will come.
+ * verdict on the last batch; @no_responses: the peer has closed, no response will come.
  *
  * An idle transmit side (TX_IDLE) is not yet the end of a connection:
  *
@@ -232,23 +232,23 @@ static void note_drained(struct mpa_conn *c)
  *   yes      no            yes         yes     yes: no response will come
  *   yes      no            no          -       yes
  *
- * A transmit side that is not open (TX_SHUT) is drained if it will never open.
+ * A transmit side that is not open (TX_NOT_OPEN) is drained if it will never open.
  * The caller checks closing. The worker sends the FIN once drained is set, see
- * mpa_end_send().
+ * mpa_conn_send_fin().
  */
-static bool all_sent(struct mpa_conn *c, enum verdict v, bool deaf)
+static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
 	/* segments that can never be sent do not delay the end */
 	if (v != TX_IDLE)
-		return v == TX_SHUT && stays_shut(c);
+		return v == TX_NOT_OPEN && cannot_open(c);
 	/* deferred work is sent first, and work that a response permits */
-	return !ddp_tx_rests(s) && (deaf || !ddp_tx_awaits(s));
+	return !ddp_tx_pending(s) && (no_responses || !ddp_tx_blocked(s));
 }
 
 /* Send a batch: the one left over from the last pass, or else a new one */
-static enum verdict one_batch(struct mpa_conn *c)
+static enum verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
 	 * Read before the pull that finds nothing: that pull has seen the work
@@ -258,7 +258,7 @@ static enum verdict one_batch(struct mpa_conn *c)
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
 	/* the pull has seen the responses received before the peer's FIN */
-	bool deaf = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
+	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
 	/* requests that arrive after the last FPDU get no response */
@@ -269,10 +269,10 @@ static enum verdict one_batch(struct mpa_conn *c)
 	if (!c->out.len)
 		v = build_batch(c, closing);
 	if (v == TX_SENT)
-		v = may_send(c) ? send_batch(c) : TX_SHUT;
+		v = may_send(c) ? send_batch(c) : TX_NOT_OPEN;
 	if (!closing)
 		return v;
-	if (all_sent(c, v, deaf))
+	if (is_all_sent(c, v, no_responses))
 		note_drained(c);
 	/* the end requires another pull, which finds that nothing is left */
 	return v == TX_LAST ? TX_SENT : v;
@@ -280,27 +280,27 @@ static enum verdict one_batch(struct mpa_conn *c)
 
 /*
  * Check for a verdict after which the owner leaves. A context that changes the
- * cause requests a pass, which mpa_tx_leave() checks for.
+ * cause requests a pass, which mpa_tx_try_release() checks for.
  */
-static bool nothing_to_do(enum verdict v)
+static bool may_leave(enum verdict v)
 {
-	return v == TX_IDLE || v == TX_LAST || v == TX_SHUT || v == TX_FULL;
+	return v == TX_IDLE || v == TX_LAST || v == TX_NOT_OPEN || v == TX_FULL;
 }
 
 /*
  * Run a pass. The caller is the owner and has BH off. If the verdict is one of
- * nothing_to_do(), ownership is released.
+ * may_leave(), ownership is released.
  */
-static enum verdict stretch(struct mpa_conn *c)
+static enum verdict tx_pass(struct mpa_conn *c)
 {
 	int left = BATCHES;
 	enum verdict v;
 
 	do {
-		v = left-- ? one_batch(c) : TX_MORE;
-		if (!nothing_to_do(v))
+		v = left-- ? send_one_batch(c) : TX_LIMIT;
+		if (!may_leave(v))
 			continue;
-		if (mpa_tx_leave(c))
+		if (mpa_tx_try_release(c))
 			break;
 		v = TX_SENT;
 	} while (v == TX_SENT);
@@ -315,19 +315,19 @@ static enum verdict stretch(struct mpa_conn *c)
  * however many connections are queued. The workers, which any CPU may run,
  * transmit for the rest.
  */
-struct due {
+struct txq {
 	struct llist_head	conns;
-	struct compat_bh	run;
+	struct compat_bh	bh;
 };
 
-static DEFINE_PER_CPU(struct due, dues);
+static DEFINE_PER_CPU(struct txq, txqs);
 
-static void add(struct mpa_conn *c)
+static void enqueue(struct mpa_conn *c)
 {
-	struct due *d = this_cpu_ptr(&dues);
+	struct txq *d = this_cpu_ptr(&txqs);
 
-	if (llist_add(&c->due, &d->conns))
-		compat_bh_raise(&d->run);
+	if (llist_add(&c->txq, &d->conns))
+		compat_bh_raise(&d->bh);
 }
 
 /*
@@ -335,17 +335,17 @@ static void add(struct mpa_conn *c)
  * queue. The caller holds a reference, is one of the socket's callbacks, or has
  * found the connection under RCU.
  */
-static void mpa_due_add(struct mpa_conn *c)
+static void mpa_txq_add(struct mpa_conn *c)
 {
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
 	if (in_hardirq() || irqs_disabled()) {
-		add(c);
+		enqueue(c);
 		return;
 	}
 	/* a softirq that is raised with BH on would be left to ksoftirqd */
 	local_bh_disable();
-	add(c);
+	enqueue(c);
 	local_bh_enable();
 }
 
@@ -380,11 +380,11 @@ static void retry_later(struct mpa_conn *c)
  * before this CPU receives what the first pass has sent to a local peer. Data
  * in flight, and the memory for it, would grow with the amount of pending work.
  */
-static bool pass_on(struct mpa_conn *c, enum verdict v, enum runner who)
+static bool tx_reschedule(struct mpa_conn *c, enum verdict v, enum runner who)
 {
-	if (nothing_to_do(v) || !hand_on(c))
+	if (may_leave(v) || !tx_release_pending(c))
 		return false;
-	if (v == TX_GONE) {
+	if (v == TX_LOST) {
 		/* no next runner: the worker ends the connection */
 		mpa_conn_event(c, MPA_EV_STATE);
 		return false;
@@ -394,7 +394,7 @@ static bool pass_on(struct mpa_conn *c, enum verdict v, enum runner who)
 		return false;
 	}
 	if (who == POSTER)
-		mpa_due_add(c);
+		mpa_txq_add(c);
 	else if (who == SOFTIRQ)
 		mpa_conn_event(c, MPA_EV_TX);
 	return who == WORKER;
@@ -410,12 +410,12 @@ static bool pass_on(struct mpa_conn *c, enum verdict v, enum runner who)
  */
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
-	if (!ask(c))
+	if (!tx_request(c))
 		return;
 	if (bulk)
 		mpa_conn_event(c, MPA_EV_TX);
 	else
-		mpa_due_add(c);
+		mpa_txq_add(c);
 }
 
 /**
@@ -427,34 +427,34 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 void mpa_tx_push(struct mpa_conn *c)
 {
 	local_bh_disable();
-	if (ask_or_own(c)) {
+	if (tx_request_or_own(c)) {
 		if (may_send(c))
-			mpa_sock_note_cpu(c);
-		pass_on(c, stretch(c), POSTER);
+			mpa_sock_record_flow(c);
+		tx_reschedule(c, tx_pass(c), POSTER);
 	}
 	local_bh_enable();
 }
 
-/* Run a pass in softirq, as scheduled by mpa_due_add() */
-static void mpa_tx_due(struct mpa_conn *c)
+/* Run a pass in softirq, as scheduled by mpa_txq_add() */
+static void mpa_tx_softirq(struct mpa_conn *c)
 {
-	if (mpa_tx_enter(c))
-		pass_on(c, stretch(c), SOFTIRQ);
+	if (mpa_tx_become_owner(c))
+		tx_reschedule(c, tx_pass(c), SOFTIRQ);
 }
 
 /* Each queued connection holds a reference and is in no other queue */
-static void mpa_due_serve(struct compat_bh *run)
+static void mpa_txq_serve(struct compat_bh *bh)
 {
-	struct due *d = container_of(run, struct due, run);
+	struct txq *d = container_of(bh, struct txq, bh);
 	u64 until = ktime_get_ns() + BUDGET;
 	struct llist_node *first;
 	struct mpa_conn *c, *next;
 
 	/* the list is last-in first-out: restore the order of arrival */
 	first = llist_reverse_order(llist_del_all(&d->conns));
-	llist_for_each_entry_safe(c, next, first, due) {
+	llist_for_each_entry_safe(c, next, first, txq) {
 		if (ktime_get_ns() < until)
-			mpa_tx_due(c);
+			mpa_tx_softirq(c);
 		else
 			mpa_conn_event(c, MPA_EV_TX);
 		ddp_session_put(&c->ss);
@@ -462,20 +462,20 @@ static void mpa_due_serve(struct compat_bh *run)
 }
 
 /* Run a pass in the worker. Return: true if it may run the next one. */
-static bool work_stretch(struct mpa_conn *c)
+static bool tx_pass_in_worker(struct mpa_conn *c)
 {
-	enum verdict v = TX_GONE;
+	enum verdict v = TX_LOST;
 	bool go_on = false;
 
 	local_bh_disable();
-	if (mpa_tx_enter(c)) {
-		v = stretch(c);
-		go_on = pass_on(c, v, WORKER);
+	if (mpa_tx_become_owner(c)) {
+		v = tx_pass(c);
+		go_on = tx_reschedule(c, v, WORKER);
 	}
 	local_bh_enable();
 	/* not as the owner: a process that owns the socket may sleep */
 	if (go_on && v == TX_BUSY)
-		mpa_sock_wait(c);
+		mpa_sock_wait_unowned(c);
 	return go_on;
 }
 
@@ -489,8 +489,8 @@ void mpa_tx_work(struct mpa_conn *c)
 {
 	int n;
 
-	for (n = 0; n < WORK_STRETCHES; n++)
-		if (!work_stretch(c))
+	for (n = 0; n < WORKER_PASSES; n++)
+		if (!tx_pass_in_worker(c))
 			return;
 	mpa_conn_event(c, MPA_EV_TX);
 }
@@ -514,7 +514,7 @@ void mpa_tx_stop(struct mpa_conn *c)
 {
 	/*
 	 * Afterwards the owner's fields belong to the caller. Pairs with the
-	 * releases in mpa_tx_leave() and hand_on(); litmus: owner-stop
+	 * releases in mpa_tx_try_release() and tx_release_pending(); litmus: owner-stop
 	 */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
@@ -523,29 +523,29 @@ void mpa_tx_stop(struct mpa_conn *c)
 }
 
 /**
- * mpa_due_init - initialize the queues of all CPUs
+ * mpa_txq_init - initialize the queues of all CPUs
  */
-void mpa_due_init(void)
+void mpa_txq_init(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct due *d = per_cpu_ptr(&dues, cpu);
+		struct txq *d = per_cpu_ptr(&txqs, cpu);
 
 		init_llist_head(&d->conns);
-		compat_bh_init(&d->run, mpa_due_serve);
+		compat_bh_init(&d->bh, mpa_txq_serve);
 	}
 }
 
 /**
- * mpa_due_exit - wait for the last run of each CPU's queue
+ * mpa_txq_exit - wait for the last run of each CPU's queue
  *
  * No connection is left. Sleeps.
  */
-void mpa_due_exit(void)
+void mpa_txq_exit(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		compat_bh_end(&per_cpu_ptr(&dues, cpu)->run);
+		compat_bh_end(&per_cpu_ptr(&txqs, cpu)->bh);
 }

@@ -12,20 +12,20 @@
 #include <ddp/pure.h>
 
 /* A doorbell is quick if it rings within this time after bell.last */
-#define BELL_QUICK_NS	5000u
+#define DB_MOD_QUICK_NS	5000u
 
-/* Length of a coalescing period. The timer was late if it took BELL_LATE_NS. */
-#define BELL_GATHER_NS	10000u
-#define BELL_LATE_NS	20000u
+/* Length of a coalescing period. The timer was late if it took DB_MOD_LATE_NS. */
+#define DB_MOD_PERIOD_NS	10000u
+#define DB_MOD_LATE_NS	20000u
 
 /*
- * BELL_ROW consecutive quick doorbells start a coalescing period, and at least
+ * DB_MOD_STREAK consecutive quick doorbells start a coalescing period, and at least
  * as many requests must follow for it to be worthwhile. A program with fewer
- * requests outstanding would wait for the timer each time. BELL_ROW_MOST is the
+ * requests outstanding would wait for the timer each time. DB_MOD_STREAK_MAX is the
  * limit after periods that were not worthwhile.
  */
-#define BELL_ROW	16u
-#define BELL_ROW_MOST	16384u
+#define DB_MOD_STREAK	16u
+#define DB_MOD_STREAK_MAX	16384u
 
 /**
  * struct bell - doorbell moderation state of a send queue
@@ -33,18 +33,18 @@
  *	or end of a coalescing period. Coalesced requests are transmitted
  *	after the period ends. If that takes long, the next doorbell is not
  *	quick; a system call is then cheap in comparison.
- * @row: number of consecutive quick doorbells
- * @wanted: value of @row that starts a coalescing period
+ * @streak: number of consecutive quick doorbells
+ * @threshold: value of @streak that starts a coalescing period
  */
-struct bell {
+struct db_mod {
 	u64	last;
-	u32	row;
-	u32	wanted;
+	u32	streak;
+	u32	threshold;
 };
 
-void bell_init(struct bell *b);
-bool bell_rung(struct bell *b, u64 now);
-void bell_answered(struct bell *b, u64 now);
-void bell_gathered(struct bell *b, u64 now, u32 others);
+void db_mod_init(struct db_mod *b);
+bool db_mod_doorbell(struct db_mod *b, u64 now);
+void db_mod_answered(struct db_mod *b, u64 now);
+void db_mod_coalesced(struct db_mod *b, u64 now, u32 others);
 
 #endif

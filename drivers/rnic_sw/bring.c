@@ -25,47 +25,47 @@
 /*
  * Maximum number of active workers of one process. Each may block for as long as the
  * memory's owner likes, and occupies a thread that is charged to no control group. A
- * user's first AT_WORK_OF processes get AT_WORK workers each, the others AT_WORK_BEYOND,
+ * user's first OWNERS_FULL processes get WORKERS_MAX workers each, the others WORKERS_MIN,
  * enough to make progress.
  */
-#define AT_WORK		16
-#define AT_WORK_OF	32
-#define AT_WORK_BEYOND	1
+#define WORKERS_MAX		16
+#define OWNERS_FULL	32
+#define WORKERS_MIN	1
 
 /* Maximum number of processes with unpinned MRs; no cgroup is charged for their queues */
-#define OWNERS_MOST	4096
+#define OWNERS_MAX	4096
 
-/* Maximum for one user, so that a single user cannot use up OWNERS_MOST */
-#define OWNERS_USER	1024
+/* Maximum for one user, so that a single user cannot use up OWNERS_MAX */
+#define OWNERS_USER_MAX	1024
 
 /* How long destroying an MR waits for its memory to be released */
-#define PATIENCE	HZ
+#define RELEASE_TIMEOUT	HZ
 
-/* Protects the request queues. Only the locks of ddp_wait_over() are taken inside it */
-static DEFINE_SPINLOCK(waits_lock);
+/* Protects the request queues. Only the locks of ddp_fault_done() are taken inside it */
+static DEFINE_SPINLOCK(faults_lock);
 
 /*
  * Workqueues of one process. They are not shared with other processes, so memory that
  * blocks a worker delays only page faults of its own process.
  */
-struct rnic_bring_owner {
+struct rnic_pf_owner {
 	struct mm_struct	*mm;	/* each user holds its own mmgrab() reference */
-	kuid_t			payer;	/* user whose quota is charged */
-	bool			placed;	/* true if the quota is charged */
+	kuid_t			charged_uid;	/* user whose quota is charged */
+	bool			charged;	/* true if the quota is charged */
 	u32			users;	/* references; under xa_lock of owners */
-	struct completion	made;	/* set-up finished; it failed if @looks is NULL */
+	struct completion	setup_done;	/* set-up finished; it failed if @idle_wq is NULL */
 	struct workqueue_struct	*wq;
-	struct workqueue_struct	*looks;	/* for idle checks, independent of @wq */
-	bool			vain;	/* a release timed out: do not wait again */
-	struct work_struct	end;
+	struct workqueue_struct	*idle_wq;	/* for idle checks, independent of @wq */
+	bool			timed_out;	/* a release timed out: do not wait again */
+	struct work_struct	free_work;
 };
 
 static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by address of the mm */
-static struct workqueue_struct *ends_wq;
-static atomic_t existing = ATOMIC_INIT(0);
+static struct workqueue_struct *owner_free_wq;
+static atomic_t nr_owners = ATOMIC_INIT(0);
 
 /* Number of processes with unpinned MRs of each user, indexed by uid */
-static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
+static DEFINE_XARRAY_FLAGS(owners_by_uid, XA_FLAGS_ACCOUNT);
 
 /* Quotas ------------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
  * namespace below the initial one. If root has created that, as for a container, its own
  * root is charged.
  */
-static kuid_t find_payer(void)
+static kuid_t find_charged_uid(void)
 {
 	kuid_t uid = current_uid(), inner;
 	struct user_namespace *ns;
@@ -88,14 +88,14 @@ static kuid_t find_payer(void)
 	return uid;
 }
 
-static unsigned long count_in(void *entry)
+static unsigned long entry_to_count(void *entry)
 {
 	return entry ? xa_to_value(entry) : 0;
 }
 
-static bool may_have_more(unsigned long n)
+static bool may_charge(unsigned long n)
 {
-	return n < OWNERS_USER || capable(CAP_SYS_RESOURCE);
+	return n < OWNERS_USER_MAX || capable(CAP_SYS_RESOURCE);
 }
 
 /*
@@ -104,18 +104,18 @@ static bool may_have_more(unsigned long n)
  *
  * Return: the new number; 0 also if the charge was refused.
  */
-static unsigned long add_places(kuid_t payer, int more)
+static unsigned long change_charge(kuid_t charged_uid, int more)
 {
-	void *entry = xa_load(&places, __kuid_val(payer)), *was;
+	void *entry = xa_load(&owners_by_uid, __kuid_val(charged_uid)), *was;
 	unsigned long n;
 
 	do {
 		was = entry;
-		n = count_in(was);
-		if (more > 0 && !may_have_more(n))
+		n = entry_to_count(was);
+		if (more > 0 && !may_charge(n))
 			return 0;
 		n += more;
-		entry = xa_cmpxchg(&places, __kuid_val(payer), was,
+		entry = xa_cmpxchg(&owners_by_uid, __kuid_val(charged_uid), was,
 				   n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT);
 		if (xa_is_err(entry))
 			return 0;
@@ -123,36 +123,36 @@ static unsigned long add_places(kuid_t payer, int more)
 	return n;
 }
 
-static void leave_existing(void)
+static void dec_nr_owners(void)
 {
-	if (atomic_dec_and_test(&existing))
-		wake_up_var(&existing);
+	if (atomic_dec_and_test(&nr_owners))
+		wake_up_var(&nr_owners);
 }
 
 /* Return: the payer's processes including this one, 0 if the quota is used up */
-static unsigned long take_place(kuid_t payer)
+static unsigned long charge_owner(kuid_t charged_uid)
 {
 	unsigned long n;
 
-	if (!atomic_add_unless(&existing, 1, OWNERS_MOST))
+	if (!atomic_add_unless(&nr_owners, 1, OWNERS_MAX))
 		return 0;
-	n = add_places(payer, 1);
+	n = change_charge(charged_uid, 1);
 	if (!n)
-		leave_existing();
+		dec_nr_owners();
 	return n;
 }
 
-static void give_place(kuid_t payer)
+static void uncharge_owner(kuid_t charged_uid)
 {
-	add_places(payer, -1);
-	leave_existing();
+	change_charge(charged_uid, -1);
+	dec_nr_owners();
 }
 
 /* Owners ------------------------------------------------------------------- */
 
-static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
+static struct rnic_pf_owner *find_get_owner(const struct mm_struct *mm)
 {
-	struct rnic_bring_owner *own;
+	struct rnic_pf_owner *own;
 
 	xa_lock(&owners);
 	own = xa_load(&owners, (unsigned long)mm);
@@ -163,23 +163,23 @@ static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 }
 
 /*
- * Runs on ends_wq: a workqueue cannot be destroyed by one of its own workers, which may
+ * Runs on owner_free_wq: a workqueue cannot be destroyed by one of its own workers, which may
  * have dropped the last reference
  */
-static void rnic_bring_owner_ends(struct work_struct *work)
+static void rnic_pf_owner_free_work(struct work_struct *work)
 {
-	struct rnic_bring_owner *own = container_of(work, struct rnic_bring_owner, end);
+	struct rnic_pf_owner *own = container_of(work, struct rnic_pf_owner, free_work);
 
 	if (own->wq)
 		destroy_workqueue(own->wq);
-	if (own->looks)
-		destroy_workqueue(own->looks);
-	if (own->placed)
-		give_place(own->payer);
+	if (own->idle_wq)
+		destroy_workqueue(own->idle_wq);
+	if (own->charged)
+		uncharge_owner(own->charged_uid);
 	kfree(own);
 }
 
-static void put_owner(struct rnic_bring_owner *own)
+static void put_owner(struct rnic_pf_owner *own)
 {
 	bool last;
 
@@ -189,38 +189,38 @@ static void put_owner(struct rnic_bring_owner *own)
 		__xa_erase(&owners, (unsigned long)own->mm);
 	xa_unlock(&owners);
 	if (last)
-		queue_work(ends_wq, &own->end);
+		queue_work(owner_free_wq, &own->free_work);
 }
 
-static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
+static struct rnic_pf_owner *new_owner(struct mm_struct *mm)
 {
-	struct rnic_bring_owner *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	struct rnic_pf_owner *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 
 	if (!own)
 		return NULL;
 	own->mm = mm;
 	own->users = 1;
-	own->payer = find_payer();
-	init_completion(&own->made);
-	INIT_WORK(&own->end, rnic_bring_owner_ends);
+	own->charged_uid = find_charged_uid();
+	init_completion(&own->setup_done);
+	INIT_WORK(&own->free_work, rnic_pf_owner_free_work);
 	return own;
 }
 
 /*
  * Set up an owner that is in the table already. Other threads of the process may have
- * found it; they wait for @made.
+ * found it; they wait for @setup_done.
  */
-static void rnic_bring_make_owner(struct rnic_bring_owner *own)
+static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 {
-	unsigned long n = take_place(own->payer);
-	int at_work = n > AT_WORK_OF ? AT_WORK_BEYOND : AT_WORK;
+	unsigned long n = charge_owner(own->charged_uid);
+	int max_active = n > OWNERS_FULL ? WORKERS_MIN : WORKERS_MAX;
 
-	own->placed = n;
-	if (own->placed)
-		own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, at_work);
+	own->charged = n;
+	if (own->charged)
+		own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, max_active);
 	if (own->wq)
-		own->looks = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, at_work);
-	complete_all(&own->made);
+		own->idle_wq = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, max_active);
+	complete_all(&own->setup_done);
 }
 
 /*
@@ -229,9 +229,9 @@ static void rnic_bring_make_owner(struct rnic_bring_owner *own)
  *
  * Return: an owner that is complete or being set up by another thread, or NULL.
  */
-static struct rnic_bring_owner *find_or_begin(struct mm_struct *mm)
+static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 {
-	struct rnic_bring_owner *own = find_owner(mm), *new;
+	struct rnic_pf_owner *own = find_get_owner(mm), *new;
 	int err;
 
 	while (!own) {
@@ -240,25 +240,25 @@ static struct rnic_bring_owner *find_or_begin(struct mm_struct *mm)
 			return NULL;
 		err = xa_insert(&owners, (unsigned long)mm, new, GFP_KERNEL_ACCOUNT);
 		if (!err) {
-			rnic_bring_make_owner(new);
+			rnic_pf_setup_owner(new);
 			return new;
 		}
 		kfree(new);
 		if (err != -EBUSY)
 			return NULL;
 		/* another thread has inserted one first */
-		own = find_owner(mm);
+		own = find_get_owner(mm);
 	}
 	return own;
 }
 
-static struct rnic_bring_owner *get_owner(struct mm_struct *mm)
+static struct rnic_pf_owner *get_owner(struct mm_struct *mm)
 {
-	struct rnic_bring_owner *own = find_or_begin(mm);
+	struct rnic_pf_owner *own = find_or_create_owner(mm);
 
 	if (!own)
 		return NULL;
-	if (!wait_for_completion_killable(&own->made) && own->looks)
+	if (!wait_for_completion_killable(&own->setup_done) && own->idle_wq)
 		return own;
 	put_owner(own);
 	return NULL;
@@ -266,107 +266,107 @@ static struct rnic_bring_owner *get_owner(struct mm_struct *mm)
 
 /* Workers ------------------------------------------------------------------ */
 
-static void rnic_bring_release(struct kref *ref)
+static void rnic_pf_release(struct kref *ref)
 {
-	struct rnic_bring *b = container_of(ref, struct rnic_bring, ref);
+	struct rnic_pf *b = container_of(ref, struct rnic_pf, ref);
 
 	b->ops->release(b);
 }
 
 /**
- * rnic_bring_put - drop a reference to memory that is not pinned
+ * rnic_pf_put - drop a reference to memory that is not pinned
  * @b: the memory
  *
  * May sleep.
  */
-void rnic_bring_put(struct rnic_bring *b)
+void rnic_pf_put(struct rnic_pf *b)
 {
-	kref_put(&b->ref, rnic_bring_release);
+	kref_put(&b->ref, rnic_pf_release);
 }
 
-static void __count(const struct rnic_bring *b, enum rnic_counter c)
+static void __count_event(const struct rnic_pf *b, enum rnic_counter c)
 {
-	lockdep_assert_held(&waits_lock);
+	lockdep_assert_held(&faults_lock);
 	if (!b->dead)
 		rnic_count(b->dev, c);
 }
 
 /**
- * rnic_bring_count - count an event of memory that is not pinned
+ * rnic_pf_count_event - count an event of memory that is not pinned
  * @b: the memory; nothing is counted if its MR has been destroyed
  * @c: the counter
  */
-void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c)
+void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c)
 {
-	spin_lock_bh(&waits_lock);
-	__count(b, c);
-	spin_unlock_bh(&waits_lock);
+	spin_lock_bh(&faults_lock);
+	__count_event(b, c);
+	spin_unlock_bh(&faults_lock);
 }
 
 /**
- * rnic_bring_looks - get the workqueue for work other than page faults
+ * rnic_pf_idle_wq - get the workqueue for work other than page faults
  * @b: the memory
  *
  * Return: a workqueue of the process, which blocked page faults do not delay.
  */
-struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b)
+struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
 {
-	return b->owner->looks;
+	return b->owner->idle_wq;
 }
 
 /**
- * rnic_bring_await - wait for the release of memory, for PATIENCE at most
+ * rnic_pf_wait_released - wait for the release of memory, for PATIENCE at most
  * @b: the memory
  * @done: completed once the memory has been released
  *
  * After one timeout no further call of the process waits, so that many MRs do not add up.
  * May sleep.
  */
-void rnic_bring_await(struct rnic_bring *b, struct completion *done)
+void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done)
 {
-	struct rnic_bring_owner *own = b->owner;
+	struct rnic_pf_owner *own = b->owner;
 
-	if (!READ_ONCE(own->vain) && !wait_for_completion_timeout(done, PATIENCE))
-		WRITE_ONCE(own->vain, true);
+	if (!READ_ONCE(own->timed_out) && !wait_for_completion_timeout(done, RELEASE_TIMEOUT))
+		WRITE_ONCE(own->timed_out, true);
 }
 
-static bool take_wait(struct rnic_bringer *wk, struct rnic_wanted *want)
+static bool take_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 {
-	struct rnic_bring *b = wk->b;
-	struct ddp_wait *w;
+	struct rnic_pf *b = wk->b;
+	struct ddp_fault *w;
 
-	spin_lock_bh(&waits_lock);
-	w = list_first_entry_or_null(&b->pending, struct ddp_wait, entry);
-	wk->waits = w;
+	spin_lock_bh(&faults_lock);
+	w = list_first_entry_or_null(&b->pending, struct ddp_fault, entry);
+	wk->fault = w;
 	wk->busy = w;
 	if (w) {
 		list_del_init(&w->entry);
-		w->by = wk;
-		*want = (struct rnic_wanted) {
+		w->priv = wk;
+		*want = (struct rnic_pf_range) {
 			.at = w->at, .end = w->at + w->len, .write = w->write,
 		};
-		__count(b, b->ops->waits);
+		__count_event(b, b->ops->faults);
 	}
-	spin_unlock_bh(&waits_lock);
+	spin_unlock_bh(&faults_lock);
 	return w;
 }
 
-static void end_wait(struct rnic_bringer *wk, bool denied)
+static void end_fault(struct rnic_pf_worker *wk, bool denied)
 {
-	struct ddp_wait *w;
+	struct ddp_fault *w;
 
-	spin_lock_bh(&waits_lock);
-	w = wk->waits;
-	wk->waits = NULL;
+	spin_lock_bh(&faults_lock);
+	w = wk->fault;
+	wk->fault = NULL;
 	if (denied)
-		__count(wk->b, wk->b->ops->failed);
+		__count_event(wk->b, wk->b->ops->failed);
 	if (w)
-		ddp_wait_over(w, denied);
-	spin_unlock_bh(&waits_lock);
+		ddp_fault_done(w, denied);
+	spin_unlock_bh(&faults_lock);
 }
 
 /* Return: 0, or a negative errno if the range cannot be faulted in */
-static int serve(struct rnic_bring *b, const struct rnic_wanted *want)
+static int serve(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
 	/* serving an empty range brings nothing: the stream would retry for ever */
 	if (want->end <= want->at)
@@ -374,32 +374,32 @@ static int serve(struct rnic_bring *b, const struct rnic_wanted *want)
 	return b->ops->serve(b, want);
 }
 
-static void rnic_bring_work(struct work_struct *work)
+static void rnic_pf_work(struct work_struct *work)
 {
-	struct rnic_bringer *wk = container_of(work, struct rnic_bringer, work);
+	struct rnic_pf_worker *wk = container_of(work, struct rnic_pf_worker, work);
 	/*
 	 * With this reference unloading fails instead of waiting for a worker that may
-	 * block. If unloading has already begun, rnic_bring_exit() waits for the worker.
+	 * block. If unloading has already begun, rnic_pf_exit() waits for the worker.
 	 */
 	bool held = try_module_get(THIS_MODULE);
-	struct rnic_bring *b = wk->b;
-	struct rnic_wanted want;
+	struct rnic_pf *b = wk->b;
+	struct rnic_pf_range want;
 	int err;
 
-	while (take_wait(wk, &want)) {
+	while (take_fault(wk, &want)) {
 		err = serve(b, &want);
-		end_wait(wk, err);
-		if (!err && b->ops->served)
-			b->ops->served(b, &want);
+		end_fault(wk, err);
+		if (!err && b->ops->post_fault)
+			b->ops->post_fault(b, &want);
 	}
-	rnic_bring_put(b);
+	rnic_pf_put(b);
 	if (held)
 		module_put(THIS_MODULE);
 }
 
-static void __start_worker(struct rnic_bring *b)
+static void __start_worker(struct rnic_pf *b)
 {
-	struct rnic_bringer *wk;
+	struct rnic_pf_worker *wk;
 
 	for (wk = b->worker; wk < b->worker + b->ops->workers; wk++) {
 		if (wk->busy)
@@ -418,48 +418,48 @@ static void __start_worker(struct rnic_bring *b)
 /* Called by DDP ------------------------------------------------------------ */
 
 /**
- * rnic_bring_ask - queue a page-fault request and start a worker
- * @mem: the memory (struct rnic_bring)
- * @w: the stream's request; owned by this file until ddp_wait_over() or
- *	rnic_bring_forget()
+ * rnic_pf_request - queue a page-fault request and start a worker
+ * @mem: the memory (struct rnic_pf)
+ * @w: the stream's request; owned by this file until ddp_fault_done() or
+ *	rnic_pf_cancel()
  *
  * Context: BH off, with an access to the MR in flight. Does not sleep.
  */
-void rnic_bring_ask(void *mem, struct ddp_wait *w)
+void rnic_pf_request(void *mem, struct ddp_fault *w)
 {
-	struct rnic_bring *b = mem;
+	struct rnic_pf *b = mem;
 
-	spin_lock_bh(&waits_lock);
-	w->by = NULL;
+	spin_lock_bh(&faults_lock);
+	w->priv = NULL;
 	list_add_tail(&w->entry, &b->pending);
 	__start_worker(b);
-	spin_unlock_bh(&waits_lock);
+	spin_unlock_bh(&faults_lock);
 }
 
 /**
- * rnic_bring_forget - withdraw the page-fault request of a stream that ends
+ * rnic_pf_cancel - withdraw the page-fault request of a stream that ends
  * @w: the request; on return no worker uses it
  *
  * Does not sleep.
  */
-void rnic_bring_forget(struct ddp_wait *w)
+void rnic_pf_cancel(struct ddp_fault *w)
 {
-	struct rnic_bringer *wk;
+	struct rnic_pf_worker *wk;
 
-	spin_lock_bh(&waits_lock);
-	wk = w->by;
-	if (w->waits && wk)
-		wk->waits = NULL;
-	else if (w->waits)
+	spin_lock_bh(&faults_lock);
+	wk = w->priv;
+	if (w->pending && wk)
+		wk->fault = NULL;
+	else if (w->pending)
 		list_del_init(&w->entry);
-	w->waits = false;
-	spin_unlock_bh(&waits_lock);
+	w->pending = false;
+	spin_unlock_bh(&faults_lock);
 }
 
 /* Lifetime ----------------------------------------------------------------- */
 
 /**
- * rnic_bring_new - initialize memory of the calling process that is not pinned
+ * rnic_pf_setup - initialize memory of the calling process that is not pinned
  * @b: the memory, zeroed by the caller
  * @ops: kind of memory
  * @dev: the device
@@ -468,11 +468,11 @@ void rnic_bring_forget(struct ddp_wait *w)
  *
  * May sleep.
  *
- * Return: 0, with a reference for rnic_bring_put(); -ENOMEM if memory is short, the quota
+ * Return: 0, with a reference for rnic_pf_put(); -ENOMEM if memory is short, the quota
  * is used up, or the caller is killed.
  */
-int rnic_bring_new(struct rnic_bring *b, const struct rnic_bring_ops *ops,
-		   struct rnic_dev *dev, u64 start, u64 length)
+int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
+		  struct rnic_dev *dev, u64 start, u64 length)
 {
 	unsigned int i;
 
@@ -481,8 +481,8 @@ int rnic_bring_new(struct rnic_bring *b, const struct rnic_bring_ops *ops,
 		return -ENOMEM;
 	kref_init(&b->ref);
 	INIT_LIST_HEAD(&b->pending);
-	for (i = 0; i < BRING_WORKERS; i++) {
-		INIT_WORK(&b->worker[i].work, rnic_bring_work);
+	for (i = 0; i < RNIC_PF_WORKERS; i++) {
+		INIT_WORK(&b->worker[i].work, rnic_pf_work);
 		b->worker[i].b = b;
 	}
 	b->ops = ops;
@@ -495,21 +495,21 @@ int rnic_bring_new(struct rnic_bring *b, const struct rnic_bring_ops *ops,
 }
 
 /**
- * rnic_bring_free - release what rnic_bring_new() has acquired
+ * rnic_pf_teardown - release what rnic_pf_setup() has acquired
  * @b: the memory; the caller frees the struct
  */
-void rnic_bring_free(struct rnic_bring *b)
+void rnic_pf_teardown(struct rnic_pf *b)
 {
 	put_owner(b->owner);
 	mmdrop(b->mm);
 }
 
 /**
- * rnic_bring_name - make an MR refer to all of the memory
+ * rnic_pf_set_region - make an MR refer to all of the memory
  * @r: the MR, not yet published
  * @b: the memory
  */
-void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b)
+void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
 {
 	r->ops = &b->ops->mem;
 	r->mem = b;
@@ -517,76 +517,76 @@ void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b)
 }
 
 /* Complete some of the queued requests. Return: true if there are more */
-static bool __send_on(struct rnic_bring *b)
+static bool __complete_some(struct rnic_pf *b)
 {
-	struct ddp_wait *w;
+	struct ddp_fault *w;
 	int n;
 
 	for (n = 0; n < RING_IDX_STEPS; n++) {
-		w = list_first_entry_or_null(&b->pending, struct ddp_wait,
+		w = list_first_entry_or_null(&b->pending, struct ddp_fault,
 					     entry);
 		if (!w)
 			return false;
 		list_del_init(&w->entry);
-		ddp_wait_over(w, false);
+		ddp_fault_done(w, false);
 	}
 	return true;
 }
 
-static void __leave_workers(struct rnic_bring *b)
+static void __complete_active(struct rnic_pf *b)
 {
-	struct rnic_bringer *wk;
+	struct rnic_pf_worker *wk;
 
-	for (wk = b->worker; wk < b->worker + BRING_WORKERS; wk++) {
-		if (wk->waits)
-			ddp_wait_over(wk->waits, false);
-		wk->waits = NULL;
+	for (wk = b->worker; wk < b->worker + RNIC_PF_WORKERS; wk++) {
+		if (wk->fault)
+			ddp_fault_done(wk->fault, false);
+		wk->fault = NULL;
 	}
 }
 
 /**
- * rnic_bring_end - complete all page-fault requests of an MR that has been removed
+ * rnic_pf_end - complete all page-fault requests of an MR that has been removed
  * @b: the memory, for which no new request can be raised; the caller's reference is
  *	dropped
  *
  * Waits for no page-fault worker. May sleep.
  */
-void rnic_bring_end(struct rnic_bring *b)
+void rnic_pf_end(struct rnic_pf *b)
 {
 	bool more;
 
 	do {
 		cond_resched();
-		spin_lock_bh(&waits_lock);
+		spin_lock_bh(&faults_lock);
 		b->dead = true;
-		more = __send_on(b);
+		more = __complete_some(b);
 		if (!more)
-			__leave_workers(b);
-		spin_unlock_bh(&waits_lock);
+			__complete_active(b);
+		spin_unlock_bh(&faults_lock);
 	} while (more);
 	if (b->ops->end)
 		b->ops->end(b);
-	rnic_bring_put(b);
+	rnic_pf_put(b);
 }
 
 /**
- * rnic_bring_init - create the workqueue on which owners are freed
+ * rnic_pf_init - create the workqueue on which owners are freed
  *
  * Return: 0 or -ENOMEM.
  */
-int rnic_bring_init(void)
+int rnic_pf_init(void)
 {
-	ends_wq = alloc_workqueue("rnic_sw_ends", WQ_UNBOUND, 0);
-	return ends_wq ? 0 : -ENOMEM;
+	owner_free_wq = alloc_workqueue("rnic_sw_ends", WQ_UNBOUND, 0);
+	return owner_free_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rnic_bring_exit - wait until all owners are gone
+ * rnic_pf_exit - wait until all owners are gone
  *
  * All MRs must be gone. Waits for workers that started after unloading had begun.
  */
-void rnic_bring_exit(void)
+void rnic_pf_exit(void)
 {
-	wait_var_event(&existing, !atomic_read(&existing));
-	destroy_workqueue(ends_wq);
+	wait_var_event(&nr_owners, !atomic_read(&nr_owners));
+	destroy_workqueue(owner_free_wq);
 }

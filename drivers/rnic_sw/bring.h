@@ -11,61 +11,61 @@
 #include "counters.h"
 #include "rnic.h"
 
-#define BRING_WORKERS	4	/* most workers of one MR */
+#define RNIC_PF_WORKERS	4	/* most workers of one MR */
 
-struct rnic_bring;
+struct rnic_pf;
 
 /**
- * struct rnic_wanted - range of memory to be faulted in
+ * struct rnic_pf_range - range of memory to be faulted in
  * @at: first byte
  * @end: first byte after the range
  * @write: true if the range is going to be written
  */
-struct rnic_wanted {
+struct rnic_pf_range {
 	u64	at;
 	u64	end;
 	bool	write;
 };
 
 /**
- * struct rnic_bring_ops - kind of memory that is faulted in on demand
+ * struct rnic_pf_ops - kind of memory that is faulted in on demand
  * @name: name of the kind in "rdma -dd resource"
- * @workers: number of workers for each MR, at most BRING_WORKERS
- * @waits: counter of page faults
+ * @workers: number of workers for each MR, at most RNIC_PF_WORKERS
+ * @faults: counter of page faults
  * @failed: counter of page faults that failed
  * @mem: DDP's operations; @mem.run is specific to the kind, the others are
- *	rnic_bring_ask() and rnic_bring_forget()
+ *	rnic_pf_request() and rnic_pf_cancel()
  * @serve: fault in a range; sleeps. Return: 0, or a negative errno if the range
  *	cannot be faulted in
- * @served: called by the worker after a successful page fault; may be NULL
+ * @post_fault: called by the worker after a successful page fault; may be NULL
  * @end: called when the MR is gone and no new page faults can be raised; may be
  *	NULL
  * @release: free the memory object; no reference to it is left
  */
-struct rnic_bring_ops {
+struct rnic_pf_ops {
 	const char		*name;
 	unsigned int		workers;
-	enum rnic_counter	waits;
+	enum rnic_counter	faults;
 	enum rnic_counter	failed;
 	struct ddp_mem_ops	mem;
-	int (*serve)(struct rnic_bring *b, const struct rnic_wanted *want);
-	void (*served)(struct rnic_bring *b, const struct rnic_wanted *want);
-	void (*end)(struct rnic_bring *b);
-	void (*release)(struct rnic_bring *b);
+	int (*serve)(struct rnic_pf *b, const struct rnic_pf_range *want);
+	void (*post_fault)(struct rnic_pf *b, const struct rnic_pf_range *want);
+	void (*end)(struct rnic_pf *b);
+	void (*release)(struct rnic_pf *b);
 };
 
 /* Page-fault worker; handles one page fault at a time */
-struct rnic_bringer {
+struct rnic_pf_worker {
 	struct work_struct	work;
-	struct rnic_bring	*b;
+	struct rnic_pf	*b;
 
-	/* protected by waits_lock */
+	/* protected by faults_lock */
 	bool			busy;
-	struct ddp_wait		*waits;	/* request in progress; NULL if withdrawn */
+	struct ddp_fault		*fault;	/* request in progress; NULL if withdrawn */
 };
 
 /**
- * struct rnic_bring - memory of an MR that is not pinned
+ * struct rnic_pf - memory of an MR that is not pinned
  * @ref: references of the MR, of each active worker, and of other work items of
  *	the kind
  * @ops: kind of memory
@@ -77,16 +77,16 @@ struct rnic_bringer {
  *	requested
  * @no_atomics: true if atomics must not change the memory
  * @dev: the device, valid unless @dead; this and the following fields are
- *	protected by waits_lock
+ *	protected by faults_lock
  * @dead: true once the MR has been destroyed
  * @pending: page-fault requests that no worker has taken yet
  * @worker: the workers; the first @ops->workers are used
  */
-struct rnic_bring {
+struct rnic_pf {
 	struct kref			ref;
-	const struct rnic_bring_ops	*ops;
+	const struct rnic_pf_ops	*ops;
 	struct mm_struct		*mm;
-	struct rnic_bring_owner		*owner;
+	struct rnic_pf_owner		*owner;
 	u64				start;
 	u64				end;
 	bool				read_only;
@@ -95,23 +95,23 @@ struct rnic_bring {
 	struct rnic_dev			*dev;
 	bool				dead;
 	struct list_head		pending;
-	struct rnic_bringer		worker[BRING_WORKERS];
+	struct rnic_pf_worker		worker[RNIC_PF_WORKERS];
 };
 
-int rnic_bring_init(void);
-void rnic_bring_exit(void);
-int rnic_bring_new(struct rnic_bring *b, const struct rnic_bring_ops *ops,
-		   struct rnic_dev *dev, u64 start, u64 length);
-void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b);
-void rnic_bring_end(struct rnic_bring *b);
-void rnic_bring_put(struct rnic_bring *b);
-void rnic_bring_free(struct rnic_bring *b);
-void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c);
-struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b);
-void rnic_bring_await(struct rnic_bring *b, struct completion *done);
+int rnic_pf_init(void);
+void rnic_pf_exit(void);
+int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
+		  struct rnic_dev *dev, u64 start, u64 length);
+void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b);
+void rnic_pf_end(struct rnic_pf *b);
+void rnic_pf_put(struct rnic_pf *b);
+void rnic_pf_teardown(struct rnic_pf *b);
+void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c);
+struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b);
+void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done);
 
 /* For the ops table of a kind */
-void rnic_bring_ask(void *mem, struct ddp_wait *w);
-void rnic_bring_forget(struct ddp_wait *w);
+void rnic_pf_request(void *mem, struct ddp_fault *w);
+void rnic_pf_cancel(struct ddp_fault *w);
 
 #endif

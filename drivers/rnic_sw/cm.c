@@ -27,8 +27,8 @@ static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *
 	const struct rnic_dev *dev = ep->dev;
 
 	*me = (struct neg_local) {
-		.ird = min_t(u32, p->ird, READ_ONCE(ep->qp->ird_most)),
-		.ord = min_t(u32, p->ord, READ_ONCE(ep->qp->ord_most)),
+		.ird = min_t(u32, p->ird, READ_ONCE(ep->qp->ird_max)),
+		.ord = min_t(u32, p->ord, READ_ONCE(ep->qp->ord_max)),
 		.max = RDMAP_DEPTH_MAX,
 		.rtr = READ_ONCE(dev->policy.mpa_rtr),
 		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
@@ -65,14 +65,14 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
  * Check whether the program has rejected the request after it accepted it.  iw_cm must
  * not get an event for such an ID, unless it got ESTABLISHED before.
  */
-static bool is_revoked(const struct rnic_ep *ep)
+static bool is_rejected(const struct rnic_ep *ep)
 {
 	return ep->state == EP_ACCEPTED && !READ_ONCE(ep->id->provider_data);
 }
 
 /* Upcalls of the session -------------------------------------------------- */
 
-static void note_depths(struct rnic_ep *ep)
+static void start_qp(struct rnic_ep *ep)
 {
 	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
 					   ep->result.ord);
@@ -81,39 +81,39 @@ static void note_depths(struct rnic_ep *ep)
 	if (why == IW_MPA_LOCAL && !ep->result.why)
 		ep->result.why = why;
 	if (why == IW_LOCAL_ABORT)
-		rnic_qp_error(ep->qp, why);
+		rnic_qp_fail(ep->qp, why);
 	else if (ep->result.why)
 		rdmap_fail(&ep->qp->rdmap, ep->result.why);
 }
 
-static enum iw_reason refuse_reply(struct rnic_ep *ep, enum iw_reason why,
+static enum iw_reason fail_connect(struct rnic_ep *ep, enum iw_reason why,
 				   const struct ddp_offer *o)
 {
 	ep->qp->rdmap.rtr = 0;
 	/* a CONNECT_REPLY with an error is the last event: no CLOSE may follow */
 	ep->state = EP_REFUSED;
-	rnic_ep_refusal(ep, rnic_ep_status(why), o);
+	rnic_ep_report_failure(ep, rnic_reason_to_status(why), o);
 	return why;
 }
 
-static enum iw_reason active_established(struct rnic_ep *ep,
-					 const struct ddp_offer *o)
+static enum iw_reason finish_connect(struct rnic_ep *ep,
+				     const struct ddp_offer *o)
 {
 	struct neg_side reply;
 	enum iw_reason why;
 
 	fill_side(&reply, o);
 	neg_complete(&ep->me, &ep->request, &reply, &ep->result);
-	note_depths(ep);
+	start_qp(ep);
 	why = ep->result.why;
 	if (why)
-		return refuse_reply(ep, why, o);
+		return fail_connect(ep, why, o);
 	ep->qp->rdmap.rtr = ep->result.rtr;
 	ep->state = EP_ESTABLISHED;
-	if (!rnic_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
+	if (!rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
 		return IW_OK;
 	rdmap_fail(&ep->qp->rdmap, IW_MPA_LOCAL);
-	return refuse_reply(ep, IW_MPA_LOCAL, NULL);
+	return fail_connect(ep, IW_MPA_LOCAL, NULL);
 }
 
 static enum iw_reason rnic_cm_established(struct ddp_session *ss,
@@ -123,13 +123,13 @@ static enum iw_reason rnic_cm_established(struct ddp_session *ss,
 
 	ep->ss = ss;
 	if (o)
-		return active_established(ep, o);
-	ep->qp->rdmap.swallow = ep->result.rtr & NEG_RTR_SEND;
-	note_depths(ep);
-	if (is_revoked(ep))
+		return finish_connect(ep, o);
+	ep->qp->rdmap.rtr_send_expected = ep->result.rtr & NEG_RTR_SEND;
+	start_qp(ep);
+	if (is_rejected(ep))
 		return IW_OK;
 	ep->state = EP_ESTABLISHED;
-	rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
+	rnic_ep_report_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 	return IW_OK;
 }
 
@@ -137,28 +137,28 @@ static void rnic_cm_peer_closed(struct ddp_session *ss)
 {
 	struct rnic_ep *ep = ss->ctx;
 
-	if (!is_revoked(ep))
-		rnic_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
+	if (!is_rejected(ep))
+		rnic_ep_report_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
 	rnic_qp_close(ep->qp);
 }
 
-static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
-			const struct ddp_offer *o)
+static void report_closed(struct rnic_ep *ep, enum iw_reason why,
+			  const struct ddp_offer *o)
 {
-	int status = rnic_ep_status(why);
+	int status = rnic_reason_to_status(why);
 
 	switch (ep->state) {
 	case EP_CONNECTING:
-		rnic_ep_refusal(ep, status, o);
+		rnic_ep_report_failure(ep, status, o);
 		return;
 	case EP_ACCEPTED:
-		if (is_revoked(ep))
+		if (is_rejected(ep))
 			return;
 		/* iw_cm accepts CLOSE only after ESTABLISHED */
-		rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
+		rnic_ep_report_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 		fallthrough;
 	case EP_ESTABLISHED:
-		rnic_ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
+		rnic_ep_report_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
 		return;
 	default:
 		return;
@@ -174,8 +174,8 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 	/* if the request is pending, an accept that comes too late cleans up itself */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
-		tell_closed(ep, why, o);
-		rnic_ep_untie(ep);
+		report_closed(ep, why, o);
+		rnic_ep_detach(ep);
 	} else if (rnic_pending_take(ep->dev, ep->number)) {
 		rnic_ep_put(ep);
 	}
@@ -185,8 +185,8 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 			   const struct ddp_offer *o)
 {
-	struct rnic_lep *lep = l->ctx;
-	struct rnic_ep *ep = rnic_ep_new(lep->dev);
+	struct rnic_listener *listener = l->ctx;
+	struct rnic_ep *ep = rnic_ep_new(listener->dev);
 	int err;
 
 	if (!ep)
@@ -197,7 +197,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 	fill_side(&ep->request, o);
 	err = rnic_pending_add(ep->dev, ep, &ep->number);
 	if (!err) {
-		err = rnic_ep_request(ep, lep->id, o);
+		err = rnic_ep_report_request(ep, listener->id, o);
 		if (!err)
 			return 0;
 		rnic_ep_put(rnic_pending_take(ep->dev, ep->number));
@@ -210,16 +210,16 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 
 static void rnic_cm_refused(struct ddp_listener *l, enum iw_reason why)
 {
-	struct rnic_lep *lep = l->ctx;
+	struct rnic_listener *listener = l->ctx;
 
-	rnic_count_reason(lep->dev, why);
+	rnic_count_reason(listener->dev, why);
 }
 
 static void rnic_cm_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
-	const struct rnic_lep *lep = l->ctx;
+	const struct rnic_listener *listener = l->ctx;
 
-	rnic_fill_policy(lep->dev, p);
+	rnic_fill_policy(listener->dev, p);
 }
 
 const struct ddp_session_user rnic_session_user = {
@@ -250,7 +250,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	struct ddp_policy policy;
 	struct ddp_session *ss;
 	struct ddp_connect args = {
-		.net = rnic_net(dev),
+		.net = rnic_get_net(dev),
 		.ifindex = rnic_ifindex(dev),
 		.tos = rnic_tos(id),
 		.local = &id->m_local_addr,
@@ -264,7 +264,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
-	if (!rnic_serves(args.net, id))
+	if (!rnic_same_netns(args.net, id))
 		ss = ERR_PTR(-ENETUNREACH);
 	else if (type)
 		ss = type->connect(&args, &rnic_session_user, ep);
@@ -294,7 +294,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 }
 
 /* A QP that the caller may not connect is treated as one that does not exist */
-static struct rnic_qp *callers_qp(struct rnic_dev *dev, u32 qpn)
+static struct rnic_qp *find_callers_qp(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
@@ -314,10 +314,10 @@ static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
 	if (!ep)
 		return -ENOMEM;
 	ep->state = EP_CONNECTING;
-	rnic_ep_tie(ep, id, qp);
+	rnic_ep_attach(ep, id, qp);
 	err = start_session(ep, p);
 	if (err) {
-		rnic_ep_untie(ep);
+		rnic_ep_detach(ep);
 		rnic_ep_put(ep);
 	}
 	return err;
@@ -340,12 +340,12 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
 		return -EINVAL;
-	qp = callers_qp(dev, p->qpn);
+	qp = find_callers_qp(dev, p->qpn);
 	if (!qp)
 		return -EINVAL;
 	err = connect_qp(dev, id, qp, p);
 	if (!err)
-		ddp_stream_check(&qp->rdmap.stream);
+		ddp_stream_close_if_failed(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	return err;
 }
@@ -372,16 +372,16 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 {
 	int err;
 
-	rnic_ep_tie(ep, id, qp);
+	rnic_ep_attach(ep, id, qp);
 	ep->state = EP_ACCEPTED;
 	err = accept_session(ep, p);
 	if (!err) {
-		ddp_stream_check(&qp->rdmap.stream);
+		ddp_stream_close_if_failed(&qp->rdmap.stream);
 		rnic_count(ep->dev, RNIC_ACCEPTS);
 		return 0;
 	}
 	ep->state = EP_REQUESTED;
-	rnic_ep_untie(ep);
+	rnic_ep_detach(ep);
 	return err;
 }
 
@@ -392,8 +392,8 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 
 	if (err != -ECONNRESET)
 		return err;
-	rnic_qp_error(qp, IW_PEER_RESET);
-	rnic_id_gone(id);
+	rnic_qp_fail(qp, IW_PEER_RESET);
+	rnic_cm_report_lost(id);
 	return 0;
 }
 
@@ -415,11 +415,11 @@ static bool is_accepted(const struct iw_cm_id *id)
 static int accept_again(struct iw_cm_id *id, u32 qpn)
 {
 	struct rnic_qp *was = id->provider_data;
-	struct rnic_qp *qp = rnic_qp_numbered(to_rnic_dev(id->device), qpn);
+	struct rnic_qp *qp = rnic_qp_by_number(to_rnic_dev(id->device), qpn);
 
 	id->provider_data = qp;
 	if (qp != was)
-		rnic_qp_error(was, IW_LOCAL_ABORT);
+		rnic_qp_fail(was, IW_LOCAL_ABORT);
 	rnic_qp_cm_put(was);
 	return 0;
 }
@@ -445,7 +445,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 		return accept_again(id, p->qpn);
 	ep = rnic_pending_take(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
-		qp = callers_qp(dev, p->qpn);
+		qp = find_callers_qp(dev, p->qpn);
 	if (qp) {
 		/* before the first event */
 		id->provider_data = qp;
@@ -455,7 +455,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (!ep)
 		return err;
 	if (err)
-		rnic_ep_stop(ep);
+		rnic_ep_abort(ep);
 	rnic_ep_put(ep);
 	return err;
 }
@@ -473,7 +473,7 @@ static int reject_accepted(struct iw_cm_id *id)
 	if (!qp)
 		return -EINVAL;
 	WRITE_ONCE(id->provider_data, NULL);
-	rnic_qp_error(qp, IW_LOCAL_ABORT);
+	rnic_qp_fail(qp, IW_LOCAL_ABORT);
 	rnic_qp_cm_revoke(qp);
 	return -EINVAL;
 }
@@ -492,7 +492,7 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 		kfree(o);
 	}
 	if (err)
-		rnic_ep_stop(ep);
+		rnic_ep_abort(ep);
 }
 
 /**
@@ -547,18 +547,18 @@ void rnic_cm_exit(struct rnic_dev *dev)
 {
 	if (!dev->llps)
 		return;
-	rnic_pending_stop(dev);
-	rnic_wait_none(dev, RNIC_EPS);
+	rnic_pending_abort(dev);
+	rnic_wait_uncharged(dev, RNIC_EPS);
 	rnic_llps_exit(dev);
 }
 
 /**
- * rnic_cm_unload - wait until no session upcall runs in this module
+ * rnic_cm_wait_upcalls - wait until no session upcall runs in this module
  *
  * Called at module exit, after all devices.  The upcall that has ended the last session
  * may still be executing.
  */
-void rnic_cm_unload(void)
+void rnic_cm_wait_upcalls(void)
 {
-	ddp_session_user_gone();
+	ddp_session_sync_upcalls();
 }

@@ -18,25 +18,25 @@ struct net;
 /* Lower layers and listeners of a device; a type is held from its first use */
 struct rnic_llps {
 	const struct ddp_session_type	*type[RNIC_LLPS];	/* or NULL */
-	struct mutex			setting;	/* serializes changes of the listen setting */
+	struct mutex			setting_lock;	/* serializes changes of the listen setting */
 	spinlock_t			lock;	/* leaf; protects the members below */
-	struct list_head		leps;
+	struct list_head		listeners;
 	u32				round;	/* number of the last change of the listen setting */
 };
 
 /* A listener of iw_cm, and its listeners in the lower layers */
-struct rnic_lep {
-	/* fixed after creation; @id is valid until @gone is set */
+struct rnic_listener {
+	/* fixed after creation; @id is valid until @stopped is set */
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
 	int			backlog;
 	struct kref		ref;
 
-	struct list_head	list;	/* in rnic_llps.leps; rnic_llps.lock */
+	struct list_head	list;	/* in rnic_llps.listeners; rnic_llps.lock */
 	u32			round;	/* last change applied to it; rnic_llps.lock */
 
 	struct mutex		lock;	/* protects the members below */
-	bool			gone;
+	bool			stopped;
 	struct ddp_listener	*l[RNIC_LLPS];	/* or NULL */
 };
 
@@ -74,27 +74,27 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
 
 /* cm_listen.c */
 u8 rnic_tos(const struct iw_cm_id *id);
-bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
+bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id);
 
 /* cm_ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev);
 void rnic_ep_get(struct rnic_ep *ep);
 void rnic_ep_put(struct rnic_ep *ep);
-void rnic_ep_stop(struct rnic_ep *ep);
-void rnic_ep_tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
-void rnic_ep_untie(struct rnic_ep *ep);
+void rnic_ep_abort(struct rnic_ep *ep);
+void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
+void rnic_ep_detach(struct rnic_ep *ep);
 void rnic_pending_init(struct rnic_dev *dev);
 int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
 struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number);
 struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number);
 
 /* cm_event.c */
-int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
-		    const struct ddp_offer *o);
-int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
-		  const struct ddp_offer *o);
-void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o);
-int rnic_ep_status(enum iw_reason why);
-void rnic_id_gone(struct iw_cm_id *id);
+int rnic_ep_report_request(struct rnic_ep *ep, struct iw_cm_id *listener,
+			   const struct ddp_offer *o);
+int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
+			 const struct ddp_offer *o);
+void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o);
+int rnic_reason_to_status(enum iw_reason why);
+void rnic_cm_report_lost(struct iw_cm_id *id);
 
 #endif

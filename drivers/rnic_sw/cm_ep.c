@@ -30,7 +30,7 @@ static void rnic_ep_free(struct kref *ref)
 	if (ep->ss)
 		ddp_session_put(ep->ss);
 	kfree(ep);
-	rnic_give(dev, RNIC_EPS);
+	rnic_uncharge(dev, RNIC_EPS);
 }
 
 /**
@@ -47,11 +47,11 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 {
 	struct rnic_ep *ep;
 
-	if (rnic_take(dev, RNIC_EPS))
+	if (rnic_charge(dev, RNIC_EPS))
 		return NULL;
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 	if (!ep) {
-		rnic_give(dev, RNIC_EPS);
+		rnic_uncharge(dev, RNIC_EPS);
 		return NULL;
 	}
 	ep->dev = dev;
@@ -78,23 +78,23 @@ void rnic_ep_put(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_stop - abort the session of a pending request
+ * rnic_ep_abort - abort the session of a pending request
  * @ep: the endpoint, referenced by the caller
  *
  * Any context.  The session ends later, by rnic_cm_closed().
  */
-void rnic_ep_stop(struct rnic_ep *ep)
+void rnic_ep_abort(struct rnic_ep *ep)
 {
 	ep->ss->type->stop(ep->ss, true);
 }
 
 /**
- * rnic_ep_tie - attach an iw_cm ID and a QP
+ * rnic_ep_attach - attach an iw_cm ID and a QP
  * @ep: the endpoint
  * @id: the ID, of which a reference is taken
  * @qp: the QP, of which a reference is taken
  */
-void rnic_ep_tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
+void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 {
 	id->add_ref(id);
 	kref_get(&qp->ref);
@@ -103,10 +103,10 @@ void rnic_ep_tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 }
 
 /**
- * rnic_ep_untie - release the iw_cm ID and the QP, if there are any
+ * rnic_ep_detach - release the iw_cm ID and the QP, if there are any
  * @ep: the endpoint
  */
-void rnic_ep_untie(struct rnic_ep *ep)
+void rnic_ep_detach(struct rnic_ep *ep)
 {
 	struct iw_cm_id *id = ep->id;
 	struct rnic_qp *qp = ep->qp;
@@ -185,7 +185,7 @@ struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number)
 	return ep;
 }
 
-static struct rnic_ep *next_pending(struct rnic_dev *dev, unsigned long *at)
+static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
 {
 	struct rnic_ep *ep;
 
@@ -198,19 +198,19 @@ static struct rnic_ep *next_pending(struct rnic_dev *dev, unsigned long *at)
 }
 
 /**
- * rnic_pending_stop - abort all pending requests
+ * rnic_pending_abort - abort all pending requests
  * @dev: the device, which is being removed
  *
  * Must be called where preemption is enabled.  Requests leave the table when their
  * sessions have ended, which this function does not wait for.
  */
-void rnic_pending_stop(struct rnic_dev *dev)
+void rnic_pending_abort(struct rnic_dev *dev)
 {
 	unsigned long at = 0;
 	struct rnic_ep *ep;
 
-	while ((ep = next_pending(dev, &at))) {
-		rnic_ep_stop(ep);
+	while ((ep = get_next_pending(dev, &at))) {
+		rnic_ep_abort(ep);
 		rnic_ep_put(ep);
 	}
 }

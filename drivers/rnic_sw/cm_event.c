@@ -7,7 +7,7 @@
  * does not wait for that when its module is removed.  A symbol of iw_cm that this module
  * uses keeps iw_cm loaded.
  */
-static const char *(*const iw_cm_stays)(int) __used = iwcm_reject_msg;
+static const char *(*const iw_cm_pin)(int) __used = iwcm_reject_msg;
 
 /* An event has 8 bits for IRD, ORD and the length of Private Data (N-22) */
 static u8 clamp_u8(u16 n)
@@ -36,15 +36,15 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 }
 
 /**
- * rnic_ep_request - report a connection request to iw_cm
+ * rnic_ep_report_request - report a connection request to iw_cm
  * @ep: the endpoint, in the table of pending requests
  * @listener: the ID of the listener
  * @o: the peer's start-up data
  *
  * Return: 0, or -ENOMEM if iw_cm has no memory or too many requests already.
  */
-int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
-		    const struct ddp_offer *o)
+int rnic_ep_report_request(struct rnic_ep *ep, struct iw_cm_id *listener,
+			   const struct ddp_offer *o)
 {
 	struct iw_cm_event ev = { .event = IW_CM_EVENT_CONNECT_REQUEST };
 
@@ -54,7 +54,7 @@ int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 }
 
 /**
- * rnic_ep_event - report an event of a connection to iw_cm
+ * rnic_ep_report_event - report an event of a connection to iw_cm
  * @ep: the endpoint, with its ID attached
  * @type: the event
  * @status: 0 or a negative errno
@@ -62,8 +62,8 @@ int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
  *
  * Return: 0, or -ENOMEM if iw_cm could not copy the Private Data.
  */
-int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
-		  const struct ddp_offer *o)
+int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
+			 const struct ddp_offer *o)
 {
 	struct iw_cm_event ev = { .event = type, .status = status };
 
@@ -72,21 +72,21 @@ int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 }
 
 /**
- * rnic_ep_refusal - report that a connect has failed
+ * rnic_ep_report_failure - report that a connect has failed
  * @ep: the endpoint, with its ID attached
  * @status: a negative errno
  * @o: the peer's start-up data, may be NULL
  *
  * Drops the Private Data if there is no memory for it: the program must get an event.
  */
-void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o)
+void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o)
 {
-	if (rnic_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o))
-		rnic_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL);
+	if (rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o))
+		rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL);
 }
 
 /**
- * rnic_ep_status - convert a reason to the status of a CONNECT_REPLY event
+ * rnic_reason_to_status - convert a reason to the status of a CONNECT_REPLY event
  * @why: the reason
  *
  * rdma_cm reports -ECONNREFUSED and -ECONNRESET as REJECTED, and passes the Private Data
@@ -94,7 +94,7 @@ void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o)
  *
  * Return: a negative errno.
  */
-int rnic_ep_status(enum iw_reason why)
+int rnic_reason_to_status(enum iw_reason why)
 {
 	switch (why) {
 	case IW_PEER_REJECT:
@@ -120,13 +120,13 @@ int rnic_ep_status(enum iw_reason why)
 }
 
 /**
- * rnic_id_gone - report that the peer had gone when the program accepted
+ * rnic_cm_report_lost - report that the peer had gone when the program accepted
  * @id: the ID
  *
  * Programs expect a peer that closes directly after the connection is established; not
  * all of them expect an accept that fails.
  */
-void rnic_id_gone(struct iw_cm_id *id)
+void rnic_cm_report_lost(struct iw_cm_id *id)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,

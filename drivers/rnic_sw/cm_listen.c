@@ -22,42 +22,42 @@
 #include "cm.h"
 
 /* The LLPs that the listener uses: mask of 1 << enum rnic_sw_llp */
-static u8 listens_over(const struct rnic_lep *lep)
+static u8 listen_mask(const struct rnic_listener *listener)
 {
 	u8 over = 0;
 	int llp;
 
 	for (llp = 0; llp < RNIC_LLPS; llp++)
-		if (lep->l[llp])
+		if (listener->l[llp])
 			over |= BIT(llp);
 	return over;
 }
 
-/* Stop listening over all LLPs but those in @which */
-static void stop_but(struct rnic_lep *lep, u8 which)
+/* Stop listening over all LLPs but those in @mask */
+static void stop_others(struct rnic_listener *listener, u8 mask)
 {
 	int llp;
 
 	for (llp = 0; llp < RNIC_LLPS; llp++) {
-		if (!lep->l[llp] || which & BIT(llp))
+		if (!listener->l[llp] || mask & BIT(llp))
 			continue;
-		lep->l[llp]->type->unlisten(lep->l[llp]);
-		lep->l[llp] = NULL;
+		listener->l[llp]->type->unlisten(listener->l[llp]);
+		listener->l[llp] = NULL;
 	}
 }
 
-static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
-		     int llp)
+static int listen_llp(struct rnic_listener *listener, const struct ddp_listen *args,
+		      int llp)
 {
-	const struct ddp_session_type *type = rnic_llp(lep->dev, llp);
+	const struct ddp_session_type *type = rnic_llp(listener->dev, llp);
 	struct ddp_listener *l;
 
 	if (!type)
 		return -EPROTONOSUPPORT;
-	l = type->listen(args, &rnic_session_user, lep);
+	l = type->listen(args, &rnic_session_user, listener);
 	if (IS_ERR(l))
 		return PTR_ERR(l);
-	lep->l[llp] = l;
+	listener->l[llp] = l;
 	return 0;
 }
 
@@ -69,33 +69,33 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
  * A listener that exists already is changed by the task that sets the device.
  * That task may lack the right to bind the port, and must get the -EACCES.
  */
-static bool does_without(const struct rnic_lep *lep, int llp, u8 which, int err)
+static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
-	return llp == RNIC_SW_LLP_SCTP && which != BIT(llp) && err != -ENOMEM &&
-	       !(err == -EACCES && listens_over(lep));
+	return llp == RNIC_SW_LLP_SCTP && mask != BIT(llp) && err != -ENOMEM &&
+	       !(err == -EACCES && listen_mask(listener));
 }
 
 /*
  * Listen over each requested LLP not in use yet.  TCP comes last: a client may
  * wait until the TCP port is open, and then connect over any LLP.
  */
-static int listen_on_all(struct rnic_lep *lep, const struct ddp_listen *args,
-			 u8 which)
+static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *args,
+		       u8 mask)
 {
 	int llp, err;
 
 	for (llp = RNIC_LLPS - 1; llp >= 0; llp--) {
-		if (!(which & BIT(llp)) || lep->l[llp])
+		if (!(mask & BIT(llp)) || listener->l[llp])
 			continue;
-		err = listen_on(lep, args, llp);
-		if (err && !does_without(lep, llp, which, err))
+		err = listen_llp(listener, args, llp);
+		if (err && !can_skip_llp(listener, llp, mask, err))
 			return err;
 	}
 	return 0;
 }
 
 /**
- * rnic_serves - check whether an iw_cm id is of the device's network namespace
+ * rnic_same_netns - check whether an iw_cm id is of the device's network namespace
  * @net: network namespace of the device's sockets
  * @id: listener or connection of iw_cm
  *
@@ -105,7 +105,7 @@ static int listen_on_all(struct rnic_lep *lep, const struct ddp_listen *args,
  *
  * Return: true if the id's namespace is known and is @net, false if not.
  */
-bool rnic_serves(const struct net *net, const struct iw_cm_id *id)
+bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id)
 {
 	const struct net *theirs = compat_iw_cm_net(id);
 
@@ -123,15 +123,15 @@ u8 rnic_tos(const struct iw_cm_id *id)
 	return id->tos_set ? id->tos : 0;
 }
 
-static int listen_in(struct rnic_lep *lep, struct ddp_listen *args, u8 which)
+static int start_listening(struct rnic_listener *listener, struct ddp_listen *args, u8 mask)
 {
 	struct ddp_policy policy;
 
-	if (!rnic_serves(args->net, lep->id))
+	if (!rnic_same_netns(args->net, listener->id))
 		return -EADDRNOTAVAIL;
 	args->policy = &policy;
-	rnic_fill_policy(lep->dev, &policy);
-	return listen_on_all(lep, args, which);
+	rnic_fill_policy(listener->dev, &policy);
+	return listen_llps(listener, args, mask);
 }
 
 /*
@@ -143,15 +143,15 @@ static int listen_in(struct rnic_lep *lep, struct ddp_listen *args, u8 which)
  * got the error it would not use the device at all, only because a program has
  * the port.
  */
-static bool may_be_deaf(const struct rnic_lep *lep, int err)
+static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 {
-	if (!ddp_addr_wildcard(&lep->id->m_local_addr))
+	if (!ddp_addr_is_wildcard(&listener->id->m_local_addr))
 		return false;
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		return true;
-	if (!rnic_enables(lep->dev))
+	if (!rnic_in_client_add(listener->dev))
 		return false;
-	ibdev_warn_ratelimited(&lep->dev->ib,
+	ibdev_warn_ratelimited(&listener->dev->ib,
 			       "a listener on all devices does not hear this one: error %d\n",
 			       err);
 	return true;
@@ -163,84 +163,84 @@ static bool may_be_deaf(const struct rnic_lep *lep, int err)
  * Return: 0, also in the cases where an error is ignored; or a negative errno,
  * and the listener uses the same LLPs as before.  Ignored are a missing
  * interface or address if the listener is in use already, and what
- * may_be_deaf() permits.
+ * listen_error_ignored() permits.
  */
-static int rnic_lep_listen(struct rnic_lep *lep, u8 which)
+static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 {
 	struct ddp_listen args = {
-		.net = rnic_net(lep->dev),
-		.ifindex = rnic_ifindex(lep->dev),
-		.backlog = lep->backlog,
-		.v6only = lep->id->afonly,
-		.tos = rnic_tos(lep->id),
-		.local = &lep->id->m_local_addr,
+		.net = rnic_get_net(listener->dev),
+		.ifindex = rnic_ifindex(listener->dev),
+		.backlog = listener->backlog,
+		.v6only = listener->id->afonly,
+		.tos = rnic_tos(listener->id),
+		.local = &listener->id->m_local_addr,
 	};
-	u8 before = listens_over(lep);
+	u8 before = listen_mask(listener);
 	int err = -ENODEV;
 
 	if (args.net) {
-		err = listen_in(lep, &args, which);
+		err = start_listening(listener, &args, mask);
 		put_net(args.net);
 	}
 	if (!err)
 		return 0;
-	stop_but(lep, before);
+	stop_others(listener, before);
 	if (before && (err == -ENODEV || err == -EADDRNOTAVAIL))
 		return 0;
-	return may_be_deaf(lep, err) ? 0 : err;
+	return listen_error_ignored(listener, err) ? 0 : err;
 }
 
 /*
- * Stop listening over all LLPs but those in @which.  A listener that uses none
+ * Stop listening over all LLPs but those in @mask.  A listener that uses none
  * of them keeps those that it has: otherwise it would not listen at all.  The
  * listener's lock is held.  Return: 0.
  */
-static int rnic_lep_leave(struct rnic_lep *lep, u8 which)
+static int rnic_listener_stop(struct rnic_listener *listener, u8 mask)
 {
-	if (listens_over(lep) & which)
-		stop_but(lep, which);
+	if (listen_mask(listener) & mask)
+		stop_others(listener, mask);
 	return 0;
 }
 
-static void rnic_lep_free(struct kref *ref)
+static void rnic_listener_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct rnic_lep, ref));
+	kfree(container_of(ref, struct rnic_listener, ref));
 }
 
-static void rnic_lep_put(struct rnic_lep *lep)
+static void rnic_listener_put(struct rnic_listener *listener)
 {
-	kref_put(&lep->ref, rnic_lep_free);
+	kref_put(&listener->ref, rnic_listener_free);
 }
 
-static void leave_list(struct rnic_lep *lep)
+static void unlink_listener(struct rnic_listener *listener)
 {
-	struct rnic_llps *llps = lep->dev->llps;
+	struct rnic_llps *llps = listener->dev->llps;
 
 	spin_lock(&llps->lock);
-	list_del(&lep->list);
+	list_del(&listener->list);
 	spin_unlock(&llps->lock);
 }
 
 /*
  * Add the listener to the list before reading the setting.  A concurrent
- * rnic_listen_over() then either has stored the new setting or will visit the
+ * rnic_set_listen_llps() then either has stored the new setting or will visit the
  * listener.
  */
-static int rnic_lep_begin(struct rnic_lep *lep)
+static int rnic_listener_add(struct rnic_listener *listener)
 {
-	struct rnic_llps *llps = lep->dev->llps;
+	struct rnic_llps *llps = listener->dev->llps;
 	int err;
 
-	mutex_lock(&lep->lock);
+	mutex_lock(&listener->lock);
 	spin_lock(&llps->lock);
-	lep->round = llps->round;
-	list_add_tail(&lep->list, &llps->leps);
+	listener->round = llps->round;
+	list_add_tail(&listener->list, &llps->listeners);
 	spin_unlock(&llps->lock);
-	err = rnic_lep_listen(lep, READ_ONCE(lep->dev->policy.llp_listen));
-	lep->gone = err;
-	mutex_unlock(&lep->lock);
+	err = rnic_listener_start(listener, READ_ONCE(listener->dev->policy.llp_listen));
+	listener->stopped = err;
+	mutex_unlock(&listener->lock);
 	if (err)
-		leave_list(lep);
+		unlink_listener(listener);
 	return err;
 }
 
@@ -253,22 +253,22 @@ static int rnic_lep_begin(struct rnic_lep *lep)
  */
 int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 {
-	struct rnic_lep *lep = kzalloc(sizeof(*lep), GFP_KERNEL_ACCOUNT);
+	struct rnic_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	int err;
 
-	if (!lep)
+	if (!listener)
 		return -ENOMEM;
-	lep->dev = to_rnic_dev(id->device);
-	lep->id = id;
-	lep->backlog = backlog;
-	kref_init(&lep->ref);
-	mutex_init(&lep->lock);
-	err = rnic_lep_begin(lep);
+	listener->dev = to_rnic_dev(id->device);
+	listener->id = id;
+	listener->backlog = backlog;
+	kref_init(&listener->ref);
+	mutex_init(&listener->lock);
+	err = rnic_listener_add(listener);
 	if (err) {
-		rnic_lep_put(lep);
+		rnic_listener_put(listener);
 		return err;
 	}
-	id->provider_data = lep;
+	id->provider_data = listener;
 	return 0;
 }
 
@@ -276,20 +276,20 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
  * rnic_iw_unlisten - iw_cm: stop a listener
  * @id: iw_cm's id of the listener
  *
- * Waits for rnic_listen_over() while that works on this listener.
+ * Waits for rnic_set_listen_llps() while that works on this listener.
  *
  * Return: 0.
  */
 int rnic_iw_unlisten(struct iw_cm_id *id)
 {
-	struct rnic_lep *lep = id->provider_data;
+	struct rnic_listener *listener = id->provider_data;
 
-	leave_list(lep);
-	mutex_lock(&lep->lock);
-	lep->gone = true;
-	stop_but(lep, 0);
-	mutex_unlock(&lep->lock);
-	rnic_lep_put(lep);
+	unlink_listener(listener);
+	mutex_lock(&listener->lock);
+	listener->stopped = true;
+	stop_others(listener, 0);
+	mutex_unlock(&listener->lock);
+	rnic_listener_put(listener);
 	id->provider_data = NULL;
 	return 0;
 }
@@ -307,113 +307,115 @@ static void begin_round(struct rnic_llps *llps)
  * The next listener that this round has not visited, with a reference; NULL at
  * the end.  Listeners added meanwhile are at the tail and not visited.
  */
-static struct rnic_lep *next_lep(struct rnic_llps *llps)
+static struct rnic_listener *next_listener(struct rnic_llps *llps)
 {
-	struct rnic_lep *lep;
+	struct rnic_listener *listener;
 
 	spin_lock(&llps->lock);
-	lep = list_first_entry_or_null(&llps->leps, struct rnic_lep, list);
-	if (lep && lep->round != llps->round) {
-		lep->round = llps->round;
-		list_move_tail(&lep->list, &llps->leps);
-		kref_get(&lep->ref);
+	listener = list_first_entry_or_null(&llps->listeners, struct rnic_listener, list);
+	if (listener && listener->round != llps->round) {
+		listener->round = llps->round;
+		list_move_tail(&listener->list, &llps->listeners);
+		kref_get(&listener->ref);
 	} else {
-		lep = NULL;
+		listener = NULL;
 	}
 	spin_unlock(&llps->lock);
-	return lep;
+	return listener;
 }
 
 /* Killable: a program may be stopped for long while it holds its listener's lock */
-static int do_one(struct rnic_lep *lep, int (*what)(struct rnic_lep *lep, u8 which),
-		  u8 which)
+static int apply_to_one(struct rnic_listener *listener,
+			int (*fn)(struct rnic_listener *listener, u8 mask),
+			u8 mask)
 {
-	int err = mutex_lock_killable(&lep->lock);
+	int err = mutex_lock_killable(&listener->lock);
 
 	if (err)
 		return err;
-	if (!lep->gone)
-		err = what(lep, which);
-	mutex_unlock(&lep->lock);
+	if (!listener->stopped)
+		err = fn(listener, mask);
+	mutex_unlock(&listener->lock);
 	return err;
 }
 
-/* Call @what for all listeners, until it fails */
-static int do_all(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 which),
-		  u8 which)
+/* Call @fn for all listeners, until it fails */
+static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *listener, u8 mask),
+			u8 mask)
 {
-	struct rnic_lep *lep;
+	struct rnic_listener *listener;
 	int err = 0;
 
 	begin_round(llps);
-	while (!err && (lep = next_lep(llps))) {
-		err = do_one(lep, what, which);
-		rnic_lep_put(lep);
+	while (!err && (listener = next_listener(llps))) {
+		err = apply_to_one(listener, fn, mask);
+		rnic_listener_put(listener);
 	}
 	return err;
 }
 
 /*
- * Call @what for listeners whose lock is free.  The others are just being
+ * Call @fn for listeners whose lock is free.  The others are just being
  * started, with the current setting, or stopped.
  */
-static void do_idle(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 which),
-		    u8 which)
+static void apply_to_idle(struct rnic_llps *llps,
+			  int (*fn)(struct rnic_listener *listener, u8 mask),
+			  u8 mask)
 {
-	struct rnic_lep *lep;
+	struct rnic_listener *listener;
 
 	begin_round(llps);
-	while ((lep = next_lep(llps))) {
-		if (mutex_trylock(&lep->lock)) {
-			if (!lep->gone)
-				what(lep, which);
-			mutex_unlock(&lep->lock);
+	while ((listener = next_listener(llps))) {
+		if (mutex_trylock(&listener->lock)) {
+			if (!listener->stopped)
+				fn(listener, mask);
+			mutex_unlock(&listener->lock);
 		}
-		rnic_lep_put(lep);
+		rnic_listener_put(listener);
 	}
 }
 
 /*
- * Switch over to @which.  Only a listener started after the first round can
+ * Switch over to @mask.  Only a listener started after the first round can
  * fail here
  */
-static int rnic_lep_follow(struct rnic_lep *lep, u8 which)
+static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 {
-	int err = rnic_lep_listen(lep, which);
+	int err = rnic_listener_start(listener, mask);
 
 	if (err)
-		ibdev_warn_ratelimited(&lep->dev->ib,
+		ibdev_warn_ratelimited(&listener->dev->ib,
 				       "who has just begun to listen cannot follow the setting: %d\n",
 				       err);
-	return rnic_lep_leave(lep, which);
+	return rnic_listener_stop(listener, mask);
 }
 
 /*
- * Let all listeners listen over @which as well, store the setting, then let
+ * Let all listeners listen over @mask as well, store the setting, then let
  * them leave other LLPs.  Listeners started meanwhile are included in the last
  * step.  If the first step fails, it is undone.
  */
-static int move_all(struct rnic_dev *dev, u8 which)
+static int switch_llps(struct rnic_dev *dev, u8 mask)
 {
 	int err = 0;
 
-	if (which != dev->policy.llp_listen)
-		err = do_all(dev->llps, rnic_lep_listen, which);
+	if (mask != dev->policy.llp_listen)
+		err = apply_to_all(dev->llps, rnic_listener_start, mask);
 	if (err) {
-		do_idle(dev->llps, rnic_lep_leave, dev->policy.llp_listen);
+		apply_to_idle(dev->llps, rnic_listener_stop, dev->policy.llp_listen);
 		return err;
 	}
-	WRITE_ONCE(dev->policy.llp_listen, which);
-	err = do_all(dev->llps, rnic_lep_follow, which);
+	WRITE_ONCE(dev->policy.llp_listen, mask);
+	err = apply_to_all(dev->llps, rnic_listener_follow, mask);
 	if (err)
-		do_idle(dev->llps, rnic_lep_follow, which);
+		apply_to_idle(dev->llps, rnic_listener_follow, mask);
 	return err;
 }
 
 /**
- * rnic_listen_over - set the LLPs of a device's listeners
+ * rnic_set_listen_llps - set the LLPs of a device's listeners
  * @dev: the device
- * @which: mask of 1 << enum rnic_sw_llp; rnic_need_llp() has succeeded for each
+ * @mask: mask of 1 << enum rnic_sw_llp; rnic_require_llp() has succeeded for each
  *
  * Existing listeners follow, all of them or none.  Starting or stopping a
  * listener waits for this call only while the call works on that listener.
@@ -423,15 +425,15 @@ static int move_all(struct rnic_dev *dev, u8 which)
  * and nothing has changed.  After -EINTR the setting may have changed, and a
  * listener that its program had locked may not have followed.
  */
-int rnic_listen_over(struct rnic_dev *dev, u8 which)
+int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask)
 {
 	/* reclaim may depend on storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
-	int err = mutex_lock_killable(&dev->llps->setting);
+	int err = mutex_lock_killable(&dev->llps->setting_lock);
 
 	if (!err) {
-		err = move_all(dev, which);
-		mutex_unlock(&dev->llps->setting);
+		err = switch_llps(dev, mask);
+		mutex_unlock(&dev->llps->setting_lock);
 	}
 	memalloc_noio_restore(noio);
 	return err;

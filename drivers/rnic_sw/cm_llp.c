@@ -38,7 +38,7 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
  * @dev: the device
  * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT: the device's setting
  *
- * Return: the LLP; NULL if rnic_need_llp() has not succeeded for it.
+ * Return: the LLP; NULL if rnic_require_llp() has not succeeded for it.
  */
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -48,8 +48,8 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 }
 
 /* Store @type until the device is removed; if a concurrent call has, drop ours */
-static int keep_llp(struct rnic_dev *dev, u8 llp,
-		    const struct ddp_session_type *type)
+static int store_llp(struct rnic_dev *dev, u8 llp,
+		     const struct ddp_session_type *type)
 {
 	if (!type)
 		return -EPROTONOSUPPORT;
@@ -60,7 +60,7 @@ static int keep_llp(struct rnic_dev *dev, u8 llp,
 }
 
 /**
- * rnic_need_llp - look up an LLP, unless that has been done
+ * rnic_require_llp - look up an LLP, unless that has been done
  * @dev: the device
  * @llp: enum rnic_sw_llp
  *
@@ -70,32 +70,32 @@ static int keep_llp(struct rnic_dev *dev, u8 llp,
  * Return: 0, and the LLP is held until the device is removed; -EPROTONOSUPPORT
  * if the kernel does not have it.
  */
-int rnic_need_llp(struct rnic_dev *dev, u8 llp)
+int rnic_require_llp(struct rnic_dev *dev, u8 llp)
 {
 	if (llp >= RNIC_LLPS || !names[llp])
 		return -EPROTONOSUPPORT;
 	if (READ_ONCE(dev->llps->type[llp]))
 		return 0;
-	return keep_llp(dev, llp, ddp_type_get(names[llp]));
+	return store_llp(dev, llp, ddp_type_get(names[llp]));
 }
 
 /**
- * rnic_program_needs_sctp - look up SCTP on behalf of the current program
+ * rnic_require_sctp_user - look up SCTP on behalf of the current program
  * @dev: the device
  *
- * Like rnic_need_llp(), but does not load SCTP if the program could not get it
+ * Like rnic_require_llp(), but does not load SCTP if the program could not get it
  * by socket(2), either.
  *
- * Return: 0 or -EPROTONOSUPPORT, as rnic_need_llp().
+ * Return: 0 or -EPROTONOSUPPORT, as rnic_require_llp().
  */
-int rnic_program_needs_sctp(struct rnic_dev *dev)
+int rnic_require_sctp_user(struct rnic_dev *dev)
 {
 	const u8 llp = RNIC_SW_LLP_SCTP;
 
 	if (READ_ONCE(dev->llps->type[llp]))
 		return 0;
-	return keep_llp(dev, llp,
-			ddp_type_get_by_program(names[llp], IPPROTO_SCTP));
+	return store_llp(dev, llp,
+			 ddp_type_get_by_program(names[llp], IPPROTO_SCTP));
 }
 
 /**
@@ -114,10 +114,10 @@ int rnic_llps_init(struct rnic_dev *dev)
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
-	mutex_init(&llps->setting);
+	mutex_init(&llps->setting_lock);
 	spin_lock_init(&llps->lock);
-	INIT_LIST_HEAD(&llps->leps);
-	return rnic_need_llp(dev, RNIC_SW_LLP_TCP);
+	INIT_LIST_HEAD(&llps->listeners);
+	return rnic_require_llp(dev, RNIC_SW_LLP_TCP);
 }
 
 /**

@@ -26,12 +26,12 @@
 #define REASON_NAME_MAX	40
 
 /* The reason IW_OK ends nothing, so its counter is not shown */
-#define SHOWN(why)	(RNIC_COUNTERS + (why) - 1)
+#define REASON_STAT(why)	(RNIC_COUNTERS + (why) - 1)
 
 static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
 
-/* The last entries, one for each reason, are named by rnic_stats_init() */
-static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
+/* The last entries, one for each reason, are named by rnic_init_reason_names() */
+static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_RX_WRITES].name		= "rx_writes",
 	[RNIC_RX_SENDS].name		= "rx_sends",
 	[RNIC_RX_READ_REQUESTS].name	= "rx_read_requests",
@@ -42,7 +42,7 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_RX_ATOMIC_RESPONSES].name	= "rx_atomic_responses",
 	[RNIC_RX_EARLY].name		= "rx_placed_early",
 	[RNIC_RX_SEGMENTS].name		= "rx_segments",
-	[RNIC_RX_OCTETS].name		= "rx_octets",
+	[RNIC_RX_BYTES].name		= "rx_bytes",
 	[RNIC_TX_WRITES].name		= "tx_writes",
 	[RNIC_TX_SENDS].name		= "tx_sends",
 	[RNIC_TX_READ_REQUESTS].name	= "tx_read_requests",
@@ -52,9 +52,9 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_TX_ATOMIC_REQUESTS].name	= "tx_atomic_requests",
 	[RNIC_TX_ATOMIC_RESPONSES].name	= "tx_atomic_responses",
 	[RNIC_TX_SEGMENTS].name		= "tx_segments",
-	[RNIC_TX_OCTETS].name		= "tx_octets",
+	[RNIC_TX_BYTES].name		= "tx_bytes",
 	[RNIC_TX_RETRANSMITS].name	= "tx_retransmits",
-	[RNIC_TX_GATHERS].name		= "tx_gathers",
+	[RNIC_TX_COALESCED].name		= "tx_coalesced",
 	[RNIC_CONNECTS].name		= "connects",
 	[RNIC_CONNECTS_SCTP].name	= "connects_sctp",
 	[RNIC_ACCEPTS].name		= "accepts",
@@ -69,9 +69,9 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 };
 
 /**
- * rnic_stats_init - name the counters of the reasons, "end_" and the reason
+ * rnic_init_reason_names - name the counters of the reasons, "end_" and the reason
  */
-void __init rnic_stats_init(void)
+void __init rnic_init_reason_names(void)
 {
 	int why;
 
@@ -80,7 +80,7 @@ void __init rnic_stats_init(void)
 
 		snprintf(name, REASON_NAME_MAX, "end_%s", iw_reason_name(why));
 		strreplace(name, '-', '_');
-		descs[SHOWN(why)].name = name;
+		descs[REASON_STAT(why)].name = name;
 	}
 }
 
@@ -126,7 +126,7 @@ static u64 sum_up(const u64 __percpu *value, int c)
 	return sum;
 }
 
-static void rnic_stats_fill(const u64 __percpu *value,
+static void rnic_fill_stats(const u64 __percpu *value,
 			    struct rdma_hw_stats *stats)
 {
 	int c;
@@ -134,7 +134,7 @@ static void rnic_stats_fill(const u64 __percpu *value,
 	for (c = 0; c < RNIC_COUNTERS; c++)
 		stats->value[c] = sum_up(value, c);
 	for (c = IW_OK + 1; c < IW_REASON_NR; c++)
-		stats->value[SHOWN(c)] = sum_up(value, RNIC_COUNTERS + c);
+		stats->value[REASON_STAT(c)] = sum_up(value, RNIC_COUNTERS + c);
 }
 
 /* Sets -------------------------------------------------------------------- */
@@ -155,9 +155,9 @@ int rnic_counters_init(struct rnic_dev *dev)
 {
 	spin_lock_init(&dev->count_lock);
 	xa_init_flags(&dev->sets, XA_FLAGS_ALLOC1);
-	INIT_LIST_HEAD(&dev->all.qps);
-	dev->all.value = alloc_values(GFP_KERNEL);
-	return dev->all.value ? 0 : -ENOMEM;
+	INIT_LIST_HEAD(&dev->default_set.qps);
+	dev->default_set.value = alloc_values(GFP_KERNEL);
+	return dev->default_set.value ? 0 : -ENOMEM;
 }
 
 /**
@@ -168,14 +168,14 @@ void rnic_counters_exit(struct rnic_dev *dev)
 {
 	WARN_ON_ONCE(!xa_empty(&dev->sets));
 	xa_destroy(&dev->sets);
-	free_percpu(dev->all.value);
+	free_percpu(dev->default_set.value);
 }
 
 /*
  * Count TCP's retransmits since the last update.  SCTP's are not counted:
  * streams of an association share them.
  */
-static void __bring_up(struct rnic_qp *qp)
+static void __update_retransmits(struct rnic_qp *qp)
 {
 	struct ddp_query q;
 	u32 more;
@@ -191,27 +191,27 @@ static void __bring_up(struct rnic_qp *qp)
 }
 
 /* Update some queue pairs.  Return: true if there are more on @left, false if not */
-static bool __bring_up_some(struct list_head *left, struct list_head *done)
+static bool __update_retransmits_some(struct list_head *left, struct list_head *done)
 {
 	struct rnic_qp *qp;
 	int n;
 
 	for (n = 0; n < RING_IDX_STEPS && !list_empty(left); n++) {
-		qp = list_first_entry(left, struct rnic_qp, counted);
-		__bring_up(qp);
-		list_move_tail(&qp->counted, done);
+		qp = list_first_entry(left, struct rnic_qp, set_entry);
+		__update_retransmits(qp);
+		list_move_tail(&qp->set_entry, done);
 	}
 	return !list_empty(left);
 }
 
 /* Not reentrant for one set: the core serializes readers */
-static void bring_up_all(struct rnic_dev *dev, struct rnic_counts *set)
+static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *set)
 {
 	LIST_HEAD(left);
 
 	spin_lock(&dev->count_lock);
 	list_splice_init(&set->qps, &left);
-	while (__bring_up_some(&left, &set->qps)) {
+	while (__update_retransmits_some(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
 		/*
 		 * meanwhile queue pairs may leave @left, destroyed or bound to
@@ -223,49 +223,49 @@ static void bring_up_all(struct rnic_dev *dev, struct rnic_counts *set)
 	spin_unlock(&dev->count_lock);
 }
 
-static void __count_in(struct rnic_qp *qp, struct rnic_counts *set)
+static void __move_to_set(struct rnic_qp *qp, struct rnic_counter_set *set)
 {
-	__bring_up(qp);
-	list_move_tail(&qp->counted, &set->qps);
+	__update_retransmits(qp);
+	list_move_tail(&qp->set_entry, &set->qps);
 	/* the values are zeroed before a lookup can find them; litmus: publish */
 	smp_store_release(&qp->counts, set->value);
 }
 
 /**
- * rnic_qp_counts - add a queue pair to the device's own counter set
+ * rnic_qp_counters_attach - add a queue pair to the device's own counter set
  * @qp: the queue pair, new
  */
-void rnic_qp_counts(struct rnic_qp *qp)
+void rnic_qp_counters_attach(struct rnic_qp *qp)
 {
 	spin_lock(&qp->dev->count_lock);
-	list_add_tail(&qp->counted, &qp->dev->all.qps);
+	list_add_tail(&qp->set_entry, &qp->dev->default_set.qps);
 	spin_unlock(&qp->dev->count_lock);
 }
 
 /**
- * rnic_qp_counted - remove a queue pair from its counter set
+ * rnic_qp_counters_detach - remove a queue pair from its counter set
  * @qp: the queue pair, being destroyed; its stream is still bound to the LLP
  *
  * Counts its last retransmits in the device's set.  The queue pair cannot be
  * bound to an rdma_counter any more.
  */
-void rnic_qp_counted(struct rnic_qp *qp)
+void rnic_qp_counters_detach(struct rnic_qp *qp)
 {
 	spin_lock(&qp->dev->count_lock);
-	__count_in(qp, &qp->dev->all);
-	list_del_init(&qp->counted);
+	__move_to_set(qp, &qp->dev->default_set);
+	list_del_init(&qp->set_entry);
 	spin_unlock(&qp->dev->count_lock);
 }
 
-static void free_set(struct rnic_counts *set)
+static void free_set(struct rnic_counter_set *set)
 {
 	free_percpu(set->value);
 	kfree(set);
 }
 
-static struct rnic_counts *new_set(struct rnic_dev *dev, u32 *id)
+static struct rnic_counter_set *new_set(struct rnic_dev *dev, u32 *id)
 {
-	struct rnic_counts *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	struct rnic_counter_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 
 	if (!set)
 		return NULL;
@@ -278,15 +278,15 @@ static struct rnic_counts *new_set(struct rnic_dev *dev, u32 *id)
 	return NULL;
 }
 
-static int bind_qp_to(struct rnic_counts *set, struct rdma_counter *counter,
+static int bind_qp_to(struct rnic_counter_set *set, struct rdma_counter *counter,
 		      struct rnic_qp *qp)
 {
 	/* being destroyed, or bound by a concurrent caller */
 	int err = -EINVAL;
 
 	spin_lock(&qp->dev->count_lock);
-	if (!list_empty(&qp->counted) && !qp->ib.counter) {
-		__count_in(qp, set);
+	if (!list_empty(&qp->set_entry) && !qp->ib.counter) {
+		__move_to_set(qp, set);
 		qp->ib.counter = counter;
 		err = 0;
 	}
@@ -298,7 +298,7 @@ static int bind_qp_to(struct rnic_counts *set, struct rdma_counter *counter,
 static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 			 struct rnic_qp *qp)
 {
-	struct rnic_counts *set = new_set(dev, &counter->id);
+	struct rnic_counter_set *set = new_set(dev, &counter->id);
 	int err;
 
 	if (!set)
@@ -331,7 +331,7 @@ void rnic_counter_init(struct rdma_counter *counter)
 int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
-	struct rnic_counts *set;
+	struct rnic_counter_set *set;
 
 	if (!counter->id)
 		return bind_first_qp(dev, counter, to_rnic_qp(ib));
@@ -354,8 +354,8 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 
 	spin_lock(&dev->count_lock);
 	bound = ib->counter;
-	if (bound && !list_empty(&to_rnic_qp(ib)->counted))
-		__count_in(to_rnic_qp(ib), &dev->all);
+	if (bound && !list_empty(&to_rnic_qp(ib)->set_entry))
+		__move_to_set(to_rnic_qp(ib), &dev->default_set);
 	ib->counter = NULL;
 	spin_unlock(&dev->count_lock);
 	return bound ? 0 : -EINVAL;
@@ -370,7 +370,7 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 int rnic_counter_dealloc(struct rdma_counter *counter)
 {
 	struct rnic_dev *dev = to_rnic_dev(counter->device);
-	struct rnic_counts *set = xa_erase(&dev->sets, counter->id);
+	struct rnic_counter_set *set = xa_erase(&dev->sets, counter->id);
 
 	if (!set)
 		return 0;
@@ -389,21 +389,21 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 int rnic_counter_update(struct rdma_counter *counter)
 {
 	struct rnic_dev *dev = to_rnic_dev(counter->device);
-	struct rnic_counts *set = xa_load(&dev->sets, counter->id);
+	struct rnic_counter_set *set = xa_load(&dev->sets, counter->id);
 
 	if (!set)
 		return 0;
-	bring_up_all(dev, set);
-	rnic_stats_fill(set->value, counter->stats);
+	update_retransmits(dev, set);
+	rnic_fill_stats(set->value, counter->stats);
 	return 0;
 }
 
 /* Read the values of the device's own set */
-static void rnic_counters_fill(struct rnic_dev *dev,
-			       struct rdma_hw_stats *stats)
+static void rnic_fill_dev_stats(struct rnic_dev *dev,
+				struct rdma_hw_stats *stats)
 {
-	bring_up_all(dev, &dev->all);
-	rnic_stats_fill(dev->all.value, stats);
+	update_retransmits(dev, &dev->default_set);
+	rnic_fill_stats(dev->default_set.value, stats);
 }
 
 /**
@@ -418,13 +418,13 @@ static void rnic_counters_fill(struct rnic_dev *dev,
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 		      u32 port, int index)
 {
-	rnic_counters_fill(to_rnic_dev(ib), stats);
+	rnic_fill_dev_stats(to_rnic_dev(ib), stats);
 	return ARRAY_SIZE(descs);
 }
 
 /* Messages and segments, counted by RDMAP ----------------------------------- */
 
-void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent)
+void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {
 	static const u8 counters[][2] = {
 		[RDMAP_OP_WRITE]	= { RNIC_RX_WRITES, RNIC_TX_WRITES },
@@ -459,10 +459,10 @@ void rdmap_count_early(struct rdmap *r)
 	rnic_qp_count(rdmap_to_qp(r), RNIC_RX_EARLY, 1);
 }
 
-void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
 	rnic_qp_count_bh(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
-	rnic_qp_count_bh(qp, sent ? RNIC_TX_OCTETS : RNIC_RX_OCTETS, octets);
+	rnic_qp_count_bh(qp, sent ? RNIC_TX_BYTES : RNIC_RX_BYTES, bytes);
 }

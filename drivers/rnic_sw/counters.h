@@ -11,7 +11,7 @@
 
 #include "rnic.h"
 
-/* Without driver data: the values are in struct rnic_counts */
+/* Without driver data: the values are in struct rnic_counter_set */
 struct rnic_qp_counter {
 	struct rdma_counter	ib;
 };
@@ -28,7 +28,7 @@ enum rnic_counter {
 	RNIC_RX_ATOMIC_RESPONSES,
 	RNIC_RX_EARLY,		/* segments placed out of order (SCTP) */
 	RNIC_RX_SEGMENTS,
-	RNIC_RX_OCTETS,		/* payload bytes */
+	RNIC_RX_BYTES,		/* payload bytes */
 	RNIC_TX_WRITES,
 	RNIC_TX_SENDS,
 	RNIC_TX_READ_REQUESTS,
@@ -38,9 +38,9 @@ enum rnic_counter {
 	RNIC_TX_ATOMIC_REQUESTS,
 	RNIC_TX_ATOMIC_RESPONSES,
 	RNIC_TX_SEGMENTS,
-	RNIC_TX_OCTETS,
+	RNIC_TX_BYTES,
 	RNIC_TX_RETRANSMITS,	/* TCP segments retransmitted */
-	RNIC_TX_GATHERS,	/* doorbells delayed to coalesce posts */
+	RNIC_TX_COALESCED,	/* doorbells delayed to coalesce posts */
 	RNIC_CONNECTS,		/* sessions started by connect */
 	RNIC_CONNECTS_SCTP,	/* sessions started by connect over SCTP */
 	RNIC_ACCEPTS,
@@ -60,7 +60,7 @@ enum rnic_counter {
 /* Count in the device's own set.  Any context */
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
 {
-	this_cpu_inc(dev->all.value[c]);
+	this_cpu_inc(dev->default_set.value[c]);
 }
 
 /* Add @n to counter @c of the queue pair's set.  Any context */
@@ -80,14 +80,14 @@ static inline void rnic_qp_count_bh(struct rnic_qp *qp, int c, u64 n)
 
 static inline void rnic_count_reason(struct rnic_dev *dev, enum iw_reason why)
 {
-	this_cpu_inc(dev->all.value[RNIC_COUNTERS + why]);
+	this_cpu_inc(dev->default_set.value[RNIC_COUNTERS + why]);
 }
 
-void rnic_stats_init(void);
+void rnic_init_reason_names(void);
 int rnic_counters_init(struct rnic_dev *dev);
 void rnic_counters_exit(struct rnic_dev *dev);
-void rnic_qp_counts(struct rnic_qp *qp);
-void rnic_qp_counted(struct rnic_qp *qp);
+void rnic_qp_counters_attach(struct rnic_qp *qp);
+void rnic_qp_counters_detach(struct rnic_qp *qp);
 
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,

@@ -35,11 +35,11 @@ int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want,
 	return err ?: rnic_ring_alloc(ring, NULL, uctx ? &uctx->ib : NULL, packed);
 }
 
-static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
+static int respond_create_cq(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_create_cq_resp resp = {
 		.ring_key = rnic_ring_key(ring),
-		.ring_bytes = rnic_ring_mapped(ring),
+		.ring_bytes = rnic_ring_map_len(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
 		.map_number = ring->map->number,
@@ -58,8 +58,8 @@ static s64 clock_shift(void)
 	return timespec64_to_ns(&t);
 }
 
-static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
-		       struct ib_udata *udata, bool *packed)
+static int read_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
+			   struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_cq req;
 	int err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
@@ -85,15 +85,15 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 
 	if (attr->comp_vector >= dev->ib.num_comp_vectors)
 		return -EINVAL;
-	rnic_cq_tell_init(cq, attr->comp_vector);
+	rnic_cq_notify_init(cq, attr->comp_vector);
 	spin_lock_init(&cq->lock);
-	mutex_init(&cq->walk);
-	err = rnic_take(dev, RNIC_CQS);
+	mutex_init(&cq->walk_lock);
+	err = rnic_charge(dev, RNIC_CQS);
 	if (err)
 		return err;
 	err = rnic_cq_alloc_ring(&cq->ring, udata, attr->cqe, packed);
 	if (err)
-		rnic_give(dev, RNIC_CQS);
+		rnic_uncharge(dev, RNIC_CQS);
 	cq->ib.cqe = cq->ring.slots;
 	return err;
 }
@@ -102,7 +102,7 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 static void exit_cq(struct rnic_cq *cq)
 {
 	rnic_ring_free(&cq->ring);
-	rnic_give(to_rnic_dev(cq->ib.device), RNIC_CQS);
+	rnic_uncharge(to_rnic_dev(cq->ib.device), RNIC_CQS);
 }
 
 /**
@@ -119,13 +119,13 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = &attrs->driver_udata;
 	struct rnic_cq *cq = to_rnic_cq(ib);
 	bool packed;
-	int err = read_wishes(cq, attr, udata, &packed);
+	int err = read_cq_request(cq, attr, udata, &packed);
 
 	if (!err)
 		err = init_cq(cq, attr, udata, packed);
 	if (err)
 		return err;
-	err = answer_create(&cq->ring, udata);
+	err = respond_create_cq(&cq->ring, udata);
 	if (err)
 		exit_cq(cq);
 	return err;
@@ -151,8 +151,8 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	err = init_cq(cq, attr, NULL, false);
 	if (err)
 		return err;
-	cq->owner = kvcalloc(cq->ring.slots, sizeof(*cq->owner), GFP_KERNEL);
-	if (cq->owner)
+	cq->slot_qp = kvcalloc(cq->ring.slots, sizeof(*cq->slot_qp), GFP_KERNEL);
+	if (cq->slot_qp)
 		return 0;
 	exit_cq(cq);
 	return -ENOMEM;
@@ -171,12 +171,12 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
 
-	rnic_cq_told(cq);
-	rnic_cq_tell_exit(cq);
+	rnic_cq_notify_wait(cq);
+	rnic_cq_notify_exit(cq);
 	rnic_ring_retire(&cq->ring, &cq->lock);
-	rnic_ring_free(&cq->next);
-	kvfree(cq->owner);
-	rnic_give(to_rnic_dev(ib->device), RNIC_CQS);
+	rnic_ring_free(&cq->resize_ring);
+	kvfree(cq->slot_qp);
+	rnic_uncharge(to_rnic_dev(ib->device), RNIC_CQS);
 	return 0;
 }
 
@@ -194,8 +194,8 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	lockdep_assert_held(&cq->lock);
 	*slot = *cqe;
 	slot->timestamp = cq->timestamps ? ktime_get_ns() + cq->clock_shift : 0;
-	if (cq->owner)
-		cq->owner[cq->prod & (cq->ring.slots - 1)] = qp;
+	if (cq->slot_qp)
+		cq->slot_qp[cq->prod & (cq->ring.slots - 1)] = qp;
 	WRITE_ONCE(cq->prod, cq->prod + 1);
 	/* fill the slot before the consumer sees the index; litmus: publish */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
@@ -207,7 +207,7 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
  *
  * Return: true if an event must be generated, false otherwise.
  */
-static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
+static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 {
 	u32 *flags = &cq->ring.hdr->flags;
 	u32 want = RNIC_SW_ARM_ANY, was;
@@ -268,14 +268,14 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		cq->overrun = true;
 	} else {
 		write_entry(cq, cqe, qp);
-		event = take_event(cq, cqe);
+		event = test_and_disarm(cq, cqe);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 
 	if (first)
 		report_overrun(cq);
 	if (event)
-		rnic_cq_tell(cq);
+		rnic_cq_notify(cq);
 	return !full;
 }
 
@@ -340,7 +340,7 @@ static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 	cons = hdr->cons;
 	for (; *got < n && cons != cq->prod && steps < RING_IDX_STEPS; steps++) {
 		u32 idx = cons++;
-		struct ib_qp *qp = cq->owner[idx & (cq->ring.slots - 1)];
+		struct ib_qp *qp = cq->slot_qp[idx & (cq->ring.slots - 1)];
 
 		/* skip completions of queue pairs that were destroyed */
 		if (qp)
@@ -375,8 +375,8 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
  *
  * Return: the index at which to continue.
  */
-static u32 forget_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
-		       u32 end)
+static u32 drop_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
+		     u32 end)
 {
 	unsigned long flags;
 	u32 cons, steps;
@@ -388,7 +388,7 @@ static u32 forget_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 	for (steps = 0; steps < RING_IDX_STEPS && ring_idx_before(idx, end);
 	     steps++, idx++) {
 		struct ib_qp **owner =
-			&cq->owner[idx & (cq->ring.slots - 1)];
+			&cq->slot_qp[idx & (cq->ring.slots - 1)];
 
 		if (*owner == qp)
 			*owner = NULL;
@@ -398,27 +398,27 @@ static u32 forget_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 }
 
 /**
- * rnic_cq_forget - drop the unpolled completions of a queue pair
+ * rnic_cq_drop_qp - drop the unpolled completions of a queue pair
  * @cq: the CQ. Nothing is done if it belongs to a program: the provider drops
  *	the completions itself.
  * @qp: the queue pair, which adds no completions any more
  *
  * May sleep.
  */
-void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
+void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp)
 {
 	u32 idx, end;
 
 	if (rnic_cq_is_user(cq))
 		return;
-	mutex_lock(&cq->walk);
+	mutex_lock(&cq->walk_lock);
 	idx = READ_ONCE(cq->ring.hdr->cons);
 	end = READ_ONCE(cq->prod);
 	while (ring_idx_before(idx, end)) {
-		idx = forget_some(cq, qp, idx, end);
+		idx = drop_some(cq, qp, idx, end);
 		cond_resched();
 	}
-	mutex_unlock(&cq->walk);
+	mutex_unlock(&cq->walk_lock);
 }
 
 /**

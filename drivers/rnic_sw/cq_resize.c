@@ -5,11 +5,11 @@
 
 #include "rnic.h"
 
-static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
+static int respond_resize_cq(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp resp = {
 		.ring_key = rnic_ring_key(ring),
-		.ring_bytes = rnic_ring_mapped(ring),
+		.ring_bytes = rnic_ring_map_len(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
 	};
@@ -18,14 +18,14 @@ static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
 }
 
 /* A new ring that replaces the ring of a program */
-struct move {
+struct cq_resize {
 	struct rnic_ring	ring;
 	u32			seen;	/* consumer index at the last read */
 	u32			done;	/* end of the entries copied */
 	u32			steps;	/* total number of entries copied */
 };
 
-static void copy_entry(struct rnic_cq *cq, struct move *m)
+static void copy_entry(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 idx = m->done++;
 
@@ -39,7 +39,7 @@ static void copy_entry(struct rnic_cq *cq, struct move *m)
  *
  * Return: the number of entries left to copy; -EINVAL if they do not fit.
  */
-static int __copy_some(struct rnic_cq *cq, struct move *m)
+static int __copy_some(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 slots = min(cq->ring.slots, m->ring.slots), end, n;
 
@@ -49,7 +49,7 @@ static int __copy_some(struct rnic_cq *cq, struct move *m)
 		m->seen = n;
 		m->done = n;
 	}
-	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_LIE)
+	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_INVALID)
 		return -EINVAL;
 	m->seen = n;
 	/* skip entries that were polled meanwhile */
@@ -61,7 +61,7 @@ static int __copy_some(struct rnic_cq *cq, struct move *m)
 	return cq->prod - m->done;
 }
 
-static void __change_places(struct rnic_cq *cq, struct move *m)
+static void __swap_rings(struct rnic_cq *cq, struct cq_resize *m)
 {
 	lockdep_assert_held(&cq->lock);
 	m->ring.hdr->cons = m->seen;
@@ -78,19 +78,19 @@ static void __change_places(struct rnic_cq *cq, struct move *m)
  *
  * Return: 0; -EINVAL if the entries do not fit; -EBUSY if the limit is reached.
  */
-static int move_to(struct rnic_cq *cq, struct move *m)
+static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 most = 2 * cq->ring.slots + RING_IDX_STEPS;
 	unsigned long flags;
 	int left;
 
-	lockdep_assert_held(&cq->walk);
+	lockdep_assert_held(&cq->walk_lock);
 	do {
 		cond_resched();
 		spin_lock_irqsave(&cq->lock, flags);
 		left = __copy_some(cq, m);
 		if (!left)
-			__change_places(cq, m);
+			__swap_rings(cq, m);
 		spin_unlock_irqrestore(&cq->lock, flags);
 		if (left > 0 && m->steps > most)
 			left = -EBUSY;
@@ -111,10 +111,10 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	err = answer_resize(&ring, udata);
+	err = respond_resize_cq(&ring, udata);
 	if (!err) {
 		spin_lock_irqsave(&cq->lock, flags);
-		swap(cq->next, ring);
+		swap(cq->resize_ring, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
 	/* frees an earlier ring that was never used, or on error the new one */
@@ -133,27 +133,27 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 	bool ok;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	ok = cq->next.hdr && rnic_ring_key(&cq->next) == key;
+	ok = cq->resize_ring.hdr && rnic_ring_key(&cq->resize_ring) == key;
 	if (ok)
-		swap(cq->next, *ring);
+		swap(cq->resize_ring, *ring);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return ok;
 }
 
 /* Second step of a resize: switch to the ring that the program has mapped */
-static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
+static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
-	struct move m = {};
+	struct cq_resize m = {};
 	int err = ib_respond_udata(udata, none);
 
 	if (err)
 		return err;
 	if (!take_prepared(cq, key, &m.ring))
 		return -ENOENT;
-	mutex_lock(&cq->walk);
-	err = move_to(cq, &m);
-	mutex_unlock(&cq->walk);
+	mutex_lock(&cq->walk_lock);
+	err = move_entries(cq, &m);
+	mutex_unlock(&cq->walk_lock);
 	/* the old ring, or the new one if the switch failed */
 	rnic_ring_free(&m.ring);
 	return err;
@@ -186,6 +186,6 @@ int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
 	if (req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH || (req.ring_key && !use))
 		return -EOPNOTSUPP;
-	return use ? use_prepared(cq, req.ring_key, udata) :
+	return use ? switch_to_prepared(cq, req.ring_key, udata) :
 		     prepare_ring(cq, cqe, udata);
 }

@@ -11,10 +11,10 @@
  * program then runs.
  *
  * Only one context at a time calls the handler of a kernel consumer
- * (Documentation/infiniband/core_locking.rst). A context that finds cq->telling
- * clear sets it and calls the handler or sends the IPI. cq->telling stays set
+ * (Documentation/infiniband/core_locking.rst). A context that finds cq->notifying
+ * clear sets it and calls the handler or sends the IPI. cq->notifying stays set
  * until all requested events are delivered. All other contexts only increment
- * cq->asked.
+ * cq->ev_requested.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -30,19 +30,19 @@
  * Maximum number of handler calls in one pass. A handler that arms the CQ can
  * cause another event during each call.
  */
-#define TELL_MOST	16
+#define NOTIFY_MAX	16
 
 /*
  * The other contexts rely on the one that calls the handler, so it must not be
  * preempted. On PREEMPT_RT it may be: handlers may sleep on locks.
  */
-static void begin_telling(void)
+static void begin_notify(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
 }
 
-static void end_telling(void)
+static void end_notify(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
@@ -50,67 +50,67 @@ static void end_telling(void)
 
 /*
  * Call the handler until all requested events are delivered, at most TELL_MOST
- * times; leave the rest to a softirq. cq->telling is set and belongs to the
+ * times; leave the rest to a softirq. cq->notifying is set and belongs to the
  * caller.
  */
-static void rnic_cq_tell_and_unlock(struct rnic_cq *cq, unsigned long flags)
+static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	__releases(&cq->lock)
 {
 	u32 end, calls = 0;
 	bool more;
 
-	begin_telling();
+	begin_notify();
 	do {
-		end = cq->asked;
+		end = cq->ev_requested;
 		spin_unlock_irqrestore(&cq->lock, flags);
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		spin_lock_irqsave(&cq->lock, flags);
-		cq->told = end;
-		more = cq->asked != end;
-	} while (more && ++calls < TELL_MOST);
-	cq->telling = more;
+		cq->ev_done = end;
+		more = cq->ev_requested != end;
+	} while (more && ++calls < NOTIFY_MAX);
+	cq->notifying = more;
 	/* from here on @cq may be freed if no event is left */
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
-		compat_bh_raise(&cq->rest);
-	end_telling();
+		compat_bh_raise(&cq->notify_bh);
+	end_notify();
 }
 
-static void rnic_cq_tell_here(void *info)
+static void rnic_cq_notify_here(void *info)
 {
 	struct rnic_cq *cq = info;
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	rnic_cq_tell_and_unlock(cq, flags);
+	rnic_cq_notify_and_unlock(cq, flags);
 }
 
-static void rnic_cq_tell_rest(struct compat_bh *rest)
+static void rnic_cq_notify_bh(struct compat_bh *notify_bh)
 {
-	rnic_cq_tell_here(container_of(rest, struct rnic_cq, rest));
+	rnic_cq_notify_here(container_of(notify_bh, struct rnic_cq, notify_bh));
 }
 
 /**
- * rnic_cq_tell_init - initialize the event delivery of a completion queue
+ * rnic_cq_notify_init - initialize the event delivery of a completion queue
  * @cq: the completion queue
  * @vector: completion vector, below num_comp_vectors of the device
  */
-void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector)
+void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector)
 {
-	INIT_CSD(&cq->call, rnic_cq_tell_here, cq);
-	compat_bh_init(&cq->rest, rnic_cq_tell_rest);
+	INIT_CSD(&cq->call, rnic_cq_notify_here, cq);
+	compat_bh_init(&cq->notify_bh, rnic_cq_notify_bh);
 	cq->cpu = cpumask_nth(vector, cpu_possible_mask);
 }
 
 /**
- * rnic_cq_tell_exit - stop the event delivery of a completion queue
- * @cq: the completion queue, after rnic_cq_told()
+ * rnic_cq_notify_exit - stop the event delivery of a completion queue
+ * @cq: the completion queue, after rnic_cq_notify_wait()
  *
  * Process context, may sleep.
  */
-void rnic_cq_tell_exit(struct rnic_cq *cq)
+void rnic_cq_notify_exit(struct rnic_cq *cq)
 {
-	compat_bh_end(&cq->rest);
+	compat_bh_end(&cq->notify_bh);
 }
 
 /*
@@ -118,7 +118,7 @@ void rnic_cq_tell_exit(struct rnic_cq *cq)
  *
  * Return: true if that CPU will call the handler, false if the caller must.
  */
-static bool __tell_there(struct rnic_cq *cq)
+static bool __notify_remote(struct rnic_cq *cq)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
@@ -139,21 +139,21 @@ static bool __tell_there(struct rnic_cq *cq)
  * Return: true if the caller must call the handler; false if another context or
  * the CPU of the completion vector does.
  */
-static bool __takes_over(struct rnic_cq *cq)
+static bool __start_notify(struct rnic_cq *cq)
 {
-	if (cq->telling)
+	if (cq->notifying)
 		return false;
-	cq->telling = true;
-	return !__tell_there(cq);
+	cq->notifying = true;
+	return !__notify_remote(cq);
 }
 
 /**
- * rnic_cq_tell - deliver an event of a completion queue
+ * rnic_cq_notify - deliver an event of a completion queue
  * @cq: the completion queue, for which the consumer has requested an event
  *
  * Any context.
  */
-void rnic_cq_tell(struct rnic_cq *cq)
+void rnic_cq_notify(struct rnic_cq *cq)
 {
 	unsigned long flags;
 
@@ -165,45 +165,45 @@ void rnic_cq_tell(struct rnic_cq *cq)
 		return;
 	}
 	spin_lock_irqsave(&cq->lock, flags);
-	cq->asked++;
-	if (__takes_over(cq))
-		rnic_cq_tell_and_unlock(cq, flags);
+	cq->ev_requested++;
+	if (__start_notify(cq))
+		rnic_cq_notify_and_unlock(cq, flags);
 	else
 		spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static u32 cq_asked(struct rnic_cq *cq)
+static u32 cq_events_requested(struct rnic_cq *cq)
 {
 	unsigned long flags;
 	u32 n;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	n = cq->asked;
+	n = cq->ev_requested;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
 }
 
-static bool cq_told_up_to(struct rnic_cq *cq, u32 end)
+static bool cq_has_notified(struct rnic_cq *cq, u32 end)
 {
 	unsigned long flags;
-	bool told;
+	bool done;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	told = !ring_idx_before(cq->told, end);
+	done = !ring_idx_before(cq->ev_done, end);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return told;
+	return done;
 }
 
 /**
- * rnic_cq_told - wait until all events requested so far have been delivered
+ * rnic_cq_notify_wait - wait until all events requested so far have been delivered
  * @cq: the completion queue; other queue pairs may still complete to it
  *
  * Process context, sleeps. Must not be called from the handler of the CQ.
  */
-void rnic_cq_told(struct rnic_cq *cq)
+void rnic_cq_notify_wait(struct rnic_cq *cq)
 {
-	u32 end = cq_asked(cq);
+	u32 end = cq_events_requested(cq);
 
-	while (!cq_told_up_to(cq, end))
+	while (!cq_has_notified(cq, end))
 		usleep_range(5, 50);
 }

@@ -41,7 +41,7 @@ static int put_table(struct sk_buff *msg, const void *what,
 /* Queue pairs --------------------------------------------------------------- */
 
 struct qp_details {
-	struct ddp_query	below;
+	struct ddp_query	query;
 	enum qp_state		state;
 	enum iw_reason		why;
 	u32			sq_posted;	/* posted, not dequeued */
@@ -49,43 +49,43 @@ struct qp_details {
 	u32			rq_posted;
 	u16			ird;
 	u16			ord;
-	u16			asked;		/* our Reads and atomics without response */
-	u16			asking;		/* the peer's, until the LLP has the response */
+	u16			reads_out;		/* our Reads and atomics without response */
+	u16			reads_in;	/* the peer's, until the LLP has the response */
 };
 
-static u32 posted(const struct rnic_ring *ring, u32 head, u32 tail)
+static u32 count_posted(const struct rnic_ring *ring, u32 head, u32 tail)
 {
 	u32 n = ring->hdr ? rnic_ring_posted(ring, head, tail) : 0;
 
-	return n == RING_IDX_LIE ? 0 : n;
+	return n == RING_IDX_INVALID ? 0 : n;
 }
 
-static void look_at_queues(struct rnic_qp *qp, struct qp_details *d)
+static void fill_queues(struct rnic_qp *qp, struct qp_details *d)
 {
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	d->sq_posted = posted(&sq->ring, sq->head, sq->tail);
+	d->sq_posted = count_posted(&sq->ring, sq->head, sq->tail);
 	d->sq_busy = sq->head - sq->tail;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	spin_lock_irqsave(&rq->lock, flags);
-	d->rq_posted = posted(&rq->ring, rq->head, rq->head);
+	d->rq_posted = count_posted(&rq->ring, rq->head, rq->head);
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
 
-static void look_at_reads(struct rdmap *r, struct qp_details *d)
+static void fill_reads(struct rdmap *r, struct qp_details *d)
 {
 	spin_lock_bh(&r->lock);
 	d->ird = r->ird;
 	d->ord = r->orq.size;
-	d->asked = r->orq.used;
-	d->asking = r->irq.used;
+	d->reads_out = r->orq.used;
+	d->reads_in = r->irq.used;
 	spin_unlock_bh(&r->lock);
 }
 
-static void look_at_qp(struct rnic_qp *qp, struct qp_details *d)
+static void fill_qp(struct rnic_qp *qp, struct qp_details *d)
 {
 	unsigned long flags;
 
@@ -93,9 +93,9 @@ static void look_at_qp(struct rnic_qp *qp, struct qp_details *d)
 	d->state = qp->state;
 	d->why = qp->why;
 	spin_unlock_irqrestore(&qp->lock, flags);
-	look_at_queues(qp, d);
-	look_at_reads(&qp->rdmap, d);
-	ddp_stream_query(&qp->rdmap.stream, &d->below);
+	fill_queues(qp, d);
+	fill_reads(&qp->rdmap, d);
+	ddp_stream_query(&qp->rdmap.stream, &d->query);
 }
 
 static int put_mpa(struct sk_buff *msg, const struct ddp_query *q)
@@ -106,7 +106,7 @@ static int put_mpa(struct sk_buff *msg, const struct ddp_query *q)
 	       put_bool(msg, "rx_markers", q->rx_markers);
 }
 
-static int put_below(struct sk_buff *msg, const struct ddp_query *q)
+static int put_llp(struct sk_buff *msg, const struct ddp_query *q)
 {
 	if (!q->llp)
 		return 0;
@@ -132,8 +132,8 @@ static int put_queues(struct sk_buff *msg, const struct qp_details *d)
 	       rdma_nl_put_driver_u32(msg, "rq_posted", d->rq_posted) ||
 	       rdma_nl_put_driver_u32(msg, "ird", d->ird) ||
 	       rdma_nl_put_driver_u32(msg, "ord", d->ord) ||
-	       rdma_nl_put_driver_u32(msg, "reads_out", d->asked) ||
-	       rdma_nl_put_driver_u32(msg, "reads_in", d->asking);
+	       rdma_nl_put_driver_u32(msg, "reads_out", d->reads_out) ||
+	       rdma_nl_put_driver_u32(msg, "reads_in", d->reads_in);
 }
 
 static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
@@ -141,7 +141,7 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 	const struct qp_details *d = what;
 
 	if (rdma_nl_put_driver_string(msg, "stage", qp_state_name(d->state)) ||
-	    put_below(msg, &d->below) || put_queues(msg, d))
+	    put_llp(msg, &d->query) || put_queues(msg, d))
 		return -EMSGSIZE;
 	return d->why ? rdma_nl_put_driver_string(msg, "end",
 						  iw_reason_name(d->why)) : 0;
@@ -158,7 +158,7 @@ int rnic_show_qp(struct sk_buff *msg, struct ib_qp *ib)
 {
 	struct qp_details d = {};
 
-	look_at_qp(to_rnic_qp(ib), &d);
+	fill_qp(to_rnic_qp(ib), &d);
 	return put_table(msg, &d, rnic_details_put_qp);
 }
 
@@ -168,12 +168,12 @@ static const char *mr_kind(const struct rnic_mr *mr)
 {
 	if (mr->max_blocks)
 		return "fast";
-	if (mr->bring)
-		return mr->bring->ops->name;
+	if (mr->pf)
+		return mr->pf->ops->name;
 	return mr->umem ? "user" : "dma";
 }
 
-static void name_rights(u8 rights, char *s, size_t size)
+static void format_rights(u8 rights, char *s, size_t size)
 {
 	scnprintf(s, size, "%s%s%s%s%s",
 		  rights & DDP_LOCAL_READ ? ",local_read" : "",
@@ -188,7 +188,7 @@ static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
 	const struct rnic_mr *mr = what;
 	char rights[RIGHTS_MAX] = "";
 
-	name_rights(READ_ONCE(mr->region.rights), rights, sizeof(rights));
+	format_rights(READ_ONCE(mr->region.rights), rights, sizeof(rights));
 	return rdma_nl_put_driver_string(msg, "kind", mr_kind(mr)) ||
 	       rdma_nl_put_driver_string(msg, "valid",
 					 str_yes_no(READ_ONCE(mr->region.valid))) ||
@@ -221,7 +221,7 @@ struct ring_details {
 	bool	broken;
 };
 
-static const char *armed_for(u32 flags)
+static const char *arm_name(u32 flags)
 {
 	if (flags & RNIC_SW_ARM_ANY)
 		return "any";
@@ -234,7 +234,7 @@ static int rnic_details_put_cq(struct sk_buff *msg, const void *what)
 
 	return rdma_nl_put_driver_u32(msg, "unpolled", d->used) ||
 	       rdma_nl_put_driver_u32(msg, "free", d->slots - d->used) ||
-	       rdma_nl_put_driver_string(msg, "armed", armed_for(d->armed)) ||
+	       rdma_nl_put_driver_string(msg, "armed", arm_name(d->armed)) ||
 	       rdma_nl_put_driver_string(msg, "overrun",
 					 str_yes_no(d->broken));
 }
@@ -293,7 +293,7 @@ int rnic_show_srq(struct sk_buff *msg, struct ib_srq *ib)
 	spin_lock_irqsave(&srq->lock, flags);
 	if (srq->ring.hdr)
 		d.slots = srq->ring.slots;
-	d.used = posted(&srq->ring, srq->head, srq->head);
+	d.used = count_posted(&srq->ring, srq->head, srq->head);
 	d.limit = srq->limit;
 	d.broken = srq->broken;
 	spin_unlock_irqrestore(&srq->lock, flags);

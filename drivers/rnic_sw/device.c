@@ -79,7 +79,7 @@ static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = USEC_PER_SEC,	/* kHz: one tick is a nanosecond */
 	};
-	rnic_odp_caps(attr);
+	rnic_odp_fill_caps(attr);
 	return ib_no_udata_io(udata);
 }
 
@@ -167,7 +167,7 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	int err = ib_no_udata_io(udata);
 
-	return err ?: rnic_take(to_rnic_dev(pd->device), RNIC_PDS);
+	return err ?: rnic_charge(to_rnic_dev(pd->device), RNIC_PDS);
 }
 
 /*
@@ -177,7 +177,7 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
  */
 static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	rnic_give(to_rnic_dev(pd->device), RNIC_PDS);
+	rnic_uncharge(to_rnic_dev(pd->device), RNIC_PDS);
 	return 0;
 }
 
@@ -293,7 +293,7 @@ int rnic_device_init(struct rnic_dev *dev)
 	struct ib_device *ib = &dev->ib;
 
 	ddp_stags_init(&dev->stags);
-	spin_lock_init(&dev->windows);
+	spin_lock_init(&dev->windows_lock);
 	rnic_qp_table_init(dev);
 	rnic_policy_init(&dev->policy);
 

@@ -29,7 +29,7 @@ MODULE_IMPORT_NS("DMA_BUF");
  * Interval of idle checks; a buffer is unmapped if it was not used for one
  * interval
  */
-#define IDLE	(HZ / 10)
+#define IDLE_INTERVAL	(HZ / 10)
 
 /*
  * Attempts to map a buffer that is moved meanwhile or while memory is short.
@@ -43,8 +43,8 @@ MODULE_IMPORT_NS("DMA_BUF");
  * Architectures whose atomic instructions work on every kernel mapping, even an
  * uncached one
  */
-#define ATOMICS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML_X86) || \
-		 IS_ENABLED(CONFIG_S390))
+#define CPU_ATOMICS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML_X86) || \
+			 IS_ENABLED(CONFIG_S390))
 
 /**
  * struct rnic_dmabuf - dma-buf of an MR
@@ -54,38 +54,38 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @buf: the dma-buf; reference held
  * @attach: attachment, for move notifications; NULL once detached
  * @dir: DMA_BIDIRECTIONAL if the buffer may be written, else DMA_FROM_DEVICE
- * @look: periodic idle check
- * @gone: true once the MR has been destroyed
+ * @idle_check: periodic idle check
+ * @destroyed: true once the MR has been destroyed
  * @done: completed once the buffer has been released to the exporter
  * @mutex: serializes mapping and unmapping, which may wait for the exporter;
- *	also protects the fields @begun and @closed
- * @begun: true if begin_cpu_access() was called and end_cpu_access() must be
+ *	also protects the fields @access_begun and @closed
+ * @access_begun: true if begin_cpu_access() was called and end_cpu_access() must be
  *	called
  * @closed: true once the buffer has been unmapped for good and detached
  * @moves: number of moves; written under the buffer's dma_resv lock, as @map
  *	and @at are
  * @map: the mapping, valid while @at is set
- * @gate: held for reading while a copy uses @at, for writing to change it
+ * @inval_lock: held for reading while a copy uses @at, for writing to change it
  * @at: kernel address of the buffer, NULL while it is not mapped
  * @used: true if the buffer was accessed since the last idle check; no lock
  */
 struct rnic_dmabuf {
-	struct rnic_bring		b;
+	struct rnic_pf		b;
 	struct device			*device;
 	struct dma_buf			*buf;
 	struct dma_buf_attachment	*attach;
 	enum dma_data_direction		dir;
-	struct delayed_work		look;
-	bool				gone;
+	struct delayed_work		idle_check;
+	bool				destroyed;
 	struct completion		done;
 
 	struct mutex			mutex;	/* serializes mapping and unmapping */
-	bool				begun;
+	bool				access_begun;
 	bool				closed;
 
 	unsigned int			moves;
 	struct iosys_map		map;
-	struct rnic_gate		gate;
+	struct rnic_inval_lock		inval_lock;
 	void				*at;
 	bool				used;
 };
@@ -96,30 +96,30 @@ struct rnic_dmabuf {
  * ddp_mem_ops.run. DDP has checked access rights and bounds. The mapping is
  * contiguous, so either the whole range is present or none of it.
  */
-static bool rnic_dmabuf_run(void *mem, u64 at, bool write, struct ddp_run *run)
+static bool rnic_dmabuf_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	struct rnic_dmabuf *d = container_of(mem, struct rnic_dmabuf, b);
 
-	if (!rnic_gate_enter(&d->gate))
+	if (!rnic_inval_read_trylock(&d->inval_lock))
 		return false;
 	if (!d->at) {
-		rnic_gate_leave(&d->gate);
+		rnic_inval_read_unlock(&d->inval_lock);
 		return false;
 	}
 	if (!READ_ONCE(d->used))
 		WRITE_ONCE(d->used, true);
-	run->at = d->at + at;
-	run->lock = &d->gate.lock;
+	extent->at = d->at + at;
+	extent->lock = &d->inval_lock.lock;
 	return true;
 }
 
 /* Mapping and unmapping ---------------------------------------------------- */
 
-static void __rnic_dmabuf_point(struct rnic_dmabuf *d, void *at)
+static void __rnic_dmabuf_set_addr(struct rnic_dmabuf *d, void *at)
 {
-	rnic_gate_shut(&d->gate, true);
+	rnic_inval_write_lock(&d->inval_lock, true);
 	WRITE_ONCE(d->at, at);
-	rnic_gate_open(&d->gate);
+	rnic_inval_write_unlock(&d->inval_lock);
 }
 
 /*
@@ -131,7 +131,7 @@ static bool __unmap(struct rnic_dmabuf *d)
 	dma_resv_assert_held(d->buf->resv);
 	if (!d->at)
 		return false;
-	__rnic_dmabuf_point(d, NULL);
+	__rnic_dmabuf_set_addr(d, NULL);
 	compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 	return true;
 }
@@ -152,7 +152,7 @@ static bool is_memory(const struct iosys_map *map)
  * Return: 0; MOVED if the buffer was moved meanwhile, which requires a new
  * begin_cpu_access(); or a negative errno if the CPU cannot use the mapping.
  */
-static int __settle(struct rnic_dmabuf *d, unsigned int moves)
+static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
 	/* a move to the present location may still be copying */
 	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
@@ -172,21 +172,21 @@ static int __map(struct rnic_dmabuf *d)
 
 	if (err)
 		return err;
-	err = __settle(d, moves);
+	err = __wait_usable(d, moves);
 	if (err) {
 		compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 		return err;
 	}
 	WRITE_ONCE(d->used, true);
-	__rnic_dmabuf_point(d, d->map.vaddr);
+	__rnic_dmabuf_set_addr(d, d->map.vaddr);
 	return 0;
 }
 
 static void end_access(struct rnic_dmabuf *d)
 {
-	if (d->begun)
+	if (d->access_begun)
 		dma_buf_end_cpu_access(d->buf, d->dir);
-	d->begun = false;
+	d->access_begun = false;
 }
 
 /*
@@ -200,7 +200,7 @@ static int begin_access(struct rnic_dmabuf *d)
 	/* end the access to the location before a move */
 	end_access(d);
 	err = dma_buf_begin_cpu_access(d->buf, d->dir);
-	d->begun = !err;
+	d->access_begun = !err;
 	return err;
 }
 
@@ -220,7 +220,7 @@ static int try_to_map(struct rnic_dmabuf *d)
 	return err;
 }
 
-static void rnic_dmabuf_let_go(struct rnic_dmabuf *d)
+static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 {
 	/*
 	 * Stop CPU copies before end_cpu_access(), so that the exporter flushes
@@ -234,24 +234,24 @@ static void rnic_dmabuf_let_go(struct rnic_dmabuf *d)
 
 /* Idle checks, each with a reference --------------------------------------- */
 
-static void look_later(struct rnic_dmabuf *d)
+static void schedule_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
 	/* the check that is queued already has a reference of its own */
-	if (!queue_delayed_work(rnic_bring_looks(&d->b), &d->look, IDLE))
-		rnic_bring_put(&d->b);
+	if (!queue_delayed_work(rnic_pf_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
+		rnic_pf_put(&d->b);
 }
 
-static void look_now(struct rnic_dmabuf *d)
+static void expedite_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	if (mod_delayed_work(rnic_bring_looks(&d->b), &d->look, 0))
-		rnic_bring_put(&d->b);
+	if (mod_delayed_work(rnic_pf_idle_wq(&d->b), &d->idle_check, 0))
+		rnic_pf_put(&d->b);
 }
 
 static void close_buffer(struct rnic_dmabuf *d)
 {
-	rnic_dmabuf_let_go(d);
+	rnic_dmabuf_unmap(d);
 	if (d->attach)
 		dma_buf_detach(d->buf, d->attach);
 	d->attach = NULL;
@@ -259,11 +259,11 @@ static void close_buffer(struct rnic_dmabuf *d)
 }
 
 /* Return: true if another check is needed */
-static bool look(struct rnic_dmabuf *d)
+static bool check_idle(struct rnic_dmabuf *d)
 {
 	if (d->closed)
 		return false;
-	if (READ_ONCE(d->gone)) {
+	if (READ_ONCE(d->destroyed)) {
 		close_buffer(d);
 		complete_all(&d->done);
 		return false;
@@ -272,13 +272,13 @@ static bool look(struct rnic_dmabuf *d)
 		WRITE_ONCE(d->used, false);
 		return true;
 	}
-	rnic_dmabuf_let_go(d);
+	rnic_dmabuf_unmap(d);
 	return false;
 }
 
-static void rnic_dmabuf_look(struct work_struct *work)
+static void rnic_dmabuf_idle_work(struct work_struct *work)
 {
-	struct rnic_dmabuf *d = container_of(work, struct rnic_dmabuf, look.work);
+	struct rnic_dmabuf *d = container_of(work, struct rnic_dmabuf, idle_check.work);
 	bool again = true;
 
 	/*
@@ -286,12 +286,12 @@ static void rnic_dmabuf_look(struct work_struct *work)
 	 * not block on it
 	 */
 	if (mutex_trylock(&d->mutex)) {
-		again = look(d);
+		again = check_idle(d);
 		mutex_unlock(&d->mutex);
 	}
 	if (again)
-		look_later(d);
-	rnic_bring_put(&d->b);
+		schedule_idle_check(d);
+	rnic_pf_put(&d->b);
 }
 
 /* Return: 0, or a negative errno if the buffer cannot be mapped */
@@ -309,13 +309,13 @@ static int map_buffer(struct rnic_dmabuf *d)
 			break;
 	}
 	if (!err)
-		look_later(d);
+		schedule_idle_check(d);
 	/* after too many moves the stream simply raises another page fault */
 	return err == MOVED ? 0 : err;
 }
 
-static int rnic_dmabuf_serve(struct rnic_bring *b,
-			     const struct rnic_wanted *want)
+static int rnic_dmabuf_fault(struct rnic_pf *b,
+			     const struct rnic_pf_range *want)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 	int err;
@@ -329,17 +329,17 @@ static int rnic_dmabuf_serve(struct rnic_bring *b,
 /* Notifications from the exporter ------------------------------------------ */
 
 /* Called with the buffer's dma_resv lock held */
-static void rnic_dmabuf_moves(struct dma_buf_attachment *attach)
+static void rnic_dmabuf_move_notify(struct dma_buf_attachment *attach)
 {
 	struct rnic_dmabuf *d = attach->importer_priv;
 
 	WRITE_ONCE(d->moves, d->moves + 1);
 	if (__unmap(d))
-		rnic_bring_count(&d->b, RNIC_DMABUF_MOVES);
+		rnic_pf_count_event(&d->b, RNIC_DMABUF_MOVES);
 }
 
 static const struct dma_buf_attach_ops attach_ops = {
-	.invalidate_mappings	= rnic_dmabuf_moves,
+	.invalidate_mappings	= rnic_dmabuf_move_notify,
 };
 
 /* Lifetime ----------------------------------------------------------------- */
@@ -348,16 +348,16 @@ static const struct dma_buf_attach_ops attach_ops = {
  * Release the buffer before the MR's owner continues, so that other devices see
  * the data written to it. If the exporter blocks, the release happens later.
  */
-static void rnic_dmabuf_end(struct rnic_bring *b)
+static void rnic_dmabuf_end(struct rnic_pf *b)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 
-	WRITE_ONCE(d->gone, true);
-	look_now(d);
-	rnic_bring_await(b, &d->done);
+	WRITE_ONCE(d->destroyed, true);
+	expedite_idle_check(d);
+	rnic_pf_wait_released(b, &d->done);
 }
 
-static void rnic_dmabuf_release(struct rnic_bring *b)
+static void rnic_dmabuf_release(struct rnic_pf *b)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 
@@ -365,21 +365,21 @@ static void rnic_dmabuf_release(struct rnic_bring *b)
 		close_buffer(d);
 	dma_buf_put(d->buf);
 	put_device(d->device);
-	rnic_bring_free(b);
+	rnic_pf_teardown(b);
 	kfree(d);
 }
 
-static const struct rnic_bring_ops dmabuf_ops = {
+static const struct rnic_pf_ops dmabuf_ops = {
 	.name		= "dma_buf",
 	.workers	= 1,	/* one mapping serves all requests */
-	.waits		= RNIC_DMABUF_WAITS,
+	.faults		= RNIC_DMABUF_WAITS,
 	.failed		= RNIC_DMABUF_WAITS_FAILED,
 	.mem		= {
-		.run	= rnic_dmabuf_run,
-		.bring	= rnic_bring_ask,
-		.forget	= rnic_bring_forget,
+		.extent	= rnic_dmabuf_get_extent,
+		.fault_in	= rnic_pf_request,
+		.cancel	= rnic_pf_cancel,
 	},
-	.serve		= rnic_dmabuf_serve,
+	.serve		= rnic_dmabuf_fault,
 	.end		= rnic_dmabuf_end,
 	.release	= rnic_dmabuf_release,
 };
@@ -398,7 +398,7 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 	if (!(mode & FMODE_READ) ||
 	    (ib_access_writable(access) && !(mode & FMODE_WRITE)))
 		return -EACCES;
-	if (access & IB_ACCESS_REMOTE_ATOMIC && !ATOMICS)
+	if (access & IB_ACCESS_REMOTE_ATOMIC && !CPU_ATOMICS)
 		return -EOPNOTSUPP;
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
 }
@@ -411,17 +411,17 @@ static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 
 	if (!d)
 		return NULL;
-	if (rnic_bring_new(&d->b, &dmabuf_ops, dev, offset, length)) {
+	if (rnic_pf_setup(&d->b, &dmabuf_ops, dev, offset, length)) {
 		kfree(d);
 		return NULL;
 	}
 	d->b.read_only = !ib_access_writable(access);
-	d->b.no_atomics = !ATOMICS;
+	d->b.no_atomics = !CPU_ATOMICS;
 	d->dir = d->b.read_only ? DMA_FROM_DEVICE : DMA_BIDIRECTIONAL;
-	INIT_DELAYED_WORK(&d->look, rnic_dmabuf_look);
+	INIT_DELAYED_WORK(&d->idle_check, rnic_dmabuf_idle_work);
 	init_completion(&d->done);
 	mutex_init(&d->mutex);
-	rnic_gate_init(&d->gate);
+	rnic_inval_init(&d->inval_lock);
 	return d;
 }
 
@@ -438,7 +438,7 @@ static int attach_buffer(struct rnic_dmabuf *d)
 		return PTR_ERR(attach);
 	d->attach = attach;
 	/* map it once, to report at registration that it cannot be mapped */
-	return rnic_dmabuf_serve(&d->b, NULL);
+	return rnic_dmabuf_fault(&d->b, NULL);
 }
 
 /**
@@ -451,14 +451,14 @@ static int attach_buffer(struct rnic_dmabuf *d)
  *
  * May sleep.
  *
- * Return: the memory, with a reference for rnic_bring_put(), or an error
+ * Return: the memory, with a reference for rnic_pf_put(), or an error
  * pointer: -EBADF or -EINVAL if there is no such buffer or it is too short;
  * -EACCES if the file was not opened for that access; -EOPNOTSUPP if the
  * exporter does not map it for the CPU as memory, or atomics of this
  * architecture require cached memory; any error of the exporter; -ENOMEM.
  */
-struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
-				   u64 length, int access)
+struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
+				u64 length, int access)
 {
 	struct dma_buf *buf = dma_buf_get(fd);
 	struct rnic_dmabuf *d = NULL;
@@ -479,7 +479,7 @@ struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 	d->device = get_device(&dev->ib.dev);
 	err = attach_buffer(d);
 	if (err) {
-		rnic_bring_put(&d->b);
+		rnic_pf_put(&d->b);
 		return ERR_PTR(err);
 	}
 	return &d->b;

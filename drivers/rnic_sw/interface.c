@@ -15,7 +15,7 @@
 #include "rnic.h"
 
 /**
- * rnic_net - get the network namespace of a device's sockets
+ * rnic_get_net - get the network namespace of a device's sockets
  * @dev: the device
  *
  * It is the namespace of the interface.  The device's own namespace may differ:
@@ -24,12 +24,12 @@
  * Return: the namespace with a reference, for put_net(); NULL if the interface
  * is removed or being removed.
  */
-struct net *rnic_net(struct rnic_dev *dev)
+struct net *rnic_get_net(struct rnic_dev *dev)
 {
 	struct net_device *netdev = NULL;
 	struct net *net;
 
-	if (!READ_ONCE(dev->going))
+	if (!READ_ONCE(dev->removing))
 		netdev = ib_device_get_netdev(&dev->ib, 1);
 	if (!netdev)
 		return NULL;
@@ -67,13 +67,13 @@ int rnic_enable_driver(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
-	WRITE_ONCE(dev->enabler_began, current->start_time);
-	WRITE_ONCE(dev->enabler, current);
+	WRITE_ONCE(dev->enable_start_time, current->start_time);
+	WRITE_ONCE(dev->enable_task, current);
 	return 0;
 }
 
 /**
- * rnic_enables - check whether the current task is adding the core's clients
+ * rnic_in_client_add - check whether the current task is adding the core's clients
  * @dev: the device
  *
  * The core does not report the end of that, so the result stays true for the
@@ -83,10 +83,10 @@ int rnic_enable_driver(struct ib_device *ib)
  * Return: true if it is the task that called rnic_enable_driver() last, false
  * if not.
  */
-bool rnic_enables(const struct rnic_dev *dev)
+bool rnic_in_client_add(const struct rnic_dev *dev)
 {
-	return READ_ONCE(dev->enabler) == current &&
-	       READ_ONCE(dev->enabler_began) == current->start_time;
+	return READ_ONCE(dev->enable_task) == current &&
+	       READ_ONCE(dev->enable_start_time) == current->start_time;
 }
 
 /**
@@ -98,6 +98,6 @@ bool rnic_enables(const struct rnic_dev *dev)
  */
 void rnic_netdev_wait(struct rnic_dev *dev)
 {
-	if (READ_ONCE(dev->going))
-		wait_for_completion(&dev->leaves);
+	if (READ_ONCE(dev->removing))
+		wait_for_completion(&dev->unregistering);
 }

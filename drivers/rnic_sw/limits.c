@@ -34,37 +34,37 @@ int rnic_limit(enum rnic_kind kind)
 }
 
 /**
- * rnic_take - charge one object against the limit
+ * rnic_charge - charge one object against the limit
  * @dev: the device
  * @kind: its kind
  *
  * Return: 0, or -ENOMEM if the limit has been reached.
  */
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return atomic_add_unless(&dev->used[kind], 1, limits[kind]) ? 0 :
 								      -ENOMEM;
 }
 
 /**
- * rnic_give - uncharge one object, and wake rnic_wait_none() after the last one
+ * rnic_uncharge - uncharge one object, and wake rnic_wait_uncharged() after the last one
  * @dev: the device
  * @kind: its kind
  */
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	if (atomic_dec_and_test(&dev->used[kind]))
 		wake_up_var(&dev->used[kind]);
 }
 
 /**
- * rnic_wait_none - wait until no object of a kind is left
+ * rnic_wait_uncharged - wait until no object of a kind is left
  * @dev: the device
  * @kind: the kind
  *
  * Sleeps.
  */
-void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_wait_uncharged(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	wait_var_event(&dev->used[kind], !atomic_read(&dev->used[kind]));
 }

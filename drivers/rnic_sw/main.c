@@ -20,12 +20,12 @@ int __init rnic_init(void)
 	rnic_wq = alloc_workqueue("rnic_sw", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnic_wq)
 		return -ENOMEM;
-	rnic_stats_init();
-	err = rnic_bring_init();
+	rnic_init_reason_names();
+	err = rnic_pf_init();
 	if (!err) {
 		err = rnic_netdev_init();
 		if (err)
-			rnic_bring_exit();
+			rnic_pf_exit();
 	}
 	if (err)
 		destroy_workqueue(rnic_wq);
@@ -38,8 +38,8 @@ int __init rnic_init(void)
 void rnic_exit(void)
 {
 	rnic_netdev_exit();
-	rnic_cm_unload();
-	rnic_bring_exit();
+	rnic_cm_wait_upcalls();
+	rnic_pf_exit();
 	destroy_workqueue(rnic_wq);
 	/* wait for RCU callbacks of MRs and MWs: rnic_odp_free_chunk() is our code */
 	rcu_barrier();

@@ -63,28 +63,28 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 }
 
 /**
- * rnic_ring_memory - allocate zeroed memory for rings
+ * rnic_ring_alloc_mem - allocate zeroed memory for rings
  * @bytes: size in bytes; a program chooses it, so a failure is not logged
  *
  * Charged to the caller's control group.  May sleep.
  *
  * Return: the memory, to be freed by vfree(), or NULL.
  */
-void *rnic_ring_memory(size_t bytes)
+void *rnic_ring_alloc_mem(size_t bytes)
 {
 	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 }
 
 /**
- * rnic_map_make - allocate zeroed memory that a program can map
+ * rnic_map_create - allocate zeroed memory that a program can map
  * @uctx: the context
  * @bytes: size in bytes, rounded up to pages
  *
  * Charged to the caller's control group. May sleep.
  *
- * Return: the memory, to be released by rnic_map_end(), or an error pointer.
+ * Return: the memory, to be released by rnic_map_release(), or an error pointer.
  */
-struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
+struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 {
 	struct rnic_map *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	int err = -ENOMEM;
@@ -92,7 +92,7 @@ struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
 	if (!map)
 		return ERR_PTR(err);
 	bytes = PAGE_ALIGN(bytes);
-	map->mem = rnic_ring_memory(bytes);
+	map->mem = rnic_ring_alloc_mem(bytes);
 	if (map->mem)
 		err = rdma_user_mmap_entry_insert(uctx, &map->rdma, bytes);
 	if (!err)
@@ -115,12 +115,12 @@ unsigned int rnic_map_users(const struct rnic_map *map)
 }
 
 /**
- * rnic_map_end - release mappable memory
+ * rnic_map_release - release mappable memory
  * @map: the memory
  *
  * A program that has it mapped keeps the pages until it unmaps them.
  */
-void rnic_map_end(struct rnic_map *map)
+void rnic_map_release(struct rnic_map *map)
 {
 	rdma_user_mmap_entry_remove(&map->rdma);
 }

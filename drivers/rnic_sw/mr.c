@@ -45,11 +45,11 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 	struct rnic_dev *dev = to_rnic_dev(pd->device);
 	struct rnic_mr *mr;
 
-	if (rnic_take(dev, RNIC_MRS))
+	if (rnic_charge(dev, RNIC_MRS))
 		return NULL;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
-		rnic_give(dev, RNIC_MRS);
+		rnic_uncharge(dev, RNIC_MRS);
 		return NULL;
 	}
 	mr->dev = dev;
@@ -63,17 +63,17 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
-	if (mr->bring)
-		rnic_bring_end(mr->bring);
+	if (mr->pf)
+		rnic_pf_end(mr->pf);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
-	rnic_give(mr->dev, RNIC_MRS);
+	rnic_uncharge(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
 }
 
 /* Give the MR an STag; free it on error */
-static struct ib_mr *publish(struct rnic_dev *dev, struct rnic_mr *mr)
+static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 {
-	int err = ddp_region_publish(&dev->stags, &mr->region, get_random_u8());
+	int err = ddp_region_insert(&dev->stags, &mr->region, get_random_u8());
 
 	if (err) {
 		free_mr(mr);
@@ -100,7 +100,7 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 	mr->region.length = U64_MAX;
 	mr->region.rights = rnic_ddp_rights(access);
 	mr->region.valid = true;
-	return publish(to_rnic_dev(pd->device), mr);
+	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
 /* List the kernel addresses of pinned memory, in blocks as large as possible */
@@ -130,7 +130,7 @@ static int list_blocks(struct rnic_mr *mr)
 	return 0;
 }
 
-static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
+static int pin_memory(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
 {
 	struct ib_umem *umem = ib_umem_get_va(ib, start, length, mr->access);
 
@@ -140,29 +140,29 @@ static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
 	return list_blocks(mr);
 }
 
-static int name_brought(struct rnic_mr *mr, struct rnic_bring *b)
+static int attach_unpinned(struct rnic_mr *mr, struct rnic_pf *b)
 {
 	if (IS_ERR(b))
 		return PTR_ERR(b);
-	mr->bring = b;
-	mr->never = b->no_atomics ? DDP_REMOTE_ATOMIC : 0;
-	rnic_bring_name(&mr->region, b);
+	mr->pf = b;
+	mr->denied_rights = b->no_atomics ? DDP_REMOTE_ATOMIC : 0;
+	rnic_pf_set_region(&mr->region, b);
 	return 0;
 }
 
 /* Mappings are not checked: they may change later anyway */
-static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
+static int attach_odp(struct rnic_mr *mr, u64 start, u64 length)
 {
 	u64 end;
 
 	/* the address after the last byte must be representable */
 	if (check_add_overflow(start, length, &end))
 		return -EINVAL;
-	return name_brought(mr, rnic_odp_new(mr->dev, start, length));
+	return attach_unpinned(mr, rnic_odp_new(mr->dev, start, length));
 }
 
 /* Fill in the fields that do not depend on the kind of memory */
-static void describe_user(struct rnic_mr *mr, u64 length, u64 iova)
+static void fill_user_mr(struct rnic_mr *mr, u64 length, u64 iova)
 {
 	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
 	mr->region.length = length;
@@ -185,8 +185,8 @@ static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 }
 
 /* Return: an MR that is not published yet, or an error pointer */
-static struct rnic_mr *name_user(struct ib_pd *pd, u64 start, u64 length,
-				 u64 iova, int access)
+static struct rnic_mr *new_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				   u64 iova, int access)
 {
 	int err = rnic_mr_check_range(start, length, iova);
 	struct rnic_mr *mr;
@@ -198,23 +198,23 @@ static struct rnic_mr *name_user(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
 	if (access & IB_ACCESS_ON_DEMAND)
-		err = name_unpinned(mr, start, length);
+		err = attach_odp(mr, start, length);
 	else
-		err = pin(mr, pd->device, start, length);
+		err = pin_memory(mr, pd->device, start, length);
 	if (err) {
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	describe_user(mr, length, iova);
+	fill_user_mr(mr, length, iova);
 	return mr;
 }
 
 static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
 				   u64 iova, int access)
 {
-	struct rnic_mr *mr = name_user(pd, start, length, iova, access);
+	struct rnic_mr *mr = new_user_mr(pd, start, length, iova, access);
 
-	return IS_ERR(mr) ? ERR_CAST(mr) : publish(mr->dev, mr);
+	return IS_ERR(mr) ? ERR_CAST(mr) : publish_mr(mr->dev, mr);
 }
 
 static int check_access(int access)
@@ -286,14 +286,14 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
-	err = name_brought(mr, rnic_dmabuf_new(mr->dev, fd, offset, length,
-					       access));
+	err = attach_unpinned(mr, rnic_dmabuf_new(mr->dev, fd, offset, length,
+						  access));
 	if (err) {
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	describe_user(mr, length, iova);
-	return publish(mr->dev, mr);
+	fill_user_mr(mr, length, iova);
+	return publish_mr(mr->dev, mr);
 }
 
 /*
@@ -305,40 +305,40 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
 	int err = -EBUSY;
 
-	spin_lock_bh(&dev->windows);
+	spin_lock_bh(&dev->windows_lock);
 	if (list_empty(&mr->windows)) {
 		ddp_region_revoke(&mr->region);
 		mr->access = access;
 		mr->region.rights = rnic_ddp_rights(access);
 		mr->region.pd = pd;
-		ddp_region_allow(&mr->region,
-				 mr->region.stag & DDP_STAG_KEY_MASK);
+		ddp_region_validate(&mr->region,
+				    mr->region.stag & DDP_STAG_KEY_MASK);
 		err = 0;
 	}
-	spin_unlock_bh(&dev->windows);
+	spin_unlock_bh(&dev->windows_lock);
 	return err;
 }
 
 /* Check whether the memory, as it is pinned or mapped, permits these rights */
-static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
+static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
 		return false;
 	if (!ib_access_writable(access))
 		return true;
-	if (rnic_ddp_rights(access) & mr->never)
+	if (rnic_ddp_rights(access) & mr->denied_rights)
 		return false;
-	return mr->bring ? !mr->bring->read_only : mr->umem->writable;
+	return mr->pf ? !mr->pf->read_only : mr->umem->writable;
 }
 
 /* Check whether the MR's memory can be registered again by its address */
-static bool is_own(const struct rnic_mr *mr)
+static bool has_user_addr(const struct rnic_mr *mr)
 {
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
 /* Access flags after rereg; IB_ZERO_BASED changes only with the memory */
-static int access_after(const struct rnic_mr *mr, int flags, int access)
+static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
 		return mr->access;
@@ -348,7 +348,7 @@ static int access_after(const struct rnic_mr *mr, int flags, int access)
 }
 
 /* Address of the memory in the process that has registered it */
-static u64 where(const struct rnic_mr *mr)
+static u64 registered_addr(const struct rnic_mr *mr)
 {
 	return mr->umem ? mr->umem->address : mr->region.from;
 }
@@ -360,28 +360,28 @@ static u64 where(const struct rnic_mr *mr)
 static bool is_callers(const struct rnic_mr *mr)
 {
 	return current->mm ==
-	       (mr->umem ? mr->umem->owning_mm : mr->bring->mm);
+	       (mr->umem ? mr->umem->owning_mm : mr->pf->mm);
 }
 
 /*
  * The core deregisters @old afterwards, and cannot handle an error of that. So
  * check for open windows here, before the new MR is published.
  */
-static struct ib_mr *replace(struct rnic_mr *old, struct rnic_mr *mr)
+static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
 {
 	struct ib_mr *ib;
 	int err;
 
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	err = rnic_mr_drop_windows(old);
+	err = rnic_mr_forbid_bind(old);
 	if (err) {
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	ib = publish(mr->dev, mr);
+	ib = publish_mr(mr->dev, mr);
 	if (IS_ERR(ib))
-		rnic_mr_take_windows(old);
+		rnic_mr_permit_bind(old);
 	return ib;
 }
 
@@ -408,18 +408,18 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	bool moves = flags & IB_MR_REREG_TRANS;
 	int err = ib_no_udata_io(udata);
 
-	access = access_after(mr, flags, access);
+	access = rereg_access(mr, flags, access);
 	if (!err)
 		err = check_access(access);
 	if (!err)
-		err = rnic_mr_keep_windows(mr);
+		err = rnic_mr_check_unbound(mr);
 	if (err)
 		return ERR_PTR(err);
-	if (!moves && rnic_mr_suits(mr, access)) {
+	if (!moves && rnic_mr_can_grant(mr, access)) {
 		err = change_in_place(mr, pd, access);
 		return err ? ERR_PTR(err) : NULL;
 	}
-	if (!moves && !is_own(mr))
+	if (!moves && !has_user_addr(mr))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!moves && !is_callers(mr))
 		return ERR_PTR(-EINVAL);
@@ -427,12 +427,12 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		/*
 		 * pinned for reading but needed for writing, or to or from ODP
 		 */
-		start = where(mr);
+		start = registered_addr(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
 	/* pinning may take long, and windows may be bound meanwhile */
-	return replace(mr, name_user(pd, start, length, iova, access));
+	return replace_mr(mr, new_user_mr(pd, start, length, iova, access));
 }
 
 /**
@@ -447,7 +447,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
-	int err = rnic_mr_drop_windows(mr);
+	int err = rnic_mr_forbid_bind(mr);
 
 	if (err)
 		return err;
@@ -485,13 +485,13 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mr->map[1].block = mr->map[0].block + max_num_sg;
 	mr->max_blocks = max_num_sg;
 	mr->region.may_invalidate = true;
-	return publish(to_rnic_dev(pd->device), mr);
+	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
 /* Page list that no registration is using yet */
 static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 {
-	return &mr->map[!mr->now];
+	return &mr->map[!mr->cur_map];
 }
 
 static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
@@ -534,12 +534,12 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 }
 
 /* Without new pages the previous ones are registered again */
-static const struct rnic_mapping *to_register(struct rnic_mr *mr)
+static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
 {
-	return mr->mapped ? next_mapping(mr) : &mr->map[mr->now];
+	return mr->mapped ? next_mapping(mr) : &mr->map[mr->cur_map];
 }
 
-static bool holds(const struct rnic_mapping *m, u64 length)
+static bool is_large_enough(const struct rnic_mapping *m, u64 length)
 {
 	return m->nblocks &&
 	       length <= ((u64)m->nblocks << m->shift) - m->skip;
@@ -550,7 +550,7 @@ static bool may_register(struct rnic_mr *mr, const struct rdmap_wr *wr,
 {
 	u64 end;
 
-	return mr->max_blocks && holds(to_register(mr), wr->compare_add) &&
+	return mr->max_blocks && is_large_enough(mapping_to_register(mr), wr->compare_add) &&
 	       !READ_ONCE(mr->region.valid) && mr->region.pd == s->pd &&
 	       !((mr->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK) &&
 	       !check_add_overflow(wr->raddr, wr->compare_add, &end);
@@ -558,13 +558,13 @@ static bool may_register(struct rnic_mr *mr, const struct rdmap_wr *wr,
 
 static void set_blocks(struct rnic_mr *mr)
 {
-	const struct rnic_mapping *m = to_register(mr);
+	const struct rnic_mapping *m = mapping_to_register(mr);
 
 	mr->region.block = m->block;
 	mr->region.shift = m->shift;
 	mr->region.skip = m->skip;
 	if (mr->mapped)
-		mr->now = !mr->now;
+		mr->cur_map = !mr->cur_map;
 	mr->mapped = false;
 }
 
@@ -594,6 +594,6 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 	mr->region.length = wr->compare_add;
 	WRITE_ONCE(mr->region.rights, rnic_ddp_rights(wr->swap));
 	mr->region.scope = s->id;
-	ddp_region_allow(&mr->region, wr->rkey & DDP_STAG_KEY_MASK);
+	ddp_region_validate(&mr->region, wr->rkey & DDP_STAG_KEY_MASK);
 	return IW_OK;
 }

@@ -26,8 +26,8 @@ struct rnic_window {
 	struct ddp_region	region;
 	bool			type2;
 
-	/* protected by rnic_dev.windows */
-	bool			gone;
+	/* protected by rnic_dev.windows_lock */
+	bool			removed;
 	struct rnic_mr		*mr;	/* MR with @entry on its list, or NULL */
 	struct list_head	entry;
 
@@ -49,22 +49,22 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	int err = ib_no_udata_io(udata);
 
 	if (!err)
-		err = rnic_take(dev, RNIC_MWS);
+		err = rnic_charge(dev, RNIC_MWS);
 	if (err)
 		return err;
 	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	if (!w) {
-		rnic_give(dev, RNIC_MWS);
+		rnic_uncharge(dev, RNIC_MWS);
 		return -ENOMEM;
 	}
 	w->type2 = ib->type == IB_MW_TYPE_2;
 	w->region.pd = ib->pd;
 	w->region.kind = RNIC_WINDOW;
 	w->region.may_invalidate = w->type2;
-	err = ddp_region_publish(&dev->stags, &w->region, 0);
+	err = ddp_region_insert(&dev->stags, &w->region, 0);
 	if (err) {
 		kfree(w);
-		rnic_give(dev, RNIC_MWS);
+		rnic_uncharge(dev, RNIC_MWS);
 		return err;
 	}
 	mw->w = w;
@@ -72,7 +72,7 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	return 0;
 }
 
-static void __unlink(struct rnic_window *w)
+static void __unlink_window(struct rnic_window *w)
 {
 	if (w->mr)
 		list_del(&w->entry);
@@ -92,14 +92,14 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	struct rnic_window *w = container_of(ib, struct rnic_mw, ib)->w;
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 
-	spin_lock_bh(&dev->windows);
+	spin_lock_bh(&dev->windows_lock);
 	ddp_region_revoke(&w->region);
-	__unlink(w);
-	w->gone = true;
-	spin_unlock_bh(&dev->windows);
+	__unlink_window(w);
+	w->removed = true;
+	spin_unlock_bh(&dev->windows_lock);
 	ddp_region_remove(&dev->stags, &w->region);
 	kfree_rcu(w, rcu);
-	rnic_give(dev, RNIC_MWS);
+	rnic_uncharge(dev, RNIC_MWS);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
  * Return: -EBUSY if a window is open, 0 if none is left, 1 if there may be
  * more.
  */
-static int __forget_some(struct rnic_mr *mr)
+static int __drop_closed(struct rnic_mr *mr)
 {
 	struct rnic_window *w;
 	u32 n;
@@ -124,43 +124,43 @@ static int __forget_some(struct rnic_mr *mr)
 			return -EBUSY;
 		/* its invalidation may still wait for a copy in flight */
 		ddp_region_revoke(&w->region);
-		__unlink(w);
+		__unlink_window(w);
 	}
 	return 1;
 }
 
-/* @goes: if no window is open, forbid to bind new ones */
-static int forget_windows(struct rnic_mr *mr, bool goes)
+/* @forbid_bind: if no window is open, forbid to bind new ones */
+static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
 {
 	struct rnic_dev *dev = mr->dev;
 	int ret;
 
 	do {
 		cond_resched();
-		spin_lock_bh(&dev->windows);
-		ret = __forget_some(mr);
-		if (!ret && goes)
-			mr->gone = true;
-		spin_unlock_bh(&dev->windows);
+		spin_lock_bh(&dev->windows_lock);
+		ret = __drop_closed(mr);
+		if (!ret && forbid_bind)
+			mr->bind_forbidden = true;
+		spin_unlock_bh(&dev->windows_lock);
 	} while (ret > 0);
 	return ret;
 }
 
 /**
- * rnic_mr_keep_windows - check that no window is open before an MR changes
+ * rnic_mr_check_unbound - check that no window is open before an MR changes
  * @mr: the MR
  *
  * May sleep.
  *
  * Return: 0, or -EBUSY if a window is open.
  */
-int rnic_mr_keep_windows(struct rnic_mr *mr)
+int rnic_mr_check_unbound(struct rnic_mr *mr)
 {
-	return forget_windows(mr, false);
+	return drop_closed_windows(mr, false);
 }
 
 /**
- * rnic_mr_drop_windows - forbid binding before an MR is destroyed
+ * rnic_mr_forbid_bind - forbid binding before an MR is destroyed
  * @mr: the MR
  *
  * May sleep.
@@ -168,27 +168,27 @@ int rnic_mr_keep_windows(struct rnic_mr *mr)
  * Return: 0 if no window is bound and none can be bound any more; -EBUSY if one
  * is open.
  */
-int rnic_mr_drop_windows(struct rnic_mr *mr)
+int rnic_mr_forbid_bind(struct rnic_mr *mr)
 {
-	return forget_windows(mr, true);
+	return drop_closed_windows(mr, true);
 }
 
 /**
- * rnic_mr_take_windows - permit binding again to an MR that is kept
- * @mr: the MR, after rnic_mr_drop_windows()
+ * rnic_mr_permit_bind - permit binding again to an MR that is kept
+ * @mr: the MR, after rnic_mr_forbid_bind()
  */
-void rnic_mr_take_windows(struct rnic_mr *mr)
+void rnic_mr_permit_bind(struct rnic_mr *mr)
 {
-	spin_lock_bh(&mr->dev->windows);
-	mr->gone = false;
-	spin_unlock_bh(&mr->dev->windows);
+	spin_lock_bh(&mr->dev->windows_lock);
+	mr->bind_forbidden = false;
+	spin_unlock_bh(&mr->dev->windows_lock);
 }
 
 /*
  * Look up an MR or a window under RCU. It stays allocated for the read-side
  * section but may have been removed
  */
-static struct ddp_region *rnic_mw_peek(struct rnic_dev *dev, u32 stag, u8 kind)
+static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8 kind)
 {
 	struct ddp_region *r = ddp_region_find(&dev->stags, stag);
 
@@ -209,15 +209,15 @@ static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
 		return false;
-	if (rnic_ddp_rights(access) & mr->never)
+	if (rnic_ddp_rights(access) & mr->denied_rights)
 		return false;
 	return addr >= r->base && len <= r->length &&
 	       addr - r->base <= r->length - len;
 }
 
 /* Set the window's fields. It grants remote rights only */
-static void __point(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
-		    u64 len, int access, u64 stream)
+static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
+			 u64 len, int access, u64 stream)
 {
 	u64 off = addr - mr->region.base + mr->region.skip;
 
@@ -241,23 +241,23 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 {
 	u64 addr = wr->raddr, len = wr->compare_add;
 
-	if (w->gone || w->region.pd != s->pd ||
+	if (w->removed || w->region.pd != s->pd ||
 	    (w->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK)
 		return false;
 	/* a type 2 window cannot be bound again before it is invalidated */
 	if (w->type2 && (READ_ONCE(w->region.valid) || !len))
 		return false;
-	if (len && (!mr || mr->gone || mr->region.pd != s->pd ||
+	if (len && (!mr || mr->bind_forbidden || mr->region.pd != s->pd ||
 		    !may_open(mr, wr->inv, addr, len, wr->swap)))
 		return false;
 	ddp_region_revoke(&w->region);
-	__unlink(w);
+	__unlink_window(w);
 	if (!len)
 		return true;
-	__point(w, mr, addr, len, wr->swap, s->id);
+	__set_window(w, mr, addr, len, wr->swap, s->id);
 	w->mr = mr;
 	list_add(&w->entry, &mr->windows);
-	ddp_region_allow(&w->region, wr->rkey & DDP_STAG_KEY_MASK);
+	ddp_region_validate(&w->region, wr->rkey & DDP_STAG_KEY_MASK);
 	return true;
 }
 
@@ -285,15 +285,15 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 	if (wr->swap & ~(u64)WINDOW_ACCESS)
 		return false;
 	rcu_read_lock();
-	window = rnic_mw_peek(dev, wr->rkey, RNIC_WINDOW);
-	region = rnic_mw_peek(dev, wr->inv, RNIC_REGION);
+	window = rnic_mw_find_region(dev, wr->rkey, RNIC_WINDOW);
+	region = rnic_mw_find_region(dev, wr->inv, RNIC_REGION);
 	if (region)
 		mr = container_of(region, struct rnic_mr, region);
-	spin_lock_bh(&dev->windows);
+	spin_lock_bh(&dev->windows_lock);
 	if (window)
 		ok = __bind(container_of(window, struct rnic_window, region),
 			    mr, s, wr);
-	spin_unlock_bh(&dev->windows);
+	spin_unlock_bh(&dev->windows_lock);
 	rcu_read_unlock();
 	return ok;
 }

@@ -11,7 +11,7 @@
 #include "neg.h"
 
 /* With A=0 the bits B, C and D are ignored (9.2) */
-static u8 types_of(u8 rtr)
+static u8 rtr_types(u8 rtr)
 {
 	return rtr & NEG_RTR_P2P ? rtr & NEG_RTR_TYPES : 0;
 }
@@ -20,13 +20,13 @@ static u8 types_of(u8 rtr)
  * Limit our depth by the peer's opposite one, unless the peer does not
  * negotiate it (9.1)
  */
-static u16 limit(u16 mine, u16 theirs)
+static u16 limit_depth(u16 mine, u16 theirs)
 {
 	return theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs);
 }
 
 /* The depths before negotiation: the program's, up to the device's limit */
-static void start(const struct neg_local *me, struct neg_result *r)
+static void init_result(const struct neg_local *me, struct neg_result *r)
 {
 	*r = (struct neg_result){
 		.ird = min(me->ird, me->max),
@@ -44,7 +44,7 @@ static void start(const struct neg_local *me, struct neg_result *r)
  */
 void neg_request(const struct neg_local *me, struct neg_side *req)
 {
-	u8 types = types_of(me->rtr);
+	u8 types = rtr_types(me->rtr);
 
 	*req = (struct neg_side){ .enhanced = me->enhanced };
 	if (!me->enhanced)
@@ -61,8 +61,8 @@ void neg_request(const struct neg_local *me, struct neg_side *req)
  * ORD, because IRD may not be raised then.  A zero-length Write can always be
  * received.
  */
-static u8 types_to_announce(const struct neg_local *me,
-			    const struct neg_side *req, u16 ird)
+static u8 choose_rtr_types(const struct neg_local *me,
+			   const struct neg_side *req, u16 ird)
 {
 	u8 mine = me->rtr & NEG_RTR_TYPES;
 	u8 both;
@@ -98,18 +98,18 @@ void neg_accept(const struct neg_local *me, const struct neg_side *req,
 {
 	u8 types;
 
-	start(me, r);
+	init_result(me, r);
 	*rep = (struct neg_side){ .enhanced = req->enhanced };
 	if (!req->enhanced)
 		return;
 	if (req->rtr & NEG_RTR_P2P) {
-		types = types_to_announce(me, req, r->ird);
+		types = choose_rtr_types(me, req, r->ird);
 		rep->rtr = NEG_RTR_P2P | types;
 		r->rtr = types & req->rtr;
 	}
 	if (r->rtr & NEG_RTR_READ)
 		r->ird = max_t(u16, r->ird, 1);
-	r->ord = limit(r->ord, req->ird);
+	r->ord = limit_depth(r->ord, req->ird);
 	rep->ird = req->ord == NEG_DEPTH_NONE ? NEG_DEPTH_NONE : r->ird;
 	rep->ord = req->ird == NEG_DEPTH_NONE ? NEG_DEPTH_NONE : r->ord;
 }
@@ -133,7 +133,7 @@ static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
  * A Read as RTR needs an ORD of 1 here, or an IRD at the peer that permits
  * raising it
  */
-static bool read_fits(u16 their_ird, u16 ord)
+static bool can_use_read(u16 their_ird, u16 ord)
 {
 	return ord || (their_ird && their_ird != NEG_DEPTH_NONE);
 }
@@ -143,12 +143,12 @@ static bool read_fits(u16 their_ird, u16 ord)
  * leaves no state at the responder, then Read, then Send, which takes a
  * receive.
  */
-static enum iw_reason agree_rtr(u8 asked, const struct neg_side *rep,
+static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
 				struct neg_result *r)
 {
-	u8 both = types_of(asked) & types_of(rep->rtr);
+	u8 both = rtr_types(req_rtr) & rtr_types(rep->rtr);
 
-	if (!read_fits(rep->ird, r->ord))
+	if (!can_use_read(rep->ird, r->ord))
 		both &= ~NEG_RTR_READ;
 	if (both & NEG_RTR_WRITE)
 		r->rtr = NEG_RTR_WRITE;
@@ -158,7 +158,7 @@ static enum iw_reason agree_rtr(u8 asked, const struct neg_side *rep,
 		r->rtr = NEG_RTR_SEND;
 	if (r->rtr == NEG_RTR_READ)
 		r->ord = max_t(u16, r->ord, 1);
-	if (!r->rtr && (asked | rep->rtr) & NEG_RTR_P2P)
+	if (!r->rtr && (req_rtr | rep->rtr) & NEG_RTR_P2P)
 		return IW_MPA_RTR;
 	return IW_OK;
 }
@@ -185,10 +185,10 @@ static enum iw_reason agree_rtr(u8 asked, const struct neg_side *rep,
 void neg_complete(const struct neg_local *me, const struct neg_side *req,
 		  const struct neg_side *rep, struct neg_result *r)
 {
-	start(me, r);
+	init_result(me, r);
 	if (!req->enhanced || !rep->enhanced)
 		return;
-	r->ord = limit(r->ord, rep->ird);
+	r->ord = limit_depth(r->ord, rep->ird);
 	r->why = agree_ird(me, rep->ord, r);
 	if (r->why == IW_OK)
 		r->why = agree_rtr(req->rtr, rep, r);

@@ -25,24 +25,24 @@
 /* Serializes rnic_newlink(), so that an interface cannot get two devices */
 static DEFINE_MUTEX(newlink_mutex);
 
-/* Runs lost_work, which waits for work of rnic_wq, so it needs its own rescuer */
-static struct workqueue_struct *lost_wq;
+/* Runs unregister_work, which waits for work of rnic_wq, so it needs its own rescuer */
+static struct workqueue_struct *unregister_wq;
 
 /*
- * Second step after lose_interface(); drops the reference taken there.
+ * Second step after begin_removal(); drops the reference taken there.
  *
  * Kernel consumers see their flushes before remove() is called.  One that then
  * destroys its last queue pair might forget the device and never get remove():
  * NVMe did, and retried for ten minutes.  So rnic_destroy_qp() waits for
- * @leaves.
+ * @unregistering.
  */
-static void rnic_netdev_lost(struct work_struct *work)
+static void rnic_netdev_unregister(struct work_struct *work)
 {
-	struct rnic_dev *dev = container_of(work, struct rnic_dev, lost_work);
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister_work);
 
 	rnic_qps_flush(dev, IW_UNREACHABLE);
 	ib_unregister_device_queued(&dev->ib);
-	complete_all(&dev->leaves);
+	complete_all(&dev->unregistering);
 	ib_device_put(&dev->ib);
 }
 
@@ -55,7 +55,7 @@ static bool __is_suitable(struct net_device *netdev)
 }
 
 /* The network namespace of a suitable interface, with a reference; else NULL */
-static struct net *suitable_net(struct net_device *netdev)
+static struct net *get_suitable_net(struct net_device *netdev)
 {
 	struct net *net = NULL;
 
@@ -95,7 +95,7 @@ static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
 	dev->gid_half[1] = dev->ib.node_guid;
 }
 
-static struct rnic_dev *create(struct net_device *netdev, struct net *net)
+static struct rnic_dev *create_device(struct net_device *netdev, struct net *net)
 {
 	struct rnic_dev *dev = ib_alloc_device_with_net(rnic_dev, ib, net);
 	int err;
@@ -111,8 +111,8 @@ static struct rnic_dev *create(struct net_device *netdev, struct net *net)
 		ib_dealloc_device(&dev->ib);
 		return ERR_PTR(err);
 	}
-	INIT_WORK(&dev->lost_work, rnic_netdev_lost);
-	init_completion(&dev->leaves);
+	INIT_WORK(&dev->unregister_work, rnic_netdev_unregister);
+	init_completion(&dev->unregistering);
 	set_identity(dev, netdev);
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
 	strscpy(dev->ib.node_desc, "rnic_sw", sizeof(dev->ib.node_desc));
@@ -124,7 +124,7 @@ static struct rnic_dev *create(struct net_device *netdev, struct net *net)
  * network namespace, before the device was registered: the notifier has not
  * found a device then.
  */
-static int undo_if_gone(struct net_device *netdev, const struct net *net)
+static int undo_if_unsuitable(struct net_device *netdev, const struct net *net)
 {
 	struct ib_device *ib;
 
@@ -148,7 +148,7 @@ static int rnic_netdev_add(const char *name, struct net_device *netdev,
 		ib_device_put(ib);
 		return -EEXIST;
 	}
-	dev = create(netdev, net);
+	dev = create_device(netdev, net);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	ib_mark_name_assigned_by_user(&dev->ib);
@@ -157,12 +157,12 @@ static int rnic_netdev_add(const char *name, struct net_device *netdev,
 		ib_dealloc_device(&dev->ib);
 		return err;
 	}
-	return undo_if_gone(netdev, net);
+	return undo_if_unsuitable(netdev, net);
 }
 
 static int rnic_newlink(const char *name, struct net_device *netdev)
 {
-	struct net *net = suitable_net(netdev);
+	struct net *net = get_suitable_net(netdev);
 	int err;
 
 	if (!net)
@@ -195,22 +195,22 @@ static void report_new_address(struct ib_device *ib)
  * all queue pairs first: on removal of the device, kernel consumers would send
  * requests to their peers and wait in vain for responses.
  *
- * The device is unregistered by lost_work after all flushes, because the caller
+ * The device is unregistered by unregister_work after all flushes, because the caller
  * holds RTNL.
  */
-static void lose_interface(struct ib_device *ib)
+static void begin_removal(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
-	WRITE_ONCE(dev->going, true);
-	rnic_qps_error(dev, IW_UNREACHABLE);
-	rnic_pending_stop(dev);
-	if (ib_device_try_get(ib) && !queue_work(lost_wq, &dev->lost_work))
+	WRITE_ONCE(dev->removing, true);
+	rnic_qps_fail(dev, IW_UNREACHABLE);
+	rnic_pending_abort(dev);
+	if (ib_device_try_get(ib) && !queue_work(unregister_wq, &dev->unregister_work))
 		ib_device_put(ib);
 }
 
-static int rnic_notice(struct notifier_block *nb, unsigned long event,
-		       void *info)
+static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
+			     void *info)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
 	struct ib_device *ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
@@ -219,7 +219,7 @@ static int rnic_notice(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		lose_interface(ib);
+		begin_removal(ib);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
@@ -240,7 +240,7 @@ static int rnic_notice(struct notifier_block *nb, unsigned long event,
 }
 
 static struct notifier_block notifier = {
-	.notifier_call = rnic_notice,
+	.notifier_call = rnic_netdev_event,
 };
 
 /**
@@ -252,12 +252,12 @@ int rnic_netdev_init(void)
 {
 	int err;
 
-	lost_wq = alloc_workqueue("rnic_sw_lost", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!lost_wq)
+	unregister_wq = alloc_workqueue("rnic_sw_lost", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!unregister_wq)
 		return -ENOMEM;
 	err = register_netdevice_notifier(&notifier);
 	if (err)
-		destroy_workqueue(lost_wq);
+		destroy_workqueue(unregister_wq);
 	else
 		rdma_link_register(&link_ops);
 	return err;
@@ -276,6 +276,6 @@ void rnic_netdev_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
-	/* waits for lost_work, whose devices are unregistered already */
-	destroy_workqueue(lost_wq);
+	/* waits for unregister_work, whose devices are unregistered already */
+	destroy_workqueue(unregister_wq);
 }

@@ -27,37 +27,37 @@
  */
 #define TRIES	8
 
-static void rnic_odp_release(struct rnic_bring *b)
+static void rnic_odp_release(struct rnic_pf *b)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 
-	rnic_odp_drop(o);
+	rnic_odp_drop_chunks(o);
 	mem_cgroup_put(o->memcg);
-	rnic_bring_free(b);
+	rnic_pf_teardown(b);
 	kfree(o);
 }
 
-static int bring(struct rnic_odp *o, const struct rnic_wanted *want)
+static int fault_in(struct rnic_odp *o, const struct rnic_pf_range *want)
 {
 	int err = -ENOMEM, n;
 
 	for (n = 0; err == -ENOMEM && n < TRIES; n++) {
 		if (n)
 			msleep(1 << (n - 1));
-		err = rnic_odp_bring(o, want->at, want->end, want->write,
-				     ODP_FAULT);
+		err = rnic_odp_fault_in(o, want->at, want->end, want->write,
+					ODP_FAULT);
 	}
 	return err;
 }
 
-static int rnic_odp_serve(struct rnic_bring *b, const struct rnic_wanted *want)
+static int rnic_odp_fault(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 	int err;
 
 	if (!mmget_not_zero(b->mm))
 		return -EFAULT;
-	err = bring(o, want);
+	err = fault_in(o, want);
 	mmput(b->mm);
 	return err;
 }
@@ -67,29 +67,29 @@ static int rnic_odp_serve(struct rnic_bring *b, const struct rnic_wanted *want)
  * Reads only: a page taken for writing counts as dirty, and one given up by
  * MADV_FREE would be kept.
  */
-static void rnic_odp_served(struct rnic_bring *b, const struct rnic_wanted *want)
+static void rnic_odp_fault_around(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 
 	if (want->write || !mmget_not_zero(b->mm))
 		return;
-	rnic_odp_bring(o, want->end, odp_ahead(want->end, b->end, PAGE_SHIFT),
-		       false, ODP_NEXT);
+	rnic_odp_fault_in(o, want->end, odp_ahead_end(want->end, b->end, PAGE_SHIFT),
+			  false, ODP_STOP_ABSENT);
 	mmput(b->mm);
 }
 
-static const struct rnic_bring_ops rnic_odp_ops = {
+static const struct rnic_pf_ops rnic_odp_ops = {
 	.name		= "on_demand",
-	.workers	= BRING_WORKERS,
-	.waits		= RNIC_ODP_FAULTS,
+	.workers	= RNIC_PF_WORKERS,
+	.faults		= RNIC_ODP_FAULTS,
 	.failed		= RNIC_ODP_FAULTS_FAILED,
 	.mem		= {
-		.run	= rnic_odp_run,
-		.bring	= rnic_bring_ask,
-		.forget	= rnic_bring_forget,
+		.extent	= rnic_odp_get_extent,
+		.fault_in	= rnic_pf_request,
+		.cancel	= rnic_pf_cancel,
 	},
-	.serve		= rnic_odp_serve,
-	.served		= rnic_odp_served,
+	.serve		= rnic_odp_fault,
+	.post_fault		= rnic_odp_fault_around,
 	.release	= rnic_odp_release,
 };
 
@@ -102,10 +102,10 @@ static u64 rnic_odp_untag(u64 at)
  * Check whether user memory can ever be mapped there, or the MR is an implicit
  * one
  */
-static bool is_possible(const struct rnic_odp *o)
+static bool is_user_memory(const struct rnic_odp *o)
 {
 	return (!o->b.start && o->b.end == ULONG_MAX) ||
-	       rnic_odp_possible(o, o->b.start, o->b.end);
+	       rnic_odp_is_user_range(o, o->b.start, o->b.end);
 }
 
 /**
@@ -117,18 +117,18 @@ static bool is_possible(const struct rnic_odp *o)
  *
  * May sleep.
  *
- * Return: the memory, with a reference for rnic_bring_put(), or an error
+ * Return: the memory, with a reference for rnic_pf_put(), or an error
  * pointer: -EINVAL if nothing can ever be mapped there; -ENOMEM.
  */
-struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
+struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {
 	struct rnic_odp *o = kzalloc(sizeof(*o), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!o)
 		return ERR_PTR(-ENOMEM);
-	o->bits = odp_address(rnic_odp_untag);
-	err = rnic_bring_new(&o->b, &rnic_odp_ops, dev, start & o->bits, length);
+	o->addr_mask = odp_addr_mask(rnic_odp_untag);
+	err = rnic_pf_setup(&o->b, &rnic_odp_ops, dev, start & o->addr_mask, length);
 	if (err) {
 		kfree(o);
 		return ERR_PTR(err);
@@ -136,18 +136,18 @@ struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 	mutex_init(&o->lock);
 	xa_init_flags(&o->chunks, XA_FLAGS_ACCOUNT);
 	o->memcg = get_mem_cgroup_from_mm(o->b.mm);
-	if (!is_possible(o)) {
-		rnic_bring_put(&o->b);
+	if (!is_user_memory(o)) {
+		rnic_pf_put(&o->b);
 		return ERR_PTR(-EINVAL);
 	}
 	return &o->b;
 }
 
 /**
- * rnic_odp_caps - fill in the device's ODP capabilities
+ * rnic_odp_fill_caps - fill in the device's ODP capabilities
  * @attr: the device's attributes
  */
-void rnic_odp_caps(struct ib_device_attr *attr)
+void rnic_odp_fill_caps(struct ib_device_attr *attr)
 {
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
@@ -163,8 +163,8 @@ struct advised {
 	u64		end;
 };
 
-static int __check(const struct ddp_region *r, const struct ib_pd *pd,
-		   const struct ib_sge *sge, bool write)
+static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
+			   const struct ib_sge *sge, bool write)
 {
 	u64 off = sge->addr - r->base;
 
@@ -180,8 +180,8 @@ static int __check(const struct ddp_region *r, const struct ib_pd *pd,
 	return 0;
 }
 
-static int find(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
-		struct advised *a)
+static int find_advised(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
+			struct advised *a)
 {
 	struct rnic_dev *dev = to_rnic_dev(pd->device);
 	struct ddp_region *r;
@@ -190,7 +190,7 @@ static int find(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 	local_bh_disable();
 	r = ddp_region_find(&dev->stags, sge->lkey);
 	if (r) {
-		err = __check(r, pd, sge, write);
+		err = __check_advised(r, pd, sge, write);
 		if (!err) {
 			a->o = container_of(r->mem, struct rnic_odp, b);
 			a->at = r->from + (sge->addr - r->base);
@@ -203,13 +203,13 @@ static int find(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 	return err;
 }
 
-static int rnic_odp_take(const struct advised *a, bool write, enum odp_how how)
+static int rnic_odp_prefetch(const struct advised *a, bool write, enum odp_how how)
 {
 	int err = -EFAULT;
 
-	rnic_bring_count(&a->o->b, RNIC_ODP_PREFETCHES);
+	rnic_pf_count_event(&a->o->b, RNIC_ODP_PREFETCHES);
 	if (mmget_not_zero(a->o->b.mm)) {
-		err = rnic_odp_bring(a->o, a->at, a->end, write, how);
+		err = rnic_odp_fault_in(a->o, a->at, a->end, write, how);
 		mmput(a->o->b.mm);
 	}
 	return err;
@@ -219,14 +219,14 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 		      bool write, enum odp_how how, bool flush)
 {
 	struct advised a;
-	int err = find(pd, sge, write, &a);
+	int err = find_advised(pd, sge, write, &a);
 	bool possible;
 
 	if (err)
 		return err;
-	possible = rnic_odp_possible(a.o, a.at, a.end);
-	err = possible ? rnic_odp_take(&a, write, how) : -EFAULT;
-	rnic_bring_put(&a.o->b);
+	possible = rnic_odp_is_user_range(a.o, a.at, a.end);
+	err = possible ? rnic_odp_prefetch(&a, write, how) : -EFAULT;
+	rnic_pf_put(&a.o->b);
 	/*
 	 * without FLUSH report invalid arguments only, not memory that cannot
 	 * be faulted in
@@ -262,7 +262,7 @@ int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 	u32 i;
 
 	if (advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		how = ODP_PRESENT;
+		how = ODP_SKIP_ABSENT;
 	else if (!write && advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH)
 		return -EOPNOTSUPP;
 	for (i = 0; i < n && !err; i++)

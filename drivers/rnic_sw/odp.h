@@ -11,7 +11,7 @@
 /**
  * struct rnic_odp - memory of an ODP MR
  * @b: common part of memory that is not pinned; @b.start is an address
- * @bits: mask of the address bits that are not a tag
+ * @addr_mask: mask of the address bits that are not a tag
  * @memcg: memory cgroup charged for pages and tables, or NULL
  * @chunks: struct odp_chunk, indexed from the chunk of @b.start; read under RCU
  * @lock: serializes insertion and removal of chunks
@@ -19,8 +19,8 @@
  * @next: index at which the search for a chunk to evict continues
  */
 struct rnic_odp {
-	struct rnic_bring	b;
-	u64			bits;
+	struct rnic_pf	b;
+	u64			addr_mask;
 	struct mem_cgroup	*memcg;
 	struct xarray		chunks;
 	struct mutex		lock;	/* insertion and removal of chunks */
@@ -31,24 +31,24 @@ struct rnic_odp {
 /* What to do about pages that are not present */
 enum odp_how {
 	ODP_FAULT,	/* fault them in, or fail */
-	ODP_PRESENT,	/* skip them */
-	ODP_NEXT,	/* stop at the first of them */
+	ODP_SKIP_ABSENT,	/* skip them */
+	ODP_STOP_ABSENT,	/* stop at the first of them */
 };
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 /* odp.c */
-void rnic_odp_caps(struct ib_device_attr *attr);
-struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
+void rnic_odp_fill_caps(struct ib_device_attr *attr);
+struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,
 		   struct uverbs_attr_bundle *attrs);
 #else
-static inline void rnic_odp_caps(struct ib_device_attr *attr)
+static inline void rnic_odp_fill_caps(struct ib_device_attr *attr)
 {
 }
 
-static inline struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start,
-					      u64 length)
+static inline struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start,
+					   u64 length)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -57,10 +57,10 @@ static inline struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start,
 #endif
 
 /* odp_pages.c */
-bool rnic_odp_possible(const struct rnic_odp *o, u64 at, u64 end);
-bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run);
-int rnic_odp_bring(struct rnic_odp *o, u64 at, u64 end, bool write,
-		   enum odp_how how);
-void rnic_odp_drop(struct rnic_odp *o);
+bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end);
+bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent);
+int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
+		      enum odp_how how);
+void rnic_odp_drop_chunks(struct rnic_odp *o);
 
 #endif

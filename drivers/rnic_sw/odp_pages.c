@@ -24,24 +24,24 @@
 #include "odp_range.h"
 
 /* Chunks of one MR; beyond that an unused one is evicted for each new one */
-#define CHUNKS_MOST	16384
+#define CHUNKS_MAX	16384
 /* Chunks examined to find an unused one */
-#define LOOKS		64
+#define EVICT_TRIES		64
 /* Attempts to fault in a page that is invalidated meanwhile */
 #define TRIES		8
 
 #define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
 
 /* Flags in the low bits of an entry of the table: present, writable */
-#define THERE		1ul
-#define WRITABLE	2ul
+#define ENTRY_PRESENT		1ul
+#define ENTRY_WRITABLE	2ul
 
 struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
 	unsigned long		number;
 	u32			users;	/* page faults and prefetches; under rnic_odp.lock */
-	struct rnic_gate	gate;
+	struct rnic_inval_lock	inval_lock;
 	unsigned long		*page;	/* ODP_CHUNK_PAGES entries */
 	struct rcu_head		rcu;
 };
@@ -52,21 +52,21 @@ struct odp_chunk {
  * Index of a chunk in the xarray; counted from the MR's first chunk to keep the
  * xarray flat
  */
-static unsigned long place_of(const struct rnic_odp *o, unsigned long number)
+static unsigned long chunk_index(const struct rnic_odp *o, unsigned long number)
 {
 	return number - (o->b.start >> CHUNK_SHIFT);
 }
 
-static bool suits(unsigned long page, bool write)
+static bool is_accessible(unsigned long page, bool write)
 {
-	return page & (write ? WRITABLE : THERE);
+	return page & (write ? ENTRY_WRITABLE : ENTRY_PRESENT);
 }
 
 /*
  * Length of the contiguous extent in bytes, at most @want; @len of it are in
  * page @i
  */
-static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
+static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
 	unsigned long page = c->page[i];
 
@@ -80,49 +80,49 @@ static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 }
 
 /**
- * rnic_odp_run - find present memory
- * @mem: memory of the MR (struct rnic_bring)
+ * rnic_odp_get_extent - find present memory
+ * @mem: memory of the MR (struct rnic_pf)
  * @at: address of the first byte
  * @write: true if the memory is going to be written
- * @run: @run->len in: number of bytes needed, out: number of contiguous bytes
+ * @extent: @extent->len in: number of bytes needed, out: number of contiguous bytes
  *	present
  *
  * Context: BH off.
  *
- * Return: true if the first byte is present; @run->lock is then held for
+ * Return: true if the first byte is present; @extent->lock is then held for
  * reading. False if it is not present, or a writer waits for the table's lock.
  */
-bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
+bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	u32 i = (at >> PAGE_SHIFT) % ODP_CHUNK_PAGES;
 	struct rnic_odp *o = container_of(mem, struct rnic_odp, b);
 	struct odp_chunk *c;
 
-	at &= o->bits;
+	at &= o->addr_mask;
 	/* a chunk is freed after an RCU grace period, which BH off delays */
-	c = xa_load(&o->chunks, place_of(o, at >> CHUNK_SHIFT));
-	if (!c || !rnic_gate_enter(&c->gate))
+	c = xa_load(&o->chunks, chunk_index(o, at >> CHUNK_SHIFT));
+	if (!c || !rnic_inval_read_trylock(&c->inval_lock))
 		return false;
-	if (!suits(c->page[i], write)) {
-		rnic_gate_leave(&c->gate);
+	if (!is_accessible(c->page[i], write)) {
+		rnic_inval_read_unlock(&c->inval_lock);
 		return false;
 	}
-	run->at = (void *)(c->page[i] & PAGE_MASK) + offset_in_page(at);
-	run->len = neighbours(c, i, PAGE_SIZE - offset_in_page(at), run->len);
-	run->lock = &c->gate.lock;
+	extent->at = (void *)(c->page[i] & PAGE_MASK) + offset_in_page(at);
+	extent->len = contiguous_len(c, i, PAGE_SIZE - offset_in_page(at), extent->len);
+	extent->lock = &c->inval_lock.lock;
 	return true;
 }
 
 /* Invalidation ------------------------------------------------------------- */
 
 /* Return: true if any of the pages was present */
-static bool __forget_pages(struct odp_chunk *c, const struct odp_span *s)
+static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 {
 	bool any = false;
 	u32 i;
 
 	/* no copy is in progress */
-	lockdep_assert_held_write(&c->gate.lock);
+	lockdep_assert_held_write(&c->inval_lock.lock);
 	for (i = s->first; i < s->first + s->pages; i++) {
 		any |= c->page[i];
 		c->page[i] = 0;
@@ -135,17 +135,17 @@ static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 				unsigned long seq)
 {
 	struct odp_chunk *c = container_of(notifier, struct odp_chunk, notifier);
-	struct odp_span s = odp_span_here(c->number, range->start, range->end,
-					  PAGE_SHIFT);
+	struct odp_span s = odp_span_in_chunk(c->number, range->start, range->end,
+					      PAGE_SHIFT);
 	bool may_sleep = mmu_notifier_range_blockable(range), any;
 
-	if (!rnic_gate_shut(&c->gate, may_sleep))
+	if (!rnic_inval_write_lock(&c->inval_lock, may_sleep))
 		return false;
 	mmu_interval_set_seq(notifier, seq);
-	any = __forget_pages(c, &s);
-	rnic_gate_open(&c->gate);
+	any = __clear_pages(c, &s);
+	rnic_inval_write_unlock(&c->inval_lock);
 	if (any && may_sleep)
-		rnic_bring_count(&c->o->b, RNIC_ODP_INVALIDATIONS);
+		rnic_pf_count_event(&c->o->b, RNIC_ODP_INVALIDATIONS);
 	return true;
 }
 
@@ -176,7 +176,7 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 	}
 	c->o = o;
 	c->number = number;
-	rnic_gate_init(&c->gate);
+	rnic_inval_init(&c->inval_lock);
 	return c;
 }
 
@@ -188,24 +188,24 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
 	const struct odp_span all = { .pages = ODP_CHUNK_PAGES };
 
-	xa_erase(&o->chunks, place_of(o, c->number));
+	xa_erase(&o->chunks, chunk_index(o, c->number));
 	o->count--;
-	rnic_gate_shut(&c->gate, true);
-	__forget_pages(c, &all);
-	rnic_gate_open(&c->gate);
+	rnic_inval_write_lock(&c->inval_lock, true);
+	__clear_pages(c, &all);
+	rnic_inval_write_unlock(&c->inval_lock);
 	mmu_interval_notifier_remove(&c->notifier);
 	call_rcu(&c->rcu, rnic_odp_free_chunk);
 }
 
 /* Evict a chunk that no worker is using. Return: true if one was evicted */
-static bool __make_room(struct rnic_odp *o)
+static bool __evict_chunk(struct rnic_odp *o)
 {
 	struct odp_chunk *c;
 	int n;
 
-	for (n = 0; n < LOOKS; n++) {
+	for (n = 0; n < EVICT_TRIES; n++) {
 		c = xa_find(&o->chunks, &o->next, ULONG_MAX, XA_PRESENT);
-		o->next = c ? place_of(o, c->number) + 1 : 0;
+		o->next = c ? chunk_index(o, c->number) + 1 : 0;
 		if (c && !c->users) {
 			__drop_chunk(o, c);
 			return true;
@@ -214,7 +214,7 @@ static bool __make_room(struct rnic_odp *o)
 	return false;
 }
 
-static int __insert(struct rnic_odp *o, struct odp_chunk *c)
+static int __insert_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
 	int err;
 
@@ -223,7 +223,7 @@ static int __insert(struct rnic_odp *o, struct odp_chunk *c)
 					   1ul << CHUNK_SHIFT, &notifier_ops);
 	if (err)
 		return err;
-	err = xa_err(xa_store(&o->chunks, place_of(o, c->number), c,
+	err = xa_err(xa_store(&o->chunks, chunk_index(o, c->number), c,
 			      GFP_KERNEL_ACCOUNT));
 	if (err)
 		mmu_interval_notifier_remove(&c->notifier);
@@ -235,12 +235,12 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 {
 	struct odp_chunk *c;
 
-	if (o->count >= CHUNKS_MOST && !__make_room(o))
+	if (o->count >= CHUNKS_MAX && !__evict_chunk(o))
 		return NULL;
 	c = alloc_chunk(o, number);
 	if (!c)
 		return NULL;
-	if (__insert(o, c)) {
+	if (__insert_chunk(o, c)) {
 		rnic_odp_free_chunk(&c->rcu);
 		return NULL;
 	}
@@ -256,7 +256,7 @@ static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 	struct odp_chunk *c;
 
 	mutex_lock(&o->lock);
-	c = xa_load(&o->chunks, place_of(o, number));
+	c = xa_load(&o->chunks, chunk_index(o, number));
 	if (!c && make)
 		c = __new_chunk(o, number);
 	if (c)
@@ -274,11 +274,11 @@ static void put_chunk(struct rnic_odp *o, struct odp_chunk *c)
 }
 
 /**
- * rnic_odp_drop - free all chunks
+ * rnic_odp_drop_chunks - free all chunks
  * @o: the memory; no copy, page fault or look-ahead is in progress, and none
  *	can start
  */
-void rnic_odp_drop(struct rnic_odp *o)
+void rnic_odp_drop_chunks(struct rnic_odp *o)
 {
 	struct odp_chunk *c;
 	unsigned long i;
@@ -295,21 +295,21 @@ void rnic_odp_drop(struct rnic_odp *o)
 /* Faulting in -------------------------------------------------------------- */
 
 /* An entry that is writable stays so if the same page is entered for reading */
-static void __note_page(unsigned long *place, struct page *page, bool write)
+static void __set_entry(unsigned long *entry, struct page *page, bool write)
 {
-	unsigned long now = (unsigned long)page_address(page) | THERE;
+	unsigned long now = (unsigned long)page_address(page) | ENTRY_PRESENT;
 
-	if (write || (*place & ~WRITABLE) == now)
-		now |= write ? WRITABLE : *place & WRITABLE;
-	*place = now;
+	if (write || (*entry & ~ENTRY_WRITABLE) == now)
+		now |= write ? ENTRY_WRITABLE : *entry & ENTRY_WRITABLE;
+	*entry = now;
 }
 
 /*
  * Enter pages into the table. Return: true if they were entered; false, with
  * none entered, if one of them may have been invalidated meanwhile
  */
-static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
-		       struct page **page, long n, bool write)
+static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
+			struct page **page, long n, bool write)
 {
 	bool ok;
 	long i;
@@ -318,11 +318,11 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 	 * a reader that backs off for this writer would raise a needless page
 	 * fault
 	 */
-	rnic_gate_shut_between(&c->gate);
+	rnic_inval_write_lock_gap(&c->inval_lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
-		__note_page(&c->page[first + i], page[i], write);
-	rnic_gate_open(&c->gate);
+		__set_entry(&c->page[first + i], page[i], write);
+	rnic_inval_write_unlock(&c->inval_lock);
 	return ok;
 }
 
@@ -370,8 +370,8 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
  * Return: number of pages entered into the table; -EAGAIN if they were
  * invalidated meanwhile; or another negative errno
  */
-static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
-		       const struct odp_span *s, bool write, enum odp_how how)
+static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
+			  const struct odp_span *s, bool write, enum odp_how how)
 {
 	struct page *page[ODP_BATCH];
 	unsigned long seq;
@@ -381,7 +381,7 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 	n = get_pages(o, s, write, how, page);
 	if (n <= 0)
 		return n;
-	if (!note_pages(c, seq, s->first, page, n, write))
+	if (!set_entries(c, seq, s->first, page, n, write))
 		i = -EAGAIN;
 	else
 		i = n;
@@ -391,38 +391,38 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 }
 
 /**
- * rnic_odp_possible - check whether a range can be user memory
+ * rnic_odp_is_user_range - check whether a range can be user memory
  * @o: the memory
  * @at: first byte
  * @end: first byte after the range
  *
  * Return: true if the range is inside the user address space, false if not.
  */
-bool rnic_odp_possible(const struct rnic_odp *o, u64 at, u64 end)
+bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
 {
 	u64 most = o->b.mm->task_size;
 
 	end -= at;
-	at &= o->bits;
+	at &= o->addr_mask;
 	return at <= most && end <= most - at;
 }
 
 /* Return: number of pages to advance by, or a negative errno */
-static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
-		       enum odp_how how)
+static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,
+			  enum odp_how how)
 {
 	u64 at = (s->chunk * ODP_CHUNK_PAGES + s->first) << PAGE_SHIFT;
 	struct odp_chunk *c;
 	long n = -EAGAIN;
 	int tries;
 
-	if (!rnic_odp_possible(o, at, at + ((u64)s->pages << PAGE_SHIFT)))
+	if (!rnic_odp_is_user_range(o, at, at + ((u64)s->pages << PAGE_SHIFT)))
 		return -EFAULT;
-	c = get_chunk(o, s->chunk, how != ODP_NEXT);
+	c = get_chunk(o, s->chunk, how != ODP_STOP_ABSENT);
 	if (!c)
 		return -ENOMEM;
 	for (tries = 0; n == -EAGAIN && tries < TRIES; tries++) {
-		n = bring_some(o, c, s, write, how);
+		n = fault_in_some(o, c, s, write, how);
 		cond_resched();
 	}
 	put_chunk(o, c);
@@ -432,13 +432,13 @@ static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 	 */
 	if (n == -EAGAIN)
 		return s->pages;
-	if (n < 0 && how == ODP_PRESENT && n != -EINTR)
+	if (n < 0 && how == ODP_SKIP_ABSENT && n != -EINTR)
 		return 1;
 	return n;
 }
 
 /**
- * rnic_odp_bring - fault in the pages of a range
+ * rnic_odp_fault_in - fault in the pages of a range
  * @o: the memory; the caller holds a reference to its mm's users (mmget())
  * @at: first byte
  * @end: first byte after the range
@@ -450,17 +450,17 @@ static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
  * Return: 0; -EFAULT if a page cannot be faulted in; -ENOMEM; -EINTR if the
  * caller is killed.
  */
-int rnic_odp_bring(struct rnic_odp *o, u64 at, u64 end, bool write,
-		   enum odp_how how)
+int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
+		      enum odp_how how)
 {
 	struct odp_span s;
 	long n;
 
 	end -= at;
-	at &= o->bits;
+	at &= o->addr_mask;
 	end += at;
 	while ((s = odp_span(at, end, PAGE_SHIFT)).pages) {
-		n = bring_span(o, &s, write, how);
+		n = fault_in_span(o, &s, write, how);
 		if (n < 0)
 			return n;
 		at = (s.chunk * ODP_CHUNK_PAGES + s.first + n) << PAGE_SHIFT;

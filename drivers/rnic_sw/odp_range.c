@@ -34,7 +34,7 @@ struct odp_span odp_span(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_span_here - intersect a range with a chunk
+ * odp_span_in_chunk - intersect a range with a chunk
  * @chunk: number of the chunk
  * @from: first byte of the range
  * @to: first byte after the range
@@ -42,7 +42,7 @@ struct odp_span odp_span(u64 at, u64 end, u8 shift)
  *
  * Return: the pages of the chunk that contain bytes of the range.
  */
-struct odp_span odp_span_here(u64 chunk, u64 from, u64 to, u8 shift)
+struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 {
 	u64 base = chunk * ODP_CHUNK_PAGES, first, last;
 	struct odp_span s = { .chunk = chunk };
@@ -61,14 +61,14 @@ struct odp_span odp_span_here(u64 chunk, u64 from, u64 to, u8 shift)
 }
 
 /**
- * odp_ahead - compute the end of the look-ahead after a page fault
+ * odp_ahead_end - compute the end of the look-ahead after a page fault
  * @at: first byte after the range that was faulted in
  * @end: first byte after the MR
  * @shift: log2 of the page size
  *
  * Return: first byte after the look-ahead; @at if there is nothing to look at.
  */
-u64 odp_ahead(u64 at, u64 end, u8 shift)
+u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 {
 	u64 most = (u64)ODP_AHEAD << shift;
 
@@ -78,18 +78,18 @@ u64 odp_ahead(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_address - find the bits of a user address that are not a tag
+ * odp_addr_mask - find the bits of a user address that are not a tag
  * @untag: removes the tag from an address
  *
  * Return: mask of those bits.
  */
-u64 odp_address(u64 (*untag)(u64 at))
+u64 odp_addr_mask(u64 (*untag)(u64 at))
 {
-	u64 bits = U64_MAX;
+	u64 addr_mask = U64_MAX;
 	int i;
 
 	for (i = 0; i < 64; i++)
 		if (!untag(1ull << i))
-			bits &= ~(1ull << i);
-	return bits;
+			addr_mask &= ~(1ull << i);
+	return addr_mask;
 }

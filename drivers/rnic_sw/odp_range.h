@@ -25,8 +25,8 @@ struct odp_span {
 };
 
 struct odp_span odp_span(u64 at, u64 end, u8 shift);
-struct odp_span odp_span_here(u64 chunk, u64 from, u64 to, u8 shift);
-u64 odp_ahead(u64 at, u64 end, u8 shift);
-u64 odp_address(u64 (*untag)(u64 at));
+struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift);
+u64 odp_ahead_end(u64 at, u64 end, u8 shift);
+u64 odp_addr_mask(u64 (*untag)(u64 at));
 
 #endif

@@ -15,9 +15,9 @@
 
 #include "rnic.h"
 
-#define LOOKS	8	/* pages tried before a new one is allocated */
+#define FIND_TRIES	8	/* pages tried before a new one is allocated */
 
-static u32 units_of(size_t bytes)
+static u32 bytes_to_units(size_t bytes)
 {
 	return DIV_ROUND_UP(bytes, RNIC_PAGE_UNIT);
 }
@@ -36,17 +36,17 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
  * that has dropped its rights since may hold one; it must not see rings that
  * were added later.
  */
-static bool __rnic_page_held(const struct rnic_map *page)
+static bool __rnic_page_is_shared(const struct rnic_map *page)
 {
 	return rnic_map_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
 }
 
 /* Return: space on this page, or NULL */
-static void *__rnic_page_enter(struct rnic_map *page, u32 units)
+static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
 
-	if (__rnic_page_held(page))
+	if (__rnic_page_is_shared(page))
 		return NULL;
 	at = bitmap_find_next_zero_area(page->used, RNIC_PAGE_UNITS, 0, units, 0);
 	return at < RNIC_PAGE_UNITS ? __rnic_page_mark(page, at, units) : NULL;
@@ -56,16 +56,16 @@ static void *__rnic_page_enter(struct rnic_map *page, u32 units)
  * A page with too little space moves to the tail, so that the next search
  * starts with others
  */
-static void *rnic_page_find(struct rnic_uctx *u, u32 units, struct rnic_map **page)
+static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p;
 	void *at = NULL;
-	int looks;
+	int tries;
 
 	mutex_lock(&u->pages_lock);
-	for (looks = 0; !at && looks < LOOKS && !list_empty(&u->pages); looks++) {
+	for (tries = 0; !at && tries < FIND_TRIES && !list_empty(&u->pages); tries++) {
 		p = list_first_entry(&u->pages, struct rnic_map, list);
-		at = __rnic_page_enter(p, units);
+		at = __rnic_page_alloc(p, units);
 		if (at)
 			*page = p;
 		else
@@ -75,15 +75,15 @@ static void *rnic_page_find(struct rnic_uctx *u, u32 units, struct rnic_map **pa
 	return at;
 }
 
-static void *rnic_page_make(struct rnic_uctx *u, u32 units, struct rnic_map **page)
+static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
-	struct rnic_map *p = rnic_map_make(&u->ib, PAGE_SIZE);
+	struct rnic_map *p = rnic_map_create(&u->ib, PAGE_SIZE);
 	void *at;
 
 	if (IS_ERR(p))
 		return p;
 	mutex_lock(&u->pages_lock);
-	p->number = ++u->pages_made;
+	p->number = ++u->pages_created;
 	list_add(&p->list, &u->pages);
 	at = __rnic_page_mark(p, 0, units);
 	mutex_unlock(&u->pages_lock);
@@ -92,52 +92,52 @@ static void *rnic_page_make(struct rnic_uctx *u, u32 units, struct rnic_map **pa
 }
 
 /**
- * rnic_page_take - get zeroed space for a small ring
+ * rnic_page_alloc_space - get zeroed space for a small ring
  * @u: the context
  * @bytes: size in bytes, at most a page
  * @page: set to the page of the space; unchanged on error
  *
  * May sleep.
  *
- * Return: the space, to be released by rnic_page_give(), or an error pointer.
+ * Return: the space, to be released by rnic_page_free_space(), or an error pointer.
  */
-void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
+void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 {
-	void *at = rnic_page_find(u, units_of(bytes), page);
+	void *at = rnic_page_search(u, bytes_to_units(bytes), page);
 
 	if (!at)
-		return rnic_page_make(u, units_of(bytes), page);
+		return rnic_page_create(u, bytes_to_units(bytes), page);
 	/* the program may have written there while the space was free */
 	memset(at, 0, bytes);
 	return at;
 }
 
 /**
- * rnic_page_give - release the space of a small ring
+ * rnic_page_free_space - release the space of a small ring
  * @page: the page
  * @at: the space; no longer used by the kernel
- * @bytes: size as given to rnic_page_take()
+ * @bytes: size as given to rnic_page_alloc_space()
  *
  * Clears the space, so that nothing the kernel has written is left. Frees the
  * page if it is empty and another page has space: a program that creates and
  * destroys one queue after another does not need a new page each time. May
  * sleep.
  */
-void rnic_page_give(struct rnic_map *page, void *at, size_t bytes)
+void rnic_page_free_space(struct rnic_map *page, void *at, size_t bytes)
 {
 	struct rnic_uctx *u = to_rnic_uctx(page->rdma.ucontext);
 	bool empty;
 
 	memset(at, 0, bytes);
 	mutex_lock(&u->pages_lock);
-	bitmap_clear(page->used, (at - page->mem) / RNIC_PAGE_UNIT, units_of(bytes));
+	bitmap_clear(page->used, (at - page->mem) / RNIC_PAGE_UNIT, bytes_to_units(bytes));
 	list_move(&page->list, &u->pages);
 	empty = bitmap_empty(page->used, RNIC_PAGE_UNITS) && !list_is_singular(&u->pages);
 	if (empty)
 		list_del(&page->list);
 	mutex_unlock(&u->pages_lock);
 	if (empty)
-		rnic_map_end(page);
+		rnic_map_release(page);
 }
 
 /**
@@ -159,6 +159,6 @@ void rnic_pages_exit(struct rnic_uctx *u)
 	struct rnic_map *page, *next;
 
 	list_for_each_entry_safe(page, next, &u->pages, list)
-		rnic_map_end(page);
+		rnic_map_release(page);
 	mutex_destroy(&u->pages_lock);
 }

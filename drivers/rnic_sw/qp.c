@@ -35,14 +35,14 @@ static const enum ib_event_type events[] = {
 	[IW_EVENT_REQUEST]	= IB_EVENT_QP_REQ_ERR,
 };
 
-static void rnic_qp_tell(struct rnic_qp *qp)
+static void rnic_qp_report_error(struct rnic_qp *qp)
 {
 	u8 event = iw_reason_row(qp->why)->event;
 
-	if (qp->told || event == IW_EVENT_NONE)
+	if (qp->error_reported || event == IW_EVENT_NONE)
 		return;
-	qp->told = true;
-	rnic_qp_event(qp, events[event]);
+	qp->error_reported = true;
+	rnic_qp_raise_event(qp, events[event]);
 }
 
 static void rnic_qp_handle_error(struct work_struct *work)
@@ -50,8 +50,8 @@ static void rnic_qp_handle_error(struct work_struct *work)
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
 	ddp_stream_settle(&qp->rdmap.stream);
-	rnic_qp_move(qp, QP_ERROR);
-	rnic_qp_tell(qp);
+	rnic_qp_set_state(qp, QP_ERROR);
+	rnic_qp_report_error(qp);
 	rnic_sq_flush(qp);
 	rnic_rq_flush(qp);
 	rnic_qp_put(qp);
@@ -65,7 +65,7 @@ static void rnic_qp_handle_error(struct work_struct *work)
 static void __set_rights(struct rnic_qp *qp, int access)
 {
 	WRITE_ONCE(qp->access, access);
-	ddp_stream_allow(&qp->rdmap.stream, rnic_ddp_rights(access));
+	ddp_stream_set_rights(&qp->rdmap.stream, rnic_ddp_rights(access));
 }
 
 /**
@@ -90,14 +90,14 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
 	trace_rnic_qp_started(qp, ird, ord);
-	if (!rnic_qp_move(qp, QP_RTS))
+	if (!rnic_qp_set_state(qp, QP_RTS))
 		return IW_LOCAL_ABORT;
 	return err ? IW_MPA_LOCAL : IW_OK;
 }
 
 void rnic_qp_close(struct rnic_qp *qp)
 {
-	if (!rnic_qp_move(qp, QP_CLOSING))
+	if (!rnic_qp_set_state(qp, QP_CLOSING))
 		return;
 	rnic_sq_close(qp);
 	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
@@ -111,7 +111,7 @@ void rnic_qp_close(struct rnic_qp *qp)
  * Connection managers name none, read and write, or all three, so they never
  * change what the consumer has set.
  */
-static int narrowed(int access, int named)
+static int narrow_access(int access, int named)
 {
 	if (!named)
 		return access;
@@ -120,12 +120,12 @@ static int narrowed(int access, int named)
 	return access & named;
 }
 
-void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state)
+void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	__set_rights(qp, with_state ? narrowed(qp->access, access) : access);
+	__set_rights(qp, with_state ? narrow_access(qp->access, access) : access);
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -194,13 +194,13 @@ static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx, bool packed
 	if (err)
 		return err;
 	sq->ring.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
-	sq->note = kvcalloc(sq->ring.slots, sizeof(*sq->note),
+	sq->swqe = kvcalloc(sq->ring.slots, sizeof(*sq->swqe),
 			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	return sq->note ? 0 : -ENOMEM;
+	return sq->swqe ? 0 : -ENOMEM;
 }
 
 /* SGE arrays of the send request being transmitted and of the receive in use */
-static int alloc_pieces(struct rnic_qp *qp)
+static int alloc_sges(struct rnic_qp *qp)
 {
 	u32 recv = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
 	struct ddp_sge *sge;
@@ -227,7 +227,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
 	/* without SCTP in this kernel, fail now rather than at connect */
-	if (req.llp == RNIC_SW_LLP_SCTP && rnic_program_needs_sctp(qp->dev))
+	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_user(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	*packed = req.flags & RNIC_SW_CREATE_QP_PACK;
@@ -248,7 +248,7 @@ static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
 	if (!udata)
 		return 0;
 	resp.ring_key = rnic_ring_key(&qp->sq.ring);
-	resp.ring_bytes = rnic_ring_mapped(&qp->sq.ring);
+	resp.ring_bytes = rnic_ring_map_len(&qp->sq.ring);
 	resp.ring_offset = rnic_ring_offset(&qp->sq.ring);
 	resp.map_number = qp->sq.ring.map->number;
 	return ib_respond_udata(udata, resp);
@@ -257,13 +257,13 @@ static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
 static void free_qp(struct rnic_qp *qp)
 {
 	kfree(qp->rdmap.wr.sge);
-	kvfree(qp->sq.note);
-	kfree(qp->sq.gather);
+	kvfree(qp->sq.swqe);
+	kfree(qp->sq.coalesce);
 	rnic_qp_cm_exit(qp);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_ring_free(&qp->sq.ring);
 	rnic_qp_owner_exit(qp);
-	rnic_give(qp->dev, RNIC_QPS);
+	rnic_uncharge(qp->dev, RNIC_QPS);
 }
 
 static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
@@ -285,9 +285,9 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = alloc_rings(qp, uctx, packed);
 	if (!err)
-		err = alloc_pieces(qp);
+		err = alloc_sges(qp);
 	if (!err && udata)
-		err = rnic_sq_gather_alloc(qp);
+		err = rnic_sq_coalesce_alloc(qp);
 	return err;
 }
 
@@ -300,9 +300,9 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	spin_lock_init(&qp->lock);
 	kref_init(&qp->ref);
-	init_completion(&qp->gone);
+	init_completion(&qp->released);
 	INIT_WORK(&qp->err_work, rnic_qp_handle_error);
-	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
+	INIT_WORK(&qp->complete_work, rnic_sq_complete_work);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
 	__set_rights(qp, ALL_RIGHTS);
@@ -312,10 +312,10 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	 */
 	if (qp->srq)
 		qp->rdmap.stream.recv_pd = qp->srq->ib.pd;
-	qp->ird_most = RDMAP_DEPTH_MAX;
-	qp->ord_most = RDMAP_DEPTH_MAX;
-	qp->counts = qp->dev->all.value;
-	INIT_LIST_HEAD(&qp->counted);
+	qp->ird_max = RDMAP_DEPTH_MAX;
+	qp->ord_max = RDMAP_DEPTH_MAX;
+	qp->counts = qp->dev->default_set.value;
+	INIT_LIST_HEAD(&qp->set_entry);
 	rnic_qp_owner_init(qp);
 }
 
@@ -337,7 +337,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	err = rnic_qp_check_attr(attr);
 	if (err)
 		return err;
-	err = rnic_take(to_rnic_dev(ib->device), RNIC_QPS);
+	err = rnic_charge(to_rnic_dev(ib->device), RNIC_QPS);
 	if (err)
 		return err;
 	init_qp(qp, attr);
@@ -354,7 +354,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (err)
 		free_qp(qp);
 	else
-		rnic_qp_counts(qp);
+		rnic_qp_counters_attach(qp);
 	return err;
 }
 
@@ -380,18 +380,18 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	 * others use
 	 */
 	WRITE_ONCE(qp->dying, true);
-	rnic_qp_error(qp, IW_LOCAL_ABORT);
-	rnic_qp_counted(qp);
+	rnic_qp_fail(qp, IW_LOCAL_ABORT);
+	rnic_qp_counters_detach(qp);
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
-	wait_for_completion(&qp->gone);
-	rnic_qp_unnumber(qp);
-	rnic_sq_gather_stop(&qp->sq);
+	wait_for_completion(&qp->released);
+	rnic_qp_free_number(qp);
+	rnic_sq_coalesce_stop(&qp->sq);
 	/* wait for running handlers: the consumer may free what they use */
-	rnic_cq_told(qp->scq);
-	rnic_cq_told(qp->rcq);
-	rnic_cq_forget(qp->scq, ib);
-	rnic_cq_forget(qp->rcq, ib);
+	rnic_cq_notify_wait(qp->scq);
+	rnic_cq_notify_wait(qp->rcq);
+	rnic_cq_drop_qp(qp->scq, ib);
+	rnic_cq_drop_qp(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
 	/* its memory is part of the send queue's, so it goes first */
 	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
@@ -403,7 +403,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 /* All queue pairs of a device ----------------------------------------------- */
 
 /**
- * rnic_qps_error - move all queue pairs of a device to the error state
+ * rnic_qps_fail - move all queue pairs of a device to the error state
  * @dev: the device
  * @why: the reason
  *
@@ -411,13 +411,13 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
  *
  * Context: preemptible; may reschedule.
  */
-void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
+void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 {
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;
 
 	while ((qp = rnic_qp_find_next(dev, &qpn))) {
-		rnic_qp_error(qp, why);
+		rnic_qp_fail(qp, why);
 		rnic_qp_put(qp);
 		cond_resched();
 	}
@@ -440,14 +440,14 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 
 	while ((qp = rnic_qp_find_next(dev, &qpn))) {
 		if (!rnic_qp_is_user(qp)) {
-			rnic_qp_error(qp, why);
+			rnic_qp_fail(qp, why);
 			/*
 			 * it may have failed before, and its flush not be
 			 * scheduled yet
 			 */
 			rnic_qp_reflush(qp);
 			flush_work(&qp->err_work);
-			rnic_sq_flushed(qp);
+			rnic_sq_wait_flushed(qp);
 		}
 		rnic_qp_put(qp);
 	}

@@ -20,7 +20,7 @@ struct rnic_qp_cm {
 	spinlock_t	lock;	/* leaf; protects the members below */
 	struct rnic_qp	*qp;	/* NULL once iw_cm's references are revoked */
 	unsigned int	refs;	/* iw_cm's, plus one of the QP itself */
-	unsigned int	lent;	/* taken by rnic_get_qp(), not yet by rnic_qp_add_ref() */
+	unsigned int	early_refs;	/* taken by rnic_get_qp(), not yet by rnic_qp_add_ref() */
 };
 
 static struct rnic_qp_cm *to_rnic_qp_cm(struct ib_qp *ib)
@@ -48,7 +48,7 @@ int rnic_qp_cm_init(struct rnic_qp *qp)
 	return 0;
 }
 
-static void __get(struct rnic_qp_cm *cm)
+static void __get_ref(struct rnic_qp_cm *cm)
 {
 	lockdep_assert_held(&cm->lock);
 	cm->refs++;
@@ -107,7 +107,7 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
 }
 
 /* A QP is connected once: a revoked handle stays revoked */
-static bool lend(struct rnic_qp_cm *cm)
+static bool get_early(struct rnic_qp_cm *cm)
 {
 	unsigned long flags;
 	bool valid;
@@ -115,8 +115,8 @@ static bool lend(struct rnic_qp_cm *cm)
 	spin_lock_irqsave(&cm->lock, flags);
 	valid = cm->qp;
 	if (valid) {
-		__get(cm);
-		cm->lent++;
+		__get_ref(cm);
+		cm->early_refs++;
 	}
 	spin_unlock_irqrestore(&cm->lock, flags);
 	return valid;
@@ -143,7 +143,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
-	if (rnic_qp_is_callers(qp) && lend(qp->cm))
+	if (rnic_qp_is_callers(qp) && get_early(qp->cm))
 		handle = &qp->cm->ib;
 	rnic_qp_put(qp);
 	return handle;
@@ -161,10 +161,10 @@ void rnic_qp_add_ref(struct ib_qp *ib)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cm->lock, flags);
-	if (cm->lent)
-		cm->lent--;
+	if (cm->early_refs)
+		cm->early_refs--;
 	else
-		__get(cm);
+		__get_ref(cm);
 	spin_unlock_irqrestore(&cm->lock, flags);
 }
 

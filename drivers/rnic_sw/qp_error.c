@@ -11,14 +11,14 @@
 #include "trace.h"
 
 /**
- * rnic_qp_event - raise an asynchronous event
+ * rnic_qp_raise_event - raise an asynchronous event
  * @qp: the queue pair
  * @event: the event
  *
  * No event while the queue pair is being destroyed: the handler might destroy
  * it, too.  Process context.
  */
-void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event)
+void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event)
 {
 	struct ib_event ev = {
 		.device = qp->ib.device,
@@ -30,7 +30,7 @@ void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event)
 		qp->ib.event_handler(&ev, qp->ib.qp_context);
 }
 
-static bool __move(struct rnic_qp *qp, enum qp_state to)
+static bool __set_state(struct rnic_qp *qp, enum qp_state to)
 {
 	lockdep_assert_held(&qp->lock);
 	if (!qp_state_may(qp->state, to))
@@ -41,7 +41,7 @@ static bool __move(struct rnic_qp *qp, enum qp_state to)
 }
 
 /**
- * rnic_qp_move - change the state
+ * rnic_qp_set_state - change the state
  * @qp: the queue pair
  * @to: the new state
  *
@@ -50,13 +50,13 @@ static bool __move(struct rnic_qp *qp, enum qp_state to)
  * Return: true if the state has changed; false if @to cannot follow the present
  * state.
  */
-bool rnic_qp_move(struct rnic_qp *qp, enum qp_state to)
+bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to)
 {
 	unsigned long flags;
 	bool ok;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	ok = __move(qp, to);
+	ok = __set_state(qp, to);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return ok;
 }
@@ -85,7 +85,7 @@ static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 	first = !qp->why;
 	if (first)
 		qp->why = why;
-	__move(qp, to);
+	__set_state(qp, to);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (first) {
 		rnic_qp_count(qp, RNIC_COUNTERS + why, 1);
@@ -94,7 +94,7 @@ static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 	return first;
 }
 
-void rdmap_event(struct rdmap *r, const struct iw_fault *f)
+void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
@@ -103,7 +103,7 @@ void rdmap_event(struct rdmap *r, const struct iw_fault *f)
 	rnic_qp_reflush(qp);
 }
 
-void rdmap_down(struct rdmap *r, enum iw_reason why)
+void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
@@ -112,7 +112,7 @@ void rdmap_down(struct rdmap *r, enum iw_reason why)
 }
 
 /**
- * rnic_qp_error - fail the stream and move to ERROR, in any state
+ * rnic_qp_fail - fail the stream and move to ERROR, in any state
  * @qp: the queue pair
  * @why: the reason
  *
@@ -120,7 +120,7 @@ void rdmap_down(struct rdmap *r, enum iw_reason why)
  *
  * Context: any.
  */
-void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
+void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why)
 {
 	rdmap_fail(&qp->rdmap, why);
 	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_ABORT);

@@ -32,7 +32,7 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 }
 
 /* Posted work requests cannot be discarded, so RESET is refused while there are any */
-static bool nothing_posted(const struct rnic_qp *qp)
+static bool has_nothing_posted(const struct rnic_qp *qp)
 {
 	return !rnic_ring_prod(&qp->sq.ring) &&
 	       (!qp->rq.ring.slots || !rnic_ring_prod(&qp->rq.ring));
@@ -52,7 +52,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_SQD:
 		return now == QP_IDLE ? -EINVAL : 0;
 	case IB_QPS_RESET:
-		return now == QP_IDLE && nothing_posted(qp) ? 0 : -EINVAL;
+		return now == QP_IDLE && has_nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		/* the connection manager continues from here */
@@ -67,9 +67,9 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 
 static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
 {
-	rnic_qp_vouch(qp, to);
+	rnic_qp_authorize(qp, to);
 	if (to == IB_QPS_ERR)
-		rnic_qp_error(qp, IW_LOCAL_ABORT);
+		rnic_qp_fail(qp, IW_LOCAL_ABORT);
 	else if (to == IB_QPS_SQD)
 		rnic_qp_close(qp);
 }
@@ -78,7 +78,7 @@ static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
  * Before the connection, @want limits the negotiation.  Afterwards it must
  * equal the negotiated depth @now.
  */
-static bool is_depth(bool idle, u8 want, u16 now)
+static bool is_valid_depth(bool idle, u8 want, u16 now)
 {
 	if (idle)
 		return want <= RDMAP_DEPTH_MAX;
@@ -86,14 +86,14 @@ static bool is_depth(bool idle, u8 want, u16 now)
 }
 
 /* The negotiated depths, or their limits before the connection */
-static void depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
+static void get_depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
 	if (READ_ONCE(qp->state) != QP_IDLE) {
-		rdmap_depths(&qp->rdmap, ird, ord);
+		rdmap_get_depths(&qp->rdmap, ird, ord);
 		return;
 	}
-	*ird = READ_ONCE(qp->ird_most);
-	*ord = READ_ONCE(qp->ord_most);
+	*ird = READ_ONCE(qp->ird_max);
+	*ord = READ_ONCE(qp->ord_max);
 }
 
 static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
@@ -102,12 +102,12 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	bool idle = READ_ONCE(qp->state) == QP_IDLE;
 	u16 ird, ord;
 
-	depths(qp, &ird, &ord);
+	get_depths(qp, &ird, &ord);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
-	    !is_depth(idle, attr->max_rd_atomic, ord))
+	    !is_valid_depth(idle, attr->max_rd_atomic, ord))
 		return -EINVAL;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
-	    !is_depth(idle, attr->max_dest_rd_atomic, ird))
+	    !is_valid_depth(idle, attr->max_dest_rd_atomic, ird))
 		return -EINVAL;
 	return 0;
 }
@@ -117,9 +117,9 @@ static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		       int mask)
 {
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		WRITE_ONCE(qp->ord_most, attr->max_rd_atomic);
+		WRITE_ONCE(qp->ord_max, attr->max_rd_atomic);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		WRITE_ONCE(qp->ird_most, attr->max_dest_rd_atomic);
+		WRITE_ONCE(qp->ird_max, attr->max_dest_rd_atomic);
 }
 
 /* @rate: kbit/s, 0 for no limit.  Pacing needs a connection */
@@ -136,7 +136,7 @@ static int set_rate(struct rnic_qp *qp, u32 rate)
 }
 
 /* RESET, INIT and RTR are one state here, QP_IDLE */
-static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
+static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
 	enum qp_state now = READ_ONCE(qp->state);
 
@@ -154,7 +154,7 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	/* not one of InfiniBand's attributes that are ignored */
 	if (mask & ~(APPLIED | IGNORED))
 		return -EOPNOTSUPP;
-	if (mask & IB_QP_CUR_STATE && !is_state(qp, attr->cur_qp_state))
+	if (mask & IB_QP_CUR_STATE && !is_current_state(qp, attr->cur_qp_state))
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
 		return -EINVAL;
@@ -192,7 +192,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		return err;
 	set_depths(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		rnic_qp_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
+		rnic_qp_set_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
 	if (mask & IB_QP_STATE)
 		set_state(qp, attr->qp_state);
 	return 0;
@@ -214,7 +214,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));
-	depths(qp, &ird, &ord);
+	get_depths(qp, &ird, &ord);
 	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;

@@ -44,7 +44,7 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
  */
 void rnic_qp_owner_exit(struct rnic_qp *qp)
 {
-	put_pid(qp->owner.vouched);
+	put_pid(qp->owner.authorized);
 	if (!rnic_qp_is_user(qp))
 		return;
 	mem_cgroup_put(qp->owner.memcg);
@@ -52,7 +52,7 @@ void rnic_qp_owner_exit(struct rnic_qp *qp)
 	mmdrop(qp->owner.mm);
 }
 
-static bool same_rights(const struct cred *us, const struct cred *maker)
+static bool has_same_rights(const struct cred *us, const struct cred *maker)
 {
 	return us->user_ns == maker->user_ns &&
 	       uid_eq(us->uid, maker->uid) && uid_eq(us->euid, maker->euid) &&
@@ -62,53 +62,53 @@ static bool same_rights(const struct cred *us, const struct cred *maker)
 	       cap_issubset(maker->cap_permitted, us->cap_permitted);
 }
 
-static struct pid *swap_vouched(struct rnic_qp *qp, struct pid *pid)
+static struct pid *swap_authorized(struct rnic_qp *qp, struct pid *pid)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	swap(qp->owner.vouched, pid);
+	swap(qp->owner.authorized, pid);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return pid;
 }
 
 /**
- * rnic_qp_vouch - authorize the current thread, or revoke an authorization
+ * rnic_qp_authorize - authorize the current thread, or revoke an authorization
  * @qp: the queue pair; nothing is done for a program's
  * @to: state that the consumer moves it to
  *
  * Moving to RTR authorizes the current thread to connect the queue pair once.
  * Any other state revokes the authorization of every thread.
  */
-void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
+void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	if (!rnic_qp_is_user(qp))
-		put_pid(swap_vouched(qp, to == IB_QPS_RTR ?
+		put_pid(swap_authorized(qp, to == IB_QPS_RTR ?
 					 get_pid(task_pid(current)) : NULL));
 }
 
-static bool rnic_qp_has_word(struct rnic_qp *qp)
+static bool rnic_qp_is_authorized(struct rnic_qp *qp)
 {
 	unsigned long flags;
 	bool mine;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	mine = qp->owner.vouched == task_pid(current);
+	mine = qp->owner.authorized == task_pid(current);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return mine;
 }
 
 /* Consume the authorization if it is the current thread's */
-static bool rnic_qp_take_word(struct rnic_qp *qp)
+static bool rnic_qp_consume_auth(struct rnic_qp *qp)
 {
 	struct pid *me = task_pid(current);
 	unsigned long flags;
 	bool mine;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	mine = qp->owner.vouched == me;
+	mine = qp->owner.authorized == me;
 	if (mine)
-		qp->owner.vouched = NULL;
+		qp->owner.authorized = NULL;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (mine)
 		put_pid(me);
@@ -128,10 +128,10 @@ static bool rnic_qp_take_word(struct rnic_qp *qp)
 bool rnic_qp_is_callers(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
-		return rnic_qp_has_word(qp);
+		return rnic_qp_is_authorized(qp);
 	return !(current->flags & PF_KTHREAD) &&
 	       (current->mm == qp->owner.mm ||
-		same_rights(current_cred(), qp->owner.cred));
+		has_same_rights(current_cred(), qp->owner.cred));
 }
 
 /**
@@ -144,5 +144,5 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
-	return rnic_qp_is_user(qp) ? rnic_qp_is_callers(qp) : rnic_qp_take_word(qp);
+	return rnic_qp_is_user(qp) ? rnic_qp_is_callers(qp) : rnic_qp_consume_auth(qp);
 }

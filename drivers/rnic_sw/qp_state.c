@@ -19,7 +19,7 @@ static const char * const names[QP_STATE_NR] = {
 
 #define TO(state)	(1u << (state))
 
-static const u8 ways[QP_STATE_NR] = {
+static const u8 transitions[QP_STATE_NR] = {
 	[QP_IDLE]	= TO(QP_RTS) | TO(QP_ERROR),
 	[QP_RTS]	= TO(QP_CLOSING) | TO(QP_TERMINATE) | TO(QP_ERROR),
 	[QP_CLOSING]	= TO(QP_TERMINATE) | TO(QP_ERROR),
@@ -36,7 +36,7 @@ static const u8 ways[QP_STATE_NR] = {
  */
 bool qp_state_may(enum qp_state from, enum qp_state to)
 {
-	return ways[from] & TO(to);
+	return transitions[from] & TO(to);
 }
 
 /**

@@ -87,7 +87,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
  * rnic_qp_unpublish - hide a queue pair from lookups
  * @qp: the queue pair; the caller holds the reference of its creation
  *
- * The number stays reserved until rnic_qp_unnumber().
+ * The number stays reserved until rnic_qp_free_number().
  */
 void rnic_qp_unpublish(struct rnic_qp *qp)
 {
@@ -97,10 +97,10 @@ void rnic_qp_unpublish(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_unnumber - release the number of a queue pair
+ * rnic_qp_free_number - release the number of a queue pair
  * @qp: the queue pair, to which no references are left
  */
-void rnic_qp_unnumber(struct rnic_qp *qp)
+void rnic_qp_free_number(struct rnic_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->ib.qp_num);
 }
@@ -128,13 +128,13 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 }
 
 /**
- * rnic_qp_numbered - get the queue pair that has a number, even a hidden one
+ * rnic_qp_by_number - get the queue pair that has a number, even a hidden one
  * @dev: the device
  * @qpn: number of a queue pair to which a reference is held for the caller
  *
  * Return: the queue pair; no further reference is taken.
  */
-struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
 {
 	return xa_load(&dev->qps, qpn);
 }
@@ -163,7 +163,7 @@ struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn)
 
 static void rnic_qp_release(struct kref *ref)
 {
-	complete(&container_of(ref, struct rnic_qp, ref)->gone);
+	complete(&container_of(ref, struct rnic_qp, ref)->released);
 }
 
 /**

@@ -11,7 +11,7 @@
 #include "rdmap.h"
 
 /**
- * rdmap_refused - get the reason for refusing an access that was allowed before
+ * rdmap_refusal_reason - get the reason for refusing an access that was allowed before
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *
@@ -20,7 +20,7 @@
  * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants the right, as
  * for a request that arrives now; IW_RDMAP_P_STAG if the STag does not.
  */
-enum iw_reason rdmap_refused(const struct rdmap *r, u8 right)
+enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right)
 {
 	return READ_ONCE(r->stream.denied) & right ? IW_RDMAP_P_ACCESS
 						   : IW_RDMAP_P_STAG;
@@ -52,7 +52,7 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 		return -ENOMEM;
 	}
 	rdmap_destroy(r);
-	/* rdmap_depths() may run at the same time */
+	/* rdmap_get_depths() may run at the same time */
 	spin_lock_bh(&r->lock);
 	rdmap_reqq_init(&r->irq, in, 2 * ird + 1);
 	r->ird = ird;
@@ -62,12 +62,12 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 }
 
 /**
- * rdmap_depths - get the maximum number of outstanding requests
+ * rdmap_get_depths - get the maximum number of outstanding requests
  * @r: the stream
  * @ird: set to the value given to rdmap_set_depths(), or 0 before
  * @ord: set likewise
  */
-void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord)
+void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord)
 {
 	spin_lock_bh(&r->lock);
 	*ird = r->ird;

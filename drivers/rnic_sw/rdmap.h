@@ -73,7 +73,7 @@ struct rdmap_wr {
 };
 
 /* Check whether a request needs a response, and so counts as outstanding */
-static inline bool rdmap_wr_waits(const struct rdmap_wr *wr)
+static inline bool rdmap_wr_has_response(const struct rdmap_wr *wr)
 {
 	return wr->op == RDMAP_WR_READ || wr->op == RDMAP_WR_FETCH_ADD ||
 	       wr->op == RDMAP_WR_CMP_SWAP;
@@ -89,7 +89,7 @@ struct rdmap_recv {
 	bool	immediate;	/* by Immediate Data; @len is that of the Write */
 };
 
-/* Message being segmented, if commit() must account for it */
+/* Message being segmented, if commit_message() must account for it */
 enum rdmap_out {
 	RDMAP_OUT_NONE,
 	RDMAP_OUT_RESP,
@@ -100,31 +100,31 @@ enum rdmap_out {
 struct rdmap {
 	/*
 	 * Set before the stream runs. Then @rtr belongs to the transmit path
-	 * and @swallow to the receive path.
+	 * and @rtr_send_expected to the receive path.
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
 	/* an empty Send is an RTR message if it comes first */
-	bool			swallow;
+	bool			rtr_send_expected;
 
 	/* its last fields are for transmit only, like those that follow */
 	struct ddp_stream	stream;
 
 	/* transmit path only */
 	/*
-	 * Message being segmented. commit() accounts for it not when its last
-	 * segment is pulled but at the next pull, or in rdmap_sent().
+	 * Message being segmented. commit_message() accounts for it not when its last
+	 * segment is pulled but at the next pull, or in rdmap_handle_sent().
 	 */
 	enum rdmap_out		out;
 	struct rdmap_wr		wr;
 	bool			have_wr;
-	bool			wr_turn;	/* after a response: try a WR */
-	bool			imm_due;	/* Immediate Data of @wr to send */
+	bool			wr_preferred;	/* after a response: try a WR */
+	bool			imm_pending;	/* Immediate Data of @wr to send */
 	/* responses segmented, but not yet accepted by the LLP */
 	u16			responses;
-	u16			spent;		/* budget used, see enough() */
+	u16			spent;		/* budget used, see is_budget_spent() */
 	/* segments and payload bytes of @stream already counted */
 	u32			segments;
-	u32			octets;
+	u32			bytes;
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
@@ -142,9 +142,9 @@ struct rdmap {
 	u8			opcode[DDP_QUEUES];
 	struct ddp_buf		recv_buf;
 	struct ddp_sge		*recv_sge;	/* fits the largest receive */
-	u32			writing;	/* bytes of the current Write */
+	u32			write_len;	/* bytes of the current Write */
 	/* bytes of the Write just completed, for Immediate Data */
-	u32			last_write;
+	u32			last_write_len;
 	struct ddp_buf		req_buf;
 	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
 	u8			imm[RDMAP_IMM_LEN];
@@ -159,20 +159,20 @@ struct rdmap {
 	spinlock_t		lock;
 	u8			term[RDMAP_TERM_BUILD_MAX];
 	u8			term_len;
-	bool			term_due;
-	/* the stream has failed, and @term_due is valid */
-	bool			decided;
+	bool			term_pending;
+	/* the stream has failed, and @term_pending is valid */
+	bool			term_decided;
 	/* the response to the oldest unserved request has begun */
 	bool			answering;
 	/* @irq may have unserved requests; read without the lock */
-	bool			asked;
+	bool			irq_pending;
 	u16			ird;		/* maximum requests of the peer */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
 	/* requests of the peer until the LLP has the responses */
 	struct rdmap_reqq	irq;
 };
 
-static_assert(DDP_GAP(struct rdmap, out_raw, in_recv) >= DDP_LINE);
+static_assert(DDP_GAP(struct rdmap, out_raw, in_recv) >= DDP_CACHELINE);
 
 static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 {
@@ -182,15 +182,15 @@ static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 /* rdmap_rx.c and rdmap_tx.c: functions in struct ddp_ulp_ops */
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g);
-enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
-			  u32 payload, u32 n);
-void rdmap_wrote(struct ddp_stream *s, u32 payload, u32 n);
-bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
-		 struct ddp_grant *g);
+enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
+				u32 payload, u32 n);
+void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n);
+bool rdmap_admit_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+		       struct ddp_grant *g);
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 			     u32 total);
-bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m);
-void rdmap_sent(struct ddp_stream *s);
+bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m);
+void rdmap_handle_sent(struct ddp_stream *s);
 
 /* Implemented by RDMAP, called by the verbs ------------------------------- */
 
@@ -200,10 +200,10 @@ void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 /* rdmap.c */
 /* Set the limits of outstanding requests before the stream runs. May sleep */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
-void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord);
+void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
 /* Reason for refusing an access that was allowed when the request arrived */
-enum iw_reason rdmap_refused(const struct rdmap *r, u8 right);
+enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right);
 /* Fail the stream; a Terminate is sent if there is one for @why */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
@@ -226,13 +226,13 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_cut(struct rdmap *r, u32 slot);
 /* The LLP accepted all pulled segments: complete WRs that need no response */
-void rdmap_sq_sent(struct rdmap *r);
+void rdmap_sq_complete_sent(struct rdmap *r);
 /* Complete the WR at @slot: its response has been placed */
-void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len);
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len);
 /* Record that the WR at @slot is in error; the caller then fails the stream */
-void rdmap_sq_failed(struct rdmap *r, u32 slot);
+void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
 /* Execute and complete RDMAP_WR_REG, _BIND or _LOCAL_INV. False: it failed */
-bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
+bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr);
 
 /* rq.c: receive queue */
 /*
@@ -241,25 +241,25 @@ bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
  */
 enum iw_reason rdmap_rq_take(struct rdmap *r);
 /* Complete the receive that rdmap_rq_take() has taken */
-void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
+void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* counters.c */
 /* Count @n messages delivered, or with @sent about to be sent. BH off */
-void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent);
+void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
 /*
  * Count segments, and the bytes of their payload, received or with @sent
  * accepted by the LLP. BH off
  */
-void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent);
+void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent);
 
 /* Count a segment that was placed out of order */
 void rdmap_count_early(struct rdmap *r);
 
 /* qp_error.c: state of the queue pair */
 /* The stream has failed: change the QP state, notify the consumer, flush */
-void rdmap_event(struct rdmap *r, const struct iw_fault *f);
-/* The LLP stream is gone: as rdmap_event(), unless the stream had failed */
-void rdmap_down(struct rdmap *r, enum iw_reason why);
+void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f);
+/* The LLP stream is gone: as rdmap_report_failure(), unless the stream had failed */
+void rdmap_report_down(struct rdmap *r, enum iw_reason why);
 
 #endif

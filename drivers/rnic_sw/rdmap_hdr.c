@@ -47,16 +47,16 @@ void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r)
 /**
  * rdmap_rreq_advance - advance a Read Request past the part already answered
  * @r: the request
- * @octets: bytes of the response already sent, at most @r->len
+ * @bytes: bytes of the response already sent, at most @r->len
  *
  * A Terminate in the middle of a response quotes the advanced request (RFC 5040
  * section 4.8, Terminated RDMA Header).
  */
-void rdmap_rreq_advance(struct rdmap_rreq *r, u32 octets)
+void rdmap_rreq_advance(struct rdmap_rreq *r, u32 bytes)
 {
-	r->sink_to += octets;
-	r->src_to += octets;
-	r->len -= octets;
+	r->sink_to += bytes;
+	r->src_to += bytes;
+	r->len -= bytes;
 }
 
 /* Atomic Operations --------------------------------------------------------- */

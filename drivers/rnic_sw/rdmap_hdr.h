@@ -57,7 +57,7 @@ static inline u8 rdmap_ulp8(u8 opcode)
 
 void rdmap_rreq_decode(struct rdmap_rreq *r, const u8 *p);
 void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r);
-void rdmap_rreq_advance(struct rdmap_rreq *r, u32 octets);
+void rdmap_rreq_advance(struct rdmap_rreq *r, u32 bytes);
 
 void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a);
 enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p);

@@ -7,76 +7,76 @@
 static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
 	[RDMAP_OP_WRITE] = {
 		.opcode = RDMAP_OP_WRITE,
-		.served = true, .tagged = true, .rights = DDP_REMOTE_WRITE,
+		.supported = true, .tagged = true, .rights = DDP_REMOTE_WRITE,
 		.name = "write",
 	},
 	[RDMAP_OP_READ_REQ] = {
 		.opcode = RDMAP_OP_READ_REQ,
-		.served = true, .qn = RDMAP_QN_READ_REQ,
+		.supported = true, .qn = RDMAP_QN_READ_REQ,
 		.rights = DDP_REMOTE_READ, .hdr_len = RDMAP_RREQ_LEN,
 		.name = "read-request",
 	},
 	/* The sink STag is a local choice, so no remote right is needed */
 	[RDMAP_OP_READ_RESP] = {
 		.opcode = RDMAP_OP_READ_RESP,
-		.served = true, .tagged = true, .rights = DDP_LOCAL_WRITE,
+		.supported = true, .tagged = true, .rights = DDP_LOCAL_WRITE,
 		.name = "read-response",
 	},
 	[RDMAP_OP_SEND] = {
 		.opcode = RDMAP_OP_SEND,
-		.served = true, .qn = RDMAP_QN_SEND,
+		.supported = true, .qn = RDMAP_QN_SEND,
 		.name = "send",
 	},
 	[RDMAP_OP_SEND_INV] = {
 		.opcode = RDMAP_OP_SEND_INV,
-		.served = true, .qn = RDMAP_QN_SEND, .invalidates = true,
+		.supported = true, .qn = RDMAP_QN_SEND, .invalidates = true,
 		.name = "send-inv",
 	},
 	[RDMAP_OP_SEND_SE] = {
 		.opcode = RDMAP_OP_SEND_SE,
-		.served = true, .qn = RDMAP_QN_SEND, .solicited = true,
+		.supported = true, .qn = RDMAP_QN_SEND, .solicited = true,
 		.name = "send-se",
 	},
 	[RDMAP_OP_SEND_SE_INV] = {
 		.opcode = RDMAP_OP_SEND_SE_INV,
-		.served = true, .qn = RDMAP_QN_SEND, .invalidates = true,
+		.supported = true, .qn = RDMAP_QN_SEND, .invalidates = true,
 		.solicited = true,
 		.name = "send-se-inv",
 	},
 	[RDMAP_OP_TERMINATE] = {
 		.opcode = RDMAP_OP_TERMINATE,
-		.served = true, .qn = RDMAP_QN_TERMINATE,
+		.supported = true, .qn = RDMAP_QN_TERMINATE,
 		.hdr_len = RDMAP_TERM_LEN,
 		.name = "terminate",
 	},
 	[RDMAP_OP_IMM] = {
 		.opcode = RDMAP_OP_IMM,
-		.served = true, .qn = RDMAP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.supported = true, .qn = RDMAP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
 		.name = "immediate",
 	},
 	[RDMAP_OP_IMM_SE] = {
 		.opcode = RDMAP_OP_IMM_SE,
-		.served = true, .qn = RDMAP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.supported = true, .qn = RDMAP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
 		.solicited = true,
 		.name = "immediate-se",
 	},
 	[RDMAP_OP_ATOMIC_REQ] = {
 		.opcode = RDMAP_OP_ATOMIC_REQ,
-		.served = true, .qn = RDMAP_QN_READ_REQ,
+		.supported = true, .qn = RDMAP_QN_READ_REQ,
 		.rights = DDP_REMOTE_ATOMIC, .hdr_len = RDMAP_AREQ_LEN,
 		.name = "atomic-request",
 	},
 	[RDMAP_OP_ATOMIC_RESP] = {
 		.opcode = RDMAP_OP_ATOMIC_RESP,
-		.served = true, .qn = RDMAP_QN_ATOMIC_RESP,
+		.supported = true, .qn = RDMAP_QN_ATOMIC_RESP,
 		.hdr_len = RDMAP_ARESP_LEN,
 		.name = "atomic-response",
 	},
 };
 
-static bool fits(const struct rdmap_op_row *row, const struct ddp_hdr *h)
+static bool is_expected(const struct rdmap_op_row *row, const struct ddp_hdr *h)
 {
-	if (!row->served || row->tagged != h->tagged)
+	if (!row->supported || row->tagged != h->tagged)
 		return false;
 	return row->tagged || row->qn == h->qn;
 }
@@ -102,7 +102,7 @@ enum iw_reason rdmap_op_check(const struct ddp_hdr *h,
 
 	if ((h->ulp8 & RDMAP_RV_MASK) != RDMAP_RV)
 		return IW_RDMAP_VERSION;
-	if (opcode >= RDMAP_OP_NR || !fits(&rows[opcode], h))
+	if (opcode >= RDMAP_OP_NR || !is_expected(&rows[opcode], h))
 		return IW_RDMAP_OPCODE;
 	*row = &rows[opcode];
 	return IW_OK;

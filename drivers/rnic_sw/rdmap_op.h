@@ -11,7 +11,7 @@
 /**
  * struct rdmap_op_row - properties of one opcode
  * @opcode: RDMAP_OP_*
- * @served: true if such messages are accepted
+ * @supported: true if such messages are accepted
  * @tagged: T bit of its messages
  * @qn: queue number if untagged
  * @rights: DDP_* rights that an STag must grant: the STag in the DDP header of
@@ -24,7 +24,7 @@
  */
 struct rdmap_op_row {
 	u8		opcode;
-	bool		served;
+	bool		supported;
 	bool		tagged;
 	u8		qn;
 	u8		rights;

@@ -34,7 +34,7 @@ struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 {
 	struct rdmap_req *req;
 
-	if (rdmap_reqq_full(q))
+	if (rdmap_reqq_is_full(q))
 		return NULL;
 	req = rdmap_reqq_entry(q, q->used++);
 	memset(req, 0, sizeof(*req));
@@ -64,7 +64,7 @@ void rdmap_reqq_pop(struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_serve - get the oldest request that is not served
+ * rdmap_reqq_peek_unserved - get the oldest request that is not served
  * @q: the queue
  *
  * Responses are sent in the order in which the requests arrived (RFC 5040
@@ -72,18 +72,18 @@ void rdmap_reqq_pop(struct rdmap_reqq *q)
  *
  * Return: the entry of the request, or NULL if all are served.
  */
-struct rdmap_req *rdmap_reqq_serve(const struct rdmap_reqq *q)
+struct rdmap_req *rdmap_reqq_peek_unserved(const struct rdmap_reqq *q)
 {
 	return q->served < q->used ? rdmap_reqq_entry(q, q->served) : NULL;
 }
 
 /**
- * rdmap_reqq_served - mark the request from rdmap_reqq_serve() as served
+ * rdmap_reqq_mark_served - mark the request from rdmap_reqq_peek_unserved() as served
  * @q: the queue
  *
  * The request stays outstanding until it is released.
  */
-void rdmap_reqq_served(struct rdmap_reqq *q)
+void rdmap_reqq_mark_served(struct rdmap_reqq *q)
 {
 	if (q->served < q->used)
 		q->served++;
@@ -142,8 +142,8 @@ enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 	return h->last == ends ? IW_OK : IW_DDP_T_BOUNDS;
 }
 
-static bool asked_for(const struct rdmap_req *req, const struct ddp_hdr *h,
-		      u32 payload)
+static bool is_requested(const struct rdmap_req *req, const struct ddp_hdr *h,
+			 u32 payload)
 {
 	const struct rdmap_rreq *r = &req->rreq;
 	u64 off = h->to - r->sink_to;
@@ -153,7 +153,7 @@ static bool asked_for(const struct rdmap_req *req, const struct ddp_hdr *h,
 }
 
 /**
- * rdmap_resp_expected - check whether any outstanding Read covers a segment
+ * rdmap_resp_is_expected - check whether any outstanding Read covers a segment
  * @q: outstanding requests of the local side
  * @h: DDP header of a Read Response segment that arrived out of order
  * @payload: length of the payload in bytes
@@ -164,19 +164,19 @@ static bool asked_for(const struct rdmap_req *req, const struct ddp_hdr *h,
  *
  * Return: true if the segment may be placed, false otherwise.
  */
-bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
-			 u32 payload)
+bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
+			    u32 payload)
 {
 	u16 i;
 
 	for (i = 0; i < q->used; i++)
-		if (asked_for(rdmap_reqq_entry(q, i), h, payload))
+		if (is_requested(rdmap_reqq_entry(q, i), h, payload))
 			return true;
 	return false;
 }
 
 /**
- * rdmap_aresp_admit - check whether an Atomic Operation Response may arrive now
+ * rdmap_aresp_check - check whether an Atomic Operation Response may arrive now
  * @oldest: the oldest unanswered request, or NULL if there is none
  *
  * Each outstanding atomic is a buffer on queue 3 (RFC 7306 5.2.2 (5)), and
@@ -185,7 +185,7 @@ bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
  * Return: IW_OK; IW_DDP_U_NO_BUFFER if no request is outstanding;
  * IW_RDMAP_OPCODE if a Read Response must come first.
  */
-enum iw_reason rdmap_aresp_admit(const struct rdmap_req *oldest)
+enum iw_reason rdmap_aresp_check(const struct rdmap_req *oldest)
 {
 	if (!oldest)
 		return IW_DDP_U_NO_BUFFER;

@@ -61,24 +61,24 @@ void rdmap_reqq_init(struct rdmap_reqq *q, struct rdmap_req *req, u16 size);
 struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q);
 struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q);
 void rdmap_reqq_pop(struct rdmap_reqq *q);
-struct rdmap_req *rdmap_reqq_serve(const struct rdmap_reqq *q);
-void rdmap_reqq_served(struct rdmap_reqq *q);
+struct rdmap_req *rdmap_reqq_peek_unserved(const struct rdmap_reqq *q);
+void rdmap_reqq_mark_served(struct rdmap_reqq *q);
 void rdmap_reqq_release(struct rdmap_reqq *q, u16 n);
 
-static inline bool rdmap_reqq_full(const struct rdmap_reqq *q)
+static inline bool rdmap_reqq_is_full(const struct rdmap_reqq *q)
 {
 	return q->used == q->size;
 }
 
-static inline bool rdmap_reqq_empty(const struct rdmap_reqq *q)
+static inline bool rdmap_reqq_is_empty(const struct rdmap_reqq *q)
 {
 	return !q->used;
 }
 
 enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 				const struct ddp_hdr *h, u32 payload);
-bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
-			 u32 payload);
-enum iw_reason rdmap_aresp_admit(const struct rdmap_req *oldest);
+bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
+			    u32 payload);
+enum iw_reason rdmap_aresp_check(const struct rdmap_req *oldest);
 
 #endif

@@ -6,14 +6,14 @@
  * Read Responses of at least this many bytes are copied by a worker, which can
  * be preempted, and not in softirq.
  */
-#define BULK	(16 * 1024)
+#define BULK_MIN	(16 * 1024)
 
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
 	/* RFC 5041 5.2: the message is too long; there is no code for it */
-	if (r->writing + payload < payload)
+	if (r->write_len + payload < payload)
 		return IW_RDMAP_UNSPEC;
-	r->writing += payload;
+	r->write_len += payload;
 	return IW_OK;
 }
 
@@ -72,7 +72,7 @@ static enum iw_reason admit_atomic_response(struct rdmap *r,
 	enum iw_reason why;
 
 	spin_lock(&r->lock);
-	why = rdmap_aresp_admit(rdmap_reqq_peek(&r->orq));
+	why = rdmap_aresp_check(rdmap_reqq_peek(&r->orq));
 	spin_unlock(&r->lock);
 	r->aresp_buf.flat = r->aresp;
 	r->aresp_buf.len = sizeof(r->aresp);
@@ -97,9 +97,9 @@ static enum iw_reason take_recv(struct rdmap *r)
 }
 
 /* N-21: check for the peer's ready-to-receive Send: plain and empty */
-static bool makes_ready(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
+static bool is_rtr_send(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
 {
-	return r->swallow && h->last && !payload &&
+	return r->rtr_send_expected && h->last && !payload &&
 	       (h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_SEND;
 }
 
@@ -109,7 +109,7 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 	g->buf = &r->recv_buf;
 	if (r->in_recv)
 		return IW_OK;
-	if (makes_ready(r, h, payload)) {
+	if (is_rtr_send(r, h, payload)) {
 		r->recv_buf.flat = r->req;
 		r->recv_buf.len = 0;
 		return IW_OK;
@@ -134,7 +134,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
  *
  * Return: true if @opcode may occur in this message, false if it has changed.
  */
-static bool opcode_stays(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
+static bool track_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
 	u8 *begun;
 
@@ -154,11 +154,11 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	const struct rdmap_op_row *row;
 	enum iw_reason why = rdmap_op_check(h, &row);
 
-	if (!why && !opcode_stays(r, h, row->opcode))
+	if (!why && !track_opcode(r, h, row->opcode))
 		why = IW_RDMAP_OPCODE;
 	if (why)
 		return why;
-	rdmap_count_octets(r, 1, payload, false);
+	rdmap_count_bytes(r, 1, payload, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
 		g->rights = DDP_REMOTE_WRITE;
@@ -181,8 +181,8 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	}
 }
 
-enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
-			  u32 payload, u32 n)
+enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
+				u32 payload, u32 n)
 {
 	struct rdmap *r = to_rdmap(s);
 	enum iw_reason why;
@@ -196,17 +196,17 @@ enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
 		why = admit_response(r, h, payload);
 	/* a refused batch is offered again by the segment: not counted here */
 	if (!why || n == 1)
-		rdmap_count_octets(r, n, payload, false);
+		rdmap_count_bytes(r, n, payload, false);
 	return why;
 }
 
-void rdmap_wrote(struct ddp_stream *s, u32 payload, u32 n)
+void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n)
 {
 	struct rdmap *r = to_rdmap(s);
 
-	r->last_write = payload;
-	rdmap_count_octets(r, n, n * payload, false);
-	rdmap_count(r, RDMAP_OP_WRITE, n, false);
+	r->last_write_len = payload;
+	rdmap_count_bytes(r, n, n * payload, false);
+	rdmap_count_messages(r, RDMAP_OP_WRITE, n, false);
 }
 
 /*
@@ -214,8 +214,8 @@ void rdmap_wrote(struct ddp_stream *s, u32 payload, u32 n)
  * Response to memory that any outstanding request covers (RFC 5040 5.2.2).
  * rdmap_admit() makes the full check when the segment is next in order.
  */
-bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
-		 struct ddp_grant *g)
+bool rdmap_admit_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+		       struct ddp_grant *g)
 {
 	struct rdmap *r = to_rdmap(s);
 	const struct rdmap_op_row *row;
@@ -229,7 +229,7 @@ bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 	} else if (row->opcode == RDMAP_OP_READ_RESP) {
 		g->rights = DDP_LOCAL_WRITE;
 		spin_lock(&r->lock);
-		ok = rdmap_resp_expected(&r->orq, h, payload);
+		ok = rdmap_resp_is_expected(&r->orq, h, payload);
 		spin_unlock(&r->lock);
 	}
 	if (ok)
@@ -239,8 +239,8 @@ bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 
 static enum iw_reason deliver_write(struct rdmap *r)
 {
-	r->last_write = r->writing;
-	r->writing = 0;
+	r->last_write_len = r->write_len;
+	r->write_len = 0;
 	return IW_OK;
 }
 
@@ -249,7 +249,7 @@ static enum iw_reason deliver_immediate(struct rdmap *r,
 					u32 total)
 {
 	struct rdmap_recv rc = {
-		.len = r->last_write,
+		.len = r->last_write_len,
 		.solicited = row->solicited,
 		.immediate = true,
 	};
@@ -258,9 +258,9 @@ static enum iw_reason deliver_immediate(struct rdmap *r,
 	if (total != RDMAP_IMM_LEN)
 		return IW_RDMAP_UNSPEC;
 	memcpy(&rc.imm, r->imm, sizeof(rc.imm));
-	r->last_write = 0;
+	r->last_write_len = 0;
 	r->in_recv = false;
-	rdmap_rq_done(r, &rc);
+	rdmap_rq_complete(r, &rc);
 	return IW_OK;
 }
 
@@ -282,9 +282,9 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 		rc.invalidated = true;
 		rc.inv = h->ulp32;
 	}
-	r->last_write = 0;
+	r->last_write_len = 0;
 	r->in_recv = false;
-	rdmap_rq_done(r, &rc);
+	rdmap_rq_complete(r, &rc);
 	return IW_OK;
 }
 
@@ -327,18 +327,18 @@ static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 static enum iw_reason queue_request(struct rdmap *r,
 				    const struct rdmap_req *req)
 {
-	struct rdmap_req *place;
+	struct rdmap_req *entry;
 
 	spin_lock(&r->lock);
-	place = rdmap_reqq_push(&r->irq);
-	if (place) {
-		*place = *req;
-		WRITE_ONCE(r->asked, true);
+	entry = rdmap_reqq_push(&r->irq);
+	if (entry) {
+		*entry = *req;
+		WRITE_ONCE(r->irq_pending, true);
 	}
 	spin_unlock(&r->lock);
-	if (!place)
+	if (!entry)
 		return IW_DDP_U_NO_BUFFER;
-	if (!req->is_atomic && req->rreq.len >= BULK)
+	if (!req->is_atomic && req->rreq.len >= BULK_MIN)
 		ddp_kick_bulk(&r->stream);
 	else
 		ddp_kick(&r->stream);
@@ -362,7 +362,7 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	return why ?: queue_request(r, &req);
 }
 
-static enum iw_reason check_word(struct rdmap *r, const struct rdmap_atomic *a)
+static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_atomic *a)
 {
 	enum iw_reason why = check_source(r, a->stag, a->to, RDMAP_ATOMIC_OPERAND,
 					  DDP_REMOTE_ATOMIC);
@@ -373,7 +373,7 @@ static enum iw_reason check_word(struct rdmap *r, const struct rdmap_atomic *a)
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
 	/* withdrawn after check_source(), from the STag or the queue pair */
-	return rdmap_refused(r, DDP_REMOTE_ATOMIC);
+	return rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC);
 }
 
 /* Check an Atomic Request; it is executed when its response is sent */
@@ -387,7 +387,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 		return IW_RDMAP_UNSPEC;
 	why = rdmap_atomic_decode(a, r->req);
 	if (!why)
-		why = check_word(r, a);
+		why = check_atomic_target(r, a);
 	return why ?: queue_request(r, &req);
 }
 
@@ -404,7 +404,7 @@ static struct rdmap_req take_answered(struct rdmap *r)
 }
 
 /* Store the value that a local atomic has fetched in its sink */
-static enum iw_reason store_answer(struct rdmap *r, u32 total)
+static enum iw_reason store_response(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req;
 	struct ddp_sge sink;
@@ -426,26 +426,26 @@ static enum iw_reason store_answer(struct rdmap *r, u32 total)
 		.stag = req.rreq.sink_stag,
 	};
 	why = ddp_mem_store(&r->stream, &sink, &old);
-	if (!why || why == IW_NOT_NOW)
+	if (!why || why == IW_AGAIN)
 		return why;
 	/* the sink was valid when the request was sent: blame the request */
-	rdmap_sq_failed(r, req.slot);
+	rdmap_sq_set_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }
 
 static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 {
-	enum iw_reason why = store_answer(r, total);
+	enum iw_reason why = store_response(r, total);
 	struct rdmap_req req;
 
 	/* count only after storing: a deferred response is delivered again */
-	if (why == IW_NOT_NOW)
+	if (why == IW_AGAIN)
 		return why;
-	rdmap_count(r, RDMAP_OP_ATOMIC_RESP, 1, false);
+	rdmap_count_messages(r, RDMAP_OP_ATOMIC_RESP, 1, false);
 	if (why)
 		return why;
 	req = take_answered(r);
-	rdmap_sq_answered(r, req.slot, sizeof(u64));
+	rdmap_sq_complete_response(r, req.slot, sizeof(u64));
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
@@ -457,7 +457,7 @@ static enum iw_reason deliver_response(struct rdmap *r)
 	if (req.flags & RDMAP_WR_INVALIDATE)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
 	if (!(req.flags & RDMAP_WR_RTR))
-		rdmap_sq_answered(r, req.slot, req.rreq.len);
+		rdmap_sq_complete_response(r, req.slot, req.rreq.len);
 	/* work requests may be waiting for a free ORD entry or at a fence */
 	ddp_kick(&r->stream);
 	return IW_OK;
@@ -484,12 +484,12 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	if (why)
 		return why;
 	/* the first message makes the connection ready, RTR Send or not */
-	if (unlikely(r->swallow))
-		r->swallow = false;
+	if (unlikely(r->rtr_send_expected))
+		r->rtr_send_expected = false;
 	/* the function counts the message itself, because it may defer it */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
-	rdmap_count(r, row->opcode, 1, false);
+	rdmap_count_messages(r, row->opcode, 1, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
 		return deliver_write(r);

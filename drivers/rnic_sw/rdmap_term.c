@@ -17,7 +17,7 @@ static_assert(RDMAP_TERM_DDP_UNTAGGED == IW_DDP_HDR_MAX);
 static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
 
 /* Headers to quote: those the reason requires and the fault provides */
-static u8 quote_of(const struct iw_reason_row *row, const struct iw_fault *f)
+static u8 quote_bits(const struct iw_reason_row *row, const struct iw_fault *f)
 {
 	u8 quote = row->quote;
 
@@ -52,7 +52,7 @@ size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
 
 	if (row->layer == IW_NOT_ON_WIRE)
 		return 0;
-	quote = quote_of(row, f);
+	quote = quote_bits(row, f);
 	memset(out, 0, RDMAP_TERM_LEN);
 	out[RDMAP_TERM_KIND] = row->layer << 4 | row->type;
 	out[RDMAP_TERM_CODE] = row->code;
@@ -69,12 +69,12 @@ size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
 }
 
 /* Bytes not yet parsed */
-struct rest {
+struct reader {
 	const u8	*p;
 	size_t		len;
 };
 
-static const u8 *rdmap_term_take(struct rest *r, size_t n)
+static const u8 *rdmap_term_take(struct reader *r, size_t n)
 {
 	const u8 *p = r->p;
 
@@ -85,7 +85,7 @@ static const u8 *rdmap_term_take(struct rest *r, size_t n)
 	return p;
 }
 
-static bool take_seg_len(struct rdmap_term *t, struct rest *r)
+static bool take_seg_len(struct rdmap_term *t, struct reader *r)
 {
 	const u8 *p = rdmap_term_take(r, RDMAP_TERM_SEG_LEN);
 
@@ -96,7 +96,7 @@ static bool take_seg_len(struct rdmap_term *t, struct rest *r)
 }
 
 /* The T bit of the quoted DDP header determines its length */
-static bool take_ddp(struct rdmap_term *t, struct rest *r)
+static bool take_ddp(struct rdmap_term *t, struct reader *r)
 {
 	u8 len = RDMAP_TERM_DDP_UNTAGGED;
 	const u8 *p;
@@ -111,7 +111,7 @@ static bool take_ddp(struct rdmap_term *t, struct rest *r)
 	return true;
 }
 
-static bool take_rdma(struct rdmap_term *t, struct rest *r)
+static bool take_rdma(struct rdmap_term *t, struct reader *r)
 {
 	const u8 *p = rdmap_term_take(r, RDMAP_RREQ_LEN);
 
@@ -137,7 +137,7 @@ static bool take_rdma(struct rdmap_term *t, struct rest *r)
  */
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {
-	struct rest r = { .p = p, .len = len };
+	struct reader r = { .p = p, .len = len };
 	const u8 *ctrl = rdmap_term_take(&r, RDMAP_TERM_LEN);
 
 	memset(t, 0, sizeof(*t));

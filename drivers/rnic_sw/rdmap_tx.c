@@ -11,8 +11,8 @@
  * The LLP ends a pass when a batch is full, but messages without payload fill
  * none. A program that posts such messages without end must not keep BH off.
  */
-#define TURN		256
-#define LOCALS		64
+#define PASS_BUDGET		256
+#define PASS_LOCALS		64
 
 /* Empty payload */
 static const struct ddp_buf empty;
@@ -24,7 +24,7 @@ static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 	m->hdr.tagged = tagged;
 	m->hdr.qn = qn;
 	m->rights = DDP_LOCAL_READ;
-	m->last_words = false;
+	m->send_if_failed = false;
 }
 
 /* Set up a message whose whole payload is @len bytes in out_raw */
@@ -47,23 +47,23 @@ static void set_read_request(struct rdmap *r, struct ddp_msg *m,
 
 static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 {
-	bool due, decided;
+	bool due, term_decided;
 
 	spin_lock(&r->lock);
-	decided = r->decided;
-	due = r->term_due;
-	r->term_due = false;
+	term_decided = r->term_decided;
+	due = r->term_pending;
+	r->term_pending = false;
 	spin_unlock(&r->lock);
 	/*
 	 * rdmap_failed() has not decided on a Terminate yet. It schedules
 	 * transmit when it has.
 	 */
-	if (!decided)
-		ddp_tx_expect(&r->stream);
+	if (!term_decided)
+		ddp_tx_set_pending(&r->stream);
 	if (!due)
 		return false;
 	set_op(m, RDMAP_OP_TERMINATE, false, 2);
-	m->last_words = true;
+	m->send_if_failed = true;
 	r->out_buf.flat = r->term;
 	r->out_buf.len = r->term_len;
 	m->buf = &r->out_buf;
@@ -129,7 +129,7 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
  */
 static void fail_sending(struct rdmap *r, enum iw_reason why)
 {
-	ddp_tx_let_go(&r->stream);
+	ddp_tx_put_mr(&r->stream);
 	rdmap_fail(r, why);
 }
 
@@ -142,7 +142,7 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
  * Defer the response until its memory has been faulted in. The peer has none of
  * it, so the request still counts as unanswered.
  */
-static void answer_later(struct rdmap *r)
+static void defer_response(struct rdmap *r)
 {
 	spin_lock(&r->lock);
 	r->answering = false;
@@ -164,12 +164,12 @@ static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 
 	why = ddp_mem_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
 			     a, &old);
-	if (why == IW_NOT_NOW) {
-		answer_later(r);
+	if (why == IW_AGAIN) {
+		defer_response(r);
 		return false;
 	}
 	if (why) {
-		fail_sending(r, rdmap_refused(r, DDP_REMOTE_ATOMIC));
+		fail_sending(r, rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC));
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);
@@ -183,17 +183,17 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 	struct rdmap_req *oldest, req;
 
 	/*
-	 * The receive path sets @asked and then schedules transmit: a request
+	 * The receive path sets @irq_pending and then schedules transmit: a request
 	 * that is missed here is found in the next pass.
 	 */
-	if (!READ_ONCE(r->asked))
+	if (!READ_ONCE(r->irq_pending))
 		return false;
 	spin_lock(&r->lock);
-	oldest = rdmap_reqq_serve(&r->irq);
+	oldest = rdmap_reqq_peek_unserved(&r->irq);
 	if (oldest)
 		req = *oldest;
 	else
-		WRITE_ONCE(r->asked, false);
+		WRITE_ONCE(r->irq_pending, false);
 	r->answering = oldest;
 	spin_unlock(&r->lock);
 	if (!oldest)
@@ -212,22 +212,22 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
  *
  * Return: true if neither a fence nor the ORD holds it back, false otherwise.
  */
-static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
+static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true, due;
 
-	if (!(wr->flags & RDMAP_WR_FENCE) && !rdmap_wr_waits(wr))
+	if (!(wr->flags & RDMAP_WR_FENCE) && !rdmap_wr_has_response(wr))
 		return true;
 	spin_lock(&r->lock);
-	due = !rdmap_reqq_empty(&r->orq);
+	due = !rdmap_reqq_is_empty(&r->orq);
 	if ((wr->flags & RDMAP_WR_FENCE) && due)
 		ok = false;
-	if (rdmap_wr_waits(wr) && rdmap_reqq_full(&r->orq))
+	if (rdmap_wr_has_response(wr) && rdmap_reqq_is_full(&r->orq))
 		ok = false;
 	spin_unlock(&r->lock);
 	/* with an ORD of 0 there is no response to wait for */
 	if (!ok && due)
-		ddp_tx_await(&r->stream);
+		ddp_tx_set_blocked(&r->stream);
 	return ok;
 }
 
@@ -244,7 +244,7 @@ static void set_write(struct rdmap *r, const struct rdmap_wr *wr,
 	m->hdr.stag = stag_to_send(wr->rkey, wr->buf.len);
 	m->hdr.to = wr->raddr;
 	m->buf = &wr->buf;
-	r->imm_due = wr->flags & RDMAP_WR_IMMEDIATE;
+	r->imm_pending = wr->flags & RDMAP_WR_IMMEDIATE;
 }
 
 /* Set up the Immediate Data that follows the Write of a work request */
@@ -252,9 +252,9 @@ static bool next_immediate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool se = r->wr.flags & RDMAP_WR_SOLICITED;
 
-	if (!r->imm_due)
+	if (!r->imm_pending)
 		return false;
-	r->imm_due = false;
+	r->imm_pending = false;
 	memset(r->out_raw, 0, RDMAP_IMM_LEN);
 	memcpy(r->out_raw, &r->wr.imm, sizeof(r->wr.imm));
 	set_raw(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
@@ -278,8 +278,8 @@ static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
 }
 
 /* Record the request before it is sent: the response may arrive at once */
-static struct rdmap_rreq note_request(struct rdmap *r,
-				      const struct rdmap_wr *wr)
+static struct rdmap_rreq record_request(struct rdmap *r,
+					const struct rdmap_wr *wr)
 {
 	struct rdmap_req *req;
 	struct rdmap_rreq q = {
@@ -306,7 +306,7 @@ static struct rdmap_rreq note_request(struct rdmap *r,
 static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
 		     struct ddp_msg *m)
 {
-	const struct rdmap_rreq q = note_request(r, wr);
+	const struct rdmap_rreq q = record_request(r, wr);
 
 	set_read_request(r, m, &q);
 }
@@ -327,13 +327,13 @@ static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 		.cmp_mask = U64_MAX,
 	};
 
-	note_request(r, wr);
+	record_request(r, wr);
 	rdmap_atomic_encode(r->out_raw, &a);
 	set_raw(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
 
 /* Check that the sink may be written before the request is sent to the peer */
-static bool sink_is_good(struct rdmap *r, const struct rdmap_wr *wr)
+static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	const struct ddp_sge *sink = wr->sge;
 
@@ -364,38 +364,38 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 		set_send(wr, m);
 		return true;
 	case RDMAP_WR_READ:
-		if (!sink_is_good(r, wr))
+		if (!is_sink_valid(r, wr))
 			break;
 		set_read(r, wr, m);
 		return true;
 	case RDMAP_WR_FETCH_ADD:
 	case RDMAP_WR_CMP_SWAP:
-		if (!sink_is_good(r, wr))
+		if (!is_sink_valid(r, wr))
 			break;
 		set_atomic(r, wr, m);
 		return true;
 	default:
-		ddp_tx_let_go(&r->stream);
-		if (rdmap_sq_local(r, wr))
+		ddp_tx_put_mr(&r->stream);
+		if (rdmap_sq_do_local(r, wr))
 			return false;
 		break;
 	}
-	rdmap_sq_failed(r, wr->slot);
+	rdmap_sq_set_failed(r, wr->slot);
 	fail_sending(r, IW_LOCAL_PROT);
 	return false;
 }
 
-static bool enough(const struct rdmap *r)
+static bool is_budget_spent(const struct rdmap *r)
 {
-	return r->spent >= TURN;
+	return r->spent >= PASS_BUDGET;
 }
 
 static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 {
-	while (!test_bit(0, &r->stream.failed) && !enough(r)) {
+	while (!test_bit(0, &r->stream.failed) && !is_budget_spent(r)) {
 		if (!r->have_wr)
 			r->have_wr = rdmap_sq_pull(r, &r->wr);
-		if (!r->have_wr || !may_go(r, &r->wr))
+		if (!r->have_wr || !can_send_wr(r, &r->wr))
 			break;
 		r->have_wr = false;
 		if (start_wr(r, m)) {
@@ -403,27 +403,27 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 			return true;
 		}
 		/* charge a local request to the budget */
-		r->spent += TURN / LOCALS;
+		r->spent += PASS_BUDGET / PASS_LOCALS;
 	}
 	return false;
 }
 
 /*
  * Account for the message last handed out, all of which has been segmented.
- * Runs at the next pull, or in rdmap_sent() if no message is in progress.
+ * Runs at the next pull, or in rdmap_handle_sent() if no message is in progress.
  */
-static void commit(struct rdmap *r)
+static void commit_message(struct rdmap *r)
 {
 	switch (r->out) {
 	case RDMAP_OUT_RESP:
 		spin_lock(&r->lock);
-		rdmap_reqq_served(&r->irq);
+		rdmap_reqq_mark_served(&r->irq);
 		r->answering = false;
 		spin_unlock(&r->lock);
 		r->responses++;
 		break;
 	case RDMAP_OUT_WR:
-		if (!r->imm_due)
+		if (!r->imm_pending)
 			rdmap_sq_cut(r, r->wr.slot);
 		break;
 	case RDMAP_OUT_NONE:
@@ -432,46 +432,46 @@ static void commit(struct rdmap *r)
 	r->out = RDMAP_OUT_NONE;
 }
 
-static bool pick(struct rdmap *r, struct ddp_msg *m)
+static bool pick_message(struct rdmap *r, struct ddp_msg *m)
 {
 	if (next_rtr(r, m) || next_immediate(r, m))
 		return true;
-	if (r->wr_turn && next_wr(r, m)) {
-		r->wr_turn = false;
+	if (r->wr_preferred && next_wr(r, m)) {
+		r->wr_preferred = false;
 		return true;
 	}
 	if (next_response(r, m)) {
-		r->wr_turn = true;
+		r->wr_preferred = true;
 		return true;
 	}
-	return !ddp_tx_waits(&r->stream) && next_wr(r, m);
+	return !ddp_tx_fault_pending(&r->stream) && next_wr(r, m);
 }
 
-static void end_turn(struct rdmap *r)
+static void end_pass(struct rdmap *r)
 {
-	if (enough(r))
-		ddp_tx_rest(&r->stream);
+	if (is_budget_spent(r))
+		ddp_tx_resched(&r->stream);
 	r->spent = 0;
 }
 
-static bool next_of_well(struct rdmap *r, struct ddp_msg *m)
+static bool next_regular(struct rdmap *r, struct ddp_msg *m)
 {
-	commit(r);
-	if (enough(r) || !pick(r, m)) {
-		end_turn(r);
+	commit_message(r);
+	if (is_budget_spent(r) || !pick_message(r, m)) {
+		end_pass(r);
 		return false;
 	}
 	r->spent++;
 	return true;
 }
 
-bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
+bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct rdmap *r = to_rdmap(s);
-	bool any = !test_bit(0, &s->failed) && next_of_well(r, m);
+	bool any = !test_bit(0, &s->failed) && next_regular(r, m);
 
 	/*
-	 * Test again: next_of_well() may have failed the stream. If this
+	 * Test again: next_regular() may have failed the stream. If this
 	 * returned false, a close in progress would end the stream without the
 	 * Terminate.
 	 */
@@ -481,7 +481,7 @@ bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 		any = next_terminate(r, m);
 	}
 	if (any)
-		rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, 1, true);
+		rdmap_count_messages(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, 1, true);
 	return any;
 }
 
@@ -490,19 +490,19 @@ static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;
 
-	rdmap_count_octets(r, s->segments - r->segments, s->octets - r->octets,
-			   true);
+	rdmap_count_bytes(r, s->segments - r->segments, s->bytes - r->bytes,
+			  true);
 	r->segments = s->segments;
-	r->octets = s->octets;
+	r->bytes = s->bytes;
 }
 
-void rdmap_sent(struct ddp_stream *s)
+void rdmap_handle_sent(struct ddp_stream *s)
 {
 	struct rdmap *r = to_rdmap(s);
 
 	count_sent(r);
 	if (!s->in_msg)
-		commit(r);
+		commit_message(r);
 	r->spent = 0;
 	if (r->responses) {
 		spin_lock(&r->lock);
@@ -510,5 +510,5 @@ void rdmap_sent(struct ddp_stream *s)
 		spin_unlock(&r->lock);
 		r->responses = 0;
 	}
-	rdmap_sq_sent(r);
+	rdmap_sq_complete_sent(r);
 }

@@ -13,18 +13,18 @@
  * message being segmented: memory of a work request, or memory that the peer
  * requested to read (RFC 5040 7.2).
  */
-static void blame_source(struct rdmap *r, struct iw_fault *f)
+static void fill_source_fault(struct rdmap *r, struct iw_fault *f)
 {
 	struct rdmap_rreq left;
 	struct rdmap_req *req;
 
 	if (r->out == RDMAP_OUT_RESP) {
-		f->why = rdmap_refused(r, DDP_REMOTE_READ);
+		f->why = rdmap_refusal_reason(r, DDP_REMOTE_READ);
 		spin_lock_bh(&r->lock);
-		req = rdmap_reqq_serve(&r->irq);
+		req = rdmap_reqq_peek_unserved(&r->irq);
 		if (req) {
 			left = req->rreq;
-			rdmap_rreq_advance(&left, r->stream.gone);
+			rdmap_rreq_advance(&left, r->stream.cut_before);
 			rdmap_rreq_encode(f->rdma, &left);
 			f->rdma_len = sizeof(f->rdma);
 		}
@@ -32,12 +32,12 @@ static void blame_source(struct rdmap *r, struct iw_fault *f)
 	} else {
 		f->why = IW_LOCAL_PROT;
 		if (r->out == RDMAP_OUT_WR)
-			rdmap_sq_failed(r, r->wr.slot);
+			rdmap_sq_set_failed(r, r->wr.slot);
 	}
 	r->out = RDMAP_OUT_NONE;
 }
 
-static bool tagged_reason(enum iw_reason why)
+static bool is_tagged_reason(enum iw_reason why)
 {
 	const struct iw_reason_row *row = iw_reason_row(why);
 
@@ -58,8 +58,8 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 	struct rdmap *r = to_rdmap(s);
 	struct iw_fault f = *fault;
 
-	if (!f.seg_len && tagged_reason(f.why))
-		blame_source(r, &f);
+	if (!f.seg_len && is_tagged_reason(f.why))
+		fill_source_fault(r, &f);
 	/* in a received segment: the receive path is here, and owns these */
 	if (f.seg_len && r->bad_rreq) {
 		memcpy(f.rdma, r->req, sizeof(f.rdma));
@@ -71,27 +71,27 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 
 	spin_lock_bh(&r->lock);
 	r->term_len = build_terminate(r, &f);
-	r->term_due = r->term_len;
-	r->decided = true;
+	r->term_pending = r->term_len;
+	r->term_decided = true;
 	spin_unlock_bh(&r->lock);
-	rdmap_event(r, &f);
+	rdmap_report_failure(r, &f);
 	/* a Terminate, if there is one, is sent before the close */
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 }
 
 static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
 {
-	rdmap_down(to_rdmap(s), why);
+	rdmap_report_down(to_rdmap(s), why);
 }
 
 static const struct ddp_ulp_ops ulp_ops = {
 	.admit		= rdmap_admit,
-	.more		= rdmap_more,
-	.wrote		= rdmap_wrote,
-	.early		= rdmap_early,
+	.more		= rdmap_admit_more,
+	.wrote		= rdmap_deliver_writes,
+	.may_place_early		= rdmap_admit_early,
 	.deliver	= rdmap_deliver,
-	.next		= rdmap_next,
-	.sent		= rdmap_sent,
+	.next		= rdmap_next_msg,
+	.sent		= rdmap_handle_sent,
 	.failed		= rdmap_failed,
 	.down		= rdmap_llp_down,
 };

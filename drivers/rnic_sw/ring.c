@@ -46,33 +46,33 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 	return 0;
 }
 
-static void set_place(struct rnic_ring *ring, void *at)
+static void set_ring_addr(struct rnic_ring *ring, void *at)
 {
 	ring->hdr = at;
 	ring->slot0 = at + RNIC_SW_RING_HDR;
 }
 
 /* Return: memory for the ring, NULL or an error pointer */
-static void *find_room(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
-		       bool packed)
+static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
+			    bool packed)
 {
 	struct rnic_map *map = NULL;
 	void *at;
 
 	if (!uctx) {
-		ring->mem = rnic_ring_memory(bytes);
+		ring->mem = rnic_ring_alloc_mem(bytes);
 		return ring->mem;
 	}
 	if (packed && bytes <= PAGE_SIZE / 2) {
-		at = rnic_page_take(to_rnic_uctx(uctx), bytes, &map);
+		at = rnic_page_alloc_space(to_rnic_uctx(uctx), bytes, &map);
 	} else {
-		map = rnic_map_make(uctx, bytes);
+		map = rnic_map_create(uctx, bytes);
 		at = IS_ERR(map) ? map : map->mem;
 	}
 	if (IS_ERR(at))
 		return at;
 	ring->map = map;
-	ring->room = bytes;
+	ring->alloc_bytes = bytes;
 	return at;
 }
 
@@ -80,34 +80,34 @@ static void *find_room(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uc
  * rnic_ring_alloc - allocate zeroed memory for one or two rings
  * @ring: ring with its sizes set, owns the memory on success; if it has 0 slots
  *	nothing is done
- * @behind: second ring with its sizes set, placed after @ring in the same
+ * @second: second ring with its sizes set, placed after @ring in the same
  *	memory; may be NULL
  * @uctx: the program's context, or NULL for a kernel consumer
  * @packed: true if the program accepts other rings in the memory that it maps
  *
- * The memory is charged to the caller's control group. @behind must be freed
+ * The memory is charged to the caller's control group. @second must be freed
  * before @ring. May sleep.
  *
  * Return: 0 or a negative errno.
  */
-int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 		    struct ib_ucontext *uctx, bool packed)
 {
 	void *at;
 
 	if (!ring->slots)
 		return 0;
-	at = find_room(ring, ring->bytes + (behind ? behind->bytes : 0U), uctx, packed);
+	at = alloc_ring_mem(ring, ring->bytes + (second ? second->bytes : 0U), uctx, packed);
 	if (IS_ERR_OR_NULL(at))
 		return at ? PTR_ERR(at) : -ENOMEM;
-	set_place(ring, at);
-	if (behind && behind->slots)
-		set_place(behind, at + ring->bytes);
+	set_ring_addr(ring, at);
+	if (second && second->slots)
+		set_ring_addr(second, at + ring->bytes);
 	return 0;
 }
 
 /* Clear the pointers, so that there is no ring any more */
-static void forget_place(struct rnic_ring *ring)
+static void clear_ring_addr(struct rnic_ring *ring)
 {
 	ring->map = NULL;
 	ring->mem = NULL;
@@ -123,11 +123,11 @@ static void forget_place(struct rnic_ring *ring)
 void rnic_ring_free(struct rnic_ring *ring)
 {
 	if (ring->map && ring->map->number)
-		rnic_page_give(ring->map, ring->hdr, ring->room);
+		rnic_page_free_space(ring->map, ring->hdr, ring->alloc_bytes);
 	else if (ring->map)
-		rnic_map_end(ring->map);
+		rnic_map_release(ring->map);
 	vfree(ring->mem);
-	forget_place(ring);
+	clear_ring_addr(ring);
 }
 
 /**
@@ -142,7 +142,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 
 	spin_lock_irqsave(lock, flags);
 	old = *ring;
-	forget_place(ring);
+	clear_ring_addr(ring);
 	spin_unlock_irqrestore(lock, flags);
 	rnic_ring_free(&old);
 }
@@ -159,12 +159,12 @@ u64 rnic_ring_key(const struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_mapped - get the length of the mapping that contains a ring
+ * rnic_ring_map_len - get the length of the mapping that contains a ring
  * @ring: the ring, allocated with a context
  *
  * Return: the length in bytes.
  */
-u32 rnic_ring_mapped(const struct rnic_ring *ring)
+u32 rnic_ring_map_len(const struct rnic_ring *ring)
 {
 	return ring->map->rdma.npages << PAGE_SHIFT;
 }

@@ -15,14 +15,14 @@
  * caller that takes no more than the posted slots therefore never has more than
  * @slots in use.
  *
- * Return: the number of slots, or RING_IDX_LIE if the producer cannot have
+ * Return: the number of slots, or RING_IDX_INVALID if the producer cannot have
  * posted that many.
  */
 u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
 {
 	u32 posted = prod - head, used = head - tail;
 
-	return posted <= slots - used ? posted : RING_IDX_LIE;
+	return posted <= slots - used ? posted : RING_IDX_INVALID;
 }
 
 /**
@@ -35,7 +35,7 @@ u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
  * The consumer index may have advanced from @seen, but neither backwards nor
  * past @prod.
  *
- * Return: the number of slots, or RING_IDX_LIE if the consumer cannot have read
+ * Return: the number of slots, or RING_IDX_INVALID if the consumer cannot have read
  * that many.
  */
 u32 ring_idx_unread(u32 prod, u32 cons, u32 seen, u32 slots)
@@ -43,6 +43,6 @@ u32 ring_idx_unread(u32 prod, u32 cons, u32 seen, u32 slots)
 	u32 unread = prod - cons;
 
 	if (unread > slots || cons - seen > prod - seen)
-		return RING_IDX_LIE;
+		return RING_IDX_INVALID;
 	return unread;
 }

@@ -11,7 +11,7 @@
 
 #include <ddp/pure.h>
 
-#define RING_IDX_LIE	U32_MAX		/* invalid index, no ring is so large */
+#define RING_IDX_INVALID	U32_MAX		/* invalid index, no ring is so large */
 
 /*
  * Maximum number of slots processed in one go while a lock is held or BH or

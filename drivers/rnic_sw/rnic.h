@@ -54,9 +54,9 @@ struct rnic_policy {
 };
 
 struct ib_dmah;
-struct rnic_gather;
+struct rnic_coalesce;
 struct rnic_llps;
-struct rnic_bring;
+struct rnic_pf;
 
 /* Kinds of objects whose number is limited */
 enum rnic_kind {
@@ -72,7 +72,7 @@ enum rnic_kind {
 };
 
 /* A set of per-CPU counters and the queue pairs that count in it */
-struct rnic_counts {
+struct rnic_counter_set {
 	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see counters.h */
 	struct list_head	qps;
 };
@@ -80,7 +80,7 @@ struct rnic_counts {
 struct rnic_dev {
 	struct ib_device	ib;		/* first member, for ib_alloc_device() */
 	struct ddp_stags	stags;
-	spinlock_t		windows;	/* leaf lock: bindings of MWs to MRs */
+	spinlock_t		windows_lock;	/* leaf lock: bindings of MWs to MRs */
 	struct xarray		qps;		/* queue pairs by number, see qp_table.c */
 	/* unaccepted requests by number, see cm_ep.c */
 	struct xarray		pending;
@@ -88,20 +88,20 @@ struct rnic_dev {
 	atomic_t		used[RNIC_KINDS];	/* objects in use, see limits.c */
 	struct rnic_policy	policy;
 	spinlock_t		count_lock;	/* protects which QP counts in which set */
-	struct rnic_counts	all;		/* default set, of QPs bound to no counter */
-	struct xarray		sets;		/* struct rnic_counts by rdma_counter id */
+	struct rnic_counter_set	default_set;	/* default set, of QPs bound to no counter */
+	struct xarray		sets;		/* struct rnic_counter_set by rdma_counter id */
 	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
 	/*
 	 * last task that called enable_driver(), and its start time; see
-	 * rnic_enables()
+	 * rnic_in_client_add()
 	 */
-	const struct task_struct *enabler;
-	u64			enabler_began;
-	bool			going;		/* the interface is being removed */
-	struct work_struct	lost_work;	/* unregisters the device after @going */
-	struct completion	leaves;		/* unregistration has begun */
+	const struct task_struct *enable_task;
+	u64			enable_start_time;
+	bool			removing;		/* the interface is being removed */
+	struct work_struct	unregister_work;	/* unregisters the device after @removing */
+	struct completion	unregistering;		/* unregistration has begun */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
-	COMPAT_DECLARE_PORT(port_told);
+	COMPAT_DECLARE_PORT(port_reported);
 };
 
 struct rnic_pd {
@@ -118,28 +118,28 @@ struct rnic_cq {
 	/* CPU of the completion vector, see cq_tell.c */
 	unsigned int		cpu;
 	call_single_data_t	call;
-	struct compat_bh	rest;		/* softirq: further handler calls */
-	struct mutex		walk;		/* serializes walks over the ring */
+	struct compat_bh	notify_bh;		/* softirq: further handler calls */
+	struct mutex		walk_lock;		/* serializes walks over the ring */
 
 	/* protects the free slots of the ring and the members below */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
 	bool			overrun;
-	bool			telling;	/* handler call in progress or scheduled */
-	u32			asked, told;	/* kernel consumer: events raised, delivered */
-	struct rnic_ring	next;		/* prepared by the first step of a resize */
-	struct ib_qp		**owner;	/* kernel consumer: QP of each slot, or NULL */
+	bool			notifying;	/* handler call in progress or scheduled */
+	u32			ev_requested, ev_done;	/* kernel consumer: events raised, delivered */
+	struct rnic_ring	resize_ring;		/* prepared by the first step of a resize */
+	struct ib_qp		**slot_qp;	/* kernel consumer: QP of each slot, or NULL */
 };
 
 #ifdef CONFIG_SMP
-static_assert(DDP_LINE_OF(struct rnic_cq, lock) > DDP_LINE_OF(struct rnic_cq, walk));
+static_assert(DDP_CACHELINE_OF(struct rnic_cq, lock) > DDP_CACHELINE_OF(struct rnic_cq, walk_lock));
 #endif
 
 struct rnic_srq {
 	struct ib_srq		ib;
 	struct rnic_ring	ring;
 	u32			max_sge;
-	struct work_struct	tell_work;
+	struct work_struct	event_work;
 
 	/* protects the members below; also prod of a kernel consumer's ring */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
@@ -147,15 +147,16 @@ struct rnic_srq {
 	/* raise SRQ_LIMIT if fewer slots are posted; 0: not armed */
 	u32			limit;
 	/* SRQ_LIMIT raised and no slot taken since */
-	bool			limit_told;
+	bool			limit_reported;
 	bool			broken;		/* the program's prod was impossible */
-	bool			broken_told;
-	bool			error_owed;	/* tell_work must raise SRQ_ERR */
-	u32			limits_owed;	/* limit events that tell_work must raise */
+	bool			error_reported;
+	bool			error_pending;	/* tell_work must raise SRQ_ERR */
+	u32			limits_pending;	/* limit events that tell_work must raise */
 };
 
 #ifdef CONFIG_SMP
-static_assert(DDP_LINE_OF(struct rnic_srq, lock) > DDP_LINE_OF(struct rnic_srq, tell_work));
+static_assert(DDP_CACHELINE_OF(struct rnic_srq, lock) >
+	      DDP_CACHELINE_OF(struct rnic_srq, event_work));
 #endif
 
 /* Type of the object that contains a struct ddp_region */
@@ -183,22 +184,22 @@ struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
 	struct rnic_dev		*dev;
-	struct list_head	windows;	/* bound MWs; under dev->windows */
-	bool			gone;		/* no MW may be bound any more */
+	struct list_head	windows;	/* bound MWs; under dev->windows_lock */
+	bool			bind_forbidden;		/* no MW may be bound any more */
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
-	struct rnic_bring	*bring;		/* ODP or dma-buf memory, or NULL */
+	struct rnic_pf	*pf;		/* ODP or dma-buf memory, or NULL */
 	int			access;		/* user memory: IB_ACCESS_* */
-	u8			never;		/* DDP_* rights that the memory cannot grant */
+	u8			denied_rights;	/* DDP_* rights that the memory cannot grant */
 	u32			max_blocks;	/* fast registration: capacity in pages */
 	/* fast registration: registered and next mapping */
 	struct rnic_mapping	map[2];
-	u8			now;		/* index in @map of the registered mapping */
+	u8			cur_map;	/* index in @map of the registered mapping */
 	bool			mapped;		/* the next mapping has been filled in */
 	struct rcu_head		rcu;
 };
 
 /* Software WQE: the kernel's copy of a send WR, from dequeue to completion */
-struct rnic_sq_note {
+struct rnic_swqe {
 	u64	wr_id;
 	u32	len;
 	u8	opcode;		/* enum rnic_sw_opcode or RNIC_OP_* */
@@ -210,7 +211,7 @@ struct rnic_sq_note {
 
 struct rnic_sq {
 	struct rnic_ring	ring;
-	struct rnic_sq_note	*note;
+	struct rnic_swqe	*swqe;
 	u32			max_sge;
 	u32			max_inline;
 	bool			sig_all;
@@ -232,9 +233,9 @@ struct rnic_sq {
 	/* flush: a WR has failed, later ones fail as well */
 	bool			broken;
 	/* a WR has been completed with the peer's error */
-	bool			blamed;
-	bool			gathering;	/* a timer will check for further posts */
-	struct rnic_gather	*gather;	/* fixed; program's queue; see sq_gather.c */
+	bool			remote_err_reported;
+	bool			coalescing;	/* a timer will check for further posts */
+	struct rnic_coalesce	*coalesce;	/* fixed; program's queue; see sq_gather.c */
 };
 
 struct rnic_rq {
@@ -265,36 +266,36 @@ struct rnic_qp {
 	struct rnic_rq		rq;
 	struct ib_qp_cap	cap;
 	int			access;		/* IB_ACCESS_* */
-	u8			ird_most;	/* limits for the IRD/ORD negotiation */
-	u8			ord_most;
+	u8			ird_max;	/* limits for the IRD/ORD negotiation */
+	u8			ord_max;
 	u8			llp;		/* enum rnic_sw_llp */
 	bool			dying;		/* being destroyed: no completions, no events */
 
-	/* protects @state, @why, @access, owner.vouched */
+	/* protects @state, @why, @access, owner.authorized */
 	spinlock_t		lock;
 	enum qp_state		state;
 	enum iw_reason		why;		/* first reason for an error, or IW_OK */
-	bool			told;		/* async event raised; err_work only */
-	bool			last_told;	/* LAST_WQE_REACHED raised; rq.flush_lock */
+	bool			error_reported;		/* async event raised; err_work only */
+	bool			last_wqe_reported;	/* LAST_WQE_REACHED raised; rq.flush_lock */
 
-	/* see qp_owner.c; fixed, except @vouched, which is protected by @lock */
+	/* see qp_owner.c; fixed, except @authorized, which is protected by @lock */
 	struct {
 		struct mm_struct	*mm;	/* NULL: kernel consumer */
 		const struct cred	*cred;
 		struct mem_cgroup	*memcg;
-		struct pid		*vouched;	/* kernel thread that may connect */
+		struct pid		*authorized;	/* kernel thread that may connect */
 	} owner;
 
 	/* protected by dev->count_lock, see counters.c */
 	u64 __percpu		*counts;	/* set in use; read under RCU */
-	struct list_head	counted;
+	struct list_head	set_entry;
 	u32			retransmits;	/* TCP retransmits counted so far */
 
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* the handle that iw_cm gets */
-	struct completion	gone;
+	struct completion	released;
 	struct work_struct	err_work;
-	struct work_struct	tell_work;
+	struct work_struct	complete_work;
 };
 
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
@@ -353,10 +354,10 @@ int rnic_init(void);
 void rnic_exit(void);
 
 /* interface.c: interface of a device */
-struct net *rnic_net(struct rnic_dev *dev);	/* with a reference; or NULL */
+struct net *rnic_get_net(struct rnic_dev *dev);	/* with a reference; or NULL */
 int rnic_ifindex(struct rnic_dev *dev);
 int rnic_enable_driver(struct ib_device *ib);
-bool rnic_enables(const struct rnic_dev *dev);
+bool rnic_in_client_add(const struct rnic_dev *dev);
 void rnic_netdev_wait(struct rnic_dev *dev);
 
 /* netdev.c: creation and removal of devices, interface events */
@@ -382,7 +383,7 @@ int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
 
-void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
+void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp);
 
 static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 idx)
 {
@@ -401,10 +402,10 @@ int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata);
 
 /* cq_tell.c: delivery of completion events */
-void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector);
-void rnic_cq_tell_exit(struct rnic_cq *cq);
-void rnic_cq_tell(struct rnic_cq *cq);
-void rnic_cq_told(struct rnic_cq *cq);
+void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector);
+void rnic_cq_notify_exit(struct rnic_cq *cq);
+void rnic_cq_notify(struct rnic_cq *cq);
+void rnic_cq_notify_wait(struct rnic_cq *cq);
 
 /* mr.c */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
@@ -431,9 +432,9 @@ u8 rnic_ddp_rights(int ib_access);
 /* mw.c */
 int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
 int rnic_dealloc_mw(struct ib_mw *ib);
-int rnic_mr_keep_windows(struct rnic_mr *mr);
-int rnic_mr_drop_windows(struct rnic_mr *mr);
-void rnic_mr_take_windows(struct rnic_mr *mr);
+int rnic_mr_check_unbound(struct rnic_mr *mr);
+int rnic_mr_forbid_bind(struct rnic_mr *mr);
+void rnic_mr_permit_bind(struct rnic_mr *mr);
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr);
 
@@ -449,17 +450,17 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
  */
 void rnic_qp_close(struct rnic_qp *qp);
 /* Set the peer's access rights; @with_state: the modify also changes the state */
-void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
-void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
+void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
+void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 
 /* qp_error.c: state changes and errors */
-void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event);
-bool rnic_qp_move(struct rnic_qp *qp, enum qp_state to);
+void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
+bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
 /* Schedule a flush of requests that were posted in ERROR.  Any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
 /* Fail the stream and move to ERROR in any state; a worker flushes.  Any context */
-void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
+void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);
 
 /* qp_modify.c: modify and query */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
@@ -471,9 +472,9 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
-void rnic_qp_unnumber(struct rnic_qp *qp);
+void rnic_qp_free_number(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
-struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn);
+struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 
@@ -489,15 +490,15 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 /* qp_owner.c: right to connect a queue pair */
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
-void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to);
+void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_qp_is_callers(struct rnic_qp *qp);
 bool rnic_qp_may_connect(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
 int rnic_limit(enum rnic_kind kind);
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind);
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind);
-void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind);
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_wait_uncharged(struct rnic_dev *dev, enum rnic_kind kind);
 
 /* sq_parse.c */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
@@ -518,19 +519,19 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
-void rnic_sq_flushed(struct rnic_qp *qp);
-void rnic_sq_tell_more(struct work_struct *work);
+void rnic_sq_wait_flushed(struct rnic_qp *qp);
+void rnic_sq_complete_work(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
 
-static inline struct rnic_sq_note *rnic_sq_note(struct rnic_sq *sq, u32 idx)
+static inline struct rnic_swqe *rnic_swqe(struct rnic_sq *sq, u32 idx)
 {
-	return &sq->note[idx & (sq->ring.slots - 1)];
+	return &sq->swqe[idx & (sq->ring.slots - 1)];
 }
 
 /* sq_gather.c */
-int rnic_sq_gather_alloc(struct rnic_qp *qp);
-void rnic_sq_gather_stop(struct rnic_sq *sq);
-void rnic_sq_ring(struct rnic_qp *qp);
+int rnic_sq_coalesce_alloc(struct rnic_qp *qp);
+void rnic_sq_coalesce_stop(struct rnic_sq *sq);
+void rnic_sq_doorbell(struct rnic_qp *qp);
 
 /* srq.c */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
@@ -551,7 +552,7 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 /* cm.c: connection management of a device, iw_cm operations of connections */
 int rnic_cm_init(struct rnic_dev *dev);
 void rnic_cm_exit(struct rnic_dev *dev);
-void rnic_cm_unload(void);
+void rnic_cm_wait_upcalls(void);
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
@@ -559,13 +560,13 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
 /* cm_listen.c: listeners */
 int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
-int rnic_listen_over(struct rnic_dev *dev, u8 which);	/* mask of 1 << enum rnic_sw_llp */
+int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask);	/* mask of 1 << enum rnic_sw_llp */
 
 /* cm_llp.c: lower layers */
-int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
-int rnic_program_needs_sctp(struct rnic_dev *dev);
+int rnic_require_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
+int rnic_require_sctp_user(struct rnic_dev *dev);
 
 /* cm_ep.c: connection requests that are not accepted yet */
-void rnic_pending_stop(struct rnic_dev *dev);
+void rnic_pending_abort(struct rnic_dev *dev);
 
 #endif

@@ -17,7 +17,7 @@ static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
 		n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
 	if (!n)
 		return IW_DDP_U_NO_BUFFER;
-	if (n == RING_IDX_LIE)
+	if (n == RING_IDX_INVALID)
 		return IW_LOCAL_PROT;
 	rq->bad = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
 				 rq->max_sge, r, &rq->wr_id);
@@ -51,7 +51,7 @@ enum iw_reason rdmap_rq_take(struct rdmap *r)
 	return why;
 }
 
-void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
+void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_rq *rq = &qp->rq;
@@ -75,7 +75,7 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 	if (qp->srq)
 		rq->taken = false;
 	else
-		rnic_ring_consumed(&rq->ring, ++rq->tail);
+		rnic_ring_set_cons(&rq->ring, ++rq->tail);
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 }
@@ -119,7 +119,7 @@ static u32 begin_flush(struct rnic_rq *rq)
 	 */
 	smp_mb();
 	n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
-	if (n == RING_IDX_LIE)
+	if (n == RING_IDX_INVALID)
 		n = 0;
 	n += rq->head;
 	spin_unlock_irqrestore(&rq->lock, flags);
@@ -138,7 +138,7 @@ static u64 flush_one(struct rnic_rq *rq)
 		rq->head++;
 	slot = rnic_ring_slot(&rq->ring, rq->tail++);
 	wr_id = READ_ONCE(slot->wr_id);
-	rnic_ring_consumed(&rq->ring, rq->tail);
+	rnic_ring_set_cons(&rq->ring, rq->tail);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return wr_id;
 }
@@ -164,11 +164,11 @@ static void flush_shared(struct rnic_qp *qp)
 	if (rq->taken)
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
 	rq->taken = false;
-	last = !qp->last_told;
-	qp->last_told = true;
+	last = !qp->last_wqe_reported;
+	qp->last_wqe_reported = true;
 	mutex_unlock(&rq->flush_lock);
 	if (last)
-		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+		rnic_qp_raise_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /**

@@ -43,7 +43,7 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 	u64 len = 0;
 
 	*wr_id = e.wr_id;
-	if (n > max_sge || n > RDMAP_SGE_MAX || !rqe_clean(&e))
+	if (n > max_sge || n > RDMAP_SGE_MAX || !rnic_rqe_is_clean(&e))
 		return false;
 	for (i = 0; i < n; i++) {
 		r->recv_sge[i].addr = READ_ONCE(sge[i].addr);
@@ -90,6 +90,6 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		sge[i].length = wr->sg_list[i].length;
 		sge[i].lkey = wr->sg_list[i].lkey;
 	}
-	rnic_ring_produced(ring, prod + 1);
+	rnic_ring_set_prod(ring, prod + 1);
 	return 0;
 }

@@ -22,41 +22,41 @@
 #define LISTEN_TCP	BIT(RNIC_SW_LLP_TCP)
 #define LISTEN_SCTP	BIT(RNIC_SW_LLP_SCTP)
 
-struct word {
+struct value_name {
 	const char	*name;
 	u8		value;
 };
 
-static const struct word connect_words[] = {
+static const struct value_name connect_values[] = {
 	{ "tcp", RNIC_SW_LLP_TCP }, { "sctp", RNIC_SW_LLP_SCTP }, {}
 };
 
-static const struct word listen_words[] = {
+static const struct value_name listen_values[] = {
 	{ "tcp", LISTEN_TCP }, { "sctp", LISTEN_SCTP },
 	{ "both", LISTEN_TCP | LISTEN_SCTP }, {}
 };
 
-static const struct word revision_words[] = {
+static const struct value_name revision_values[] = {
 	{ "auto", 0 }, { "1", 1 }, { "2", 2 }, {}
 };
 
-static const struct word switch_words[] = {
+static const struct value_name switch_values[] = {
 	{ "0", false }, { "1", true }, {}
 };
 
-static const struct word rtr_words[] = {
+static const struct value_name rtr_values[] = {
 	{ "send", DDP_RTR_SEND }, { "write", DDP_RTR_WRITE },
 	{ "read", DDP_RTR_READ }, {}
 };
 
-static const struct word *find_name(const struct word *w, const char *name)
+static const struct value_name *find_value(const struct value_name *w, const char *name)
 {
 	while (w->name && !sysfs_streq(name, w->name))
 		w++;
 	return w->name ? w : NULL;
 }
 
-static const char *name_of(const struct word *w, u8 value)
+static const char *name_of_value(const struct value_name *w, u8 value)
 {
 	while (w->name && w->value != value)
 		w++;
@@ -65,31 +65,31 @@ static const char *name_of(const struct word *w, u8 value)
 
 /* A u8 member of struct rnic_policy whose values have names */
 struct choice {
-	const struct word	*words;
+	const struct value_name	*values;
 	size_t			at;	/* offset in struct rnic_policy */
 	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
 };
 
-#define CHOICE(words, member, set)	\
-	(&(const struct choice){ words, offsetof(struct rnic_policy, member), set })
+#define CHOICE(values, member, set)	\
+	(&(const struct choice){ values, offsetof(struct rnic_policy, member), set })
 
-static u8 *chosen(struct ib_device *ib, const struct choice *c)
+static u8 *choice_ptr(struct ib_device *ib, const struct choice *c)
 {
 	return (u8 *)&to_rnic_dev(ib)->policy + c->at;
 }
 
-static void rnic_show_word(struct ib_device *ib,
-			   const struct ib_device_param *param, char *text,
-			   size_t size)
+static void rnic_show_value(struct ib_device *ib,
+			    const struct ib_device_param *param, char *text,
+			    size_t size)
 {
 	const struct choice *c = param->arg;
 
-	strscpy(text, name_of(c->words, READ_ONCE(*chosen(ib, c))), size);
+	strscpy(text, name_of_value(c->values, READ_ONCE(*choice_ptr(ib, c))), size);
 }
 
 static int rnic_set_connect(struct rnic_dev *dev, u8 *at, u8 value)
 {
-	int err = rnic_need_llp(dev, value);
+	int err = rnic_require_llp(dev, value);
 
 	if (!err)
 		WRITE_ONCE(*at, value);
@@ -101,8 +101,8 @@ static int rnic_set_listen(struct rnic_dev *dev, u8 *at, u8 value)
 	int err = 0;
 
 	if (value & LISTEN_SCTP)
-		err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
-	return err ? err : rnic_listen_over(dev, value);
+		err = rnic_require_llp(dev, RNIC_SW_LLP_SCTP);
+	return err ? err : rnic_set_listen_llps(dev, value);
 }
 
 static int rnic_set_mpa(struct rnic_dev *dev, u8 *at, u8 value)
@@ -111,19 +111,19 @@ static int rnic_set_mpa(struct rnic_dev *dev, u8 *at, u8 value)
 	return 0;
 }
 
-static int rnic_set_word(struct ib_device *ib,
-			 const struct ib_device_param *param, const char *text,
-			 struct netlink_ext_ack *extack)
+static int rnic_set_value(struct ib_device *ib,
+			  const struct ib_device_param *param, const char *text,
+			  struct netlink_ext_ack *extack)
 {
 	const struct choice *c = param->arg;
-	const struct word *w = find_name(c->words, text);
+	const struct value_name *w = find_value(c->values, text);
 	int err;
 
 	if (!w) {
 		NL_SET_ERR_MSG_MOD(extack, "Not a word that it can be set to");
 		return -EINVAL;
 	}
-	err = c->set(to_rnic_dev(ib), chosen(ib, c), w->value);
+	err = c->set(to_rnic_dev(ib), choice_ptr(ib, c), w->value);
 	if (err == -EPROTONOSUPPORT)
 		NL_SET_ERR_MSG_MOD(extack, "The kernel has no such lower layer");
 	else if (err == -EADDRINUSE)
@@ -156,7 +156,7 @@ static int rnic_set_streams(struct ib_device *ib,
 
 /* Lists: names separated by blanks or commas, or "none" ---------------------- */
 
-static size_t show_name(char *text, size_t size, size_t at, const char *name)
+static size_t append_name(char *text, size_t size, size_t at, const char *name)
 {
 	return at + scnprintf(text + at, size - at, "%s%s", at ? " " : "", name);
 }
@@ -196,18 +196,18 @@ static void rnic_show_rtr(struct ib_device *ib,
 			  size_t size)
 {
 	u8 rtr = READ_ONCE(to_rnic_dev(ib)->policy.mpa_rtr);
-	const struct word *w;
+	const struct value_name *w;
 	size_t at = 0;
 
 	strscpy(text, "none", size);
-	for (w = rtr_words; w->name; w++)
+	for (w = rtr_values; w->name; w++)
 		if (rtr & w->value)
-			at = show_name(text, size, at, w->name);
+			at = append_name(text, size, at, w->name);
 }
 
 static int rnic_policy_add_rtr(void *list, const char *name)
 {
-	const struct word *w = find_name(rtr_words, name);
+	const struct value_name *w = find_value(rtr_values, name);
 	u8 *rtr = list;
 
 	if (!w)
@@ -231,8 +231,8 @@ static int rnic_set_rtr(struct ib_device *ib,
 }
 
 /* Show the interfaces by their names in @net */
-static void rnic_tell_paths(struct net *net, const int *paths, char *text,
-			    size_t size)
+static void rnic_format_paths(struct net *net, const int *paths, char *text,
+			      size_t size)
 {
 	struct net_device *path;
 	size_t at = 0;
@@ -241,7 +241,7 @@ static void rnic_tell_paths(struct net *net, const int *paths, char *text,
 	for (i = 0; i < RNIC_PATHS; i++) {
 		path = dev_get_by_index(net, paths[i]);
 		if (path)
-			at = show_name(text, size, at, path->name);
+			at = append_name(text, size, at, path->name);
 		dev_put(path);
 	}
 }
@@ -252,7 +252,7 @@ static void rnic_show_paths(struct ib_device *ib,
 			    size_t size)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
-	struct net *net = rnic_net(dev);
+	struct net *net = rnic_get_net(dev);
 	int paths[RNIC_PATHS];
 
 	strscpy(text, "none", size);
@@ -260,7 +260,7 @@ static void rnic_show_paths(struct ib_device *ib,
 		return;
 	rnic_policy_paths(&dev->policy, paths);
 	if (net_eq(net, current->nsproxy->net_ns))
-		rnic_tell_paths(net, paths, text, size);
+		rnic_format_paths(net, paths, text, size);
 	else if (paths[0])
 		strscpy(text, "elsewhere", size);
 	put_net(net);
@@ -293,7 +293,7 @@ static int rnic_set_paths(struct ib_device *ib,
 			  const char *text, struct netlink_ext_ack *extack)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
-	struct paths p = { .net = rnic_net(dev), .own = rnic_ifindex(dev) };
+	struct paths p = { .net = rnic_get_net(dev), .own = rnic_ifindex(dev) };
 	int err;
 
 	if (!p.net)
@@ -309,18 +309,18 @@ static int rnic_set_paths(struct ib_device *ib,
 }
 
 const struct ib_device_param rnic_params[] = {
-	{ "connect", rnic_show_word, rnic_set_word,
-	  CHOICE(connect_words, llp_connect, rnic_set_connect) },
-	{ "listen", rnic_show_word, rnic_set_word,
-	  CHOICE(listen_words, llp_listen, rnic_set_listen) },
+	{ "connect", rnic_show_value, rnic_set_value,
+	  CHOICE(connect_values, llp_connect, rnic_set_connect) },
+	{ "listen", rnic_show_value, rnic_set_value,
+	  CHOICE(listen_values, llp_listen, rnic_set_listen) },
 	{ "streams", rnic_show_streams, rnic_set_streams },
 	{ "paths", rnic_show_paths, rnic_set_paths },
-	{ "revision", rnic_show_word, rnic_set_word,
-	  CHOICE(revision_words, mpa_revision, rnic_set_mpa) },
-	{ "crc", rnic_show_word, rnic_set_word,
-	  CHOICE(switch_words, mpa_crc, rnic_set_mpa) },
-	{ "markers", rnic_show_word, rnic_set_word,
-	  CHOICE(switch_words, mpa_markers, rnic_set_mpa) },
+	{ "revision", rnic_show_value, rnic_set_value,
+	  CHOICE(revision_values, mpa_revision, rnic_set_mpa) },
+	{ "crc", rnic_show_value, rnic_set_value,
+	  CHOICE(switch_values, mpa_crc, rnic_set_mpa) },
+	{ "markers", rnic_show_value, rnic_set_value,
+	  CHOICE(switch_values, mpa_markers, rnic_set_mpa) },
 	{ "rtr", rnic_show_rtr, rnic_set_rtr },
 	{}
 };

@@ -6,7 +6,7 @@
  * Indices run freely: tail (oldest request not completed) <= head (next to
  * pull) <= prod. cut is the end of the requests whose messages are segmented.
  * sent is the end of the requests that the LLP has accepted, and follows cut. A
- * note (struct rnic_sq_note) keeps the contents of the completion of each
+ * note (struct rnic_swqe) keeps the contents of the completion of each
  * pulled request, where the program cannot change it.
  *
  * No loop over the whole ring holds the lock. An index marks the end of the
@@ -19,7 +19,7 @@
 #include "rnic.h"
 
 /* Requests completed in one pass, maybe in softirq; a worker does the rest */
-#define TELL_MOST	256
+#define COMPLETE_MAX	256
 
 /* The status values of the verbs are written to CQEs unchanged */
 static_assert((int)IB_WC_SUCCESS == RNIC_SW_OK);
@@ -31,10 +31,10 @@ static_assert((int)IB_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR);
 static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
 static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
 
-enum note_state {
-	NOTE_PULLED,		/* done when the LLP has accepted its message */
-	NOTE_WAITS,		/* done when its response has been placed */
-	NOTE_DONE,		/* completes after all earlier requests */
+enum swqe_state {
+	SWQE_PULLED,		/* done when the LLP has accepted its message */
+	SWQE_AWAITS_RESPONSE,		/* done when its response has been placed */
+	SWQE_DONE,		/* completes after all earlier requests */
 };
 
 /* Copy the fixed part of a WQE, once */
@@ -45,19 +45,19 @@ static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 	barrier();
 }
 
-static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
+static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 {
-	struct rnic_sq_note *n = rnic_sq_note(sq, idx);
+	struct rnic_swqe *n = rnic_swqe(sq, idx);
 
 	n->wr_id = e->wr_id;
 	n->opcode = e->opcode;
 	n->flags = e->flags;
 	n->len = 0;
 	n->status = IB_WC_SUCCESS;
-	n->state = NOTE_PULLED;
+	n->state = SWQE_PULLED;
 }
 
-/* Number of WQEs posted and not pulled, or RING_IDX_LIE */
+/* Number of WQEs posted and not pulled, or RING_IDX_INVALID */
 static u32 __rnic_sq_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
@@ -71,7 +71,7 @@ static u32 __end_of_posted(struct rnic_sq *sq)
 {
 	u32 n = __rnic_sq_posted(sq);
 
-	return n == RING_IDX_LIE ? sq->head : sq->head + n;
+	return n == RING_IDX_INVALID ? sq->head : sq->head + n;
 }
 
 /*
@@ -79,9 +79,9 @@ static u32 __end_of_posted(struct rnic_sq *sq)
  * enters the kernel, then check again. The flag stays clear while posts are
  * coalesced: the timer will have the ring checked.
  *
- * Return: the number of WQEs to pull, or RING_IDX_LIE.
+ * Return: the number of WQEs to pull, or RING_IDX_INVALID.
  */
-static u32 __look_or_sleep(struct rnic_sq *sq)
+static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 {
 	u32 n = __rnic_sq_posted(sq);
 
@@ -90,7 +90,7 @@ static u32 __look_or_sleep(struct rnic_sq *sq)
 			WRITE_ONCE(sq->ring.hdr->flags, 0);
 		return n;
 	}
-	if (sq->gathering)
+	if (sq->coalescing)
 		return 0;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
@@ -105,17 +105,17 @@ static u32 __look_or_sleep(struct rnic_sq *sq)
 }
 
 /*
- * Number of WQEs to pull, or RING_IDX_LIE. The producer index is read again
+ * Number of WQEs to pull, or RING_IDX_INVALID. The producer index is read again
  * only after all WQEs seen at the last read have been pulled.
  */
-static u32 __posted_or_sleep(struct rnic_sq *sq)
+static u32 __posted_or_arm_wakeup(struct rnic_sq *sq)
 {
 	u32 n = sq->seen - sq->head;
 
 	if (n)
 		return n;
-	n = __look_or_sleep(sq);
-	if (n != RING_IDX_LIE)
+	n = __poll_or_arm_wakeup(sq);
+	if (n != RING_IDX_INVALID)
 		sq->seen = sq->head + n;
 	return n;
 }
@@ -125,21 +125,21 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
  *
  * Return: IB_WC_SUCCESS, or the status with which the request completes.
  */
-static enum ib_wc_status __pull(struct rnic_qp *qp, struct rdmap_wr *wr)
+static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 {
 	struct rnic_sq *sq = &qp->sq;
-	struct rnic_sq_note *n;
+	struct rnic_swqe *n;
 	struct rnic_sw_sqe e;
 
 	wr->slot = sq->head++;
-	n = rnic_sq_note(sq, wr->slot);
+	n = rnic_swqe(sq, wr->slot);
 	read_slot(sq, wr->slot, &e);
-	fill_note(sq, wr->slot, &e);
+	fill_swqe(sq, wr->slot, &e);
 	n->status = rnic_sq_parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
 				  wr);
 	if (!n->status) {
 		n->len = wr->buf.len;
-		n->state = rdmap_wr_waits(wr) ? NOTE_WAITS : NOTE_PULLED;
+		n->state = rdmap_wr_has_response(wr) ? SWQE_AWAITS_RESPONSE : SWQE_PULLED;
 	}
 	return n->status;
 }
@@ -153,7 +153,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	u32 n;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	n = sq->flushing ? 0 : __posted_or_sleep(sq);
+	n = sq->flushing ? 0 : __posted_or_arm_wakeup(sq);
 	if (sq->closing && sq->head == sq->end)
 		n = 0;
 	/*
@@ -164,10 +164,10 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
 	if (n)
-		wrong = n == RING_IDX_LIE || __pull(qp, wr);
+		wrong = n == RING_IDX_INVALID || __pull_wqe(qp, wr);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (wrong) {
-		ddp_tx_let_go(&r->stream);
+		ddp_tx_put_mr(&r->stream);
 		rdmap_fail(r, IW_LOCAL_PROT);
 	}
 	return n && !wrong;
@@ -191,7 +191,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
+static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 		     struct rnic_sw_cqe *cqe)
 {
 	*cqe = (struct rnic_sw_cqe) {
@@ -208,16 +208,16 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
  * Status of a flushed request. If the peer's RDMAP has sent a Terminate, the
  * oldest request that waits for a response gets a remote error.
  */
-static u8 flush_status(struct rnic_qp *qp, const struct rnic_sq_note *n)
+static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
 	const struct rdmap *r = &qp->rdmap;
 
 	if (n->status)
 		return n->status;
-	if (qp->why != IW_PEER_TERMINATE || qp->sq.blamed ||
-	    n->state != NOTE_WAITS || r->peer_layer)
+	if (qp->why != IW_PEER_TERMINATE || qp->sq.remote_err_reported ||
+	    n->state != SWQE_AWAITS_RESPONSE || r->peer_layer)
 		return IB_WC_WR_FLUSH_ERR;
-	qp->sq.blamed = true;
+	qp->sq.remote_err_reported = true;
 	return r->peer_type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
 }
 
@@ -226,22 +226,22 @@ static u8 flush_status(struct rnic_qp *qp, const struct rnic_sq_note *n)
  *
  * Return: true if there is one, false otherwise.
  */
-static bool __see_next(struct rnic_sq *sq)
+static bool __take_for_flush(struct rnic_sq *sq)
 {
 	struct rnic_sw_sqe e;
 
 	if (!sq->flushing || sq->head == sq->flush_end)
 		return false;
 	read_slot(sq, sq->head, &e);
-	fill_note(sq, sq->head, &e);
+	fill_swqe(sq, sq->head, &e);
 	sq->head++;
 	return true;
 }
 
-static bool __is_done(const struct rnic_sq *sq, const struct rnic_sq_note *n)
+static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
 {
-	return n->state == NOTE_DONE ||
-	       (n->state == NOTE_PULLED && ring_idx_before(sq->tail, sq->sent));
+	return n->state == SWQE_DONE ||
+	       (n->state == SWQE_PULLED && ring_idx_before(sq->tail, sq->sent));
 }
 
 /*
@@ -250,12 +250,12 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_sq_note *n)
  *
  * Return: true if it can be completed, false otherwise.
  */
-static bool __oldest_is_over(struct rnic_qp *qp)
+static bool __can_complete_oldest(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	struct rnic_sq_note *n = rnic_sq_note(sq, sq->tail);
+	struct rnic_swqe *n = rnic_swqe(sq, sq->tail);
 
-	if (sq->tail == sq->head && !__see_next(sq))
+	if (sq->tail == sq->head && !__take_for_flush(sq))
 		return false;
 	/* after a failed request none succeeds, whether it was sent or not */
 	if (!sq->broken && !n->status && __is_done(sq, n))
@@ -269,34 +269,34 @@ static bool __oldest_is_over(struct rnic_qp *qp)
 
 /*
  * Take completed requests off the queue, up to one that needs a CQE. For that
- * one @tell is set and @cqe is filled in.
+ * one @needs_cqe is set and @cqe is filled in.
  *
  * Return: the number of requests taken off.
  */
-static u32 __take_over(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *tell)
+static u32 __take_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *needs_cqe)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 n = 0;
 
-	*tell = false;
-	while (!*tell && n < RING_IDX_STEPS && __oldest_is_over(qp)) {
-		const struct rnic_sq_note *note = rnic_sq_note(sq, sq->tail);
+	*needs_cqe = false;
+	while (!*needs_cqe && n < RING_IDX_STEPS && __can_complete_oldest(qp)) {
+		const struct rnic_swqe *swqe = rnic_swqe(sq, sq->tail);
 
-		*tell = note->status || sq->sig_all ||
-			(note->flags & RNIC_SW_SEND_SIGNALED);
-		if (*tell)
-			fill_cqe(qp, note, cqe);
+		*needs_cqe = swqe->status || sq->sig_all ||
+			(swqe->flags & RNIC_SW_SEND_SIGNALED);
+		if (*needs_cqe)
+			fill_cqe(qp, swqe, cqe);
 		sq->tail++;
 		n++;
 	}
-	rnic_ring_consumed(&sq->ring, sq->tail);
+	rnic_ring_set_cons(&sq->ring, sq->tail);
 	return n;
 }
 
-static void tell_later(struct rnic_qp *qp)
+static void complete_later(struct rnic_qp *qp)
 {
 	kref_get(&qp->ref);
-	if (!queue_work(rnic_wq, &qp->tell_work))
+	if (!queue_work(rnic_wq, &qp->complete_work))
 		rnic_qp_put(qp);
 }
 
@@ -309,7 +309,7 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
 {
 	struct rnic_sq *sq = &qp->sq;
-	bool tell, more, ok = true;
+	bool needs_cqe, more, ok = true;
 	struct rnic_sw_cqe cqe;
 	u32 taken, sum = 0;
 
@@ -319,24 +319,24 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	}
 	sq->completing = true;
 	do {
-		taken = __take_over(qp, &cqe, &tell);
+		taken = __take_completed(qp, &cqe, &needs_cqe);
 		/* otherwise no request is left to complete */
-		more = tell || taken == RING_IDX_STEPS;
+		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
 		spin_unlock_irqrestore(&sq->lock, flags);
-		if (tell)
+		if (needs_cqe)
 			ok &= rnic_cq_push(qp->scq, &cqe, &qp->ib);
 		spin_lock_irqsave(&sq->lock, flags);
 		sum += taken;
-	} while (sum < TELL_MOST);
-	more = more && __oldest_is_over(qp);
+	} while (sum < COMPLETE_MAX);
+	more = more && __can_complete_oldest(qp);
 	sq->completing = false;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 	if (more)
-		tell_later(qp);
+		complete_later(qp);
 }
 
 static void complete_ready(struct rnic_qp *qp)
@@ -348,12 +348,12 @@ static void complete_ready(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_tell_more - continue to complete requests from a worker
+ * rnic_sq_complete_work - continue to complete requests from a worker
  * @work: tell_work of the queue pair; the reference that it holds is dropped
  */
-void rnic_sq_tell_more(struct work_struct *work)
+void rnic_sq_complete_work(struct work_struct *work)
 {
-	struct rnic_qp *qp = container_of(work, struct rnic_qp, tell_work);
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, complete_work);
 
 	complete_ready(qp);
 	rnic_qp_put(qp);
@@ -364,7 +364,7 @@ void rdmap_sq_cut(struct rdmap *r, u32 slot)
 	rdmap_to_qp(r)->sq.cut = slot + 1;
 }
 
-void rdmap_sq_sent(struct rdmap *r)
+void rdmap_sq_complete_sent(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_sq *sq = &qp->sq;
@@ -388,7 +388,7 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
-		rnic_sq_note(sq, slot)->state = NOTE_DONE;
+		rnic_swqe(sq, slot)->state = SWQE_DONE;
 		/* the LLP does not see a local request, so cannot report it */
 		if (sq->sent == slot)
 			sq->sent++;
@@ -396,15 +396,15 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 	complete_and_unlock(qp, flags);
 }
 
-void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
 {
 	set_done(rdmap_to_qp(r), slot);
 }
 
-void rdmap_sq_failed(struct rdmap *r, u32 slot)
+void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 {
 	struct rnic_sq *sq = &rdmap_to_qp(r)->sq;
-	struct rnic_sq_note *n = rnic_sq_note(sq, slot);
+	struct rnic_swqe *n = rnic_swqe(sq, slot);
 	unsigned long flags;
 
 	/* the flush that follows completes the request in order */
@@ -416,7 +416,7 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot)
 
 static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
 {
-	const struct rnic_sq_note *n = rnic_sq_note(&qp->sq, wr->slot);
+	const struct rnic_swqe *n = rnic_swqe(&qp->sq, wr->slot);
 	struct ddp_stream *s = &qp->rdmap.stream;
 
 	switch (wr->op) {
@@ -429,7 +429,7 @@ static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
 	}
 }
 
-bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
@@ -471,30 +471,30 @@ void rnic_sq_flush(struct rnic_qp *qp)
  *
  * Return: true if all are written, false otherwise.
  */
-static bool told_up_to(struct rnic_sq *sq, u32 end)
+static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
 {
 	unsigned long flags;
-	bool told;
+	bool done;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	told = ring_idx_before(end, sq->tail) ||
+	done = ring_idx_before(end, sq->tail) ||
 	       (sq->tail == end && !sq->completing);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	return told;
+	return done;
 }
 
 /**
- * rnic_sq_flushed - wait until all requests of a flush have completed
+ * rnic_sq_wait_flushed - wait until all requests of a flush have completed
  * @qp: queue pair after rnic_sq_flush()
  *
  * Some are completed by the context that is doing so at the moment, the rest by
  * a worker of rnic_wq. Requests posted later are not waited for. Sleeps. Must
  * not be called from rnic_wq.
  */
-void rnic_sq_flushed(struct rnic_qp *qp)
+void rnic_sq_wait_flushed(struct rnic_qp *qp)
 {
 	u32 end = READ_ONCE(qp->sq.flush_end);
 
-	while (!told_up_to(&qp->sq, end))
+	while (!is_completed_up_to(&qp->sq, end))
 		usleep_range(5, 50);
 }

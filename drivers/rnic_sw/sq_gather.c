@@ -14,21 +14,21 @@
 #include "rnic.h"
 
 /* KASAN and KCSAN are slow: without longer times posts would not coalesce */
-#define SLOWER	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
+#define TIME_SCALE	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
 
-struct rnic_gather {
+struct rnic_coalesce {
 	struct rnic_qp	*qp;
-	struct hrtimer	timer;		/* pending or running while sq.gathering */
+	struct hrtimer	timer;		/* pending or running while sq.coalescing */
 
 	/* protected by the lock of the send queue */
-	struct bell	bell;
-	u32		from;		/* prod at the start of the period */
+	struct db_mod	db_mod;
+	u32		first_prod;		/* prod at the start of the period */
 };
 
 /* Time for struct bell */
-static u64 rnic_bell_now(void)
+static u64 rnic_db_mod_now(void)
 {
-	return ktime_get_ns() / SLOWER;
+	return ktime_get_ns() / TIME_SCALE;
 }
 
 /*
@@ -36,54 +36,54 @@ static u64 rnic_bell_now(void)
  * PREEMPT_RT. A softirq timer could be deferred to a thread, and the posts
  * would be delayed, as they ring no doorbell meanwhile.
  */
-static enum hrtimer_restart rnic_gather_end(struct hrtimer *timer)
+static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
-	struct rnic_gather *g = container_of(timer, struct rnic_gather, timer);
+	struct rnic_coalesce *g = container_of(timer, struct rnic_coalesce, timer);
 	struct rnic_sq *sq = &g->qp->sq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	sq->gathering = false;
-	bell_gathered(&g->bell, rnic_bell_now(),
-		      READ_ONCE(sq->ring.hdr->prod) - g->from);
+	sq->coalescing = false;
+	db_mod_coalesced(&g->db_mod, rnic_db_mod_now(),
+			 READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	rnic_qp_count(g->qp, RNIC_TX_GATHERS, 1);
+	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
 	/* transmit sets NEED_WAKEUP, then reads prod again; litmus: gather */
 	ddp_kick(&g->qp->rdmap.stream);
 	return HRTIMER_NORESTART;
 }
 
 /**
- * rnic_sq_gather_alloc - allocate the coalescing state of a send queue
+ * rnic_sq_coalesce_alloc - allocate the coalescing state of a send queue
  * @qp: queue pair of a program, not yet published
  *
  * Return: 0 or -ENOMEM.
  */
-int rnic_sq_gather_alloc(struct rnic_qp *qp)
+int rnic_sq_coalesce_alloc(struct rnic_qp *qp)
 {
-	struct rnic_gather *g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
+	struct rnic_coalesce *g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
 
 	if (!g)
 		return -ENOMEM;
 	g->qp = qp;
-	bell_init(&g->bell);
-	hrtimer_setup(&g->timer, rnic_gather_end, CLOCK_MONOTONIC,
+	db_mod_init(&g->db_mod);
+	hrtimer_setup(&g->timer, rnic_coalesce_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED);
-	qp->sq.gather = g;
+	qp->sq.coalesce = g;
 	return 0;
 }
 
 /**
- * rnic_sq_gather_stop - stop the timer of a send queue
+ * rnic_sq_coalesce_stop - stop the timer of a send queue
  * @sq: queue that gets no more posts, or the queue of a kernel consumer, which
  *	has no timer
  *
  * Waits for the timer handler.
  */
-void rnic_sq_gather_stop(struct rnic_sq *sq)
+void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 {
-	if (sq->gather)
-		hrtimer_cancel(&sq->gather->timer);
+	if (sq->coalesce)
+		hrtimer_cancel(&sq->coalesce->timer);
 }
 
 /*
@@ -92,53 +92,53 @@ void rnic_sq_gather_stop(struct rnic_sq *sq)
  *
  * Return: true if the timer handles the doorbell, false if the caller must.
  */
-static bool __gathers(struct rnic_sq *sq)
+static bool __sq_may_coalesce(struct rnic_sq *sq)
 {
-	struct rnic_gather *g = sq->gather;
+	struct rnic_coalesce *g = sq->coalesce;
 
-	if (sq->gathering)
+	if (sq->coalescing)
 		return true;
-	if (sq->flushing || !bell_rung(&g->bell, rnic_bell_now()))
+	if (sq->flushing || !db_mod_doorbell(&g->db_mod, rnic_db_mod_now()))
 		return false;
-	sq->gathering = true;
-	g->from = READ_ONCE(sq->ring.hdr->prod);
+	sq->coalescing = true;
+	g->first_prod = READ_ONCE(sq->ring.hdr->prod);
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	hrtimer_start(&g->timer, ns_to_ktime(SLOWER * BELL_GATHER_NS),
+	hrtimer_start(&g->timer, ns_to_ktime(TIME_SCALE * DB_MOD_PERIOD_NS),
 		      HRTIMER_MODE_REL_PINNED);
 	return true;
 }
 
 /* Return: true if the timer handles the doorbell, false if the caller must */
-static bool rnic_gathers(struct rnic_sq *sq)
+static bool rnic_sq_may_coalesce(struct rnic_sq *sq)
 {
 	unsigned long flags;
-	bool gathers;
+	bool coalesced;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	gathers = __gathers(sq);
+	coalesced = __sq_may_coalesce(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	return gathers;
+	return coalesced;
 }
 
 /**
- * rnic_sq_ring - handle a doorbell from a program
+ * rnic_sq_doorbell - handle a doorbell from a program
  * @qp: the queue pair
  *
  * Process context, no lock held.
  */
-void rnic_sq_ring(struct rnic_qp *qp)
+void rnic_sq_doorbell(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	/* a timer of low resolution would fire a tick late */
-	bool fine = hrtimer_resolution <= BELL_GATHER_NS;
+	bool fine = hrtimer_resolution <= DB_MOD_PERIOD_NS;
 	unsigned long flags;
 
-	if (fine && rnic_gathers(sq))
+	if (fine && rnic_sq_may_coalesce(sq))
 		return;
 	ddp_push(&qp->rdmap.stream);
 	if (!fine)
 		return;
 	spin_lock_irqsave(&sq->lock, flags);
-	bell_answered(&sq->gather->bell, rnic_bell_now());
+	db_mod_answered(&sq->coalesce->db_mod, rnic_db_mod_now());
 	spin_unlock_irqrestore(&sq->lock, flags);
 }

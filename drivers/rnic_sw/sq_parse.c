@@ -139,7 +139,7 @@ static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 					       struct rdmap_wr *wr)
 {
-	if (!rdmap_wr_waits(wr))
+	if (!rdmap_wr_has_response(wr))
 		return IB_WC_SUCCESS;
 	if (!qp->rdmap.orq.size)
 		return IB_WC_LOC_QP_OP_ERR;
@@ -162,7 +162,7 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 {
 	enum ib_wc_status status;
 
-	if (rnic_qp_is_user(qp) && !sqe_clean(e))
+	if (rnic_qp_is_user(qp) && !rnic_sqe_is_clean(e))
 		return IB_WC_LOC_QP_OP_ERR;
 	wr->flags = 0;
 	if (e->flags & RNIC_SW_SEND_FENCE)

@@ -141,13 +141,13 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	if (err)
 		return err;
 	if (wr->opcode == IB_WR_REG_MR)
-		rnic_sq_note(sq, prod)->reg_mr = reg_wr(wr)->mr;
+		rnic_swqe(sq, prod)->reg_mr = reg_wr(wr)->mr;
 	memcpy(slot, &e, sizeof(e));
-	rnic_ring_produced(&sq->ring, prod + 1);
+	rnic_ring_set_prod(&sq->ring, prod + 1);
 	return 0;
 }
 
-static bool in_error(struct rnic_qp *qp)
+static bool is_in_error(struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->sq.flushing);
 }
@@ -167,7 +167,7 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
-	if (in_error(qp))
+	if (is_in_error(qp))
 		rnic_qp_reflush(qp);
 	else
 		ddp_kick(&qp->rdmap.stream);
@@ -194,9 +194,9 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (in_error(qp))
+	if (is_in_error(qp))
 		rnic_sq_flush(qp);
 	else
-		rnic_sq_ring(qp);
+		rnic_sq_doorbell(qp);
 	return 0;
 }

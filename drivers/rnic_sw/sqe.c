@@ -18,7 +18,7 @@
 #define SWAP	0x10
 #define BIND	0x20	/* bind, instead of TAG, REMOTE, ADD and SWAP */
 
-static const u8 uses[] = {
+static const u8 used_fields[] = {
 	[RNIC_SW_OP_WRITE]	= DATA | REMOTE,
 	[RNIC_SW_OP_WRITE_IMM]	= DATA | REMOTE | TAG,
 	[RNIC_SW_OP_SEND]	= DATA,
@@ -30,7 +30,7 @@ static const u8 uses[] = {
 	[RNIC_SW_OP_BIND_MW]	= BIND,
 };
 
-static bool data_clean(const struct rnic_sw_sqe *e, bool data)
+static bool is_data_clean(const struct rnic_sw_sqe *e, bool data)
 {
 	if (!data)
 		return !e->num_sge && !e->inline_len &&
@@ -38,7 +38,7 @@ static bool data_clean(const struct rnic_sw_sqe *e, bool data)
 	return e->flags & RNIC_SW_SEND_INLINE ? !e->num_sge : !e->inline_len;
 }
 
-static bool rest_clean(const struct rnic_sw_sqe *e, u8 used)
+static bool is_rest_clean(const struct rnic_sw_sqe *e, u8 used)
 {
 	if (used & BIND)
 		return !e->bind.reserved;
@@ -48,29 +48,29 @@ static bool rest_clean(const struct rnic_sw_sqe *e, u8 used)
 }
 
 /**
- * sqe_clean - check whether a send request uses only known fields
+ * rnic_sqe_is_clean - check whether a send request uses only known fields
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if programs may use the opcode, all flags are known and all
  * fields that the opcode does not use are zero; false otherwise.
  */
-bool sqe_clean(const struct rnic_sw_sqe *e)
+bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
 {
-	u8 used = e->opcode < ARRAY_SIZE(uses) ? uses[e->opcode] : 0;
+	u8 used = e->opcode < ARRAY_SIZE(used_fields) ? used_fields[e->opcode] : 0;
 
 	if (!used || e->flags & ~KNOWN_FLAGS || e->reserved[0] ||
 	    e->reserved[1])
 		return false;
-	return data_clean(e, used & DATA) && rest_clean(e, used);
+	return is_data_clean(e, used & DATA) && is_rest_clean(e, used);
 }
 
 /**
- * rqe_clean - check whether a receive request uses only known fields
+ * rnic_rqe_is_clean - check whether a receive request uses only known fields
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if the reserved field is zero, false otherwise.
  */
-bool rqe_clean(const struct rnic_sw_rqe *e)
+bool rnic_rqe_is_clean(const struct rnic_sw_rqe *e)
 {
 	return !e->reserved;
 }

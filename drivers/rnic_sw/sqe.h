@@ -6,7 +6,7 @@
 #include <ddp/pure.h>
 #include <rdma/rnic_sw-abi.h>
 
-bool sqe_clean(const struct rnic_sw_sqe *e);
-bool rqe_clean(const struct rnic_sw_rqe *e);
+bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e);
+bool rnic_rqe_is_clean(const struct rnic_sw_rqe *e);
 
 #endif

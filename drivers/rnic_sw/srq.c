@@ -47,21 +47,21 @@ static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 	if (!udata)
 		return 0;
 	resp.ring_key = rnic_ring_key(&srq->ring);
-	resp.ring_bytes = rnic_ring_mapped(&srq->ring);
+	resp.ring_bytes = rnic_ring_map_len(&srq->ring);
 	resp.ring_offset = rnic_ring_offset(&srq->ring);
 	resp.map_number = srq->ring.map->number;
 	return ib_respond_udata(udata, resp);
 }
 
-static void rnic_srq_tell(struct rnic_srq *srq, int news)
+static void rnic_srq_raise_event(struct rnic_srq *srq, int event)
 {
 	struct ib_event ev = {
 		.device = srq->ib.device,
 		.element.srq = &srq->ib,
-		.event = news,
+		.event = event,
 	};
 
-	if (news && srq->ib.event_handler)
+	if (event && srq->ib.event_handler)
 		srq->ib.event_handler(&ev, srq->ib.srq_context);
 }
 
@@ -69,30 +69,30 @@ static void rnic_srq_tell(struct rnic_srq *srq, int news)
  * Get an event that rnic_modify_srq() has left to the worker, each once.
  * Return: the event, or 0 if there is none.
  */
-static int rnic_srq_owed(struct rnic_srq *srq)
+static int rnic_srq_take_event(struct rnic_srq *srq)
 {
 	unsigned long flags;
-	int news = 0;
+	int event = 0;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	if (srq->error_owed) {
-		srq->error_owed = false;
-		news = IB_EVENT_SRQ_ERR;
-	} else if (srq->limits_owed) {
-		srq->limits_owed--;
-		news = IB_EVENT_SRQ_LIMIT_REACHED;
+	if (srq->error_pending) {
+		srq->error_pending = false;
+		event = IB_EVENT_SRQ_ERR;
+	} else if (srq->limits_pending) {
+		srq->limits_pending--;
+		event = IB_EVENT_SRQ_LIMIT_REACHED;
 	}
 	spin_unlock_irqrestore(&srq->lock, flags);
-	return news;
+	return event;
 }
 
-static void rnic_srq_tell_owed(struct work_struct *work)
+static void rnic_srq_event_work(struct work_struct *work)
 {
-	struct rnic_srq *srq = container_of(work, struct rnic_srq, tell_work);
-	int news;
+	struct rnic_srq *srq = container_of(work, struct rnic_srq, event_work);
+	int event;
 
-	while ((news = rnic_srq_owed(srq))) {
-		rnic_srq_tell(srq, news);
+	while ((event = rnic_srq_take_event(srq))) {
+		rnic_srq_raise_event(srq, event);
 		cond_resched();
 	}
 }
@@ -121,11 +121,11 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	if (!err)
 		err = rnic_srq_check_request(udata, &packed);
 	if (!err)
-		err = rnic_take(to_rnic_dev(ib->device), RNIC_SRQS);
+		err = rnic_charge(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)
 		return err;
 	spin_lock_init(&srq->lock);
-	INIT_WORK(&srq->tell_work, rnic_srq_tell_owed);
+	INIT_WORK(&srq->event_work, rnic_srq_event_work);
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_shape(&srq->ring, attr->attr.max_wr,
 			      rnic_rqe_stride(srq->max_sge));
@@ -140,7 +140,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		return 0;
 	rnic_ring_free(&srq->ring);
 give:
-	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);
+	rnic_uncharge(to_rnic_dev(ib->device), RNIC_SRQS);
 	return err;
 }
 
@@ -157,9 +157,9 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
 
-	cancel_work_sync(&srq->tell_work);
+	cancel_work_sync(&srq->event_work);
 	rnic_ring_retire(&srq->ring, &srq->lock);
-	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);
+	rnic_uncharge(to_rnic_dev(ib->device), RNIC_SRQS);
 	return 0;
 }
 
@@ -174,35 +174,35 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
 	if (srq->broken)
 		return 0;
 	n = rnic_ring_posted(&srq->ring, srq->head, srq->head);
-	srq->broken = n == RING_IDX_LIE;
+	srq->broken = n == RING_IDX_INVALID;
 	return srq->broken ? 0 : n;
 }
 
 /* Event due after finding @posted WQEs, each once; 0 if there is none */
-static int __news(struct rnic_srq *srq, u32 posted)
+static int __next_event(struct rnic_srq *srq, u32 posted)
 {
 	if (srq->broken) {
-		if (srq->broken_told)
+		if (srq->error_reported)
 			return 0;
-		srq->broken_told = true;
+		srq->error_reported = true;
 		return IB_EVENT_SRQ_ERR;
 	}
 	/* the core queues events until they are read: one per WQE at most */
-	if (posted >= srq->limit || srq->limit_told)
+	if (posted >= srq->limit || srq->limit_reported)
 		return 0;
 	WRITE_ONCE(srq->limit, 0);
-	srq->limit_told = true;
+	srq->limit_reported = true;
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-/* Leave @news to the worker. Return: true if it is an event, false if 0 */
-static bool __owe(struct rnic_srq *srq, int news)
+/* Leave @event to the worker. Return: true if it is an event, false if 0 */
+static bool __defer_event(struct rnic_srq *srq, int event)
 {
-	if (news == IB_EVENT_SRQ_ERR)
-		srq->error_owed = true;
-	else if (news)
-		srq->limits_owed++;
-	return news;
+	if (event == IB_EVENT_SRQ_ERR)
+		srq->error_pending = true;
+	else if (event)
+		srq->limits_pending++;
+	return event;
 }
 
 /**
@@ -226,7 +226,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 	struct rnic_srq *srq = to_rnic_srq(ib);
 	int err = ib_no_udata_io(udata);
 	unsigned long flags;
-	bool news;
+	bool event;
 
 	if (err)
 		return err;
@@ -238,10 +238,10 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
-	news = __owe(srq, __news(srq, __rnic_srq_posted(srq)));
+	event = __defer_event(srq, __next_event(srq, __rnic_srq_posted(srq)));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	if (news)
-		queue_work(rnic_wq, &srq->tell_work);
+	if (event)
+		queue_work(rnic_wq, &srq->event_work);
 	return 0;
 }
 
@@ -265,15 +265,15 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 }
 
 /* Take the oldest WQE. Return: as rnic_srq_take() */
-static enum iw_reason __take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
-			     bool *bad)
+static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+				 bool *bad)
 {
 	if (!__rnic_srq_posted(srq))
 		return srq->broken ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
 	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
 			      srq->max_sge, r, wr_id);
-	rnic_ring_consumed(&srq->ring, ++srq->head);
-	srq->limit_told = false;
+	rnic_ring_set_cons(&srq->ring, ++srq->head);
+	srq->limit_reported = false;
 	return IW_OK;
 }
 
@@ -294,14 +294,14 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 {
 	unsigned long flags;
 	enum iw_reason why;
-	int news = 0;
+	int event = 0;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	why = __take(srq, r, wr_id, bad);
+	why = __take_wqe(srq, r, wr_id, bad);
 	if (why != IW_DDP_U_NO_BUFFER)
-		news = __news(srq, __rnic_srq_posted(srq));
+		event = __next_event(srq, __rnic_srq_posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	rnic_srq_tell(srq, news);
+	rnic_srq_raise_event(srq, event);
 	return why;
 }
 

@@ -16,7 +16,7 @@ struct rnic_uctx {
 	struct ib_ucontext	ib;
 	struct mutex		pages_lock;	/* protects @pages and their space */
 	struct list_head	pages;		/* pages of small rings with free space */
-	u64			pages_made;
+	u64			pages_created;
 };
 
 /* Unit of allocation on a page of small rings */
@@ -30,7 +30,7 @@ struct rnic_ring {
 	u32			slots;		/* power of two */
 	u32			stride;
 	u32			bytes;
-	u32			room;		/* of its memory, with a second ring */
+	u32			alloc_bytes;		/* of its memory, with a second ring */
 	/* Owner of the memory; both are NULL for the second ring of a pair */
 	void			*mem;		/* kernel consumer, __vmalloc() */
 	struct rnic_map		*map;		/* a program's */
@@ -59,16 +59,16 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib);
 /* map.c: memory that programs can map */
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
-void *rnic_ring_memory(size_t bytes);
-struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes);
+void *rnic_ring_alloc_mem(size_t bytes);
+struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes);
 unsigned int rnic_map_users(const struct rnic_map *map);
-void rnic_map_end(struct rnic_map *map);
+void rnic_map_release(struct rnic_map *map);
 
 /* page.c: pages of small rings */
 void rnic_pages_init(struct rnic_uctx *u);
 void rnic_pages_exit(struct rnic_uctx *u);
-void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **map);
-void rnic_page_give(struct rnic_map *map, void *at, size_t bytes);
+void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **map);
+void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
 
 /* ring.c: rings */
 /*
@@ -79,13 +79,13 @@ void rnic_page_give(struct rnic_map *map, void *at, size_t bytes);
  * must be freed first. A program keeps what it has mapped after the ring is freed.
  */
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
-int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
 /* Free a ring that other contexts read under @lock: from then on they find no ring */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_key(const struct rnic_ring *ring);	/* offset for mmap() */
-u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
+u32 rnic_ring_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
 u32 rnic_ring_offset(const struct rnic_ring *ring);	/* of the ring, in the mapping */
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
@@ -102,7 +102,7 @@ static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 
 /*
  * Read the producer index of a send or receive queue once. Return: the number of WQEs
- * posted and not yet taken; RING_IDX_LIE if more than fit beside those in use.
+ * posted and not yet taken; RING_IDX_INVALID if more than fit beside those in use.
  */
 static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 				   u32 tail)
@@ -110,13 +110,13 @@ static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 	return ring_idx_posted(rnic_ring_prod(ring), head, tail, ring->slots);
 }
 
-static inline void rnic_ring_produced(struct rnic_ring *ring, u32 prod)
+static inline void rnic_ring_set_prod(struct rnic_ring *ring, u32 prod)
 {
 	/* the slots before the index are filled; litmus: publish */
 	smp_store_release(&ring->hdr->prod, prod);
 }
 
-static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
+static inline void rnic_ring_set_cons(struct rnic_ring *ring, u32 cons)
 {
 	/* the slots before the index have been read and may be reused; litmus: publish */
 	smp_store_release(&ring->hdr->cons, cons);

@@ -17,12 +17,12 @@
  * Memory that an association may use for out-of-order chunks, however much the
  * others use, bytes
  */
-#define SDDP_EARLY_LEAST	(64 * 1024)
+#define SDDP_EARLY_MIN	(64 * 1024)
 /*
  * Memory for out-of-order chunks of one session, after which no more of its
  * chunks are kept until its Initiate is answered, bytes
  */
-#define SDDP_EARLY_UNANSWERED	SDDP_EARLY_LEAST
+#define SDDP_EARLY_UNANSWERED	SDDP_EARLY_MIN
 
 /*
  * Limits for chunks that are kept because local memory has to be faulted in, or
@@ -31,64 +31,64 @@
  * SCTP's queue. The rest of the memory is left for chunks that the peer's
  * packets bring out of order.
  */
-#define SDDP_WAITING_CHUNKS	1024
-#define SDDP_WAITING_ASSOC	(1024 * 1024)
-#define SDDP_WAITING_ALL	(8 * 1024 * 1024)
+#define SDDP_DEFERRED_CHUNKS	1024
+#define SDDP_DEFERRED_ASSOC	(1024 * 1024)
+#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)
 
 /*
  * Unaccepted associations: made by peers, without a session that a program has
  * accepted or could still accept
  */
-#define SDDP_STRANGERS_PEER	64	/* per peer address, local address and port */
-#define SDDP_STRANGERS_PLACE	256	/* per local address and port */
-#define SDDP_STRANGERS_NET	1024	/* per network namespace */
+#define SDDP_UNACCEPTED_PEER	64	/* per peer address, local address and port */
+#define SDDP_UNACCEPTED_LADDR	256	/* per local address and port */
+#define SDDP_UNACCEPTED_NET	1024	/* per network namespace */
 
 /*
  * Chunks of no session, and chunks that end a session by a protocol violation,
  * after which an unaccepted association is ended
  */
-#define SDDP_STRAYS_MOST	32
+#define SDDP_VIOLATIONS_MAX	32
 
 /*
  * Addresses of a peer. SCTP keeps a state, timers and heartbeats for each of
  * them, whether the peer replies there or not.
  */
-#define SDDP_ADDRESSES_MOST	16
+#define SDDP_ADDRESSES_MAX	16
 
 /* Addresses of its interface that a wildcard listener listens on */
-#define SDDP_PLACES_MOST	1024
+#define SDDP_LADDRS_MAX	1024
 
-bool sddp_share_early(u32 kept, u64 all, u32 cost);
-bool sddp_share_waiting(u32 chunks, u32 kept, u64 all);
+bool sddp_may_keep_early(u32 kept, u64 all, u32 cost);
+bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all);
 
 /**
- * struct sddp_crowd - numbers of unaccepted associations
+ * struct sddp_unaccepted - numbers of unaccepted associations
  * @peer: from the address of the new association, to its local address and port
- * @place: to its local address and port
+ * @laddr: to its local address and port
  * @net: in its network namespace
  */
-struct sddp_crowd {
+struct sddp_unaccepted {
 	u32	peer;
-	u32	place;
+	u32	laddr;
 	u32	net;
 };
 
 /**
- * enum sddp_leaver - group of unaccepted associations whose oldest is evicted
- * @SDDP_LEAVE_NONE: none, no association is evicted
- * @SDDP_LEAVE_PEER: those from the new association's peer address
- * @SDDP_LEAVE_PLACE: those to its local address and port
- * @SDDP_LEAVE_NET: those in its network namespace
+ * enum sddp_evict_group - group of unaccepted associations whose oldest is evicted
+ * @SDDP_EVICT_NONE: none, no association is evicted
+ * @SDDP_EVICT_PEER: those from the new association's peer address
+ * @SDDP_EVICT_LADDR: those to its local address and port
+ * @SDDP_EVICT_NET: those in its network namespace
  */
-enum sddp_leaver {
-	SDDP_LEAVE_NONE,
-	SDDP_LEAVE_PEER,
-	SDDP_LEAVE_PLACE,
-	SDDP_LEAVE_NET,
+enum sddp_evict_group {
+	SDDP_EVICT_NONE,
+	SDDP_EVICT_PEER,
+	SDDP_EVICT_LADDR,
+	SDDP_EVICT_NET,
 };
 
-enum sddp_leaver sddp_share_leaver(const struct sddp_crowd *c);
-u32 sddp_share_delay(u32 before);
-int sddp_share_worse(int a, int b);
+enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c);
+u32 sddp_retry_delay(u32 before);
+int sddp_worse_error(int a, int b);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-static atomic_t existing = ATOMIC_INIT(0);	/* associations not yet freed */
+static atomic_t assoc_count = ATOMIC_INIT(0);	/* associations not yet freed */
 
 /**
  * sddp_assoc_get - take a reference
@@ -33,8 +33,8 @@ static void sddp_assoc_release(struct kref *ref)
 	kvfree(a->out);
 	put_net_track(a->net, &a->net_tracker);
 	kfree_rcu(a, rcu);
-	if (atomic_dec_and_test(&existing))
-		wake_up_var(&existing);
+	if (atomic_dec_and_test(&assoc_count))
+		wake_up_var(&assoc_count);
 }
 
 /**
@@ -72,12 +72,12 @@ static void sddp_assoc_idle_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-static void sddp_assoc_look_expired(struct work_struct *w)
+static void sddp_assoc_stall_expired(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, look);
 
-	WRITE_ONCE(a->look_due, true);
+	WRITE_ONCE(a->stall_due, true);
 	sddp_assoc_kick(a);
 }
 
@@ -86,8 +86,8 @@ static void sddp_assoc_retry_expired(struct work_struct *w)
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, retry);
 
-	WRITE_ONCE(a->full, false);
-	WRITE_ONCE(a->deep, false);
+	WRITE_ONCE(a->sndbuf_full, false);
+	WRITE_ONCE(a->unsent_full, false);
 	sddp_assoc_kick(a);
 }
 
@@ -108,25 +108,25 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
 	if (!a)
 		return NULL;
 	a->active = active;
-	a->until = jiffies + (active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_UNUSED) * HZ;
+	a->idle_until = jiffies + (active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_UNUSED) * HZ;
 	a->net = get_net_track(net, &a->net_tracker, GFP_KERNEL);
 	kref_init(&a->ref);
 	mutex_init(&a->mutex);
 	spin_lock_init(&a->lock);
 	INIT_LIST_HEAD(&a->list);
-	INIT_HLIST_NODE(&a->way);
+	INIT_HLIST_NODE(&a->dest_node);
 	INIT_LIST_HEAD(&a->ready);
-	INIT_LIST_HEAD(&a->saying);
-	INIT_LIST_HEAD(&a->sending);
-	INIT_LIST_HEAD(&a->doubts);
+	INIT_LIST_HEAD(&a->control_queue);
+	INIT_LIST_HEAD(&a->segment_queue);
+	INIT_LIST_HEAD(&a->unacked);
 	INIT_LIST_HEAD(&a->late);
-	INIT_LIST_HEAD(&a->crowd);
+	INIT_LIST_HEAD(&a->unaccepted);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	INIT_WORK(&a->work, work);
 	INIT_DELAYED_WORK(&a->idle, sddp_assoc_idle_expired);
-	INIT_DELAYED_WORK(&a->look, sddp_assoc_look_expired);
+	INIT_DELAYED_WORK(&a->look, sddp_assoc_stall_expired);
 	INIT_DELAYED_WORK(&a->retry, sddp_assoc_retry_expired);
-	atomic_inc(&existing);
+	atomic_inc(&assoc_count);
 	return a;
 }
 
@@ -137,5 +137,5 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
  */
 void sddp_assoc_wait_freed(void)
 {
-	wait_var_event(&existing, !atomic_read(&existing));
+	wait_var_event(&assoc_count, !atomic_read(&assoc_count));
 }

@@ -23,11 +23,11 @@
 #define STEPS	64	/* associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(ways, 10);	/* open ones made here, by destination */
+static DEFINE_HASHTABLE(dests, 10);	/* open ones made here, by destination */
 static DEFINE_SPINLOCK(assocs_lock);
 
 /* Hash a destination; the seed keeps programs from choosing collisions */
-static u32 way_of(const struct ddp_connect *args)
+static u32 dest_hash(const struct ddp_connect *args)
 {
 	static u32 seed;
 	struct sockaddr_storage mine = *args->local;
@@ -41,7 +41,7 @@ static u32 way_of(const struct ddp_connect *args)
 
 /**
  * sddp_table_add - add an association that a peer has made
- * @a: the association; sddp_table_close() removes it
+ * @a: the association; sddp_table_del() removes it
  *
  * Sessions that connect do not find it.
  */
@@ -52,62 +52,62 @@ void sddp_table_add(struct sddp_assoc *a)
 	spin_unlock(&assocs_lock);
 }
 
-static void __close(struct sddp_assoc *a)
+static void __table_del(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
-	hash_del(&a->way);
+	hash_del(&a->dest_node);
 	list_del_init(&a->list);
 }
 
 /**
- * sddp_table_close - remove an association from the table
+ * sddp_table_del - remove an association from the table
  * @a: the association, which gets no new sessions afterwards; worker context
  */
-void sddp_table_close(struct sddp_assoc *a)
+void sddp_table_del(struct sddp_assoc *a)
 {
 	spin_lock(&assocs_lock);
-	__close(a);
+	__table_del(a);
 	spin_unlock(&assocs_lock);
 }
 
 /**
- * sddp_table_leave_way - remove an association from the hash table
+ * sddp_table_unhash - remove an association from the hash table
  * @a: the association; worker context
  *
  * It gets no new sessions afterwards; those that it carries stay.
  */
-void sddp_table_leave_way(struct sddp_assoc *a)
+void sddp_table_unhash(struct sddp_assoc *a)
 {
 	spin_lock(&assocs_lock);
-	hash_del(&a->way);
+	hash_del(&a->dest_node);
 	spin_unlock(&assocs_lock);
 }
 
 /**
- * sddp_table_close_idle - remove an association from the table if it is idle
+ * sddp_table_del_if_idle - remove an association from the table if it is idle
  * @a: the association; worker context
  *
  * Return: true if it has no session, and no number of it is reserved: it has
  * been removed then. False otherwise.
  */
-bool sddp_table_close_idle(struct sddp_assoc *a)
+bool sddp_table_del_if_idle(struct sddp_assoc *a)
 {
 	bool idle;
 
 	spin_lock(&assocs_lock);
 	idle = !atomic_read(&a->live);
 	if (idle)
-		__close(a);
+		__table_del(a);
 	spin_unlock(&assocs_lock);
 	return idle;
 }
 
 /**
- * sddp_table_take - remove the first association from the table
+ * sddp_table_pop - remove the first association from the table
  *
  * Return: the association, referenced; NULL if the table is empty.
  */
-struct sddp_assoc *sddp_table_take(void)
+struct sddp_assoc *sddp_table_pop(void)
 {
 	struct sddp_assoc *a;
 
@@ -115,7 +115,7 @@ struct sddp_assoc *sddp_table_take(void)
 	a = list_first_entry_or_null(&all, struct sddp_assoc, list);
 	if (a) {
 		sddp_assoc_get(a);
-		__close(a);
+		__table_del(a);
 	}
 	spin_unlock(&assocs_lock);
 	return a;
@@ -126,18 +126,18 @@ struct sddp_assoc *sddp_table_take(void)
  * programs have one each and share associations. An association that was made
  * before the interface joined its present VRF leads elsewhere.
  */
-static bool leads_there(const struct sddp_assoc *a,
-			const struct ddp_connect *args, int domain)
+static bool matches_dest(const struct sddp_assoc *a,
+			 const struct ddp_connect *args, int vrf)
 {
 	struct sockaddr_storage mine = *args->local, its = a->from;
 
 	ddp_addr_set_port(&mine, 0);
 	ddp_addr_set_port(&its, 0);
 	return a->tos == args->tos && net_eq(a->net, args->net) &&
-	       a->ifindex == args->ifindex && a->domain == domain &&
+	       a->ifindex == args->ifindex && a->vrf == vrf &&
 	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
-	       ddp_addr_same(&a->to, args->remote) &&
-	       ddp_addr_same(&mine, &its);
+	       ddp_addr_equal(&a->to, args->remote) &&
+	       ddp_addr_equal(&mine, &its);
 }
 
 /*
@@ -145,7 +145,7 @@ static bool leads_there(const struct sddp_assoc *a,
  * streams, the worker moves the session. Return: 0, -EBUSY if no number is
  * free, or -ENOMEM.
  */
-static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
+static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 {
 	u32 n = 0;
 	int err;
@@ -161,18 +161,18 @@ static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
  * ends after STEPS associations. Those beyond get no new sessions, and end once
  * they are idle.
  */
-static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
-					    u32 way, int domain, u16 *id)
+static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
+						  u32 dest_node, int vrf, u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
 
 	lockdep_assert_held(&assocs_lock);
-	hash_for_each_possible(ways, a, way, way) {
+	hash_for_each_possible(dests, a, dest_node, dest_node) {
 		if (steps++ == STEPS)
 			break;
-		if (leads_there(a, args, domain) &&
-		    !take_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
+		if (matches_dest(a, args, vrf) &&
+		    !reserve_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
 			return a;
 	}
 	return NULL;
@@ -186,16 +186,16 @@ static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 					   u16 *id, struct sddp_assoc *fresh)
 {
-	u32 way = way_of(args);
+	u32 dest_node = dest_hash(args);
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_find_assoc(args, way, fresh->domain, id);
+	a = __sddp_reserve_existing(args, dest_node, fresh->vrf, id);
 	if (!a) {
 		a = fresh;
 		*id = 0;
 		list_add_tail(&a->list, &all);
-		hash_add(ways, &a->way, way);
+		hash_add(dests, &a->dest_node, dest_node);
 	}
 	atomic_inc(&a->live);
 	sddp_assoc_get(a);
@@ -204,8 +204,8 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 }
 
 /* Allocate an association for a connect, with its number 0 reserved */
-static struct sddp_assoc *new_way(const struct ddp_connect *args,
-				  work_func_t work)
+static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args,
+					   work_func_t work)
 {
 	struct sddp_assoc *a = sddp_assoc_new(args->net, true, work);
 	u16 first;
@@ -213,14 +213,14 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args,
 	if (!a)
 		return NULL;
 	a->ifindex = args->ifindex;
-	a->domain = ddp_sock_domain(args->net, args->ifindex);
+	a->vrf = ddp_sock_vrf(args->net, args->ifindex);
 	a->tos = args->tos;
 	a->to = *args->remote;
 	a->from = *args->local;
-	a->asked = args->policy->streams ?: SDDP_STREAMS;
+	a->streams_requested = args->policy->streams ?: SDDP_STREAMS;
 	memcpy(a->paths, args->policy->paths, sizeof(a->paths));
-	a->limit = a->asked;
-	if (!take_number(a, &first, GFP_KERNEL))
+	a->limit = a->streams_requested;
+	if (!reserve_number(a, &first, GFP_KERNEL))
 		return a;
 	sddp_assoc_put(a);
 	return NULL;
@@ -240,7 +240,7 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args,
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 				      work_func_t work, u16 *id)
 {
-	struct sddp_assoc *fresh = new_way(args, work), *a;
+	struct sddp_assoc *fresh = new_active_assoc(args, work), *a;
 
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
@@ -253,7 +253,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 }
 
 /**
- * sddp_assoc_another - reserve a pair of streams in place of another
+ * sddp_assoc_reserve_again - reserve a pair of streams in place of another
  * @a: the session's association, which has too few streams; worker context
  * @ss: the session
  * @id: set to the number of the streams
@@ -262,8 +262,8 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
  *
  * Return: the association, referenced, or an error pointer.
  */
-struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
-				      const struct ddp_session *ss, u16 *id)
+struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
+					    const struct ddp_session *ss, u16 *id)
 {
 	struct ddp_policy policy = { .streams = a->limit };
 	const struct ddp_connect args = {
@@ -286,7 +286,7 @@ void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 	xa_erase(&a->streams, id);
 	/* there may be no other event to make the worker check */
 	if (atomic_dec_and_test(&a->live)) {
-		WRITE_ONCE(a->left, true);
+		WRITE_ONCE(a->unreserved, true);
 		sddp_assoc_kick(a);
 	}
 }

@@ -27,7 +27,7 @@ static enum iw_reason sddp_assoc_lost_reason(int err)
 
 static void end_stream(struct sddp_stream *st, enum iw_reason why)
 {
-	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shut(st) : why,
+	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shutdown_reason(st) : why,
 			NULL);
 	sddp_stream_drop(st);
 }
@@ -41,7 +41,7 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
 
 	xa_for_each(&a->streams, id, at) {
 		st = at;
-		if (!xa_is_value(at) && !(but_waiting && st->put_off))
+		if (!xa_is_value(at) && !(but_waiting && st->deferred))
 			end_stream(st, why);
 	}
 }
@@ -53,8 +53,8 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
 static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 			      bool abort)
 {
-	sddp_crowd_leave(a);
-	sddp_table_close(a);
+	sddp_unaccepted_leave(a);
+	sddp_table_del(a);
 	a->why = why;
 	sddp_assoc_set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
@@ -101,14 +101,14 @@ static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
 }
 
 /* @more: SCTP's queue may have more chunks */
-static void look_late(struct sddp_assoc *a, bool more)
+static void check_late(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
 
 	while (!list_empty(&a->late)) {
 		st = list_first_entry(&a->late, struct sddp_stream, late);
 		list_del_init(&st->late);
-		sddp_stream_late(st, more);
+		sddp_stream_check_deadline(st, more);
 	}
 }
 
@@ -118,7 +118,7 @@ static void look_late(struct sddp_assoc *a, bool more)
  * that a retry would succeed. Return: true if the timer expires after @delay,
  * false if it expires before.
  */
-static bool try_again(struct sddp_assoc *a, unsigned long delay)
+static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
@@ -134,23 +134,23 @@ static bool try_again(struct sddp_assoc *a, unsigned long delay)
 
 /*
  * Schedule a retry because SCTP accepts no more data. Normally an
- * acknowledgement schedules the worker, see sddp_sock_space(). But if SCTP is
+ * acknowledgement schedules the worker, see sddp_sock_wakeup(). But if SCTP is
  * short of socket memory, nothing may be in flight.
  */
 static void sddp_assoc_retry(struct sddp_assoc *a)
 {
-	try_again(a, HZ / 2);
+	arm_retry(a, HZ / 2);
 }
 
 /*
  * Schedule a retry because memory was short. The delay grows with each failure
- * in a row, see sddp_share_delay().
+ * in a row, see sddp_retry_delay().
  */
 static void sddp_assoc_backoff(struct sddp_assoc *a)
 {
-	u32 delay = sddp_share_delay(a->delay);
+	u32 delay = sddp_retry_delay(a->delay);
 
-	if (try_again(a, msecs_to_jiffies(delay)))
+	if (arm_retry(a, msecs_to_jiffies(delay)))
 		a->delay = delay;
 }
 
@@ -162,68 +162,68 @@ static void sddp_assoc_backoff(struct sddp_assoc *a)
  */
 static bool sddp_assoc_transmit(struct sddp_assoc *a)
 {
-	int err = sddp_tx_run(a);
+	int err = sddp_tx_serve(a);
 
 	if (err == -EAGAIN)
 		sddp_assoc_retry(a);
-	else if (ddp_sock_later(err))
+	else if (ddp_sock_is_transient(err))
 		sddp_assoc_backoff(a);
 	return err > 0;
 }
 
 /*
  * Handle the events of all streams on a->ready, then transmit. @more: as in
- * look_late(). @lost: do not transmit: the peer may have restarted and would
+ * check_late(). @lost: do not transmit: the peer may have restarted and would
  * receive data of an earlier association. Return: true if there is more to do
  * now, false otherwise.
  */
-static bool sddp_assoc_serve(struct sddp_assoc *a, bool more, bool lost)
+static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 {
 	bool up = a->phase == SDDP_UP && !lost, again = false;
 	struct sddp_stream *st;
 	LIST_HEAD(now);
 
 	if (up)
-		sddp_tx_acks(a);
+		sddp_tx_process_acks(a);
 	spin_lock_irq(&a->lock);
 	list_splice_init(&a->ready, &now);
 	spin_unlock_irq(&a->lock);
 	while ((st = sddp_assoc_take_first(a, &now))) {
-		sddp_stream_serve(st);
+		sddp_stream_handle_events(st);
 		/* the list's reference */
 		ddp_session_put(&st->ss);
 	}
 	if (up)
 		again = sddp_assoc_transmit(a);
-	look_late(a, more);
+	check_late(a, more);
 	return again || !list_empty_careful(&a->ready);
 }
 
-static enum iw_reason unmade_reason(int err)
+static enum iw_reason connect_reason(int err)
 {
 	return ddp_sock_reason(err, err == -ENOMEM || err == -ENOBUFS ?
 			       IW_NO_MEMORY : IW_UNREACHABLE);
 }
 
-static void make(struct sddp_assoc *a)
+static void make_assoc(struct sddp_assoc *a)
 {
 	int err;
 
 	/* the sessions that need this association may have ended meanwhile */
-	if (sddp_table_close_idle(a)) {
+	if (sddp_table_del_if_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 		return;
 	}
 	err = sddp_sock_connect(a);
 	if (err)
-		sddp_assoc_finish(a, unmade_reason(err), true);
+		sddp_assoc_finish(a, connect_reason(err), true);
 	else
 		sddp_assoc_set_phase(a, SDDP_CONNECTING);
 }
 
 static void sddp_assoc_connected(struct sddp_assoc *a)
 {
-	enum iw_reason why = sddp_sock_up(a);
+	enum iw_reason why = sddp_sock_established(a);
 
 	if (why != IW_OK) {
 		sddp_assoc_finish(a, why, true);
@@ -231,17 +231,17 @@ static void sddp_assoc_connected(struct sddp_assoc *a)
 	}
 	sddp_assoc_set_phase(a, SDDP_UP);
 	begin_sessions(a);
-	sddp_assoc_idle(a);
+	sddp_assoc_check_idle(a);
 }
 
-static void sddp_assoc_connecting(struct sddp_assoc *a)
+static void sddp_assoc_check_connected(struct sddp_assoc *a)
 {
 	int err;
 
-	switch (sddp_sock_fate(a, &err)) {
-	case SDDP_SOCK_COMING:
+	switch (sddp_sock_get_state(a, &err)) {
+	case SDDP_SOCK_CONNECTING:
 		/* a session may end during the handshake */
-		sddp_assoc_serve(a, false, false);
+		sddp_assoc_handle_events(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
 		sddp_assoc_connected(a);
@@ -252,7 +252,7 @@ static void sddp_assoc_connecting(struct sddp_assoc *a)
 }
 
 /* Test and clear a flag. The caller then checks what the flag stands for. */
-static bool is_due(bool *due)
+static bool test_and_clear_due(bool *due)
 {
 	/* litmus: none, xchg() is a full barrier before that check */
 	return READ_ONCE(*due) && xchg(due, false);
@@ -263,12 +263,12 @@ static bool is_due(bool *due)
  * @more: result of sddp_recv(). Data to be sent does not count: SCTP accepts
  * none any more, and programs could go on posting for ever.
  */
-static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
-			int more)
+static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state up_state,
+			       int more)
 {
 	/* deferred segments arrived before the end, and are resumed later */
-	if (a->put_off)
-		return fate != SDDP_SOCK_LOST || more > 0;
+	if (a->deferred)
+		return up_state != SDDP_SOCK_LOST || more > 0;
 	return more;
 }
 
@@ -279,7 +279,7 @@ static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
  */
 static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 {
-	sddp_table_leave_way(a);
+	sddp_table_unhash(a);
 	if (taken)
 		end_streams(a, IW_PEER_CLOSED, true);
 }
@@ -287,16 +287,16 @@ static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 /* Return: true if data gets through or none is in flight, false otherwise */
 static bool sddp_assoc_look(struct sddp_assoc *a)
 {
-	enum sddp_path_state state = sddp_path_look(a);
+	enum sddp_path_state state = sddp_path_check(a);
 
 	if (state == SDDP_PATH_IDLE)
-		sddp_tx_rest(a);
+		sddp_tx_free_buf(a);
 	return state != SDDP_PATH_DEAD;
 }
 
-static void talk(struct sddp_assoc *a)
+static void serve_up(struct sddp_assoc *a)
 {
-	enum sddp_fate fate;
+	enum sddp_sock_state up_state;
 	int err, more;
 	bool again;
 
@@ -304,22 +304,22 @@ static void talk(struct sddp_assoc *a)
 	 * Read the socket state before receiving: data that was sent before a
 	 * SHUTDOWN or ABORT is then in the queue.
 	 */
-	fate = sddp_sock_fate(a, &err);
+	up_state = sddp_sock_get_state(a, &err);
 	more = sddp_recv(a);
 	/* a session has begun meanwhile; its end checks again */
-	if (a->unwanted == IW_LOCAL_CLOSE && atomic_read(&a->live))
-		a->unwanted = IW_OK;
-	if (a->unwanted) {
-		sddp_assoc_finish(a, a->unwanted, true);
+	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
+		a->end_reason = IW_OK;
+	if (a->end_reason) {
+		sddp_assoc_finish(a, a->end_reason, true);
 		return;
 	}
-	again = sddp_assoc_serve(a, more, fate == SDDP_SOCK_LOST);
-	if (is_due(&a->look_due) && !sddp_assoc_look(a)) {
+	again = sddp_assoc_handle_events(a, more, up_state == SDDP_SOCK_LOST);
+	if (test_and_clear_due(&a->stall_due) && !sddp_assoc_look(a)) {
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
 	/* even if there is more to do: a peer may never stop sending */
-	if (is_due(&a->idle_due) && sddp_assoc_expired(a)) {
+	if (test_and_clear_due(&a->idle_due) && sddp_assoc_handle_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
 	}
@@ -327,12 +327,12 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
-	if (comes_first(a, fate, more)) {
-		if (fate == SDDP_SOCK_PEER_DONE)
+	if (must_receive_first(a, up_state, more)) {
+		if (up_state == SDDP_SOCK_PEER_DONE)
 			sddp_assoc_end_others(a, !more);
 		return;
 	}
-	switch (fate) {
+	switch (up_state) {
 	case SDDP_SOCK_LOST:
 		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
 		return;
@@ -355,20 +355,20 @@ void sddp_assoc_work(struct work_struct *w)
 	unsigned int flags = memalloc_noio_save();
 
 	mutex_lock(&a->mutex);
-	a->looked = jiffies;
+	a->polled_at = jiffies;
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
 		sddp_assoc_finish(a, IW_LOCAL_ABORT, true);
-	if (is_due(&a->left))
-		sddp_assoc_idle(a);
+	if (test_and_clear_due(&a->unreserved))
+		sddp_assoc_check_idle(a);
 	if (a->phase == SDDP_NEW)
-		make(a);
+		make_assoc(a);
 	if (a->phase == SDDP_CONNECTING)
-		sddp_assoc_connecting(a);
+		sddp_assoc_check_connected(a);
 	if (a->phase == SDDP_UP)
-		talk(a);
+		serve_up(a);
 	/* streams that were added after the end */
 	if (a->phase == SDDP_ENDED)
-		sddp_assoc_serve(a, false, true);
+		sddp_assoc_handle_events(a, false, true);
 	mutex_unlock(&a->mutex);
 	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);
@@ -378,7 +378,7 @@ void sddp_assoc_work(struct work_struct *w)
 
 /**
  * sddp_assoc_evict - end an association if it is still unaccepted
- * @a: the association, referenced, chosen by sddp_crowd_join()
+ * @a: the association, referenced, chosen by sddp_unaccepted_join()
  *
  * Sleeps. Called from the worker that adds a new association, not queued to
  * @a's, so that associations cannot arrive faster than they are evicted.
@@ -386,7 +386,7 @@ void sddp_assoc_work(struct work_struct *w)
 void sddp_assoc_evict(struct sddp_assoc *a)
 {
 	mutex_lock(&a->mutex);
-	if (a->phase == SDDP_UP && !sddp_crowd_spare(a))
+	if (a->phase == SDDP_UP && !sddp_unaccepted_cancel_evict(a))
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 	mutex_unlock(&a->mutex);
 }
@@ -409,7 +409,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	enum iw_reason why;
 
 	mutex_lock(&a->mutex);
-	why = sddp_sock_up(a);
+	why = sddp_sock_established(a);
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
 		/*
@@ -423,10 +423,10 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	/* the worker may end the association before the mutex is released */
 	sddp_assoc_get(a);
 	sddp_table_add(a);
-	other = sddp_crowd_join(a);
+	other = sddp_unaccepted_join(a);
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
-	sddp_assoc_idle(a);
+	sddp_assoc_check_idle(a);
 	/* chunks may have arrived before the callbacks were set */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
@@ -447,7 +447,7 @@ void sddp_assoc_stop_all(void)
 {
 	struct sddp_assoc *a;
 
-	while ((a = sddp_table_take())) {
+	while ((a = sddp_table_pop())) {
 		WRITE_ONCE(a->stop, true);
 		sddp_assoc_kick(a);
 		sddp_assoc_put(a);

@@ -23,8 +23,8 @@ static bool is_link_local(const struct sockaddr_storage *a)
  * Get an address of an interface that is not link-local. Return: true if there
  * is one.
  */
-static bool path_address(struct net *net, int ifindex, sa_family_t family,
-			 struct sockaddr_storage *addr)
+static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
+			  struct sockaddr_storage *addr)
 {
 	return ddp_addr_list(net, ifindex, family, addr, 1) &&
 	       !is_link_local(addr);
@@ -41,7 +41,7 @@ static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 	struct sockaddr_storage addr;
 	int err;
 
-	if (!path_address(sock_net(sock->sk), ifindex, family, &addr))
+	if (!get_path_addr(sock_net(sock->sk), ifindex, family, &addr))
 		return 0;
 	err = sock_bind_add(sock->sk, compat_sockaddr(&addr), ddp_addr_len(&addr));
 	return err == -ENOMEM ? err : 0;

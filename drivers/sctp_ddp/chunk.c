@@ -3,7 +3,7 @@
 #include "chunk.h"
 
 static_assert(SDDP_PD_MAX == DDP_PD_MAX);
-static_assert(SDDP_CONTROL_MAX == SDDP_CHUNK_LEAST);
+static_assert(SDDP_CONTROL_MAX == SDDP_CHUNK_MIN);
 
 /**
  * sddp_ssn_decode - read the DDP-SSN at the beginning of a chunk
@@ -32,7 +32,7 @@ void sddp_ssn_encode(u8 *p, u16 ssn)
 	put_unaligned_be16(ssn, p + SDDP_SSN);
 }
 
-static bool read_function(struct sddp_control *c, u16 function)
+static bool decode_function(struct sddp_control *c, u16 function)
 {
 	c->offer.enhanced = function >= SDDP_INITIATE_ENHANCED;
 	switch (function) {
@@ -69,7 +69,7 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 		c->offer.enhanced = false;
 		return c->what == SDDP_SAY_REJECT;
 	}
-	ddp_offer_read_word(&c->offer, get_unaligned_be32(*p));
+	ddp_offer_decode_word(&c->offer, get_unaligned_be32(*p));
 	*p += DDP_WORD_SIZE;
 	*len -= DDP_WORD_SIZE;
 	return true;
@@ -109,7 +109,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 	if (len < SDDP_CONTROL_LEN)
 		return IW_SCTP_CONTROL;
 	c->ssn = get_unaligned_be16(p + SDDP_SSN);
-	if (!read_function(c, get_unaligned_be16(p + SDDP_FUNCTION)))
+	if (!decode_function(c, get_unaligned_be16(p + SDDP_FUNCTION)))
 		return IW_SCTP_CONTROL;
 	if (c->what == SDDP_SAY_TERMINATE)
 		return IW_OK;
@@ -162,7 +162,7 @@ size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 	put_unaligned_be16(c->ssn, p + SDDP_SSN);
 	put_unaligned_be16(function_of(c), p + SDDP_FUNCTION);
 	if (word)
-		put_unaligned_be32(ddp_offer_word(o), p + SDDP_PD);
+		put_unaligned_be32(ddp_offer_encode_word(o), p + SDDP_PD);
 	if (data)
 		memcpy(p + SDDP_PD + word, o->pd, o->pd_len);
 	return SDDP_CONTROL_LEN + pd;

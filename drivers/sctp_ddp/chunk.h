@@ -12,15 +12,15 @@
 #include "wire.h"
 
 /**
- * enum sddp_what - meaning of a chunk to the session
- * @SDDP_SEGMENT_CHUNK: a DDP Segment
+ * enum sddp_chunk_kind - meaning of a chunk to the session
+ * @SDDP_KIND_SEGMENT: a DDP Segment
  * @SDDP_SAY_INITIATE: Session Control, plain or enhanced: request a session
  * @SDDP_SAY_ACCEPT: Session Control, plain or enhanced: the ULP accepts
  * @SDDP_SAY_REJECT: Session Control, plain or enhanced: the ULP rejects
  * @SDDP_SAY_TERMINATE: Session Control: the sender's last chunk of the session
  */
-enum sddp_what {
-	SDDP_SEGMENT_CHUNK,
+enum sddp_chunk_kind {
+	SDDP_KIND_SEGMENT,
 	SDDP_SAY_INITIATE,
 	SDDP_SAY_ACCEPT,
 	SDDP_SAY_REJECT,
@@ -30,13 +30,13 @@ enum sddp_what {
 /**
  * struct sddp_control - a Session Control chunk, decoded
  * @ssn: DDP-SSN
- * @what: its meaning, never SDDP_SEGMENT_CHUNK
+ * @what: its meaning, never SDDP_KIND_SEGMENT
  * @offer: Private Data; @offer.enhanced is set for the three enhanced Function
  *	Codes
  */
 struct sddp_control {
 	u16			ssn;
-	enum sddp_what		what;
+	enum sddp_chunk_kind		what;
 	struct ddp_offer	offer;
 };
 

@@ -14,20 +14,20 @@
 #include "admission.h"
 #include "internal.h"
 
-static atomic_long_t all = ATOMIC_LONG_INIT(0);	/* bytes, of all associations */
+static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);	/* bytes, of all associations */
 
 /*
  * Memory of a kept chunk, bytes. The structure counts as well: there may be
  * many chunks of which only the DDP-SSN is kept.
  */
-static u32 cost(u32 len)
+static u32 kept_size(u32 len)
 {
 	return kmalloc_size_roundup(sizeof(struct sddp_kept) + len);
 }
 
-static bool may(const struct sddp_stream *st, u32 len)
+static bool may_keep(const struct sddp_stream *st, u32 len)
 {
-	u32 octets = cost(len);
+	u32 bytes = kept_size(len);
 
 	/*
 	 * Few chunks overtake the Accept, but a peer may send as soon as it has
@@ -36,11 +36,11 @@ static bool may(const struct sddp_stream *st, u32 len)
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)
 		return false;
-	return sddp_share_early(st->a->kept, atomic_long_read(&all), octets);
+	return sddp_may_keep_early(st->a->kept, atomic_long_read(&all_bytes), bytes);
 }
 
 /**
- * sddp_early_may_wait - check whether a chunk may be kept for a page fault
+ * sddp_early_may_defer - check whether a chunk may be kept for a page fault
  * @st: the stream; worker context
  *
  * Used for a chunk that is deferred, and for those of its session that follow
@@ -48,25 +48,25 @@ static bool may(const struct sddp_stream *st, u32 len)
  *
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
-bool sddp_early_may_wait(const struct sddp_stream *st)
+bool sddp_early_may_defer(const struct sddp_stream *st)
 {
-	return sddp_share_waiting(st->early_count, st->a->kept,
-				  atomic_long_read(&all));
+	return sddp_may_keep_deferred(st->early_count, st->a->kept,
+				      atomic_long_read(&all_bytes));
 }
 
 static void sddp_early_charge(struct sddp_stream *st, u32 len)
 {
-	st->early_cost += cost(len);
-	st->a->kept += cost(len);
-	atomic_long_add(cost(len), &all);
+	st->early_cost += kept_size(len);
+	st->a->kept += kept_size(len);
+	atomic_long_add(kept_size(len), &all_bytes);
 	st->early_count++;
 }
 
 static void uncharge(struct sddp_stream *st, u32 len)
 {
-	st->early_cost -= cost(len);
-	st->a->kept -= cost(len);
-	atomic_long_sub(cost(len), &all);
+	st->early_cost -= kept_size(len);
+	st->a->kept -= kept_size(len);
+	atomic_long_sub(kept_size(len), &all_bytes);
 	st->early_count--;
 }
 
@@ -83,7 +83,7 @@ struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 {
 	struct sddp_kept *k;
 
-	if (!may(st, len))
+	if (!may_keep(st, len))
 		return NULL;
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
@@ -94,7 +94,7 @@ struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 	return k;
 }
 
-static u16 ahead(const struct sddp_stream *st, u16 ssn)
+static u16 ssn_distance(const struct sddp_stream *st, u16 ssn)
 {
 	return ssn - st->rx_next;
 }
@@ -112,7 +112,7 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 	while (*at) {
 		parent = *at;
 		other = rb_entry(parent, struct sddp_kept, node);
-		if (ahead(st, k->ssn) < ahead(st, other->ssn))
+		if (ssn_distance(st, k->ssn) < ssn_distance(st, other->ssn))
 			at = &parent->rb_left;
 		else
 			at = &parent->rb_right;
@@ -122,13 +122,13 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_here - check whether a chunk with this DDP-SSN is kept
+ * sddp_early_has - check whether a chunk with this DDP-SSN is kept
  * @st: the stream; worker context
  * @ssn: the DDP-SSN
  *
  * Return: true if one is kept, false otherwise.
  */
-bool sddp_early_here(const struct sddp_stream *st, u16 ssn)
+bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
 {
 	const struct rb_node *at = st->early.rb_node;
 	const struct sddp_kept *k;
@@ -137,7 +137,7 @@ bool sddp_early_here(const struct sddp_stream *st, u16 ssn)
 		k = rb_entry(at, struct sddp_kept, node);
 		if (k->ssn == ssn)
 			return true;
-		at = ahead(st, ssn) < ahead(st, k->ssn) ? at->rb_left
+		at = ssn_distance(st, ssn) < ssn_distance(st, k->ssn) ? at->rb_left
 							: at->rb_right;
 	}
 	return false;
@@ -199,25 +199,25 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 /**
  * sddp_early_set_put_off - note whether the next chunk in order is deferred
  * @st: the stream; worker context
- * @put_off: true if it is kept or stays in SCTP's queue until a page fault is
+ * @deferred: true if it is kept or stays in SCTP's queue until a page fault is
  *	resolved
  */
-void sddp_early_set_put_off(struct sddp_stream *st, bool put_off)
+void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 {
-	if (st->put_off == put_off)
+	if (st->deferred == deferred)
 		return;
-	st->put_off = put_off;
-	st->a->put_off += put_off ? 1 : -1;
+	st->deferred = deferred;
+	st->a->deferred += deferred ? 1 : -1;
 	/* chunks may have stayed in SCTP's queue because of it */
-	if (!put_off)
+	if (!deferred)
 		sddp_assoc_kick(st->a);
 }
 
 /**
- * sddp_early_forget - free all kept chunks of a stream
+ * sddp_early_free_all - free all kept chunks of a stream
  * @st: the stream; worker context
  */
-void sddp_early_forget(struct sddp_stream *st)
+void sddp_early_free_all(struct sddp_stream *st)
 {
 	struct sddp_kept *k, *next;
 

@@ -45,13 +45,13 @@ enum sddp_phase {
 };
 
 /**
- * struct sddp_in - a DATA chunk that has arrived
+ * struct sddp_chunk_desc - a DATA chunk that has arrived
  * @id: number of its stream
  * @ppid: Payload Protocol Identifier
  * @legal: unordered and complete
  * @len: length of the user data, bytes
  */
-struct sddp_in {
+struct sddp_chunk_desc {
 	u16	id;
 	u32	ppid;
 	bool	legal;
@@ -83,7 +83,7 @@ struct sddp_head {
  * @ssn: DDP-SSN
  * @control: this is a Session Control chunk
  * @placed: the payload has been placed, and only @p is left to be delivered
- * @p: what ddp_rx_placed() needs, if @placed
+ * @p: what ddp_rx_deliver_early() needs, if @placed
  * @len: length of @data, bytes
  * @data: the chunk; empty if it has been placed or its payload is not needed
  */
@@ -98,9 +98,9 @@ struct sddp_kept {
 };
 
 /* Limits for what is sent next */
-struct sddp_room {
+struct sddp_tx_budget {
 	u32	fragment;	/* user data of the longest chunk, bytes */
-	u32	octets;		/* bytes that SCTP may be given now, or 0 */
+	u32	bytes;		/* bytes that SCTP may be given now, or 0 */
 };
 
 /**
@@ -130,19 +130,19 @@ struct sddp_assoc {
 	struct net		*net;		/* referenced */
 	netns_tracker		net_tracker;
 	int			ifindex;	/* active: interface of @from */
-	int			domain;		/* index of the VRF, or 0 */
+	int			vrf;		/* index of the VRF, or 0 */
 	u8			tos;
-	u16			asked;		/* streams to request */
+	u16			streams_requested;		/* streams to request */
 	int			paths[DDP_PATHS_MAX];
 	struct sockaddr_storage	to;		/* active: remote address */
 	struct sockaddr_storage	from;		/* first local address */
 
 	/* assocs_lock */
 	struct list_head	list;		/* entry of the list of all */
-	struct hlist_node	way;		/* entry of the hash table */
+	struct hlist_node	dest_node;		/* entry of the hash table */
 
-	/* crowd_lock */
-	struct list_head	crowd;
+	/* unaccepted_lock */
+	struct list_head	unaccepted;
 	u32			source;		/* peer's address, hashed */
 	bool			evicted;
 
@@ -157,13 +157,13 @@ struct sddp_assoc {
 	u32			peer_tag;	/* changes if the peer restarts */
 	struct sddp_src		src;
 	u32			kept;		/* memory for kept chunks, bytes */
-	u32			put_off;	/* streams with a deferred segment */
-	u32			guests;		/* accepted sessions */
-	bool			used;		/* accepted sessions now or recently */
-	unsigned long		until;		/* end of the idle timeout, jiffies */
-	u32			strays;		/* violations, if unaccepted */
-	enum iw_reason		unwanted;	/* why this has to end, or IW_OK */
-	int			lost;		/* errno reported by a send */
+	u32			deferred;	/* streams with a deferred segment */
+	u32			accepted_sessions;		/* accepted sessions */
+	bool			peer_accepted;		/* accepted sessions now or recently */
+	unsigned long		idle_until;		/* end of the idle timeout, jiffies */
+	u32			violations;		/* violations, if unaccepted */
+	enum iw_reason		end_reason;	/* why this has to end, or IW_OK */
+	int			send_err;		/* errno reported by a send */
 	u32			delay;		/* last retry delay, milliseconds */
 	unsigned long		retry_at;	/* expiry of retry; jiffies */
 	u8			*out;		/* transmit buffer, or NULL */
@@ -172,14 +172,14 @@ struct sddp_assoc {
 	u32			out_len;	/* length of the pending chunk, or 0 */
 	bool			out_more;	/* another segment follows */
 	u32			corked;		/* bytes corked in SCTP */
-	struct sddp_stream	*out_of;
-	struct list_head	saying;		/* streams with a control chunk */
-	struct list_head	sending;	/* streams with segments to send */
-	struct list_head	doubts;		/* streams that await a SACK */
+	struct sddp_stream	*out_stream;
+	struct list_head	control_queue;		/* streams with a control chunk */
+	struct list_head	segment_queue;	/* streams with segments to send */
+	struct list_head	unacked;		/* streams that await a SACK */
 	u32			acked;		/* TSN, if doubts is not empty */
-	bool			watch;		/* doubts is or gets non-empty */
+	bool			watch_acks;		/* doubts is or gets non-empty */
 	struct list_head	late;		/* streams past their deadline */
-	unsigned long		looked;		/* last look at the socket, jiffies */
+	unsigned long		polled_at;		/* last look at the socket, jiffies */
 	struct sddp_stall	stall;
 
 	/*
@@ -193,12 +193,12 @@ struct sddp_assoc {
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	struct list_head	ready;		/* streams with events */
 
-	bool			full;		/* SCTP accepts no more chunks */
-	bool			deep;		/* SCTP has enough unsent segments */
+	bool			sndbuf_full;		/* SCTP accepts no more chunks */
+	bool			unsent_full;		/* SCTP has enough unsent segments */
 	bool			stop;		/* the module is being unloaded */
-	bool			left;		/* a reservation was dropped */
+	bool			unreserved;		/* a reservation was dropped */
 	bool			idle_due;
-	bool			look_due;
+	bool			stall_due;
 	struct work_struct	work;
 	struct delayed_work	idle;
 	struct delayed_work	look;
@@ -206,7 +206,7 @@ struct sddp_assoc {
 	struct kref		ref;
 	struct rcu_head		rcu;
 
-	struct ddp_sock_calls	before;		/* the socket's original callbacks */
+	struct ddp_sock_calls	orig_calls;		/* the socket's original callbacks */
 	struct wait_queue_entry	space;		/* entry of its wait queue */
 };
 
@@ -236,8 +236,8 @@ struct sddp_stream {
 
 	/* protected by its own lock: what a program leaves for the worker */
 	spinlock_t		lock;		/* leaf lock */
-	struct sddp_control	*answer;
-	struct ddp_stream	*answer_for;	/* of an Accept */
+	struct sddp_control	*reply;
+	struct ddp_stream	*reply_stream;	/* of an Accept */
 	bool			answered;
 	bool			ended;		/* over for the user */
 
@@ -247,23 +247,23 @@ struct sddp_stream {
 	struct rb_root		early;		/* kept chunks by DDP-SSN */
 	u32			early_count;
 	u32			early_cost;	/* memory of kept chunks, bytes */
-	bool			put_off;	/* chunk rx_next is deferred */
+	bool			deferred;	/* chunk rx_next is deferred */
 	struct sddp_stream	*next;		/* next session; referenced */
 	struct sddp_tally	tally;		/* valid if counting */
 	bool			counting;
 	u16			tx_ssn;
 	struct ddp_stream	*stream;	/* set before the DDP stream is bound */
-	struct sddp_control	*say;		/* Initiate or reply to be sent */
-	struct ddp_caller	caller;		/* while the ULP decides */
-	bool			told;		/* the user knows the session */
+	struct sddp_control	*pending_control;		/* Initiate or reply to be sent */
+	struct ddp_conn_req	conn_req;		/* while the ULP decides */
+	bool			reported;		/* the user knows the session */
 	bool			up;		/* accepted; counted in guests */
 	bool			rx_stopped;	/* failed: discard segments */
 	bool			peer_closed;
-	bool			peer_first;	/* peer_closed before closing */
+	bool			peer_closed_first;	/* peer_closed before closing */
 	bool			drained;	/* last pull found nothing */
-	u32			mark;		/* TSN of our last control chunk */
-	struct list_head	doubt;
-	struct list_head	turn;		/* entry of saying or sending */
+	u32			control_tsn;		/* TSN of our last control chunk */
+	struct list_head	await_ack;
+	struct list_head	queue_entry;		/* entry of saying or sending */
 	struct list_head	late;
 	u64			step;		/* progress of a graceful end */
 	unsigned int		timed;		/* timeout, seconds; 0: none */
@@ -280,8 +280,10 @@ struct sddp_stream {
 };
 
 #ifdef CONFIG_SMP
-static_assert(DDP_LINE_OF(struct sddp_assoc, lock) > DDP_LINE_OF(struct sddp_assoc, live));
-static_assert(DDP_LINE_OF(struct sddp_stream, ready) > DDP_LINE_OF(struct sddp_stream, deadline));
+static_assert(DDP_CACHELINE_OF(struct sddp_assoc, lock) >
+	      DDP_CACHELINE_OF(struct sddp_assoc, live));
+static_assert(DDP_CACHELINE_OF(struct sddp_stream, ready) >
+	      DDP_CACHELINE_OF(struct sddp_stream, deadline));
 #endif
 
 static inline struct sddp_stream *ss_to_stream(struct ddp_session *ss)
@@ -298,14 +300,14 @@ extern struct workqueue_struct *sddp_wq;
 
 /* assoc_table.c: the table of associations, and reservations of stream numbers */
 void sddp_table_add(struct sddp_assoc *a);
-void sddp_table_close(struct sddp_assoc *a);
-void sddp_table_leave_way(struct sddp_assoc *a);
-bool sddp_table_close_idle(struct sddp_assoc *a);
-struct sddp_assoc *sddp_table_take(void);
+void sddp_table_del(struct sddp_assoc *a);
+void sddp_table_unhash(struct sddp_assoc *a);
+bool sddp_table_del_if_idle(struct sddp_assoc *a);
+struct sddp_assoc *sddp_table_pop(void);
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 				      work_func_t work, u16 *id);
-struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
-				      const struct ddp_session *ss, u16 *id);
+struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
+					    const struct ddp_session *ss, u16 *id);
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
 
 /* assoc.c: lifetime of an association */
@@ -317,9 +319,9 @@ void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_wait_freed(void);
 
 /* assoc_idle.c: the idle timeout of an association */
-void sddp_assoc_idle(struct sddp_assoc *a);
-void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
-bool sddp_assoc_expired(struct sddp_assoc *a);
+void sddp_assoc_check_idle(struct sddp_assoc *a);
+void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
+bool sddp_assoc_handle_idle(struct sddp_assoc *a);
 
 /* assoc_work.c: the worker of an association */
 void sddp_assoc_work(struct work_struct *w);
@@ -328,82 +330,82 @@ void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
 /* unaccepted.c: unaccepted associations */
-struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
-bool sddp_crowd_rejoin(struct sddp_assoc *a);
-void sddp_crowd_leave(struct sddp_assoc *a);
-void sddp_crowd_guest(struct sddp_assoc *a);
-bool sddp_crowd_spare(struct sddp_assoc *a);
+struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a);
+bool sddp_unaccepted_rejoin(struct sddp_assoc *a);
+void sddp_unaccepted_leave(struct sddp_assoc *a);
+void sddp_assoc_accepted_session(struct sddp_assoc *a);
+bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a);
 
 /* stream.c: lifetime of a pair of streams and its session */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active);
 void sddp_stream_release(struct kref *ref);
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev);
-void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds);
-void sddp_stream_late(struct sddp_stream *st, bool more);
+void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds);
+void sddp_stream_check_deadline(struct sddp_stream *st, bool more);
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s);
-int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
-		       struct ddp_stream *s);
+int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
+			  struct ddp_stream *s);
 void sddp_stream_quiesce(struct sddp_stream *st);
 void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why);
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o);
 void sddp_stream_drop(struct sddp_stream *st);
-void sddp_stream_forget(struct sddp_stream *st);
-void sddp_stream_close(struct sddp_stream *st);
+void sddp_stream_discard(struct sddp_stream *st);
+void sddp_stream_advance_close(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
-enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
+enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st);
 void __sddp_stream_take_answer(struct sddp_stream *st);
 
 /* stream_work.c: handling of a stream's events */
-void sddp_stream_leave(struct sddp_stream *st);
-void sddp_stream_serve(struct sddp_stream *st);
+void sddp_stream_cleanup(struct sddp_stream *st);
+void sddp_stream_handle_events(struct sddp_stream *st);
 
 /* rx.c: processing of received chunks */
-bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
-void sddp_rx_settle(struct sddp_stream *st);
+bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in);
+void sddp_rx_stop_keeping(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
 void sddp_rx_begin(struct sddp_stream *st);
 
 /* src.c: reading the bytes of a chunk */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len);
-void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
-		   struct sddp_head *h);
-bool sddp_src_next(struct sddp_assoc *a, void *dst, u32 len);
+void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+			  struct sddp_head *h);
+bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len);
 
 /* early.c: out-of-order and deferred chunks */
-bool sddp_early_may_wait(const struct sddp_stream *st);
+bool sddp_early_may_defer(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
-bool sddp_early_here(const struct sddp_stream *st, u16 ssn);
+bool sddp_early_has(const struct sddp_stream *st, u16 ssn);
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_take(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
-void sddp_early_set_put_off(struct sddp_stream *st, bool put_off);
-void sddp_early_forget(struct sddp_stream *st);
+void sddp_early_set_put_off(struct sddp_stream *st, bool deferred);
+void sddp_early_free_all(struct sddp_stream *st);
 
 /* orphan.c: orphaned sessions */
-void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h);
-int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
-		     const struct sddp_head *h);
-void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
-		     const struct sddp_head *h);
-void sddp_stray_leave(struct sddp_stream *st, bool owed);
-int sddp_stray_answer(struct sddp_assoc *a);
-void sddp_stray_note(struct sddp_assoc *a);
+void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h);
+int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+			    const struct sddp_head *h);
+void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
+			    const struct sddp_head *h);
+void sddp_orphan_session(struct sddp_stream *st, bool owed);
+int sddp_orphan_send_terminates(struct sddp_assoc *a);
+void sddp_assoc_violation(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
 void sddp_tx_queue(struct sddp_stream *st);
-int sddp_tx_run(struct sddp_assoc *a);
-void sddp_tx_acks(struct sddp_assoc *a);
+int sddp_tx_serve(struct sddp_assoc *a);
+void sddp_tx_process_acks(struct sddp_assoc *a);
 
 /* tx_buf.c: the transmit buffer of an association */
-void sddp_tx_rest(struct sddp_assoc *a);
-void sddp_tx_forget(struct sddp_stream *st);
+void sddp_tx_free_buf(struct sddp_assoc *a);
+void sddp_tx_drop_pending(struct sddp_stream *st);
 
 /* States of a connected socket */
-enum sddp_fate {
-	SDDP_SOCK_COMING,	/* handshake in progress */
+enum sddp_sock_state {
+	SDDP_SOCK_CONNECTING,	/* handshake in progress */
 	SDDP_SOCK_OPEN,
 	SDDP_SOCK_PEER_DONE,	/* SHUTDOWN from the peer */
 	SDDP_SOCK_LOST,		/* aborted, restarted, timed out, refused */
@@ -413,25 +415,25 @@ enum sddp_fate {
 int sddp_sock_probe(void);
 int sddp_sock_set(struct socket *sock, int name, void *value, int len);
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
-void sddp_sock_adopt(struct socket *child, const struct socket *listener);
+void sddp_sock_share_cookie(struct socket *child, const struct socket *listener);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);
-enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err);
-bool sddp_sock_anew(const struct sddp_assoc *a,
-		    const struct sctp_association *asoc);
-enum iw_reason sddp_sock_up(struct sddp_assoc *a);
+enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err);
+bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
+			      const struct sctp_association *asoc);
+enum iw_reason sddp_sock_established(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
-u32 sddp_sock_mark(struct sddp_assoc *a);
+u32 sddp_sock_last_tsn(struct sddp_assoc *a);
 u32 sddp_sock_acked(struct sddp_assoc *a);
 
 /* sock_buf.c: buffer limits of a connected socket */
-void sddp_sock_narrow(struct socket *sock, bool stranger);
-void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk);
-void sddp_sock_widen(struct sddp_assoc *a);
-bool sddp_sock_shrink(struct sddp_assoc *a);
-void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room);
+void sddp_sock_init_buffers(struct socket *sock, bool stranger);
+void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk);
+void sddp_sock_grow_rcvbuf(struct sddp_assoc *a);
+bool sddp_sock_shrink_buffers(struct sddp_assoc *a);
+void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *room);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
@@ -447,17 +449,17 @@ enum sddp_path_state {
 };
 
 /* path.c: path MTU and path failure */
-void __sddp_path_allow(struct sctp_association *asoc);
+void __sddp_path_set_timeouts(struct sctp_association *asoc);
 void sddp_path_watch(struct sddp_assoc *a);
-enum sddp_path_state sddp_path_look(struct sddp_assoc *a);
+enum sddp_path_state sddp_path_check(struct sddp_assoc *a);
 
 /* bind.c: addresses of a socket */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
 
 /* listen_addrs.c: listeners, and the addresses that they listen on */
-int sddp_places_init(void);
-void sddp_places_exit(void);
+int sddp_laddrs_init(void);
+void sddp_laddrs_exit(void);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 const struct ddp_session_user *user,
 				 void *ctx);

@@ -13,8 +13,8 @@
 
 static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
-	int err = ddp_sock_make(a->net, a->domain, a->local->ss_family,
-				IPPROTO_SCTP, sock);
+	int err = ddp_sock_create(a->net, a->vrf, a->local->ss_family,
+				  IPPROTO_SCTP, sock);
 
 	if (err)
 		return err;
@@ -40,10 +40,10 @@ static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 
 	if (!a)
 		return -ENOMEM;
-	sddp_sock_adopt(sock, ddp_port_sock(p));
+	sddp_sock_share_cookie(sock, ddp_port_sock(p));
 	a->sock = sock;
 	a->from = *ddp_port_addr(p);
-	a->domain = ddp_port_domain(p);
+	a->vrf = ddp_port_vrf(p);
 	err = sddp_assoc_accepted(a);
 	if (err)
 		sddp_assoc_put(a);

@@ -33,10 +33,10 @@
 #include "admission.h"
 #include "internal.h"
 
-#define SOON	50	/* delay from a change to the update, milliseconds */
+#define UPDATE_DELAY	50	/* delay from a change to the update, milliseconds */
 
 /* An address and port, with the listener there */
-struct place {
+struct laddr {
 	struct hlist_node	list;
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*at;
@@ -63,39 +63,39 @@ struct sddp_listener {
 	struct ddp_policy	policy;
 
 	/* owned by sddp_listen(), then the work item, then free_listener() */
-	DECLARE_HASHTABLE(places, 6);
+	DECLARE_HASHTABLE(laddrs, 6);
 	u32			delay;		/* last retry delay, milliseconds */
 
-	struct hlist_node	list;		/* places_lock, RCU readers */
-	bool			settled;	/* the work item owns the table */
-	bool			gone;		/* ending; set under places_lock */
-	struct delayed_work	follow;
+	struct hlist_node	list;		/* laddrs_lock, RCU readers */
+	bool			work_owns_table;	/* the work item owns the table */
+	bool			ending;		/* ending; set under laddrs_lock */
+	struct delayed_work	update;
 	struct rcu_head		rcu;
 };
 
-static DEFINE_HASHTABLE(wild, 6);	/* wildcard listeners, by namespace */
-static DEFINE_SPINLOCK(places_lock);	/* wild, and queueing of follow */
+static DEFINE_HASHTABLE(wildcards, 6);	/* wildcard listeners, by namespace */
+static DEFINE_SPINLOCK(laddrs_lock);	/* wild, and queueing of follow */
 
-static u32 sddp_place_of(const struct sddp_listener *l,
-			 const struct sockaddr_storage *addr)
+static u32 sddp_laddr_hash(const struct sddp_listener *l,
+			   const struct sockaddr_storage *addr)
 {
 	return ddp_addr_hash(l->args.net, addr, 0);
 }
 
-static struct place *sddp_places_find(const struct sddp_listener *l,
-				      const struct sockaddr_storage *addr)
+static struct laddr *sddp_laddr_find(const struct sddp_listener *l,
+				     const struct sockaddr_storage *addr)
 {
-	struct place *p;
+	struct laddr *p;
 
-	hash_for_each_possible(l->places, p, list, sddp_place_of(l, addr))
-		if (ddp_addr_same(&p->addr, addr))
+	hash_for_each_possible(l->laddrs, p, list, sddp_laddr_hash(l, addr))
+		if (ddp_addr_equal(&p->addr, addr))
 			return p;
 	return NULL;
 }
 
-static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
+static int listen_laddr(struct sddp_listener *l, const struct sockaddr_storage *addr)
 {
-	struct place *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+	struct laddr *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	struct ddp_listen args = l->args;
 	int err;
 
@@ -103,18 +103,18 @@ static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 		return -ENOMEM;
 	p->addr = *addr;
 	args.local = &p->addr;
-	args.domain = ddp_sock_domain(args.net, args.ifindex);
+	args.vrf = ddp_sock_vrf(args.net, args.ifindex);
 	p->at = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
 	if (IS_ERR(p->at)) {
 		err = PTR_ERR(p->at);
 		kfree(p);
 		return err;
 	}
-	hash_add(l->places, &p->list, sddp_place_of(l, addr));
+	hash_add(l->laddrs, &p->list, sddp_laddr_hash(l, addr));
 	return 0;
 }
 
-static void sddp_places_leave(struct place *p)
+static void sddp_laddr_unlisten(struct laddr *p)
 {
 	hash_del(&p->list);
 	ddp_port_unlisten(p->at);
@@ -125,7 +125,7 @@ static void list_family(const struct sddp_listener *l, sa_family_t family,
 			struct addresses *all)
 {
 	int n = ddp_addr_list(l->args.net, l->args.ifindex, family,
-			      all->at + all->n, SDDP_PLACES_MOST - all->n);
+			      all->at + all->n, SDDP_LADDRS_MAX - all->n);
 
 	while (n--)
 		ddp_addr_set_port(&all->at[all->n++],
@@ -138,7 +138,7 @@ static void list_family(const struct sddp_listener *l, sa_family_t family,
  */
 static struct addresses *list_all(const struct sddp_listener *l)
 {
-	struct addresses *all = kvmalloc(struct_size(all, at, SDDP_PLACES_MOST),
+	struct addresses *all = kvmalloc(struct_size(all, at, SDDP_LADDRS_MAX),
 					 GFP_KERNEL_ACCOUNT);
 
 	if (!all)
@@ -155,24 +155,24 @@ static struct addresses *list_all(const struct sddp_listener *l)
  * Return: false if the listener is ending: free_listener() then waits for the
  * work item, which has to stop early. True otherwise.
  */
-static bool may_go_on(const struct sddp_listener *l)
+static bool may_continue(const struct sddp_listener *l)
 {
 	cond_resched();
-	return !READ_ONCE(l->gone);
+	return !READ_ONCE(l->ending);
 }
 
 /*
  * Queue an update of the listener in @ms milliseconds. Any context. If one is
  * queued already, that one covers this change, too.
  */
-static void look_after(struct sddp_listener *l, u32 ms)
+static void queue_update(struct sddp_listener *l, u32 ms)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&places_lock, flags);
-	if (!l->gone)
-		queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms));
-	spin_unlock_irqrestore(&places_lock, flags);
+	spin_lock_irqsave(&laddrs_lock, flags);
+	if (!l->ending)
+		queue_delayed_work(sddp_wq, &l->update, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&laddrs_lock, flags);
 }
 
 /*
@@ -181,16 +181,16 @@ static void look_after(struct sddp_listener *l, u32 ms)
  * namespaces are left alone: the owner of a namespace may change its addresses
  * at will, which must not cause work elsewhere.
  */
-static void sddp_places_changed(const struct net *net, int ifindex,
+static void sddp_laddrs_changed(const struct net *net, int ifindex,
 				const struct sddp_listener *by)
 {
 	struct sddp_listener *l;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(wild, l, list, net_hash_mix(net))
+	hash_for_each_possible_rcu(wildcards, l, list, net_hash_mix(net))
 		if (l != by && net_eq(l->args.net, net) &&
 		    (!ifindex || l->args.ifindex == ifindex))
-			look_after(l, SOON);
+			queue_update(l, UPDATE_DELAY);
 	rcu_read_unlock();
 }
 
@@ -198,25 +198,25 @@ static void sddp_places_changed(const struct net *net, int ifindex,
  * Stop listening on addresses that are not in @all. Return: true if there were
  * any.
  */
-static bool leave_unseen(struct sddp_listener *l, const struct addresses *all)
+static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all)
 {
 	struct hlist_node *next;
 	bool left = false;
-	struct place *p;
+	struct laddr *p;
 	int i;
 
 	for (i = 0; i < all->n; i++) {
-		p = sddp_places_find(l, &all->at[i]);
+		p = sddp_laddr_find(l, &all->at[i]);
 		if (p)
 			p->seen = true;
 	}
-	hash_for_each_safe(l->places, i, next, p, list) {
+	hash_for_each_safe(l->laddrs, i, next, p, list) {
 		left |= !p->seen;
 		if (!p->seen)
-			sddp_places_leave(p);
+			sddp_laddr_unlisten(p);
 		else
 			p->seen = false;
-		if (!may_go_on(l))
+		if (!may_continue(l))
 			break;
 	}
 	return left;
@@ -224,20 +224,20 @@ static bool leave_unseen(struct sddp_listener *l, const struct addresses *all)
 
 /*
  * Listen on those addresses of @all that are new. Return: 0 or the worst error,
- * see sddp_share_worse().
+ * see sddp_worse_error().
  */
-static int settle_all(struct sddp_listener *l, const struct addresses *all)
+static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
 	int i, err = 0;
 
-	for (i = 0; i < all->n && may_go_on(l); i++)
-		if (!sddp_places_find(l, &all->at[i]))
-			err = sddp_share_worse(err, settle(l, &all->at[i]));
+	for (i = 0; i < all->n && may_continue(l); i++)
+		if (!sddp_laddr_find(l, &all->at[i]))
+			err = sddp_worse_error(err, listen_laddr(l, &all->at[i]));
 	return err;
 }
 
 /* Stop listening on old addresses, then listen on new ones */
-static int follow(struct sddp_listener *l)
+static int update(struct sddp_listener *l)
 {
 	struct addresses *all = list_all(l);
 	int err;
@@ -248,9 +248,9 @@ static int follow(struct sddp_listener *l)
 	 * if an address has moved to another interface, its listener could not
 	 * bind it before: try again
 	 */
-	if (leave_unseen(l, all))
-		sddp_places_changed(l->args.net, 0, l);
-	err = settle_all(l, all);
+	if (unlisten_unseen(l, all))
+		sddp_laddrs_changed(l->args.net, 0, l);
+	err = listen_all_laddrs(l, all);
 	kvfree(all);
 	return err;
 }
@@ -259,28 +259,28 @@ static int follow(struct sddp_listener *l)
  * Retry with backoff: after -ENOMEM no further address notification will
  * trigger it.
  */
-static void again(struct sddp_listener *l)
+static void retry_update(struct sddp_listener *l)
 {
-	l->delay = sddp_share_delay(l->delay);
-	look_after(l, l->delay);
+	l->delay = sddp_retry_delay(l->delay);
+	queue_update(l, l->delay);
 }
 
 /*
  * Update one listener. An address whose port another program uses is left out.
  */
-static void sddp_places_follow_one(struct work_struct *work)
+static void sddp_laddrs_update_one(struct work_struct *work)
 {
 	struct sddp_listener *l = container_of(to_delayed_work(work),
-					       struct sddp_listener, follow);
+					       struct sddp_listener, update);
 	/* reclaim may depend on storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
 	/* until settled, sddp_listen() owns the table; litmus: publish */
-	if (smp_load_acquire(&l->settled) && !READ_ONCE(l->gone))
-		err = follow(l);
+	if (smp_load_acquire(&l->work_owns_table) && !READ_ONCE(l->ending))
+		err = update(l);
 	if (err == -ENOMEM)
-		again(l);
+		retry_update(l);
 	else
 		l->delay = 0;
 	memalloc_noio_restore(noio);
@@ -307,7 +307,7 @@ static bool is_path(const struct sddp_listener *l)
 	bool yes = false;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(wild, other, list, net_hash_mix(l->args.net))
+	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net))
 		yes |= other != l && net_eq(other->args.net, l->args.net) &&
 		       ddp_addr_port(&other->local) ==
 		       ddp_addr_port(&l->local) &&
@@ -320,52 +320,52 @@ static bool is_path(const struct sddp_listener *l)
  * Add the listener to the hash table first: of two new listeners, each may be
  * on the other's path.
  */
-static int settle_wild(struct sddp_listener *l)
+static int listen_wildcard(struct sddp_listener *l)
 {
 	int err;
 
-	spin_lock_irq(&places_lock);
-	hash_add_rcu(wild, &l->list, net_hash_mix(l->args.net));
-	spin_unlock_irq(&places_lock);
-	err = follow(l);
+	spin_lock_irq(&laddrs_lock);
+	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
+	spin_unlock_irq(&laddrs_lock);
+	err = update(l);
 	if (err == -EADDRINUSE && is_path(l))
 		err = 0;
 	if (err)
 		return err;
 	/* from here on the work item owns the table; litmus: publish */
-	smp_store_release(&l->settled, true);
+	smp_store_release(&l->work_owns_table, true);
 	/* addresses may have changed meanwhile */
-	look_after(l, 0);
+	queue_update(l, 0);
 	return 0;
 }
 
-static void leave_all(struct sddp_listener *l)
+static void unlisten_all(struct sddp_listener *l)
 {
 	struct hlist_node *next;
-	struct place *p;
+	struct laddr *p;
 	int i;
 
-	hash_for_each_safe(l->places, i, next, p, list) {
-		sddp_places_leave(p);
+	hash_for_each_safe(l->laddrs, i, next, p, list) {
+		sddp_laddr_unlisten(p);
 		cond_resched();
 	}
 }
 
 static void free_listener(struct sddp_listener *l)
 {
-	spin_lock_irq(&places_lock);
+	spin_lock_irq(&laddrs_lock);
 	hash_del_rcu(&l->list);
 	/*
 	 * a notification that still finds the listener does nothing, and a run
 	 * of the work item stops early
 	 */
-	WRITE_ONCE(l->gone, true);
-	spin_unlock_irq(&places_lock);
-	cancel_delayed_work_sync(&l->follow);
-	leave_all(l);
+	WRITE_ONCE(l->ending, true);
+	spin_unlock_irq(&laddrs_lock);
+	cancel_delayed_work_sync(&l->update);
+	unlisten_all(l);
 	/* the addresses are free for other listeners now */
-	if (ddp_addr_wildcard(&l->local))
-		sddp_places_changed(l->args.net, 0, l);
+	if (ddp_addr_is_wildcard(&l->local))
+		sddp_laddrs_changed(l->args.net, 0, l);
 	put_net_track(l->args.net, &l->net_tracker);
 	kfree_rcu(l, rcu);
 }
@@ -388,8 +388,8 @@ sddp_new_listener(const struct ddp_listen *a,
 	l->args.local = &l->local;
 	l->args.policy = &l->policy;
 	INIT_HLIST_NODE(&l->list);
-	hash_init(l->places);
-	INIT_DELAYED_WORK(&l->follow, sddp_places_follow_one);
+	hash_init(l->laddrs);
+	INIT_DELAYED_WORK(&l->update, sddp_laddrs_update_one);
 	return l;
 }
 
@@ -413,10 +413,10 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 
 	if (!l)
 		return ERR_PTR(-ENOMEM);
-	if (ddp_addr_wildcard(&l->local))
-		err = settle_wild(l);
+	if (ddp_addr_is_wildcard(&l->local))
+		err = listen_wildcard(l);
 	else
-		err = settle(l, &l->local);
+		err = listen_laddr(l, &l->local);
 	if (!err)
 		return &l->dl;
 	free_listener(l);
@@ -436,38 +436,38 @@ void sddp_unlisten(struct ddp_listener *dl)
 
 /* Address notifications ----------------------------------------------------- */
 
-static int sddp_notice(const struct net_device *dev)
+static int sddp_addr_event(const struct net_device *dev)
 {
-	sddp_places_changed(dev_net(dev), dev->ifindex, NULL);
+	sddp_laddrs_changed(dev_net(dev), dev->ifindex, NULL);
 	return NOTIFY_DONE;
 }
 
-static int sddp_notice4(struct notifier_block *nb, unsigned long event,
-			void *info)
+static int sddp_inetaddr_event(struct notifier_block *nb, unsigned long event,
+			       void *info)
 {
 	const struct in_ifaddr *ifa = info;
 
-	return sddp_notice(ifa->ifa_dev->dev);
+	return sddp_addr_event(ifa->ifa_dev->dev);
 }
 
 /* Called in atomic context */
-static int sddp_notice6(struct notifier_block *nb, unsigned long event,
-			void *info)
+static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
+				void *info)
 {
 	const struct inet6_ifaddr *ifa = info;
 
-	return sddp_notice(ifa->idev->dev);
+	return sddp_addr_event(ifa->idev->dev);
 }
 
-static struct notifier_block notifier4 = { .notifier_call = sddp_notice4 };
-static struct notifier_block notifier6 = { .notifier_call = sddp_notice6 };
+static struct notifier_block notifier4 = { .notifier_call = sddp_inetaddr_event };
+static struct notifier_block notifier6 = { .notifier_call = sddp_inet6addr_event };
 
 /**
- * sddp_places_init - register for address notifications
+ * sddp_laddrs_init - register for address notifications
  *
  * Return: 0 or a negative errno.
  */
-int sddp_places_init(void)
+int sddp_laddrs_init(void)
 {
 	int err = register_inetaddr_notifier(&notifier4);
 
@@ -480,11 +480,11 @@ int sddp_places_init(void)
 }
 
 /**
- * sddp_places_exit - unregister from address notifications
+ * sddp_laddrs_exit - unregister from address notifications
  *
  * No listener is left.
  */
-void sddp_places_exit(void)
+void sddp_laddrs_exit(void)
 {
 	if (IS_ENABLED(CONFIG_IPV6))
 		unregister_inet6addr_notifier(&notifier6);

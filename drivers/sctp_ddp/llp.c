@@ -18,7 +18,7 @@ static void sddp_llp_push(struct ddp_llp *llp)
 
 static bool sddp_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
-	return sddp_src_next(llp_to_stream(llp)->a, dst, len);
+	return sddp_src_read_next(llp_to_stream(llp)->a, dst, len);
 }
 
 static void sddp_llp_close(struct ddp_llp *llp, enum iw_reason why)
@@ -72,8 +72,8 @@ const struct ddp_llp_ops sddp_llp_ops = {
  * Allocate a control chunk. Return: the chunk; an error pointer, -EINVAL if the
  * offer does not fit.
  */
-static struct sddp_control *prepare(enum sddp_what what,
-				    const struct ddp_offer *o)
+static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
+					  const struct ddp_offer *o)
 {
 	u32 room = SDDP_PD_MAX - (o->enhanced ? DDP_WORD_SIZE : 0);
 	struct sddp_control *c;
@@ -116,15 +116,15 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 		return ERR_PTR(-ENOMEM);
 	st->ss.local = *args->local;
 	st->ss.remote = *args->remote;
-	st->told = true;
+	st->reported = true;
 	/* the user's reference */
 	ddp_session_get(&st->ss);
-	say = prepare(SDDP_SAY_INITIATE, args->offer);
+	say = alloc_control(SDDP_SAY_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
 	/* this function's own reference: the session may end at once */
 	ddp_session_get(&st->ss);
 	if (!err) {
-		st->say = say;
+		st->pending_control = say;
 		err = sddp_llp_begin(st, args);
 	}
 	if (err) {
@@ -142,16 +142,16 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
  * Reply to an Initiate, with an Accept if @s is set, else with a Reject. The
  * worker makes the reply of the Initiate's kind (RFC 6581 7).
  */
-static int sddp_llp_answer(struct sddp_stream *st, struct ddp_stream *s,
-			   const struct ddp_offer *o)
+static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
+			  const struct ddp_offer *o)
 {
 	struct sddp_control *c;
 	int err;
 
-	c = prepare(s ? SDDP_SAY_ACCEPT : SDDP_SAY_REJECT, o);
+	c = alloc_control(s ? SDDP_SAY_ACCEPT : SDDP_SAY_REJECT, o);
 	if (IS_ERR(c))
 		return PTR_ERR(c);
-	err = sddp_stream_answer(st, c, s);
+	err = sddp_stream_set_reply(st, c, s);
 	if (err)
 		kfree(c);
 	else
@@ -162,12 +162,12 @@ static int sddp_llp_answer(struct sddp_stream *st, struct ddp_stream *s,
 static int sddp_accept(struct ddp_session *ss, struct ddp_stream *s,
 		       const struct ddp_offer *o)
 {
-	return sddp_llp_answer(ss_to_stream(ss), s, o);
+	return sddp_llp_reply(ss_to_stream(ss), s, o);
 }
 
 static int sddp_reject(struct ddp_session *ss, const struct ddp_offer *o)
 {
-	return sddp_llp_answer(ss_to_stream(ss), NULL, o);
+	return sddp_llp_reply(ss_to_stream(ss), NULL, o);
 }
 
 static void sddp_stop(struct ddp_session *ss, bool abort)

@@ -17,7 +17,7 @@ static int __init sddp_init(void)
 				  0);
 	if (!sddp_wq)
 		return -ENOMEM;
-	err = sddp_places_init();
+	err = sddp_laddrs_init();
 	if (err)
 		goto no_places;
 	err = ddp_type_register(&sddp_session_type);
@@ -26,7 +26,7 @@ static int __init sddp_init(void)
 	return 0;
 
 no_type:
-	sddp_places_exit();
+	sddp_laddrs_exit();
 no_places:
 	destroy_workqueue(sddp_wq);
 	return err;
@@ -40,7 +40,7 @@ static void __exit sddp_exit(void)
 	 * run
 	 */
 	sddp_assoc_stop_all();
-	sddp_places_exit();
+	sddp_laddrs_exit();
 	destroy_workqueue(sddp_wq);
 	rcu_barrier();
 }

@@ -14,7 +14,7 @@
 #define OWED	BIT(17)			/* our Terminate has to be sent */
 #define MARK	XA_MARK_1		/* entries with OWED */
 
-static void *sddp_stray_entry(const struct sddp_tally *t, bool owed)
+static void *sddp_orphan_entry(const struct sddp_tally *t, bool owed)
 {
 	return xa_mk_value(t->n | (t->last ? LAST : 0) | (owed ? OWED : 0));
 }
@@ -30,14 +30,14 @@ static struct sddp_tally tally_of(unsigned long value)
  * the number stays in use: a local session could begin there although our
  * Terminate may not have arrived.
  */
-static void sddp_stray_put(struct sddp_assoc *a, u16 id,
-			   const struct sddp_tally *t, bool owed)
+static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
+			    const struct sddp_tally *t, bool owed)
 {
-	if (sddp_tally_whole(t) && !owed && !a->active) {
+	if (sddp_tally_complete(t) && !owed && !a->active) {
 		xa_erase(&a->streams, id);
 		return;
 	}
-	xa_store(&a->streams, id, sddp_stray_entry(t, owed), GFP_KERNEL);
+	xa_store(&a->streams, id, sddp_orphan_entry(t, owed), GFP_KERNEL);
 	if (owed)
 		xa_set_mark(&a->streams, id, MARK);
 	else
@@ -45,11 +45,11 @@ static void sddp_stray_put(struct sddp_assoc *a, u16 id,
 }
 
 /**
- * sddp_stray_count - count a chunk of a session that is over
+ * sddp_tally_head - count a chunk of a session that is over
  * @t: the session's tally
  * @h: the beginning of the chunk
  */
-void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h)
+void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h)
 {
 	if (!h->numbered)
 		return;
@@ -60,11 +60,11 @@ void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h)
 
 static bool in_window(const struct sddp_head *h)
 {
-	return h->numbered && sddp_ssn_turn(0, h->ssn) <= SDDP_EARLY;
+	return h->numbered && sddp_ssn_compare(0, h->ssn) <= SDDP_SSN_EARLY;
 }
 
-static enum iw_reason what_is_wrong(const struct sddp_in *in,
-				    const struct sddp_head *h)
+static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
+				       const struct sddp_head *h)
 {
 	if (!h->sane)
 		return IW_SCTP_SEQUENCE;
@@ -77,19 +77,19 @@ static enum iw_reason what_is_wrong(const struct sddp_in *in,
 }
 
 /**
- * sddp_stray_note - count a protocol violation
+ * sddp_assoc_violation - count a protocol violation
  * @a: the association; worker context
  *
- * An unaccepted peer's association ends after SDDP_STRAYS_MOST of them.
+ * An unaccepted peer's association ends after SDDP_VIOLATIONS_MAX of them.
  */
-void sddp_stray_note(struct sddp_assoc *a)
+void sddp_assoc_violation(struct sddp_assoc *a)
 {
-	if (!a->used && !a->active && ++a->strays > SDDP_STRAYS_MOST)
-		a->unwanted = IW_SCTP_SEQUENCE;
+	if (!a->peer_accepted && !a->active && ++a->violations > SDDP_VIOLATIONS_MAX)
+		a->end_reason = IW_SCTP_SEQUENCE;
 }
 
 /**
- * sddp_stray_first - process a chunk that is no Initiate, on unused streams
+ * sddp_orphan_first_chunk - process a chunk that is no Initiate, on unused streams
  * @a: the association; worker context
  * @in: description of the chunk
  * @h: the beginning of the chunk
@@ -99,65 +99,65 @@ void sddp_stray_note(struct sddp_assoc *a)
  * Return: 0; -EBUSY if the number is reserved for a local session, and the
  * chunk is dropped; -ENOMEM if the chunk has to be received again.
  */
-int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
-		     const struct sddp_head *h)
+int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+			    const struct sddp_head *h)
 {
 	bool owed = h->function != SDDP_TERMINATE;
 	struct sddp_tally t = {};
 	int err;
 
 	if (in_window(h))
-		sddp_stray_count(&t, h);
-	if (owed || !sddp_tally_whole(&t)) {
-		err = xa_insert(&a->streams, in->id, sddp_stray_entry(&t, owed),
+		sddp_tally_head(&t, h);
+	if (owed || !sddp_tally_complete(&t)) {
+		err = xa_insert(&a->streams, in->id, sddp_orphan_entry(&t, owed),
 				GFP_KERNEL);
 		/* -EBUSY: reserved for a local session */
 		if (err)
 			return err;
-		sddp_stray_put(a, in->id, &t, owed);
+		sddp_orphan_put(a, in->id, &t, owed);
 	}
-	sddp_stray_note(a);
-	sddp_listen_refused(a, what_is_wrong(in, h));
+	sddp_assoc_violation(a);
+	sddp_listen_refused(a, violation_reason(in, h));
 	return 0;
 }
 
 /**
- * sddp_stray_more - process a chunk of an orphaned session
+ * sddp_orphan_next_chunk - process a chunk of an orphaned session
  * @a: the association; worker context
  * @id: number of the streams
  * @value: the session's value in the table
  * @h: the beginning of the chunk
  */
-void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
-		     const struct sddp_head *h)
+void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
+			    const struct sddp_head *h)
 {
 	struct sddp_tally t = tally_of(value);
 
-	sddp_stray_note(a);
-	if (sddp_tally_whole(&t))
+	sddp_assoc_violation(a);
+	if (sddp_tally_complete(&t))
 		return;
-	sddp_stray_count(&t, h);
-	sddp_stray_put(a, id, &t, value & OWED);
+	sddp_tally_head(&t, h);
+	sddp_orphan_put(a, id, &t, value & OWED);
 }
 
 /**
- * sddp_stray_leave - replace an ended session by its tally
+ * sddp_orphan_session - replace an ended session by its tally
  * @st: the stream of a peer's session, settled; worker context
  * @owed: true if our Terminate, the first chunk from here, has to be sent
  *
  * The stream leaves the table. The caller releases it.
  */
-void sddp_stray_leave(struct sddp_stream *st, bool owed)
+void sddp_orphan_session(struct sddp_stream *st, bool owed)
 {
 	struct sddp_tally t = st->tally;
 
 	/* a Terminate in reply to a request ends the session (RFC 5043 6.4) */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
-	sddp_stray_put(st->a, st->id, &t, owed);
+	sddp_orphan_put(st->a, st->id, &t, owed);
 }
 
-static int sddp_stray_terminate(struct sddp_assoc *a, u16 id)
+static int sddp_orphan_terminate(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
 	u8 buf[SDDP_CONTROL_LEN];
@@ -167,13 +167,13 @@ static int sddp_stray_terminate(struct sddp_assoc *a, u16 id)
 }
 
 /**
- * sddp_stray_answer - send the Terminates of orphaned sessions
+ * sddp_orphan_send_terminates - send the Terminates of orphaned sessions
  * @a: the association; worker context
  *
  * Return: 0, or an error of sddp_sock_send(): those that are left are sent
  * later.
  */
-int sddp_stray_answer(struct sddp_assoc *a)
+int sddp_orphan_send_terminates(struct sddp_assoc *a)
 {
 	struct sddp_tally t;
 	unsigned long id;
@@ -181,11 +181,11 @@ int sddp_stray_answer(struct sddp_assoc *a)
 	int err;
 
 	xa_for_each_marked(&a->streams, id, at, MARK) {
-		err = sddp_stray_terminate(a, id);
+		err = sddp_orphan_terminate(a, id);
 		if (err)
 			return err;
 		t = tally_of(xa_to_value(at));
-		sddp_stray_put(a, id, &t, false);
+		sddp_orphan_put(a, id, &t, false);
 	}
 	return 0;
 }

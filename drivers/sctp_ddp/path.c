@@ -15,18 +15,18 @@ static struct list_head *__paths(struct sctp_association *asoc)
 	return &asoc->peer.transport_addr_list;
 }
 
-static void __view(struct sctp_association *asoc, struct sddp_stall_view *v)
+static void __get_stall_view(struct sctp_association *asoc, struct sddp_stall_view *v)
 {
 	struct sctp_transport *t;
 
 	v->acked = asoc->ctsn_ack_point;
-	v->under_way = TSN_lt(v->acked, asoc->next_tsn - 1);
-	v->waits = v->under_way && !asoc->peer.zero_window_announced;
+	v->in_flight = TSN_lt(v->acked, asoc->next_tsn - 1);
+	v->ack_expected = v->in_flight && !asoc->peer.zero_window_announced;
 	list_for_each_entry(t, __paths(asoc), transports)
-		v->heard = max(v->heard, ktime_to_ns(t->last_time_heard));
+		v->last_heard = max(v->last_heard, ktime_to_ns(t->last_time_heard));
 }
 
-static void view(struct sddp_assoc *a, struct sddp_stall_view *v)
+static void get_stall_view(struct sddp_assoc *a, struct sddp_stall_view *v)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -35,12 +35,12 @@ static void view(struct sddp_assoc *a, struct sddp_stall_view *v)
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
 	if (asoc)
-		__view(asoc, v);
+		__get_stall_view(asoc, v);
 	release_sock(sk);
 }
 
 /* Send a heartbeat now instead of at SCTP's next interval */
-static void sddp_path_ask(struct sddp_assoc *a)
+static void sddp_path_probe(struct sddp_assoc *a)
 {
 	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
 	struct sock *sk = a->sock->sk;
@@ -61,10 +61,10 @@ static void sddp_path_ask(struct sddp_assoc *a)
  * Report a smaller MTU as if an ICMP message had arrived, which SCTP acts on
  * when it sends next.
  */
-static void __shrink(struct sctp_transport *t)
+static void __shrink_pmtu(struct sctp_transport *t)
 {
 	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
-	u32 size = sddp_stall_smaller(t->pathmtu, least);
+	u32 size = sddp_stall_next_pmtu(t->pathmtu, least);
 
 	if (size)
 		sctp_transport_report_pmtu(t, size);
@@ -75,7 +75,7 @@ static void __shrink(struct sctp_transport *t)
  * refragment the chunks that it retransmits, so IP has to fragment them: the
  * route's MTU is lowered as well, and expires after some minutes.
  */
-static void shrink(struct sddp_assoc *a)
+static void shrink_pmtu(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -85,12 +85,12 @@ static void shrink(struct sddp_assoc *a)
 	asoc = sctp_sk_asoc(sk);
 	if (asoc)
 		list_for_each_entry(t, __paths(asoc), transports)
-			__shrink(t);
+			__shrink_pmtu(t);
 	release_sock(sk);
 }
 
 /**
- * __sddp_path_allow - set the number of timeouts after which SCTP gives up
+ * __sddp_path_set_timeouts - set the number of timeouts after which SCTP gives up
  * @asoc: SCTP's association, established, its socket locked
  *
  * The number depends on the peer's addresses. An address counts only once the
@@ -98,7 +98,7 @@ static void shrink(struct sddp_assoc *a)
  * announcing many. SCTP does not count the heartbeat timeouts of such an
  * address either.
  */
-void __sddp_path_allow(struct sctp_association *asoc)
+void __sddp_path_set_timeouts(struct sctp_association *asoc)
 {
 	struct sctp_transport *t;
 	u32 paths = 0, most;
@@ -119,26 +119,26 @@ void sddp_path_watch(struct sddp_assoc *a)
 }
 
 /**
- * sddp_path_look - check whether data that was sent is acknowledged
+ * sddp_path_check - check whether data that was sent is acknowledged
  * @a: the association; worker context
  *
  * Return: the state of what was sent, see enum sddp_path_state.
  */
-enum sddp_path_state sddp_path_look(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 {
 	struct sddp_stall_view v;
 	enum sddp_stall_do what;
 
-	view(a, &v);
-	what = sddp_stall_look(&a->stall, &v);
+	get_stall_view(a, &v);
+	what = sddp_stall_check(&a->stall, &v);
 	if (what != SDDP_STALL_NOTHING)
 		trace_sddp_stall(a, what, v.acked);
 	if (what == SDDP_STALL_ASK)
-		sddp_path_ask(a);
+		sddp_path_probe(a);
 	else if (what == SDDP_STALL_SHRINK)
-		shrink(a);
+		shrink_pmtu(a);
 	/* a closed window opens without a notification, so keep checking */
-	if (!v.under_way)
+	if (!v.in_flight)
 		return SDDP_PATH_IDLE;
 	sddp_path_watch(a);
 	return what == SDDP_STALL_END ? SDDP_PATH_DEAD : SDDP_PATH_BUSY;

@@ -31,7 +31,7 @@ static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 
 	lock_sock(sk);
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
-		if (n == BATCH || sddp_sock_anew(a, sctp_skb2event(skb)->asoc))
+		if (n == BATCH || sddp_sock_peer_restarted(a, sctp_skb2event(skb)->asoc))
 			break;
 		batch[n++] = skb;
 	}
@@ -39,7 +39,7 @@ static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 	return n;
 }
 
-static void describe(struct sk_buff *skb, struct sddp_in *in)
+static void describe(struct sk_buff *skb, struct sddp_chunk_desc *in)
 {
 	const struct sctp_ulpevent *ev = sctp_skb2event(skb);
 
@@ -65,7 +65,7 @@ static void consume(struct sddp_assoc *a, u32 len)
  */
 static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 {
-	struct sddp_in in;
+	struct sddp_chunk_desc in;
 	bool taken;
 
 	describe(skb, &in);

@@ -10,18 +10,18 @@
  */
 #include "internal.h"
 
-static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
-			   const struct ddp_offer *o)
+static int sddp_listen_pass(struct ddp_port_listener *l, struct sddp_stream *st,
+			    const struct ddp_offer *o)
 {
 	int err;
 
 	/* RFC 5043 6.4: the number of pending requests is limited */
-	if (!ddp_port_wait(l, &st->caller, &st->a->remote))
+	if (!ddp_port_attach(l, &st->conn_req, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
-	err = ddp_port_request(&st->caller, &st->ss, o);
+	err = ddp_port_request(&st->conn_req, &st->ss, o);
 	if (err)
-		ddp_port_leave(&st->caller);
+		ddp_port_detach(&st->conn_req);
 	return err;
 }
 
@@ -36,13 +36,13 @@ static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find(&sddp_port_ops, st->a->net, &st->a->local,
-			      st->a->domain);
+		ddp_port_find_listener(&sddp_port_ops, st->a->net, &st->a->local,
+				       st->a->vrf);
 	int err;
 
 	if (!l)
 		return -ECONNREFUSED;
-	err = sddp_listen_ask(l, st, o);
+	err = sddp_listen_pass(l, st, o);
 	ddp_port_put(l);
 	return err;
 }
@@ -57,7 +57,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find(&sddp_port_ops, a->net, &a->local, a->domain);
+		ddp_port_find_listener(&sddp_port_ops, a->net, &a->local, a->vrf);
 
 	if (!l)
 		return;

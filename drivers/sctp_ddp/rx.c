@@ -22,13 +22,13 @@
 /* End a session that cannot go on, with a Terminate if one may be sent */
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
-	sddp_session_break(&st->s);
-	sddp_stray_note(st->a);
+	sddp_session_abort(&st->s);
+	sddp_assoc_violation(st->a);
 	st->rx_stopped = true;
 	sddp_stream_end(st, why, NULL);
 }
 
-static bool wants_segments(const struct sddp_stream *st)
+static bool accepts_segments(const struct sddp_stream *st)
 {
 	return st->stream && !st->rx_stopped && st->s.state == SDDP_OPEN;
 }
@@ -37,7 +37,7 @@ static bool wants_segments(const struct sddp_stream *st)
 static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 {
 	a->src.off = SDDP_SEGMENT;
-	return sddp_src_next(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
+	return sddp_src_read_next(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
 }
 
 /* BH off */
@@ -52,22 +52,22 @@ static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 }
 
 /*
- * Deliver a segment that is next in order. @p: what ddp_rx_early() set if the
+ * Deliver a segment that is next in order. @p: what ddp_rx_place_early() set if the
  * segment has been placed, or NULL. Return: true if done, false if deferred.
  */
 static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
 	enum iw_reason why;
 
-	if (!wants_segments(st))
+	if (!accepts_segments(st))
 		return true;
 	local_bh_disable();
 	if (p)
-		why = ddp_rx_placed(st->stream, p);
+		why = ddp_rx_deliver_early(st->stream, p);
 	else
 		why = sddp_rx_hand_up(st, len - SDDP_SEGMENT);
 	local_bh_enable();
-	if (why == IW_NOT_NOW)
+	if (why == IW_AGAIN)
 		return false;
 	if (why)
 		st->rx_stopped = true;
@@ -79,30 +79,30 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
 		return;
-	sddp_stream_deadline(st, 0);
+	sddp_stream_set_deadline(st, 0);
 	st->up = true;
-	sddp_crowd_guest(st->a);
+	sddp_assoc_accepted_session(st->a);
 	/* after an error the stream starts, too: see ddp/session.h */
 	ddp_session_established(&st->ss, o);
 }
 
-static void sddp_rx_ask(struct sddp_stream *st, const struct ddp_offer *o)
+static void sddp_rx_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
-	sddp_stream_deadline(st, DDP_ANSWER_TIME);
-	st->told = !sddp_listen_request(st, o);
-	if (st->told)
-		sddp_crowd_leave(st->a);
+	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
+	st->reported = !sddp_listen_request(st, o);
+	if (st->reported)
+		sddp_unaccepted_leave(st->a);
 	/* RFC 5043 6.4: if no ULP decides, Terminate, never Reject */
-	if (!st->told)
+	if (!st->reported)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
 
-static void obey(struct sddp_stream *st, enum sddp_do what,
-		 const struct sddp_control *c)
+static void do_action(struct sddp_stream *st, enum sddp_do what,
+		      const struct sddp_control *c)
 {
 	switch (what) {
 	case SDDP_DO_ASK:
-		sddp_rx_ask(st, &c->offer);
+		sddp_rx_request(st, &c->offer);
 		break;
 	case SDDP_DO_ENTER:
 		sddp_rx_enter(st, &c->offer);
@@ -131,7 +131,7 @@ static void take_terminate(struct sddp_stream *st)
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
 
 	trace_sddp_control(st, &c, false);
-	obey(st, sddp_session_receive(&st->s, c.what, false), &c);
+	do_action(st, sddp_session_receive(&st->s, c.what, false), &c);
 }
 
 static bool is_terminate(struct sddp_assoc *a, u32 len)
@@ -168,8 +168,8 @@ static void take_control(struct sddp_stream *st, u32 len)
 		break_session(st, why);
 	} else {
 		trace_sddp_control(st, c, false);
-		obey(st, sddp_session_receive(&st->s, c->what,
-					      c->offer.enhanced), c);
+		do_action(st, sddp_session_receive(&st->s, c->what,
+						   c->offer.enhanced), c);
 	}
 	kfree(raw);
 	kfree(c);
@@ -181,10 +181,10 @@ static bool take_segment(struct sddp_stream *st, u32 len,
 {
 	enum sddp_do what;
 
-	what = sddp_session_receive(&st->s, SDDP_SEGMENT_CHUNK, false);
+	what = sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	if (what == SDDP_DO_DELIVER)
 		return deliver(st, len, p);
-	obey(st, what, NULL);
+	do_action(st, what, NULL);
 	return true;
 }
 
@@ -199,7 +199,7 @@ static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /* Process the kept chunks that have become next in order */
-static void take_due(struct sddp_stream *st)
+static void take_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
 
@@ -214,7 +214,7 @@ static void take_due(struct sddp_stream *st)
 		/* up to SDDP_IN_FLIGHT_MAX chunks may be kept */
 		cond_resched();
 	}
-	if (st->put_off)
+	if (st->deferred)
 		sddp_early_set_put_off(st, false);
 }
 
@@ -224,8 +224,8 @@ static void take_due(struct sddp_stream *st)
  */
 void sddp_rx_resume(struct sddp_stream *st)
 {
-	if (st->put_off && !(st->stream && ddp_rx_waits(st->stream)))
-		take_due(st);
+	if (st->deferred && !(st->stream && ddp_rx_fault_pending(st->stream)))
+		take_in_order(st);
 }
 
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
@@ -234,10 +234,10 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 	bool placed;
 
 	len -= SDDP_SEGMENT;
-	if (!wants_segments(st) || !read_segment_head(st->a, head, len))
+	if (!accepts_segments(st) || !read_segment_head(st->a, head, len))
 		return false;
 	local_bh_disable();
-	placed = ddp_rx_early(st->stream, &st->llp, head, len, p);
+	placed = ddp_rx_place_early(st->stream, &st->llp, head, len, p);
 	local_bh_enable();
 	return placed;
 }
@@ -246,7 +246,7 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
  * Keep an out-of-order chunk, without its payload if that is placed or not
  * needed. Return: true if kept, false if there is no memory for it.
  */
-static bool keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
+static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
 {
 	bool control = in->ppid == SDDP_PPID_CONTROL;
 	bool unwanted = !control && (st->rx_stopped || st->ended);
@@ -280,12 +280,12 @@ static bool may_be_early(const struct sddp_stream *st)
 }
 
 /* Keep a deferred segment. Return: false if it must stay queued in SCTP. */
-static bool keep_due(struct sddp_stream *st, u32 len)
+static bool keep_deferred(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
 	sddp_early_set_put_off(st, true);
-	if (sddp_early_may_wait(st))
+	if (sddp_early_may_defer(st))
 		k = sddp_early_new(st, st->rx_next, len);
 	if (!k)
 		return false;
@@ -300,43 +300,43 @@ static bool keep_due(struct sddp_stream *st, u32 len)
 }
 
 /* Return: true if done, false if the chunk must be received again */
-static bool take_now(struct sddp_stream *st, const struct sddp_in *in)
+static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
 		take_control(st, in->len);
 	else if (!take_segment(st, in->len, NULL))
-		return keep_due(st, in->len);
+		return keep_deferred(st, in->len);
 	st->rx_next++;
-	take_due(st);
+	take_in_order(st);
 	return true;
 }
 
 /* After the end, the Terminate matters once all chunks before it are here */
-static void note_whole(struct sddp_stream *st)
+static void check_complete(struct sddp_stream *st)
 {
-	if (!sddp_tally_whole(&st->tally))
+	if (!sddp_tally_complete(&st->tally))
 		return;
 	sddp_session_receive(&st->s, SDDP_SAY_TERMINATE, false);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-static void count(struct sddp_stream *st, const struct sddp_in *in,
-		  const struct sddp_head *h)
+static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+			const struct sddp_head *h)
 {
 	/* a segment shows that our Accept has arrived */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
-		sddp_session_receive(&st->s, SDDP_SEGMENT_CHUNK, false);
-	sddp_stray_count(&st->tally, h);
-	note_whole(st);
+		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
+	sddp_tally_head(&st->tally, h);
+	check_complete(st);
 }
 
 /**
- * sddp_rx_settle - stop keeping the chunks of an ended session
+ * sddp_rx_stop_keeping - stop keeping the chunks of an ended session
  * @st: the stream; worker context
  *
  * Frees what is kept. Chunks that arrive later are only counted.
  */
-void sddp_rx_settle(struct sddp_stream *st)
+void sddp_rx_stop_keeping(struct sddp_stream *st)
 {
 	/* the reply to our Initiate still decides how the session ends */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
@@ -344,55 +344,55 @@ void sddp_rx_settle(struct sddp_stream *st)
 		return;
 	st->counting = true;
 	st->tally = sddp_early_tally(st);
-	sddp_early_forget(st);
-	note_whole(st);
+	sddp_early_free_all(st);
+	check_complete(st);
 }
 
 /* End the session at once because of a chunk, which is counted as well */
-static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
+static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			 const struct sddp_head *h, enum iw_reason why)
 {
 	break_session(st, st->a->src.bad ? IW_UNREADABLE : why);
-	sddp_rx_settle(st);
-	count(st, in, h);
+	sddp_rx_stop_keeping(st);
+	count_chunk(st, in, h);
 }
 
 /* Return: true if done, false if the chunk must be received again */
-static bool take_early(struct sddp_stream *st, const struct sddp_in *in,
+static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
 	if (!may_be_early(st)) {
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	if (sddp_early_here(st, h->ssn)) {
+	if (sddp_early_has(st, h->ssn)) {
 		/* of two chunks with one DDP-SSN the first is counted */
 		break_session(st, IW_SCTP_SSN);
 		return true;
 	}
-	if ((!st->put_off || sddp_early_may_wait(st)) && keep(st, in, h->ssn))
+	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early(st, in, h->ssn))
 		return true;
 	/* the peer is not to blame if deferred chunks use up the memory */
-	if (st->a->put_off)
+	if (st->a->deferred)
 		return false;
 	refuse_chunk(st, in, h, IW_NO_MEMORY);
 	return true;
 }
 
 /* Return: true if done, false if the chunk must be received again */
-static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
+static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
-	enum sddp_turn turn = sddp_ssn_turn(st->rx_next, h->ssn);
+	enum sddp_ssn_order order = sddp_ssn_compare(st->rx_next, h->ssn);
 
 	if (!h->sane) {
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
 	/* if a deferred chunk with this DDP-SSN is kept, this is a duplicate */
-	if (turn == SDDP_NOW && !sddp_early_here(st, h->ssn))
+	if (order == SDDP_SSN_NEXT && !sddp_early_has(st, h->ssn))
 		return take_now(st, in);
-	if (turn == SDDP_EARLY)
+	if (order == SDDP_SSN_EARLY)
 		return take_early(st, in, h);
 	break_session(st, IW_SCTP_SSN);
 	return true;
@@ -431,18 +431,18 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 }
 
 /* Return: true if done, false if the chunk must be received again */
-static bool take_on(struct sddp_stream *st, const struct sddp_in *in,
-		    const struct sddp_head *h)
+static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+			  const struct sddp_head *h)
 {
 	bool taken = true;
 
 	/* the stream may leave the table in this function */
 	ddp_session_get(&st->ss);
 	if (st->counting)
-		count(st, in, h);
+		count_chunk(st, in, h);
 	else
 		taken = take_chunk(st, in, h);
-	sddp_rx_settle(st);
+	sddp_rx_stop_keeping(st);
 	ddp_session_put(&st->ss);
 	return taken;
 }
@@ -458,18 +458,18 @@ static bool begins_session(const struct sddp_head *h)
  * Initiate, after which the peer sends nothing until it has our reply. Anything
  * else is a violation, and is not kept.
  */
-static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
+static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			      const struct sddp_head *h)
 {
 	struct sddp_stream *st;
 
 	if (!begins_session(h))
-		return sddp_stray_first(a, in, h);
+		return sddp_orphan_first_chunk(a, in, h);
 	st = new_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	/* an Initiate is never deferred */
-	take_on(st, in, h);
+	process_chunk(st, in, h);
 	return 0;
 }
 
@@ -478,15 +478,15 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
  * have arrived. If the peer begins the next one on an association that the peer
  * has made, it also has our last chunk.
  */
-static bool is_over(const struct sddp_stream *st)
+static bool is_session_over(const struct sddp_stream *st)
 {
-	return sddp_session_over(&st->s) && (st->ended || !st->a->active);
+	return sddp_session_is_over(&st->s) && (st->ended || !st->a->active);
 }
 
-static void make_way(struct sddp_stream *st)
+static void free_number(struct sddp_stream *st)
 {
 	sddp_session_acked(&st->s);
-	sddp_stream_close(st);
+	sddp_stream_advance_close(st);
 	sddp_stream_drop(st);
 }
 
@@ -494,7 +494,7 @@ static void make_way(struct sddp_stream *st)
  * Check whether a chunk is the next session's Initiate (RFC 5043 6.6). The peer
  * has our last chunk, and all of its chunks are here, though some are deferred.
  */
-static bool is_next(const struct sddp_stream *st, const struct sddp_head *h)
+static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_head *h)
 {
 	struct sddp_tally t;
 
@@ -502,20 +502,20 @@ static bool is_next(const struct sddp_stream *st, const struct sddp_head *h)
 	    !begins_session(h))
 		return false;
 	t = sddp_early_tally(st);
-	return sddp_tally_whole(&t);
+	return sddp_tally_complete(&t);
 }
 
 /*
  * Keep the next session's Initiate until this session leaves. Return: true if
  * kept, false if it must stay queued in SCTP and be received again.
  */
-static bool keep_next(struct sddp_stream *st, const struct sddp_in *in)
+static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	struct sddp_stream *next = make_stream(st->a, in->id);
 
 	if (!next)
 		return false;
-	if (!keep(next, in, 0)) {
+	if (!keep_early(next, in, 0)) {
 		ddp_session_put(&next->ss);
 		return false;
 	}
@@ -531,7 +531,7 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_in *in)
  */
 void sddp_rx_begin(struct sddp_stream *st)
 {
-	take_due(st);
+	take_in_order(st);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -543,7 +543,7 @@ void sddp_rx_begin(struct sddp_stream *st)
  * Return: true if done; false if the chunk must stay queued in SCTP and be
  * received again, for lack of memory or until a page fault is resolved.
  */
-bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
+bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 {
 	struct sddp_stream *st;
 	struct sddp_head h;
@@ -552,20 +552,20 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 	/* the number is not in use in both directions */
 	if (in->id >= a->limit)
 		return true;
-	sddp_src_head(a, in, &h);
+	sddp_src_decode_head(a, in, &h);
 	at = xa_load(&a->streams, in->id);
 	if (xa_is_value(at)) {
-		sddp_stray_more(a, in->id, xa_to_value(at), &h);
+		sddp_orphan_next_chunk(a, in->id, xa_to_value(at), &h);
 		return true;
 	}
-	if (at && is_over(at)) {
-		make_way(at);
+	if (at && is_session_over(at)) {
+		free_number(at);
 		at = NULL;
 	}
 	if (!at)
 		return sddp_rx_take_first(a, in, &h) != -ENOMEM;
 	st = at;
-	if (is_next(st, &h))
+	if (is_next_initiate(st, &h))
 		return keep_next(st, in);
-	return take_on(st->next ?: st, in, &h);
+	return process_chunk(st->next ?: st, in, &h);
 }

@@ -16,7 +16,7 @@ void sddp_session_init(struct sddp_session *s, bool active)
  * End the session (RFC 5043 6.1). Further chunks of the peer are ignored,
  * except its Terminate, which shows that the peer is done.
  */
-static enum sddp_do against_the_rules(struct sddp_session *s)
+static enum sddp_do end_by_violation(struct sddp_session *s)
 {
 	s->state = SDDP_OVER;
 	return SDDP_DO_END;
@@ -25,7 +25,7 @@ static enum sddp_do against_the_rules(struct sddp_session *s)
 static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_IDLE || s->active)
-		return against_the_rules(s);
+		return end_by_violation(s);
 	s->state = SDDP_REQUESTED;
 	s->enhanced = enhanced;
 	return SDDP_DO_ASK;
@@ -35,19 +35,19 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || s->enhanced != enhanced)
-		return against_the_rules(s);
+		return end_by_violation(s);
 	s->state = SDDP_OPEN;
-	s->in_doubt = false;
+	s->control_unacked = false;
 	return SDDP_DO_ENTER;
 }
 
 /* End a request: neither side sends anything more (RFC 5043 6.3, 6.4) */
-static enum sddp_do receive_no(struct sddp_session *s, enum sddp_do which)
+static enum sddp_do receive_refusal(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
 	s->peer_done = true;
 	s->we_done = true;
-	s->in_doubt = false;
+	s->control_unacked = false;
 	return which;
 }
 
@@ -55,18 +55,18 @@ static enum sddp_do receive_no(struct sddp_session *s, enum sddp_do which)
 static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
-		return against_the_rules(s);
-	return receive_no(s, SDDP_DO_REJECTED);
+		return end_by_violation(s);
+	return receive_refusal(s, SDDP_DO_REJECTED);
 }
 
 static enum sddp_do receive_terminate(struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_INITIATED:
-		return receive_no(s, SDDP_DO_REFUSED);
+		return receive_refusal(s, SDDP_DO_REFUSED);
 	case SDDP_OPEN:
 		s->peer_done = true;
-		s->in_doubt = s->in_doubt && s->we_done;
+		s->control_unacked = s->control_unacked && s->we_done;
 		return SDDP_DO_PEER_DONE;
 	default:
 		/*
@@ -75,7 +75,7 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		 */
 		s->peer_done = true;
 		s->we_done = true;
-		return against_the_rules(s);
+		return end_by_violation(s);
 	}
 }
 
@@ -86,14 +86,14 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 static enum sddp_do receive_segment(struct sddp_session *s)
 {
 	if (s->state != SDDP_OPEN)
-		return against_the_rules(s);
+		return end_by_violation(s);
 	if (!s->active && !s->we_done)
-		s->in_doubt = false;
+		s->control_unacked = false;
 	return SDDP_DO_DELIVER;
 }
 
 /* After the end of the session only the peer's Terminate matters */
-static enum sddp_do receive_late(struct sddp_session *s, enum sddp_what what)
+static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	if (what == SDDP_SAY_TERMINATE)
 		s->peer_done = true;
@@ -107,18 +107,18 @@ static enum sddp_do receive_late(struct sddp_session *s, enum sddp_what what)
  *	DDP-SSNs
  * @enhanced: the chunk is of the enhanced kind
  *
- * A chunk that cannot be decoded is passed to sddp_session_break() instead.
+ * A chunk that cannot be decoded is passed to sddp_session_abort() instead.
  *
  * Return: the action that the chunk requires, see enum sddp_do.
  */
-enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_what what,
+enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind what,
 				  bool enhanced)
 {
 	if (s->state == SDDP_OVER)
 		return receive_late(s, what);
 	/* RFC 5043 6.2: the peer's Terminate was its final chunk */
 	if (s->peer_done)
-		return against_the_rules(s);
+		return end_by_violation(s);
 	switch (what) {
 	case SDDP_SAY_INITIATE:
 		return receive_initiate(s, enhanced);
@@ -134,10 +134,10 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_what what,
 }
 
 /**
- * sddp_session_break - end a session because of a chunk that cannot be decoded
+ * sddp_session_abort - end a session because of a chunk that cannot be decoded
  * @s: the session; only a Terminate may be sent on it afterwards
  */
-void sddp_session_break(struct sddp_session *s)
+void sddp_session_abort(struct sddp_session *s)
 {
 	s->state = SDDP_OVER;
 }
@@ -148,20 +148,20 @@ void sddp_session_break(struct sddp_session *s)
  */
 static bool may_terminate(const struct sddp_session *s)
 {
-	if (s->we_done || s->in_doubt)
+	if (s->we_done || s->control_unacked)
 		return false;
 	return s->state != SDDP_IDLE && s->state != SDDP_INITIATED;
 }
 
 /**
- * sddp_session_may - check whether a chunk may be sent now
+ * sddp_session_may_send - check whether a chunk may be sent now
  * @s: the session
  * @what: meaning of the chunk
  *
  * Return: true if the chunk continues a legal sequence and cannot overtake one
  * of our control chunks, false otherwise.
  */
-bool sddp_session_may(const struct sddp_session *s, enum sddp_what what)
+bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	switch (what) {
 	case SDDP_SAY_INITIATE:
@@ -178,16 +178,16 @@ bool sddp_session_may(const struct sddp_session *s, enum sddp_what what)
 
 /**
  * sddp_session_sent - note that a chunk has been sent
- * @s: the session; sddp_session_may() has allowed the chunk
+ * @s: the session; sddp_session_may_send() has allowed the chunk
  * @what: meaning of the chunk
  * @enhanced: the chunk was of the enhanced kind
  */
-void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
+void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		       bool enhanced)
 {
-	if (what == SDDP_SEGMENT_CHUNK)
+	if (what == SDDP_KIND_SEGMENT)
 		return;
-	s->in_doubt = true;
+	s->control_unacked = true;
 	switch (what) {
 	case SDDP_SAY_INITIATE:
 		s->state = SDDP_INITIATED;
@@ -221,35 +221,35 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
  */
 void sddp_session_acked(struct sddp_session *s)
 {
-	s->in_doubt = false;
+	s->control_unacked = false;
 }
 
 /**
- * sddp_session_heard - check whether the peer has all of our chunks
+ * sddp_session_is_acked - check whether the peer has all of our chunks
  * @s: the session
  *
  * Return: true if our last chunk has been sent and acknowledged, so that only
  * the peer's last chunks are still to come; false otherwise.
  */
-bool sddp_session_heard(const struct sddp_session *s)
+bool sddp_session_is_acked(const struct sddp_session *s)
 {
-	return s->we_done && !s->in_doubt;
+	return s->we_done && !s->control_unacked;
 }
 
 /**
- * sddp_session_over - check whether both sides have sent their last chunk
+ * sddp_session_is_over - check whether both sides have sent their last chunk
  * @s: the session
  *
  * Return: true if neither side sends another chunk of this session, false
  * otherwise.
  */
-bool sddp_session_over(const struct sddp_session *s)
+bool sddp_session_is_over(const struct sddp_session *s)
 {
 	return s->peer_done && s->we_done;
 }
 
 /**
- * sddp_session_reusable - check whether the next session may use these streams
+ * sddp_session_is_reusable - check whether the next session may use these streams
  * @s: the session
  *
  * The next session must not begin while a chunk of this one can still arrive
@@ -260,7 +260,7 @@ bool sddp_session_over(const struct sddp_session *s)
  * Return: true if the session is over and our last control chunk has arrived,
  * false otherwise.
  */
-bool sddp_session_reusable(const struct sddp_session *s)
+bool sddp_session_is_reusable(const struct sddp_session *s)
 {
-	return sddp_session_over(s) && !s->in_doubt;
+	return sddp_session_is_over(s) && !s->control_unacked;
 }

@@ -11,7 +11,7 @@
  * checks what may be sent. The machine itself sends nothing and ends nothing.
  *
  * A machine serves one session. The next session on the same pair of streams
- * gets a new machine, once sddp_session_reusable() reports that no chunk of
+ * gets a new machine, once sddp_session_is_reusable() reports that no chunk of
  * this session can still arrive.
  */
 #ifndef _SDDP_SESSION_H
@@ -30,7 +30,7 @@
  * @SDDP_OVER: rejected, refused, or ended by a protocol violation
  *
  * The end of an accepted session is no state of its own: it is over when both
- * sides are done, see sddp_session_over().
+ * sides are done, see sddp_session_is_over().
  */
 enum sddp_state {
 	SDDP_IDLE,
@@ -71,7 +71,7 @@ enum sddp_do {
  * @enhanced: the Initiate was of the enhanced kind, so the Accept has to be
  * @peer_done: the peer has sent its last chunk: Terminate, Reject, or a refusal
  * @we_done: this side has sent its last chunk
- * @in_doubt: our last control chunk is not known to have arrived
+ * @control_unacked: our last control chunk is not known to have arrived
  */
 struct sddp_session {
 	enum sddp_state	state;
@@ -79,21 +79,21 @@ struct sddp_session {
 	bool		enhanced;
 	bool		peer_done;
 	bool		we_done;
-	bool		in_doubt;
+	bool		control_unacked;
 };
 
 void sddp_session_init(struct sddp_session *s, bool active);
 
-enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_what what,
+enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind what,
 				  bool enhanced);
-void sddp_session_break(struct sddp_session *s);
-bool sddp_session_may(const struct sddp_session *s, enum sddp_what what);
-void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
+void sddp_session_abort(struct sddp_session *s);
+bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what);
+void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		       bool enhanced);
 void sddp_session_acked(struct sddp_session *s);
 
-bool sddp_session_heard(const struct sddp_session *s);
-bool sddp_session_over(const struct sddp_session *s);
-bool sddp_session_reusable(const struct sddp_session *s);
+bool sddp_session_is_acked(const struct sddp_session *s);
+bool sddp_session_is_over(const struct sddp_session *s);
+bool sddp_session_is_reusable(const struct sddp_session *s);
 
 #endif

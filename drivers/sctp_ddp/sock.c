@@ -37,11 +37,11 @@ static void sddp_data_ready(struct sock *sk)
  * nothing more. The worker then ends the association: the error that a send
  * gets meanwhile does not matter.
  */
-static void __hold_back(const struct sddp_assoc *a, struct sock *sk)
+static void __block_send(const struct sddp_assoc *a, struct sock *sk)
 {
 	const struct sctp_association *asoc = sctp_sk_asoc(sk);
 
-	if (a->peer_tag && asoc && sddp_sock_anew(a, asoc))
+	if (a->peer_tag && asoc && sddp_sock_peer_restarted(a, asoc))
 		WRITE_ONCE(sk->sk_sndbuf, 0);
 }
 
@@ -52,7 +52,7 @@ static void sddp_state_change(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	a = sk->sk_user_data;
 	if (a) {
-		__hold_back(a, sk);
+		__block_send(a, sk);
 		sddp_assoc_kick(a);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -68,8 +68,8 @@ static const struct ddp_sock_calls calls = {
  * unreachable peer. SCTP calls no socket callback for these: it only wakes up
  * the tasks on the socket's wait queue.
  */
-static int sddp_sock_space(struct wait_queue_entry *wait, unsigned int mode,
-			   int flags, void *key)
+static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
+			    int flags, void *key)
 {
 	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
 
@@ -77,9 +77,9 @@ static int sddp_sock_space(struct wait_queue_entry *wait, unsigned int mode,
 		sddp_assoc_kick(a);
 	if (!(key_to_poll(key) & EPOLLOUT))
 		return 0;
-	if (READ_ONCE(a->full) || READ_ONCE(a->deep) || READ_ONCE(a->watch)) {
-		WRITE_ONCE(a->full, false);
-		WRITE_ONCE(a->deep, false);
+	if (READ_ONCE(a->sndbuf_full) || READ_ONCE(a->unsent_full) || READ_ONCE(a->watch_acks)) {
+		WRITE_ONCE(a->sndbuf_full, false);
+		WRITE_ONCE(a->unsent_full, false);
 		sddp_assoc_kick(a);
 	}
 	return 0;
@@ -121,7 +121,7 @@ int sddp_sock_probe(void)
  * Set an option, if this SCTP has it. Return: 0, or -ENOMEM, which must not be
  * mistaken for an option that SCTP lacks.
  */
-static int want_option(struct socket *sock, int name, void *value, int len)
+static int set_optional(struct socket *sock, int name, void *value, int len)
 {
 	return sddp_sock_set(sock, name, value, len) == -ENOMEM ? -ENOMEM : 0;
 }
@@ -146,10 +146,10 @@ static int set_timers(struct socket *sock)
 
 	path.spp_address.ss_family = sock->sk->sk_family;
 	thresholds.spt_address.ss_family = sock->sk->sk_family;
-	return want_option(sock, SCTP_RTOINFO, &rto, sizeof(rto)) ?:
-	       want_option(sock, SCTP_ASSOCINFO, &params, sizeof(params)) ?:
-	       want_option(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path)) ?:
-	       want_option(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
+	return set_optional(sock, SCTP_RTOINFO, &rto, sizeof(rto)) ?:
+	       set_optional(sock, SCTP_ASSOCINFO, &params, sizeof(params)) ?:
+	       set_optional(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path)) ?:
+	       set_optional(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
 }
 
 /**
@@ -175,19 +175,19 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	/* a socket that connects needs its port alone: see sddp_bind_local() */
 	if (listens)
 		sock_set_reuseaddr(sock->sk);
-	sddp_sock_narrow(sock, listens);
-	err = want_option(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation)) ?:
-	      want_option(sock, SCTP_INITMSG, &init, sizeof(init)) ?:
-	      want_option(sock, SCTP_NODELAY, &on, sizeof(on));
+	sddp_sock_init_buffers(sock, listens);
+	err = set_optional(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation)) ?:
+	      set_optional(sock, SCTP_INITMSG, &init, sizeof(init)) ?:
+	      set_optional(sock, SCTP_NODELAY, &on, sizeof(on));
 	if (err)
 		return err;
 	/* the peer's addresses are checked once, so none may be added later */
-	return want_option(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
+	return set_optional(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
 	       set_timers(sock);
 }
 
 /**
- * sddp_sock_adopt - let an accepted socket verify its listener's cookies
+ * sddp_sock_share_cookie - let an accepted socket verify its listener's cookies
  * @child: the accepted socket
  * @listener: the listening socket
  *
@@ -195,7 +195,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
  * verifies that with the accepted socket's own key, and would drop it each
  * time.
  */
-void sddp_sock_adopt(struct socket *child, const struct socket *listener)
+void sddp_sock_share_cookie(struct socket *child, const struct socket *listener)
 {
 	struct sock *sk = child->sk;
 
@@ -214,8 +214,8 @@ void sddp_sock_attach(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 
-	ddp_sock_own(sk, a, &calls, &a->before);
-	init_waitqueue_func_entry(&a->space, sddp_sock_space);
+	ddp_sock_set_calls(sk, a, &calls, &a->orig_calls);
+	init_waitqueue_func_entry(&a->space, sddp_sock_wakeup);
 	add_wait_queue(sk_sleep(sk), &a->space);
 }
 
@@ -224,7 +224,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	if (sk->sk_user_data != a)
 		return;
 	remove_wait_queue(sk_sleep(sk), &a->space);
-	ddp_sock_disown(sk, &a->before);
+	ddp_sock_restore_calls(sk, &a->orig_calls);
 }
 
 /* a->lock protects a->sock for sddp_sock_query() */
@@ -258,7 +258,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
  * Set whether ICMP errors may end the association. They may during the
  * handshake, as in TCP.
  */
-static void believe(struct socket *sock, int may)
+static void set_icmp_errors(struct socket *sock, int may)
 {
 	bool v4 = sock->sk->sk_family == AF_INET;
 
@@ -322,15 +322,15 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	struct socket *sock;
 	int err;
 
-	err = ddp_sock_make(a->net, a->domain, a->to.ss_family, IPPROTO_SCTP,
-			    &sock);
+	err = ddp_sock_create(a->net, a->vrf, a->to.ss_family, IPPROTO_SCTP,
+			      &sock);
 	if (err)
 		return err;
 	set_sock(a, sock);
-	err = sddp_sock_prepare(a->sock, a->asked, false);
+	err = sddp_sock_prepare(a->sock, a->streams_requested, false);
 	if (err)
 		return err;
-	believe(a->sock, true);
+	set_icmp_errors(a->sock, true);
 	ddp_sock_set_tos(a->sock->sk, a->tos);
 	err = sddp_bind_local(a);
 	if (!err)
@@ -343,7 +343,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_anew - check whether the peer has restarted
+ * sddp_sock_peer_restarted - check whether the peer has restarted
  * @a: the association, established
  * @asoc: SCTP's association, which may have ended; its socket is locked
  *
@@ -352,8 +352,8 @@ int sddp_sock_connect(struct sddp_assoc *a)
  *
  * Return: true if the peer has restarted, false otherwise.
  */
-bool sddp_sock_anew(const struct sddp_assoc *a,
-		    const struct sctp_association *asoc)
+bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
+			      const struct sctp_association *asoc)
 {
 	return asoc->c.peer_vtag != a->peer_tag;
 }
@@ -362,56 +362,56 @@ bool sddp_sock_anew(const struct sddp_assoc *a,
  * SCTP recovers from errors such as a lack of memory, but leaves them in
  * sk_err. With -ECONNABORTED it has ended the association itself.
  */
-static bool is_hopeless(int err)
+static bool is_fatal(int err)
 {
 	return err == -ECONNABORTED || ddp_sock_reason(err, IW_OK) != IW_OK;
 }
 
-static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk, int err)
+static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, int err)
 {
 	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
 	/* a complete SHUTDOWN may be over before the worker runs */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
-		return a->phase == SDDP_UP && !is_hopeless(err) ?
+		return a->phase == SDDP_UP && !is_fatal(err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
 	if (asoc->state < SCTP_STATE_ESTABLISHED)
-		return is_hopeless(err) ? SDDP_SOCK_LOST : SDDP_SOCK_COMING;
-	if (a->phase == SDDP_UP && sddp_sock_anew(a, asoc))
+		return is_fatal(err) ? SDDP_SOCK_LOST : SDDP_SOCK_CONNECTING;
+	if (a->phase == SDDP_UP && sddp_sock_peer_restarted(a, asoc))
 		return SDDP_SOCK_LOST;
 	return asoc->state == SCTP_STATE_ESTABLISHED ? SDDP_SOCK_OPEN
 						     : SDDP_SOCK_PEER_DONE;
 }
 
 /**
- * sddp_sock_fate - get the state of the association's socket
+ * sddp_sock_get_state - get the state of the association's socket
  * @a: the association
  * @err: set to the negative errno if the state is SDDP_SOCK_LOST; may be 0
  *
- * Return: the state, see enum sddp_fate.
+ * Return: the state, see enum sddp_sock_state.
  */
-enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
+enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 {
 	struct sock *sk = a->sock->sk;
-	enum sddp_fate fate;
+	enum sddp_sock_state up_state;
 
 	lock_sock(sk);
-	*err = a->lost ?: -READ_ONCE(sk->sk_err);
-	fate = __fate(a, sk, *err);
-	if (fate == SDDP_SOCK_OPEN) {
-		__sddp_sock_learn(a, sk);
-		__sddp_path_allow(sctp_sk_asoc(sk));
+	*err = a->send_err ?: -READ_ONCE(sk->sk_err);
+	up_state = __get_state(a, sk, *err);
+	if (up_state == SDDP_SOCK_OPEN) {
+		__sddp_sock_grow_sndbuf(a, sk);
+		__sddp_path_set_timeouts(sctp_sk_asoc(sk));
 	}
 	release_sock(sk);
-	return fate;
+	return up_state;
 }
 
 /* An association with several local addresses is known by the first */
-static void learn_names(struct sddp_assoc *a)
+static void set_addrs(struct sddp_assoc *a)
 {
 	__be16 port;
 
-	ddp_sock_names(a->sock, &a->local, &a->remote);
+	ddp_sock_get_addrs(a->sock, &a->local, &a->remote);
 	if (a->from.ss_family != a->local.ss_family)
 		return;
 	port = ddp_addr_port(&a->local);
@@ -420,8 +420,8 @@ static void learn_names(struct sddp_assoc *a)
 }
 
 /* RFC 5043 11.1: DDP's procedures need its Adaptation Indication */
-static enum iw_reason __judge(const struct sctp_association *asoc,
-			      const struct sock *sk)
+static enum iw_reason __check_peer(const struct sctp_association *asoc,
+				   const struct sock *sk)
 {
 	if (!asoc)
 		return IW_PEER_RESET;
@@ -433,28 +433,28 @@ static enum iw_reason __judge(const struct sctp_association *asoc,
 		return IW_PEER_RESET;
 	if (asoc->peer.adaptation_ind != SDDP_ADAPTATION)
 		return IW_SCTP_ADAPTATION;
-	if (asoc->peer.transport_count > SDDP_ADDRESSES_MOST)
+	if (asoc->peer.transport_count > SDDP_ADDRESSES_MAX)
 		return IW_SCTP_ADDRESSES;
 	return IW_OK;
 }
 
 /**
- * sddp_sock_up - read the properties of an established association
+ * sddp_sock_established - read the properties of an established association
  * @a: the association; its limit and addresses are set
  *
  * Return: IW_OK, or the reason why it cannot carry sessions.
  */
-enum iw_reason sddp_sock_up(struct sddp_assoc *a)
+enum iw_reason sddp_sock_established(struct sddp_assoc *a)
 {
 	struct socket *sock = a->sock;
 	struct sctp_association *asoc;
 	enum iw_reason why;
 
 	/* ICMP errors no longer matter: SCTP must report no more of them */
-	believe(sock, false);
+	set_icmp_errors(sock, false);
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
-	why = __judge(asoc, sock->sk);
+	why = __check_peer(asoc, sock->sk);
 	if (asoc) {
 		/* RFC 5043 8: only numbers that exist in both directions */
 		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,
@@ -465,7 +465,7 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
-	learn_names(a);
+	set_addrs(a);
 	return why;
 }
 
@@ -478,7 +478,7 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
  * @len: length of the user data, bytes
  *
  * Return: 0 if SCTP has accepted the chunk; -EAGAIN if SCTP accepts no more,
- * and sddp_sock_space() schedules the worker later; -ENOMEM or -ENOBUFS if
+ * and sddp_sock_wakeup() schedules the worker later; -ENOMEM or -ENOBUFS if
  * memory is short; another negative errno if the association has ended.
  */
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
@@ -507,13 +507,13 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 
 	/* set first: space that is freed after the call schedules the worker */
-	WRITE_ONCE(a->full, true);
+	WRITE_ONCE(a->sndbuf_full, true);
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
-		WRITE_ONCE(a->full, false);
+		WRITE_ONCE(a->sndbuf_full, false);
 	/* SCTP reports its error to one send, and -EPIPE to later ones */
-	if (n != -EPIPE && is_hopeless(n))
-		a->lost = n;
+	if (n != -EPIPE && is_fatal(n))
+		a->send_err = n;
 	if (n < 0)
 		return n;
 	a->delay = 0;
@@ -522,7 +522,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 }
 
 /**
- * sddp_sock_mark - get the TSN of the last chunk sent
+ * sddp_sock_last_tsn - get the TSN of the last chunk sent
  * @a: the association; worker context
  *
  * SCTP assigns TSNs in the order in which it has accepted chunks, including
@@ -531,7 +531,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
  * Return: the TSN that the last chunk has or will have; a TSN that is never
  * acknowledged if the association has ended.
  */
-u32 sddp_sock_mark(struct sddp_assoc *a)
+u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -560,7 +560,7 @@ u32 sddp_sock_acked(struct sddp_assoc *a)
 
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
-	if (asoc && !sddp_sock_anew(a, asoc))
+	if (asoc && !sddp_sock_peer_restarted(a, asoc))
 		acked = asoc->ctsn_ack_point;
 	release_sock(sk);
 	return acked;

@@ -17,20 +17,20 @@
 #include "internal.h"
 
 #define RCVBUF		(8 * 1024 * 1024)	/* SCTP announces half of it */
-#define RCVBUF_STRANGER	(128 * 1024)
+#define RCVBUF_UNACCEPTED	(128 * 1024)
 #define SNDBUF		(2 * 1024 * 1024)
-#define SNDBUF_LEAST	(128 * 1024)
-#define SNDBUF_STRANGER	(32 * 1024)
+#define SNDBUF_MIN	(128 * 1024)
+#define SNDBUF_UNACCEPTED	(32 * 1024)
 
 /*
  * Unsent bytes in SCTP's queue after which no more segments are passed to it.
  * SCTP sends its queue in order, whatever the stream: a longer queue delays the
  * single message of another session.
  */
-#define UNSENT_MOST	(128 * 1024)
+#define UNSENT_MAX	(128 * 1024)
 
 /* Bytes left in a packet for a SACK with a few gaps (RFC 5043 9) */
-#define ROOM_FOR_SACK	32
+#define SACK_RESERVE	32
 
 /*
  * SCTP's charge per chunk keeps the number of chunks in flight within the bound
@@ -43,7 +43,7 @@ static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
  * Like SO_RCVBUFFORCE and SO_SNDBUFFORCE, but without doubling the values:
  * sizes in this file and in the documentation are the whole buffer.
  */
-static void __set(struct sock *sk, int rcvbuf, int sndbuf)
+static void __set_buffers(struct sock *sk, int rcvbuf, int sndbuf)
 {
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, rcvbuf);
@@ -51,24 +51,24 @@ static void __set(struct sock *sk, int rcvbuf, int sndbuf)
 }
 
 /**
- * sddp_sock_narrow - set the first buffer limits of a socket
+ * sddp_sock_init_buffers - set the first buffer limits of a socket
  * @sock: the socket, not connected yet
- * @stranger: true if the peer is unaccepted, and may remain so
+ * @unaccepted: true if the peer is unaccepted, and may remain so
  */
-void sddp_sock_narrow(struct socket *sock, bool stranger)
+void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
 {
 	struct sock *sk = sock->sk;
 
 	lock_sock(sk);
-	if (stranger)
-		__set(sk, RCVBUF_STRANGER, SNDBUF_STRANGER);
+	if (unaccepted)
+		__set_buffers(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
 	else
-		__set(sk, RCVBUF, SNDBUF_LEAST);
+		__set_buffers(sk, RCVBUF, SNDBUF_MIN);
 	release_sock(sk);
 }
 
 /**
- * __sddp_sock_learn - raise the send buffer as the peer's window grows
+ * __sddp_sock_grow_sndbuf - raise the send buffer as the peer's window grows
  * @a: the association
  * @sk: its socket, locked
  *
@@ -76,28 +76,28 @@ void sddp_sock_narrow(struct socket *sock, bool stranger)
  * chunks that overrun the peer's buffer are lost. Does nothing if the peer is
  * unaccepted or has restarted.
  */
-void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
+void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 {
 	const struct sctp_association *asoc = sctp_sk_asoc(sk);
 	u32 most;
 
-	if (!asoc || (!a->used && !a->active) || sddp_sock_anew(a, asoc))
+	if (!asoc || (!a->peer_accepted && !a->active) || sddp_sock_peer_restarted(a, asoc))
 		return;
 	most = asoc->peer.rwnd + asoc->outqueue.outstanding_bytes;
-	most = clamp_t(u32, most / 2, SNDBUF_LEAST, SNDBUF);
+	most = clamp_t(u32, most / 2, SNDBUF_MIN, SNDBUF);
 	if (most > sk->sk_sndbuf)
 		WRITE_ONCE(sk->sk_sndbuf, most);
 }
 
 /**
- * sddp_sock_widen - raise the receive buffer after the first accepted session
+ * sddp_sock_grow_rcvbuf - raise the receive buffer after the first accepted session
  * @a: the association; worker context
  *
  * SCTP computes its window from the size of the buffer only once, when the
  * association begins. So the window is raised as well, and announced with the
  * next SACK.
  */
-void sddp_sock_widen(struct sddp_assoc *a)
+void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -108,12 +108,12 @@ void sddp_sock_widen(struct sddp_assoc *a)
 		sctp_assoc_add_rwnd(asoc, (RCVBUF - sk->sk_rcvbuf) / 2);
 		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF);
 	}
-	__sddp_sock_learn(a, sk);
+	__sddp_sock_grow_sndbuf(a, sk);
 	release_sock(sk);
 }
 
 /**
- * sddp_sock_shrink - set the buffer limits of an unaccepted peer again
+ * sddp_sock_shrink_buffers - set the buffer limits of an unaccepted peer again
  * @a: the association; worker context
  *
  * The next SACK announces the smaller window.
@@ -121,7 +121,7 @@ void sddp_sock_widen(struct sddp_assoc *a)
  * Return: true if done; false if SCTP holds more received data than the limit,
  * so that the association has to end.
  */
-bool sddp_sock_shrink(struct sddp_assoc *a)
+bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -130,39 +130,39 @@ bool sddp_sock_shrink(struct sddp_assoc *a)
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
 	if (asoc)
-		fits = atomic_read(&asoc->rmem_alloc) <= RCVBUF_STRANGER;
+		fits = atomic_read(&asoc->rmem_alloc) <= RCVBUF_UNACCEPTED;
 	if (asoc && fits) {
-		sctp_assoc_take_rwnd(asoc, (sk->sk_rcvbuf - RCVBUF_STRANGER) / 2);
-		__set(sk, RCVBUF_STRANGER, SNDBUF_STRANGER);
+		sctp_assoc_take_rwnd(asoc, (sk->sk_rcvbuf - RCVBUF_UNACCEPTED) / 2);
+		__set_buffers(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
 	}
 	release_sock(sk);
 	return fits;
 }
 
 /* Return: length of the longest chunk if SCTP fragments at @len, bytes */
-static u32 longest(u32 len)
+static u32 longest_chunk(u32 len)
 {
-	len -= min_t(u32, len, ROOM_FOR_SACK);
-	return clamp_t(u32, len, SDDP_CHUNK_LEAST, SDDP_OUT_SIZE);
+	len -= min_t(u32, len, SACK_RESERVE);
+	return clamp_t(u32, len, SDDP_CHUNK_MIN, SDDP_OUT_SIZE);
 }
 
 /**
- * sddp_sock_room - get the limits for what is sent next
+ * sddp_sock_tx_budget - get the limits for what is sent next
  * @a: the association; worker context
- * @room: set
+ * @budget: set
  *
  * The longest chunk follows the path MTU (RFC 5043 9), with room for a SACK in
  * the packet. If SCTP has enough unsent data, the next acknowledgement
  * schedules the worker.
  */
-void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
+void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
 	/* set first: an acknowledgement after the check schedules the worker */
-	WRITE_ONCE(a->deep, true);
+	WRITE_ONCE(a->unsent_full, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
 	if (asoc) {
@@ -170,19 +170,19 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 		unsent = asoc->outqueue.out_qlen;
 	}
 	release_sock(sk);
-	room->fragment = longest(len);
-	room->octets = UNSENT_MOST - min_t(u32, unsent, UNSENT_MOST);
-	if (room->octets)
-		WRITE_ONCE(a->deep, false);
+	budget->fragment = longest_chunk(len);
+	budget->bytes = UNSENT_MAX - min_t(u32, unsent, UNSENT_MAX);
+	if (budget->bytes)
+		WRITE_ONCE(a->unsent_full, false);
 }
 
 /*
  * Return: what SCTP charges to the send buffer for @len bytes in chunks of the
  * smallest size, bytes.
  */
-static int sddp_room_cost(u32 len)
+static int sddp_sndbuf_cost(u32 len)
 {
-	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_LEAST);
+	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_MIN);
 
 	return len + chunks * (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk));
 }
@@ -207,7 +207,7 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
-	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > sddp_room_cost(len)) {
+	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > sddp_sndbuf_cost(len)) {
 		sctp_assoc_cork(asoc);
 		fits = true;
 	}
@@ -255,7 +255,7 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 	spin_unlock_irqrestore(&a->lock, flags);
 	if (!asoc)
 		return;
-	q->mulpdu = longest(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
+	q->mulpdu = longest_chunk(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
 	q->unacked = READ_ONCE(asoc->outqueue.outstanding_bytes);
 	q->unsent = READ_ONCE(asoc->outqueue.out_qlen);
 	q->unread = atomic_read(&asoc->rmem_alloc);

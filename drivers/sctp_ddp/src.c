@@ -11,12 +11,12 @@
 #include "internal.h"
 
 /* Longest segment whose length fits into an RDMAP Terminate */
-#define SEGMENT_MOST	U16_MAX
+#define SEGMENT_MAX	U16_MAX
 
 /*
  * Copy the bytes of @src that are in local memory. Return: the number copied.
  */
-static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
+static u32 read_from_copy(const struct sddp_src *src, u32 off, void *dst, u32 len)
 {
 	const u8 *from = src->arrived ? src->head : src->flat;
 	u32 end = src->arrived ? src->head_len : src->len;
@@ -39,7 +39,7 @@ static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
 	struct sddp_src *src = &a->src;
-	u32 n = read_ours(src, off, dst, len);
+	u32 n = read_from_copy(src, off, dst, len);
 
 	if (n == len)
 		return true;
@@ -69,26 +69,26 @@ static bool fetch_head(struct sddp_assoc *a)
 }
 
 /* RFC 5043 5.1: an association with DDP's indication has no other chunks */
-static bool makes_sense(const struct sddp_in *in)
+static bool is_legal(const struct sddp_chunk_desc *in)
 {
 	if (!in->legal)
 		return false;
 	if (in->ppid == SDDP_PPID_CONTROL)
 		return true;
 	return in->ppid == SDDP_PPID_SEGMENT &&
-	       in->len <= SDDP_SEGMENT + SEGMENT_MOST;
+	       in->len <= SDDP_SEGMENT + SEGMENT_MAX;
 }
 
 /**
- * sddp_src_head - decode the beginning of a chunk
+ * sddp_src_decode_head - decode the beginning of a chunk
  * @a: the association; worker context
  * @in: the chunk, which is in @a->src
  * @h: set; all zero if the chunk cannot be read
  *
  * Does not need the session.
  */
-void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
-		   struct sddp_head *h)
+void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+			  struct sddp_head *h)
 {
 	const struct sddp_src *src = &a->src;
 
@@ -96,13 +96,13 @@ void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
 	if (!fetch_head(a))
 		return;
 	h->numbered = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
-	h->sane = h->numbered && makes_sense(in);
+	h->sane = h->numbered && is_legal(in);
 	if (h->sane && in->ppid == SDDP_PPID_CONTROL)
 		h->function = sddp_control_function(src->head, src->head_len);
 }
 
 /**
- * sddp_src_next - copy the next bytes of the segment being handed up
+ * sddp_src_read_next - copy the next bytes of the segment being handed up
  * @a: the association; worker context
  * @dst: destination
  * @len: number of bytes
@@ -110,7 +110,7 @@ void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
  * Return: true if all bytes have been copied; false if some cannot be read,
  * which are then set to zero.
  */
-bool sddp_src_next(struct sddp_assoc *a, void *dst, u32 len)
+bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len)
 {
 	bool ok = sddp_src_read(a, a->src.off, dst, len);
 

@@ -3,25 +3,25 @@
 #include "ssn.h"
 
 /**
- * sddp_ssn_turn - compare a DDP-SSN with the next expected one
+ * sddp_ssn_compare - compare a DDP-SSN with the next expected one
  * @next: next expected DDP-SSN
  * @ssn: DDP-SSN of a received chunk
  *
  * A gap is checked against the maximum in flight, 32767 chunks, before any
  * memory is allocated because of it (RFC 5043 section 10).
  *
- * Return: the position, see enum sddp_turn. SDDP_EARLY includes duplicates of
+ * Return: the position, see enum sddp_ssn_order. SDDP_SSN_EARLY includes duplicates of
  * chunks that are kept: the caller has to check for these.
  */
-enum sddp_turn sddp_ssn_turn(u16 next, u16 ssn)
+enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn)
 {
 	u16 ahead = ssn - next;
 
 	if (!ahead)
-		return SDDP_NOW;
+		return SDDP_SSN_NEXT;
 	if (ahead < SDDP_IN_FLIGHT_MAX)
-		return SDDP_EARLY;
-	return ahead < SDDP_SSN_SPACE / 2 ? SDDP_FAR : SDDP_DUP;
+		return SDDP_SSN_EARLY;
+	return ahead < SDDP_SSN_SPACE / 2 ? SDDP_SSN_FAR : SDDP_SSN_DUP;
 }
 
 /**
@@ -47,13 +47,13 @@ void sddp_tally_last(struct sddp_tally *t, u16 ssn)
 }
 
 /**
- * sddp_tally_whole - check whether all chunks of a session have arrived
+ * sddp_tally_complete - check whether all chunks of a session have arrived
  * @t: the tally
  *
  * Return: true if the peer's Terminate and all chunks before it have arrived,
  * so that no chunk of the session can still come; false otherwise.
  */
-bool sddp_tally_whole(const struct sddp_tally *t)
+bool sddp_tally_complete(const struct sddp_tally *t)
 {
 	return t->last && !t->n;
 }

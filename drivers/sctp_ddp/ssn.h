@@ -13,20 +13,20 @@
 #define SDDP_SSN_SPACE	0x10000
 
 /**
- * enum sddp_turn - position of a chunk relative to the next expected DDP-SSN
- * @SDDP_NOW: next in order
- * @SDDP_EARLY: out of order: chunks before it have not arrived
- * @SDDP_DUP: duplicate: this DDP-SSN has been processed
- * @SDDP_FAR: further ahead than a sender that obeys RFC 5043 section 10 can be
+ * enum sddp_ssn_order - position of a chunk relative to the next expected DDP-SSN
+ * @SDDP_SSN_NEXT: next in order
+ * @SDDP_SSN_EARLY: out of order: chunks before it have not arrived
+ * @SDDP_SSN_DUP: duplicate: this DDP-SSN has been processed
+ * @SDDP_SSN_FAR: further ahead than a sender that obeys RFC 5043 section 10 can be
  */
-enum sddp_turn {
-	SDDP_NOW,
-	SDDP_EARLY,
-	SDDP_DUP,
-	SDDP_FAR,
+enum sddp_ssn_order {
+	SDDP_SSN_NEXT,
+	SDDP_SSN_EARLY,
+	SDDP_SSN_DUP,
+	SDDP_SSN_FAR,
 };
 
-enum sddp_turn sddp_ssn_turn(u16 next, u16 ssn);
+enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn);
 
 /**
  * struct sddp_tally - count of the arrived chunks of an ended session
@@ -44,6 +44,6 @@ struct sddp_tally {
 
 void sddp_tally_chunk(struct sddp_tally *t);
 void sddp_tally_last(struct sddp_tally *t, u16 ssn);
-bool sddp_tally_whole(const struct sddp_tally *t);
+bool sddp_tally_complete(const struct sddp_tally *t);
 
 #endif

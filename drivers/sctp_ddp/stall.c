@@ -7,13 +7,13 @@
  * Thresholds in checks. Smaller packets are given two checks after SHRINK_AT:
  * retransmitting them takes that long.
  */
-#define ASK_AT		1
+#define PROBE_AT		1
 #define SHRINK_AT	2
 #define WAIT_UNTIL	4
 #define END_AT		15
 
 /**
- * sddp_stall_look - evaluate a check
+ * sddp_stall_check - evaluate a check
  * @s: state kept between checks; updated
  * @v: state of the association now
  *
@@ -21,25 +21,25 @@
  *
  * Return: the action to take, see enum sddp_stall_do.
  */
-enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
-				   const struct sddp_stall_view *v)
+enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
+				    const struct sddp_stall_view *v)
 {
-	if (!v->waits || v->acked != s->acked) {
+	if (!v->ack_expected || v->acked != s->acked) {
 		*s = (struct sddp_stall){ .acked = v->acked };
 		return SDDP_STALL_NOTHING;
 	}
-	if (++s->looks >= END_AT)
+	if (++s->checks >= END_AT)
 		return SDDP_STALL_END;
 	s->step++;
-	if (s->step == ASK_AT) {
+	if (s->step == PROBE_AT) {
 		s->since = v->now;
 		return SDDP_STALL_ASK;
 	}
 	/* SCTP itself detects a peer that is not reachable at all */
 	if (s->step == SHRINK_AT) {
-		if (v->heard > s->since)
+		if (v->last_heard > s->since)
 			return SDDP_STALL_SHRINK;
-		s->step = ASK_AT;
+		s->step = PROBE_AT;
 	}
 	if (s->step == WAIT_UNTIL)
 		s->step = 0;
@@ -47,7 +47,7 @@ enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
 }
 
 /**
- * sddp_stall_smaller - choose the next smaller packet size
+ * sddp_stall_next_pmtu - choose the next smaller packet size
  * @pmtu: current path MTU, bytes
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
@@ -56,7 +56,7 @@ enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
  *
  * Return: the size in bytes, or 0 if there is no smaller one.
  */
-u32 sddp_stall_smaller(u32 pmtu, u32 least)
+u32 sddp_stall_next_pmtu(u32 pmtu, u32 least)
 {
 	static const u32 sizes[] = { 1500, 1280, 576 };
 	u32 i;
@@ -80,5 +80,5 @@ u32 sddp_stall_timeouts(u32 paths)
 {
 	if (paths < 2)
 		return SDDP_PEER_TIMEOUTS;
-	return min_t(u32, paths, SDDP_ADDRESSES_MOST) * SDDP_PATH_TIMEOUTS;
+	return min_t(u32, paths, SDDP_ADDRESSES_MAX) * SDDP_PATH_TIMEOUTS;
 }

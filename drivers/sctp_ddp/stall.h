@@ -41,38 +41,38 @@ enum sddp_stall_do {
 
 /**
  * struct sddp_stall_view - state of the association at a check
- * @under_way: data is in flight, so another check follows
- * @waits: data is in flight and the peer's window is open; a peer whose window
+ * @in_flight: data is in flight, so another check follows
+ * @ack_expected: data is in flight and the peer's window is open; a peer whose window
  *	is closed may take any time
  * @acked: last TSN that is acknowledged cumulatively
- * @heard: time of the last packet from the peer on any path, nanoseconds
- * @now: current time, same clock as @heard
+ * @last_heard: time of the last packet from the peer on any path, nanoseconds
+ * @now: current time, same clock as @last_heard
  */
 struct sddp_stall_view {
-	bool	under_way;
-	bool	waits;
+	bool	in_flight;
+	bool	ack_expected;
 	u32	acked;
-	s64	heard;
+	s64	last_heard;
 	s64	now;
 };
 
 /**
  * struct sddp_stall - state kept between checks; zero at first
  * @acked: last TSN that is acknowledged cumulatively
- * @looks: consecutive checks without progress
- * @step: those of @looks since packets were last made smaller
+ * @checks: consecutive checks without progress
+ * @step: those of @checks since packets were last made smaller
  * @since: time of the last heartbeat request, nanoseconds
  */
 struct sddp_stall {
 	u32	acked;
-	u32	looks;
+	u32	checks;
 	u32	step;
 	s64	since;
 };
 
-enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
-				   const struct sddp_stall_view *v);
-u32 sddp_stall_smaller(u32 pmtu, u32 least);
+enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
+				    const struct sddp_stall_view *v);
+u32 sddp_stall_next_pmtu(u32 pmtu, u32 least);
 u32 sddp_stall_timeouts(u32 paths);
 
 #endif

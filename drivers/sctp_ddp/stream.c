@@ -60,13 +60,13 @@ static void sddp_stream_timed_out(struct work_struct *work)
 }
 
 /**
- * sddp_stream_deadline - set the deadline of the current step
+ * sddp_stream_set_deadline - set the deadline of the current step
  * @st: the stream; worker context, or not known to it yet
  * @seconds: time from now; 0 for no deadline
  *
  * The timer only makes the worker check the time.
  */
-void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
+void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 {
 	st->timed = seconds;
 	st->deadline = jiffies + seconds * HZ;
@@ -84,14 +84,14 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 }
 
 /**
- * sddp_stream_late - end a session whose deadline is over
+ * sddp_stream_check_deadline - end a session whose deadline is over
  * @st: the stream; worker context, after it has processed all else
  * @more: SCTP's queue may have more chunks, so grant some more time
  */
-void sddp_stream_late(struct sddp_stream *st, bool more)
+void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 {
 	/* chunks that arrived after the socket was read may be in time */
-	if (sddp_is_late(st, st->a->looked, more ? DEADLINE_CLOSE : 0))
+	if (sddp_is_late(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
 	else if (sddp_is_late(st, jiffies, 0))
 		mod_delayed_work(sddp_wq, &st->timer, HZ / 10);
@@ -120,8 +120,8 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 	sddp_session_init(&st->s, active);
 	spin_lock_init(&st->lock);
 	st->early = RB_ROOT;
-	INIT_LIST_HEAD(&st->turn);
-	INIT_LIST_HEAD(&st->doubt);
+	INIT_LIST_HEAD(&st->queue_entry);
+	INIT_LIST_HEAD(&st->await_ack);
 	INIT_LIST_HEAD(&st->late);
 	INIT_LIST_HEAD(&st->ready);
 	INIT_DELAYED_WORK(&st->timer, sddp_stream_timed_out);
@@ -139,8 +139,8 @@ void sddp_stream_release(struct kref *ref)
 	struct ddp_session *ss = container_of(ref, struct ddp_session, ref);
 	struct sddp_stream *st = ss_to_stream(ss);
 
-	kfree(st->answer);
-	kfree(st->say);
+	kfree(st->reply);
+	kfree(st->pending_control);
 	if (st->a)
 		sddp_assoc_put(st->a);
 	kfree_rcu(st, rcu);
@@ -171,14 +171,14 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 		ddp_session_put(&st->ss);
 		return err;
 	}
-	sddp_stream_deadline(st, SDDP_DEADLINE_SAY);
+	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
 	/* reserved before, so no memory is needed */
 	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);
 	return 0;
 }
 
 /**
- * sddp_stream_answer - leave the ULP's reply to an Initiate for the worker
+ * sddp_stream_set_reply - leave the ULP's reply to an Initiate for the worker
  * @st: the stream, which the ULP has been given
  * @c: the reply; owned by the stream afterwards, unless this fails
  * @s: the DDP stream to start, which holds a reference on @st until
@@ -187,8 +187,8 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
  * Return: 0, and the caller kicks the worker; -ECONNRESET if the session has
  * ended or has a reply already; -EISCONN or -ENOTCONN.
  */
-int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
-		       struct ddp_stream *s)
+int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
+			  struct ddp_stream *s)
 {
 	int err = 0;
 
@@ -202,8 +202,8 @@ int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
 		err = ddp_stream_bind(s, &st->llp);
 	if (!err) {
 		st->ss.accepted = s;
-		st->answer = c;
-		st->answer_for = s;
+		st->reply = c;
+		st->reply_stream = s;
 		st->answered = true;
 	}
 	spin_unlock(&st->lock);
@@ -219,12 +219,12 @@ int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
 void __sddp_stream_take_answer(struct sddp_stream *st)
 {
 	lockdep_assert_held(&st->lock);
-	if (!st->answer)
+	if (!st->reply)
 		return;
-	st->say = st->answer;
-	st->say->offer.enhanced = st->s.enhanced;
-	st->stream = st->answer_for;
-	st->answer = NULL;
+	st->pending_control = st->reply;
+	st->pending_control->offer.enhanced = st->s.enhanced;
+	st->stream = st->reply_stream;
+	st->reply = NULL;
 }
 
 /**
@@ -279,7 +279,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 
 	if (st->ended)
 		return;
-	/* sddp_stream_answer() fails from here on */
+	/* sddp_stream_set_reply() fails from here on */
 	spin_lock(&st->lock);
 	__sddp_stream_take_answer(st);
 	WRITE_ONCE(st->ended, true);
@@ -288,16 +288,16 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	trace_sddp_session_end(st, why);
 	st->timed = 0;
 	cancel_delayed_work_sync(&st->timer);
-	sddp_tx_forget(st);
-	ddp_port_leave(&st->caller);
+	sddp_tx_drop_pending(st);
+	ddp_port_detach(&st->conn_req);
 	st->stream = NULL;
 	if (s)
 		ddp_llp_down(s, why);
-	if (st->told)
+	if (st->reported)
 		ddp_session_closed(&st->ss, why, o);
 	else
 		sddp_listen_refused(st->a, why);
-	sddp_assoc_left(st->a, st);
+	sddp_assoc_session_end(st->a, st);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -310,19 +310,19 @@ static void forget_next(struct sddp_stream *st)
 		return;
 	st->next = NULL;
 	sddp_stream_end(next, st->a->why, NULL);
-	sddp_stream_forget(next);
+	sddp_stream_discard(next);
 }
 
 /**
- * sddp_stream_forget - release a stream that has left the table
+ * sddp_stream_discard - release a stream that has left the table
  * @st: the stream, ended; worker context
  */
-void sddp_stream_forget(struct sddp_stream *st)
+void sddp_stream_discard(struct sddp_stream *st)
 {
 	forget_next(st);
-	sddp_early_forget(st);
-	list_del_init(&st->doubt);
-	list_del_init(&st->turn);
+	sddp_early_free_all(st);
+	list_del_init(&st->await_ack);
+	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
 	/* the table's reference */
 	ddp_session_put(&st->ss);
@@ -335,7 +335,7 @@ void sddp_stream_forget(struct sddp_stream *st)
 void sddp_stream_drop(struct sddp_stream *st)
 {
 	xa_erase(&st->a->streams, st->id);
-	sddp_stream_forget(st);
+	sddp_stream_discard(st);
 }
 
 /**
@@ -347,7 +347,7 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	if (st->peer_closed || st->ended)
 		return;
 	st->peer_closed = true;
-	st->peer_first = !READ_ONCE(st->closing);
+	st->peer_closed_first = !READ_ONCE(st->closing);
 	ddp_session_peer_closed(&st->ss);
 	/* fenced requests have no response to wait for any more */
 	sddp_stream_event(st, SDDP_EV_TX);
@@ -355,17 +355,17 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 
 static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 {
-	return st->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
+	return st->peer_closed_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
 /**
- * sddp_stream_shut - get the reason of an end by the peer's SHUTDOWN
+ * sddp_stream_shutdown_reason - get the reason of an end by the peer's SHUTDOWN
  * @st: the stream; worker context
  *
  * Return: the reason, that of a graceful end if either side has sent its
  * Terminate (RFC 5043 6.2).
  */
-enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
+enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 {
 	if (!st->s.we_done && !st->s.peer_done)
 		return IW_PEER_RESET;
@@ -376,9 +376,9 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
  * Return: the progress of a graceful end. It rises with the segments that SCTP
  * accepts, then with the TSNs that the peer acknowledges up to our Terminate.
  */
-static u64 progress(const struct sddp_stream *st)
+static u64 close_progress(const struct sddp_stream *st)
 {
-	if (sddp_session_heard(&st->s))
+	if (sddp_session_is_acked(&st->s))
 		return 3ull << 32;
 	if (st->s.we_done)
 		return 2ull << 32 | st->a->acked;
@@ -386,32 +386,32 @@ static u64 progress(const struct sddp_stream *st)
 }
 
 /* Renew the deadline as long as there is progress */
-static void wait_closed(struct sddp_stream *st)
+static void renew_deadline(struct sddp_stream *st)
 {
-	u64 step = progress(st);
+	u64 step = close_progress(st);
 
 	if (step == st->step)
 		return;
 	st->step = step;
-	sddp_stream_deadline(st, sddp_session_heard(&st->s) ? DEADLINE_CLOSE
+	sddp_stream_set_deadline(st, sddp_session_is_acked(&st->s) ? DEADLINE_CLOSE
 							    : DEADLINE_DRAIN);
 }
 
 /**
- * sddp_stream_close - advance a graceful end if one is requested
+ * sddp_stream_advance_close - advance a graceful end if one is requested
  * @st: the stream; worker context
  *
  * What is posted is sent first, then our Terminate; then the peer's is awaited.
  */
-void sddp_stream_close(struct sddp_stream *st)
+void sddp_stream_advance_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
 	/* the end is graceful only if all that was sent has arrived */
-	if (sddp_session_reusable(&st->s))
+	if (sddp_session_is_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)
-		wait_closed(st);
+		renew_deadline(st);
 	/* a user that was notified may have data to send after the Accept */
 	else if (!st->up)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);

@@ -14,9 +14,9 @@
 #include "trace.h"
 
 /* Forget the DDP stream and wake up sddp_stream_quiesce() */
-static void take_leave(struct sddp_stream *st)
+static void finish_unbind(struct sddp_stream *st)
 {
-	sddp_tx_forget(st);
+	sddp_tx_drop_pending(st);
 	st->stream = NULL;
 	clear_and_wake_up_bit(0, &st->unbind);
 }
@@ -26,43 +26,43 @@ static void take_leave(struct sddp_stream *st)
  * a program that is ready for it, and the peer cannot delay the notification. A
  * program that waits for that cannot be killed.
  */
-static void sddp_tell_accepted(struct sddp_stream *st)
+static void sddp_notify_accepted(struct sddp_stream *st)
 {
 	st->up = true;
-	sddp_crowd_guest(st->a);
+	sddp_assoc_accepted_session(st->a);
 	ddp_session_established(&st->ss, NULL);
 }
 
 /* From here on a deadline limits how long SCTP may refuse the reply */
-static void sddp_stream_answered(struct sddp_stream *st)
+static void sddp_stream_start_reply(struct sddp_stream *st)
 {
-	sddp_stream_deadline(st, SDDP_DEADLINE_SAY);
-	if (st->say->what == SDDP_SAY_ACCEPT)
-		sddp_tell_accepted(st);
+	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
+	if (st->pending_control->what == SDDP_SAY_ACCEPT)
+		sddp_notify_accepted(st);
 }
 
 /* Take the ULP's reply and the unbind request that may follow it together */
-static void sddp_stream_take_word(struct sddp_stream *st)
+static void sddp_stream_take_requests(struct sddp_stream *st)
 {
 	bool answered, leaves, fresh;
 
 	spin_lock(&st->lock);
-	fresh = st->answer;
+	fresh = st->reply;
 	if (fresh)
 		__sddp_stream_take_answer(st);
 	answered = st->answered;
 	leaves = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
 	if (fresh)
-		sddp_stream_answered(st);
+		sddp_stream_start_reply(st);
 	if (answered)
-		ddp_port_leave(&st->caller);
+		ddp_port_detach(&st->conn_req);
 	if (leaves)
-		take_leave(st);
+		finish_unbind(st);
 }
 
 /* Return: true if the stream was on the list of those with events */
-static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
+static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 {
 	struct sddp_assoc *from = st->a;
 	bool listed;
@@ -82,12 +82,12 @@ static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
  * peer allows, and nothing of it has been sent. Return: true if it has been
  * moved, false if it has ended.
  */
-static bool sddp_stream_move_on(struct sddp_stream *st)
+static bool sddp_stream_move(struct sddp_stream *st)
 {
 	struct sddp_assoc *from = st->a, *to;
 	u16 id;
 
-	to = sddp_assoc_another(from, &st->ss, &id);
+	to = sddp_assoc_reserve_again(from, &st->ss, &id);
 	if (IS_ERR(to)) {
 		sddp_stream_end(st, ddp_sock_reason(PTR_ERR(to), IW_NO_MEMORY),
 				NULL);
@@ -95,11 +95,11 @@ static bool sddp_stream_move_on(struct sddp_stream *st)
 	}
 	trace_sddp_session_move(st, to, id);
 	xa_erase(&from->streams, st->id);
-	list_del_init(&st->turn);
+	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
 	/* before the other worker finds the stream and may set st->up */
-	sddp_assoc_left(from, st);
-	if (change_home(st, to, id))
+	sddp_assoc_session_end(from, st);
+	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);
 	/* reserved before, so no memory is needed */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
@@ -110,7 +110,7 @@ static bool sddp_stream_move_on(struct sddp_stream *st)
 	return true;
 }
 
-static bool is_beyond(const struct sddp_stream *st)
+static bool is_beyond_limit(const struct sddp_stream *st)
 {
 	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
 }
@@ -118,7 +118,7 @@ static bool is_beyond(const struct sddp_stream *st)
 /* Return: true if the next session may use the number, false otherwise */
 static bool is_free(const struct sddp_stream *st)
 {
-	return st->s.state == SDDP_IDLE || sddp_session_reusable(&st->s);
+	return st->s.state == SDDP_IDLE || sddp_session_is_reusable(&st->s);
 }
 
 /*
@@ -126,53 +126,53 @@ static bool is_free(const struct sddp_stream *st)
  * that the peer made: only the peer begins the next one, and it knows what it
  * has received.
  */
-static bool is_spent(const struct sddp_stream *st)
+static bool may_orphan(const struct sddp_stream *st)
 {
 	return !st->s.active && !st->a->active &&
-	       (st->s.we_done || !st->told);
+	       (st->s.we_done || !st->reported);
 }
 
 /* Give the number to the next session, which has waited for it */
-static void sddp_stream_pass_on(struct sddp_stream *st)
+static void sddp_stream_start_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
 
 	st->next = NULL;
 	/* replaces an entry, so no memory is needed */
 	xa_store(&st->a->streams, st->id, next, GFP_KERNEL);
-	sddp_stream_forget(st);
+	sddp_stream_discard(st);
 	sddp_rx_begin(next);
 }
 
 /**
- * sddp_stream_leave - release what an ended session no longer needs
+ * sddp_stream_cleanup - release what an ended session no longer needs
  * @st: the stream, which may leave the table; worker context
  */
-void sddp_stream_leave(struct sddp_stream *st)
+void sddp_stream_cleanup(struct sddp_stream *st)
 {
 	if (!st->ended)
 		return;
-	sddp_rx_settle(st);
+	sddp_rx_stop_keeping(st);
 	if (is_free(st) && st->next) {
-		sddp_stream_pass_on(st);
+		sddp_stream_start_next(st);
 	} else if (is_free(st)) {
 		sddp_stream_drop(st);
-	} else if (is_spent(st)) {
-		sddp_stray_leave(st, sddp_session_may(&st->s,
-						      SDDP_SAY_TERMINATE));
-		sddp_stream_forget(st);
+	} else if (may_orphan(st)) {
+		sddp_orphan_session(st, sddp_session_may_send(&st->s,
+							      SDDP_SAY_TERMINATE));
+		sddp_stream_discard(st);
 	}
 }
 
 /**
- * sddp_stream_serve - handle the events of a stream
+ * sddp_stream_handle_events - handle the events of a stream
  * @st: the stream; worker context
  */
-void sddp_stream_serve(struct sddp_stream *st)
+void sddp_stream_handle_events(struct sddp_stream *st)
 {
 	unsigned long events;
 
-	sddp_stream_take_word(st);
+	sddp_stream_take_requests(st);
 	/* the stream has left the table after its end, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
@@ -185,14 +185,14 @@ void sddp_stream_serve(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (is_beyond(st) && sddp_stream_move_on(st))
+	if (is_beyond_limit(st) && sddp_stream_move(st))
 		return;
 	sddp_rx_resume(st);
-	sddp_stream_close(st);
+	sddp_stream_advance_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_queue(st);
 	/* deadlines are checked after all received data has been processed */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);
-	sddp_stream_leave(st);
+	sddp_stream_cleanup(st);
 }

@@ -37,7 +37,7 @@ TRACE_DEFINE_ENUM(SDDP_SAY_TERMINATE);
 		{ SDDP_STALL_SHRINK,	"shrink" },	\
 		{ SDDP_STALL_END,	"end" })
 
-#define show_sddp_what(what)				\
+#define show_sddp_kind(what)				\
 	__print_symbolic(what,				\
 		{ SDDP_SAY_INITIATE,	"initiate" },	\
 		{ SDDP_SAY_ACCEPT,	"accept" },	\
@@ -125,7 +125,7 @@ TRACE_EVENT(sddp_control,
 	TP_printk("assoc=%p stream=%u ssn=%u %s %s%s", __entry->a, __entry->id,
 		  __entry->ssn, __entry->sent ? "sent" : "received",
 		  __entry->enhanced ? "enhanced " : "",
-		  show_sddp_what(__entry->what))
+		  show_sddp_kind(__entry->what))
 );
 
 TRACE_EVENT(sddp_acked,

@@ -13,38 +13,38 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Bytes per transmit slot of a stream; TURN_ALONE if no other has segments */
-#define TURN		(16 * 1024)
-#define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends at once */
-#define TURNS		8		/* slots before the worker receives again */
+/* Bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other has segments */
+#define SLOT_BYTES		(16 * 1024)
+#define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP sends at once */
+#define MAX_SLOTS		8		/* slots before the worker receives again */
 #define DEADLINE_REPLY	60	/* until the reply to our Initiate, seconds */
 
 /* Await the SACK for the control chunk sent last */
-static void doubt(struct sddp_stream *st)
+static void await_ack(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
-	st->mark = sddp_sock_mark(a);
-	list_move_tail(&st->doubt, &a->doubts);
+	st->control_tsn = sddp_sock_last_tsn(a);
+	list_move_tail(&st->await_ack, &a->unacked);
 }
 
 /**
- * sddp_tx_acks - process the acknowledgements of control chunks
+ * sddp_tx_process_acks - process the acknowledgements of control chunks
  * @a: the association; worker context
  */
-void sddp_tx_acks(struct sddp_assoc *a)
+void sddp_tx_process_acks(struct sddp_assoc *a)
 {
 	struct sddp_stream *st, *next;
 
-	if (list_empty(&a->doubts)) {
-		WRITE_ONCE(a->watch, false);
+	if (list_empty(&a->unacked)) {
+		WRITE_ONCE(a->watch_acks, false);
 		return;
 	}
 	a->acked = sddp_sock_acked(a);
-	list_for_each_entry_safe(st, next, &a->doubts, doubt) {
-		if ((s32)(a->acked - st->mark) < 0)
+	list_for_each_entry_safe(st, next, &a->unacked, await_ack) {
+		if ((s32)(a->acked - st->control_tsn) < 0)
 			continue;
-		list_del_init(&st->doubt);
+		list_del_init(&st->await_ack);
 		trace_sddp_acked(st);
 		sddp_session_acked(&st->s);
 		sddp_stream_event(st, SDDP_EV_TX);
@@ -52,7 +52,7 @@ void sddp_tx_acks(struct sddp_assoc *a)
 }
 
 /* Send a control chunk. Return: 0 or an error of sddp_sock_send() */
-static int say(struct sddp_stream *st, struct sddp_control *c)
+static int send_control(struct sddp_stream *st, struct sddp_control *c)
 {
 	u8 buf[SDDP_CONTROL_MAX];
 	size_t len;
@@ -64,47 +64,47 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
 	/* set first: an acknowledgement after the send schedules the worker */
-	WRITE_ONCE(st->a->watch, true);
+	WRITE_ONCE(st->a->watch_acks, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
 		return err;
 	trace_sddp_control(st, c, true);
 	st->tx_ssn++;
 	sddp_session_sent(&st->s, c->what, c->offer.enhanced);
-	doubt(st);
+	await_ack(st);
 	return 0;
 }
 
 /* Send the Initiate, or the ULP's reply to one */
-static int say_prepared(struct sddp_stream *st)
+static int send_prepared(struct sddp_stream *st)
 {
-	struct sddp_control *c = st->say;
+	struct sddp_control *c = st->pending_control;
 	int err;
 
-	if (!c || st->ended || !sddp_session_may(&st->s, c->what))
+	if (!c || st->ended || !sddp_session_may_send(&st->s, c->what))
 		return 0;
-	err = say(st, c);
+	err = send_control(st, c);
 	if (err)
 		return err;
-	st->say = NULL;
+	st->pending_control = NULL;
 	if (c->what == SDDP_SAY_INITIATE)
-		sddp_stream_deadline(st, DEADLINE_REPLY);
+		sddp_stream_set_deadline(st, DEADLINE_REPLY);
 	else if (c->what == SDDP_SAY_ACCEPT)
-		sddp_stream_deadline(st, 0);
+		sddp_stream_set_deadline(st, 0);
 	else
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	kfree(c);
 	return 0;
 }
 
-static int say_terminate(struct sddp_stream *st)
+static int send_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
 
 	/* RFC 5043 6.2: the last chunk, sent after RDMAP's Terminate as well */
 	if (!st->ended && !(READ_ONCE(st->closing) && st->drained))
 		return 0;
-	return sddp_session_may(&st->s, c.what) ? say(st, &c) : 0;
+	return sddp_session_may_send(&st->s, c.what) ? send_control(st, &c) : 0;
 }
 
 static void uncork(struct sddp_assoc *a)
@@ -126,18 +126,18 @@ static void cork(struct sddp_assoc *a, u32 left)
 	u32 len = a->out_len;
 
 	if (!a->corked) {
-		if (more && len <= left && sddp_sock_cork(a, TURN_ALONE))
+		if (more && len <= left && sddp_sock_cork(a, SLOT_BYTES_ALONE))
 			a->corked = len;
 		return;
 	}
 	a->corked += len;
-	if (!more || a->corked + len > TURN_ALONE)
+	if (!more || a->corked + len > SLOT_BYTES_ALONE)
 		uncork(a);
 }
 
-static int send_out(struct sddp_assoc *a)
+static int send_pending(struct sddp_assoc *a)
 {
-	struct sddp_stream *st = a->out_of;
+	struct sddp_stream *st = a->out_stream;
 	int err;
 
 	err = sddp_sock_send(a, st->id, SDDP_PPID_SEGMENT, a->out + a->out_at,
@@ -146,20 +146,20 @@ static int send_out(struct sddp_assoc *a)
 		return err;
 	st->tx_ssn++;
 	a->out_len = 0;
-	a->out_of = NULL;
+	a->out_stream = NULL;
 	local_bh_disable();
-	ddp_tx_taken(st->stream);
+	ddp_tx_sent(st->stream);
 	local_bh_enable();
 	return 0;
 }
 
 /* Make the transmit buffer long enough for what the path carries */
-static int make_room(struct sddp_assoc *a, u32 size)
+static int grow_out_buf(struct sddp_assoc *a, u32 size)
 {
 	u8 *out;
 
 	/*
-	 * Space for the offset of place_for(). It may double the allocation,
+	 * Space for the offset of out_offset(). It may double the allocation,
 	 * but only while segments of that length are sent.
 	 */
 	if (size > DDP_COPY_LONG)
@@ -179,7 +179,7 @@ static int make_room(struct sddp_assoc *a, u32 size)
  * Offset in the transmit buffer for a segment. The payload of a long one gets
  * the page offset that it has in memory: ddp_copy() then copies whole pages.
  */
-static u32 place_for(struct sddp_stream *st, const struct ddp_txseg *seg)
+static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 {
 	unsigned long payload = (unsigned long)st->a->out + SDDP_SEGMENT + seg->hdr_len;
 
@@ -202,7 +202,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		ok = ddp_tx_next(st->stream, mulpdu, &seg);
 		if (!ok)
 			break;
-		a->out_at = place_for(st, &seg);
+		a->out_at = out_offset(st, &seg);
 		p = a->out + a->out_at;
 		sddp_ssn_encode(p, st->tx_ssn);
 		p += SDDP_SEGMENT;
@@ -214,7 +214,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 	ddp_tx_end(st->stream);
 	local_bh_enable();
 	if (ok)
-		a->out_of = st;
+		a->out_stream = st;
 	else
 		a->out_len = 0;
 	return ok;
@@ -226,7 +226,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
  * Terminate follows in another slot. Return: true if there was no segment,
  * false otherwise.
  */
-static bool is_drained(struct sddp_stream *st, u32 mulpdu)
+static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 {
 	/* read before the pull that finds nothing; litmus: drained */
 	bool closing = smp_load_acquire(&st->closing);
@@ -234,8 +234,8 @@ static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 	if (st->stream && pull(st, mulpdu))
 		return false;
 	/* pending work and outstanding responses cause another slot later */
-	st->drained = closing && !ddp_tx_rests(st->stream) &&
-		      (st->peer_closed || !ddp_tx_awaits(st->stream));
+	st->drained = closing && !ddp_tx_pending(st->stream) &&
+		      (st->peer_closed || !ddp_tx_blocked(st->stream));
 	return true;
 }
 
@@ -243,26 +243,26 @@ static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 static int send_segments(struct sddp_stream *st, u32 most)
 {
 	struct sddp_assoc *a = st->a;
-	struct sddp_room room;
+	struct sddp_tx_budget budget;
 	u32 sent = 0;
 	int err;
 
-	sddp_sock_room(a, &room);
-	if (!room.octets)
+	sddp_sock_tx_budget(a, &budget);
+	if (!budget.bytes)
 		return -EAGAIN;
-	err = make_room(a, room.fragment);
+	err = grow_out_buf(a, budget.fragment);
 	if (err)
 		return err;
-	most = min(most, room.octets);
+	most = min(most, budget.bytes);
 	while (sent < most) {
-		if (is_drained(st, room.fragment - SDDP_SEGMENT)) {
+		if (nothing_pulled(st, budget.fragment - SDDP_SEGMENT)) {
 			/* what follows may have to wait for a page fault */
 			uncork(a);
 			return 0;
 		}
 		sent += a->out_len;
 		cork(a, most - min(most, sent));
-		err = send_out(a);
+		err = send_pending(a);
 		/* the slot is over: a pending segment leaves in the next one */
 		if (err)
 			return err == -EAGAIN ? 1 : err;
@@ -271,7 +271,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 }
 
 /* Send the segment that SCTP did not accept before, whatever its stream */
-static int send_left(struct sddp_assoc *a)
+static int send_leftover(struct sddp_assoc *a)
 {
 	/*
 	 * If its message was given up, or SCTP was short of memory, chunks are
@@ -279,28 +279,28 @@ static int send_left(struct sddp_assoc *a)
 	 * the session's Terminate.
 	 */
 	uncork(a);
-	return a->out_len ? send_out(a) : 0;
+	return a->out_len ? send_pending(a) : 0;
 }
 
 static bool has_segments(const struct sddp_stream *st)
 {
-	return !st->ended && sddp_session_may(&st->s, SDDP_SEGMENT_CHUNK);
+	return !st->ended && sddp_session_may_send(&st->s, SDDP_KIND_SEGMENT);
 }
 
-static int turn(struct sddp_stream *st, u32 most)
+static int serve_slot(struct sddp_stream *st, u32 most)
 {
-	int err = send_left(st->a);
+	int err = send_leftover(st->a);
 
 	/* there may be more to send by now, if only RDMAP's Terminate */
 	st->drained = false;
 	if (!err)
-		err = say_prepared(st);
+		err = send_prepared(st);
 	if (!err && most && has_segments(st))
 		err = send_segments(st, most);
 	/* segments go before the Terminate, except those of an ended session */
 	if (err)
 		return err;
-	return say_terminate(st);
+	return send_terminate(st);
 }
 
 /*
@@ -308,11 +308,11 @@ static int turn(struct sddp_stream *st, u32 most)
  * graceful end does not count: it is sent in a slot that finds no more
  * segments.
  */
-static bool has_to_say(const struct sddp_stream *st)
+static bool has_control(const struct sddp_stream *st)
 {
-	if (st->say && !st->ended && sddp_session_may(&st->s, st->say->what))
+	if (st->pending_control && !st->ended && sddp_session_may_send(&st->s, st->pending_control->what))
 		return true;
-	return st->ended && sddp_session_may(&st->s, SDDP_SAY_TERMINATE);
+	return st->ended && sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE);
 }
 
 /**
@@ -323,43 +323,43 @@ void sddp_tx_queue(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
-	if (has_to_say(st))
-		list_move_tail(&st->turn, &a->saying);
-	else if (list_empty(&st->turn) && has_segments(st))
-		list_add_tail(&st->turn, &a->sending);
+	if (has_control(st))
+		list_move_tail(&st->queue_entry, &a->control_queue);
+	else if (list_empty(&st->queue_entry) && has_segments(st))
+		list_add_tail(&st->queue_entry, &a->segment_queue);
 }
 
 /*
  * Return: the stream with the next slot, in FIFO order; NULL if there is none
  */
-static struct sddp_stream *next_turn(struct sddp_assoc *a)
+static struct sddp_stream *next_slot(struct sddp_assoc *a)
 {
-	struct list_head *from = &a->saying;
+	struct list_head *from = &a->control_queue;
 
-	if (list_empty(from) && !READ_ONCE(a->deep))
-		from = &a->sending;
-	return list_first_entry_or_null(from, struct sddp_stream, turn);
+	if (list_empty(from) && !READ_ONCE(a->unsent_full))
+		from = &a->segment_queue;
+	return list_first_entry_or_null(from, struct sddp_stream, queue_entry);
 }
 
 /* Return: 0, 1 if the stream may have more to send, or a negative errno. */
-static int take_turn(struct sddp_stream *st)
+static int use_slot(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
-	bool says = has_to_say(st);
-	u32 most = list_is_singular(&a->sending) ? TURN_ALONE : TURN;
+	bool says = has_control(st);
+	u32 most = list_is_singular(&a->segment_queue) ? SLOT_BYTES_ALONE : SLOT_BYTES;
 	int err;
 
 	ddp_session_get(&st->ss);
-	err = turn(st, says ? 0 : most);
+	err = serve_slot(st, says ? 0 : most);
 	if (err >= 0) {
-		list_del_init(&st->turn);
-		sddp_stream_close(st);
+		list_del_init(&st->queue_entry);
+		sddp_stream_advance_close(st);
 		if (err || says)
 			sddp_tx_queue(st);
-		sddp_stream_leave(st);
-	} else if (!ddp_sock_later(err)) {
+		sddp_stream_cleanup(st);
+	} else if (!ddp_sock_is_transient(err)) {
 		/* a stream that fails must not hold up the others */
-		list_del_init(&st->turn);
+		list_del_init(&st->queue_entry);
 	}
 	ddp_session_put(&st->ss);
 	return err;
@@ -369,34 +369,34 @@ static int take_turn(struct sddp_stream *st)
  * Return: 0 if there is nothing more to send, 1 if there is and SCTP accepts
  * more, or a negative errno.
  */
-static int run(struct sddp_assoc *a)
+static int serve_slots(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
-	int n, err = sddp_stray_answer(a);
+	int n, err = sddp_orphan_send_terminates(a);
 
-	for (n = 0; n < TURNS && err >= 0; n++) {
-		st = next_turn(a);
+	for (n = 0; n < MAX_SLOTS && err >= 0; n++) {
+		st = next_slot(a);
 		if (!st)
 			return 0;
 		/* a segment is pending, and SCTP may not schedule the worker */
-		if (READ_ONCE(a->full))
+		if (READ_ONCE(a->sndbuf_full))
 			return -EAGAIN;
-		err = take_turn(st);
+		err = use_slot(st);
 	}
 	if (err < 0)
 		return err;
-	return READ_ONCE(a->full) ? -EAGAIN : 1;
+	return READ_ONCE(a->sndbuf_full) ? -EAGAIN : 1;
 }
 
 /**
- * sddp_tx_run - give transmit slots to the streams
+ * sddp_tx_serve - give transmit slots to the streams
  * @a: the association; worker context
  *
  * Return: 1 if there is more that SCTP would accept now; 0 if there is not, or
  * if SCTP was full before; -EAGAIN if SCTP has accepted no more; another error
- * if memory is short, see ddp_sock_later(), or if the association has ended.
+ * if memory is short, see ddp_sock_is_transient(), or if the association has ended.
  */
-int sddp_tx_run(struct sddp_assoc *a)
+int sddp_tx_serve(struct sddp_assoc *a)
 {
-	return READ_ONCE(a->full) ? 0 : run(a);
+	return READ_ONCE(a->sndbuf_full) ? 0 : serve_slots(a);
 }

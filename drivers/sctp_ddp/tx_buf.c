@@ -10,12 +10,12 @@
 #include "internal.h"
 
 /**
- * sddp_tx_rest - free the transmit buffer
+ * sddp_tx_free_buf - free the transmit buffer
  * @a: the association, with nothing to send; worker context
  *
  * Does nothing while a segment is pending that SCTP has not accepted.
  */
-void sddp_tx_rest(struct sddp_assoc *a)
+void sddp_tx_free_buf(struct sddp_assoc *a)
 {
 	if (a->out_len)
 		return;
@@ -25,13 +25,13 @@ void sddp_tx_rest(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_forget - drop the pending segment if it is a stream's
+ * sddp_tx_drop_pending - drop the pending segment if it is a stream's
  * @st: the stream; worker context, with the association's mutex held
  */
-void sddp_tx_forget(struct sddp_stream *st)
+void sddp_tx_drop_pending(struct sddp_stream *st)
 {
-	if (st->a->out_of != st)
+	if (st->a->out_stream != st)
 		return;
 	st->a->out_len = 0;
-	st->a->out_of = NULL;
+	st->a->out_stream = NULL;
 }

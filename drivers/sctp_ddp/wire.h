@@ -47,7 +47,7 @@
 #define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
 
 /* User data that any path has to carry in one chunk, bytes, RFC 5043 9 */
-#define SDDP_CHUNK_LEAST	516
+#define SDDP_CHUNK_MIN	516
 
 /* Maximum number of chunks in flight on one stream, RFC 5043 10 */
 #define SDDP_IN_FLIGHT_MAX	32767

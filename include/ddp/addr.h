@@ -32,13 +32,13 @@ static inline int ddp_addr_len(const struct sockaddr_storage *a)
 					: sizeof(struct sockaddr_in);
 }
 
-bool ddp_addr_wildcard(const struct sockaddr_storage *a);
+bool ddp_addr_is_wildcard(const struct sockaddr_storage *a);
 /* Compare family, address, scope and port */
-bool ddp_addr_same(const struct sockaddr_storage *a,
-		   const struct sockaddr_storage *b);
+bool ddp_addr_equal(const struct sockaddr_storage *a,
+		    const struct sockaddr_storage *b);
 /* Hash of the source: the host, or the network of an IPv6 address */
-u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed);
-/* Hash of everything that ddp_addr_same() compares */
+u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed);
+/* Hash of everything that ddp_addr_equal() compares */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
 /* Convert an IPv4-mapped IPv6 address to IPv4 */

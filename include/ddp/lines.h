@@ -7,12 +7,12 @@
 #include <linux/cache.h>
 #include <linux/stddef.h>
 
-#define DDP_LINE	64	/* cache line size of most machines */
+#define DDP_CACHELINE	64	/* cache line size of most machines */
 
 /* Bytes between @a and @b: if a line or more, they never share one */
 #define DDP_GAP(type, a, b)		(offsetof(type, b) - offsetofend(type, a))
 
 /* Cache line of @member in @type, which must be ____cacheline_aligned_in_smp */
-#define DDP_LINE_OF(type, member)	(offsetof(type, member) / DDP_LINE)
+#define DDP_CACHELINE_OF(type, member)	(offsetof(type, member) / DDP_CACHELINE)
 
 #endif

@@ -24,7 +24,7 @@ struct ddp_stream;
  * @push: like @kick, but may run the transmit path before it returns. Process
  *	context, no lock held.
  * @read: copy the next @len bytes of the segment that is being passed to
- *	ddp_rx_segment() or ddp_rx_early() to @dst. Valid only during that call;
+ *	ddp_rx_segment() or ddp_rx_place_early() to @dst. Valid only during that call;
  *	@len never exceeds what is left of the segment. Each byte is copied at
  *	most once, so a sender that still writes the received pages cannot
  *	change a value after DDP has checked it. Returns false if not all bytes
@@ -95,7 +95,7 @@ void ddp_rx_end(struct ddp_stream *s);
  *
  * Return: IW_OK, or the reason for which the stream has failed: the LLP then
  * discards everything that it receives later, and keeps transmitting until DDP
- * calls ddp_llp_ops.close. IW_NOT_NOW if a page fault defers the segment: the
+ * calls ddp_llp_ops.close. IW_AGAIN if a page fault defers the segment: the
  * LLP keeps it, and passes neither it nor a later segment before
  * ddp_llp_ops.resume.
  */
@@ -103,7 +103,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_more - process a segment in the fast path, if its header allows
+ * ddp_rx_fast - process a segment in the fast path, if its header allows
  * @s: stream
  * @head: as for ddp_rx_segment()
  * @body: bytes after @head, contiguous in memory. Each byte is read once, so a
@@ -121,11 +121,11 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
  * Return: true if the segment is taken; false if nothing was done and the LLP
  * must pass the segment to ddp_rx_segment().
  */
-bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why);
 
 /**
- * ddp_rx_run_off - get the page offset at which the next segment will be placed
+ * ddp_rx_next_page_off - get the page offset at which the next segment will be placed
  * @s: stream
  *
  * The LLP uses the offset to align its copy of the payload, which then is
@@ -134,10 +134,10 @@ bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len
  * Return: the offset in bytes, or -1 if no tagged segment can continue the
  * previous one.
  */
-int ddp_rx_run_off(const struct ddp_stream *s);
+int ddp_rx_next_page_off(const struct ddp_stream *s);
 
 /**
- * ddp_rx_joins - check whether a tagged segment continues the previous ones
+ * ddp_rx_is_next - check whether a tagged segment continues the previous ones
  * @s: stream
  * @head: as for ddp_rx_segment()
  * @len: length of the segment in bytes, header included
@@ -147,32 +147,32 @@ int ddp_rx_run_off(const struct ddp_stream *s);
  * Return: true if the segment is the next one of its message after the @n
  * others, with the same length and header but the TO; false otherwise.
  */
-bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
+bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 
 /**
- * ddp_rx_run - process a batch of segments that continue the previous one
+ * ddp_rx_batch - process a batch of segments that continue the previous one
  * @s: stream
  * @bodies: payloads of the segments, back to back; private to the LLP
- * @n: number of segments; ddp_rx_joins() has accepted each of them
+ * @n: number of segments; ddp_rx_is_next() has accepted each of them
  * @why: set to what ddp_rx_segment() would return for the first segment not
  *	taken
  *
- * Equivalent to ddp_rx_more() for each segment in turn, but the checks are done
+ * Equivalent to ddp_rx_fast() for each segment in turn, but the checks are done
  * once for all of them if possible. The batch must be short, because a context
  * that fails the stream or revokes the MR waits for it.
  *
  * Return: number of segments taken; @why is valid if that is less than @n.
  */
-u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
+u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
 
 /**
- * ddp_rx_waits - check whether the page fault of a deferred segment is pending
+ * ddp_rx_fault_pending - check whether the page fault of a deferred segment is pending
  * @s: stream
  *
- * Return: true if ddp_rx_segment() would return IW_NOT_NOW again; false if the
+ * Return: true if ddp_rx_segment() would return IW_AGAIN again; false if the
  * LLP may pass the segment again.
  */
-bool ddp_rx_waits(const struct ddp_stream *s);
+bool ddp_rx_fault_pending(const struct ddp_stream *s);
 
 /**
  * struct ddp_placed - record of a tagged segment that was placed out of order
@@ -185,7 +185,7 @@ struct ddp_placed {
 };
 
 /**
- * ddp_rx_early - place a segment that arrived out of order
+ * ddp_rx_place_early - place a segment that arrived out of order
  * @s: stream
  * @llp: the LLP's side of the stream
  * @head: as for ddp_rx_segment()
@@ -198,21 +198,21 @@ struct ddp_placed {
  *
  * Context: as for ddp_rx_segment().
  *
- * Return: true if the segment is placed: the LLP calls ddp_rx_placed() when the
+ * Return: true if the segment is placed: the LLP calls ddp_rx_deliver_early() when the
  * segment is next in order. False if nothing was done: the LLP keeps the
  * segment and passes it to ddp_rx_segment() in order.
  */
-bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-		  u32 len, struct ddp_placed *p);
+bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			u32 len, struct ddp_placed *p);
 
 /**
- * ddp_rx_placed - process an early-placed segment that is next in order now
+ * ddp_rx_deliver_early - process an early-placed segment that is next in order now
  * @s: stream
- * @p: record from ddp_rx_early()
+ * @p: record from ddp_rx_place_early()
  *
  * Return: as for ddp_rx_segment().
  */
-enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p);
+enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p);
 
 /**
  * struct ddp_txseg - one segment to send
@@ -233,16 +233,16 @@ struct ddp_txseg {
  * ddp_tx_begin - start a run of the transmit path
  * @s: stream
  *
- * ddp_tx_next(), ddp_tx_fill(), ddp_tx_run() and ddp_tx_back() may be called
+ * ddp_tx_next(), ddp_tx_fill(), ddp_tx_batch() and ddp_tx_unpull() may be called
  * only between this call and ddp_tx_end(), and BH must stay off all that time.
  * ddp_stream_settle() waits for the end of the run. After that the ULP's memory
  * is not read any more and no work request takes effect, so a run must be
  * short: one batch at most. Each segment pulled in a run must be filled, or
- * undone with ddp_tx_back(), in that run.
+ * undone with ddp_tx_unpull(), in that run.
  */
 void ddp_tx_begin(struct ddp_stream *s);
 /* Check whether @s (may be NULL) has failed: only a Terminate can follow */
-bool ddp_tx_failed(const struct ddp_stream *s);
+bool ddp_tx_has_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 
 /**
@@ -256,22 +256,22 @@ void ddp_tx_end(struct ddp_stream *s);
  * Called by the LLP's transmit path only, with BH off.
  *
  * Return: true if @seg is valid: the caller must fetch the payload with
- * ddp_tx_fill() or undo the pull with ddp_tx_back(). False if there is nothing
+ * ddp_tx_fill() or undo the pull with ddp_tx_unpull(). False if there is nothing
  * to send now.
  */
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
- * ddp_tx_back - undo the last ddp_tx_next()
+ * ddp_tx_unpull - undo the last ddp_tx_next()
  * @s: stream; none of the segment's payload may have been fetched
  *
  * For an LLP that finds no space for the segment. ddp_tx_next() returns the
- * same bytes again, and ddp_tx_taken() does not account for them until then.
+ * same bytes again, and ddp_tx_sent() does not account for them until then.
  */
-void ddp_tx_back(struct ddp_stream *s);
+void ddp_tx_unpull(struct ddp_stream *s);
 
 /**
- * ddp_tx_rests - check whether more is pending after ddp_tx_next() failed
+ * ddp_tx_pending - check whether more is pending after ddp_tx_next() failed
  * @s: stream, or NULL
  *
  * This is so if RDMAP has used up its budget, if a Terminate is still being
@@ -281,10 +281,10 @@ void ddp_tx_back(struct ddp_stream *s);
  *
  * Return: true if there will be more to send; false otherwise.
  */
-bool ddp_tx_rests(const struct ddp_stream *s);
+bool ddp_tx_pending(const struct ddp_stream *s);
 
 /**
- * ddp_tx_awaits - check whether the next message is blocked on a response
+ * ddp_tx_blocked - check whether the next message is blocked on a response
  * @s: stream, or NULL
  *
  * A work request is blocked by a fence, or by the limit of outstanding Reads,
@@ -293,7 +293,7 @@ bool ddp_tx_rests(const struct ddp_stream *s);
  *
  * Return: true if a message is blocked; false otherwise.
  */
-bool ddp_tx_awaits(const struct ddp_stream *s);
+bool ddp_tx_blocked(const struct ddp_stream *s);
 
 /**
  * ddp_tx_fill - copy the next payload bytes of the current segment
@@ -324,13 +324,13 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 u32 ddp_tx_page_off(struct ddp_stream *s);
 
 /**
- * struct ddp_txrun - buffer for a batch of segments of the same length
+ * struct ddp_txbatch - buffer for a batch of segments of the same length
  * @at: start of the first segment
  * @stride: distance from one segment to the next, in bytes
  * @len: length of each segment in bytes, header included
  * @most: number of segments that fit; no more than a batch
  */
-struct ddp_txrun {
+struct ddp_txbatch {
 	u8	*at;
 	u32	stride;
 	u32	len;
@@ -338,7 +338,7 @@ struct ddp_txrun {
 };
 
 /**
- * ddp_tx_run - write the full-length segments that follow in the same message
+ * ddp_tx_batch - write the full-length segments that follow in the same message
  * @s: stream; the payload of the segment pulled last must have been fetched
  * @run: destination; @run->len is the LLP's current limit for a segment
  *
@@ -349,15 +349,15 @@ struct ddp_txrun {
  *
  * Return: number of segments written.
  */
-u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run);
+u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
 
 /**
- * ddp_tx_taken - report that the LLP has accepted all segments pulled so far
+ * ddp_tx_sent - report that the LLP has accepted all segments pulled so far
  * @s: stream
  *
  * The LLP will deliver them or report a failure (3). Called by the transmit
  * path only.
  */
-void ddp_tx_taken(struct ddp_stream *s);
+void ddp_tx_sent(struct ddp_stream *s);
 
 #endif

@@ -37,69 +37,69 @@ struct ddp_stream;
 #define DDP_STAG_NONE		1u
 
 /**
- * struct ddp_run - extent of present pages of an MR without blocks
+ * struct ddp_extent - extent of present pages of an MR without blocks
  * @at: kernel address of the first byte
  * @len: number of contiguous bytes
  * @lock: lock that keeps the pages present, held for reading; NULL if none is
  *	needed
  */
-struct ddp_run {
+struct ddp_extent {
 	void		*at;
 	u32		len;
 	rwlock_t	*lock;
 };
 
 /**
- * struct ddp_wait - page-fault request of one direction of a stream
+ * struct ddp_fault - page-fault request of one direction of a stream
  * @mem: ODP memory or dma-buf with the missing pages; NULL before the first
  *	request
  * @ops: operations of @mem; NULL before the first request
- * @done: called by ddp_wait_over(); resumes the receive or transmit path
+ * @done: called by ddp_fault_done(); resumes the receive or transmit path
  * @entry: list entry, used by @mem's owner
- * @by: private to @mem's owner
+ * @priv: private to @mem's owner
  * @at: start of the missing range, an address of @mem
  * @len: length of the missing range in bytes
  * @write: the range is to be written
- * @denied: the last request failed: the pages cannot be faulted in
- * @waits: the request is pending; set by the receive or transmit path, cleared
- *	by ddp_wait_over() or ddp_mem_ops.forget
- * @mute: do not raise a page fault; set by the receive or transmit path
+ * @fault_failed: the last request failed: the pages cannot be faulted in
+ * @pending: the request is pending; set by the receive or transmit path, cleared
+ *	by ddp_fault_done() or ddp_mem_ops.cancel
+ * @suppressed: do not raise a page fault; set by the receive or transmit path
  *
- * While @waits is set the request belongs to @mem's owner. Otherwise it belongs
+ * While @pending is set the request belongs to @mem's owner. Otherwise it belongs
  * to the stream's receive or transmit path.
  */
-struct ddp_wait {
+struct ddp_fault {
 	void				*mem;
 	const struct ddp_mem_ops	*ops;
-	void				(*done)(struct ddp_wait *w);
+	void				(*done)(struct ddp_fault *w);
 	struct list_head		entry;
-	void				*by;
+	void				*priv;
 	u64				at;
 	u32				len;
 	bool				write;
-	bool				denied;
-	bool				waits;
-	bool				mute;
+	bool				fault_failed;
+	bool				pending;
+	bool				suppressed;
 };
 
 /**
  * struct ddp_mem_ops - operations of an MR whose pages come and go
- * @run: find the present pages at @at, for reading or writing. @run->len is the
+ * @extent: find the present pages at @at, for reading or writing. @extent->len is the
  *	number of bytes wanted on entry, and of contiguous bytes present on
- *	return. Returns true with @run->lock held for reading, or false if the
+ *	return. Returns true with @extent->lock held for reading, or false if the
  *	first page is missing.
- * @bring: fault in the range that @w describes. The owner calls
- *	ddp_wait_over(), at once or later.
- * @forget: cancel the request @w. On return ddp_wait_over() is not running for
+ * @fault_in: fault in the range that @w describes. The owner calls
+ *	ddp_fault_done(), at once or later.
+ * @cancel: cancel the request @w. On return ddp_fault_done() is not running for
  *	it and will not be called.
  *
- * No operation sleeps. @run and @bring are called with an in-flight reference
+ * No operation sleeps. @extent and @fault_in are called with an in-flight reference
  * to the MR and BH off.
  */
 struct ddp_mem_ops {
-	bool (*run)(void *mem, u64 at, bool write, struct ddp_run *run);
-	void (*bring)(void *mem, struct ddp_wait *w);
-	void (*forget)(struct ddp_wait *w);
+	bool (*extent)(void *mem, u64 at, bool write, struct ddp_extent *extent);
+	void (*fault_in)(void *mem, struct ddp_fault *w);
+	void (*cancel)(struct ddp_fault *w);
 };
 
 /**
@@ -136,11 +136,11 @@ struct ddp_stags {
  * @users: 1, plus one for each access in flight and each cached reference.
  *	Written by every CPU that uses the MR, so it has a cache line of its
  *	own, apart from the fields above, which are only read.
- * @in_use: held for each access in flight on PREEMPT_RT, where a BH-off section
+ * @access_lock: held for each access in flight on PREEMPT_RT, where a BH-off section
  *	can be preempted
  *
  * The fields are constant while the MR is valid. They change only between
- * ddp_region_revoke() and ddp_region_allow().
+ * ddp_region_revoke() and ddp_region_validate().
  */
 struct ddp_region {
 	struct rhash_head	node;
@@ -163,18 +163,19 @@ struct ddp_region {
 	u8			kind;
 
 	refcount_t		users ____cacheline_aligned_in_smp;
-	spinlock_t		in_use;		/* PREEMPT_RT only */
+	spinlock_t		access_lock;		/* PREEMPT_RT only */
 };
 
 #ifdef CONFIG_SMP
-static_assert(DDP_LINE_OF(struct ddp_region, users) > DDP_LINE_OF(struct ddp_region, kind));
+static_assert(DDP_CACHELINE_OF(struct ddp_region, users) >
+	      DDP_CACHELINE_OF(struct ddp_region, kind));
 #endif
 
 void ddp_stags_init(struct ddp_stags *t);
 void ddp_stags_destroy(struct ddp_stags *t);
 
 /*
- * ddp_region_publish() gives @r an STag with an unpredictable index and the key
+ * ddp_region_insert() gives @r an STag with an unpredictable index and the key
  * @key, and inserts it into the table. The MR is usable only if @r->valid. May
  * sleep.
  *
@@ -183,17 +184,17 @@ void ddp_stags_destroy(struct ddp_stags *t);
  * waits for one segment or batch at most, plus the lookup of the next one.
  * Process or softirq context. Returns true if @r was valid, false if not.
  *
- * ddp_region_allow() makes @r valid with a new key.
+ * ddp_region_validate() makes @r valid with a new key.
  *
  * ddp_region_remove() revokes @r and takes it out of the table. The memory may
  * be unpinned at once; @r itself must be freed after an RCU grace period.
  */
-int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key);
+int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key);
 bool ddp_region_revoke(struct ddp_region *r);
-void ddp_region_allow(struct ddp_region *r, u8 key);
+void ddp_region_validate(struct ddp_region *r, u8 key);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
 
 /* End the page-fault request @w; any context that may not sleep */
-void ddp_wait_over(struct ddp_wait *w, bool denied);
+void ddp_fault_done(struct ddp_fault *w, bool fault_failed);
 
 #endif

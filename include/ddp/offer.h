@@ -42,14 +42,14 @@ struct ddp_offer {
 };
 
 /**
- * ddp_offer_word - encode the IRD/ORD word of an offer, RFC 6581 section 9
+ * ddp_offer_encode_word - encode the IRD/ORD word of an offer, RFC 6581 section 9
  * @o: enhanced offer; both depths fit in 14 bits
  *
  * If flag A is not set, the other RTR flags are sent as zero (9.2).
  *
  * Return: the word in host byte order.
  */
-static inline u32 ddp_offer_word(const struct ddp_offer *o)
+static inline u32 ddp_offer_encode_word(const struct ddp_offer *o)
 {
 	u32 word = (u32)o->ird << DDP_WORD_IRD_SHIFT | o->ord;
 
@@ -66,13 +66,13 @@ static inline u32 ddp_offer_word(const struct ddp_offer *o)
 }
 
 /**
- * ddp_offer_read_word - decode a peer's IRD/ORD word, RFC 6581 section 9
+ * ddp_offer_decode_word - decode a peer's IRD/ORD word, RFC 6581 section 9
  * @o: set to enhanced, with the depths and RTR flags of @word
  * @word: the word in host byte order
  *
  * If flag A is not set, the other RTR flags are ignored (9.2).
  */
-static inline void ddp_offer_read_word(struct ddp_offer *o, u32 word)
+static inline void ddp_offer_decode_word(struct ddp_offer *o, u32 word)
 {
 	o->enhanced = true;
 	o->ird = word >> DDP_WORD_IRD_SHIFT & DDP_WORD_DEPTH;

@@ -32,18 +32,18 @@ struct socket;
  * @port: the port
  * @list: entry in the port's list of listeners; read under RCU
  * @ifindex: the interface
- * @bound: maximum number of pending requests
+ * @limit: maximum number of pending requests
  * @seed: random seed for hashing the sources of requests
  * @ref: reference count; each request attached to the listener holds one
  * @rcu: for freeing
  * @lock: protects the fields below; a leaf lock, except for what
- *	ddp_port_ops.orphaned() takes
+ *	ddp_port_ops.evict() takes
  * @dead: the listener is being removed and takes no more requests
  * @upcalls: number of upcalls in progress
- * @held: number of requests attached to the listener, whether pending or not
- * @waiting: number of pending requests
- * @callers: pending requests, oldest first
- * @waiting_from: number of pending requests in each bucket of sources
+ * @nattached: number of requests attached to the listener, whether pending or not
+ * @npending: number of pending requests
+ * @requests: pending requests, oldest first
+ * @pending_from: number of pending requests in each bucket of sources
  * @from: pending requests in each bucket of sources, oldest first
  */
 struct ddp_port_listener {
@@ -52,7 +52,7 @@ struct ddp_port_listener {
 	struct ddp_port			*port;
 	struct list_head		list;
 	int				ifindex;
-	u32				bound;
+	u32				limit;
 	u32				seed;
 	struct kref			ref;
 	struct rcu_head			rcu;
@@ -60,32 +60,32 @@ struct ddp_port_listener {
 	spinlock_t			lock;	/* protects all fields below */
 	bool				dead;
 	int				upcalls;
-	u32				held;
-	u32				waiting;
-	struct list_head		callers;
-	u32				waiting_from[DDP_SOURCES];
+	u32				nattached;
+	u32				npending;
+	struct list_head		requests;
+	u32				pending_from[DDP_SOURCES];
 	struct list_head		from[DDP_SOURCES];
 };
 
 /**
- * struct ddp_caller - connection request attached to a listener
- * @at: the listener (reference held), or NULL
+ * struct ddp_conn_req - connection request attached to a listener
+ * @listener: the listener (reference held), or NULL
  * @list: entry in the listener's list of pending requests
- * @alike: entry in the list of the request's bucket
+ * @bucket_entry: entry in the list of the request's bucket
  * @source: hash of the address that the request comes from
- * @listed: the request is pending and on both lists
- * @away: the request was evicted and is ending
+ * @pending: the request is pending and on both lists
+ * @evicted: the request was evicted and is ending
  *
- * Embedded in the LLP's connection. The LLP serializes ddp_port_wait() and
- * ddp_port_leave() for one request.
+ * Embedded in the LLP's connection. The LLP serializes ddp_port_attach() and
+ * ddp_port_detach() for one request.
  */
-struct ddp_caller {
-	struct ddp_port_listener	*at;
+struct ddp_conn_req {
+	struct ddp_port_listener	*listener;
 	struct list_head		list;
-	struct list_head		alike;
+	struct list_head		bucket_entry;
 	u32				source;
-	bool				listed;
-	bool				away;
+	bool				pending;
+	bool				evicted;
 };
 
 /**
@@ -99,7 +99,7 @@ struct ddp_caller {
  * @accepted: take over @sock, to which a peer has connected. The original
  *	socket callbacks have been restored. On an error the caller resets the
  *	connection.
- * @orphaned: end the request @c, which is evicted or whose listener is being
+ * @evict: end the request @c, which is evicted or whose listener is being
  *	removed. Called with the listener's lock held; must not sleep. NULL if
  *	the LLP cannot end pending requests.
  *
@@ -110,7 +110,7 @@ struct ddp_port_ops {
 	int (*open)(const struct ddp_listen *a, struct socket **sock);
 	void (*queue)(struct delayed_work *work, unsigned long delay);
 	int (*accepted)(struct ddp_port *p, struct socket *sock);
-	void (*orphaned)(struct ddp_caller *c);
+	void (*evict)(struct ddp_conn_req *c);
 };
 
 struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
@@ -118,26 +118,26 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 				     const struct ddp_session_user *user,
 				     void *ctx);
 void ddp_port_unlisten(struct ddp_listener *dl);
-bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy);
+bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy);
 
 const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
-int ddp_port_domain(const struct ddp_port *p);
+int ddp_port_vrf(const struct ddp_port *p);
 const struct socket *ddp_port_sock(const struct ddp_port *p);
 
 /* Find the listener that a peer has called; returned with a reference */
 struct ddp_port_listener *
-ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
-		int domain);
+ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
+		      int vrf);
 struct ddp_port_listener *
-ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
-	      const struct sockaddr_storage *called, int domain);
+ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
+		       const struct sockaddr_storage *called, int vrf);
 void ddp_port_put(struct ddp_port_listener *l);
 
 /* Connection requests that attach to a listener and leave it */
-bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
-		   const struct sockaddr_storage *from);
-void ddp_port_leave(struct ddp_caller *c);
-int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
+bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
+		     const struct sockaddr_storage *from);
+void ddp_port_detach(struct ddp_conn_req *c);
+int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 		     const struct ddp_offer *o);
 void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why);
 

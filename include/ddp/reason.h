@@ -92,7 +92,7 @@ enum iw_reason {
  * like -EAGAIN. Returned between DDP, the ULP and the LLP; never the reason of
  * an end.
  */
-#define IW_NOT_NOW	((enum iw_reason)(IW_REASON_NR + 1))
+#define IW_AGAIN	((enum iw_reason)(IW_REASON_NR + 1))
 
 /* Header lengths in bytes: longest DDP, tagged DDP, RDMAP Read Request */
 #define IW_DDP_HDR_MAX		18

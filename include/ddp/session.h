@@ -22,7 +22,7 @@ struct ddp_stream;
 struct net;
 
 #define DDP_PATHS_MAX	4
-#define DDP_ANSWER_TIME	120	/* seconds, until a request must be answered */
+#define DDP_ANSWER_TIMEOUT	120	/* seconds, until a request must be answered */
 
 /**
  * struct ddp_policy - settings of a device for its sessions
@@ -49,7 +49,7 @@ struct ddp_policy {
  * @request: handle a peer's request for a session on @l. On 0 the user has
  *	taken over one reference to @ss and answers later with accept, reject or
  *	stop; the LLP ends the session if that takes longer than
- *	DDP_ANSWER_TIME. On an error the request is refused: the LLP ends the
+ *	DDP_ANSWER_TIMEOUT. On an error the request is refused: the LLP ends the
  *	session and keeps the reference.
  * @refused: note that a peer's start-up on @l has ended before it became a
  *	request; for statistics
@@ -141,7 +141,7 @@ struct ddp_connect {
  * struct ddp_listen - arguments of ddp_session_type.listen
  * @net: network namespace
  * @ifindex: accept only requests to addresses of this interface
- * @domain: ifindex of the VRF to listen in, or 0; set by the LLP
+ * @vrf: ifindex of the VRF to listen in, or 0; set by the LLP
  * @backlog: number of requests that may be pending
  * @v6only: an IPv6 wildcard address does not include IPv4
  * @tos: type of service or traffic class for packets to the peers
@@ -152,7 +152,7 @@ struct ddp_connect {
 struct ddp_listen {
 	struct net			*net;
 	int				ifindex;
-	int				domain;
+	int				vrf;
 	int				backlog;
 	bool				v6only;
 	u8				tos;
@@ -199,7 +199,7 @@ struct ddp_session_type {
 };
 
 /* Upcalls to the session user */
-void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p);
+void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p);
 int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 			const struct ddp_offer *o);
 void ddp_session_refused(struct ddp_listener *l, enum iw_reason why);
@@ -209,7 +209,7 @@ void ddp_session_peer_closed(struct ddp_session *ss);
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o);
 /* Wait until no upcall runs; for the unload of a user's module */
-void ddp_session_user_gone(void);
+void ddp_session_sync_upcalls(void);
 
 int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);

@@ -26,24 +26,24 @@ struct ddp_sock_calls {
 };
 
 /* Check whether a send may succeed later: no space or no memory now */
-static inline bool ddp_sock_later(int err)
+static inline bool ddp_sock_is_transient(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
 }
 
-int ddp_sock_domain(struct net *net, int ifindex);
-int ddp_sock_make(struct net *net, int domain, int family, int protocol,
-		  struct socket **sock);
-void ddp_sock_adopt(struct sock *sk);
+int ddp_sock_vrf(struct net *net, int ifindex);
+int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
+		    struct socket **sock);
+void ddp_sock_set_lock_class(struct sock *sk);
 void ddp_sock_set_tos(struct sock *sk, u8 tos);
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to);
-void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote);
-void ddp_sock_own(struct sock *sk, void *owner,
-		  const struct ddp_sock_calls *calls,
-		  struct ddp_sock_calls *before);
-void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before);
+void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote);
+void ddp_sock_set_calls(struct sock *sk, void *owner,
+			const struct ddp_sock_calls *calls,
+			struct ddp_sock_calls *orig_calls);
+void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls);
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise);
 
 #endif

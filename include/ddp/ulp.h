@@ -78,14 +78,14 @@ struct ddp_grant {
  * @buf: payload
  * @rights: right that registered memory in @buf must have: DDP_LOCAL_READ for
  *	the ULP's own messages, DDP_REMOTE_READ for what the peer reads
- * @last_words: the message is sent although the stream has failed (Terminate);
+ * @send_if_failed: the message is sent although the stream has failed (Terminate);
  *	its payload is the ULP's own memory
  */
 struct ddp_msg {
 	struct ddp_hdr		hdr;
 	const struct ddp_buf	*buf;
 	u8			rights;
-	bool			last_words;
+	bool			send_if_failed;
 };
 
 /**
@@ -105,7 +105,7 @@ struct ddp_msg {
  *	that ended the previous Write, but for the TO. Replaces @admit and
  *	@deliver for these messages; called before the next @admit or @deliver,
  *	in ddp_rx_end() at the latest.
- * @early: decide whether a tagged segment that arrived out of order may be
+ * @may_place_early: decide whether a tagged segment that arrived out of order may be
  *	placed, and set the rights that its STag needs. Must change nothing
  *	else: @admit follows when the segment is next in order (RFC 5041 5.3).
  *	Returns true if it may be placed.
@@ -113,14 +113,14 @@ struct ddp_msg {
  *	order, once per message, except for those passed to @wrote. @total is
  *	the length of an untagged message, but of a tagged message only the
  *	payload of its last segment. For an untagged message it may return
- *	IW_NOT_NOW, having changed nothing, and is called again later. For a
+ *	IW_AGAIN, having changed nothing, and is called again later. For a
  *	message that needed DDP_REMOTE_WRITE it must not revoke an MR, or take a
  *	lock that is held while one is revoked: DDP may hold a cached MR
  *	reference.
  * @next: get the next message to send; returns false if there is none. To yield
- *	after enough messages, call ddp_tx_rest() and return false. Must return
- *	false while ddp_tx_waits(). DDP may hold a reference to the MR of the
- *	last message. So call ddp_tx_let_go() before invalidating memory, before
+ *	after enough messages, call ddp_tx_resched() and return false. Must return
+ *	false while ddp_tx_fault_pending(). DDP may hold a reference to the MR of the
+ *	last message. So call ddp_tx_put_mr() before invalidating memory, before
  *	failing the stream, and before taking a lock that is held while an MR is
  *	revoked.
  * @sent: note that the LLP has accepted every message whose last segment was
@@ -129,7 +129,7 @@ struct ddp_msg {
  *	Nothing is placed afterwards. @next is still called, for a Terminate.
  * @down: handle the end of the LLP stream; the last upcall, called once.
  *
- * Context: @admit, @more, @wrote, @early and @deliver run in the receive path,
+ * Context: @admit, @more, @wrote, @may_place_early and @deliver run in the receive path,
  * @next and @sent in the transmit path, all with BH off and atomic. @failed is
  * called once, from either path or by the context that fails the stream. @down
  * is called by the LLP's worker.
@@ -140,8 +140,8 @@ struct ddp_ulp_ops {
 	enum iw_reason (*more)(struct ddp_stream *s, const struct ddp_hdr *h,
 			       u32 payload, u32 n);
 	void (*wrote)(struct ddp_stream *s, u32 payload, u32 n);
-	bool (*early)(struct ddp_stream *s, const struct ddp_hdr *h,
-		      u32 payload, struct ddp_grant *g);
+	bool (*may_place_early)(struct ddp_stream *s, const struct ddp_hdr *h,
+				u32 payload, struct ddp_grant *g);
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
 				  u32 total);
 	bool (*next)(struct ddp_stream *s, struct ddp_msg *m);
@@ -175,8 +175,8 @@ struct ddp_rx_seg {
 };
 
 /* Segment that was admitted and then deferred by a page fault */
-struct ddp_put_off {
-	bool			here;
+struct ddp_deferred {
+	bool			valid;
 	u8			raw_len;
 	u8			raw[IW_DDP_HDR_MAX];	/* header as received */
 	u32			len;
@@ -193,7 +193,7 @@ struct ddp_stream {
 	u64			id;	/* unique, never reused */
 	bool			dma_ok;	/* may use DDP_STAG_DMA (kernel) */
 
-	/* set by ddp_stream_allow(), read for each copy */
+	/* set by ddp_stream_set_rights(), read for each copy */
 	u8			denied;	/* DDP_REMOTE_* that the QP forbids */
 
 	/* set by bind() once, by unbind() for good; read under RCU */
@@ -202,57 +202,57 @@ struct ddp_stream {
 	unsigned long		failed;	/* bit 0, set by test_and_set_bit() */
 
 	/* owned by the receive path, except while a request is pending */
-	struct ddp_wait		rx_wait;
+	struct ddp_fault		rx_fault;
 
 	/* receive path only */
 	bool			rx_busy;	/* running; read by settle() */
-	bool			rx_run;	/* between rx_begin() and rx_end() */
+	bool			rx_begun;	/* between rx_begin() and rx_end() */
 	/*
 	 * cached reference to the last segment's MR, or NULL; kept within a run
 	 * only, and dropped before any upcall that may invalidate
 	 */
-	struct ddp_region	*rx_held;
+	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;
 	u32			rx_wrote;	/* Writes not yet passed to wrote() */
 	struct ddp_uq		uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];
-	struct ddp_put_off	put_off;
+	struct ddp_deferred	deferred;
 
 	/* owned by the transmit path, except while a request is pending */
-	struct ddp_wait		tx_wait;
+	struct ddp_fault		tx_fault;
 
 	/* transmit path only */
 	bool			tx_busy;	/* running; read by settle() */
-	bool			rests;		/* more to send after a kick */
-	bool			awaits;		/* blocked by fence or ORD */
+	bool			tx_pending;		/* more to send after a kick */
+	bool			tx_blocked;		/* blocked by fence or ORD */
 	/* msg is not all cut; set before next(), read by the receive path */
 	bool			in_msg;
 	struct ddp_msg		msg;
 	u32			cut;	/* bytes of msg in pulled segments */
-	u32			gone;	/* cut without the last segment */
+	u32			cut_before;	/* cut without the last segment */
 	struct ddp_cursor	src;
 	/* cached reference to the last MR read, or NULL; within a run only */
-	struct ddp_region	*tx_held;
+	struct ddp_region	*tx_mr;
 	u32			msn[DDP_QUEUES];
 	u32			segments;	/* segments pulled; wraps */
-	u32			octets;		/* bytes of their payload; wraps */
+	u32			bytes;		/* bytes of their payload; wraps */
 };
 
 /*
  * Both paths read the first group, and each writes one of the others: no shared
  * cache line
  */
-static_assert(DDP_GAP(struct ddp_stream, failed, rx_busy) >= DDP_LINE);
-static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_LINE);
+static_assert(DDP_GAP(struct ddp_stream, failed, rx_busy) >= DDP_CACHELINE);
+static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_CACHELINE);
 
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);
 void ddp_stream_unbind(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
 /* Set the rights that the peer may use through its STags; any context */
-void ddp_stream_allow(struct ddp_stream *s, u8 rights);
+void ddp_stream_set_rights(struct ddp_stream *s, u8 rights);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
-void ddp_stream_check(struct ddp_stream *s);
+void ddp_stream_close_if_failed(struct ddp_stream *s);
 
 /*
  * After a failure, wait until nothing is placed or read any more, and no work
@@ -261,18 +261,18 @@ void ddp_stream_check(struct ddp_stream *s);
 void ddp_stream_settle(struct ddp_stream *s);
 
 /* From next() only: more will be pending, and a kick will announce it */
-void ddp_tx_expect(struct ddp_stream *s);
+void ddp_tx_set_pending(struct ddp_stream *s);
 /* From next() only: more is pending, but let other streams transmit first */
-void ddp_tx_rest(struct ddp_stream *s);
+void ddp_tx_resched(struct ddp_stream *s);
 /* From next() only: drop the cached MR reference (see ddp_ulp_ops.next) */
-void ddp_tx_let_go(struct ddp_stream *s);
+void ddp_tx_put_mr(struct ddp_stream *s);
 /* From next() only: the next message must wait for a response of the peer */
-void ddp_tx_await(struct ddp_stream *s);
+void ddp_tx_set_blocked(struct ddp_stream *s);
 /* Check whether a page fault must be resolved before anything more is sent */
-bool __ddp_tx_waits(const struct ddp_stream *s);
-static inline bool ddp_tx_waits(const struct ddp_stream *s)
+bool __ddp_tx_fault_pending(const struct ddp_stream *s);
+static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
 {
-	return READ_ONCE(s->tx_wait.waits) && __ddp_tx_waits(s);
+	return READ_ONCE(s->tx_fault.pending) && __ddp_tx_fault_pending(s);
 }
 
 /*
@@ -298,7 +298,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 /*
  * Atomically replace the aligned u64 at @to of @stag by what @result makes of
  * it, and set @old to the previous value. The peer needs DDP_REMOTE_ATOMIC. If
- * @result is NULL, only check the access. BH off. Returns IW_NOT_NOW to the
+ * @result is NULL, only check the access. BH off. Returns IW_AGAIN to the
  * transmit path if a page fault must be resolved first.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
@@ -306,7 +306,7 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      const void *how, u64 *old);
 
 /*
- * Copy @src into memory of the local ULP. BH off. Returns IW_NOT_NOW to the
+ * Copy @src into memory of the local ULP. BH off. Returns IW_AGAIN to the
  * receive path if a page fault must be resolved first.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,

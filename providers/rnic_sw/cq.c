@@ -30,7 +30,7 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 		  const struct rnic_sw_create_cq_resp *resp)
 {
-	const struct rnic_sw_place at = {
+	const struct rnic_sw_ring_loc at = {
 		.key = resp->ring_key,
 		.number = resp->map_number,
 		.bytes = resp->ring_bytes,
@@ -58,7 +58,7 @@ static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 
 	if (attr->wc_flags & TIMESTAMPS)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_CQ_TIMESTAMP;
-	if (to_ctx(ctx)->packs)
+	if (to_ctx(ctx)->can_pack)
 		cmd.drv_payload.flags |= RNIC_SW_CREATE_CQ_PACK;
 	ret = ibv_cmd_create_cq(ctx, attr->cqe, attr->channel,
 				attr->comp_vector, &cq->vcq.cq, &cmd.ibv_cmd,
@@ -104,7 +104,7 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 		return NULL;
 	}
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
-		cq->parent = rnic_sw_hold_pd(attr->parent_domain);
+		cq->parent = rnic_sw_get_pd(attr->parent_domain);
 	return cq;
 }
 
@@ -139,7 +139,7 @@ static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
 	struct rnic_sw_cmd_resize_cq cmd = {};
-	struct rnic_sw_place at = {};
+	struct rnic_sw_ring_loc at = {};
 	int ret;
 
 	ret = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd.ibv_cmd, sizeof(cmd),
@@ -207,7 +207,7 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
 {
-	bool polls = rnic_sw_polls(cq);
+	bool polls = rnic_sw_is_polling(cq);
 	uint32_t armed;
 	int ret;
 
@@ -250,7 +250,7 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
  */
 static int lock_resize(struct rnic_sw_cq *cq)
 {
-	if (rnic_sw_polls(cq))
+	if (rnic_sw_is_polling(cq))
 		return pthread_mutex_trylock(&cq->resize_lock);
 	return pthread_mutex_lock(&cq->resize_lock);
 }

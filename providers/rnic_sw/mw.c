@@ -21,7 +21,7 @@ struct ibv_mw *rnic_sw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		errno = ret;
 		return NULL;
 	}
-	mw->pd = rnic_sw_hold_pd(pd);
+	mw->pd = rnic_sw_get_pd(pd);
 	return mw;
 }
 

@@ -29,7 +29,7 @@ static int by_number(const void *a, const void *b)
 }
 
 static struct rnic_sw_page *make_page(struct rnic_sw_context *ctx,
-				      const struct rnic_sw_place *at)
+				      const struct rnic_sw_ring_loc *at)
 {
 	struct rnic_sw_page *page = calloc(1, sizeof(*page));
 
@@ -52,7 +52,7 @@ free:
 }
 
 static struct rnic_sw_page *find_page(struct rnic_sw_context *ctx,
-				      const struct rnic_sw_place *at)
+				      const struct rnic_sw_ring_loc *at)
 {
 	const struct rnic_sw_page want = { .number = at->number };
 	struct rnic_sw_page **node = tfind(&want, &ctx->pages, by_number);
@@ -70,7 +70,7 @@ static struct rnic_sw_page *find_page(struct rnic_sw_context *ctx,
  * set if it cannot be mapped, or if it is mapped with another size.
  */
 struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
-				      const struct rnic_sw_place *at, void **mem)
+				      const struct rnic_sw_ring_loc *at, void **mem)
 {
 	struct rnic_sw_page *page;
 

@@ -123,12 +123,12 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  * cons advances by the number removed. The kernel writes only from prod on, so
  * it never touches an entry that moves.
  */
-static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
+static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
 {
 	const struct rnic_sw_cqe *cqe;
 	uint32_t from, to;
 
-	ring_look(q);
+	ring_read_prod(q);
 	for (from = to = q->prod; from != q->cons;) {
 		cqe = ring_slot(q, --from);
 		if (cqe->qp_num == qp_num)
@@ -140,20 +140,20 @@ static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
 }
 
 /**
- * rnic_sw_forget_qp - remove the completions of a QP from a CQ
+ * rnic_sw_remove_cqes - remove the completions of a QP from a CQ
  * @cq: the completion queue
  * @qp_num: number of a QP that the kernel has destroyed
  *
  * May be called between start_poll and end_poll, when this thread already holds
  * q.lock.
  */
-void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
+void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
-	bool polls = rnic_sw_polls(cq);
+	bool polls = rnic_sw_is_polling(cq);
 
 	if (!polls)
 		ring_lock(&cq->q);
-	sweep(&cq->q, qp_num);
+	remove_cqes(&cq->q, qp_num);
 	ring_publish_cons(&cq->q);
 	if (!polls)
 		ring_unlock(&cq->q);

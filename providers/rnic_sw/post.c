@@ -212,7 +212,7 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
  * EIO means that the device has been removed. Other errors, such as ENOMEM, may
  * be temporary.
  */
-static bool worth_another(int ret)
+static bool may_retry(int ret)
 {
 	return ret && ret != EIO;
 }
@@ -222,7 +222,7 @@ static bool worth_another(int ret)
  * credentials with which the device was opened: a program may have changed them
  * or inherited the file descriptor. The ioctl has no such check.
  */
-static int try_sq(struct rnic_sw_qp *qp)
+static int doorbell_sq(struct rnic_sw_qp *qp)
 {
 	struct ibv_send_wr *bad;
 	int ret;
@@ -234,7 +234,7 @@ static int try_sq(struct rnic_sw_qp *qp)
 	return ret;
 }
 
-static int try_rq(struct rnic_sw_qp *qp)
+static int doorbell_rq(struct rnic_sw_qp *qp)
 {
 	struct ibv_recv_wr *bad;
 	int ret;
@@ -248,20 +248,20 @@ static int try_rq(struct rnic_sw_qp *qp)
 
 /*
  * Ring the doorbell. A published request counts as posted even if the doorbell
- * fails (the device may have been removed). The error is kept in q->unheard,
+ * fails (the device may have been removed). The error is kept in q->doorbell_err,
  * and the next post rings the doorbell again before it posts.
  *
  * Drops the caller's reference in q->refs. The QP may be freed after that: see
- * rnic_sw_await_posts().
+ * rnic_sw_wait_posts().
  */
 static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 		 int (*try)(struct rnic_sw_qp *qp))
 {
 	int ret = try(qp);
 
-	if (worth_another(ret))
+	if (may_retry(ret))
 		ret = try(qp);
-	q->unheard = ret;
+	q->doorbell_err = ret;
 	atomic_fetch_sub(&q->refs, 1);
 }
 
@@ -269,14 +269,14 @@ static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
  * If the last doorbell failed, ring it again. The caller holds the lock.
  * Return: 0, or a positive errno; nothing may be posted then.
  */
-static int retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
-		 int (*try)(struct rnic_sw_qp *qp))
+static int retry_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+			  int (*try)(struct rnic_sw_qp *qp))
 {
-	if (q->unheard) {
+	if (q->doorbell_err) {
 		atomic_fetch_add(&q->refs, 1);
 		kick(qp, q, try);
 	}
-	return q->unheard;
+	return q->doorbell_err;
 }
 
 /**
@@ -297,7 +297,7 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
 }
 
 /**
- * rnic_sw_await_posts - wait for concurrent posts to a queue to finish
+ * rnic_sw_wait_posts - wait for concurrent posts to a queue to finish
  * @q: the queue; no new post may begin
  * @locked: true if this thread holds the queue's lock
  *
@@ -305,7 +305,7 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
  * has to release the lock, and its doorbell keeps the kernel's QP in use.
  * Another thread that sees the completion may already destroy the QP.
  */
-void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked)
+void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 {
 	if (!locked) {
 		ring_lock(q);
@@ -321,7 +321,7 @@ void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked)
  */
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 {
-	kick(qp, &qp->sq, try_sq);
+	kick(qp, &qp->sq, doorbell_sq);
 }
 
 /**
@@ -333,7 +333,7 @@ void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
  */
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
 {
-	return retry(qp, &qp->sq, try_sq);
+	return retry_doorbell(qp, &qp->sq, doorbell_sq);
 }
 
 /* On error, the work requests before *bad_wr are posted and the rest are not */
@@ -374,7 +374,7 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return post_list(ibqp, wr, bad_wr, check_bind);
 }
 
-static int any_bind(const struct ibv_send_wr *wr)
+static int allow_any(const struct ibv_send_wr *wr)
 {
 	return 0;
 }
@@ -390,7 +390,7 @@ static int any_bind(const struct ibv_send_wr *wr)
 int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr)
 {
-	return post_list(ibqp, wr, bad_wr, any_bind);
+	return post_list(ibqp, wr, bad_wr, allow_any);
 }
 
 /**
@@ -432,7 +432,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
-	ret = retry(qp, &qp->rq, try_rq);
+	ret = retry_doorbell(qp, &qp->rq, doorbell_rq);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
@@ -446,6 +446,6 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	ring_unlock(&qp->rq);
 
 	if (wakeup)
-		kick(qp, &qp->rq, try_rq);
+		kick(qp, &qp->rq, doorbell_rq);
 	return ret;
 }

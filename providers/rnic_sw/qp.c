@@ -44,7 +44,7 @@ static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 static int map_sq(struct rnic_sw_qp *qp,
 		  const struct rnic_sw_create_qp_resp *resp)
 {
-	const struct rnic_sw_place at = {
+	const struct rnic_sw_ring_loc at = {
 		.key = resp->ring_key,
 		.number = resp->map_number,
 		.bytes = resp->ring_bytes,
@@ -64,8 +64,8 @@ static int map_sq(struct rnic_sw_qp *qp,
 	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, &at);
 }
 
-static int place_rq(struct rnic_sw_qp *qp,
-		    const struct rnic_sw_create_qp_resp *resp)
+static int map_rq(struct rnic_sw_qp *qp,
+		  const struct rnic_sw_create_qp_resp *resp)
 {
 	size_t room;
 
@@ -78,7 +78,7 @@ static int place_rq(struct rnic_sw_qp *qp,
 	room = resp->rq_stride - sizeof(struct rnic_sw_rqe);
 	if (room / sizeof(struct rnic_sw_sge) < qp->max_recv_sge)
 		return EINVAL;
-	return rnic_sw_place_queue(&qp->rq, &qp->sq, resp->rq_offset);
+	return rnic_sw_share_queue(&qp->rq, &qp->sq, resp->rq_offset);
 }
 
 static int map_rings(struct rnic_sw_qp *qp,
@@ -86,7 +86,7 @@ static int map_rings(struct rnic_sw_qp *qp,
 {
 	int ret = map_sq(qp, resp);
 
-	return ret ? ret : place_rq(qp, resp);
+	return ret ? ret : map_rq(qp, resp);
 }
 
 static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
@@ -110,7 +110,7 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 	struct rnic_sw_cmd_create_qp_resp resp = {};
 	int ret;
 
-	if (to_ctx(qp->vqp.qp.context)->packs)
+	if (to_ctx(qp->vqp.qp.context)->can_pack)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_QP_PACK;
 	/* create_flags is zero here, and the command accepts none */
 	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
@@ -127,9 +127,9 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
  * completions nor events. The kernel assigns numbers at random, so the next one
  * differs.
  */
-static int ask_for_qp(struct rnic_sw_qp *qp, uint32_t llp,
-		      struct ibv_qp_init_attr_ex *attr,
-		      struct rnic_sw_create_qp_resp *granted)
+static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
+			    struct ibv_qp_init_attr_ex *attr,
+			    struct rnic_sw_create_qp_resp *granted)
 {
 	struct rnic_sw_context *ctx = to_ctx(qp->vqp.qp.context);
 	struct ibv_qp_init_attr_ex ex;
@@ -159,7 +159,7 @@ static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	ret = chosen_llp(to_ctx(ctx), &llp);
 	if (ret)
 		return ret;
-	ret = ask_for_qp(qp, llp, attr, &granted);
+	ret = create_unique_qp(qp, llp, attr, &granted);
 	if (ret)
 		return ret;
 	qp->max_send_sge = attr->cap.max_send_sge;
@@ -198,13 +198,13 @@ static void free_qp(struct rnic_sw_qp *qp)
 	free(qp);
 }
 
-static void hold_parts(struct rnic_sw_qp *qp,
-		       const struct ibv_qp_init_attr_ex *attr)
+static void get_parts(struct rnic_sw_qp *qp,
+		      const struct ibv_qp_init_attr_ex *attr)
 {
 	struct rnic_sw_cq *scq = to_cq(attr->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(attr->recv_cq);
 
-	qp->vqp.qp.pd = rnic_sw_hold_pd(attr->pd);
+	qp->vqp.qp.pd = rnic_sw_get_pd(attr->pd);
 	atomic_fetch_add(&scq->refs, 1);
 	atomic_fetch_add(&rcq->refs, 1);
 }
@@ -234,7 +234,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
-	hold_parts(qp, attr);
+	get_parts(qp, attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		rnic_sw_fill_qp_ex(qp);
 		mark_qp_ex(&qp->vqp);
@@ -308,15 +308,15 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
  * Check whether this thread is between wr_start() and wr_complete(). A program
  * may destroy the QP there.
  */
-static bool posts(struct rnic_sw_qp *qp)
+static bool is_posting(struct rnic_sw_qp *qp)
 {
 	return qp->poster == rnic_sw_this_thread();
 }
 
 static void await_posts(struct rnic_sw_qp *qp)
 {
-	rnic_sw_await_posts(&qp->sq, posts(qp));
-	rnic_sw_await_posts(&qp->rq, false);
+	rnic_sw_wait_posts(&qp->sq, is_posting(qp));
+	rnic_sw_wait_posts(&qp->rq, false);
 }
 
 static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
@@ -338,14 +338,14 @@ static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
  * one CQ, and each destroys a QP that also uses the other thread's CQ. The
  * program must avoid that.
  */
-static void sweep_cqs(struct ibv_qp *ibqp)
+static void clean_cqs(struct ibv_qp *ibqp)
 {
 	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
 
-	rnic_sw_forget_qp(scq, ibqp->qp_num);
+	rnic_sw_remove_cqes(scq, ibqp->qp_num);
 	if (rcq != scq)
-		rnic_sw_forget_qp(rcq, ibqp->qp_num);
+		rnic_sw_remove_cqes(rcq, ibqp->qp_num);
 	/* another thread may destroy the CQs from here on */
 	atomic_fetch_sub(&scq->refs, 1);
 	atomic_fetch_sub(&rcq->refs, 1);
@@ -371,12 +371,12 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	begin_dying(ctx, qp);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret)
-		sweep_cqs(ibqp);
+		clean_cqs(ibqp);
 	end_dying(ctx, qp);
 	if (ret)
 		return ret;
 	rnic_sw_put_pd(ibqp->pd);
-	if (posts(qp))
+	if (is_posting(qp))
 		ring_unlock(&qp->sq);
 	free_qp(qp);
 	return 0;

@@ -24,7 +24,7 @@
  * @cons: number of slots ever emptied
  * @lock: protects prod, cons and the slots between them
  * @unlocked: do not take @lock; the program uses a thread domain
- * @unheard: errno of the last doorbell, 0 if it succeeded
+ * @doorbell_err: errno of the last doorbell, 0 if it succeeded
  * @refs: doorbells in progress, each counted with @lock held
  *
  * One of @prod and @cons belongs to this side. It may be ahead of the shared
@@ -43,7 +43,7 @@ struct rnic_sw_queue {
 	uint32_t		cons;
 	pthread_spinlock_t	lock;
 	bool			unlocked;
-	atomic_int		unheard;
+	atomic_int		doorbell_err;
 	atomic_uint		refs;
 };
 
@@ -91,7 +91,7 @@ static inline bool ring_publish_prod(struct rnic_sw_queue *q)
 }
 
 /* Consumer: read the kernel's index */
-static inline void ring_look(struct rnic_sw_queue *q)
+static inline void ring_read_prod(struct rnic_sw_queue *q)
 {
 	/* litmus: publish */
 	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
@@ -101,7 +101,7 @@ static inline void ring_look(struct rnic_sw_queue *q)
 static inline bool ring_empty(struct rnic_sw_queue *q)
 {
 	if (q->cons == q->prod)
-		ring_look(q);
+		ring_read_prod(q);
 	return q->cons == q->prod;
 }
 

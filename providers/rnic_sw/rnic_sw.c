@@ -74,7 +74,7 @@ static int get_context(struct rnic_sw_context *ctx)
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
 	int ret = command_context(&ctx->vctx, &resp);
 
-	ctx->packs = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
+	ctx->can_pack = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
 	return ret;
 }
 
@@ -88,7 +88,7 @@ static int query_context(struct rnic_sw_context *ctx)
  * Read RNIC_SW_LLP. Set-user-ID programs ignore the environment. Return: enum
  * rnic_sw_llp, or -1 if the value is invalid.
  */
-static int llp_of_environment(void)
+static int read_env_llp(void)
 {
 	const char *word = secure_getenv("RNIC_SW_LLP");
 
@@ -109,7 +109,7 @@ static int llp_of_environment(void)
  */
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
-	ctx->env_llp = llp_of_environment();
+	ctx->env_llp = read_env_llp();
 	pthread_mutex_init(&ctx->pages_lock, NULL);
 	pthread_mutex_init(&ctx->dying_lock, NULL);
 	list_head_init(&ctx->dying);
@@ -186,9 +186,9 @@ const struct verbs_device_ops rnic_sw_dev_ops = {
 
 PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);
 
-__thread char rnic_sw_here;
+__thread char rnic_sw_thread_tag;
 
-static bool makes_ring(const struct rnic_sw_queue *q, size_t bytes)
+static bool is_valid_ring(const struct rnic_sw_queue *q, size_t bytes)
 {
 	return q->slots && !(q->slots & (q->slots - 1)) && !(q->stride % 8) &&
 	       bytes >= RNIC_SW_RING_HDR &&
@@ -201,7 +201,7 @@ static void set_ring(struct rnic_sw_queue *q, void *mem)
 	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
 }
 
-static void *map_alone(struct ibv_context *ctx, const struct rnic_sw_place *at)
+static void *map_unshared(struct ibv_context *ctx, const struct rnic_sw_ring_loc *at)
 {
 	void *mem = mmap(NULL, at->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->cmd_fd,
 			 (off_t)at->key);
@@ -209,10 +209,10 @@ static void *map_alone(struct ibv_context *ctx, const struct rnic_sw_place *at)
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-static bool makes_place(const struct rnic_sw_queue *q, const struct rnic_sw_place *at)
+static bool is_valid_loc(const struct rnic_sw_queue *q, const struct rnic_sw_ring_loc *at)
 {
 	return at->offset <= at->bytes && !(at->offset % RNIC_SW_RING_HDR) &&
-	       (at->number || !at->offset) && makes_ring(q, at->bytes - at->offset);
+	       (at->number || !at->offset) && is_valid_ring(q, at->bytes - at->offset);
 }
 
 /**
@@ -226,19 +226,19 @@ static bool makes_place(const struct rnic_sw_queue *q, const struct rnic_sw_plac
  * a ring or it cannot be mapped. @q is unchanged on failure.
  */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
-		      const struct rnic_sw_place *at)
+		      const struct rnic_sw_ring_loc *at)
 {
 	struct rnic_sw_page *page = NULL;
 	void *mem = NULL;
 
-	if (!makes_place(q, at)) {
+	if (!is_valid_loc(q, at)) {
 		errno = EINVAL;
 		return errno;
 	}
 	if (at->number)
 		page = rnic_sw_get_page(to_ctx(ctx), at, &mem);
 	else
-		mem = map_alone(ctx, at);
+		mem = map_unshared(ctx, at);
 	if (!mem)
 		return errno;
 	q->page = page;
@@ -248,7 +248,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 }
 
 /**
- * rnic_sw_place_queue - set up the ring of a queue in another queue's mapping
+ * rnic_sw_share_queue - set up the ring of a queue in another queue's mapping
  * @q: the queue, with slots and stride as the kernel reported them; its bytes
  *	stay 0, so that only @first unmaps the mapping
  * @first: the queue whose ring comes first in the mapping; mapped
@@ -257,14 +257,14 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
  * Return: 0, or EINVAL (also in errno) if the values do not describe a ring
  * there. @q is unchanged on failure.
  */
-int rnic_sw_place_queue(struct rnic_sw_queue *q,
+int rnic_sw_share_queue(struct rnic_sw_queue *q,
 			const struct rnic_sw_queue *first, uint32_t offset)
 {
 	size_t taken = RNIC_SW_RING_HDR + (size_t)first->slots * first->stride;
 
 	if (offset < taken || offset > first->bytes ||
 	    offset % RNIC_SW_RING_HDR ||
-	    !makes_ring(q, first->bytes - offset)) {
+	    !is_valid_ring(q, first->bytes - offset)) {
 		errno = EINVAL;
 		return errno;
 	}

@@ -31,7 +31,7 @@ struct rnic_sw_context {
 	struct verbs_context	vctx;
 	uint32_t		llp;	/* set by rnic_sw_dv_set_llp() */
 	int			env_llp;	/* from RNIC_SW_LLP; -1: invalid value */
-	bool			packs;	/* the kernel can put several small rings in one mapping */
+	bool			can_pack;	/* the kernel can pack small rings in a mapping */
 	pthread_mutex_t		pages_lock;
 	void			*pages;	/* tree of shared mappings by number; see tsearch(3) */
 	pthread_mutex_t		dying_lock;	/* protects dying; held only briefly */
@@ -201,19 +201,19 @@ static inline void rnic_sw_allow_cancel(int old)
 	pthread_setcancelstate(old, &old);
 }
 
-extern __thread char rnic_sw_here;
+extern __thread char rnic_sw_thread_tag;
 
 /* An address that is unique to this thread */
 static inline uintptr_t rnic_sw_this_thread(void)
 {
-	return (uintptr_t)&rnic_sw_here;
+	return (uintptr_t)&rnic_sw_thread_tag;
 }
 
 /*
  * Check whether this thread is between start_poll and end_poll and so holds
  * q.lock
  */
-static inline bool rnic_sw_polls(struct rnic_sw_cq *cq)
+static inline bool rnic_sw_is_polling(struct rnic_sw_cq *cq)
 {
 	return cq->poller == rnic_sw_this_thread();
 }
@@ -228,7 +228,7 @@ static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
 }
 
 /* Location of a ring, as reported by the kernel */
-struct rnic_sw_place {
+struct rnic_sw_ring_loc {
 	uint64_t	key;		/* mmap offset of the whole mapping */
 	uint64_t	number;		/* number of a shared mapping; 0: not shared */
 	uint32_t	bytes;
@@ -237,13 +237,13 @@ struct rnic_sw_place {
 
 /* page.c */
 struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
-				      const struct rnic_sw_place *at, void **mem);
+				      const struct rnic_sw_ring_loc *at, void **mem);
 void rnic_sw_put_page(struct rnic_sw_page *page);
 
 /* rnic_sw.c: map rings that the kernel has created; set errno on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
-		      const struct rnic_sw_place *at);
-int rnic_sw_place_queue(struct rnic_sw_queue *q,
+		      const struct rnic_sw_ring_loc *at);
+int rnic_sw_share_queue(struct rnic_sw_queue *q,
 			const struct rnic_sw_queue *first, uint32_t offset);
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q);
 void rnic_sw_init_queue(struct rnic_sw_queue *q, bool unlocked);
@@ -262,7 +262,7 @@ struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 			    struct ibv_parent_domain_init_attr *attr);
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd);
-struct ibv_pd *rnic_sw_hold_pd(struct ibv_pd *ibpd);
+struct ibv_pd *rnic_sw_get_pd(struct ibv_pd *ibpd);
 void rnic_sw_put_pd(struct ibv_pd *ibpd);
 struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle);
 void rnic_sw_unimport_pd(struct ibv_pd *ibpd);
@@ -294,7 +294,7 @@ int rnic_sw_destroy_cq(struct ibv_cq *ibcq);
 int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
 int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t wc_flags);
-void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num);
+void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num);
 
 /* qp.c */
 struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
@@ -314,7 +314,7 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
 bool rnic_sw_publish(struct rnic_sw_queue *q);
-void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked);
+void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked);
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp);
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp);
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,

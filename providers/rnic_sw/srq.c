@@ -8,7 +8,7 @@
 static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
 		   const struct rnic_sw_create_srq_resp *resp)
 {
-	const struct rnic_sw_place at = {
+	const struct rnic_sw_ring_loc at = {
 		.key = resp->ring_key,
 		.number = resp->map_number,
 		.bytes = resp->ring_bytes,
@@ -34,7 +34,7 @@ static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 	struct rnic_sw_cmd_create_srq cmd = {};
 	int ret;
 
-	if (to_ctx(pd->context)->packs)
+	if (to_ctx(pd->context)->can_pack)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_SRQ_PACK;
 	ret = ibv_cmd_create_srq(pd, &srq->ibsrq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -68,7 +68,7 @@ struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
 		errno = ret;
 		return NULL;
 	}
-	srq->ibsrq.pd = rnic_sw_hold_pd(pd);
+	srq->ibsrq.pd = rnic_sw_get_pd(pd);
 	return &srq->ibsrq;
 }
 
@@ -93,7 +93,7 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 	int ret = ibv_cmd_destroy_srq(ibsrq);
 
 	if (!ret) {
-		rnic_sw_await_posts(&to_srq(ibsrq)->q, false);
+		rnic_sw_wait_posts(&to_srq(ibsrq)->q, false);
 		rnic_sw_put_pd(ibsrq->pd);
 		free_srq(to_srq(ibsrq));
 	}

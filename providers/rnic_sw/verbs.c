@@ -90,12 +90,12 @@ static void drop_parent_domain(struct rnic_sw_pd *pd)
 }
 
 /**
- * rnic_sw_hold_pd - take a reference to a protection domain
+ * rnic_sw_get_pd - take a reference to a protection domain
  * @ibpd: a protection domain or parent domain
  *
  * Return: @ibpd, to be released with rnic_sw_put_pd().
  */
-struct ibv_pd *rnic_sw_hold_pd(struct ibv_pd *ibpd)
+struct ibv_pd *rnic_sw_get_pd(struct ibv_pd *ibpd)
 {
 	struct rnic_sw_pd *pd = to_pd(ibpd);
 
@@ -172,7 +172,7 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 	pd = new_pd();
 	if (!pd)
 		return NULL;
-	pd->domain = to_pd(rnic_sw_hold_pd(attr->pd));
+	pd->domain = to_pd(rnic_sw_get_pd(attr->pd));
 	atomic_fetch_add(&pd->domain->parents, 1);	/* litmus: none, a count */
 	if (attr->td) {
 		pd->td = to_td(attr->td);
@@ -234,9 +234,9 @@ int rnic_sw_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
-static struct ibv_mr *hold_mr(struct verbs_mr *vmr, struct ibv_pd *pd)
+static struct ibv_mr *init_mr(struct verbs_mr *vmr, struct ibv_pd *pd)
 {
-	vmr->ibv_mr.pd = rnic_sw_hold_pd(pd);
+	vmr->ibv_mr.pd = rnic_sw_get_pd(pd);
 	return &vmr->ibv_mr;
 }
 
@@ -261,7 +261,7 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		free(vmr);
 		return NULL;
 	}
-	return hold_mr(vmr, pd);
+	return init_mr(vmr, pd);
 }
 
 /*
@@ -281,7 +281,7 @@ struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		free(vmr);
 		return NULL;
 	}
-	return hold_mr(vmr, pd);
+	return init_mr(vmr, pd);
 }
 
 /*
@@ -299,7 +299,7 @@ int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 			       access, pd, &cmd, sizeof(cmd), &resp,
 			       sizeof(resp));
 	if (!ret && flags & IBV_REREG_MR_CHANGE_PD) {
-		rnic_sw_hold_pd(pd);
+		rnic_sw_get_pd(pd);
 		rnic_sw_put_pd(vmr->ibv_mr.pd);
 		vmr->ibv_mr.pd = pd;
 	}
@@ -332,7 +332,7 @@ struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle)
 		free(vmr);
 		return NULL;
 	}
-	return hold_mr(vmr, pd);
+	return init_mr(vmr, pd);
 }
 
 void rnic_sw_unimport_mr(struct ibv_mr *mr)

@@ -23,7 +23,7 @@ static void fail(struct rnic_sw_qp *qp, int error)
 }
 
 /* Check whether requests are written to the spare slot, to be discarded */
-static bool in_vain(const struct rnic_sw_qp *qp)
+static bool is_discarded(const struct rnic_sw_qp *qp)
 {
 	return qp->wr_sqe == &qp->wr_spare;
 }
@@ -161,7 +161,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 
 	if (num_sge > qp->max_send_sge || !rnic_sw_has_data(qp->wr_sqe))
 		fail(qp, EINVAL);
-	if (in_vain(qp))
+	if (is_discarded(qp))
 		return;
 	qp->wr_sqe->num_sge = num_sge;
 	if (num_sge)
@@ -192,7 +192,7 @@ static void append_inline(struct rnic_sw_qp *qp, const void *addr,
 {
 	struct rnic_sw_sqe *sqe = qp->wr_sqe;
 
-	if (in_vain(qp))
+	if (is_discarded(qp))
 		return;
 	if (!may_inline(sqe) || length > qp->max_inline - sqe->inline_len) {
 		fail(qp, EINVAL);

@@ -40,7 +40,7 @@ static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
 /* Check of a further range, after check() has succeeded */
 static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
 {
-	return ddp_bounds_more(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
+	return ddp_bounds_recheck(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
 
 /* DDP-96, DDP-117: an STag that is not valid or has a stale key is refused. */
@@ -96,8 +96,8 @@ static void bounds_denied(struct kunit *test)
 					ddp_bounds_check(&c->r, &c->s, STAG,
 							 0x1000, 1, want));
 			KUNIT_EXPECT_EQ(test, why,
-					ddp_bounds_more(&c->r, &c->s, want,
-							0x1000, 1));
+					ddp_bounds_recheck(&c->r, &c->s, want,
+							   0x1000, 1));
 		}
 	}
 }

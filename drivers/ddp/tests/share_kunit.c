@@ -9,7 +9,7 @@
 struct share_ctx {
 	u32	who[BOUND];
 	u32	n;
-	u32	waiting[SOURCES];
+	u32	npending[SOURCES];
 };
 
 static int share_init(struct kunit *test)
@@ -20,7 +20,7 @@ static int share_init(struct kunit *test)
 
 static void goes(struct share_ctx *c, u32 place)
 {
-	c->waiting[c->who[place]]--;
+	c->npending[c->who[place]]--;
 	c->n--;
 	memmove(&c->who[place], &c->who[place + 1],
 		(c->n - place) * sizeof(c->who[0]));
@@ -31,13 +31,13 @@ static void comes(struct share_ctx *c, u32 source)
 	u32 loser, i;
 
 	if (c->n == BOUND) {
-		loser = ddp_share_loser(c->waiting, SOURCES, c->who[0]);
+		loser = ddp_admit_evict_bucket(c->npending, SOURCES, c->who[0]);
 		for (i = 0; c->who[i] != loser; i++)
 			;
 		goes(c, i);
 	}
 	c->who[c->n++] = source;
-	c->waiting[source]++;
+	c->npending[source]++;
 }
 
 /* With a single source the oldest request is evicted for the new one. */
@@ -49,7 +49,7 @@ static void share_one_source(struct kunit *test)
 	for (i = 0; i < 1000; i++)
 		comes(c, 5);
 	KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
-	KUNIT_EXPECT_EQ(test, c->waiting[5], (u32)BOUND);
+	KUNIT_EXPECT_EQ(test, c->npending[5], (u32)BOUND);
 }
 
 /* A request of another source is attached, and is never evicted. */
@@ -63,10 +63,10 @@ static void share_stays(struct kunit *test)
 		for (i = 0; i < 1000; i++)
 			comes(c, 1 + i % attackers);
 		comes(c, 0);
-		KUNIT_EXPECT_EQ(test, c->waiting[0], 1u);
+		KUNIT_EXPECT_EQ(test, c->npending[0], 1u);
 		for (i = 0; i < 1000; i++)
 			comes(c, 1 + i * i % attackers);
-		KUNIT_EXPECT_EQ(test, c->waiting[0], 1u);
+		KUNIT_EXPECT_EQ(test, c->npending[0], 1u);
 		KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
 	}
 }
@@ -81,21 +81,21 @@ static void share_equal(struct kunit *test)
 		comes(c, 0);
 	for (i = 0; i < 1000; i++)
 		comes(c, 1 + i % 3);
-	KUNIT_EXPECT_EQ(test, c->waiting[0], 10u);
+	KUNIT_EXPECT_EQ(test, c->npending[0], 10u);
 	for (i = 0; i < 1000; i++)
 		comes(c, i % 4);
 	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_EQ(test, c->waiting[i], (u32)BOUND / 4);
+		KUNIT_EXPECT_EQ(test, c->npending[i], (u32)BOUND / 4);
 }
 
 /* Of several buckets with the most requests the oldest request's loses. */
 static void share_alike(struct kunit *test)
 {
-	const u32 waiting[] = { 2, 2, 1, 2 };
+	const u32 npending[] = { 2, 2, 1, 2 };
 
-	KUNIT_EXPECT_EQ(test, ddp_share_loser(waiting, 4, 3), 3u);
-	KUNIT_EXPECT_EQ(test, ddp_share_loser(waiting, 4, 1), 1u);
-	KUNIT_EXPECT_NE(test, ddp_share_loser(waiting, 4, 2), 2u);
+	KUNIT_EXPECT_EQ(test, ddp_admit_evict_bucket(npending, 4, 3), 3u);
+	KUNIT_EXPECT_EQ(test, ddp_admit_evict_bucket(npending, 4, 1), 1u);
+	KUNIT_EXPECT_NE(test, ddp_admit_evict_bucket(npending, 4, 2), 2u);
 }
 
 /* In a bucket with two sources a request of the larger source is evicted. */
@@ -104,34 +104,34 @@ static void share_one_number(struct kunit *test)
 	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
 	const u32 even[] = { 8, 7, 7, 8 };
 
-	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 7), 2u);
-	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 4), 0u);
-	KUNIT_EXPECT_EQ(test, ddp_share_victim(even, 4), 0u);
-	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 1), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 7), 2u);
+	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 4), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(even, 4), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 1), 0u);
 }
 
 /* At most twice the limit of requests is attached at a time. */
 static void share_memory(struct kunit *test)
 {
-	struct ddp_crowd c = { .bound = BOUND, .waiting = BOUND, .own = 1 };
+	struct ddp_backlog c = { .limit = BOUND, .npending = BOUND, .own = 1 };
 
-	c.held = 2 * BOUND - 1;
-	KUNIT_EXPECT_TRUE(test, ddp_share_takes(&c));
-	c.held++;
-	KUNIT_EXPECT_FALSE(test, ddp_share_takes(&c));
+	c.nattached = 2 * BOUND - 1;
+	KUNIT_EXPECT_TRUE(test, ddp_admit_takes(&c));
+	c.nattached++;
+	KUNIT_EXPECT_FALSE(test, ddp_admit_takes(&c));
 }
 
 /* Only a source with less than a quarter may exceed the limit, by a quarter. */
 static void share_fits(struct kunit *test)
 {
-	struct ddp_crowd c = { .bound = BOUND };
+	struct ddp_backlog c = { .limit = BOUND };
 
-	for (c.waiting = 0; c.waiting <= 2 * BOUND; c.waiting++) {
+	for (c.npending = 0; c.npending <= 2 * BOUND; c.npending++) {
 		c.own = BOUND / 4 - 1;
-		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c),
-				c.waiting < BOUND / 4 * 5);
+		KUNIT_EXPECT_EQ(test, ddp_admit_fits(&c),
+				c.npending < BOUND / 4 * 5);
 		c.own = BOUND / 4;
-		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c), c.waiting < BOUND);
+		KUNIT_EXPECT_EQ(test, ddp_admit_fits(&c), c.npending < BOUND);
 	}
 }
 

@@ -20,9 +20,9 @@ static void untagged_first_segment(struct kunit *test)
 	init_all(uq);
 	for (h.qn = 0; h.qn < DDP_QUEUES; h.qn++) {
 		h.msn = 1;
-		KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), IW_OK);
+		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_OK);
 		h.msn = 0;
-		KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), IW_DDP_U_MSN_RANGE);
+		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_DDP_U_MSN_RANGE);
 	}
 }
 
@@ -73,7 +73,7 @@ static void untagged_due(struct kunit *test)
 	init_all(uq);
 	uq[2].msn = 7;
 	uq[2].mo = 100;
-	KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), d->why);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), d->why);
 }
 
 /* DDP-43, DDP-95: only the next MSN is accepted when it wraps. */
@@ -88,7 +88,7 @@ static void untagged_msn_wraps(struct kunit *test)
 	for (i = -3; i < 3; i++) {
 		for (off = -5; off <= 5; off++) {
 			h.msn = (u32)i + (u32)off;
-			KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h),
+			KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h),
 					off ? IW_DDP_U_MSN_RANGE : IW_OK);
 		}
 		h.msn = i;
@@ -120,8 +120,8 @@ static void untagged_fits(struct kunit *test)
 		for (payload = 0; payload < 12; payload++)
 			for (buf_len = 0; buf_len < 24; buf_len++)
 				KUNIT_EXPECT_EQ(test,
-						ddp_uq_fits(&h, payload,
-							    buf_len),
+						ddp_uq_check_len(&h, payload,
+								 buf_len),
 						fits_ref(h.mo, payload,
 							 buf_len));
 }
@@ -131,13 +131,13 @@ static void untagged_fits_large(struct kunit *test)
 {
 	struct ddp_hdr h = { .mo = U32_MAX };
 
-	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 0, U32_MAX), IW_OK);
-	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 1, U32_MAX), IW_DDP_U_TOO_LONG);
-	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, U32_MAX, 10), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 0, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 1, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, U32_MAX, 10), IW_DDP_U_TOO_LONG);
 	h.mo = U32_MAX - 9;
-	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 9, U32_MAX), IW_OK);
-	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 10, U32_MAX), IW_DDP_U_TOO_LONG);
-	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 20, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 9, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 10, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 20, U32_MAX), IW_DDP_U_TOO_LONG);
 }
 
 /*
@@ -162,14 +162,14 @@ static void untagged_walk(struct kunit *test)
 		h.msn = messages[h.qn] + 1;
 		h.mo = octets[h.qn];
 		payload = prandom_u32_state(&rnd) % 1500;
-		KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), IW_OK);
+		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_OK);
 		ddp_uq_advance(&uq[h.qn], &h, payload);
 		octets[h.qn] += payload;
 		if (h.last) {
 			messages[h.qn]++;
 			octets[h.qn] = 0;
 			/* the MSN of a finished message is refused */
-			KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h),
+			KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h),
 					IW_DDP_U_MSN_RANGE);
 		}
 	}

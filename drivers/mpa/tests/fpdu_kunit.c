@@ -36,7 +36,7 @@ static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 			u32 back = begun ? at - length_at : 0;
 
 			w->markers++;
-			w->wrong += mpa_marker_back(pos, at) != back;
+			w->wrong += mpa_marker_fpduptr(pos, at) != back;
 			at += MPA_MARKER_SIZE;
 		}
 		if (!begun)
@@ -65,8 +65,8 @@ static void fpdu_content_is_padded(struct kunit *test)
 	for (len = 0; len <= 65535; len++) {
 		u32 want = content_ref(len);
 
-		KUNIT_EXPECT_EQ(test, mpa_fpdu_content(len), want);
-		KUNIT_EXPECT_EQ(test, mpa_fpdu_pad(len), want - 6 - len);
+		KUNIT_EXPECT_EQ(test, mpa_fpdu_content_len(len), want);
+		KUNIT_EXPECT_EQ(test, mpa_fpdu_pad_len(len), want - 6 - len);
 		KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(len & ~3u, len, false),
 				want);
 	}
@@ -87,13 +87,13 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 		for (pos = POS_FIRST; pos != POS_LAST; pos += 4) {
 			if (len > 8192 && pos % 128)
 				continue;
-			walk_fpdu(&w, pos, mpa_fpdu_content(len));
+			walk_fpdu(&w, pos, mpa_fpdu_content_len(len));
 			KUNIT_EXPECT_EQ_MSG(test, w.len,
 					    mpa_fpdu_wire_len(pos, len, true),
 					    "%u octets at %#x", len, pos);
 			KUNIT_EXPECT_EQ(test, w.markers,
-					mpa_markers_in(pos,
-						       mpa_fpdu_content(len)));
+					mpa_marker_count(pos,
+							 mpa_fpdu_content_len(len)));
 			KUNIT_EXPECT_EQ(test, w.wrong, 0u);
 		}
 	}
@@ -109,16 +109,16 @@ static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 	struct mpa_fpdu f;
 	u32 ulpdu_len;
 
-	KUNIT_ASSERT_TRUE(test, mpa_fpdu_peek(&f, pos, markers, p, len));
+	KUNIT_ASSERT_TRUE(test, mpa_fpdu_decode(&f, pos, markers, p, len));
 	KUNIT_EXPECT_EQ(test, f.start, pos);
-	KUNIT_EXPECT_EQ(test, f.head, mpa_fpdu_head(pos, markers));
+	KUNIT_EXPECT_EQ(test, f.head, mpa_fpdu_head_len(pos, markers));
 	ulpdu_len = get_unaligned_be16(p + f.head - MPA_LEN_SIZE);
 	KUNIT_EXPECT_EQ(test, f.ulpdu_len, ulpdu_len);
 	KUNIT_EXPECT_EQ(test, f.wire,
 			mpa_fpdu_wire_len(pos, ulpdu_len, markers));
 }
 
-/* MPA-67, MPA-73: mpa_fpdu_peek() needs exactly the length field. */
+/* MPA-67, MPA-73: mpa_fpdu_decode() needs exactly the length field. */
 static void fpdu_peek_reads_the_length(struct kunit *test)
 {
 	u8 p[MPA_FPDU_HEAD_MAX];
@@ -138,9 +138,9 @@ static void fpdu_peek_reads_the_length(struct kunit *test)
 			put_unaligned_be16(len, p + need - 2);
 			for (n = 0; n < need; n++)
 				KUNIT_EXPECT_FALSE(test,
-						   mpa_fpdu_peek(&f, pos,
-								 markers, p, n));
-			KUNIT_EXPECT_EQ(test, mpa_fpdu_head(pos, markers), need);
+						   mpa_fpdu_decode(&f, pos,
+								   markers, p, n));
+			KUNIT_EXPECT_EQ(test, mpa_fpdu_head_len(pos, markers), need);
 			for (n = need; n <= sizeof(p); n++)
 				expect_peek(test, pos, markers, p, n);
 		}
@@ -152,30 +152,30 @@ static void fpdu_rfc5044_figures(struct kunit *test)
 {
 	/* figure 4: ULPDU of 16, marker 12 bytes after the length field */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(500, 16, true), 28u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_back(500, 512), 0x0cu);
+	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(500, 512), 0x0cu);
 	/* figure 5: 42 bytes at 0, with a leading marker */
-	KUNIT_EXPECT_EQ(test, mpa_fpdu_content(42), 48u);
-	KUNIT_EXPECT_EQ(test, mpa_markers_in(0, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_fpdu_content_len(42), 48u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_count(0, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0, 42, true), 0x34u);
-	KUNIT_EXPECT_EQ(test, mpa_marker_back(0, 0), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0, 0), 0u);
 	/* figure 6: 42 bytes at 0x1ec, one marker at 0x200 */
-	KUNIT_EXPECT_EQ(test, mpa_markers_in(0x1ec, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_count(0x1ec, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0x1ec, 42, true),
 			0x220u - 0x1ec);
-	KUNIT_EXPECT_EQ(test, mpa_marker_back(0x1ec, 0x200), 0x14u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0x1ec, 0x200), 0x14u);
 	/* FPDUPTR includes the length field, but not a leading marker */
-	KUNIT_EXPECT_EQ(test, mpa_marker_back(512, 1024), 508u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(512, 1024), 508u);
 }
 
 /* MPA-33: a marker right after the last byte belongs to the next FPDU. */
 static void fpdu_ending_on_boundary(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, mpa_markers_in(512 - 48, 48), 0u);
-	KUNIT_EXPECT_EQ(test, mpa_markers_in(512 - 44, 48), 1u);
-	KUNIT_EXPECT_EQ(test, mpa_to_marker(512 - 48), 48u);
-	KUNIT_EXPECT_EQ(test, mpa_to_marker(512), 0u);
-	KUNIT_EXPECT_EQ(test, mpa_to_marker(0u - 4), 4u);
-	KUNIT_EXPECT_EQ(test, mpa_to_marker(4), 508u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_count(512 - 48, 48), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_count(512 - 44, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_dist(512 - 48), 48u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_dist(512), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_dist(0u - 4), 4u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_dist(4), 508u);
 }
 
 /*
@@ -192,13 +192,13 @@ static void fpdu_marker_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(p, want, sizeof(want)), 0);
 	for (back = 0; back <= 0xfffc; back += 4) {
 		mpa_marker_put(p, back);
-		KUNIT_EXPECT_TRUE(test, mpa_marker_ok(p, back));
-		KUNIT_EXPECT_FALSE(test, mpa_marker_ok(p, back + 4));
-		KUNIT_EXPECT_FALSE(test, mpa_marker_ok(p, back + 0x10000));
+		KUNIT_EXPECT_TRUE(test, mpa_marker_is_valid(p, back));
+		KUNIT_EXPECT_FALSE(test, mpa_marker_is_valid(p, back + 4));
+		KUNIT_EXPECT_FALSE(test, mpa_marker_is_valid(p, back + 0x10000));
 		p[0] = 0xa5;
 		p[1] = 0x5a;
 		p[3] |= 3;
-		KUNIT_EXPECT_TRUE(test, mpa_marker_ok(p, back));
+		KUNIT_EXPECT_TRUE(test, mpa_marker_is_valid(p, back));
 	}
 }
 

@@ -31,7 +31,7 @@ static u8 pattern(u32 i)
 /* Write the FPDU number @nth of the sender to @p */
 static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 {
-	u32 end = mpa_fpdu_content(ulpdu_len) - MPA_CRC_SIZE, i;
+	u32 end = mpa_fpdu_content_len(ulpdu_len) - MPA_CRC_SIZE, i;
 
 	put_unaligned_be16(ulpdu_len, p);
 	for (i = MPA_LEN_SIZE; i < end; i++)
@@ -77,14 +77,14 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
  * Receive the FPDU in @x->octets and overwrite the source. @head: header as
  * copied before. Return: true if the payload is kept.
  */
-static bool comes(struct fixture *x, struct mpa_run *r, const u8 *head)
+static bool comes(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
-	u8 before[MPA_HEADS_MAX], *to = mpa_run_want(r);
+	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_want(r);
 
 	memcpy(before, head, sizeof(before));
 	memcpy(to, x->octets, r->wire);
 	memset(x->octets, 0x55, r->wire);
-	return mpa_run_got(r, before);
+	return mpa_fpdu_batch_got(r, before);
 }
 
 /*
@@ -94,11 +94,11 @@ static bool comes(struct fixture *x, struct mpa_run *r, const u8 *head)
 static void run_side_by_side(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	struct mpa_run r;
+	struct mpa_fpdu_batch r;
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		mpa_run_begin(&r, sizes[i], new_memory(x));
+		mpa_fpdu_batch_begin(&r, sizes[i], new_memory(x));
 		for (k = 0; k < MANY; k++) {
 			put_fpdu(x->octets, sizes[i], k);
 			KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
@@ -107,7 +107,7 @@ static void run_side_by_side(struct kunit *test)
 	}
 }
 
-static void changed(struct kunit *test, struct fixture *x, struct mpa_run *r, u32 ulpdu_len,
+static void changed(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r, u32 ulpdu_len,
 		    u32 bit)
 {
 	put_fpdu(x->octets, ulpdu_len, 2);
@@ -123,11 +123,11 @@ static void changed(struct kunit *test, struct fixture *x, struct mpa_run *r, u3
 static void run_drops_what_is_wrong(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	struct mpa_run r;
+	struct mpa_fpdu_batch r;
 	u32 i, k, bit, left;
 
 	for (i = 0; i < 11; i++) {
-		mpa_run_begin(&r, sizes[i], new_memory(x));
+		mpa_fpdu_batch_begin(&r, sizes[i], new_memory(x));
 		left = r.left;
 		for (k = 0; k < 2; k++) {
 			put_fpdu(x->octets, sizes[i], k);
@@ -150,11 +150,11 @@ static void run_drops_what_is_another(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	u8 head[MPA_HEADS_MAX];
-	struct mpa_run r;
+	struct mpa_fpdu_batch r;
 	u32 i;
 
 	for (i = 0; i < MPA_HEADS_MAX; i++) {
-		mpa_run_begin(&r, 44, new_memory(x));
+		mpa_fpdu_batch_begin(&r, 44, new_memory(x));
 		put_fpdu(x->octets, 44, 0);
 		memcpy(head, x->octets, sizeof(head));
 		head[i] ^= 1;
@@ -166,24 +166,25 @@ static void run_drops_what_is_another(struct kunit *test)
 	}
 }
 
-/* A batch accepts as many FPDUs as fit into MPA_RUN_ROOM, and no more. */
+/* A batch accepts as many FPDUs as fit into MPA_FPDU_BATCH_SIZE, and no more. */
 static void run_has_room(struct kunit *test)
 {
 	u8 octets[MPA_HEADS_MAX];
 	u32 ulpdu, end;
-	struct mpa_run r;
+	struct mpa_fpdu_batch r;
 
 	for (ulpdu = 0; ulpdu <= MPA_ULPDU_MAX; ulpdu++) {
-		mpa_run_begin(&r, ulpdu, octets + sizeof(octets));
-		if (ulpdu <= IW_DDP_T_HDR_LEN || mpa_fpdu_content(ulpdu) > MPA_RUN_ROOM) {
+		mpa_fpdu_batch_begin(&r, ulpdu, octets + sizeof(octets));
+		if (ulpdu <= IW_DDP_T_HDR_LEN ||
+		    mpa_fpdu_content_len(ulpdu) > MPA_FPDU_BATCH_SIZE) {
 			KUNIT_EXPECT_EQ(test, 0u, r.left);
 			continue;
 		}
 		/* end of the last FPDU; the other headers are overwritten */
-		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content(ulpdu);
-		KUNIT_EXPECT_GT(test, end, (u32)MPA_RUN_ROOM);
+		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content_len(ulpdu);
+		KUNIT_EXPECT_GT(test, end, (u32)MPA_FPDU_BATCH_SIZE);
 		end -= ulpdu - IW_DDP_T_HDR_LEN;
-		KUNIT_EXPECT_LE(test, end, (u32)MPA_RUN_ROOM);
+		KUNIT_EXPECT_LE(test, end, (u32)MPA_FPDU_BATCH_SIZE);
 	}
 }
 
@@ -196,7 +197,7 @@ static struct kunit_case run_cases[] = {
 };
 
 static struct kunit_suite run_suite = {
-	.name = "mpa_run",
+	.name = "mpa_fpdu_batch",
 	.test_cases = run_cases,
 };
 

@@ -37,20 +37,20 @@ static u8 pattern(u32 i)
 /* Write an FPDU byte by byte, with a correct CRC. Return: its length. */
 static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 {
-	u32 content = mpa_fpdu_content(ulpdu_len), at = 0, i;
+	u32 content = mpa_fpdu_content_len(ulpdu_len), at = 0, i;
 
 	for (i = 0; i < content - MPA_CRC_SIZE; i++) {
-		if (markers && !mpa_to_marker(start + at)) {
+		if (markers && !mpa_marker_dist(start + at)) {
 			mpa_marker_put(out + at,
-				       mpa_marker_back(start, start + at));
+				       mpa_marker_fpduptr(start, start + at));
 			at += MPA_MARKER_SIZE;
 		}
 		out[at++] = i == 0 ? ulpdu_len >> 8 :
 			    i == 1 ? ulpdu_len :
 			    i < MPA_LEN_SIZE + ulpdu_len ? pattern(i) : 0;
 	}
-	if (markers && !mpa_to_marker(start + at)) {
-		mpa_marker_put(out + at, mpa_marker_back(start, start + at));
+	if (markers && !mpa_marker_dist(start + at)) {
+		mpa_marker_put(out + at, mpa_marker_fpduptr(start, start + at));
 		at += MPA_MARKER_SIZE;
 	}
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), out, at), out + at);
@@ -71,7 +71,7 @@ static void copy_out(struct source *s, void *dst, u32 len)
 }
 
 /* Receive an FPDU as rx.c does */
-static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
+static enum iw_reason run(struct source *s, struct mpa_verify *t, u32 start,
 			  u8 *fpdu)
 {
 	u8 head[MPA_FPDU_HEAD_MAX];
@@ -79,15 +79,15 @@ static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
 	void *to;
 	u32 len;
 
-	len = mpa_fpdu_head(start, t->markers);
+	len = mpa_fpdu_head_len(start, t->markers);
 	copy_out(s, head, len);
-	mpa_fpdu_peek(&f, start, t->markers, head, len);
-	mpa_take_begin(t, &f, head, fpdu);
-	while ((to = mpa_take_want(t, &len))) {
+	mpa_fpdu_decode(&f, start, t->markers, head, len);
+	mpa_verify_begin(t, &f, head, fpdu);
+	while ((to = mpa_verify_want(t, &len))) {
 		copy_out(s, to, len);
-		mpa_take_got(t, len);
+		mpa_verify_got(t, len);
 	}
-	return mpa_take_verdict(t);
+	return mpa_verify_result(t);
 }
 
 static struct fixture *new_fixture(struct kunit *test)
@@ -109,7 +109,7 @@ static void fill(struct fixture *x, u32 len)
 static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			  u32 ulpdu_len, bool markers)
 {
-	struct mpa_take t = { .markers = markers, .crc = true };
+	struct mpa_verify t = { .markers = markers, .crc = true };
 	u32 len, i, wrong = 0;
 
 	len = put_fpdu(x->right, start, ulpdu_len, markers);
@@ -122,7 +122,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 		wrong += x->src.looks[i] != 1;
 	for (i = MPA_LEN_SIZE; i < MPA_LEN_SIZE + ulpdu_len; i++)
 		wrong += x->fpdu[i] != pattern(i);
-	for (i = mpa_fpdu_content(ulpdu_len); i < WIRE_MOST; i++)
+	for (i = mpa_fpdu_content_len(ulpdu_len); i < WIRE_MOST; i++)
 		wrong += x->fpdu[i] != 0xee;
 	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "%u octets at %#x, markers %d",
 			    ulpdu_len, start, markers);
@@ -150,7 +150,7 @@ static void take_from_a_writer(struct kunit *test)
 static void take_finds_each_change(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	struct mpa_take t = { .markers = true, .crc = true };
+	struct mpa_verify t = { .markers = true, .crc = true };
 	u32 start = 300, len, i;
 
 	len = put_fpdu(x->right, start, 601, true);
@@ -169,7 +169,7 @@ static void take_finds_each_change(struct kunit *test)
 static void take_finds_wrong_markers(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	struct mpa_take t = { .markers = true };
+	struct mpa_verify t = { .markers = true };
 	u32 start = 512, len, at;
 
 	len = put_fpdu(x->right, start, 1200, true);
@@ -194,7 +194,7 @@ static void take_finds_wrong_markers(struct kunit *test)
 static void take_without_crc(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
-	struct mpa_take t = { .markers = true };
+	struct mpa_verify t = { .markers = true };
 	u32 len = put_fpdu(x->right, 4, 77, true);
 
 	memset(x->right + len - MPA_CRC_SIZE, 0xff, MPA_CRC_SIZE);
@@ -212,7 +212,7 @@ static struct kunit_case take_cases[] = {
 };
 
 static struct kunit_suite take_suite = {
-	.name = "mpa_take",
+	.name = "mpa_verify",
 	.test_cases = take_cases,
 };
 

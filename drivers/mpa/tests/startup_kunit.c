@@ -122,7 +122,7 @@ static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
 		return closes(why, IW_MPA_STARTUP);
 	word = word && g->pd_len >= 4;
 	if (!g->initiator)
-		return MPA_WANT_ASK_ULP;
+		return MPA_WANT_OFFER;
 	if (word && !g->enhanced)
 		return closes(why, IW_MPA_STARTUP);
 	if (no && (word || !g->enhanced || g->rev == 2))
@@ -213,7 +213,7 @@ static void startup_truth_table(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, o.eaten, ref.eaten);
 		KUNIT_EXPECT_EQ(test, o.last < 0, o.want == MPA_WANT_CLOSE &&
 				o.why != IW_PEER_REJECT);
-		if (o.want == MPA_WANT_ENTER || o.want == MPA_WANT_ASK_ULP)
+		if (o.want == MPA_WANT_ENTER || o.want == MPA_WANT_OFFER)
 			expect_results(test, &g);
 		if (!(g.flags & 0x0f))
 			expect_same(test, &g, &o);
@@ -271,7 +271,7 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
 		for (at = 0; (need = mpa_startup_need(&su)); at += need)
 			mpa_startup_input(&su, frame + at, need);
 		KUNIT_EXPECT_EQ(test, at, len);
-		EXPECT_WANT(test, &su, MPA_WANT_ASK_ULP);
+		EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	}
 }
 

@@ -59,7 +59,7 @@ static void startup_request_octets(struct kunit *test)
 
 	fill_offer(false, 2);
 	mpa_startup_init(&su, true, 2, true, false);
-	EXPECT_WANT(test, &su, MPA_WANT_ASK_ULP);
+	EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	KUNIT_EXPECT_EQ(test, output(), 0);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
@@ -176,7 +176,7 @@ static void startup_reject_without_numbers(struct kunit *test)
 	receive_request(0x10, 2);
 	fill_offer(false, 1);
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
-	EXPECT_WANT(test, &su, MPA_WANT_ASK_ULP);
+	EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
 	KUNIT_EXPECT_EQ(test, output(), 25);
 	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, word, sizeof(word)), 0);
@@ -197,8 +197,8 @@ static void startup_word(struct kunit *test)
 		a->ird = i >> 4;
 		a->ord = a->ird ^ 0x3fff;
 		a->rtr = i & 15;
-		word = ddp_offer_word(a);
-		ddp_offer_read_word(b, word);
+		word = ddp_offer_encode_word(a);
+		ddp_offer_decode_word(b, word);
 		KUNIT_EXPECT_EQ(test, word & 0x3fff3fff,
 				(u32)a->ird << 16 | a->ord);
 		KUNIT_EXPECT_EQ(test, a->ird, b->ird);
@@ -207,11 +207,11 @@ static void startup_word(struct kunit *test)
 				(u8)(i & DDP_RTR_P2P ? a->rtr : 0));
 	}
 	/* each flag has its own bit */
-	ddp_offer_read_word(b, 0xc0000000);
+	ddp_offer_decode_word(b, 0xc0000000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_SEND);
-	ddp_offer_read_word(b, 0x80004000);
+	ddp_offer_decode_word(b, 0x80004000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_READ);
-	ddp_offer_read_word(b, 0x4000c000);
+	ddp_offer_decode_word(b, 0x4000c000);
 	KUNIT_EXPECT_EQ(test, b->rtr, 0);
 }
 

@@ -61,29 +61,29 @@ static void here(struct kunit *test)
 {
 	const u64 all = ODP_CHUNK_PAGES;
 
-	expect_span(test, odp_span_here(1, 0, U64_MAX, SHIFT), 1, 0, all);
-	expect_span(test, odp_span_here(1, CHUNK, 2 * CHUNK, SHIFT), 1, 0, all);
-	expect_span(test, odp_span_here(1, CHUNK + PAGE, CHUNK + 2 * PAGE, SHIFT),
+	expect_span(test, odp_span_in_chunk(1, 0, U64_MAX, SHIFT), 1, 0, all);
+	expect_span(test, odp_span_in_chunk(1, CHUNK, 2 * CHUNK, SHIFT), 1, 0, all);
+	expect_span(test, odp_span_in_chunk(1, CHUNK + PAGE, CHUNK + 2 * PAGE, SHIFT),
 		    1, 1, 1);
-	expect_span(test, odp_span_here(1, CHUNK - 1, CHUNK + 1, SHIFT), 1, 0, 1);
-	expect_span(test, odp_span_here(1, 2 * CHUNK - 1, 3 * CHUNK, SHIFT), 1,
+	expect_span(test, odp_span_in_chunk(1, CHUNK - 1, CHUNK + 1, SHIFT), 1, 0, 1);
+	expect_span(test, odp_span_in_chunk(1, 2 * CHUNK - 1, 3 * CHUNK, SHIFT), 1,
 		    all - 1, 1);
-	KUNIT_EXPECT_EQ(test, 0u, odp_span_here(1, 0, CHUNK, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u, odp_span_in_chunk(1, 0, CHUNK, SHIFT).pages);
 	KUNIT_EXPECT_EQ(test, 0u,
-			odp_span_here(1, 2 * CHUNK, U64_MAX, SHIFT).pages);
+			odp_span_in_chunk(1, 2 * CHUNK, U64_MAX, SHIFT).pages);
 	KUNIT_EXPECT_EQ(test, 0u,
-			odp_span_here(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
+			odp_span_in_chunk(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
 }
 
 /* The look-ahead ends after ODP_AHEAD pages, or where the MR ends */
 static void ahead(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead(100, 100, SHIFT));
-	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead(100, 50, SHIFT));
-	KUNIT_EXPECT_EQ(test, 200ull, odp_ahead(100, 200, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead_end(100, 100, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead_end(100, 50, SHIFT));
+	KUNIT_EXPECT_EQ(test, 200ull, odp_ahead_end(100, 200, SHIFT));
 	KUNIT_EXPECT_EQ(test, 100 + ODP_AHEAD * PAGE,
-			odp_ahead(100, U64_MAX, SHIFT));
-	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead(U64_MAX - 1, U64_MAX, SHIFT));
+			odp_ahead_end(100, U64_MAX, SHIFT));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead_end(U64_MAX - 1, U64_MAX, SHIFT));
 }
 
 /* Tags of arm64, x86 (LAM with 6 bits), RISC-V (7 bits), and no tag */
@@ -110,10 +110,10 @@ static u64 untag_none(u64 at)
 /* The mask of address bits leaves out exactly the bits of the tag */
 static void address(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_address(untag_arm64));
-	KUNIT_EXPECT_EQ(test, ~(0x3full << 57), odp_address(untag_lam));
-	KUNIT_EXPECT_EQ(test, (1ull << 57) - 1, odp_address(untag_riscv));
-	KUNIT_EXPECT_EQ(test, U64_MAX, odp_address(untag_none));
+	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_addr_mask(untag_arm64));
+	KUNIT_EXPECT_EQ(test, ~(0x3full << 57), odp_addr_mask(untag_lam));
+	KUNIT_EXPECT_EQ(test, (1ull << 57) - 1, odp_addr_mask(untag_riscv));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_addr_mask(untag_none));
 }
 
 static struct kunit_case odp_range_cases[] = {

@@ -97,7 +97,7 @@ static void rows_as_tabled(struct kunit *test)
 			continue;
 		row = row_of(test, op);
 		KUNIT_EXPECT_EQ(test, (int)op, (int)row->opcode);
-		KUNIT_EXPECT_TRUE(test, row->served);
+		KUNIT_EXPECT_TRUE(test, row->supported);
 		KUNIT_EXPECT_EQ(test, figure4[op].tagged, row->tagged);
 		KUNIT_EXPECT_EQ(test, figure4[op].inv, row->invalidates);
 		KUNIT_EXPECT_EQ(test, figure4[op].se, row->solicited);

@@ -48,12 +48,12 @@ static void compare(struct kunit *test, const struct model *m,
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 
 	KUNIT_ASSERT_LE(test, (u32)q->used, m->size);
-	KUNIT_ASSERT_EQ(test, m->used == m->size, rdmap_reqq_full(q));
-	KUNIT_ASSERT_EQ(test, m->used == 0, rdmap_reqq_empty(q));
+	KUNIT_ASSERT_EQ(test, m->used == m->size, rdmap_reqq_is_full(q));
+	KUNIT_ASSERT_EQ(test, m->used == 0, rdmap_reqq_is_empty(q));
 	KUNIT_ASSERT_EQ(test, m->used != 0, !!req);
 	if (req)
 		KUNIT_ASSERT_EQ(test, m->id[0], req->slot);
-	req = rdmap_reqq_serve(q);
+	req = rdmap_reqq_peek_unserved(q);
 	KUNIT_ASSERT_EQ(test, m->served < m->used, !!req);
 	if (req)
 		KUNIT_ASSERT_EQ(test, m->id[m->served], req->slot);
@@ -70,7 +70,7 @@ static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 	case 2:
 		if (m->served < m->used)
 			m->served++;
-		rdmap_reqq_served(q);
+		rdmap_reqq_mark_served(q);
 		break;
 	case 3:
 		if (m->used)
@@ -125,7 +125,7 @@ static void overrun(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&q));
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
-	rdmap_reqq_served(&q);
+	rdmap_reqq_mark_served(&q);
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
 	rdmap_reqq_release(&q, 1);
 	KUNIT_EXPECT_PTR_EQ(test, &req[0], rdmap_reqq_push(&q));
@@ -138,14 +138,14 @@ static void no_depth(struct kunit *test)
 	struct rdmap_reqq q;
 
 	rdmap_reqq_init(&q, NULL, 0);
-	KUNIT_EXPECT_TRUE(test, rdmap_reqq_full(&q));
-	KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&q));
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_full(&q));
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&q));
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_peek(&q));
-	KUNIT_EXPECT_NULL(test, rdmap_reqq_serve(&q));
-	rdmap_reqq_served(&q);
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_peek_unserved(&q));
+	rdmap_reqq_mark_served(&q);
 	rdmap_reqq_pop(&q);
-	KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&q));
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&q));
 }
 
 /* A new entry is zeroed, whatever its memory contained. */
@@ -281,7 +281,7 @@ static void early_answers(struct kunit *test)
 
 	rdmap_reqq_init(&q, mem, 3);
 	h = (struct ddp_hdr){ .tagged = true, .stag = 0xabcd01, .to = 0x1000 };
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 1));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 1));
 
 	*rdmap_reqq_push(&q) = asked_for(100, 0x1000);
 	*rdmap_reqq_push(&q) = asked_for(16, -(u64)16);
@@ -289,22 +289,22 @@ static void early_answers(struct kunit *test)
 	*req = asked_for(100, 0x9000);
 	req->is_atomic = true;
 
-	KUNIT_EXPECT_TRUE(test, rdmap_resp_expected(&q, &h, 100));
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 101));
+	KUNIT_EXPECT_TRUE(test, rdmap_resp_is_expected(&q, &h, 100));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 101));
 	h.to += 99;
-	KUNIT_EXPECT_TRUE(test, rdmap_resp_expected(&q, &h, 1));
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 2));
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 0xffffffff));
+	KUNIT_EXPECT_TRUE(test, rdmap_resp_is_expected(&q, &h, 1));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 2));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 0xffffffff));
 	h.to = 0xfff;
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 1));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 1));
 	h.to = -(u64)16;
-	KUNIT_EXPECT_TRUE(test, rdmap_resp_expected(&q, &h, 16));
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 17));
+	KUNIT_EXPECT_TRUE(test, rdmap_resp_is_expected(&q, &h, 16));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 17));
 	h.stag ^= 0x100;
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 16));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 16));
 	h.stag ^= 0x100;
 	h.to = 0x9000;
-	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 8));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 8));
 }
 
 static struct kunit_case rdmap_reqq_cases[] = {

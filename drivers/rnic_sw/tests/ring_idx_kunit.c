@@ -30,7 +30,7 @@ static void every_fill(struct kunit *test)
 
 	for (used = 0; used <= SLOTS; used++) {
 		for (more = 0; more < 3 * SLOTS; more++) {
-			want = used + more <= SLOTS ? more : RING_IDX_LIE;
+			want = used + more <= SLOTS ? more : RING_IDX_INVALID;
 			got = ring_idx_posted(tail + used + more, tail + used,
 					      tail, SLOTS);
 			KUNIT_EXPECT_EQ(test, got, want);
@@ -44,10 +44,10 @@ static void far_ahead(struct kunit *test)
 	u32 head;
 
 	for (head = 0; head <= SLOTS; head++) {
-		KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+		KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
 				ring_idx_posted(head + HALF, head, 0,
 						SLOTS));
-		KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+		KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
 				ring_idx_posted(head - 1, head, 0, SLOTS));
 	}
 }
@@ -69,7 +69,7 @@ static void any_producer(struct kunit *test)
 			head + prandom_u32_state(&rnd) % 12 : somewhere(&rnd);
 
 		n = ring_idx_posted(prod, head, tail, SLOTS);
-		if (n != RING_IDX_LIE) {
+		if (n != RING_IDX_INVALID) {
 			KUNIT_ASSERT_EQ(test, prod, head + n);
 			head += prandom_u32_state(&rnd) % (n + 1);
 		}
@@ -86,13 +86,13 @@ static void consumer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, ring_idx_unread(prod, seen, seen, SLOTS));
 	KUNIT_EXPECT_EQ(test, 2u, ring_idx_unread(prod, seen + 3, seen, SLOTS));
 	KUNIT_EXPECT_EQ(test, 0u, ring_idx_unread(prod, prod, seen, SLOTS));
-	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
 			ring_idx_unread(prod, prod + 1, seen, SLOTS));
-	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
 			ring_idx_unread(prod, seen - 1, seen, SLOTS));
-	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
 			ring_idx_unread(prod, prod + HALF, seen, SLOTS));
-	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
 			ring_idx_unread(seen + SLOTS + 1, seen, seen, SLOTS));
 }
 

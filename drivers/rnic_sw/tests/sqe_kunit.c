@@ -41,9 +41,9 @@ static void each_octet(struct kunit *test)
 	for (i = middle; i < sizeof(e); i++) {
 		memset(&e, 0, sizeof(e));
 		e.opcode = m->opcode;
-		KUNIT_ASSERT_TRUE(test, sqe_clean(&e));
+		KUNIT_ASSERT_TRUE(test, rnic_sqe_is_clean(&e));
 		((u8 *)&e)[i] = 0x80;
-		KUNIT_EXPECT_EQ_MSG(test, sqe_clean(&e),
+		KUNIT_EXPECT_EQ_MSG(test, rnic_sqe_is_clean(&e),
 				    i >= m->from && i < m->to, "octet %zu", i);
 	}
 }
@@ -58,7 +58,7 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 		.inline_len = inline_len,
 	};
 
-	return sqe_clean(&e);
+	return rnic_sqe_is_clean(&e);
 }
 
 /* A request has SGEs, inline data or neither, but not both. */
@@ -100,9 +100,9 @@ static void receives(struct kunit *test)
 {
 	struct rnic_sw_rqe e = { .wr_id = ~0ull, .num_sge = ~0u };
 
-	KUNIT_EXPECT_TRUE(test, rqe_clean(&e));
+	KUNIT_EXPECT_TRUE(test, rnic_rqe_is_clean(&e));
 	e.reserved = 1u << 31;
-	KUNIT_EXPECT_FALSE(test, rqe_clean(&e));
+	KUNIT_EXPECT_FALSE(test, rnic_rqe_is_clean(&e));
 }
 
 static struct kunit_case sqe_cases[] = {

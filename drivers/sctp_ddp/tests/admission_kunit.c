@@ -17,27 +17,27 @@ static void early_octets_are_bounded(struct kunit *test)
 
 	for (n = 0; n < ARRAY_SIZE(kept); n++) {
 		kept[n] = 0;
-		while (sddp_share_early(kept[n], all, piece)) {
+		while (sddp_may_keep_early(kept[n], all, piece)) {
 			kept[n] += piece;
 			all += piece;
 		}
 		KUNIT_ASSERT_LE(test, kept[n], (u32)SDDP_EARLY_ASSOC);
 		/* the last one still gets its guaranteed memory */
-		KUNIT_ASSERT_GT(test, kept[n] + piece, (u32)SDDP_EARLY_LEAST);
+		KUNIT_ASSERT_GT(test, kept[n] + piece, (u32)SDDP_EARLY_MIN);
 	}
 	KUNIT_EXPECT_LE(test, all, (u64)SDDP_EARLY_ALL +
-			ARRAY_SIZE(kept) * (u64)SDDP_EARLY_LEAST);
+			ARRAY_SIZE(kept) * (u64)SDDP_EARLY_MIN);
 }
 
 static void alone_it_gets_all_of_its_share(struct kunit *test)
 {
 	const u32 most = SDDP_EARLY_ASSOC;
 
-	KUNIT_EXPECT_TRUE(test, sddp_share_early(most - 100, most - 100, 100));
-	KUNIT_EXPECT_FALSE(test, sddp_share_early(most - 99, most - 99, 100));
-	KUNIT_EXPECT_FALSE(test, sddp_share_early(0, 0, most + 1));
-	KUNIT_EXPECT_FALSE(test, sddp_share_early(~0u, ~0ull, ~0u));
-	KUNIT_EXPECT_TRUE(test, sddp_share_early(0, ~0ull, SDDP_EARLY_LEAST));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(most - 100, most - 100, 100));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early(most - 99, most - 99, 100));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early(0, 0, most + 1));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_early(~0u, ~0ull, ~0u));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(0, ~0ull, SDDP_EARLY_MIN));
 }
 
 /*
@@ -46,35 +46,35 @@ static void alone_it_gets_all_of_its_share(struct kunit *test)
  */
 static void who_leaves(struct kunit *test)
 {
-	struct sddp_crowd c = {
-		.peer = SDDP_STRANGERS_PEER - 1,
-		.place = SDDP_STRANGERS_PLACE - 1,
-		.net = SDDP_STRANGERS_NET - 1,
+	struct sddp_unaccepted c = {
+		.peer = SDDP_UNACCEPTED_PEER - 1,
+		.laddr = SDDP_UNACCEPTED_LADDR - 1,
+		.net = SDDP_UNACCEPTED_NET - 1,
 	};
 
-	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_NONE, sddp_share_leaver(&c));
+	KUNIT_EXPECT_EQ(test, SDDP_EVICT_NONE, sddp_choose_evict_group(&c));
 	c.net++;
-	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_NET, sddp_share_leaver(&c));
-	c.place++;
-	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_PLACE, sddp_share_leaver(&c));
+	KUNIT_EXPECT_EQ(test, SDDP_EVICT_NET, sddp_choose_evict_group(&c));
+	c.laddr++;
+	KUNIT_EXPECT_EQ(test, SDDP_EVICT_LADDR, sddp_choose_evict_group(&c));
 	c.peer++;
-	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_PEER, sddp_share_leaver(&c));
+	KUNIT_EXPECT_EQ(test, SDDP_EVICT_PEER, sddp_choose_evict_group(&c));
 }
 
 /* The retry delay grows from 10 ms to one second and stays there */
 static void waits_longer_each_time(struct kunit *test)
 {
-	u32 delay = sddp_share_delay(0), n;
+	u32 delay = sddp_retry_delay(0), n;
 
 	KUNIT_EXPECT_EQ(test, delay, 10U);
 	for (n = 0; n < 20; n++) {
-		u32 next = sddp_share_delay(delay);
+		u32 next = sddp_retry_delay(delay);
 
 		KUNIT_ASSERT_TRUE(test, next == 2 * delay || next == 1000);
 		delay = next;
 	}
 	KUNIT_EXPECT_EQ(test, delay, 1000U);
-	KUNIT_EXPECT_EQ(test, sddp_share_delay(~0U), 1000U);
+	KUNIT_EXPECT_EQ(test, sddp_retry_delay(~0U), 1000U);
 }
 
 /*
@@ -89,7 +89,7 @@ static void memory_counts_for_most(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rising); i++)
 		for (j = 0; j < ARRAY_SIZE(rising); j++)
 			KUNIT_EXPECT_EQ(test, rising[max(i, j)],
-					sddp_share_worse(rising[i], rising[j]));
+					sddp_worse_error(rising[i], rising[j]));
 }
 
 /*
@@ -98,14 +98,14 @@ static void memory_counts_for_most(struct kunit *test)
  */
 static void waiting(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, sddp_share_waiting(0, 0, 0));
-	KUNIT_EXPECT_TRUE(test, sddp_share_waiting(SDDP_WAITING_CHUNKS - 1,
-						   SDDP_WAITING_ASSOC - 1,
-						   SDDP_WAITING_ALL - 1));
-	KUNIT_EXPECT_FALSE(test, sddp_share_waiting(SDDP_WAITING_CHUNKS, 0, 0));
-	KUNIT_EXPECT_FALSE(test, sddp_share_waiting(0, SDDP_WAITING_ASSOC, 0));
-	KUNIT_EXPECT_FALSE(test, sddp_share_waiting(0, 0, SDDP_WAITING_ALL));
-	KUNIT_EXPECT_TRUE(test, sddp_share_early(SDDP_WAITING_ASSOC, 0, 70000));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred(0, 0, 0));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred(SDDP_DEFERRED_CHUNKS - 1,
+						       SDDP_DEFERRED_ASSOC - 1,
+						       SDDP_DEFERRED_ALL - 1));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred(SDDP_DEFERRED_CHUNKS, 0, 0));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred(0, SDDP_DEFERRED_ASSOC, 0));
+	KUNIT_EXPECT_FALSE(test, sddp_may_keep_deferred(0, 0, SDDP_DEFERRED_ALL));
+	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(SDDP_DEFERRED_ASSOC, 0, 70000));
 }
 
 static struct kunit_case share_cases[] = {

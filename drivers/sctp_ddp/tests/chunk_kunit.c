@@ -10,7 +10,7 @@
 
 struct kind {
 	u16		code;
-	enum sddp_what	what;
+	enum sddp_chunk_kind	what;
 	bool		enhanced;
 };
 

@@ -13,7 +13,7 @@
 /* A chunk that is sent (ours) or received */
 struct chunk {
 	bool		ours;
-	enum sddp_what	what;
+	enum sddp_chunk_kind	what;
 	bool		enhanced;
 };
 
@@ -25,7 +25,7 @@ static const struct chunk kinds[] = {
 	{ .what = SDDP_SAY_REJECT },
 	{ .what = SDDP_SAY_REJECT, .enhanced = true },
 	{ .what = SDDP_SAY_TERMINATE },
-	{ .what = SDDP_SEGMENT_CHUNK },
+	{ .what = SDDP_KIND_SEGMENT },
 };
 
 /* The chunks so far, and what follows from them */
@@ -82,7 +82,7 @@ static bool legal_open(const struct chunk *said, int n)
 			return false;
 		if (said[i].what == SDDP_SAY_TERMINATE)
 			done[said[i].ours] = true;
-		else if (said[i].what != SDDP_SEGMENT_CHUNK)
+		else if (said[i].what != SDDP_KIND_SEGMENT)
 			return false;
 	}
 	return true;
@@ -196,7 +196,7 @@ static void hear(struct sddp_session s, struct story t, const struct chunk *c)
 static void say(struct sddp_session s, struct story t, const struct chunk *c)
 {
 	struct story next = t;
-	bool may = sddp_session_may(&s, c->what);
+	bool may = sddp_session_may_send(&s, c->what);
 
 	next.said[t.n] = *c;
 	next.said[t.n].ours = true;
@@ -205,7 +205,7 @@ static void say(struct sddp_session s, struct story t, const struct chunk *c)
 	if (!may)
 		return;
 	sddp_session_sent(&s, c->what, c->enhanced);
-	if (c->what != SDDP_SEGMENT_CHUNK)
+	if (c->what != SDDP_KIND_SEGMENT)
 		next.doubt = true;
 	go_on(&s, &next);
 }
@@ -225,10 +225,10 @@ static void go_on(const struct sddp_session *s, const struct story *t)
 	u32 i;
 
 	stories++;
-	must(t, sddp_session_over(s) == over(t), "over, or not");
-	must(t, sddp_session_reusable(s) == (over(t) && !t->doubt),
+	must(t, sddp_session_is_over(s) == over(t), "over, or not");
+	must(t, sddp_session_is_reusable(s) == (over(t) && !t->doubt),
 	     "to be used again, or not");
-	must(t, !sddp_session_heard(s) || !t->doubt, "heard, or not");
+	must(t, !sddp_session_is_acked(s) || !t->doubt, "heard, or not");
 	if (t->n == LONGEST)
 		return;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -283,8 +283,8 @@ struct step {
 
 #define SAY(w, e)	{ { true, SDDP_SAY_##w, e } }
 #define HEAR(w, e, do)	{ { false, SDDP_SAY_##w, e }, SDDP_DO_##do }
-#define SEND		{ { true, SDDP_SEGMENT_CHUNK } }
-#define TAKE		{ { false, SDDP_SEGMENT_CHUNK }, SDDP_DO_DELIVER }
+#define SEND		{ { true, SDDP_KIND_SEGMENT } }
+#define TAKE		{ { false, SDDP_KIND_SEGMENT }, SDDP_DO_DELIVER }
 
 static void walk(struct kunit *test, bool active, const struct step *step,
 		 int n)
@@ -295,18 +295,18 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 	for (; n--; step++) {
 		const struct chunk *c = &step->chunk;
 
-		KUNIT_EXPECT_FALSE(test, sddp_session_over(&s));
+		KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 		if (!c->ours) {
 			KUNIT_EXPECT_EQ(test, step->asks,
 					sddp_session_receive(&s, c->what,
 							     c->enhanced));
 			continue;
 		}
-		KUNIT_EXPECT_TRUE(test, sddp_session_may(&s, c->what));
+		KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, c->what));
 		sddp_session_sent(&s, c->what, c->enhanced);
 		sddp_session_acked(&s);
 	}
-	KUNIT_EXPECT_TRUE(test, sddp_session_reusable(&s));
+	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
 
 #define WALK(test, active, ...) do {					\
@@ -336,12 +336,12 @@ static void heard_at_last(struct kunit *test)
 		.state = SDDP_OPEN, .active = true, .peer_done = true,
 	};
 
-	KUNIT_EXPECT_FALSE(test, sddp_session_heard(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
 	sddp_session_sent(&s, SDDP_SAY_TERMINATE, false);
-	KUNIT_EXPECT_TRUE(test, sddp_session_over(&s));
-	KUNIT_EXPECT_FALSE(test, sddp_session_heard(&s));
+	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
 	sddp_session_acked(&s);
-	KUNIT_EXPECT_TRUE(test, sddp_session_heard(&s));
+	KUNIT_EXPECT_TRUE(test, sddp_session_is_acked(&s));
 }
 
 /* SCTPDDP-34: a rejected session ends with the Reject */
@@ -371,18 +371,18 @@ static void broken(struct kunit *test)
 	struct sddp_session s;
 
 	sddp_session_init(&s, false);
-	sddp_session_break(&s);
-	KUNIT_EXPECT_TRUE(test, sddp_session_may(&s, SDDP_SAY_TERMINATE));
-	KUNIT_EXPECT_FALSE(test, sddp_session_may(&s, SDDP_SEGMENT_CHUNK));
+	sddp_session_abort(&s);
+	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&s, SDDP_KIND_SEGMENT));
 	KUNIT_EXPECT_EQ(test, SDDP_DO_IGNORE,
 			sddp_session_receive(&s, SDDP_SAY_INITIATE, false));
 	sddp_session_sent(&s, SDDP_SAY_TERMINATE, false);
-	KUNIT_EXPECT_FALSE(test, sddp_session_over(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 	sddp_session_receive(&s, SDDP_SAY_TERMINATE, false);
-	KUNIT_EXPECT_TRUE(test, sddp_session_over(&s));
-	KUNIT_EXPECT_FALSE(test, sddp_session_reusable(&s));
+	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_is_reusable(&s));
 	sddp_session_acked(&s);
-	KUNIT_EXPECT_TRUE(test, sddp_session_reusable(&s));
+	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
 
 static struct kunit_case session_cases[] = {

@@ -27,24 +27,24 @@ static void begin_at(u16 ssn)
 	memset(here, 0, sizeof(here));
 }
 
-static enum sddp_turn turn_ref(u16 ssn)
+static enum sddp_ssn_order turn_ref(u16 ssn)
 {
 	u32 ahead = ssn >= next ? ssn - next : ssn + 0x10000 - next;
 
 	if (ahead >= 0x8000)
-		return SDDP_DUP;
+		return SDDP_SSN_DUP;
 	if (ahead >= IN_FLIGHT)
-		return SDDP_FAR;
-	return ahead ? SDDP_EARLY : SDDP_NOW;
+		return SDDP_SSN_FAR;
+	return ahead ? SDDP_SSN_EARLY : SDDP_SSN_NEXT;
 }
 
 /* A chunk arrives, and those that are in order now are processed */
 static void push(struct kunit *test, u16 ssn)
 {
-	enum sddp_turn turn = sddp_ssn_turn(next, ssn);
+	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
 	KUNIT_ASSERT_EQ(test, turn_ref(ssn), turn);
-	if (turn == SDDP_NOW || turn == SDDP_EARLY)
+	if (turn == SDDP_SSN_NEXT || turn == SDDP_SSN_EARLY)
 		here[ssn] = true;
 	for (; here[next]; next++)
 		here[next] = false;
@@ -100,7 +100,7 @@ static void every_turn(struct kunit *test)
 		begin_at(starts[at]);
 		for (ssn = 0; ssn < 0x10000; ssn++)
 			KUNIT_ASSERT_EQ(test, turn_ref(ssn),
-					sddp_ssn_turn(next, ssn));
+					sddp_ssn_compare(next, ssn));
 	}
 }
 
@@ -180,12 +180,12 @@ static void whole_when_all_are_here(struct kunit *test)
 			t = (struct sddp_tally){ .n = starts[at] };
 			last = starts[at] + MANY - 1;
 			for (i = 0; i < MANY; i++) {
-				KUNIT_ASSERT_FALSE(test, sddp_tally_whole(&t));
+				KUNIT_ASSERT_FALSE(test, sddp_tally_complete(&t));
 				sddp_tally_chunk(&t);
 				if (order[i] == MANY - 1)
 					sddp_tally_last(&t, last);
 			}
-			KUNIT_ASSERT_TRUE(test, sddp_tally_whole(&t));
+			KUNIT_ASSERT_TRUE(test, sddp_tally_complete(&t));
 		}
 	}
 }
@@ -200,13 +200,13 @@ static void never_whole(struct kunit *test)
 	u32 n;
 
 	sddp_tally_chunk(&t);
-	KUNIT_EXPECT_FALSE(test, sddp_tally_whole(&t));
+	KUNIT_EXPECT_FALSE(test, sddp_tally_complete(&t));
 	sddp_tally_last(&t, 1);
 	sddp_tally_last(&t, 0);
-	KUNIT_EXPECT_FALSE(test, sddp_tally_whole(&t));
+	KUNIT_EXPECT_FALSE(test, sddp_tally_complete(&t));
 	for (n = 0; n < 0x10000; n++) {
 		sddp_tally_chunk(&t);
-		KUNIT_ASSERT_EQ(test, !n, sddp_tally_whole(&t));
+		KUNIT_ASSERT_EQ(test, !n, sddp_tally_complete(&t));
 	}
 }
 

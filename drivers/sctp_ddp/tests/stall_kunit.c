@@ -6,16 +6,16 @@
 
 /* What is seen at a check, and the action that must follow */
 struct look {
-	bool			waits;
+	bool			ack_expected;
 	u32			acked;
-	bool			heard;
+	bool			last_heard;
 	enum sddp_stall_do	want;
 };
 
 #define IDLE(a)		{ .acked = (a) }
-#define GETS_ON(a)	{ .waits = true, .acked = (a), .heard = true }
+#define GETS_ON(a)	{ .ack_expected = true, .acked = (a), .last_heard = true }
 #define STUCK(a, h, w) \
-	{ .waits = true, .acked = (a), .heard = h, .want = SDDP_STALL_ ## w }
+	{ .ack_expected = true, .acked = (a), .last_heard = h, .want = SDDP_STALL_ ## w }
 
 static void tell(struct kunit *test, const struct look *l, u32 n)
 {
@@ -24,11 +24,11 @@ static void tell(struct kunit *test, const struct look *l, u32 n)
 	u32 i;
 
 	for (i = 0; i < n; i++, v.now += 100) {
-		v.waits = l[i].waits;
+		v.ack_expected = l[i].ack_expected;
 		v.acked = l[i].acked;
-		if (l[i].heard)
-			v.heard = v.now - 1;
-		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_look(&s, &v),
+		if (l[i].last_heard)
+			v.last_heard = v.now - 1;
+		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_check(&s, &v),
 				    "look %u", i);
 	}
 }
@@ -68,28 +68,28 @@ static void smaller(struct kunit *test)
 
 static void hopeless(struct kunit *test)
 {
-	struct sddp_stall_view v = { .waits = true, .acked = 9 };
+	struct sddp_stall_view v = { .ack_expected = true, .acked = 9 };
 	struct sddp_stall s = {};
 	u32 n;
 
-	sddp_stall_look(&s, &v);
+	sddp_stall_check(&s, &v);
 	for (n = 1; n < 60 / SDDP_STALL_LOOK; n++) {
 		v.now = n;
-		v.heard = n;
-		KUNIT_EXPECT_NE(test, SDDP_STALL_END, sddp_stall_look(&s, &v));
+		v.last_heard = n;
+		KUNIT_EXPECT_NE(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
 	}
-	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_look(&s, &v));
+	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
 }
 
 /* SCTPDDP-60: packets never become smaller than what carries 516 bytes */
 static void sizes(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_smaller(65535, 0));
-	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_smaller(1501, 0));
-	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_smaller(1500, 1280));
-	KUNIT_EXPECT_EQ(test, 576, sddp_stall_smaller(1280, 0));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stall_smaller(1280, 1280));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stall_smaller(576, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_next_pmtu(65535, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_next_pmtu(1501, 0));
+	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_next_pmtu(1500, 1280));
+	KUNIT_EXPECT_EQ(test, 576, sddp_stall_next_pmtu(1280, 0));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_next_pmtu(1280, 1280));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_next_pmtu(576, 0));
 }
 
 /* The timeout of a peer is bounded however many addresses it announces */

@@ -60,8 +60,8 @@ static void test_cancelled_post(void)
 	cancelled(post_send, qp);
 	cancelled(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 1 && qp->rq.hdr->prod == 1 && kicks == 2);
-	qp->sq.unheard = EIO;
-	qp->rq.unheard = EIO;
+	qp->sq.doorbell_err = EIO;
+	qp->rq.doorbell_err = EIO;
 	cancelled(post_send, qp);
 	cancelled(post_recv, qp);
 	CHECK(qp->sq.hdr->prod == 2 && qp->rq.hdr->prod == 2 && kicks == 6);

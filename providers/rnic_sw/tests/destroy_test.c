@@ -279,7 +279,7 @@ static int post_send(struct rnic_sw_qp *qp)
 
 static int post_again(struct rnic_sw_qp *qp)
 {
-	qp->sq.unheard = ENOMEM;
+	qp->sq.doorbell_err = ENOMEM;
 	return post_send(qp);
 }
 

@@ -131,10 +131,10 @@ void test_packing(void)
 
 	CHECK(!(cq_flags & RNIC_SW_CREATE_CQ_PACK) && !cq->q.page);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
-	own.packs = true;
+	own.can_pack = true;
 	test_shared();
 	test_numbers();
 	test_resized();
 	test_nonsense();
-	own.packs = false;
+	own.can_pack = false;
 }

@@ -378,10 +378,10 @@ static void test_short_of_memory(void)
 	kicks = 0;
 	short_of_memory = 1;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
-	CHECK(kicks == 2 && !qp->sq.unheard);
+	CHECK(kicks == 2 && !qp->sq.doorbell_err);
 	short_of_memory = 2;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
-	CHECK(kicks == 4 && qp->sq.unheard == ENOMEM);
+	CHECK(kicks == 4 && qp->sq.doorbell_err == ENOMEM);
 	destroy(qp, cq);
 }
 

@@ -55,7 +55,7 @@ static enum iw_reason header(struct ddp_hdr *h, const u8 *p, size_t len)
 
 static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
-	enum iw_reason why = ddp_uq_due(c->uq, h);
+	enum iw_reason why = ddp_uq_check(c->uq, h);
 	bool due = h->qn < DDP_QUEUES && h->msn == c->msn[h->qn] &&
 		   h->mo == c->mo[h->qn];
 
@@ -63,7 +63,7 @@ static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 	MUST("ddp-queue", (why == IW_DDP_U_QN) == (h->qn >= DDP_QUEUES));
 	if (why)
 		return;
-	why = ddp_uq_fits(h, payload, c->buf_len);
+	why = ddp_uq_check_len(h, payload, c->buf_len);
 	MUST("ddp-fits",
 	     (why == IW_OK) == ((u64)h->mo + payload <= c->buf_len));
 	if (why)
@@ -150,9 +150,9 @@ static void cut(const struct ddp_hdr *first, u32 total, struct input in)
 		MUST("ddp-cut-total", len <= total - c.done);
 		MUST("ddp-cut-to", !h.tagged || h.to == first->to + c.done);
 		if (!h.tagged && h.qn < DDP_QUEUES) {
-			MUST("ddp-cut-due", ddp_uq_due(uq, &h) == IW_OK);
+			MUST("ddp-cut-due", ddp_uq_check(uq, &h) == IW_OK);
 			MUST("ddp-cut-fits",
-			     ddp_uq_fits(&h, len, total) == IW_OK);
+			     ddp_uq_check_len(&h, len, total) == IW_OK);
 			ddp_uq_advance(&uq[h.qn], &h, len);
 		}
 		c.done += len;

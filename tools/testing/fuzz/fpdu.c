@@ -44,7 +44,7 @@ static u32 any_below(struct stream *s, u32 n)
 static void content(struct parts *a, u32 ulpdu, u8 octet)
 {
 	u32 at = a->got++;
-	u32 crc_at = mpa_fpdu_content(ulpdu) - MPA_CRC_SIZE;
+	u32 crc_at = mpa_fpdu_content_len(ulpdu) - MPA_CRC_SIZE;
 
 	if (at >= crc_at)
 		a->field[at - crc_at] = octet;
@@ -58,7 +58,7 @@ static void content(struct parts *a, u32 ulpdu, u8 octet)
 static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
 		       u32 len, u32 ulpdu)
 {
-	u32 end = mpa_fpdu_content(ulpdu) - MPA_CRC_SIZE;
+	u32 end = mpa_fpdu_content_len(ulpdu) - MPA_CRC_SIZE;
 	bool lead = s->markers && !(s->pos % MPA_MARKER_INTERVAL);
 	u32 at = 0, pos, back;
 
@@ -75,11 +75,11 @@ static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
 			MUST("fpdu-marker-inside", at + MPA_MARKER_SIZE <= len);
 			back = lead && !at ? 0 : pos - a->start;
 			MUST("fpdu-marker-back",
-			     mpa_marker_back(s->pos, pos) == back);
+			     mpa_marker_fpduptr(s->pos, pos) == back);
 			/* the low two bits are reserved */
-			MUST("fpdu-marker-ok", mpa_marker_ok(p + at, back) ==
+			MUST("fpdu-marker-ok", mpa_marker_is_valid(p + at, back) ==
 			     ((get_unaligned_be16(p + at + 2) & ~3) == back));
-			a->markers_ok &= mpa_marker_ok(p + at, back);
+			a->markers_ok &= mpa_marker_is_valid(p + at, back);
 			a->zeros &= !p[at] && !p[at + 1] && !(p[at + 3] & 3);
 			a->crc = mpa_crc_update(a->crc, p + at,
 						MPA_MARKER_SIZE);
@@ -97,16 +97,16 @@ static u32 put_marker(const struct stream *s, u8 *out, u32 at)
 {
 	u32 pos = s->pos + at;
 
-	if (!s->markers || mpa_to_marker(pos))
+	if (!s->markers || mpa_marker_dist(pos))
 		return 0;
-	mpa_marker_put(out + at, mpa_marker_back(s->pos, pos));
+	mpa_marker_put(out + at, mpa_marker_fpduptr(s->pos, pos));
 	return MPA_MARKER_SIZE;
 }
 
 /* Build an FPDU like a sender. Return: its length in bytes */
 static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 {
-	u32 total = mpa_fpdu_content(len), at = 0, i, sum;
+	u32 total = mpa_fpdu_content_len(len), at = 0, i, sum;
 	u8 crc[MPA_CRC_SIZE];
 
 	for (i = 0; i < total; i++) {
@@ -138,9 +138,9 @@ static u32 peek(struct stream *s, const u8 *p, size_t have)
 	u32 early, len;
 
 	memcpy(piece, p, some);
-	early = mpa_fpdu_peek(&f, s->pos, s->markers, piece, some) ? f.wire : 0;
+	early = mpa_fpdu_decode(&f, s->pos, s->markers, piece, some) ? f.wire : 0;
 	free(piece);
-	len = mpa_fpdu_peek(&f, s->pos, s->markers, p, have) ? f.wire : 0;
+	len = mpa_fpdu_decode(&f, s->pos, s->markers, p, have) ? f.wire : 0;
 	MUST("fpdu-peek-pieces", !early || early == len);
 	MUST("fpdu-peek-enough",
 	     len || have < MPA_MARKER_SIZE + MPA_LEN_SIZE);
@@ -164,22 +164,22 @@ static enum iw_reason verdict(const struct parts *a)
 /* The driver's copy in pieces has the contents of @parts and the same result */
 static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
-	struct mpa_take t = { .markers = s->markers, .crc = true };
-	u8 *to, *mem = malloc(mpa_fpdu_content(ulpdu));
+	struct mpa_verify t = { .markers = s->markers, .crc = true };
+	u8 *to, *mem = malloc(mpa_fpdu_content_len(ulpdu));
 	struct mpa_fpdu f;
 	u32 at, n;
 
-	mpa_fpdu_peek(&f, s->pos, s->markers, p, len);
+	mpa_fpdu_decode(&f, s->pos, s->markers, p, len);
 	MUST("take-length", f.ulpdu_len == ulpdu && f.wire == len);
-	mpa_take_begin(&t, &f, p, mem);
-	for (at = f.head; (to = mpa_take_want(&t, &n)); at += n) {
+	mpa_verify_begin(&t, &f, p, mem);
+	for (at = f.head; (to = mpa_verify_want(&t, &n)); at += n) {
 		MUST("take-end", n && n <= len - at);
 		memcpy(to, p + at, n);
-		mpa_take_got(&t, n);
+		mpa_verify_got(&t, n);
 	}
 	MUST("take-all", at == len);
 	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));
-	MUST("take-verdict", mpa_take_verdict(&t) == verdict(&parts));
+	MUST("take-verdict", mpa_verify_result(&t) == verdict(&parts));
 	free(mem);
 }
 
@@ -193,12 +193,12 @@ static u32 one(struct stream *s, const u8 *p, size_t have)
 
 	if (!len || len > have)
 		return 0;
-	lead = s->markers && !mpa_to_marker(s->pos);
+	lead = s->markers && !mpa_marker_dist(s->pos);
 	ulpdu = get_unaligned_be16(p + (lead ? MPA_MARKER_SIZE : 0));
 	take_apart(&parts, s, p, len, ulpdu);
-	MUST("fpdu-content", parts.got == mpa_fpdu_content(ulpdu));
+	MUST("fpdu-content", parts.got == mpa_fpdu_content_len(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
-	     mpa_markers_in(s->pos, mpa_fpdu_content(ulpdu)));
+	     mpa_marker_count(s->pos, mpa_fpdu_content_len(ulpdu)));
 	take_over(s, p, len, ulpdu);
 	mpa_crc_final(parts.crc, field);
 	if (parts.markers_ok && parts.zeros &&

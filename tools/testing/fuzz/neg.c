@@ -30,7 +30,7 @@ static void read_side(struct neg_side *s, struct input *in)
 	struct ddp_offer o = {};
 
 	s->enhanced = in_u8(in) & 1;
-	ddp_offer_read_word(&o, in_u32(in));
+	ddp_offer_decode_word(&o, in_u32(in));
 	s->ird = o.ird;
 	s->ord = o.ord;
 	s->rtr = o.rtr;
@@ -45,7 +45,7 @@ static void over_the_wire(struct neg_side *s)
 	MUST("neg-depth", !(s->ird & ~0x3fff) && !(s->ord & ~0x3fff));
 	if (!s->enhanced)
 		return;
-	ddp_offer_read_word(&got, ddp_offer_word(&o));
+	ddp_offer_decode_word(&got, ddp_offer_encode_word(&o));
 	MUST("neg-word", got.ird == s->ird && got.ord == s->ord &&
 	     got.rtr == s->rtr);
 }

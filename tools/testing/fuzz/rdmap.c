@@ -46,7 +46,7 @@ static void opcode(const struct ddp_hdr *h)
 							     : !row->rights);
 }
 
-static void read_request(const u8 *p, u32 octets)
+static void read_request(const u8 *p, u32 bytes)
 {
 	struct rdmap_rreq r, rest;
 	u8 again[RDMAP_RREQ_LEN];
@@ -54,12 +54,12 @@ static void read_request(const u8 *p, u32 octets)
 	rdmap_rreq_decode(&r, p);
 	rdmap_rreq_encode(again, &r);
 	MUST("rreq-again", !memcmp(again, p, sizeof(again)));
-	octets = min(octets, r.len);
+	bytes = min(bytes, r.len);
 	rest = r;
-	rdmap_rreq_advance(&rest, octets);
-	MUST("rreq-advance", rest.len + octets == r.len &&
-	     rest.sink_to - octets == r.sink_to &&
-	     rest.src_to - octets == r.src_to &&
+	rdmap_rreq_advance(&rest, bytes);
+	MUST("rreq-advance", rest.len + bytes == r.len &&
+	     rest.sink_to - bytes == r.sink_to &&
+	     rest.src_to - bytes == r.src_to &&
 	     rest.sink_stag == r.sink_stag && rest.src_stag == r.src_stag);
 }
 

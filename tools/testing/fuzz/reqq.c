@@ -50,7 +50,7 @@ static void push(struct rdmap_reqq *q, struct model *m, struct input *in)
 static void compare(const struct rdmap_reqq *q, const struct model *m)
 {
 	struct rdmap_req *oldest = rdmap_reqq_peek(q);
-	struct rdmap_req *due = rdmap_reqq_serve(q);
+	struct rdmap_req *due = rdmap_reqq_peek_unserved(q);
 
 	MUST("reqq-used", q->used == m->used && q->served == m->served);
 	MUST("reqq-served", q->served <= q->used && q->used <= q->size);
@@ -60,8 +60,8 @@ static void compare(const struct rdmap_reqq *q, const struct model *m)
 	MUST("reqq-due", due ? m->served < m->used &&
 			       due->slot == m->slot[m->served]
 			     : m->served == m->used);
-	MUST("reqq-empty", rdmap_reqq_empty(q) == !m->used);
-	MUST("reqq-is-full", rdmap_reqq_full(q) == (m->used == q->size));
+	MUST("reqq-empty", rdmap_reqq_is_empty(q) == !m->used);
+	MUST("reqq-is-full", rdmap_reqq_is_full(q) == (m->used == q->size));
 }
 
 /* RFC 5040 5.2.2: only what was requested, in order, and all of it */
@@ -132,7 +132,7 @@ static void right_answer(struct rdmap_reqq *q, struct model *m, u32 piece)
 static void atomic_answer(const struct rdmap_reqq *q)
 {
 	const struct rdmap_req *req = rdmap_reqq_peek(q);
-	enum iw_reason why = rdmap_aresp_admit(req);
+	enum iw_reason why = rdmap_aresp_check(req);
 
 	MUST("aresp-admit", why == (!req ? IW_DDP_U_NO_BUFFER :
 				    req->is_atomic ? IW_OK : IW_RDMAP_OPCODE));
@@ -148,7 +148,7 @@ static void step(struct rdmap_reqq *q, struct model *m, struct input *in)
 		push(q, m, in);
 		break;
 	case 2:
-		rdmap_reqq_served(q);
+		rdmap_reqq_mark_served(q);
 		m->served += m->served < m->used;
 		break;
 	case 3:

@@ -20,7 +20,7 @@ struct kept {
 	u32			run;
 	bool			wrong;
 	bool			enhanced;
-	enum sddp_what		what;
+	enum sddp_chunk_kind		what;
 };
 
 struct scene {
@@ -79,16 +79,16 @@ static bool read_control(struct kept *k, const u8 *p, size_t len)
 /* Send everything that may be sent now, a Terminate last */
 static void answer(void)
 {
-	static const enum sddp_what says[] = {
-		SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_SEGMENT_CHUNK,
+	static const enum sddp_chunk_kind says[] = {
+		SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_KIND_SEGMENT,
 	};
 	struct sddp_session *s = &sc.session;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(says); i++)
-		if (sddp_session_may(s, says[i]))
+		if (sddp_session_may_send(s, says[i]))
 			sddp_session_sent(s, says[i], s->enhanced);
-	if (sc.ended && sddp_session_may(s, SDDP_SAY_TERMINATE))
+	if (sc.ended && sddp_session_may_send(s, SDDP_SAY_TERMINATE))
 		sddp_session_sent(s, SDDP_SAY_TERMINATE, false);
 	if (sc.acks)
 		sddp_session_acked(s);
@@ -96,11 +96,11 @@ static void answer(void)
 
 static void its_turn(const struct kept *k)
 {
-	bool over = sddp_session_over(&sc.session);
+	bool over = sddp_session_is_over(&sc.session);
 	enum sddp_do what;
 
 	if (k->wrong) {
-		sddp_session_break(&sc.session);
+		sddp_session_abort(&sc.session);
 		sc.ended = true;
 		answer();
 		return;
@@ -111,7 +111,7 @@ static void its_turn(const struct kept *k)
 	if (over)
 		MUST("sctp-over", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
 	if (what == SDDP_DO_DELIVER)
-		MUST("sctp-deliver", k->what == SDDP_SEGMENT_CHUNK && sc.open);
+		MUST("sctp-deliver", k->what == SDDP_KIND_SEGMENT && sc.open);
 	if (what == SDDP_DO_ASK || what == SDDP_DO_ENTER) {
 		MUST("sctp-once", !sc.open);
 		sc.open = true;
@@ -119,7 +119,7 @@ static void its_turn(const struct kept *k)
 	if (what == SDDP_DO_END)
 		sc.ended = true;
 	answer();
-	MUST("sctp-stays-over", !over || sddp_session_over(&sc.session));
+	MUST("sctp-stays-over", !over || sddp_session_is_over(&sc.session));
 }
 
 static void advance(const struct kept *k)
@@ -133,7 +133,7 @@ static void advance(const struct kept *k)
 
 static void arrives(bool segment, const u8 *p, size_t len)
 {
-	struct kept k = { .what = SDDP_SEGMENT_CHUNK };
+	struct kept k = { .what = SDDP_KIND_SEGMENT };
 	u16 ssn, ahead;
 
 	if (!sddp_ssn_decode(&ssn, p, len)) {
@@ -144,19 +144,19 @@ static void arrives(bool segment, const u8 *p, size_t len)
 	if (!segment)
 		k.wrong = !read_control(&k, p, len);
 	ahead = ssn - sc.next;
-	switch (sddp_ssn_turn(sc.next, ssn)) {
-	case SDDP_NOW:
+	switch (sddp_ssn_compare(sc.next, ssn)) {
+	case SDDP_SSN_NEXT:
 		MUST("sctp-now", !ahead);
 		advance(&k);
 		break;
-	case SDDP_EARLY:
+	case SDDP_SSN_EARLY:
 		MUST("sctp-early", ahead && ahead < 32767);
 		if (kept[ssn].run == run)
 			break;
 		k.run = run;
 		kept[ssn] = k;
 		break;
-	case SDDP_DUP:
+	case SDDP_SSN_DUP:
 		MUST("sctp-dup", ahead >= 0x8000);
 		break;
 	default:

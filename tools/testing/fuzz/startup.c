@@ -66,7 +66,7 @@ static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
 	MUST("startup-mirror-form", other.peer.enhanced == su->enhanced);
 	if (su->enhanced)
 		MUST("startup-mirror-word",
-		     ddp_offer_word(&other.peer) == ddp_offer_word(&su->mine));
+		     ddp_offer_encode_word(&other.peer) == ddp_offer_encode_word(&su->mine));
 	MUST("startup-mirror-flags", other.tx_markers == su->rx_markers &&
 	     other.crc == su->crc);
 }
@@ -142,7 +142,7 @@ static bool step(struct mpa_startup *su, const struct plan *p,
 		 struct input *in, u32 split)
 {
 	switch (mpa_startup_want(su)) {
-	case MPA_WANT_ASK_ULP:
+	case MPA_WANT_OFFER:
 		if (p->early && !su->initiator && in->left) {
 			too_soon(su, in);
 			return true;
@@ -198,9 +198,9 @@ static void go(struct mpa_startup *su, const struct plan *p, struct input in,
 	     (su->state == MPA_SU_CLOSE || su->state == MPA_SU_RETRY));
 	if (su->state == MPA_SU_ENTER)
 		check_agreed(su, p);
-	MUST("startup-after", su->state == MPA_SU_ASK ||
+	MUST("startup-after", su->state == MPA_SU_OFFER ||
 	     !mpa_startup_input(su, (const u8 *)"more", 4));
-	MUST("startup-after-offer", su->state == MPA_SU_ASK ||
+	MUST("startup-after-offer", su->state == MPA_SU_OFFER ||
 	     mpa_startup_offer(su, &p->offer) == -ENOTCONN);
 }
 
@@ -230,7 +230,7 @@ static void take_request(const struct plan *p, const struct input *in)
 	mpa_startup_init(&su, false, p->revision, p->crc, p->markers);
 	mpa_startup_input(&su, in->p, in->left);
 	MUST("startup-takes-legal", legal_request(p, in) ==
-	     (mpa_startup_want(&su) == MPA_WANT_ASK_ULP));
+	     (mpa_startup_want(&su) == MPA_WANT_OFFER));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

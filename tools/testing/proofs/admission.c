@@ -10,8 +10,8 @@
  * Mutation: sctp_ddp/admission.c s/cost <= most \&\& kept <= most - cost/kept + cost <= most/
  * Mutation: sctp_ddp/admission.c s/left \/ 2/left/
  * Mutation: sctp_ddp/admission.c s/most > SDDP_EARLY_ASSOC/most > 2 * SDDP_EARLY_ASSOC/
- * Mutation: sctp_ddp/admission.c s/c->peer >= SDDP_STRANGERS_PEER/c->peer > SDDP_STRANGERS_PEER/
- * Mutation: sctp_ddp/admission.c s/c->net >= SDDP_STRANGERS_NET/c->net > SDDP_STRANGERS_NET/
+ * Mutation: sctp_ddp/admission.c s/c->peer >= SDDP_UNACCEPTED_PEER/c->peer > SDDP_UNACCEPTED_PEER/
+ * Mutation: sctp_ddp/admission.c s/c->net >= SDDP_UNACCEPTED_NET/c->net > SDDP_UNACCEPTED_NET/
  * Mutation: sctp_ddp/admission.c s/before > DELAY_MOST \/ 2/before > DELAY_MOST/
  */
 #include "../../../drivers/sctp_ddp/admission.h"
@@ -33,7 +33,7 @@ void prove_early(void)
 {
 	u32 kept = ANY(u32), cost = ANY(u32);
 	u64 all = ANY(u64), sum = (u64)kept + cost;
-	bool may = sddp_share_early(kept, all, cost);
+	bool may = sddp_may_keep_early(kept, all, cost);
 
 	MUST("an association's own bound", !may || sum <= 8 * MIB);
 	MUST("the least it gets always", sum > 64 * KIB || may);
@@ -61,41 +61,41 @@ void prove_early(void)
  */
 void prove_leaver(void)
 {
-	struct sddp_crowd c;
-	enum sddp_leaver from;
+	struct sddp_unaccepted c;
+	enum sddp_evict_group from;
 	u32 gone;
 
 	GIVEN(c.peer <= c.place && c.place <= c.net);
 	GIVEN(c.peer <= 64 && c.place <= 256 && c.net <= 1024);
-	from = sddp_share_leaver(&c);
-	MUST("SEC-25: there is somebody to leave", from == SDDP_LEAVE_NONE ||
-	     (from == SDDP_LEAVE_PEER ? c.peer :
-	      from == SDDP_LEAVE_PLACE ? c.place : c.net));
+	from = sddp_choose_evict_group(&c);
+	MUST("SEC-25: there is somebody to leave", from == SDDP_EVICT_NONE ||
+	     (from == SDDP_EVICT_PEER ? c.peer :
+	      from == SDDP_EVICT_LADDR ? c.place : c.net));
 	MUST("its own kind first: others only if that is within its bound",
-	     from == SDDP_LEAVE_NONE || from == SDDP_LEAVE_PEER || c.peer < 64);
+	     from == SDDP_EVICT_NONE || from == SDDP_EVICT_PEER || c.peer < 64);
 	/*
 	 * the evicted association is in the set that it is chosen from and in
 	 * all larger ones
 	 */
-	gone = from != SDDP_LEAVE_NONE;
+	gone = from != SDDP_EVICT_NONE;
 	MUST("SEC-24, SEC-25: the bounds hold with the newcomer",
 	     c.net + 1 - gone <= 1024 &&
-	     c.place + 1 - (from == SDDP_LEAVE_PEER || from == SDDP_LEAVE_PLACE) <= 256 &&
-	     c.peer + 1 - (from == SDDP_LEAVE_PEER) <= 64);
-	MUST("nobody leaves while there is room", from == SDDP_LEAVE_NONE ||
+	     c.place + 1 - (from == SDDP_EVICT_PEER || from == SDDP_EVICT_LADDR) <= 256 &&
+	     c.peer + 1 - (from == SDDP_EVICT_PEER) <= 64);
+	MUST("nobody leaves while there is room", from == SDDP_EVICT_NONE ||
 	     c.peer == 64 || c.place == 256 || c.net == 1024);
-	if (from == SDDP_LEAVE_PEER && c.net == 1024)
+	if (from == SDDP_EVICT_PEER && c.net == 1024)
 		REACHED("its own, all being full");
-	if (from == SDDP_LEAVE_NET)
+	if (from == SDDP_EVICT_NET)
 		REACHED("anybody's");
-	if (from == SDDP_LEAVE_NONE)
+	if (from == SDDP_EVICT_NONE)
 		REACHED("room");
 }
 
 /* The retry delay is never 0 and is bounded, however often memory is short */
 void prove_delay(void)
 {
-	u32 before = ANY(u32), delay = sddp_share_delay(before);
+	u32 before = ANY(u32), delay = sddp_retry_delay(before);
 
 	MUST("10 ms to a second", delay >= 10 && delay <= 1000);
 	MUST("not shorter than the last time", delay >= before || before > 1000);

@@ -80,7 +80,7 @@ void prove_bounds(void)
 }
 
 /*
- * ddp_bounds_more() gives the same result as a full check if another range of
+ * ddp_bounds_recheck() gives the same result as a full check if another range of
  * the MR was allowed before
  */
 void prove_more(void)
@@ -91,7 +91,7 @@ void prove_more(void)
 	q.r.valid = any_bool();
 	GIVEN(q.len && q.stag == q.r.stag && associated(&q) &&
 	      !(q.rights & ~q.r.rights & ~DDP_RECEIVED));
-	why = ddp_bounds_more(&q.r, &q.s, q.rights, q.to, q.len);
+	why = ddp_bounds_recheck(&q.r, &q.s, q.rights, q.to, q.len);
 	MUST("DDP-56, DDP-96 to DDP-100: as if it were asked about anew", why == answer(&q));
 	MUST("DDP-125, SEC-15: never outside", why || inside(&q));
 	if (!why)

@@ -11,7 +11,7 @@
  * prove_fits: Bound 1
  * prove_takes: Bound 1
  * prove_loser: Options --arrays-uf-always
- * Mutation: ddp/share.c s/c->held < 2 \* c->bound/c->held <= 2 * c->bound/
+ * Mutation: ddp/share.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
  * Mutation: ddp/share.c s/c->own < more ? more : 0/c->own <= more ? more : 0/
  * Mutation: ddp/share.c s/waiting\[i\] > waiting\[loser\]/waiting[i] >= waiting[loser]/
  * Mutation: ddp/share.c s/loser = oldest, i/loser = 0, i/
@@ -24,41 +24,41 @@
 #define SOURCES		8
 #define BOUND_MOST	4096	/* most requests that a listener may have waiting */
 
-static bool sound(const struct ddp_crowd *c)
+static bool sound(const struct ddp_backlog *c)
 {
-	return c->bound && c->bound <= BOUND_MOST && c->own <= c->waiting &&
-	       c->waiting <= c->held;
+	return c->limit && c->limit <= BOUND_MOST && c->own <= c->npending &&
+	       c->npending <= c->nattached;
 }
 
 /* Lower layer that cannot evict a waiting request */
 void prove_fits(void)
 {
-	struct ddp_crowd c;
+	struct ddp_backlog c;
 	bool fits;
 
-	GIVEN(sound(&c) && c.held <= 2 * BOUND_MOST);
-	fits = ddp_share_fits(&c);
-	MUST("within the bound everybody", c.waiting >= c.bound || fits);
+	GIVEN(sound(&c) && c.nattached <= 2 * BOUND_MOST);
+	fits = ddp_admit_fits(&c);
+	MUST("within the bound everybody", c.npending >= c.limit || fits);
 	MUST("a fourth beyond it, no more", !fits ||
-	     c.waiting + 1 <= c.bound + c.bound / 4);
-	MUST("beyond it who has less than a fourth", c.waiting < c.bound ||
-	     fits == (c.own < c.bound / 4 && c.waiting < c.bound + c.bound / 4));
-	if (fits && c.waiting >= c.bound)
+	     c.npending + 1 <= c.limit + c.limit / 4);
+	MUST("beyond it who has less than a fourth", c.npending < c.limit ||
+	     fits == (c.own < c.limit / 4 && c.npending < c.limit + c.limit / 4));
+	if (fits && c.npending >= c.limit)
 		REACHED("beyond the bound");
-	if (!fits && c.own < c.bound / 4)
+	if (!fits && c.own < c.limit / 4)
 		REACHED("full for everybody");
 }
 
 /* Lower layer that can evict; evicted requests count until they are closed */
 void prove_takes(void)
 {
-	struct ddp_crowd c;
+	struct ddp_backlog c;
 	bool full;
 
-	GIVEN(sound(&c) && c.waiting <= c.bound && c.held <= 2 * c.bound);
-	full = c.waiting == c.bound;
-	if (!ddp_share_takes(&c)) {
-		MUST("refused at twice the bound only", c.held == 2 * c.bound);
+	GIVEN(sound(&c) && c.npending <= c.limit && c.nattached <= 2 * c.limit);
+	full = c.npending == c.limit;
+	if (!ddp_admit_takes(&c)) {
+		MUST("refused at twice the bound only", c.nattached == 2 * c.limit);
 		REACHED("refused");
 		return;
 	}
@@ -66,10 +66,10 @@ void prove_takes(void)
 	 * the new request waits, in the place of an evicted one if the listener
 	 * was full
 	 */
-	c.held++;
-	c.waiting += !full;
+	c.nattached++;
+	c.npending += !full;
 	MUST("SEC-24, SEC-25: never more than twice the bound", sound(&c) &&
-	     c.waiting <= c.bound && c.held <= 2 * c.bound);
+	     c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	if (full)
 		REACHED("in another one's place");
 }
@@ -78,26 +78,26 @@ void prove_takes(void)
 void prove_loser(void)
 {
 	u32 sources = SOURCES, oldest = ANY(u32), other = ANY(u32), loser;
-	u32 waiting[SOURCES];
+	u32 npending[SOURCES];
 
 	GIVEN(oldest < sources && other < sources);
 	for (u32 i = 0; i < SOURCES; i++)
-		GIVEN(waiting[i] <= BOUND_MOST);
+		GIVEN(npending[i] <= BOUND_MOST);
 	/*
 	 * the source of the oldest request has one, or there would be nothing
 	 * to evict
 	 */
-	GIVEN(waiting[oldest]);
-	loser = ddp_share_loser(waiting, sources, oldest);
+	GIVEN(npending[oldest]);
+	loser = ddp_admit_evict_bucket(npending, sources, oldest);
 	MUST("one of them, that has somebody to lose",
-	     loser < sources && waiting[loser]);
+	     loser < sources && npending[loser]);
 	MUST("nobody has more: who has less loses none",
-	     waiting[other] <= waiting[loser]);
+	     npending[other] <= npending[loser]);
 	MUST("of several that have the most the oldest one",
-	     loser == oldest || waiting[oldest] < waiting[loser]);
+	     loser == oldest || npending[oldest] < npending[loser]);
 	if (loser != oldest && sources == SOURCES)
 		REACHED("another one than the oldest");
 	if (loser == oldest && other != oldest &&
-	    waiting[other] == waiting[oldest])
+	    npending[other] == npending[oldest])
 		REACHED("the oldest of several");
 }

@@ -15,7 +15,7 @@
 #include "../../../drivers/sctp_ddp/chunk.h"
 #include "proof.h"
 
-static const enum sddp_what says[] = {
+static const enum sddp_chunk_kind says[] = {
 	0, SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_SAY_REJECT,
 	SDDP_SAY_TERMINATE, SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_SAY_REJECT,
 };

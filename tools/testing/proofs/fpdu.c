@@ -34,7 +34,7 @@ static struct fpdu any_fpdu(void)
 	struct fpdu f = { .pos = ANY(u64), .ulpdu = ANY(u16) };
 
 	GIVEN(f.pos % 4 == 0 && f.pos < (u64)1 << 62);
-	f.content = mpa_fpdu_content(f.ulpdu);
+	f.content = mpa_fpdu_content_len(f.ulpdu);
 	f.wire = mpa_fpdu_wire_len(f.pos & U32_MAX, f.ulpdu, true);
 	f.lead = f.pos % 512 == 0;
 	return f;
@@ -42,8 +42,8 @@ static struct fpdu any_fpdu(void)
 
 void prove_content(void)
 {
-	u32 ulpdu = ANY(u16), pad = mpa_fpdu_pad(ulpdu);
-	u32 content = mpa_fpdu_content(ulpdu);
+	u32 ulpdu = ANY(u16), pad = mpa_fpdu_pad_len(ulpdu);
+	u32 content = mpa_fpdu_content_len(ulpdu);
 
 	MUST("MPA-15: PAD is 0 to 3", pad <= 3);
 	MUST("MPA-15, MPA-16: all of it", content == 2 + ulpdu + pad + 4);
@@ -63,7 +63,7 @@ void prove_markers(void)
 {
 	struct fpdu f = any_fpdu();
 	u64 end = f.pos + f.wire;
-	u32 n = mpa_markers_in(f.pos & U32_MAX, f.content);
+	u32 n = mpa_marker_count(f.pos & U32_MAX, f.content);
 
 	MUST("MPA-28, MPA-29: one at each boundary inside",
 	     n == boundaries(f.pos, end));
@@ -86,7 +86,7 @@ void prove_markers(void)
 void prove_to_marker(void)
 {
 	u64 pos = ANY(u64);
-	u32 to = mpa_to_marker(pos & U32_MAX);
+	u32 to = mpa_marker_dist(pos & U32_MAX);
 
 	GIVEN(pos < (u64)1 << 62);
 	MUST("MPA-28: the next boundary", to < 512 && (pos + to) % 512 == 0);
@@ -105,10 +105,10 @@ void prove_peek(void)
 	GIVEN(pos % 4 == 0 && len <= 1 << 20);
 	p = any_octets(len);
 	at = markers && pos % 512 == 0 ? 4 : 0;
-	told = mpa_fpdu_peek(&f, pos & U32_MAX, markers, p, len);
+	told = mpa_fpdu_decode(&f, pos & U32_MAX, markers, p, len);
 	MUST("MPA-73: told when the length is there", told == (len >= at + 2));
 	MUST("MPA-117: where the ULPDU begins",
-	     mpa_fpdu_head(pos & U32_MAX, markers) == at + 2);
+	     mpa_fpdu_head_len(pos & U32_MAX, markers) == at + 2);
 	if (!told) {
 		REACHED("too short");
 		return;
@@ -130,17 +130,17 @@ void prove_marker(void)
 
 	GIVEN(f.ulpdu <= MPA_MULPDU_MAX);
 	GIVEN(at % 512 == 0 && at >= f.pos && at < f.pos + f.wire);
-	back = mpa_marker_back(f.pos & U32_MAX, at & U32_MAX);
+	back = mpa_marker_fpduptr(f.pos & U32_MAX, at & U32_MAX);
 	MUST("MPA-30, MPA-32, MPA-35: octets from the length field",
 	     back == (at == f.pos ? 0 : at - field));
 	MUST("MPA-25: it fits FPDUPTR", back <= 0xfffc && !(back & 3));
 	mpa_marker_put(p, back);
 	MUST("MPA-22, MPA-23: as it is drawn",
 	     !p[0] && !p[1] && octets(p + 2, 2) == back);
-	MUST("MPA-68: what we send we take", mpa_marker_ok(p, back));
+	MUST("MPA-68: what we send we take", mpa_marker_is_valid(p, back));
 	ptr = octets(any + 2, 2);
 	MUST("MPA-24, MPA-26, MPA-134: what we take",
-	     mpa_marker_ok(any, back) == (ptr / 4 * 4 == back));
+	     mpa_marker_is_valid(any, back) == (ptr / 4 * 4 == back));
 	if (at != f.pos)
 		REACHED("inside");
 	if (back == 0xfffc || at - field > 64000)

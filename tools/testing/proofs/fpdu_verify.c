@@ -26,12 +26,12 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 	return ANY(u32);
 }
 
-static u32 content(const struct mpa_take *t)
+static u32 content(const struct mpa_verify *t)
 {
-	return mpa_fpdu_content(t->f.ulpdu_len);
+	return mpa_fpdu_content_len(t->f.ulpdu_len);
 }
 
-static u32 to_be_summed(const struct mpa_take *t, u32 got)
+static u32 to_be_summed(const struct mpa_verify *t, u32 got)
 {
 	u32 covered = content(t) - 4;
 
@@ -42,12 +42,12 @@ static u32 to_be_summed(const struct mpa_take *t, u32 got)
  * Invariant: there are as many whole markers as the position implies; all
  * content bytes are summed, or only the length field is there
  */
-static bool sound(const struct mpa_take *t)
+static bool sound(const struct mpa_verify *t)
 {
 	u32 lead = t->f.head - 2, markers = t->pos - t->f.start - t->got;
 
 	return t->f.ulpdu_len <= MPA_ULPDU_MAX && t->f.start % 4 == 0 &&
-	       t->f.head == mpa_fpdu_head(t->f.start, t->markers) &&
+	       t->f.head == mpa_fpdu_head_len(t->f.start, t->markers) &&
 	       t->got >= 2 && t->got <= content(t) &&
 	       t->pos - t->f.start >= t->got &&
 	       markers >= lead && markers <= lead + 4 * 130 && markers % 4 == 0 &&
@@ -57,7 +57,7 @@ static bool sound(const struct mpa_take *t)
 	       (!t->markers || !(t->pos % 512 > 0 && t->pos % 512 < 4));
 }
 
-static void any_take(struct mpa_take *t, u32 room)
+static void any_take(struct mpa_verify *t, u32 room)
 {
 	t->markers = any_bool();
 	t->crc = any_bool();
@@ -68,15 +68,15 @@ static void any_take(struct mpa_take *t, u32 room)
 
 void prove_begin(void)
 {
-	struct mpa_take t;
+	struct mpa_verify t;
 	struct mpa_fpdu f;
 	u8 head[6], *to = any_octets(2);
 
 	t.markers = any_bool();
 	t.crc = any_bool();
 	GIVEN(f.start % 4 == 0 && f.ulpdu_len <= MPA_ULPDU_MAX);
-	f.head = mpa_fpdu_head(f.start, t.markers);
-	mpa_take_begin(&t, &f, head, to);
+	f.head = mpa_fpdu_head_len(f.start, t.markers);
+	mpa_verify_begin(&t, &f, head, to);
 	MUST("sound to begin with", sound(&t) && t.got == 2 && !t.summed);
 	MUST("the length field is there",
 	     to[0] == head[f.head - 2] && to[1] == head[f.head - 1]);
@@ -89,7 +89,7 @@ void prove_begin(void)
 
 void prove_step(void)
 {
-	struct mpa_take t;
+	struct mpa_verify t;
 	u32 len, got, pos, due, before;
 	bool wrong;
 	void *to;
@@ -100,7 +100,7 @@ void prove_step(void)
 	before = t.summed;
 	wrong = t.marker_wrong;
 	due = t.markers && t.pos % 512 == 0;
-	to = mpa_take_want(&t, &len);
+	to = mpa_verify_want(&t, &len);
 	MUST("MPA-73: all of it, then no more", !to == (got == content(&t)));
 	if (!to) {
 		MUST("MPA-50: all up to the digest is summed", !t.crc ||
@@ -116,13 +116,13 @@ void prove_step(void)
 	     pos % 512 + len <= 512 || !(pos % 512));
 	MUST("MPA-49: what stands before a marker is summed before it",
 	     !summed && (!due || before == to_be_summed(&t, got)));
-	mpa_take_got(&t, len);
+	mpa_verify_got(&t, len);
 	MUST("it goes on", t.pos == pos + len && t.got == got + (due ? 0 : len));
 	MUST("MPA-49, MPA-50: the digest covers markers, and all up to itself",
 	     summed == (!t.crc ? 0 : to_be_summed(&t, t.got) - before + (due ? 4 : 0)));
 	MUST("MPA-137: each marker is looked at, and nothing else is", t.marker_wrong ==
 	     (wrong || (due && (octets(t.marker + 2, 2) & 0xfffc) !=
-			       mpa_marker_back(t.f.start, pos))));
+			       mpa_marker_fpduptr(t.f.start, pos))));
 	MUST("sound as before", sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
 	if (due)
 		REACHED("marker");
@@ -132,7 +132,7 @@ void prove_step(void)
 
 void prove_verdict(void)
 {
-	struct mpa_take t;
+	struct mpa_verify t;
 	enum iw_reason why;
 	u32 at, field;
 
@@ -145,7 +145,7 @@ void prove_verdict(void)
 	/* least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;
-	why = mpa_take_verdict(&t);
+	why = mpa_verify_result(&t);
 	MUST("MPA-21, MPA-48, MPA-54, MPA-87, MPA-133: the digest",
 	     (why == IW_MPA_CRC) == (t.crc && field != (u32)~t.sum));
 	MUST("MPA-71, MPA-134: then the markers", why == IW_MPA_CRC ||

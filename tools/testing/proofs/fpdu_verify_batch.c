@@ -7,12 +7,12 @@
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 17, the leading bytes of an FPDU
  * prove_step: Bound 25
- * Mutation: mpa/fpdu_verify.c s/(MPA_RUN_ROOM - r->wire) \//MPA_RUN_ROOM \//
+ * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire) \//MPA_FPDU_BATCH_SIZE \//
  * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
  * Mutation: mpa/fpdu_verify.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
  * Mutation: mpa/fpdu_verify.c s/same_heads(head, fpdu)/1/
  * Mutation: mpa/fpdu_verify.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
- * Mutation: mpa/fpdu_verify.c s/return mpa_crc_is/return !mpa_crc_is/
+ * Mutation: mpa/fpdu_verify.c s/return mpa_crc_matches/return !mpa_crc_matches/
  * Mutation: mpa/fpdu_verify.c s/^\tif (good)/\tif (1)/
  */
 #include "../../../drivers/mpa/fpdu_verify.h"
@@ -32,47 +32,47 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 }
 
 /*
- * The number of FPDUs that mpa_run_begin() allows fits in the buffer, and one
+ * The number of FPDUs that mpa_fpdu_batch_begin() allows fits in the buffer, and one
  * more does not
  */
 void prove_room(void)
 {
-	u8 *memory = any_octets(MPA_RUN_ROOM);
-	struct mpa_run r;
+	u8 *memory = any_octets(MPA_FPDU_BATCH_SIZE);
+	struct mpa_fpdu_batch r;
 	u32 ulpdu, end;
 
 	GIVEN(ulpdu <= MPA_ULPDU_MAX);
-	mpa_run_begin(&r, ulpdu, memory + 16);
+	mpa_fpdu_batch_begin(&r, ulpdu, memory + 16);
 	if (!r.left) {
 		MUST("none without a payload, or longer than all", ulpdu <= 14 ||
-		     mpa_fpdu_content(ulpdu) > MPA_RUN_ROOM);
+		     mpa_fpdu_content_len(ulpdu) > MPA_FPDU_BATCH_SIZE);
 		REACHED("none");
 		return;
 	}
-	MUST("a few", r.left <= MPA_RUN_ROOM && ulpdu - 14 < MPA_RUN_ROOM);
-	end = (r.left - 1) * (ulpdu - 14) + mpa_fpdu_content(ulpdu);
-	MUST("the last one ends inside", end <= MPA_RUN_ROOM);
-	MUST("one more would not", end + (ulpdu - 14) > MPA_RUN_ROOM);
+	MUST("a few", r.left <= MPA_FPDU_BATCH_SIZE && ulpdu - 14 < MPA_FPDU_BATCH_SIZE);
+	end = (r.left - 1) * (ulpdu - 14) + mpa_fpdu_content_len(ulpdu);
+	MUST("the last one ends inside", end <= MPA_FPDU_BATCH_SIZE);
+	MUST("one more would not", end + (ulpdu - 14) > MPA_FPDU_BATCH_SIZE);
 	REACHED("some");
 }
 
 /* A short FPDU suffices: no byte between header and CRC is examined */
 void prove_step(void)
 {
-	const u32 ulpdu = 16, wire = mpa_fpdu_content(ulpdu), room = 2 + wire;
+	const u32 ulpdu = 16, wire = mpa_fpdu_content_len(ulpdu), room = 2 + wire;
 	u8 *memory = any_octets(room), before[16], head[16], *to;
 	const u32 first = ANY(u32), at = ANY(u32);
-	struct mpa_run r;
+	struct mpa_fpdu_batch r;
 	u8 octet;
 	bool same, right, good;
 	u32 i, field, left;
 
 	GIVEN(first <= 2 && at < 16);
-	mpa_run_begin(&r, ulpdu, memory + 16 + first);
+	mpa_fpdu_batch_begin(&r, ulpdu, memory + 16 + first);
 	for (i = 0; i < 16; i++)
 		before[i] = memory[first + i];
 	left = r.left;
-	to = mpa_run_want(&r);
+	to = mpa_fpdu_batch_want(&r);
 	MUST("its head stands in front of its payload", to == memory + first);
 	MUST("where it goes is ours", r.wire == wire && __CPROVER_w_ok(to, wire));
 	for (i = 0; i < wire; i++)
@@ -84,7 +84,7 @@ void prove_step(void)
 	sum = ANY(u32);
 	right = field == (u32)~sum;
 	octet = to[16];
-	good = mpa_run_got(&r, head);
+	good = mpa_fpdu_batch_got(&r, head);
 	MUST("MPA-54, MPA-69, MPA-133: as it was looked at, and its digest right",
 	     good == (same && right));
 	MUST("MPA-48, MPA-50: the digest is of all that precedes it", !same ||

@@ -9,7 +9,7 @@
  * Mutation: rnic_sw/neg.c s/their_ord > me->max/their_ord >= me->max/
  * Mutation: rnic_sw/neg.c s/theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs)/mine/
  * Mutation: rnic_sw/neg.c s/if (!mine)/if (0)/
- * Mutation: rnic_sw/neg.c s/if (!read_fits(rep->ird, r->ord))/if (0)/
+ * Mutation: rnic_sw/neg.c s/if (!can_use_read(rep->ird, r->ord))/if (0)/
  */
 #include <ddp/offer.h>
 
@@ -36,7 +36,7 @@ static struct neg_side any_side(void)
 {
 	struct ddp_offer o;
 
-	ddp_offer_read_word(&o, ANY(u32));
+	ddp_offer_decode_word(&o, ANY(u32));
 	return (struct neg_side){ .enhanced = any_bool(), .ird = o.ird,
 				  .ord = o.ord, .rtr = o.rtr };
 }
@@ -52,8 +52,8 @@ void prove_word(void)
 	u32 word = ANY(u32), again;
 	struct ddp_offer o;
 
-	ddp_offer_read_word(&o, word);
-	again = ddp_offer_word(&o);
+	ddp_offer_decode_word(&o, word);
+	again = ddp_offer_encode_word(&o);
 	MUST("MPA2-25: layout", o.ird == (word >> 16 & NONE) &&
 	     o.ord == (word & NONE) && !(o.rtr & 1) == !(word >> 31));
 	MUST("MPA2-54, MPA2-55: without A the rest is nothing",

@@ -57,7 +57,7 @@ void prove_here(void)
 
 	GIVEN(chunk < U64_MAX >> shift >> 9);
 	GIVEN(i < ODP_CHUNK_PAGES);
-	s = odp_span_here(chunk, from, to, shift);
+	s = odp_span_in_chunk(chunk, from, to, shift);
 	nr = chunk * ODP_CHUNK_PAGES + i;
 	in = from < to && nr >= from >> shift && nr <= (to - 1) >> shift;
 	taken = i >= s.first && i < s.first + s.pages;
@@ -74,7 +74,7 @@ void prove_ahead(void)
 	u64 at = ANY(u64), end = ANY(u64), to;
 	u8 shift = any_shift();
 
-	to = odp_ahead(at, end, shift);
+	to = odp_ahead_end(at, end, shift);
 	MUST("not back, not beyond", to >= at && (to == at || to <= end));
 	MUST("not far", to - at <= (u64)ODP_AHEAD << shift);
 	if (to > at)

@@ -15,7 +15,7 @@
  * Mutation: rnic_sw/rdmap_reqq.c s/q->served -= min(n, q->served)/q->served = 0/
  * Mutation: rnic_sw/rdmap_reqq.c s/h->to != r->sink_to + oldest->done/h->to < r->sink_to/
  * Mutation: rnic_sw/rdmap_reqq.c s/payload <= r->len - off/payload <= r->len/
- * Mutation: rnic_sw/rdmap_reqq.c s/if (rdmap_reqq_full(q))/if (0)/
+ * Mutation: rnic_sw/rdmap_reqq.c s/if (rdmap_reqq_is_full(q))/if (0)/
  */
 #include "../../../drivers/rnic_sw/rdmap_reqq.h"
 #include "proof.h"
@@ -59,10 +59,10 @@ void prove_init(void)
 	GIVEN(size <= 0x3fff);
 	rdmap_reqq_init(&q, size ? &one : NULL, size);
 	MUST("sound, and empty", sound(&q) && q.size == size &&
-	     rdmap_reqq_empty(&q) && !rdmap_reqq_peek(&q) &&
-	     !rdmap_reqq_serve(&q));
+	     rdmap_reqq_is_empty(&q) && !rdmap_reqq_peek(&q) &&
+	     !rdmap_reqq_peek_unserved(&q));
 	MUST("RDMAP-142: a depth of 0 holds nothing",
-	     rdmap_reqq_full(&q) == !size);
+	     rdmap_reqq_is_full(&q) == !size);
 	REACHED("end");
 }
 
@@ -102,14 +102,14 @@ void prove_look(void)
 {
 	struct rdmap_reqq q = any_queue(), was = q;
 	const struct rdmap_req *oldest = rdmap_reqq_peek(&q);
-	const struct rdmap_req *due = rdmap_reqq_serve(&q);
+	const struct rdmap_req *due = rdmap_reqq_peek_unserved(&q);
 
 	MUST("RDMAP-86: the oldest", oldest ==
 	     (q.used ? &q.req[place(&q, 0)] : NULL));
 	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest not served", due ==
 	     (q.served < q.used ? &q.req[place(&q, q.served)] : NULL));
 	MUST("looking changes nothing", same(&q, &was));
-	rdmap_reqq_served(&q);
+	rdmap_reqq_mark_served(&q);
 	MUST("RDMAP-72: served one by one", sound(&q) && q.used == was.used &&
 	     q.served == was.served + (was.served < was.used));
 	if (due && due != oldest)
@@ -203,7 +203,7 @@ void prove_expected(void)
 	for (i = 0; i < q.used; i++)
 		any |= asked(&req[place(&q, i)], &h, payload);
 	MUST("SEC-15: placed early only where it was asked for",
-	     rdmap_resp_expected(&q, &h, payload) == any);
+	     rdmap_resp_is_expected(&q, &h, payload) == any);
 	if (any && q.used == 2)
 		REACHED("asked for");
 }
@@ -213,10 +213,10 @@ void prove_atomic_response(void)
 	struct rdmap_req req;
 
 	req.is_atomic = any_bool();
-	MUST("EXT-54: a buffer for each", rdmap_aresp_admit(NULL) ==
+	MUST("EXT-54: a buffer for each", rdmap_aresp_check(NULL) ==
 	     IW_DDP_U_NO_BUFFER);
 	MUST("EXT-57, EXT-81: in the order of the requests",
-	     rdmap_aresp_admit(&req) ==
+	     rdmap_aresp_check(&req) ==
 	     (req.is_atomic ? IW_OK : IW_RDMAP_OPCODE));
 	REACHED("end");
 }

@@ -27,13 +27,13 @@ void prove_posted(void)
 	posted = ring_idx_posted(prod, head, tail, slots);
 	MUST("SEC-4: what fits behind what is in use, or a lie", posted ==
 	     (gained(tail, head) + gained(head, prod) <= slots
-	      ? gained(head, prod) : RING_IDX_LIE));
+	      ? gained(head, prod) : RING_IDX_INVALID));
 	MUST("SEC-4: never more in hand than the ring has",
-	     posted == RING_IDX_LIE ||
+	     posted == RING_IDX_INVALID ||
 	     gained(tail, head) + posted <= slots);
-	if (posted == RING_IDX_LIE)
+	if (posted == RING_IDX_INVALID)
 		REACHED("lie");
-	if (posted != RING_IDX_LIE && prod < head)
+	if (posted != RING_IDX_INVALID && prod < head)
 		REACHED("wrapped");
 }
 
@@ -46,11 +46,11 @@ void prove_unread(void)
 	unread = ring_idx_unread(prod, cons, seen, slots);
 	MUST("SEC-4: neither back nor past what was filled, or a lie", unread ==
 	     (gained(cons, prod) <= slots && gained(seen, cons) <= gained(seen, prod)
-	      ? gained(cons, prod) : RING_IDX_LIE));
+	      ? gained(cons, prod) : RING_IDX_INVALID));
 	MUST("SEC-4: never more than the ring has",
-	     unread == RING_IDX_LIE || unread <= slots);
-	if (unread == RING_IDX_LIE)
+	     unread == RING_IDX_INVALID || unread <= slots);
+	if (unread == RING_IDX_INVALID)
 		REACHED("lie");
-	if (unread != RING_IDX_LIE && prod < cons)
+	if (unread != RING_IDX_INVALID && prod < cons)
 		REACHED("wrapped");
 }

@@ -34,8 +34,8 @@ static void received(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
 		return;
 	uq[h->qn].msn = c->first->msn;
 	uq[h->qn].mo = c->done;
-	MUST("DDP-51, DDP-60: it is due", ddp_uq_due(uq, h) == IW_OK);
-	MUST("DDP-93: it fits", ddp_uq_fits(h, len, c->total) == IW_OK);
+	MUST("DDP-51, DDP-60: it is due", ddp_uq_check(uq, h) == IW_OK);
+	MUST("DDP-93: it fits", ddp_uq_check_len(h, len, c->total) == IW_OK);
 	ddp_uq_advance(&uq[h->qn], h, len);
 	MUST("DDP-20, DDP-41: so is the next",
 	     h->last ? uq[h->qn].msn == c->first->msn + 1 && !uq[h->qn].mo

@@ -9,8 +9,8 @@
  * Mutation: sctp_ddp/session.c s/s->state != SDDP_IDLE || s->active/s->state != SDDP_IDLE/
  * Mutation: sctp_ddp/session.c s/s->state == SDDP_OPEN \&\& !s->we_done/s->state == SDDP_OPEN/
  * Mutation: sctp_ddp/session.c s/if (s->peer_done)/if (0)/
- * Mutation: sctp_ddp/session.c s/if (s->we_done || s->in_doubt)/if (s->we_done)/
- * Mutation: sctp_ddp/session.c s/sddp_session_over(s) \&\& !s->in_doubt/sddp_session_over(s)/
+ * Mutation: sctp_ddp/session.c s/if (s->we_done || s->control_unacked)/if (s->we_done)/
+ * Mutation: sctp_ddp/session.c s/sddp_session_is_over(s) \&\& !s->control_unacked/sddp_session_is_over(s)/
  */
 #include "../../../drivers/sctp_ddp/session.h"
 #include "proof.h"
@@ -19,12 +19,12 @@ static bool sound(const struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_IDLE:
-		return !s->peer_done && !s->we_done && !s->in_doubt;
+		return !s->peer_done && !s->we_done && !s->control_unacked;
 	case SDDP_INITIATED:
 		return s->active && !s->peer_done && !s->we_done;
 	case SDDP_REQUESTED:
 		return !s->active && !s->peer_done && !s->we_done &&
-		       !s->in_doubt;
+		       !s->control_unacked;
 	default:
 		return true;
 	}
@@ -39,14 +39,14 @@ static struct sddp_session any_session(void)
 	s.enhanced = any_bool();
 	s.peer_done = any_bool();
 	s.we_done = any_bool();
-	s.in_doubt = any_bool();
+	s.control_unacked = any_bool();
 	GIVEN(sound(&s));
 	return s;
 }
 
-static enum sddp_what any_what(void)
+static enum sddp_chunk_kind any_what(void)
 {
-	enum sddp_what what;
+	enum sddp_chunk_kind what;
 
 	GIVEN((u32)what <= SDDP_SAY_TERMINATE);
 	return what;
@@ -56,7 +56,7 @@ static enum sddp_what any_what(void)
  * Check whether the chunk is legal in this state (RFC 5043 6.2 to 6.4, RFC 6581
  * 7)
  */
-static bool legal(const struct sddp_session *s, enum sddp_what what,
+static bool legal(const struct sddp_session *s, enum sddp_chunk_kind what,
 		  bool enhanced)
 {
 	if (s->peer_done || s->state == SDDP_OVER)
@@ -75,7 +75,7 @@ static bool legal(const struct sddp_session *s, enum sddp_what what,
 	}
 }
 
-static enum sddp_do asked(const struct sddp_session *s, enum sddp_what what)
+static enum sddp_do asked(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	switch (what) {
 	case SDDP_SAY_INITIATE:
@@ -103,7 +103,7 @@ void prove_init(void)
 void prove_receive(void)
 {
 	struct sddp_session s = any_session(), was = s;
-	enum sddp_what what = any_what();
+	enum sddp_chunk_kind what = any_what();
 	bool enhanced = any_bool();
 	enum sddp_do does = sddp_session_receive(&s, what, enhanced);
 
@@ -122,7 +122,7 @@ void prove_receive(void)
 	MUST("SCTPDDP-28: over is over", was.state != SDDP_OVER ||
 	     s.state == SDDP_OVER);
 	MUST("SCTPDDP-43, SCTPDDP-46: in doubt until there is word of it",
-	     !was.in_doubt || s.in_doubt || was.state != SDDP_OVER);
+	     !was.control_unacked || s.control_unacked || was.state != SDDP_OVER);
 	if (does == SDDP_DO_ENTER)
 		REACHED("accepted");
 	if (does == SDDP_DO_END)
@@ -135,16 +135,16 @@ void prove_receive(void)
 void prove_send(void)
 {
 	struct sddp_session s = any_session(), was = s;
-	enum sddp_what what = any_what();
+	enum sddp_chunk_kind what = any_what();
 	bool enhanced = any_bool();
 
-	if (!sddp_session_may(&s, what))
+	if (!sddp_session_may_send(&s, what))
 		return;
 	MUST("SCTPDDP-30: nothing behind our last", !was.we_done);
 	MUST("SCTPDDP-44: no segment before it is accepted",
-	     what != SDDP_SEGMENT_CHUNK || was.state == SDDP_OPEN);
+	     what != SDDP_KIND_SEGMENT || was.state == SDDP_OPEN);
 	MUST("SCTPDDP-43: no Terminate that could overtake",
-	     what != SDDP_SAY_TERMINATE || !was.in_doubt);
+	     what != SDDP_SAY_TERMINATE || !was.control_unacked);
 	MUST("SCTPDDP-29: an Initiate is the active side's, once",
 	     what != SDDP_SAY_INITIATE || (was.active && was.state == SDDP_IDLE));
 	MUST("SCTPDDP-34: an answer is the passive side's, once",
@@ -152,15 +152,15 @@ void prove_send(void)
 	     (!was.active && was.state == SDDP_REQUESTED));
 	sddp_session_sent(&s, what, enhanced);
 	MUST("sound still", sound(&s));
-	MUST("SCTPDDP-43: a control chunk is in doubt", what == SDDP_SEGMENT_CHUNK
-	     ? s.in_doubt == was.in_doubt : s.in_doubt);
+	MUST("SCTPDDP-43: a control chunk is in doubt", what == SDDP_KIND_SEGMENT
+	     ? s.control_unacked == was.control_unacked : s.control_unacked);
 	MUST("SCTPDDP-30: a no and a Terminate are the last",
 	     s.we_done == (what == SDDP_SAY_REJECT || what == SDDP_SAY_TERMINATE));
 	MUST("SCTPDDP-30: none of them twice", !s.we_done ||
-	     (!sddp_session_may(&s, SDDP_SAY_TERMINATE) &&
-	      !sddp_session_may(&s, SDDP_SEGMENT_CHUNK) &&
-	      !sddp_session_may(&s, SDDP_SAY_ACCEPT)));
-	if (what == SDDP_SEGMENT_CHUNK)
+	     (!sddp_session_may_send(&s, SDDP_SAY_TERMINATE) &&
+	      !sddp_session_may_send(&s, SDDP_KIND_SEGMENT) &&
+	      !sddp_session_may_send(&s, SDDP_SAY_ACCEPT)));
+	if (what == SDDP_KIND_SEGMENT)
 		REACHED("segment");
 	if (what == SDDP_SAY_TERMINATE && was.state == SDDP_REQUESTED)
 		REACHED("refused");
@@ -171,17 +171,17 @@ void prove_end(void)
 	struct sddp_session s = any_session(), was = s;
 
 	MUST("SCTPDDP-31: over when both are done",
-	     sddp_session_over(&s) == (s.peer_done && s.we_done));
+	     sddp_session_is_over(&s) == (s.peer_done && s.we_done));
 	MUST("SCTPDDP-46: used again when nothing is in doubt",
-	     sddp_session_reusable(&s) ==
-	     (s.peer_done && s.we_done && !s.in_doubt));
-	if (sddp_session_reusable(&s))
+	     sddp_session_is_reusable(&s) ==
+	     (s.peer_done && s.we_done && !s.control_unacked));
+	if (sddp_session_is_reusable(&s))
 		REACHED("reusable");
 	sddp_session_acked(&s);
-	MUST("sound when acknowledged", sound(&s) && !s.in_doubt);
-	sddp_session_break(&was);
+	MUST("sound when acknowledged", sound(&s) && !s.control_unacked);
+	sddp_session_abort(&was);
 	MUST("SCTPDDP-28: broken is over", sound(&was) &&
 	     was.state == SDDP_OVER);
 	MUST("SCTPDDP-29: and sends no more segments",
-	     !sddp_session_may(&was, SDDP_SEGMENT_CHUNK));
+	     !sddp_session_may_send(&was, SDDP_KIND_SEGMENT));
 }

@@ -39,7 +39,7 @@ void prove_sqe(void)
 	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
 	const u8 *p = (const u8 *)e;
 	size_t at = ANY(size_t);
-	bool clean = sqe_clean(e), data;
+	bool clean = rnic_sqe_is_clean(e), data;
 	struct span span;
 
 	MUST("SEC-4: an opcode there is", !clean ||
@@ -80,7 +80,7 @@ void prove_says(void)
 		GIVEN(p[8] < 8 && !e->num_sge);
 	else
 		GIVEN(!e->inline_len && (p[8] < 8 || !e->num_sge));
-	MUST("SEC-4: what is known is taken", sqe_clean(e));
+	MUST("SEC-4: what is known is taken", rnic_sqe_is_clean(e));
 	REACHED("end");
 }
 
@@ -88,7 +88,7 @@ void prove_rqe(void)
 {
 	struct rnic_sw_rqe e;
 
-	MUST("nothing that is reserved", rqe_clean(&e) == !e.reserved);
-	if (rqe_clean(&e))
+	MUST("nothing that is reserved", rnic_rqe_is_clean(&e) == !e.reserved);
+	if (rnic_rqe_is_clean(&e))
 		REACHED("clean");
 }

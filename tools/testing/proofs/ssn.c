@@ -16,14 +16,14 @@ void prove_turn(void)
 {
 	u16 next = ANY(u16), ssn = ANY(u16);
 	u16 far = (u16)(ssn - next);
-	enum sddp_turn turn = sddp_ssn_turn(next, ssn);
+	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
-	MUST("SCTPDDP-27: now", (turn == SDDP_NOW) == !far);
+	MUST("SCTPDDP-27: now", (turn == SDDP_SSN_NEXT) == !far);
 	MUST("SCTPDDP-69: early, within 32767",
-	     (turn == SDDP_EARLY) == (far && far < 32767));
-	MUST("SCTPDDP-69: too far", (turn == SDDP_FAR) == (far == 32767));
-	MUST("SCTPDDP-71: passed", (turn == SDDP_DUP) == (far >= 32768));
-	if (turn == SDDP_EARLY && ssn < next)
+	     (turn == SDDP_SSN_EARLY) == (far && far < 32767));
+	MUST("SCTPDDP-69: too far", (turn == SDDP_SSN_FAR) == (far == 32767));
+	MUST("SCTPDDP-71: passed", (turn == SDDP_SSN_DUP) == (far >= 32768));
+	if (turn == SDDP_SSN_EARLY && ssn < next)
 		REACHED("early, wrapped");
 }
 
@@ -36,12 +36,12 @@ void prove_tally(void)
 	struct sddp_tally t = { .n = ANY(u16), .last = false };
 	u16 ssn = ANY(u16), before = t.n;
 
-	MUST("SCTPDDP-46: not without its last", !sddp_tally_whole(&t));
+	MUST("SCTPDDP-46: not without its last", !sddp_tally_complete(&t));
 	sddp_tally_chunk(&t);
 	sddp_tally_last(&t, ssn);
 	MUST("SCTPDDP-46: all before the last are here",
-	     sddp_tally_whole(&t) == (before == ssn));
-	if (sddp_tally_whole(&t) && ssn == 65535)
+	     sddp_tally_complete(&t) == (before == ssn));
+	if (sddp_tally_complete(&t) && ssn == 65535)
 		REACHED("whole, wrapped");
 }
 
@@ -56,7 +56,7 @@ void prove_gap(void)
 	sddp_tally_last(&t, ANY(u16));
 	MUST("of several the first counts", t.n == (u16)(before + 1));
 	MUST("whole with the one that was missing",
-	     sddp_tally_whole(&t) == (before == 65535));
-	if (sddp_tally_whole(&t))
+	     sddp_tally_complete(&t) == (before == 65535));
+	if (sddp_tally_complete(&t))
 		REACHED("whole");
 }

@@ -6,14 +6,14 @@
  * Files: sctp_ddp/stall.c
  * Checks: unsigned-overflow
  * Bound: 3, the sizes that are tried
- * Mutation: sctp_ddp/stall.c s/++s->looks >= END_AT/++s->looks > END_AT/
- * Mutation: sctp_ddp/stall.c s/!v->waits || v->acked != s->acked/!v->waits/
- * Mutation: sctp_ddp/stall.c s/v->heard > s->since/v->heard > 0/
+ * Mutation: sctp_ddp/stall.c s/++s->checks >= END_AT/++s->checks > END_AT/
+ * Mutation: sctp_ddp/stall.c s/!v->ack_expected || v->acked != s->acked/!v->ack_expected/
+ * Mutation: sctp_ddp/stall.c s/v->last_heard > s->since/v->last_heard > 0/
  * Mutation: sctp_ddp/stall.c s/s->step = ASK_AT;/;/
  * Mutation: sctp_ddp/stall.c s/s->step = 0;/;/
  * Mutation: sctp_ddp/stall.c s/pmtu > sizes\[i\]/pmtu >= sizes[i]/
  * Mutation: sctp_ddp/stall.c s/ \&\& sizes\[i\] >= least//
- * Mutation: sctp_ddp/stall.c s/min_t(u32, paths, SDDP_ADDRESSES_MOST)/paths/
+ * Mutation: sctp_ddp/stall.c s/min_t(u32, paths, SDDP_ADDRESSES_MAX)/paths/
  */
 #include "../../../drivers/sctp_ddp/stall.h"
 #include "proof.h"
@@ -26,12 +26,12 @@
  */
 static bool sound(const struct sddp_stall *s)
 {
-	return s->looks < MINUTE && s->step <= 3 && s->step <= s->looks;
+	return s->checks < MINUTE && s->step <= 3 && s->step <= s->checks;
 }
 
 static bool shut(const struct sddp_stall *s, const struct sddp_stall_view *v)
 {
-	return v->waits && v->acked == s->acked;
+	return v->ack_expected && v->acked == s->acked;
 }
 
 void prove_look(void)
@@ -40,20 +40,20 @@ void prove_look(void)
 	struct sddp_stall_view v;
 	enum sddp_stall_do does;
 
-	v.waits = any_bool();
+	v.ack_expected = any_bool();
 	GIVEN(sound(&s));
 	was = s;
-	does = sddp_stall_look(&s, &v);
+	does = sddp_stall_check(&s, &v);
 	MUST("what gets on begins anew", shut(&was, &v) ||
-	     (does == SDDP_STALL_NOTHING && !s.looks && !s.step &&
+	     (does == SDDP_STALL_NOTHING && !s.checks && !s.step &&
 	      s.acked == v.acked));
 	if (!shut(&was, &v)) {
 		REACHED("gets on");
 		return;
 	}
 	MUST("it ends after a minute, not before",
-	     (does == SDDP_STALL_END) == (was.looks == MINUTE - 1));
-	MUST("one look more, each time", s.looks == was.looks + 1 &&
+	     (does == SDDP_STALL_END) == (was.checks == MINUTE - 1));
+	MUST("one look more, each time", s.checks == was.checks + 1 &&
 	     s.acked == was.acked);
 	if (does == SDDP_STALL_END) {
 		REACHED("end");
@@ -63,10 +63,10 @@ void prove_look(void)
 	MUST("asked first, and when is known", (does == SDDP_STALL_ASK) ==
 	     !was.step && (was.step || s.since == v.now));
 	MUST("smaller packets if it was heard of since", does !=
-	     SDDP_STALL_SHRINK || (was.step == 1 && v.heard > was.since));
+	     SDDP_STALL_SHRINK || (was.step == 1 && v.last_heard > was.since));
 	MUST("SCTP finds out about who is gone", was.step != 1 ||
-	     v.heard > was.since || (does == SDDP_STALL_NOTHING && s.step == 1));
-	MUST("and if it was, at once", was.step != 1 || v.heard <= was.since ||
+	     v.last_heard > was.since || (does == SDDP_STALL_NOTHING && s.step == 1));
+	MUST("and if it was, at once", was.step != 1 || v.last_heard <= was.since ||
 	     does == SDDP_STALL_SHRINK);
 	MUST("since is kept until it is asked again", !was.step ||
 	     s.since == was.since);
@@ -92,7 +92,7 @@ void prove_begin(void)
 void prove_smaller(void)
 {
 	u32 pmtu = ANY(u32), least = ANY(u32);
-	u32 size = sddp_stall_smaller(pmtu, least);
+	u32 size = sddp_stall_next_pmtu(pmtu, least);
 
 	MUST("smaller, and not too small",
 	     !size || (size < pmtu && size >= least));

@@ -7,7 +7,7 @@
  *
  * Files: mpa/startup.c
  * Bound: 16, the bytes of a key
- * Mutation: mpa/startup.c s/if (su->state == MPA_SU_ASK \&\& !su->initiator \&\& n)/if (0)/
+ * Mutation: mpa/startup.c s/if (su->state == MPA_SU_OFFER \&\& !su->initiator \&\& n)/if (0)/
  * Mutation: mpa/startup.c s/size < MPA_HDR_LEN + data)/size < data)/
  * Mutation: mpa/startup.c s/want == MPA_WANT_READ \&\& su->got/want == MPA_WANT_READ/
  * Mutation: mpa/startup.c s/su->got = 0;/(void)0;/
@@ -26,7 +26,7 @@ void prove_begin(void)
 	MUST("MPA-102: a responder waits for the whole Request", initiator ||
 	     mpa_startup_need(&su) == 20);
 	MUST("MPA-100: an initiator speaks first", !initiator ||
-	     mpa_startup_want(&su) == MPA_WANT_ASK_ULP);
+	     mpa_startup_want(&su) == MPA_WANT_OFFER);
 	REACHED("begun");
 }
 
@@ -42,7 +42,7 @@ static void unasked(enum mpa_startup_state state)
 	GIVEN(n && n <= 1 << 16);
 	was = su;
 	eaten = mpa_startup_input(&su, any_octets(n), n);
-	if (state == MPA_SU_ASK && !was.initiator) {
+	if (state == MPA_SU_OFFER && !was.initiator) {
 		MUST("MPA-97, MPA-102: nothing between Request and Reply",
 		     eaten == -IW_MPA_STARTUP && su.state == MPA_SU_CLOSE);
 		REACHED("too soon");
@@ -56,7 +56,7 @@ static void unasked(enum mpa_startup_state state)
 /* Input in states that do not wait for the peer's frame */
 void prove_unasked(void)
 {
-	unasked(MPA_SU_ASK);
+	unasked(MPA_SU_OFFER);
 	unasked(MPA_SU_SEND);
 	unasked(MPA_SU_SEND_REJECT);
 	unasked(MPA_SU_ENTER);
@@ -85,7 +85,7 @@ void prove_answer(void)
 	o.enhanced = any_bool();
 	GIVEN(sound(&su));
 	was = su;
-	asked = su.state == MPA_SU_ASK && !(rejects && su.initiator);
+	asked = su.state == MPA_SU_OFFER && !(rejects && su.initiator);
 	enhanced = su.initiator ? o.enhanced && su.rev_max == 2 : su.enhanced;
 	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_offer(&su, &o);
 	MUST("sound still", sound(&su));
@@ -161,7 +161,7 @@ void prove_rest(void)
 	MUST("sound at its end", sound(&su));
 	MUST("MPA-132: it ends what waits for the peer",
 	     mpa_startup_want(&su) != MPA_WANT_READ &&
-	     mpa_startup_want(&su) != MPA_WANT_ASK_ULP);
+	     mpa_startup_want(&su) != MPA_WANT_OFFER);
 	MUST("MPA-97: a frame cut short is malformed",
 	     mpa_startup_want(&was) != MPA_WANT_READ || !was.got ||
 	     (su.state == MPA_SU_CLOSE && su.why == IW_MPA_STARTUP));

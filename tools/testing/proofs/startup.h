@@ -62,7 +62,7 @@ static inline bool frame_sound(const struct mpa_startup *su)
 /* The peer has not sent anything yet, and may send later */
 static inline bool before(const struct mpa_startup *su)
 {
-	return su->initiator && (su->state == MPA_SU_ASK ||
+	return su->initiator && (su->state == MPA_SU_OFFER ||
 				 su->state == MPA_SU_SEND);
 }
 

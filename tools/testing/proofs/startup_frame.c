@@ -168,7 +168,7 @@ static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 	if (len < whole())
 		return MPA_SU_DATA;
 	if (!was.initiator)
-		return MPA_SU_ASK;
+		return MPA_SU_OFFER;
 	/*
 	 * RFC 6581 10: a plain reply to an enhanced Request, except a revision
 	 * 2 reject

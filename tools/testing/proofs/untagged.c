@@ -36,7 +36,7 @@ void prove_due(void)
 {
 	struct ddp_uq uq[DDP_QUEUES];
 	struct ddp_hdr h;
-	enum iw_reason why = ddp_uq_due(uq, &h);
+	enum iw_reason why = ddp_uq_check(uq, &h);
 
 	MUST("DDP-86, DDP-92, DDP-94: the one that is due", why == due(uq, &h));
 	if (why == IW_DDP_U_QN)
@@ -59,11 +59,11 @@ void prove_segment(void)
 	enum iw_reason why;
 
 	h.last = any_bool();
-	if (ddp_uq_due(uq, &h))
+	if (ddp_uq_check(uq, &h))
 		return;
 	before = uq[h.qn];
 	end = (u64)h.mo + payload;
-	why = ddp_uq_fits(&h, payload, buf_len);
+	why = ddp_uq_check_len(&h, payload, buf_len);
 	MUST("DDP-93: it ends within the buffer",
 	     (why == IW_OK) == (end <= buf_len));
 	MUST("DDP-108: or it is too long", !why || why == IW_DDP_U_TOO_LONG);

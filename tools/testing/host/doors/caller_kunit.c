@@ -15,44 +15,44 @@
 
 static struct {
 	struct ddp_port_listener l;
-	struct ddp_caller	c[MANY];
-	struct ddp_caller	*away;		/* last request evicted */
-	u32			sent_away;
-	u32			let_go;		/* number of references to the listener dropped */
-	int			answer;		/* return value of the user's request callback */
-} world;
+	struct ddp_conn_req	c[MANY];
+	struct ddp_conn_req	*last_evicted;		/* last request evicted */
+	u32			evicted;
+	u32			refs_dropped;		/* number of references to the listener dropped */
+	int			result;		/* return value of the user's request callback */
+} stubs;
 
 /* Stub: the source number is the address itself */
-u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
+u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed)
 {
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
 void ddp_port_put(struct ddp_port_listener *l)
 {
-	world.let_go++;
+	stubs.refs_dropped++;
 	l->ref.refs--;
 }
 
-static void orphaned(struct ddp_caller *c)
+static void evict(struct ddp_conn_req *c)
 {
-	world.away = c;
-	world.sent_away++;
+	stubs.last_evicted = c;
+	stubs.evicted++;
 }
 
-static const struct ddp_port_ops sends_away = { .orphaned = orphaned };
+static const struct ddp_port_ops sends_away = { .evict = evict };
 static const struct ddp_port_ops sends_nobody;
 
 static int request(struct ddp_listener *dl, struct ddp_session *ss,
 		   const struct ddp_offer *o)
 {
-	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, world.l.upcalls);
-	return world.answer;
+	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, stubs.l.upcalls);
+	return stubs.result;
 }
 
 static void policy(struct ddp_listener *dl, struct ddp_policy *p)
 {
-	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, world.l.upcalls);
+	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, stubs.l.upcalls);
 	p->revision = 1;
 }
 
@@ -67,21 +67,21 @@ static const struct ddp_session_type type = { .release = released };
 
 static void listens(struct kunit *test, const struct ddp_port_ops *ops)
 {
-	memset(&world, 0, sizeof(world));
-	world.l.ops = ops;
-	world.l.bound = BOUND;
-	world.l.dl.user = &user;
-	world.l.dl.ctx = test;
-	kref_init(&world.l.ref);
-	ddp_callers_init(&world.l);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.l.ops = ops;
+	stubs.l.limit = BOUND;
+	stubs.l.dl.user = &user;
+	stubs.l.dl.ctx = test;
+	kref_init(&stubs.l.ref);
+	ddp_backlog_init(&stubs.l);
 }
 
-static bool comes(int i, u32 source)
+static bool connect_from(int i, u32 source)
 {
 	struct sockaddr_storage a = { .ss_family = AF_INET };
 
 	((struct sockaddr_in *)&a)->sin_addr.s_addr = source;
-	return ddp_port_wait(&world.l, &world.c[i], &a);
+	return ddp_port_attach(&stubs.l, &stubs.c[i], &a);
 }
 
 static void leave_all(void)
@@ -89,7 +89,7 @@ static void leave_all(void)
 	int i;
 
 	for (i = 0; i < MANY; i++)
-		ddp_port_leave(&world.c[i]);
+		ddp_port_detach(&stubs.c[i]);
 }
 
 /*
@@ -101,18 +101,18 @@ static void most_go(struct kunit *test)
 	int i;
 
 	listens(test, &sends_away);
-	comes(0, 2);
+	connect_from(0, 2);
 	for (i = 1; i < BOUND; i++)
-		comes(i, 3);
-	KUNIT_EXPECT_EQ(test, 0u, world.sent_away);
-	KUNIT_EXPECT_TRUE(test, comes(BOUND, 4));
-	KUNIT_EXPECT_EQ(test, 1u, world.sent_away);
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[1], world.away);
-	KUNIT_EXPECT_TRUE(test, world.c[1].away);
+		connect_from(i, 3);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.evicted);
+	KUNIT_EXPECT_TRUE(test, connect_from(BOUND, 4));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.evicted);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[1], stubs.last_evicted);
+	KUNIT_EXPECT_TRUE(test, stubs.c[1].evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
-			ddp_port_request(&world.c[1], NULL, NULL));
+			ddp_port_request(&stubs.c[1], NULL, NULL));
 	leave_all();
-	KUNIT_EXPECT_EQ(test, BOUND + 1u, world.let_go);
+	KUNIT_EXPECT_EQ(test, BOUND + 1u, stubs.refs_dropped);
 }
 
 /*
@@ -124,12 +124,12 @@ static void asked_while_there(struct kunit *test)
 	struct ddp_policy p = {};
 
 	listens(test, &sends_away);
-	KUNIT_EXPECT_TRUE(test, ddp_port_policy(&world.l, &p));
+	KUNIT_EXPECT_TRUE(test, ddp_port_get_policy(&stubs.l, &p));
 	KUNIT_EXPECT_EQ(test, 1, p.revision);
-	KUNIT_EXPECT_EQ(test, 0, world.l.upcalls);
-	ddp_callers_end(&world.l);
+	KUNIT_EXPECT_EQ(test, 0, stubs.l.upcalls);
+	ddp_backlog_end(&stubs.l);
 	p.revision = 0;
-	KUNIT_EXPECT_FALSE(test, ddp_port_policy(&world.l, &p));
+	KUNIT_EXPECT_FALSE(test, ddp_port_get_policy(&stubs.l, &p));
 	KUNIT_EXPECT_EQ(test, 0, p.revision);
 }
 
@@ -142,13 +142,13 @@ static void alike(struct kunit *test)
 	int i;
 
 	listens(test, &sends_away);
-	comes(0, ALIKE(0));
+	connect_from(0, ALIKE(0));
 	for (i = 1; i < BOUND; i++)
-		comes(i, ALIKE(1));
-	comes(BOUND, 4);
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[1], world.away);
-	comes(BOUND + 1, ALIKE(2));
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.away);
+		connect_from(i, ALIKE(1));
+	connect_from(BOUND, 4);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[1], stubs.last_evicted);
+	connect_from(BOUND + 1, ALIKE(2));
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
 	leave_all();
 }
 
@@ -162,16 +162,16 @@ static void no_more_than_twice(struct kunit *test)
 
 	listens(test, &sends_away);
 	for (i = 0; i < 2 * BOUND; i++)
-		KUNIT_EXPECT_TRUE(test, comes(i, 2));
-	KUNIT_EXPECT_EQ(test, (u32)BOUND, world.sent_away);
-	KUNIT_EXPECT_FALSE(test, comes(2 * BOUND, 5));
-	ddp_port_leave(&world.c[0]);
-	KUNIT_EXPECT_TRUE(test, comes(2 * BOUND, 5));
+		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
+	KUNIT_EXPECT_EQ(test, (u32)BOUND, stubs.evicted);
+	KUNIT_EXPECT_FALSE(test, connect_from(2 * BOUND, 5));
+	ddp_port_detach(&stubs.c[0]);
+	KUNIT_EXPECT_TRUE(test, connect_from(2 * BOUND, 5));
 	leave_all();
-	KUNIT_EXPECT_EQ(test, 0u, world.l.waiting);
-	KUNIT_EXPECT_EQ(test, 0u, world.l.held);
-	KUNIT_EXPECT_EQ(test, 0u, world.l.waiting_from[2]);
-	KUNIT_EXPECT_EQ(test, 1, world.l.ref.refs);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.l.nattached);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.l.pending_from[2]);
+	KUNIT_EXPECT_EQ(test, 1, stubs.l.ref.refs);
 }
 
 /*
@@ -184,9 +184,9 @@ static void nobody_goes(struct kunit *test)
 
 	listens(test, &sends_nobody);
 	for (i = 0; i < BOUND; i++)
-		KUNIT_EXPECT_TRUE(test, comes(i, 2));
-	KUNIT_EXPECT_FALSE(test, comes(BOUND, 2));
-	KUNIT_EXPECT_TRUE(test, comes(BOUND, 3));
+		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
+	KUNIT_EXPECT_FALSE(test, connect_from(BOUND, 2));
+	KUNIT_EXPECT_TRUE(test, connect_from(BOUND, 3));
 	leave_all();
 }
 
@@ -194,29 +194,29 @@ static void nobody_goes(struct kunit *test)
  * A request given to the user no longer counts and is not evicted when the
  * listener ends
  */
-static void asked(struct kunit *test)
+static void requests_reported(struct kunit *test)
 {
 	struct ddp_session ss = { .user = &user, .type = &type };
 
 	listens(test, &sends_away);
 	kref_init(&ss.ref);
-	comes(0, 2);
-	KUNIT_EXPECT_EQ(test, 0, ddp_port_request(&world.c[0], &ss, NULL));
+	connect_from(0, 2);
+	KUNIT_EXPECT_EQ(test, 0, ddp_port_request(&stubs.c[0], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
-	KUNIT_EXPECT_EQ(test, 0, world.l.upcalls);
-	KUNIT_EXPECT_EQ(test, 0u, world.l.waiting);
-	KUNIT_EXPECT_EQ(test, 1u, world.l.held);
-	comes(1, 2);
-	world.answer = -EBUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_request(&world.c[1], &ss, NULL));
+	KUNIT_EXPECT_EQ(test, 0, stubs.l.upcalls);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.l.nattached);
+	connect_from(1, 2);
+	stubs.result = -EBUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_request(&stubs.c[1], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
-	comes(2, 2);
-	ddp_callers_end(&world.l);
-	KUNIT_EXPECT_EQ(test, 1u, world.sent_away);
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.away);
+	connect_from(2, 2);
+	ddp_backlog_end(&stubs.l);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.evicted);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
-			ddp_port_request(&world.c[2], &ss, NULL));
-	KUNIT_EXPECT_FALSE(test, comes(3, 2));
+			ddp_port_request(&stubs.c[2], &ss, NULL));
+	KUNIT_EXPECT_FALSE(test, connect_from(3, 2));
 	leave_all();
 }
 
@@ -226,7 +226,7 @@ static struct kunit_case caller_cases[] = {
 	KUNIT_CASE(asked_while_there),
 	KUNIT_CASE(no_more_than_twice),
 	KUNIT_CASE(nobody_goes),
-	KUNIT_CASE(asked),
+	KUNIT_CASE(requests_reported),
 	{}
 };
 

@@ -30,18 +30,18 @@ struct device6 {
 	struct list_head	addr_list;
 };
 
-static struct world {
+static struct stubs {
 	struct net		net;
 	struct net_device	dev[DEVICES];
 	struct address4		a4[DEVICES][ADDRESSES + 1];
 	struct address6		a6[DEVICES][ADDRESSES];
 	struct device6		in6[DEVICES];
 	bool			no_ip;
-} world;
+} stubs;
 
 static struct net_device *at_number(int ifindex)
 {
-	return ifindex >= FIRST && ifindex < FIRST + DEVICES ? &world.dev[ifindex - FIRST] : NULL;
+	return ifindex >= FIRST && ifindex < FIRST + DEVICES ? &stubs.dev[ifindex - FIRST] : NULL;
 }
 
 static struct net_device *with_ipv4(__be32 addr)
@@ -50,8 +50,8 @@ static struct net_device *with_ipv4(__be32 addr)
 
 	for (i = 0; i < DEVICES; i++)
 		for (k = 0; k < ADDRESSES; k++)
-			if (world.a4[i][k].there && world.a4[i][k].ifa_local == addr)
-				return &world.dev[i];
+			if (stubs.a4[i][k].there && stubs.a4[i][k].ifa_local == addr)
+				return &stubs.dev[i];
 	return NULL;
 }
 
@@ -59,7 +59,7 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 {
 	struct address6 *a;
 
-	list_for_each_entry(a, &world.in6[dev->ifindex - FIRST].addr_list, if_list)
+	list_for_each_entry(a, &stubs.in6[dev->ifindex - FIRST].addr_list, if_list)
 		if (!memcmp(&a->addr, addr, sizeof(*addr)))
 			return true;
 	return false;
@@ -83,10 +83,10 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define ipv6_addr_type(a)	(IN6_IS_ADDR_LINKLOCAL(a) ? IPV6_ADDR_LINKLOCAL : 0)
 #define __ip_dev_find(net, addr, ref)	((void)WARN_ON(ref), with_ipv4(addr))
 #define ipv6_chk_addr(net, addr, dev, strict)	((void)WARN_ON(!(strict)), with_ipv6(addr, dev))
-#define for_each_netdev_rcu(net, d)	for (d = world.dev; d < world.dev + DEVICES; d++)
+#define for_each_netdev_rcu(net, d)	for (d = stubs.dev; d < stubs.dev + DEVICES; d++)
 #define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), at_number(i))
-#define __in_dev_get_rcu(d)	(world.no_ip ? NULL : world.a4[(d)->ifindex - FIRST])
-#define __in6_dev_get(d)	(world.no_ip ? NULL : &world.in6[(d)->ifindex - FIRST])
+#define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
+#define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
 /* A hash in which each bit of both arguments counts */
@@ -144,7 +144,7 @@ static struct sockaddr_storage ipv6(u32 first, u32 second, u32 third, u32 last)
 
 static void give4(int dev, u32 addr)
 {
-	struct address4 *a = world.a4[dev];
+	struct address4 *a = stubs.a4[dev];
 
 	while (a->there)
 		a++;
@@ -154,21 +154,21 @@ static void give4(int dev, u32 addr)
 
 static void give6(int dev, int nth, struct sockaddr_storage s, u32 flags)
 {
-	struct address6 *a = &world.a6[dev][nth];
+	struct address6 *a = &stubs.a6[dev][nth];
 
 	a->addr = ((struct sockaddr_in6 *)&s)->sin6_addr;
 	a->flags = flags;
-	list_add_tail(&a->if_list, &world.in6[dev].addr_list);
+	list_add_tail(&a->if_list, &stubs.in6[dev].addr_list);
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	int i;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	for (i = 0; i < DEVICES; i++) {
-		world.dev[i].ifindex = FIRST + i;
-		INIT_LIST_HEAD(&world.in6[i].addr_list);
+		stubs.dev[i].ifindex = FIRST + i;
+		INIT_LIST_HEAD(&stubs.in6[i].addr_list);
 	}
 	return 0;
 }
@@ -183,14 +183,14 @@ static void wildcard(struct kunit *test)
 	struct sockaddr_storage none4 = ipv4(0, 7), none6 = ipv6(0, 0, 0, 0);
 	struct sockaddr_storage some4 = ipv4(1, 7), some6 = ipv6(0, 0, 0, 1);
 
-	KUNIT_EXPECT_TRUE(test, ddp_addr_wildcard(&none4));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_wildcard(&none6));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_wildcard(&some4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_wildcard(&some6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard(&none4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard(&none6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_wildcard(&some4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_wildcard(&some6));
 }
 
 /*
- * All these addresses are different for ddp_addr_same() and have different
+ * All these addresses are different for ddp_addr_equal() and have different
  * hashes, and hashes depend on the seed
  */
 static void told_apart(struct kunit *test)
@@ -207,14 +207,14 @@ static void told_apart(struct kunit *test)
 	((struct sockaddr_in6 *)&a[7])->sin6_scope_id = 1;
 	for (i = 0; i < n; i++)
 		for (k = 0; k < n; k++) {
-			KUNIT_EXPECT_EQ(test, i == k, ddp_addr_same(&a[i], &a[k]));
-			KUNIT_EXPECT_EQ(test, i == k, ddp_addr_hash(&world.net, &a[i], 9) ==
-						      ddp_addr_hash(&world.net, &a[k], 9));
+			KUNIT_EXPECT_EQ(test, i == k, ddp_addr_equal(&a[i], &a[k]));
+			KUNIT_EXPECT_EQ(test, i == k, ddp_addr_hash(&stubs.net, &a[i], 9) ==
+						      ddp_addr_hash(&stubs.net, &a[k], 9));
 		}
-	KUNIT_EXPECT_NE(test, ddp_addr_hash(&world.net, &a[0], 9),
-			ddp_addr_hash(&world.net, &a[0], 10));
-	KUNIT_EXPECT_NE(test, ddp_addr_hash(&world.net, &a[3], 9),
-			ddp_addr_hash(&world.net, &a[3], 10));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash(&stubs.net, &a[0], 9),
+			ddp_addr_hash(&stubs.net, &a[0], 10));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash(&stubs.net, &a[3], 9),
+			ddp_addr_hash(&stubs.net, &a[3], 10));
 }
 
 /* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
@@ -224,13 +224,13 @@ static void sources(struct kunit *test)
 	struct sockaddr_storage b = ipv6(1, 1, 1, 1), near = ipv6(1, 1, 2, 2);
 	struct sockaddr_storage c = ipv6(1, 2, 1, 1), d = ipv6(2, 1, 1, 1);
 
-	KUNIT_EXPECT_EQ(test, ddp_addr_source(&a, 9), ddp_addr_source(&port, 9));
-	KUNIT_EXPECT_NE(test, ddp_addr_source(&a, 9), ddp_addr_source(&host, 9));
-	KUNIT_EXPECT_NE(test, ddp_addr_source(&a, 9), ddp_addr_source(&a, 10));
-	KUNIT_EXPECT_EQ(test, ddp_addr_source(&b, 9), ddp_addr_source(&near, 9));
-	KUNIT_EXPECT_NE(test, ddp_addr_source(&b, 9), ddp_addr_source(&c, 9));
-	KUNIT_EXPECT_NE(test, ddp_addr_source(&b, 9), ddp_addr_source(&d, 9));
-	KUNIT_EXPECT_NE(test, ddp_addr_source(&b, 9), ddp_addr_source(&b, 10));
+	KUNIT_EXPECT_EQ(test, ddp_addr_hash_source(&a, 9), ddp_addr_hash_source(&port, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&a, 9), ddp_addr_hash_source(&host, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&a, 9), ddp_addr_hash_source(&a, 10));
+	KUNIT_EXPECT_EQ(test, ddp_addr_hash_source(&b, 9), ddp_addr_hash_source(&near, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&b, 9), ddp_addr_hash_source(&c, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&b, 9), ddp_addr_hash_source(&d, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&b, 9), ddp_addr_hash_source(&b, 10));
 }
 
 static void unmapped(struct kunit *test)
@@ -257,14 +257,14 @@ static void is_on(struct kunit *test)
 	give4(1, 2);
 	give6(1, 0, a6, 0);
 	give6(2, 0, a6, 0);
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&world.net, first, &a4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, second, &a4));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&world.net, second, &b4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, first, &none4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, first, &a6));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&world.net, second, &a6));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, third, &a6));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, first, &none6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&stubs.net, first, &a4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, second, &a4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&stubs.net, second, &b4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, first, &none4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, first, &a6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&stubs.net, second, &a6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, third, &a6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, first, &none6));
 }
 
 static void expect_list(struct kunit *test, sa_family_t family, int room,
@@ -275,7 +275,7 @@ static void expect_list(struct kunit *test, sa_family_t family, int room,
 
 	for (i = 0; i <= ADDRESSES; i++)
 		at[i] = before;
-	KUNIT_EXPECT_EQ(test, n, ddp_addr_list(&world.net, FIRST + 1, family, at, room));
+	KUNIT_EXPECT_EQ(test, n, ddp_addr_list(&stubs.net, FIRST + 1, family, at, room));
 	for (i = 0; i <= ADDRESSES; i++)
 		KUNIT_EXPECT_TRUE(test, !memcmp(i < n ? &want[i] : &before, &at[i], sizeof(*at)));
 }
@@ -321,11 +321,11 @@ static void nothing_listed(struct kunit *test)
 {
 	struct sockaddr_storage at;
 
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&world.net, FIRST + DEVICES, AF_INET, &at, 1));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&world.net, FIRST + DEVICES, AF_INET6, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&stubs.net, FIRST + DEVICES, AF_INET, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&stubs.net, FIRST + DEVICES, AF_INET6, &at, 1));
 	give4(1, 1);
 	give6(1, 0, ipv6(1, 1, 1, 1), 0);
-	world.no_ip = true;
+	stubs.no_ip = true;
 	expect_list(test, AF_INET, ADDRESSES, NULL, 0);
 	expect_list(test, AF_INET6, ADDRESSES, NULL, 0);
 }
@@ -344,7 +344,7 @@ static struct kunit_case ddp_addr_cases[] = {
 
 static struct kunit_suite ddp_addr_suite = {
 	.name = "ddp_addr",
-	.init = begin,
+	.init = test_init,
 	.test_cases = ddp_addr_cases,
 };
 

@@ -32,7 +32,7 @@ static void names(struct kunit *test, int state)
 	struct sockaddr_storage local = {}, remote = {};
 	const struct sockaddr_in *l = (void *)&local, *r = (void *)&remote;
 
-	ddp_sock_names(&sock, &local, &remote);
+	ddp_sock_get_addrs(&sock, &local, &remote);
 	KUNIT_EXPECT_EQ(test, 9, l->sin_port);
 	KUNIT_EXPECT_EQ(test, 0x0200007fu, l->sin_addr.s_addr);
 	KUNIT_EXPECT_EQ(test, 7, r->sin_port);

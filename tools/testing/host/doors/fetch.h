@@ -6,7 +6,7 @@
 
 /* The memory that is sent: result of fetching, and bytes fetched */
 extern struct host_memory {
-	enum iw_reason	says;
+	enum iw_reason	result;
 	u32		fetched;
 	u32		page_off;	/* page offset of the next bytes to fetch */
 } host_memory;

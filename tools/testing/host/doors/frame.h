@@ -31,41 +31,41 @@ struct message {
 	u32		done;		/* bytes sent */
 };
 
-extern struct frame_world {
+extern struct frame_stubs {
 	struct mpa_conn		c;
 	struct ddp_stream	s;
-	struct rnd_state	dice;
+	struct rnd_state	rnd;
 	struct message		messages[MESSAGES];
 	u32			n;		/* number of messages */
 	u32			next;		/* index of the next message to send */
-	u32			gone;		/* messages sent completely */
+	u32			sent_msgs;		/* messages sent completely */
 	u32			failed;		/* number of failed() upcalls */
 	u8			rights;		/* rights needed on the messages' memory */
 
 	u8			memory[BLOCKS * BLOCK] __aligned(BLOCK);
 	void			*blocks[BLOCKS];
-	bool			there[BLOCKS];	/* ODP pages that are present */
-	struct ddp_wait		*waits;
-	bool			at_once;	/* page faults complete at once */
+	bool			present[BLOCKS];	/* ODP pages that are present */
+	struct ddp_fault		*fault;
+	bool			fault_at_once;	/* page faults complete at once */
 	bool			missed;		/* a page was just found non-present */
-	u32			again;		/* length of the next access after that */
-	int			uses;		/* references to MRs in use */
-	u32			asked;		/* number of lookups of an MR */
+	u32			retry_len;		/* length of the next access after that */
+	int			mr_refs;		/* references to MRs in use */
+	u32			mr_lookups;		/* number of lookups of an MR */
 	u32			fails_at;	/* lookup at which the stream fails as well */
 
 	u32			page_size;
 	u32			made, pages;	/* pages allocated, and those not yet freed */
 	bool			emergency;	/* allocate pages from emergency reserves */
 	u32			short_of;	/* one of so many page allocations fails; 0: none */
-} world;
+} stubs;
 
 extern struct ddp_region regions[2];
 
 /* frame_world.c */
 void open_conn(u32 seed, bool markers, bool crc);
-u32 roll(u32 below);
-u32 place_of(u32 block);
-void comes(void);
+u32 random_below(u32 below);
+u32 block_index(u32 block);
+void complete_fault(void);
 struct message *add_message(bool tagged);
 void add_piece(struct message *m, u32 stag, u32 off, u32 len);
 void add_any(void);

@@ -28,7 +28,7 @@ static void put_plain(u64 value, u32 octets)
 
 static bool marker_due(void)
 {
-	return world.c.tx_markers && !(want.pos % 512);
+	return stubs.c.tx_markers && !(want.pos % 512);
 }
 
 static void put_marker(void)
@@ -72,8 +72,8 @@ static u8 octet_of(const struct message *m, u32 at)
 		return ((u8 *)(uintptr_t)p->addr)[at];
 	at += p->addr - BASE + SKIP;
 	if (p->stag == PAGED)
-		return world.memory[at];
-	return world.memory[place_of(at / BLOCK) * BLOCK + at % BLOCK];
+		return stubs.memory[at];
+	return stubs.memory[block_index(at / BLOCK) * BLOCK + at % BLOCK];
 }
 
 /* RFC 5044 figures 2 and 3, RFC 5041 figures 3 and 4 */
@@ -92,7 +92,7 @@ void put_fpdu(struct message *m, u32 mulpdu)
 	for (i = 2 + head + len; i % 4; i++)
 		put(0, 1);
 	put_marker();
-	put_plain(world.c.crc ? __builtin_bswap32(~want.crc) : 0, 4);
+	put_plain(stubs.c.crc ? __builtin_bswap32(~want.crc) : 0, 4);
 	want.msn += last && !m->hdr.tagged;
-	world.gone += last;
+	stubs.sent_msgs += last;
 }

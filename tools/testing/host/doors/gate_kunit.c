@@ -12,12 +12,12 @@ static struct {
 	u32	gap_at;		/* try at which no reader holds the lock; 0: there always is one */
 	u32	waits;		/* number of waits for the lock with BH off */
 	bool	made_way;	/* new readers backed off during the wait */
-} world;
+} stubs;
 
 /* As in the kernel: readers with BH off overtake a waiting writer */
 static bool try_lock(rwlock_t *l)
 {
-	l->readers = -(++world.tries == world.gap_at);
+	l->readers = -(++stubs.tries == stubs.gap_at);
 	return l->readers;
 }
 
@@ -32,19 +32,19 @@ static void wait_for_lock(rwlock_t *l);
 
 #include "../../../../drivers/rnic_sw/gate.h"
 
-static struct rnic_gate gate;
+static struct rnic_inval_lock gate;
 
 static void wait_for_lock(rwlock_t *l)
 {
-	world.waits++;
-	world.made_way = !rnic_gate_enter(&gate);
+	stubs.waits++;
+	stubs.made_way = !rnic_inval_read_trylock(&gate);
 	l->readers = -1;
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	rnic_gate_init(&gate);
+	memset(&stubs, 0, sizeof(stubs));
+	rnic_inval_init(&gate);
 	return 0;
 }
 
@@ -52,17 +52,17 @@ static void open_again(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1, host_bh_off);
 	KUNIT_EXPECT_EQ(test, -1, gate.lock.readers);
-	rnic_gate_open(&gate);
+	rnic_inval_write_unlock(&gate);
 	KUNIT_EXPECT_EQ(test, 0, host_bh_off);
-	KUNIT_EXPECT_TRUE(test, rnic_gate_enter(&gate));
-	rnic_gate_leave(&gate);
+	KUNIT_EXPECT_TRUE(test, rnic_inval_read_trylock(&gate));
+	rnic_inval_read_unlock(&gate);
 }
 
 static void taken_away(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, rnic_gate_shut(&gate, true));
-	KUNIT_EXPECT_EQ(test, 1u, world.waits);
-	KUNIT_EXPECT_TRUE(test, world.made_way);
+	KUNIT_EXPECT_TRUE(test, rnic_inval_write_lock(&gate, true));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
+	KUNIT_EXPECT_TRUE(test, stubs.made_way);
 	open_again(test);
 }
 
@@ -72,10 +72,10 @@ static void taken_away(struct kunit *test)
  */
 static void between(struct kunit *test)
 {
-	world.gap_at = 10;
-	rnic_gate_shut_between(&gate);
-	KUNIT_EXPECT_EQ(test, 10u, world.tries);
-	KUNIT_EXPECT_EQ(test, 0u, world.waits);
+	stubs.gap_at = 10;
+	rnic_inval_write_lock_gap(&gate);
+	KUNIT_EXPECT_EQ(test, 10u, stubs.tries);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
 	open_again(test);
 }
 
@@ -85,9 +85,9 @@ static void between(struct kunit *test)
  */
 static void no_gap(struct kunit *test)
 {
-	rnic_gate_shut_between(&gate);
-	KUNIT_EXPECT_EQ(test, 1u, world.waits);
-	KUNIT_EXPECT_TRUE(test, world.made_way);
+	rnic_inval_write_lock_gap(&gate);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
+	KUNIT_EXPECT_TRUE(test, stubs.made_way);
 	open_again(test);
 }
 
@@ -100,7 +100,7 @@ static struct kunit_case gate_cases[] = {
 
 static struct kunit_suite gate_suite = {
 	.name = "gate",
-	.init = begin,
+	.init = test_init,
 	.test_cases = gate_cases,
 };
 

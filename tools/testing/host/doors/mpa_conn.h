@@ -7,7 +7,7 @@
 
 #include "../../../../drivers/mpa/internal.h"
 
-extern struct mpa_conn_world {
+extern struct mpa_conn_stubs {
 	struct mpa_conn		c;
 	struct mpa_startup	su;
 	u8			octets[MPA_HDR_LEN + 1];	/* bytes from the peer */
@@ -16,9 +16,9 @@ extern struct mpa_conn_world {
 	bool			closed;		/* the socket is closed */
 	bool			fin;		/* the peer's FIN has arrived */
 	bool			coming;		/* the TCP handshake is in progress */
-	u32			asked;		/* connection requests reported to the program */
-	u32			refused, over;	/* connections ended before and after the request */
-	u32			halves;		/* half-closes reported */
+	u32			requests;		/* connection requests reported to the program */
+	u32			refused, ended;	/* connections ended before and after the request */
+	u32			half_closes;		/* half-closes reported */
 	enum iw_reason		why;		/* reason of the last end */
 	bool			reset;		/* the connection was reset */
 	bool			no_memory;	/* no memory for a FIN */
@@ -27,12 +27,12 @@ extern struct mpa_conn_world {
 	u32			written, acked;	/* TCP sequence numbers */
 	int			connects;	/* result of reconnecting: 0 or an error */
 	int			takes;		/* bytes of a frame accepted by TCP, or an error */
-	u32			queued, lined;	/* work queued: own, and in the ordered queue */
-	struct work_struct	*work;		/* work item that is queued, if @keeps */
-	bool			keeps;
+	u32			queued, connq_queued;	/* work queued: own, and in the ordered queue */
+	struct work_struct	*work;		/* work item that is queued, if @keep_work */
+	bool			keep_work;
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
-	u32			worked;		/* passes with much to transmit */
-	struct mpa_line		line;
+	u32			full_passes;		/* passes with much to transmit */
+	struct mpa_connq		line;
 	struct mpa_conn		*first;		/* connection in @line */
 	bool			others;		/* other connections wait in the queue */
 	u32			received;	/* calls of the receive path */
@@ -41,13 +41,13 @@ extern struct mpa_conn_world {
 	u32			armed, disarmed;	/* calls to start and stop the timer */
 	unsigned long		delay;		/* last timeout */
 	u8			frame[MPA_FRAME_MAX];
-} world;
+} stubs;
 
-struct mpa_conn *called(void);
-struct mpa_conn *sent(u32 octets);
-void look(struct mpa_conn *c);
-void turn(struct mpa_conn *c);
-void is_reset(void);
-void expect(struct kunit *test, u32 asked, u32 refused, u32 over, enum iw_reason why);
+struct mpa_conn *open_passive(void);
+struct mpa_conn *open_established(u32 octets);
+void poll_events(struct mpa_conn *c);
+void run_worker(struct mpa_conn *c);
+void expect_reset(void);
+void expect(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why);
 
 #endif

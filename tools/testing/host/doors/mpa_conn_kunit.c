@@ -11,19 +11,19 @@
  */
 static void caller_waits(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	look(c);
-	look(c);
+	poll_events(c);
+	poll_events(c);
 	expect(test, 1, 0, 0, IW_OK);
-	is_reset();
-	look(c);
+	expect_reset();
+	poll_events(c);
 	expect(test, 1, 0, 1, IW_PEER_RESET);
 
-	c = called();
-	look(c);
-	world.fin = true;
-	look(c);
+	c = open_passive();
+	poll_events(c);
+	stubs.fin = true;
+	poll_events(c);
 	expect(test, 1, 0, 1, IW_PEER_CLOSED);
 }
 
@@ -33,16 +33,16 @@ static void caller_waits(struct kunit *test)
  */
 static void caller_was_there(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	is_reset();
-	look(c);
+	expect_reset();
+	poll_events(c);
 	expect(test, 0, 1, 0, IW_PEER_RESET);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 
-	c = called();
-	world.fin = true;
-	look(c);
+	c = open_passive();
+	stubs.fin = true;
+	poll_events(c);
 	expect(test, 0, 1, 0, IW_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 }
@@ -50,11 +50,11 @@ static void caller_was_there(struct kunit *test)
 /* Data after the Request is an error, even if the peer has closed as well */
 static void caller_talks_on(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	world.len++;
-	world.fin = true;
-	look(c);
+	stubs.len++;
+	stubs.fin = true;
+	poll_events(c);
 	expect(test, 0, 1, 0, IW_MPA_STARTUP);
 }
 
@@ -64,37 +64,37 @@ static void caller_talks_on(struct kunit *test)
  */
 static void caller_is_coming(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	world.coming = true;
-	look(c);
-	look(c);
+	stubs.coming = true;
+	poll_events(c);
+	poll_events(c);
 	expect(test, 0, 0, 0, IW_OK);
-	world.coming = false;
-	look(c);
+	stubs.coming = false;
+	poll_events(c);
 	expect(test, 1, 0, 0, IW_OK);
 
-	c = called();
-	world.coming = true;
-	look(c);
-	world.coming = false;
-	is_reset();
-	look(c);
+	c = open_passive();
+	stubs.coming = true;
+	poll_events(c);
+	stubs.coming = false;
+	expect_reset();
+	poll_events(c);
 	expect(test, 0, 1, 0, IW_PEER_RESET);
 }
 
 /* The TCP handshake has the same time limit as the Request */
 static void caller_never_comes(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	world.coming = true;
-	look(c);
+	stubs.coming = true;
+	poll_events(c);
 	jiffies += 10 * HZ - 1;
-	look(c);
+	poll_events(c);
 	expect(test, 0, 0, 0, IW_OK);
 	jiffies++;
-	look(c);
+	poll_events(c);
 	expect(test, 0, 1, 0, IW_TIMEOUT);
 }
 
@@ -103,23 +103,23 @@ static void ends(struct mpa_conn *c, bool drained)
 	c->closing = true;
 	c->drained = drained;
 	mpa_conn_event(c, MPA_EV_CLOSE);
-	turn(c);
+	run_worker(c);
 }
 
 /* The connection ends after @seconds, not earlier */
 static void after(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
-	look(c);
+	poll_events(c);
 	WARN_ON(c->phase == MPA_ENDED);
 	jiffies++;
-	look(c);
+	poll_events(c);
 }
 
-static void expect_end(struct kunit *test, u32 over, bool reset, enum iw_reason why)
+static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason why)
 {
-	expect(test, 0, 0, over, why);
-	KUNIT_EXPECT_EQ(test, reset, world.reset);
+	expect(test, 0, 0, ended, why);
+	KUNIT_EXPECT_EQ(test, reset, stubs.reset);
 }
 
 /* An active connection that has a Request to send */
@@ -128,15 +128,15 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 	static const struct ddp_offer offer = {
 		.enhanced = true, .ird = 1, .ord = 1,
 	};
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	mpa_startup_init(&world.su, true, 2, true, false);
-	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(&world.su, &offer));
-	c->caller.at = NULL;
-	c->told = true;
+	mpa_startup_init(&stubs.su, true, 2, true, false);
+	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(&stubs.su, &offer));
+	c->conn_req.listener = NULL;
+	c->reported = true;
 	c->timed = false;
-	world.len = 0;
-	world.takes = takes;
+	stubs.len = 0;
+	stubs.takes = takes;
 	return c;
 }
 
@@ -145,7 +145,7 @@ static void request_goes(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, INT_MAX);
 
-	look(c);
+	poll_events(c);
 	after(c, 60);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
@@ -155,12 +155,12 @@ static void request_without_memory(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ENOMEM);
 
-	look(c);
-	KUNIT_EXPECT_EQ(test, msecs_to_jiffies((unsigned long)MPA_RETRY_LEAST), world.delay);
-	world.takes = 3;
-	look(c);
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, msecs_to_jiffies((unsigned long)MPA_RETRY_MIN), stubs.delay);
+	stubs.takes = 3;
+	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 3u, c->written);
-	world.takes = -EAGAIN;
+	stubs.takes = -EAGAIN;
 	after(c, MPA_DEADLINE_MEMORY);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
@@ -173,10 +173,10 @@ static void request_is_lost(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ECONNRESET);
 
-	look(c);
+	poll_events(c);
 	expect_end(test, 1, true, IW_PEER_RESET);
 	c = calling(test, -EPIPE);
-	look(c);
+	poll_events(c);
 	expect_end(test, 1, true, IW_MPA_LOST);
 }
 
@@ -198,38 +198,38 @@ static void older_cannot_connect(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		c = calling(test, INT_MAX);
-		look(c);
-		world.connects = ways[i].err;
-		is_reset();
-		look(c);
-		KUNIT_EXPECT_EQ(test, 1u, world.over);
-		KUNIT_EXPECT_EQ(test, ways[i].why, world.why);
+		poll_events(c);
+		stubs.connects = ways[i].err;
+		expect_reset();
+		poll_events(c);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
+		KUNIT_EXPECT_EQ(test, ways[i].why, stubs.why);
 	}
 }
 
 /* A FIN inside an FPDU is an error */
 static void end_inside_fpdu(struct kunit *test)
 {
-	struct mpa_conn *c = sent(1);
+	struct mpa_conn *c = open_established(1);
 
-	world.fin = true;
-	world.cut = true;
-	look(c);
+	stubs.fin = true;
+	stubs.cut = true;
+	poll_events(c);
 	expect_end(test, 1, false, IW_MPA_LOST);
 }
 
 /* Data that arrived before a reset is received first */
 static void end_behind_octets(struct kunit *test)
 {
-	struct mpa_conn *c = sent(1);
+	struct mpa_conn *c = open_established(1);
 
-	world.err = -ECONNRESET;
+	stubs.err = -ECONNRESET;
 	/* data arrives after each receive call */
-	world.events = 100;
-	look(c);
+	stubs.events = 100;
+	poll_events(c);
 	expect_end(test, 0, false, IW_OK);
-	world.events = 0;
-	look(c);
+	stubs.events = 0;
+	poll_events(c);
 	expect_end(test, 1, false, IW_PEER_RESET);
 }
 
@@ -239,31 +239,31 @@ static void end_behind_octets(struct kunit *test)
  */
 static void end_is_slow(struct kunit *test)
 {
-	struct mpa_conn *c = sent(4);
+	struct mpa_conn *c = open_established(4);
 	u32 n;
 
 	ends(c, false);
-	KUNIT_EXPECT_EQ(test, 0u, world.fins);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 	c->drained = true;
-	look(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	for (n = 0; n < 4; n++) {
 		jiffies += 130 * HZ - 1;
-		world.acked++;
-		look(c);
+		stubs.acked++;
+		poll_events(c);
 		expect_end(test, 0, false, IW_OK);
 	}
 	/* the FIN is acknowledged as well; the peer's FIN follows at once */
-	world.acked++;
-	look(c);
+	stubs.acked++;
+	poll_events(c);
 	expect_end(test, 0, false, IW_OK);
-	world.fin = true;
-	world.closed = true;
-	look(c);
+	stubs.fin = true;
+	stubs.closed = true;
+	poll_events(c);
 	expect_end(test, 1, false, IW_LOCAL_CLOSE);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	/* a complete close is not reported as a half-close first */
-	KUNIT_EXPECT_EQ(test, 0u, world.halves);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.half_closes);
 }
 
 /*
@@ -272,27 +272,27 @@ static void end_is_slow(struct kunit *test)
  */
 static void end_never_comes(struct kunit *test)
 {
-	struct mpa_conn *c = sent(4);
+	struct mpa_conn *c = open_established(4);
 
 	ends(c, true);
-	world.acked++;
-	look(c);
+	stubs.acked++;
+	poll_events(c);
 	after(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
-	c = sent(4);
+	c = open_established(4);
 	ends(c, true);
 	after(c, 129);
-	world.acked = world.written;
-	look(c);
+	stubs.acked = stubs.written;
+	poll_events(c);
 	after(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/* polling does not extend the limit */
-	c = sent(0);
+	c = open_established(0);
 	ends(c, true);
-	world.acked = world.written;
-	look(c);
+	stubs.acked = stubs.written;
+	poll_events(c);
 	after(c, 9);
 	expect_end(test, 0, false, IW_OK);
 	after(c, 1);
@@ -302,33 +302,33 @@ static void end_never_comes(struct kunit *test)
 /* There is a limit for all acknowledgments together, however regular they are */
 static void end_is_too_slow(struct kunit *test)
 {
-	struct mpa_conn *c = sent(100);
+	struct mpa_conn *c = open_established(100);
 	u32 n;
 
 	/* the limit does not run while the transmit path has more to send */
 	ends(c, false);
 	for (n = 0; n < 20; n++) {
 		jiffies += 100 * HZ;
-		world.acked++;
-		look(c);
+		stubs.acked++;
+		poll_events(c);
 	}
 	/* the limit begins when the worker finds the transmit path drained */
 	jiffies += 100 * HZ;
 	c->drained = true;
-	look(c);
+	poll_events(c);
 	for (n = 0; n < 8; n++) {
 		jiffies += 100 * HZ;
-		world.acked++;
-		look(c);
+		stubs.acked++;
+		poll_events(c);
 	}
 	expect_end(test, 0, false, IW_OK);
 	jiffies += 100 * HZ - 1;
-	world.acked++;
-	look(c);
+	stubs.acked++;
+	poll_events(c);
 	expect_end(test, 0, false, IW_OK);
 	jiffies++;
-	world.acked++;
-	look(c);
+	stubs.acked++;
+	poll_events(c);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -338,33 +338,33 @@ static void end_is_too_slow(struct kunit *test)
  */
 static void end_by_the_peer(struct kunit *test)
 {
-	struct mpa_conn *c = sent(4);
+	struct mpa_conn *c = open_established(4);
 
-	world.fin = true;
-	look(c);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.halves);
+	stubs.fin = true;
+	poll_events(c);
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.half_closes);
 	ends(c, true);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	expect_end(test, 0, false, IW_OK);
 	jiffies += 30 * HZ;
-	world.acked = world.written - 2;
-	look(c);
+	stubs.acked = stubs.written - 2;
+	poll_events(c);
 	jiffies += 129 * HZ;
-	look(c);
+	poll_events(c);
 	expect_end(test, 0, false, IW_OK);
-	world.acked++;
-	look(c);
+	stubs.acked++;
+	poll_events(c);
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
 /* If no data is unacknowledged, a silent peer gets the short limit */
 static void end_with_nothing_sent(struct kunit *test)
 {
-	struct mpa_conn *c = sent(0);
+	struct mpa_conn *c = open_established(0);
 
 	ends(c, true);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	after(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
@@ -372,9 +372,9 @@ static void end_with_nothing_sent(struct kunit *test)
 	 * if the peer has closed and TCP has the FIN, the connection ends at
 	 * once
 	 */
-	c = sent(0);
-	world.fin = true;
-	look(c);
+	c = open_established(0);
+	stubs.fin = true;
+	poll_events(c);
 	ends(c, true);
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
@@ -385,27 +385,27 @@ static void end_with_nothing_sent(struct kunit *test)
  */
 static void end_without_memory(struct kunit *test)
 {
-	struct mpa_conn *c = sent(4);
+	struct mpa_conn *c = open_established(4);
 
-	world.no_memory = true;
+	stubs.no_memory = true;
 	ends(c, true);
-	KUNIT_EXPECT_EQ(test, HZ / 10ul, world.delay);
+	KUNIT_EXPECT_EQ(test, HZ / 10ul, stubs.delay);
 	after(c, 129);
 	expect_end(test, 0, false, IW_OK);
-	world.no_memory = false;
-	look(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	stubs.no_memory = false;
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	after(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/* TCP has no data, but an FPDU that is blocked on a response may follow */
-	c = sent(0);
-	world.no_memory = true;
+	c = open_established(0);
+	stubs.no_memory = true;
 	ends(c, false);
 	after(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	c->drained = true;
-	look(c);
+	poll_events(c);
 	after(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }

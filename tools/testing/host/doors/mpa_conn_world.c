@@ -7,7 +7,7 @@
 
 #include "mpa_conn.h"
 
-struct mpa_conn_world world;
+struct mpa_conn_stubs stubs;
 unsigned long jiffies;
 struct workqueue_struct *mpa_wq;
 u32 host_rescheds;
@@ -16,44 +16,44 @@ u32 host_rescheds;
 
 bool host_queue(struct work_struct *w)
 {
-	world.queued++;
-	if (!world.keeps || world.work)
+	stubs.queued++;
+	if (!stubs.keep_work || stubs.work)
 		return false;
-	world.work = w;
+	stubs.work = w;
 	return true;
 }
 
 void host_cancel_delayed(struct delayed_work *d)
 {
-	world.disarmed++;
+	stubs.disarmed++;
 }
 
 void host_unlocked(struct mutex *m)
 {
-	if (m != &world.c.mutex)
+	if (m != &stubs.c.mutex)
 		return;
-	WARN_ON(world.c.seen_to);
-	if (world.unlocked)
-		world.unlocked(&world.c);
+	WARN_ON(stubs.c.holder_polls);
+	if (stubs.unlocked)
+		stubs.unlocked(&stubs.c);
 }
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long delay)
 {
 	/* a connection that has ended must not start a timer: it may be freed */
-	WARN_ON(world.c.phase == MPA_ENDED);
-	world.armed++;
-	world.delay = delay;
+	WARN_ON(stubs.c.phase == MPA_ENDED);
+	stubs.armed++;
+	stubs.delay = delay;
 	return false;
 }
 
 struct page *alloc_page(gfp_t gfp)
 {
-	return (struct page *)&world.frame;
+	return (struct page *)&stubs.frame;
 }
 
 void *page_address(const struct page *p)
 {
-	return world.frame;
+	return stubs.frame;
 }
 
 void put_page(struct page *p) {}
@@ -62,40 +62,40 @@ void put_page(struct page *p) {}
 
 static int error_once(void)
 {
-	int err = world.err;
+	int err = stubs.err;
 
-	world.err = 0;
+	stubs.err = 0;
 	return err;
 }
 
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 {
-	len = min(len, world.len - world.read);
+	len = min(len, stubs.len - stubs.read);
 	if (len) {
-		memcpy(buf, world.octets + world.read, len);
-		world.read += len;
+		memcpy(buf, stubs.octets + stubs.read, len);
+		stubs.read += len;
 		return len;
 	}
-	if (world.err)
+	if (stubs.err)
 		return error_once();
-	return world.fin ? 0 : -EAGAIN;
+	return stubs.fin ? 0 : -EAGAIN;
 }
 
-enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
+enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 {
-	*err = world.err;
-	if (world.coming)
-		return MPA_SOCK_COMING;
+	*err = stubs.err;
+	if (stubs.coming)
+		return MPA_SOCK_CONNECTING;
 	if (*err)
 		return MPA_SOCK_LOST;
-	if (world.closed)
+	if (stubs.closed)
 		return MPA_SOCK_CLOSED;
-	return world.fin ? MPA_SOCK_PEER_DONE : MPA_SOCK_OPEN;
+	return stubs.fin ? MPA_SOCK_PEER_DONE : MPA_SOCK_OPEN;
 }
 
-bool mpa_sock_cut(struct mpa_conn *c)
+bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
 {
-	return world.cut;
+	return stubs.cut;
 }
 
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
@@ -103,79 +103,79 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	return err == -ECONNRESET ? IW_PEER_RESET : otherwise;
 }
 
-void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote)
+void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote)
 {
 }
 
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 {
-	return world.connects;
+	return stubs.connects;
 }
 
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 {
-	return min(world.takes, (int)len);
+	return min(stubs.takes, (int)len);
 }
 
 bool mpa_sock_shutdown(struct mpa_conn *c)
 {
-	if (world.no_memory)
+	if (stubs.no_memory)
 		return false;
-	world.fins++;
-	world.written++;
+	stubs.fins++;
+	stubs.written++;
 	return true;
 }
 
-u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
+u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all)
 {
-	*all = world.written - world.acked <= world.fins;
-	return world.acked;
+	*all = stubs.written - stubs.acked <= stubs.fins;
+	return stubs.acked;
 }
 
 bool mpa_sock_receive(struct mpa_conn *c)
 {
-	world.received++;
-	if (world.events) {
-		world.events--;
+	stubs.received++;
+	if (stubs.events) {
+		stubs.events--;
 		mpa_conn_event(c, MPA_EV_RX);
 	}
-	return world.more;
+	return stubs.more;
 }
 
 void mpa_sock_release(struct mpa_conn *c, bool abort)
 {
-	world.reset = abort;
+	stubs.reset = abort;
 }
 
-void mpa_sock_full(struct mpa_conn *c) {}
-void mpa_sock_forget(struct mpa_conn *c) {}
+void mpa_sock_enable_rx(struct mpa_conn *c) {}
+void mpa_sock_stop_rx(struct mpa_conn *c) {}
 
 /* The listener and its program --------------------------------------------- */
 
-int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
+int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 		     const struct ddp_offer *o)
 {
-	world.asked++;
+	stubs.requests++;
 	return 0;
 }
 
-void ddp_port_leave(struct ddp_caller *c)
+void ddp_port_detach(struct ddp_conn_req *c)
 {
-	c->at = NULL;
+	c->listener = NULL;
 }
 
 void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
-	world.refused++;
-	world.why = why;
+	stubs.refused++;
+	stubs.why = why;
 }
 
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o)
 {
-	world.over++;
-	world.why = why;
+	stubs.ended++;
+	stubs.why = why;
 }
 
 enum iw_reason ddp_session_established(struct ddp_session *ss,
@@ -186,14 +186,14 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 
 void ddp_session_peer_closed(struct ddp_session *ss)
 {
-	world.halves++;
+	stubs.half_closes++;
 }
 
 /* The rest ----------------------------------------------------------------- */
 
-bool mpa_line_add(struct mpa_conn *c)
+bool mpa_connq_add(struct mpa_conn *c)
 {
-	world.lined++;
+	stubs.connq_queued++;
 	return false;
 }
 
@@ -210,24 +210,24 @@ void mpa_tx_stop(struct mpa_conn *c) {}
 
 void mpa_tx_work(struct mpa_conn *c)
 {
-	world.worked++;
+	stubs.full_passes++;
 }
 
-bool mpa_line_waits(const struct mpa_line *line)
+bool mpa_connq_has_waiting(const struct mpa_connq *line)
 {
-	return world.others;
+	return stubs.others;
 }
 
-struct mpa_conn *mpa_line_take_first(struct mpa_line *line)
+struct mpa_conn *mpa_line_take_first(struct mpa_connq *line)
 {
-	struct mpa_conn *c = world.first;
+	struct mpa_conn *c = stubs.first;
 
-	world.first = NULL;
+	stubs.first = NULL;
 	return c;
 }
 
-void mpa_line_put(struct mpa_line *line) {}
-void mpa_line_kick(struct mpa_line *line) {}
+void mpa_connq_put(struct mpa_connq *line) {}
+void mpa_line_kick(struct mpa_connq *line) {}
 
 /* Connections -------------------------------------------------------------- */
 
@@ -239,21 +239,21 @@ static void released(struct kref *ref)
 static const struct ddp_session_type type = { .release = released };
 
 /* A peer has connected to a listener and sent a Request */
-struct mpa_conn *called(void)
+struct mpa_conn *open_passive(void)
 {
 	static const char key[] = "MPA ID Req Frame\x40\x01";
-	struct mpa_conn *c = &world.c;
+	struct mpa_conn *c = &stubs.c;
 
-	memset(&world, 0, sizeof(world));
-	memcpy(world.octets, key, sizeof(key) - 1);
-	world.len = MPA_HDR_LEN;
-	mpa_startup_init(&world.su, false, 2, true, false);
-	c->su = &world.su;
+	memset(&stubs, 0, sizeof(stubs));
+	memcpy(stubs.octets, key, sizeof(key) - 1);
+	stubs.len = MPA_HDR_LEN;
+	mpa_startup_init(&stubs.su, false, 2, true, false);
+	c->su = &stubs.su;
 	c->ss.type = &type;
 	kref_init(&c->ss.ref);
 	/* reference of the socket's callbacks */
 	ddp_session_get(&c->ss);
-	c->caller.at = (void *)&world;
+	c->conn_req.listener = (void *)&stubs;
 	mpa_conn_init(c);
 	mpa_conn_lock(c);
 	mpa_conn_begin(c);
@@ -262,7 +262,7 @@ struct mpa_conn *called(void)
 }
 
 /* Run the worker that is responsible in the connection's current phase */
-void turn(struct mpa_conn *c)
+void run_worker(struct mpa_conn *c)
 {
 	/* the worker drops a reference */
 	ddp_session_get(&c->ss);
@@ -270,42 +270,42 @@ void turn(struct mpa_conn *c)
 		c->work.func(&c->work);
 		return;
 	}
-	world.first = c;
-	mpa_line_work(&world.line.work);
+	stubs.first = c;
+	mpa_connq_work(&stubs.line.work);
 }
 
-void look(struct mpa_conn *c)
+void poll_events(struct mpa_conn *c)
 {
 	mpa_conn_event(c, MPA_EV_STATE);
-	turn(c);
+	run_worker(c);
 }
 
-void is_reset(void)
+void expect_reset(void)
 {
-	world.err = -ECONNRESET;
-	world.closed = true;
-	world.fin = true;
+	stubs.err = -ECONNRESET;
+	stubs.closed = true;
+	stubs.fin = true;
 }
 
 /* A connection in Full Operation, with data not yet acknowledged by the peer */
-struct mpa_conn *sent(u32 octets)
+struct mpa_conn *open_established(u32 octets)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
 	c->su = NULL;
 	c->phase = MPA_FULL;
 	c->timed = false;
-	c->told = true;
+	c->reported = true;
 	/* the sequence number wraps on the way */
-	world.acked = -(octets / 2);
-	world.written = world.acked + octets;
+	stubs.acked = -(octets / 2);
+	stubs.written = stubs.acked + octets;
 	return c;
 }
 
-void expect(struct kunit *test, u32 asked, u32 refused, u32 over, enum iw_reason why)
+void expect(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why)
 {
-	KUNIT_EXPECT_EQ(test, asked, world.asked);
-	KUNIT_EXPECT_EQ(test, refused, world.refused);
-	KUNIT_EXPECT_EQ(test, over, world.over);
-	KUNIT_EXPECT_EQ(test, why, world.why);
+	KUNIT_EXPECT_EQ(test, requests, stubs.requests);
+	KUNIT_EXPECT_EQ(test, refused, stubs.refused);
+	KUNIT_EXPECT_EQ(test, ended, stubs.ended);
+	KUNIT_EXPECT_EQ(test, why, stubs.why);
 }

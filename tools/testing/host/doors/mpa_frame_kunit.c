@@ -49,7 +49,7 @@ static void tcp_done(struct kunit *test)
 
 static void tcp_takes(struct kunit *test)
 {
-	struct mpa_out *o = &world.c.out;
+	struct mpa_out *o = &stubs.c.out;
 	u32 i;
 
 	for (i = 0; i < o->n; i++)
@@ -57,7 +57,7 @@ static void tcp_takes(struct kunit *test)
 	tcp_done(test);
 	tcp.out = *o;
 	memcpy(tcp.octets, want.octets, want.len);
-	mpa_frame_drop(&world.c);
+	mpa_frame_drop(&stubs.c);
 }
 
 /* Batches ------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void tcp_takes(struct kunit *test)
 /* No page space is reserved beyond the bytes of the batch */
 static void expect_no_room(struct kunit *test)
 {
-	const struct mpa_out *o = &world.c.out;
+	const struct mpa_out *o = &stubs.c.out;
 	u32 i, octets = 0;
 
 	for (i = 0; i < o->n; i++) {
@@ -73,12 +73,12 @@ static void expect_no_room(struct kunit *test)
 		octets += o->vec[i].bv_len;
 	}
 	KUNIT_ASSERT_EQ(test, o->len, octets);
-	KUNIT_ASSERT_EQ(test, 0u, o->room);
+	KUNIT_ASSERT_EQ(test, 0u, o->reserved);
 }
 
 static void expect_within_bounds(struct kunit *test, u32 emss)
 {
-	const struct mpa_out *o = &world.c.out;
+	const struct mpa_out *o = &stubs.c.out;
 	u32 most = max_t(u32, MPA_BATCH, 2 * emss), octets = 0, i;
 
 	/* too small a segment for the smallest FPDU */
@@ -91,9 +91,9 @@ static void expect_within_bounds(struct kunit *test, u32 emss)
 				o->vec[i].bv_page->size);
 		octets += o->vec[i].bv_len;
 	}
-	KUNIT_ASSERT_EQ(test, o->len + o->room, octets);
-	KUNIT_EXPECT_EQ(test, 0, world.uses);
-	KUNIT_EXPECT_NULL(test, world.s.tx_held);
+	KUNIT_ASSERT_EQ(test, o->len + o->reserved, octets);
+	KUNIT_EXPECT_EQ(test, 0, stubs.mr_refs);
+	KUNIT_EXPECT_NULL(test, stubs.s.tx_mr);
 }
 
 /*
@@ -102,41 +102,41 @@ static void expect_within_bounds(struct kunit *test, u32 emss)
  */
 static void expect_octets(struct kunit *test, u32 mulpdu)
 {
-	const struct mpa_out *o = &world.c.out;
+	const struct mpa_out *o = &stubs.c.out;
 
 	want.len = 0;
 	while (want.len < o->len) {
-		KUNIT_ASSERT_LT(test, world.gone, world.n);
-		put_fpdu(&world.messages[world.gone], mulpdu);
+		KUNIT_ASSERT_LT(test, stubs.sent_msgs, stubs.n);
+		put_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
 	}
 	KUNIT_ASSERT_EQ(test, want.len, o->len);
 	KUNIT_ASSERT_EQ(test, o->len, differs(o, want.octets));
-	KUNIT_ASSERT_EQ(test, want.pos, world.c.tx_pos);
+	KUNIT_ASSERT_EQ(test, want.pos, stubs.c.tx_pos);
 	/* messages are committed only when TCP has accepted the batch */
-	if (!world.failed)
-		KUNIT_ASSERT_EQ(test, world.gone, world.next - world.s.in_msg);
+	if (!stubs.failed)
+		KUNIT_ASSERT_EQ(test, stubs.sent_msgs, stubs.next - stubs.s.in_msg);
 }
 
 /* A batch is marked as last if it is not full */
 static void expect_last(struct kunit *test, u32 emss)
 {
-	const struct mpa_out *o = &world.c.out;
+	const struct mpa_out *o = &stubs.c.out;
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 
 	/* unless the next FPDU does not fit into the current page */
-	if (!world.short_of && o->n < MPA_OUT_VECS - 1)
+	if (!stubs.short_of && o->n < MPA_OUT_VECS - 1)
 		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
 }
 
 static bool batch(struct kunit *test, u32 emss)
 {
-	u32 mulpdu = mpa_mulpdu(emss, world.c.tx_markers);
+	u32 mulpdu = mpa_mulpdu(emss, stubs.c.tx_markers);
 	bool ok;
 
-	ok = mpa_frame_batch(&world.c, emss);
+	ok = mpa_frame_build(&stubs.c, emss);
 	expect_within_bounds(test, emss);
 	expect_octets(test, mulpdu);
-	KUNIT_EXPECT_TRUE(test, ok || (world.short_of && !world.c.out.len));
+	KUNIT_EXPECT_TRUE(test, ok || (stubs.short_of && !stubs.c.out.len));
 	expect_last(test, emss);
 	return ok;
 }
@@ -147,27 +147,27 @@ static void send_all(struct kunit *test, u32 emss)
 	static const u32 sizes[] = { 60, 150, 536, 1448, 1461, 8948, 32000, 70000 };
 	u32 batches = 0;
 
-	while (world.gone < world.n) {
+	while (stubs.sent_msgs < stubs.n) {
 		KUNIT_ASSERT_LT(test, batches++, 10000u);
-		batch(test, emss ?: sizes[roll(ARRAY_SIZE(sizes))]);
-		if (!world.short_of)
+		batch(test, emss ?: sizes[random_below(ARRAY_SIZE(sizes))]);
+		if (!stubs.short_of)
 			expect_no_room(test);
 		tcp_takes(test);
-		if (roll(2))
-			comes();
-		world.there[roll(BLOCKS)] = false;
+		if (random_below(2))
+			complete_fault();
+		stubs.present[random_below(BLOCKS)] = false;
 	}
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, 0u, world.c.out.len);
-	KUNIT_EXPECT_EQ(test, 0u, (u32)world.c.out.n);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.len);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.c.out.n);
 }
 
 static void close_conn(struct kunit *test)
 {
-	mpa_frame_drop(&world.c);
+	mpa_frame_drop(&stubs.c);
 	tcp_done(test);
 	mpa_frame_exit();
-	KUNIT_EXPECT_EQ(test, 0u, world.pages);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.pages);
 }
 
 /* Cases --------------------------------------------------------------------- */
@@ -182,12 +182,12 @@ static void any_messages(struct kunit *test)
 
 	for (seed = 0; seed < 24; seed++) {
 		open_conn(seed, seed & 1, seed & 2);
-		world.page_size = seed & 4 ? BLOCK : 8 * BLOCK;
-		world.at_once = seed & 8;
-		while (world.n < MESSAGES)
+		stubs.page_size = seed & 4 ? BLOCK : 8 * BLOCK;
+		stubs.fault_at_once = seed & 8;
+		while (stubs.n < MESSAGES)
 			add_any();
 		send_all(test, 0);
-		KUNIT_EXPECT_EQ(test, 0u, world.failed);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 		close_conn(test);
 	}
 }
@@ -199,9 +199,9 @@ static void little_memory(struct kunit *test)
 
 	for (seed = 0; seed < 12; seed++) {
 		open_conn(seed, seed & 1, true);
-		world.page_size = seed & 2 ? BLOCK : 8 * BLOCK;
-		world.short_of = 2 + seed;
-		while (world.n < MESSAGES)
+		stubs.page_size = seed & 2 ? BLOCK : 8 * BLOCK;
+		stubs.short_of = 2 + seed;
+		while (stubs.n < MESSAGES)
 			add_any();
 		send_all(test, 0);
 		close_conn(test);
@@ -215,10 +215,10 @@ static void many_at_once(struct kunit *test)
 
 	for (tagged = 0; tagged < 2; tagged++) {
 		open_conn(tagged, false, true);
-		world.page_size = 16 * BLOCK;
+		stubs.page_size = 16 * BLOCK;
 		add_piece(add_message(tagged), BLOCKED, 5, 60000);
 		send_all(test, EMSS);
-		KUNIT_EXPECT_LE(test, world.asked, 3u);
+		KUNIT_EXPECT_LE(test, stubs.mr_lookups, 3u);
 		close_conn(test);
 	}
 }
@@ -244,12 +244,12 @@ static void lie_alike(struct kunit *test)
 		kunit_skip(test, "no FPDU has as many octets as four pages of this size");
 	for (from = 0; from < BLOCK; from += 585) {
 		open_conn(from, false, from & 1);
-		world.page_size = 8 * BLOCK;
+		stubs.page_size = 8 * BLOCK;
 		add_piece(add_message(true), DDP_STAG_DMA, from, 200000);
 		KUNIT_EXPECT_TRUE(test, batch(test, emss));
-		KUNIT_EXPECT_EQ(test, 3 * emss, world.c.out.len);
+		KUNIT_EXPECT_EQ(test, 3 * emss, stubs.c.out.len);
 		for (i = 0; i < 3; i++) {
-			v = vec_of(&world.c.out, i * emss);
+			v = vec_of(&stubs.c.out, i * emss);
 			KUNIT_ASSERT_NOT_NULL(test, v);
 			KUNIT_EXPECT_EQ(test, (from + i * payload) % BLOCK,
 					(v->bv_offset + 16) % BLOCK);
@@ -264,7 +264,7 @@ static void lie_alike(struct kunit *test)
 static void small_pages(struct kunit *test)
 {
 	open_conn(1, false, true);
-	world.page_size = BLOCK / 4;
+	stubs.page_size = BLOCK / 4;
 	add_piece(add_message(true), BLOCKED, 5, 200000);
 	send_all(test, EMSS);
 	close_conn(test);
@@ -280,10 +280,10 @@ static void open_large(u32 stag)
 static void expect_idle(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, 0u, world.c.out.len);
-	KUNIT_EXPECT_EQ(test, 0u, (u32)world.c.out.n);
-	KUNIT_EXPECT_EQ(test, 0u, world.c.out.room);
-	KUNIT_EXPECT_EQ(test, 1u, world.made);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.len);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.c.out.n);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.reserved);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.made);
 }
 
 static void revoked(struct kunit *test)
@@ -291,19 +291,19 @@ static void revoked(struct kunit *test)
 	open_large(BLOCKED);
 	regions[0].valid = false;
 	expect_idle(test);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	close_conn(test);
 }
 
 static void not_there(struct kunit *test)
 {
 	open_large(PAGED);
-	world.there[0] = false;
+	stubs.present[0] = false;
 	expect_idle(test);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
-	comes();
+	KUNIT_EXPECT_EQ(test, 1u, stubs.mr_lookups);
+	complete_fault();
 	send_all(test, EMSS);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	close_conn(test);
 }
 
@@ -311,11 +311,11 @@ static void not_there(struct kunit *test)
 static void there_again(struct kunit *test)
 {
 	open_large(PAGED);
-	world.there[0] = false;
-	world.at_once = true;
+	stubs.present[0] = false;
+	stubs.fault_at_once = true;
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, (u32)PAYLOAD, world.again);
-	KUNIT_EXPECT_EQ(test, world.n, world.gone);
+	KUNIT_EXPECT_EQ(test, (u32)PAYLOAD, stubs.retry_len);
+	KUNIT_EXPECT_EQ(test, stubs.n, stubs.sent_msgs);
 	close_conn(test);
 }
 
@@ -326,12 +326,12 @@ static void there_again(struct kunit *test)
 static void run_stops_short(struct kunit *test)
 {
 	open_large(PAGED);
-	world.there[3] = false;
+	stubs.present[3] = false;
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, (3u * BLOCK - SKIP - 5) / PAYLOAD * EMSS, world.c.out.len);
+	KUNIT_EXPECT_EQ(test, (3u * BLOCK - SKIP - 5) / PAYLOAD * EMSS, stubs.c.out.len);
 	expect_no_room(test);
 	tcp_takes(test);
-	comes();
+	complete_fault();
 	send_all(test, EMSS);
 	close_conn(test);
 }
@@ -343,13 +343,13 @@ static void run_stops_short(struct kunit *test)
 static void rest_revoked(struct kunit *test)
 {
 	open_large(PAGED);
-	add_piece(&world.messages[0], BLOCKED, 5, 60000);
-	world.messages[0].sge[0].len = 10000;
-	world.messages[0].buf.len = 70000;
+	add_piece(&stubs.messages[0], BLOCKED, 5, 60000);
+	stubs.messages[0].sge[0].len = 10000;
+	stubs.messages[0].buf.len = 70000;
 	regions[0].valid = false;
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, 10000u / PAYLOAD * EMSS, world.c.out.len);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 10000u / PAYLOAD * EMSS, stubs.c.out.len);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	expect_no_room(test);
 	close_conn(test);
 }
@@ -364,15 +364,15 @@ static void right_taken(struct kunit *test)
 
 	for (i = 0; i < 2; i++) {
 		open_large(BLOCKED);
-		add_piece(&world.messages[0], BLOCKED, 0, LENGTH - 60000);
-		world.rights = i ? DDP_LOCAL_READ : DDP_REMOTE_READ;
+		add_piece(&stubs.messages[0], BLOCKED, 0, LENGTH - 60000);
+		stubs.rights = i ? DDP_LOCAL_READ : DDP_REMOTE_READ;
 		KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
 		tcp_takes(test);
-		KUNIT_EXPECT_EQ(test, 0u, world.failed);
-		ddp_stream_allow(&world.s, DDP_REMOTE_WRITE);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
+		ddp_stream_set_rights(&stubs.s, DDP_REMOTE_WRITE);
 		KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-		KUNIT_EXPECT_EQ(test, !i, world.failed);
-		KUNIT_EXPECT_EQ(test, !i, !world.c.out.len);
+		KUNIT_EXPECT_EQ(test, !i, stubs.failed);
+		KUNIT_EXPECT_EQ(test, !i, !stubs.c.out.len);
 		close_conn(test);
 	}
 }
@@ -386,8 +386,8 @@ static void out_of_bounds(struct kunit *test)
 	open_conn(1, false, true);
 	add_piece(add_message(true), BLOCKED, LENGTH - 30000, 60000);
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, 30000u / PAYLOAD * EMSS, world.c.out.len);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 30000u / PAYLOAD * EMSS, stubs.c.out.len);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	expect_no_room(test);
 	close_conn(test);
 }
@@ -396,9 +396,9 @@ static void out_of_bounds(struct kunit *test)
 static void fails_meanwhile(struct kunit *test)
 {
 	open_large(BLOCKED);
-	world.fails_at = 1;
+	stubs.fails_at = 1;
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-	KUNIT_EXPECT_EQ(test, (u32)EMSS, world.c.out.len);
+	KUNIT_EXPECT_EQ(test, (u32)EMSS, stubs.c.out.len);
 	expect_no_room(test);
 	close_conn(test);
 }
@@ -407,11 +407,11 @@ static void fails_meanwhile(struct kunit *test)
 static void emergency(struct kunit *test)
 {
 	open_large(BLOCKED);
-	world.emergency = true;
+	stubs.emergency = true;
 	send_all(test, EMSS);
 	tcp_done(test);
-	KUNIT_EXPECT_GT(test, world.made, 8u);
-	KUNIT_EXPECT_EQ(test, 1u, world.pages);
+	KUNIT_EXPECT_GT(test, stubs.made, 8u);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.pages);
 	close_conn(test);
 }
 

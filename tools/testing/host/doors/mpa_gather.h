@@ -16,7 +16,7 @@
 #define WIRE	120		/* FPDU with length field and CRC */
 #define HEADS	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
 
-extern struct gather_world {
+extern struct mpa_rx_stubs {
 	struct mpa_conn	c;
 	u8		octets[3 * WIRE];
 	u8		got[2 * MPA_CONTENT_MAX];	/* bytes received by DDP */
@@ -25,16 +25,16 @@ extern struct gather_world {
 	u32		segments;
 	u32		payload;	/* payload bytes per segment */
 	enum iw_reason	why;		/* result of the next segments */
-	u32		more;		/* number of segments accepted by ddp_rx_more() */
-	u32		went_on;
-	enum iw_reason	why_more;	/* result of ddp_rx_more() for an accepted segment */
+	u32		more;		/* number of segments accepted by ddp_rx_fast() */
+	u32		next_segs;
+	enum iw_reason	why_more;	/* result of ddp_rx_fast() for an accepted segment */
 	int		off;		/* page offset for a batch, or -1 if none is possible */
-	u32		joins;		/* segments that would continue the message */
-	u32		takes;		/* segments that a batch accepts */
+	u32		next_possible;		/* segments that would continue the message */
+	u32		batch_takes;		/* segments that a batch accepts */
 	enum iw_reason	why_not;	/* reason for which it accepts no more */
-	u32		asked, runs_up;	/* calls of ddp_rx_run_off() and of ddp_rx_run() */
+	u32		off_calls, batch_calls;	/* calls of ddp_rx_next_page_off() and of ddp_rx_batch() */
 	const u8	*bodies;
-	u32		told;		/* errors reported to DDP */
+	u32		errors;		/* errors reported to DDP */
 	enum iw_reason	wrong;
 	u32		kicks;
 	int		runs;		/* receive passes begun and not ended */
@@ -42,13 +42,13 @@ extern struct gather_world {
 	struct sk_buff	skb;		/* begins the data that is received */
 	u32		unread;		/* bytes in TCP's queue */
 	bool		waits;		/* a segment waits for a page */
-} world;
+} stubs;
 
-int gather_open(struct kunit *test);
-void gather_close(struct kunit *test);
+int rx_test_init(struct kunit *test);
+void rx_test_exit(struct kunit *test);
 /* Receive @len contiguous bytes from @at on */
-void arrives(u32 at, u32 len);
-u32 gather(void);
+void receive_bytes(u32 at, u32 len);
+u32 run_rx(void);
 u32 gather_within(int *budget);
 /* Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: as mpa_rx() */
 bool receive(u32 unread);

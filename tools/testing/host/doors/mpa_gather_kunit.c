@@ -7,18 +7,18 @@
 
 static void expect_two(struct kunit *test)
 {
-	arrives(0, 3 * WIRE - 1);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather());
-	KUNIT_EXPECT_EQ(test, 2u * ULPDU, world.len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + MPA_LEN_SIZE, world.got, ULPDU));
-	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + WIRE + MPA_LEN_SIZE,
-					world.got + ULPDU, ULPDU));
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
-	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
-	KUNIT_EXPECT_TRUE(test, world.c.tx_open);
+	receive_bytes(0, 3 * WIRE - 1);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 2u * ULPDU, stubs.len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + MPA_LEN_SIZE, stubs.got, ULPDU));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
+					stubs.got + ULPDU, ULPDU));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
+	KUNIT_EXPECT_TRUE(test, stubs.c.tx_open);
 	/* the incomplete third FPDU is not consumed */
-	KUNIT_EXPECT_PTR_EQ(test, world.octets + 2 * WIRE, world.c.cur.at);
-	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
+	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 2 * WIRE, stubs.c.cur.at);
+	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 }
 
 static void from_the_queue(struct kunit *test)
@@ -28,7 +28,7 @@ static void from_the_queue(struct kunit *test)
 
 static void from_a_copy(struct kunit *test)
 {
-	world.c.crc = true;
+	stubs.c.crc = true;
 	expect_two(test);
 }
 
@@ -45,23 +45,23 @@ static void long_copies(struct kunit *test)
 	u32 off;
 	u8 *p;
 
-	world.c.crc = true;
-	world.reads = MPA_ULPDU_MAX;
+	stubs.c.crc = true;
+	stubs.reads = MPA_ULPDU_MAX;
 	prandom_seed_state(&dice, 1);
 	prandom_bytes_state(&dice, queue, sizeof(queue));
 	for (off = 0; off < 4096; off += off < 8 || off > 4080 ? 1 : 237) {
 		p = queue + off;
 		finish_fpdu(p, MPA_ULPDU_MAX);
-		world.c.cur = (struct mpa_cursor) { .at = p, .run = wire, .frag = -1 };
-		world.len = 0;
-		KUNIT_ASSERT_EQ(test, wire, gather());
-		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, world.len);
-		KUNIT_EXPECT_EQ(test, 0, memcmp(p + MPA_LEN_SIZE, world.got, world.len));
+		stubs.c.cur = (struct mpa_cursor) { .at = p, .run = wire, .frag = -1 };
+		stubs.len = 0;
+		KUNIT_ASSERT_EQ(test, wire, run_rx());
+		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, stubs.len);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(p + MPA_LEN_SIZE, stubs.got, stubs.len));
 		/*
 		 * with small pages the copy is page by page and has the same
 		 * page offset
 		 */
-		at = world.c.rx_copy - world.len - (MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : off);
+		at = stubs.c.rx_copy - stubs.len - (MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : off);
 		first = first ?: at;
 		KUNIT_EXPECT_PTR_EQ(test, first, at);
 	}
@@ -70,49 +70,49 @@ static void long_copies(struct kunit *test)
 /* DDP accepts the second FPDU by its fast path, from the queue or from a copy */
 static void goes_on(struct kunit *test)
 {
-	world.more = 1;
+	stubs.more = 1;
 	expect_two(test);
-	KUNIT_EXPECT_EQ(test, 1u, world.segments);
-	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 }
 
 static void goes_on_in_a_copy(struct kunit *test)
 {
-	world.c.crc = true;
+	stubs.c.crc = true;
 	/* in a copy the first one as well: DDP decides */
-	world.more = 2;
-	world.c.tx_open = true;
-	arrives(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather());
-	KUNIT_EXPECT_EQ(test, 0u, world.segments);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + WIRE + MPA_LEN_SIZE,
-					world.got + ULPDU, ULPDU));
+	stubs.more = 2;
+	stubs.c.tx_open = true;
+	receive_bytes(0, 2 * WIRE);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + WIRE + MPA_LEN_SIZE,
+					stubs.got + ULPDU, ULPDU));
 	/* the fast path does not accept an FPDU with a wrong CRC */
-	world.more = 3;
-	world.octets[3 * WIRE - 1] ^= 1;
-	arrives(2 * WIRE, WIRE);
+	stubs.more = 3;
+	stubs.octets[3 * WIRE - 1] ^= 1;
+	receive_bytes(2 * WIRE, WIRE);
 	expect_refused(test, 0, IW_MPA_CRC);
-	KUNIT_EXPECT_EQ(test, 2u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 }
 
 /* An FPDU that is shorter, or not contiguous, does not use the fast path */
 static void does_not_go_on(struct kunit *test)
 {
-	world.more = 2;
-	put_unaligned_be16(ULPDU - 4, world.octets + WIRE);
+	stubs.more = 2;
+	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
 	/* as many bytes are there as if it were as long */
-	arrives(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, gather());
-	KUNIT_EXPECT_EQ(test, 2u, world.segments);
-	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+	receive_bytes(0, 2 * WIRE);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, run_rx());
+	KUNIT_EXPECT_EQ(test, 2u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 
-	put_unaligned_be16(ULPDU, world.octets + WIRE);
-	world.reads = 0;
-	arrives(0, 2 * WIRE - 1);
-	world.c.cur.left = 1;
-	gather();
-	KUNIT_EXPECT_EQ(test, 4u, world.segments);
-	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+	put_unaligned_be16(ULPDU, stubs.octets + WIRE);
+	stubs.reads = 0;
+	receive_bytes(0, 2 * WIRE - 1);
+	stubs.c.cur.left = 1;
+	run_rx();
+	KUNIT_EXPECT_EQ(test, 4u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 }
 
 /*
@@ -121,14 +121,14 @@ static void does_not_go_on(struct kunit *test)
  */
 static void goes_on_and_fails(struct kunit *test)
 {
-	world.more = 1;
-	world.why_more = IW_DDP_T_BOUNDS;
-	arrives(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
-	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
-	KUNIT_EXPECT_FALSE(test, world.c.rx_waits);
-	KUNIT_EXPECT_EQ(test, 1u, world.segments);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, world.c.rx_pos);
+	stubs.more = 1;
+	stubs.why_more = IW_DDP_T_BOUNDS;
+	receive_bytes(0, 3 * WIRE);
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
+	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, stubs.c.rx_pos);
 }
 
 static void goes_on_and_waits(struct kunit *test)
@@ -136,71 +136,71 @@ static void goes_on_and_waits(struct kunit *test)
 	int how;
 
 	for (how = 0; how < 2; how++) {
-		world.c.crc = how;
-		world.more = world.went_on + 2;
-		world.segments = 0;
-		world.len = 0;
-		world.c.rx_waits = false;
-		world.why_more = IW_NOT_NOW;
+		stubs.c.crc = how;
+		stubs.more = stubs.next_segs + 2;
+		stubs.segments = 0;
+		stubs.len = 0;
+		stubs.c.rx_deferred = false;
+		stubs.why_more = IW_AGAIN;
 		/* in a copy this is the first FPDU */
-		arrives(0, 3 * WIRE);
-		KUNIT_EXPECT_EQ(test, how ? 0u : (u32)WIRE, gather());
-		KUNIT_EXPECT_EQ(test, world.more - 1, world.went_on);
-		world.more--;
-		KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
-		KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
-		KUNIT_EXPECT_EQ(test, how ? 0u : 1u, world.segments);
-		KUNIT_EXPECT_PTR_EQ(test, world.octets + (how ? 0 : WIRE), world.c.cur.at);
+		receive_bytes(0, 3 * WIRE);
+		KUNIT_EXPECT_EQ(test, how ? 0u : (u32)WIRE, run_rx());
+		KUNIT_EXPECT_EQ(test, stubs.more - 1, stubs.next_segs);
+		stubs.more--;
+		KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
+		KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
+		KUNIT_EXPECT_EQ(test, how ? 0u : 1u, stubs.segments);
+		KUNIT_EXPECT_PTR_EQ(test, stubs.octets + (how ? 0 : WIRE), stubs.c.cur.at);
 		/* the FPDU is retried */
-		KUNIT_EXPECT_EQ(test, how ? 3u * WIRE : 2u * WIRE, gather());
+		KUNIT_EXPECT_EQ(test, how ? 3u * WIRE : 2u * WIRE, run_rx());
 	}
 }
 
 /* Headers and payload that the CPU cannot read fail the stream */
 static void unreadable_head(struct kunit *test)
 {
-	arrives(0, WIRE);
-	world.c.cur.at = NULL;
+	receive_bytes(0, WIRE);
+	stubs.c.cur.at = NULL;
 	expect_refused(test, 0, IW_UNREADABLE);
-	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
 static void unreadable_copy(struct kunit *test)
 {
-	world.c.crc = true;
-	arrives(0, HEADS);
-	world.c.cur.left = WIRE - HEADS;
+	stubs.c.crc = true;
+	receive_bytes(0, HEADS);
+	stubs.c.cur.left = WIRE - HEADS;
 	expect_refused(test, 0, IW_UNREADABLE);
-	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
 /* The rest of an FPDU is unreadable, and DDP has not read it */
 static void no_end(struct kunit *test)
 {
-	arrives(0, WIRE + HEADS);
-	world.c.cur.left = WIRE - HEADS;
-	world.reads = 0;
+	receive_bytes(0, WIRE + HEADS);
+	stubs.c.cur.left = WIRE - HEADS;
+	stubs.reads = 0;
 	expect_refused(test, WIRE, IW_UNREADABLE);
-	KUNIT_EXPECT_EQ(test, 2u, world.segments);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.segments);
 }
 
 static void wrong_digest(struct kunit *test)
 {
-	world.c.crc = true;
-	world.octets[WIRE - 1] ^= 1;
-	arrives(0, WIRE);
+	stubs.c.crc = true;
+	stubs.octets[WIRE - 1] ^= 1;
+	receive_bytes(0, WIRE);
 	expect_refused(test, 0, IW_MPA_CRC);
-	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
 /* An error that DDP has found itself is not reported to it again */
 static void ddp_refuses(struct kunit *test)
 {
-	world.why = IW_UNREADABLE;
-	arrives(0, WIRE);
-	KUNIT_EXPECT_EQ(test, 0u, gather());
-	KUNIT_EXPECT_EQ(test, 0u, world.told);
-	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+	stubs.why = IW_UNREADABLE;
+	receive_bytes(0, WIRE);
+	KUNIT_EXPECT_EQ(test, 0u, run_rx());
+	KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 }
 
 /* DDP cannot read beyond its segment, whatever follows */
@@ -209,12 +209,12 @@ static void beyond(struct kunit *test)
 	int budget = 1;
 	u8 octet = 7;
 
-	world.reads = 0;
-	arrives(0, 2 * WIRE);
+	stubs.reads = 0;
+	receive_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather_within(&budget));
-	KUNIT_EXPECT_TRUE(test, mpa_gather_read(&world.c, world.got,
-						ULPDU - IW_DDP_T_HDR_LEN));
-	KUNIT_EXPECT_FALSE(test, mpa_gather_read(&world.c, &octet, 1));
+	KUNIT_EXPECT_TRUE(test, mpa_rx_read(&stubs.c, stubs.got,
+					    ULPDU - IW_DDP_T_HDR_LEN));
+	KUNIT_EXPECT_FALSE(test, mpa_rx_read(&stubs.c, &octet, 1));
 	KUNIT_EXPECT_EQ(test, 0u, (u32)octet);
 }
 
@@ -226,7 +226,7 @@ static void budgeted(struct kunit *test)
 {
 	int budget = 256 + 1;
 
-	arrives(0, 3 * WIRE);
+	receive_bytes(0, 3 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	budget = 1000;
@@ -236,26 +236,26 @@ static void budgeted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
 	/* the fast path uses up the budget as well */
-	world.more = 3;
-	world.len = 0;
+	stubs.more = 3;
+	stubs.len = 0;
 	budget = 256 + 1;
-	arrives(0, 3 * WIRE);
+	receive_bytes(0, 3 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
-	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
 
 /* A deferred FPDU stays in the queue, unchanged */
 static void not_now(struct kunit *test)
 {
-	world.why = IW_NOT_NOW;
-	arrives(0, WIRE);
-	KUNIT_EXPECT_EQ(test, 0u, gather());
-	KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
-	KUNIT_EXPECT_PTR_EQ(test, world.octets, world.c.cur.at);
-	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
-	world.why = IW_OK;
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
+	stubs.why = IW_AGAIN;
+	receive_bytes(0, WIRE);
+	KUNIT_EXPECT_EQ(test, 0u, run_rx());
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
+	KUNIT_EXPECT_PTR_EQ(test, stubs.octets, stubs.c.cur.at);
+	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
+	stubs.why = IW_OK;
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
 }
 
 /* mpa_rx() consumes complete FPDUs, or everything once it has stopped */
@@ -265,43 +265,43 @@ static void received(struct kunit *test)
 
 	KUNIT_EXPECT_FALSE(test, receive(0));
 	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
-	KUNIT_EXPECT_EQ(test, 100u, world.unread);
+	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
 	/* after the budget is used up there may be complete FPDUs left */
-	world.len = 0;
+	stubs.len = 0;
 	KUNIT_EXPECT_FALSE(test, receive((most - 1) * WIRE + 100));
-	KUNIT_EXPECT_EQ(test, 100u, world.unread);
-	world.len = 0;
+	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
+	stubs.len = 0;
 	KUNIT_EXPECT_TRUE(test, receive(most * WIRE + 100));
-	KUNIT_EXPECT_EQ(test, 100u, world.unread);
-	world.len = 0;
+	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
+	stubs.len = 0;
 	KUNIT_EXPECT_FALSE(test, receive(most * WIRE));
-	KUNIT_EXPECT_EQ(test, 0u, world.unread);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.unread);
 	/* an FPDU that waits for a page is left in the queue */
-	world.len = 0;
-	world.c.rx_waits = true;
-	world.waits = true;
+	stubs.len = 0;
+	stubs.c.rx_deferred = true;
+	stubs.waits = true;
 	KUNIT_EXPECT_FALSE(test, receive(WIRE));
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, world.unread);
-	world.waits = false;
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, stubs.unread);
+	stubs.waits = false;
 	KUNIT_EXPECT_FALSE(test, receive(WIRE));
-	KUNIT_EXPECT_EQ(test, 0u, world.unread);
-	KUNIT_EXPECT_FALSE(test, world.c.rx_waits);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.unread);
+	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
 	/* received data is discarded once the receive path has stopped */
-	world.segments = 0;
-	world.c.rx_stopped = true;
+	stubs.segments = 0;
+	stubs.c.rx_stopped = true;
 	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
-	KUNIT_EXPECT_EQ(test, 0u, world.unread);
-	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.unread);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
 static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
 {
-	world.tp.sk.sk_rcvbuf = 600 * 1024;
-	world.tp.window_clamp = 290 * 1024;
-	world.skb.truesize = kib * 1024;
+	stubs.tp.sk.sk_rcvbuf = 600 * 1024;
+	stubs.tp.window_clamp = 290 * 1024;
+	stubs.skb.truesize = kib * 1024;
 	receive(unread);
-	KUNIT_EXPECT_EQ(test, buffer * 1024, world.tp.sk.sk_rcvbuf);
-	KUNIT_EXPECT_EQ(test, clamp * 1024, world.tp.window_clamp);
+	KUNIT_EXPECT_EQ(test, buffer * 1024, stubs.tp.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, clamp * 1024, stubs.tp.window_clamp);
 }
 
 /* For an incomplete FPDU the receive buffer grows by the skb that it begins in */
@@ -314,11 +314,11 @@ static void window_kept(struct kunit *test)
 	buffer_after(test, WIRE + 100, 9000, 4096, 2048);
 	/* not if nothing is left, or if the receive path has stopped */
 	buffer_after(test, WIRE, 500, 600, 290);
-	world.c.rx_stopped = true;
+	stubs.c.rx_stopped = true;
 	buffer_after(test, WIRE + 100, 500, 600, 290);
 }
 
-static struct kunit_case mpa_gather_cases[] = {
+static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(from_the_queue),
 	KUNIT_CASE(from_a_copy),
 	KUNIT_CASE(long_copies),
@@ -340,11 +340,11 @@ static struct kunit_case mpa_gather_cases[] = {
 	{}
 };
 
-static struct kunit_suite mpa_gather_suite = {
-	.name = "mpa_gather",
-	.init = gather_open,
-	.exit = gather_close,
-	.test_cases = mpa_gather_cases,
+static struct kunit_suite mpa_rx_suite = {
+	.name = "mpa_rx_fpdus",
+	.init = rx_test_init,
+	.exit = rx_test_exit,
+	.test_cases = mpa_rx_cases,
 };
 
-kunit_test_suite(mpa_gather_suite);
+kunit_test_suite(mpa_rx_suite);

@@ -9,10 +9,10 @@
 /* The first FPDU is passed up by itself; @more after it could form a batch */
 static void go_together(u32 more)
 {
-	world.c.crc = true;
-	world.off = 0;
-	world.joins = more;
-	arrives(0, 3 * WIRE);
+	stubs.c.crc = true;
+	stubs.off = 0;
+	stubs.next_possible = more;
+	receive_bytes(0, 3 * WIRE);
 }
 
 /* The batch consists of @n payloads without headers */
@@ -20,23 +20,23 @@ static void expect_bodies(struct kunit *test, u32 n)
 {
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, ULPDU + n * world.payload, world.len);
+	KUNIT_EXPECT_EQ(test, ULPDU + n * stubs.payload, stubs.len);
 	for (i = 0; i < n; i++)
-		KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + (i + 1) * WIRE + HEADS,
-						world.got + ULPDU + i * world.payload,
-						world.payload));
+		KUNIT_EXPECT_EQ(test, 0, memcmp(stubs.octets + (i + 1) * WIRE + HEADS,
+						stubs.got + ULPDU + i * stubs.payload,
+						stubs.payload));
 }
 
 static void together(struct kunit *test)
 {
 	go_together(2);
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
-	KUNIT_EXPECT_EQ(test, 1u, world.segments);
-	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
-	KUNIT_EXPECT_EQ(test, 1u, world.runs_up);
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
 	expect_bodies(test, 2);
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, world.c.rx_pos);
-	KUNIT_EXPECT_PTR_EQ(test, world.octets + 3 * WIRE, world.c.cur.at);
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, stubs.c.rx_pos);
+	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 3 * WIRE, stubs.c.cur.at);
 }
 
 /*
@@ -50,28 +50,28 @@ static void not_together(struct kunit *test)
 	int i;
 
 	go_together(2);
-	world.c.crc = false;
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
-	KUNIT_EXPECT_EQ(test, 3u, world.segments);
+	stubs.c.crc = false;
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
 
 	/* all of the FPDUs lie between two markers */
 	go_together(2);
-	world.c.rx_markers = true;
-	world.c.rx_pos = 4;
-	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
-	KUNIT_EXPECT_EQ(test, 6u, world.segments);
-	world.c.rx_markers = false;
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	stubs.c.rx_markers = true;
+	stubs.c.rx_pos = 4;
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
+	KUNIT_EXPECT_EQ(test, 6u, stubs.segments);
+	stubs.c.rx_markers = false;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
 
 	if (MPA_ULPDU_MAX < DDP_COPY_LONG)
 		return;
 	for (i = 0; i < 2; i++)
 		finish_fpdu(queue + i * wire, MPA_ULPDU_MAX);
-	world.reads = 0;
-	world.c.cur = (struct mpa_cursor) { .at = queue, .run = 2 * wire, .frag = -1 };
-	KUNIT_EXPECT_EQ(test, 2 * wire, gather());
-	KUNIT_EXPECT_EQ(test, 8u, world.segments);
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	stubs.reads = 0;
+	stubs.c.cur = (struct mpa_cursor) { .at = queue, .run = 2 * wire, .frag = -1 };
+	KUNIT_EXPECT_EQ(test, 2 * wire, run_rx());
+	KUNIT_EXPECT_EQ(test, 8u, stubs.segments);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
 }
 
 /*
@@ -81,13 +81,13 @@ static void not_together(struct kunit *test)
 static void together_and_wrong(struct kunit *test)
 {
 	go_together(2);
-	world.octets[3 * WIRE - 1] ^= 1;
+	stubs.octets[3 * WIRE - 1] ^= 1;
 	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
-	KUNIT_EXPECT_EQ(test, 1u, world.segments);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	expect_bodies(test, 1);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
 	/* the wrong FPDU is not tried in a batch again */
-	KUNIT_EXPECT_EQ(test, 2u, world.asked);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.off_calls);
 }
 
 /*
@@ -97,25 +97,25 @@ static void together_and_wrong(struct kunit *test)
 static void together_as_far_as(struct kunit *test)
 {
 	go_together(2);
-	world.takes = 1;
-	world.why_not = IW_NOT_NOW;
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather());
-	KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
-	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
+	stubs.batch_takes = 1;
+	stubs.why_not = IW_AGAIN;
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
+	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 	expect_bodies(test, 1);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
-	KUNIT_EXPECT_PTR_EQ(test, world.octets + 2 * WIRE, world.c.cur.at);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
+	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 2 * WIRE, stubs.c.cur.at);
 
-	world.len = 0;
-	world.c.rx_waits = false;
-	world.c.rx_pos = 0;
+	stubs.len = 0;
+	stubs.c.rx_deferred = false;
+	stubs.c.rx_pos = 0;
 	go_together(2);
-	world.takes = 0;
-	world.why_not = IW_DDP_T_BOUNDS;
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
-	KUNIT_EXPECT_FALSE(test, world.c.rx_waits);
-	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
-	KUNIT_EXPECT_EQ(test, 0u, world.told);
+	stubs.batch_takes = 0;
+	stubs.why_not = IW_DDP_T_BOUNDS;
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
+	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.errors);
 }
 
 /* Each FPDU of a batch uses up the budget */
@@ -133,11 +133,11 @@ static void together_budgeted(struct kunit *test)
 static void together_in_one_piece(struct kunit *test)
 {
 	go_together(2);
-	world.c.cur.run = 3 * WIRE - 1;
-	world.c.cur.left = 1;
-	gather();
+	stubs.c.cur.run = 3 * WIRE - 1;
+	stubs.c.cur.left = 1;
+	run_rx();
 	expect_bodies(test, 1);
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, world.wrong);
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, stubs.wrong);
 }
 
 /*
@@ -146,46 +146,46 @@ static void together_in_one_piece(struct kunit *test)
  */
 static void many_together(struct kunit *test)
 {
-	static u8 queue[sizeof(world.got)];
+	static u8 queue[sizeof(stubs.got)];
 	static const u32 ulpdus[] = { 15, 17, 42, 114, 1442 };
 	struct rnd_state dice;
 	int off;
 	u32 i, k, wire, n, most;
 
 	prandom_seed_state(&dice, 1);
-	world.reads = 0;
+	stubs.reads = 0;
 	for (i = 0; i < 60; i++) {
-		world.payload = ulpdus[i % 5] - IW_DDP_T_HDR_LEN;
+		stubs.payload = ulpdus[i % 5] - IW_DDP_T_HDR_LEN;
 		wire = mpa_fpdu_wire_len(0, ulpdus[i % 5], false);
-		n = i < 5 ? 2 : (sizeof(world.got) - 100) / wire / (1 + i % 3);
-		most = (MPA_RUN_ROOM - wire) / world.payload + 1;
+		n = i < 5 ? 2 : (sizeof(stubs.got) - 100) / wire / (1 + i % 3);
+		most = (MPA_FPDU_BATCH_SIZE - wire) / stubs.payload + 1;
 		prandom_bytes_state(&dice, queue, sizeof(queue));
 		for (k = 0; k < n; k++)
 			finish_fpdu(queue + k * wire, ulpdus[i % 5]);
-		world.c.crc = true;
-		world.off = i < 20 ? 4080 + i : 205 * (i - 20);
-		world.off &= ~PAGE_MASK;
-		off = world.off;
-		world.joins = n - 1;
-		world.runs_up = 0;
-		world.len = 0;
-		world.segments = 0;
-		world.c.cur = (struct mpa_cursor) {
+		stubs.c.crc = true;
+		stubs.off = i < 20 ? 4080 + i : 205 * (i - 20);
+		stubs.off &= ~PAGE_MASK;
+		off = stubs.off;
+		stubs.next_possible = n - 1;
+		stubs.batch_calls = 0;
+		stubs.len = 0;
+		stubs.segments = 0;
+		stubs.c.cur = (struct mpa_cursor) {
 			.at = queue, .run = n * wire, .frag = -1,
 		};
-		KUNIT_ASSERT_EQ(test, n * wire, gather());
-		KUNIT_EXPECT_EQ(test, 1u, world.segments);
-		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * world.payload, world.len);
-		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), world.runs_up);
+		KUNIT_ASSERT_EQ(test, n * wire, run_rx());
+		KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
+		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * stubs.payload, stubs.len);
+		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), stubs.batch_calls);
 		/* offset of the last batch, if pages are small */
-		off += (world.runs_up - 1) * most * world.payload;
+		off += (stubs.batch_calls - 1) * most * stubs.payload;
 		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? MPA_HEADS_MAX : off & ~PAGE_MASK;
-		KUNIT_EXPECT_EQ(test, off, (int)offset_in_page(world.bodies));
+		KUNIT_EXPECT_EQ(test, off, (int)offset_in_page(stubs.bodies));
 		for (k = 1; k < n; k++)
 			KUNIT_EXPECT_EQ(test, 0,
-					memcmp(queue + k * wire + HEADS, world.got +
-					       IW_DDP_T_HDR_LEN + (k - 1) * world.payload,
-					       world.payload));
+					memcmp(queue + k * wire + HEADS, stubs.got +
+					       IW_DDP_T_HDR_LEN + (k - 1) * stubs.payload,
+					       stubs.payload));
 	}
 }
 
@@ -198,18 +198,18 @@ static void full_as_far_as(struct kunit *test)
 	for (i = 0; i < 30; i++)
 		finish_fpdu(queue + i * 1448, 1442);
 	go_together(29);
-	world.payload = 1442 - IW_DDP_T_HDR_LEN;
-	world.reads = 0;
-	world.takes = 3;
-	world.why_not = IW_NOT_NOW;
-	world.c.cur = (struct mpa_cursor) { .at = queue, .run = sizeof(queue), .frag = -1 };
-	KUNIT_EXPECT_EQ(test, 4u * 1448, gather());
-	KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
-	KUNIT_EXPECT_EQ(test, 1u, world.runs_up);
-	KUNIT_EXPECT_PTR_EQ(test, queue + 4 * 1448, world.c.cur.at);
+	stubs.payload = 1442 - IW_DDP_T_HDR_LEN;
+	stubs.reads = 0;
+	stubs.batch_takes = 3;
+	stubs.why_not = IW_AGAIN;
+	stubs.c.cur = (struct mpa_cursor) { .at = queue, .run = sizeof(queue), .frag = -1 };
+	KUNIT_EXPECT_EQ(test, 4u * 1448, run_rx());
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);
+	KUNIT_EXPECT_PTR_EQ(test, queue + 4 * 1448, stubs.c.cur.at);
 }
 
-static struct kunit_case mpa_gather_run_cases[] = {
+static struct kunit_case mpa_rx_crc_cases[] = {
 	KUNIT_CASE(together),
 	KUNIT_CASE(not_together),
 	KUNIT_CASE(together_and_wrong),
@@ -221,11 +221,11 @@ static struct kunit_case mpa_gather_run_cases[] = {
 	{}
 };
 
-static struct kunit_suite mpa_gather_run_suite = {
-	.name = "mpa_gather_run",
-	.init = gather_open,
-	.exit = gather_close,
-	.test_cases = mpa_gather_run_cases,
+static struct kunit_suite mpa_rx_crc_suite = {
+	.name = "mpa_rx_crc_batch",
+	.init = rx_test_init,
+	.exit = rx_test_exit,
+	.test_cases = mpa_rx_crc_cases,
 };
 
-kunit_test_suite(mpa_gather_run_suite);
+kunit_test_suite(mpa_rx_crc_suite);

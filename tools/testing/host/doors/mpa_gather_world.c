@@ -5,7 +5,7 @@
 #include "mpa_gather.h"
 #include "../../../../drivers/mpa/rx.c"
 
-struct gather_world world;
+struct mpa_rx_stubs stubs;
 
 /* TCP's queue ----------------------------------------------------------------- */
 
@@ -26,13 +26,13 @@ bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
 
 u32 tcp_inq(struct sock *sk)
 {
-	return world.unread;
+	return stubs.unread;
 }
 
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
 {
 	*off = 0;
-	return &world.skb;
+	return &stubs.skb;
 }
 
 /* As on some kernels: half of the buffer is usable */
@@ -43,7 +43,7 @@ int tcp_full_space(const struct sock *sk)
 
 void tcp_read_done(struct sock *sk, size_t len)
 {
-	world.unread -= len;
+	stubs.unread -= len;
 }
 
 /* The queue has FPDUs of WIRE bytes, all alike */
@@ -59,165 +59,165 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	*cur = (struct mpa_cursor) { .at = fpdus, .run = left, .skb = skb, .frag = -1 };
 }
 
-void arrives(u32 at, u32 len)
+void receive_bytes(u32 at, u32 len)
 {
-	world.c.cur = (struct mpa_cursor) {
-		.at = world.octets + at, .run = len, .frag = -1,
+	stubs.c.cur = (struct mpa_cursor) {
+		.at = stubs.octets + at, .run = len, .frag = -1,
 	};
 }
 
 /* DDP ------------------------------------------------------------------------- */
 
-bool ddp_rx_waits(const struct ddp_stream *s)
+bool ddp_rx_fault_pending(const struct ddp_stream *s)
 {
-	return world.waits;
+	return stubs.waits;
 }
 
 void ddp_rx_begin(struct ddp_stream *s)
 {
-	world.runs++;
+	stubs.runs++;
 }
 
 void ddp_rx_end(struct ddp_stream *s)
 {
-	world.runs--;
+	stubs.runs--;
 }
 
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len)
 {
 	u32 ahead = min_t(u32, len, IW_DDP_T_HDR_LEN);
-	u32 reads = min(len - ahead, world.reads);
+	u32 reads = min(len - ahead, stubs.reads);
 
-	world.segments++;
-	if (world.why)
-		return world.why;
-	memcpy(world.got + world.len, head, ahead);
-	world.len += ahead;
+	stubs.segments++;
+	if (stubs.why)
+		return stubs.why;
+	memcpy(stubs.got + stubs.len, head, ahead);
+	stubs.len += ahead;
 	/* in two pieces */
-	if (reads && (!mpa_gather_read(&world.c, world.got + world.len, reads / 2) ||
-		      !mpa_gather_read(&world.c, world.got + world.len + reads / 2,
-				       reads - reads / 2)))
+	if (reads && (!mpa_rx_read(&stubs.c, stubs.got + stubs.len, reads / 2) ||
+		      !mpa_rx_read(&stubs.c, stubs.got + stubs.len + reads / 2,
+				   reads - reads / 2)))
 		return IW_UNREADABLE;
-	world.len += reads;
+	stubs.len += reads;
 	return IW_OK;
 }
 
-bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why)
 {
-	if (world.went_on == world.more)
+	if (stubs.next_segs == stubs.more)
 		return false;
-	world.went_on++;
-	*why = world.why_more;
-	if (world.why_more)
+	stubs.next_segs++;
+	*why = stubs.why_more;
+	if (stubs.why_more)
 		return true;
-	memcpy(world.got + world.len, head, IW_DDP_T_HDR_LEN);
-	memcpy(world.got + world.len + IW_DDP_T_HDR_LEN, body, len - IW_DDP_T_HDR_LEN);
-	world.len += len;
+	memcpy(stubs.got + stubs.len, head, IW_DDP_T_HDR_LEN);
+	memcpy(stubs.got + stubs.len + IW_DDP_T_HDR_LEN, body, len - IW_DDP_T_HDR_LEN);
+	stubs.len += len;
 	return true;
 }
 
-int ddp_rx_run_off(const struct ddp_stream *s)
+int ddp_rx_next_page_off(const struct ddp_stream *s)
 {
-	world.asked++;
-	return world.off;
+	stubs.off_calls++;
+	return stubs.off;
 }
 
-bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
-	return n < world.joins;
+	return n < stubs.next_possible;
 }
 
 /* The batch has payloads only, no headers */
-u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
-	u32 taken = min(n, world.takes);
+	u32 taken = min(n, stubs.batch_takes);
 
-	world.bodies = bodies;
-	world.runs_up++;
-	world.joins -= taken;
-	world.takes -= taken;
-	*why = taken < n ? world.why_not : IW_OK;
-	world.off = (world.off + taken * world.payload) & ~PAGE_MASK;
+	stubs.bodies = bodies;
+	stubs.batch_calls++;
+	stubs.next_possible -= taken;
+	stubs.batch_takes -= taken;
+	*why = taken < n ? stubs.why_not : IW_OK;
+	stubs.off = (stubs.off + taken * stubs.payload) & ~PAGE_MASK;
 	WARN_ON(!host_held);
-	memcpy(world.got + world.len, bodies, taken * world.payload);
-	world.len += taken * world.payload;
+	memcpy(stubs.got + stubs.len, bodies, taken * stubs.payload);
+	stubs.len += taken * stubs.payload;
 	return taken;
 }
 
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 {
-	world.told++;
-	world.wrong = why;
+	stubs.errors++;
+	stubs.wrong = why;
 }
 
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
-	world.kicks++;
+	stubs.kicks++;
 }
 
 /* What all cases do ----------------------------------------------------------- */
 
 void finish_fpdu(u8 *p, u32 ulpdu_len)
 {
-	u32 end = mpa_fpdu_content(ulpdu_len) - MPA_CRC_SIZE;
+	u32 end = mpa_fpdu_content_len(ulpdu_len) - MPA_CRC_SIZE;
 
 	put_unaligned_be16(ulpdu_len, p);
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
 }
 
-int gather_open(struct kunit *test)
+int rx_test_init(struct kunit *test)
 {
 	u32 i;
 	u8 *p;
 
-	memset(&world, 0, sizeof(world));
-	for (i = 0; i < sizeof(world.octets); i++)
-		world.octets[i] = i;
-	for (p = world.octets; p < world.octets + sizeof(world.octets); p += WIRE)
+	memset(&stubs, 0, sizeof(stubs));
+	for (i = 0; i < sizeof(stubs.octets); i++)
+		stubs.octets[i] = i;
+	for (p = stubs.octets; p < stubs.octets + sizeof(stubs.octets); p += WIRE)
 		finish_fpdu(p, ULPDU);
-	world.reads = ULPDU;
-	world.payload = ULPDU - IW_DDP_T_HDR_LEN;
-	world.off = -1;
-	world.takes = U32_MAX;
-	KUNIT_ASSERT_EQ(test, 0, mpa_gather_init());
+	stubs.reads = ULPDU;
+	stubs.payload = ULPDU - IW_DDP_T_HDR_LEN;
+	stubs.off = -1;
+	stubs.batch_takes = U32_MAX;
+	KUNIT_ASSERT_EQ(test, 0, mpa_rx_init());
 	return 0;
 }
 
-void gather_close(struct kunit *test)
+void rx_test_exit(struct kunit *test)
 {
-	mpa_gather_exit();
+	mpa_rx_exit();
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, world.runs);
+	KUNIT_EXPECT_EQ(test, 0, stubs.runs);
 }
 
-u32 gather(void)
+u32 run_rx(void)
 {
 	int budget = INT_MAX;
 
-	return mpa_gather(&world.c, &budget);
+	return mpa_rx_fpdus(&stubs.c, &budget);
 }
 
 u32 gather_within(int *budget)
 {
-	return mpa_gather(&world.c, budget);
+	return mpa_rx_fpdus(&stubs.c, budget);
 }
 
 bool receive(u32 unread)
 {
-	world.unread = unread;
-	return mpa_rx(&world.c, &world.tp.sk);
+	stubs.unread = unread;
+	return mpa_rx(&stubs.c, &stubs.tp.sk);
 }
 
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
 {
-	u32 before = world.kicks;
+	u32 before = stubs.kicks;
 
-	KUNIT_EXPECT_EQ(test, used, gather());
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
-	KUNIT_EXPECT_EQ(test, why, world.wrong);
-	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+	KUNIT_EXPECT_EQ(test, used, run_rx());
+	KUNIT_EXPECT_EQ(test, 1u, stubs.errors);
+	KUNIT_EXPECT_EQ(test, why, stubs.wrong);
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 	/* one for the error, and one if a first segment was accepted */
-	KUNIT_EXPECT_EQ(test, before + 1 + !!world.segments, world.kicks);
+	KUNIT_EXPECT_EQ(test, before + 1 + !!stubs.segments, stubs.kicks);
 }

@@ -19,7 +19,7 @@ static struct {
 	const struct mpa_conn	*looked[CROWD];	/* connections as they were handled */
 	u32			looks;
 	bool			again;	/* each connection gets another event while it is handled */
-} world;
+} stubs;
 
 static struct task_struct process;
 struct task_struct *current = &process;
@@ -28,31 +28,31 @@ unsigned long jiffies;
 
 bool host_queue(struct work_struct *w)
 {
-	if (world.queued)
+	if (stubs.queued)
 		return false;
-	world.queued = w;
+	stubs.queued = w;
 	return true;
 }
 
 /* Run the worker once. Return: the number of connections handled. */
 static u32 run(void)
 {
-	struct work_struct *w = world.queued;
-	u32 before = world.looks;
+	struct work_struct *w = stubs.queued;
+	u32 before = stubs.looks;
 
-	world.queued = NULL;
+	stubs.queued = NULL;
 	if (w)
 		w->func(w);
-	return world.looks - before;
+	return stubs.looks - before;
 }
 
 bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 {
-	world.looked[world.looks++] = c;
-	if (!world.again)
+	stubs.looked[stubs.looks++] = c;
+	if (!stubs.again)
 		return false;
 	ddp_session_get(&c->ss);
-	if (!mpa_line_add(c))
+	if (!mpa_connq_add(c))
 		ddp_session_put(&c->ss);
 	return false;
 }
@@ -68,7 +68,7 @@ bool mpa_conn_has_events(const struct mpa_conn *c)
 }
 
 /* Not called by these tests */
-void mpa_conn_wake(struct mpa_conn *c, unsigned long delay) {}
+void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay) {}
 void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why, const struct ddp_offer *o) {}
 
 static void released(struct kref *ref)
@@ -78,25 +78,25 @@ static void released(struct kref *ref)
 
 static const struct ddp_session_type type = { .release = released };
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	int i;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	process.tgid = 7;
 	for (i = 0; i < CROWD; i++) {
-		world.c[i].ss.type = &type;
-		kref_init(&world.c[i].ss.ref);
-		INIT_LIST_HEAD(&world.c[i].turn);
-		world.c[i].phase = MPA_STARTUP;
+		stubs.c[i].ss.type = &type;
+		kref_init(&stubs.c[i].ss.ref);
+		INIT_LIST_HEAD(&stubs.c[i].connq_entry);
+		stubs.c[i].phase = MPA_STARTUP;
 	}
 	return 0;
 }
 
 static bool add(int i)
 {
-	ddp_session_get(&world.c[i].ss);
-	return mpa_line_add(&world.c[i]);
+	ddp_session_get(&stubs.c[i].ss);
+	return mpa_connq_add(&stubs.c[i]);
 }
 
 /* Assign @n connections to one queue */
@@ -105,18 +105,18 @@ static void stand(int n)
 	int i;
 
 	for (i = 0; i < n; i++)
-		world.c[i].line = mpa_line_get(NULL, mpa_line_work);
+		stubs.c[i].connq = mpa_connq_get(NULL, mpa_connq_work);
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
 	int i;
 
-	while (world.queued)
+	while (stubs.queued)
 		run();
 	for (i = 0; i < CROWD; i++) {
-		KUNIT_EXPECT_EQ(test, 1, world.c[i].ss.ref.refs);
-		mpa_line_put(world.c[i].line);
+		KUNIT_EXPECT_EQ(test, 1, stubs.c[i].ss.ref.refs);
+		mpa_connq_put(stubs.c[i].connq);
 	}
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
@@ -127,14 +127,14 @@ static void in_turn(struct kunit *test)
 	stand(3);
 	KUNIT_EXPECT_TRUE(test, add(2));
 	KUNIT_EXPECT_TRUE(test, add(0));
-	KUNIT_EXPECT_TRUE(test, mpa_line_waits(world.c[0].line));
+	KUNIT_EXPECT_TRUE(test, mpa_connq_has_waiting(stubs.c[0].connq));
 	KUNIT_EXPECT_FALSE(test, add(2));
-	ddp_session_put(&world.c[2].ss);
+	ddp_session_put(&stubs.c[2].ss);
 	KUNIT_EXPECT_EQ(test, 2u, run());
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.looked[0]);
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[0], world.looked[1]);
-	KUNIT_EXPECT_NULL(test, world.queued);
-	KUNIT_EXPECT_FALSE(test, mpa_line_waits(world.c[0].line));
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.looked[0]);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.looked[1]);
+	KUNIT_EXPECT_NULL(test, stubs.queued);
+	KUNIT_EXPECT_FALSE(test, mpa_connq_has_waiting(stubs.c[0].connq));
 	KUNIT_EXPECT_TRUE(test, add(2));
 	KUNIT_EXPECT_EQ(test, 1u, run());
 }
@@ -152,7 +152,7 @@ static void in_batches(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
 	KUNIT_EXPECT_EQ(test, (u32)CROWD / TURNS * TURNS, host_rescheds);
 	KUNIT_EXPECT_EQ(test, (u32)CROWD % TURNS, run());
-	KUNIT_EXPECT_NULL(test, world.queued);
+	KUNIT_EXPECT_NULL(test, stubs.queued);
 }
 
 /* A connection that always has new events does not block the others */
@@ -161,10 +161,10 @@ static void never_done(struct kunit *test)
 	stand(2);
 	add(0);
 	add(1);
-	world.again = true;
+	stubs.again = true;
 	KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
-	KUNIT_EXPECT_PTR_EQ(test, &world.c[0], world.looked[2]);
-	world.again = false;
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.looked[2]);
+	stubs.again = false;
 	KUNIT_EXPECT_EQ(test, 2u, run());
 }
 
@@ -172,29 +172,29 @@ static void never_done(struct kunit *test)
 static void lines(struct kunit *test)
 {
 	int seeds = host_seeds;
-	struct mpa_line *ours = mpa_line_get(NULL, mpa_line_work);
-	struct mpa_line *same = mpa_line_get(NULL, mpa_line_work);
-	struct mpa_line *at = mpa_line_get(&world, mpa_line_work);
-	struct mpa_line *there = mpa_line_get(&process, mpa_line_work), *other;
+	struct mpa_connq *ours = mpa_connq_get(NULL, mpa_connq_work);
+	struct mpa_connq *same = mpa_connq_get(NULL, mpa_connq_work);
+	struct mpa_connq *at = mpa_connq_get(&stubs, mpa_connq_work);
+	struct mpa_connq *there = mpa_connq_get(&process, mpa_connq_work), *other;
 
 	KUNIT_EXPECT_GT(test, host_seeds, seeds);
 	process.tgid = 8;
-	other = mpa_line_get(NULL, mpa_line_work);
+	other = mpa_connq_get(NULL, mpa_connq_work);
 	KUNIT_EXPECT_PTR_EQ(test, ours, same);
 	KUNIT_EXPECT_TRUE(test, ours != at && ours != other && at != other);
 	KUNIT_EXPECT_TRUE(test, at != there);
-	same = mpa_line_get(&world, mpa_line_work);
+	same = mpa_connq_get(&stubs, mpa_connq_work);
 	KUNIT_EXPECT_PTR_EQ(test, at, same);
-	mpa_line_put(at);
-	mpa_line_put(same);
-	mpa_line_put(there);
-	mpa_line_put(ours);
-	mpa_line_put(ours);
-	mpa_line_put(other);
-	mpa_line_put(NULL);
+	mpa_connq_put(at);
+	mpa_connq_put(same);
+	mpa_connq_put(there);
+	mpa_connq_put(ours);
+	mpa_connq_put(ours);
+	mpa_connq_put(other);
+	mpa_connq_put(NULL);
 }
 
-static struct kunit_case mpa_line_cases[] = {
+static struct kunit_case mpa_connq_cases[] = {
 	KUNIT_CASE(in_turn),
 	KUNIT_CASE(in_batches),
 	KUNIT_CASE(never_done),
@@ -202,11 +202,11 @@ static struct kunit_case mpa_line_cases[] = {
 	{}
 };
 
-static struct kunit_suite mpa_line_suite = {
-	.name = "mpa_line",
-	.init = begin,
-	.exit = leave,
-	.test_cases = mpa_line_cases,
+static struct kunit_suite mpa_connq_suite = {
+	.name = "mpa_connq",
+	.init = test_init,
+	.exit = test_exit,
+	.test_cases = mpa_connq_cases,
 };
 
-kunit_test_suite(mpa_line_suite);
+kunit_test_suite(mpa_connq_suite);

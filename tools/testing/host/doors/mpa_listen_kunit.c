@@ -6,11 +6,11 @@
 #include <linux/mutex.h>
 #include <net/tcp.h>
 
-#define sock_net(sk)			(&world.net)
-#define ip6_sock_set_v6only(sk)		((void)(sk), world.v6only = true)
+#define sock_net(sk)			(&stubs.net)
+#define ip6_sock_set_v6only(sk)		((void)(sk), stubs.v6only = true)
 /* As the kernel's function */
 #define inet_sk_bound_dev_eq(net, bound, dif, sdif) \
-	((void)(net), (bound) ? (bound) == (dif) || (bound) == (sdif) : !(sdif) || world.hears_all)
+	((void)(net), (bound) ? (bound) == (dif) || (bound) == (sdif) : !(sdif) || stubs.wildcard)
 
 struct net { int unused; };
 
@@ -23,38 +23,38 @@ static struct {
 	struct mpa_conn			*c;
 	bool				no_policy, no_memory, no_room, no_place;
 	bool				ends_at_once, quiet;
-	bool				v6only, hears_all;
+	bool				v6only, wildcard;
 	int				named, attached, begun, looked, let_go, freed;
 	int				given_up, stopped;
 	int				err;		/* result of creating a socket */
-} world;
+} stubs;
 
 #include "../../../../drivers/mpa/listen.c"
 
 /* DDP ----------------------------------------------------------------------------- */
 
-bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-int ddp_sock_domain(struct net *net, int ifindex)
+int ddp_sock_vrf(struct net *net, int ifindex)
 {
 	return 10 * ifindex;
 }
 
-void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote)
+void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote)
 {
-	world.named += !!local;
+	stubs.named += !!local;
 }
 
-int ddp_sock_make(struct net *net, int domain, int family, int protocol,
-		  struct socket **sock)
+int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
+		    struct socket **sock)
 {
 	WARN_ON(protocol != IPPROTO_TCP || (family != AF_INET && family != AF_INET6));
-	*sock = &world.sock;
-	return world.err;
+	*sock = &stubs.sock;
+	return stubs.err;
 }
 
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *a)
@@ -67,33 +67,33 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 				     const struct ddp_session_user *user,
 				     void *ctx)
 {
-	return ERR_PTR(-a->domain);
+	return ERR_PTR(-a->vrf);
 }
 
-struct ddp_port_listener *ddp_port_called(struct ddp_port *p,
-					  const struct sockaddr_storage *called,
-					  int domain)
+struct ddp_port_listener *ddp_port_get_listener(struct ddp_port *p,
+						const struct sockaddr_storage *called,
+						int vrf)
 {
-	WARN_ON(domain != 30 || world.named != 1);
-	world.held += !!world.called;
-	return world.called;
+	WARN_ON(vrf != 30 || stubs.named != 1);
+	stubs.held += !!stubs.called;
+	return stubs.called;
 }
 
 void ddp_port_put(struct ddp_port_listener *l)
 {
-	WARN_ON(l != world.called);
-	world.held--;
+	WARN_ON(l != stubs.called);
+	stubs.held--;
 }
 
-bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
+bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 {
-	return !world.no_policy;
+	return !stubs.no_policy;
 }
 
-bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
-		   const struct sockaddr_storage *from)
+bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
+		     const struct sockaddr_storage *from)
 {
-	return !world.no_place;
+	return !stubs.no_place;
 }
 
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
@@ -107,8 +107,8 @@ struct workqueue_struct *mpa_wq;
 
 static void released(struct kref *ref)
 {
-	WARN_ON(world.c->mutex.held);
-	world.freed++;
+	WARN_ON(stubs.c->mutex.held);
+	stubs.freed++;
 }
 
 struct ddp_session_type mpa_session_type = { .release = released };
@@ -117,22 +117,22 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
 			      const void *l)
 {
-	if (world.no_memory)
+	if (stubs.no_memory)
 		return NULL;
-	world.c->ss.type = &mpa_session_type;
-	kref_init(&world.c->ss.ref);
-	return world.c;
+	stubs.c->ss.type = &mpa_session_type;
+	kref_init(&stubs.c->ss.ref);
+	return stubs.c;
 }
 
-int mpa_conn_startup(struct mpa_conn *c, bool initiator)
+int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator)
 {
 	WARN_ON(initiator);
-	return world.no_room ? -ENOMEM : 0;
+	return stubs.no_room ? -ENOMEM : 0;
 }
 
-void mpa_conn_give_up(struct mpa_conn *c)
+void mpa_conn_abandon(struct mpa_conn *c)
 {
-	world.given_up++;
+	stubs.given_up++;
 }
 
 void mpa_sock_prepare(struct socket *sock) {}
@@ -141,28 +141,28 @@ void mpa_sock_prepare(struct socket *sock) {}
 void mpa_sock_attach(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
-	WARN_ON(c->sock != &world.sock || world.begun != 1);
-	world.attached++;
+	WARN_ON(c->sock != &stubs.sock || stubs.begun != 1);
+	stubs.attached++;
 }
 
-bool mpa_sock_quiet(struct mpa_conn *c)
+bool mpa_sock_is_quiet(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
-	WARN_ON(world.attached != 1);
-	return world.quiet;
+	WARN_ON(stubs.attached != 1);
+	return stubs.quiet;
 }
 
 void mpa_conn_begin(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
-	world.begun++;
+	stubs.begun++;
 }
 
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	lockdep_assert_held(&c->mutex);
 	WARN_ON(ev != MPA_EV_RX);
-	world.looked++;
+	stubs.looked++;
 }
 
 void mpa_conn_lock(struct mpa_conn *c)
@@ -174,103 +174,103 @@ void mpa_conn_lock(struct mpa_conn *c)
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);
-	world.let_go++;
-	if (world.ends_at_once)
+	stubs.let_go++;
+	if (stubs.ends_at_once)
 		ddp_session_put(&c->ss);
 }
 
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 {
-	WARN_ON(c != world.c || why != IW_LOCAL_ABORT);
-	world.stopped++;
+	WARN_ON(c != stubs.c || why != IW_LOCAL_ABORT);
+	stubs.stopped++;
 }
 
 /* Cases ---------------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	static struct ddp_port_listener l;
 	static struct mpa_conn c;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	memset(&c, 0, sizeof(c));
-	world.sock.sk = &world.sk;
-	world.sk.sk_bound_dev_if = 3;
-	world.called = &l;
-	world.c = &c;
+	stubs.sock.sk = &stubs.sk;
+	stubs.sk.sk_bound_dev_if = 3;
+	stubs.called = &l;
+	stubs.c = &c;
 	return 0;
 }
 
 static int accepted(void)
 {
-	world.named = 0;
-	return mpa_listen_accepted(NULL, &world.sock);
+	stubs.named = 0;
+	return mpa_listen_accepted(NULL, &stubs.sock);
 }
 
 /*
  * A new connection begins and is polled under its mutex; then the callbacks
  * have the only reference
  */
-static void let_in(struct kunit *test)
+static void request_accepted(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, accepted());
-	KUNIT_EXPECT_EQ(test, 1, world.begun);
-	KUNIT_EXPECT_EQ(test, 1, world.attached);
-	KUNIT_EXPECT_EQ(test, 1, world.looked);
-	KUNIT_EXPECT_EQ(test, 1, world.let_go);
-	KUNIT_EXPECT_EQ(test, 0, world.held);
-	KUNIT_EXPECT_EQ(test, 1, world.c->ss.ref.refs);
+	KUNIT_EXPECT_EQ(test, 1, stubs.begun);
+	KUNIT_EXPECT_EQ(test, 1, stubs.attached);
+	KUNIT_EXPECT_EQ(test, 1, stubs.looked);
+	KUNIT_EXPECT_EQ(test, 1, stubs.let_go);
+	KUNIT_EXPECT_EQ(test, 0, stubs.held);
+	KUNIT_EXPECT_EQ(test, 1, stubs.c->ss.ref.refs);
 }
 
 /*
  * If no data has arrived yet, no event is needed: the socket's callbacks report
  * what comes later
  */
-static void let_in_quietly(struct kunit *test)
+static void requests_not_logged(struct kunit *test)
 {
-	world.quiet = true;
+	stubs.quiet = true;
 	KUNIT_EXPECT_EQ(test, 0, accepted());
-	KUNIT_EXPECT_EQ(test, 0, world.looked);
-	KUNIT_EXPECT_EQ(test, 1, world.let_go);
+	KUNIT_EXPECT_EQ(test, 0, stubs.looked);
+	KUNIT_EXPECT_EQ(test, 1, stubs.let_go);
 }
 
 static void ends_at_once(struct kunit *test)
 {
-	world.ends_at_once = true;
+	stubs.ends_at_once = true;
 	KUNIT_EXPECT_EQ(test, 0, accepted());
-	KUNIT_EXPECT_EQ(test, 1, world.looked);
-	KUNIT_EXPECT_EQ(test, 1, world.freed);
+	KUNIT_EXPECT_EQ(test, 1, stubs.looked);
+	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
 
 /* If a peer cannot be accepted, the error says why and nothing leaks */
-static void not_let_in(struct kunit *test)
+static void request_failed(struct kunit *test)
 {
-	struct ddp_port_listener *called = world.called;
+	struct ddp_port_listener *called = stubs.called;
 	bool *const lacks[] = {
-		&world.no_policy, &world.no_memory, &world.no_room, &world.no_place,
+		&stubs.no_policy, &stubs.no_memory, &stubs.no_room, &stubs.no_place,
 	};
 	int i;
 
-	world.called = NULL;
+	stubs.called = NULL;
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, accepted());
-	world.called = called;
+	stubs.called = called;
 	for (i = 0; i < ARRAY_SIZE(lacks); i++) {
 		*lacks[i] = true;
 		KUNIT_EXPECT_EQ(test, -EBUSY, accepted());
 		*lacks[i] = false;
-		KUNIT_EXPECT_EQ(test, 0, world.held);
+		KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	}
 	/* only in two of the cases there was a connection to free */
-	KUNIT_EXPECT_EQ(test, 2, world.given_up);
-	KUNIT_EXPECT_EQ(test, 2, world.freed);
-	KUNIT_EXPECT_EQ(test, 0, world.begun);
+	KUNIT_EXPECT_EQ(test, 2, stubs.given_up);
+	KUNIT_EXPECT_EQ(test, 2, stubs.freed);
+	KUNIT_EXPECT_EQ(test, 0, stubs.begun);
 }
 
 /* A request is aborted if its listener ends first */
 static void orphaned(struct kunit *test)
 {
-	mpa_listen_orphaned(&world.c->caller);
-	KUNIT_EXPECT_EQ(test, 1, world.stopped);
+	mpa_listen_evict(&stubs.c->conn_req);
+	KUNIT_EXPECT_EQ(test, 1, stubs.stopped);
 }
 
 static int opened(u16 family, bool v6only)
@@ -279,7 +279,7 @@ static int opened(u16 family, bool v6only)
 	struct ddp_listen a = { .local = &local, .v6only = v6only };
 	struct socket *sock;
 
-	world.v6only = false;
+	stubs.v6only = false;
 	return mpa_listen_open(&a, &sock);
 }
 
@@ -287,23 +287,23 @@ static int opened(u16 family, bool v6only)
 static void opens(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET6, true));
-	KUNIT_EXPECT_TRUE(test, world.v6only);
+	KUNIT_EXPECT_TRUE(test, stubs.v6only);
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET6, false));
-	KUNIT_EXPECT_FALSE(test, world.v6only);
+	KUNIT_EXPECT_FALSE(test, stubs.v6only);
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET, true));
-	KUNIT_EXPECT_FALSE(test, world.v6only);
-	world.err = -ENOBUFS;
+	KUNIT_EXPECT_FALSE(test, stubs.v6only);
+	stubs.err = -ENOBUFS;
 	KUNIT_EXPECT_EQ(test, -ENOBUFS, opened(AF_INET6, true));
-	KUNIT_EXPECT_FALSE(test, world.v6only);
+	KUNIT_EXPECT_FALSE(test, stubs.v6only);
 }
 
-static long domain_at(u32 addr, bool hears_all)
+static long domain_at(u32 addr, bool wildcard)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
-	struct ddp_listen a = { .net = &world.net, .local = &local, .ifindex = 4 };
+	struct ddp_listen a = { .net = &stubs.net, .local = &local, .ifindex = 4 };
 
 	((struct sockaddr_in *)&local)->sin_addr.s_addr = addr;
-	world.hears_all = hears_all;
+	stubs.wildcard = wildcard;
 	return -PTR_ERR(mpa_listen(&a, NULL, NULL));
 }
 
@@ -319,10 +319,10 @@ static void domains(struct kunit *test)
 }
 
 static struct kunit_case mpa_listen_cases[] = {
-	KUNIT_CASE(let_in),
-	KUNIT_CASE(let_in_quietly),
+	KUNIT_CASE(request_accepted),
+	KUNIT_CASE(requests_not_logged),
 	KUNIT_CASE(ends_at_once),
-	KUNIT_CASE(not_let_in),
+	KUNIT_CASE(request_failed),
 	KUNIT_CASE(orphaned),
 	KUNIT_CASE(opens),
 	KUNIT_CASE(domains),
@@ -331,7 +331,7 @@ static struct kunit_case mpa_listen_cases[] = {
 
 static struct kunit_suite mpa_listen_suite = {
 	.name = "mpa_listen",
-	.init = begin,
+	.init = test_init,
 	.test_cases = mpa_listen_cases,
 };
 

@@ -15,13 +15,13 @@ static struct {
 	int		connect, bind;	/* results of these functions */
 	struct mpa_conn	*c;		/* connection that is queued for the worker */
 	u32		looks;		/* events raised */
-	u32		seen_to;	/* events raised with the mutex held */
+	u32		holder_polls;	/* events raised with the mutex held */
 	u32		let_go;		/* connections unlocked */
 	u32		begun;		/* connections that were begun */
 	u32		sockets;	/* sockets in existence */
 	bool		reset;		/* the last released socket was reset */
 	u32		timed, timed_for;
-} world;
+} stubs;
 
 static int dont_care;
 struct workqueue_struct *mpa_wq;
@@ -29,12 +29,12 @@ struct workqueue_struct *mpa_wq;
 /* A queued connection has a reference */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
-	world.looks++;
-	world.seen_to += c->mutex.held;
-	if (world.c)
+	stubs.looks++;
+	stubs.holder_polls += c->mutex.held;
+	if (stubs.c)
 		return;
 	ddp_session_get(&c->ss);
-	world.c = c;
+	stubs.c = c;
 }
 
 void mpa_conn_lock(struct mpa_conn *c)
@@ -45,24 +45,24 @@ void mpa_conn_lock(struct mpa_conn *c)
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);
-	world.let_go++;
+	stubs.let_go++;
 }
 
 static void worker_done(void)
 {
-	if (world.c)
-		ddp_session_put(&world.c->ss);
-	world.c = NULL;
+	if (stubs.c)
+		ddp_session_put(&stubs.c->ss);
+	stubs.c = NULL;
 }
 
 /* The rest of iw_mpa ------------------------------------------------------- */
 
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 {
-	if (world.connect)
-		return world.connect;
+	if (stubs.connect)
+		return stubs.connect;
 	c->sock = (void *)&dont_care;
-	world.sockets++;
+	stubs.sockets++;
 	/* on loopback the connection may be established at once */
 	mpa_conn_event(c, MPA_EV_STATE);
 	return 0;
@@ -73,14 +73,14 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	if (!c->sock)
 		return;
 	c->sock = NULL;
-	world.sockets--;
-	world.reset = abort;
+	stubs.sockets--;
+	stubs.reset = abort;
 }
 
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 {
-	if (world.bind)
-		return world.bind;
+	if (stubs.bind)
+		return stubs.bind;
 	c->next_stream = s;
 	ddp_session_get(&c->ss);
 	return 0;
@@ -89,35 +89,35 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 void mpa_conn_begin(struct mpa_conn *c)
 {
 	c->phase = MPA_CONNECTING;
-	world.begun++;
+	stubs.begun++;
 }
 
-void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
+void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds)
 {
-	world.timed++;
-	world.timed_for = seconds;
+	stubs.timed++;
+	stubs.timed_for = seconds;
 }
 
-struct mpa_line *mpa_line_get(const void *listener, work_func_t work)
+struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 {
 	return kzalloc(1, GFP_KERNEL);
 }
 
-void mpa_line_put(struct mpa_line *line)
+void mpa_connq_put(struct mpa_connq *line)
 {
 	kfree(line);
 }
 
 /* Not called by these tests */
 void mpa_conn_init(struct mpa_conn *c) {}
-void mpa_line_work(struct work_struct *work) {}
+void mpa_connq_work(struct work_struct *work) {}
 void mpa_conn_quiesce(struct mpa_conn *c) {}
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_push(struct mpa_conn *c) {}
 void ddp_port_unlisten(struct ddp_listener *l) {}
 
-bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
+bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 {
 	return false;
 }
@@ -130,17 +130,17 @@ struct ddp_listener *mpa_listen(const struct ddp_listen *l,
 
 /* The program ---------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	return mpa_alloc_init();
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, world.net.held);
-	KUNIT_EXPECT_EQ(test, 0u, world.sockets);
+	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.sockets);
 	mpa_conn_wait_all();
 }
 
@@ -152,7 +152,7 @@ static struct ddp_session *connects(u16 private_data)
 		.pd_len = private_data,
 	};
 	const struct ddp_connect args = {
-		.net = &world.net, .local = &at, .remote = &at, .offer = &offer,
+		.net = &stubs.net, .local = &at, .remote = &at, .offer = &offer,
 		.policy = &policy, .stream = (void *)&dont_care,
 	};
 
@@ -165,32 +165,32 @@ static void expect_vain(struct kunit *test, u16 private_data, int err)
 	struct ddp_session *ss = connects(private_data);
 
 	KUNIT_EXPECT_EQ(test, (long)err, PTR_ERR(ss));
-	KUNIT_EXPECT_EQ(test, 0u, world.begun);
-	KUNIT_EXPECT_EQ(test, 0u, world.sockets);
-	if (world.c)
-		KUNIT_EXPECT_EQ(test, MPA_ENDED, world.c->phase);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.begun);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.sockets);
+	if (stubs.c)
+		KUNIT_EXPECT_EQ(test, MPA_ENDED, stubs.c->phase);
 	worker_done();
 }
 
 static void too_much_to_say(struct kunit *test)
 {
 	expect_vain(test, MPA_PD_MAX + 1, -EINVAL);
-	KUNIT_EXPECT_EQ(test, 0u, world.looks);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.looks);
 }
 
 static void no_way_there(struct kunit *test)
 {
-	world.connect = -ENETUNREACH;
+	stubs.connect = -ENETUNREACH;
 	expect_vain(test, 0, -ENETUNREACH);
 }
 
 /* The worker was woken by a socket that is already released when it runs */
 static void no_stream(struct kunit *test)
 {
-	world.bind = -EISCONN;
+	stubs.bind = -EISCONN;
 	expect_vain(test, 0, -EISCONN);
-	KUNIT_EXPECT_EQ(test, 1u, world.looks);
-	KUNIT_EXPECT_TRUE(test, world.reset);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.looks);
+	KUNIT_EXPECT_TRUE(test, stubs.reset);
 }
 
 /* Events before the stream is bound are handled when the connection is unlocked */
@@ -200,11 +200,11 @@ static void under_way(struct kunit *test)
 	struct mpa_conn *c = ss_to_conn(ss);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ss));
-	KUNIT_EXPECT_EQ(test, 1u, world.begun);
-	KUNIT_EXPECT_EQ(test, 1u, world.looks);
-	KUNIT_EXPECT_EQ(test, 1u, world.let_go);
-	KUNIT_EXPECT_EQ(test, 1, world.net.held);
-	KUNIT_EXPECT_TRUE(test, c->told);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.begun);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.looks);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.let_go);
+	KUNIT_EXPECT_EQ(test, 1, stubs.net.held);
+	KUNIT_EXPECT_TRUE(test, c->reported);
 	worker_done();
 	/* references of the program, the stream and the socket's callbacks */
 	KUNIT_EXPECT_EQ(test, 3, ss->ref.refs);
@@ -218,12 +218,12 @@ static void under_way(struct kunit *test)
 static struct mpa_conn *asks(struct kunit *test)
 {
 	static const struct ddp_policy policy;
-	struct mpa_conn *c = mpa_conn_new(NULL, NULL, &policy, &world);
+	struct mpa_conn *c = mpa_conn_new(NULL, NULL, &policy, &stubs);
 
-	KUNIT_EXPECT_EQ(test, 0, mpa_conn_startup(c, false));
-	c->su->state = MPA_SU_ASK;
+	KUNIT_EXPECT_EQ(test, 0, mpa_conn_alloc_startup(c, false));
+	c->su->state = MPA_SU_OFFER;
 	c->phase = MPA_STARTUP;
-	world.timed_for = 1;
+	stubs.timed_for = 1;
 	return c;
 }
 
@@ -247,17 +247,17 @@ static void answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND, c->su->state);
 	KUNIT_EXPECT_TRUE(test, c->ss.accepted);
-	KUNIT_EXPECT_EQ(test, 1u, world.timed);
-	KUNIT_EXPECT_EQ(test, 0u, world.timed_for);
-	KUNIT_EXPECT_EQ(test, 1u, world.seen_to);
-	KUNIT_EXPECT_EQ(test, 1u, world.let_go);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.timed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.timed_for);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.holder_polls);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.let_go);
 	gone(c, true);
 
 	c = asks(test);
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND_REJECT, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
-	KUNIT_EXPECT_EQ(test, 2u, world.seen_to);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.holder_polls);
 	gone(c, false);
 }
 
@@ -274,13 +274,13 @@ static void answers_in_vain(struct kunit *test)
 	gone(c, false);
 
 	c = asks(test);
-	world.bind = -EISCONN;
+	stubs.bind = -EISCONN;
 	KUNIT_EXPECT_EQ(test, -EISCONN,
 			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
-	KUNIT_EXPECT_EQ(test, MPA_SU_ASK, c->su->state);
+	KUNIT_EXPECT_EQ(test, MPA_SU_OFFER, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
-	KUNIT_EXPECT_EQ(test, 0u, world.timed);
-	KUNIT_EXPECT_EQ(test, 3u, world.let_go);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.timed);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.let_go);
 	gone(c, false);
 }
 
@@ -332,8 +332,8 @@ static struct kunit_case mpa_llp_cases[] = {
 
 static struct kunit_suite mpa_llp_suite = {
 	.name = "mpa_llp",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = mpa_llp_cases,
 };
 

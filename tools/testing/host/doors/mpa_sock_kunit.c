@@ -23,54 +23,54 @@ static struct {
 	bool		more;		/* mpa_rx() does not take all */
 	u32		fins, resets, released;
 	bool		worker;		/* the worker runs as soon as the socket is unlocked */
-	enum mpa_fate	fate;		/* what the worker finds */
+	enum mpa_sock_state	fate;		/* what the worker finds */
 	int		err;
 	int		no_bind, no_connect;	/* results with the port that the ULP chose */
 	int		no_any;		/* result with another port */
 	u16		port;		/* port that the socket is bound to */
 	u32		made, connects;
-	int		domain;		/* VRF of the socket */
-} world;
+	int		vrf;		/* VRF of the socket */
+} stubs;
 
 /* TCP ------------------------------------------------------------------------- */
 
 static struct sk_buff *some(void)
 {
-	return (void *)&world;
+	return (void *)&stubs;
 }
 
 void host_socket_lock(int by)
 {
-	world.locked += by;
-	if (by < 0 && !world.locked && world.worker) {
-		world.worker = false;
-		world.fate = mpa_sock_fate(&world.c, &world.err);
+	stubs.locked += by;
+	if (by < 0 && !stubs.locked && stubs.worker) {
+		stubs.worker = false;
+		stubs.fate = mpa_sock_get_state(&stubs.c, &stubs.err);
 	}
 }
 
 u32 tcp_inq(struct sock *sk)
 {
-	return world.unread;
+	return stubs.unread;
 }
 
 void tcp_read_done(struct sock *sk, size_t len)
 {
-	world.unread -= len;
+	stubs.unread -= len;
 }
 
 struct sk_buff *tcp_write_queue_tail(const struct sock *sk)
 {
-	return world.queued ? some() : NULL;
+	return stubs.queued ? some() : NULL;
 }
 
 bool tcp_rtx_and_write_queues_empty(const struct sock *sk)
 {
-	return !world.queued;
+	return !stubs.queued;
 }
 
 struct sk_buff *alloc_skb_fclone(u32 size, gfp_t gfp)
 {
-	return world.no_memory ? NULL : some();
+	return stubs.no_memory ? NULL : some();
 }
 
 void kfree_skb(struct sk_buff *skb)
@@ -84,35 +84,35 @@ bool sk_stream_is_writeable(const struct sock *sk)
 
 int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 {
-	world.flags = msg->msg_flags;
+	stubs.flags = msg->msg_flags;
 	/* TCP reports an error once */
-	if (world.result < 0 && world.result != -EAGAIN)
+	if (stubs.result < 0 && stubs.result != -EAGAIN)
 		sk->sk_err = 0;
-	return world.locked == 1 ? world.result : -EDEADLK;
+	return stubs.locked == 1 ? stubs.result : -EDEADLK;
 }
 
 /* The state changes even if the FIN cannot be sent */
 static void shut(struct sock *sk, int how)
 {
 	sk->sk_state = TCP_FIN_WAIT1;
-	if (world.fin_lost)
+	if (stubs.fin_lost)
 		return;
-	world.fins++;
-	world.tp.write_seq++;
+	stubs.fins++;
+	stubs.tp.write_seq++;
 }
 
 static const struct proto proto = { .shutdown = shut };
 
 void sock_no_linger(struct sock *sk)
 {
-	world.resets++;
+	stubs.resets++;
 }
 
 /* As TCP: close resets the connection if there is unread data */
 void sock_release(struct socket *s)
 {
-	world.released++;
-	world.resets += !!world.unread;
+	stubs.released++;
+	stubs.resets += !!stubs.unread;
 }
 
 int kernel_recvmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
@@ -128,18 +128,18 @@ int sock_sendmsg(struct socket *s, struct msghdr *m)
 
 /* The rest -------------------------------------------------------------------- */
 
-int ddp_sock_domain(struct net *net, int ifindex)
+int ddp_sock_vrf(struct net *net, int ifindex)
 {
 	return 10 * ifindex;
 }
 
-int ddp_sock_make(struct net *net, int domain, int family, int protocol,
-		  struct socket **sock)
+int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
+		    struct socket **sock)
 {
-	world.domain = domain;
-	*sock = &world.sock;
-	world.made++;
-	world.tp.sk.sk_state = TCP_CLOSE;
+	stubs.vrf = vrf;
+	*sock = &stubs.sock;
+	stubs.made++;
+	stubs.tp.sk.sk_state = TCP_CLOSE;
 	return 0;
 }
 
@@ -147,23 +147,23 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
 
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 {
-	world.port = ntohs(ddp_addr_port(at));
-	return world.port ? world.no_bind : 0;
+	stubs.port = ntohs(ddp_addr_port(at));
+	return stubs.port ? stubs.no_bind : 0;
 }
 
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 {
-	world.connects++;
-	return world.port ? world.no_connect : world.no_any;
+	stubs.connects++;
+	return stubs.port ? stubs.no_connect : stubs.no_any;
 }
 
-void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
-		  struct ddp_sock_calls *before)
+void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
+			struct ddp_sock_calls *orig_calls)
 {
 	sk->sk_user_data = owner;
 }
 
-void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
+void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls)
 {
 	sk->sk_user_data = NULL;
 }
@@ -173,22 +173,22 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 
 bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 {
-	WARN_ON(world.locked != 1);
-	world.received++;
-	return world.more;
+	WARN_ON(stubs.locked != 1);
+	stubs.received++;
+	return stubs.more;
 }
 
 /* Cases ----------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.tp.sk.sk_prot = &proto;
-	world.tp.sk.sk_state = TCP_ESTABLISHED;
-	world.tp.sk.sk_socket = &world.sock;
-	world.sock.sk = &world.tp.sk;
-	world.c.sock = &world.sock;
-	mpa_sock_attach(&world.c);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.tp.sk.sk_prot = &proto;
+	stubs.tp.sk.sk_state = TCP_ESTABLISHED;
+	stubs.tp.sk.sk_socket = &stubs.sock;
+	stubs.sock.sk = &stubs.tp.sk;
+	stubs.c.sock = &stubs.sock;
+	mpa_sock_attach(&stubs.c);
 	return 0;
 }
 
@@ -198,20 +198,20 @@ static int begin(struct kunit *test)
  */
 static void prepared(struct kunit *test)
 {
-	struct sock *sk = &world.tp.sk;
+	struct sock *sk = &stubs.tp.sk;
 
 	sk->sk_use_task_frag = true;
 	sk->sk_rcvbuf = 131072;
-	mpa_sock_prepare(&world.sock);
+	mpa_sock_prepare(&stubs.sock);
 	/* a lost peer is detected after a minute and a half */
-	KUNIT_EXPECT_EQ(test, 90, world.tp.keepalive_time +
-				  world.tp.keepalive_intvl * world.tp.keepalive_probes);
+	KUNIT_EXPECT_EQ(test, 90, stubs.tp.keepalive_time +
+				  stubs.tp.keepalive_intvl * stubs.tp.keepalive_probes);
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
 	KUNIT_EXPECT_TRUE(test, sk->nodelay);
 	KUNIT_EXPECT_EQ(test, 512 * 1024, sk->sk_rcvbuf);
 	sk->sk_rcvbuf = 1 << 20;
-	mpa_sock_prepare(&world.sock);
+	mpa_sock_prepare(&stubs.sock);
 	KUNIT_EXPECT_EQ(test, 1 << 20, sk->sk_rcvbuf);
 }
 
@@ -220,51 +220,51 @@ static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 po
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 
 	ddp_addr_set_port(&local, htons(7));
-	world.c.sock = NULL;
-	world.made = 0;
-	world.connects = 0;
-	world.released = 0;
-	KUNIT_EXPECT_EQ(test, err, mpa_sock_connect(&world.c, &local));
-	KUNIT_EXPECT_EQ(test, made, world.made);
-	KUNIT_EXPECT_EQ(test, connects, world.connects);
-	KUNIT_EXPECT_EQ(test, port, world.port);
+	stubs.c.sock = NULL;
+	stubs.made = 0;
+	stubs.connects = 0;
+	stubs.released = 0;
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_connect(&stubs.c, &local));
+	KUNIT_EXPECT_EQ(test, made, stubs.made);
+	KUNIT_EXPECT_EQ(test, connects, stubs.connects);
+	KUNIT_EXPECT_EQ(test, port, stubs.port);
 	/* all but the one in use */
-	KUNIT_EXPECT_EQ(test, made - !err, world.released);
-	KUNIT_EXPECT_EQ(test, !err, world.c.sock == &world.sock);
+	KUNIT_EXPECT_EQ(test, made - !err, stubs.released);
+	KUNIT_EXPECT_EQ(test, !err, stubs.c.sock == &stubs.sock);
 }
 
 /* Connect from the port that the ULP chose, or from another if TCP still uses it */
 static void connected(struct kunit *test)
 {
 	connects(test, 0, 1, 1, 7);
-	world.no_connect = -ENETUNREACH;
+	stubs.no_connect = -ENETUNREACH;
 	connects(test, -ENETUNREACH, 1, 1, 7);
 	/* TCP still has an old connection between these ports */
-	world.no_connect = -EADDRNOTAVAIL;
+	stubs.no_connect = -EADDRNOTAVAIL;
 	connects(test, 0, 2, 2, 0);
 	/* no port is left, or the address was removed */
-	world.no_any = -EADDRNOTAVAIL;
+	stubs.no_any = -EADDRNOTAVAIL;
 	connects(test, -EADDRNOTAVAIL, 2, 2, 0);
-	world.no_any = 0;
+	stubs.no_any = 0;
 	/* a listener has this port */
-	world.no_bind = -EADDRINUSE;
+	stubs.no_bind = -EADDRINUSE;
 	connects(test, 0, 2, 1, 0);
-	world.no_bind = -EACCES;
+	stubs.no_bind = -EACCES;
 	connects(test, -EACCES, 1, 0, 7);
 }
 
-static void sends(struct kunit *test, int result, bool queued, int err, int lost)
+static void sends(struct kunit *test, int result, bool queued, int err, int send_err)
 {
-	begin(test);
-	world.c.out.len = 100;
-	world.result = result;
-	world.queued = queued;
-	KUNIT_EXPECT_EQ(test, err, mpa_sock_send(&world.c));
-	KUNIT_EXPECT_EQ(test, lost, world.c.lost);
-	KUNIT_EXPECT_EQ(test, 0, world.locked);
-	KUNIT_EXPECT_EQ(test, result > 0 ? (u32)result : 0u, world.c.out.sent);
-	KUNIT_EXPECT_TRUE(test, world.flags & MSG_EOR);
-	KUNIT_EXPECT_FALSE(test, world.flags & MSG_MORE);
+	test_init(test);
+	stubs.c.out.len = 100;
+	stubs.result = result;
+	stubs.queued = queued;
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, send_err, stubs.c.send_err);
+	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
+	KUNIT_EXPECT_EQ(test, result > 0 ? (u32)result : 0u, stubs.c.out.sent);
+	KUNIT_EXPECT_TRUE(test, stubs.flags & MSG_EOR);
+	KUNIT_EXPECT_FALSE(test, stubs.flags & MSG_MORE);
 }
 
 /*
@@ -287,18 +287,18 @@ static void sent(struct kunit *test)
 /* As TCP leaves the socket; the worker runs as soon as the sender unlocks it */
 static void resets_as(struct kunit *test, int err)
 {
-	begin(test);
-	world.c.out.len = 100;
-	world.tp.sk.sk_err = err;
-	world.tp.sk.sk_state = TCP_CLOSE;
-	world.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
-	world.result = -err;
-	world.worker = true;
-	KUNIT_EXPECT_EQ(test, -err, mpa_sock_send(&world.c));
-	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, world.fate);
-	KUNIT_EXPECT_EQ(test, -err, world.err);
-	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, mpa_sock_fate(&world.c, &world.err));
-	KUNIT_EXPECT_EQ(test, -err, world.err);
+	test_init(test);
+	stubs.c.out.len = 100;
+	stubs.tp.sk.sk_err = err;
+	stubs.tp.sk.sk_state = TCP_CLOSE;
+	stubs.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
+	stubs.result = -err;
+	stubs.worker = true;
+	KUNIT_EXPECT_EQ(test, -err, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, stubs.fate);
+	KUNIT_EXPECT_EQ(test, -err, stubs.err);
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, mpa_sock_get_state(&stubs.c, &stubs.err));
+	KUNIT_EXPECT_EQ(test, -err, stubs.err);
 }
 
 /* A reset is not an orderly close, whichever context sees the error first */
@@ -312,52 +312,52 @@ static void reset_seen(struct kunit *test)
 /* An error in sending after both FINs is no loss of the connection */
 static void closed_seen(struct kunit *test)
 {
-	begin(test);
-	world.c.out.len = 100;
-	world.tp.sk.sk_state = TCP_CLOSE;
-	world.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
-	world.result = -EPIPE;
-	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_sock_send(&world.c));
-	KUNIT_EXPECT_EQ(test, MPA_SOCK_CLOSED, mpa_sock_fate(&world.c, &world.err));
+	test_init(test);
+	stubs.c.out.len = 100;
+	stubs.tp.sk.sk_state = TCP_CLOSE;
+	stubs.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
+	stubs.result = -EPIPE;
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_CLOSED, mpa_sock_get_state(&stubs.c, &stubs.err));
 }
 
 /* Unread data after a FIN is an incomplete FPDU, unless reception has stopped */
 static void unread_seen(struct kunit *test)
 {
-	begin(test);
-	world.tp.sk.sk_state = TCP_ESTABLISHED;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_cut(&world.c));
-	KUNIT_EXPECT_TRUE(test, mpa_sock_quiet(&world.c));
-	world.unread = 5;
-	KUNIT_EXPECT_TRUE(test, mpa_sock_cut(&world.c));
-	KUNIT_EXPECT_FALSE(test, mpa_sock_quiet(&world.c));
-	world.c.rx_stopped = true;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_cut(&world.c));
-	world.c.rx_stopped = false;
-	world.unread = 0;
-	world.tp.sk.sk_state = TCP_SYN_RECV;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_quiet(&world.c));
+	test_init(test);
+	stubs.tp.sk.sk_state = TCP_ESTABLISHED;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_has_partial_fpdu(&stubs.c));
+	KUNIT_EXPECT_TRUE(test, mpa_sock_is_quiet(&stubs.c));
+	stubs.unread = 5;
+	KUNIT_EXPECT_TRUE(test, mpa_sock_has_partial_fpdu(&stubs.c));
+	KUNIT_EXPECT_FALSE(test, mpa_sock_is_quiet(&stubs.c));
+	stubs.c.rx_stopped = true;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_has_partial_fpdu(&stubs.c));
+	stubs.c.rx_stopped = false;
+	stubs.unread = 0;
+	stubs.tp.sk.sk_state = TCP_SYN_RECV;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_is_quiet(&stubs.c));
 }
 
 static void sent_later(struct kunit *test)
 {
-	world.c.out.len = 100;
-	world.result = 100;
-	world.tp.sk.owned = true;
-	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&world.c));
-	KUNIT_EXPECT_EQ(test, 0u, world.c.out.sent);
-	KUNIT_EXPECT_EQ(test, 0, world.locked);
-	mpa_sock_wait(&world.c);
-	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&world.c));
+	stubs.c.out.len = 100;
+	stubs.result = 100;
+	stubs.tp.sk.owned = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&stubs.c));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.sent);
+	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
+	mpa_sock_wait_unowned(&stubs.c);
+	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&stubs.c));
 }
 
 /* A FIN is sent once, if there is memory for it */
 static void shuts(struct kunit *test, int state, bool ok, u32 fins)
 {
-	world.tp.sk.sk_state = state;
-	world.fins = 0;
-	KUNIT_EXPECT_EQ(test, ok, mpa_sock_shutdown(&world.c));
-	KUNIT_EXPECT_EQ(test, fins, world.fins);
+	stubs.tp.sk.sk_state = state;
+	stubs.fins = 0;
+	KUNIT_EXPECT_EQ(test, ok, mpa_sock_shutdown(&stubs.c));
+	KUNIT_EXPECT_EQ(test, fins, stubs.fins);
 }
 
 static void shutdown_once(struct kunit *test)
@@ -366,11 +366,11 @@ static void shutdown_once(struct kunit *test)
 	shuts(test, TCP_FIN_WAIT1, true, 0);
 	shuts(test, TCP_CLOSE, true, 0);
 	shuts(test, TCP_CLOSE_WAIT, true, 1);
-	world.no_memory = true;
+	stubs.no_memory = true;
 	shuts(test, TCP_ESTABLISHED, false, 0);
 	shuts(test, TCP_FIN_WAIT1, true, 0);
 	/* with data queued, the FIN needs no memory of its own */
-	world.queued = true;
+	stubs.queued = true;
 	shuts(test, TCP_ESTABLISHED, true, 1);
 }
 
@@ -378,11 +378,11 @@ static void acked(struct kunit *test, u32 una, u32 written, bool all)
 {
 	bool got = !all;
 
-	world.tp.snd_una = una;
-	world.tp.write_seq = written;
-	KUNIT_EXPECT_EQ(test, una, mpa_sock_acked(&world.c, &got));
+	stubs.tp.snd_una = una;
+	stubs.tp.write_seq = written;
+	KUNIT_EXPECT_EQ(test, una, mpa_sock_get_acked(&stubs.c, &got));
 	KUNIT_EXPECT_EQ(test, all, got);
-	KUNIT_EXPECT_EQ(test, 0, world.locked);
+	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
 /* The acknowledgment of the FIN is not waited for: that is up to TCP */
@@ -391,109 +391,109 @@ static void acknowledged(struct kunit *test)
 	acked(test, 100, 200, false);
 	acked(test, -1, 0, false);
 	acked(test, 200, 200, true);
-	mpa_sock_shutdown(&world.c);
-	acked(test, 199, world.tp.write_seq, false);
-	acked(test, 200, world.tp.write_seq, true);
-	acked(test, 201, world.tp.write_seq, true);
+	mpa_sock_shutdown(&stubs.c);
+	acked(test, 199, stubs.tp.write_seq, false);
+	acked(test, 200, stubs.tp.write_seq, true);
+	acked(test, 201, stubs.tp.write_seq, true);
 }
 
 static void releases(struct kunit *test, bool abort, u32 resets)
 {
-	world.resets = 0;
-	world.released = 0;
-	world.c.sock = &world.sock;
-	mpa_sock_release(&world.c, abort);
-	KUNIT_EXPECT_EQ(test, resets, world.resets);
-	KUNIT_EXPECT_EQ(test, 1u, world.released);
-	KUNIT_EXPECT_NULL(test, world.c.sock);
-	KUNIT_EXPECT_NULL(test, world.tp.sk.sk_user_data);
+	stubs.resets = 0;
+	stubs.released = 0;
+	stubs.c.sock = &stubs.sock;
+	mpa_sock_release(&stubs.c, abort);
+	KUNIT_EXPECT_EQ(test, resets, stubs.resets);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
+	KUNIT_EXPECT_NULL(test, stubs.c.sock);
+	KUNIT_EXPECT_NULL(test, stubs.tp.sk.sk_user_data);
 }
 
 /* An orderly release sends a FIN if none was sent; an abort resets */
 static void released(struct kunit *test)
 {
 	releases(test, false, 0);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	/* the FIN was sent before */
 	releases(test, false, 0);
-	world.tp.sk.sk_state = TCP_CLOSE;
+	stubs.tp.sk.sk_state = TCP_CLOSE;
 	releases(test, false, 0);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	releases(test, true, 1);
-	mpa_sock_release(&world.c, true);
-	KUNIT_EXPECT_EQ(test, 1u, world.released);
+	mpa_sock_release(&stubs.c, true);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
 }
 
 /* DDP-3: unread data is discarded: TCP's reset would lose data reported as sent */
 static void released_unread(struct kunit *test)
 {
-	world.queued = true;
-	world.unread = 5;
+	stubs.queued = true;
+	stubs.unread = 5;
 	releases(test, false, 0);
-	KUNIT_EXPECT_EQ(test, 1u, world.fins);
-	KUNIT_EXPECT_EQ(test, 0, world.locked);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
+	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
 /* Unread data resets the connection if no sent data can be lost by that */
 static void released_unheard(struct kunit *test)
 {
-	world.unread = 5;
+	stubs.unread = 5;
 	releases(test, false, 1);
-	KUNIT_EXPECT_EQ(test, 5u, world.unread);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
 	/* an FPDU that is deferred for memory was not received either */
-	world.queued = true;
-	world.c.rx_waits = true;
+	stubs.queued = true;
+	stubs.c.rx_deferred = true;
 	releases(test, false, 1);
-	KUNIT_EXPECT_EQ(test, 5u, world.unread);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
 }
 
 /* Without memory for the FIN the connection is reset, so that the peer notices */
 static void released_in_vain(struct kunit *test)
 {
-	world.no_memory = true;
+	stubs.no_memory = true;
 	releases(test, false, 1);
-	world.no_memory = false;
-	world.fin_lost = true;
+	stubs.no_memory = false;
+	stubs.fin_lost = true;
 	releases(test, false, 1);
-	KUNIT_EXPECT_EQ(test, 0u, world.fins);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 }
 
 /* Retransmissions of earlier sockets remain counted */
 static void looked_at(struct kunit *test)
 {
-	world.tp.total_retrans = 3;
-	mpa_sock_release(&world.c, true);
-	KUNIT_EXPECT_EQ(test, 3u, world.c.retransmits);
+	stubs.tp.total_retrans = 3;
+	mpa_sock_release(&stubs.c, true);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.c.retransmits);
 	/* those of the next socket are added */
-	world.c.sock = &world.sock;
-	world.tp.total_retrans = 2;
-	mpa_sock_release(&world.c, true);
-	KUNIT_EXPECT_EQ(test, 5u, world.c.retransmits);
+	stubs.c.sock = &stubs.sock;
+	stubs.tp.total_retrans = 2;
+	mpa_sock_release(&stubs.c, true);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.c.retransmits);
 }
 
 static void received(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
-	world.more = true;
-	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&world.c));
-	KUNIT_EXPECT_EQ(test, 2u, world.received);
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&stubs.c));
+	stubs.more = true;
+	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&stubs.c));
+	KUNIT_EXPECT_EQ(test, 2u, stubs.received);
 	/* the receive path discards what arrives, and uses the stream no more */
-	world.c.stream = (void *)&world;
-	mpa_sock_forget(&world.c);
-	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
-	KUNIT_EXPECT_NULL(test, world.c.stream);
+	stubs.c.stream = (void *)&stubs;
+	mpa_sock_stop_rx(&stubs.c);
+	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
+	KUNIT_EXPECT_NULL(test, stubs.c.stream);
 }
 
 /* Addresses and routes are those of the interface's VRF */
-static void domain(struct kunit *test)
+static void vrf(struct kunit *test)
 {
-	world.c.ifindex = 3;
+	stubs.c.ifindex = 3;
 	connects(test, 0, 1, 1, 7);
-	KUNIT_EXPECT_EQ(test, 30, world.domain);
+	KUNIT_EXPECT_EQ(test, 30, stubs.vrf);
 }
 
 static struct kunit_case mpa_sock_cases[] = {
-	KUNIT_CASE(domain),
+	KUNIT_CASE(vrf),
 	KUNIT_CASE(prepared),
 	KUNIT_CASE(connected),
 	KUNIT_CASE(sent),
@@ -514,7 +514,7 @@ static struct kunit_case mpa_sock_cases[] = {
 
 static struct kunit_suite mpa_sock_suite = {
 	.name = "mpa_sock",
-	.init = begin,
+	.init = test_init,
 	.test_cases = mpa_sock_cases,
 };
 

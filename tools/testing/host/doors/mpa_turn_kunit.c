@@ -13,30 +13,30 @@
  */
 static void timer_is_moved_seldom(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	KUNIT_EXPECT_EQ(test, 10ul * HZ, world.delay);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
-	KUNIT_EXPECT_EQ(test, 1u, world.armed);
+	KUNIT_EXPECT_EQ(test, 10ul * HZ, stubs.delay);
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.armed);
 	jiffies += 10 * HZ;
 	mpa_conn_event(c, MPA_EV_TIMEOUT);
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.armed);
-	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIME - 10ul) * HZ, world.delay);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.armed);
+	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIMEOUT - 10ul) * HZ, stubs.delay);
 	/* without a deadline the timer stops; a new deadline starts it */
 	mpa_conn_lock(c);
-	mpa_conn_deadline(c, 0);
-	KUNIT_EXPECT_EQ(test, 1u, world.disarmed);
+	mpa_conn_set_deadline(c, 0);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.disarmed);
 	mpa_conn_unlock(c);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.armed);
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.armed);
 	mpa_conn_lock(c);
-	mpa_conn_deadline(c, DDP_ANSWER_TIME);
-	KUNIT_EXPECT_EQ(test, 3u, world.armed);
-	mpa_conn_wake(c, HZ);
-	KUNIT_EXPECT_EQ(test, 4u, world.armed);
-	KUNIT_EXPECT_EQ(test, 1ul * HZ, world.delay);
+	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.armed);
+	mpa_conn_arm_timer(c, HZ);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.armed);
+	KUNIT_EXPECT_EQ(test, 1ul * HZ, stubs.delay);
 	mpa_conn_unlock(c);
 	/* the timer function only sets an event */
 	c->timer.work.func(&c->timer.work);
@@ -49,65 +49,65 @@ static void timer_is_moved_seldom(struct kunit *test)
  */
 static void one_turn(struct kunit *test)
 {
-	struct mpa_conn *c = sent(0);
+	struct mpa_conn *c = open_established(0);
 
-	world.queued = 0;
-	world.events = 2;
-	look(c);
-	KUNIT_EXPECT_EQ(test, 3u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	world.events = 100;
-	look(c);
-	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
-	KUNIT_EXPECT_EQ(test, 3u, world.queued);
+	stubs.queued = 0;
+	stubs.events = 2;
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	stubs.events = 100;
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 3u + 4, stubs.received);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.queued);
 	/*
 	 * connections in the ordered queue do not matter to a connection's own
 	 * worker
 	 */
-	world.others = true;
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 7u + 4, world.received);
-	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	stubs.others = true;
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 7u + 4, stubs.received);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.queued);
 	/* a pass with much to transmit is the last one of its run */
 	mpa_conn_event(c, MPA_EV_TX);
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 12u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.worked);
-	KUNIT_EXPECT_EQ(test, 6u, world.queued);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 12u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.full_passes);
+	KUNIT_EXPECT_EQ(test, 6u, stubs.queued);
 	/*
 	 * a connection with more to receive gets another run, even after its
 	 * deadline, but not forever
 	 */
-	world.events = 0;
-	world.more = true;
+	stubs.events = 0;
+	stubs.more = true;
 	c->timed = true;
 	c->deadline = jiffies;
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 13u, world.received);
-	KUNIT_EXPECT_EQ(test, 7u, world.queued);
-	KUNIT_EXPECT_EQ(test, 1u, world.armed);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 13u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 7u, stubs.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.armed);
 	jiffies += MPA_DEADLINE_CLOSE * HZ - 1;
-	turn(c);
+	run_worker(c);
 	expect(test, 0, 0, 0, IW_OK);
 	jiffies++;
-	turn(c);
+	run_worker(c);
 	expect(test, 0, 0, 1, IW_TIMEOUT);
 }
 
 /* A queued work item has one reference to the connection */
 static void turn_holds_it(struct kunit *test)
 {
-	struct mpa_conn *c = sent(0);
+	struct mpa_conn *c = open_established(0);
 	int refs = c->ss.ref.refs;
 
-	world.keeps = true;
+	stubs.keep_work = true;
 	mpa_conn_event(c, MPA_EV_RX);
 	KUNIT_EXPECT_EQ(test, refs + 1, c->ss.ref.refs);
 	mpa_conn_event(c, MPA_EV_STATE);
 	KUNIT_EXPECT_EQ(test, refs + 1, c->ss.ref.refs);
-	KUNIT_EXPECT_EQ(test, 0u, world.lined);
-	world.work->func(world.work);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
+	stubs.work->func(stubs.work);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	KUNIT_EXPECT_EQ(test, refs, c->ss.ref.refs);
 }
 
@@ -116,13 +116,13 @@ static struct mpa_conn *replied(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
 	static const struct ddp_offer offer;
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	memcpy(world.octets, key, sizeof(key) - 1);
-	world.takes = INT_MAX;
+	memcpy(stubs.octets, key, sizeof(key) - 1);
+	stubs.takes = INT_MAX;
 	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
-	c->caller.at = NULL;
-	c->told = true;
+	c->conn_req.listener = NULL;
+	c->reported = true;
 	mpa_startup_init(c->su, true, 1, true, false);
 	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(c->su, &offer));
 	return c;
@@ -136,64 +136,64 @@ static void full_in_turn(struct kunit *test)
 {
 	struct mpa_conn *c = replied(test);
 
-	look(c);
+	poll_events(c);
 	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.lined);
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 
 	c = replied(test);
 	c->phase = MPA_CONNECTING;
-	world.others = true;
-	look(c);
+	stubs.others = true;
+	poll_events(c);
 	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
-	KUNIT_EXPECT_EQ(test, 0u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 }
 
 /* A worker that finds the mutex held is queued again when the mutex is released */
 static void comes_in_vain(struct mpa_conn *c)
 {
-	world.unlocked = NULL;
+	stubs.unlocked = NULL;
 	c->mutex.held++;
-	look(c);
+	poll_events(c);
 	c->mutex.held--;
 }
 
 static void not_now(struct kunit *test)
 {
-	struct mpa_conn *c = sent(0);
+	struct mpa_conn *c = open_established(0);
 
 	mpa_conn_lock(c);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 0u, world.received);
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	poll_events(c);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 	mpa_conn_unlock(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	/* the worker comes just before the mutex is released */
-	world.unlocked = comes_in_vain;
+	stubs.unlocked = comes_in_vain;
 	mpa_conn_lock(c);
 	mpa_conn_unlock(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
-	KUNIT_EXPECT_EQ(test, 3u, world.queued);
-	turn(c);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.queued);
+	run_worker(c);
 	/* unbinding the stream queues the end of the connection */
 	ddp_session_get(&c->ss);
 	mpa_conn_quiesce(c);
-	KUNIT_EXPECT_EQ(test, 4u, world.queued);
-	turn(c);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.queued);
+	run_worker(c);
 	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
 	/* a connection that has ended is not queued again, whatever events it gets */
 	mpa_conn_event(c, MPA_EV_RX);
 	c->events = 1ul << MPA_EV_ABORT;
-	turn(c);
+	run_worker(c);
 	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
-	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.queued);
 }
 
 /*
@@ -202,21 +202,21 @@ static void not_now(struct kunit *test)
  */
 static void not_yet(struct kunit *test)
 {
-	struct mpa_conn *c = called();
+	struct mpa_conn *c = open_passive();
 
-	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	c->phase = MPA_NEW;
 	mpa_conn_init(c);
 	mpa_conn_event(c, MPA_EV_STATE);
 	/* a worker that runs all the same does nothing */
-	turn(c);
-	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	run_worker(c);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	mpa_conn_lock(c);
 	mpa_conn_begin(c);
-	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	mpa_conn_unlock(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.lined);
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 }
 
 static struct kunit_case mpa_turn_cases[] = {

@@ -14,7 +14,7 @@
 #define STRETCH	4	/* batches per transmit pass */
 
 /* A connection and what it has to transmit */
-struct guest {
+struct tx_conn {
 	struct mpa_conn		c;
 	struct ddp_stream	stream;
 	u32			left;		/* batches to transmit */
@@ -34,9 +34,9 @@ static struct {
 	struct delayed_work	*timer;
 	unsigned long		ms;		/* timeout of that work */
 	bool			irqs_off;
-} world;
+} stubs;
 
-static struct guest guests[CROWD];
+static struct tx_conn tx_conns[CROWD];
 
 /* The kernel --------------------------------------------------------------- */
 
@@ -44,47 +44,47 @@ struct workqueue_struct *mpa_wq;
 
 u64 host_now(void)
 {
-	return world.now;
+	return stubs.now;
 }
 
 bool host_irqs_off(void)
 {
-	return world.irqs_off;
+	return stubs.irqs_off;
 }
 
 /* Raising with BH and interrupts on would wake ksoftirqd */
 void host_raise(struct compat_bh *bh)
 {
-	WARN_ON(!host_bh_off && !world.irqs_off);
-	world.raised = bh;
+	WARN_ON(!host_bh_off && !stubs.irqs_off);
+	stubs.raised = bh;
 }
 
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {
-	if (world.timer)
+	if (stubs.timer)
 		return false;
-	world.timer = d;
-	world.ms = ms;
+	stubs.timer = d;
+	stubs.ms = ms;
 	return true;
 }
 
 /* Run the softirq. Return: the time it took, ns. */
 static u64 softirq(void)
 {
-	struct compat_bh *bh = world.raised;
-	u64 began = world.now;
+	struct compat_bh *bh = stubs.raised;
+	u64 began = stubs.now;
 
-	world.raised = NULL;
+	stubs.raised = NULL;
 	if (bh)
 		bh->run(bh);
-	return world.now - began;
+	return stubs.now - began;
 }
 
 static bool fire(void)
 {
-	struct delayed_work *d = world.timer;
+	struct delayed_work *d = stubs.timer;
 
-	world.timer = NULL;
+	stubs.timer = NULL;
 	if (d)
 		d->work.func(&d->work);
 	return d;
@@ -92,22 +92,22 @@ static bool fire(void)
 
 /* The rest of iw_mpa ------------------------------------------------------- */
 
-static struct guest *guest_of(struct mpa_conn *c)
+static struct tx_conn *to_tx_conn(struct mpa_conn *c)
 {
-	return container_of(c, struct guest, c);
+	return container_of(c, struct tx_conn, c);
 }
 
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	if (ev != MPA_EV_TX)
 		return;
-	guest_of(c)->works++;
-	world.works++;
+	to_tx_conn(c)->works++;
+	stubs.works++;
 }
 
-bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
+bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 {
-	u32 left = guest_of(c)->left;
+	u32 left = to_tx_conn(c)->left;
 
 	c->out.len = !!left;
 	c->out.last = left <= 1;
@@ -124,25 +124,25 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
 	return 1460;
 }
 
-void mpa_sock_note_cpu(const struct mpa_conn *c)
+void mpa_sock_record_flow(const struct mpa_conn *c)
 {
 }
 
 int mpa_sock_send(struct mpa_conn *c)
 {
-	world.now += world.batch_ns;
-	world.tries++;
-	if (world.err)
-		return world.err;
-	guest_of(c)->left--;
-	guest_of(c)->done = world.now;
-	world.sent++;
+	stubs.now += stubs.batch_ns;
+	stubs.tries++;
+	if (stubs.err)
+		return stubs.err;
+	to_tx_conn(c)->left--;
+	to_tx_conn(c)->done = stubs.now;
+	stubs.sent++;
 	return 0;
 }
 
-void mpa_sock_wait(struct mpa_conn *c)
+void mpa_sock_wait_unowned(struct mpa_conn *c)
 {
-	world.waits++;
+	stubs.waits++;
 }
 
 /* Connections -------------------------------------------------------------- */
@@ -159,12 +159,12 @@ static const struct ddp_ulp_ops ulp = { .sent = sent };
 /* Open @n connections with @batches batches to transmit each */
 static struct mpa_conn *crowd(u32 n, u32 batches)
 {
-	struct guest *g;
+	struct tx_conn *g;
 
-	memset(&world, 0, sizeof(world));
-	memset(guests, 0, sizeof(guests));
-	mpa_due_init();
-	for (g = guests; g < guests + n; g++) {
+	memset(&stubs, 0, sizeof(stubs));
+	memset(tx_conns, 0, sizeof(tx_conns));
+	mpa_txq_init();
+	for (g = tx_conns; g < tx_conns + n; g++) {
 		ddp_stream_init(&g->stream, &ulp, NULL, NULL);
 		kref_init(&g->c.ss.ref);
 		g->c.ss.type = &type;
@@ -173,10 +173,10 @@ static struct mpa_conn *crowd(u32 n, u32 batches)
 		g->left = batches;
 		mpa_tx_init(&g->c);
 	}
-	return &guests[0].c;
+	return &tx_conns[0].c;
 }
 
-static void work(struct guest *g)
+static void work(struct tx_conn *g)
 {
 	if (!g->works)
 		return;
@@ -187,14 +187,14 @@ static void work(struct guest *g)
 /* All is sent, and no reference or pending work is left */
 static void expect_done(struct kunit *test, u32 n)
 {
-	struct guest *g;
+	struct tx_conn *g;
 
-	for (g = guests; g < guests + n; g++) {
+	for (g = tx_conns; g < tx_conns + n; g++) {
 		KUNIT_EXPECT_EQ(test, 0u, g->left);
 		KUNIT_EXPECT_EQ(test, 0, g->c.tx.v);
 		KUNIT_EXPECT_EQ(test, 1, g->c.ss.ref.refs);
 	}
-	KUNIT_EXPECT_TRUE(test, !world.raised && !world.timer);
+	KUNIT_EXPECT_TRUE(test, !stubs.raised && !stubs.timer);
 }
 
 /* Cases -------------------------------------------------------------------- */
@@ -210,20 +210,20 @@ static void crowd_is_woken(struct kunit *test)
 	u32 i, rounds = 0;
 
 	crowd(CROWD, 10);
-	world.batch_ns = 100000;
+	stubs.batch_ns = 100000;
 	for (i = 0; i < CROWD; i++)
-		mpa_tx_kick(&guests[i].c, false);
-	KUNIT_EXPECT_EQ(test, 0u, world.tries);
-	while ((world.raised || world.works) && rounds++ < CROWD) {
+		mpa_tx_kick(&tx_conns[i].c, false);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.tries);
+	while ((stubs.raised || stubs.works) && rounds++ < CROWD) {
 		took = softirq();
 		longest = max(longest, took);
-		world.works = 0;
+		stubs.works = 0;
 		for (i = 0; i < CROWD; i++)
-			work(&guests[i]);
+			work(&tx_conns[i]);
 	}
 	KUNIT_EXPECT_LE(test, longest, most);
 	KUNIT_EXPECT_GT(test, longest, (u64)NSEC_PER_MSEC - 1);
-	KUNIT_EXPECT_EQ(test, 10u * CROWD, world.sent);
+	KUNIT_EXPECT_EQ(test, 10u * CROWD, stubs.sent);
 	expect_done(test, CROWD);
 }
 
@@ -233,13 +233,13 @@ static void few_in_softirq(struct kunit *test)
 	u32 i;
 
 	crowd(10, 2);
-	world.batch_ns = 1000;
+	stubs.batch_ns = 1000;
 	for (i = 0; i < 10; i++)
-		mpa_tx_kick(&guests[i].c, false);
+		mpa_tx_kick(&tx_conns[i].c, false);
 	softirq();
-	KUNIT_EXPECT_EQ(test, 0u, world.works);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	for (i = 1; i < 10; i++)
-		KUNIT_EXPECT_GT(test, guests[i].done, guests[i - 1].done);
+		KUNIT_EXPECT_GT(test, tx_conns[i].done, tx_conns[i - 1].done);
 	expect_done(test, 10);
 }
 
@@ -247,11 +247,11 @@ static void few_in_softirq(struct kunit *test)
 static void interrupts_off(struct kunit *test)
 {
 	crowd(1, 2);
-	world.irqs_off = true;
-	mpa_tx_kick(&guests[0].c, false);
-	world.irqs_off = false;
+	stubs.irqs_off = true;
+	mpa_tx_kick(&tx_conns[0].c, false);
+	stubs.irqs_off = false;
 	softirq();
-	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	expect_done(test, 1);
 }
 
@@ -264,18 +264,18 @@ static void much_is_the_workers(struct kunit *test)
 	struct mpa_conn *c = crowd(1, 1000);
 
 	mpa_tx_kick(c, false);
-	KUNIT_EXPECT_EQ(test, 0u, world.works);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	softirq();
-	KUNIT_EXPECT_EQ(test, (u32)STRETCH, world.sent);
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
-	KUNIT_EXPECT_TRUE(test, !world.raised);
+	KUNIT_EXPECT_EQ(test, (u32)STRETCH, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
+	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 	/* one run of the worker is limited */
-	work(guests);
-	KUNIT_EXPECT_EQ(test, 5u * STRETCH, world.sent);
-	KUNIT_EXPECT_EQ(test, 2u, world.works);
+	work(tx_conns);
+	KUNIT_EXPECT_EQ(test, 5u * STRETCH, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.works);
 	/* the worker does not wait for the socket, which is free */
-	KUNIT_EXPECT_EQ(test, 0u, world.waits);
-	KUNIT_EXPECT_TRUE(test, !world.raised);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
+	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 }
 
 /*
@@ -287,13 +287,13 @@ static void push_is_one_stretch(struct kunit *test)
 	struct mpa_conn *c = crowd(1, 100);
 
 	mpa_tx_push(c);
-	KUNIT_EXPECT_EQ(test, (u32)STRETCH, world.sent);
-	KUNIT_EXPECT_TRUE(test, world.raised);
-	KUNIT_EXPECT_EQ(test, 0u, world.works);
+	KUNIT_EXPECT_EQ(test, (u32)STRETCH, stubs.sent);
+	KUNIT_EXPECT_TRUE(test, stubs.raised);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	softirq();
-	KUNIT_EXPECT_EQ(test, 2u * STRETCH, world.sent);
-	KUNIT_EXPECT_TRUE(test, !world.raised);
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
+	KUNIT_EXPECT_EQ(test, 2u * STRETCH, stubs.sent);
+	KUNIT_EXPECT_TRUE(test, !stubs.raised);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 }
 
 /*
@@ -306,30 +306,30 @@ static void no_memory(struct kunit *test)
 	unsigned long want = 1;
 	u32 i;
 
-	world.err = -ENOMEM;
+	stubs.err = -ENOMEM;
 	mpa_tx_kick(c, false);
 	softirq();
 	for (i = 0; i < 15; i++) {
-		KUNIT_EXPECT_EQ(test, i + 1, world.tries);
-		KUNIT_EXPECT_EQ(test, want, world.ms);
+		KUNIT_EXPECT_EQ(test, i + 1, stubs.tries);
+		KUNIT_EXPECT_EQ(test, want, stubs.ms);
 		mpa_tx_kick(c, false);
 		mpa_tx_push(c);
-		KUNIT_EXPECT_TRUE(test, !world.raised);
-		KUNIT_EXPECT_EQ(test, 0u, guests->works);
+		KUNIT_EXPECT_TRUE(test, !stubs.raised);
+		KUNIT_EXPECT_EQ(test, 0u, tx_conns->works);
 		KUNIT_ASSERT_TRUE(test, fire());
-		work(guests);
+		work(tx_conns);
 		want = min(2 * want, 1000ul);
 	}
-	world.err = 0;
+	stubs.err = 0;
 	fire();
-	work(guests);
+	work(tx_conns);
 	expect_done(test, 1);
 
 	/* the next shortage begins with the smallest delay again */
-	guests->left = 1;
-	world.err = -ENOMEM;
+	tx_conns->left = 1;
+	stubs.err = -ENOMEM;
 	mpa_tx_push(c);
-	KUNIT_EXPECT_EQ(test, 1ul, world.ms);
+	KUNIT_EXPECT_EQ(test, 1ul, stubs.ms);
 }
 
 /* Without send buffer space there is no retry: TCP reports when there is space */
@@ -337,12 +337,12 @@ static void no_room(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 3);
 
-	world.err = -EAGAIN;
+	stubs.err = -EAGAIN;
 	mpa_tx_push(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.tries);
-	KUNIT_EXPECT_TRUE(test, !world.raised && !world.timer);
-	KUNIT_EXPECT_EQ(test, 0u, world.works);
-	world.err = 0;
+	KUNIT_EXPECT_EQ(test, 1u, stubs.tries);
+	KUNIT_EXPECT_TRUE(test, !stubs.raised && !stubs.timer);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
+	stubs.err = 0;
 	mpa_tx_kick(c, false);
 	softirq();
 	expect_done(test, 1);
@@ -356,19 +356,19 @@ static void socket_in_use(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 3);
 
-	world.err = -EBUSY;
+	stubs.err = -EBUSY;
 	mpa_tx_push(c);
 	softirq();
-	KUNIT_EXPECT_EQ(test, 2u, world.tries);
-	KUNIT_EXPECT_EQ(test, 0u, world.waits);
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
-	world.works = 0;
-	work(guests);
-	KUNIT_EXPECT_EQ(test, 4u, world.waits);
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.tries);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
+	stubs.works = 0;
+	work(tx_conns);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.waits);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 	KUNIT_EXPECT_EQ(test, MPA_TX_PENDING, c->tx.v);
-	world.err = 0;
-	work(guests);
+	stubs.err = 0;
+	work(tx_conns);
 	expect_done(test, 1);
 }
 
@@ -394,7 +394,7 @@ static void end_waits_for_turn(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->drained);
 	c->tx_open = true;
 	mpa_tx_push(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, c->drained);
 	expect_done(test, 1);
 }
@@ -407,7 +407,7 @@ static void turn_never_comes(struct kunit *test)
 	c->peer_closed = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
-	KUNIT_EXPECT_EQ(test, 0u, world.tries);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.tries);
 
 	c = ends_shut(2);
 	c->rx_stopped = true;
@@ -429,17 +429,17 @@ static void end_waits_for_answer(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 0);
 
-	guests[0].stream.awaits = true;
+	tx_conns[0].stream.tx_blocked = true;
 	c->closing = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_FALSE(test, c->drained);
 	/* the transmit path does not poll for it */
 	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
 	c->peer_closed = true;
-	guests[0].stream.rests = true;
+	tx_conns[0].stream.tx_pending = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_FALSE(test, c->drained);
-	guests[0].stream.rests = false;
+	tx_conns[0].stream.tx_pending = false;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
 }
@@ -455,12 +455,12 @@ static void asked_after_drained(struct kunit *test)
 	c->closing = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
-	guests[0].left = 2;
+	tx_conns[0].left = 2;
 	/* TCP would accept a part of the first batch */
-	world.err = -EAGAIN;
+	stubs.err = -EAGAIN;
 	mpa_tx_kick(c, false);
 	softirq();
-	KUNIT_EXPECT_EQ(test, 0u, world.tries);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.tries);
 	KUNIT_EXPECT_EQ(test, 0u, c->out.len);
 	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
 }

@@ -24,33 +24,33 @@ static struct {
 	u32		last;		/* bytes of the last read */
 	bool		unreadable;
 	bool		outside;	/* data was copied without the lock */
-} world;
+} stubs;
 
-static bool mem_run(void *mem, u64 at, bool write, struct ddp_run *run)
+static bool mem_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	u32 there = RUN - at % RUN;
 
 	if (at >= END)
 		return false;
-	run->at = (u8 *)mem + at;
-	run->len = min(run->len, min(there, (u32)(END - at)));
-	run->lock = &world.lock;
-	read_lock(&world.lock);
-	world.runs++;
-	world.written += write;
+	extent->at = (u8 *)mem + at;
+	extent->len = min(extent->len, min(there, (u32)(END - at)));
+	extent->lock = &stubs.lock;
+	read_lock(&stubs.lock);
+	stubs.runs++;
+	stubs.written += write;
 	return true;
 }
 
-static void mem_bring(void *mem, struct ddp_wait *w)
+static void mem_bring(void *mem, struct ddp_fault *w)
 {
-	world.brought++;
-	world.at = w->at;
+	stubs.brought++;
+	stubs.at = w->at;
 }
 
-static const struct ddp_mem_ops mem_ops = { .run = mem_run, .bring = mem_bring };
+static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_bring };
 
 static const struct ddp_region region = {
-	.base = BASE, .from = FROM, .mem = world.octets, .ops = &mem_ops,
+	.base = BASE, .from = FROM, .mem = stubs.octets, .ops = &mem_ops,
 };
 
 /* Kernel memory: a TO is an address */
@@ -59,34 +59,34 @@ static const struct ddp_region kernel;
 static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
 	memset(dst, 'x', len);
-	world.outside |= !world.lock.readers;
-	world.reads++;
-	world.last = len;
-	return !world.unreadable;
+	stubs.outside |= !stubs.lock.readers;
+	stubs.reads++;
+	stubs.last = len;
+	return !stubs.unreadable;
 }
 
 static const struct ddp_llp_ops llp_ops = { .read = llp_read };
 static struct ddp_llp llp = { .ops = &llp_ops };
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	int i;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	for (i = 0; i < END; i++)
-		world.octets[i] = i;
+		stubs.octets[i] = i;
 	return 0;
 }
 
 static void end(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, world.lock.readers);
+	KUNIT_EXPECT_EQ(test, 0, stubs.lock.readers);
 }
 
 /* A copy across several extents reads exactly the requested bytes */
 static void out_of_runs(struct kunit *test)
 {
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 	u8 flat[40];
 	int i;
 
@@ -94,8 +94,8 @@ static void out_of_runs(struct kunit *test)
 			ddp_paged_to_flat(&region, BASE + 4, 40, flat, &w));
 	for (i = 0; i < 40; i++)
 		KUNIT_EXPECT_EQ(test, FROM + 4 + i, (int)flat[i]);
-	KUNIT_EXPECT_EQ(test, 3u, world.runs);
-	KUNIT_EXPECT_EQ(test, 0u, world.written);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.runs);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.written);
 }
 
 /*
@@ -104,38 +104,38 @@ static void out_of_runs(struct kunit *test)
  */
 static void to_many_places(struct kunit *test)
 {
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 	u8 flat[3 * 16];
 	int i;
 
 	memset(flat, 0xee, sizeof(flat));
-	KUNIT_EXPECT_EQ(test, 3u, ddp_paged_to_many(&region, BASE + 4, flat, 16, 10,
+	KUNIT_EXPECT_EQ(test, 3u, ddp_paged_scatter(&region, BASE + 4, flat, 16, 10,
 						    3, &w));
 	for (i = 0; i < 3 * 16; i++)
 		KUNIT_EXPECT_EQ(test, i % 16 < 10 ? FROM + 4 + i / 16 * 10 + i % 16 : 0xee,
 				(int)flat[i]);
-	KUNIT_EXPECT_EQ(test, 3u, world.runs);
-	KUNIT_EXPECT_EQ(test, 0u, world.written);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.runs);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.written);
 }
 
 /* A destination that cannot be filled completely does not count */
 static void not_to_all(struct kunit *test)
 {
-	struct ddp_wait w = { .mute = true };
+	struct ddp_fault w = { .suppressed = true };
 	u8 flat[4 * 10];
 
-	KUNIT_EXPECT_EQ(test, 2u, ddp_paged_to_many(&region, BASE + END - FROM - 25,
+	KUNIT_EXPECT_EQ(test, 2u, ddp_paged_scatter(&region, BASE + END - FROM - 25,
 						    flat, 10, 10, 4, &w));
 	KUNIT_EXPECT_EQ(test, END - 25, (int)flat[0]);
 	KUNIT_EXPECT_EQ(test, END - 25 + 19, (int)flat[19]);
-	KUNIT_EXPECT_EQ(test, 0u, world.brought);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_paged_to_many(&region, BASE + END - FROM,
+	KUNIT_EXPECT_EQ(test, 0u, stubs.brought);
+	KUNIT_EXPECT_EQ(test, 0u, ddp_paged_scatter(&region, BASE + END - FROM,
 						    flat, 10, 10, 4, &w));
 }
 
 static void into_runs(struct kunit *test)
 {
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 	u8 flat[40];
 	int i;
 
@@ -144,58 +144,58 @@ static void into_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_from_flat(&region, BASE + 4, 40, flat, false, &w));
 	for (i = 0; i < 40; i++)
-		KUNIT_EXPECT_EQ(test, 100 + i, (int)world.octets[FROM + 4 + i]);
-	KUNIT_EXPECT_EQ(test, FROM + 3, (int)world.octets[FROM + 3]);
-	KUNIT_EXPECT_EQ(test, FROM + 44, (int)world.octets[FROM + 44]);
-	KUNIT_EXPECT_EQ(test, 3u, world.written);
+		KUNIT_EXPECT_EQ(test, 100 + i, (int)stubs.octets[FROM + 4 + i]);
+	KUNIT_EXPECT_EQ(test, FROM + 3, (int)stubs.octets[FROM + 3]);
+	KUNIT_EXPECT_EQ(test, FROM + 44, (int)stubs.octets[FROM + 44]);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.written);
 }
 
 /* At the end of a message, and only there, the last byte is read separately */
 static void last_octet_last(struct kunit *test)
 {
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_from_llp(&region, BASE, 40, &llp, false, &w));
-	KUNIT_EXPECT_EQ(test, 3u, world.reads);
-	KUNIT_EXPECT_EQ(test, 8u, world.last);
-	world.reads = 0;
+	KUNIT_EXPECT_EQ(test, 3u, stubs.reads);
+	KUNIT_EXPECT_EQ(test, 8u, stubs.last);
+	stubs.reads = 0;
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_from_llp(&region, BASE, 40, &llp, true, &w));
-	KUNIT_EXPECT_EQ(test, 4u, world.reads);
-	KUNIT_EXPECT_EQ(test, 1u, world.last);
-	KUNIT_EXPECT_FALSE(test, world.outside);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.reads);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.last);
+	KUNIT_EXPECT_FALSE(test, stubs.outside);
 }
 
 static void llp_fails(struct kunit *test)
 {
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 
-	world.unreadable = true;
+	stubs.unreadable = true;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
 			ddp_paged_from_llp(&region, BASE, 8, &llp, false, &w));
-	KUNIT_EXPECT_EQ(test, 1u, world.reads);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.reads);
 }
 
 /* The page fault is for the first missing byte */
 static void is_missing(struct kunit *test)
 {
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 	u8 flat[16];
 
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
+	KUNIT_EXPECT_EQ(test, IW_AGAIN,
 			ddp_paged_to_flat(&region, BASE + END - FROM - 8, 16,
 					  flat, &w));
-	KUNIT_EXPECT_EQ(test, 1u, world.runs);
-	KUNIT_EXPECT_EQ(test, 1u, world.brought);
-	KUNIT_EXPECT_EQ(test, (u64)END, world.at);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.runs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.brought);
+	KUNIT_EXPECT_EQ(test, (u64)END, stubs.at);
 }
 
 /* Kernel memory needs no lock */
 static void kernel_memory(struct kunit *test)
 {
 	u8 from[8] = "octets!", to[8];
-	struct ddp_wait w = {};
+	struct ddp_fault w = {};
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_to_flat(&kernel, (uintptr_t)from, 8, to, &w));
@@ -213,18 +213,18 @@ static void add(void *arg, u64 *word)
 
 static void atomics(struct kunit *test)
 {
-	u64 one = 1, word = 41, *there = (u64 *)(world.octets + FROM);
-	struct ddp_wait w = {};
+	u64 one = 1, word = 41, *there = (u64 *)(stubs.octets + FROM);
+	struct ddp_fault w = {};
 
 	*there = 41;
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&region, BASE, NULL, NULL, &w));
-	KUNIT_EXPECT_EQ(test, 0u, world.runs);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.runs);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&region, BASE, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, *there);
-	KUNIT_EXPECT_EQ(test, 1u, world.written);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.written);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
 			ddp_paged_atomic(&region, BASE + 4, add, &one, &w));
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
+	KUNIT_EXPECT_EQ(test, IW_AGAIN,
 			ddp_paged_atomic(&region, BASE + END - FROM, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_atomic(&kernel, (uintptr_t)&word, add, &one, &w));
@@ -246,7 +246,7 @@ static struct kunit_case paged_cases[] = {
 
 static struct kunit_suite paged_suite = {
 	.name = "paged",
-	.init = begin,
+	.init = test_init,
 	.exit = end,
 	.test_cases = paged_cases,
 };

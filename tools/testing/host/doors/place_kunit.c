@@ -36,7 +36,7 @@ static const struct ddp_llp_ops llp_ops = { .read = read_octets };
 
 static void new_segment(void)
 {
-	prandom_bytes_state(&world.dice, segment.octets, sizeof(segment.octets));
+	prandom_bytes_state(&stubs.rnd, segment.octets, sizeof(segment.octets));
 	segment.llp.ops = &llp_ops;
 	segment.at = 0;
 	segment.reads = 0;
@@ -48,7 +48,7 @@ static void open_memory(u32 seed)
 	open_conn(seed, false, false);
 	regions[0].rights |= WRITE;
 	regions[1].rights |= WRITE;
-	memcpy(expected, world.memory, sizeof(expected));
+	memcpy(expected, stubs.memory, sizeof(expected));
 	new_segment();
 }
 
@@ -58,12 +58,12 @@ static u32 index_of(u32 stag, u32 off)
 	if (stag == DDP_STAG_DMA)
 		return off;
 	off += SKIP;
-	return stag == PAGED ? off : place_of(off / BLOCK) * BLOCK + off % BLOCK;
+	return stag == PAGED ? off : block_index(off / BLOCK) * BLOCK + off % BLOCK;
 }
 
 static u64 address(u32 stag, u32 off)
 {
-	return stag == DDP_STAG_DMA ? (uintptr_t)world.memory + off : BASE + off;
+	return stag == DDP_STAG_DMA ? (uintptr_t)stubs.memory + off : BASE + off;
 }
 
 static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
@@ -77,9 +77,9 @@ static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
 /* The memory is as expected, and no reference to an MR is left */
 static void compare(struct kunit *test)
 {
-	ddp_hold_drop(&world.s.rx_held);
-	KUNIT_EXPECT_EQ(test, 0, world.uses);
-	KUNIT_EXPECT_TRUE(test, !memcmp(expected, world.memory, sizeof(expected)));
+	ddp_mr_cache_drop(&stubs.s.rx_mr);
+	KUNIT_EXPECT_EQ(test, 0, stubs.mr_refs);
+	KUNIT_EXPECT_TRUE(test, !memcmp(expected, stubs.memory, sizeof(expected)));
 }
 
 static enum iw_reason tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_llp *llp)
@@ -88,7 +88,7 @@ static enum iw_reason tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_l
 		.tagged = true, .last = last, .stag = stag, .to = BASE + off,
 	};
 
-	return ddp_place_tagged(&world.s, llp, &h, len, DDP_REMOTE_WRITE);
+	return ddp_place_tagged(&stubs.s, llp, &h, len, DDP_REMOTE_WRITE);
 }
 
 /* RFC 5041 5.2.1: data is placed where the header says, and nowhere else */
@@ -100,9 +100,9 @@ static void tagged_anywhere(struct kunit *test)
 	for (i = 0; i < 300; i++) {
 		new_segment();
 		stag = i % 2 ? PAGED : BLOCKED;
-		len = 1 + roll(SEGMENT);
-		off = i < 4 ? LENGTH - len : roll(LENGTH - len);
-		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, roll(2), &segment.llp));
+		len = 1 + random_below(SEGMENT);
+		off = i < 4 ? LENGTH - len : random_below(LENGTH - len);
+		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, random_below(2), &segment.llp));
 		expect(stag, off, segment.octets, len);
 		KUNIT_EXPECT_EQ(test, len, segment.at);
 	}
@@ -118,7 +118,7 @@ static struct {
 
 static u8 octet_at(u32 i)
 {
-	return world.memory[index_of(before_last.stag, before_last.off + i)];
+	return stubs.memory[index_of(before_last.stag, before_last.off + i)];
 }
 
 static void look(void)
@@ -144,9 +144,9 @@ static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
 	why = tagged(stag, off, len, true, NULL);
 	if (why)
 		return why;
-	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return ddp_place_more(&world.s, &segment.llp, how == 1 ? NULL : segment.octets,
-			      BASE + off, len, true);
+	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	return ddp_place_tagged_next(&stubs.s, &segment.llp, how == 1 ? NULL : segment.octets,
+				     BASE + off, len, true);
 }
 
 static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
@@ -157,7 +157,7 @@ static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 	before_last.len = len;
 	before_last.barriers = 0;
 	before_last.good = true;
-	world.memory[index_of(stag, off + len - 1)] = ~segment.octets[len - 1];
+	stubs.memory[index_of(stag, off + len - 1)] = ~segment.octets[len - 1];
 	host_at_wmb = look;
 	KUNIT_EXPECT_EQ(test, IW_OK, write_end(stag, off, len, how));
 	host_at_wmb = NULL;
@@ -173,8 +173,8 @@ static void last_octet_last(struct kunit *test)
 
 	open_memory(2);
 	for (i = 0; i < 120; i++) {
-		len = 1 + (i < 12 ? 0 : roll(SEGMENT));
-		expect_last(test, i & 1 ? PAGED : BLOCKED, roll(LENGTH - len), len, i % 3);
+		len = 1 + (i < 12 ? 0 : random_below(SEGMENT));
+		expect_last(test, i & 1 ? PAGED : BLOCKED, random_below(LENGTH - len), len, i % 3);
 	}
 	compare(test);
 }
@@ -191,14 +191,14 @@ static void another_waits(struct kunit *test)
 	for (how = 1; how < 3; how++) {
 		open_memory(12 + how);
 		KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, off, 20, true, NULL));
-		world.s.rx_seg.rights = DDP_REMOTE_WRITE;
-		world.there[1] = false;
-		KUNIT_EXPECT_EQ(test, IW_NOT_NOW, write_end(PAGED, off, 20, how));
-		KUNIT_EXPECT_TRUE(test, world.s.rx_wait.waits);
-		KUNIT_EXPECT_FALSE(test, world.s.tx_wait.waits);
+		stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
+		stubs.present[1] = false;
+		KUNIT_EXPECT_EQ(test, IW_AGAIN, write_end(PAGED, off, 20, how));
+		KUNIT_EXPECT_TRUE(test, stubs.s.rx_fault.pending);
+		KUNIT_EXPECT_FALSE(test, stubs.s.tx_fault.pending);
 		expect(PAGED, off, segment.octets, 10);
 		compare(test);
-		comes();
+		complete_fault();
 		segment.at = 0;
 		KUNIT_EXPECT_EQ(test, IW_OK, write_end(PAGED, off, 20, how));
 		expect(PAGED, off, segment.octets, 20);
@@ -212,24 +212,24 @@ static void another(struct kunit *test)
 	u32 stag;
 
 	open_memory(12);
-	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, 0, 8, true, NULL));
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-				ddp_place_more(&world.s, NULL, segment.octets,
-					       BASE + LENGTH - 7, 8, true));
-		world.s.denied = DDP_REMOTE_WRITE;
+				ddp_place_tagged_next(&stubs.s, NULL, segment.octets,
+						      BASE + LENGTH - 7, 8, true));
+		stubs.s.denied = DDP_REMOTE_WRITE;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_more(&world.s, NULL, segment.octets, BASE, 8, true));
-		world.s.denied = 0;
+				ddp_place_tagged_next(&stubs.s, NULL, segment.octets, BASE, 8, true));
+		stubs.s.denied = 0;
 		regions[stag & 1].valid = false;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_more(&world.s, NULL, segment.octets, BASE, 8, true));
+				ddp_place_tagged_next(&stubs.s, NULL, segment.octets, BASE, 8, true));
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_place_more(&world.s, &segment.llp, NULL, BASE, 1, true));
+			ddp_place_tagged_next(&stubs.s, &segment.llp, NULL, BASE, 1, true));
 	compare(test);
 }
 
@@ -249,27 +249,27 @@ static void tagged_only_looks(struct kunit *test)
 static void more(struct kunit *test, u32 stag, bool together)
 {
 	const u8 *octets = segment.octets;
-	u32 off = roll(LENGTH / 2), len = 1 + roll(SEGMENT / 4);
+	u32 off = random_below(LENGTH / 2), len = 1 + random_below(SEGMENT / 4);
 
 	KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, false, &segment.llp));
-	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_more(&world.s, &segment.llp, together ? octets + len : NULL,
-				       BASE + off + len, 2 * len, false));
-	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_place_fits(&world.s, BASE + off, 3 * len));
+			ddp_place_tagged_next(&stubs.s, &segment.llp, together ? octets + len : NULL,
+					      BASE + off + len, 2 * len, false));
+	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_place_can_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	expect(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-			ddp_place_more(&world.s, &segment.llp, octets,
-				       BASE + LENGTH - 7, 8, false));
-	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + LENGTH - 7, 8));
-	world.s.denied = DDP_REMOTE_WRITE;
-	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + off, 8));
-	world.s.denied = 0;
+			ddp_place_tagged_next(&stubs.s, &segment.llp, octets,
+					      BASE + LENGTH - 7, 8, false));
+	KUNIT_EXPECT_FALSE(test, ddp_place_can_batch(&stubs.s, BASE + LENGTH - 7, 8));
+	stubs.s.denied = DDP_REMOTE_WRITE;
+	KUNIT_EXPECT_FALSE(test, ddp_place_can_batch(&stubs.s, BASE + off, 8));
+	stubs.s.denied = 0;
 	regions[stag & 1].valid = false;
-	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + off, 8));
+	KUNIT_EXPECT_FALSE(test, ddp_place_can_batch(&stubs.s, BASE + off, 8));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_place_more(&world.s, &segment.llp, octets, BASE + off, 8, false));
+			ddp_place_tagged_next(&stubs.s, &segment.llp, octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	compare(test);
 }
@@ -293,7 +293,7 @@ static u32 add_elements(struct message *m)
 
 	/* the SGEs do not overlap */
 	for (i = 0; i < PIECES; i++)
-		add_piece(m, stags[roll(3)], 40000 * i + roll(9000), roll(4) ? roll(9000) : 0);
+		add_piece(m, stags[random_below(3)], 40000 * i + random_below(9000), random_below(4) ? random_below(9000) : 0);
 	return m->buf.len;
 }
 
@@ -323,17 +323,17 @@ static void scattered(struct kunit *test)
 		ddp_cursor_init(&to, &m->buf);
 		for (at = 0; at < end; at += len) {
 			new_segment();
-			len = min(end - at, 1 + roll(SEGMENT));
+			len = min(end - at, 1 + random_below(SEGMENT));
 			KUNIT_EXPECT_EQ(test, IW_OK,
-					ddp_place_untagged(&world.s, &segment.llp,
-							   roll(2) ? segment.octets : NULL,
+					ddp_place_untagged(&stubs.s, &segment.llp,
+							   random_below(2) ? segment.octets : NULL,
 							   &to, len));
 			for (i = 0; i < len; i++)
 				expect_element(m, at + i, segment.octets[i]);
 		}
 		new_segment();
 		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
-				ddp_place_untagged(&world.s, &segment.llp, NULL, &to, 1));
+				ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
 		compare(test);
 	}
 }
@@ -345,7 +345,7 @@ static enum iw_reason receive(u32 stag, u32 off, u32 len)
 
 	add_piece(m, stag, off, len);
 	ddp_cursor_init(&to, &m->buf);
-	return ddp_place_untagged(&world.s, &segment.llp, NULL, &to, len);
+	return ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, len);
 }
 
 /* RFC 5041 8.2: a receive with an SGE that its owner may not use is a local error */
@@ -357,15 +357,15 @@ static void element_not_ours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED + 8, 0, 8));
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, LENGTH, 1));
 	/* a user-space stream may not use kernel memory */
-	world.s.dma_ok = false;
+	stubs.s.dma_ok = false;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(DDP_STAG_DMA, 0, 8));
 	/* SGEs of an SRQ belong to the SRQ's PD, not to the stream's */
-	world.s.recv_pd = (void *)other;
+	stubs.s.recv_pd = (void *)other;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
 	regions[0].pd = (void *)other;
 	KUNIT_EXPECT_EQ(test, IW_OK, receive(BLOCKED, 0, 8));
 	expect(BLOCKED, 0, segment.octets, 8);
-	world.s.recv_pd = NULL;
+	stubs.s.recv_pd = NULL;
 	regions[0].pd = NULL;
 	regions[0].rights &= ~DDP_LOCAL_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
@@ -379,7 +379,7 @@ static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
 
 	add_piece(m, stag, off, len);
 	ddp_cursor_init(&from, &m->buf);
-	return ddp_fetch(&world.s, &from, dst, len);
+	return ddp_fetch(&stubs.s, &from, dst, len);
 }
 
 /* A reference to an MR is cached, until the next access is to DMA memory */
@@ -388,36 +388,36 @@ static void use_stays(struct kunit *test)
 	u8 octets[8];
 
 	open_memory(9);
-	world.s.msg.rights = DDP_LOCAL_READ;
+	stubs.s.msg.rights = DDP_LOCAL_READ;
 	KUNIT_EXPECT_EQ(test, IW_OK, receive(BLOCKED, 0, 8));
 	expect(BLOCKED, 0, segment.octets, 8);
-	KUNIT_EXPECT_PTR_EQ(test, &regions[0], world.s.rx_held);
+	KUNIT_EXPECT_PTR_EQ(test, &regions[0], stubs.s.rx_mr);
 	KUNIT_EXPECT_EQ(test, IW_OK, fetch(BLOCKED, 0, octets, 8));
-	KUNIT_EXPECT_PTR_EQ(test, &regions[0], world.s.tx_held);
+	KUNIT_EXPECT_PTR_EQ(test, &regions[0], stubs.s.tx_mr);
 	KUNIT_EXPECT_EQ(test, IW_OK, fetch(DDP_STAG_DMA, 20, octets, 8));
-	KUNIT_EXPECT_NULL(test, world.s.tx_held);
+	KUNIT_EXPECT_NULL(test, stubs.s.tx_mr);
 	new_segment();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive(DDP_STAG_DMA, 20, 8));
 	expect(DDP_STAG_DMA, 20, segment.octets, 8);
-	KUNIT_EXPECT_NULL(test, world.s.rx_held);
+	KUNIT_EXPECT_NULL(test, stubs.s.rx_mr);
 	compare(test);
 }
 
 /* A buffer of the ULP is filled from where the last segment ended */
 static void flat_buffer(struct kunit *test)
 {
-	struct ddp_buf b = { .flat = world.memory, .len = 100 };
+	struct ddp_buf b = { .flat = stubs.memory, .len = 100 };
 	struct ddp_cursor to;
 
 	open_memory(6);
 	ddp_cursor_init(&to, &b);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&world.s, &segment.llp, NULL, &to, 30));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 30));
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_untagged(&world.s, NULL, segment.octets + 30, &to, 70));
+			ddp_place_untagged(&stubs.s, NULL, segment.octets + 30, &to, 70));
 	expect(DDP_STAG_DMA, 0, segment.octets, 100);
 	segment.fails_at = segment.reads + 1;
 	to.off = 0;
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&world.s, &segment.llp, NULL, &to, 1));
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
 	compare(test);
 }
 
@@ -445,13 +445,13 @@ static void unreadable(struct kunit *test)
 static void not_there(struct kunit *test)
 {
 	open_memory(8);
-	world.there[1] = false;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
+	stubs.present[1] = false;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
 	/* the part that is present */
 	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
 	compare(test);
-	KUNIT_EXPECT_TRUE(test, world.waits);
-	comes();
+	KUNIT_EXPECT_TRUE(test, stubs.fault);
+	complete_fault();
 	new_segment();
 	KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
 	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 20);
@@ -462,7 +462,7 @@ static enum iw_reason store(u32 stag, u32 off, u32 len)
 {
 	const struct ddp_sge m = { .stag = stag, .addr = address(stag, off), .len = len };
 
-	return ddp_mem_store(&world.s, &m, segment.octets);
+	return ddp_mem_store(&stubs.s, &m, segment.octets);
 }
 
 /*
@@ -477,14 +477,14 @@ static void stored(struct kunit *test)
 	open_memory(9);
 	for (i = 0; i < 60; i++) {
 		new_segment();
-		off = roll(LENGTH - SEGMENT);
+		off = random_below(LENGTH - SEGMENT);
 		KUNIT_EXPECT_EQ(test, IW_OK, store(stags[i % 3], off, 8 + 40 * i));
 		expect(stags[i % 3], off, segment.octets, 8 + 40 * i);
 	}
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, store(BLOCKED, LENGTH - 7, 8));
 	regions[0].rights &= ~DDP_LOCAL_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, store(BLOCKED, 0, 8));
-	world.s.dma_ok = false;
+	stubs.s.dma_ok = false;
 	KUNIT_EXPECT_NE(test, IW_OK, store(DDP_STAG_DMA, 0, 8));
 	compare(test);
 }
@@ -507,12 +507,12 @@ static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
 	u64 was = word(stag, off), new = was + by, old = 0;
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_atomic(&world.s, stag, BASE + off, plus, &by, &old));
+			ddp_mem_atomic(&stubs.s, stag, BASE + off, plus, &by, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	expect(stag, off, (u8 *)&new, sizeof(new));
 	/* with no operation to apply, neither the memory nor @old changes */
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_atomic(&world.s, stag, BASE + off, NULL, NULL, &old));
+			ddp_mem_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	compare(test);
 }
@@ -526,22 +526,22 @@ static void atomics(struct kunit *test)
 
 	open_memory(10);
 	for (i = 0; i < 8; i++)
-		changes(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * roll(500), i);
+		changes(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * random_below(500), i);
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_atomic(&world.s, stag, BASE + aligned + i, plus,
+					ddp_mem_atomic(&stubs.s, stag, BASE + aligned + i, plus,
 						       &by, &old));
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_atomic(&world.s, stag, BASE + aligned + i, NULL,
+					ddp_mem_atomic(&stubs.s, stag, BASE + aligned + i, NULL,
 						       NULL, &old));
 		}
 		regions[stag & 1].rights &= ~DDP_REMOTE_ATOMIC;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_mem_atomic(&world.s, stag, BASE + aligned, plus, &by, &old));
+				ddp_mem_atomic(&stubs.s, stag, BASE + aligned, plus, &by, &old));
 	}
 	KUNIT_EXPECT_EQ(test, 7ull, old);
-	KUNIT_EXPECT_FALSE(test, world.s.rests);
+	KUNIT_EXPECT_FALSE(test, stubs.s.tx_pending);
 	compare(test);
 }
 
@@ -555,13 +555,13 @@ static void atomic_waits(struct kunit *test)
 	u64 old = 7, by = 1;
 
 	open_memory(11);
-	world.there[2] = false;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
-			ddp_mem_atomic(&world.s, PAGED, BASE + off, plus, &by, &old));
-	KUNIT_EXPECT_TRUE(test, world.s.rests);
+	stubs.present[2] = false;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN,
+			ddp_mem_atomic(&stubs.s, PAGED, BASE + off, plus, &by, &old));
+	KUNIT_EXPECT_TRUE(test, stubs.s.tx_pending);
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	compare(test);
-	comes();
+	complete_fault();
 	changes(test, PAGED, off, by);
 }
 

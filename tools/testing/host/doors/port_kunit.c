@@ -32,25 +32,25 @@ static struct {
 	struct sock	sk;
 	struct socket	sock;
 	int		has;		/* interface that the core finds for the address */
-	int		domain[8];	/* VRF of each interface */
-} world;
+	int		vrf[8];	/* VRF of each interface */
+} stubs;
 
-int ddp_sock_domain(struct net *net, int ifindex)
+int ddp_sock_vrf(struct net *net, int ifindex)
 {
-	return world.domain[ifindex];
+	return stubs.vrf[ifindex];
 }
 
 bool ddp_addr_is_on(struct net *net, int ifindex, const struct sockaddr_storage *a)
 {
-	return ifindex == world.has;
+	return ifindex == stubs.has;
 }
 
-bool ddp_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	return !memcmp(a, b, sizeof(struct sockaddr_in));
 }
 
-bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
@@ -60,13 +60,13 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 s
 	return 1;
 }
 
-void ddp_sock_adopt(struct sock *sk) {}
+void ddp_sock_set_lock_class(struct sock *sk) {}
 void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
-void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *c,
-		  struct ddp_sock_calls *before) {}
-void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before) {}
-void ddp_callers_init(struct ddp_port_listener *l) {}
-void ddp_callers_end(struct ddp_port_listener *l) {}
+void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_calls *c,
+			struct ddp_sock_calls *orig_calls) {}
+void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls) {}
+void ddp_backlog_init(struct ddp_port_listener *l) {}
+void ddp_backlog_end(struct ddp_port_listener *l) {}
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true; }
 void host_cancel_delayed(struct delayed_work *d) {}
 void sock_no_linger(struct sock *sk) {}
@@ -74,7 +74,7 @@ void sock_release(struct socket *s) {}
 
 static int opens(const struct ddp_listen *a, struct socket **sock)
 {
-	*sock = &world.sock;
+	*sock = &stubs.sock;
 	return 0;
 }
 
@@ -82,12 +82,12 @@ static void queues(struct delayed_work *work, unsigned long delay) {}
 
 static const struct ddp_port_ops port_ops = { .open = opens, .queue = queues };
 
-static struct ddp_listener *try(int ifindex, int domain, u32 at)
+static struct ddp_listener *try(int ifindex, int vrf, u32 at)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_policy policy = {};
 	struct ddp_listen a = {
-		.net = &world.net, .ifindex = ifindex, .domain = domain,
+		.net = &stubs.net, .ifindex = ifindex, .vrf = vrf,
 		.local = &local, .policy = &policy,
 	};
 
@@ -95,9 +95,9 @@ static struct ddp_listener *try(int ifindex, int domain, u32 at)
 	return ddp_port_listen(&port_ops, &a, NULL, NULL);
 }
 
-static struct ddp_listener *listens(struct kunit *test, int ifindex, int domain, u32 at)
+static struct ddp_listener *listens(struct kunit *test, int ifindex, int vrf, u32 at)
 {
-	struct ddp_listener *l = try(ifindex, domain, at);
+	struct ddp_listener *l = try(ifindex, vrf, at);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(l));
 	return l;
@@ -105,19 +105,19 @@ static struct ddp_listener *listens(struct kunit *test, int ifindex, int domain,
 
 static void begin(void)
 {
-	memset(&world, 0, sizeof(world));
-	world.sock.sk = &world.sk;
-	world.domain[3] = 10;
-	world.domain[4] = 11;
-	world.has = 3;
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.sock.sk = &stubs.sk;
+	stubs.vrf[3] = 10;
+	stubs.vrf[4] = 11;
+	stubs.has = 3;
 }
 
-static bool reaches(struct ddp_listener *dl, int domain)
+static bool reaches(struct ddp_listener *dl, int vrf)
 {
 	static const struct sockaddr_storage called = { .ss_family = AF_INET };
 	struct ddp_port_listener *l =
 		container_of(dl, struct ddp_port_listener, dl);
-	struct ddp_port_listener *found = ddp_port_called(l->port, &called, domain);
+	struct ddp_port_listener *found = ddp_port_get_listener(l->port, &called, vrf);
 
 	if (found)
 		ddp_port_put(found);
@@ -156,8 +156,8 @@ static void found(struct kunit *test)
 	begin();
 	((struct sockaddr_in *)&at)->sin_addr.s_addr = 1;
 	b = listens(test, 4, 11, 1);
-	KUNIT_EXPECT_TRUE(test, !ddp_port_find(&port_ops, &world.net, &at, 10));
-	l = ddp_port_find(&port_ops, &world.net, &at, 11);
+	KUNIT_EXPECT_TRUE(test, !ddp_port_find_listener(&port_ops, &stubs.net, &at, 10));
+	l = ddp_port_find_listener(&port_ops, &stubs.net, &at, 11);
 	KUNIT_ASSERT_TRUE(test, !!l);
 	ddp_port_put(l);
 	ddp_port_unlisten(b);

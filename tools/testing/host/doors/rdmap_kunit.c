@@ -10,45 +10,45 @@
 static struct {
 	u32		events, downs;
 	enum iw_reason	why;
-} told;
+} stubs;
 
-void rdmap_event(struct rdmap *r, const struct iw_fault *f)
+void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f)
 {
-	told.events++;
-	told.why = f->why;
+	stubs.events++;
+	stubs.why = f->why;
 }
 
-void rdmap_down(struct rdmap *r, enum iw_reason why)
+void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 {
-	told.downs++;
+	stubs.downs++;
 }
 
 static struct rdmap *open_rdmap(void)
 {
 	static struct rdmap r;
 
-	memset(&told, 0, sizeof(told));
+	memset(&stubs, 0, sizeof(stubs));
 	rdmap_init(&r, NULL, NULL);
 	return &r;
 }
 
 static void expect_terminate(struct kunit *test, const struct rdmap *r,
-			     const u8 *octets, u32 len)
+			     const u8 *bytes, u32 len)
 {
-	KUNIT_EXPECT_TRUE(test, r->term_due);
+	KUNIT_EXPECT_TRUE(test, r->term_pending);
 	KUNIT_ASSERT_EQ(test, len, (u32)r->term_len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(r->term, octets, len));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(r->term, bytes, len));
 }
 
 /* Only the first fault is reported, and its Terminate is kept */
 static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why,
-			 const u8 *octets, u32 len)
+			 const u8 *bytes, u32 len)
 {
 	rdmap_fail(r, why);
 	rdmap_fail(r, IW_MPA_MARKER);
-	KUNIT_EXPECT_EQ(test, 1u, told.events);
-	KUNIT_EXPECT_EQ(test, why, told.why);
-	expect_terminate(test, r, octets, len);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
+	KUNIT_EXPECT_EQ(test, why, stubs.why);
+	expect_terminate(test, r, bytes, len);
 }
 
 /* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: a local fault */
@@ -74,8 +74,8 @@ static void no_fault(struct kunit *test)
 	struct rdmap *r = open_rdmap();
 
 	rdmap_fail(r, IW_LOCAL_ABORT);
-	KUNIT_EXPECT_EQ(test, 1u, told.events);
-	KUNIT_EXPECT_FALSE(test, r->term_due);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
+	KUNIT_EXPECT_FALSE(test, r->term_pending);
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->term_len);
 }
 
@@ -92,11 +92,11 @@ static void receive_is_wrong(struct kunit *test)
 	struct rdmap *r = open_rdmap();
 
 	ddp_stream_fail(&r->stream, &f);
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_CATASTROPHIC, told.why);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_CATASTROPHIC, stubs.why);
 	expect_terminate(test, r, catastrophic, 4);
 }
 
-static const struct rdmap_rreq asked = {
+static const struct rdmap_rreq peer_read = {
 	.sink_stag = 1, .sink_to = 2, .len = 5000, .src_stag = 4, .src_to = 5,
 };
 
@@ -112,7 +112,7 @@ static void request_is_wrong(struct kunit *test)
 	u8 want[4 + 2 + 18 + RDMAP_RREQ_LEN] = { 0x01, 0x01, 0xe0, 0, 0, 46, 0x41, 0x41 };
 	struct rdmap *r = open_rdmap();
 
-	rdmap_rreq_encode(r->req, &asked);
+	rdmap_rreq_encode(r->req, &peer_read);
 	memcpy(want + 24, r->req, RDMAP_RREQ_LEN);
 	r->bad_rreq = true;
 	ddp_stream_fail(&r->stream, &f);
@@ -143,12 +143,12 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
 	struct rdmap_req req[3] = {};
 
 	rdmap_reqq_init(&r->irq, req, ARRAY_SIZE(req));
-	rdmap_reqq_push(&r->irq)->rreq = asked;
+	rdmap_reqq_push(&r->irq)->rreq = peer_read;
 	r->out = RDMAP_OUT_RESP;
-	r->stream.gone = 2048;
-	ddp_stream_allow(&r->stream, rights);
+	r->stream.cut_before = 2048;
+	ddp_stream_set_rights(&r->stream, rights);
 	ddp_stream_fail(&r->stream, &f);
-	KUNIT_EXPECT_EQ(test, why, told.why);
+	KUNIT_EXPECT_EQ(test, why, stubs.why);
 	rdmap_rreq_encode(want + 4, &left);
 	expect_terminate(test, r, want, sizeof(want));
 }
@@ -169,17 +169,17 @@ static void depths(struct kunit *test)
 	struct rdmap *r = open_rdmap();
 	u16 ird = 9, ord = 9;
 
-	rdmap_depths(r, &ird, &ord);
+	rdmap_get_depths(r, &ird, &ord);
 	KUNIT_EXPECT_EQ(test, 0, ird + ord);
 	KUNIT_ASSERT_EQ(test, 0, rdmap_set_depths(r, 3, 2));
-	rdmap_depths(r, &ird, &ord);
+	rdmap_get_depths(r, &ird, &ord);
 	KUNIT_EXPECT_EQ(test, 3, (int)ird);
 	KUNIT_EXPECT_EQ(test, 2, (int)ord);
 	KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&r->orq));
 	KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&r->orq));
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&r->orq));
 	rdmap_destroy(r);
-	KUNIT_EXPECT_TRUE(test, rdmap_reqq_full(&r->orq));
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_full(&r->orq));
 }
 
 static struct kunit_case rdmap_cases[] = {

@@ -14,42 +14,42 @@
 
 static struct {
 	u32			taken, done;	/* receives consumed and completed */
-	u32			shut, stag;	/* STags invalidated, and the last one */
+	u32			invalidations, stag;	/* STags invalidated, and the last one */
 	u32			answered;
 	struct rdmap_recv	recv;		/* the last one completed */
 	enum iw_reason	sink;	/* result of storing the response of an atomic */
-} told;
+} stubs;
 
 enum iw_reason rdmap_rq_take(struct rdmap *r)
 {
-	told.taken++;
+	stubs.taken++;
 	return IW_OK;
 }
 
-void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
+void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 {
-	told.done++;
-	told.recv = *rc;
+	stubs.done++;
+	stubs.recv = *rc;
 }
 
-void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
 {
-	told.answered++;
+	stubs.answered++;
 }
 
 void rdmap_count_early(struct rdmap *r) { }
 
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 {
-	told.shut++;
-	told.stag = stag;
+	stubs.invalidations++;
+	stubs.stag = stag;
 	return stag == DEAD ? IW_RDMAP_INVALIDATE : IW_OK;
 }
 
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *sink,
-			     const void *octets)
+			     const void *bytes)
 {
-	return told.sink;
+	return stubs.sink;
 }
 
 static const struct ddp_ulp_ops rdmap_ops;
@@ -61,16 +61,16 @@ static struct rdmap *open_receiver(void)
 
 	memset(&r, 0, sizeof(r));
 	memset(&mem, 0, sizeof(mem));
-	memset(&told, 0, sizeof(told));
+	memset(&stubs, 0, sizeof(stubs));
 	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
 	rdmap_reqq_init(&r.irq, theirs, ARRAY_SIZE(theirs));
 	r.ird = DEPTH;
-	ddp_stream_allow(&r.stream, DDP_REMOTE_READ | DDP_REMOTE_WRITE);
+	ddp_stream_set_rights(&r.stream, DDP_REMOTE_READ | DDP_REMOTE_WRITE);
 	return &r;
 }
 
 /* Receive a message of one segment: admit, place, deliver */
-static enum iw_reason comes(struct rdmap *r, struct ddp_hdr h, const void *octets, u32 len)
+static enum iw_reason receive_message(struct rdmap *r, struct ddp_hdr h, const void *bytes, u32 len)
 {
 	struct ddp_grant g = {};
 	enum iw_reason why;
@@ -82,41 +82,41 @@ static enum iw_reason comes(struct rdmap *r, struct ddp_hdr h, const void *octet
 	if (!h.tagged && len > g.buf->len)
 		return IW_DDP_U_TOO_LONG;
 	if (!h.tagged && g.buf->flat)
-		memcpy(g.buf->flat, octets, len);
+		memcpy(g.buf->flat, bytes, len);
 	return rdmap_deliver(&r->stream, &h, len);
 }
 
-static enum iw_reason read_comes(struct rdmap *r, u32 size, u32 ulp32)
+static enum iw_reason receive_read(struct rdmap *r, u32 size, u32 ulp32)
 {
 	const struct rdmap_rreq q = {
 		.sink_stag = 1, .sink_to = 2, .len = size, .src_stag = 4, .src_to = 5,
 	};
-	u8 octets[RDMAP_RREQ_LEN];
+	u8 bytes[RDMAP_RREQ_LEN];
 
-	rdmap_rreq_encode(octets, &q);
-	return comes(r, (struct ddp_hdr){ .ulp8 = 0x41, .qn = 1, .ulp32 = ulp32 }, octets,
-		     sizeof(octets));
+	rdmap_rreq_encode(bytes, &q);
+	return receive_message(r, (struct ddp_hdr){ .ulp8 = 0x41, .qn = 1, .ulp32 = ulp32 }, bytes,
+		     sizeof(bytes));
 }
 
-static enum iw_reason atomic_comes(struct rdmap *r)
+static enum iw_reason receive_atomic(struct rdmap *r)
 {
 	const struct rdmap_atomic a = { .stag = 4, .to = 5 };
-	u8 octets[RDMAP_AREQ_LEN];
+	u8 bytes[RDMAP_AREQ_LEN];
 
-	rdmap_atomic_encode(octets, &a);
-	return comes(r, (struct ddp_hdr){ .ulp8 = 0x4a, .qn = 1 }, octets, sizeof(octets));
+	rdmap_atomic_encode(bytes, &a);
+	return receive_message(r, (struct ddp_hdr){ .ulp8 = 0x4a, .qn = 1 }, bytes, sizeof(bytes));
 }
 
-static enum iw_reason send_comes(struct rdmap *r, u8 ulp8, u32 ulp32)
+static enum iw_reason receive_send(struct rdmap *r, u8 ulp8, u32 ulp32)
 {
 	r->recv_buf.len = 100;
-	return comes(r, (struct ddp_hdr){ .ulp8 = ulp8, .ulp32 = ulp32 }, NULL, 9);
+	return receive_message(r, (struct ddp_hdr){ .ulp8 = ulp8, .ulp32 = ulp32 }, NULL, 9);
 }
 
 struct kind {
 	const char	*name;
 	u8		ulp8;
-	bool		shuts, solicited;
+	bool		invalidates, solicited;
 };
 
 static const struct kind kinds[] = {
@@ -143,15 +143,15 @@ static void each_kind_of_send(struct kunit *test)
 	const struct kind *k = test->param_value;
 	struct rdmap *r = open_receiver();
 
-	KUNIT_EXPECT_EQ(test, IW_OK, send_comes(r, k->ulp8, 7));
-	KUNIT_EXPECT_EQ(test, 1u, told.taken);
-	KUNIT_EXPECT_EQ(test, 1u, told.done);
-	KUNIT_EXPECT_EQ(test, 9u, told.recv.len);
-	KUNIT_EXPECT_EQ(test, k->solicited, told.recv.solicited);
-	KUNIT_EXPECT_EQ(test, k->shuts, told.recv.invalidated);
-	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.recv.inv);
-	KUNIT_EXPECT_EQ(test, (u32)k->shuts, told.shut);
-	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.stag);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_send(r, k->ulp8, 7));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.taken);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
+	KUNIT_EXPECT_EQ(test, 9u, stubs.recv.len);
+	KUNIT_EXPECT_EQ(test, k->solicited, stubs.recv.solicited);
+	KUNIT_EXPECT_EQ(test, k->invalidates, stubs.recv.invalidated);
+	KUNIT_EXPECT_EQ(test, k->invalidates ? 7u : 0u, stubs.recv.inv);
+	KUNIT_EXPECT_EQ(test, (u32)k->invalidates, stubs.invalidations);
+	KUNIT_EXPECT_EQ(test, k->invalidates ? 7u : 0u, stubs.stag);
 }
 
 /*
@@ -162,26 +162,26 @@ static void atomic_answered(struct kunit *test)
 {
 	struct rdmap_req ours[DEPTH], *req;
 	struct rdmap *r = open_receiver();
-	u8 octets[RDMAP_ARESP_LEN];
+	u8 bytes[RDMAP_ARESP_LEN];
 	u32 failed = posted.failed;
 
 	rdmap_reqq_init(&r->orq, ours, ARRAY_SIZE(ours));
 	req = rdmap_reqq_push(&r->orq);
 	*req = (struct rdmap_req){ .is_atomic = true, .slot = 9 };
-	rdmap_aresp_encode(octets, 9, 1);
-	told.sink = IW_DDP_T_STAG;
+	rdmap_aresp_encode(bytes, 9, 1);
+	stubs.sink = IW_DDP_T_STAG;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
-			comes(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, octets, sizeof(octets)));
+			receive_message(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, bytes, sizeof(bytes)));
 	KUNIT_EXPECT_EQ(test, failed + 1, posted.failed);
-	told.sink = IW_NOT_NOW;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
-			comes(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, octets, sizeof(octets)));
+	stubs.sink = IW_AGAIN;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN,
+			receive_message(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, bytes, sizeof(bytes)));
 	KUNIT_EXPECT_EQ(test, failed + 1, posted.failed);
-	KUNIT_EXPECT_EQ(test, 0u, told.answered);
-	told.sink = IW_OK;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.answered);
+	stubs.sink = IW_OK;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			comes(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, octets, sizeof(octets)));
-	KUNIT_EXPECT_EQ(test, 1u, told.answered);
+			receive_message(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, bytes, sizeof(bytes)));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.answered);
 }
 
 /* RDMAP-102, RDMAP-104: a failed invalidation is an error, and nothing is delivered */
@@ -189,9 +189,9 @@ static void cannot_be_invalidated(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, send_comes(r, 0x44, DEAD));
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, send_comes(r, 0x46, DEAD));
-	KUNIT_EXPECT_EQ(test, 0u, told.done);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, receive_send(r, 0x44, DEAD));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, receive_send(r, 0x46, DEAD));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.done);
 }
 
 /*
@@ -205,16 +205,16 @@ static void program_hears_nothing(struct kunit *test)
 		.tagged = true, .ulp8 = 0x40, .stag = 7, .ulp32 = 7,
 	};
 
-	KUNIT_EXPECT_EQ(test, IW_OK, comes(r, write, NULL, 50));
-	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 7));
-	KUNIT_EXPECT_EQ(test, 0u, told.taken + told.done + told.shut + told.answered);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, write, NULL, 50));
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 3, 7));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.taken + stubs.done + stubs.invalidations + stubs.answered);
 	KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
 }
 
-static enum iw_reason empty_send_comes(struct rdmap *r)
+static enum iw_reason receive_empty_send(struct rdmap *r)
 {
 	r->recv_buf.len = 100;
-	return comes(r, (struct ddp_hdr){ .ulp8 = 0x43 }, "", 0);
+	return receive_message(r, (struct ddp_hdr){ .ulp8 = 0x43 }, "", 0);
 }
 
 /* A receiver that has agreed to a Send as the first message (RTR) */
@@ -222,7 +222,7 @@ static struct rdmap *open_for_ready(void)
 {
 	struct rdmap *r = open_receiver();
 
-	r->swallow = true;
+	r->rtr_send_expected = true;
 	return r;
 }
 
@@ -235,25 +235,25 @@ static void ready_takes_no_receive(struct kunit *test)
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
 	struct rdmap *r = open_for_ready();
 
-	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
-	KUNIT_EXPECT_EQ(test, 0u, told.taken + told.done);
-	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
-	KUNIT_EXPECT_EQ(test, 1u, told.done);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.taken + stubs.done);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
 	r = open_for_ready();
-	KUNIT_EXPECT_EQ(test, IW_OK, comes(r, write, NULL, 0));
-	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
-	KUNIT_EXPECT_EQ(test, 1u, told.done);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, write, NULL, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
 	r = open_for_ready();
-	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
-	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
-	KUNIT_EXPECT_EQ(test, 1u, told.done);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 0, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
 	r = open_for_ready();
-	KUNIT_EXPECT_EQ(test, IW_OK, send_comes(r, 0x43, 0));
-	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
-	KUNIT_EXPECT_EQ(test, 2u, told.done);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_send(r, 0x43, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
+	KUNIT_EXPECT_EQ(test, 2u, stubs.done);
 }
 
 /* MPA2-58: a Send with Invalidate or Solicited Event is not an RTR message */
@@ -265,10 +265,10 @@ static void only_plain_makes_ready(struct kunit *test)
 		const struct ddp_hdr h = { .ulp8 = kinds[i].ulp8, .ulp32 = 7 };
 		struct rdmap *r = open_for_ready();
 
-		KUNIT_EXPECT_EQ(test, IW_OK, comes(r, h, "", 0));
-		KUNIT_EXPECT_EQ(test, 1u, told.done);
-		KUNIT_EXPECT_EQ(test, (u32)kinds[i].shuts, told.shut);
-		KUNIT_EXPECT_EQ(test, kinds[i].solicited, told.recv.solicited);
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, h, "", 0));
+		KUNIT_EXPECT_EQ(test, 1u, stubs.done);
+		KUNIT_EXPECT_EQ(test, (u32)kinds[i].invalidates, stubs.invalidations);
+		KUNIT_EXPECT_EQ(test, kinds[i].solicited, stubs.recv.solicited);
 	}
 }
 
@@ -279,10 +279,10 @@ static void requests_are_queued(struct kunit *test)
 	u32 size;
 
 	for (size = 3; size < 5; size++)
-		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, size, 0));
-	KUNIT_EXPECT_TRUE(test, r->asked);
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, size, 0));
+	KUNIT_EXPECT_TRUE(test, r->irq_pending);
 	for (size = 3; size < 5; size++) {
-		struct rdmap_req *req = rdmap_reqq_serve(&r->irq);
+		struct rdmap_req *req = rdmap_reqq_peek_unserved(&r->irq);
 
 		KUNIT_ASSERT_NOT_NULL(test, req);
 		KUNIT_EXPECT_EQ(test, 1u, req->rreq.sink_stag);
@@ -290,9 +290,9 @@ static void requests_are_queued(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, size, req->rreq.len);
 		KUNIT_EXPECT_EQ(test, 4u, req->rreq.src_stag);
 		KUNIT_EXPECT_EQ(test, 5ull, req->rreq.src_to);
-		rdmap_reqq_served(&r->irq);
+		rdmap_reqq_mark_served(&r->irq);
 	}
-	KUNIT_EXPECT_NULL(test, rdmap_reqq_serve(&r->irq));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_peek_unserved(&r->irq));
 }
 
 /*
@@ -305,11 +305,11 @@ static void as_many_as_agreed(struct kunit *test)
 	int n;
 
 	for (n = 0; n < DEPTH; n++)
-		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 0));
-	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
-	rdmap_reqq_served(&r->irq);
-	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 0));
-	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, receive_read(r, 3, 0));
+	rdmap_reqq_mark_served(&r->irq);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, receive_read(r, 3, 0));
 }
 
 /* SEC-32: requests of one stream take no slots of another stream */
@@ -323,11 +323,11 @@ static void each_has_its_own(struct kunit *test)
 	other = *r;
 	rdmap_reqq_init(&other.irq, others, ARRAY_SIZE(others));
 	for (n = 0; n < DEPTH; n++)
-		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 3, 0));
 	for (n = 0; n < DEPTH; n++)
-		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(&other, 3, 0));
-	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
-	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(&other, 3, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_read(&other, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, receive_read(r, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, receive_read(&other, 3, 0));
 	KUNIT_EXPECT_EQ(test, DEPTH, (int)other.irq.used);
 }
 
@@ -352,12 +352,12 @@ static void source_is_looked_at(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
 		r = open_receiver();
 		mem.check = sources[i].ddp;
-		KUNIT_EXPECT_EQ(test, sources[i].rdmap, read_comes(r, 1, 0));
+		KUNIT_EXPECT_EQ(test, sources[i].rdmap, receive_read(r, 1, 0));
 		KUNIT_EXPECT_TRUE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
 		r = open_receiver();
 		mem.check = sources[i].ddp;
-		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 0, 0));
 		KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
 	}
@@ -374,25 +374,25 @@ static void word_is_looked_at(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
 		r = open_receiver();
-		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 1, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 1, 0));
 		mem.check = sources[i].ddp;
-		KUNIT_EXPECT_EQ(test, sources[i].rdmap, atomic_comes(r));
+		KUNIT_EXPECT_EQ(test, sources[i].rdmap, receive_atomic(r));
 		KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
 	}
 	r = open_receiver();
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, atomic_comes(r));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, receive_atomic(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
-	ddp_stream_allow(&r->stream, DDP_REMOTE_ATOMIC);
+	ddp_stream_set_rights(&r->stream, DDP_REMOTE_ATOMIC);
 	mem.atomic = IW_RDMAP_STREAM;
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, atomic_comes(r));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, receive_atomic(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 	/*
 	 * memory that was valid at the first check and not at the second is not
 	 * reported as a DDP error
 	 */
 	mem.atomic = IW_DDP_T_STAG;
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, atomic_comes(r));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, receive_atomic(r));
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
 }
 
@@ -401,9 +401,9 @@ static void queue_pair_has_no_right(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 
-	ddp_stream_allow(&r->stream, DDP_REMOTE_WRITE);
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, read_comes(r, 1, 0));
-	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
+	ddp_stream_set_rights(&r->stream, DDP_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, receive_read(r, 1, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 0, 0));
 }
 
 /*
@@ -412,34 +412,34 @@ static void queue_pair_has_no_right(struct kunit *test)
  */
 static void terminates(struct kunit *test)
 {
-	static const u8 octets[24] = { 0x12, 0x05, 0xc0, 0, 0, 24, 0x41, 0x43 };
+	static const u8 bytes[24] = { 0x12, 0x05, 0xc0, 0, 0, 24, 0x41, 0x43 };
 	const struct ddp_hdr h = { .ulp8 = 0x47, .qn = 2 };
 	struct rdmap *r;
 	u32 len;
 
-	for (len = 0; len < sizeof(octets); len++) {
+	for (len = 0; len < sizeof(bytes); len++) {
 		r = open_receiver();
-		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, comes(r, h, octets, len));
+		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, receive_message(r, h, bytes, len));
 	}
 	r = open_receiver();
-	KUNIT_EXPECT_EQ(test, IW_PEER_TERMINATE, comes(r, h, octets, len));
+	KUNIT_EXPECT_EQ(test, IW_PEER_TERMINATE, receive_message(r, h, bytes, len));
 	KUNIT_EXPECT_EQ(test, 1, (int)r->peer_layer);
 	KUNIT_EXPECT_EQ(test, 2, (int)r->peer_type);
-	KUNIT_EXPECT_EQ(test, 0u, told.taken);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.taken);
 }
 
 /*
  * Receive the next segment of a Write: by the fast path if @more, else by the
  * general path
  */
-static enum iw_reason write_goes_on(struct rdmap *r, bool more, u32 octets)
+static enum iw_reason receive_write_segment(struct rdmap *r, bool more, u32 bytes)
 {
 	const struct ddp_hdr h = { .tagged = true, .ulp8 = 0x40, .last = !more };
 	struct ddp_grant g = {};
 
 	if (more)
-		return rdmap_more(&r->stream, &h, octets, 1);
-	return rdmap_admit(&r->stream, &h, octets, &g);
+		return rdmap_admit_more(&r->stream, &h, bytes, 1);
+	return rdmap_admit(&r->stream, &h, bytes, &g);
 }
 
 /*
@@ -450,21 +450,21 @@ static void longest_write(struct kunit *test)
 {
 	const struct ddp_hdr imm = { .ulp8 = 0x48 };
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40, .last = true };
-	const u8 octets[RDMAP_IMM_LEN] = {};
+	const u8 bytes[RDMAP_IMM_LEN] = {};
 	struct rdmap *r;
 	int more;
 
 	for (more = 0; more < 2; more++) {
 		r = open_receiver();
-		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, true, U32_MAX - 4));
-		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, write_goes_on(r, more, 5));
-		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 4));
-		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_write_segment(r, true, U32_MAX - 4));
+		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, receive_write_segment(r, more, 5));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_write_segment(r, more, 4));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_write_segment(r, more, 0));
 		KUNIT_EXPECT_EQ(test, IW_OK, rdmap_deliver(&r->stream, &write, 0));
-		KUNIT_EXPECT_EQ(test, IW_OK, comes(r, imm, octets, sizeof(octets)));
-		KUNIT_EXPECT_EQ(test, U32_MAX, told.recv.len);
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, imm, bytes, sizeof(bytes)));
+		KUNIT_EXPECT_EQ(test, U32_MAX, stubs.recv.len);
 		/* the next Write is counted from zero */
-		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 5));
+		KUNIT_EXPECT_EQ(test, IW_OK, receive_write_segment(r, more, 5));
 	}
 }
 
@@ -475,12 +475,12 @@ static void many_go_on(struct kunit *test)
 	struct rdmap *r = open_receiver();
 
 	posted.received = 0;
-	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_more(&r->stream, &write, U32_MAX - 4, 3));
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_admit_more(&r->stream, &write, U32_MAX - 4, 3));
 	KUNIT_EXPECT_EQ(test, 3u, posted.received);
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, rdmap_more(&r->stream, &write, 6, 2));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, rdmap_admit_more(&r->stream, &write, 6, 2));
 	KUNIT_EXPECT_EQ(test, 3u, posted.received);
-	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_more(&r->stream, &write, 3, 1));
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, rdmap_more(&r->stream, &write, 3, 1));
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_admit_more(&r->stream, &write, 3, 1));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, rdmap_admit_more(&r->stream, &write, 3, 1));
 	KUNIT_EXPECT_EQ(test, 5u, posted.received);
 }
 
@@ -492,12 +492,12 @@ static void send_goes_on(struct kunit *test)
 	struct ddp_grant g = {};
 
 	posted.received = 0;
-	told.taken = 0;
+	stubs.taken = 0;
 	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_admit(&r->stream, &h, 10, &g));
-	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_more(&r->stream, &h, 10, 1));
-	KUNIT_EXPECT_EQ(test, 1u, told.taken);
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_admit_more(&r->stream, &h, 10, 1));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.taken);
 	KUNIT_EXPECT_EQ(test, 2u, posted.received);
-	KUNIT_EXPECT_EQ(test, 0u, r->writing);
+	KUNIT_EXPECT_EQ(test, 0u, r->write_len);
 }
 
 /*
@@ -507,18 +507,18 @@ static void send_goes_on(struct kunit *test)
 static void many_wrote(struct kunit *test)
 {
 	const struct ddp_hdr imm = { .ulp8 = 0x48 };
-	const u8 octets[RDMAP_IMM_LEN] = {};
+	const u8 bytes[RDMAP_IMM_LEN] = {};
 	struct rdmap *r = open_receiver();
 
 	posted.received = 0;
-	posted.octets = 0;
+	posted.bytes = 0;
 	posted.delivered = 0;
-	rdmap_wrote(&r->stream, 100, 3);
-	KUNIT_EXPECT_EQ(test, 300u, posted.octets);
+	rdmap_deliver_writes(&r->stream, 100, 3);
+	KUNIT_EXPECT_EQ(test, 300u, posted.bytes);
 	KUNIT_EXPECT_EQ(test, 3u, posted.received);
 	KUNIT_EXPECT_EQ(test, 3u, posted.delivered);
-	KUNIT_EXPECT_EQ(test, IW_OK, comes(r, imm, octets, sizeof(octets)));
-	KUNIT_EXPECT_EQ(test, 100u, told.recv.len);
+	KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, imm, bytes, sizeof(bytes)));
+	KUNIT_EXPECT_EQ(test, 100u, stubs.recv.len);
 }
 
 static struct kunit_case rdmap_rx_cases[] = {

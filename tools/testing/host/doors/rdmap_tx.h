@@ -19,10 +19,10 @@ extern struct posted {
 	u32			failures;	/* failures of the stream */
 	enum iw_reason		why;
 	u32			received;	/* segments received */
-	u32			octets;		/* bytes in them */
+	u32			bytes;		/* bytes in them */
 	u32			delivered;	/* messages received */
-	u32			held;		/* MR references when one may be invalidated */
-	u8			says;		/* length of the Terminate; 0: none */
+	u32			mr_refs;		/* MR references when one may be invalidated */
+	u8			terminate_len;		/* length of the Terminate; 0: none */
 	struct ddp_sge		sge[1];
 } posted;
 
@@ -34,7 +34,7 @@ bool pull(struct ddp_stream *s);
 /* Transmit all segments. Return: their number. */
 u32 pull_all(struct ddp_stream *s);
 /* Receive another request from the peer. Return: NULL if there are too many. */
-struct rdmap_req *they_ask(struct rdmap *r);
+struct rdmap_req *receive_peer_request(struct rdmap *r);
 /* Open a stream with @n work requests posted */
 struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n);
 

@@ -7,7 +7,7 @@
 
 #include "rdmap_tx.h"
 
-struct memory_says mem;
+struct mem_results mem;
 
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights)
@@ -41,10 +41,10 @@ struct ddp_txseg pulled;
 
 bool pull(struct ddp_stream *s)
 {
-	u8 octets[1000];
+	u8 bytes[1000];
 
-	return ddp_tx_next(s, sizeof(octets), &pulled) &&
-	       ddp_tx_fill(s, octets, pulled.len);
+	return ddp_tx_next(s, sizeof(bytes), &pulled) &&
+	       ddp_tx_fill(s, bytes, pulled.len);
 }
 
 u32 pull_all(struct ddp_stream *s)
@@ -75,10 +75,10 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	return true;
 }
 
-bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	posted.locals++;
-	posted.held += !!r->stream.tx_held;
+	posted.mr_refs += !!r->stream.tx_mr;
 	return true;
 }
 
@@ -87,22 +87,22 @@ void rdmap_sq_cut(struct rdmap *r, u32 slot)
 	posted.cut++;
 }
 
-void rdmap_sq_sent(struct rdmap *r) { }
-void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent)
+void rdmap_sq_complete_sent(struct rdmap *r) { }
+void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {
 	if (!sent)
 		posted.delivered += n;
 }
 
-void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
 	if (sent)
 		return;
 	posted.received += segments;
-	posted.octets += octets;
+	posted.bytes += bytes;
 }
 
-void rdmap_sq_failed(struct rdmap *r, u32 slot)
+void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 {
 	posted.failed++;
 }
@@ -112,19 +112,19 @@ static void failed(struct ddp_stream *s, const struct iw_fault *f)
 	struct rdmap *r = to_rdmap(s);
 
 	posted.failures++;
-	posted.held += !!s->tx_held;
+	posted.mr_refs += !!s->tx_mr;
 	posted.why = f->why;
-	r->term_len = posted.says;
-	r->term_due = posted.says;
+	r->term_len = posted.terminate_len;
+	r->term_pending = posted.terminate_len;
 }
 
 static const struct ddp_ulp_ops rdmap_ops = {
-	.next = rdmap_next, .sent = rdmap_sent, .failed = failed,
+	.next = rdmap_next_msg, .sent = rdmap_handle_sent, .failed = failed,
 };
 
-struct rdmap_req *they_ask(struct rdmap *r)
+struct rdmap_req *receive_peer_request(struct rdmap *r)
 {
-	r->asked = true;
+	r->irq_pending = true;
 	return rdmap_reqq_push(&r->irq);
 }
 

@@ -10,7 +10,7 @@ bool ddp_region_revoke(struct ddp_region *r)
 	return was;
 }
 
-void ddp_region_allow(struct ddp_region *r, u8 key)
+void ddp_region_validate(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
 	r->valid = true;

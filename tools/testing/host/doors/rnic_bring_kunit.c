@@ -29,24 +29,24 @@ static struct {
 	bool			privileged;
 	struct mm_struct	*mm;
 	struct mm_struct	mms[MOST + 8];
-	struct rnic_bring	b[MOST + 8];
+	struct rnic_pf	b[MOST + 8];
 	struct work_struct	*ended;
 	bool			no_queues;
 	int			waited;
-	int			at_work;	/* concurrency limit of the last workqueue */
+	int			max_active;	/* concurrency limit of the last workqueue */
 	void			(*while_making)(void);
-} world;
+} stubs;
 
 static struct user_namespace first;
 struct cred host_caller;
 
 bool capable(int cap)
 {
-	return world.privileged;
+	return stubs.privileged;
 }
 
 #undef current
-#define current			(&world)
+#define current			(&stubs)
 #define mmgrab(mm)		((void)(mm)->held++)
 #define mmdrop(mm)		((void)(mm)->held--)
 #define try_module_get(m)	true
@@ -64,8 +64,8 @@ static struct table {
 #define XA_FLAGS_ACCOUNT	0
 #define DEFINE_XARRAY_FLAGS(name, flags)	\
 	struct table *const name = &tables[__COUNTER__]
-#define xa_lock(t)		host_take(&(*(t))->held)
-#define xa_unlock(t)		host_let_go(&(*(t))->held)
+#define xa_lock(t)		host_lock_taken(&(*(t))->held)
+#define xa_unlock(t)		host_lock_released(&(*(t))->held)
 #define xa_load(t, id)		table_load(*(t), id)
 #define xa_insert(t, id, at, gfp)	(table_swap(*(t), id, NULL, at) ? -EBUSY : 0)
 #define __xa_erase(t, id)	((void)table_swap(*(t), id, table_load(*(t), id), NULL))
@@ -108,83 +108,83 @@ static inline void *table_swap(struct table *t, unsigned long id, void *was, voi
 
 struct workqueue_struct { int unused; };
 
-static void let_another(void)
+static void run_other_process(void)
 {
-	void (*then)(void) = world.while_making;
+	void (*then)(void) = stubs.while_making;
 
-	world.while_making = NULL;
+	stubs.while_making = NULL;
 	if (then)
 		then();
 }
 
-static struct workqueue_struct *make_queue(int at_work)
+static struct workqueue_struct *make_queue(int max_active)
 {
 	static struct workqueue_struct any;
 
-	world.at_work = at_work;
-	let_another();
-	return world.no_queues ? NULL : &any;
+	stubs.max_active = max_active;
+	run_other_process();
+	return stubs.no_queues ? NULL : &any;
 }
 
 /* A caller that would wait is killed instead */
-static int await(const struct completion *c)
+static int wait_killed(const struct completion *c)
 {
-	world.waited += !c->done;
+	stubs.waited += !c->done;
 	return c->done ? 0 : -EINTR;
 }
 
-#define wait_for_completion_killable(c)	await(c)
+#define wait_for_completion_killable(c)	wait_killed(c)
 
-static bool end_later(struct work_struct *w)
+static bool queue_end(struct work_struct *w)
 {
-	world.ended = w;
+	stubs.ended = w;
 	return true;
 }
 
 #undef alloc_workqueue
 #define alloc_workqueue(name, flags, n)	make_queue(n)
 #undef queue_work
-#define queue_work(q, w)	((void)(q), end_later(w))
+#define queue_work(q, w)	((void)(q), queue_end(w))
 
 #include "../../../../drivers/rnic_sw/bring.c"
 
-void ddp_wait_over(struct ddp_wait *w, bool denied) {}
+void ddp_fault_done(struct ddp_fault *w, bool denied) {}
 
 /* Cases ------------------------------------------------------------------------- */
 
-static const struct rnic_bring_ops kind;
+static const struct rnic_pf_ops kind;
 
-static void as(u32 uid)
+static void become_user(u32 uid)
 {
 	host_caller = (struct cred){ { uid }, &first };
-	world.privileged = !uid;
+	stubs.privileged = !uid;
 }
 
 static void run_ended(void)
 {
-	struct work_struct *w = world.ended;
+	struct work_struct *w = stubs.ended;
 
-	world.ended = NULL;
+	stubs.ended = NULL;
 	if (w)
 		w->func(w);
 }
 
 /* Create an MR of process @i; release what was created if that fails */
-static int region(int i)
+static int create_mr(int i)
 {
 	int err;
 
-	world.mm = &world.mms[i];
-	err = rnic_bring_new(&world.b[i], &kind, NULL, 0x1000, 0x1000);
+	stubs.mm = &stubs.mms[i];
+	err = rnic_pf_setup(&stubs.b[i], &kind, NULL, 0x1000, 0x1000);
 	run_ended();
 	return err;
 }
 
-static void gone(int i)
+static void destroy_mr(int i)
 {
-	if (world.b[i].owner)
-		rnic_bring_free(&world.b[i]);
-	world.b[i].owner = NULL;
+	if (stubs.b[i].owner)
+		rnic_pf_teardown(&stubs.b[i]);
+	stubs.b[i].owner = NULL;
 	run_ended();
 }
 
@@ -192,55 +192,55 @@ static void gone(int i)
  * Create MRs of up to @n processes from @i on. Return: the first one refused,
  * or @i + @n.
  */
-static int processes(int i, int n)
+static int create_mrs(int i, int n)
 {
-	for (; n && !region(i); n--)
+	for (; n && !create_mr(i); n--)
 		i++;
 	return i;
 }
 
-static void all_gone(int from, int to)
+static void destroy_mrs(int from, int to)
 {
 	while (to > from)
-		gone(--to);
+		destroy_mr(--to);
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	as(1000);
+	memset(&stubs, 0, sizeof(stubs));
+	become_user(1000);
 	return 0;
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
 	u32 i;
 
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&existing));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&nr_owners));
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
 		KUNIT_EXPECT_EQ(test, 0, tables[i].rows);
-	for (i = 0; i < ARRAY_SIZE(world.mms); i++)
-		KUNIT_EXPECT_EQ(test, 0, world.mms[i].held);
+	for (i = 0; i < ARRAY_SIZE(stubs.mms); i++)
+		KUNIT_EXPECT_EQ(test, 0, stubs.mms[i].held);
 }
 
 /* A user has a quota of processes; further MRs of a process do not count */
 static void of_a_user(struct kunit *test)
 {
-	struct rnic_bring more = {};
+	struct rnic_pf more = {};
 
-	KUNIT_EXPECT_EQ(test, EACH, processes(0, EACH + 1));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, region(EACH));
-	world.mm = &world.mms[3];
-	KUNIT_EXPECT_EQ(test, 0, rnic_bring_new(&more, &kind, NULL, 0, 1));
-	rnic_bring_free(&more);
-	as(1001);
-	KUNIT_EXPECT_EQ(test, 0, region(EACH));
-	as(1000);
-	gone(7);
-	KUNIT_EXPECT_EQ(test, 0, region(7));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, region(EACH + 1));
-	all_gone(0, EACH + 1);
+	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH + 1));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(EACH));
+	stubs.mm = &stubs.mms[3];
+	KUNIT_EXPECT_EQ(test, 0, rnic_pf_setup(&more, &kind, NULL, 0, 1));
+	rnic_pf_teardown(&more);
+	become_user(1001);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(EACH));
+	become_user(1000);
+	destroy_mr(7);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(7));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(EACH + 1));
+	destroy_mrs(0, EACH + 1);
 }
 
 /*
@@ -249,43 +249,43 @@ static void of_a_user(struct kunit *test)
  */
 static void threads_of_a_user(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 32, processes(0, 32));
-	KUNIT_EXPECT_EQ(test, 16, world.at_work);
-	KUNIT_EXPECT_EQ(test, 0, region(32));
-	KUNIT_EXPECT_EQ(test, 1, world.at_work);
-	as(1001);
-	KUNIT_EXPECT_EQ(test, 0, region(33));
-	KUNIT_EXPECT_EQ(test, 16, world.at_work);
-	gone(33);
-	as(1000);
-	gone(3);
-	gone(4);
-	KUNIT_EXPECT_EQ(test, 0, region(3));
-	KUNIT_EXPECT_EQ(test, 16, world.at_work);
-	all_gone(0, 33);
+	KUNIT_EXPECT_EQ(test, 32, create_mrs(0, 32));
+	KUNIT_EXPECT_EQ(test, 16, stubs.max_active);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(32));
+	KUNIT_EXPECT_EQ(test, 1, stubs.max_active);
+	become_user(1001);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(33));
+	KUNIT_EXPECT_EQ(test, 16, stubs.max_active);
+	destroy_mr(33);
+	become_user(1000);
+	destroy_mr(3);
+	destroy_mr(4);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(3));
+	KUNIT_EXPECT_EQ(test, 16, stubs.max_active);
+	destroy_mrs(0, 33);
 }
 
 /* A privileged user has no quota, but the overall limit applies */
 static void of_all(struct kunit *test)
 {
-	as(0);
-	KUNIT_EXPECT_EQ(test, MOST, processes(0, MOST + 1));
-	as(1000);
-	KUNIT_EXPECT_EQ(test, -ENOMEM, region(MOST));
-	gone(0);
-	KUNIT_EXPECT_EQ(test, 0, region(0));
-	all_gone(0, MOST);
+	become_user(0);
+	KUNIT_EXPECT_EQ(test, MOST, create_mrs(0, MOST + 1));
+	become_user(1000);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(MOST));
+	destroy_mr(0);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
+	destroy_mrs(0, MOST);
 }
 
 /* A process is released for the user that it was charged to */
 static void another_by_then(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, EACH, processes(0, EACH));
-	as(1001);
-	gone(0);
-	as(1000);
-	KUNIT_EXPECT_EQ(test, 0, region(0));
-	all_gone(0, EACH);
+	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH));
+	become_user(1001);
+	destroy_mr(0);
+	become_user(1000);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
+	destroy_mrs(0, EACH);
 }
 
 /*
@@ -297,16 +297,16 @@ static void of_a_namespace(struct kunit *test)
 	struct user_namespace outer = { .parent = &first, .owner = { 1000 } };
 	struct user_namespace inner = { .parent = &outer, .owner = { 100000 } };
 
-	KUNIT_EXPECT_EQ(test, 500, processes(0, 500));
-	as(100001);
+	KUNIT_EXPECT_EQ(test, 500, create_mrs(0, 500));
+	become_user(100001);
 	host_caller.ns = &outer;
-	KUNIT_EXPECT_EQ(test, 1000, processes(500, 500));
-	as(100002);
+	KUNIT_EXPECT_EQ(test, 1000, create_mrs(500, 500));
+	become_user(100002);
 	host_caller.ns = &inner;
-	KUNIT_EXPECT_EQ(test, EACH, processes(1000, 500));
-	as(100002);
-	KUNIT_EXPECT_EQ(test, 0, region(EACH));
-	all_gone(0, EACH + 1);
+	KUNIT_EXPECT_EQ(test, EACH, create_mrs(1000, 500));
+	become_user(100002);
+	KUNIT_EXPECT_EQ(test, 0, create_mr(EACH));
+	destroy_mrs(0, EACH + 1);
 }
 
 /*
@@ -321,64 +321,64 @@ static void of_containers(struct kunit *test)
 	struct user_namespace same = { .parent = &first };
 	struct user_namespace none = { .parent = &first, .root = { -1 } };
 
-	as(100005);
+	become_user(100005);
 	host_caller.ns = &one;
-	KUNIT_EXPECT_EQ(test, EACH - 1, processes(0, EACH - 1));
+	KUNIT_EXPECT_EQ(test, EACH - 1, create_mrs(0, EACH - 1));
 	host_caller.ns = &within;
-	KUNIT_EXPECT_EQ(test, EACH, processes(EACH - 1, 2));
-	as(200005);
+	KUNIT_EXPECT_EQ(test, EACH, create_mrs(EACH - 1, 2));
+	become_user(200005);
 	host_caller.ns = &two;
-	KUNIT_EXPECT_EQ(test, 2 * EACH, processes(EACH, EACH + 1));
+	KUNIT_EXPECT_EQ(test, 2 * EACH, create_mrs(EACH, EACH + 1));
 	/* a namespace without its own UIDs is charged to root */
-	as(0);
-	world.privileged = false;
+	become_user(0);
+	stubs.privileged = false;
 	host_caller.ns = &same;
-	KUNIT_EXPECT_EQ(test, 3 * EACH - 1, processes(2 * EACH, EACH - 1));
+	KUNIT_EXPECT_EQ(test, 3 * EACH - 1, create_mrs(2 * EACH, EACH - 1));
 	host_caller.ns = &none;
-	KUNIT_EXPECT_EQ(test, 3 * EACH, processes(3 * EACH - 1, 2));
-	all_gone(0, 3 * EACH);
+	KUNIT_EXPECT_EQ(test, 3 * EACH, create_mrs(3 * EACH - 1, 2));
+	destroy_mrs(0, 3 * EACH);
 }
 
 static void another(void)
 {
-	region(MOST + 1);
+	create_mr(MOST + 1);
 }
 
 /* The last free process of the overall limit goes to one of two concurrent callers */
 static void at_once(struct kunit *test)
 {
-	as(0);
-	KUNIT_EXPECT_EQ(test, MOST - 1, processes(0, MOST - 1));
-	world.while_making = another;
-	KUNIT_EXPECT_EQ(test, 0, region(MOST - 1));
-	KUNIT_EXPECT_PTR_EQ(test, NULL, world.b[MOST + 1].owner);
-	KUNIT_EXPECT_EQ(test, MOST, atomic_read(&existing));
-	all_gone(0, MOST);
+	become_user(0);
+	KUNIT_EXPECT_EQ(test, MOST - 1, create_mrs(0, MOST - 1));
+	stubs.while_making = another;
+	KUNIT_EXPECT_EQ(test, 0, create_mr(MOST - 1));
+	KUNIT_EXPECT_PTR_EQ(test, NULL, stubs.b[MOST + 1].owner);
+	KUNIT_EXPECT_EQ(test, MOST, atomic_read(&nr_owners));
+	destroy_mrs(0, MOST);
 }
 
 static void own_thread(void)
 {
-	world.mm = &world.mms[0];
-	rnic_bring_new(&world.b[1], &kind, NULL, 0, 1);
+	stubs.mm = &stubs.mms[0];
+	rnic_pf_setup(&stubs.b[1], &kind, NULL, 0, 1);
 }
 
 /* Two threads of a process can share the last free one of their user */
 static void last_for_two(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, EACH + 1, processes(2, EACH - 1));
-	world.while_making = own_thread;
-	KUNIT_EXPECT_EQ(test, 0, region(0));
+	KUNIT_EXPECT_EQ(test, EACH + 1, create_mrs(2, EACH - 1));
+	stubs.while_making = own_thread;
+	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
 	/* the second thread waits instead of failing */
-	KUNIT_EXPECT_EQ(test, 1, world.waited);
+	KUNIT_EXPECT_EQ(test, 1, stubs.waited);
 	own_thread();
-	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
-	all_gone(0, EACH + 1);
+	KUNIT_EXPECT_PTR_EQ(test, stubs.b[0].owner, stubs.b[1].owner);
+	destroy_mrs(0, EACH + 1);
 }
 
 static void own_thread_waits(void)
 {
 	own_thread();
-	world.no_queues = true;
+	stubs.no_queues = true;
 }
 
 /*
@@ -387,30 +387,30 @@ static void own_thread_waits(void)
  */
 static void not_made(struct kunit *test)
 {
-	world.while_making = own_thread_waits;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, region(0));
-	KUNIT_EXPECT_EQ(test, 1, world.waited);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&existing));
-	world.no_queues = false;
-	KUNIT_EXPECT_EQ(test, 0, region(0));
-	all_gone(0, 1);
+	stubs.while_making = own_thread_waits;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(0));
+	KUNIT_EXPECT_EQ(test, 1, stubs.waited);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&nr_owners));
+	stubs.no_queues = false;
+	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
+	destroy_mrs(0, 1);
 }
 
 /* Two threads of a process are charged once; a failed creation is not charged */
 static void gives_back(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, region(0));
+	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
 	own_thread();
-	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&existing));
-	world.no_queues = true;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, region(2));
-	world.no_queues = false;
+	KUNIT_EXPECT_PTR_EQ(test, stubs.b[0].owner, stubs.b[1].owner);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_owners));
+	stubs.no_queues = true;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(2));
+	stubs.no_queues = false;
 	host_short = true;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, region(2));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(2));
 	host_short = false;
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&existing));
-	all_gone(0, 2);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_owners));
+	destroy_mrs(0, 2);
 }
 
 static struct kunit_case cases[] = {
@@ -428,9 +428,9 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "rnic_bring",
-	.init = begin,
-	.exit = leave,
+	.name = "rnic_pf",
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = cases,
 };
 kunit_test_suite(suite);

@@ -34,12 +34,12 @@ static struct {
 	int			id_refs;
 	enum iw_cm_event_type	event[8];
 	int			events;
-	struct rnic_lep		lep;
+	struct rnic_listener		lep;
 	struct ddp_listener	listener;
 	struct ddp_session	ss;
 	bool			rejected, stopped;
 	int			endpoints;
-} stub;
+} stubs;
 
 /* The lower layer ------------------------------------------------------------------ */
 
@@ -51,13 +51,13 @@ static int accept_stub(struct ddp_session *ss, struct ddp_stream *s, const struc
 
 static int reject_stub(struct ddp_session *ss, const struct ddp_offer *o)
 {
-	stub.rejected = true;
+	stubs.rejected = true;
 	return 0;
 }
 
 static void stop_stub(struct ddp_session *ss, bool abort)
 {
-	stub.stopped = true;
+	stubs.stopped = true;
 }
 
 static void release_stub(struct kref *ref)
@@ -69,14 +69,14 @@ static const struct ddp_session_type type = {
 	.release = release_stub,
 };
 
-void ddp_stream_check(struct ddp_stream *s) {}
-void ddp_session_user_gone(void) {}
+void ddp_stream_close_if_failed(struct ddp_stream *s) {}
+void ddp_session_sync_upcalls(void) {}
 
 /* iw_cm ---------------------------------------------------------------------------- */
 
 static int handle_event(struct iw_cm_id *id, struct iw_cm_event *ev)
 {
-	stub.event[stub.events++] = ev->event;
+	stubs.event[stubs.events++] = ev->event;
 	if (ev->event == IW_CM_EVENT_CONNECT_REQUEST)
 		id->provider_data = ev->provider_data;
 	return 0;
@@ -84,12 +84,12 @@ static int handle_event(struct iw_cm_id *id, struct iw_cm_event *ev)
 
 static void add_ref(struct iw_cm_id *id)
 {
-	stub.id_refs++;
+	stubs.id_refs++;
 }
 
 static void rem_ref(struct iw_cm_id *id)
 {
-	stub.id_refs--;
+	stubs.id_refs--;
 }
 
 const char *iwcm_reject_msg(int reason)
@@ -99,26 +99,26 @@ const char *iwcm_reject_msg(int reason)
 
 /* The rest of rnic_sw -------------------------------------------------------------- */
 
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	stub.endpoints++;
+	stubs.endpoints++;
 	return 0;
 }
 
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	stub.endpoints--;
+	stubs.endpoints--;
 }
 
-struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
 {
-	return &stub.qp[qpn];
+	return &stubs.qp[qpn];
 }
 
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 {
-	kref_get(&stub.qp[qpn].ref);
-	return &stub.qp[qpn];
+	kref_get(&stubs.qp[qpn].ref);
+	return &stubs.qp[qpn];
 }
 
 static void destroyed(struct kref *ref) {}
@@ -140,23 +140,23 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
 
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
-	return stub.qp_error[qp - stub.qp] ? IW_LOCAL_ABORT : IW_OK;
+	return stubs.qp_error[qp - stubs.qp] ? IW_LOCAL_ABORT : IW_OK;
 }
 
-void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
+void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why)
 {
-	stub.qp_error[qp - stub.qp] = why;
+	stubs.qp_error[qp - stubs.qp] = why;
 }
 
 void rnic_qp_close(struct rnic_qp *qp) {}
 int rnic_llps_init(struct rnic_dev *dev) { return 0; }
 void rnic_llps_exit(struct rnic_dev *dev) {}
-void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_wait_uncharged(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_tos(const struct iw_cm_id *id) { return 0; }
-bool rnic_serves(const struct net *net, const struct iw_cm_id *id) { return true; }
-struct net *rnic_net(struct rnic_dev *dev) { return maybe_get_net(&stub.net); }
+bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
+struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
 int rnic_ifindex(struct rnic_dev *dev) { return 7; }
 
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
@@ -166,33 +166,33 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 
 /* What iw_cm and the lower layer do ------------------------------------------------ */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	static const struct ddp_offer request = { .enhanced = true, .ird = 1, .ord = 1 };
 	int i;
 
-	memset(&stub, 0, sizeof(stub));
-	stub.dev.all.value = stub.counters;
-	stub.id.device = &stub.dev.ib;
-	stub.id.event_handler = handle_event;
-	stub.id.add_ref = add_ref;
-	stub.id.rem_ref = rem_ref;
-	rnic_pending_init(&stub.dev);
-	stub.lep.dev = &stub.dev;
-	stub.lep.id = &stub.id;
-	stub.listener.ctx = &stub.lep;
-	stub.ss.type = &type;
-	kref_init(&stub.ss.ref);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.dev.default_set.value = stubs.counters;
+	stubs.id.device = &stubs.dev.ib;
+	stubs.id.event_handler = handle_event;
+	stubs.id.add_ref = add_ref;
+	stubs.id.rem_ref = rem_ref;
+	rnic_pending_init(&stubs.dev);
+	stubs.lep.dev = &stubs.dev;
+	stubs.lep.id = &stubs.id;
+	stubs.listener.ctx = &stubs.lep;
+	stubs.ss.type = &type;
+	kref_init(&stubs.ss.ref);
 	for (i = 0; i < QPS; i++) {
-		stub.qp[i].dev = &stub.dev;
-		stub.qp[i].ib.qp_num = i;
-		stub.qp[i].ird_most = 1;
-		stub.qp[i].ord_most = 1;
-		kref_init(&stub.qp[i].ref);
-		KUNIT_ASSERT_EQ(test, 0, rnic_qp_cm_init(&stub.qp[i]));
+		stubs.qp[i].dev = &stubs.dev;
+		stubs.qp[i].ib.qp_num = i;
+		stubs.qp[i].ird_max = 1;
+		stubs.qp[i].ord_max = 1;
+		kref_init(&stubs.qp[i].ref);
+		KUNIT_ASSERT_EQ(test, 0, rnic_qp_cm_init(&stubs.qp[i]));
 	}
-	KUNIT_ASSERT_EQ(test, 0, rnic_session_user.request(&stub.listener, &stub.ss, &request));
-	stub.events = 0;
+	KUNIT_ASSERT_EQ(test, 0, rnic_session_user.request(&stubs.listener, &stubs.ss, &request));
+	stubs.events = 0;
 	return 0;
 }
 
@@ -201,21 +201,21 @@ static int accept_with(u32 qpn, struct ib_qp **held)
 {
 	struct iw_cm_conn_param p = { .qpn = qpn, .ird = 1, .ord = 1 };
 
-	*held = rnic_get_qp(&stub.dev.ib, qpn);
+	*held = rnic_get_qp(&stubs.dev.ib, qpn);
 	rnic_qp_add_ref(*held);
-	return rnic_iw_accept(&stub.id, &p);
+	return rnic_iw_accept(&stubs.id, &p);
 }
 
 static void destroy_qp(int i)
 {
-	rnic_qp_put(&stub.qp[i]);
-	rnic_qp_cm_exit(&stub.qp[i]);
+	rnic_qp_put(&stubs.qp[i]);
+	rnic_qp_cm_exit(&stubs.qp[i]);
 }
 
 static void all_released(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, stub.id_refs, 0);
-	KUNIT_EXPECT_EQ(test, stub.endpoints, 0);
+	KUNIT_EXPECT_EQ(test, stubs.id_refs, 0);
+	KUNIT_EXPECT_EQ(test, stubs.endpoints, 0);
 	KUNIT_EXPECT_EQ(test, host_pieces, 0);
 }
 
@@ -226,14 +226,14 @@ static void accepted_and_closed(struct kunit *test)
 	struct ib_qp *held;
 
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	rnic_session_user.established(&stub.ss, NULL);
-	rnic_session_user.closed(&stub.ss, IW_PEER_CLOSED, NULL);
-	KUNIT_EXPECT_EQ(test, stub.events, 2);
-	KUNIT_EXPECT_EQ(test, stub.event[0], IW_CM_EVENT_ESTABLISHED);
-	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
-	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 2);
+	rnic_session_user.established(&stubs.ss, NULL);
+	rnic_session_user.closed(&stubs.ss, IW_PEER_CLOSED, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 2);
+	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
+	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 2);
 	rnic_qp_rem_ref(held);
-	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 1);
+	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
 	destroy_qp(0);
 	destroy_qp(1);
 	all_released(test);
@@ -241,10 +241,10 @@ static void accepted_and_closed(struct kunit *test)
 
 static void rejected(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, rnic_iw_reject(&stub.id, NULL, 0));
-	KUNIT_EXPECT_TRUE(test, stub.rejected);
-	rnic_session_user.closed(&stub.ss, IW_LOCAL_CLOSE, NULL);
-	KUNIT_EXPECT_EQ(test, stub.events, 0);
+	KUNIT_EXPECT_EQ(test, 0, rnic_iw_reject(&stubs.id, NULL, 0));
+	KUNIT_EXPECT_TRUE(test, stubs.rejected);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 0);
 	destroy_qp(0);
 	destroy_qp(1);
 	all_released(test);
@@ -259,17 +259,17 @@ static void rejected_when_accepted(struct kunit *test)
 	struct ib_qp *held;
 
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_iw_reject(&stub.id, NULL, 0));
-	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_LOCAL_ABORT);
-	KUNIT_EXPECT_FALSE(test, stub.rejected);
-	rnic_session_user.established(&stub.ss, NULL);
-	rnic_session_user.peer_closed(&stub.ss);
-	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
-	KUNIT_EXPECT_EQ(test, stub.events, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_iw_reject(&stubs.id, NULL, 0));
+	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_LOCAL_ABORT);
+	KUNIT_EXPECT_FALSE(test, stubs.rejected);
+	rnic_session_user.established(&stubs.ss, NULL);
+	rnic_session_user.peer_closed(&stubs.ss);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 0);
 	/* the QP's own is the last reference, and iw_cm's handle outlives it */
-	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 1);
+	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
 	destroy_qp(0);
-	memset(&stub.qp[0], 0xff, sizeof(stub.qp[0]));
+	memset(&stubs.qp[0], 0xff, sizeof(stubs.qp[0]));
 	rnic_qp_rem_ref(held);
 	destroy_qp(1);
 	all_released(test);
@@ -281,9 +281,9 @@ static void rejected_and_closed(struct kunit *test)
 	struct ib_qp *held;
 
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	rnic_iw_reject(&stub.id, NULL, 0);
-	rnic_session_user.closed(&stub.ss, IW_PEER_RESET, NULL);
-	KUNIT_EXPECT_EQ(test, stub.events, 0);
+	rnic_iw_reject(&stubs.id, NULL, 0);
+	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 0);
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
@@ -296,11 +296,11 @@ static void rejected_when_established(struct kunit *test)
 	struct ib_qp *held;
 
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	rnic_session_user.established(&stub.ss, NULL);
-	rnic_iw_reject(&stub.id, NULL, 0);
-	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
-	KUNIT_EXPECT_EQ(test, stub.events, 2);
-	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	rnic_session_user.established(&stubs.ss, NULL);
+	rnic_iw_reject(&stubs.id, NULL, 0);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 2);
+	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
@@ -318,17 +318,17 @@ static void accepted_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &first));
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &second));
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
-	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_OK);
+	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_OK);
 	/* its own, the endpoint's, iw_cm's */
-	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 3);
+	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 3);
 	KUNIT_EXPECT_EQ(test, 0, accept_with(1, &third));
-	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_LOCAL_ABORT);
-	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 2);
-	KUNIT_EXPECT_EQ(test, stub.qp[1].ref.refs, 2);
-	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
-	KUNIT_EXPECT_EQ(test, stub.events, 2);
-	KUNIT_EXPECT_EQ(test, stub.event[0], IW_CM_EVENT_ESTABLISHED);
-	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_LOCAL_ABORT);
+	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 2);
+	KUNIT_EXPECT_EQ(test, stubs.qp[1].ref.refs, 2);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 2);
+	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
 	rnic_qp_rem_ref(third);
 	destroy_qp(0);
 	destroy_qp(1);
@@ -338,11 +338,11 @@ static void accepted_twice(struct kunit *test)
 /* A QP whose references were revoked is not connected again */
 static void revoked_qp_is_not_found(struct kunit *test)
 {
-	rnic_qp_cm_revoke(&stub.qp[0]);
-	KUNIT_EXPECT_NULL(test, rnic_get_qp(&stub.dev.ib, 0));
-	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 1);
-	rnic_iw_reject(&stub.id, NULL, 0);
-	rnic_session_user.closed(&stub.ss, IW_LOCAL_CLOSE, NULL);
+	rnic_qp_cm_revoke(&stubs.qp[0]);
+	KUNIT_EXPECT_NULL(test, rnic_get_qp(&stubs.dev.ib, 0));
+	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
+	rnic_iw_reject(&stubs.id, NULL, 0);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	destroy_qp(0);
 	destroy_qp(1);
 	all_released(test);
@@ -353,13 +353,13 @@ static void pending_requests_are_stopped(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	rnic_pending_stop(&stub.dev);
-	KUNIT_EXPECT_TRUE(test, stub.stopped);
-	stub.stopped = false;
+	rnic_pending_abort(&stubs.dev);
+	KUNIT_EXPECT_TRUE(test, stubs.stopped);
+	stubs.stopped = false;
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	rnic_pending_stop(&stub.dev);
-	KUNIT_EXPECT_FALSE(test, stub.stopped);
-	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
+	rnic_pending_abort(&stubs.dev);
+	KUNIT_EXPECT_FALSE(test, stubs.stopped);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
@@ -371,12 +371,12 @@ static void accepted_too_late(struct kunit *test)
 {
 	struct ib_qp *held;
 
-	rnic_session_user.closed(&stub.ss, IW_PEER_RESET, NULL);
+	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
-	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_PEER_RESET);
-	KUNIT_EXPECT_EQ(test, stub.events, 2);
-	KUNIT_EXPECT_EQ(test, stub.event[0], IW_CM_EVENT_ESTABLISHED);
-	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_PEER_RESET);
+	KUNIT_EXPECT_EQ(test, stubs.events, 2);
+	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
@@ -398,7 +398,7 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "rnic_cm",
-	.init = begin,
+	.init = test_init,
 	.test_cases = cases,
 };
 kunit_test_suite(suite);

@@ -16,8 +16,8 @@ static struct {
 	struct rnic_qp		qp, other;
 	struct rnic_sw_ring	hdr;
 	struct rnic_sw_cqe	slots[SLOTS];
-	u32			told, overruns, rings;
-} world;
+	u32			notified, overruns, rings;
+} stubs;
 
 u64 host_now(void)
 {
@@ -35,15 +35,15 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 		    struct ib_ucontext *uctx, bool packed)
 {
-	ring->hdr = &world.hdr;
-	ring->slot0 = world.slots;
-	world.rings++;
+	ring->hdr = &stubs.hdr;
+	ring->slot0 = stubs.slots;
+	stubs.rings++;
 	return 0;
 }
 
 void rnic_ring_free(struct rnic_ring *ring)
 {
-	world.rings -= !!ring->hdr;
+	stubs.rings -= !!ring->hdr;
 }
 
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
@@ -56,7 +56,7 @@ u64 rnic_ring_key(const struct rnic_ring *ring)
 	return 0;
 }
 
-u32 rnic_ring_mapped(const struct rnic_ring *ring)
+u32 rnic_ring_map_len(const struct rnic_ring *ring)
 {
 	return 0;
 }
@@ -66,50 +66,50 @@ u32 rnic_ring_offset(const struct rnic_ring *ring)
 	return 0;
 }
 
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	atomic_inc(&dev->used[kind]);
 	return 0;
 }
 
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	atomic_dec(&dev->used[kind]);
 }
 
-void rnic_cq_tell(struct rnic_cq *cq)
+void rnic_cq_notify(struct rnic_cq *cq)
 {
-	world.told++;
+	stubs.notified++;
 }
 
-void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector) {}
-void rnic_cq_tell_exit(struct rnic_cq *cq) {}
-void rnic_cq_told(struct rnic_cq *cq) {}
+void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector) {}
+void rnic_cq_notify_exit(struct rnic_cq *cq) {}
+void rnic_cq_notify_wait(struct rnic_cq *cq) {}
 
 static void on_event(struct ib_event *event, void *context)
 {
-	WARN_ON(event->element.cq != &world.cq.ib);
-	world.overruns++;
+	WARN_ON(event->element.cq != &stubs.cq.ib);
+	stubs.overruns++;
 }
 
 /* Cases ------------------------------------------------------------------------ */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	const struct ib_cq_init_attr attr = { .cqe = SLOTS };
 
-	memset(&world, 0, sizeof(world));
-	world.dev.ib.num_comp_vectors = 1;
-	world.cq.ib.device = &world.dev.ib;
-	world.cq.ib.event_handler = on_event;
-	return rnic_create_cq(&world.cq.ib, &attr, NULL);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.dev.ib.num_comp_vectors = 1;
+	stubs.cq.ib.device = &stubs.dev.ib;
+	stubs.cq.ib.event_handler = on_event;
+	return rnic_create_cq(&stubs.cq.ib, &attr, NULL);
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_cq(&world.cq.ib, NULL));
-	KUNIT_EXPECT_EQ(test, 0u, world.rings);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&world.dev.used[RNIC_CQS]));
+	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_cq(&stubs.cq.ib, NULL));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.rings);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.dev.used[RNIC_CQS]));
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
 
@@ -122,8 +122,8 @@ static struct ib_wc found(u8 opcode, u16 flags, u8 status)
 	};
 	struct ib_wc wc = {};
 
-	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
-	WARN_ON(rnic_poll_cq(&world.cq.ib, 1, &wc) != 1);
+	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	WARN_ON(rnic_poll_cq(&stubs.cq.ib, 1, &wc) != 1);
 	return wc;
 }
 
@@ -138,7 +138,7 @@ static void what_was_received(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 7u, (u32)wc.wr_id);
 	KUNIT_EXPECT_EQ(test, 99u, wc.byte_len);
 	KUNIT_EXPECT_EQ(test, 0u, wc.vendor_err);
-	KUNIT_EXPECT_PTR_EQ(test, &world.qp.ib, wc.qp);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.qp.ib, wc.qp);
 	wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
 	wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV, 0);
@@ -154,8 +154,8 @@ static void immediate_data(struct kunit *test)
 	};
 	struct ib_wc wc;
 
-	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
-	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&world.cq.ib, 1, &wc));
+	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_WITH_IMM, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, (u32)IMM, (u32)wc.ex.imm_data);
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_RECV_RDMA_WITH_IMM, (int)wc.opcode);
@@ -181,12 +181,12 @@ static void overrun(struct kunit *test)
 	int i;
 
 	for (i = 0; i < SLOTS; i++)
-		KUNIT_EXPECT_TRUE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
-	KUNIT_EXPECT_EQ(test, 0u, world.overruns);
-	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
-	KUNIT_EXPECT_EQ(test, SLOTS, rnic_poll_cq(&world.cq.ib, SLOTS + 1, wc));
-	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
-	KUNIT_EXPECT_EQ(test, 1u, world.overruns);
+		KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.overruns);
+	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	KUNIT_EXPECT_EQ(test, SLOTS, rnic_poll_cq(&stubs.cq.ib, SLOTS + 1, wc));
+	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.overruns);
 }
 
 /* Completions of a QP that is destroyed are removed; those of other QPs remain */
@@ -195,14 +195,14 @@ static void forgotten(struct kunit *test)
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
 	struct ib_wc wc[SLOTS];
 
-	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
-	rnic_cq_push(&world.cq, &cqe, &world.other.ib);
-	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
-	world.qp.dying = true;
-	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
-	rnic_cq_forget(&world.cq, &world.qp.ib);
-	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&world.cq.ib, SLOTS, wc));
-	KUNIT_EXPECT_PTR_EQ(test, &world.other.ib, wc[0].qp);
+	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	rnic_cq_push(&stubs.cq, &cqe, &stubs.other.ib);
+	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
+	stubs.qp.dying = true;
+	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
+	rnic_cq_drop_qp(&stubs.cq, &stubs.qp.ib);
+	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, SLOTS, wc));
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.other.ib, wc[0].qp);
 }
 
 /*
@@ -211,22 +211,22 @@ static void forgotten(struct kunit *test)
  */
 static void events(struct kunit *test)
 {
-	struct ib_cq *ib = &world.cq.ib;
+	struct ib_cq *ib = &stubs.cq.ib;
 
 	found(RNIC_SW_OP_RECV, 0, 0);
-	KUNIT_EXPECT_EQ(test, 0u, world.told);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.notified);
 	KUNIT_EXPECT_EQ(test, 0, rnic_req_notify_cq(ib, IB_CQ_NEXT_COMP));
 	found(RNIC_SW_OP_RECV, 0, 0);
 	found(RNIC_SW_OP_RECV, 0, 0);
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.notified);
 	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
 	found(RNIC_SW_OP_RECV, 0, 0);
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.notified);
 	found(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
-	KUNIT_EXPECT_EQ(test, 2u, world.told);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.notified);
 	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
 	found(RNIC_SW_OP_RECV, 0, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_EQ(test, 3u, world.told);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.notified);
 }
 
 static struct kunit_case rnic_cq_cases[] = {
@@ -241,8 +241,8 @@ static struct kunit_case rnic_cq_cases[] = {
 
 static struct kunit_suite rnic_cq_suite = {
 	.name = "rnic_cq",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = rnic_cq_cases,
 };
 

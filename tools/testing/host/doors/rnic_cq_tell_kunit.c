@@ -23,8 +23,8 @@ static struct {
 	struct compat_bh	*raised;
 	int			preempt_off;
 	u32			preemptible;	/* handlers that could be preempted */
-	u32			told, told_there;
-	u32			inside;		/* handlers in progress */
+	u32			handler_calls, calls_on_vector;
+	u32			in_handler;		/* handlers in progress */
 	u32			nested;
 	u32			again;		/* events that occur while the handler runs */
 	bool			ended;		/* destroy the QP while the handler runs */
@@ -32,195 +32,195 @@ static struct {
 	jmp_buf			waits;
 	bool			busy;		/* other QPs keep completing */
 	u32			slept;
-} world;
+} stubs;
 
 /* CPUs ------------------------------------------------------------------------ */
 
 unsigned int host_cpu(void)
 {
-	unsigned int cpu = world.cpu;
+	unsigned int cpu = stubs.cpu;
 
 	/* with a lock held and interrupts off there is no migration */
-	if (world.moves && !world.cq.lock.held)
-		world.cpu = VECTOR;
+	if (stubs.moves && !stubs.cq.lock.held)
+		stubs.cpu = VECTOR;
 	return cpu;
 }
 
 /* As in the kernel: on the same CPU the function is called directly */
 int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 {
-	if (world.offline)
+	if (stubs.offline)
 		return -ENXIO;
-	if (cpu == world.cpu)
+	if (cpu == stubs.cpu)
 		csd->func(csd->info);
-	else if (world.called)
+	else if (stubs.called)
 		return -EBUSY;
 	else
-		world.called = csd;
+		stubs.called = csd;
 	return 0;
 }
 
 /* Deliver the interrupt */
 static void interrupt(void)
 {
-	call_single_data_t *csd = world.called;
-	unsigned int was = world.cpu;
+	call_single_data_t *csd = stubs.called;
+	unsigned int was = stubs.cpu;
 
 	if (!csd)
 		return;
-	world.called = NULL;
-	world.cpu = VECTOR;
+	stubs.called = NULL;
+	stubs.cpu = VECTOR;
 	csd->func(csd->info);
-	world.cpu = was;
+	stubs.cpu = was;
 }
 
 void host_preempt_off(int by)
 {
-	world.preempt_off += by;
+	stubs.preempt_off += by;
 }
 
 void host_raise(struct compat_bh *bh)
 {
-	WARN_ON(world.raised);
-	world.raised = bh;
+	WARN_ON(stubs.raised);
+	stubs.raised = bh;
 }
 
 /* Run the softirq on the CPU that raised it */
 static void softirq(void)
 {
-	struct compat_bh *bh = world.raised;
+	struct compat_bh *bh = stubs.raised;
 
-	world.raised = NULL;
+	stubs.raised = NULL;
 	if (bh)
 		bh->run(bh);
 }
 
 static void complete_on(unsigned int cpu)
 {
-	unsigned int was = world.cpu;
+	unsigned int was = stubs.cpu;
 
-	world.cpu = cpu;
-	rnic_cq_tell(&world.cq);
-	world.cpu = was;
+	stubs.cpu = cpu;
+	rnic_cq_notify(&stubs.cq);
+	stubs.cpu = was;
 }
 
 void host_sleep(void)
 {
-	if (world.inside)
-		longjmp(world.waits, 1);
-	WARN_ON(world.slept++ > 1000);
-	if (world.busy && world.slept < 100)
-		world.again = 100;
+	if (stubs.in_handler)
+		longjmp(stubs.waits, 1);
+	WARN_ON(stubs.slept++ > 1000);
+	if (stubs.busy && stubs.slept < 100)
+		stubs.again = 100;
 	interrupt();
 	softirq();
 }
 
 static void destroy(void)
 {
-	world.waited = setjmp(world.waits);
-	if (!world.waited)
-		rnic_cq_told(&world.cq);
+	stubs.waited = setjmp(stubs.waits);
+	if (!stubs.waited)
+		rnic_cq_notify_wait(&stubs.cq);
 }
 
 static void on_completion(struct ib_cq *cq, void *context)
 {
-	WARN_ON(context != &world || world.cq.lock.held);
-	world.preemptible += !world.preempt_off;
-	world.nested += world.inside++;
-	if (world.again) {
-		world.again--;
+	WARN_ON(context != &stubs || stubs.cq.lock.held);
+	stubs.preemptible += !stubs.preempt_off;
+	stubs.nested += stubs.in_handler++;
+	if (stubs.again) {
+		stubs.again--;
 		/*
 		 * the handler has armed the CQ: the other CPU completes, and so
 		 * does an interrupt here
 		 */
 		complete_on(!VECTOR);
-		complete_on(world.cpu);
+		complete_on(stubs.cpu);
 		interrupt();
 	}
-	if (world.ended)
+	if (stubs.ended)
 		destroy();
-	world.inside--;
-	world.told++;
-	world.told_there += world.cpu == VECTOR;
+	stubs.in_handler--;
+	stubs.handler_calls++;
+	stubs.calls_on_vector += stubs.cpu == VECTOR;
 }
 
 /* Cases ----------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.cq.ib.comp_handler = on_completion;
-	world.cq.ib.cq_context = &world;
-	rnic_cq_tell_init(&world.cq, VECTOR);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.cq.ib.comp_handler = on_completion;
+	stubs.cq.ib.cq_context = &stubs;
+	rnic_cq_notify_init(&stubs.cq, VECTOR);
 	return 0;
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, world.cq.telling);
-	KUNIT_EXPECT_EQ(test, world.cq.asked, world.cq.told);
-	KUNIT_EXPECT_EQ(test, 0u, world.nested);
-	KUNIT_EXPECT_EQ(test, 0, world.preempt_off);
-	KUNIT_EXPECT_EQ(test, 0u, world.cq.ib.uobject ? 0 : world.preemptible);
+	KUNIT_EXPECT_FALSE(test, stubs.cq.notifying);
+	KUNIT_EXPECT_EQ(test, stubs.cq.ev_requested, stubs.cq.ev_done);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.nested);
+	KUNIT_EXPECT_EQ(test, 0, stubs.preempt_off);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.cq.ib.uobject ? 0 : stubs.preemptible);
 }
 
 /* From another CPU, one interrupt covers all completions until it is delivered */
 static void elsewhere(struct kunit *test)
 {
-	rnic_cq_tell(&world.cq);
-	rnic_cq_tell(&world.cq);
-	KUNIT_EXPECT_EQ(test, 0u, world.told);
+	rnic_cq_notify(&stubs.cq);
+	rnic_cq_notify(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.handler_calls);
 	interrupt();
-	KUNIT_EXPECT_EQ(test, 1u, world.told_there);
-	rnic_cq_tell(&world.cq);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.calls_on_vector);
+	rnic_cq_notify(&stubs.cq);
 	interrupt();
-	KUNIT_EXPECT_EQ(test, 2u, world.told_there);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
 /* On the vector's CPU the handler is called directly, unless an interrupt is pending */
 static void here(struct kunit *test)
 {
-	world.cpu = VECTOR;
-	rnic_cq_tell(&world.cq);
-	KUNIT_EXPECT_EQ(test, 1u, world.told_there);
+	stubs.cpu = VECTOR;
+	rnic_cq_notify(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.calls_on_vector);
 	complete_on(!VECTOR);
 	complete_on(VECTOR);
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 	interrupt();
-	KUNIT_EXPECT_EQ(test, 2u, world.told_there);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
 /* The completing task may be preempted and migrate to the vector's CPU */
 static void moves_there(struct kunit *test)
 {
-	world.moves = true;
-	rnic_cq_tell(&world.cq);
+	stubs.moves = true;
+	rnic_cq_notify(&stubs.cq);
 	interrupt();
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 }
 
 /* Without the vector's CPU the handler is called directly */
 static void offline(struct kunit *test)
 {
-	world.offline = true;
-	rnic_cq_tell(&world.cq);
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	stubs.offline = true;
+	rnic_cq_notify(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 }
 
 /* The handler of a user-space CQ belongs to ib_core, and may run on any CPU */
 static void of_a_program(struct kunit *test)
 {
-	world.cq.ib.uobject = (void *)&world;
-	rnic_cq_tell(&world.cq);
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
-	KUNIT_EXPECT_NULL(test, world.called);
+	stubs.cq.ib.uobject = (void *)&stubs;
+	rnic_cq_notify(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
+	KUNIT_EXPECT_NULL(test, stubs.called);
 }
 
 static void nobody_to_tell(struct kunit *test)
 {
-	world.cq.ib.comp_handler = NULL;
-	rnic_cq_tell(&world.cq);
-	KUNIT_EXPECT_NULL(test, world.called);
+	stubs.cq.ib.comp_handler = NULL;
+	rnic_cq_notify(&stubs.cq);
+	KUNIT_EXPECT_NULL(test, stubs.called);
 }
 
 /*
@@ -230,17 +230,17 @@ static void nobody_to_tell(struct kunit *test)
  */
 static void one_handler_at_a_time(struct kunit *test)
 {
-	world.again = 1;
+	stubs.again = 1;
 	complete_on(VECTOR);
-	KUNIT_EXPECT_EQ(test, 2u, world.told_there);
-	world.again = 1;
+	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
+	stubs.again = 1;
 	complete_on(!VECTOR);
 	interrupt();
-	KUNIT_EXPECT_EQ(test, 4u, world.told_there);
-	world.offline = true;
-	world.again = 1;
+	KUNIT_EXPECT_EQ(test, 4u, stubs.calls_on_vector);
+	stubs.offline = true;
+	stubs.again = 1;
 	complete_on(!VECTOR);
-	KUNIT_EXPECT_EQ(test, 6u, world.told);
+	KUNIT_EXPECT_EQ(test, 6u, stubs.handler_calls);
 }
 
 /*
@@ -251,65 +251,65 @@ static void kept_at_it(struct kunit *test)
 {
 	u32 rounds;
 
-	world.again = 100;
+	stubs.again = 100;
 	complete_on(VECTOR);
-	KUNIT_EXPECT_EQ(test, 16u, world.told);
+	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
 	complete_on(VECTOR);
 	complete_on(!VECTOR);
-	KUNIT_EXPECT_NULL(test, world.called);
-	KUNIT_EXPECT_EQ(test, 16u, world.told);
-	world.cpu = VECTOR;
-	for (rounds = 0; world.raised; rounds++)
+	KUNIT_EXPECT_NULL(test, stubs.called);
+	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
+	stubs.cpu = VECTOR;
+	for (rounds = 0; stubs.raised; rounds++)
 		softirq();
-	KUNIT_EXPECT_EQ(test, 101u, world.told_there);
+	KUNIT_EXPECT_EQ(test, 101u, stubs.calls_on_vector);
 	KUNIT_EXPECT_EQ(test, 6u, rounds);
 }
 
 /* Destroying a QP waits for a pending notification */
 static void told_before_the_end(struct kunit *test)
 {
-	rnic_cq_tell(&world.cq);
-	rnic_cq_told(&world.cq);
-	KUNIT_EXPECT_EQ(test, 1u, world.told_there);
+	rnic_cq_notify(&stubs.cq);
+	rnic_cq_notify_wait(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.calls_on_vector);
 }
 
 /* Destroying a QP waits for a running handler, on any CPU */
 static void over_before_the_end(struct kunit *test)
 {
-	world.ended = true;
+	stubs.ended = true;
 	complete_on(VECTOR);
-	KUNIT_EXPECT_TRUE(test, world.waited);
-	world.waited = false;
-	rnic_cq_tell(&world.cq);
+	KUNIT_EXPECT_TRUE(test, stubs.waited);
+	stubs.waited = false;
+	rnic_cq_notify(&stubs.cq);
 	interrupt();
-	KUNIT_EXPECT_TRUE(test, world.waited);
-	world.ended = false;
-	rnic_cq_told(&world.cq);
-	KUNIT_EXPECT_EQ(test, 0u, world.slept);
+	KUNIT_EXPECT_TRUE(test, stubs.waited);
+	stubs.ended = false;
+	rnic_cq_notify_wait(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.slept);
 }
 
 /* Destroying a QP waits for notifications that softirq has still to deliver */
 static void rest_before_the_end(struct kunit *test)
 {
-	world.again = 20;
+	stubs.again = 20;
 	complete_on(VECTOR);
-	rnic_cq_told(&world.cq);
-	KUNIT_EXPECT_EQ(test, 21u, world.told);
+	rnic_cq_notify_wait(&stubs.cq);
+	KUNIT_EXPECT_EQ(test, 21u, stubs.handler_calls);
 }
 
 /* Destroying a QP does not wait for completions that other QPs keep adding */
 static void not_for_others(struct kunit *test)
 {
-	world.busy = true;
-	world.again = 100;
+	stubs.busy = true;
+	stubs.again = 100;
 	complete_on(VECTOR);
-	rnic_cq_told(&world.cq);
-	KUNIT_EXPECT_LT(test, world.slept, 3u);
-	world.again = 0;
+	rnic_cq_notify_wait(&stubs.cq);
+	KUNIT_EXPECT_LT(test, stubs.slept, 3u);
+	stubs.again = 0;
 	softirq();
 }
 
-static struct kunit_case rnic_cq_tell_cases[] = {
+static struct kunit_case rnic_cq_notify_cases[] = {
 	KUNIT_CASE(elsewhere),
 	KUNIT_CASE(here),
 	KUNIT_CASE(moves_there),
@@ -325,11 +325,11 @@ static struct kunit_case rnic_cq_tell_cases[] = {
 	{}
 };
 
-static struct kunit_suite rnic_cq_tell_suite = {
-	.name = "rnic_cq_tell",
-	.init = begin,
-	.exit = leave,
-	.test_cases = rnic_cq_tell_cases,
+static struct kunit_suite rnic_cq_notify_suite = {
+	.name = "rnic_cq_notify",
+	.init = test_init,
+	.exit = test_exit,
+	.test_cases = rnic_cq_notify_cases,
 };
 
-kunit_test_suite(rnic_cq_tell_suite);
+kunit_test_suite(rnic_cq_notify_suite);

@@ -14,20 +14,20 @@
  * lock, that of the first listener, another caller comes.
  */
 static int locks, killed_at;
-static void (*comes)(void);
+static void (*other_caller)(void);
 
-static inline int taken(int *held)
+static inline int lock_taken(int *held)
 {
-	if (++locks == 2 && comes)
-		comes();
+	if (++locks == 2 && other_caller)
+		other_caller();
 	if (locks == killed_at)
 		return -EINTR;
-	host_take(held);
+	host_lock_taken(held);
 	return 0;
 }
 
 #define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
-#define mutex_lock_killable(m)	taken(&(m)->held)
+#define mutex_lock_killable(m)	lock_taken(&(m)->held)
 
 /* replaces compat/rdma.h */
 #define _COMPAT_RDMA_H
@@ -48,38 +48,38 @@ static struct {
 	struct rnic_dev		dev;
 	struct iw_cm_id		id[MANY];
 	struct ddp_listener	l[RNIC_LLPS][MANY];
-	u8			there[MANY];	/* lower layers on which it listens */
+	u8			llps_of[MANY];	/* lower layers on which it listens */
 	int			tcp_fails_for, sctp_fails_for, error;
-	bool			no_sctp, enables;
-} world;
+	bool			no_sctp, in_client_add;
+} stubs;
 
 /* The lower layers ---------------------------------------------------------------- */
 
-static struct ddp_listener *begins(int llp, const struct ddp_session_type *type,
-				   const struct ddp_listen *a, void *ctx)
+static struct ddp_listener *start_listener(int llp, const struct ddp_session_type *type,
+					   const struct ddp_listen *a, void *ctx)
 {
-	const struct rnic_lep *lep = ctx;
-	int which = lep->id - world.id;
-	struct ddp_listener *l = &world.l[llp][which];
+	const struct rnic_listener *lep = ctx;
+	int which = lep->id - stubs.id;
+	struct ddp_listener *l = &stubs.l[llp][which];
 
-	if (which == (llp == RNIC_SW_LLP_SCTP ? world.sctp_fails_for : world.tcp_fails_for))
-		return ERR_PTR(world.error);
-	WARN_ON(world.there[which] & BIT(llp));
-	world.there[which] |= BIT(llp);
+	if (which == (llp == RNIC_SW_LLP_SCTP ? stubs.sctp_fails_for : stubs.tcp_fails_for))
+		return ERR_PTR(stubs.error);
+	WARN_ON(stubs.llps_of[which] & BIT(llp));
+	stubs.llps_of[which] |= BIT(llp);
 	l->type = type;
 	l->ctx = ctx;
 	return l;
 }
 
-static int who(struct ddp_listener *l)
+static int index_of(struct ddp_listener *l)
 {
-	return ((struct rnic_lep *)l->ctx)->id - world.id;
+	return ((struct rnic_listener *)l->ctx)->id - stubs.id;
 }
 
-static void ends(struct ddp_listener *l, int llp)
+static void stop_listener(struct ddp_listener *l, int llp)
 {
-	WARN_ON(!(world.there[who(l)] & BIT(llp)));
-	world.there[who(l)] &= ~BIT(llp);
+	WARN_ON(!(stubs.llps_of[index_of(l)] & BIT(llp)));
+	stubs.llps_of[index_of(l)] &= ~BIT(llp);
 }
 
 static const struct ddp_session_type mpa, sctp;
@@ -87,23 +87,23 @@ static const struct ddp_session_type mpa, sctp;
 static struct ddp_listener *mpa_begins(const struct ddp_listen *a,
 				       const struct ddp_session_user *user, void *ctx)
 {
-	return begins(RNIC_SW_LLP_TCP, &mpa, a, ctx);
+	return start_listener(RNIC_SW_LLP_TCP, &mpa, a, ctx);
 }
 
 static struct ddp_listener *sctp_begins(const struct ddp_listen *a,
 					const struct ddp_session_user *user, void *ctx)
 {
-	return begins(RNIC_SW_LLP_SCTP, &sctp, a, ctx);
+	return start_listener(RNIC_SW_LLP_SCTP, &sctp, a, ctx);
 }
 
 static void mpa_ends(struct ddp_listener *l)
 {
-	ends(l, RNIC_SW_LLP_TCP);
+	stop_listener(l, RNIC_SW_LLP_TCP);
 }
 
 static void sctp_ends(struct ddp_listener *l)
 {
-	ends(l, RNIC_SW_LLP_SCTP);
+	stop_listener(l, RNIC_SW_LLP_SCTP);
 }
 
 static const struct ddp_session_type mpa = {
@@ -120,7 +120,7 @@ const struct ddp_session_type *ddp_type_get(const char *name)
 {
 	if (!strcmp(name, "mpa"))
 		return &mpa;
-	return world.no_sctp ? NULL : &sctp;
+	return stubs.no_sctp ? NULL : &sctp;
 }
 
 const struct ddp_session_type *ddp_type_get_by_program(const char *name, int protocol)
@@ -130,16 +130,16 @@ const struct ddp_session_type *ddp_type_get_by_program(const char *name, int pro
 
 void ddp_type_put(const struct ddp_session_type *type) {}
 
-bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
 /* The rest of rnic_sw ------------------------------------------------------------- */
 
-struct net *rnic_net(struct rnic_dev *dev)
+struct net *rnic_get_net(struct rnic_dev *dev)
 {
-	return maybe_get_net(&world.net);
+	return maybe_get_net(&stubs.net);
 }
 
 int rnic_ifindex(struct rnic_dev *dev)
@@ -147,9 +147,9 @@ int rnic_ifindex(struct rnic_dev *dev)
 	return 7;
 }
 
-bool rnic_enables(const struct rnic_dev *dev)
+bool rnic_in_client_add(const struct rnic_dev *dev)
 {
-	return world.enables;
+	return stubs.in_client_add;
 }
 
 void rnic_policy_paths(const struct rnic_policy *p, int *paths)
@@ -159,25 +159,25 @@ void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 
 /* Cases --------------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	locks = killed_at = 0;
-	comes = NULL;
-	world.sctp_fails_for = world.tcp_fails_for = NOBODY;
-	world.dev.policy.llp_connect = RNIC_SW_LLP_TCP;
-	world.dev.policy.llp_listen = TCP;
-	return rnic_llps_init(&world.dev);
+	other_caller = NULL;
+	stubs.sctp_fails_for = stubs.tcp_fails_for = NOBODY;
+	stubs.dev.policy.llp_connect = RNIC_SW_LLP_TCP;
+	stubs.dev.policy.llp_listen = TCP;
+	return rnic_llps_init(&stubs.dev);
 }
 
 static void listens(struct kunit *test, int which)
 {
-	struct iw_cm_id *id = &world.id[which];
+	struct iw_cm_id *id = &stubs.id[which];
 	struct sockaddr_in *local = (void *)&id->m_local_addr;
 
 	local->sin_addr.s_addr = 1;
-	id->device = &world.dev.ib;
-	id->net = &world.net;
+	id->device = &stubs.dev.ib;
+	id->net = &stubs.net;
 	KUNIT_ASSERT_EQ(test, rnic_iw_listen(id, 3), 0);
 }
 
@@ -194,26 +194,26 @@ static void all_end(struct kunit *test)
 	int i;
 
 	for (i = 0; i < MANY; i++) {
-		rnic_iw_unlisten(&world.id[i]);
-		KUNIT_EXPECT_EQ(test, world.there[i], 0);
+		rnic_iw_unlisten(&stubs.id[i]);
+		KUNIT_EXPECT_EQ(test, stubs.llps_of[i], 0);
 	}
-	rnic_llps_exit(&world.dev);
-	KUNIT_EXPECT_EQ(test, world.net.held, 0);
+	rnic_llps_exit(&stubs.dev);
+	KUNIT_EXPECT_EQ(test, stubs.net.held, 0);
 }
 
 static void expect(struct kunit *test, u8 first, u8 second, u8 third)
 {
-	KUNIT_EXPECT_EQ(test, world.there[0], first);
-	KUNIT_EXPECT_EQ(test, world.there[1], second);
-	KUNIT_EXPECT_EQ(test, world.there[2], third);
+	KUNIT_EXPECT_EQ(test, stubs.llps_of[0], first);
+	KUNIT_EXPECT_EQ(test, stubs.llps_of[1], second);
+	KUNIT_EXPECT_EQ(test, stubs.llps_of[2], third);
 }
 
 static int set(u8 which)
 {
-	int err = rnic_need_llp(&world.dev, RNIC_SW_LLP_SCTP);
+	int err = rnic_require_llp(&stubs.dev, RNIC_SW_LLP_SCTP);
 
 	locks = 0;
-	return err ? err : rnic_listen_over(&world.dev, which);
+	return err ? err : rnic_set_listen_llps(&stubs.dev, which);
 }
 
 static void they_follow(struct kunit *test)
@@ -235,25 +235,25 @@ static void they_follow(struct kunit *test)
  * A wildcard listener that cannot listen on a new device does not fail the
  * device's creation
  */
-static void deaf(struct kunit *test)
+static void wildcard_errors_ignored(struct kunit *test)
 {
-	struct sockaddr_in *local = (void *)&world.id[1].m_local_addr;
+	struct sockaddr_in *local = (void *)&stubs.id[1].m_local_addr;
 
 	all_listen(test);
-	rnic_iw_unlisten(&world.id[1]);
-	world.tcp_fails_for = 1;
-	world.error = -EADDRINUSE;
-	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
+	rnic_iw_unlisten(&stubs.id[1]);
+	stubs.tcp_fails_for = 1;
+	stubs.error = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	local->sin_addr.s_addr = 0;
-	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
-	world.enables = true;
-	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), 0);
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
+	stubs.in_client_add = true;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), 0);
 	expect(test, TCP, 0, TCP);
-	rnic_iw_unlisten(&world.id[1]);
+	rnic_iw_unlisten(&stubs.id[1]);
 	/* a listener on an address does get the error */
 	local->sin_addr.s_addr = 1;
-	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
-	world.tcp_fails_for = NOBODY;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
+	stubs.tcp_fails_for = NOBODY;
 	listens(test, 1);
 	all_end(test);
 }
@@ -261,24 +261,24 @@ static void deaf(struct kunit *test)
 static void all_or_none(struct kunit *test)
 {
 	all_listen(test);
-	world.sctp_fails_for = 1;
-	world.error = -EADDRINUSE;
+	stubs.sctp_fails_for = 1;
+	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
 	expect(test, TCP, TCP, TCP);
-	KUNIT_EXPECT_EQ(test, world.dev.policy.llp_listen, TCP);
+	KUNIT_EXPECT_EQ(test, stubs.dev.policy.llp_listen, TCP);
 	/* with TCP as well, SCTP is optional: used where possible */
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
 	/* setting the current value again never fails */
-	world.error = -ENOMEM;
+	stubs.error = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
 	KUNIT_EXPECT_EQ(test, set(TCP), 0);
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -ENOMEM);
 	expect(test, TCP, TCP, TCP);
-	world.sctp_fails_for = NOBODY;
+	stubs.sctp_fails_for = NOBODY;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
 	all_end(test);
@@ -287,10 +287,10 @@ static void all_or_none(struct kunit *test)
 /* A listener of another network namespace does not follow the setting */
 static void of_others(struct kunit *test)
 {
-	struct sockaddr_in *anywhere = (void *)&world.id[1].m_local_addr;
+	struct sockaddr_in *anywhere = (void *)&stubs.id[1].m_local_addr;
 
 	all_listen(test);
-	world.id[1].net = &world.elsewhere;
+	stubs.id[1].net = &stubs.elsewhere;
 	anywhere->sin_addr.s_addr = 0;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
@@ -303,11 +303,11 @@ static void killed(struct kunit *test)
 	int i;
 
 	all_listen(test);
-	for (i = 1; world.dev.policy.llp_listen == TCP; i++) {
+	for (i = 1; stubs.dev.policy.llp_listen == TCP; i++) {
 		KUNIT_ASSERT_LT(test, i, 3 * MANY);
 		killed_at = i;
 		KUNIT_EXPECT_EQ(test, set(SCTP), -EINTR);
-		if (world.dev.policy.llp_listen == TCP)
+		if (stubs.dev.policy.llp_listen == TCP)
 			expect(test, TCP, TCP, TCP);
 	}
 	/* too late to cancel: the setting applies to all */
@@ -334,15 +334,15 @@ static void begun_meanwhile(struct kunit *test)
 	current_test = test;
 	listens(test, 0);
 	listens(test, 1);
-	comes = third_comes;
+	other_caller = third_comes;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, SCTP);
-	comes = NULL;
+	other_caller = NULL;
 	KUNIT_EXPECT_EQ(test, set(TCP), 0);
-	rnic_iw_unlisten(&world.id[2]);
-	world.sctp_fails_for = 2;
-	world.error = -EADDRINUSE;
-	comes = third_comes;
+	rnic_iw_unlisten(&stubs.id[2]);
+	stubs.sctp_fails_for = 2;
+	stubs.error = -EADDRINUSE;
+	other_caller = third_comes;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, TCP);
 	all_end(test);
@@ -350,16 +350,16 @@ static void begun_meanwhile(struct kunit *test)
 
 static void second_ends(void)
 {
-	rnic_iw_unlisten(&world.id[1]);
+	rnic_iw_unlisten(&stubs.id[1]);
 }
 
 static void ended_meanwhile(struct kunit *test)
 {
 	all_listen(test);
-	comes = second_ends;
+	other_caller = second_ends;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, 0, SCTP);
-	comes = NULL;
+	other_caller = NULL;
 	listens(test, 1);
 	all_end(test);
 }
@@ -371,17 +371,17 @@ static void ended_meanwhile(struct kunit *test)
 static void address_gone(struct kunit *test)
 {
 	all_listen(test);
-	world.sctp_fails_for = 1;
-	world.error = -EADDRNOTAVAIL;
+	stubs.sctp_fails_for = 1;
+	stubs.error = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, TCP, SCTP);
 	/*
 	 * the listener keeps it as well if the change is undone because another
 	 * listener fails
 	 */
-	world.sctp_fails_for = NOBODY;
-	world.tcp_fails_for = 2;
-	world.error = -EADDRINUSE;
+	stubs.sctp_fails_for = NOBODY;
+	stubs.tcp_fails_for = 2;
+	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, set(TCP), -EADDRINUSE);
 	expect(test, SCTP, TCP, SCTP);
 	all_end(test);
@@ -391,8 +391,8 @@ static void address_gone(struct kunit *test)
 static void not_allowed(struct kunit *test)
 {
 	all_listen(test);
-	world.sctp_fails_for = 1;
-	world.error = -EACCES;
+	stubs.sctp_fails_for = 1;
+	stubs.error = -EACCES;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EACCES);
 	expect(test, TCP, TCP, TCP);
 	all_end(test);
@@ -400,7 +400,7 @@ static void not_allowed(struct kunit *test)
 
 static void no_sctp(struct kunit *test)
 {
-	world.no_sctp = true;
+	stubs.no_sctp = true;
 	all_listen(test);
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EPROTONOSUPPORT);
 	expect(test, TCP, TCP, TCP);
@@ -409,7 +409,7 @@ static void no_sctp(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(they_follow),
-	KUNIT_CASE(deaf),
+	KUNIT_CASE(wildcard_errors_ignored),
 	KUNIT_CASE(all_or_none),
 	KUNIT_CASE(of_others),
 	KUNIT_CASE(killed),
@@ -423,7 +423,7 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "rnic_listen",
-	.init = begin,
+	.init = test_init,
 	.test_cases = cases,
 };
 kunit_test_suite(suite);

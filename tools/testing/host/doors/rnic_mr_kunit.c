@@ -119,18 +119,18 @@ static int ib_sg_to_pages(struct ib_mr *ib, struct scatterlist *sg, int n,
 
 /* Stubs ------------------------------------------------------------------------ */
 
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;
 }
 
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
 
-void rnic_bring_end(struct rnic_bring *b) {}
-void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b) {}
+void rnic_pf_end(struct rnic_pf *b) {}
+void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b) {}
 
-struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
-				   u64 length, int access)
+struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
+				u64 length, int access)
 {
 	return ERR_PTR(-ENOMEM);
 }
@@ -138,7 +138,7 @@ struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 static struct ddp_region *table[4];
 static bool no_room;
 
-int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
+int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
 	u32 i;
 

@@ -17,21 +17,21 @@ static struct {
 	struct rnic_mr		mr;
 	struct rnic_mw		mw;
 	struct ddp_region	*window;
-} world;
+} stubs;
 
 /* Stubs of STags and limits --------------------------------------------------------- */
 
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;
 }
 
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
 
-int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
+int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
 	r->stag = RKEY | key;
-	world.window = r;
+	stubs.window = r;
 	return 0;
 }
 
@@ -41,9 +41,9 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 {
 	switch (stag & ~DDP_STAG_KEY_MASK) {
 	case LKEY:
-		return &world.mr.region;
+		return &stubs.mr.region;
 	case RKEY:
-		return world.window;
+		return stubs.window;
 	default:
 		return NULL;
 	}
@@ -60,25 +60,25 @@ u8 rnic_ddp_rights(int access)
 
 /* Cases -------------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.mr.region = (struct ddp_region) {
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.mr.region = (struct ddp_region) {
 		.stag = LKEY, .base = BASE, .length = LENGTH, .valid = true,
-		.pd = &world.pd, .kind = RNIC_REGION,
+		.pd = &stubs.pd, .kind = RNIC_REGION,
 	};
-	world.mr.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND;
-	INIT_LIST_HEAD(&world.mr.windows);
-	world.mw.ib = (struct ib_mw) {
-		.device = &world.dev.ib, .pd = &world.pd, .type = IB_MW_TYPE_2,
+	stubs.mr.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND;
+	INIT_LIST_HEAD(&stubs.mr.windows);
+	stubs.mw.ib = (struct ib_mw) {
+		.device = &stubs.dev.ib, .pd = &stubs.pd, .type = IB_MW_TYPE_2,
 	};
-	return rnic_alloc_mw(&world.mw.ib, NULL);
+	return rnic_alloc_mw(&stubs.mw.ib, NULL);
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&world.mw.ib));
-	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
+	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&stubs.mw.ib));
+	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
 }
 
 static bool bind_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
@@ -89,18 +89,18 @@ static bool bind_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
 		.swap = access,
 	};
 
-	return rnic_mw_bind(&world.dev, &s, &wr);
+	return rnic_mw_bind(&stubs.dev, &s, &wr);
 }
 
 static bool bind(u64 addr, u64 len, int access)
 {
-	return bind_as(&world.pd, RKEY | 1, addr, len, access);
+	return bind_as(&stubs.pd, RKEY | 1, addr, len, access);
 }
 
 static void expect_shut(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, world.window->valid);
-	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
+	KUNIT_EXPECT_FALSE(test, stubs.window->valid);
+	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
 }
 
 /*
@@ -110,12 +110,12 @@ static void expect_shut(struct kunit *test)
 static void opens(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, bind(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
-	KUNIT_EXPECT_TRUE(test, world.window->valid);
-	KUNIT_EXPECT_EQ(test, RKEY | 1u, world.window->stag);
-	KUNIT_EXPECT_EQ(test, BASE + 5ull, world.window->base);
-	KUNIT_EXPECT_EQ(test, LENGTH - 5ull, world.window->length);
-	KUNIT_EXPECT_EQ(test, (u64)STREAM, world.window->stream);
-	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)world.window->rights);
+	KUNIT_EXPECT_TRUE(test, stubs.window->valid);
+	KUNIT_EXPECT_EQ(test, RKEY | 1u, stubs.window->stag);
+	KUNIT_EXPECT_EQ(test, BASE + 5ull, stubs.window->base);
+	KUNIT_EXPECT_EQ(test, LENGTH - 5ull, stubs.window->length);
+	KUNIT_EXPECT_EQ(test, (u64)STREAM, stubs.window->stream);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)stubs.window->rights);
 }
 
 /*
@@ -124,13 +124,13 @@ static void opens(struct kunit *test)
  */
 static void open_to_all(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&world.mw.ib));
-	world.mw.ib.type = IB_MW_TYPE_1;
-	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&world.mw.ib, NULL));
+	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&stubs.mw.ib));
+	stubs.mw.ib.type = IB_MW_TYPE_1;
+	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&stubs.mw.ib, NULL));
 	KUNIT_EXPECT_TRUE(test, bind(BASE, LENGTH, IB_ACCESS_REMOTE_WRITE));
-	KUNIT_EXPECT_TRUE(test, world.window->valid);
-	KUNIT_EXPECT_PTR_EQ(test, (void *)&world.pd, world.window->pd);
-	KUNIT_EXPECT_EQ(test, 0ull, world.window->stream);
+	KUNIT_EXPECT_TRUE(test, stubs.window->valid);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&stubs.pd, stubs.window->pd);
+	KUNIT_EXPECT_EQ(test, 0ull, stubs.window->stream);
 }
 
 static void not_so_much(struct kunit *test)
@@ -144,9 +144,9 @@ static void not_so_much(struct kunit *test)
 /* A bind fails from a stream of another PD, or with an unknown STag */
 static void not_its_window(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, bind_as(&world.mr, RKEY | 1, BASE, LENGTH,
+	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.mr, RKEY | 1, BASE, LENGTH,
 					 IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_FALSE(test, bind_as(&world.pd, RKEY + 0x100, BASE, LENGTH,
+	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.pd, RKEY + 0x100, BASE, LENGTH,
 					 IB_ACCESS_REMOTE_READ));
 	expect_shut(test);
 }
@@ -154,10 +154,10 @@ static void not_its_window(struct kunit *test)
 /* DDP-127: a bind fails for rights that the MR does not have */
 static void no_right_to_it(struct kunit *test)
 {
-	world.mr.access = IB_ACCESS_MW_BIND;
+	stubs.mr.access = IB_ACCESS_MW_BIND;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC));
-	world.mr.access = IB_ACCESS_LOCAL_WRITE;
+	stubs.mr.access = IB_ACCESS_LOCAL_WRITE;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
 	expect_shut(test);
 }
@@ -165,7 +165,7 @@ static void no_right_to_it(struct kunit *test)
 /* A window cannot give rights that the memory never permits */
 static void no_atomics(struct kunit *test)
 {
-	world.mr.never = DDP_REMOTE_ATOMIC;
+	stubs.mr.denied_rights = DDP_REMOTE_ATOMIC;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
 					       IB_ACCESS_REMOTE_READ));
 	expect_shut(test);
@@ -184,8 +184,8 @@ static struct kunit_case rnic_mw_cases[] = {
 
 static struct kunit_suite rnic_mw_suite = {
 	.name = "rnic_mw",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = rnic_mw_cases,
 };
 

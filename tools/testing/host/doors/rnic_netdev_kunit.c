@@ -16,11 +16,11 @@ static struct {
 	struct rnic_dev		*dev;		/* the created device */
 	bool			registered;
 	int			refs;		/* references to the device, without the core's */
-	bool			goes;		/* the interface is removed during creation */
-	struct net		*moves_to;	/* the interface moves to this namespace */
+	bool			removed;		/* the interface is removed during creation */
+	struct net		*new_net;	/* the interface moves to this namespace */
 	bool			notified;	/* the notifier has removed the device */
 	u32			unregistered;
-} world;
+} stubs;
 
 static struct rdma_link_ops *link;
 static struct notifier_block *notifier;
@@ -39,7 +39,7 @@ int register_netdevice_notifier(struct notifier_block *nb)
 
 struct workqueue_struct *host_new_queue(void)
 {
-	return (struct workqueue_struct *)&world;
+	return (struct workqueue_struct *)&stubs;
 }
 
 bool host_queue(struct work_struct *w)
@@ -51,14 +51,14 @@ bool host_queue(struct work_struct *w)
 
 struct ib_device *host_alloc_device(void)
 {
-	world.dev = kzalloc(sizeof(*world.dev), GFP_KERNEL);
-	return &world.dev->ib;
+	stubs.dev = kzalloc(sizeof(*stubs.dev), GFP_KERNEL);
+	return &stubs.dev->ib;
 }
 
 void ib_dealloc_device(struct ib_device *ib)
 {
 	kfree(to_rnic_dev(ib));
-	world.dev = NULL;
+	stubs.dev = NULL;
 }
 
 int ib_device_set_netdev(struct ib_device *ib, struct net_device *netdev, u32 port)
@@ -68,33 +68,33 @@ int ib_device_set_netdev(struct ib_device *ib, struct net_device *netdev, u32 po
 
 struct net_device *ib_device_get_netdev(struct ib_device *ib, u32 port)
 {
-	return &world.netdev;
+	return &stubs.netdev;
 }
 
 struct ib_device *ib_device_get_by_netdev(struct net_device *netdev,
 					  enum rdma_driver_id driver)
 {
-	if (!world.registered)
+	if (!stubs.registered)
 		return NULL;
-	world.refs++;
-	return &world.dev->ib;
+	stubs.refs++;
+	return &stubs.dev->ib;
 }
 
 bool ib_device_try_get(struct ib_device *ib)
 {
-	return ++world.refs;
+	return ++stubs.refs;
 }
 
 void ib_device_put(struct ib_device *ib)
 {
-	world.refs--;
+	stubs.refs--;
 }
 
 static void unregister(struct ib_device *ib)
 {
-	WARN_ON(!world.registered || ib != &world.dev->ib);
-	world.registered = false;
-	world.unregistered++;
+	WARN_ON(!stubs.registered || ib != &stubs.dev->ib);
+	stubs.registered = false;
+	stubs.unregistered++;
 }
 
 void ib_unregister_device_and_put(struct ib_device *ib)
@@ -114,24 +114,24 @@ int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 {
 	static struct task_struct adder, other;
 
-	world.registered = true;
+	stubs.registered = true;
 	/*
 	 * only the registering task is inside enable_driver(): no other task,
 	 * and no later task in the same task_struct
 	 */
 	adder.start_time = 5;
 	current = &adder;
-	WARN_ON(rnic_enable_driver(ib) || !rnic_enables(to_rnic_dev(ib)));
+	WARN_ON(rnic_enable_driver(ib) || !rnic_in_client_add(to_rnic_dev(ib)));
 	current = &other;
-	WARN_ON(rnic_enables(to_rnic_dev(ib)));
+	WARN_ON(rnic_in_client_add(to_rnic_dev(ib)));
 	adder.start_time++;
 	current = &adder;
-	WARN_ON(rnic_enables(to_rnic_dev(ib)));
-	if (world.goes)
-		world.netdev.reg_state++;
-	if (world.moves_to)
-		world.netdev.net = world.moves_to;
-	if (world.notified) {
+	WARN_ON(rnic_in_client_add(to_rnic_dev(ib)));
+	if (stubs.removed)
+		stubs.netdev.reg_state++;
+	if (stubs.new_net)
+		stubs.netdev.net = stubs.new_net;
+	if (stubs.notified) {
 		unregister(ib);
 		ib_dealloc_device(ib);
 	}
@@ -152,50 +152,50 @@ int rnic_cm_init(struct rnic_dev *dev)
 	return 0;
 }
 
-void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why) {}
+void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why) {}
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why) {}
-void rnic_pending_stop(struct rnic_dev *dev) {}
+void rnic_pending_abort(struct rnic_dev *dev) {}
 
 /* Cases -------------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.netdev.reg_state = NETREG_REGISTERED;
-	world.netdev.has_ip = true;
-	world.netdev.net = &world.net;
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.netdev.reg_state = NETREG_REGISTERED;
+	stubs.netdev.has_ip = true;
+	stubs.netdev.net = &stubs.net;
 	return rnic_netdev_init();
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, world.refs);
-	KUNIT_EXPECT_EQ(test, 0, world.net.held);
-	if (world.dev)
-		ib_dealloc_device(&world.dev->ib);
+	KUNIT_EXPECT_EQ(test, 0, stubs.refs);
+	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
+	if (stubs.dev)
+		ib_dealloc_device(&stubs.dev->ib);
 	rnic_netdev_exit();
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
 
-static int makes(void)
+static int create_device(void)
 {
-	return link->newlink("iw0", &world.netdev);
+	return link->newlink("iw0", &stubs.netdev);
 }
 
 /* An interface can have one device */
-static void made(struct kunit *test)
+static void device_created(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, makes());
-	KUNIT_EXPECT_TRUE(test, world.registered);
-	KUNIT_EXPECT_EQ(test, -EEXIST, makes());
-	KUNIT_EXPECT_TRUE(test, world.registered);
+	KUNIT_EXPECT_EQ(test, 0, create_device());
+	KUNIT_EXPECT_TRUE(test, stubs.registered);
+	KUNIT_EXPECT_EQ(test, -EEXIST, create_device());
+	KUNIT_EXPECT_TRUE(test, stubs.registered);
 }
 
 static void not_suitable(struct kunit *test)
 {
-	world.netdev.has_ip = false;
-	KUNIT_EXPECT_EQ(test, -EINVAL, makes());
-	KUNIT_EXPECT_NULL(test, world.dev);
+	stubs.netdev.has_ip = false;
+	KUNIT_EXPECT_EQ(test, -EINVAL, create_device());
+	KUNIT_EXPECT_NULL(test, stubs.dev);
 }
 
 /*
@@ -204,10 +204,10 @@ static void not_suitable(struct kunit *test)
  */
 static void goes_meanwhile(struct kunit *test)
 {
-	world.goes = true;
-	KUNIT_EXPECT_EQ(test, -ENODEV, makes());
-	KUNIT_EXPECT_FALSE(test, world.registered);
-	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
+	stubs.removed = true;
+	KUNIT_EXPECT_EQ(test, -ENODEV, create_device());
+	KUNIT_EXPECT_FALSE(test, stubs.registered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unregistered);
 }
 
 /*
@@ -218,23 +218,23 @@ static void moves_meanwhile(struct kunit *test)
 {
 	struct net elsewhere = {};
 
-	world.moves_to = &elsewhere;
-	KUNIT_EXPECT_EQ(test, -ENODEV, makes());
-	KUNIT_EXPECT_FALSE(test, world.registered);
-	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
+	stubs.new_net = &elsewhere;
+	KUNIT_EXPECT_EQ(test, -ENODEV, create_device());
+	KUNIT_EXPECT_FALSE(test, stubs.registered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unregistered);
 }
 
 /* A device that the notifier has removed is not removed again */
 static void told_meanwhile(struct kunit *test)
 {
-	world.goes = true;
-	world.notified = true;
-	KUNIT_EXPECT_EQ(test, -ENODEV, makes());
-	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
+	stubs.removed = true;
+	stubs.notified = true;
+	KUNIT_EXPECT_EQ(test, -ENODEV, create_device());
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unregistered);
 }
 
 static struct kunit_case rnic_netdev_cases[] = {
-	KUNIT_CASE(made),
+	KUNIT_CASE(device_created),
 	KUNIT_CASE(not_suitable),
 	KUNIT_CASE(goes_meanwhile),
 	KUNIT_CASE(moves_meanwhile),
@@ -244,8 +244,8 @@ static struct kunit_case rnic_netdev_cases[] = {
 
 static struct kunit_suite rnic_netdev_suite = {
 	.name = "rnic_netdev",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = rnic_netdev_cases,
 };
 

@@ -16,50 +16,50 @@ static struct {
 	int			pages;
 	bool			short_of_memory;
 	unsigned int		users;		/* users of any page */
-} world;
+} stubs;
 
 /* Stubs ------------------------------------------------------------------------- */
 
-struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
+struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 {
 	struct rnic_map *map;
 
-	if (world.short_of_memory)
+	if (stubs.short_of_memory)
 		return ERR_PTR(-ENOMEM);
 	map = kzalloc(sizeof(*map), GFP_KERNEL);
 	map->mem = kzalloc(bytes, GFP_KERNEL);
 	map->rdma.ucontext = uctx;
-	world.pages++;
+	stubs.pages++;
 	return map;
 }
 
 unsigned int rnic_map_users(const struct rnic_map *map)
 {
-	return world.users;
+	return stubs.users;
 }
 
-void rnic_map_end(struct rnic_map *map)
+void rnic_map_release(struct rnic_map *map)
 {
-	world.pages--;
+	stubs.pages--;
 	kfree(map->mem);
 	kfree(map);
 }
 
 /* Cases -------------------------------------------------------------------------- */
 
-struct room {
+struct space {
 	struct rnic_map	*page;
 	void		*at;
 	size_t		bytes;
 };
 
 /* Take space, check that it is zero, and fill it as a program may */
-static struct room take(struct kunit *test, size_t bytes)
+static struct space alloc_space(struct kunit *test, size_t bytes)
 {
-	struct room r = { .bytes = bytes };
+	struct space r = { .bytes = bytes };
 	size_t i;
 
-	r.at = rnic_page_take(&world.u, bytes, &r.page);
+	r.at = rnic_page_alloc_space(&stubs.u, bytes, &r.page);
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(r.at));
 	KUNIT_EXPECT_EQ(test, 0ul, (r.at - r.page->mem) % RNIC_SW_RING_HDR);
 	KUNIT_EXPECT_TRUE(test, r.at >= r.page->mem &&
@@ -71,77 +71,77 @@ static struct room take(struct kunit *test, size_t bytes)
 	return r;
 }
 
-static void give(struct room *r)
+static void free_space(struct space *r)
 {
-	rnic_page_give(r->page, r->at, r->bytes);
+	rnic_page_free_space(r->page, r->at, r->bytes);
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	rnic_pages_init(&world.u);
+	memset(&stubs, 0, sizeof(stubs));
+	rnic_pages_init(&stubs.u);
 	return 0;
 }
 
 /* At most one page is left, which belongs to the context */
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	KUNIT_EXPECT_LE(test, world.pages, 1);
-	rnic_pages_exit(&world.u);
-	KUNIT_EXPECT_EQ(test, 0, world.pages);
+	KUNIT_EXPECT_LE(test, stubs.pages, 1);
+	rnic_pages_exit(&stubs.u);
+	KUNIT_EXPECT_EQ(test, 0, stubs.pages);
 }
 
-static bool overlap(const struct room *a, const struct room *b)
+static bool overlap(const struct space *a, const struct space *b)
 {
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
 
 static void beside_each_other(struct kunit *test)
 {
-	struct room a = take(test, HALF - 1), b = take(test, 1), c = take(test, HALF - 128);
-	struct room d = take(test, 1);
+	struct space a = alloc_space(test, HALF - 1), b = alloc_space(test, 1), c = alloc_space(test, HALF - 128);
+	struct space d = alloc_space(test, 1);
 
-	KUNIT_EXPECT_EQ(test, 2, world.pages);
+	KUNIT_EXPECT_EQ(test, 2, stubs.pages);
 	KUNIT_EXPECT_PTR_EQ(test, a.page, b.page);
 	KUNIT_EXPECT_PTR_EQ(test, a.page, c.page);
 	KUNIT_EXPECT_FALSE(test, overlap(&a, &b) || overlap(&b, &c) || overlap(&a, &c));
 	KUNIT_EXPECT_PTR_NE(test, a.page, d.page);
 	KUNIT_EXPECT_NE(test, a.page->number, d.page->number);
 	KUNIT_EXPECT_NE(test, (u64)0, a.page->number);
-	give(&a);
-	give(&b);
-	give(&c);
-	give(&d);
+	free_space(&a);
+	free_space(&b);
+	free_space(&c);
+	free_space(&d);
 }
 
 /* Space that is given back is used again, and is zero */
 static void room_again(struct kunit *test)
 {
-	struct room a = take(test, HALF), b = take(test, HALF), c;
+	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c;
 
-	give(&a);
-	c = take(test, HALF);
+	free_space(&a);
+	c = alloc_space(test, HALF);
 	KUNIT_EXPECT_PTR_EQ(test, a.at, c.at);
-	KUNIT_EXPECT_EQ(test, 1, world.pages);
-	give(&c);
-	give(&b);
+	KUNIT_EXPECT_EQ(test, 1, stubs.pages);
+	free_space(&c);
+	free_space(&b);
 }
 
 /* The last page of a context is kept; another empty page is freed */
 static void empty_pages(struct kunit *test)
 {
-	struct room a = take(test, HALF), b = take(test, HALF), c = take(test, HALF);
+	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c = alloc_space(test, HALF);
 	u64 number = c.page->number;
 
-	KUNIT_EXPECT_EQ(test, 2, world.pages);
-	give(&a);
-	give(&b);
-	KUNIT_EXPECT_EQ(test, 1, world.pages);
-	give(&c);
-	KUNIT_EXPECT_EQ(test, 1, world.pages);
-	c = take(test, 128);
+	KUNIT_EXPECT_EQ(test, 2, stubs.pages);
+	free_space(&a);
+	free_space(&b);
+	KUNIT_EXPECT_EQ(test, 1, stubs.pages);
+	free_space(&c);
+	KUNIT_EXPECT_EQ(test, 1, stubs.pages);
+	c = alloc_space(test, 128);
 	KUNIT_EXPECT_EQ(test, number, c.page->number);
-	give(&c);
+	free_space(&c);
 }
 
 /*
@@ -150,48 +150,48 @@ static void empty_pages(struct kunit *test)
  */
 static void not_for_ever(struct kunit *test)
 {
-	struct room large[20], small[20], a, b;
+	struct space large[20], small[20], a, b;
 	bool found = false;
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		large[i] = take(test, HALF);
-		small[i] = take(test, HALF - 128);
+		large[i] = alloc_space(test, HALF);
+		small[i] = alloc_space(test, HALF - 128);
 	}
-	a = take(test, HALF);
-	KUNIT_EXPECT_EQ(test, 21, world.pages);
+	a = alloc_space(test, HALF);
+	KUNIT_EXPECT_EQ(test, 21, stubs.pages);
 	/* move these pages before that page */
 	for (i = 0; i < 20; i++) {
-		give(&small[i]);
-		small[i] = take(test, HALF - 128);
+		free_space(&small[i]);
+		small[i] = alloc_space(test, HALF - 128);
 	}
 	for (i = 0; i < 3; i++) {
-		b = take(test, HALF);
+		b = alloc_space(test, HALF);
 		found |= b.page == a.page;
-		give(&b);
+		free_space(&b);
 	}
 	KUNIT_EXPECT_TRUE(test, found);
 	for (i = 0; i < 20; i++) {
-		give(&small[i]);
-		give(&large[i]);
+		free_space(&small[i]);
+		free_space(&large[i]);
 	}
-	give(&a);
-	KUNIT_EXPECT_EQ(test, 1, world.pages);
+	free_space(&a);
+	KUNIT_EXPECT_EQ(test, 1, stubs.pages);
 }
 
 static void short_of_memory(struct kunit *test)
 {
-	struct room a = take(test, HALF), b = take(test, HALF - 128);
+	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF - 128);
 	struct rnic_map *page = NULL;
 
-	world.short_of_memory = true;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, (int)PTR_ERR(rnic_page_take(&world.u, HALF, &page)));
+	stubs.short_of_memory = true;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, (int)PTR_ERR(rnic_page_alloc_space(&stubs.u, HALF, &page)));
 	/* on failure no page is returned: it belongs to other rings */
 	KUNIT_EXPECT_NULL(test, page);
-	give(&a);
-	a = take(test, HALF);
-	give(&a);
-	give(&b);
+	free_space(&a);
+	a = alloc_space(test, HALF);
+	free_space(&a);
+	free_space(&b);
 }
 
 /*
@@ -200,17 +200,17 @@ static void short_of_memory(struct kunit *test)
  */
 static void forked(struct kunit *test)
 {
-	struct room a = take(test, 128), b, c;
+	struct space a = alloc_space(test, 128), b, c;
 
-	world.users = 2;
-	b = take(test, 128);
+	stubs.users = 2;
+	b = alloc_space(test, 128);
 	KUNIT_EXPECT_PTR_NE(test, a.page, b.page);
-	world.users = 1;
-	give(&b);
-	c = take(test, 128);
+	stubs.users = 1;
+	free_space(&b);
+	c = alloc_space(test, 128);
 	KUNIT_EXPECT_PTR_EQ(test, a.page, c.page);
-	give(&a);
-	give(&c);
+	free_space(&a);
+	free_space(&c);
 }
 
 /*
@@ -219,29 +219,29 @@ static void forked(struct kunit *test)
  */
 static void left_to_a_child(struct kunit *test)
 {
-	struct room a = take(test, 128), b;
+	struct space a = alloc_space(test, 128), b;
 	u64 number = a.page->number;
 
-	give(&a);
-	world.users = 1;
-	b = take(test, 128);
+	free_space(&a);
+	stubs.users = 1;
+	b = alloc_space(test, 128);
 	KUNIT_EXPECT_NE(test, number, b.page->number);
-	give(&b);
-	world.users = 0;
-	b = take(test, 128);
+	free_space(&b);
+	stubs.users = 0;
+	b = alloc_space(test, 128);
 	KUNIT_EXPECT_EQ(test, number, b.page->number);
-	give(&b);
+	free_space(&b);
 }
 
 /* The data of a freed ring is not left in the page */
 static void nothing_left(struct kunit *test)
 {
-	struct room a = take(test, 128), b = take(test, 128);
+	struct space a = alloc_space(test, 128), b = alloc_space(test, 128);
 
-	give(&a);
+	free_space(&a);
 	KUNIT_EXPECT_FALSE(test, memchr_inv(a.at, 0, 128));
 	KUNIT_EXPECT_FALSE(test, memchr_inv(b.at, 0xa5, 128));
-	give(&b);
+	free_space(&b);
 }
 
 static struct kunit_case rnic_page_cases[] = {
@@ -258,8 +258,8 @@ static struct kunit_case rnic_page_cases[] = {
 
 static struct kunit_suite rnic_page_suite = {
 	.name = "rnic_page",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = rnic_page_cases,
 };
 

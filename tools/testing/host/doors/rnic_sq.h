@@ -7,31 +7,31 @@
 
 #define SLOTS	512
 
-extern struct rnic_sq_world {
+extern struct rnic_sq_stubs {
 	struct rnic_qp		qp;
 	struct rnic_cq		cq;
 	struct rnic_sw_ring	hdr;
 	struct rnic_sw_sqe	slots[SLOTS];
-	struct rnic_sq_note	notes[SLOTS];
+	struct rnic_swqe	swqes[SLOTS];
 	u32			completed;
 	struct rnic_sw_cqe	last;		/* last completion */
 	u8			status[SLOTS];	/* status of each completion */
 	u32			failed;
-	u32			held;		/* MR references held at the failure */
-	u32			works;
+	u32			mr_refs;		/* MR references held at the failure */
+	u32			worker_runs;
 	u32			early;		/* completions out of order */
 	u32			locked;		/* completions generated under the queue's lock */
-	u32			inside;		/* calls of rnic_cq_push() in progress */
-	u32			twice;		/* concurrent calls of it */
-	bool			again;		/* another context completes at the same time */
+	u32			in_push;		/* calls of rnic_cq_push() in progress */
+	u32			concurrent;		/* concurrent calls of it */
+	bool			also_elsewhere;		/* another context completes at the same time */
 	bool			full;		/* the CQ is full */
-	bool			at_it;		/* the context ends during the next sleep */
+	bool			ends_in_sleep;		/* the context ends during the next sleep */
 	u32			sleeps;
 	u64			now;
 	u32			kicks;
 	u32			pushes;
 	struct hrtimer		*timer;
-} world;
+} stubs;
 
 /* Open a send queue of which @used slots have been used and freed */
 void begin_at(u32 used);

@@ -24,18 +24,18 @@ static void end_is_where_it_was(struct kunit *test)
 	for (used = 0; used < 3; used++) {
 		begin_at(used);
 		post(3);
-		rnic_sq_close(&world.qp);
+		rnic_sq_close(&stubs.qp);
 		post(2);
 		KUNIT_EXPECT_EQ(test, 3u, pull_all());
-		KUNIT_EXPECT_EQ(test, 3u, world.completed);
-		KUNIT_EXPECT_EQ(test, 0u, (u32)world.last.status);
+		KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
+		KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.last.status);
 		post(1);
 		KUNIT_EXPECT_EQ(test, 0u, pull_all());
-		rnic_sq_flush(&world.qp);
-		KUNIT_EXPECT_EQ(test, 6u, world.completed);
-		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)world.last.status);
-		KUNIT_EXPECT_EQ(test, used + 5u, (u32)world.last.wr_id);
-		KUNIT_EXPECT_EQ(test, 0u, world.failed);
+		rnic_sq_flush(&stubs.qp);
+		KUNIT_EXPECT_EQ(test, 6u, stubs.completed);
+		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.last.status);
+		KUNIT_EXPECT_EQ(test, used + 5u, (u32)stubs.last.wr_id);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	}
 }
 
@@ -43,10 +43,10 @@ static void end_is_where_it_was(struct kunit *test)
 static void end_of_an_idle_one(struct kunit *test)
 {
 	begin_at(1);
-	rnic_sq_close(&world.qp);
+	rnic_sq_close(&stubs.qp);
 	post(1);
 	KUNIT_EXPECT_EQ(test, 0u, pull_all());
-	KUNIT_EXPECT_EQ(test, 0u, world.completed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 }
 
 /* After a close, an invalid producer index is left to the flush */
@@ -55,10 +55,10 @@ static void nonsense_waits(struct kunit *test)
 	begin_at(1);
 	post(2);
 	KUNIT_EXPECT_EQ(test, 2u, pull_all());
-	world.hdr.prod += SLOTS + 1;
-	rnic_sq_close(&world.qp);
+	stubs.hdr.prod += SLOTS + 1;
+	rnic_sq_close(&stubs.qp);
 	KUNIT_EXPECT_EQ(test, 0u, pull_all());
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 /*
@@ -72,16 +72,16 @@ static void nonsense_fails(struct kunit *test)
 
 	begin_at(1);
 	post(3);
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
-	world.hdr.prod += SLOTS + 1;
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
-	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	stubs.hdr.prod += SLOTS + 1;
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	refcount_set(&region.users, 2);
-	world.qp.rdmap.stream.tx_held = &region;
-	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	stubs.qp.rdmap.stream.tx_mr = &region;
+	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 }
 
 /* A signalled request completes at once after any number of unsignalled ones */
@@ -91,14 +91,14 @@ static void told_behind_many(struct kunit *test)
 
 	for (n = 1; n < 200; n++) {
 		begin_at(0);
-		world.qp.sq.sig_all = false;
+		stubs.qp.sq.sig_all = false;
 		post(n);
-		world.slots[n - 1].flags = RNIC_SW_SEND_SIGNALED;
+		stubs.slots[n - 1].flags = RNIC_SW_SEND_SIGNALED;
 		KUNIT_EXPECT_EQ(test, n, pull_all());
-		KUNIT_EXPECT_EQ(test, 1u, world.completed);
-		KUNIT_EXPECT_EQ(test, n - 1, (u32)world.last.wr_id);
-		KUNIT_EXPECT_EQ(test, n, world.hdr.cons);
-		KUNIT_EXPECT_EQ(test, 0u, world.works);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
+		KUNIT_EXPECT_EQ(test, n - 1, (u32)stubs.last.wr_id);
+		KUNIT_EXPECT_EQ(test, n, stubs.hdr.cons);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.worker_runs);
 	}
 }
 
@@ -108,13 +108,13 @@ static void rest_is_told_later(struct kunit *test)
 	begin_at(0);
 	post(SLOTS);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, pull_all());
-	KUNIT_EXPECT_EQ(test, 256u, world.completed);
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
-	rnic_sq_tell_more(&world.qp.tell_work);
-	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.completed);
-	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)world.last.wr_id);
+	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
+	rnic_sq_complete_work(&stubs.qp.complete_work);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, stubs.completed);
+	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)stubs.last.wr_id);
 	/* the worker is not queued once more */
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
 }
 
 /* Waiting for a flush includes the worker's part, but no later posts */
@@ -122,14 +122,14 @@ static void flush_is_awaited(struct kunit *test)
 {
 	begin_at(3);
 	post(SLOTS);
-	rnic_sq_flush(&world.qp);
-	KUNIT_EXPECT_EQ(test, 256u, world.completed);
-	rnic_sq_flushed(&world.qp);
-	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.completed);
-	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+	rnic_sq_flush(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
+	rnic_sq_wait_flushed(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, stubs.completed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 	post(1);
-	rnic_sq_flushed(&world.qp);
-	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+	rnic_sq_wait_flushed(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
 /* Waiting for a flush includes a context that was completing when the flush began */
@@ -137,13 +137,13 @@ static void flush_awaits_another(struct kunit *test)
 {
 	begin_at(0);
 	post(3);
-	world.qp.sq.completing = true;
-	world.at_it = true;
-	rnic_sq_flush(&world.qp);
-	KUNIT_EXPECT_EQ(test, 0u, world.completed);
-	rnic_sq_flushed(&world.qp);
-	KUNIT_EXPECT_EQ(test, 3u, world.completed);
-	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+	stubs.qp.sq.completing = true;
+	stubs.ends_in_sleep = true;
+	rnic_sq_flush(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
+	rnic_sq_wait_flushed(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
 /* The last request may have left the queue before its completion is generated */
@@ -151,11 +151,11 @@ static void last_is_awaited(struct kunit *test)
 {
 	begin_at(0);
 	post(1);
-	rnic_sq_flush(&world.qp);
-	world.qp.sq.completing = true;
-	world.at_it = true;
-	rnic_sq_flushed(&world.qp);
-	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+	rnic_sq_flush(&stubs.qp);
+	stubs.qp.sq.completing = true;
+	stubs.ends_in_sleep = true;
+	rnic_sq_wait_flushed(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
 /* No worker is queued for as many completions as one context may generate */
@@ -164,23 +164,23 @@ static void all_are_told(struct kunit *test)
 	begin_at(0);
 	post(256);
 	KUNIT_EXPECT_EQ(test, 256u, pull_all());
-	KUNIT_EXPECT_EQ(test, 256u, world.completed);
-	KUNIT_EXPECT_EQ(test, 0u, world.works);
-	KUNIT_EXPECT_FALSE(test, world.qp.sq.completing);
+	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.worker_runs);
+	KUNIT_EXPECT_FALSE(test, stubs.qp.sq.completing);
 }
 
 /* Unsignalled requests are processed in bounded steps */
 static void told_to_nobody(struct kunit *test)
 {
 	begin_at(0);
-	world.qp.sq.sig_all = false;
+	stubs.qp.sq.sig_all = false;
 	post(SLOTS);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, pull_all());
-	KUNIT_EXPECT_EQ(test, 256u, world.qp.sq.tail);
-	KUNIT_EXPECT_EQ(test, 1u, world.works);
-	rnic_sq_tell_more(&world.qp.tell_work);
-	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.qp.sq.tail);
-	KUNIT_EXPECT_EQ(test, 0u, world.completed);
+	KUNIT_EXPECT_EQ(test, 256u, stubs.qp.sq.tail);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
+	rnic_sq_complete_work(&stubs.qp.complete_work);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, stubs.qp.sq.tail);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 }
 
 /*
@@ -190,15 +190,15 @@ static void told_to_nobody(struct kunit *test)
 static void told_in_order(struct kunit *test)
 {
 	begin_at(0);
-	world.again = true;
+	stubs.also_elsewhere = true;
 	post(100);
 	KUNIT_EXPECT_EQ(test, 100u, pull_all());
-	KUNIT_EXPECT_EQ(test, 100u, world.completed);
-	KUNIT_EXPECT_EQ(test, 0u, world.early);
-	KUNIT_EXPECT_EQ(test, 0u, world.twice);
-	KUNIT_EXPECT_EQ(test, 0u, world.locked);
-	KUNIT_EXPECT_EQ(test, 0, world.qp.sq.lock.held);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 100u, stubs.completed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.early);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.concurrent);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.locked);
+	KUNIT_EXPECT_EQ(test, 0, stubs.qp.sq.lock.held);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 /*
@@ -207,7 +207,7 @@ static void told_in_order(struct kunit *test)
  */
 static void answered_before_sent(struct kunit *test)
 {
-	struct rdmap *r = &world.qp.rdmap;
+	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
 	u32 n;
 
@@ -216,12 +216,12 @@ static void answered_before_sent(struct kunit *test)
 	for (n = 0; n < 3; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
 		rdmap_sq_cut(r, wr.slot);
-		KUNIT_EXPECT_EQ(test, 0u, world.completed);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	}
-	rdmap_sq_answered(r, 2, 0);
-	KUNIT_EXPECT_EQ(test, 0u, world.completed);
-	rdmap_sq_sent(r);
-	KUNIT_EXPECT_EQ(test, 3u, world.completed);
+	rdmap_sq_complete_response(r, 2, 0);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
+	rdmap_sq_complete_sent(r);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
 }
 
 /*
@@ -230,18 +230,18 @@ static void answered_before_sent(struct kunit *test)
  */
 static void posted_in_error(struct kunit *test)
 {
-	struct rdmap *r = &world.qp.rdmap;
+	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
 
 	begin_at(0);
-	world.qp.sq.sig_all = false;
+	stubs.qp.sq.sig_all = false;
 	set_bit(0, &r->stream.failed);
 	post(1);
 	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(r, &wr));
-	KUNIT_EXPECT_EQ(test, 0u, world.completed);
-	rnic_sq_flush(&world.qp);
-	KUNIT_EXPECT_EQ(test, 1u, world.completed);
-	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)world.last.status);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
+	rnic_sq_flush(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.last.status);
 }
 
 /*
@@ -254,31 +254,31 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 		IB_WC_SUCCESS, culprit, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR,
 		IB_WC_WR_FLUSH_ERR,
 	};
-	struct rdmap *r = &world.qp.rdmap;
+	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
 	u32 n;
 
 	begin_at(0);
 	post(ARRAY_SIZE(want));
-	world.slots[1].opcode = RNIC_SW_OP_READ;
-	world.slots[3].opcode = RNIC_SW_OP_READ;
+	stubs.slots[1].opcode = RNIC_SW_OP_READ;
+	stubs.slots[3].opcode = RNIC_SW_OP_READ;
 	/* the last request is not sent */
 	for (n = 0; n < ARRAY_SIZE(want) - 1; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
 		rdmap_sq_cut(r, wr.slot);
 	}
-	rdmap_sq_sent(r);
-	KUNIT_EXPECT_EQ(test, 1u, world.completed);
-	world.qp.why = IW_PEER_TERMINATE;
+	rdmap_sq_complete_sent(r);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
+	stubs.qp.why = IW_PEER_TERMINATE;
 	r->peer_layer = layer;
 	r->peer_type = type;
-	rnic_sq_flush(&world.qp);
-	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(want), world.completed);
+	rnic_sq_flush(&stubs.qp);
+	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(want), stubs.completed);
 	for (n = 0; n < ARRAY_SIZE(want); n++)
-		KUNIT_EXPECT_EQ(test, want[n], world.status[n]);
+		KUNIT_EXPECT_EQ(test, want[n], stubs.status[n]);
 	/* too late: the request was flushed */
-	rdmap_sq_answered(r, 1, 0);
-	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), world.completed);
+	rdmap_sq_complete_response(r, 1, 0);
+	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), stubs.completed);
 }
 
 /*
@@ -301,33 +301,33 @@ static void terminated_for_it(struct kunit *test)
 static void no_room(struct kunit *test)
 {
 	begin_at(0);
-	world.full = true;
+	stubs.full = true;
 	post(1);
 	KUNIT_EXPECT_EQ(test, 1u, pull_all());
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 }
 
 /* Doorbells ---------------------------------------------------------------------- */
 
-static void begin_gathers(struct kunit *test)
+static void start_coalescing(struct kunit *test)
 {
 	static u64 counts[RNIC_COUNTERS_ALL];
 
 	begin_at(0);
-	world.now = 1000000;
-	world.qp.counts = counts;
+	stubs.now = 1000000;
+	stubs.qp.counts = counts;
 	hrtimer_resolution = 1;
-	KUNIT_ASSERT_EQ(test, 0, rnic_sq_gather_alloc(&world.qp));
+	KUNIT_ASSERT_EQ(test, 0, rnic_sq_coalesce_alloc(&stubs.qp));
 	KUNIT_EXPECT_EQ(test, 0u, pull_all());
 }
 
-static void end_gathers(struct kunit *test)
+static void end_coalescing(struct kunit *test)
 {
 	int pieces = host_pieces;
 
-	rnic_sq_gather_stop(&world.qp.sq);
-	KUNIT_EXPECT_FALSE(test, world.timer->queued);
-	kfree(world.qp.sq.gather);
+	rnic_sq_coalesce_stop(&stubs.qp.sq);
+	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
+	kfree(stubs.qp.sq.coalesce);
 	KUNIT_EXPECT_EQ(test, pieces - 1, host_pieces);
 }
 
@@ -337,27 +337,27 @@ static bool post_and_ring(void)
 	bool rings;
 
 	post(1);
-	world.now += 100;
-	rings = world.hdr.flags & RNIC_SW_RING_NEED_WAKEUP;
+	stubs.now += 100;
+	rings = stubs.hdr.flags & RNIC_SW_RING_NEED_WAKEUP;
 	if (rings)
-		rnic_post_send(&world.qp.ib, NULL, NULL);
+		rnic_post_send(&stubs.qp.ib, NULL, NULL);
 	return rings;
 }
 
 /* Post until doorbells are coalesced; each doorbell before that sends one request */
-static void post_until_gathered(struct kunit *test)
+static void post_until_coalesced(struct kunit *test)
 {
 	u32 n = 0;
 
-	while (!world.timer->queued && n++ < 100) {
-		u32 before = world.pushes;
+	while (!stubs.timer->queued && n++ < 100) {
+		u32 before = stubs.pushes;
 
 		KUNIT_EXPECT_TRUE(test, post_and_ring());
-		if (world.pushes != before)
+		if (stubs.pushes != before)
 			KUNIT_EXPECT_EQ(test, 1u, pull_all());
 	}
-	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW + 1, n);
-	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW, world.pushes);
+	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK + 1, n);
+	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK, stubs.pushes);
 }
 
 /*
@@ -368,21 +368,21 @@ static void posts_are_gathered(struct kunit *test)
 {
 	u32 i;
 
-	begin_gathers(test);
-	post_until_gathered(test);
-	for (i = 0; i < BELL_ROW; i++)
+	start_coalescing(test);
+	post_until_coalesced(test);
+	for (i = 0; i < DB_MOD_STREAK; i++)
 		KUNIT_EXPECT_FALSE(test, post_and_ring());
-	KUNIT_EXPECT_EQ(test, 0u, world.kicks);
-	KUNIT_EXPECT_EQ(test, (u64)BELL_GATHER_NS, world.timer->after);
-	host_hrtimer_fire(world.timer);
-	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
-	KUNIT_EXPECT_EQ(test, 1u, (u32)world.qp.counts[RNIC_TX_GATHERS]);
-	KUNIT_EXPECT_EQ(test, BELL_ROW + 1, pull_all());
-	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, world.hdr.flags);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.kicks);
+	KUNIT_EXPECT_EQ(test, (u64)DB_MOD_PERIOD_NS, stubs.timer->after);
+	host_hrtimer_fire(stubs.timer);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
+	KUNIT_EXPECT_EQ(test, 1u, (u32)stubs.qp.counts[RNIC_TX_COALESCED]);
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK + 1, pull_all());
+	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
 	/* many posts were coalesced: the next one starts the timer again */
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
-	KUNIT_EXPECT_TRUE(test, world.timer->queued);
-	end_gathers(test);
+	KUNIT_EXPECT_TRUE(test, stubs.timer->queued);
+	end_coalescing(test);
 }
 
 /*
@@ -391,16 +391,16 @@ static void posts_are_gathered(struct kunit *test)
  */
 static void runner_stays_quiet(struct kunit *test)
 {
-	begin_gathers(test);
-	post_until_gathered(test);
+	start_coalescing(test);
+	post_until_coalesced(test);
 	KUNIT_EXPECT_EQ(test, 1u, pull_all());
 	KUNIT_EXPECT_EQ(test, 0u, pull_all());
 	KUNIT_EXPECT_FALSE(test, post_and_ring());
 	KUNIT_EXPECT_EQ(test, 1u, pull_all());
-	host_hrtimer_fire(world.timer);
+	host_hrtimer_fire(stubs.timer);
 	KUNIT_EXPECT_EQ(test, 0u, pull_all());
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
-	end_gathers(test);
+	end_coalescing(test);
 }
 
 /* Unnecessary doorbells change nothing: the timer is not postponed */
@@ -408,13 +408,13 @@ static void rung_all_the_same(struct kunit *test)
 {
 	u32 i;
 
-	begin_gathers(test);
-	post_until_gathered(test);
+	start_coalescing(test);
+	post_until_coalesced(test);
 	for (i = 0; i < 100; i++)
-		rnic_post_send(&world.qp.ib, NULL, NULL);
-	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW, world.pushes);
-	KUNIT_EXPECT_EQ(test, 1u, world.timer->started);
-	end_gathers(test);
+		rnic_post_send(&stubs.qp.ib, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK, stubs.pushes);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.timer->started);
+	end_coalescing(test);
 }
 
 /* After an error, each post needs a doorbell again, which flushes it */
@@ -422,19 +422,19 @@ static void error_while_gathered(struct kunit *test)
 {
 	u32 done;
 
-	begin_gathers(test);
-	post_until_gathered(test);
+	start_coalescing(test);
+	post_until_coalesced(test);
 	KUNIT_EXPECT_FALSE(test, post_and_ring());
-	rnic_sq_flush(&world.qp);
-	done = world.completed;
-	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW + 2, done);
+	rnic_sq_flush(&stubs.qp);
+	done = stubs.completed;
+	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK + 2, done);
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
-	KUNIT_EXPECT_EQ(test, done + 1, world.completed);
-	host_hrtimer_fire(world.timer);
+	KUNIT_EXPECT_EQ(test, done + 1, stubs.completed);
+	host_hrtimer_fire(stubs.timer);
 	KUNIT_EXPECT_EQ(test, 0u, pull_all());
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
-	KUNIT_EXPECT_EQ(test, done + 2, world.completed);
-	end_gathers(test);
+	KUNIT_EXPECT_EQ(test, done + 2, stubs.completed);
+	end_coalescing(test);
 }
 
 /* A doorbell concurrent with a flush does not clear the flag after it */
@@ -442,44 +442,44 @@ static void error_under_a_doorbell(struct kunit *test)
 {
 	u32 i;
 
-	begin_gathers(test);
-	rnic_sq_flush(&world.qp);
+	start_coalescing(test);
+	rnic_sq_flush(&stubs.qp);
 	for (i = 0; i < 100; i++) {
-		world.now += 1;
-		rnic_sq_ring(&world.qp);
-		KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, world.hdr.flags);
+		stubs.now += 1;
+		rnic_sq_doorbell(&stubs.qp);
+		KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
 	}
-	KUNIT_EXPECT_FALSE(test, world.timer->queued);
-	end_gathers(test);
+	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
+	end_coalescing(test);
 }
 
-/* With at most BELL_ROW requests in flight, coalescing soon stops */
+/* With at most DB_MOD_STREAK requests in flight, coalescing soon stops */
 static void window_of(struct kunit *test, u32 window)
 {
 	u32 gathered = 0, posted = 0, i;
 
-	begin_gathers(test);
+	start_coalescing(test);
 	while (posted < 20000) {
 		for (i = 0; i < window; i++)
 			post_and_ring();
 		posted += window;
-		if (world.timer->queued) {
+		if (stubs.timer->queued) {
 			gathered++;
-			host_hrtimer_fire(world.timer);
+			host_hrtimer_fire(stubs.timer);
 		}
 		pull_all();
 	}
 	KUNIT_EXPECT_GE(test, gathered, 5u);
 	KUNIT_EXPECT_LE(test, gathered, 12u);
-	end_gathers(test);
+	end_coalescing(test);
 }
 
 static void few_under_way(struct kunit *test)
 {
 	window_of(test, 1);
 	window_of(test, 2);
-	window_of(test, BELL_ROW - 1);
-	window_of(test, BELL_ROW);
+	window_of(test, DB_MOD_STREAK - 1);
+	window_of(test, DB_MOD_STREAK);
 }
 
 /* If the timer was late, the next post is not coalesced */
@@ -487,16 +487,16 @@ static void late_timer(struct kunit *test)
 {
 	u32 i;
 
-	begin_gathers(test);
-	post_until_gathered(test);
-	for (i = 0; i < 2 * BELL_ROW; i++)
+	start_coalescing(test);
+	post_until_coalesced(test);
+	for (i = 0; i < 2 * DB_MOD_STREAK; i++)
 		KUNIT_EXPECT_FALSE(test, post_and_ring());
-	world.now += BELL_LATE_NS;
-	host_hrtimer_fire(world.timer);
+	stubs.now += DB_MOD_LATE_NS;
+	host_hrtimer_fire(stubs.timer);
 	pull_all();
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
-	KUNIT_EXPECT_FALSE(test, world.timer->queued);
-	end_gathers(test);
+	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
+	end_coalescing(test);
 }
 
 /* With a coarse clock the timer would be a tick late, so nothing is coalesced */
@@ -504,14 +504,14 @@ static void clock_too_coarse(struct kunit *test)
 {
 	u32 i;
 
-	begin_gathers(test);
+	start_coalescing(test);
 	hrtimer_resolution = 4000000;
 	for (i = 0; i < 100; i++) {
 		KUNIT_EXPECT_TRUE(test, post_and_ring());
 		pull_all();
 	}
-	KUNIT_EXPECT_EQ(test, 100u, world.pushes);
-	end_gathers(test);
+	KUNIT_EXPECT_EQ(test, 100u, stubs.pushes);
+	end_coalescing(test);
 }
 
 static struct kunit_case rnic_sq_cases[] = {

@@ -10,32 +10,32 @@ static struct {
 	struct ddp_sge		sges[RDMAP_SGE_MAX];
 	struct rnic_sw_sqe	e;
 	struct rnic_sw_sge	sge;
-} world;
+} stubs;
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.wr.sge = world.sges;
-	world.qp.sq.max_sge = 1;
-	world.qp.rdmap.orq.size = 1;
-	world.sge.lkey = 0x700;
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.wr.sge = stubs.sges;
+	stubs.qp.sq.max_sge = 1;
+	stubs.qp.rdmap.orq.size = 1;
+	stubs.sge.lkey = 0x700;
 	return 0;
 }
 
 /* Parse a Read of a kernel consumer with this number of SGEs */
 static u32 read_into(u8 opcode, u8 pieces)
 {
-	world.e.opcode = opcode;
-	world.e.num_sge = pieces;
-	return rnic_sq_parse(&world.qp, &world.e, &world.e, &world.wr);
+	stubs.e.opcode = opcode;
+	stubs.e.num_sge = pieces;
+	return rnic_sq_parse(&stubs.qp, &stubs.e, &stubs.e, &stubs.wr);
 }
 
 /* A Read with Invalidate invalidates its sink */
 static void read_invalidates(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_OP_READ_INV, 1));
-	KUNIT_EXPECT_EQ(test, 0x700u, world.wr.inv);
-	KUNIT_EXPECT_TRUE(test, world.wr.flags & RDMAP_WR_INVALIDATE);
+	KUNIT_EXPECT_EQ(test, 0x700u, stubs.wr.inv);
+	KUNIT_EXPECT_TRUE(test, stubs.wr.flags & RDMAP_WR_INVALIDATE);
 }
 
 /* Without a sink it is invalid: it must not invalidate the sink of the previous one */
@@ -49,7 +49,7 @@ static void read_invalidates_nothing(struct kunit *test)
 static void read_of_nothing(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 0));
-	KUNIT_EXPECT_EQ(test, 0u, world.wr.buf.len);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.wr.buf.len);
 }
 
 static struct kunit_case rnic_sq_parse_cases[] = {
@@ -61,7 +61,7 @@ static struct kunit_case rnic_sq_parse_cases[] = {
 
 static struct kunit_suite rnic_sq_parse_suite = {
 	.name = "rnic_sq_parse",
-	.init = begin,
+	.init = test_init,
 	.test_cases = rnic_sq_parse_cases,
 };
 

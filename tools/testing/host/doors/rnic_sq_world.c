@@ -6,25 +6,25 @@
 
 #include "rnic_sq.h"
 
-struct rnic_sq_world world;
+struct rnic_sq_stubs stubs;
 
 struct workqueue_struct *rnic_wq;
 unsigned int hrtimer_resolution = 1;
 
 bool host_queue(struct work_struct *w)
 {
-	world.works++;
+	stubs.worker_runs++;
 	return true;
 }
 
 /* During a sleep the completing context finishes, then the worker runs */
 void host_sleep(void)
 {
-	world.sleeps++;
-	if (world.at_it)
-		world.qp.sq.completing = false;
-	world.at_it = false;
-	rnic_sq_tell_more(&world.qp.tell_work);
+	stubs.sleeps++;
+	if (stubs.ends_in_sleep)
+		stubs.qp.sq.completing = false;
+	stubs.ends_in_sleep = false;
+	rnic_sq_complete_work(&stubs.qp.complete_work);
 }
 
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp, const struct rnic_sw_sqe *e,
@@ -36,21 +36,21 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp, const struct rnic_sw_s
 
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct ib_qp *qp)
 {
-	world.locked += !!world.qp.sq.lock.held;
-	world.twice += world.inside++;
-	world.early += world.completed && cqe->wr_id != world.last.wr_id + 1;
-	world.status[world.completed++ % SLOTS] = cqe->status;
-	world.last = *cqe;
-	if (world.again)
-		rnic_sq_tell_more(&world.qp.tell_work);
-	world.inside--;
-	return !world.full;
+	stubs.locked += !!stubs.qp.sq.lock.held;
+	stubs.concurrent += stubs.in_push++;
+	stubs.early += stubs.completed && cqe->wr_id != stubs.last.wr_id + 1;
+	stubs.status[stubs.completed++ % SLOTS] = cqe->status;
+	stubs.last = *cqe;
+	if (stubs.also_elsewhere)
+		rnic_sq_complete_work(&stubs.qp.complete_work);
+	stubs.in_push--;
+	return !stubs.full;
 }
 
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
 {
-	world.held += !!r->stream.tx_held;
-	world.failed++;
+	stubs.mr_refs += !!r->stream.tx_mr;
+	stubs.failed++;
 }
 
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
@@ -75,51 +75,51 @@ void rnic_qp_reflush(struct rnic_qp *qp) {}
 
 void ddp_kick(struct ddp_stream *s)
 {
-	world.kicks++;
+	stubs.kicks++;
 }
 
 void ddp_push(struct ddp_stream *s)
 {
-	world.pushes++;
+	stubs.pushes++;
 }
 
 u64 host_now(void)
 {
-	return world.now;
+	return stubs.now;
 }
 
 void host_hrtimer(struct hrtimer *timer)
 {
-	world.timer = timer;
+	stubs.timer = timer;
 }
 
 void begin_at(u32 used)
 {
-	struct rnic_sq *sq = &world.qp.sq;
+	struct rnic_sq *sq = &stubs.qp.sq;
 
-	memset(&world, 0, sizeof(world));
-	world.qp.scq = &world.cq;
-	world.qp.ib.uobject = (void *)&world;
-	kref_init(&world.qp.ref);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.qp.scq = &stubs.cq;
+	stubs.qp.ib.uobject = (void *)&stubs;
+	kref_init(&stubs.qp.ref);
 	sq->ring = (struct rnic_ring) {
-		.hdr = &world.hdr, .slot0 = world.slots,
-		.slots = SLOTS, .stride = sizeof(world.slots[0]),
+		.hdr = &stubs.hdr, .slot0 = stubs.slots,
+		.slots = SLOTS, .stride = sizeof(stubs.slots[0]),
 	};
-	sq->note = world.notes;
+	sq->swqe = stubs.swqes;
 	sq->sig_all = true;
 	sq->head = used;
 	sq->seen = used;
 	sq->tail = used;
 	sq->sent = used;
 	sq->cut = used;
-	world.hdr.prod = used;
+	stubs.hdr.prod = used;
 }
 
 void post(u32 n)
 {
 	while (n--) {
-		world.slots[world.hdr.prod % SLOTS].wr_id = world.hdr.prod;
-		world.hdr.prod++;
+		stubs.slots[stubs.hdr.prod % SLOTS].wr_id = stubs.hdr.prod;
+		stubs.hdr.prod++;
 	}
 }
 
@@ -128,10 +128,10 @@ u32 pull_all(void)
 	struct rdmap_wr wr;
 	u32 n = 0;
 
-	while (rdmap_sq_pull(&world.qp.rdmap, &wr)) {
-		rdmap_sq_cut(&world.qp.rdmap, wr.slot);
+	while (rdmap_sq_pull(&stubs.qp.rdmap, &wr)) {
+		rdmap_sq_cut(&stubs.qp.rdmap, wr.slot);
 		n++;
 	}
-	rdmap_sq_sent(&world.qp.rdmap);
+	rdmap_sq_complete_sent(&stubs.qp.rdmap);
 	return n;
 }

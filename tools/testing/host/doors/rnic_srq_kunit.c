@@ -20,7 +20,7 @@ static struct {
 	u32			reached;	/* number of limit events */
 	u32			errors;
 	u32			in_calls;	/* events generated while a verb is running */
-} world;
+} stubs;
 
 struct workqueue_struct *rnic_wq;
 
@@ -35,8 +35,8 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 		    struct ib_ucontext *uctx, bool packed)
 {
-	ring->hdr = &world.hdr;
-	ring->slot0 = world.slots;
+	ring->hdr = &stubs.hdr;
+	ring->slot0 = stubs.slots;
 	return 0;
 }
 
@@ -48,7 +48,7 @@ u64 rnic_ring_key(const struct rnic_ring *ring)
 	return 0;
 }
 
-u32 rnic_ring_mapped(const struct rnic_ring *ring)
+u32 rnic_ring_map_len(const struct rnic_ring *ring)
 {
 	return 0;
 }
@@ -58,16 +58,16 @@ u32 rnic_ring_offset(const struct rnic_ring *ring)
 	return 0;
 }
 
-int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;
 }
 
-void rnic_give(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
 
 u32 rnic_rqe_stride(u32 max_sge)
 {
-	return sizeof(world.slots[0]);
+	return sizeof(stubs.slots[0]);
 }
 
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge, struct rdmap *r,
@@ -79,37 +79,37 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge, struct rdmap *r,
 int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		  const struct ib_recv_wr *wr)
 {
-	world.hdr.prod++;
+	stubs.hdr.prod++;
 	return 0;
 }
 
 bool host_queue(struct work_struct *w)
 {
-	bool was = world.queued;
+	bool was = stubs.queued;
 
-	world.queued = w;
+	stubs.queued = w;
 	return !was;
 }
 
 static void worker(void)
 {
-	struct work_struct *w = world.queued;
+	struct work_struct *w = stubs.queued;
 
-	world.queued = NULL;
+	stubs.queued = NULL;
 	if (w)
 		w->func(w);
 }
 
 void host_cancel(struct work_struct *w)
 {
-	world.queued = NULL;
+	stubs.queued = NULL;
 }
 
 static void on_event(struct ib_event *event, void *context)
 {
-	world.reached += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
-	world.errors += event->event == IB_EVENT_SRQ_ERR;
-	world.in_calls += world.in_call;
+	stubs.reached += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
+	stubs.errors += event->event == IB_EVENT_SRQ_ERR;
+	stubs.in_calls += stubs.in_call;
 }
 
 /* Cases -------------------------------------------------------------------------- */
@@ -123,11 +123,11 @@ static void begin_with(struct kunit *test, u32 limit)
 	struct ib_recv_wr wr[3] = { { .next = &wr[1] }, { .next = &wr[2] } };
 	const struct ib_recv_wr *bad;
 
-	memset(&world, 0, sizeof(world));
-	world.srq.ib.device = &world.dev.ib;
-	world.srq.ib.event_handler = on_event;
-	KUNIT_ASSERT_EQ(test, 0, rnic_create_srq(&world.srq.ib, &attr, NULL));
-	KUNIT_ASSERT_EQ(test, 0, rnic_post_srq_recv(&world.srq.ib, wr, &bad));
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.srq.ib.device = &stubs.dev.ib;
+	stubs.srq.ib.event_handler = on_event;
+	KUNIT_ASSERT_EQ(test, 0, rnic_create_srq(&stubs.srq.ib, &attr, NULL));
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_srq_recv(&stubs.srq.ib, wr, &bad));
 }
 
 static void take_one(struct kunit *test)
@@ -137,17 +137,17 @@ static void take_one(struct kunit *test)
 	bool bad;
 
 	KUNIT_EXPECT_EQ(test, (u32)IW_OK,
-			(u32)rnic_srq_take(&world.srq, &r, &wr_id, &bad));
+			(u32)rnic_srq_take(&stubs.srq, &r, &wr_id, &bad));
 }
 
 static void arm_only(struct kunit *test, u32 limit)
 {
 	struct ib_srq_attr attr = { .srq_limit = limit };
 
-	world.in_call = true;
-	KUNIT_EXPECT_EQ(test, 0, rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL));
-	world.in_call = false;
-	KUNIT_EXPECT_EQ(test, 0u, world.in_calls);
+	stubs.in_call = true;
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_srq(&stubs.srq.ib, &attr, IB_SRQ_LIMIT, NULL));
+	stubs.in_call = false;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.in_calls);
 }
 
 static void arm(struct kunit *test, u32 limit)
@@ -160,7 +160,7 @@ static u32 limit_now(void)
 {
 	struct ib_srq_attr attr;
 
-	rnic_query_srq(&world.srq.ib, &attr);
+	rnic_query_srq(&stubs.srq.ib, &attr);
 	return attr.srq_limit;
 }
 
@@ -173,7 +173,7 @@ static void made_unarmed(struct kunit *test)
 		begin_with(test, limit);
 		KUNIT_EXPECT_EQ(test, 0u, limit_now());
 		take_one(test);
-		KUNIT_EXPECT_EQ(test, 0u, world.reached);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 	}
 }
 
@@ -188,7 +188,7 @@ static void armed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, limit_now());
 	for (i = 0; i < 3; i++) {
 		take_one(test);
-		KUNIT_EXPECT_EQ(test, reached[i], world.reached);
+		KUNIT_EXPECT_EQ(test, reached[i], stubs.reached);
 	}
 	KUNIT_EXPECT_EQ(test, 0u, limit_now());
 }
@@ -205,14 +205,14 @@ static void armed_again(struct kunit *test)
 	for (n = 1; n <= 3; n++) {
 		for (i = 0; i < 100; i++)
 			arm(test, SLOTS);
-		KUNIT_EXPECT_EQ(test, n, world.reached);
+		KUNIT_EXPECT_EQ(test, n, stubs.reached);
 		KUNIT_EXPECT_EQ(test, (u32)SLOTS, limit_now());
 		take_one(test);
-		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
+		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
 		KUNIT_EXPECT_EQ(test, 0u, limit_now());
 		/* the event for this number of receives was generated before */
 		arm(test, SLOTS);
-		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
+		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
 	}
 }
 
@@ -224,22 +224,22 @@ static void told_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, limit_now());
 	take_one(test);
 	arm_only(test, SLOTS);
-	KUNIT_EXPECT_EQ(test, 0u, world.reached);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 	worker();
-	KUNIT_EXPECT_EQ(test, 2u, world.reached);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.reached);
 	worker();
-	KUNIT_EXPECT_EQ(test, 2u, world.reached);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.reached);
 }
 
 /* Arming detects an invalid producer index, which is reported once */
 static void found_broken(struct kunit *test)
 {
 	begin_with(test, 0);
-	world.hdr.prod = SLOTS + 1;
+	stubs.hdr.prod = SLOTS + 1;
 	arm(test, 1);
 	arm(test, 1);
-	KUNIT_EXPECT_EQ(test, 1u, world.errors);
-	KUNIT_EXPECT_EQ(test, 0u, world.reached);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.errors);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 }
 
 /* Destroying an SRQ waits for its event work */
@@ -247,9 +247,9 @@ static void ends_untold(struct kunit *test)
 {
 	begin_with(test, 0);
 	arm_only(test, SLOTS);
-	KUNIT_EXPECT_NOT_NULL(test, world.queued);
-	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_srq(&world.srq.ib, NULL));
-	KUNIT_EXPECT_NULL(test, world.queued);
+	KUNIT_EXPECT_NOT_NULL(test, stubs.queued);
+	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_srq(&stubs.srq.ib, NULL));
+	KUNIT_EXPECT_NULL(test, stubs.queued);
 }
 
 static struct kunit_case rnic_srq_cases[] = {

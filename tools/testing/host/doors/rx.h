@@ -10,18 +10,18 @@
 #include "../../../../drivers/ddp/wire.h"
 
 /* Calls of the stubs, and their results */
-extern struct rx_world {
+extern struct rx_stubs {
 	u32		failed, placed, delivered;	/* number of calls */
 	enum iw_reason	why;				/* reason of the last failure */
 	struct iw_fault	quoted;
 	enum iw_reason	admits, places, delivers;	/* results of the stubs */
 	u8		rights;				/* rights that a tagged segment needs */
-	u32		closed, kicked, quiet;
+	u32		closed, kicked, quiesced;
 	u32		checked;			/* checked, as placed earlier */
-	u32		held;				/* MR references held at upcalls */
+	u32		mr_refs;				/* MR references held at upcalls */
 	u32		admitted, payload;
-	u32		went_on;			/* segments admitted as next segments */
-	u32		another;			/* placed as repeated Writes */
+	u32		next_segs;			/* segments admitted as next segments */
+	u32		repeated;			/* placed as repeated Writes */
 	u32		wrote;				/* repeated Writes reported */
 	u32		wrote_len;			/* bytes of each Write reported */
 	u32		wrote_first;			/* reported before the next admission */
@@ -34,12 +34,12 @@ extern struct rx_world {
 	bool		refuses_many;			/* RDMAP refuses several at once */
 	u32		places_at;			/* @places applies from this segment on */
 	u32		fails_at;			/* segment that fails the stream; 0: none */
-	struct ddp_hdr	asked;				/* header at admission */
-	struct ddp_hdr	told;				/* header at delivery */
+	struct ddp_hdr	admit_hdr;				/* header at admission */
+	struct ddp_hdr	deliver_hdr;				/* header at delivery */
 	u32		total;				/* length of the message at delivery */
 	u32		down;
 	enum iw_reason	down_why;
-} world;
+} stubs;
 
 extern struct rx_wire {
 	u8	octets[200];
@@ -55,6 +55,6 @@ struct ddp_stream *rx_open(void);
  * Receive a segment of @len bytes with this header, its first byte XORed with
  * @change
  */
-void rx_comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change, u32 len);
+void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change, u32 len);
 
 #endif

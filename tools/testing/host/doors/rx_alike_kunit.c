@@ -17,35 +17,35 @@ static void use_outlasts_a_write(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 	struct ddp_placed p;
 
-	world.rights = DDP_REMOTE_WRITE;
+	stubs.rights = DDP_REMOTE_WRITE;
 	ddp_rx_begin(s);
-	rx_comes(s, &good_write, 0, 50);
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	rx_receive(s, &good_write, 0, 50);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* no segment continues a complete message */
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
-	rx_comes(s, &good_send, 0, 50);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	rx_comes(s, &good_write, 0, 50);
-	rx_comes(s, &good_write, 0, 14);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	rx_comes(s, &good_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	rx_receive(s, &good_send, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	rx_receive(s, &good_write, 0, 50);
+	rx_receive(s, &good_write, 0, 14);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	rx_receive(s, &good_write, 0, 50);
 	ddp_rx_end(s);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	rx_comes(s, &good_write, 0, 50);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	rx_receive(s, &good_write, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
 
 	/* an earlier out-of-order segment is not the base for comparing the next one */
 	ddp_rx_begin(s);
-	rx_comes(s, &good_write, 0, 50);
+	rx_receive(s, &good_write, 0, 50);
 	memcpy(p.hdr, wire.octets, sizeof(p.hdr));
 	p.len = 50;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	world.rights = DDP_LOCAL_WRITE;
-	rx_comes(s, &good_write, 0, 50);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	stubs.rights = DDP_LOCAL_WRITE;
+	rx_receive(s, &good_write, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 static const struct ddp_hdr some_write = {
@@ -57,9 +57,9 @@ static struct ddp_stream *alike_open(void)
 {
 	struct ddp_stream *s = rx_open();
 
-	world.rights = DDP_REMOTE_WRITE;
+	stubs.rights = DDP_REMOTE_WRITE;
 	ddp_rx_begin(s);
-	rx_comes(s, &some_write, 0, 50);
+	rx_receive(s, &some_write, 0, 50);
 	return s;
 }
 
@@ -70,19 +70,19 @@ static void expect_alike(struct kunit *test, const u8 *octets, u32 len, bool ali
 	enum iw_reason why = IW_UNREADABLE;
 	bool taken;
 
-	taken = ddp_rx_more(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
+	taken = ddp_rx_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
 	KUNIT_EXPECT_EQ(test, alike, taken);
-	KUNIT_EXPECT_EQ(test, (u32)alike, world.another);
-	KUNIT_EXPECT_EQ(test, 1u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.repeated);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	if (alike) {
 		KUNIT_EXPECT_EQ(test, IW_OK, why);
-		KUNIT_EXPECT_EQ(test, get_unaligned_be64(octets + DDP_T_TO), world.to);
-		KUNIT_EXPECT_EQ(test, len - IW_DDP_T_HDR_LEN, world.len);
-		KUNIT_EXPECT_PTR_EQ(test, (const void *)octets + IW_DDP_T_HDR_LEN, world.body);
+		KUNIT_EXPECT_EQ(test, get_unaligned_be64(octets + DDP_T_TO), stubs.to);
+		KUNIT_EXPECT_EQ(test, len - IW_DDP_T_HDR_LEN, stubs.len);
+		KUNIT_EXPECT_PTR_EQ(test, (const void *)octets + IW_DDP_T_HDR_LEN, stubs.body);
 	}
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, (u32)alike, world.wrote);
+	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.wrote);
 }
 
 static void alike(struct kunit *test)
@@ -116,32 +116,32 @@ static void alike_told(struct kunit *test)
 	ddp_hdr_encode(head, &some_write);
 	memcpy(p.hdr, head, sizeof(p.hdr));
 	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
-	KUNIT_EXPECT_EQ(test, 0u, world.wrote);
-	rx_comes(s, &good_send, 0, 50);
-	KUNIT_EXPECT_EQ(test, 3u, world.wrote);
-	KUNIT_EXPECT_EQ(test, 36u, world.wrote_len);
-	KUNIT_EXPECT_EQ(test, 3u, world.wrote_first);
+		KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
+	rx_receive(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote);
+	KUNIT_EXPECT_EQ(test, 36u, stubs.wrote_len);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote_first);
 
 	/* Writes are reported before the delivery of a segment that was placed early */
-	rx_comes(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));
-	KUNIT_EXPECT_EQ(test, 4u, world.wrote_first);
+	rx_receive(s, &some_write, 0, 50);
+	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_EQ(test, 4u, stubs.wrote_first);
 
 	/*
 	 * if another context has failed the stream, Writes placed before are
 	 * still reported
 	 */
-	rx_comes(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
+	rx_receive(s, &some_write, 0, 50);
+	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
 	set_bit(0, &s->failed);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_more(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, head, head, 50, &why));
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, 5u, world.wrote);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.wrote);
 	ddp_rx_begin(s);
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, 5u, world.wrote);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.wrote);
 }
 
 /*
@@ -159,28 +159,28 @@ static void alike_is_no_part(struct kunit *test)
 	 * lower layer
 	 */
 	h.to += 36;
-	rx_comes(s, &h, 0, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.another);
-	KUNIT_EXPECT_NULL(test, world.body);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	rx_receive(s, &h, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.repeated);
+	KUNIT_EXPECT_NULL(test, stubs.body);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	h.to += 36;
 	ddp_hdr_encode(head, &h);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_joins(s, head, 50, 0));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_is_next(s, head, 50, 0));
 	h.last = false;
-	rx_comes(s, &h, 0, 50);
+	rx_receive(s, &h, 0, 50);
 	h.to += 36;
-	rx_comes(s, &h, 0, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 1u, world.wrote);
+	rx_receive(s, &h, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.wrote);
 	h.to += 36;
 	h.last = true;
-	rx_comes(s, &h, 0, 50);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	rx_receive(s, &h, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	/* that it follows a longer Write does not matter */
-	rx_comes(s, &some_write, 0, 50);
-	KUNIT_EXPECT_EQ(test, 2u, world.another);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	rx_receive(s, &some_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.repeated);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 
@@ -201,28 +201,28 @@ static void alike_fails(struct kunit *test)
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = alike_open();
-		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, wire.octets, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, wire.octets, head, 50, &why));
 		/* an error of RDMAP takes precedence */
-		world.places = IW_DDP_T_BOUNDS;
+		stubs.places = IW_DDP_T_BOUNDS;
 		if (how)
-			world.admits = whys[how];
-		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
+			stubs.admits = whys[how];
+		KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, whys[how], why);
-		KUNIT_EXPECT_EQ(test, whys[how], world.why);
-		KUNIT_EXPECT_EQ(test, 1u, world.failed);
-		KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-		KUNIT_EXPECT_EQ(test, 1u, world.wrote);
-		KUNIT_EXPECT_EQ(test, 1u, world.wrote_first);
-		KUNIT_EXPECT_EQ(test, 2u, world.placed);
-		KUNIT_EXPECT_EQ(test, 50u, world.quoted.seg_len);
-		KUNIT_EXPECT_EQ(test, (u32)IW_DDP_T_HDR_LEN, world.quoted.ddp_len);
-		KUNIT_EXPECT_EQ(test, 0, memcmp(head, world.quoted.ddp, IW_DDP_T_HDR_LEN));
-		KUNIT_EXPECT_NULL(test, s->rx_held);
-		world.places = IW_OK;
-		world.admits = IW_OK;
-		KUNIT_EXPECT_FALSE(test, ddp_rx_more(s, head, head, 50, &why));
+		KUNIT_EXPECT_EQ(test, whys[how], stubs.why);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.wrote);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.wrote_first);
+		KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
+		KUNIT_EXPECT_EQ(test, 50u, stubs.quoted.seg_len);
+		KUNIT_EXPECT_EQ(test, (u32)IW_DDP_T_HDR_LEN, stubs.quoted.ddp_len);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(head, stubs.quoted.ddp, IW_DDP_T_HDR_LEN));
+		KUNIT_EXPECT_NULL(test, s->rx_mr);
+		stubs.places = IW_OK;
+		stubs.admits = IW_OK;
+		KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_segment(s, &llp, head, 50));
-		KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 		ddp_rx_end(s);
 	}
 }
@@ -238,9 +238,9 @@ static void alike_after_a_failure(struct kunit *test)
 	enum iw_reason why;
 
 	ddp_stream_fail(s, &f);
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_more(s, wire.octets, wire.octets, 50, &why));
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, wire.octets, wire.octets, 50, &why));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 }
 
@@ -257,26 +257,26 @@ static void alike_waits(struct kunit *test)
 
 	h.to += 1000;
 	ddp_hdr_encode(head, &h);
-	world.places = IW_NOT_NOW;
-	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, why);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
+	stubs.places = IW_AGAIN;
+	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 
 	ddp_rx_begin(s);
-	world.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_rx_more(s, head, head, 50, &why));
+	stubs.places = IW_OK;
+	KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, head, 50));
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.wrote);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	/* the right needed is still that of the Write */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 

@@ -21,14 +21,14 @@ static struct ddp_stream *message_open(void)
 
 	s->uq[0].msn = first.msn;
 	ddp_rx_begin(s);
-	rx_comes(s, &first, 0, LEN);
+	rx_receive(s, &first, 0, LEN);
 	return s;
 }
 
 /* Offer a contiguous segment to the fast path. Return: true if it was accepted. */
 static bool more_comes(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
 {
-	return ddp_rx_more(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
+	return ddp_rx_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
 }
 
 static bool at(struct ddp_stream *s, u32 mo, enum iw_reason *why)
@@ -51,21 +51,21 @@ static void expect_more(struct kunit *test, const u8 *octets, u32 len, bool good
 	enum iw_reason why = IW_UNREADABLE;
 
 	KUNIT_EXPECT_EQ(test, good, more_comes(s, octets, len, &why));
-	KUNIT_EXPECT_EQ(test, (u32)good, world.went_on);
-	KUNIT_EXPECT_EQ(test, 1u + good, world.admitted);
-	KUNIT_EXPECT_EQ(test, 1u + good, world.placed);
+	KUNIT_EXPECT_EQ(test, (u32)good, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 1u + good, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 1u + good, stubs.placed);
 	KUNIT_EXPECT_EQ(test, PAYLOAD * (1 + good), s->uq[0].mo);
 	if (good) {
 		KUNIT_EXPECT_EQ(test, IW_OK, why);
-		KUNIT_EXPECT_EQ(test, PAYLOAD, world.asked.mo);
-		KUNIT_EXPECT_EQ(test, first.ulp32, world.asked.ulp32);
-		KUNIT_EXPECT_EQ(test, PAYLOAD, world.payload);
-		KUNIT_EXPECT_EQ(test, PAYLOAD, world.len);
-		KUNIT_EXPECT_PTR_EQ(test, (const void *)octets + DDP_U_HDR_LEN, world.body);
+		KUNIT_EXPECT_EQ(test, PAYLOAD, stubs.admit_hdr.mo);
+		KUNIT_EXPECT_EQ(test, first.ulp32, stubs.admit_hdr.ulp32);
+		KUNIT_EXPECT_EQ(test, PAYLOAD, stubs.payload);
+		KUNIT_EXPECT_EQ(test, PAYLOAD, stubs.len);
+		KUNIT_EXPECT_PTR_EQ(test, (const void *)octets + DDP_U_HDR_LEN, stubs.body);
 	}
 	ddp_rx_end(s);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 static void goes_on(struct kunit *test)
@@ -94,19 +94,19 @@ static void is_delivered(struct kunit *test)
 	enum iw_reason why;
 	u8 octets[LEN] = {};
 
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* an untagged segment is never part of a batch */
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 	last.mo = 2 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_joins(s, octets, LEN, 0));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_is_next(s, octets, LEN, 0));
 	last.last = true;
-	rx_comes(s, &last, 0, LEN);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 3 * PAYLOAD, world.total);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	rx_receive(s, &last, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 3 * PAYLOAD, stubs.total);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	/* no segment continues a complete message */
 	last.mo = 3 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
@@ -115,7 +115,7 @@ static void is_delivered(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, at(s, 3 * PAYLOAD, &why));
 	KUNIT_EXPECT_FALSE(test, at(s, 0, &why));
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 /* RFC 5041 7.1 U4: a segment beyond the buffer is quoted as received */
@@ -129,12 +129,12 @@ static void is_too_long(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, at(s, mo, &why));
 	KUNIT_EXPECT_TRUE(test, at(s, mo, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, why);
-	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, world.why);
-	KUNIT_EXPECT_EQ(test, LEN, world.quoted.seg_len);
-	KUNIT_EXPECT_EQ(test, (u32)DDP_U_HDR_LEN, world.quoted.ddp_len);
-	KUNIT_EXPECT_EQ(test, mo, get_unaligned_be32(world.quoted.ddp + DDP_U_MO));
-	KUNIT_EXPECT_EQ(test, 3u, world.placed);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, stubs.why);
+	KUNIT_EXPECT_EQ(test, LEN, stubs.quoted.seg_len);
+	KUNIT_EXPECT_EQ(test, (u32)DDP_U_HDR_LEN, stubs.quoted.ddp_len);
+	KUNIT_EXPECT_EQ(test, mo, get_unaligned_be32(stubs.quoted.ddp + DDP_U_MO));
+	KUNIT_EXPECT_EQ(test, 3u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	KUNIT_EXPECT_FALSE(test, at(s, mo + PAYLOAD, &why));
 	ddp_rx_end(s);
 }
@@ -144,10 +144,10 @@ static void is_refused(struct kunit *test)
 	struct ddp_stream *s = message_open();
 	enum iw_reason why;
 
-	world.admits = IW_RDMAP_UNSPEC;
+	stubs.admits = IW_RDMAP_UNSPEC;
 	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, world.why);
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, stubs.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 
 	/* another context has failed the stream */
@@ -164,21 +164,21 @@ static void waits(struct kunit *test)
 	struct ddp_hdr h = first;
 	enum iw_reason why;
 
-	world.places = IW_NOT_NOW;
+	stubs.places = IW_AGAIN;
 	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, why);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
-	world.places = IW_OK;
+	stubs.places = IW_OK;
 	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
 	KUNIT_EXPECT_FALSE(test, at(s, 2 * PAYLOAD, &why));
 	h.mo = PAYLOAD;
-	rx_comes(s, &h, 0, LEN);
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 2u, world.placed);
+	rx_receive(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
 	KUNIT_EXPECT_TRUE(test, at(s, 2 * PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 
@@ -190,12 +190,12 @@ static void has_its_queue(struct kunit *test)
 	u8 octets[LEN] = {};
 	enum iw_reason why;
 
-	rx_comes(s, &h, 0, LEN);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	rx_receive(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	h.mo = PAYLOAD;
 	ddp_hdr_encode(octets, &h);
 	KUNIT_EXPECT_TRUE(test, more_comes(s, octets, LEN, &why));
-	KUNIT_EXPECT_PTR_EQ(test, &s->sink[1], world.sink);
+	KUNIT_EXPECT_PTR_EQ(test, &s->sink[1], stubs.sink);
 	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
 	KUNIT_EXPECT_EQ(test, 2 * PAYLOAD, s->uq[1].mo);
 	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
@@ -214,27 +214,27 @@ static void begins_anew(struct kunit *test)
 	u8 octets[DDP_U_HDR_LEN];
 	enum iw_reason why;
 
-	rx_comes(s, &write, 0, LEN);
+	rx_receive(s, &write, 0, LEN);
 	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
 	h.mo = PAYLOAD;
-	rx_comes(s, &h, 0, LEN);
-	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+	rx_receive(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	h.mo = 2 * PAYLOAD;
-	rx_comes(s, &h, 0, DDP_U_HDR_LEN);
+	rx_receive(s, &h, 0, DDP_U_HDR_LEN);
 	ddp_hdr_encode(octets, &h);
 	KUNIT_EXPECT_FALSE(test, more_comes(s, octets, DDP_U_HDR_LEN, &why));
-	rx_comes(s, &h, 0, DDP_U_HDR_LEN);
-	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
-	KUNIT_EXPECT_EQ(test, 5u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	rx_receive(s, &h, 0, DDP_U_HDR_LEN);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 
 	/* outside a pass no reference is cached */
 	s = rx_open();
 	s->uq[0].msn = first.msn;
-	rx_comes(s, &first, 0, LEN);
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
+	rx_receive(s, &first, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
 }
 
 static struct kunit_case rx_goes_on_cases[] = {
@@ -249,7 +249,7 @@ static struct kunit_case rx_goes_on_cases[] = {
 };
 
 static struct kunit_suite rx_goes_on_suite = {
-	.name = "rx_goes_on",
+	.name = "rx_untagged_next",
 	.test_cases = rx_goes_on_cases,
 };
 

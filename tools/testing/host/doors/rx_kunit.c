@@ -10,51 +10,51 @@
 
 /* Calls of the stubs, and their results ------------------------------------------ */
 
-struct rx_world world;
+struct rx_stubs stubs;
 
 struct ddp_region region;
 
-void ddp_hold_drop(struct ddp_region **held)
+void ddp_mr_cache_drop(struct ddp_region **held)
 {
 	*held = NULL;
 }
 
 static enum iw_reason place(void)
 {
-	if (!world.places)
-		world.placed++;
-	return world.places;
+	if (!stubs.places)
+		stubs.placed++;
+	return stubs.places;
 }
 
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
 {
-	if (!world.places)
-		s->rx_held = &region;
+	if (!stubs.places)
+		s->rx_mr = &region;
 	if (llp)
 		return place();
-	world.checked++;
-	return world.places;
+	stubs.checked++;
+	return stubs.places;
 }
 
-bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
+bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
-	world.to = to;
-	world.fitted = len;
-	return world.fits;
+	stubs.to = to;
+	stubs.fitted = len;
+	return stubs.fits;
 }
 
-enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len, bool last)
+enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
+				     const void *body, u64 to, u32 len, bool last)
 {
-	world.another += last;
-	world.body = body;
-	world.to = to;
-	world.len = len;
+	stubs.repeated += last;
+	stubs.body = body;
+	stubs.to = to;
+	stubs.len = len;
 	/* successful up to that segment */
-	if (world.placed >= world.places_at)
+	if (stubs.placed >= stubs.places_at)
 		return place();
-	if (++world.placed == world.fails_at)
+	if (++stubs.placed == stubs.fails_at)
 		set_bit(0, &s->failed);
 	return IW_OK;
 }
@@ -62,34 +62,34 @@ enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len)
 {
-	if (!world.places)
-		s->rx_held = &region;
-	world.body = body;
-	world.len = len;
-	world.sink = to;
+	if (!stubs.places)
+		s->rx_mr = &region;
+	stubs.body = body;
+	stubs.len = len;
+	stubs.sink = to;
 	return place();
 }
 
-static enum iw_reason asked(struct ddp_stream *s, const struct ddp_hdr *h,
+static enum iw_reason admit_segment(struct ddp_stream *s, const struct ddp_hdr *h,
 			    u32 payload, struct ddp_grant *g, bool goes_on)
 {
 	static const struct ddp_buf buf = { .len = 100 };
 
-	world.admitted++;
-	world.wrote_first = world.wrote;
+	stubs.admitted++;
+	stubs.wrote_first = stubs.wrote;
 	/* a next segment may have a cached reference */
-	world.held += !h->tagged && !goes_on && s->rx_held;
-	world.asked = *h;
-	world.payload = payload;
+	stubs.mr_refs += !h->tagged && !goes_on && s->rx_mr;
+	stubs.admit_hdr = *h;
+	stubs.payload = payload;
 	g->buf = &buf;
-	g->rights = world.rights;
-	return world.admits;
+	g->rights = stubs.rights;
+	return stubs.admits;
 }
 
 static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			    u32 payload, struct ddp_grant *g)
 {
-	return asked(s, h, payload, g, false);
+	return admit_segment(s, h, payload, g, false);
 }
 
 static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -97,51 +97,51 @@ static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
 {
 	struct ddp_grant none;
 
-	if (n > 1 && world.refuses_many)
+	if (n > 1 && stubs.refuses_many)
 		return IW_RDMAP_OPCODE;
-	world.went_on += n;
-	return asked(s, h, payload, &none, true);
+	stubs.next_segs += n;
+	return admit_segment(s, h, payload, &none, true);
 }
 
 static void wrote(struct ddp_stream *s, u32 payload, u32 n)
 {
-	world.wrote += n;
-	world.wrote_len = payload;
+	stubs.wrote += n;
+	stubs.wrote_len = payload;
 }
 
 static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 			      u32 total)
 {
-	if (!world.delivers)
-		world.delivered++;
-	world.told = *h;
-	world.total = total;
-	world.held += !!s->rx_held;
-	return world.delivers;
+	if (!stubs.delivers)
+		stubs.delivered++;
+	stubs.deliver_hdr = *h;
+	stubs.total = total;
+	stubs.mr_refs += !!s->rx_mr;
+	return stubs.delivers;
 }
 
 static void failed(struct ddp_stream *s, const struct iw_fault *f)
 {
-	world.failed++;
-	world.held += !!s->rx_held;
-	world.why = f->why;
-	world.quoted = *f;
+	stubs.failed++;
+	stubs.mr_refs += !!s->rx_mr;
+	stubs.why = f->why;
+	stubs.quoted = *f;
 }
 
-static bool early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
-		  struct ddp_grant *g)
+static bool may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+			    struct ddp_grant *g)
 {
-	return !world.admits;
+	return !stubs.admits;
 }
 
 static void down(struct ddp_stream *s, enum iw_reason why)
 {
-	world.down++;
-	world.down_why = why;
+	stubs.down++;
+	stubs.down_why = why;
 }
 
 static const struct ddp_ulp_ops ulp_ops = {
-	.admit = admit, .more = more, .wrote = wrote, .early = early, .deliver = deliver,
+	.admit = admit, .more = more, .wrote = wrote, .may_place_early = may_place_early, .deliver = deliver,
 	.failed = failed, .down = down,
 };
 
@@ -151,7 +151,7 @@ struct rx_wire wire;
 
 static void llp_kick(struct ddp_llp *llp, bool bulk)
 {
-	world.kicked++;
+	stubs.kicked++;
 }
 
 static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
@@ -163,12 +163,12 @@ static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
 
 static void llp_close(struct ddp_llp *llp, enum iw_reason why)
 {
-	world.closed++;
+	stubs.closed++;
 }
 
 static void llp_quiesce(struct ddp_llp *llp)
 {
-	world.quiet++;
+	stubs.quiesced++;
 }
 
 static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
@@ -187,7 +187,7 @@ struct ddp_stream *rx_open(void)
 {
 	static struct ddp_stream s;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	ddp_stream_init(&s, &ulp_ops, NULL, NULL);
 	ddp_stream_bind(&s, &llp);
 	return &s;
@@ -204,7 +204,7 @@ static void on_wire(const struct ddp_hdr *h)
  * Receive a segment of @len bytes with this header, its first byte XORed with
  * @change
  */
-void rx_comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
+void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 		  u32 len)
 {
 	on_wire(h);
@@ -220,7 +220,7 @@ static bool comes_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
 			struct ddp_placed *p)
 {
 	on_wire(h);
-	return ddp_rx_early(s, &llp, wire.octets, len, p);
+	return ddp_rx_place_early(s, &llp, wire.octets, len, p);
 }
 
 const struct ddp_hdr good_write = { .tagged = true, .last = true };
@@ -230,22 +230,22 @@ static void good_ones(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
-	rx_comes(s, &good_write, 0, 50);
-	rx_comes(s, &good_send, 0, 50);
-	KUNIT_EXPECT_EQ(test, 2u, world.placed);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed + world.closed);
+	rx_receive(s, &good_write, 0, 50);
+	rx_receive(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed + stubs.closed);
 }
 
 static void expect_told(struct kunit *test, const struct ddp_hdr *h)
 {
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, h->tagged, world.told.tagged);
-	KUNIT_EXPECT_EQ(test, h->ulp8, world.told.ulp8);
-	KUNIT_EXPECT_EQ(test, h->ulp32, world.told.ulp32);
-	KUNIT_EXPECT_EQ(test, h->stag, world.told.stag);
-	KUNIT_EXPECT_EQ(test, h->qn, world.told.qn);
-	KUNIT_EXPECT_EQ(test, h->msn, world.told.msn);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, h->tagged, stubs.deliver_hdr.tagged);
+	KUNIT_EXPECT_EQ(test, h->ulp8, stubs.deliver_hdr.ulp8);
+	KUNIT_EXPECT_EQ(test, h->ulp32, stubs.deliver_hdr.ulp32);
+	KUNIT_EXPECT_EQ(test, h->stag, stubs.deliver_hdr.stag);
+	KUNIT_EXPECT_EQ(test, h->qn, stubs.deliver_hdr.qn);
+	KUNIT_EXPECT_EQ(test, h->msn, stubs.deliver_hdr.msn);
 }
 
 /* DDP-28, DDP-32, DDP-37: the ULP gets the message's header fields at delivery */
@@ -261,16 +261,16 @@ static void told_at_delivery(struct kunit *test)
 	struct ddp_stream *s;
 
 	s = rx_open();
-	rx_comes(s, &write, 0, 50);
+	rx_receive(s, &write, 0, 50);
 	expect_told(test, &write);
 
 	s = rx_open();
 	KUNIT_ASSERT_TRUE(test, comes_early(s, &write, 50, &p));
-	ddp_rx_placed(s, &p);
+	ddp_rx_deliver_early(s, &p);
 	expect_told(test, &write);
 
 	s = rx_open();
-	rx_comes(s, &send, 0, 50);
+	rx_receive(s, &send, 0, 50);
 	expect_told(test, &send);
 }
 
@@ -316,28 +316,28 @@ KUNIT_ARRAY_PARAM(way, ways, describe_way);
 static void expect_failed(struct kunit *test, struct ddp_stream *s,
 			  enum iw_reason why)
 {
-	u32 placed = world.placed, delivered = world.delivered;
+	u32 placed = stubs.placed, delivered = stubs.delivered;
 
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, why, world.why);
-	world.admits = world.places = world.delivers = IW_OK;
-	rx_comes(s, &good_write, 0, 50);
-	rx_comes(s, &good_send, 0, 50);
-	rx_comes(s, &good_write, 1, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, placed, world.placed);
-	KUNIT_EXPECT_EQ(test, delivered, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, why, stubs.why);
+	stubs.admits = stubs.places = stubs.delivers = IW_OK;
+	rx_receive(s, &good_write, 0, 50);
+	rx_receive(s, &good_send, 0, 50);
+	rx_receive(s, &good_write, 1, 50);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, placed, stubs.placed);
+	KUNIT_EXPECT_EQ(test, delivered, stubs.delivered);
 }
 
 /* The stream stays open: only the ULP closes the lower layer */
 static void expect_open(struct kunit *test, struct ddp_stream *s)
 {
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the transmit path still works, for a Terminate */
 	ddp_kick(s);
-	KUNIT_EXPECT_EQ(test, 1u, world.kicked);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.kicked);
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 }
 
 /*
@@ -349,10 +349,10 @@ static void fails_and_stays(struct kunit *test)
 	const struct way *w = test->param_value;
 	struct ddp_stream *s = rx_open();
 
-	world.admits = w->admits;
-	world.places = w->places;
-	world.delivers = w->delivers;
-	rx_comes(s, &w->h, w->change, w->len);
+	stubs.admits = w->admits;
+	stubs.places = w->places;
+	stubs.delivers = w->delivers;
+	rx_receive(s, &w->h, w->change, w->len);
 	expect_failed(test, s, w->why);
 	expect_open(test, s);
 }
@@ -387,17 +387,17 @@ static void placed_early(struct kunit *test)
 	struct ddp_placed p;
 
 	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
-	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 50u, p.len);
 	ddp_hdr_encode(want, &early_write);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(want, p.hdr, sizeof(p.hdr)));
 
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
-	KUNIT_EXPECT_EQ(test, 1u, world.checked);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.checked);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 }
 
 /*
@@ -410,12 +410,12 @@ static void not_placed_early(struct kunit *test)
 	struct ddp_placed p;
 
 	KUNIT_EXPECT_FALSE(test, comes_early(s, &good_send, 50, &p));
-	world.places = IW_DDP_T_STAG;
+	stubs.places = IW_DDP_T_STAG;
 	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &p));
-	world.places = IW_OK;
-	world.admits = IW_RDMAP_OPCODE;
+	stubs.places = IW_OK;
+	stubs.admits = IW_RDMAP_OPCODE;
 	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &p));
-	KUNIT_EXPECT_EQ(test, 0u, world.placed + world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.failed);
 }
 
 /* After a failure, no segment is placed, in order or not */
@@ -427,9 +427,9 @@ static void nothing_after_failure(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
 	ddp_llp_error(s, IW_MPA_CRC);
 	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &later));
-	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_placed(s, &p));
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
-	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_deliver_early(s, &p));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 }
 
 /* Page faults -------------------------------------------------------------------- */
@@ -439,19 +439,19 @@ static void put_off_tagged(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
-	world.places = IW_NOT_NOW;
-	rx_comes(s, &early_write, 0, 50);
-	rx_comes(s, &early_write, 0, 50);
-	KUNIT_EXPECT_EQ(test, 0u, world.placed + world.delivered);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	world.places = IW_OK;
-	rx_comes(s, &early_write, 0, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	rx_comes(s, &good_write, 0, 50);
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	stubs.places = IW_AGAIN;
+	rx_receive(s, &early_write, 0, 50);
+	rx_receive(s, &early_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.delivered);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	stubs.places = IW_OK;
+	rx_receive(s, &early_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	rx_receive(s, &good_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 /* A deferred untagged segment as well, also if delivery is deferred */
@@ -460,19 +460,19 @@ static void put_off_untagged(struct kunit *test)
 	const struct ddp_hdr second = { .last = true, .msn = 2 };
 	struct ddp_stream *s = rx_open();
 
-	world.places = IW_NOT_NOW;
-	rx_comes(s, &good_send, 0, 50);
-	world.places = IW_OK;
-	world.delivers = IW_NOT_NOW;
-	rx_comes(s, &good_send, 0, 50);
-	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
-	world.delivers = IW_OK;
-	rx_comes(s, &good_send, 0, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	rx_comes(s, &second, 0, 50);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	stubs.places = IW_AGAIN;
+	rx_receive(s, &good_send, 0, 50);
+	stubs.places = IW_OK;
+	stubs.delivers = IW_AGAIN;
+	rx_receive(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
+	stubs.delivers = IW_OK;
+	rx_receive(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	rx_receive(s, &second, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
 /*
@@ -486,11 +486,11 @@ static void comes_again_changed(struct kunit *test)
 
 	for (how = 0; how < 2; how++) {
 		s = rx_open();
-		world.places = IW_NOT_NOW;
-		rx_comes(s, &early_write, 0, 50);
-		world.places = IW_OK;
-		rx_comes(s, how ? &early_write : &good_write, 0, how ? 51 : 50);
-		KUNIT_EXPECT_EQ(test, 0u, world.placed + world.delivered);
+		stubs.places = IW_AGAIN;
+		rx_receive(s, &early_write, 0, 50);
+		stubs.places = IW_OK;
+		rx_receive(s, how ? &early_write : &good_write, 0, how ? 51 : 50);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.delivered);
 		expect_failed(test, s, IW_DDP_CATASTROPHIC);
 	}
 }
@@ -506,16 +506,16 @@ static void goes_down(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 
 	ddp_llp_down(s, IW_MPA_LOST);
-	KUNIT_EXPECT_EQ(test, 1u, world.down);
-	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, world.down_why);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_failed(s));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.down);
+	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, stubs.down_why);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_failed(s));
 
 	s = rx_open();
 	ddp_llp_error(s, IW_MPA_CRC);
 	ddp_llp_down(s, IW_MPA_LOST);
-	KUNIT_EXPECT_EQ(test, 1u, world.down);
-	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, world.down_why);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.down);
+	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, stubs.down_why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 }
 
 /* A lower layer without stream numbers reports none */
@@ -530,7 +530,7 @@ static void is_looked_at(struct kunit *test)
 
 	/* the stream is unbound */
 	ddp_stream_unbind(s);
-	KUNIT_EXPECT_EQ(test, 1u, world.quiet);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.quiesced);
 	ddp_stream_query(s, &q);
 	KUNIT_EXPECT_NULL(test, q.llp);
 	KUNIT_EXPECT_EQ(test, DDP_QUERY_NO_STREAM, q.stream);

@@ -18,24 +18,24 @@ static void use_stays(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 
 	ddp_rx_begin(s);
-	rx_comes(s, &write_goes_on, 0, 50);
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
-	rx_comes(s, &good_write, 0, 50);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	rx_comes(s, &write_goes_on, 0, 50);
-	rx_comes(s, &good_send, 0, 50);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
+	rx_receive(s, &write_goes_on, 0, 50);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
+	rx_receive(s, &good_write, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	rx_receive(s, &write_goes_on, 0, 50);
+	rx_receive(s, &good_send, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	/* a segment without payload would not check the MR */
-	rx_comes(s, &write_goes_on, 0, 50);
-	rx_comes(s, &write_goes_on, 0, 14);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	rx_comes(s, &write_goes_on, 0, 50);
+	rx_receive(s, &write_goes_on, 0, 50);
+	rx_receive(s, &write_goes_on, 0, 14);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	rx_receive(s, &write_goes_on, 0, 50);
 	ddp_rx_end(s);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	rx_comes(s, &write_goes_on, 0, 50);
-	KUNIT_EXPECT_NULL(test, s->rx_held);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	rx_receive(s, &write_goes_on, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_mr);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 }
 
 /*
@@ -51,25 +51,25 @@ static void use_ends_with_a_failure(struct kunit *test)
 	for (how = 0; how < 3; how++) {
 		s = rx_open();
 		ddp_rx_begin(s);
-		rx_comes(s, &write_goes_on, 0, 50);
+		rx_receive(s, &write_goes_on, 0, 50);
 		if (how == 0)
-			world.admits = IW_RDMAP_OPCODE;
+			stubs.admits = IW_RDMAP_OPCODE;
 		if (how == 1)
-			rx_comes(s, &bad_send, 0, 50);
+			rx_receive(s, &bad_send, 0, 50);
 		else
-			rx_comes(s, &write_goes_on, 0, how ? 13 : 50);
-		KUNIT_EXPECT_EQ(test, 1u, world.failed);
-		KUNIT_EXPECT_EQ(test, 0u, world.held);
-		KUNIT_EXPECT_NULL(test, s->rx_held);
+			rx_receive(s, &write_goes_on, 0, how ? 13 : 50);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
+		KUNIT_EXPECT_NULL(test, s->rx_mr);
 		ddp_rx_end(s);
 	}
 	/* the reference is dropped before a failure of the lower layer is reported */
 	s = rx_open();
 	ddp_rx_begin(s);
-	rx_comes(s, &write_goes_on, 0, 50);
+	rx_receive(s, &write_goes_on, 0, 50);
 	ddp_llp_error(s, IW_MPA_CRC);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	ddp_rx_end(s);
 }
 
@@ -86,21 +86,21 @@ static void expect_own(struct kunit *test, const u8 *octets, u32 len)
 	bool good;
 
 	ddp_rx_begin(s);
-	rx_comes(s, &first, 0, 50);
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	rx_receive(s, &first, 0, 50);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	memset(&wire, 0, sizeof(wire));
 	memcpy(wire.octets, octets, IW_DDP_T_HDR_LEN);
 	wire.at = IW_DDP_T_HDR_LEN;
 	good = !ddp_hdr_decode(&h, wire.octets, min(len, (u32)IW_DDP_HDR_MAX));
 	ddp_rx_segment(s, &llp, wire.octets, len);
 	if (!good || !h.tagged) {
-		KUNIT_EXPECT_EQ(test, 1u, world.admitted);
-		KUNIT_EXPECT_EQ(test, 1u, world.failed);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	} else {
-		KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-		KUNIT_EXPECT_EQ(test, 0, memcmp(&h, &world.asked, sizeof(h)));
-		KUNIT_EXPECT_EQ(test, len - IW_DDP_T_HDR_LEN, world.payload);
-		KUNIT_EXPECT_EQ(test, (u32)h.last, world.delivered);
+		KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(&h, &stubs.admit_hdr, sizeof(h)));
+		KUNIT_EXPECT_EQ(test, len - IW_DDP_T_HDR_LEN, stubs.payload);
+		KUNIT_EXPECT_EQ(test, (u32)h.last, stubs.delivered);
 	}
 	ddp_rx_end(s);
 }
@@ -117,7 +117,7 @@ static void goes_on(struct kunit *test)
 	for (len = 15; len < 60; len++) {
 		ddp_hdr_encode(octets, &next);
 		expect_own(test, octets, len);
-		KUNIT_EXPECT_EQ(test, (u32)(len == 50), world.went_on);
+		KUNIT_EXPECT_EQ(test, (u32)(len == 50), stubs.next_segs);
 		for (bit = 0; bit < 8 * IW_DDP_T_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
 			expect_own(test, octets, len);
@@ -139,11 +139,11 @@ static void untagged_begins_anew(struct kunit *test)
 	 */
 	for (h.mo = 0; h.mo < 3; h.mo++) {
 		h.last = h.mo == 2;
-		rx_comes(s, &h, 0, IW_DDP_HDR_MAX + 1);
-		KUNIT_EXPECT_EQ(test, h.mo, world.asked.mo);
+		rx_receive(s, &h, 0, IW_DDP_HDR_MAX + 1);
+		KUNIT_EXPECT_EQ(test, h.mo, stubs.admit_hdr.mo);
 	}
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 
@@ -154,14 +154,14 @@ static void goes_on_and_fails(struct kunit *test)
 	struct ddp_hdr h = { .tagged = true, .to = 100 };
 
 	ddp_rx_begin(s);
-	rx_comes(s, &h, 0, 50);
+	rx_receive(s, &h, 0, 50);
 	h.to += 36;
-	world.places = IW_DDP_T_BOUNDS;
-	rx_comes(s, &h, 0, 50);
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, world.why);
-	KUNIT_EXPECT_EQ(test, 50u, world.quoted.seg_len);
-	KUNIT_EXPECT_EQ(test, (u32)IW_DDP_T_HDR_LEN, world.quoted.ddp_len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(wire.octets, world.quoted.ddp, IW_DDP_T_HDR_LEN));
+	stubs.places = IW_DDP_T_BOUNDS;
+	rx_receive(s, &h, 0, 50);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, stubs.why);
+	KUNIT_EXPECT_EQ(test, 50u, stubs.quoted.seg_len);
+	KUNIT_EXPECT_EQ(test, (u32)IW_DDP_T_HDR_LEN, stubs.quoted.ddp_len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(wire.octets, stubs.quoted.ddp, IW_DDP_T_HDR_LEN));
 	ddp_rx_end(s);
 }
 
@@ -178,7 +178,7 @@ static int more_comes(struct ddp_stream *s, u64 to, u32 len)
 
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, &h);
-	if (!ddp_rx_more(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
+	if (!ddp_rx_fast(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
 		return NOT_MORE;
 	return why;
 }
@@ -192,26 +192,26 @@ static void short_way(struct kunit *test)
 	/* no segment continues a message that has not begun, or of an earlier pass */
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
-	rx_comes(s, &write_goes_on, 0, 50);
+	rx_receive(s, &write_goes_on, 0, 50);
 	ddp_rx_end(s);
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
 
-	rx_comes(s, &write_goes_on, 0, 50);
+	rx_receive(s, &write_goes_on, 0, 50);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 35, 50));
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 49));
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 2u, world.placed);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 36, 50));
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 72, 50));
-	KUNIT_EXPECT_EQ(test, 2u, world.went_on);
-	KUNIT_EXPECT_EQ(test, 4u, world.placed);
-	KUNIT_EXPECT_EQ(test, 72ull, world.to);
-	KUNIT_EXPECT_PTR_EQ(test, (const void *)body, world.body);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, 72ull, stubs.to);
+	KUNIT_EXPECT_PTR_EQ(test, (const void *)body, stubs.body);
 	/* the last segment uses the general path */
-	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 108 }, 0, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 108 }, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 
@@ -225,29 +225,29 @@ static void short_way_fails(struct kunit *test)
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = rx_open();
 		ddp_rx_begin(s);
-		rx_comes(s, &write_goes_on, 0, 50);
+		rx_receive(s, &write_goes_on, 0, 50);
 		if (how == 0)
-			world.places = whys[how];
+			stubs.places = whys[how];
 		if (how == 1)
-			world.admits = whys[how];
+			stubs.admits = whys[how];
 		if (how == 2)
 			ddp_llp_error(s, whys[how]);
 		KUNIT_EXPECT_EQ(test, how == 2 ? NOT_MORE : (int)whys[how],
 				more_comes(s, 36, 50));
-		KUNIT_EXPECT_EQ(test, 1u, world.failed);
-		KUNIT_EXPECT_EQ(test, whys[how], world.why);
-		KUNIT_EXPECT_EQ(test, 0u, world.held);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+		KUNIT_EXPECT_EQ(test, whys[how], stubs.why);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 		if (how < 2)
-			KUNIT_EXPECT_EQ(test, 0, memcmp(wire.octets, world.quoted.ddp,
+			KUNIT_EXPECT_EQ(test, 0, memcmp(wire.octets, stubs.quoted.ddp,
 							IW_DDP_T_HDR_LEN));
-		placed = world.placed;
-		world.places = IW_OK;
-		world.admits = IW_OK;
+		placed = stubs.placed;
+		stubs.places = IW_OK;
+		stubs.admits = IW_OK;
 		KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC,
 				ddp_rx_segment(s, &llp, wire.octets, 50));
-		KUNIT_EXPECT_EQ(test, placed, world.placed);
-		KUNIT_EXPECT_EQ(test, 1u, world.failed);
+		KUNIT_EXPECT_EQ(test, placed, stubs.placed);
+		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 		ddp_rx_end(s);
 	}
 }
@@ -262,11 +262,11 @@ static void short_way_after_a_failure(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 
 	ddp_rx_begin(s);
-	rx_comes(s, &write_goes_on, 0, 50);
+	rx_receive(s, &write_goes_on, 0, 50);
 	ddp_stream_fail(s, &f);
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 }
 
@@ -276,18 +276,18 @@ static void short_way_waits(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 
 	ddp_rx_begin(s);
-	rx_comes(s, &write_goes_on, 0, 50);
-	world.places = IW_NOT_NOW;
-	KUNIT_EXPECT_EQ(test, (int)IW_NOT_NOW, more_comes(s, 36, 50));
+	rx_receive(s, &write_goes_on, 0, 50);
+	stubs.places = IW_AGAIN;
+	KUNIT_EXPECT_EQ(test, (int)IW_AGAIN, more_comes(s, 36, 50));
 	ddp_rx_end(s);
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 
 	ddp_rx_begin(s);
-	world.places = IW_OK;
+	stubs.places = IW_OK;
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, wire.octets, 50));
-	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 72, 50));
 	ddp_rx_end(s);
 }
@@ -303,8 +303,8 @@ static struct ddp_stream *run_open(void)
 	struct ddp_stream *s = rx_open();
 
 	ddp_rx_begin(s);
-	rx_comes(s, &write_goes_on, 0, 50);
-	world.fits = true;
+	rx_receive(s, &write_goes_on, 0, 50);
+	stubs.fits = true;
 	return s;
 }
 
@@ -314,14 +314,14 @@ static bool joins(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 	u8 head[IW_DDP_HDR_MAX];
 
 	ddp_hdr_encode(head, &h);
-	return ddp_rx_joins(s, head, len, n);
+	return ddp_rx_is_next(s, head, len, n);
 }
 
 /* The next segment must continue the accepted ones */
 static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
 	KUNIT_EXPECT_TRUE(test, joins(s, 36 * (1 + taken), 50, 0));
-	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_run_off(s));
+	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_next_page_off(s));
 }
 
 static void run_joins(struct kunit *test)
@@ -330,8 +330,8 @@ static void run_joins(struct kunit *test)
 
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_FALSE(test, joins(s, 36, 50, 0));
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
-	rx_comes(s, &write_goes_on, 0, 50);
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
+	rx_receive(s, &write_goes_on, 0, 50);
 	expect_at(test, s, 0);
 	KUNIT_EXPECT_TRUE(test, joins(s, 36 * 6, 50, 5));
 	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 50, 4));
@@ -339,12 +339,12 @@ static void run_joins(struct kunit *test)
 	/* the offset is that in the MR's pages, not in TOs */
 	region.base = 5;
 	region.skip = 4000;
-	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_run_off(s));
+	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_next_page_off(s));
 	region.base = 0;
 	region.skip = 0;
 	ddp_rx_end(s);
 	KUNIT_EXPECT_FALSE(test, joins(s, 36, 50, 0));
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 }
 
 static void run_at_once(struct kunit *test)
@@ -352,21 +352,21 @@ static void run_at_once(struct kunit *test)
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
 
-	KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_run(s, bodies, RUN, &why));
-	KUNIT_EXPECT_EQ(test, (u32)RUN, world.went_on);
-	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), world.payload);
-	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), world.fitted);
-	KUNIT_EXPECT_EQ(test, 36ull, world.asked.to);
-	KUNIT_EXPECT_EQ(test, 2u, world.placed);
-	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), world.len);
-	KUNIT_EXPECT_EQ(test, 36ull, world.to);
-	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, world.body);
+	KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.payload);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.fitted);
+	KUNIT_EXPECT_EQ(test, 36ull, stubs.admit_hdr.to);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.len);
+	KUNIT_EXPECT_EQ(test, 36ull, stubs.to);
+	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, stubs.body);
 	expect_at(test, s, RUN);
 	/* the last segment is delivered as usual */
-	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
+	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
 		 0, 50);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
 }
 
@@ -382,15 +382,15 @@ static void run_one_by_one(struct kunit *test)
 
 	for (how = 0; how < 2; how++) {
 		s = run_open();
-		world.fits = how;
-		world.refuses_many = how;
-		KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_run(s, bodies, RUN, &why));
-		KUNIT_EXPECT_EQ(test, (u32)RUN, world.went_on);
-		KUNIT_EXPECT_EQ(test, 36u, world.payload);
-		KUNIT_EXPECT_EQ(test, 1u + RUN, world.placed);
-		KUNIT_EXPECT_EQ(test, 36u, world.len);
-		KUNIT_EXPECT_EQ(test, 36ull * RUN, world.to);
-		KUNIT_EXPECT_PTR_EQ(test, (const void *)(bodies + 36 * (RUN - 1)), world.body);
+		stubs.fits = how;
+		stubs.refuses_many = how;
+		KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
+		KUNIT_EXPECT_EQ(test, (u32)RUN, stubs.next_segs);
+		KUNIT_EXPECT_EQ(test, 36u, stubs.payload);
+		KUNIT_EXPECT_EQ(test, 1u + RUN, stubs.placed);
+		KUNIT_EXPECT_EQ(test, 36u, stubs.len);
+		KUNIT_EXPECT_EQ(test, 36ull * RUN, stubs.to);
+		KUNIT_EXPECT_PTR_EQ(test, (const void *)(bodies + 36 * (RUN - 1)), stubs.body);
 		expect_at(test, s, RUN);
 		ddp_rx_end(s);
 	}
@@ -402,11 +402,11 @@ static void run_of_one(struct kunit *test)
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
 
-	world.admits = IW_RDMAP_OPCODE;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_run(s, bodies, 1, &why));
+	stubs.admits = IW_RDMAP_OPCODE;
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, 1, &why));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, why);
-	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	ddp_rx_end(s);
 }
 
@@ -419,18 +419,18 @@ static void run_fails_in_the_middle(struct kunit *test)
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
 
-	world.fits = false;
-	world.places_at = 2;
-	world.places = IW_DDP_T_BOUNDS;
-	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_run(s, bodies, RUN, &why));
+	stubs.fits = false;
+	stubs.places_at = 2;
+	stubs.places = IW_DDP_T_BOUNDS;
+	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_batch(s, bodies, RUN, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, why);
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, world.why);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, 0u, world.held);
-	KUNIT_EXPECT_EQ(test, 50u, world.quoted.seg_len);
-	KUNIT_EXPECT_EQ(test, 36ull * 2, get_unaligned_be64(world.quoted.ddp + DDP_T_TO));
-	KUNIT_EXPECT_EQ(test, 36ull * 2, world.to);
-	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, stubs.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
+	KUNIT_EXPECT_EQ(test, 50u, stubs.quoted.seg_len);
+	KUNIT_EXPECT_EQ(test, 36ull * 2, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
+	KUNIT_EXPECT_EQ(test, 36ull * 2, stubs.to);
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 	ddp_rx_end(s);
 }
 
@@ -443,17 +443,17 @@ static void run_waits_in_the_middle(struct kunit *test)
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
 
-	world.fits = false;
-	world.places_at = 2;
-	world.places = IW_NOT_NOW;
-	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_run(s, bodies, RUN, &why));
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, why);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
-	KUNIT_EXPECT_EQ(test, 3u, world.admitted);
-	world.places = IW_OK;
-	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
-	KUNIT_EXPECT_EQ(test, 3u, world.admitted);
-	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	stubs.fits = false;
+	stubs.places_at = 2;
+	stubs.places = IW_AGAIN;
+	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_batch(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
+	stubs.places = IW_OK;
+	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	expect_at(test, s, 2);
 	ddp_rx_end(s);
 }
@@ -468,29 +468,29 @@ static void run_comes_too_late(struct kunit *test)
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
 
-	world.places = IW_DDP_T_STAG;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_run(s, bodies, RUN, &why));
+	stubs.places = IW_DDP_T_STAG;
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, RUN, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, why);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, 36ull, get_unaligned_be64(world.quoted.ddp + DDP_T_TO));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, 36ull, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
 	ddp_rx_end(s);
 
 	s = run_open();
 	ddp_stream_fail(s, &f);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, RUN, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
-	KUNIT_EXPECT_EQ(test, 1u, world.failed);
-	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 
 	/* the stream fails in the middle, if segments are accepted one by one */
 	s = run_open();
-	world.fits = false;
-	world.places_at = U32_MAX;
-	world.fails_at = 3;
-	KUNIT_EXPECT_EQ(test, 2u, ddp_rx_run(s, bodies, RUN, &why));
+	stubs.fits = false;
+	stubs.places_at = U32_MAX;
+	stubs.fails_at = 3;
+	KUNIT_EXPECT_EQ(test, 2u, ddp_rx_batch(s, bodies, RUN, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
-	KUNIT_EXPECT_EQ(test, 3u, world.placed);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.placed);
 	ddp_rx_end(s);
 }
 
@@ -515,7 +515,7 @@ static struct kunit_case rx_more_cases[] = {
 };
 
 static struct kunit_suite rx_more_suite = {
-	.name = "rx_more",
+	.name = "rx_tagged_next",
 	.test_cases = rx_more_cases,
 };
 

@@ -5,7 +5,7 @@
 #include <ddp/reason.h>
 
 /* Results of checks of a request's memory */
-extern struct memory_says {
+extern struct mem_results {
 	enum iw_reason	check, atomic;
 	u8		checked;	/* rights that were checked */
 } mem;

@@ -11,11 +11,11 @@
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/sctp_ddp/internal.h"
 
-extern struct sddp_assoc_world {
+extern struct sddp_assoc_stubs {
 	struct net		net;
 	struct sddp_assoc	*a;
 	bool			queued;		/* the worker is queued */
-	enum sddp_fate		fate;
+	enum sddp_sock_state		fate;
 	int			more;		/* result of sddp_recv() */
 	bool			again;		/* there is more to send */
 	u32			received;	/* calls of sddp_recv() */
@@ -27,15 +27,15 @@ extern struct sddp_assoc_world {
 	bool			no_memory;	/* no memory to send; nothing is sent */
 	u32			sent;
 	u32			acks;		/* checks for acknowledgments */
-	u32			ended, left_way;
+	u32			ended, unhashed;
 	bool			comes;		/* a session begins during the next receive */
 	bool			armed;		/* the idle timer is running */
-	unsigned long		look;
-	bool			full;		/* too many unaccepted associations */
+	unsigned long		idle_timeout;
+	bool			sndbuf_full;		/* too many unaccepted associations */
 	bool			holds;		/* SCTP holds too much data */
 	u32			rejoined, shrunk;
-	bool			hasty;		/* the worker gets each mutex at once */
+	bool			locks_at_once;		/* the worker gets each mutex at once */
 	int			left;		/* memory in use after that */
-} world;
+} stubs;
 
 #endif

@@ -13,56 +13,56 @@
 /* Run the worker once. Return: true if it is queued again. */
 static bool works(void)
 {
-	sddp_assoc_kick(world.a);
-	world.queued = false;
-	world.a->work.func(&world.a->work);
-	return world.queued;
+	sddp_assoc_kick(stubs.a);
+	stubs.queued = false;
+	stubs.a->work.func(&stubs.a->work);
+	return stubs.queued;
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	jiffies = 1;
-	world.a = sddp_assoc_new(&world.net, true, sddp_assoc_work);
-	world.fate = SDDP_SOCK_OPEN;
-	sddp_assoc_get(world.a);
+	stubs.a = sddp_assoc_new(&stubs.net, true, sddp_assoc_work);
+	stubs.fate = SDDP_SOCK_OPEN;
+	sddp_assoc_get(stubs.a);
 	works();
-	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)world.a->phase);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)stubs.a->phase);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	return 0;
 }
 
 static void expect_up(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)world.a->phase);
-	KUNIT_EXPECT_EQ(test, 0u, world.released);
+	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)stubs.a->phase);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
 }
 
 static void expect_over(struct kunit *test, enum iw_reason why, bool abort)
 {
-	KUNIT_EXPECT_EQ(test, (int)SDDP_ENDED, (int)world.a->phase);
-	KUNIT_EXPECT_EQ(test, (int)why, (int)world.a->why);
-	KUNIT_EXPECT_EQ(test, 1u, world.released);
-	KUNIT_EXPECT_EQ(test, (u32)abort, world.aborted);
+	KUNIT_EXPECT_EQ(test, (int)SDDP_ENDED, (int)stubs.a->phase);
+	KUNIT_EXPECT_EQ(test, (int)why, (int)stubs.a->why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
+	KUNIT_EXPECT_EQ(test, (u32)abort, stubs.aborted);
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	if (world.queued)	/* the reference of the work item */
-		sddp_assoc_put(world.a);
-	sddp_assoc_put(world.a);
+	if (stubs.queued)	/* the reference of the work item */
+		sddp_assoc_put(stubs.a);
+	sddp_assoc_put(stubs.a);
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, world.net.held);
+	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
 }
 
 /* All received data is processed before the end */
 static void taken_first(struct kunit *test)
 {
-	world.fate = SDDP_SOCK_LOST;
-	world.more = 1;
+	stubs.fate = SDDP_SOCK_LOST;
+	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, works());
 	expect_up(test);
-	world.more = 0;
+	stubs.more = 0;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
 }
@@ -73,19 +73,19 @@ static void taken_first(struct kunit *test)
  */
 static void lost_sends_nothing(struct kunit *test)
 {
-	u32 sent = world.sent, acks = world.acks;
+	u32 sent = stubs.sent, acks = stubs.acks;
 
-	world.again = true;
-	world.fate = SDDP_SOCK_LOST;
-	world.more = 1;
+	stubs.again = true;
+	stubs.fate = SDDP_SOCK_LOST;
+	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, works());
 	expect_up(test);
-	KUNIT_EXPECT_EQ(test, sent, world.sent);
-	KUNIT_EXPECT_EQ(test, acks, world.acks);
-	world.more = 0;
+	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
+	KUNIT_EXPECT_EQ(test, acks, stubs.acks);
+	stubs.more = 0;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
-	KUNIT_EXPECT_EQ(test, sent, world.sent);
+	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 }
 
 /*
@@ -94,12 +94,12 @@ static void lost_sends_nothing(struct kunit *test)
  */
 static void lost_while_put_off(struct kunit *test)
 {
-	world.a->put_off = 1;
-	world.fate = SDDP_SOCK_LOST;
-	world.more = 1;
+	stubs.a->deferred = 1;
+	stubs.fate = SDDP_SOCK_LOST;
+	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, works());
 	expect_up(test);
-	world.more = 0;
+	stubs.more = 0;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
 }
@@ -110,9 +110,9 @@ static void lost_while_put_off(struct kunit *test)
  */
 static void lost_without_memory(struct kunit *test)
 {
-	world.a->put_off = 1;
-	world.fate = SDDP_SOCK_LOST;
-	world.more = -ENOMEM;
+	stubs.a->deferred = 1;
+	stubs.fate = SDDP_SOCK_LOST;
+	stubs.more = -ENOMEM;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
 }
@@ -120,13 +120,13 @@ static void lost_without_memory(struct kunit *test)
 /* Without a deferred stream, the end waits for memory to receive the remaining data */
 static void without_memory(struct kunit *test)
 {
-	world.fate = SDDP_SOCK_LOST;
-	world.more = -ENOMEM;
+	stubs.fate = SDDP_SOCK_LOST;
+	stubs.more = -ENOMEM;
 	KUNIT_EXPECT_FALSE(test, works());
 	expect_up(test);
-	KUNIT_EXPECT_TRUE(test, world.waits);
-	KUNIT_EXPECT_EQ(test, jiffies + 10, world.due);
-	world.more = 0;
+	KUNIT_EXPECT_TRUE(test, stubs.waits);
+	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
+	stubs.more = 0;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
 }
@@ -134,11 +134,11 @@ static void without_memory(struct kunit *test)
 /* After a SHUTDOWN of the peer a deferred segment is processed before the end */
 static void done_while_put_off(struct kunit *test)
 {
-	world.a->put_off = 1;
-	world.fate = SDDP_SOCK_PEER_DONE;
+	stubs.a->deferred = 1;
+	stubs.fate = SDDP_SOCK_PEER_DONE;
 	KUNIT_EXPECT_FALSE(test, works());
 	expect_up(test);
-	world.a->put_off = 0;
+	stubs.a->deferred = 0;
 	works();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
@@ -146,37 +146,37 @@ static void done_while_put_off(struct kunit *test)
 /* Other sessions end at once, and no new session uses the association */
 static void others_are_done(struct kunit *test)
 {
-	static struct sddp_stream waits = { .id = 1, .put_off = true }, other = { .id = 2 };
+	static struct sddp_stream waits = { .id = 1, .deferred = true }, other = { .id = 2 };
 
-	xa_store(&world.a->streams, 1, &waits, GFP_KERNEL);
-	xa_store(&world.a->streams, 2, &other, GFP_KERNEL);
-	world.a->put_off = 1;
+	xa_store(&stubs.a->streams, 1, &waits, GFP_KERNEL);
+	xa_store(&stubs.a->streams, 2, &other, GFP_KERNEL);
+	stubs.a->deferred = 1;
 	works();
-	world.fate = SDDP_SOCK_PEER_DONE;
+	stubs.fate = SDDP_SOCK_PEER_DONE;
 	/* received data is processed first */
-	world.more = -ENOMEM;
+	stubs.more = -ENOMEM;
 	works();
-	KUNIT_EXPECT_EQ(test, 0u, world.ended);
-	KUNIT_EXPECT_EQ(test, 1u, world.left_way);
-	world.more = 0;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unhashed);
+	stubs.more = 0;
 	works();
 	expect_up(test);
-	KUNIT_EXPECT_EQ(test, 1u, world.ended);
-	KUNIT_EXPECT_PTR_EQ(test, (void *)&waits, xa_load(&world.a->streams, 1));
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a->streams, 2));
-	world.a->put_off = 0;
+	KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&waits, xa_load(&stubs.a->streams, 1));
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a->streams, 2));
+	stubs.a->deferred = 0;
 	works();
 	expect_over(test, IW_PEER_CLOSED, false);
-	KUNIT_EXPECT_EQ(test, 2u, world.ended);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.ended);
 }
 
 /* An association that always has more to send can still end */
 static void always_more_to_send(struct kunit *test)
 {
-	world.again = true;
+	stubs.again = true;
 	KUNIT_EXPECT_TRUE(test, works());
 	expect_up(test);
-	world.fate = SDDP_SOCK_LOST;
+	stubs.fate = SDDP_SOCK_LOST;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
 }
@@ -184,12 +184,12 @@ static void always_more_to_send(struct kunit *test)
 /* A peer that has sent SHUTDOWN accepts no more data */
 static void done_while_sending(struct kunit *test)
 {
-	world.again = true;
-	world.fate = SDDP_SOCK_PEER_DONE;
-	world.more = 1;
+	stubs.again = true;
+	stubs.fate = SDDP_SOCK_PEER_DONE;
+	stubs.more = 1;
 	KUNIT_EXPECT_TRUE(test, works());
 	expect_up(test);
-	world.more = 0;
+	stubs.more = 0;
 	works();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
@@ -197,11 +197,11 @@ static void done_while_sending(struct kunit *test)
 /* Let time pass until @then, with an event for the worker every @each ms */
 static void pass_until(unsigned long then, u32 each)
 {
-	struct work_struct *w = &world.a->retry.work;
+	struct work_struct *w = &stubs.a->retry.work;
 
 	for (; jiffies != then; jiffies++) {
-		if (world.waits && jiffies == world.due) {
-			world.waits = false;
+		if (stubs.waits && jiffies == stubs.due) {
+			stubs.waits = false;
 			w->func(w);
 			works();
 		}
@@ -213,105 +213,105 @@ static void pass_until(unsigned long then, u32 each)
 /* A deferred session and other events do not postpone the retry of sending */
 static void not_put_off(struct kunit *test)
 {
-	world.a->put_off = 1;
-	world.more = -ENOMEM;
-	world.no_memory = true;
-	world.sent = 0;
+	stubs.a->deferred = 1;
+	stubs.more = -ENOMEM;
+	stubs.no_memory = true;
+	stubs.sent = 0;
 	pass_until(jiffies + 5000, 400);
-	KUNIT_EXPECT_EQ(test, 0u, world.sent);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(world.a->full));
-	world.no_memory = false;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(stubs.a->sndbuf_full));
+	stubs.no_memory = false;
 	pass_until(jiffies + 1000, 400);
-	KUNIT_EXPECT_GT(test, world.sent, 0u);
-	WRITE_ONCE(world.a->stop, true);
+	KUNIT_EXPECT_GT(test, stubs.sent, 0u);
+	WRITE_ONCE(stubs.a->stop, true);
 	works();
 }
 
 /* A retry of receiving is soon, even if the retry of sending is later */
 static void sooner(struct kunit *test)
 {
-	world.no_memory = true;
+	stubs.no_memory = true;
 	works();
-	KUNIT_EXPECT_EQ(test, jiffies + 500, world.due);
-	world.more = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, jiffies + 500, stubs.due);
+	stubs.more = -ENOMEM;
 	works();
-	KUNIT_EXPECT_EQ(test, jiffies + 10, world.due);
+	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	/* the delay grows when it expires, not with each check */
 	works();
-	KUNIT_EXPECT_EQ(test, 10u, world.a->delay);
+	KUNIT_EXPECT_EQ(test, 10u, stubs.a->delay);
 	pass_until(jiffies + 11, 1000000);
-	KUNIT_EXPECT_EQ(test, 20u, world.a->delay);
-	WRITE_ONCE(world.a->stop, true);
+	KUNIT_EXPECT_EQ(test, 20u, stubs.a->delay);
+	WRITE_ONCE(stubs.a->stop, true);
 	works();
 }
 
 /* An association that ends at once stays allocated while it is being accepted */
 static void accepted(struct kunit *test)
 {
-	struct sddp_assoc *a = sddp_assoc_new(&world.net, false, sddp_assoc_work);
+	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, false, sddp_assoc_work);
 	int both = host_pieces;
 
-	world.hasty = true;
+	stubs.locks_at_once = true;
 	KUNIT_EXPECT_EQ(test, 0, sddp_assoc_accepted(a));
-	KUNIT_EXPECT_EQ(test, 1u, world.released);
-	KUNIT_EXPECT_EQ(test, both, world.left);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
+	KUNIT_EXPECT_EQ(test, both, stubs.left);
 	KUNIT_EXPECT_EQ(test, both - 1, host_pieces);
 	/* end the association of the fixture */
-	WRITE_ONCE(world.a->stop, true);
+	WRITE_ONCE(stubs.a->stop, true);
 	works();
 }
 
 /* An unusable association: accept() fails, and the listener counts the reason */
 static void unfit(struct kunit *test)
 {
-	struct sddp_assoc *a = sddp_assoc_new(&world.net, false, sddp_assoc_work);
+	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, false, sddp_assoc_work);
 
-	world.wrong = IW_SCTP_ADDRESSES;
+	stubs.wrong = IW_SCTP_ADDRESSES;
 	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
-	KUNIT_EXPECT_EQ(test, (int)IW_SCTP_ADDRESSES, (int)world.refused);
-	world.refused = IW_OK;
-	world.wrong = IW_PEER_RESET;
+	KUNIT_EXPECT_EQ(test, (int)IW_SCTP_ADDRESSES, (int)stubs.refused);
+	stubs.refused = IW_OK;
+	stubs.wrong = IW_PEER_RESET;
 	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)world.refused);
-	KUNIT_EXPECT_FALSE(test, world.queued);
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)stubs.refused);
+	KUNIT_EXPECT_FALSE(test, stubs.queued);
 	sddp_assoc_put(a);
-	world.wrong = IW_SCTP_ADDRESSES;
-	world.a->phase = SDDP_CONNECTING;
+	stubs.wrong = IW_SCTP_ADDRESSES;
+	stubs.a->phase = SDDP_CONNECTING;
 	works();
 	expect_over(test, IW_SCTP_ADDRESSES, true);
 }
 
 /* When an association may end ------------------------------------------------------ */
 
-static struct sddp_stream unasked, asked = { .told = true },
-	accepted_one = { .told = true, .up = true }, ours = { .told = true, .s.active = true };
+static struct sddp_stream unasked, asked = { .reported = true },
+	accepted_one = { .reported = true, .up = true }, ours = { .reported = true, .s.active = true };
 
 /* Replace the fixture's association with a passive one */
 static void of_a_peer(void)
 {
-	WRITE_ONCE(world.a->stop, true);
+	WRITE_ONCE(stubs.a->stop, true);
 	works();
-	sddp_assoc_put(world.a);
-	world.a = sddp_assoc_new(&world.net, false, sddp_assoc_work);
-	sddp_assoc_get(world.a);
-	sddp_assoc_accepted(world.a);
+	sddp_assoc_put(stubs.a);
+	stubs.a = sddp_assoc_new(&stubs.net, false, sddp_assoc_work);
+	sddp_assoc_get(stubs.a);
+	sddp_assoc_accepted(stubs.a);
 	works();
-	world.released = 0;
-	world.aborted = 0;
-	world.rejoined = 0;
+	stubs.released = 0;
+	stubs.aborted = 0;
+	stubs.rejoined = 0;
 }
 
 static void enters(const struct sddp_stream *st)
 {
-	atomic_inc(&world.a->live);
-	world.a->guests += st->up;
-	world.a->used |= st->up && !world.a->active;
+	atomic_inc(&stubs.a->live);
+	stubs.a->accepted_sessions += st->up;
+	stubs.a->peer_accepted |= st->up && !stubs.a->active;
 }
 
 static void leaves(const struct sddp_stream *st)
 {
-	sddp_assoc_left(world.a, st);
-	if (world.queued || world.a->idle_due)
+	sddp_assoc_session_end(stubs.a, st);
+	if (stubs.queued || stubs.a->idle_due)
 		works();
 }
 
@@ -323,7 +323,7 @@ static void comes_and_goes(const struct sddp_stream *st)
 
 static bool is_up(void)
 {
-	return world.a->phase == SDDP_UP;
+	return stubs.a->phase == SDDP_UP;
 }
 
 /* Let @ms milliseconds pass, and run the idle timer when it expires */
@@ -331,13 +331,13 @@ static void passes(u32 ms)
 {
 	while (ms--) {
 		jiffies++;
-		if (!world.armed || jiffies < world.look)
+		if (!stubs.armed || jiffies < stubs.idle_timeout)
 			continue;
-		world.armed = false;
-		world.a->idle.work.func(&world.a->idle.work);
+		stubs.armed = false;
+		stubs.a->idle.work.func(&stubs.a->idle.work);
 		/* the timer's reference */
 		works();
-		while (world.queued)
+		while (stubs.queued)
 			works();
 	}
 }
@@ -349,7 +349,7 @@ static void expect_end_in(struct kunit *test, u32 seconds)
 	KUNIT_EXPECT_TRUE(test, is_up());
 	passes(1);
 	KUNIT_EXPECT_FALSE(test, is_up());
-	expect_over(test, IW_LOCAL_CLOSE, !world.a->active);
+	expect_over(test, IW_LOCAL_CLOSE, !stubs.a->active);
 }
 
 /* An association without any session */
@@ -363,10 +363,10 @@ static void silent(struct kunit *test)
 static void wanted_again(struct kunit *test)
 {
 	of_a_peer();
-	world.full = true;
+	stubs.sndbuf_full = true;
 	enters(&asked);
-	sddp_assoc_left(world.a, &asked);
-	world.comes = true;
+	sddp_assoc_session_end(stubs.a, &asked);
+	stubs.comes = true;
 	works();
 	expect_up(test);
 	leaves(&asked);
@@ -377,11 +377,11 @@ static void wanted_again(struct kunit *test)
 static void unwanted_for_good(struct kunit *test)
 {
 	of_a_peer();
-	world.full = true;
+	stubs.sndbuf_full = true;
 	enters(&asked);
-	world.a->unwanted = IW_SCTP_SEQUENCE;
-	sddp_assoc_left(world.a, &asked);
-	world.comes = true;
+	stubs.a->end_reason = IW_SCTP_SEQUENCE;
+	sddp_assoc_session_end(stubs.a, &asked);
+	stubs.comes = true;
 	works();
 	expect_over(test, IW_SCTP_SEQUENCE, true);
 }
@@ -394,13 +394,13 @@ static void was_a_guest(struct kunit *test)
 {
 	of_a_peer();
 	comes_and_goes(&accepted_one);
-	world.a->strays = 7;
+	stubs.a->violations = 7;
 	passes(9999);
-	KUNIT_EXPECT_EQ(test, 0u, world.shrunk + world.rejoined);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
 	passes(1);
-	KUNIT_EXPECT_EQ(test, 1u, world.shrunk);
-	KUNIT_EXPECT_EQ(test, 1u, world.rejoined);
-	KUNIT_EXPECT_TRUE(test, !world.a->used && !world.a->strays);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.shrunk);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
+	KUNIT_EXPECT_TRUE(test, !stubs.a->peer_accepted && !stubs.a->violations);
 	expect_end_in(test, 50);
 }
 
@@ -415,7 +415,7 @@ static void refused_calls(struct kunit *test)
 		passes(5000);
 		comes_and_goes(&unasked);
 	}
-	KUNIT_EXPECT_FALSE(test, world.a->used);
+	KUNIT_EXPECT_FALSE(test, stubs.a->peer_accepted);
 	expect_end_in(test, 5);
 }
 
@@ -431,7 +431,7 @@ static void turned_away(struct kunit *test)
 	passes(100000);
 	KUNIT_EXPECT_TRUE(test, is_up());
 	leaves(&asked);
-	KUNIT_EXPECT_EQ(test, 1u, world.rejoined);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
 	passes(5000);
 	comes_and_goes(&accepted_one);
 	comes_and_goes(&asked);
@@ -450,10 +450,10 @@ static void next_guest(struct kunit *test)
 		passes(after[n]);
 		enters(&accepted_one);
 		passes(100000);
-		KUNIT_EXPECT_TRUE(test, world.a->used);
+		KUNIT_EXPECT_TRUE(test, stubs.a->peer_accepted);
 		leaves(&accepted_one);
 	}
-	KUNIT_EXPECT_EQ(test, 2u, world.shrunk);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.shrunk);
 	expect_end_in(test, 60);
 }
 
@@ -466,10 +466,10 @@ static void accepted_late(struct kunit *test)
 	enters(&asked);
 	passes(60000);
 	KUNIT_EXPECT_TRUE(test, is_up());
-	world.a->guests++;
-	world.a->used = true;
+	stubs.a->accepted_sessions++;
+	stubs.a->peer_accepted = true;
 	passes(60000);
-	KUNIT_EXPECT_TRUE(test, is_up() && world.a->used);
+	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
 	leaves(&accepted_one);
 	expect_end_in(test, 60);
 }
@@ -478,12 +478,12 @@ static void accepted_late(struct kunit *test)
 static void in_time(struct kunit *test)
 {
 	of_a_peer();
-	world.a->idle_due = true;
+	stubs.a->idle_due = true;
 	comes_and_goes(&accepted_one);
-	KUNIT_EXPECT_FALSE(test, world.a->idle_due);
-	KUNIT_EXPECT_TRUE(test, is_up() && world.a->used);
+	KUNIT_EXPECT_FALSE(test, stubs.a->idle_due);
+	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
 	passes(10000);
-	world.a->idle_due = true;
+	stubs.a->idle_due = true;
 	works();
 	expect_end_in(test, 50);
 }
@@ -496,7 +496,7 @@ static void several(struct kunit *test)
 	enters(&accepted_one);
 	leaves(&accepted_one);
 	passes(70000);
-	KUNIT_EXPECT_TRUE(test, is_up() && world.a->used);
+	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
 	leaves(&accepted_one);
 	expect_end_in(test, 60);
 }
@@ -507,7 +507,7 @@ static void several(struct kunit *test)
  */
 static void no_stranger(struct kunit *test)
 {
-	bool *const why[] = { &world.holds, &world.full };
+	bool *const why[] = { &stubs.holds, &stubs.sndbuf_full };
 	int n;
 
 	for (n = 0; n < ARRAY_SIZE(why); n++) {
@@ -530,7 +530,7 @@ static void our_own(struct kunit *test)
 	comes_and_goes(&unasked);
 	comes_and_goes(&asked);
 	expect_end_in(test, 2);
-	KUNIT_EXPECT_EQ(test, 0u, world.shrunk + world.rejoined);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
 }
 
 static struct kunit_case sddp_assoc_cases[] = {
@@ -564,8 +564,8 @@ static struct kunit_case sddp_assoc_cases[] = {
 
 static struct kunit_suite sddp_assoc_suite = {
 	.name = "sddp_assoc",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = sddp_assoc_cases,
 };
 

@@ -11,16 +11,16 @@
 
 static struct {
 	struct net	net;
-	int		domain;		/* VRF of the interface */
+	int		vrf;		/* VRF of the interface */
 	u32		assocs;
-} world;
+} stubs;
 
-int ddp_sock_domain(struct net *net, int ifindex)
+int ddp_sock_vrf(struct net *net, int ifindex)
 {
-	return world.domain;
+	return stubs.vrf;
 }
 
-bool ddp_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	return !memcmp(a, b, sizeof(struct sockaddr_in));
 }
@@ -38,10 +38,10 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
 	a->net = net;
 	a->active = active;
 	INIT_LIST_HEAD(&a->list);
-	INIT_HLIST_NODE(&a->way);
+	INIT_HLIST_NODE(&a->dest_node);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	kref_init(&a->ref);
-	world.assocs++;
+	stubs.assocs++;
 	return a;
 }
 
@@ -51,7 +51,7 @@ static void gone(struct kref *ref)
 
 	xa_destroy(&a->streams);
 	kfree(a);
-	world.assocs--;
+	stubs.assocs--;
 }
 
 void sddp_assoc_get(struct sddp_assoc *a)
@@ -71,7 +71,7 @@ static struct sddp_assoc *goes_on(struct kunit *test)
 	static struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_policy policy = { .streams = 4 };
 	struct ddp_connect args = {
-		.net = &world.net, .ifindex = 3, .policy = &policy,
+		.net = &stubs.net, .ifindex = 3, .policy = &policy,
 		.local = &local, .remote = &local,
 	};
 	struct sddp_assoc *a;
@@ -84,23 +84,23 @@ static struct sddp_assoc *goes_on(struct kunit *test)
 }
 
 /* An association made before the interface joined its VRF is not used */
-static void domain(struct kunit *test)
+static void vrf(struct kunit *test)
 {
 	struct sddp_assoc *outside, *inside, *a;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	outside = goes_on(test);
 	KUNIT_EXPECT_TRUE(test, goes_on(test) == outside);
-	world.domain = 9;
+	stubs.vrf = 9;
 	inside = goes_on(test);
 	KUNIT_EXPECT_TRUE(test, inside != outside);
-	KUNIT_EXPECT_EQ(test, 9, inside->domain);
+	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
 	KUNIT_EXPECT_TRUE(test, goes_on(test) == inside);
-	while ((a = sddp_table_take())) {
+	while ((a = sddp_table_pop())) {
 		sddp_assoc_put(a);
 		sddp_assoc_put(a);
 	}
-	KUNIT_EXPECT_EQ(test, 0u, world.assocs);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
 }
 
 /*
@@ -111,23 +111,23 @@ static void left(struct kunit *test)
 {
 	struct sddp_assoc *old, *a;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	old = goes_on(test);
-	sddp_table_leave_way(old);
+	sddp_table_unhash(old);
 	KUNIT_EXPECT_TRUE(test, goes_on(test) != old);
-	sddp_table_leave_way(old);
-	a = sddp_table_take();
+	sddp_table_unhash(old);
+	a = sddp_table_pop();
 	KUNIT_EXPECT_PTR_EQ(test, old, a);
 	while (a) {
 		sddp_assoc_put(a);
 		sddp_assoc_put(a);
-		a = sddp_table_take();
+		a = sddp_table_pop();
 	}
-	KUNIT_EXPECT_EQ(test, 0u, world.assocs);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
 }
 
 static struct kunit_case sddp_reserve_cases[] = {
-	KUNIT_CASE(domain),
+	KUNIT_CASE(vrf),
 	KUNIT_CASE(left),
 	{}
 };

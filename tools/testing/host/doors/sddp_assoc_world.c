@@ -4,16 +4,16 @@
 
 #include "sddp_assoc.h"
 
-struct sddp_assoc_world world;
+struct sddp_assoc_stubs stubs;
 
 struct workqueue_struct *sddp_wq;
 unsigned long jiffies;
 
 bool host_queue(struct work_struct *w)
 {
-	bool before = world.queued;
+	bool before = stubs.queued;
 
-	world.queued = true;
+	stubs.queued = true;
 	return !before;
 }
 
@@ -21,27 +21,27 @@ bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 {
 	bool before;
 
-	if (d == &world.a->idle) {
-		world.armed = true;
-		world.look = jiffies + ms;
+	if (d == &stubs.a->idle) {
+		stubs.armed = true;
+		stubs.idle_timeout = jiffies + ms;
 	}
-	if (d != &world.a->retry)
+	if (d != &stubs.a->retry)
 		return false;
-	before = world.waits;
-	world.waits = true;
-	world.due = jiffies + ms;
+	before = stubs.waits;
+	stubs.waits = true;
+	stubs.due = jiffies + ms;
 	return before;
 }
 
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {
-	return !(d == &world.a->retry && world.waits) && !host_mod_delayed(d, ms);
+	return !(d == &stubs.a->retry && stubs.waits) && !host_mod_delayed(d, ms);
 }
 
 void host_cancel_delayed(struct delayed_work *d)
 {
-	if (d == &world.a->idle)
-		world.armed = false;
+	if (d == &stubs.a->idle)
+		stubs.armed = false;
 }
 
 /*
@@ -52,13 +52,13 @@ void host_unlocked(struct mutex *m)
 {
 	struct sddp_assoc *a = container_of(m, struct sddp_assoc, mutex);
 
-	if (!world.hasty)
+	if (!stubs.locks_at_once)
 		return;
-	world.hasty = false;
+	stubs.locks_at_once = false;
 	WRITE_ONCE(a->stop, true);
-	world.queued = false;
+	stubs.queued = false;
 	a->work.func(&a->work);
-	world.left = host_pieces;
+	stubs.left = host_pieces;
 }
 
 /* The socket -------------------------------------------------------------------- */
@@ -68,60 +68,60 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	return 0;
 }
 
-enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
+enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 {
-	*err = world.fate == SDDP_SOCK_LOST ? -ECONNRESET : 0;
-	return world.fate;
+	*err = stubs.fate == SDDP_SOCK_LOST ? -ECONNRESET : 0;
+	return stubs.fate;
 }
 
-enum iw_reason sddp_sock_up(struct sddp_assoc *a)
+enum iw_reason sddp_sock_established(struct sddp_assoc *a)
 {
-	return world.wrong;
+	return stubs.wrong;
 }
 
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
-	world.refused = why;
+	stubs.refused = why;
 }
 
 void sddp_sock_release(struct sddp_assoc *a, bool abort)
 {
-	world.released++;
-	world.aborted += abort;
+	stubs.released++;
+	stubs.aborted += abort;
 }
 
 int sddp_recv(struct sddp_assoc *a)
 {
-	world.received++;
-	if (world.comes)
+	stubs.received++;
+	if (stubs.comes)
 		atomic_inc(&a->live);
-	world.comes = false;
-	return world.more;
+	stubs.comes = false;
+	return stubs.more;
 }
 
 /* SCTP does not accept data, and does not report when it will */
-int sddp_tx_run(struct sddp_assoc *a)
+int sddp_tx_serve(struct sddp_assoc *a)
 {
-	if (READ_ONCE(a->full))
+	if (READ_ONCE(a->sndbuf_full))
 		return 0;
-	if (world.no_memory) {
-		WRITE_ONCE(a->full, true);
+	if (stubs.no_memory) {
+		WRITE_ONCE(a->sndbuf_full, true);
 		return -EAGAIN;
 	}
-	world.sent++;
-	return world.again;
+	stubs.sent++;
+	return stubs.again;
 }
 
 void sddp_sock_attach(struct sddp_assoc *a) {}
 
-void sddp_tx_acks(struct sddp_assoc *a)
+void sddp_tx_process_acks(struct sddp_assoc *a)
 {
-	world.acks++;
+	stubs.acks++;
 }
 
-void sddp_tx_rest(struct sddp_assoc *a) {}
+void sddp_tx_free_buf(struct sddp_assoc *a) {}
 
-enum sddp_path_state sddp_path_look(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 {
 	return SDDP_PATH_BUSY;
 }
@@ -133,48 +133,48 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	return otherwise;
 }
 
-bool sddp_table_close_idle(struct sddp_assoc *a)
+bool sddp_table_del_if_idle(struct sddp_assoc *a)
 {
 	return a->phase == SDDP_UP && !atomic_read(&a->live);
 }
 
-struct sddp_assoc *sddp_table_take(void)
+struct sddp_assoc *sddp_table_pop(void)
 {
 	return NULL;
 }
 
-struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
+struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
 {
 	return NULL;
 }
 
-bool sddp_crowd_rejoin(struct sddp_assoc *a)
+bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
 {
-	world.rejoined++;
-	return !world.full;
+	stubs.rejoined++;
+	return !stubs.sndbuf_full;
 }
 
-bool sddp_sock_shrink(struct sddp_assoc *a)
+bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 {
-	world.shrunk += !world.holds;
-	return !world.holds;
+	stubs.shrunk += !stubs.holds;
+	return !stubs.holds;
 }
 
-bool sddp_crowd_spare(struct sddp_assoc *a)
+bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a)
 {
 	return false;
 }
 
-enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
+enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 {
 	return IW_PEER_CLOSED;
 }
 
 void sddp_table_add(struct sddp_assoc *a) {}
-void sddp_table_close(struct sddp_assoc *a) {}
-void sddp_crowd_leave(struct sddp_assoc *a) {}
-void sddp_stream_serve(struct sddp_stream *st) {}
-void sddp_stream_late(struct sddp_stream *st, bool more) {}
+void sddp_table_del(struct sddp_assoc *a) {}
+void sddp_unaccepted_leave(struct sddp_assoc *a) {}
+void sddp_stream_handle_events(struct sddp_stream *st) {}
+void sddp_stream_check_deadline(struct sddp_stream *st, bool more) {}
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev) {}
 void sddp_stream_release(struct kref *ref) {}
 
@@ -182,17 +182,17 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o)
 {
 	WARN_ON(why != IW_PEER_CLOSED);
-	world.ended++;
+	stubs.ended++;
 }
 
 void sddp_stream_drop(struct sddp_stream *st)
 {
-	xa_erase(&world.a->streams, st->id);
+	xa_erase(&stubs.a->streams, st->id);
 }
 
-void sddp_table_leave_way(struct sddp_assoc *a)
+void sddp_table_unhash(struct sddp_assoc *a)
 {
-	world.left_way++;
+	stubs.unhashed++;
 }
 
 

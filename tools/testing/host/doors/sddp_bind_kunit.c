@@ -17,7 +17,7 @@
 #undef compat_sockaddr
 #define compat_sockaddr(a)	((struct sockaddr *)(a))
 #undef sock_net
-#define sock_net(sk)		((void)(sk), &world.net)
+#define sock_net(sk)		((void)(sk), &stubs.net)
 #undef sock_bind_add
 #define sock_bind_add(sk, addr, len)	note_added(sk, addr, len)
 
@@ -32,7 +32,7 @@ static struct {
 	int		near;		/* interface with a link-local address only */
 	int		short_of;	/* interface for which memory is short */
 	int		added[DDP_PATHS_MAX + 1], n;	/* further addresses, by interface */
-} world;
+} stubs;
 
 static int note_added(struct sock *sk, const struct sockaddr *addr, int len);
 
@@ -40,8 +40,8 @@ static int note_added(struct sock *sk, const struct sockaddr *addr, int len);
 
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 {
-	world.bound++;
-	return world.err;
+	stubs.bound++;
+	return stubs.err;
 }
 
 /* The first address of an interface has the ifindex as its last byte */
@@ -51,7 +51,7 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 	struct sockaddr_in6 *in6 = (void *)list;
 	struct sockaddr_in *in = (void *)list;
 
-	if (net != &world.net || n != 1 || ifindex == world.without)
+	if (net != &stubs.net || n != 1 || ifindex == stubs.without)
 		return 0;
 	memset(list, 0, sizeof(*list));
 	list->ss_family = family;
@@ -59,7 +59,7 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		in->sin_addr.s_addr = htonl(0x0a000000 | ifindex);
 	else
 		in6->sin6_addr.s6_addr[15] = ifindex;
-	if (family == AF_INET6 && ifindex == world.near) {
+	if (family == AF_INET6 && ifindex == stubs.near) {
 		in6->sin6_addr.s6_addr[0] = 0xfe;
 		in6->sin6_addr.s6_addr[1] = 0x80;
 	}
@@ -73,20 +73,20 @@ static int note_added(struct sock *sk, const struct sockaddr *addr, int len)
 	int ifindex = addr->sa_family == AF_INET ? ntohl(in->sin_addr.s_addr) & 0xff
 						 : in6->sin6_addr.s6_addr[15];
 
-	if (sk != &world.sk || len != ddp_addr_len((const void *)addr))
+	if (sk != &stubs.sk || len != ddp_addr_len((const void *)addr))
 		abort();
-	if (ifindex == world.taken)
+	if (ifindex == stubs.taken)
 		return -EADDRINUSE;
-	if (ifindex == world.short_of)
+	if (ifindex == stubs.short_of)
 		return -ENOMEM;
-	world.added[world.n++] = ifindex;
+	stubs.added[stubs.n++] = ifindex;
 	return 0;
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.sock.sk = &world.sk;
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.sock.sk = &stubs.sk;
 	return 0;
 }
 
@@ -94,17 +94,17 @@ static int binds(sa_family_t family, const int *paths)
 {
 	const struct sockaddr_storage at = { .ss_family = family };
 
-	return sddp_bind(&world.sock, &at, paths);
+	return sddp_bind(&stubs.sock, &at, paths);
 }
 
 static void has(struct kunit *test, int n, const int *added)
 {
 	int i;
 
-	KUNIT_EXPECT_EQ(test, 1, world.bound);
-	KUNIT_EXPECT_EQ(test, n, world.n);
+	KUNIT_EXPECT_EQ(test, 1, stubs.bound);
+	KUNIT_EXPECT_EQ(test, n, stubs.n);
 	for (i = 0; i < n; i++)
-		KUNIT_EXPECT_EQ(test, added[i], world.added[i]);
+		KUNIT_EXPECT_EQ(test, added[i], stubs.added[i]);
 }
 
 /* All interfaces up to the maximum are added, or those before the first 0 */
@@ -115,7 +115,7 @@ static void all_of_them(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET, four));
 	has(test, 4, four);
-	begin(test);
+	test_init(test);
 	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET6, two));
 	has(test, 2, two);
 }
@@ -125,9 +125,9 @@ static void some_of_them(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5, 6 };
 
-	world.without = 3;
-	world.taken = 4;
-	world.near = 5;
+	stubs.without = 3;
+	stubs.taken = 4;
+	stubs.near = 5;
 	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET6, paths));
 	has(test, 1, &paths[3]);
 }
@@ -137,7 +137,7 @@ static void no_memory(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
 
-	world.short_of = 4;
+	stubs.short_of = 4;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, binds(AF_INET, paths));
 	has(test, 1, paths);
 }
@@ -147,7 +147,7 @@ static void none_of_them(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
 
-	world.err = -EADDRNOTAVAIL;
+	stubs.err = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, binds(AF_INET, paths));
 	has(test, 0, NULL);
 }
@@ -164,7 +164,7 @@ static void near_by(struct kunit *test)
 
 	in6->sin6_addr.s6_addr[0] = 0xfe;
 	in6->sin6_addr.s6_addr[1] = 0x80;
-	KUNIT_EXPECT_EQ(test, 0, sddp_bind(&world.sock, &at, paths));
+	KUNIT_EXPECT_EQ(test, 0, sddp_bind(&stubs.sock, &at, paths));
 	has(test, 0, NULL);
 }
 
@@ -179,7 +179,7 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "sddp_bind",
-	.init = begin,
+	.init = test_init,
 	.test_cases = cases,
 };
 kunit_test_suite(suite);

@@ -15,7 +15,7 @@ static int pieces;		/* allocations before the test */
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	memset(&assoc, 0, sizeof(assoc));
 	memset(&other, 0, sizeof(other));
@@ -29,8 +29,8 @@ static int begin(struct kunit *test)
 /* Everything is freed and accounted for */
 static void end(struct kunit *test)
 {
-	sddp_early_forget(&stream);
-	sddp_early_forget(&far);
+	sddp_early_free_all(&stream);
+	sddp_early_free_all(&far);
 	KUNIT_EXPECT_EQ(test, pieces, host_pieces);
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 	KUNIT_EXPECT_EQ(test, 0u, stream.early_count);
@@ -61,9 +61,9 @@ static void in_order(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(came); i++)
 		keep(&stream, came[i], 10);
 	KUNIT_EXPECT_EQ(test, 5, host_pieces - pieces);
-	KUNIT_EXPECT_TRUE(test, sddp_early_here(&stream, 0xffff));
-	KUNIT_EXPECT_TRUE(test, sddp_early_here(&stream, 3));
-	KUNIT_EXPECT_FALSE(test, sddp_early_here(&stream, 4));
+	KUNIT_EXPECT_TRUE(test, sddp_early_has(&stream, 0xffff));
+	KUNIT_EXPECT_TRUE(test, sddp_early_has(&stream, 3));
+	KUNIT_EXPECT_FALSE(test, sddp_early_has(&stream, 4));
 	KUNIT_EXPECT_NULL(test, sddp_early_take(&stream));
 	for (i = 0; i < ARRAY_SIZE(came); i++) {
 		stream.rx_next++;
@@ -112,11 +112,11 @@ static void waiting(struct kunit *test)
 {
 	u16 n;
 
-	KUNIT_EXPECT_TRUE(test, sddp_early_may_wait(&stream));
-	for (n = 0; n < SDDP_WAITING_CHUNKS; n++)
+	KUNIT_EXPECT_TRUE(test, sddp_early_may_defer(&stream));
+	for (n = 0; n < SDDP_DEFERRED_CHUNKS; n++)
 		keep(&stream, n, 10);
-	KUNIT_EXPECT_FALSE(test, sddp_early_may_wait(&stream));
-	KUNIT_EXPECT_TRUE(test, sddp_early_may_wait(&far));
+	KUNIT_EXPECT_FALSE(test, sddp_early_may_defer(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_early_may_defer(&far));
 	KUNIT_EXPECT_TRUE(test, keep(&stream, n, 10));
 }
 
@@ -130,7 +130,7 @@ static struct kunit_case sddp_early_cases[] = {
 
 static struct kunit_suite sddp_early_suite = {
 	.name = "sddp_early",
-	.init = begin,
+	.init = test_init,
 	.exit = end,
 	.test_cases = sddp_early_cases,
 };

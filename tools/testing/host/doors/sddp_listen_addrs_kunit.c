@@ -24,15 +24,15 @@ static struct {
 	struct run		due[LISTENERS];
 	u32			queued;		/* number of times work was queued */
 	int			addresses;	/* number of addresses of the interface */
-	u32			places;		/* number of sockets */
+	u32			laddrs;		/* number of sockets */
 	int			wrong;		/* error for the next socket */
 	bool			changes;	/* the addresses change while they are read */
 	bool			moved;		/* address 2 has moved to interface 3 */
 	bool			exclusive;	/* an address can have one listener */
 	u32			taken;		/* addresses in use, one bit each */
-	int			domain;		/* VRF of the interface */
+	int			vrf;		/* VRF of the interface */
 	int			listens_in;	/* VRF of the last socket */
-} world;
+} stubs;
 
 struct workqueue_struct *sddp_wq;
 struct ddp_session_type sddp_session_type;
@@ -61,13 +61,13 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 	int i;
 
 	for (i = 0; i < LISTENERS; i++) {
-		if (world.due[i].d == d)
+		if (stubs.due[i].d == d)
 			return false;
-		if (!world.due[i].d)
-			free = &world.due[i];
+		if (!stubs.due[i].d)
+			free = &stubs.due[i];
 	}
 	*free = (struct run){ d, ms };
-	world.queued++;
+	stubs.queued++;
 	return true;
 }
 
@@ -76,8 +76,8 @@ void host_cancel_delayed(struct delayed_work *d)
 	int i;
 
 	for (i = 0; i < LISTENERS; i++)
-		if (world.due[i].d == d)
-			world.due[i].d = NULL;
+		if (stubs.due[i].d == d)
+			stubs.due[i].d = NULL;
 }
 
 /* Notify of an address change on this interface */
@@ -93,12 +93,12 @@ static void tell(struct net_device *dev, bool v6)
 
 /* Addresses, and their sockets -------------------------------------------------- */
 
-bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-bool ddp_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
@@ -122,21 +122,21 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 
 	if (ifindex == 3) {
 		give(at, 2);
-		return world.moved;
+		return stubs.moved;
 	}
-	for (i = 0; i < world.addresses; i++)
+	for (i = 0; i < stubs.addresses; i++)
 		give(&at[i], i + 1);
-	if (world.changes) {
-		world.changes = false;
-		world.addresses++;
-		tell(&world.dev, false);
+	if (stubs.changes) {
+		stubs.changes = false;
+		stubs.addresses++;
+		tell(&stubs.dev, false);
 	}
 	return i;
 }
 
-int ddp_sock_domain(struct net *net, int ifindex)
+int ddp_sock_vrf(struct net *net, int ifindex)
 {
-	return world.domain;
+	return stubs.vrf;
 }
 
 static struct ddp_listener sockets[32];
@@ -147,28 +147,28 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 {
 	u32 n = ((const struct sockaddr_in *)a->local)->sin_addr.s_addr;
 
-	world.listens_in = a->domain;
-	if (world.exclusive && world.taken & BIT(n))
+	stubs.listens_in = a->vrf;
+	if (stubs.exclusive && stubs.taken & BIT(n))
 		return ERR_PTR(-EADDRINUSE);
-	if (world.wrong)
-		return ERR_PTR(world.wrong);
-	world.taken |= BIT(n);
-	world.places++;
+	if (stubs.wrong)
+		return ERR_PTR(stubs.wrong);
+	stubs.taken |= BIT(n);
+	stubs.laddrs++;
 	return &sockets[n];
 }
 
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
-	world.taken &= ~BIT(dl - sockets);
-	world.places--;
+	stubs.taken &= ~BIT(dl - sockets);
+	stubs.laddrs--;
 }
 
-u32 sddp_share_delay(u32 before)
+u32 sddp_retry_delay(u32 before)
 {
 	return before ? 2 * before : 10;
 }
 
-int sddp_share_worse(int a, int b)
+int sddp_worse_error(int a, int b)
 {
 	return a ?: b;
 }
@@ -194,7 +194,7 @@ static struct ddp_listener *listens(struct net *net)
 /* Run the first pending work. Return: its delay, 0 for none. */
 static unsigned long runs(void)
 {
-	struct run *r = world.due[0].d ? &world.due[0] : &world.due[1], now = *r;
+	struct run *r = stubs.due[0].d ? &stubs.due[0] : &stubs.due[1], now = *r;
 
 	WARN_ON(!now.d);
 	r->d = NULL;
@@ -204,35 +204,35 @@ static unsigned long runs(void)
 
 static bool waits(void)
 {
-	return world.due[0].d || world.due[1].d;
+	return stubs.due[0].d || stubs.due[1].d;
 }
 
 static struct ddp_listener *listener;
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.dev.net = &world.net;
-	world.dev.ifindex = 2;
-	world.addresses = 2;
-	KUNIT_EXPECT_EQ(test, 0, sddp_places_init());
-	listener = listens(&world.net);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.dev.net = &stubs.net;
+	stubs.dev.ifindex = 2;
+	stubs.addresses = 2;
+	KUNIT_EXPECT_EQ(test, 0, sddp_laddrs_init());
+	listener = listens(&stubs.net);
 	/* addresses that were added meanwhile */
 	KUNIT_EXPECT_EQ(test, 0u, runs());
-	KUNIT_EXPECT_EQ(test, 2u, world.places);
-	world.queued = 0;
+	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
+	stubs.queued = 0;
 	return 0;
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
 	if (listener)
 		sddp_unlisten(listener);
 	KUNIT_EXPECT_FALSE(test, waits());
-	KUNIT_EXPECT_EQ(test, 0u, world.places);
-	KUNIT_EXPECT_EQ(test, 0, world.net.held + world.other.held);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.laddrs);
+	KUNIT_EXPECT_EQ(test, 0, stubs.net.held + stubs.other.held);
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	sddp_places_exit();
+	sddp_laddrs_exit();
 }
 
 /* Many changes cause one check, soon; a change during the check causes another one */
@@ -241,89 +241,89 @@ static void followed(struct kunit *test)
 	int n;
 
 	for (n = 0; n < 100; n++) {
-		world.addresses = 3 + n % 2;
-		tell(&world.dev, n % 2);
+		stubs.addresses = 3 + n % 2;
+		tell(&stubs.dev, n % 2);
 	}
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	world.changes = true;
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	stubs.changes = true;
 	KUNIT_EXPECT_EQ(test, 50u, runs());
-	KUNIT_EXPECT_EQ(test, 4u, world.places);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, 50u, runs());
-	KUNIT_EXPECT_EQ(test, 5u, world.places);
-	world.addresses = 1;
-	tell(&world.dev, true);
+	KUNIT_EXPECT_EQ(test, 5u, stubs.laddrs);
+	stubs.addresses = 1;
+	tell(&stubs.dev, true);
 	runs();
-	KUNIT_EXPECT_EQ(test, 1u, world.places);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.laddrs);
 	KUNIT_EXPECT_FALSE(test, waits());
 }
 
 /* Changes of other interfaces and in other namespaces are ignored */
 static void elsewhere(struct kunit *test)
 {
-	struct net_device lo = { .net = &world.net, .ifindex = 1 };
-	struct net_device theirs = { .net = &world.other, .ifindex = 2 };
+	struct net_device lo = { .net = &stubs.net, .ifindex = 1 };
+	struct net_device theirs = { .net = &stubs.other, .ifindex = 2 };
 	int v6;
 
 	for (v6 = 0; v6 < 2; v6++) {
 		tell(&lo, v6);
 		tell(&theirs, v6);
 	}
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 }
 
 /* When a listener ends, other listeners of the namespace may use its addresses */
 static void left_to_others(struct kunit *test)
 {
-	struct ddp_listener *there = listens(&world.other), *second;
+	struct ddp_listener *there = listens(&stubs.other), *second;
 
 	runs();
-	second = listens(&world.net);
+	second = listens(&stubs.net);
 	runs();
-	world.queued = 0;
+	stubs.queued = 0;
 	sddp_unlisten(second);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	runs();
 	sddp_unlisten(listener);
 	listener = NULL;
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	sddp_unlisten(there);
 }
 
 /* A listener that has ended is not checked again */
 static void gone(struct kunit *test)
 {
-	tell(&world.dev, false);
+	tell(&stubs.dev, false);
 	sddp_unlisten(listener);
 	listener = NULL;
 	KUNIT_EXPECT_FALSE(test, waits());
-	tell(&world.dev, false);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	tell(&stubs.dev, false);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 }
 
 /* A lack of memory is retried, because no further notification would come */
 static void short_of_memory(struct kunit *test)
 {
-	world.addresses++;
-	world.wrong = -ENOMEM;
-	tell(&world.dev, false);
+	stubs.addresses++;
+	stubs.wrong = -ENOMEM;
+	tell(&stubs.dev, false);
 	runs();
 	KUNIT_EXPECT_EQ(test, 10u, runs());
-	world.wrong = 0;
+	stubs.wrong = 0;
 	KUNIT_EXPECT_EQ(test, 20u, runs());
-	KUNIT_EXPECT_EQ(test, 3u, world.places);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.laddrs);
 	KUNIT_EXPECT_FALSE(test, waits());
-	world.addresses++;
-	world.wrong = -EADDRINUSE;
-	tell(&world.dev, false);
+	stubs.addresses++;
+	stubs.wrong = -EADDRINUSE;
+	tell(&stubs.dev, false);
 	runs();
 	KUNIT_EXPECT_FALSE(test, waits());
 }
 
 static void runs_as(int i)
 {
-	struct delayed_work *d = world.due[i].d;
+	struct delayed_work *d = stubs.due[i].d;
 
-	world.due[i].d = NULL;
+	stubs.due[i].d = NULL;
 	d->work.func(&d->work);
 }
 
@@ -333,39 +333,39 @@ static void runs_as(int i)
  */
 static void moves(struct kunit *test)
 {
-	struct net_device there = { .net = &world.net, .ifindex = 3 };
-	struct ddp_listener *second = listens_on(&world.net, 3);
+	struct net_device there = { .net = &stubs.net, .ifindex = 3 };
+	struct ddp_listener *second = listens_on(&stubs.net, 3);
 
 	runs();
-	world.exclusive = true;
+	stubs.exclusive = true;
 	/* the second interface is notified and checked first */
 	tell(&there, false);
-	tell(&world.dev, false);
-	world.addresses = 1;
-	world.moved = true;
+	tell(&stubs.dev, false);
+	stubs.addresses = 1;
+	stubs.moved = true;
 	runs_as(1);
 	runs_as(0);
 	while (waits())
 		runs();
-	KUNIT_EXPECT_EQ(test, 2u, world.places);
-	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), world.taken);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	sddp_unlisten(second);
-	KUNIT_EXPECT_EQ(test, (u32)BIT(1), world.taken);
+	KUNIT_EXPECT_EQ(test, (u32)BIT(1), stubs.taken);
 }
 
 /* New addresses are used in the VRF that the interface has by then */
-static void domain(struct kunit *test)
+static void vrf(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, world.listens_in);
-	world.domain = 9;
-	world.addresses = 3;
-	tell(&world.dev, false);
+	KUNIT_EXPECT_EQ(test, 0, stubs.listens_in);
+	stubs.vrf = 9;
+	stubs.addresses = 3;
+	tell(&stubs.dev, false);
 	runs();
-	KUNIT_EXPECT_EQ(test, 9, world.listens_in);
+	KUNIT_EXPECT_EQ(test, 9, stubs.listens_in);
 }
 
-static struct kunit_case sddp_places_cases[] = {
-	KUNIT_CASE(domain),
+static struct kunit_case sddp_laddrs_cases[] = {
+	KUNIT_CASE(vrf),
 	KUNIT_CASE(followed),
 	KUNIT_CASE(elsewhere),
 	KUNIT_CASE(left_to_others),
@@ -375,11 +375,11 @@ static struct kunit_case sddp_places_cases[] = {
 	{}
 };
 
-static struct kunit_suite sddp_places_suite = {
+static struct kunit_suite sddp_laddrs_suite = {
 	.name = "sddp_places",
-	.init = begin,
-	.exit = leave,
-	.test_cases = sddp_places_cases,
+	.init = test_init,
+	.exit = test_exit,
+	.test_cases = sddp_laddrs_cases,
 };
 
-kunit_test_suite(sddp_places_suite);
+kunit_test_suite(sddp_laddrs_suite);

@@ -20,22 +20,22 @@ static struct {
 	struct socket		sock;
 	u64			now;		/* current time, ms */
 	bool			armed;		/* the check is scheduled */
-	u32			asked;		/* heartbeats; the peer replies */
+	u32			heartbeats;		/* heartbeats; the peer replies */
 	u32			rested;		/* checks with nothing in flight */
-} world;
+} stubs;
 
 struct workqueue_struct *sddp_wq;
 
 u64 host_now(void)
 {
-	return world.now * NSEC_PER_MSEC;
+	return stubs.now * NSEC_PER_MSEC;
 }
 
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {
-	bool before = world.armed;
+	bool before = stubs.armed;
 
-	world.armed = d == &world.a.look && ms == LOOK;
+	stubs.armed = d == &stubs.a.look && ms == LOOK;
 	return !before;
 }
 
@@ -43,26 +43,26 @@ int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 {
 	const struct sctp_paddrparams *p = value;
 
-	world.asked += name == SCTP_PEER_ADDR_PARAMS && p->spp_flags == SPP_HB_DEMAND;
-	world.t.last_time_heard = host_now() + 1;
+	stubs.heartbeats += name == SCTP_PEER_ADDR_PARAMS && p->spp_flags == SPP_HB_DEMAND;
+	stubs.t.last_time_heard = host_now() + 1;
 	return 0;
 }
 
 /* Ten chunks in large packets are in flight */
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.sock.sk = &world.sk;
-	world.sk.asoc = &world.asoc;
-	world.a.sock = &world.sock;
-	INIT_LIST_HEAD(&world.asoc.peer.transport_addr_list);
-	list_add_tail(&world.t.transports, &world.asoc.peer.transport_addr_list);
-	world.asoc.peer.primary_path = &world.t;
-	world.t.ipaddr.sa.sa_family = AF_INET;
-	world.t.pathmtu = 9000;
-	world.asoc.ctsn_ack_point = 0xfffffffb;
-	world.asoc.next_tsn = 6;
-	sddp_path_watch(&world.a);
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.sock.sk = &stubs.sk;
+	stubs.sk.asoc = &stubs.asoc;
+	stubs.a.sock = &stubs.sock;
+	INIT_LIST_HEAD(&stubs.asoc.peer.transport_addr_list);
+	list_add_tail(&stubs.t.transports, &stubs.asoc.peer.transport_addr_list);
+	stubs.asoc.peer.primary_path = &stubs.t;
+	stubs.t.ipaddr.sa.sa_family = AF_INET;
+	stubs.t.pathmtu = 9000;
+	stubs.asoc.ctsn_ack_point = 0xfffffffb;
+	stubs.asoc.next_tsn = 6;
+	sddp_path_watch(&stubs.a);
 	return 0;
 }
 
@@ -76,11 +76,11 @@ static u32 looks(struct kunit *test, u32 most)
 	u32 i;
 
 	for (i = 0; i < most; i++) {
-		KUNIT_ASSERT_TRUE(test, world.armed);
-		world.armed = false;
-		world.now += LOOK;
-		state = sddp_path_look(&world.a);
-		world.rested += state == SDDP_PATH_IDLE;
+		KUNIT_ASSERT_TRUE(test, stubs.armed);
+		stubs.armed = false;
+		stubs.now += LOOK;
+		state = sddp_path_check(&stubs.a);
+		stubs.rested += state == SDDP_PATH_IDLE;
 		if (state == SDDP_PATH_DEAD)
 			return i + 1;
 	}
@@ -91,14 +91,14 @@ static u32 looks(struct kunit *test, u32 most)
 static void watched(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
-	world.asoc.ctsn_ack_point = 0;
+	stubs.asoc.ctsn_ack_point = 0;
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
-	world.asoc.ctsn_ack_point = 5;
-	KUNIT_EXPECT_EQ(test, 0u, world.rested);
+	stubs.asoc.ctsn_ack_point = 5;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.rested);
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
-	KUNIT_EXPECT_EQ(test, 1u, world.rested);
-	KUNIT_EXPECT_FALSE(test, world.armed);
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.rested);
+	KUNIT_EXPECT_FALSE(test, stubs.armed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.heartbeats);
 }
 
 /*
@@ -108,10 +108,10 @@ static void watched(struct kunit *test)
 static void swallowed(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 3));
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
-	KUNIT_EXPECT_EQ(test, 1500u, world.t.pathmtu);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.heartbeats);
+	KUNIT_EXPECT_EQ(test, 1500u, stubs.t.pathmtu);
 	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
-	KUNIT_EXPECT_EQ(test, 576u, world.t.pathmtu);
+	KUNIT_EXPECT_EQ(test, 576u, stubs.t.pathmtu);
 }
 
 /*
@@ -120,22 +120,22 @@ static void swallowed(struct kunit *test)
  */
 static void shut(struct kunit *test)
 {
-	world.asoc.peer.zero_window_announced = true;
+	stubs.asoc.peer.zero_window_announced = true;
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1000));
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
-	KUNIT_EXPECT_EQ(test, 9000u, world.t.pathmtu);
-	world.asoc.peer.zero_window_announced = false;
+	KUNIT_EXPECT_EQ(test, 0u, stubs.heartbeats);
+	KUNIT_EXPECT_EQ(test, 9000u, stubs.t.pathmtu);
+	stubs.asoc.peer.zero_window_announced = false;
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 2));
-	KUNIT_EXPECT_EQ(test, 1500u, world.t.pathmtu);
+	KUNIT_EXPECT_EQ(test, 1500u, stubs.t.pathmtu);
 	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
 }
 
 /* If SCTP has ended the association, the worker handles that */
 static void gone(struct kunit *test)
 {
-	world.sk.asoc = NULL;
+	stubs.sk.asoc = NULL;
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
-	KUNIT_EXPECT_FALSE(test, world.armed);
+	KUNIT_EXPECT_FALSE(test, stubs.armed);
 }
 
 static struct kunit_case sddp_path_cases[] = {
@@ -148,7 +148,7 @@ static struct kunit_case sddp_path_cases[] = {
 
 static struct kunit_suite sddp_path_suite = {
 	.name = "sddp_path",
-	.init = begin,
+	.init = test_init,
 	.test_cases = sddp_path_cases,
 };
 

@@ -19,13 +19,13 @@ static struct {
 	u32			len;
 	bool			waits;		/* its memory is not present */
 	u32			delivered;	/* segments delivered */
-	u32			kicks, asked, refused;
+	u32			kicks, requests, refused;
 	u32			closed, peer_closed;
 	enum iw_reason		why;
 	int			held;		/* references to the association */
 	int			nobody;		/* error for which no request can be reported */
-	bool			asked_about, accepted;	/* of the last session that left */
-} world;
+	bool			request_reported, accepted;	/* of the last session that left */
+} stubs;
 
 unsigned long jiffies;
 u32 host_rescheds;
@@ -45,26 +45,26 @@ void host_cancel_delayed(struct delayed_work *d) {}
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len)
 {
-	if (world.waits)
-		return IW_NOT_NOW;
-	world.delivered++;
+	if (stubs.waits)
+		return IW_AGAIN;
+	stubs.delivered++;
 	return IW_OK;
 }
 
-enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p)
+enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p)
 {
 	return IW_OK;
 }
 
-bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-		  u32 len, struct ddp_placed *p)
+bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			u32 len, struct ddp_placed *p)
 {
 	return false;
 }
 
-bool ddp_rx_waits(const struct ddp_stream *s)
+bool ddp_rx_fault_pending(const struct ddp_stream *s)
 {
-	return world.waits;
+	return stubs.waits;
 }
 
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why) {}
@@ -84,16 +84,16 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o)
 {
-	world.closed++;
-	world.why = why;
+	stubs.closed++;
+	stubs.why = why;
 }
 
 void ddp_session_peer_closed(struct ddp_session *ss)
 {
-	world.peer_closed++;
+	stubs.peer_closed++;
 }
 
-void ddp_port_leave(struct ddp_caller *c) {}
+void ddp_port_detach(struct ddp_conn_req *c) {}
 
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {
@@ -104,49 +104,49 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 int skb_copy_bits(const struct sk_buff *skb, int off, void *dst, int len)
 {
-	if (off + len > world.len)
+	if (off + len > stubs.len)
 		return -EFAULT;
-	memcpy(dst, world.chunk + off, len);
+	memcpy(dst, stubs.chunk + off, len);
 	return 0;
 }
 
 void sddp_assoc_get(struct sddp_assoc *a)
 {
-	world.held++;
+	stubs.held++;
 }
 
 void sddp_assoc_put(struct sddp_assoc *a)
 {
-	world.held--;
+	stubs.held--;
 }
 
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
-	world.kicks++;
+	stubs.kicks++;
 }
 
-struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
-				      const struct ddp_session *ss, u16 *id)
+struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
+					    const struct ddp_session *ss, u16 *id)
 {
 	return ERR_PTR(-ENOMEM);
 }
 
-void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
 	atomic_dec(&a->live);
-	world.asked_about = st->told;
-	world.accepted = st->up;
+	stubs.request_reported = st->reported;
+	stubs.accepted = st->up;
 }
 
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
-	world.asked++;
-	return world.nobody;
+	stubs.requests++;
+	return stubs.nobody;
 }
 
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
-	world.refused++;
+	stubs.refused++;
 }
 
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
@@ -155,46 +155,46 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	return 0;
 }
 
-void sddp_crowd_leave(struct sddp_assoc *a) {}
-void sddp_crowd_guest(struct sddp_assoc *a) {}
+void sddp_unaccepted_leave(struct sddp_assoc *a) {}
+void sddp_assoc_accepted_session(struct sddp_assoc *a) {}
 void sddp_tx_queue(struct sddp_stream *st) {}
-void sddp_tx_forget(struct sddp_stream *st) {}
+void sddp_tx_drop_pending(struct sddp_stream *st) {}
 
 /* Run the worker for all sessions with events */
 static void serve(void)
 {
 	struct sddp_stream *st;
 
-	while (!list_empty(&world.a.ready)) {
-		st = list_first_entry(&world.a.ready, struct sddp_stream, ready);
+	while (!list_empty(&stubs.a.ready)) {
+		st = list_first_entry(&stubs.a.ready, struct sddp_stream, ready);
 		list_del_init(&st->ready);
-		sddp_stream_serve(st);
+		sddp_stream_handle_events(st);
 		ddp_session_put(&st->ss);
 	}
 }
 
 /* Cases ------------------------------------------------------------------------ */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	struct sddp_assoc *a = &world.a;
+	struct sddp_assoc *a = &stubs.a;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	a->phase = SDDP_UP;
 	a->limit = 4;
-	a->used = true;
+	a->peer_accepted = true;
 	INIT_LIST_HEAD(&a->ready);
 	INIT_LIST_HEAD(&a->late);
-	INIT_LIST_HEAD(&a->saying);
-	INIT_LIST_HEAD(&a->sending);
-	INIT_LIST_HEAD(&a->doubts);
+	INIT_LIST_HEAD(&a->control_queue);
+	INIT_LIST_HEAD(&a->segment_queue);
+	INIT_LIST_HEAD(&a->unacked);
 	return 0;
 }
 
 /* End the association; nothing is left of it */
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	struct sddp_assoc *a = &world.a;
+	struct sddp_assoc *a = &stubs.a;
 	unsigned long id;
 	void *at;
 
@@ -209,10 +209,10 @@ static void leave(struct kunit *test)
 	}
 	serve();
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, world.held);
+	KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&a->live));
 	KUNIT_EXPECT_EQ(test, 0u, a->kept);
-	KUNIT_EXPECT_EQ(test, 0u, a->put_off);
+	KUNIT_EXPECT_EQ(test, 0u, a->deferred);
 }
 
 /* An open session of the peer that the program has accepted */
@@ -220,14 +220,14 @@ static struct sddp_stream *opened(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
 
-	sddp_assoc_get(&world.a);
-	st->a = &world.a;
+	sddp_assoc_get(&stubs.a);
+	st->a = &stubs.a;
 	st->id = id;
-	st->told = true;
+	st->reported = true;
 	st->up = true;
-	st->stream = &world.stream;
-	atomic_inc(&world.a.live);
-	xa_store(&world.a.streams, id, st, GFP_KERNEL);
+	st->stream = &stubs.stream;
+	atomic_inc(&stubs.a.live);
+	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);
 	sddp_session_receive(&st->s, SDDP_SAY_INITIATE, false);
 	sddp_session_sent(&st->s, SDDP_SAY_ACCEPT, false);
 	sddp_session_acked(&st->s);
@@ -236,64 +236,64 @@ static struct sddp_stream *opened(u16 id)
 }
 
 /* Return: true if the chunk was accepted, false if it must stay queued in SCTP */
-static bool arrives(u16 id, u32 ppid, u16 ssn, u16 function)
+static bool receive_chunk(u16 id, u32 ppid, u16 ssn, u16 function)
 {
-	struct sddp_in in = { .id = id, .ppid = ppid, .legal = true, .len = 40 };
+	struct sddp_chunk_desc in = { .id = id, .ppid = ppid, .legal = true, .len = 40 };
 	bool taken;
 
 	if (ppid == SDDP_PPID_CONTROL)
 		in.len = SDDP_CONTROL_LEN;
-	world.len = in.len;
-	memset(world.chunk, 0, sizeof(world.chunk));
-	sddp_ssn_encode(world.chunk, ssn);
+	stubs.len = in.len;
+	memset(stubs.chunk, 0, sizeof(stubs.chunk));
+	sddp_ssn_encode(stubs.chunk, ssn);
 	if (function)
-		put_unaligned_be16(function, world.chunk + SDDP_FUNCTION);
-	world.a.src = (struct sddp_src) {
-		.arrived = (const struct sk_buff *)world.chunk,
+		put_unaligned_be16(function, stubs.chunk + SDDP_FUNCTION);
+	stubs.a.src = (struct sddp_src) {
+		.arrived = (const struct sk_buff *)stubs.chunk,
 		.len = in.len,
 	};
-	taken = sddp_rx_chunk(&world.a, &in);
-	world.a.src.arrived = NULL;
+	taken = sddp_rx_chunk(&stubs.a, &in);
+	stubs.a.src.arrived = NULL;
 	return taken;
 }
 
 static bool segment(u16 ssn)
 {
-	return arrives(0, SDDP_PPID_SEGMENT, ssn, 0);
+	return receive_chunk(0, SDDP_PPID_SEGMENT, ssn, 0);
 }
 
 static bool control(u16 ssn, u16 function)
 {
-	return arrives(0, SDDP_PPID_CONTROL, ssn, function);
+	return receive_chunk(0, SDDP_PPID_CONTROL, ssn, function);
 }
 
 /* The page fault is complete */
 static void resume(struct sddp_stream *st)
 {
-	world.waits = false;
+	stubs.waits = false;
 	sddp_rx_resume(st);
 }
 
 /* A deferred chunk and those after it are kept; a repeated SSN is an error */
-static void put_off(struct kunit *test)
+static void deferred(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
-	world.waits = true;
+	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, segment(2));
-	KUNIT_EXPECT_EQ(test, 1u, world.a.put_off);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
 	KUNIT_EXPECT_EQ(test, 2u, st->early_count);
 	resume(st);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
-	world.waits = true;
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
+	stubs.waits = true;
 	segment(3);
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	segment(3);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
-	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 }
 
 /*
@@ -305,21 +305,21 @@ static void put_off_with_sctp(struct kunit *test)
 	struct sddp_stream *st = opened(0);
 
 	segment(2);
-	world.a.kept += SDDP_WAITING_ASSOC;
-	world.waits = true;
+	stubs.a.kept += SDDP_DEFERRED_ASSOC;
+	stubs.waits = true;
 	KUNIT_EXPECT_FALSE(test, segment(1));
-	KUNIT_EXPECT_EQ(test, 1u, world.a.put_off);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
 	KUNIT_EXPECT_FALSE(test, segment(1));
-	KUNIT_EXPECT_EQ(test, 1u, world.a.put_off);
-	world.kicks = 0;
+	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
+	stubs.kicks = 0;
 	resume(st);
-	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
-	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
-	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 	KUNIT_EXPECT_TRUE(test, segment(1));
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
-	world.a.kept -= SDDP_WAITING_ASSOC;
+	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
+	stubs.a.kept -= SDDP_DEFERRED_ASSOC;
 }
 
 /*
@@ -330,16 +330,16 @@ static void ends_put_off(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
-	world.a.kept += SDDP_WAITING_ASSOC;
-	world.waits = true;
+	stubs.a.kept += SDDP_DEFERRED_ASSOC;
+	stubs.waits = true;
 	segment(1);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	sddp_rx_settle(st);
-	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
+	sddp_rx_stop_keeping(st);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, st->s.peer_done);
-	world.a.kept -= SDDP_WAITING_ASSOC;
+	stubs.a.kept -= SDDP_DEFERRED_ASSOC;
 }
 
 /*
@@ -350,12 +350,12 @@ static void ends_in_doubt(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
-	st->s.in_doubt = true;
+	st->s.control_unacked = true;
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	sddp_rx_settle(st);
-	KUNIT_EXPECT_FALSE(test, sddp_session_may(&st->s, SDDP_SAY_TERMINATE));
+	sddp_rx_stop_keeping(st);
+	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, segment(1));
-	KUNIT_EXPECT_TRUE(test, sddp_session_may(&st->s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE));
 }
 
 /*
@@ -372,11 +372,11 @@ static void terminate_without_memory(struct kunit *test)
 	host_short = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_TERMINATE));
 	host_short = false;
-	KUNIT_EXPECT_EQ(test, 1u, world.peer_closed);
-	KUNIT_EXPECT_TRUE(test, sddp_session_reusable(&st->s));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
+	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&st->s));
 	serve();
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
 
 /* Another control message without memory ends the session */
@@ -386,8 +386,8 @@ static void control_without_memory(struct kunit *test)
 	host_short = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_ACCEPT));
 	host_short = false;
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, stubs.why);
 }
 
 /*
@@ -402,9 +402,9 @@ static void many_due(struct kunit *test)
 
 	for (ssn = 2; ssn < 2000; ssn++)
 		KUNIT_ASSERT_TRUE(test, segment(ssn));
-	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 	KUNIT_EXPECT_TRUE(test, segment(1));
-	KUNIT_EXPECT_EQ(test, 1999u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1999u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 2000, (int)st->rx_next);
 	KUNIT_EXPECT_GE(test, host_rescheds - before, 1999u / 512);
 }
@@ -420,7 +420,7 @@ static struct sddp_stream *closed_put_off(struct kunit *test)
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
 	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
 	serve();
-	world.waits = true;
+	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
 	return st;
@@ -435,16 +435,16 @@ static struct sddp_stream *next_waits(struct kunit *test)
 	struct sddp_stream *st = closed_put_off(test);
 
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
-	KUNIT_ASSERT_EQ(test, 0u, world.closed);
+	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
 	serve();
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
-	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&world.a.streams, 0));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&stubs.a.streams, 0));
 	return st;
 }
 
 static void memory_comes(struct sddp_stream *st)
 {
-	world.waits = false;
+	stubs.waits = false;
 	sddp_stream_event(st, SDDP_EV_RX);
 	serve();
 }
@@ -455,16 +455,16 @@ static void next_session(struct kunit *test)
 	struct sddp_stream *next;
 
 	memory_comes(next_waits(test));
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 1u, world.peer_closed);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
-	next = xa_load(&world.a.streams, 0);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
+	next = xa_load(&stubs.a.streams, 0);
 	KUNIT_ASSERT_NOT_NULL(test, next);
 	KUNIT_EXPECT_EQ(test, SDDP_REQUESTED, next->s.state);
 	KUNIT_EXPECT_EQ(test, 1, (int)next->rx_next);
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&world.a.live));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&stubs.a.live));
 }
 
 /* If the program aborts, neither the first nor the next session waits for memory */
@@ -474,9 +474,9 @@ static void next_after_abort(struct kunit *test)
 
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
 	serve();
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, world.why);
-	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 }
 
 /* A violation by the next session ends that session only */
@@ -486,24 +486,24 @@ static void next_breaks_the_rules(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	serve();
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
-	KUNIT_EXPECT_EQ(test, 1u, world.refused);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.refused);
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
 	memory_comes(st);
-	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	/* a Terminate has to be sent for it */
-	KUNIT_EXPECT_TRUE(test, xa_is_value(xa_load(&world.a.streams, 0)));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stray_answer(&world.a));
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
+	KUNIT_EXPECT_TRUE(test, xa_is_value(xa_load(&stubs.a.streams, 0)));
+	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
 
 /* If the association ends first, nothing is left of either session */
 static void next_is_lost(struct kunit *test)
 {
 	next_waits(test);
-	KUNIT_EXPECT_EQ(test, 2, atomic_read(&world.a.live));
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
 /*
@@ -517,13 +517,13 @@ static void next_without_memory(struct kunit *test)
 	host_short = true;
 	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
 	host_short = false;
-	world.a.kept += SDDP_EARLY_ASSOC;
+	stubs.a.kept += SDDP_EARLY_ASSOC;
 	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
-	world.a.kept -= SDDP_EARLY_ASSOC;
-	KUNIT_ASSERT_EQ(test, 0u, world.closed);
+	stubs.a.kept -= SDDP_EARLY_ASSOC;
+	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
 	memory_comes(st);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 }
 
 /*
@@ -534,20 +534,20 @@ static void next_too_soon(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
-	world.waits = true;
+	stubs.waits = true;
 	segment(1);
 	control(3, SDDP_TERMINATE);
 	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
 	control(0, SDDP_INITIATE);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
 	serve();
 	st = opened(1);
-	arrives(1, SDDP_PPID_SEGMENT, 1, 0);
-	arrives(1, SDDP_PPID_CONTROL, 2, SDDP_TERMINATE);
-	arrives(1, SDDP_PPID_CONTROL, 0, SDDP_INITIATE);
-	KUNIT_EXPECT_EQ(test, 2u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
+	receive_chunk(1, SDDP_PPID_SEGMENT, 1, 0);
+	receive_chunk(1, SDDP_PPID_CONTROL, 2, SDDP_TERMINATE);
+	receive_chunk(1, SDDP_PPID_CONTROL, 0, SDDP_INITIATE);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
 }
 
 /*
@@ -556,25 +556,25 @@ static void next_too_soon(struct kunit *test)
  */
 static void what_leaves(struct kunit *test)
 {
-	world.nobody = -ECONNREFUSED;
+	stubs.nobody = -ECONNREFUSED;
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
-	KUNIT_EXPECT_FALSE(test, world.asked_about);
+	KUNIT_EXPECT_FALSE(test, stubs.request_reported);
 	serve();
-	KUNIT_EXPECT_EQ(test, 0, sddp_stray_answer(&world.a));
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
-	world.nobody = 0;
+	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
+	stubs.nobody = 0;
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
-	sddp_stream_end(xa_load(&world.a.streams, 0), IW_LOCAL_ABORT, NULL);
-	KUNIT_EXPECT_TRUE(test, world.asked_about);
-	KUNIT_EXPECT_FALSE(test, world.accepted);
+	sddp_stream_end(xa_load(&stubs.a.streams, 0), IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_TRUE(test, stubs.request_reported);
+	KUNIT_EXPECT_FALSE(test, stubs.accepted);
 	sddp_stream_end(opened(1), IW_LOCAL_ABORT, NULL);
-	KUNIT_EXPECT_TRUE(test, world.accepted);
-	KUNIT_EXPECT_EQ(test, 2u, world.asked);
+	KUNIT_EXPECT_TRUE(test, stubs.accepted);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.requests);
 }
 
 static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(what_leaves),
-	KUNIT_CASE(put_off),
+	KUNIT_CASE(deferred),
 	KUNIT_CASE(put_off_with_sctp),
 	KUNIT_CASE(ends_put_off),
 	KUNIT_CASE(ends_in_doubt),
@@ -592,8 +592,8 @@ static struct kunit_case sddp_rx_cases[] = {
 
 static struct kunit_suite sddp_rx_suite = {
 	.name = "sddp_rx",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = sddp_rx_cases,
 };
 

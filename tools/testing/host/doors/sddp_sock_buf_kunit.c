@@ -18,41 +18,41 @@ static struct {
 	struct sctp_association	asoc;
 	struct sock		sk;
 	struct socket		sock;
-} world;
+} stubs;
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.sock.sk = &world.sk;
-	world.sk.asoc = &world.asoc;
-	world.a.sock = &world.sock;
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.sock.sk = &stubs.sk;
+	stubs.sk.asoc = &stubs.asoc;
+	stubs.a.sock = &stubs.sock;
 	return 0;
 }
 
 static void narrow(struct kunit *test)
 {
-	sddp_sock_narrow(&world.sock, true);
-	KUNIT_EXPECT_EQ(test, SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK, world.sk.sk_userlocks);
-	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_rcvbuf);
-	KUNIT_EXPECT_EQ(test, 32 * KIB, world.sk.sk_sndbuf);
-	sddp_sock_narrow(&world.sock, false);
-	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
-	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_sndbuf);
+	sddp_sock_init_buffers(&stubs.sock, true);
+	KUNIT_EXPECT_EQ(test, SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK, stubs.sk.sk_userlocks);
+	KUNIT_EXPECT_EQ(test, 128 * KIB, stubs.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 32 * KIB, stubs.sk.sk_sndbuf);
+	sddp_sock_init_buffers(&stubs.sock, false);
+	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 128 * KIB, stubs.sk.sk_sndbuf);
 }
 
 /* The peer announces this window, a part of which is in flight */
 static int learns(u32 announced)
 {
-	world.asoc.peer.rwnd = announced - announced / 4;
-	world.asoc.outqueue.outstanding_bytes = announced / 4;
-	__sddp_sock_learn(&world.a, &world.sk);
-	return world.sk.sk_sndbuf;
+	stubs.asoc.peer.rwnd = announced - announced / 4;
+	stubs.asoc.outqueue.outstanding_bytes = announced / 4;
+	__sddp_sock_grow_sndbuf(&stubs.a, &stubs.sk);
+	return stubs.sk.sk_sndbuf;
 }
 
 /* The send buffer is half of the window, within limits, and never shrinks */
 static void learnt(struct kunit *test)
 {
-	world.a.active = true;
+	stubs.a.active = true;
 	KUNIT_EXPECT_EQ(test, 128 * KIB, learns(0));
 	KUNIT_EXPECT_EQ(test, 128 * KIB, learns(200 * KIB));
 	KUNIT_EXPECT_EQ(test, 512 * KIB, learns(MIB));
@@ -64,28 +64,28 @@ static void learnt(struct kunit *test)
 /* A peer that has restarted gets a send buffer of 0, and its window is ignored */
 static void learnt_of_another(struct kunit *test)
 {
-	world.a.active = true;
-	world.asoc.c.peer_vtag = 1;
+	stubs.a.active = true;
+	stubs.asoc.c.peer_vtag = 1;
 	KUNIT_EXPECT_EQ(test, 0, learns(4 * MIB));
-	world.a.peer_tag = 1;
+	stubs.a.peer_tag = 1;
 	KUNIT_EXPECT_EQ(test, 2 * MIB, learns(4 * MIB));
 }
 
 /* The window of an unaccepted peer is ignored until the program has accepted it */
 static void of_a_stranger(struct kunit *test)
 {
-	sddp_sock_narrow(&world.sock, true);
+	sddp_sock_init_buffers(&stubs.sock, true);
 	KUNIT_EXPECT_EQ(test, 32 * KIB, learns(64 * MIB));
-	world.a.used = true;
-	sddp_sock_widen(&world.a);
-	KUNIT_EXPECT_EQ(test, 2 * MIB, world.sk.sk_sndbuf);
-	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
+	stubs.a.peer_accepted = true;
+	sddp_sock_grow_rcvbuf(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 2 * MIB, stubs.sk.sk_sndbuf);
+	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
 	/* the window grows once, by half of what was added to the buffer */
-	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
-	sddp_sock_widen(&world.a);
-	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
-	world.sk.asoc = NULL;
-	sddp_sock_widen(&world.a);
+	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
+	sddp_sock_grow_rcvbuf(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
+	stubs.sk.asoc = NULL;
+	sddp_sock_grow_rcvbuf(&stubs.a);
 }
 
 /*
@@ -94,36 +94,36 @@ static void of_a_stranger(struct kunit *test)
  */
 static void a_stranger_again(struct kunit *test)
 {
-	sddp_sock_narrow(&world.sock, true);
-	world.a.used = true;
+	sddp_sock_init_buffers(&stubs.sock, true);
+	stubs.a.peer_accepted = true;
 	learns(4 * MIB);
-	sddp_sock_widen(&world.a);
-	atomic_set(&world.asoc.rmem_alloc, 128 * KIB + 1);
-	KUNIT_EXPECT_FALSE(test, sddp_sock_shrink(&world.a));
-	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
-	atomic_set(&world.asoc.rmem_alloc, 128 * KIB);
-	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink(&world.a));
-	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_rcvbuf);
-	KUNIT_EXPECT_EQ(test, 32 * KIB, world.sk.sk_sndbuf);
-	KUNIT_EXPECT_EQ(test, 0u, world.asoc.announced);
-	sddp_sock_widen(&world.a);
-	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
-	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
-	world.sk.asoc = NULL;
-	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink(&world.a));
+	sddp_sock_grow_rcvbuf(&stubs.a);
+	atomic_set(&stubs.asoc.rmem_alloc, 128 * KIB + 1);
+	KUNIT_EXPECT_FALSE(test, sddp_sock_shrink_buffers(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
+	atomic_set(&stubs.asoc.rmem_alloc, 128 * KIB);
+	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink_buffers(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 128 * KIB, stubs.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 32 * KIB, stubs.sk.sk_sndbuf);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.asoc.announced);
+	sddp_sock_grow_rcvbuf(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
+	stubs.sk.asoc = NULL;
+	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink_buffers(&stubs.a));
 }
 
-static struct sddp_room room_of(u32 unsent)
+static struct sddp_tx_budget room_of(u32 unsent)
 {
-	struct sddp_room room;
+	struct sddp_tx_budget budget;
 
-	world.asoc.frag_point = 1400;
-	world.asoc.outqueue.out_qlen = unsent;
-	sddp_sock_room(&world.a, &room);
-	return room;
+	stubs.asoc.frag_point = 1400;
+	stubs.asoc.outqueue.out_qlen = unsent;
+	sddp_sock_tx_budget(&stubs.a, &budget);
+	return budget;
 }
 
-bool sddp_sock_anew(const struct sddp_assoc *a, const struct sctp_association *asoc)
+bool sddp_sock_peer_restarted(const struct sddp_assoc *a, const struct sctp_association *asoc)
 {
 	return asoc->c.peer_vtag != a->peer_tag;
 }
@@ -131,27 +131,27 @@ bool sddp_sock_anew(const struct sddp_assoc *a, const struct sctp_association *a
 /* A sender that finds no space is scheduled when there is space */
 static void to_send(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).octets);
-	KUNIT_EXPECT_FALSE(test, world.a.deep);
+	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).bytes);
+	KUNIT_EXPECT_FALSE(test, stubs.a.unsent_full);
 	KUNIT_EXPECT_EQ(test, 1400u - 32, room_of(0).fragment);
-	KUNIT_EXPECT_EQ(test, 1u, room_of(128 * KIB - 1).octets);
-	KUNIT_EXPECT_FALSE(test, world.a.deep);
-	KUNIT_EXPECT_EQ(test, 0u, room_of(128 * KIB).octets);
-	KUNIT_EXPECT_TRUE(test, world.a.deep);
-	KUNIT_EXPECT_EQ(test, 0u, room_of(MIB).octets);
+	KUNIT_EXPECT_EQ(test, 1u, room_of(128 * KIB - 1).bytes);
+	KUNIT_EXPECT_FALSE(test, stubs.a.unsent_full);
+	KUNIT_EXPECT_EQ(test, 0u, room_of(128 * KIB).bytes);
+	KUNIT_EXPECT_TRUE(test, stubs.a.unsent_full);
+	KUNIT_EXPECT_EQ(test, 0u, room_of(MIB).bytes);
 }
 
 /* Data is held back only if SCTP has space for it */
 static void corked(struct kunit *test)
 {
-	world.sk.sk_sndbuf = 128 * KIB;
-	KUNIT_EXPECT_TRUE(test, sddp_sock_cork(&world.a, 1400));
-	KUNIT_EXPECT_TRUE(test, world.asoc.corked);
-	sddp_sock_uncork(&world.a);
-	KUNIT_EXPECT_FALSE(test, world.asoc.corked);
-	world.sk.sk_wmem_queued = 127 * KIB;
-	KUNIT_EXPECT_FALSE(test, sddp_sock_cork(&world.a, 1400));
-	KUNIT_EXPECT_FALSE(test, world.asoc.corked);
+	stubs.sk.sk_sndbuf = 128 * KIB;
+	KUNIT_EXPECT_TRUE(test, sddp_sock_cork(&stubs.a, 1400));
+	KUNIT_EXPECT_TRUE(test, stubs.asoc.corked);
+	sddp_sock_uncork(&stubs.a);
+	KUNIT_EXPECT_FALSE(test, stubs.asoc.corked);
+	stubs.sk.sk_wmem_queued = 127 * KIB;
+	KUNIT_EXPECT_FALSE(test, sddp_sock_cork(&stubs.a, 1400));
+	KUNIT_EXPECT_FALSE(test, stubs.asoc.corked);
 }
 
 static struct kunit_case sddp_room_cases[] = {
@@ -166,8 +166,8 @@ static struct kunit_case sddp_room_cases[] = {
 };
 
 static struct kunit_suite sddp_room_suite = {
-	.name = "sddp_room",
-	.init = begin,
+	.name = "sddp_tx_budget",
+	.init = test_init,
 	.test_cases = sddp_room_cases,
 };
 

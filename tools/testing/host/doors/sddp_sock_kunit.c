@@ -22,21 +22,21 @@ static struct {
 	int			options;	/* number of SCTP options set */
 	int			fails;		/* number of the option that fails; 0: none */
 	int			why;
-} world;
+} stubs;
 
 /* SCTP -------------------------------------------------------------------------- */
 
 static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 		      unsigned int len)
 {
-	if (level == SOL_SCTP && ++world.options == world.fails)
-		return world.why;
+	if (level == SOL_SCTP && ++stubs.options == stubs.fails)
+		return stubs.why;
 	if (level != SOL_IP || name != IP_RECVERR)
 		return 0;
 	/* an error may arrive at the last moment */
-	if (world.believed)
-		world.sk.sk_err = EHOSTUNREACH;
-	world.believed = *(int *)value.at;
+	if (stubs.believed)
+		stubs.sk.sk_err = EHOSTUNREACH;
+	stubs.believed = *(int *)value.at;
 	return 0;
 }
 
@@ -46,16 +46,16 @@ static const struct proto_ops ops = { .setsockopt = set_option };
 int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 		   size_t len)
 {
-	if (world.result == -EPIPE)
+	if (stubs.result == -EPIPE)
 		return sock_error(s->sk) ?: -EPIPE;
-	return world.result;
+	return stubs.result;
 }
 
 static struct socket *made;	/* socket made and not released */
 
 struct socket *host_socket(void)
 {
-	made = world.result ? NULL : &world.sock;
+	made = stubs.result ? NULL : &stubs.sock;
 	return made;
 }
 
@@ -87,10 +87,10 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 static int made_in;
 
-int ddp_sock_make(struct net *net, int domain, int family, int protocol,
-		  struct socket **sock)
+int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
+		    struct socket **sock)
 {
-	made_in = domain;
+	made_in = vrf;
 	return -ENOMEM;
 }
 
@@ -107,46 +107,46 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at, const int 
 void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
 static const struct ddp_sock_calls *called;
 
-void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
-		  struct ddp_sock_calls *before)
+void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
+			struct ddp_sock_calls *orig_calls)
 {
 	called = calls;
 	sk->sk_user_data = owner;
 }
 
-void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before) {}
-void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote) {}
+void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls) {}
+void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote) {}
 void sddp_assoc_kick(struct sddp_assoc *a) {}
-void sddp_sock_narrow(struct socket *sock, bool stranger) {}
-void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk) {}
-void __sddp_path_allow(struct sctp_association *asoc) {}
+void sddp_sock_init_buffers(struct socket *sock, bool stranger) {}
+void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk) {}
+void __sddp_path_set_timeouts(struct sctp_association *asoc) {}
 void sddp_path_watch(struct sddp_assoc *a) {}
 
 /* Cases ------------------------------------------------------------------------- */
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	world.sock.sk = &world.sk;
-	world.sock.ops = &ops;
-	world.sk.sk_family = AF_INET;
-	world.sk.asoc = &world.asoc;
-	world.believed = true;
-	world.asoc.state = SCTP_STATE_ESTABLISHED;
-	world.asoc.c.peer_vtag = 7;
-	world.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
-	world.a.sock = &world.sock;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
-	world.a.phase = SDDP_UP;
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.sock.sk = &stubs.sk;
+	stubs.sock.ops = &ops;
+	stubs.sk.sk_family = AF_INET;
+	stubs.sk.asoc = &stubs.asoc;
+	stubs.believed = true;
+	stubs.asoc.state = SCTP_STATE_ESTABLISHED;
+	stubs.asoc.c.peer_vtag = 7;
+	stubs.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
+	stubs.a.sock = &stubs.sock;
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_established(&stubs.a));
+	stubs.a.phase = SDDP_UP;
 	return 0;
 }
 
-static void fares(struct kunit *test, enum sddp_fate want, int want_err)
+static void fares(struct kunit *test, enum sddp_sock_state want, int want_err)
 {
 	int err;
 
-	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_fate(&world.a, &err));
+	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_get_state(&stubs.a, &err));
 	if (want == SDDP_SOCK_LOST)
 		KUNIT_EXPECT_EQ(test, want_err, err);
 }
@@ -154,9 +154,9 @@ static void fares(struct kunit *test, enum sddp_fate want, int want_err)
 /* SCTP has ended the association with this error */
 static void ends(int err)
 {
-	world.sk.asoc = NULL;
-	world.sk.sk_err = err;
-	world.result = -EPIPE;
+	stubs.sk.asoc = NULL;
+	stubs.sk.sk_err = err;
+	stubs.result = -EPIPE;
 }
 
 static void lost(struct kunit *test)
@@ -167,7 +167,7 @@ static void lost(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		begin(test);
+		test_init(test);
 		fares(test, SDDP_SOCK_OPEN, 0);
 		ends(errors[i]);
 		fares(test, SDDP_SOCK_LOST, -errors[i]);
@@ -177,7 +177,7 @@ static void lost(struct kunit *test)
 /* The peer's SHUTDOWN may be complete before the worker runs */
 static void peer_done(struct kunit *test)
 {
-	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
+	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 	ends(0);
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
@@ -186,11 +186,11 @@ static void peer_done(struct kunit *test)
 /* ENOMEM from an SCTP timer does not end the association */
 static void short_once(struct kunit *test)
 {
-	world.sk.sk_err = ENOMEM;
+	stubs.sk.sk_err = ENOMEM;
 	fares(test, SDDP_SOCK_OPEN, 0);
-	world.asoc.state = SCTP_STATE_CLOSED;
+	stubs.asoc.state = SCTP_STATE_CLOSED;
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
-	world.sk.asoc = NULL;
+	stubs.sk.asoc = NULL;
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 	/* the error that ends it replaces ENOMEM */
 	ends(ECONNRESET);
@@ -199,7 +199,7 @@ static void short_once(struct kunit *test)
 
 static int sends(void)
 {
-	return sddp_sock_send(&world.a, 1, SDDP_PPID_SEGMENT, "", 1);
+	return sddp_sock_send(&stubs.a, 1, SDDP_PPID_SEGMENT, "", 1);
 }
 
 /* If the sender gets the error first, the worker still finds it */
@@ -215,8 +215,8 @@ static void lost_while_sending(struct kunit *test)
 /* A SHUTDOWN of the peer is found as such, even if the sender gets the error first */
 static void done_while_sending(struct kunit *test)
 {
-	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
-	world.result = -ESHUTDOWN;
+	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
+	stubs.result = -ESHUTDOWN;
 	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, sends());
 	ends(0);
 	KUNIT_EXPECT_EQ(test, -EPIPE, sends());
@@ -226,15 +226,15 @@ static void done_while_sending(struct kunit *test)
 /* Whether SCTP accepts data or has no space, the association goes on */
 static void sent(struct kunit *test)
 {
-	world.a.delay = 40;
-	world.result = -EAGAIN;
+	stubs.a.delay = 40;
+	stubs.result = -EAGAIN;
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sends());
-	KUNIT_EXPECT_TRUE(test, world.a.full);
-	KUNIT_EXPECT_EQ(test, 40u, world.a.delay);
-	world.result = 1;
+	KUNIT_EXPECT_TRUE(test, stubs.a.sndbuf_full);
+	KUNIT_EXPECT_EQ(test, 40u, stubs.a.delay);
+	stubs.result = 1;
 	KUNIT_EXPECT_EQ(test, 0, sends());
-	KUNIT_EXPECT_FALSE(test, world.a.full);
-	KUNIT_EXPECT_EQ(test, 0u, world.a.delay);
+	KUNIT_EXPECT_FALSE(test, stubs.a.sndbuf_full);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.delay);
 	ends(0);
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
@@ -242,12 +242,12 @@ static void sent(struct kunit *test)
 /* State of an association that is not yet established, or never is */
 static void coming(struct kunit *test)
 {
-	world.a.phase = SDDP_CONNECTING;
-	world.asoc.state = SCTP_STATE_COOKIE_WAIT;
-	fares(test, SDDP_SOCK_COMING, 0);
-	world.sk.sk_err = ENOMEM;
-	fares(test, SDDP_SOCK_COMING, 0);
-	world.sk.sk_err = EHOSTUNREACH;
+	stubs.a.phase = SDDP_CONNECTING;
+	stubs.asoc.state = SCTP_STATE_COOKIE_WAIT;
+	fares(test, SDDP_SOCK_CONNECTING, 0);
+	stubs.sk.sk_err = ENOMEM;
+	fares(test, SDDP_SOCK_CONNECTING, 0);
+	stubs.sk.sk_err = EHOSTUNREACH;
 	fares(test, SDDP_SOCK_LOST, -EHOSTUNREACH);
 	ends(0);
 	fares(test, SDDP_SOCK_LOST, 0);
@@ -256,37 +256,37 @@ static void coming(struct kunit *test)
 /* ICMP errors do not end an established association, now or later */
 static void disbelieved(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, world.believed);
-	world.sk.asoc = NULL;
+	KUNIT_EXPECT_FALSE(test, stubs.believed);
+	stubs.sk.asoc = NULL;
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* A restarted peer is another peer */
 static void anew(struct kunit *test)
 {
-	world.asoc.c.peer_vtag = 8;
+	stubs.asoc.c.peer_vtag = 8;
 	fares(test, SDDP_SOCK_LOST, 0);
 	/* its acknowledgments belong to another association */
-	world.a.acked = 5;
-	world.asoc.ctsn_ack_point = 7;
-	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&world.a));
+	stubs.a.acked = 5;
+	stubs.asoc.ctsn_ack_point = 7;
+	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&stubs.a));
 }
 
 /* After a restart SCTP accepts no more data, whichever context is about to send */
 static void held_back(struct kunit *test)
 {
-	sddp_sock_attach(&world.a);
-	world.sk.sk_sndbuf = 1000;
-	called->state_change(&world.sk);
-	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
-	world.asoc.c.peer_vtag = 8;
-	called->state_change(&world.sk);
-	KUNIT_EXPECT_EQ(test, 0, world.sk.sk_sndbuf);
+	sddp_sock_attach(&stubs.a);
+	stubs.sk.sk_sndbuf = 1000;
+	called->state_change(&stubs.sk);
+	KUNIT_EXPECT_EQ(test, 1000, stubs.sk.sk_sndbuf);
+	stubs.asoc.c.peer_vtag = 8;
+	called->state_change(&stubs.sk);
+	KUNIT_EXPECT_EQ(test, 0, stubs.sk.sk_sndbuf);
 	/* before the association is accepted its peer is not known */
-	world.sk.sk_sndbuf = 1000;
-	world.a.peer_tag = 0;
-	called->state_change(&world.sk);
-	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
+	stubs.sk.sk_sndbuf = 1000;
+	stubs.a.peer_tag = 0;
+	called->state_change(&stubs.sk);
+	KUNIT_EXPECT_EQ(test, 1000, stubs.sk.sk_sndbuf);
 }
 
 /* Without memory for a socket option the socket is unusable */
@@ -294,20 +294,20 @@ static void prepared(struct kunit *test)
 {
 	int n;
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&world.sock, 10, true));
-	n = world.options;
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&stubs.sock, 10, true));
+	n = stubs.options;
 	KUNIT_EXPECT_EQ(test, 8, n);
-	for (world.why = -ENOMEM; n; n--) {
-		world.options = 0;
-		world.fails = n;
-		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_prepare(&world.sock, 10, n % 2));
+	for (stubs.why = -ENOMEM; n; n--) {
+		stubs.options = 0;
+		stubs.fails = n;
+		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_prepare(&stubs.sock, 10, n % 2));
 	}
 	/* an option that SCTP does not know is left out */
-	world.options = 0;
-	world.fails = 3;
-	world.why = -ENOPROTOOPT;
-	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&world.sock, 10, true));
-	KUNIT_EXPECT_EQ(test, 8, world.options);
+	stubs.options = 0;
+	stubs.fails = 3;
+	stubs.why = -ENOPROTOOPT;
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&stubs.sock, 10, true));
+	KUNIT_EXPECT_EQ(test, 8, stubs.options);
 }
 
 /*
@@ -316,19 +316,19 @@ static void prepared(struct kunit *test)
  */
 static void anew_before_taken(struct kunit *test)
 {
-	world.sk.sk_receive_queue.n = 1;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
-	world.asoc.c.peer_ttag = 6;
-	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_up(&world.a));
+	stubs.sk.sk_receive_queue.n = 1;
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_established(&stubs.a));
+	stubs.asoc.c.peer_ttag = 6;
+	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_established(&stubs.a));
 	/* nothing of the earlier peer is queued */
-	world.sk.sk_receive_queue.n = 0;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
+	stubs.sk.sk_receive_queue.n = 0;
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_established(&stubs.a));
 }
 
 /* Addresses and routes are those of the interface's VRF */
-static void domain(struct kunit *test)
+static void vrf(struct kunit *test)
 {
-	struct sddp_assoc a = { .domain = 30 };
+	struct sddp_assoc a = { .vrf = 30 };
 
 	KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_connect(&a));
 	KUNIT_EXPECT_EQ(test, 30, made_in);
@@ -339,25 +339,25 @@ static void probed(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, sddp_sock_probe());
 	KUNIT_EXPECT_NULL(test, made);
-	world.result = -EPROTONOSUPPORT;
+	stubs.result = -EPROTONOSUPPORT;
 	KUNIT_EXPECT_NE(test, 0, sddp_sock_probe());
 }
 
 /* Data sent before the association ended is never taken for acknowledged */
 static void marked(struct kunit *test)
 {
-	world.asoc.ctsn_ack_point = 5;
-	world.a.acked = sddp_sock_acked(&world.a);
-	world.asoc.next_tsn = 9;
-	KUNIT_EXPECT_EQ(test, 8u, sddp_sock_mark(&world.a));
+	stubs.asoc.ctsn_ack_point = 5;
+	stubs.a.acked = sddp_sock_acked(&stubs.a);
+	stubs.asoc.next_tsn = 9;
+	KUNIT_EXPECT_EQ(test, 8u, sddp_sock_last_tsn(&stubs.a));
 	ends(ECONNRESET);
-	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&world.a));
-	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_mark(&world.a) - 5), 0);
+	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&stubs.a));
+	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_last_tsn(&stubs.a) - 5), 0);
 }
 
 static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(probed),
-	KUNIT_CASE(domain),
+	KUNIT_CASE(vrf),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(peer_done),
 	KUNIT_CASE(short_once),
@@ -376,7 +376,7 @@ static struct kunit_case sddp_sock_cases[] = {
 
 static struct kunit_suite sddp_sock_suite = {
 	.name = "sddp_sock",
-	.init = begin,
+	.init = test_init,
 	.test_cases = sddp_sock_cases,
 };
 

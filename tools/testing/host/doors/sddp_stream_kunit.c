@@ -13,7 +13,7 @@
 static struct {
 	struct sddp_assoc	a, other;
 	int			another;	/* result of reserving another association */
-	u32			asked;		/* number of attempts */
+	u32			requests;		/* number of attempts */
 	struct ddp_stream	stream;		/* the program's stream */
 	u32			bound, up, downs, closed, refused;
 	enum iw_reason		why;		/* reason of the last end */
@@ -22,7 +22,7 @@ static struct {
 	u32			puts;		/* references to associations dropped */
 	bool			eager;		/* the other association's worker runs at once */
 	u32			guests_left;	/* sessions that left after they were accepted */
-} world;
+} stubs;
 
 unsigned long jiffies;
 struct workqueue_struct *sddp_wq;
@@ -31,47 +31,47 @@ struct ddp_session_type sddp_session_type = { .release = sddp_stream_release };
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 {
-	world.timer = d;
+	stubs.timer = d;
 	return true;
 }
 
 void host_cancel_delayed(struct delayed_work *d)
 {
-	world.timer = NULL;
+	stubs.timer = NULL;
 }
 
 /* DDP, and the user of sessions ------------------------------------------------ */
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
-	world.bound++;
+	stubs.bound++;
 	return 0;
 }
 
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
 {
-	WARN_ON(s != &world.stream);
-	world.downs++;
-	world.why = why;
+	WARN_ON(s != &stubs.stream);
+	stubs.downs++;
+	stubs.why = why;
 }
 
 enum iw_reason ddp_session_established(struct ddp_session *ss,
 				       const struct ddp_offer *o)
 {
-	WARN_ON(o || world.closed);
-	world.up++;
+	WARN_ON(o || stubs.closed);
+	stubs.up++;
 	return IW_OK;
 }
 
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o)
 {
-	world.closed++;
-	world.why = why;
+	stubs.closed++;
+	stubs.why = why;
 }
 
 void ddp_session_peer_closed(struct ddp_session *ss) {}
-void ddp_port_leave(struct ddp_caller *c) {}
+void ddp_port_detach(struct ddp_conn_req *c) {}
 
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {
@@ -80,56 +80,56 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 /* The rest of iw_sctp_ddp ------------------------------------------------------ */
 
-void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
-	world.guests_left += st->up;
+	stubs.guests_left += st->up;
 	atomic_dec(&a->live);
 }
 
-struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
-				      const struct ddp_session *ss, u16 *id)
+struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
+					    const struct ddp_session *ss, u16 *id)
 {
-	world.asked++;
-	if (world.another)
-		return ERR_PTR(world.another);
+	stubs.requests++;
+	if (stubs.another)
+		return ERR_PTR(stubs.another);
 	*id = 2;
-	atomic_inc(&world.other.live);
-	return &world.other;
+	atomic_inc(&stubs.other.live);
+	return &stubs.other;
 }
 
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
-	world.refused++;
+	stubs.refused++;
 }
 
 void sddp_assoc_put(struct sddp_assoc *a)
 {
-	world.puts++;
+	stubs.puts++;
 }
 
 void sddp_tx_queue(struct sddp_stream *st)
 {
-	world.queued++;
+	stubs.queued++;
 }
 
-void sddp_crowd_guest(struct sddp_assoc *a)
+void sddp_assoc_accepted_session(struct sddp_assoc *a)
 {
-	a->used = true;
+	a->peer_accepted = true;
 }
 
 /* The session is accepted at once on the other association */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
-	if (world.eager && a == &world.other)
+	if (stubs.eager && a == &stubs.other)
 		list_first_entry(&a->ready, struct sddp_stream, ready)->up = true;
 }
 
-void sddp_tx_forget(struct sddp_stream *st) {}
-void sddp_rx_settle(struct sddp_stream *st) {}
+void sddp_tx_drop_pending(struct sddp_stream *st) {}
+void sddp_rx_stop_keeping(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
-void sddp_early_forget(struct sddp_stream *st) {}
+void sddp_early_free_all(struct sddp_stream *st) {}
 void sddp_rx_begin(struct sddp_stream *st) {}
-void sddp_stray_leave(struct sddp_stream *st, bool owed) {}
+void sddp_orphan_session(struct sddp_stream *st, bool owed) {}
 
 /* Run an association's worker */
 static u32 work(struct sddp_assoc *a)
@@ -140,7 +140,7 @@ static u32 work(struct sddp_assoc *a)
 	while (!list_empty(&a->ready)) {
 		st = list_first_entry(&a->ready, struct sddp_stream, ready);
 		list_del_init(&st->ready);
-		sddp_stream_serve(st);
+		sddp_stream_handle_events(st);
 		ddp_session_put(&st->ss);
 		n++;
 	}
@@ -157,21 +157,21 @@ static void stands(struct sddp_assoc *a, u32 limit)
 	INIT_LIST_HEAD(&a->late);
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	memset(&world, 0, sizeof(world));
-	stands(&world.a, 4);
-	stands(&world.other, 4);
+	memset(&stubs, 0, sizeof(stubs));
+	stands(&stubs.a, 4);
+	stands(&stubs.other, 4);
 	return 0;
 }
 
-static void leave(struct kunit *test)
+static void test_exit(struct kunit *test)
 {
-	work(&world.a);
-	work(&world.other);
+	work(&stubs.a);
+	work(&stubs.other);
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&world.a.live));
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&world.other.live));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.a.live));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.other.live));
 }
 
 /* Open a session, with a reference for the program besides the table's */
@@ -179,11 +179,11 @@ static struct sddp_stream *opened(u16 id, bool active)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, active);
 
-	st->a = &world.a;
+	st->a = &stubs.a;
 	st->id = id;
-	st->told = true;
-	atomic_inc(&world.a.live);
-	xa_store(&world.a.streams, id, st, GFP_KERNEL);
+	st->reported = true;
+	atomic_inc(&stubs.a.live);
+	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);
 	ddp_session_get(&st->ss);
 	return st;
 }
@@ -191,9 +191,9 @@ static struct sddp_stream *opened(u16 id, bool active)
 /* The QP is notified of the end once, and unbound */
 static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reason why)
 {
-	KUNIT_EXPECT_EQ(test, 1u, world.downs);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, why, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.downs);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, why, stubs.why);
 	KUNIT_EXPECT_NULL(test, st->stream);
 	/* references of the QP and the program */
 	ddp_session_put(&st->ss);
@@ -209,14 +209,14 @@ static void ends_before_its_answer(struct kunit *test)
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	struct sddp_stream *st = opened(1, false);
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_answer(st, c, &world.stream));
-	KUNIT_EXPECT_EQ(test, 1u, world.bound);
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_set_reply(st, c, &stubs.stream));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.bound);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 	/* a later answer fails */
-	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_answer(st, c, &world.stream));
-	work(&world.a);
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 1));
+	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_set_reply(st, c, &stubs.stream));
+	work(&stubs.a);
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 1));
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -225,23 +225,23 @@ static void moves_on(struct kunit *test)
 {
 	struct sddp_stream *st = opened(4, true);
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &world.stream));
-	KUNIT_EXPECT_NOT_NULL(test, world.timer);
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
+	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
 	sddp_stream_event(st, SDDP_EV_TX);
-	work(&world.a);
-	KUNIT_EXPECT_PTR_EQ(test, &world.other, st->a);
+	work(&stubs.a);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.other, st->a);
 	KUNIT_EXPECT_EQ(test, 2, (int)st->id);
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 4));
-	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&world.other.streams, 2));
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
-	KUNIT_EXPECT_EQ(test, 1u, world.puts);
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 4));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&stubs.other.streams, 2));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.puts);
 	/* events raised meanwhile are handled there */
-	KUNIT_EXPECT_EQ(test, 1u, work(&world.other));
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1u, work(&stubs.other));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
-	work(&world.other);
+	work(&stubs.other);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -253,17 +253,17 @@ static void up_at_once(struct kunit *test)
 {
 	struct sddp_stream *st = opened(4, true);
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &world.stream));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_event(st, SDDP_EV_TX);
-	world.eager = true;
-	work(&world.a);
-	world.eager = false;
+	stubs.eager = true;
+	work(&stubs.a);
+	stubs.eager = false;
 	KUNIT_EXPECT_TRUE(test, st->up);
-	KUNIT_EXPECT_EQ(test, 0u, world.guests_left);
-	work(&world.other);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.guests_left);
+	work(&stubs.other);
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
-	work(&world.other);
+	work(&stubs.other);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -272,13 +272,13 @@ static void stays(struct kunit *test)
 {
 	struct sddp_stream *st = opened(3, true);
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &world.stream));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_event(st, SDDP_EV_TX);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
-	work(&world.a);
+	work(&stubs.a);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -287,11 +287,11 @@ static void goes_nowhere(struct kunit *test)
 {
 	struct sddp_stream *st = opened(6, true);
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &world.stream));
-	world.another = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
+	stubs.another = -ENOMEM;
 	sddp_stream_event(st, SDDP_EV_TX);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	expect_over(test, st, IW_NO_MEMORY);
 }
 
@@ -299,15 +299,15 @@ static void ends_where_it_is(struct kunit *test)
 {
 	struct sddp_stream *st = opened(6, true);
 
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &world.stream));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	expect_over(test, st, IW_LOCAL_ABORT);
 }
 
 /* The program accepts or rejects a request, but SCTP does not accept the message */
-static struct sddp_stream *answered(struct kunit *test, enum sddp_what what)
+static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	struct sddp_stream *st = opened(1, false);
@@ -315,38 +315,38 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_what what)
 
 	c->what = what;
 	st->s.state = SDDP_REQUESTED;
-	sddp_stream_deadline(st, DDP_ANSWER_TIME);
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_answer(st, c, yes ? &world.stream : NULL));
+	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_set_reply(st, c, yes ? &stubs.stream : NULL));
 	sddp_stream_event(st, SDDP_EV_TX);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	KUNIT_EXPECT_PTR_EQ(test, c, st->say);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
+	KUNIT_EXPECT_PTR_EQ(test, c, st->pending_control);
 	return st;
 }
 
 /* The worker finds that the session's timer has expired */
 static void look_late(struct sddp_stream *st)
 {
-	world.a.looked = jiffies;
+	stubs.a.polled_at = jiffies;
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
-	work(&world.a);
+	work(&stubs.a);
 	list_del_init(&st->late);
-	sddp_stream_late(st, false);
+	sddp_stream_check_deadline(st, false);
 }
 
 /* The time limit is half a minute from the program's answer */
 static void expect_time(struct kunit *test, struct sddp_stream *st)
 {
-	KUNIT_EXPECT_NOT_NULL(test, world.timer);
+	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
 	jiffies += 29 * HZ;
 	look_late(st);
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	jiffies += HZ;
 	look_late(st);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_TIMEOUT, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_TIMEOUT, stubs.why);
 	st->s.state = SDDP_IDLE;
-	work(&world.a);
+	work(&stubs.a);
 }
 
 static void cannot_say_no(struct kunit *test)
@@ -354,8 +354,8 @@ static void cannot_say_no(struct kunit *test)
 	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
 
 	expect_time(test, st);
-	KUNIT_EXPECT_EQ(test, 0u, world.up);
-	KUNIT_EXPECT_FALSE(test, world.a.used);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.up);
+	KUNIT_EXPECT_FALSE(test, stubs.a.peer_accepted);
 	ddp_session_put(&st->ss);
 }
 
@@ -364,11 +364,11 @@ static void cannot_say_yes(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
 
-	KUNIT_EXPECT_EQ(test, 1u, world.up);
-	KUNIT_EXPECT_TRUE(test, world.a.used);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
+	KUNIT_EXPECT_TRUE(test, stubs.a.peer_accepted);
 	sddp_stream_event(st, SDDP_EV_TX);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 1u, world.up);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	expect_time(test, st);
 	expect_over(test, st, IW_TIMEOUT);
 }
@@ -380,18 +380,18 @@ static void yes_and_bye(struct kunit *test)
 	unsigned long deadline = st->deadline;
 
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the Accept's time limit is not extended */
 	KUNIT_EXPECT_EQ(test, deadline, st->deadline);
 	KUNIT_EXPECT_NE(test, 0u, st->timed);
 	st->s.state = SDDP_OPEN;
-	sddp_stream_close(st);
-	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	sddp_stream_advance_close(st);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, 130u, st->timed);
 	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	st->s.state = SDDP_IDLE;
-	work(&world.a);
+	work(&stubs.a);
 	expect_over(test, st, IW_LOCAL_CLOSE);
 }
 
@@ -401,12 +401,12 @@ static void no_and_gone(struct kunit *test)
 	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
 
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
-	work(&world.a);
-	KUNIT_EXPECT_EQ(test, 1u, world.closed);
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, world.why);
+	work(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	st->s.state = SDDP_IDLE;
 	sddp_stream_event(st, SDDP_EV_TX);
-	work(&world.a);
+	work(&stubs.a);
 	ddp_session_put(&st->ss);
 }
 
@@ -426,8 +426,8 @@ static struct kunit_case sddp_stream_cases[] = {
 
 static struct kunit_suite sddp_stream_suite = {
 	.name = "sddp_stream",
-	.init = begin,
-	.exit = leave,
+	.init = test_init,
+	.exit = test_exit,
 	.test_cases = sddp_stream_cases,
 };
 

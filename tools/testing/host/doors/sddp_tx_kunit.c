@@ -29,7 +29,7 @@ static struct {
 	const u8		*last;		/* last chunk sent, or attempted */
 	u32			last_len;
 	struct guest		g[3];
-	struct sddp_room	room;
+	struct sddp_tx_budget	budget;
 	u16			to[SENT];	/* stream of each chunk sent */
 	u32			sent;
 	u32			takes;		/* number of chunks that SCTP accepts */
@@ -38,60 +38,60 @@ static struct {
 	u32			corks, uncorks;
 	u32			no_deadline;	/* deadlines ended */
 	enum iw_reason		refused;	/* reason counted for the peer */
-} world;
+} stubs;
 
 /* The rest of iw_sctp_ddp -------------------------------------------------- */
 
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
 {
-	world.last = buf;
-	world.last_len = len;
-	if (world.sent == world.takes)
+	stubs.last = buf;
+	stubs.last_len = len;
+	if (stubs.sent == stubs.takes)
 		return -EAGAIN;
-	world.to[world.sent++] = id;
-	world.controls += ppid == SDDP_PPID_CONTROL;
+	stubs.to[stubs.sent++] = id;
+	stubs.controls += ppid == SDDP_PPID_CONTROL;
 	return 0;
 }
 
-void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
+void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
-	*room = world.room;
+	*budget = stubs.budget;
 }
 
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 {
-	world.corks++;
+	stubs.corks++;
 	return true;
 }
 
 void sddp_sock_uncork(struct sddp_assoc *a)
 {
-	world.uncorks++;
+	stubs.uncorks++;
 }
 
-u32 sddp_sock_mark(struct sddp_assoc *a)
+u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 {
-	return world.sent;
+	return stubs.sent;
 }
 
 u32 sddp_sock_acked(struct sddp_assoc *a)
 {
-	return world.sent - 1;
+	return stubs.sent - 1;
 }
 
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
-	world.refused = why;
+	stubs.refused = why;
 }
 
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 {
 }
 
-void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
+void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 {
-	world.no_deadline += !seconds;
+	stubs.no_deadline += !seconds;
 }
 
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
@@ -99,11 +99,11 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 {
 }
 
-void sddp_stream_close(struct sddp_stream *st)
+void sddp_stream_advance_close(struct sddp_stream *st)
 {
 }
 
-void sddp_stream_leave(struct sddp_stream *st)
+void sddp_stream_cleanup(struct sddp_stream *st)
 {
 }
 
@@ -121,7 +121,7 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 	struct guest *g = container_of(s, struct guest, stream);
 
 	if (g->left && g->awaits)
-		ddp_tx_await(s);
+		ddp_tx_set_blocked(s);
 	if (!g->left || g->awaits)
 		return false;
 	g->left--;
@@ -132,48 +132,48 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 
 static void taken(struct ddp_stream *s)
 {
-	world.taken++;
+	stubs.taken++;
 }
 
 static const struct ddp_ulp_ops ulp = { .next = next, .sent = taken };
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
-	struct sddp_assoc *a = &world.a;
+	struct sddp_assoc *a = &stubs.a;
 
-	memset(&world, 0, sizeof(world));
-	INIT_LIST_HEAD(&a->saying);
-	INIT_LIST_HEAD(&a->sending);
-	INIT_LIST_HEAD(&a->doubts);
-	world.takes = SENT;
-	world.room.fragment = FRAGMENT;
-	world.room.octets = 1 << 20;
-	host_memory.says = IW_OK;
+	memset(&stubs, 0, sizeof(stubs));
+	INIT_LIST_HEAD(&a->control_queue);
+	INIT_LIST_HEAD(&a->segment_queue);
+	INIT_LIST_HEAD(&a->unacked);
+	stubs.takes = SENT;
+	stubs.budget.fragment = FRAGMENT;
+	stubs.budget.bytes = 1 << 20;
+	host_memory.result = IW_OK;
 	return 0;
 }
 
 static void end(struct kunit *test)
 {
-	sddp_tx_rest(&world.a);
+	sddp_tx_free_buf(&stubs.a);
 }
 
 /* A session with @messages messages of @len bytes to send */
 static struct guest *open(u16 id, u32 messages, u32 len)
 {
-	struct guest *g = &world.g[id];
+	struct guest *g = &stubs.g[id];
 	struct sddp_stream *st = &g->st;
 
 	ddp_stream_init(&g->stream, &ulp, NULL, NULL);
 	g->left = messages;
 	g->buf.len = len;
-	st->a = &world.a;
+	st->a = &stubs.a;
 	st->id = id;
 	st->stream = &g->stream;
 	st->s.state = SDDP_OPEN;
 	st->ss.type = &type;
 	kref_init(&st->ss.ref);
-	INIT_LIST_HEAD(&st->turn);
-	INIT_LIST_HEAD(&st->doubt);
+	INIT_LIST_HEAD(&st->queue_entry);
+	INIT_LIST_HEAD(&st->await_ack);
 	sddp_tx_queue(st);
 	return g;
 }
@@ -183,7 +183,7 @@ static u32 run_all(void)
 {
 	u32 n = 0;
 
-	while (n < SENT && sddp_tx_run(&world.a) > 0)
+	while (n < SENT && sddp_tx_serve(&stubs.a) > 0)
 		n++;
 	return n;
 }
@@ -193,7 +193,7 @@ static u32 stretch(u32 from)
 {
 	u32 i = from;
 
-	while (i < world.sent && world.to[i] == world.to[from])
+	while (i < stubs.sent && stubs.to[i] == stubs.to[from])
 		i++;
 	return i - from;
 }
@@ -206,14 +206,14 @@ static void by_turns(struct kunit *test)
 	open(0, 100, 900);
 	open(1, 100, 900);
 	rounds = run_all();
-	KUNIT_ASSERT_EQ(test, 200u, world.sent);
+	KUNIT_ASSERT_EQ(test, 200u, stubs.sent);
 	KUNIT_EXPECT_GE(test, rounds, 1u);
 	for (i = 0; i < 160; i += n) {
 		n = stretch(i);
 		KUNIT_EXPECT_GE(test, n * FRAGMENT, TURN);
 		KUNIT_EXPECT_LE(test, (n - 1) * 900, TURN);
 	}
-	KUNIT_EXPECT_TRUE(test, list_empty(&world.a.sending));
+	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.a.segment_queue));
 }
 
 /*
@@ -227,12 +227,12 @@ static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
 	u32 i;
 
 	sddp_ssn_encode(want, ssn);
-	KUNIT_ASSERT_EQ(test, size, world.last_len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(want, world.last, sizeof(want)));
+	KUNIT_ASSERT_EQ(test, size, stubs.last_len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(want, stubs.last, sizeof(want)));
 	for (i = head + 1; i < size; i++)
-		KUNIT_ASSERT_EQ(test, (u8)(world.last[i - 1] + 1), world.last[i]);
+		KUNIT_ASSERT_EQ(test, (u8)(stubs.last[i - 1] + 1), stubs.last[i]);
 	if (size - head >= DDP_COPY_LONG)
-		KUNIT_EXPECT_EQ(test, off, (u32)offset_in_page(world.last + head));
+		KUNIT_EXPECT_EQ(test, off, (u32)offset_in_page(stubs.last + head));
 }
 
 /*
@@ -250,20 +250,20 @@ static void lie_alike(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sizes) * 8; i++) {
 		off = i * 601 % 4096;
 		host_memory.page_off = off;
-		world.room.fragment = sizes[i % ARRAY_SIZE(sizes)];
-		world.room.octets = 1;
-		world.takes = world.sent;
-		sddp_tx_run(&world.a);
-		expect_payload(test, i, world.room.fragment, off);
+		stubs.budget.fragment = sizes[i % ARRAY_SIZE(sizes)];
+		stubs.budget.bytes = 1;
+		stubs.takes = stubs.sent;
+		sddp_tx_serve(&stubs.a);
+		expect_payload(test, i, stubs.budget.fragment, off);
 		/*
 		 * a chunk that was not accepted stays where it is, even if the
 		 * path has changed
 		 */
 		host_memory.page_off = 0;
-		world.room.fragment = FRAGMENT;
-		world.room.octets = 0;
-		world.takes = SENT;
-		sddp_tx_run(&world.a);
+		stubs.budget.fragment = FRAGMENT;
+		stubs.budget.bytes = 0;
+		stubs.takes = SENT;
+		sddp_tx_serve(&stubs.a);
 		expect_payload(test, i, sizes[i % ARRAY_SIZE(sizes)], off);
 	}
 }
@@ -275,9 +275,9 @@ static void held_back(struct kunit *test)
 
 	run_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
-	KUNIT_EXPECT_GE(test, world.corks, 300000 / 65536u);
-	KUNIT_EXPECT_EQ(test, world.corks, world.uncorks);
-	KUNIT_EXPECT_EQ(test, 0u, world.a.corked);
+	KUNIT_EXPECT_GE(test, stubs.corks, 300000 / 65536u);
+	KUNIT_EXPECT_EQ(test, stubs.corks, stubs.uncorks);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.a.corked);
 	KUNIT_EXPECT_EQ(test, 1, g->st.ss.ref.refs);
 }
 
@@ -289,17 +289,17 @@ static void takes_no_more(struct kunit *test)
 {
 	struct guest *g = open(0, 20, 900);
 
-	world.takes = 10;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_run(&world.a));
-	KUNIT_EXPECT_EQ(test, 10u, world.sent);
-	KUNIT_EXPECT_EQ(test, 10u, world.taken);
+	stubs.takes = 10;
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_serve(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 10u, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 10u, stubs.taken);
 	KUNIT_EXPECT_EQ(test, 9u, g->left);
-	KUNIT_EXPECT_PTR_EQ(test, &g->st, world.a.out_of);
-	world.takes = SENT;
+	KUNIT_EXPECT_PTR_EQ(test, &g->st, stubs.a.out_stream);
+	stubs.takes = SENT;
 	run_all();
-	KUNIT_EXPECT_EQ(test, 20u, world.sent);
+	KUNIT_EXPECT_EQ(test, 20u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 20, (int)g->st.tx_ssn);
-	KUNIT_EXPECT_NULL(test, world.a.out_of);
+	KUNIT_EXPECT_NULL(test, stubs.a.out_stream);
 }
 
 /* SCTPDDP-44: data posted early waits for the reply to the Initiate */
@@ -309,24 +309,24 @@ static void silent_before_the_answer(struct kunit *test)
 
 	g->st.s.active = true;
 	g->st.s.state = SDDP_INITIATED;
-	g->st.s.in_doubt = true;
+	g->st.s.control_unacked = true;
 	run_all();
-	KUNIT_EXPECT_EQ(test, 0u, world.sent);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 3u, g->left);
 	g->st.s.state = SDDP_OPEN;
 	sddp_tx_queue(&g->st);
 	run_all();
-	KUNIT_EXPECT_EQ(test, 3u, world.sent);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 }
 
 static void no_room(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
 
-	world.room.octets = 0;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_run(&world.a));
+	stubs.budget.bytes = 0;
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_serve(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 1u, g->left);
-	KUNIT_EXPECT_FALSE(test, list_empty(&world.a.sending));
+	KUNIT_EXPECT_FALSE(test, list_empty(&stubs.a.segment_queue));
 }
 
 /* The Accept has a time limit until SCTP has accepted it */
@@ -336,21 +336,21 @@ static void accept_is_said(struct kunit *test)
 	struct guest *g = open(0, 1, 900);
 
 	yes->what = SDDP_SAY_ACCEPT;
-	list_del_init(&g->st.turn);
+	list_del_init(&g->st.queue_entry);
 	g->st.s.state = SDDP_REQUESTED;
-	g->st.say = yes;
+	g->st.pending_control = yes;
 	g->st.up = true;
-	world.takes = 0;
+	stubs.takes = 0;
 	sddp_tx_queue(&g->st);
 	run_all();
-	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.say);
-	KUNIT_EXPECT_EQ(test, 0u, world.no_deadline);
-	world.takes = SENT;
+	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.pending_control);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.no_deadline);
+	stubs.takes = SENT;
 	run_all();
-	KUNIT_EXPECT_NULL(test, g->st.say);
-	KUNIT_EXPECT_EQ(test, 1u, world.no_deadline);
+	KUNIT_EXPECT_NULL(test, g->st.pending_control);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.no_deadline);
 	/* no segment is sent before it */
-	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 2, (int)g->st.tx_ssn);
 }
 
@@ -361,19 +361,19 @@ static void terminate_is_last(struct kunit *test)
 
 	g->st.closing = true;
 	run_all();
-	KUNIT_EXPECT_EQ(test, 4u, world.sent);
-	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_EQ(test, 4u, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
-	KUNIT_EXPECT_TRUE(test, g->st.s.we_done && g->st.s.in_doubt);
+	KUNIT_EXPECT_TRUE(test, g->st.s.we_done && g->st.s.control_unacked);
 	/* only earlier chunks are acknowledged */
-	sddp_tx_acks(&world.a);
-	KUNIT_EXPECT_TRUE(test, g->st.s.in_doubt);
-	KUNIT_EXPECT_TRUE(test, world.a.watch);
-	world.sent++;
-	sddp_tx_acks(&world.a);
-	KUNIT_EXPECT_FALSE(test, g->st.s.in_doubt);
-	sddp_tx_acks(&world.a);
-	KUNIT_EXPECT_FALSE(test, world.a.watch);
+	sddp_tx_process_acks(&stubs.a);
+	KUNIT_EXPECT_TRUE(test, g->st.s.control_unacked);
+	KUNIT_EXPECT_TRUE(test, stubs.a.watch_acks);
+	stubs.sent++;
+	sddp_tx_process_acks(&stubs.a);
+	KUNIT_EXPECT_FALSE(test, g->st.s.control_unacked);
+	sddp_tx_process_acks(&stubs.a);
+	KUNIT_EXPECT_FALSE(test, stubs.a.watch_acks);
 }
 
 /*
@@ -385,18 +385,18 @@ static void terminate_is_last_in_doubt(struct kunit *test)
 	struct guest *g = open(0, 1, 900);
 
 	g->st.closing = true;
-	g->st.s.in_doubt = true;
+	g->st.s.control_unacked = true;
 	run_all();
-	KUNIT_EXPECT_EQ(test, 1u, world.sent);
-	KUNIT_EXPECT_EQ(test, 0u, world.controls);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.controls);
 	/* the peer's first segment acknowledges the Accept, and is wrong */
-	g->st.s.in_doubt = false;
+	g->st.s.control_unacked = false;
 	g->left = 1;
 	sddp_tx_queue(&g->st);
 	run_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
-	KUNIT_EXPECT_EQ(test, 3u, world.sent);
-	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 3, (int)g->st.tx_ssn);
 }
 
@@ -406,14 +406,14 @@ static void terminate_is_last_later(struct kunit *test)
 	struct guest *g = open(0, 1, 900);
 
 	g->st.closing = true;
-	world.takes = 1;
+	stubs.takes = 1;
 	run_all();
 	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
 	g->left = 1;
-	world.takes = SENT;
+	stubs.takes = SENT;
 	run_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
-	KUNIT_EXPECT_EQ(test, 3u, world.sent);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
 }
 
@@ -428,13 +428,13 @@ static void terminate_waits_for_answer(struct kunit *test)
 	g->awaits = true;
 	g->st.closing = true;
 	run_all();
-	KUNIT_EXPECT_EQ(test, 0u, world.sent);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
 	g->awaits = false;
 	sddp_tx_queue(&g->st);
 	run_all();
-	KUNIT_EXPECT_EQ(test, 2u, world.sent);
-	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
 
 	g = open(1, 1, 900);
@@ -449,12 +449,12 @@ static void terminate_waits_for_answer(struct kunit *test)
 
 static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
 {
-	const struct sddp_in in = { .id = 5, .ppid = ppid };
+	const struct sddp_chunk_desc in = { .id = 5, .ppid = ppid };
 
-	world.refused = IW_OK;
-	xa_erase(&world.a.streams, 5);
-	sddp_stray_first(&world.a, &in, h);
-	return world.refused;
+	stubs.refused = IW_OK;
+	xa_erase(&stubs.a.streams, 5);
+	sddp_orphan_first_chunk(&stubs.a, &in, h);
+	return stubs.refused;
 }
 
 /* Each wrong chunk is counted with its reason */
@@ -485,22 +485,22 @@ static void what_was_wrong(struct kunit *test)
 static void stray_is_answered(struct kunit *test)
 {
 	struct sddp_head h = { .sane = true, .numbered = true, .ssn = 1 };
-	struct sddp_assoc *a = &world.a;
+	struct sddp_assoc *a = &stubs.a;
 
 	stray(SDDP_PPID_SEGMENT, &h);
-	sddp_tx_run(a);
-	sddp_tx_run(a);
-	KUNIT_EXPECT_EQ(test, 1u, world.controls);
-	KUNIT_EXPECT_EQ(test, 5, (int)world.to[0]);
+	sddp_tx_serve(a);
+	sddp_tx_serve(a);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
+	KUNIT_EXPECT_EQ(test, 5, (int)stubs.to[0]);
 	h.function = SDDP_TERMINATE;
 	h.ssn = 2;
-	sddp_stray_more(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	sddp_orphan_next_chunk(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&a->streams, 5));
 	h.function = 0;
 	h.ssn = 0;
-	sddp_stray_more(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	sddp_orphan_next_chunk(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
 	KUNIT_EXPECT_NULL(test, xa_load(&a->streams, 5));
-	KUNIT_EXPECT_EQ(test, 1u, world.sent);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 }
 
 /* A Terminate is not answered, and a single one leaves no table entry */
@@ -511,9 +511,9 @@ static void stray_terminate(struct kunit *test)
 	};
 
 	stray(SDDP_PPID_CONTROL, &h);
-	sddp_tx_run(&world.a);
-	KUNIT_EXPECT_EQ(test, 0u, world.sent);
-	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 5));
+	sddp_tx_serve(&stubs.a);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
+	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 5));
 }
 
 /*
@@ -522,18 +522,18 @@ static void stray_terminate(struct kunit *test)
  */
 static void too_many_strays(struct kunit *test)
 {
-	struct sddp_assoc *a = &world.a;
+	struct sddp_assoc *a = &stubs.a;
 	u32 i;
 
-	for (i = 0; i < SDDP_STRAYS_MOST; i++)
-		sddp_stray_note(a);
-	KUNIT_EXPECT_EQ(test, IW_OK, a->unwanted);
-	a->used = true;
-	sddp_stray_note(a);
-	KUNIT_EXPECT_EQ(test, IW_OK, a->unwanted);
-	a->used = false;
-	sddp_stray_note(a);
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, a->unwanted);
+	for (i = 0; i < SDDP_VIOLATIONS_MAX; i++)
+		sddp_assoc_violation(a);
+	KUNIT_EXPECT_EQ(test, IW_OK, a->end_reason);
+	a->peer_accepted = true;
+	sddp_assoc_violation(a);
+	KUNIT_EXPECT_EQ(test, IW_OK, a->end_reason);
+	a->peer_accepted = false;
+	sddp_assoc_violation(a);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, a->end_reason);
 }
 
 static struct kunit_case sddp_tx_cases[] = {
@@ -557,7 +557,7 @@ static struct kunit_case sddp_tx_cases[] = {
 
 static struct kunit_suite sddp_tx_suite = {
 	.name = "sddp_tx",
-	.init = begin,
+	.init = test_init,
 	.exit = end,
 	.test_cases = sddp_tx_cases,
 };

@@ -9,14 +9,14 @@
 #include "../../../../drivers/sctp_ddp/internal.h"
 #include "../../../../drivers/sctp_ddp/admission.h"
 
-#define CROWD	(SDDP_STRANGERS_PLACE + 2)
+#define CROWD	(SDDP_UNACCEPTED_LADDR + 2)
 
-static struct sddp_assoc strangers[CROWD];
+static struct sddp_assoc assocs[CROWD];
 static u32 held;		/* references taken */
 static u32 widened;		/* sockets given full buffers */
 
-bool ddp_addr_same(const struct sockaddr_storage *a,
-		   const struct sockaddr_storage *b)
+bool ddp_addr_equal(const struct sockaddr_storage *a,
+		    const struct sockaddr_storage *b)
 {
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
@@ -27,20 +27,20 @@ void sddp_assoc_get(struct sddp_assoc *a)
 	held++;
 }
 
-void sddp_sock_widen(struct sddp_assoc *a)
+void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
 {
 	widened++;
 }
 
-static int begin(struct kunit *test)
+static int test_init(struct kunit *test)
 {
 	int i;
 
-	memset(strangers, 0, sizeof(strangers));
+	memset(assocs, 0, sizeof(assocs));
 	held = 0;
 	widened = 0;
 	for (i = 0; i < CROWD; i++)
-		INIT_LIST_HEAD(&strangers[i].crowd);
+		INIT_LIST_HEAD(&assocs[i].unaccepted);
 	return 0;
 }
 
@@ -49,14 +49,14 @@ static void end(struct kunit *test)
 	int i;
 
 	for (i = 0; i < CROWD; i++)
-		sddp_crowd_leave(&strangers[i]);
+		sddp_unaccepted_leave(&assocs[i]);
 }
 
 /* Another association, from this address. Return: the association to evict for it. */
-static struct sddp_assoc *comes(int i, u32 from)
+static struct sddp_assoc *add_assoc(int i, u32 from)
 {
-	((struct sockaddr_in *)&strangers[i].remote)->sin_addr.s_addr = from;
-	return sddp_crowd_join(&strangers[i]);
+	((struct sockaddr_in *)&assocs[i].remote)->sin_addr.s_addr = from;
+	return sddp_unaccepted_join(&assocs[i]);
 }
 
 /* As many as one peer address may have, and one more */
@@ -64,9 +64,9 @@ static struct sddp_assoc *too_many(void)
 {
 	int i;
 
-	for (i = 0; i < SDDP_STRANGERS_PEER; i++)
-		comes(i, 1);
-	return comes(i, 1);
+	for (i = 0; i < SDDP_UNACCEPTED_PEER; i++)
+		add_assoc(i, 1);
+	return add_assoc(i, 1);
 }
 
 /*
@@ -77,15 +77,15 @@ static void own_first(struct kunit *test)
 {
 	int i;
 
-	KUNIT_EXPECT_NULL(test, comes(CROWD - 1, 2));
-	for (i = 0; i < SDDP_STRANGERS_PEER; i++)
-		KUNIT_EXPECT_NULL(test, comes(i, 1));
-	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], comes(i, 1));
+	KUNIT_EXPECT_NULL(test, add_assoc(CROWD - 1, 2));
+	for (i = 0; i < SDDP_UNACCEPTED_PEER; i++)
+		KUNIT_EXPECT_NULL(test, add_assoc(i, 1));
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_assoc(i, 1));
 	KUNIT_EXPECT_EQ(test, 1u, held);
-	KUNIT_EXPECT_TRUE(test, strangers[0].evicted);
+	KUNIT_EXPECT_TRUE(test, assocs[0].evicted);
 	/* an association is evicted once */
-	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(&strangers[0]));
-	KUNIT_EXPECT_TRUE(test, list_empty(&strangers[0].crowd));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(&assocs[0]));
+	KUNIT_EXPECT_TRUE(test, list_empty(&assocs[0].unaccepted));
 }
 
 /*
@@ -96,22 +96,22 @@ static void oldest_here(struct kunit *test)
 {
 	int i;
 
-	for (i = 0; i < SDDP_STRANGERS_PLACE; i++)
-		KUNIT_EXPECT_NULL(test, comes(i, i + 1));
-	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], comes(i, i + 1));
+	for (i = 0; i < SDDP_UNACCEPTED_LADDR; i++)
+		KUNIT_EXPECT_NULL(test, add_assoc(i, i + 1));
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_assoc(i, i + 1));
 }
 
 /* Limits apply to a local address and a network namespace */
 static void elsewhere(struct kunit *test)
 {
-	struct sddp_assoc *there = &strangers[CROWD - 1];
+	struct sddp_assoc *there = &assocs[CROWD - 1];
 
-	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], too_many());
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], too_many());
 	((struct sockaddr_in *)&there->local)->sin_addr.s_addr = 5;
-	KUNIT_EXPECT_NULL(test, comes(CROWD - 1, 1));
-	there = &strangers[CROWD - 2];
+	KUNIT_EXPECT_NULL(test, add_assoc(CROWD - 1, 1));
+	there = &assocs[CROWD - 2];
 	there->net = (struct net *)there;
-	KUNIT_EXPECT_NULL(test, comes(CROWD - 2, 1));
+	KUNIT_EXPECT_NULL(test, add_assoc(CROWD - 2, 1));
 }
 
 /* An association that has gained a session meanwhile is not evicted */
@@ -119,15 +119,15 @@ static void spared(struct kunit *test)
 {
 	struct sddp_assoc *a = too_many();
 
-	KUNIT_EXPECT_FALSE(test, sddp_crowd_spare(a));
+	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_cancel_evict(a));
 	KUNIT_EXPECT_TRUE(test, a->evicted);
 	a->live.v = 1;
-	KUNIT_EXPECT_TRUE(test, sddp_crowd_spare(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_cancel_evict(a));
 	KUNIT_EXPECT_FALSE(test, a->evicted);
 	a->live.v = 0;
 	a->evicted = true;
-	a->used = true;
-	KUNIT_EXPECT_TRUE(test, sddp_crowd_spare(a));
+	a->peer_accepted = true;
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_cancel_evict(a));
 	KUNIT_EXPECT_FALSE(test, a->evicted);
 }
 
@@ -137,53 +137,53 @@ static void spared(struct kunit *test)
  */
 static void rejoins(struct kunit *test)
 {
-	struct sddp_assoc *a = &strangers[1];
+	struct sddp_assoc *a = &assocs[1];
 
-	comes(0, 1);
-	comes(1, 1);
-	sddp_crowd_leave(a);
-	KUNIT_EXPECT_TRUE(test, list_empty(&a->crowd));
-	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
-	KUNIT_EXPECT_FALSE(test, list_empty(&a->crowd));
+	add_assoc(0, 1);
+	add_assoc(1, 1);
+	sddp_unaccepted_leave(a);
+	KUNIT_EXPECT_TRUE(test, list_empty(&a->unaccepted));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(a));
+	KUNIT_EXPECT_FALSE(test, list_empty(&a->unaccepted));
 	/* the association is on the list already */
-	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
-	sddp_crowd_leave(&strangers[0]);
-	sddp_crowd_leave(a);
-	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], too_many());
-	a = &strangers[2];
-	sddp_crowd_leave(a);
-	comes(CROWD - 1, 1);
-	KUNIT_EXPECT_FALSE(test, sddp_crowd_rejoin(a));
-	sddp_crowd_leave(&strangers[3]);
-	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
-	KUNIT_EXPECT_PTR_EQ(test, a, comes(CROWD - 2, 1));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(a));
+	sddp_unaccepted_leave(&assocs[0]);
+	sddp_unaccepted_leave(a);
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], too_many());
+	a = &assocs[2];
+	sddp_unaccepted_leave(a);
+	add_assoc(CROWD - 1, 1);
+	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_rejoin(a));
+	sddp_unaccepted_leave(&assocs[3]);
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(a));
+	KUNIT_EXPECT_PTR_EQ(test, a, add_assoc(CROWD - 2, 1));
 }
 
 static void accepted(struct kunit *test)
 {
-	struct sddp_assoc *a = &strangers[0];
+	struct sddp_assoc *a = &assocs[0];
 
-	comes(0, 1);
-	sddp_crowd_guest(a);
-	sddp_crowd_guest(a);
-	KUNIT_EXPECT_TRUE(test, a->used && list_empty(&a->crowd));
+	add_assoc(0, 1);
+	sddp_assoc_accepted_session(a);
+	sddp_assoc_accepted_session(a);
+	KUNIT_EXPECT_TRUE(test, a->peer_accepted && list_empty(&a->unaccepted));
 	KUNIT_EXPECT_EQ(test, 1u, widened);
-	KUNIT_EXPECT_EQ(test, 2u, a->guests);
+	KUNIT_EXPECT_EQ(test, 2u, a->accepted_sessions);
 }
 
 /* A local association with an accepted session is only counted */
 static void accepted_by_the_peer(struct kunit *test)
 {
-	struct sddp_assoc *a = &strangers[0];
+	struct sddp_assoc *a = &assocs[0];
 
 	a->active = true;
-	sddp_crowd_guest(a);
-	KUNIT_EXPECT_EQ(test, 1u, a->guests);
-	KUNIT_EXPECT_FALSE(test, a->used);
+	sddp_assoc_accepted_session(a);
+	KUNIT_EXPECT_EQ(test, 1u, a->accepted_sessions);
+	KUNIT_EXPECT_FALSE(test, a->peer_accepted);
 	KUNIT_EXPECT_EQ(test, 0u, widened);
 }
 
-static struct kunit_case sddp_crowd_cases[] = {
+static struct kunit_case sddp_unaccepted_cases[] = {
 	KUNIT_CASE(own_first),
 	KUNIT_CASE(oldest_here),
 	KUNIT_CASE(elsewhere),
@@ -194,11 +194,11 @@ static struct kunit_case sddp_crowd_cases[] = {
 	{}
 };
 
-static struct kunit_suite sddp_crowd_suite = {
-	.name = "sddp_crowd",
-	.init = begin,
+static struct kunit_suite sddp_unaccepted_suite = {
+	.name = "sddp_unaccepted",
+	.init = test_init,
 	.exit = end,
-	.test_cases = sddp_crowd_cases,
+	.test_cases = sddp_unaccepted_cases,
 };
 
-kunit_test_suite(sddp_crowd_suite);
+kunit_test_suite(sddp_unaccepted_suite);

@@ -18,11 +18,11 @@ static struct {
 	sem_t	waits;		/* rmmod waits for the upcall */
 	bool	returned;
 	bool	too_soon;	/* rmmod did not wait */
-} world;
+} stubs;
 
 void host_srcu_waits(void)
 {
-	sem_post(&world.waits);
+	sem_post(&stubs.waits);
 	usleep(100);
 }
 
@@ -30,9 +30,9 @@ void host_srcu_waits(void)
 
 static int upcall(void)
 {
-	sem_post(&world.inside);
-	sem_wait(&world.go_on);
-	WRITE_ONCE(world.returned, true);
+	sem_post(&stubs.inside);
+	sem_wait(&stubs.go_on);
+	WRITE_ONCE(stubs.returned, true);
 	return 0;
 }
 
@@ -109,9 +109,9 @@ static void *closes(void *unused)
 
 static void *goes(void *unused)
 {
-	ddp_session_user_gone();
-	world.too_soon = !READ_ONCE(world.returned);
-	sem_post(&world.waits);
+	ddp_session_sync_upcalls();
+	stubs.too_soon = !READ_ONCE(stubs.returned);
+	sem_post(&stubs.waits);
 	return NULL;
 }
 
@@ -119,19 +119,19 @@ static void gone_during(struct kunit *test, void *(*worker)(void *))
 {
 	pthread_t w, rmmod;
 
-	memset(&world, 0, sizeof(world));
-	sem_init(&world.inside, 0, 0);
-	sem_init(&world.go_on, 0, 0);
-	sem_init(&world.waits, 0, 0);
+	memset(&stubs, 0, sizeof(stubs));
+	sem_init(&stubs.inside, 0, 0);
+	sem_init(&stubs.go_on, 0, 0);
+	sem_init(&stubs.waits, 0, 0);
 	pthread_create(&w, NULL, worker, NULL);
-	sem_wait(&world.inside);
+	sem_wait(&stubs.inside);
 	pthread_create(&rmmod, NULL, goes, NULL);
 	/* rmmod waits, or has finished without waiting */
-	sem_wait(&world.waits);
-	sem_post(&world.go_on);
+	sem_wait(&stubs.waits);
+	sem_post(&stubs.go_on);
 	pthread_join(w, NULL);
 	pthread_join(rmmod, NULL);
-	KUNIT_EXPECT_FALSE(test, world.too_soon);
+	KUNIT_EXPECT_FALSE(test, stubs.too_soon);
 }
 
 static void gone_during_request(struct kunit *test)

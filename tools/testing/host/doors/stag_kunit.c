@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 
 /* Other tests have stubs of these names */
-#define ddp_hold_drop		stag_hold_drop
+#define ddp_mr_cache_drop		stag_hold_drop
 #define ddp_mem_check		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
 
@@ -110,7 +110,7 @@ static bool shut(bool *valid)
 {
 	bool was = *valid;
 
-	uses_when_shut = refcount_read(&region.users) - VALIDITY;
+	uses_when_shut = refcount_read(&region.users) - USERS_INITIAL;
 	*valid = false;
 	return was;
 }
@@ -129,7 +129,7 @@ void host_relax(void)
 	copy.spins++;
 	copy.valid |= region.valid;
 	if (copy.spins == copy.ends_at)
-		ddp_hold_drop(&copy.copied);
+		ddp_mr_cache_drop(&copy.copied);
 	/* waiting for an access that does not exist */
 	BUG_ON(copy.spins > 100);
 }
@@ -163,7 +163,7 @@ static void publish(struct kunit *test)
 	};
 	dice = 0x12345678 - 0x01010101;
 	ddp_stags_init(&stags);
-	KUNIT_ASSERT_EQ(test, 0, ddp_region_publish(&stags, &region, KEY));
+	KUNIT_ASSERT_EQ(test, 0, ddp_region_insert(&stags, &region, KEY));
 	KUNIT_EXPECT_EQ(test, 0x12345600u | KEY, region.stag);
 }
 
@@ -173,7 +173,7 @@ static void begin_copy(struct kunit *test, u32 ends_at)
 	const struct ddp_sge m = piece();
 
 	copy.ends_at = ends_at;
-	KUNIT_ASSERT_EQ(test, IW_OK, ddp_region_use(&stream, &m, DDP_REMOTE_WRITE,
+	KUNIT_ASSERT_EQ(test, IW_OK, ddp_region_get(&stream, &m, DDP_REMOTE_WRITE,
 						    &copy.copied));
 }
 
@@ -183,9 +183,9 @@ static void expect_shut(struct kunit *test)
 	struct ddp_region *r = NULL;
 
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_region_use(&stream, &m, DDP_REMOTE_WRITE, &r));
+			ddp_region_get(&stream, &m, DDP_REMOTE_WRITE, &r));
 	KUNIT_EXPECT_NULL(test, r);
-	KUNIT_EXPECT_EQ(test, VALIDITY, refcount_read(&region.users));
+	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
 }
 
 /*
@@ -229,14 +229,14 @@ static void hold_is_no_licence(struct kunit *test)
 
 	publish(test);
 	m = piece();
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_hold_use(&stream, &copy.copied, &m,
-						  DDP_REMOTE_WRITE));
-	ddp_hold_used(&copy.copied);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
+						      DDP_REMOTE_WRITE));
+	ddp_mr_cache_done(&copy.copied);
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	region.valid = false;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_hold_use(&stream, &copy.copied, &m,
-				     DDP_REMOTE_WRITE));
+			ddp_mr_cache_get(&stream, &copy.copied, &m,
+					 DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_NULL(test, copy.copied);
 	expect_shut(test);
 }
@@ -253,11 +253,11 @@ static void held_is_another(struct kunit *test)
 	gone.valid = false;
 	refcount_set(&gone.users, 2);
 	copy.copied = &gone;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_hold_use(&stream, &copy.copied, &m,
-						  DDP_REMOTE_WRITE));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
+						      DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&gone.users));
-	ddp_hold_drop(&copy.copied);
+	ddp_mr_cache_drop(&copy.copied);
 	ddp_region_remove(&stags, &region);
 	ddp_stags_destroy(&stags);
 }
@@ -272,12 +272,12 @@ static void allowed_again(struct kunit *test)
 	old = piece();
 	ddp_region_revoke(&region);
 	expect_shut(test);
-	ddp_region_allow(&region, KEY + 1);
+	ddp_region_validate(&region, KEY + 1);
 	KUNIT_EXPECT_EQ(test, old.stag + 1, region.stag);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_region_use(&stream, &old, DDP_REMOTE_WRITE, &r));
+			ddp_region_get(&stream, &old, DDP_REMOTE_WRITE, &r));
 	begin_copy(test, 0);
-	ddp_hold_drop(&copy.copied);
+	ddp_mr_cache_drop(&copy.copied);
 	KUNIT_EXPECT_EQ(test, 0u, copy.spins);
 }
 
@@ -322,12 +322,12 @@ static void another_index(struct kunit *test)
 
 	publish(test);
 	KUNIT_EXPECT_EQ(test, 1u, table.n);
-	KUNIT_EXPECT_EQ(test, -ENOSPC, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, ddp_region_insert(&stags, &other, KEY));
 	KUNIT_EXPECT_EQ(test, 1u + STAG_TRIES, table.n);
 	KUNIT_EXPECT_TRUE(test, all_differ());
 	KUNIT_EXPECT_EQ(test, 0u, table.sleeps);
 	ddp_region_remove(&stags, &region);
-	KUNIT_EXPECT_EQ(test, 0, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, 0, ddp_region_insert(&stags, &other, KEY));
 	KUNIT_EXPECT_EQ(test, (other.index << 8) | KEY, other.stag);
 }
 
@@ -339,11 +339,11 @@ static void waits_for_room(struct kunit *test)
 	publish(test);
 	ddp_region_remove(&stags, &region);
 	table.grows_after = 5;
-	KUNIT_EXPECT_EQ(test, 0, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, 0, ddp_region_insert(&stags, &other, KEY));
 	KUNIT_EXPECT_EQ(test, 5u, table.sleeps);
 	ddp_region_remove(&stags, &other);
 	table.grows_after = 1000;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ddp_region_insert(&stags, &other, KEY));
 	KUNIT_EXPECT_EQ(test, 5u + STAG_TRIES, table.sleeps);
 	table.grows_after = 0;
 }

@@ -19,11 +19,11 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 {
 	u32 i;
 
-	s->tx_held = &region;
+	s->tx_mr = &region;
 	host_memory.fetched += len;
 	for (i = 0; i < len; i++)
 		((u8 *)dst)[i] = from->off++;
-	return host_memory.says;
+	return host_memory.result;
 }
 
 static bool tagged_message;
@@ -34,8 +34,8 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
 	return host_memory.page_off;
 }
 
-u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
-		  u32 stride, u32 each, u32 n)
+u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+		    u32 stride, u32 each, u32 n)
 {
 	u32 i;
 
@@ -54,24 +54,24 @@ static u32 held;	/* MR references held at upcalls */
 static struct {
 	u32		times;
 	enum iw_reason	why;
-} told;
+} failure;
 
 static void failed(struct ddp_stream *s, const struct iw_fault *f)
 {
-	told.times++;
-	held += !!s->tx_held;
-	told.why = f->why;
+	failure.times++;
+	held += !!s->tx_mr;
+	failure.why = f->why;
 }
 
 /* A message of 100 bytes or, after a failure, a Terminate */
 static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 {
-	held += !!s->tx_held;
+	held += !!s->tx_mr;
 	memset(m, 0, sizeof(*m));
 	m->hdr.tagged = tagged_message;
 	m->hdr.to = 0xfffffff8;
-	m->last_words = test_bit(0, &s->failed);
-	memory.len = m->last_words ? sizeof(words) : no_octets ? 0 : 100;
+	m->send_if_failed = test_bit(0, &s->failed);
+	memory.len = m->send_if_failed ? sizeof(words) : no_octets ? 0 : 100;
 	m->buf = &memory;
 	return true;
 }
@@ -99,9 +99,9 @@ static struct ddp_stream *open_stream(void)
 
 	ddp_stream_init(&s, &one_ops, NULL, NULL);
 	memory.flat = words;
-	host_memory.says = IW_OK;
+	host_memory.result = IW_OK;
 	host_memory.fetched = 0;
-	memset(&told, 0, sizeof(told));
+	memset(&failure, 0, sizeof(failure));
 	held = 0;
 	return &s;
 }
@@ -118,14 +118,14 @@ static void left_over(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	ddp_tx_end(s);
 	fail(s);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_EQ(test, 0u, host_memory.fetched);
 
 	/* the Terminate can be sent, in several segments and passes */
@@ -133,10 +133,10 @@ static void left_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	ddp_tx_end(s);
 	ddp_tx_begin(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
@@ -146,12 +146,12 @@ static void failed_when_asked(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	s->ulp = &just_then_ops;
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 100, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
@@ -161,13 +161,13 @@ static void failed_under_way(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, 10));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, 10));
 	fail(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len - 10));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_EQ(test, 10u, host_memory.fetched);
 	ddp_tx_end(s);
 }
@@ -177,18 +177,18 @@ static void memory_says_no(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
-	host_memory.says = IW_LOCAL_PROT;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_failed(s));
-	KUNIT_EXPECT_EQ(test, 1u, told.times);
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, told.why);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
-	KUNIT_EXPECT_EQ(test, 1u, told.times);
+	host_memory.result = IW_LOCAL_PROT;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_failed(s));
+	KUNIT_EXPECT_EQ(test, 1u, failure.times);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, failure.why);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_EQ(test, 1u, failure.times);
 	KUNIT_EXPECT_EQ(test, 0u, held);
 	ddp_tx_end(s);
 }
@@ -201,36 +201,36 @@ static void memory_comes_later(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg, again;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, 10));
-	host_memory.says = IW_NOT_NOW;
-	s->tx_wait.waits = true;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len - 10));
-	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, 10));
+	host_memory.result = IW_AGAIN;
+	s->tx_fault.pending = true;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len - 10));
+	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
 	/* a graceful end waits for it */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(s));
 	ddp_tx_end(s);
 
-	host_memory.says = IW_OK;
-	s->tx_wait.waits = false;
+	host_memory.result = IW_OK;
+	s->tx_fault.pending = false;
 	/* a graceful end waits even if the page is present by now */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(s));
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
 	KUNIT_EXPECT_EQ(test, seg.len, again.len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(seg.hdr, again.hdr, seg.hdr_len));
 	KUNIT_EXPECT_EQ(test, 100u - seg.len, s->src.off);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, again.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, again.len));
 	KUNIT_EXPECT_EQ(test, 2u, s->segments);
-	KUNIT_EXPECT_EQ(test, 100u, s->octets);
-	KUNIT_EXPECT_EQ(test, 0u, told.times);
+	KUNIT_EXPECT_EQ(test, 100u, s->bytes);
+	KUNIT_EXPECT_EQ(test, 0u, failure.times);
 	ddp_tx_end(s);
 }
 
@@ -239,27 +239,27 @@ static void given_back(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	ddp_tx_back(s);
+	ddp_tx_unpull(s);
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, 1u, s->segments);
 	KUNIT_EXPECT_TRUE(test, s->in_msg);
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 40, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_FALSE(test, s->in_msg);
 	KUNIT_EXPECT_EQ(test, 100u, host_memory.fetched);
-	KUNIT_EXPECT_EQ(test, 100u, s->octets);
+	KUNIT_EXPECT_EQ(test, 100u, s->bytes);
 	KUNIT_EXPECT_EQ(test, 3u, s->segments);
 }
 
@@ -268,19 +268,19 @@ static void fails_while_it_waits(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
-	host_memory.says = IW_NOT_NOW;
-	s->tx_wait.waits = true;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
+	host_memory.result = IW_AGAIN;
+	s->tx_fault.pending = true;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
 	fail(s);
-	host_memory.says = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(s));
+	host_memory.result = IW_OK;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(s));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), seg.len);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	ddp_tx_end(s);
 }
 
@@ -308,15 +308,15 @@ static void use_stays(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
-	u8 octets[100];
+	u8 bytes[100];
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
 	/*
 	 * the reference is kept for the next message, unless that would not
@@ -324,31 +324,31 @@ static void use_stays(struct kunit *test)
 	 */
 	memory.flat = NULL;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	memory.flat = words;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_NULL(test, s->tx_held);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
+	KUNIT_EXPECT_NULL(test, s->tx_mr);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
 	memory.flat = NULL;
 	no_octets = true;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	no_octets = false;
-	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
-	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
-	ddp_tx_let_go(s);
-	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_mr);
+	ddp_tx_put_mr(s);
+	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_EQ(test, 3u, held);
 	ddp_tx_end(s);
-	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_NULL(test, s->tx_mr);
 }
 
 /* Headers and payload of a message, one segment after the other */
 struct cut_message {
-	u8	octets[2048];
+	u8	bytes[2048];
 	u32	len;
 	u32	runs;		/* segments made in batches */
 };
@@ -364,23 +364,23 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 	memset(c, 0, sizeof(*c));
 	ddp_tx_begin(s);
 	do {
-		struct ddp_txrun run = { .stride = mulpdu, .len = mulpdu, .most = most };
+		struct ddp_txbatch run = { .stride = mulpdu, .len = mulpdu, .most = most };
 
 		KUNIT_ASSERT_TRUE(test, ddp_tx_next(s, mulpdu, &seg));
-		memcpy(c->octets + c->len, seg.hdr, seg.hdr_len);
+		memcpy(c->bytes + c->len, seg.hdr, seg.hdr_len);
 		c->len += seg.hdr_len;
-		KUNIT_ASSERT_TRUE(test, ddp_tx_fill(s, c->octets + c->len, seg.len));
+		KUNIT_ASSERT_TRUE(test, ddp_tx_fill(s, c->bytes + c->len, seg.len));
 		c->len += seg.len;
-		run.at = c->octets + c->len;
-		n = most ? ddp_tx_run(s, &run) : 0;
+		run.at = c->bytes + c->len;
+		n = most ? ddp_tx_batch(s, &run) : 0;
 		KUNIT_EXPECT_LE(test, n, most);
 		c->len += n * mulpdu;
 		c->runs += n;
-		KUNIT_EXPECT_EQ(test, s->octets, s->cut);
-		KUNIT_EXPECT_EQ(test, s->octets, s->src.off);
+		KUNIT_EXPECT_EQ(test, s->bytes, s->cut);
+		KUNIT_EXPECT_EQ(test, s->bytes, s->src.off);
 	} while (seg.left);
 	ddp_tx_end(s);
-	KUNIT_EXPECT_EQ(test, 100u, s->octets);
+	KUNIT_EXPECT_EQ(test, 100u, s->bytes);
 	KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(100u, mulpdu - seg.hdr_len), s->segments);
 }
 
@@ -391,7 +391,7 @@ static void expect_same(struct kunit *test, u32 mulpdu, u32 most)
 	pull_message(test, &one, mulpdu, 0);
 	pull_message(test, &many, mulpdu, most);
 	KUNIT_EXPECT_EQ(test, one.len, many.len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(one.octets, many.octets, one.len));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(one.bytes, many.bytes, one.len));
 	/* the first and the last segment are never part of a batch */
 	if (run_ends_after)
 		KUNIT_EXPECT_EQ(test, one.len > 2 * mulpdu, !!many.runs);
@@ -421,20 +421,20 @@ static void run_is_the_same(struct kunit *test)
 static void run_ends(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
-	u8 octets[100];
-	struct ddp_txrun run = { .at = octets, .stride = 28, .len = 28, .most = 3 };
+	u8 bytes[100];
+	struct ddp_txbatch run = { .at = bytes, .stride = 28, .len = 28, .most = 3 };
 	struct ddp_txseg seg;
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 28, &seg));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
-	s->tx_wait.waits = true;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_run(s, &run));
-	s->tx_wait.waits = false;
-	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_run(s, &run));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
+	s->tx_fault.pending = true;
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_batch(s, &run));
+	s->tx_fault.pending = false;
+	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	fail(s);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_run(s, &run));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	ddp_tx_end(s);
 }

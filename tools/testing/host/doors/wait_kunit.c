@@ -11,16 +11,16 @@
 static struct {
 	u32	kicked, resumed;	/* number of calls */
 	u32	wanted, forgotten;
-} world;
+} stubs;
 
 static void llp_kick(struct ddp_llp *llp, bool bulk)
 {
-	world.kicked++;
+	stubs.kicked++;
 }
 
 static void llp_resume(struct ddp_llp *llp)
 {
-	world.resumed++;
+	stubs.resumed++;
 }
 
 static void llp_quiesce(struct ddp_llp *llp)
@@ -43,115 +43,115 @@ static struct ddp_stream *open_stream(void)
 {
 	static struct ddp_stream s;
 
-	memset(&world, 0, sizeof(world));
+	memset(&stubs, 0, sizeof(stubs));
 	ddp_stream_init(&s, &ulp_ops, NULL, NULL);
 	ddp_stream_bind(&s, &llp);
 	return &s;
 }
 
-static void fake_bring(void *mem, struct ddp_wait *w)
+static void fake_bring(void *mem, struct ddp_fault *w)
 {
-	world.wanted++;
+	stubs.wanted++;
 }
 
-static void fake_forget(struct ddp_wait *w)
+static void fake_forget(struct ddp_fault *w)
 {
-	world.forgotten++;
+	stubs.forgotten++;
 }
 
 static const struct ddp_mem_ops fake_ops = {
-	.bring = fake_bring, .forget = fake_forget,
+	.fault_in = fake_bring, .cancel = fake_forget,
 };
 
 /* A page is requested once, and again each time it is found non-present */
 static void waits_for_memory(struct kunit *test)
 {
 	const struct ddp_region r = {
-		.base = 1000, .from = 5000, .mem = &world, .ops = &fake_ops,
+		.base = 1000, .from = 5000, .mem = &stubs, .ops = &fake_ops,
 	};
 	struct ddp_stream *s = open_stream();
-	struct ddp_wait *w = &s->rx_wait;
+	struct ddp_fault *w = &s->rx_fault;
 	const struct iw_fault fault = { .why = IW_MPA_CRC };
 
-	w->mute = true;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
-	KUNIT_EXPECT_FALSE(test, ddp_rx_waits(s));
-	w->mute = false;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1200, 8, true));
-	KUNIT_EXPECT_EQ(test, 1u, world.wanted);
+	w->suppressed = true;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_fault_pending(s));
+	w->suppressed = false;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1200, 8, true));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.wanted);
 	KUNIT_EXPECT_EQ(test, 5100ull, w->at);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_waits(s) && !ddp_tx_waits(s));
-	ddp_wait_over(w, false);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_waits(s));
-	KUNIT_EXPECT_EQ(test, 1u, world.resumed);
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
-	KUNIT_EXPECT_EQ(test, 2u, world.wanted);
+	KUNIT_EXPECT_TRUE(test, ddp_rx_fault_pending(s) && !ddp_tx_fault_pending(s));
+	ddp_fault_done(w, false);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_fault_pending(s));
+	KUNIT_EXPECT_EQ(test, 1u, stubs.resumed);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 	ddp_stream_fail(s, &fault);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_waits(s));
-	KUNIT_EXPECT_TRUE(test, w->waits);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_fault_pending(s));
+	KUNIT_EXPECT_TRUE(test, w->pending);
 	ddp_stream_unbind(s);
-	KUNIT_EXPECT_EQ(test, 1u, world.forgotten);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.forgotten);
 }
 
 /* A failed page fault is reported to an access of that page only */
 static void memory_denied(struct kunit *test)
 {
-	const struct ddp_region r = { .mem = &world, .ops = &fake_ops };
+	const struct ddp_region r = { .mem = &stubs, .ops = &fake_ops };
 	struct ddp_stream *s = open_stream();
-	struct ddp_wait *w = &s->tx_wait;
+	struct ddp_fault *w = &s->tx_fault;
 
-	ddp_wait_for(w, &r, 100, 8, true);
-	ddp_wait_over(w, true);
-	KUNIT_EXPECT_EQ(test, 1u, world.kicked);
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 108, 8, true));
-	ddp_wait_over(w, true);
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 108, 8, false));
-	ddp_wait_over(w, true);
+	ddp_fault_request(w, &r, 100, 8, true);
+	ddp_fault_done(w, true);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.kicked);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 108, 8, true));
+	ddp_fault_done(w, true);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 108, 8, false));
+	ddp_fault_done(w, true);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_wait_for(w, &r, 115, 1, false));
+			ddp_fault_request(w, &r, 115, 1, false));
 	/* once */
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 115, 1, false));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 115, 1, false));
 }
 
 /* A page whose fault has failed, but that was accessed later, is requested again */
 static void memory_had(struct kunit *test)
 {
-	const struct ddp_region r = { .mem = &world, .ops = &fake_ops };
+	const struct ddp_region r = { .mem = &stubs, .ops = &fake_ops };
 	const struct ddp_region other = { .mem = &llp, .ops = &fake_ops };
 	struct ddp_stream *s = open_stream();
-	struct ddp_wait *w = &s->rx_wait;
+	struct ddp_fault *w = &s->rx_fault;
 
-	ddp_wait_for(w, &r, 100, 8, true);
-	ddp_wait_over(w, true);
-	ddp_wait_had(w, &r, 92, 8, true);
-	ddp_wait_had(w, &r, 101, 8, true);
-	ddp_wait_had(w, &r, 100, 8, false);
-	ddp_wait_had(w, &other, 100, 8, true);
-	KUNIT_EXPECT_TRUE(test, w->denied);
+	ddp_fault_request(w, &r, 100, 8, true);
+	ddp_fault_done(w, true);
+	ddp_fault_resolved(w, &r, 92, 8, true);
+	ddp_fault_resolved(w, &r, 101, 8, true);
+	ddp_fault_resolved(w, &r, 100, 8, false);
+	ddp_fault_resolved(w, &other, 100, 8, true);
+	KUNIT_EXPECT_TRUE(test, w->fault_failed);
 	/* another page fault is in progress */
-	w->waits = true;
-	ddp_wait_had(w, &r, 93, 8, true);
-	KUNIT_EXPECT_TRUE(test, w->denied);
-	w->waits = false;
-	ddp_wait_had(w, &r, 93, 8, true);
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 100, 8, true));
-	KUNIT_EXPECT_EQ(test, 2u, world.wanted);
+	w->pending = true;
+	ddp_fault_resolved(w, &r, 93, 8, true);
+	KUNIT_EXPECT_TRUE(test, w->fault_failed);
+	w->pending = false;
+	ddp_fault_resolved(w, &r, 93, 8, true);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 100, 8, true));
+	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 }
 
-static bool fake_run(void *mem, u64 at, bool write, struct ddp_run *run)
+static bool fake_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	static u64 words[4];
 
-	if (world.wanted % 2)
+	if (stubs.wanted % 2)
 		return false;
-	run->at = (u8 *)words + at;
-	run->lock = NULL;
+	extent->at = (u8 *)words + at;
+	extent->lock = NULL;
 	return true;
 }
 
 static const struct ddp_mem_ops comes_and_goes = {
-	.run = fake_run, .bring = fake_bring, .forget = fake_forget,
+	.extent = fake_run, .fault_in = fake_bring, .cancel = fake_forget,
 };
 
 static void nothing(void *arg, u64 *word)
@@ -161,21 +161,21 @@ static void nothing(void *arg, u64 *word)
 /* A copy or atomic that finds the page present clears the failure */
 static void copy_had(struct kunit *test)
 {
-	const struct ddp_region r = { .mem = &world, .ops = &comes_and_goes };
+	const struct ddp_region r = { .mem = &stubs, .ops = &comes_and_goes };
 	struct ddp_stream *s = open_stream();
-	struct ddp_wait *w = &s->tx_wait;
+	struct ddp_fault *w = &s->tx_fault;
 	u8 flat[16];
 
-	world.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_paged_to_flat(&r, 8, 16, flat, w));
-	ddp_wait_over(w, true);
+	stubs.wanted = 1;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_to_flat(&r, 8, 16, flat, w));
+	ddp_fault_done(w, true);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_to_flat(&r, 8, 16, flat, w));
-	KUNIT_EXPECT_FALSE(test, w->denied);
-	world.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_paged_atomic(&r, 8, nothing, NULL, w));
-	ddp_wait_over(w, true);
+	KUNIT_EXPECT_FALSE(test, w->fault_failed);
+	stubs.wanted = 1;
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_atomic(&r, 8, nothing, NULL, w));
+	ddp_fault_done(w, true);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&r, 8, nothing, NULL, w));
-	KUNIT_EXPECT_FALSE(test, w->denied);
+	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 }
 
 static struct kunit_case wait_cases[] = {

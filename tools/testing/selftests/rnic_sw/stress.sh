@@ -17,7 +17,7 @@ objects() {
 		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
 }
 
-all_gone() {
+destroy_mrs() {
 	local kind
 	for kind in qp mr cm_id; do
 		[ "$(objects iw0 $kind)" -eq 0 ] || return 1
@@ -25,7 +25,7 @@ all_gone() {
 }
 
 nothing_left() {
-	t_until "$T_TIME" all_gone && return
+	t_until "$T_TIME" destroy_mrs && return
 	rdma resource show
 	t_fail "objects are left on iw0"
 }

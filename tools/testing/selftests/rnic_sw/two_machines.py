@@ -4,8 +4,8 @@
 of message. Each sends requests to the other over TCP and SCTP; all bytes are
 compared.
 
-    two_machines.py far       lend rawmate to the near machine, once for each lower layer
-    two_machines.py near      run the tests, with a rawmate of its own for each
+    two_machines.py far       lend raw_server to the near machine, once for each lower layer
+    two_machines.py near      run the tests, with a raw_server of its own for each
 
     near  10.9.3.1, fd00:9:3::1  ----eth0----eth0----  10.9.3.2, fd00:9:3::2  far
 
@@ -29,7 +29,7 @@ from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}
 FAMILY = {"near": 0, "far": 1}      # index of the address that it connects to
-# one rawmate for each lower layer; the far machine lends them in this order
+# one raw_server for each lower layer; the far machine lends them in this order
 PORTS = {"tcp": 7471, "sctp": 7472}
 CONTROL = 7400
 BOOT = 900                          # seconds until the other machine must be up
@@ -74,7 +74,7 @@ def call():
 def lend(llp):
     with call() as control:
         control.settimeout(None)
-        return subprocess.Popen([find_program("rawmate"), DEVICE],
+        return subprocess.Popen([find_program("raw_server"), DEVICE],
                                 stdin=control, stdout=control,
                                 env=os.environ | {"RNIC_SW_LLP": llp})
 
@@ -89,7 +89,7 @@ def far():
 
 
 class FarMate(Mate):
-    """rawmate on the other machine, controlled over a TCP connection."""
+    """raw_server on the other machine, controlled over a TCP connection."""
 
     # pylint: disable=super-init-not-called
     def __init__(self, control):
@@ -106,7 +106,7 @@ class FarMate(Mate):
 
 
 class End:
-    """One machine's rawmate over one lower layer."""
+    """One machine's raw_server over one lower layer."""
 
     def __init__(self, mate, role, llp):
         self.mate, self.role, self.port = mate, role, PORTS[llp]
@@ -144,7 +144,7 @@ class Machines:
     def _meet(self, llp, control):
         control.settimeout(None)
         os.environ["RNIC_SW_LLP"] = llp
-        mates = {"near": Mate(find_program("rawmate"), DEVICE),
+        mates = {"near": Mate(find_program("raw_server"), DEVICE),
                  "far": FarMate(control)}
         for role, mate in mates.items():
             self.undo.callback(mate.stop)

@@ -16,7 +16,7 @@ from lib.wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
                       check, mpa, netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
-CALLERS = 64                # connection requests that rawmate's listener holds
+CALLERS = 64                # connection requests that raw_server's listener holds
 WOKEN = 300                 # connections that may send again at the same moment
 BEGUN = 6                   # seconds of the 10 that a Request may take
 LATE = 2                    # further seconds for a slow machine

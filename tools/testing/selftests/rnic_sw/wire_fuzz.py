@@ -164,9 +164,9 @@ def objects():
 
 
 class FuzzWire(wire.Wire):
-    """The topology, with fuzzmate on the device."""
+    """The topology, with fuzz_server on the device."""
 
-    program = "fuzzmate"
+    program = "fuzz_server"
     crowd = Crowd
 
     def _topology(self):

@@ -21,7 +21,7 @@ SOON = 20               # seconds in which the honest peer must be served
 KEPT = 24               # KiB that one waiting connection may cost, sockets included
 REQUEST_DEADLINE = 10   # seconds that a responder waits for a Request
 LATE = 2                # further seconds on a slow machine
-WAITING = 64            # connections that rawmate's listener lets wait
+WAITING = 64            # connections that raw_server's listener lets wait
 SLACK = 4096            # KiB by which the kernel's memory use may vary by itself
 
 

@@ -17,7 +17,7 @@ SOURCE = 7821               # a port
 
 
 class TcpWire(Wire):
-    """Connections use TCP; connections to rawmate itself use this port."""
+    """Connections use TCP; connections to raw_server itself use this port."""
     own_port = PORT
     enough = "ECONNREFUSED"
     hangs_up = "rst"
@@ -74,7 +74,7 @@ def route_goes(w):
 
 
 def from_port(w, listening, source):
-    """Let rawmate connect from that port, if it is free, and send a message."""
+    """Let raw_server connect from that port, if it is free, and send a message."""
     sock, port = listening
     conn = int(w.mate.do("open", PEER, port, MATE, source, 0)[0])
     link = w.add_link(None, conn)

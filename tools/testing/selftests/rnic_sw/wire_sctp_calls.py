@@ -37,7 +37,7 @@ def neighbours(places):
 
 
 def call_many(w, sock, port, count):
-    """Let rawmate connect so often. Return the associations and the accepted
+    """Let raw_server connect so often. Return the associations and the accepted
     sessions."""
     assocs, links = [], []
     sock.setblocking(False)

@@ -486,7 +486,7 @@ class Parties:
 
 
 class SctpFuzzWire(wire_fuzz.FuzzWire):
-    """The topology, with fuzzmate over SCTP."""
+    """The topology, with fuzz_server over SCTP."""
 
     crowd = Parties
 

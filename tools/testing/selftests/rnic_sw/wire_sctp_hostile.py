@@ -228,7 +228,7 @@ def breach(ghost, sid=0):
 
 
 @case("unaccepted peers: those with a connection request add a limited number")
-def asked_about(w):
+def request_reported(w):
     works(w)
     there = associations()
     asking = []

@@ -15,7 +15,7 @@ PORT = 9000
 
 
 class Bare(SctpWire):
-    """The network only, with a plain listener instead of rawmate."""
+    """The network only, with a plain listener instead of raw_server."""
 
     def _set_up(self):
         wire_sctp.need_kernel()

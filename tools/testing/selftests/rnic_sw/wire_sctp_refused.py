@@ -12,7 +12,7 @@ from lib import ktap
 
 
 class Calls(SctpWire):
-    """Connections use SCTP; connections to rawmate itself use this port."""
+    """Connections use SCTP; connections to raw_server itself use this port."""
     own_port = PORT
     enough = "ECONNRESET"
     hangs_up = "terminate"

@@ -12,7 +12,7 @@ from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
 from lib.wire_sctp import answer, enhanced, go
 
 HANDED_UP = 255             # bytes of Private Data that iw_cm can carry
-BACKLOG = 64                # backlog of rawmate
+BACKLOG = 64                # backlog of raw_server
 LIMIT = 128                 # largest IRD and ORD of the device
 BOTH_KINDS = Control(INITIATE), enhanced(E_INITIATE)
 
@@ -348,7 +348,7 @@ def accept_data(w):
 
 
 def calling_out(w, **options):
-    """Let rawmate connect. Return the link with the received Initiate."""
+    """Let raw_server connect. Return the link with the received Initiate."""
     with w.listening(**options) as (sock, port):
         link = w.call(port)
         assoc = w.taken(sock)
@@ -357,7 +357,7 @@ def calling_out(w, **options):
 
 
 def fails(w, link, **fields):
-    """Check that rawmate reports one failure."""
+    """Check that raw_server reports one failure."""
     event = w.mate.need(CM, conn=link.conn, **fields)
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))

@@ -234,7 +234,7 @@ def watch_segments(w):
 
 
 def segments_seen(sock, port):
-    """Return sequence number and length of each TCP segment from rawmate to port."""
+    """Return sequence number and length of each TCP segment from raw_server to port."""
     sock.settimeout(0.2)
     seen = []
     try:

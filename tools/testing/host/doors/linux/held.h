@@ -15,14 +15,14 @@ extern _Thread_local int host_held, host_reads, host_bh_off;
 bool host_irqs_off(void) __attribute__((weak));
 #define irqs_disabled()		(host_irqs_off && host_irqs_off())
 
-static inline void host_take(int *held)
+static inline void host_lock_taken(int *held)
 {
 	WARN_ON(*held);
 	*held = 1;
 	host_held++;
 }
 
-static inline void host_let_go(int *held)
+static inline void host_lock_released(int *held)
 {
 	WARN_ON(!*held);
 	*held = 0;

@@ -7,7 +7,7 @@
 /* One thread and one CPU; counts as a lock */
 typedef struct { int held; } local_lock_t;
 #define INIT_LOCAL_LOCK(name)		{ 0 }
-#define local_lock_nested_bh(l)		host_take(&(l)->held)
-#define local_unlock_nested_bh(l)	host_let_go(&(l)->held)
+#define local_lock_nested_bh(l)		host_lock_taken(&(l)->held)
+#define local_unlock_nested_bh(l)	host_lock_released(&(l)->held)
 
 #endif

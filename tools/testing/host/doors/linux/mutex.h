@@ -10,7 +10,7 @@ void host_unlocked(struct mutex *m) __attribute__((weak));
 
 static inline void mutex_unlock(struct mutex *m)
 {
-	host_let_go(&m->held);
+	host_lock_released(&m->held);
 	if (host_unlocked)
 		host_unlocked(m);
 }
@@ -18,7 +18,7 @@ static inline void mutex_unlock(struct mutex *m)
 #define DEFINE_MUTEX(name)	struct mutex name
 #define mutex_init(m)		((void)((m)->held = 0))
 #define mutex_destroy(m)	((void)(m))
-#define mutex_lock(m)		host_take(&(m)->held)
-#define mutex_trylock(m)	(!(m)->held && (host_take(&(m)->held), true))
+#define mutex_lock(m)		host_lock_taken(&(m)->held)
+#define mutex_trylock(m)	(!(m)->held && (host_lock_taken(&(m)->held), true))
 
 #endif

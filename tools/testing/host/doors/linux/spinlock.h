@@ -9,12 +9,12 @@
 /* Single-threaded: waiting for a lock would never end */
 static inline void host_lock(spinlock_t *l)
 {
-	host_take(&l->held);
+	host_lock_taken(&l->held);
 }
 
 static inline void host_unlock(spinlock_t *l)
 {
-	host_let_go(&l->held);
+	host_lock_released(&l->held);
 }
 
 #define DEFINE_SPINLOCK(name)	spinlock_t name

@@ -182,7 +182,7 @@ class Session:
             yield from self.put(octets)
             if not self.spoilt or self.rand.random() < 0.5:
                 return
-            # rawmate may connect again with revision 1
+            # raw_server may connect again with revision 1
             self.leave()
             if not (yield from self.wait("call", 0, PAUSE)):
                 raise Ended

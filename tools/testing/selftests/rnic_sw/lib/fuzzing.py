@@ -44,7 +44,7 @@ def atomic_answer(msn, number, old=0):
 class Messages:
     """Make valid messages and count the responses that they require."""
 
-    SENDS, REQUESTS = 5, 3          # limits that fuzzmate is prepared for
+    SENDS, REQUESTS = 5, 3          # limits that fuzz_server is prepared for
 
     def __init__(self, rand, areas):
         self.rand, self.areas = rand, areas

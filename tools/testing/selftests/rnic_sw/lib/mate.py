@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Control rawmate, the test program that uses the device: send commands, receive
+"""Control raw_server, the test program that uses the device: send commands, receive
 replies and events."""
 
 import collections
@@ -12,7 +12,7 @@ from rawpeer.talk import PATIENCE, dawdle
 
 
 class Refused(Exception):
-    """rawmate replied "err"."""
+    """raw_server replied "err"."""
 
 
 WC = collections.namedtuple("WC", "conn wr status opcode length flags imm")
@@ -35,7 +35,7 @@ def parse_event(words):
 
 
 class Mate:
-    """A running rawmate."""
+    """A running raw_server."""
 
     def __init__(self, program, device):
         # pylint: disable=consider-using-with
@@ -71,7 +71,7 @@ class Mate:
         with self.lock:
             self.lock.wait_for(lambda: self.answers or self.ended, 30)
             if not self.answers:
-                raise RuntimeError("rawmate should reply to the command: "
+                raise RuntimeError("raw_server should reply to the command: "
                                    f"{command}")
             words = self.answers.popleft()
         if words[0] == "err":
@@ -150,7 +150,7 @@ class Mate:
 
 
 class Region:
-    """Memory registered by rawmate, between guards, filled with 0x5a."""
+    """Memory registered by raw_server, between guards, filled with 0x5a."""
 
     def __init__(self, mate, size, rights, pd=0, iova=0):
         self.mate, self.size = mate, size

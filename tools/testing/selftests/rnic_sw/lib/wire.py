@@ -4,7 +4,7 @@ device here.
 
     network namespace "wire"             this one
     +-----------------------+   veth   +-----------------------+
-    | raw peer, plain TCP   |----------| device iww, rawmate   |
+    | raw peer, plain TCP   |----------| device iww, raw_server   |
     | wirep    10.9.2.2     |          | wirem    10.9.2.1     |
     +-----------------------+          +-----------------------+
 """
@@ -83,7 +83,7 @@ def without_timestamps():
 
 
 class Link:
-    """A connection: the raw peer's end, and the number of rawmate's end."""
+    """A connection: the raw peer's end, and the number of raw_server's end."""
 
     def __init__(self, wire, peer, conn=None):
         self.wire, self.mate = wire, wire.mate
@@ -128,7 +128,7 @@ class Link:
 class Wire:
     """The topology, device and programs of a test, and its connections."""
 
-    program = "rawmate"
+    program = "raw_server"
 
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
@@ -201,7 +201,7 @@ class Wire:
 
     def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
              patience=PATIENCE):
-        """Open a TCP connection to rawmate's listener and send nothing. source:
+        """Open a TCP connection to raw_server's listener and send nothing. source:
         another address of the peer."""
         sock = self.socket()
         if source:
@@ -225,7 +225,7 @@ class Wire:
             shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
 
     def narrow(self):
-        """Connect to rawmate's listener with a small receive buffer."""
+        """Connect to raw_server's listener with a small receive buffer."""
         return self.dial(rcvbuf=4096)
 
     @contextlib.contextmanager
@@ -261,13 +261,13 @@ class Wire:
         return link
 
     def asked(self, listener=None):
-        """Return the connection request event of rawmate."""
+        """Return the connection request event of raw_server."""
         return self.mate.need(CM, event="CONNECT_REQUEST",
                               listener=listener or self.listener)
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True):
-        """Let the raw peer initiate and rawmate accept.
+        """Let the raw peer initiate and raw_server accept.
 
         recvs: (region, length) each, numbered from 1; opened: send an empty Write,
         so that the responder may send.
@@ -289,7 +289,7 @@ class Wire:
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 mss=0, rtr=True):
-        """Let rawmate initiate and the raw peer accept.
+        """Let raw_server initiate and the raw peer accept.
 
         status: of the event, None: do not wait for it; rtr: read the
         ready-to-receive message, if there is one.
@@ -325,12 +325,12 @@ class Wire:
         self.beacon.wc(wr=0, status=SUCCESS)
 
     def quiet(self, peer):
-        """Check that rawmate sends nothing on that connection, not even an end."""
+        """Check that raw_server sends nothing on that connection, not even an end."""
         self.later()
         check("peer receives nothing", peer.silent(0.001))
 
     def nothing(self, kind, **fields):
-        """Check that rawmate gets no such event, now or later."""
+        """Check that raw_server gets no such event, now or later."""
         self.later()
         self.mate.not_yet(kind, **fields)
 

@@ -24,7 +24,7 @@ ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
 SOON = 8                    # seconds, where a refusal is sent
 NO_ANSWER = 25              # seconds; shorter than the timeout without a reply
-BACKLOG = 64                # backlog of rawmate's listeners
+BACKLOG = 64                # backlog of raw_server's listeners
 
 
 def name(status):
@@ -32,7 +32,7 @@ def name(status):
 
 
 def call(w, host, port):
-    """Let rawmate connect. Return the number of the connection."""
+    """Let raw_server connect. Return the number of the connection."""
     conn = int(w.mate.do("open", host, port)[0])
     w.add_link(None, conn)
     w.mate.do("connect", conn, 4, 4)
@@ -87,7 +87,7 @@ class Silent:
 
 
 class Ignored:
-    """A connection to rawmate, whose program does not accept it."""
+    """A connection to raw_server, whose program does not accept it."""
 
     def __init__(self, w):
         self.w, self.began = w, time.monotonic()
@@ -264,7 +264,7 @@ def no_route(w):
 
 
 def without_route(w):
-    """Prepare a connection whose route is removed then. Return its number in rawmate."""
+    """Prepare a connection whose route is removed then. Return its number in raw_server."""
     shell(f"ip route add {ELSEWHERE}/32 via {PEER} dev {MATE_IF}")
     try:
         conn = int(w.mate.do("open", ELSEWHERE, 7)[0])

@@ -40,7 +40,7 @@ class Session(Link):
         self.peer.put_control(control.code, control.pd)
 
     def accept(self, request):
-        """Accept rawmate's request; receive the ready-to-receive message."""
+        """Accept raw_server's request; receive the ready-to-receive message."""
         self.answer(answer(request))
         self.cm("ESTABLISHED", status=0)
         if request.rtr & mpa.A:
@@ -128,7 +128,7 @@ class SctpWire(wire.Wire):
         self.closing.close()
 
     def associate(self, port=PORT, rcvbuf=0, at=MATE, **options):
-        """Return an association to rawmate's listener, without a session."""
+        """Return an association to raw_server's listener, without a session."""
         sock = self.sctp_socket(**options)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
@@ -153,7 +153,7 @@ class SctpWire(wire.Wire):
         return self.listening_at(PEER, **options)
 
     def taken(self, sock):
-        """Return the association that rawmate set up."""
+        """Return the association that raw_server set up."""
         assoc = sctp.Association.up(sock.accept()[0])
         self.closing.callback(assoc.close)
         return assoc
@@ -161,7 +161,7 @@ class SctpWire(wire.Wire):
     # sessions ----------------------------------------------------------------
 
     def ghost_called(self, **options):
-        """Let rawmate connect to the ghost. Return the ghost and the link; the
+        """Let raw_server connect to the ghost. Return the ghost and the link; the
         Initiate is unread."""
         port = next(self.ports)
         ghost = self.ghost(port=port, peer_port=0, **options)
@@ -189,7 +189,7 @@ class SctpWire(wire.Wire):
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True, listener=None):
-        """Let the raw peer initiate on a stream and rawmate accept."""
+        """Let the raw peer initiate on a stream and raw_server accept."""
         link = self.calling(request, peer)
         link.conn = self.asked(listener).conn
         for number, (region, length) in enumerate(recvs, 1):
@@ -209,7 +209,7 @@ class SctpWire(wire.Wire):
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 rtr=True, **options):
-        """Let rawmate initiate and the raw peer accept: see Wire.respond()."""
+        """Let raw_server initiate and the raw peer accept: see Wire.respond()."""
         with self.listening(**options) as (sock, port):
             link = self.call(port, connect, recvs)
             assoc = self.taken(sock)
@@ -222,7 +222,7 @@ class SctpWire(wire.Wire):
         return link
 
     def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
-        """Let rawmate begin to connect. source: source address, port and TOS."""
+        """Let raw_server begin to connect. source: source address, port and TOS."""
         conn = int(self.mate.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):

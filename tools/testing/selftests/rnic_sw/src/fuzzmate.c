@@ -565,7 +565,7 @@ static bool set_up(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 2 || !set_up(argv[1])) {
-		fprintf(stderr, "fuzzmate: cannot open device %s: %s\n",
+		fprintf(stderr, "fuzz_server: cannot open device %s: %s\n",
 			argc == 2 ? argv[1] : "named", strerror(errno));
 		return 1;
 	}

@@ -53,7 +53,7 @@ static __thread uint64_t state;
 static struct conn conns[CONNS];
 static struct ibv_mr *mr;
 static uint8_t *mem;
-static struct cmd_world world;
+static struct cmd_target world;
 static struct soft soft;
 static bool is_soft;
 
@@ -174,7 +174,7 @@ static bool set_up(void)
 	if (mem == MAP_FAILED || !conns[0].c || !conns[0].c->verbs)
 		return false;
 	mr = ibv_reg_mr(conns[0].c->pd, mem, MEM, RIGHTS);
-	world = (struct cmd_world){
+	world = (struct cmd_target){
 		.fd = conns[0].c->verbs->cmd_fd, .driver_id = DRIVER_ID,
 		.mem = mem, .len = MEM, .answer = malloc(CMD_ANSWER),
 	};

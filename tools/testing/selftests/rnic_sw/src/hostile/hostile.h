@@ -19,7 +19,7 @@ uint32_t dice(uint32_t below);
 uint32_t nonsense(void);
 
 /* hostile_cmd.c: commands to a uverbs file that are correct except for a few words */
-struct cmd_world {
+struct cmd_target {
 	int		fd;		/* the uverbs file */
 	uint32_t	driver_id;
 	void		*mem;		/* registered memory, which commands may change */
@@ -29,8 +29,8 @@ struct cmd_world {
 
 #define CMD_ANSWER	(65536 * 4)
 
-void cmd_write_any(const struct cmd_world *w);
-void cmd_ioctl_any(const struct cmd_world *w);
+void cmd_write_any(const struct cmd_target *w);
+void cmd_ioctl_any(const struct cmd_target *w);
 
 /* hostile_ring.c: mapped rings */
 bool ring_scribble(void);

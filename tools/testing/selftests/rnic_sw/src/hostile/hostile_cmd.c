@@ -72,7 +72,7 @@ static uint32_t *put64(uint32_t *at, uint64_t v)
 	return at + 2;
 }
 
-static uint32_t *put_field(uint32_t *at, char field, const struct cmd_world *w)
+static uint32_t *put_field(uint32_t *at, char field, const struct cmd_target *w)
 {
 	switch (field) {
 	case SMALL:
@@ -104,7 +104,7 @@ static uint32_t *put_field(uint32_t *at, char field, const struct cmd_world *w)
 }
 
 /* Return: the number of words of the core's part */
-static size_t build(uint32_t *cmd, size_t i, const struct cmd_world *w,
+static size_t build(uint32_t *cmd, size_t i, const struct cmd_target *w,
 		    void *answer)
 {
 	const char *field = commands[i].fields;
@@ -143,7 +143,7 @@ static void spoil(uint32_t *cmd, size_t n)
  * cmd_write_any - issue a random command by write()
  * @w: the file and memory for the command
  */
-void cmd_write_any(const struct cmd_world *w)
+void cmd_write_any(const struct cmd_target *w)
 {
 	struct {
 		struct ib_uverbs_cmd_hdr	hdr;
@@ -161,7 +161,7 @@ void cmd_write_any(const struct cmd_world *w)
 		return;
 }
 
-static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_world *w)
+static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_target *w)
 {
 	static const uint16_t driver[] = { UVERBS_ATTR_UHW_IN, UVERBS_ATTR_UHW_OUT };
 
@@ -180,7 +180,7 @@ static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_world *w)
  * cmd_ioctl_any - issue a random command by ioctl()
  * @w: the file and memory for the command
  */
-void cmd_ioctl_any(const struct cmd_world *w)
+void cmd_ioctl_any(const struct cmd_target *w)
 {
 	struct {
 		struct ib_uverbs_ioctl_hdr	hdr;

@@ -546,7 +546,7 @@ static int open_device(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 2 || open_device(argv[1])) {
-		fprintf(stderr, "rawmate: cannot open device %s: %s\n",
+		fprintf(stderr, "raw_server: cannot open device %s: %s\n",
 			argc == 2 ? argv[1] : "named", strerror(errno));
 		return 1;
 	}

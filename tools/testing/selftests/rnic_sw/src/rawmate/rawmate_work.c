@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* MRs and work requests of rawmate: see rawmate.c. */
+/* MRs and work requests of raw_server: see rawmate.c. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

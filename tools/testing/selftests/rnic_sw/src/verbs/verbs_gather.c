@@ -46,7 +46,7 @@ static void gather_bursts(void)
 	struct desk d;
 
 	open_words(&d);
-	was = counter(&d.p.c, "tx_gathers");
+	was = counter(&d.p.c, "tx_coalesced");
 	for (n = 1; n < rounds(2000); n++) {
 		uint32_t last = any_below(DEPTH);
 
@@ -60,7 +60,7 @@ static void gather_bursts(void)
 		buf_has_only(&d.s, 0, (last + 1) * 8, n);
 	}
 	printf("# coalesced %llu times\n",
-	       (unsigned long long)(counter(&d.p.c, "tx_gathers") - was));
+	       (unsigned long long)(counter(&d.p.c, "tx_coalesced") - was));
 	desk_close(&d);
 }
 

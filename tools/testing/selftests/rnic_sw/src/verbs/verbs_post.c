@@ -301,9 +301,9 @@ static void ping_not_gathered(void)
 	uint64_t was;
 
 	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
-	was = counter(&d.p.c, "tx_gathers");
+	was = counter(&d.p.c, "tx_coalesced");
 	bounce_both(&d);
-	was = counter(&d.p.c, "tx_gathers") - was;
+	was = counter(&d.p.c, "tx_coalesced") - was;
 	CHECK(was <= 2 * 10, "%llu doorbells were coalesced", (unsigned long long)was);
 	desk_close(&d);
 }

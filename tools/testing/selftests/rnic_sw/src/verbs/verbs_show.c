@@ -238,7 +238,7 @@ static void count_qp(void)
 	desk_open(&d, &(struct opts){}, LENGTH);
 	pair_open_like(&other, &d.p);
 	sends = counter(&d.p.c, "tx_sends");
-	octets = counter(&d.p.c, "tx_octets");
+	octets = counter(&d.p.c, "tx_bytes");
 	send_some(&d, 2);
 	bind_counter(&d.p.c);
 	send_some(&d, 3);
@@ -250,16 +250,16 @@ static void count_qp(void)
 	snprintf(name, sizeof(name), "<%u>", d.p.c.qp->qp_num);
 	CHECK(strstr(shown, name), "%s not in: %s", name, shown);
 	is("tx_sends", "3");
-	is("tx_octets", "3000");
+	is("tx_bytes", "3000");
 	is("tx_segments", "3");
-	is("rx_octets", "0");
+	is("rx_bytes", "0");
 	run("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
 	    device(&d.p.c), number("cntn"), d.p.c.qp->qp_num);
 	show_counters(&d.p.c);
 	CHECK(!strstr(shown, "tx_sends"), "%s", shown);
 	send_some(&d, 1);
 	want_counted(&d.p.c, "tx_sends", sends, 7);
-	want_counted(&d.p.c, "tx_octets", octets, 7000);
+	want_counted(&d.p.c, "tx_bytes", octets, 7000);
 	pair_close(&other);
 	desk_close(&d);
 }
