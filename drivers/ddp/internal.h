@@ -56,7 +56,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
 				struct ddp_fault *w);
 
-/* wait.c: page faults of a stream */
+/* fault.c: page faults of a stream */
 void ddp_faults_init(struct ddp_stream *s);
 void ddp_faults_cancel(struct ddp_stream *s);
 void ddp_fault_resolved(struct ddp_fault *w, const struct ddp_region *r, u64 to,

@@ -28,7 +28,7 @@
 #include <ddp/addr.h>
 #include <ddp/sock.h>
 
-#include "caller.h"
+#include "backlog.h"
 
 #define BACKLOG_MIN	64	/* programs use a backlog of 1 or 3 */
 #define BACKLOG_MAX	4096

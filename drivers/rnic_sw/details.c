@@ -11,7 +11,7 @@
 #include <rdma/restrack.h>
 #include <rdma/rdma_netlink.h>
 
-#include "bring.h"
+#include "mem_fault.h"
 #include "details.h"
 #include "rnic.h"
 

@@ -303,7 +303,7 @@ int rnic_device_init(struct rnic_dev *dev)
 	/*
 	 * Consumers create at most this many queues, each with its own
 	 * connection and CQs.  The vector selects the CPU that calls a kernel
-	 * consumer's completion handler (cq_tell.c).  The CPU that receives
+	 * consumer's completion handler (cq_notify.c).  The CPU that receives
 	 * packets is selected by RSS and RPS, as for any socket.
 	 */
 	ib->num_comp_vectors = num_possible_cpus();

@@ -21,7 +21,7 @@
 #include <linux/slab.h>
 
 #include "dmabuf.h"
-#include "gate.h"
+#include "inval_lock.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
 

@@ -3,7 +3,7 @@
 #ifndef _RNIC_SW_DMABUF_H
 #define _RNIC_SW_DMABUF_H
 
-#include "bring.h"
+#include "mem_fault.h"
 
 struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				u64 length, int access);

@@ -2,7 +2,7 @@
 /* Initialization and exit of the driver. */
 #include <linux/init.h>
 
-#include "bring.h"
+#include "mem_fault.h"
 #include "counters.h"
 #include "rnic.h"
 

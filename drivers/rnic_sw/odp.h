@@ -6,7 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/xarray.h>
 
-#include "bring.h"
+#include "mem_fault.h"
 
 /**
  * struct rnic_odp - memory of an ODP MR

@@ -19,7 +19,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "gate.h"
+#include "inval_lock.h"
 #include "odp.h"
 #include "odp_range.h"
 

@@ -115,7 +115,7 @@ struct rnic_cq {
 	struct rnic_ring	ring;
 	bool			timestamps;
 	s64			clock_shift;	/* ns to add for the program's time namespace */
-	/* CPU of the completion vector, see cq_tell.c */
+	/* CPU of the completion vector, see cq_notify.c */
 	unsigned int		cpu;
 	call_single_data_t	call;
 	struct compat_bh	notify_bh;		/* softirq: further handler calls */
@@ -235,7 +235,7 @@ struct rnic_sq {
 	/* a WR has been completed with the peer's error */
 	bool			remote_err_reported;
 	bool			coalescing;	/* a timer will check for further posts */
-	struct rnic_coalesce	*coalesce;	/* fixed; program's queue; see sq_gather.c */
+	struct rnic_coalesce	*coalesce;	/* fixed; program's queue; see sq_coalesce.c */
 };
 
 struct rnic_rq {
@@ -401,7 +401,7 @@ static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata);
 
-/* cq_tell.c: delivery of completion events */
+/* cq_notify.c: delivery of completion events */
 void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector);
 void rnic_cq_notify_exit(struct rnic_cq *cq);
 void rnic_cq_notify(struct rnic_cq *cq);
@@ -528,7 +528,7 @@ static inline struct rnic_swqe *rnic_swqe(struct rnic_sq *sq, u32 idx)
 	return &sq->swqe[idx & (sq->ring.slots - 1)];
 }
 
-/* sq_gather.c */
+/* sq_coalesce.c */
 int rnic_sq_coalesce_alloc(struct rnic_qp *qp);
 void rnic_sq_coalesce_stop(struct rnic_sq *sq);
 void rnic_sq_doorbell(struct rnic_qp *qp);

@@ -16,7 +16,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 UNIT_CASE = re.compile(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)")
 SUITE = re.compile(r"struct kunit_suite \w+ = \{.*?\.name\s*=\s*\"([^\"]+)\"",
                    re.S)
-UNIT_TESTS = "drivers/*/tests/*_kunit.c", "tools/testing/host/doors/*_kunit.c"
+UNIT_TESTS = "drivers/*/tests/*_kunit.c", "tools/testing/host/unit/*_kunit.c"
 PROOFS = "tools/testing/proofs/*.c"
 PROVES = re.compile(r"^void prove_(\w+)\(void\)$", re.M)
 MUST = re.compile(r"\bMUST\(\s*\"([^\"]*)\"")

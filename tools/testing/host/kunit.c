@@ -19,9 +19,9 @@ static size_t suites_nr;
 static jmp_buf out_of_case;
 static unsigned int passed, failed, skipped;
 
-/* used by the stubs of the unit tests, see doors/linux/held.h */
+/* used by the stubs of the unit tests, see unit/linux/held.h */
 _Thread_local int host_held, host_reads, host_bh_off;
-/* used by the stubs of the unit tests, see doors/linux/once.h */
+/* used by the stubs of the unit tests, see unit/linux/once.h */
 _Thread_local int host_seeds;
 
 void host_register(struct kunit_suite *const *s, size_t n)

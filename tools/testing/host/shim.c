@@ -2,7 +2,7 @@
 /* The out-of-line kernel functions that pure files call. */
 #include <linux/crc32c.h>
 
-#include "doors/linux/atomic.h"
+#include "unit/linux/atomic.h"
 
 void (*host_at_wmb)(void);
 

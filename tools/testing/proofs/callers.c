@@ -4,21 +4,21 @@
  * requests, from any sources, when one more arrives. The invariant sound()
  * holds again after its admission.
  *
- * Files: ddp/share.c
+ * Files: ddp/admission.c
  * Checks: unsigned-overflow conversion
  * Bound: 8, sources instead of 64: each is handled alike, so their number does
  *        not matter
  * prove_fits: Bound 1
  * prove_takes: Bound 1
  * prove_loser: Options --arrays-uf-always
- * Mutation: ddp/share.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
- * Mutation: ddp/share.c s/c->own < more ? more : 0/c->own <= more ? more : 0/
- * Mutation: ddp/share.c s/waiting\[i\] > waiting\[loser\]/waiting[i] >= waiting[loser]/
- * Mutation: ddp/share.c s/loser = oldest, i/loser = 0, i/
- * Mutation: ddp/share.c s/i = 0; i < sources/i = 1; i < sources/
- * Mutation: ddp/share.c s/i < sources/i <= sources/
+ * Mutation: ddp/admission.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
+ * Mutation: ddp/admission.c s/c->own < more ? more : 0/c->own <= more ? more : 0/
+ * Mutation: ddp/admission.c s/waiting\[i\] > waiting\[loser\]/waiting[i] >= waiting[loser]/
+ * Mutation: ddp/admission.c s/loser = oldest, i/loser = 0, i/
+ * Mutation: ddp/admission.c s/i = 0; i < sources/i = 1; i < sources/
+ * Mutation: ddp/admission.c s/i < sources/i <= sources/
  */
-#include "../../../drivers/ddp/share.h"
+#include "../../../drivers/ddp/admission.h"
 #include "proof.h"
 
 #define SOURCES		8

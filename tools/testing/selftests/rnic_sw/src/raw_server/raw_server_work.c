@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* MRs and work requests of raw_server: see rawmate.c. */
+/* MRs and work requests of raw_server: see raw_server.c. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "rawmate.h"
+#include "raw_server.h"
 
 #define REGIONS		4096
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include <kunit/test.h>
 
-#include "../bell.h"
+#include "../db_moderation.h"
 
 #define START	1000000u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include <kunit/test.h>
-#include "../share.h"
+#include "../admission.h"
 
 #define BOUND	64
 #define SOURCES	16

@@ -61,7 +61,7 @@ extern struct frame_stubs {
 
 extern struct ddp_region regions[2];
 
-/* frame_world.c */
+/* mpa_frame_stubs.c */
 void open_conn(u32 seed, bool markers, bool crc);
 u32 random_below(u32 below);
 u32 block_index(u32 block);

@@ -7,7 +7,7 @@
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
 
-#include "../../../../drivers/rnic_sw/bell.h"
+#include "../../../../drivers/rnic_sw/db_moderation.h"
 #include "../../../../drivers/rnic_sw/counters.h"
 #include "rnic_sq.h"
 

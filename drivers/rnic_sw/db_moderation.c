@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Doorbell moderation of a send queue: decide when to coalesce posts. */
-#include "bell.h"
+#include "db_moderation.h"
 
 /**
  * db_mod_init - initialize the doorbell moderation of a queue

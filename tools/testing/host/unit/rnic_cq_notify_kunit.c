@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/cq_tell.c: completion handlers of kernel
+ * Unit tests of drivers/rnic_sw/cq_notify.c: completion handlers of kernel
  * consumers run on the CPU of their vector, one at a time. CPUs are stubs.
  */
 #include <kunit/test.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Shared declarations of rawmate.c and rawmate_work.c. */
+/* Shared declarations of raw_server.c and raw_server_work.c. */
 #ifndef RAWMATE_H
 #define RAWMATE_H
 
@@ -16,7 +16,7 @@ struct conn {
 	uint32_t		qpn;
 };
 
-/* rawmate.c */
+/* raw_server.c */
 extern struct ibv_pd *pds[2];
 
 void fail(const char *what);
@@ -25,7 +25,7 @@ void print_hex(const void *data, size_t len);
 size_t read_hex(const char *text, uint8_t *out, size_t max);
 struct conn *conn_of(const char *word);
 
-/* rawmate_work.c: MRs and work requests, one function per command */
+/* raw_server_work.c: MRs and work requests, one function per command */
 struct region;
 
 struct region *region_of(const char *word);

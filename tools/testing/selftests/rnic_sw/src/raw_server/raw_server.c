@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rawmate.h"
+#include "raw_server.h"
 
 #define CONNS		4096
 #define WORDS		12

@@ -3,7 +3,7 @@
  * Unit tests of drivers/mpa/rx.c: received bytes, some unreadable, to DDP
  * segments.
  */
-#include "mpa_gather.h"
+#include "mpa_rx.h"
 
 static void expect_two(struct kunit *test)
 {

@@ -14,7 +14,7 @@
 
 struct ib_device_attr;
 
-#include "../../../../drivers/rnic_sw/bring.h"
+#include "../../../../drivers/rnic_sw/mem_fault.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
 
 /* Verbs, as far as mr.c uses them -------------------------------------------- */

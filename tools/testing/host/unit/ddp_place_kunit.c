@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/place.c: placing data. The lower layer is a stub;
- * the memory is that of frame_world.c. Each test compares it with the result of
+ * the memory is that of mpa_frame_stubs.c. Each test compares it with the result of
  * a simple reference.
  */
 #include <kunit/test.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/gate.h: writers that invalidate or map pages,
+ * Unit tests of drivers/rnic_sw/inval_lock.h: writers that invalidate or map pages,
  * against CPUs that copy.
  */
 #include <kunit/test.h>
@@ -30,7 +30,7 @@ static void wait_for_lock(rwlock_t *l);
 #undef cpu_relax
 #define cpu_relax()		WARN_ON(host_bh_off)
 
-#include "../../../../drivers/rnic_sw/gate.h"
+#include "../../../../drivers/rnic_sw/inval_lock.h"
 
 static struct rnic_inval_lock gate;
 

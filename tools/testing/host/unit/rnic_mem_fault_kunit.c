@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/bring.c: limits on the number of processes with
+ * Unit tests of drivers/rnic_sw/mem_fault.c: limits on the number of processes with
  * ODP MRs.
  */
 #include <kunit/test.h>
@@ -15,7 +15,7 @@
 
 struct ib_device_attr;
 
-#include "../../../../drivers/rnic_sw/bring.h"
+#include "../../../../drivers/rnic_sw/mem_fault.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
 
 #define MOST	4096	/* processes in all */
@@ -146,7 +146,7 @@ static bool queue_end(struct work_struct *w)
 #undef queue_work
 #define queue_work(q, w)	((void)(q), queue_end(w))
 
-#include "../../../../drivers/rnic_sw/bring.c"
+#include "../../../../drivers/rnic_sw/mem_fault.c"
 
 void ddp_fault_done(struct ddp_fault *w, bool denied) {}
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Functions of caller.c that port.c uses. */
+/* Functions of backlog.c that port.c uses. */
 #ifndef _DDP_CALLER_H
 #define _DDP_CALLER_H
 

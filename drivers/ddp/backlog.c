@@ -13,8 +13,8 @@
 
 #include <ddp/addr.h>
 
-#include "caller.h"
-#include "share.h"
+#include "backlog.h"
+#include "admission.h"
 
 #define EVICT_CANDIDATES	16	/* requests compared when one is evicted */
 

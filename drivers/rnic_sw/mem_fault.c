@@ -20,7 +20,7 @@
 #include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
 
-#include "bring.h"
+#include "mem_fault.h"
 
 /*
  * Maximum number of active workers of one process. Each may block for as long as the

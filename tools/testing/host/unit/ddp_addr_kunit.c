@@ -109,7 +109,7 @@ static inline u32 jhash2(const u32 *k, u32 n, u32 seed)
 	return seed;
 }
 
-/* replaces doors/linux/jhash.h */
+/* replaces unit/linux/jhash.h */
 #define _LINUX_JHASH_H
 
 #include "../../../../drivers/ddp/addr.c"

@@ -9,7 +9,7 @@
  * cannot be evicted, sources that have less than their share may exceed the
  * limit.
  */
-#include "share.h"
+#include "admission.h"
 
 #define SHARE	4	/* denominator of a source's share */
 

@@ -2,7 +2,7 @@
 /*
  * drivers/mpa/rx.c, with stubs of TCP's receive queue and of DDP for its tests.
  */
-#include "mpa_gather.h"
+#include "mpa_rx.h"
 #include "../../../../drivers/mpa/rx.c"
 
 struct mpa_rx_stubs stubs;

@@ -4,7 +4,7 @@
  * other.
  */
 #include "../../../../drivers/mpa/fpdu_verify.h"
-#include "mpa_gather.h"
+#include "mpa_rx.h"
 
 /* The first FPDU is passed up by itself; @more after it could form a batch */
 static void go_together(u32 more)

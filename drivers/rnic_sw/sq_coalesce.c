@@ -9,7 +9,7 @@
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
 
-#include "bell.h"
+#include "db_moderation.h"
 #include "counters.h"
 #include "rnic.h"
 

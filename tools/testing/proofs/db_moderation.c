@@ -4,16 +4,16 @@
  * state stays within bounds, and only doorbells in quick succession delay a
  * post.
  *
- * Files: rnic_sw/bell.c
+ * Files: rnic_sw/db_moderation.c
  * Bound: 1, there is no loop
- * Mutation: rnic_sw/bell.c s/b->threshold < DB_MOD_STREAK_MAX/b->streak < DB_MOD_STREAK_MAX/
- * Mutation: rnic_sw/bell.c s/now <= b->last || //
- * Mutation: rnic_sw/bell.c s/>= DB_MOD_QUICK_NS/> DB_MOD_QUICK_NS/
- * Mutation: rnic_sw/bell.c s/< b->threshold/< DB_MOD_STREAK/
- * Mutation: rnic_sw/bell.c s/others >= DB_MOD_STREAK/others/
- * Mutation: rnic_sw/bell.c s/ && now - b->last < DB_MOD_LATE_NS//
+ * Mutation: rnic_sw/db_moderation.c s/b->threshold < DB_MOD_STREAK_MAX/b->streak < DB_MOD_STREAK_MAX/
+ * Mutation: rnic_sw/db_moderation.c s/now <= b->last || //
+ * Mutation: rnic_sw/db_moderation.c s/>= DB_MOD_QUICK_NS/> DB_MOD_QUICK_NS/
+ * Mutation: rnic_sw/db_moderation.c s/< b->threshold/< DB_MOD_STREAK/
+ * Mutation: rnic_sw/db_moderation.c s/others >= DB_MOD_STREAK/others/
+ * Mutation: rnic_sw/db_moderation.c s/ && now - b->last < DB_MOD_LATE_NS//
  */
-#include "../../../drivers/rnic_sw/bell.h"
+#include "../../../drivers/rnic_sw/db_moderation.h"
 #include "proof.h"
 
 /* Invariant: @threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX */

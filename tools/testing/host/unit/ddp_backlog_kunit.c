@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/ddp/caller.c: connection requests that wait at a
+ * Unit tests of drivers/ddp/backlog.c: connection requests that wait at a
  * listener, and which of them are evicted. The lower layer and the user of
  * sessions are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/addr.h>
 
-#include "../../../../drivers/ddp/caller.h"
+#include "../../../../drivers/ddp/backlog.h"
 
 #define BOUND	20
 #define MANY	(2 * BOUND + 1)
