@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: the kernel's header for SCTP's socket options, <linux/sctp.h>, compiles by itself, as headers
+# for user space have to.
+# Seen: it does not. It takes the value of SCTP_EOF from MSG_FIN, which only <sys/socket.h> has, and
+# includes nothing that brings that. The order matters: <sys/socket.h> has to be first. libsctp-dev's
+# <netinet/sctp.h> hides that, because it includes <sys/socket.h> before. The headers of the RDMA
+# drivers, <rdma/*.h>, do compile alone.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack new trixie linux-libc-dev=6.12.118-1 libsctp-dev=1.0.21+dfsg-1 tcc=0.9.27+git20200814.62c30a4a-2 libc6-dev
+# compile HEADER...: "compiles", or the compiler's message.
+compile() {
+	{ printf '#include <%s>\n' "$@" && echo 'int main(void) { return 0; }'; } >"$tmp/new/tmp/alone.c"
+	if inside new tcc -c -o /tmp/alone.o /tmp/alone.c 2>"$tmp/out"; then
+		echo compiles
+	else
+		sed -n 's/.*error: //p' "$tmp/out"
+	fi
+}
+expect "linux/sctp.h" "'MSG_FIN' undeclared" "$(compile linux/sctp.h)"
+expect "sys/socket.h, linux/sctp.h" compiles "$(compile sys/socket.h linux/sctp.h)"
+expect "linux/sctp.h, sys/socket.h" "'MSG_FIN' undeclared" "$(compile linux/sctp.h sys/socket.h)"
+expect "netinet/sctp.h" compiles "$(compile netinet/sctp.h)"
+for header in siw-abi irdma-abi rdma_user_cm; do
+	expect "rdma/$header.h" compiles "$(compile "rdma/$header.h")"
+done
+finish

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: a dissector that knows the Atomics of RFC 7306 also knows its Immediate Data: the four
+# opcodes, 8 to 11, are rows of one table.
+# Seen: Atomic Request and Atomic Response have their names and fields. Immediate Data and Immediate
+# Data with Solicited Event are unknown opcodes.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack new trixie tshark=4.4.19-0+deb13u1
+capture "$tmp/new/tmp/7306.pcap" <<-'END'
+	import sys
+	from capture import *
+	link = Tcp(40001).connect()
+	link.segment(CLIENT, payload=fpdu(untagged(8, b"12345678")))
+	link.segment(CLIENT, payload=fpdu(untagged(9, b"12345678", msn=2)))
+	link.segment(CLIENT, payload=fpdu(untagged(10, bytes(52), queue=1)))
+	link.segment(SERVER, payload=fpdu(untagged(11, bytes(12), queue=3)))
+	write(sys.argv[1], link.packets)
+END
+inside new tshark --version 2>/dev/null | sed -n 1p
+shark new -r /tmp/7306.pcap -O iwarp_ddp_rdmap | sed -n 's/.* = OpCode: \(.*(0x.*)\)/\1/p' >"$tmp/opcodes"
+expect "opcodes" 'Unknown (0x8)|Unknown (0x9)|Atomic Request (0xa)|Atomic Response (0xb)' \
+	"$(paste -s -d '|' "$tmp/opcodes")"
+expect "operation of the Atomic Request" 'FetchAdd (0)' \
+	"$(shark new -r /tmp/7306.pcap -O iwarp_ddp_rdmap | sed -n 's/.* = OpCode: \(.*(0)\)/\1/p')"
+finish
