@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: `ib_write_bw --version` prints the version that the package has, and exits with 0, so a
+# script can test for the tool in this way. Likewise --help.
+# Seen: both print what they should and exit with 1, as after an error. The version is 6.24 in a
+# package of version 25.01.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack new trixie perftest=25.01.0+0.80-1
+# attempt COMMAND...: status, and the first line.
+attempt() {
+	local status=0
+	inside new "$@" >"$tmp/out" 2>&1 || status=$?
+	echo "status $status, $(sed -n 1p "$tmp/out")"
+}
+expect "ib_write_bw --version" 'status 1, Version: 6.24' "$(attempt ib_write_bw --version)"
+expect "ib_send_lat --version" 'status 1, Version: 6.24' "$(attempt ib_send_lat --version)"
+expect "ib_read_bw --help" 'status 1, Usage:' "$(attempt ib_read_bw --help)"
+finish

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: rdma-core's own tests fail on a machine without an RDMA device, or say that they could not
+# run. A CI that runs them sees by the exit status if its device has gone.
+# Seen: with the module ib_uverbs loaded and no device, all are skipped, the last line is "OK", and the
+# status is 0. Without ib_uverbs nearly all are errors. So a lost device looks like a pass, and a lost
+# module does not. (ibv_devices and `ibv_devinfo -l` also exit with 0, ibv_devinfo with 255.)
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+[ -z "$(ls /sys/class/infiniband 2>/dev/null)" ] || give_up "only for a machine without RDMA devices"
+unpack new bookworm python3-pyverbs=44.0-2 ibverbs-utils=44.0-2 dash
+cp -r "$tmp/new/usr/share/doc/rdma-core/tests" "$tmp/new/tmp/tests"
+gunzip "$tmp/new/tmp/tests/"*.gz
+# A sysfs with what ib_uverbs has there without a device: the version of its ABI.
+mkdir -p "$tmp/new/tmp/sys/class/"{infiniband,infiniband_verbs}
+echo 6 >"$tmp/new/tmp/sys/class/infiniband_verbs/abi_version"
+# attempt PATH COMMAND...: status, and the last line.
+attempt() {
+	local status=0
+	SYSFS_PATH=$1 inside new "${@:2}" >"$tmp/out" 2>&1 || status=$?
+	echo "status $status, $(sed '/^$/d' "$tmp/out" | sed -n '$p')"
+}
+expect "tests, ib_uverbs and no device" 'status 0, OK (skipped=273)' \
+	"$(attempt /tmp/sys python3 /tmp/tests/run_tests.py)"
+expect "tests, no ib_uverbs" 'status 1, FAILED (errors=269, skipped=4)' \
+	"$(attempt /sys python3 /tmp/tests/run_tests.py)"
+expect "ibv_devinfo -l, no device" 'status 0, 0 HCAs found:' "$(attempt /tmp/sys ibv_devinfo -l)"
+expect "ibv_devinfo, no device" 'status 255, No IB devices found' "$(attempt /tmp/sys ibv_devinfo)"
+finish
