@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: `tshark -T fields` prints a one-bit field, such as DDP's T and L flags, in the same way
+# in all releases: it is an interface for scripts.
+# Seen: 4.0 prints 1 and 0, 4.4 prints True and False. A script that compares with 1 finds no flag
+# set, and reports nothing wrong. Filters (-Y 'iwarp_ddp.last_flag == 1') work with both.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack old bookworm tshark=4.0.17-0+deb12u3
+unpack new trixie tshark=4.4.19-0+deb13u1
+for name in old new; do
+	capture "$tmp/$name/tmp/send.pcap" <<-'END'
+		import sys
+		from capture import *
+		link = Tcp(40001).connect()
+		link.segment(CLIENT, payload=fpdu(untagged(3, b"x" * 64)))
+		write(sys.argv[1], link.packets)
+	END
+done
+for name in old new; do
+	inside "$name" tshark --version 2>/dev/null | sed -n 1p
+	got=$(shark "$name" -r /tmp/send.pcap -Y iwarp_ddp -T fields -E separator=, \
+		-e iwarp_ddp.tagged_flag -e iwarp_ddp.last_flag)
+	case $name in old) want=0,1 ;; new) want=False,True ;; esac
+	expect "T flag, L flag of a Send" "$want" "$got"
+	expect "frames found by the filter 'iwarp_ddp.last_flag == 1'" 6 \
+		"$(shark "$name" -r /tmp/send.pcap -Y 'iwarp_ddp.last_flag == 1' -T fields -e frame.number)"
+done
+finish

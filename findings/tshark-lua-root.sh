@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: a script that is named on the command line, `tshark -X lua_script:FILE`, runs, or tshark
+# says that it does not. Captures of RDMA are often read by root, as part of a test.
+# Seen: as root, 4.0 runs the script. 4.4 does not, prints nothing about it and exits with 0. Even a
+# file that does not exist is no error then; 4.0 reports that one.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack old bookworm tshark=4.0.17-0+deb12u3
+unpack new trixie tshark=4.4.19-0+deb13u1
+for name in old new; do
+	capture "$tmp/$name/tmp/send.pcap" <<-'END'
+		import sys
+		from capture import *
+		write(sys.argv[1], Tcp(40001).connect().packets)
+	END
+	echo 'print("the script runs")' >"$tmp/$name/tmp/dissector.lua"
+done
+# report NAME SCRIPT: print the status, and the lines of stdout and stderr that are about the script.
+report() {
+	local status=0
+	inside "$1" tshark -n -X "lua_script:/tmp/$2" -r /tmp/send.pcap -c 1 >"$tmp/out" 2>&1 || status=$?
+	{ echo "status $status"; grep -i -E 'script|lua' "$tmp/out" || true; } | paste -s -d '|'
+}
+for name in old new; do
+	inside "$name" tshark --version 2>/dev/null | sed -n '1p;/with Lua/p'
+	case $name in
+	old) runs='status 0|the script runs' missing='status 0|tshark: The file "/tmp/missing.lua" doesn'\''t exist.' ;;
+	new) runs='status 0' missing='status 0' ;;
+	esac
+	expect "as root, a script" "$runs" "$(report "$name" dissector.lua)"
+	expect "as root, a script that does not exist" "$missing" "$(report "$name" missing.lua)"
+done
+finish

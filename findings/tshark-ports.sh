@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: tshark finds MPA at any port: its start-up frames begin with a key of 16 bytes, and tshark
+# has a heuristic for it. NVMe over RDMA uses port 4420, the registered one.
+# Seen: a dissector that has registered the port comes first. At 4420 that is NVMe/TCP, which takes
+# the whole connection, so not one frame is MPA. The option tcp.try_heuristic_first, which is off by
+# default, gives the heuristic precedence; the same bytes at port 40001 need no option.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack new trixie tshark=4.4.19-0+deb13u1
+for port in 4420 40001; do
+	capture "$tmp/new/tmp/$port.pcap" <<-END
+		import sys
+		from capture import *
+		link = Tcp($port).connect()
+		link.segment(CLIENT, payload=fpdu(untagged(3, b"x" * 64)))
+		write(sys.argv[1], link.packets)
+	END
+done
+inside new tshark --version 2>/dev/null | sed -n 1p
+# column FILE OPTIONS...: the protocols of the three frames with payload.
+column() {
+	shark new -r "/tmp/$1.pcap" "${@:2}" -Y 'tcp.len > 0' -T fields -e _ws.col.protocol | paste -s -d ,
+}
+expect "port 40001" MPA,MPA,DDP/RDMA "$(column 40001)"
+expect "port 4420" NVMe/TCP,NVMe/TCP,TCP "$(column 4420)"
+expect "port 4420, tcp.try_heuristic_first" MPA,MPA,DDP/RDMA "$(column 4420 -o tcp.try_heuristic_first:TRUE)"
+finish
