@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: all of rdma-core's example programs say the same where the kernel has no RDMA: that no
+# device was found.
+# Seen: rping and ucmatose do. rdma_server and rdma_client print "Bad value for ai_flags", although
+# their flags are good. rdma_getaddrinfo() returns -1 if it cannot initialize librdmacm, and they
+# pass that to gai_strerror(), for which -1 is EAI_BADFLAGS. The exit statuses differ, too.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack new trixie rdmacm-utils=56.1-1
+# sysfs is not mounted in the new root, so librdmacm finds no device.
+# attempt COMMAND...: status, and the lines that are more than begin or end of the program.
+attempt() {
+	local status=0
+	inside new "$@" >"$tmp/out" 2>&1 || status=$?
+	echo "status $status, $(grep -v -E '^rdma_(server|client): ' "$tmp/out" | paste -s -d '|')"
+}
+expect rping 'status 19, No RDMA devices were detected' "$(attempt rping -c -a 127.0.0.1)"
+expect ucmatose 'status 1, No RDMA devices were detected' "$(attempt ucmatose -s 127.0.0.1)"
+expect rstream 'status 255, No RDMA devices were detected' "$(attempt rstream)"
+expect rdma_server 'status 255, rdma_getaddrinfo: Bad value for ai_flags' "$(attempt rdma_server)"
+expect rdma_client 'status 255, rdma_getaddrinfo: Bad value for ai_flags' "$(attempt rdma_client -s 127.0.0.1)"
+finish

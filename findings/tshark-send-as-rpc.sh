@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Guess: tshark calls a packet malformed only if a field of it breaks a rule. The payload of a Send is
+# the program's business, so no payload can be malformed.
+# Seen: tshark takes a Send of less than 16 bytes for RPC over RDMA, whose fixed header has 16, and
+# calls it malformed. The same text in 16 bytes is data. With --disable-protocol rpcordma all are data.
+# The remark is an error, so a check that counts errors (-z expert) fails on good captures.
+set -euo pipefail
+# shellcheck source=packages source-path=SCRIPTDIR
+. "$(dirname "$(readlink -f "$0")")/packages"
+
+unpack new trixie tshark=4.4.19-0+deb13u1
+for size in 5 15 16; do
+	capture "$tmp/new/tmp/$size.pcap" <<-END
+		import sys
+		from capture import *
+		link = Tcp(40001).connect()
+		link.segment(CLIENT, payload=fpdu(untagged(3, b"x" * $size)))
+		write(sys.argv[1], link.packets)
+	END
+done
+inside new tshark --version 2>/dev/null | sed -n 1p
+# view SIZE OPTIONS...: the protocols of the Send, and the text of the Info column.
+view() {
+	shark new -r "/tmp/$1.pcap" "${@:2}" -Y 'frame.number == 6' -T fields -e frame.protocols -e _ws.col.info |
+		sed 's/.*iwarp_mpa/iwarp_mpa/; s/\t.*40001 / /'
+}
+for size in 5 15; do
+	expect "$size bytes" 'iwarp_mpa:iwarp_ddp_rdmap:rpcordma Send [last DDP segment][Malformed Packet]' "$(view "$size")"
+done
+expect "16 bytes" 'iwarp_mpa:iwarp_ddp_rdmap:data Send [last DDP segment]' "$(view 16)"
+expect "5 bytes, rpcordma disabled" 'iwarp_mpa:iwarp_ddp_rdmap:data Send [last DDP segment]' \
+	"$(view 5 --disable-protocol rpcordma)"
+finish
