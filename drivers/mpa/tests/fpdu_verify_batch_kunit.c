@@ -74,7 +74,7 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 }
 
 /*
- * Receive the FPDU in @x->octets and overwrite the source. @head: header as
+ * Receive the FPDU of @x and overwrite the source. @head: header as
  * copied before. Return: true if the payload is kept.
  */
 static bool comes(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)

@@ -12,7 +12,7 @@
  * Mutation: sctp_ddp/admission.c s/most > SDDP_EARLY_ASSOC/most > 2 * SDDP_EARLY_ASSOC/
  * Mutation: sctp_ddp/admission.c s/c->peer >= SDDP_UNACCEPTED_PEER/c->peer > SDDP_UNACCEPTED_PEER/
  * Mutation: sctp_ddp/admission.c s/c->net >= SDDP_UNACCEPTED_NET/c->net > SDDP_UNACCEPTED_NET/
- * Mutation: sctp_ddp/admission.c s/before > DELAY_MOST \/ 2/before > DELAY_MOST/
+ * Mutation: sctp_ddp/admission.c s/before > DELAY_MAX \/ 2/before > DELAY_MAX/
  */
 #include "../../../drivers/sctp_ddp/admission.h"
 #include "proof.h"

@@ -13,7 +13,7 @@
  * prove_loser: Options --arrays-uf-always
  * Mutation: ddp/admission.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
  * Mutation: ddp/admission.c s/c->own < more ? more : 0/c->own <= more ? more : 0/
- * Mutation: ddp/admission.c s/waiting\[i\] > waiting\[loser\]/waiting[i] >= waiting[loser]/
+ * Mutation: ddp/admission.c s/npending\[i\] > npending\[loser\]/npending[i] >= npending[loser]/
  * Mutation: ddp/admission.c s/loser = oldest, i/loser = 0, i/
  * Mutation: ddp/admission.c s/i = 0; i < sources/i = 1; i < sources/
  * Mutation: ddp/admission.c s/i < sources/i <= sources/

@@ -10,7 +10,7 @@
  * prove_step: Slow
  * Mutation: mpa/fpdu_verify.c s/min_t(u32, left, PIECE/(PIECE/
  * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, covered(t))/u32 end = t->got/
- * Mutation: mpa/fpdu_verify.c s/^\tmpa_take_sum(t);/\t;/
+ * Mutation: mpa/fpdu_verify.c s/^\tmpa_verify_crc(t);/\t;/
  */
 #include "../../../drivers/mpa/fpdu_verify.h"
 #include "proof.h"

@@ -8,7 +8,7 @@
  * Bound: 17, the leading bytes of an FPDU
  * prove_step: Bound 25
  * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire) \//MPA_FPDU_BATCH_SIZE \//
- * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
+ * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->saved.*$/\t;/
  * Mutation: mpa/fpdu_verify.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
  * Mutation: mpa/fpdu_verify.c s/same_heads(head, fpdu)/1/
  * Mutation: mpa/fpdu_verify.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/

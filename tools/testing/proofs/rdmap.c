@@ -8,7 +8,7 @@
  * prove_fetch_add: Bound 64, the reference computes bit by bit
  * Mutation: rnic_sw/rdmap_op.c s/opcode >= RDMAP_OP_NR/opcode > RDMAP_OP_NR/
  * Mutation: rnic_sw/rdmap_op.c s/.qn = RDMAP_QN_TERMINATE/.qn = RDMAP_QN_SEND/
- * Mutation: rnic_sw/rdmap_hdr.c s/r->sink_to += octets/r->sink_to -= octets/
+ * Mutation: rnic_sw/rdmap_hdr.c s/r->sink_to += bytes/r->sink_to -= bytes/
  * Mutation: rnic_sw/rdmap_hdr.c s/p + RDMAP_RREQ_SIZE/p + RDMAP_RREQ_SINK_TO/
  * Mutation: rnic_sw/rdmap_hdr.c s/(b & ~tops)) ^/b) ^/
  * Mutation: rnic_sw/rdmap_hdr.c s/a->cmp_mask)$/a->mask)/

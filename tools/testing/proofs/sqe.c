@@ -6,7 +6,7 @@
  * Files: rnic_sw/sqe.c
  * Bound: 1, there is no loop
  * prove_says: Bound 48
- * Mutation: rnic_sw/sqe.c s/opcode < ARRAY_SIZE(uses)/opcode <= ARRAY_SIZE(uses)/
+ * Mutation: rnic_sw/sqe.c s/opcode < ARRAY_SIZE(used_fields)/opcode <= ARRAY_SIZE(used_fields)/
  * Mutation: rnic_sw/sqe.c s/ || e->flags & ~KNOWN_FLAGS//
  * Mutation: rnic_sw/sqe.c s/return !e->bind.reserved/return true/
  * Mutation: rnic_sw/sqe.c s/ && !e->remote_addr//

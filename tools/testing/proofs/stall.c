@@ -9,7 +9,7 @@
  * Mutation: sctp_ddp/stall.c s/++s->checks >= END_AT/++s->checks > END_AT/
  * Mutation: sctp_ddp/stall.c s/!v->ack_expected || v->acked != s->acked/!v->ack_expected/
  * Mutation: sctp_ddp/stall.c s/v->last_heard > s->since/v->last_heard > 0/
- * Mutation: sctp_ddp/stall.c s/s->step = ASK_AT;/;/
+ * Mutation: sctp_ddp/stall.c s/s->step = PROBE_AT;/;/
  * Mutation: sctp_ddp/stall.c s/s->step = 0;/;/
  * Mutation: sctp_ddp/stall.c s/pmtu > sizes\[i\]/pmtu >= sizes[i]/
  * Mutation: sctp_ddp/stall.c s/ \&\& sizes\[i\] >= least//
