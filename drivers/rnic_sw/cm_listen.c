@@ -152,7 +152,7 @@ static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 	if (!rnic_in_client_add(listener->dev))
 		return false;
 	ibdev_warn_ratelimited(&listener->dev->ib,
-			       "a listener on all devices does not hear this one: error %d\n",
+			       "wildcard listener not started on this device: %d\n",
 			       err);
 	return true;
 }
@@ -385,7 +385,7 @@ static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 
 	if (err)
 		ibdev_warn_ratelimited(&listener->dev->ib,
-				       "who has just begun to listen cannot follow the setting: %d\n",
+				       "cannot apply the listen setting to a new listener: %d\n",
 				       err);
 	return rnic_listener_stop(listener, mask);
 }

@@ -66,12 +66,15 @@ static const char *name_of_value(const struct value_name *w, u8 value)
 /* A u8 member of struct rnic_policy whose values have names */
 struct choice {
 	const struct value_name	*values;
+	const char		*invalid;	/* message that lists the values */
 	size_t			at;	/* offset in struct rnic_policy */
 	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
 };
 
-#define CHOICE(values, member, set)	\
-	(&(const struct choice){ values, offsetof(struct rnic_policy, member), set })
+#define CHOICE(values, accepted, member, set)				\
+	(&(const struct choice){						\
+		values, KBUILD_MODNAME ": value must be " accepted,	\
+		offsetof(struct rnic_policy, member), set })
 
 static u8 *choice_ptr(struct ib_device *ib, const struct choice *c)
 {
@@ -120,16 +123,17 @@ static int rnic_set_value(struct ib_device *ib,
 	int err;
 
 	if (!w) {
-		NL_SET_ERR_MSG_MOD(extack, "Not a word that it can be set to");
+		if (extack)
+			extack->_msg = c->invalid;
 		return -EINVAL;
 	}
 	err = c->set(to_rnic_dev(ib), choice_ptr(ib, c), w->value);
 	if (err == -EPROTONOSUPPORT)
-		NL_SET_ERR_MSG_MOD(extack, "The kernel has no such lower layer");
+		NL_SET_ERR_MSG_MOD(extack, "SCTP is not available in this kernel");
 	else if (err == -EADDRINUSE)
-		NL_SET_ERR_MSG_MOD(extack, "Another program has a listener's port");
+		NL_SET_ERR_MSG_MOD(extack, "port of a listener is already in use");
 	else if (err == -EACCES)
-		NL_SET_ERR_MSG_MOD(extack, "The caller may not open a listener's port");
+		NL_SET_ERR_MSG_MOD(extack, "no permission to bind the port of a listener");
 	return err;
 }
 
@@ -148,7 +152,7 @@ static int rnic_set_streams(struct ib_device *ib,
 	int err = kstrtou16(text, 10, &streams);
 
 	if (err)
-		NL_SET_ERR_MSG_MOD(extack, "Not a number up to 65535");
+		NL_SET_ERR_MSG_MOD(extack, "value must be 0 to 65535");
 	else
 		WRITE_ONCE(to_rnic_dev(ib)->policy.streams, streams);
 	return err;
@@ -224,7 +228,7 @@ static int rnic_set_rtr(struct ib_device *ib,
 	int err = rnic_policy_read_list(text, rnic_policy_add_rtr, &rtr);
 
 	if (err == -EINVAL)
-		NL_SET_ERR_MSG_MOD(extack, "Words are send, write, read; or none");
+		NL_SET_ERR_MSG_MOD(extack, "value must be none, or a list of send, write, read");
 	if (!err)
 		WRITE_ONCE(to_rnic_dev(ib)->policy.mpa_rtr, rtr);
 	return err;
@@ -301,7 +305,7 @@ static int rnic_set_paths(struct ib_device *ib,
 	err = rnic_policy_read_list(text, rnic_policy_add_path, &p);
 	put_net(p.net);
 	if (err == -EINVAL || err == -ENODEV || err == -E2BIG)
-		NL_SET_ERR_MSG_MOD(extack, "Up to 4 interfaces beside the device's own; or none");
+		NL_SET_ERR_MSG_MOD(extack, "value must be none, or up to 4 other interfaces");
 	if (err)
 		return err;
 	rnic_policy_set_paths(&dev->policy, p.ifindex);
@@ -310,17 +314,17 @@ static int rnic_set_paths(struct ib_device *ib,
 
 const struct ib_device_param rnic_params[] = {
 	{ "connect", rnic_show_value, rnic_set_value,
-	  CHOICE(connect_values, llp_connect, rnic_set_connect) },
+	  CHOICE(connect_values, "tcp or sctp", llp_connect, rnic_set_connect) },
 	{ "listen", rnic_show_value, rnic_set_value,
-	  CHOICE(listen_values, llp_listen, rnic_set_listen) },
+	  CHOICE(listen_values, "one of tcp, sctp, both", llp_listen, rnic_set_listen) },
 	{ "streams", rnic_show_streams, rnic_set_streams },
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_value, rnic_set_value,
-	  CHOICE(revision_values, mpa_revision, rnic_set_mpa) },
+	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_set_mpa) },
 	{ "crc", rnic_show_value, rnic_set_value,
-	  CHOICE(switch_values, mpa_crc, rnic_set_mpa) },
+	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_set_mpa) },
 	{ "markers", rnic_show_value, rnic_set_value,
-	  CHOICE(switch_values, mpa_markers, rnic_set_mpa) },
+	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_set_mpa) },
 	{ "rtr", rnic_show_rtr, rnic_set_rtr },
 	{}
 };

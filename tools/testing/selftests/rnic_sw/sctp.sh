@@ -295,9 +295,9 @@ forbidden() {
 	t_bg server b env RNIC_SW_LLP=tcp rping -s -a "$B4" -p "$PORT" -C 3
 	t_listens b "$PORT"
 	t_refuses "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
-	t_refuses "Protocol not supported|no such lower layer" llp a connect sctp
-	t_refuses "Protocol not supported|no such lower layer" llp b listen sctp
-	t_refuses "Protocol not supported|no such lower layer" llp b listen both
+	t_refuses "Protocol not supported|SCTP is not available" llp a connect sctp
+	t_refuses "Protocol not supported|SCTP is not available" llp b listen sctp
+	t_refuses "Protocol not supported|SCTP is not available" llp b listen both
 	t_check "the listen setting is tcp" test "$(llp_of b listen)" = tcp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
@@ -402,7 +402,7 @@ followed_by_all() {
 	t_until "$T_TIME" grep -q listening "$T_CASE/other.log"
 	t_bg second b rping -s -P -a "$B4" -p "$second"
 	t_listens b "$second"
-	t_refuses "Address already in use|has a listener.s port" llp b listen sctp
+	t_refuses "Address already in use|port of a listener is already in use" llp b listen sctp
 	t_check "the listen setting is unchanged" test "$(llp_of b listen)" = tcp
 	BY=tcp taken "$first" "$second"
 	# with "both" the listener whose SCTP port is in use continues with TCP only

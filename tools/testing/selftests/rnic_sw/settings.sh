@@ -94,19 +94,19 @@ by_netlink() {
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	says "[Errno 2] The device has no such setting" nothing 1
 	says "[Errno 2] The device has no such setting" '' 1
-	says "[Errno 22] rnic_sw: Not a word that it can be set to" revision 3
-	says "[Errno 22] rnic_sw: Not a word that it can be set to" crc 2
-	says "[Errno 34] rnic_sw: Not a number up to 65535" streams 65536
-	says "[Errno 22] rnic_sw: Words are send, write, read; or none" rtr "write or read"
-	says "[Errno 19] rnic_sw: Up to 4 interfaces" paths nothing
-	says "[Errno 22] rnic_sw: Up to 4 interfaces" paths t0
-	says "[Errno 7] rnic_sw: Up to 4 interfaces" paths "lo lo lo lo lo"
-	says "[Errno 22] rnic_sw: Not a word that it can be set to" crc "$(printf '%255s' 1)"
+	says "[Errno 22] rnic_sw: value must be one of auto, 1, 2" revision 3
+	says "[Errno 22] rnic_sw: value must be 0 or 1" crc 2
+	says "[Errno 34] rnic_sw: value must be 0 to 65535" streams 65536
+	says "[Errno 22] rnic_sw: value must be none, or a list of send, write, read" rtr "write or read"
+	says "[Errno 19] rnic_sw: value must be none, or up to 4 other interfaces" paths nothing
+	says "[Errno 22] rnic_sw: value must be none, or up to 4 other interfaces" paths t0
+	says "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" paths "lo lo lo lo lo"
+	says "[Errno 22] rnic_sw: value must be 0 or 1" crc "$(printf '%255s' 1)"
 	says "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
 	# none is set if a name is unknown; else those before the invalid one are set
 	says "[Errno 2] The device has no such setting" streams 9 nothing 1
 	t_check "streams is unchanged" test "$(t_get iw0 streams)" = 0
-	says "[Errno 22] rnic_sw: Not a word that it can be set to" streams 7 revision 3 crc 0
+	says "[Errno 22] rnic_sw: value must be one of auto, 1, 2" streams 7 revision 3 crc 0
 	"$T_DIR/lib/setting.py" iw0 | paste -sd' ' | tee "$T_CASE/all"
 	grep -Fx "connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" "$T_CASE/all"
 	"$T_DIR/lib/setting.py" iw0 streams 0 crc 0
@@ -184,7 +184,7 @@ by_rdma() {
 	t_check "the device has the new values" \
 		test "$(t_get iw0 crc) $(t_get iw0 rtr) $(t_get iw0 streams)" = "0 send write 9"
 	rdma_says "The device has no such setting" nothing 1
-	rdma_says "rnic_sw: Not a word that it can be set to" markers 1 crc 2
+	rdma_says "rnic_sw: value must be 0 or 1" markers 1 crc 2
 	t_check "the setting before the invalid one is set" test "$(told_by_rdma markers)" = 1
 	rdma_says "a value for each" crc
 	rdma_says "a value for each" markers 0 crc
