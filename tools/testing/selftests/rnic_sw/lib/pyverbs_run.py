@@ -183,9 +183,7 @@ class Lines(unittest.TestResult):
         self.line("error", test, f"{err[0].__name__} {err[1]}")
 
 
-# The garbage collector frees cyclic references in any order: pyverbs crashes if a
-# context is freed before the objects made in it. So the collector never runs, not even
-# at exit.
+# pyverbs does not work with the collector of cyclic garbage, so that never runs
 gc.disable()
 # Tests that fork come first: the library does not work after fork() once it has been
 # used.
