@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Limits on what a peer can make this host keep: see admission.h. */
+/* Checks of the limits on what peers can make this host keep: see admission.h. */
 #include "admission.h"
 
 /* Bounds of a retry delay, milliseconds */
@@ -12,9 +12,9 @@
  * @all: memory in use for chunks of all associations, bytes
  * @cost: memory for this chunk, bytes
  *
- * An association gets at most half of what is left of the total, so that many
- * greedy associations leave some memory for the next one. SDDP_EARLY_MIN is
- * always granted.
+ * An association may use at most half of the memory that is not in use, so that
+ * many associations together leave memory for another one. This limit is at
+ * least SDDP_EARLY_MIN and at most SDDP_EARLY_ASSOC.
  *
  * Return: true if the chunk may be kept, false otherwise.
  */
@@ -32,7 +32,7 @@ bool sddp_may_keep_early(u32 kept, u64 all, u32 cost)
 
 /**
  * sddp_may_keep_deferred - check whether a chunk may be kept for a page fault
- * @chunks: number of chunks of its session that are kept
+ * @chunks: number of kept chunks of the chunk's session
  * @kept: memory in use for chunks of the association, bytes
  * @all: memory in use for chunks of all associations, bytes
  *
@@ -48,7 +48,7 @@ bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all)
  * sddp_choose_evict_group - choose the group to evict an association from
  * @c: numbers of unaccepted associations, without the new one
  *
- * Return: the group whose oldest member has to be evicted, SDDP_EVICT_NONE if
+ * Return: the group whose oldest association must be evicted; SDDP_EVICT_NONE if
  * no limit is reached.
  */
 enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
@@ -66,8 +66,7 @@ enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
  * sddp_retry_delay - compute the next delay after a failed allocation
  * @before: the previous delay, milliseconds; 0 for the first failure
  *
- * Return: the delay in milliseconds: twice the previous one, between 10 and
- * 1000.
+ * Return: twice the previous delay, at least 10 and at most 1000 milliseconds.
  */
 u32 sddp_retry_delay(u32 before)
 {
@@ -95,10 +94,11 @@ static int badness(int err)
  * @a: 0 or a negative errno
  * @b: 0 or a negative errno
  *
- * -EADDRINUSE matters least, because another program has the port. -ENOMEM
- * matters most, because it is worth a retry.
+ * Any other error is reported rather than -EADDRINUSE, which only shows that
+ * another program has the port. -ENOMEM is reported rather than any other error,
+ * because the caller retries after -ENOMEM.
  *
- * Return: the more important of the two.
+ * Return: the error to report, or 0 if both are 0.
  */
 int sddp_worse_error(int a, int b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Limits on what a peer can make this host keep: memory, unaccepted
- * associations and addresses. A peer is unaccepted until a program has accepted
+ * Limits on the memory, unaccepted associations and addresses that peers can
+ * make this host keep. A peer is unaccepted until a program has accepted
  * one of its sessions.
  */
 #ifndef _SDDP_ADMISSION_H
@@ -9,53 +9,54 @@
 
 #include <ddp/pure.h>
 
-/* Memory for out-of-order chunks of all associations together, bytes */
+/* Maximum memory for out-of-order chunks of all associations together, bytes */
 #define SDDP_EARLY_ALL		(64 * 1024 * 1024)
-/* Memory for out-of-order chunks of one association, bytes */
+/* Maximum memory for out-of-order chunks of one association, bytes */
 #define SDDP_EARLY_ASSOC	(8 * 1024 * 1024)
 /*
- * Memory that an association may use for out-of-order chunks, however much the
- * others use, bytes
+ * Memory for out-of-order chunks that each association may use even if other
+ * associations have used up the total, bytes
  */
 #define SDDP_EARLY_MIN	(64 * 1024)
 /*
- * Memory for out-of-order chunks of one session, after which no more of its
- * chunks are kept until its Initiate is answered, bytes
+ * Memory for out-of-order chunks that one session may use before the peer has
+ * replied to the session's Initiate, bytes
  */
 #define SDDP_EARLY_UNANSWERED	SDDP_EARLY_MIN
 
 /*
- * Limits for chunks that are kept because local memory has to be faulted in, or
- * that follow such a chunk of their session: chunks of one session, bytes of
- * one association, bytes of all associations. Above these limits chunks stay in
- * SCTP's queue. The rest of the memory is left for chunks that the peer's
- * packets bring out of order.
+ * Limits for deferred chunks: chunks that wait for a page fault in local memory,
+ * and later chunks of the same session. A chunk above these limits stays in
+ * SCTP's queue. The limits are far below those for out-of-order chunks, so that
+ * page faults cannot use up the memory for chunks that arrive out of order.
  */
-#define SDDP_DEFERRED_CHUNKS	1024
-#define SDDP_DEFERRED_ASSOC	(1024 * 1024)
-#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)
+#define SDDP_DEFERRED_CHUNKS	1024			/* kept chunks of one session */
+#define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* of one association, bytes */
+#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)	/* of all associations, bytes */
 
 /*
- * Unaccepted associations: made by peers, without a session that a program has
- * accepted or could still accept
+ * Maximum numbers of unaccepted associations. An association is unaccepted if a
+ * peer has created it and it has no session that a program has accepted or could
+ * still accept.
  */
 #define SDDP_UNACCEPTED_PEER	64	/* per peer address, local address and port */
 #define SDDP_UNACCEPTED_LADDR	256	/* per local address and port */
 #define SDDP_UNACCEPTED_NET	1024	/* per network namespace */
 
 /*
- * Chunks of no session, and chunks that end a session by a protocol violation,
- * after which an unaccepted association is ended
+ * Maximum number of protocol violations of an unaccepted peer; the next one ends
+ * the association. A chunk is a violation if it belongs to no session, or if it
+ * ends its session because no legal sequence has it.
  */
 #define SDDP_VIOLATIONS_MAX	32
 
 /*
- * Addresses of a peer. SCTP keeps a state, timers and heartbeats for each of
- * them, whether the peer replies there or not.
+ * Maximum number of addresses of a peer. For each address SCTP keeps state and
+ * timers and sends heartbeats, whether or not the peer replies from the address.
  */
 #define SDDP_ADDRESSES_MAX	16
 
-/* Addresses of its interface that a wildcard listener listens on */
+/* Maximum number of addresses that a wildcard listener listens on */
 #define SDDP_LADDRS_MAX	1024
 
 bool sddp_may_keep_early(u32 kept, u64 all, u32 cost);
@@ -63,9 +64,10 @@ bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all);
 
 /**
  * struct sddp_unaccepted - numbers of unaccepted associations
- * @peer: from the address of the new association, to its local address and port
- * @laddr: to its local address and port
- * @net: in its network namespace
+ * @peer: number from the new association's peer address to its local address and
+ *	port
+ * @laddr: number to the new association's local address and port
+ * @net: number in the new association's network namespace
  */
 struct sddp_unaccepted {
 	u32	peer;
@@ -75,10 +77,11 @@ struct sddp_unaccepted {
 
 /**
  * enum sddp_evict_group - group of unaccepted associations whose oldest is evicted
- * @SDDP_EVICT_NONE: none, no association is evicted
- * @SDDP_EVICT_PEER: those from the new association's peer address
- * @SDDP_EVICT_LADDR: those to its local address and port
- * @SDDP_EVICT_NET: those in its network namespace
+ * @SDDP_EVICT_NONE: no group: no association is evicted
+ * @SDDP_EVICT_PEER: associations from the new association's peer address to its
+ *	local address and port
+ * @SDDP_EVICT_LADDR: associations to the new association's local address and port
+ * @SDDP_EVICT_NET: associations in the new association's network namespace
  */
 enum sddp_evict_group {
 	SDDP_EVICT_NONE,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lifetime of an association: references, timers, scheduling of its worker.
+ * Lifetime of an association: its references and timers, and the scheduling of
+ * its worker, which is in assoc_work.c.
  *
- * All sessions between two endpoints share an association as long as it has
- * free streams. The side that made it assigns the stream numbers. What the
- * worker does is in assoc_work.c. The socket is released before the last
- * reference is dropped, so a reference may be dropped in any context.
+ * All sessions between two endpoints share an association as long as the
+ * association has free streams. The side that created the association assigns
+ * the stream numbers. The socket is released before the last reference is
+ * dropped, so a reference may be dropped in any context.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -14,7 +15,7 @@
 
 #include "internal.h"
 
-static atomic_t assoc_count = ATOMIC_INIT(0);	/* associations not yet freed */
+static atomic_t assoc_count = ATOMIC_INIT(0);	/* number of associations not yet freed */
 
 /**
  * sddp_assoc_get - take a reference
@@ -41,8 +42,8 @@ static void sddp_assoc_release(struct kref *ref)
  * sddp_assoc_put - drop a reference
  * @a: the association
  *
- * Any context: the socket has been released before the last reference is
- * dropped.
+ * Any context. Dropping the last reference does not sleep, because the socket has
+ * been released before.
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {
@@ -51,9 +52,11 @@ void sddp_assoc_put(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_kick - schedule the worker
- * @a: the association; referenced, or found under RCU or by a callback
+ * @a: the association
  *
- * Any context.
+ * Any context. The caller must hold a reference, be in an RCU read-side critical
+ * section, or be a callback of the association's socket. Does nothing if the last
+ * reference has been dropped.
  */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
@@ -94,11 +97,11 @@ static void sddp_assoc_retry_expired(struct work_struct *w)
 /**
  * sddp_assoc_new - allocate an association without a socket
  * @net: network namespace
- * @active: true if this side makes the association
+ * @active: true if this side creates the association
  * @work: the worker, sddp_assoc_work()
  *
- * Return: the association with one reference, the callbacks'; NULL if memory is
- * short.
+ * Return: the association with one reference, which belongs to the socket
+ * callbacks until the association ends; NULL if memory is short.
  */
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
 				  work_func_t work)
@@ -133,7 +136,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
 /**
  * sddp_assoc_wait_freed - wait until all associations are freed
  *
- * No new associations can be made any more. Sleeps.
+ * The caller must ensure that no new association can be created. Sleeps.
  */
 void sddp_assoc_wait_freed(void)
 {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The idle timeout of an association: when one without sessions ends.
+ * The idle timeout of an association, after which an association without
+ * sessions ends.
  *
- * Only sessions that a program here has requested or was notified of prolong
- * it, so that no peer can keep an association for ever. Ending the association
- * is up to the worker (assoc_work.c).
+ * Only a session that a local program has requested or was notified of prolongs
+ * the timeout, so no peer can keep an association for ever. The worker ends the
+ * association (assoc_work.c).
  */
 #include "internal.h"
 
 /*
- * Return: the time of the next idle check. A peer counts as unaccepted again
- * SDDP_IDLE_UNUSED seconds after its last accepted session.
+ * Compute the time of the next idle check. While the peer counts as accepted, the
+ * check is SDDP_IDLE_UNUSED seconds after the end of the last accepted session:
+ * the peer then counts as unaccepted again. Return: the time, jiffies.
  */
 static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
 {
@@ -31,8 +33,9 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
  * sddp_assoc_check_idle - start the idle timer if there is no accepted session
  * @a: the association; worker context
  *
- * If there is no session at all, free the transmit buffer and count the
- * association as unaccepted, unless a session was accepted recently.
+ * If there is no session at all, also free the transmit buffer. If in addition
+ * the peer created the association and has had no accepted session recently,
+ * count the association as unaccepted, or end it if a limit is reached.
  */
 void sddp_assoc_check_idle(struct sddp_assoc *a)
 {
@@ -49,9 +52,9 @@ void sddp_assoc_check_idle(struct sddp_assoc *a)
 }
 
 /*
- * Return: the idle timeout that a session of this kind grants, seconds. One
- * that no program here requested or was notified of grants none: otherwise a
- * peer could keep an association for ever.
+ * Compute the idle timeout that a session starts when it ends. A session that no
+ * local program has requested or was notified of starts none, because a peer
+ * could otherwise keep an association for ever. Return: the timeout, seconds.
  */
 static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
 					  const struct sddp_stream *st)
@@ -78,8 +81,9 @@ void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 }
 
 /*
- * Limit the buffers to those of an unaccepted peer. Return: true if done, false
- * if SCTP holds more data than they allow.
+ * Treat the peer as unaccepted again, with the buffer limits of an unaccepted
+ * peer. Return: true if done; false if SCTP holds more received data than these
+ * limits allow.
  */
 static bool sddp_assoc_unaccept(struct sddp_assoc *a)
 {
@@ -95,7 +99,9 @@ static bool sddp_assoc_unaccept(struct sddp_assoc *a)
  * sddp_assoc_handle_idle - handle the expiry of the idle timer
  * @a: the association; worker context
  *
- * Return: true if the association has to end, false otherwise.
+ * Return: true if the caller must end the association; false if the association
+ * has an accepted session, or the timer has been started again, or a session or a
+ * reserved stream number remains.
  */
 bool sddp_assoc_handle_idle(struct sddp_assoc *a)
 {

@@ -4,10 +4,10 @@
  * that connects.
  *
  * A connect reserves a stream number of an association to the same destination,
- * or adds a new association without a socket. The worker makes the socket
- * later, so programs do not wait for each other. The lock is a spinlock,
- * because programs take it and must not be stopped while they hold it. Nothing
- * sleeps under it, and the number of steps is bounded.
+ * or adds a new association without a socket. The worker creates the socket
+ * later, so programs do not wait for each other. assocs_lock is a spinlock and
+ * not a mutex, because programs take the lock and must not be stopped while they
+ * hold it. At most STEPS associations are checked with the lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -20,13 +20,13 @@
 
 #include "internal.h"
 
-#define STEPS	64	/* associations checked under the lock */
+#define STEPS	64	/* maximum number of associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(dests, 10);	/* open ones made here, by destination */
+static DEFINE_HASHTABLE(dests, 10);	/* associations that accept local sessions */
 static DEFINE_SPINLOCK(assocs_lock);
 
-/* Hash a destination; the seed keeps programs from choosing collisions */
+/* Hash a destination, with a random seed so that programs cannot choose collisions */
 static u32 dest_hash(const struct ddp_connect *args)
 {
 	static u32 seed;
@@ -40,10 +40,11 @@ static u32 dest_hash(const struct ddp_connect *args)
 }
 
 /**
- * sddp_table_add - add an association that a peer has made
+ * sddp_table_add - add an association that a peer has created
  * @a: the association; sddp_table_del() removes it
  *
- * Sessions that connect do not find it.
+ * Local sessions that connect do not use such an association, so it is not added
+ * to the hash table.
  */
 void sddp_table_add(struct sddp_assoc *a)
 {
@@ -61,7 +62,8 @@ static void __table_del(struct sddp_assoc *a)
 
 /**
  * sddp_table_del - remove an association from the table
- * @a: the association, which gets no new sessions afterwards; worker context
+ * @a: the association, to which no local session connects afterwards; worker
+ *	context
  */
 void sddp_table_del(struct sddp_assoc *a)
 {
@@ -74,7 +76,8 @@ void sddp_table_del(struct sddp_assoc *a)
  * sddp_table_unhash - remove an association from the hash table
  * @a: the association; worker context
  *
- * It gets no new sessions afterwards; those that it carries stay.
+ * No local session connects to the association afterwards. Its present sessions
+ * continue.
  */
 void sddp_table_unhash(struct sddp_assoc *a)
 {
@@ -87,8 +90,8 @@ void sddp_table_unhash(struct sddp_assoc *a)
  * sddp_table_del_if_idle - remove an association from the table if it is idle
  * @a: the association; worker context
  *
- * Return: true if it has no session, and no number of it is reserved: it has
- * been removed then. False otherwise.
+ * Return: true if the association has been removed; false if it has a session or
+ * a reserved stream number.
  */
 bool sddp_table_del_if_idle(struct sddp_assoc *a)
 {
@@ -122,9 +125,10 @@ struct sddp_assoc *sddp_table_pop(void)
 }
 
 /*
- * Check whether an association suits a connect. Its local port does not matter:
- * programs have one each and share associations. An association that was made
- * before the interface joined its present VRF leads elsewhere.
+ * Check whether an association leads to the destination of a connect. The local
+ * ports are not compared, because programs with different local ports share
+ * associations. The VRFs are compared, because an association that was created
+ * before the interface joined its present VRF may lead to another host.
  */
 static bool matches_dest(const struct sddp_assoc *a,
 			 const struct ddp_connect *args, int vrf)
@@ -141,9 +145,9 @@ static bool matches_dest(const struct sddp_assoc *a,
 }
 
 /*
- * Reserve a stream number below the limit. If the peer turns out to allow fewer
- * streams, the worker moves the session. Return: 0, -EBUSY if no number is
- * free, or -ENOMEM.
+ * Reserve a stream number below the association's limit. If the peer later allows
+ * fewer streams, the worker moves the session to another association. Return: 0;
+ * -EBUSY if no number is free; -ENOMEM if memory is short.
  */
 static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 {
@@ -157,9 +161,10 @@ static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 }
 
 /*
- * Find an association to the destination and reserve a number of it. The lookup
- * ends after STEPS associations. Those beyond get no new sessions, and end once
- * they are idle.
+ * Find an association to the destination and reserve a stream number of it. The
+ * lookup ends after STEPS associations. Later associations in the bucket get no
+ * new sessions, so they end once they are idle. Return: the association; NULL if
+ * none of those checked has a free number.
  */
 static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
 						  u32 dest_node, int vrf, u16 *id)
@@ -179,9 +184,9 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 }
 
 /*
- * Reserve a number of an association in the table, or else add @fresh, whose
- * number 0 is reserved already. Return: the association, referenced; the
- * reservation keeps it open.
+ * Reserve a stream number of an association in the table. If there is none, add
+ * @fresh, whose number 0 is already reserved. Return: the association,
+ * referenced. It does not end for idleness while the number is reserved.
  */
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 					   u16 *id, struct sddp_assoc *fresh)
@@ -203,7 +208,7 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 	return a;
 }
 
-/* Allocate an association for a connect, with its number 0 reserved */
+/* Allocate an association for a connect and reserve its stream number 0 */
 static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args,
 					   work_func_t work)
 {
@@ -229,11 +234,12 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args,
 /**
  * sddp_assoc_reserve - reserve a pair of streams for a session that connects
  * @args: addresses and policy
- * @work: the worker of a new association
+ * @work: worker function for a new association
  * @id: set to the number of the streams
  *
- * Takes an association in the table if one has a free number, otherwise a new
- * one. May sleep for memory, but waits for no peer and no program.
+ * Use an association in the table if one has a free number, otherwise a new
+ * association. May sleep to allocate memory, but waits for no peer and no
+ * program.
  *
  * Return: the association, referenced, or an error pointer.
  */
@@ -253,7 +259,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 }
 
 /**
- * sddp_assoc_reserve_again - reserve a pair of streams in place of another
+ * sddp_assoc_reserve_again - reserve another pair of streams for a session
  * @a: the session's association, which has too few streams; worker context
  * @ss: the session
  * @id: set to the number of the streams
@@ -277,14 +283,14 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_unreserve - release a reservation that is not used
- * @a: the association, referenced
+ * sddp_assoc_unreserve - release a reserved stream number that is not used
+ * @a: the association; the caller must hold a reference
  * @id: number of the streams, from sddp_assoc_reserve()
  */
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 {
 	xa_erase(&a->streams, id);
-	/* there may be no other event to make the worker check */
+	/* schedule the worker, which then starts the idle timer */
 	if (atomic_dec_and_test(&a->live)) {
 		WRITE_ONCE(a->unreserved, true);
 		sddp_assoc_kick(a);

@@ -24,16 +24,18 @@ struct sctp_association;
 struct sk_buff;
 struct socket;
 
-#define SDDP_STREAMS	256		/* per direction, by default */
+#define SDDP_STREAMS	256		/* default number of streams per direction */
 #define SDDP_SEGMENT_MAX 65000		/* longest DDP Segment sent, bytes */
 #define SDDP_OUT_SIZE	(SDDP_SEGMENT + SDDP_SEGMENT_MAX)
 
-/* Idle timeouts of an association, seconds */
-#define SDDP_IDLE_ACTIVE	5	/* on the side that made it */
-#define SDDP_IDLE_PASSIVE	60	/* on the other side */
-#define SDDP_IDLE_UNUSED	10	/* of an unaccepted peer */
+#define SDDP_IDLE_ACTIVE	5	/* idle timeout of the active side, seconds */
+#define SDDP_IDLE_PASSIVE	60	/* idle timeout of the passive side, seconds */
+#define SDDP_IDLE_UNUSED	10	/* idle timeout for an unaccepted peer, seconds */
 
-/* Until SCTP has the Initiate or our reply to one, seconds */
+/*
+ * Time limit for SCTP to accept the Initiate, or the ULP's reply to an Initiate,
+ * seconds
+ */
 #define SDDP_DEADLINE_SAY	30
 
 /* Phases of an association */
@@ -41,14 +43,14 @@ enum sddp_phase {
 	SDDP_NEW,		/* active side: no socket yet */
 	SDDP_CONNECTING,	/* active side: SCTP handshake */
 	SDDP_UP,
-	SDDP_ENDED,		/* no socket any more */
+	SDDP_ENDED,		/* ended; the socket is released */
 };
 
 /**
- * struct sddp_chunk_desc - a DATA chunk that has arrived
- * @id: number of its stream
+ * struct sddp_chunk_desc - description of a received DATA chunk
+ * @id: number of the SCTP stream that carried the chunk
  * @ppid: Payload Protocol Identifier
- * @legal: unordered and complete
+ * @legal: true if the chunk is unordered and complete, as RFC 5043 10 requires
  * @len: length of the user data, bytes
  */
 struct sddp_chunk_desc {
@@ -59,14 +61,16 @@ struct sddp_chunk_desc {
 };
 
 /*
- * What decides how a chunk is processed: its DDP-SSN and the longest DDP header
+ * Number of bytes at the beginning of a chunk that decide how the chunk is
+ * processed: the DDP-SSN and the longest DDP header
  */
 #define SDDP_HEAD	(SDDP_SEGMENT + IW_DDP_HDR_MAX)
 
 /**
  * struct sddp_head - the decoded beginning of a chunk
- * @sane: the chunk is one of DDP's and as RFC 5043 requires
- * @numbered: the chunk is long enough for a DDP-SSN
+ * @sane: true if the chunk has a DDP-SSN, is unordered and complete, has one of
+ *	DDP's Payload Protocol Identifiers, and is not too long for a segment
+ * @numbered: true if the chunk is long enough for a DDP-SSN
  * @ssn: DDP-SSN, if @numbered
  * @function: Function Code of a Session Control chunk, else 0
  */
@@ -81,11 +85,11 @@ struct sddp_head {
  * struct sddp_kept - an out-of-order or deferred chunk
  * @node: node of the stream's tree
  * @ssn: DDP-SSN
- * @control: this is a Session Control chunk
- * @placed: the payload has been placed, and only @p is left to be delivered
- * @p: what ddp_rx_deliver_early() needs, if @placed
+ * @control: true for a Session Control chunk, false for a DDP Segment
+ * @placed: true if the payload has been placed, so only @p has to be delivered
+ * @p: record for ddp_rx_deliver_early(), valid if @placed
  * @len: length of @data, bytes
- * @data: the chunk; empty if it has been placed or its payload is not needed
+ * @data: copy of the chunk; empty if the payload has been placed or is not needed
  */
 struct sddp_kept {
 	struct rb_node		node;
@@ -97,22 +101,23 @@ struct sddp_kept {
 	u8			data[];
 };
 
-/* Limits for what is sent next */
+/* Limits for the segments that the worker passes to SCTP next */
 struct sddp_tx_budget {
-	u32	fragment;	/* user data of the longest chunk, bytes */
-	u32	bytes;		/* bytes that SCTP may be given now, or 0 */
+	u32	fragment;		/* maximum length of the user data of a chunk, bytes */
+	u32	bytes;			/* number of bytes that may be passed to SCTP now */
 };
 
 /**
- * struct sddp_src - source of the bytes of a chunk
- * @arrived: a chunk in SCTP's queue, or NULL
- * @flat: a chunk that was kept, if @arrived is NULL
+ * struct sddp_src - the chunk that the receive path is processing
+ * @arrived: socket buffer of the chunk in SCTP's receive queue; NULL for a kept
+ *	chunk
+ * @flat: copy of a kept chunk, if @arrived is NULL
  * @len: length of the chunk, bytes
  * @off: offset of the next byte to read
- * @bad: a read has failed
+ * @bad: true if a read of the chunk has failed
  * @head_len: length of @head, bytes
- * @head: first bytes of @arrived, copied once: all later reads of them use this
- *	copy
+ * @head: copy of the first bytes of @arrived; all later reads of these bytes use
+ *	the copy
  */
 struct sddp_src {
 	const struct sk_buff	*arrived;
@@ -127,96 +132,100 @@ struct sddp_src {
 struct sddp_assoc {
 	/* constant after creation */
 	bool			active;
-	struct net		*net;		/* referenced */
+	struct net		*net;	/* referenced */
 	netns_tracker		net_tracker;
-	int			ifindex;	/* active: interface of @from */
-	int			vrf;		/* index of the VRF, or 0 */
+	/* active side: interface that has the address from */
+	int			ifindex;
+	int			vrf;	/* interface index of the VRF, or 0 */
 	u8			tos;
-	u16			streams_requested;		/* streams to request */
+	u16			streams_requested;	/* number of streams to request */
+	/* active side: further interfaces, 0 ends the list */
 	int			paths[DDP_PATHS_MAX];
-	struct sockaddr_storage	to;		/* active: remote address */
-	struct sockaddr_storage	from;		/* first local address */
+	struct sockaddr_storage	to;	/* active side: remote address */
+	struct sockaddr_storage	from;	/* first local address */
 
-	/* assocs_lock */
-	struct list_head	list;		/* entry of the list of all */
-	struct hlist_node	dest_node;		/* entry of the hash table */
+	/* protected by assocs_lock */
+	struct list_head	list;	/* entry in the list of all associations */
+	struct hlist_node	dest_node;	/* entry in the hash table by destination */
 
-	/* unaccepted_lock */
-	struct list_head	unaccepted;
-	u32			source;		/* peer's address, hashed */
-	bool			evicted;
+	/* protected by unaccepted_lock; source is set before the entry is in the list */
+	struct list_head	unaccepted;	/* entry in the list of unaccepted associations */
+	u32			source;	/* hash of the peer's address */
+	bool			evicted;	/* chosen for eviction */
 
-	/* the worker, with the mutex held */
+	/* written with the mutex held; phase and limit are also read without the mutex */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
-	enum iw_reason		why;		/* reason for the end */
+	enum iw_reason		why;	/* reason of the end, in phase SDDP_ENDED */
 	struct socket		*sock;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	u32			limit;		/* number of usable streams */
-	u32			peer_tag;	/* changes if the peer restarts */
+	u32			limit;	/* number of usable streams */
+	/* the peer's Verification Tag; SCTP's differs after a restart of the peer */
+	u32			peer_tag;
 	struct sddp_src		src;
-	u32			kept;		/* memory for kept chunks, bytes */
-	u32			deferred;	/* streams with a deferred segment */
-	u32			accepted_sessions;		/* accepted sessions */
-	bool			peer_accepted;		/* accepted sessions now or recently */
-	unsigned long		idle_until;		/* end of the idle timeout, jiffies */
-	u32			violations;		/* violations, if unaccepted */
-	enum iw_reason		end_reason;	/* why this has to end, or IW_OK */
-	int			send_err;		/* errno reported by a send */
-	u32			delay;		/* last retry delay, milliseconds */
-	unsigned long		retry_at;	/* expiry of retry; jiffies */
-	u8			*out;		/* transmit buffer, or NULL */
-	u32			out_size;
-	u32			out_at;		/* offset of the pending chunk */
-	u32			out_len;	/* length of the pending chunk, or 0 */
-	bool			out_more;	/* another segment follows */
-	u32			corked;		/* bytes corked in SCTP */
-	struct sddp_stream	*out_stream;
-	struct list_head	control_queue;		/* streams with a control chunk */
+	u32			kept;	/* memory of kept chunks, bytes */
+	u32			deferred;	/* number of streams with a deferred segment */
+	u32			accepted_sessions;	/* number of accepted sessions */
+	bool			peer_accepted;	/* a session is or was recently accepted */
+	unsigned long		idle_until;	/* end of the idle timeout, jiffies */
+	u32			violations;	/* number of an unaccepted peer's violations */
+	enum iw_reason		end_reason;	/* reason to end, for the worker; or IW_OK */
+	int			send_err;	/* negative errno of a fatal send error, or 0 */
+	u32			delay;	/* last retry delay, milliseconds; 0 after a success */
+	unsigned long		retry_at;	/* expiry of the retry timer, jiffies */
+	u8			*out;	/* transmit buffer, or NULL */
+	u32			out_size;	/* size of the transmit buffer, bytes */
+	u32			out_at;	/* offset of the pending chunk in the buffer, bytes */
+	u32			out_len;	/* length of the pending chunk, bytes; 0 if none */
+	bool			out_more;	/* the message has more segments */
+	u32			corked;	/* bytes that SCTP holds back, see cork() */
+	struct sddp_stream	*out_stream;	/* stream of the pending chunk */
+	struct list_head	control_queue;	/* streams with a control chunk to send */
 	struct list_head	segment_queue;	/* streams with segments to send */
-	struct list_head	unacked;		/* streams that await a SACK */
-	u32			acked;		/* TSN, if doubts is not empty */
-	bool			watch_acks;		/* doubts is or gets non-empty */
-	struct list_head	late;		/* streams past their deadline */
-	unsigned long		polled_at;		/* last look at the socket, jiffies */
+	struct list_head	unacked;	/* streams that await a SACK for a control chunk */
+	/* acknowledged TSN; kept up to date while unacked is not empty */
+	u32			acked;
+	bool			watch_acks;	/* a SACK must schedule the worker, for unacked */
+	struct list_head	late;	/* streams past their deadline */
+	unsigned long		polled_at;	/* last start of the worker, jiffies */
 	struct sddp_stall	stall;
 
 	/*
-	 * by number: a struct sddp_stream, NULL if the number is reserved, or a
-	 * value if the session is orphaned (orphan.c)
+	 * table by stream number: a struct sddp_stream; NULL if the number is
+	 * reserved; a value if the session is orphaned (orphan.c)
 	 */
 	struct xarray		streams;
-	atomic_t		live;		/* sessions and reservations */
+	atomic_t		live;	/* number of sessions and of reserved stream numbers */
 
-	/* leaf lock; also protects sock for sddp_sock_query() */
+	/* leaf lock; protects ready, and sock for sddp_sock_query() */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
-	struct list_head	ready;		/* streams with events */
+	struct list_head	ready;	/* streams with events */
 
-	bool			sndbuf_full;		/* SCTP accepts no more chunks */
-	bool			unsent_full;		/* SCTP has enough unsent segments */
-	bool			stop;		/* the module is being unloaded */
-	bool			unreserved;		/* a reservation was dropped */
-	bool			idle_due;
-	bool			stall_due;
-	struct work_struct	work;
-	struct delayed_work	idle;
-	struct delayed_work	look;
-	struct delayed_work	retry;
+	bool			sndbuf_full;	/* SCTP accepts no more chunks */
+	bool			unsent_full;	/* SCTP's queue of unsent segments is full */
+	bool			stop;	/* the module is being unloaded */
+	bool			unreserved;	/* the last reserved number was released unused */
+	bool			idle_due;	/* the idle timer has expired */
+	bool			stall_due;	/* a check for stalled data must be made */
+	struct work_struct	work;	/* the worker */
+	struct delayed_work	idle;	/* idle timer */
+	struct delayed_work	look;	/* timer of the checks for stalled data */
+	struct delayed_work	retry;	/* timer of retries to send or receive */
 	struct kref		ref;
 	struct rcu_head		rcu;
 
-	struct ddp_sock_calls	orig_calls;		/* the socket's original callbacks */
-	struct wait_queue_entry	space;		/* entry of its wait queue */
+	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
+	struct wait_queue_entry	space;	/* entry in the socket's wait queue */
 };
 
 /* Events that the worker handles */
 enum sddp_event {
-	SDDP_EV_TX,		/* there may be something to send */
-	SDDP_EV_RX,		/* deferred segments can be handed up again */
+	SDDP_EV_TX,		/* the stream may have something to send */
+	SDDP_EV_RX,		/* a page fault is resolved: process deferred segments */
 	SDDP_EV_CLOSE,		/* the ULP requests a graceful end */
 	SDDP_EV_ABORT,		/* the ULP requests an abortive end */
-	SDDP_EV_TIMEOUT,	/* the deadline of the current step may be over */
+	SDDP_EV_TIMEOUT,	/* the deadline of the current step may have expired */
 };
 
 /* A pair of SCTP streams and the DDP Stream Session on it */
@@ -228,55 +237,59 @@ struct sddp_stream {
 	struct ddp_session	ss;
 
 	/*
-	 * Changed only before the Initiate is sent, by the worker, under the
-	 * lock of the association that the stream leaves
+	 * Association and stream number. The worker may change both before the
+	 * Initiate is sent, with the lock of the old association held.
 	 */
-	struct sddp_assoc	*a;		/* referenced */
+	struct sddp_assoc	*a;	/* referenced */
 	u16			id;
 
-	/* protected by its own lock: what a program leaves for the worker */
-	spinlock_t		lock;		/* leaf lock */
-	struct sddp_control	*reply;
-	struct ddp_stream	*reply_stream;	/* of an Accept */
-	bool			answered;
-	bool			ended;		/* over for the user */
+	/* protected by lock: the ULP's reply to an Initiate, for the worker */
+	spinlock_t		lock;	/* leaf lock */
+	struct sddp_control	*reply;	/* Accept or Reject, or NULL */
+	struct ddp_stream	*reply_stream;	/* DDP stream of an Accept, or NULL */
+	bool			answered;	/* the ULP has replied */
+	bool			ended;	/* the session is over for its user */
 
-	/* the association's worker, with its mutex held */
+	/* protected by the association's mutex */
 	struct sddp_session	s;
 	u16			rx_next;	/* next expected DDP-SSN */
-	struct rb_root		early;		/* kept chunks by DDP-SSN */
-	u32			early_count;
+	struct rb_root		early;	/* kept chunks by DDP-SSN */
+	u32			early_count;	/* number of kept chunks */
 	u32			early_cost;	/* memory of kept chunks, bytes */
-	bool			deferred;	/* chunk rx_next is deferred */
-	struct sddp_stream	*next;		/* next session; referenced */
-	struct sddp_tally	tally;		/* valid if counting */
-	bool			counting;
-	u16			tx_ssn;
-	struct ddp_stream	*stream;	/* set before the DDP stream is bound */
-	struct sddp_control	*pending_control;		/* Initiate or reply to be sent */
-	struct ddp_conn_req	conn_req;		/* while the ULP decides */
-	bool			reported;		/* the user knows the session */
-	bool			up;		/* accepted; counted in guests */
-	bool			rx_stopped;	/* failed: discard segments */
+	bool			deferred;	/* the chunk with DDP-SSN rx_next is deferred */
+	struct sddp_stream	*next;	/* next session on these streams, referenced; or NULL */
+	struct sddp_tally	tally;	/* count of received chunks, valid if counting */
+	bool			counting;	/* chunks are only counted, not processed */
+	u16			tx_ssn;	/* DDP-SSN of the next chunk to send */
+	struct ddp_stream	*stream;	/* DDP stream, or NULL */
+	struct sddp_control	*pending_control;	/* Initiate or reply to be sent */
+	struct ddp_conn_req	conn_req;	/* the listener's pending request */
+	bool			reported;	/* requested by the user or reported to the user */
+	bool			up;	/* accepted; counted in accepted_sessions */
+	bool			rx_stopped;	/* received segments must be discarded */
+	/* the peer's Terminate has been reported to the user */
 	bool			peer_closed;
-	bool			peer_closed_first;	/* peer_closed before closing */
-	bool			drained;	/* last pull found nothing */
-	u32			control_tsn;		/* TSN of our last control chunk */
-	struct list_head	await_ack;
-	struct list_head	queue_entry;		/* entry of saying or sending */
-	struct list_head	late;
-	u64			step;		/* progress of a graceful end */
-	unsigned int		timed;		/* timeout, seconds; 0: none */
-	unsigned long		deadline;	/* jiffies */
+	bool			peer_closed_first;	/* peer_closed was set before closing */
+	bool			drained;	/* no segments precede our Terminate */
+	u32			control_tsn;	/* TSN of the last control chunk sent */
+	struct list_head	await_ack;	/* entry in the association's list unacked */
+	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */
+	struct list_head	late;	/* entry in the association's list late */
+	u64			step;	/* last result of close_progress() */
+	unsigned int		timed;	/* time limit of the current step, seconds; 0: none */
+	unsigned long		deadline;	/* end of the current step's time limit, jiffies */
 
-	/* written from any context; the association's lock protects ready */
+	/*
+	 * written from any context; ready, the entry in the association's list
+	 * of streams with events, is protected by the association's lock
+	 */
 	struct list_head	ready ____cacheline_aligned_in_smp;
 
 	bool			closing;	/* a graceful end is requested */
-	enum iw_reason		why;		/* reason of an abortive end */
-	unsigned long		events;		/* bits of enum sddp_event */
-	unsigned long		unbind;		/* bit 0: forget the DDP stream */
-	struct delayed_work	timer;
+	enum iw_reason		why;	/* reason of a requested abortive end */
+	unsigned long		events;	/* pending events, bits of enum sddp_event */
+	unsigned long		unbind;	/* bit 0: request to detach the DDP stream */
+	struct delayed_work	timer;	/* timer of the deadline */
 };
 
 #ifdef CONFIG_SMP
@@ -407,8 +420,8 @@ void sddp_tx_drop_pending(struct sddp_stream *st);
 enum sddp_sock_state {
 	SDDP_SOCK_CONNECTING,	/* handshake in progress */
 	SDDP_SOCK_OPEN,
-	SDDP_SOCK_PEER_DONE,	/* SHUTDOWN from the peer */
-	SDDP_SOCK_LOST,		/* aborted, restarted, timed out, refused */
+	SDDP_SOCK_PEER_DONE,	/* the peer has sent SHUTDOWN */
+	SDDP_SOCK_LOST,		/* aborted, timed out or refused, or the peer has restarted */
 };
 
 /* sock.c: operations on a connected socket */
@@ -443,7 +456,7 @@ int sddp_recv(struct sddp_assoc *a);
 
 /* Result of a check for stalled data */
 enum sddp_path_state {
-	SDDP_PATH_IDLE,		/* all is acknowledged; no further check */
+	SDDP_PATH_IDLE,		/* all data is acknowledged; no further check is scheduled */
 	SDDP_PATH_BUSY,		/* data is in flight */
 	SDDP_PATH_DEAD,		/* no data gets through: end the association */
 };
@@ -468,11 +481,11 @@ void sddp_unlisten(struct ddp_listener *l);
 /* listen.c: listening on one address */
 extern const struct ddp_port_ops sddp_port_ops;
 
-/* request.c: requests of peers */
+/* request.c: Initiates of peers */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 
-/* llp.c: interfaces to DDP and to connection set-up */
+/* llp.c: interfaces to DDP and to connection setup */
 extern const struct ddp_llp_ops sddp_llp_ops;
 extern struct ddp_session_type sddp_session_type;
 

@@ -11,19 +11,20 @@
 #define SDDP_PPID_CONTROL	17
 
 /*
- * Offset and size of the DDP-SSN, which begins both kinds of chunk, RFC 5043
+ * Offset and size of the DDP-SSN, with which both kinds of chunk begin, RFC 5043
  * 5.2.1
  */
 #define SDDP_SSN		0	/* 16 bits */
 #define SDDP_SSN_SIZE		2
 
 /*
- * DDP Segment Chunk, RFC 5043 5.2.2: offset of the segment, which is not padded
+ * Offset of the DDP Segment in a DDP Segment Chunk, without padding before it,
+ * RFC 5043 5.2.2
  */
 #define SDDP_SEGMENT		2
 
 /* DDP Stream Session Control Chunk, RFC 5043 5.2.3: offsets and length */
-#define SDDP_FUNCTION		2	/* Function Code, 16 bits (N-19) */
+#define SDDP_FUNCTION		2	/* Function Code, 16 bits, RFC 5043 5.2.3 (N-19) */
 #define SDDP_PD			4	/* Private Data */
 #define SDDP_CONTROL_LEN	4
 
@@ -46,7 +47,7 @@
 #define SDDP_PD_MAX		512
 #define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
 
-/* User data that any path has to carry in one chunk, bytes, RFC 5043 9 */
+/* Length of user data that every path must carry in one chunk, bytes, RFC 5043 9 */
 #define SDDP_CHUNK_MIN	516
 
 /* Maximum number of chunks in flight on one stream, RFC 5043 10 */
