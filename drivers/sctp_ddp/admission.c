@@ -48,8 +48,8 @@ bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all)
  * sddp_choose_evict_group - choose the group to evict an association from
  * @c: numbers of unaccepted associations, without the new one
  *
- * Return: the group whose oldest association must be evicted; SDDP_EVICT_NONE if
- * no limit is reached.
+ * Return: the group whose oldest association must be evicted; SDDP_EVICT_NONE
+ * if no limit is reached.
  */
 enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
 {
@@ -95,8 +95,8 @@ static int badness(int err)
  * @b: 0 or a negative errno
  *
  * Any other error is reported rather than -EADDRINUSE, which only shows that
- * another program has the port. -ENOMEM is reported rather than any other error,
- * because the caller retries after -ENOMEM.
+ * another program has the port. -ENOMEM is reported rather than any other
+ * error, because the caller retries after -ENOMEM.
  *
  * Return: the error to report, or 0 if both are 0.
  */

@@ -25,10 +25,11 @@
 #define SDDP_EARLY_UNANSWERED	SDDP_EARLY_MIN
 
 /*
- * Limits for deferred chunks: chunks that wait for a page fault in local memory,
- * and later chunks of the same session. A chunk above these limits stays in
- * SCTP's queue. The limits are far below those for out-of-order chunks, so that
- * page faults cannot use up the memory for chunks that arrive out of order.
+ * Limits for deferred chunks: chunks that wait for a page fault in local
+ * memory, and later chunks of the same session. A chunk above these limits
+ * stays in SCTP's queue. The limits are far below those for out-of-order
+ * chunks, so that page faults cannot use up the memory for chunks that arrive
+ * out of order.
  */
 #define SDDP_DEFERRED_CHUNKS	1024			/* kept chunks of one session */
 #define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* of one association, bytes */
@@ -36,23 +37,24 @@
 
 /*
  * Maximum numbers of unaccepted associations. An association is unaccepted if a
- * peer has created it and it has no session that a program has accepted or could
- * still accept.
+ * peer has created it and it has no session that a program has accepted or
+ * could still accept.
  */
 #define SDDP_UNACCEPTED_PEER	64	/* per peer address, local address and port */
 #define SDDP_UNACCEPTED_LADDR	256	/* per local address and port */
 #define SDDP_UNACCEPTED_NET	1024	/* per network namespace */
 
 /*
- * Maximum number of protocol violations of an unaccepted peer; the next one ends
- * the association. A chunk is a violation if it belongs to no session, or if it
- * ends its session because no legal sequence has it.
+ * Maximum number of protocol violations of an unaccepted peer; the next one
+ * ends the association. A chunk is a violation if it belongs to no session, or
+ * if it ends its session because no legal sequence has it.
  */
 #define SDDP_VIOLATIONS_MAX	32
 
 /*
  * Maximum number of addresses of a peer. For each address SCTP keeps state and
- * timers and sends heartbeats, whether or not the peer replies from the address.
+ * timers and sends heartbeats, whether or not the peer replies from the
+ * address.
  */
 #define SDDP_ADDRESSES_MAX	16
 
@@ -64,8 +66,8 @@ bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all);
 
 /**
  * struct sddp_unaccepted - numbers of unaccepted associations
- * @peer: number from the new association's peer address to its local address and
- *	port
+ * @peer: number from the new association's peer address to its local address
+ *	and port
  * @laddr: number to the new association's local address and port
  * @net: number in the new association's network namespace
  */
@@ -80,7 +82,8 @@ struct sddp_unaccepted {
  * @SDDP_EVICT_NONE: no group: no association is evicted
  * @SDDP_EVICT_PEER: associations from the new association's peer address to its
  *	local address and port
- * @SDDP_EVICT_LADDR: associations to the new association's local address and port
+ * @SDDP_EVICT_LADDR: associations to the new association's local address and
+ *	port
  * @SDDP_EVICT_NET: associations in the new association's network namespace
  */
 enum sddp_evict_group {

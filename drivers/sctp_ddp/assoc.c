@@ -42,8 +42,8 @@ static void sddp_assoc_release(struct kref *ref)
  * sddp_assoc_put - drop a reference
  * @a: the association
  *
- * Any context. Dropping the last reference does not sleep, because the socket has
- * been released before.
+ * Any context. Dropping the last reference does not sleep, because the socket
+ * has been released before.
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {
@@ -54,9 +54,9 @@ void sddp_assoc_put(struct sddp_assoc *a)
  * sddp_assoc_kick - schedule the worker
  * @a: the association
  *
- * Any context. The caller must hold a reference, be in an RCU read-side critical
- * section, or be a callback of the association's socket. Does nothing if the last
- * reference has been dropped.
+ * Any context. The caller must hold a reference, be in an RCU read-side
+ * critical section, or be a callback of the association's socket. Does nothing
+ * if the last reference has been dropped.
  */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {

@@ -10,9 +10,9 @@
 #include "internal.h"
 
 /*
- * Compute the time of the next idle check. While the peer counts as accepted, the
- * check is SDDP_IDLE_UNUSED seconds after the end of the last accepted session:
- * the peer then counts as unaccepted again. Return: the time, jiffies.
+ * Compute the time of the next idle check. While the peer counts as accepted,
+ * the check is SDDP_IDLE_UNUSED seconds after the end of the last accepted
+ * session: the peer then counts as unaccepted again. Return: the time, jiffies.
  */
 static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
 {
@@ -52,8 +52,8 @@ void sddp_assoc_check_idle(struct sddp_assoc *a)
 }
 
 /*
- * Compute the idle timeout that a session starts when it ends. A session that no
- * local program has requested or was notified of starts none, because a peer
+ * Compute the idle timeout that a session starts when it ends. A session that
+ * no local program has requested or was notified of starts none, because a peer
  * could otherwise keep an association for ever. Return: the timeout, seconds.
  */
 static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
@@ -100,8 +100,8 @@ static bool sddp_assoc_unaccept(struct sddp_assoc *a)
  * @a: the association; worker context
  *
  * Return: true if the caller must end the association; false if the association
- * has an accepted session, or the timer has been started again, or a session or a
- * reserved stream number remains.
+ * has an accepted session, or the timer has been started again, or a session or
+ * a reserved stream number remains.
  */
 bool sddp_assoc_handle_idle(struct sddp_assoc *a)
 {

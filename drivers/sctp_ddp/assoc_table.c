@@ -6,8 +6,8 @@
  * A connect reserves a stream number of an association to the same destination,
  * or adds a new association without a socket. The worker creates the socket
  * later, so programs do not wait for each other. assocs_lock is a spinlock and
- * not a mutex, because programs take the lock and must not be stopped while they
- * hold it. At most STEPS associations are checked with the lock held.
+ * not a mutex, because programs take the lock and must not be stopped while
+ * they hold it. At most STEPS associations are checked with the lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -43,8 +43,8 @@ static u32 dest_hash(const struct ddp_connect *args)
  * sddp_table_add - add an association that a peer has created
  * @a: the association; sddp_table_del() removes it
  *
- * Local sessions that connect do not use such an association, so it is not added
- * to the hash table.
+ * Local sessions that connect do not use such an association, so it is not
+ * added to the hash table.
  */
 void sddp_table_add(struct sddp_assoc *a)
 {
@@ -90,8 +90,8 @@ void sddp_table_unhash(struct sddp_assoc *a)
  * sddp_table_del_if_idle - remove an association from the table if it is idle
  * @a: the association; worker context
  *
- * Return: true if the association has been removed; false if it has a session or
- * a reserved stream number.
+ * Return: true if the association has been removed; false if it has a session
+ * or a reserved stream number.
  */
 bool sddp_table_del_if_idle(struct sddp_assoc *a)
 {
@@ -145,9 +145,9 @@ static bool matches_dest(const struct sddp_assoc *a,
 }
 
 /*
- * Reserve a stream number below the association's limit. If the peer later allows
- * fewer streams, the worker moves the session to another association. Return: 0;
- * -EBUSY if no number is free; -ENOMEM if memory is short.
+ * Reserve a stream number below the association's limit. If the peer later
+ * allows fewer streams, the worker moves the session to another association.
+ * Return: 0; -EBUSY if no number is free; -ENOMEM if memory is short.
  */
 static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 {
@@ -163,8 +163,8 @@ static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 /*
  * Find an association to the destination and reserve a stream number of it. The
  * lookup ends after STEPS associations. Later associations in the bucket get no
- * new sessions, so they end once they are idle. Return: the association; NULL if
- * none of those checked has a free number.
+ * new sessions, so they end once they are idle. Return: the association; NULL
+ * if none of those checked has a free number.
  */
 static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
 						  u32 dest_node, int vrf, u16 *id)

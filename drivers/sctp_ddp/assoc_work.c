@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The worker of an association.
+ * The worker of an association: creates the socket, receives and sends chunks,
+ * and advances the state of the sessions.
  *
- * It makes the socket, receives, sends, and moves sessions from state to state.
- * Lifetime and timers of the association are in assoc.c. Programs leave
- * requests with their streams and never take the mutex: many programs share an
- * association, and each may be stopped for long.
+ * References and timers of the association are in assoc.c. A program sets its
+ * requests in its stream and never takes the association's mutex: programs
+ * share the association, and one that is stopped must not hold up the others.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -32,7 +32,10 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 	sddp_stream_drop(st);
 }
 
-/* @but_waiting: spare the sessions that have a deferred segment */
+/*
+ * End the sessions of the association. @but_waiting: except sessions that have
+ * a deferred segment.
+ */
 static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
 {
 	struct sddp_stream *st;
@@ -47,8 +50,8 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
 }
 
 /*
- * End the association and all its sessions. No Terminate is sent: that would
- * only delay the end (RFC 5043 11.3).
+ * End the association and all its sessions. Send no Terminate, because that
+ * would only delay the end (RFC 5043 11.3). The caller must hold the mutex.
  */
 static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 			      bool abort)
@@ -64,18 +67,19 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	end_streams(a, why, false);
 	sddp_sock_release(a, abort);
 	/*
-	 * a QP that is not destroyed yet keeps the structure, but not the
-	 * buffer
+	 * Free the buffer now: a QP that is not destroyed yet may keep the
+	 * structure for long.
 	 */
 	kvfree(a->out);
 	a->out = NULL;
-	/* the callbacks' reference */
+	/* drop the reference of the socket callbacks */
 	sddp_assoc_put(a);
 }
 
 /*
- * Sessions waiting for the handshake begin, or move to another association if
- * the peer allows fewer streams.
+ * Notify all sessions that the SCTP handshake is complete. Each session then
+ * sends its Initiate, or moves to another association if the peer does not
+ * allow its stream number.
  */
 static void begin_sessions(struct sddp_assoc *a)
 {
@@ -100,7 +104,10 @@ static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
 	return st;
 }
 
-/* @more: SCTP's queue may have more chunks */
+/*
+ * Check the deadlines of the streams whose timer has expired. @more: SCTP's
+ * queue may have more chunks.
+ */
 static void check_late(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
@@ -113,16 +120,20 @@ static void check_late(struct sddp_assoc *a, bool more)
 }
 
 /*
- * Start the retry timer, or let it expire earlier. Both directions share the
- * timer, and it is never postponed: events that arrive meanwhile do not mean
- * that a retry would succeed. Return: true if the timer expires after @delay,
- * false if it expires before.
+ * Start the retry timer, or make it expire earlier. Retries to send and to
+ * receive share the timer. The timer is never postponed, so a sequence of
+ * failures cannot delay a retry for ever. Return: true if the timer now expires
+ * after @delay jiffies; false if it expires earlier or at that time already.
  */
 static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
-	/* a full barrier: a timer that is queued already sees the present state */
+	/*
+	 * queue_delayed_work() is a full barrier: sddp_assoc_retry_expired()
+	 * sees earlier writes of this worker even if the timer was already
+	 * queued
+	 */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
 		if (!time_before(at, a->retry_at))
 			return false;
@@ -134,8 +145,9 @@ static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 
 /*
  * Schedule a retry because SCTP accepts no more data. Normally an
- * acknowledgement schedules the worker, see sddp_sock_wakeup(). But if SCTP is
- * short of socket memory, nothing may be in flight.
+ * acknowledgement schedules the worker, see sddp_sock_wakeup(). But if socket
+ * memory is short, there may be no data in flight, so that no acknowledgement
+ * will arrive.
  */
 static void sddp_assoc_retry(struct sddp_assoc *a)
 {
@@ -143,8 +155,8 @@ static void sddp_assoc_retry(struct sddp_assoc *a)
 }
 
 /*
- * Schedule a retry because memory was short. The delay grows with each failure
- * in a row, see sddp_retry_delay().
+ * Schedule a retry because memory was short. The delay grows with each
+ * consecutive failure, see sddp_retry_delay().
  */
 static void sddp_assoc_backoff(struct sddp_assoc *a)
 {
@@ -155,10 +167,10 @@ static void sddp_assoc_backoff(struct sddp_assoc *a)
 }
 
 /*
- * Give transmit slots to the streams. Retry later if SCTP accepts no more or
- * memory is short. Other errors mean that the association has ended, which the
- * next run finds out. Return: true if there is more that SCTP would accept now,
- * false otherwise.
+ * Send chunks of the streams. Schedule a retry if SCTP accepts no more data or
+ * memory is short. Ignore other errors: the association has ended, and the
+ * worker detects that from the socket state. Return: true if more chunks can be
+ * sent now, false otherwise.
  */
 static bool sddp_assoc_transmit(struct sddp_assoc *a)
 {
@@ -172,10 +184,10 @@ static bool sddp_assoc_transmit(struct sddp_assoc *a)
 }
 
 /*
- * Handle the events of all streams on a->ready, then transmit. @more: as in
- * check_late(). @lost: do not transmit: the peer may have restarted and would
- * receive data of an earlier association. Return: true if there is more to do
- * now, false otherwise.
+ * Handle the events of all streams on a->ready, then transmit. @more: SCTP's
+ * queue may have more chunks. @lost: do not transmit, because the peer may have
+ * restarted and would receive data of the earlier association. Return: true if
+ * the worker must run again at once, false otherwise.
  */
 static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 {
@@ -190,7 +202,7 @@ static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 	spin_unlock_irq(&a->lock);
 	while ((st = sddp_assoc_take_first(a, &now))) {
 		sddp_stream_handle_events(st);
-		/* the list's reference */
+		/* drop the reference of the list */
 		ddp_session_put(&st->ss);
 	}
 	if (up)
@@ -209,7 +221,7 @@ static void make_assoc(struct sddp_assoc *a)
 {
 	int err;
 
-	/* the sessions that need this association may have ended meanwhile */
+	/* create no socket if all sessions for this association have ended */
 	if (sddp_table_del_if_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 		return;
@@ -251,31 +263,38 @@ static void sddp_assoc_check_connected(struct sddp_assoc *a)
 	}
 }
 
-/* Test and clear a flag. The caller then checks what the flag stands for. */
+/*
+ * Test and clear a flag that requests a check. The caller makes the check
+ * afterwards. Return: true if the flag was set, false otherwise.
+ */
 static bool test_and_clear_due(bool *due)
 {
-	/* litmus: none, xchg() is a full barrier before that check */
+	/* litmus: none, xchg() is a full barrier before the caller's check */
 	return READ_ONCE(*due) && xchg(due, false);
 }
 
 /*
- * Check whether received data has to be processed before the association ends.
- * @more: result of sddp_recv(). Data to be sent does not count: SCTP accepts
- * none any more, and programs could go on posting for ever.
+ * Check whether received data must be processed before the association ends.
+ * @more: result of sddp_recv(). Data to be sent is not considered: SCTP no
+ * longer accepts any, and programs could post work requests for ever. Return:
+ * true if received data must be processed first, false otherwise.
  */
 static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state up_state,
 			       int more)
 {
-	/* deferred segments arrived before the end, and are resumed later */
+	/*
+	 * Deferred segments arrived before the peer's SHUTDOWN, so they are
+	 * processed first. They are given up if the association is lost.
+	 */
 	if (a->deferred)
 		return up_state != SDDP_SOCK_LOST || more > 0;
 	return more;
 }
 
 /*
- * The peer has shut down, but a session waits for a page fault before it can
- * end. Accept no new sessions. Once all received chunks are @taken, end the
- * other sessions.
+ * Accept no new local sessions after the peer's SHUTDOWN, while deferred
+ * segments or queued chunks prevent the end of the association. @taken: SCTP's
+ * queue is empty, so also end all sessions without a deferred segment.
  */
 static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 {
@@ -284,7 +303,11 @@ static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 		end_streams(a, IW_PEER_CLOSED, true);
 }
 
-/* Return: true if data gets through or none is in flight, false otherwise */
+/*
+ * Check for stalled data, and free the transmit buffer if no data is in flight.
+ * Return: false if no data reaches the peer and the association must end, true
+ * otherwise.
+ */
 static bool sddp_assoc_look(struct sddp_assoc *a)
 {
 	enum sddp_path_state state = sddp_path_check(a);
@@ -301,12 +324,12 @@ static void serve_up(struct sddp_assoc *a)
 	bool again;
 
 	/*
-	 * Read the socket state before receiving: data that was sent before a
-	 * SHUTDOWN or ABORT is then in the queue.
+	 * Read the socket state before receiving: if the state shows a SHUTDOWN
+	 * or ABORT, all data that the peer sent before is already in the queue.
 	 */
 	up_state = sddp_sock_get_state(a, &err);
 	more = sddp_recv(a);
-	/* a session has begun meanwhile; its end checks again */
+	/* keep the association if a session has begun since end_reason was set */
 	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
 		a->end_reason = IW_OK;
 	if (a->end_reason) {
@@ -318,7 +341,7 @@ static void serve_up(struct sddp_assoc *a)
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
-	/* even if there is more to do: a peer may never stop sending */
+	/* do this even if chunks are queued: a peer may never stop sending */
 	if (test_and_clear_due(&a->idle_due) && sddp_assoc_handle_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
@@ -347,6 +370,8 @@ static void serve_up(struct sddp_assoc *a)
 /**
  * sddp_assoc_work - run the worker of an association
  * @w: the association's work item
+ *
+ * Drops the reference that sddp_assoc_kick() has taken.
  */
 void sddp_assoc_work(struct work_struct *w)
 {
@@ -366,7 +391,7 @@ void sddp_assoc_work(struct work_struct *w)
 		sddp_assoc_check_connected(a);
 	if (a->phase == SDDP_UP)
 		serve_up(a);
-	/* streams that were added after the end */
+	/* end streams that were added after the end of the association */
 	if (a->phase == SDDP_ENDED)
 		sddp_assoc_handle_events(a, false, true);
 	mutex_unlock(&a->mutex);
@@ -378,10 +403,12 @@ void sddp_assoc_work(struct work_struct *w)
 
 /**
  * sddp_assoc_evict - end an association if it is still unaccepted
- * @a: the association, referenced, chosen by sddp_unaccepted_join()
+ * @a: the association, chosen by sddp_unaccepted_join(); the caller must hold a
+ *	reference
  *
- * Sleeps. Called from the worker that adds a new association, not queued to
- * @a's, so that associations cannot arrive faster than they are evicted.
+ * Sleeps. The worker that adds a new association calls this function instead of
+ * scheduling @a's worker, so associations cannot arrive faster than they are
+ * evicted.
  */
 void sddp_assoc_evict(struct sddp_assoc *a)
 {
@@ -392,16 +419,17 @@ void sddp_assoc_evict(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_accepted - set up an association that a peer has made
- * @a: new, with its socket, which has no callbacks yet
+ * sddp_assoc_accepted - set up an association that a peer has created
+ * @a: the new association, with a socket that has no callbacks yet
  *
- * May evict another unaccepted association. Sleeps. After success the caller
- * has no reference any more: the association may have ended already.
+ * May evict another unaccepted association. Sleeps. After success the reference
+ * belongs to the socket callbacks, and the caller must not use @a: the
+ * association may have ended already. After an error the caller must drop the
+ * reference and release the socket.
  *
- * Return: 0; -EPROTO if the peer's indication is not DDP's (RFC 5043 7.1) or it
- * has too many addresses, both of which the listener's user counts; or if it
- * has reset the association. After an error the caller releases the reference
- * and the socket.
+ * Return: 0; -EPROTO if the peer's Adaptation Indication is not that of DDP
+ * (RFC 5043 7.1), if the peer has too many addresses, or if the peer has reset
+ * the association. In the first two cases the listener's user is notified.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
@@ -413,21 +441,24 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
 		/*
-		 * a peer that has reset the association is not counted as
+		 * do not report a peer that has reset the association as
 		 * refused
 		 */
 		if (why != IW_PEER_RESET)
 			sddp_listen_refused(a, why);
 		return -EPROTO;
 	}
-	/* the worker may end the association before the mutex is released */
+	/*
+	 * Take a reference for the rest of this function: the worker may end
+	 * the association as soon as the mutex is released.
+	 */
 	sddp_assoc_get(a);
 	sddp_table_add(a);
 	other = sddp_unaccepted_join(a);
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_check_idle(a);
-	/* chunks may have arrived before the callbacks were set */
+	/* schedule the worker for chunks that arrived before the callbacks were set */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
 	sddp_assoc_put(a);
@@ -441,7 +472,8 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 /**
  * sddp_assoc_stop_all - end all associations at module unload
  *
- * No new associations can be made any more. Sleeps until all are freed.
+ * The caller must ensure that no new association can be created. Sleeps until
+ * all associations are freed.
  */
 void sddp_assoc_stop_all(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Binding a socket to its addresses: one (RFC 5043 7.2), and one of each
- * further interface in the device's settings. SCTP goes on there if the first
- * path fails.
+ * Binding of a socket to one address (RFC 5043 7.2), and to one address of each
+ * further interface in the device's settings. SCTP sends and receives on the
+ * further interfaces if the first path fails.
  */
 #include <linux/net.h>
 #include <net/ipv6.h>
@@ -20,8 +20,8 @@ static bool is_link_local(const struct sockaddr_storage *a)
 }
 
 /*
- * Get an address of an interface that is not link-local. Return: true if there
- * is one.
+ * Get the first address of an interface, unless that address is link-local.
+ * Return: true if @addr has been set, false if there is no such address.
  */
 static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 			  struct sockaddr_storage *addr)
@@ -31,10 +31,11 @@ static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 }
 
 /*
- * Bind to an address of a further interface, with the port that the socket is
- * bound to. An address that is missing or in use is left out: one path is
- * better than none. -ENOMEM is returned, because SCTP then has released the
- * port and all addresses of the socket.
+ * Bind a socket also to an address of a further interface, with the port that
+ * the socket is bound to. If the interface has no address, or the address is in
+ * use, skip the interface: the first path is enough. Return: 0; -ENOMEM if
+ * memory is short, and SCTP has then released the port and all addresses of the
+ * socket.
  */
 static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 {
@@ -48,14 +49,16 @@ static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 }
 
 /**
- * sddp_bind - bind a socket to an address and to those of further paths
+ * sddp_bind - bind a socket to an address and to addresses of further interfaces
  * @sock: the socket
- * @at: the address, and the port of all addresses
- * @paths: indexes of further interfaces, up to DDP_PATHS_MAX, or fewer with a 0
- *	after the last
+ * @at: the first address, with the port for all addresses
+ * @paths: array of DDP_PATHS_MAX indexes of further interfaces; a 0 ends the
+ *	list
  *
- * Return: 0; a negative errno if @at is not available or memory is short. The
- * socket is unusable after an error.
+ * If @at is link-local, the further interfaces are not used.
+ *
+ * Return: 0; a negative errno if @at is not available or memory is short. After
+ * an error the caller must not use the socket any further.
  */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths)

@@ -7,12 +7,12 @@ static_assert(SDDP_CONTROL_MAX == SDDP_CHUNK_MIN);
 
 /**
  * sddp_ssn_decode - read the DDP-SSN at the beginning of a chunk
- * @ssn: set on success
+ * @ssn: set to the DDP-SSN on success
  * @p: the chunk's payload
  * @len: length of the payload, bytes
  *
- * Return: true if @ssn has been set, false if the chunk is too short for a
- * DDP-SSN (RFC 5043 5.2.1).
+ * Return: true on success, false if the chunk is too short for a DDP-SSN (RFC
+ * 5043 5.2.1).
  */
 bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
 {
@@ -24,7 +24,7 @@ bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
 
 /**
  * sddp_ssn_encode - write the DDP-SSN at the beginning of a chunk
- * @p: the chunk's payload; a segment follows at SDDP_SEGMENT
+ * @p: buffer for the chunk's payload, at least SDDP_SSN_SIZE bytes
  * @ssn: the DDP-SSN
  */
 void sddp_ssn_encode(u8 *p, u16 ssn)
@@ -57,8 +57,9 @@ static bool decode_function(struct sddp_control *c, u16 function)
 }
 
 /*
- * Read the IRD/ORD word of an enhanced chunk. An enhanced Reject without the
- * word is still a Reject (N-20).
+ * Read the IRD/ORD word of an enhanced chunk and advance @p. Decode an Enhanced
+ * Reject without the word as a Reject (RFC 6581 7, N-20). Return: true on
+ * success; false if another enhanced chunk is too short for the word.
  */
 static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 				   size_t *len)
@@ -80,8 +81,8 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
  * @p: the chunk's payload
  * @len: length of the payload, bytes
  *
- * Return: the Function Code, or 0, which is not a valid code, if the chunk is
- * too short.
+ * Return: the Function Code; 0, which is not a valid code, if the chunk is too
+ * short.
  */
 u16 sddp_control_function(const u8 *p, size_t len)
 {
@@ -92,14 +93,14 @@ u16 sddp_control_function(const u8 *p, size_t len)
 
 /**
  * sddp_control_decode - decode a Session Control chunk
- * @c: filled in; undefined after an error
+ * @c: set to the decoded chunk; undefined after an error
  * @p: the chunk's payload
  * @len: length of the payload, bytes
  *
- * A Terminate has no Private Data (RFC 5043 5.2.3). One that has ends the
- * session too, and its Private Data is ignored.
+ * A Terminate has no Private Data (RFC 5043 5.2.3). If the peer sends Private
+ * Data in a Terminate, the data is ignored and the chunk is valid.
  *
- * Return: IW_OK, or IW_SCTP_CONTROL if the chunk is too short, has an unknown
+ * Return: IW_OK; IW_SCTP_CONTROL if the chunk is too short, has an unknown
  * Function Code, or has more than 512 bytes of Private Data.
  */
 enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
@@ -141,12 +142,12 @@ static u16 function_of(const struct sddp_control *c)
 
 /**
  * sddp_control_encode - encode a Session Control chunk
- * @p: destination
+ * @p: destination buffer
  * @size: size of @p, bytes; SDDP_CONTROL_MAX is always enough
- * @c: the chunk; the offer of a Terminate is ignored
+ * @c: the chunk to encode; the offer of a Terminate is ignored
  *
- * Return: the number of bytes written; 0 if @size is too small, there are more
- * than 512 bytes of Private Data, or a depth has more than 14 bits.
+ * Return: the number of bytes written; 0 if @size is too small, if the Private
+ * Data and the IRD/ORD word exceed 512 bytes, or if IRD or ORD exceeds 14 bits.
  */
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 {

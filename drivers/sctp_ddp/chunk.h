@@ -14,10 +14,11 @@
 /**
  * enum sddp_chunk_kind - meaning of a chunk to the session
  * @SDDP_KIND_SEGMENT: a DDP Segment
- * @SDDP_SAY_INITIATE: Session Control, plain or enhanced: request a session
- * @SDDP_SAY_ACCEPT: Session Control, plain or enhanced: the ULP accepts
- * @SDDP_SAY_REJECT: Session Control, plain or enhanced: the ULP rejects
- * @SDDP_SAY_TERMINATE: Session Control: the sender's last chunk of the session
+ * @SDDP_SAY_INITIATE: an Initiate or Enhanced Initiate, which requests a
+ *	session
+ * @SDDP_SAY_ACCEPT: an Accept or Enhanced Accept of the ULP
+ * @SDDP_SAY_REJECT: a Reject or Enhanced Reject of the ULP
+ * @SDDP_SAY_TERMINATE: a Terminate, the sender's last chunk of the session
  */
 enum sddp_chunk_kind {
 	SDDP_KIND_SEGMENT,
@@ -28,11 +29,11 @@ enum sddp_chunk_kind {
 };
 
 /**
- * struct sddp_control - a Session Control chunk, decoded
+ * struct sddp_control - a decoded Session Control chunk
  * @ssn: DDP-SSN
- * @what: its meaning, never SDDP_KIND_SEGMENT
- * @offer: Private Data; @offer.enhanced is set for the three enhanced Function
- *	Codes
+ * @what: meaning of the chunk, never SDDP_KIND_SEGMENT
+ * @offer: IRD/ORD word and Private Data; @offer.enhanced is set if the Function
+ *	Code is one of the three enhanced codes
  */
 struct sddp_control {
 	u16			ssn;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks of a stream that are kept until they are next in order: out-of-order
- * chunks, and those deferred for a page fault.
+ * Chunks of a stream that are kept in memory until they can be processed in
+ * order: out-of-order chunks, and chunks that are deferred for a page fault.
  *
- * A red-black tree by DDP-SSN: a peer cannot raise the cost of insertion,
- * lookup or removal by the order in which it sends. Memory is checked against
- * the limits of admission.h before it is allocated.
+ * A red-black tree sorted by DDP-SSN holds the chunks, so the order in which
+ * the peer sends chunks cannot raise the cost of an operation. The limits of
+ * admission.h are checked before memory is allocated.
  */
 #include <linux/mm.h>
 #include <linux/rbtree.h>
@@ -14,11 +14,12 @@
 #include "admission.h"
 #include "internal.h"
 
-static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);	/* bytes, of all associations */
+static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);	/* kept by all associations */
 
 /*
- * Memory of a kept chunk, bytes. The structure counts as well: there may be
- * many chunks of which only the DDP-SSN is kept.
+ * Compute the memory that a kept chunk uses. The structure is included, because
+ * there may be many chunks of which only the structure is kept. Return: the
+ * size, bytes.
  */
 static u32 kept_size(u32 len)
 {
@@ -30,8 +31,9 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
 	u32 bytes = kept_size(len);
 
 	/*
-	 * Few chunks overtake the Accept, but a peer may send as soon as it has
-	 * sent its Accept, and the Accept may get lost.
+	 * Limit the memory until the Accept arrives. A peer may send segments
+	 * right after its Accept, and the Accept may get lost. In other cases
+	 * only few chunks arrive before the Accept.
 	 */
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)
@@ -43,8 +45,8 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
  * sddp_early_may_defer - check whether a chunk may be kept for a page fault
  * @st: the stream; worker context
  *
- * Used for a chunk that is deferred, and for those of its session that follow
- * it.
+ * The limits apply to a deferred segment and to all later chunks of the
+ * session.
  *
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
@@ -71,10 +73,10 @@ static void uncharge(struct sddp_stream *st, u32 len)
 }
 
 /**
- * sddp_early_new - allocate memory for a chunk
+ * sddp_early_new - allocate memory to keep a chunk
  * @st: the stream; worker context
  * @ssn: DDP-SSN of the chunk
- * @len: bytes of the chunk to be kept
+ * @len: number of bytes of the chunk to keep
  *
  * Return: the chunk, not yet in the tree; NULL if the limits do not allow it or
  * memory is short.
@@ -102,7 +104,8 @@ static u16 ssn_distance(const struct sddp_stream *st, u16 ssn)
 /**
  * sddp_early_add - insert a chunk into the tree
  * @st: the stream; worker context
- * @k: from sddp_early_new(); no chunk with its DDP-SSN is in the tree
+ * @k: the chunk, from sddp_early_new(); the caller must ensure that the tree
+ *	has no chunk with the same DDP-SSN
  */
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 {
@@ -122,11 +125,11 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_has - check whether a chunk with this DDP-SSN is kept
+ * sddp_early_has - check whether a chunk with a given DDP-SSN is kept
  * @st: the stream; worker context
  * @ssn: the DDP-SSN
  *
- * Return: true if one is kept, false otherwise.
+ * Return: true if such a chunk is kept, false otherwise.
  */
 bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
 {
@@ -144,10 +147,11 @@ bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_tally - count the chunks of a session that have arrived
+ * sddp_early_tally - count the chunks that have arrived for a session
  * @st: the stream; worker context
  *
- * Return: the tally, including the chunks that are kept.
+ * Return: the count of processed and kept chunks, and whether a Terminate is
+ * among the kept chunks.
  */
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 {
@@ -168,8 +172,9 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
  * sddp_early_take - remove the next chunk in order from the tree
  * @st: the stream; worker context
  *
- * Return: the chunk, to be freed with sddp_early_free() or added again; NULL if
- * the next chunk in order is not kept.
+ * Return: the chunk; NULL if the next chunk in order is not kept. The caller
+ * must free the chunk with sddp_early_free() or add it again with
+ * sddp_early_add().
  */
 struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 {
@@ -186,9 +191,9 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 }
 
 /**
- * sddp_early_free - free a chunk
+ * sddp_early_free - free a kept chunk
  * @st: the stream; worker context
- * @k: the chunk, not in the tree
+ * @k: the chunk; the caller must have removed it from the tree
  */
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 {
@@ -197,10 +202,10 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_set_put_off - note whether the next chunk in order is deferred
+ * sddp_early_set_put_off - set whether the next chunk in order is deferred
  * @st: the stream; worker context
- * @deferred: true if it is kept or stays in SCTP's queue until a page fault is
- *	resolved
+ * @deferred: true if the chunk waits for a page fault, in the tree or in SCTP's
+ *	queue
  */
 void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 {
@@ -208,7 +213,7 @@ void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 		return;
 	st->deferred = deferred;
 	st->a->deferred += deferred ? 1 : -1;
-	/* chunks may have stayed in SCTP's queue because of it */
+	/* schedule the worker for chunks that stayed in SCTP's queue meanwhile */
 	if (!deferred)
 		sddp_assoc_kick(st->a);
 }

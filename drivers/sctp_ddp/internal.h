@@ -33,8 +33,8 @@ struct socket;
 #define SDDP_IDLE_UNUSED	10	/* idle timeout for an unaccepted peer, seconds */
 
 /*
- * Time limit for SCTP to accept the Initiate, or the ULP's reply to an Initiate,
- * seconds
+ * Time limit for SCTP to accept the Initiate, or the ULP's reply to an
+ * Initiate, seconds
  */
 #define SDDP_DEADLINE_SAY	30
 
@@ -89,7 +89,8 @@ struct sddp_head {
  * @placed: true if the payload has been placed, so only @p has to be delivered
  * @p: record for ddp_rx_deliver_early(), valid if @placed
  * @len: length of @data, bytes
- * @data: copy of the chunk; empty if the payload has been placed or is not needed
+ * @data: copy of the chunk; empty if the payload has been placed or is not
+ *	needed
  */
 struct sddp_kept {
 	struct rb_node		node;
@@ -116,8 +117,8 @@ struct sddp_tx_budget {
  * @off: offset of the next byte to read
  * @bad: true if a read of the chunk has failed
  * @head_len: length of @head, bytes
- * @head: copy of the first bytes of @arrived; all later reads of these bytes use
- *	the copy
+ * @head: copy of the first bytes of @arrived; all later reads of these bytes
+ *	use the copy
  */
 struct sddp_src {
 	const struct sk_buff	*arrived;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening sockets: options, addresses, and associations that peers make.
+ * Listening sockets: options, addresses, and associations that peers create.
  *
- * Which listener an Initiate is for is decided in request.c: an association
- * outlives the listener through which it was made.
+ * The listener for a peer's Initiate is looked up in request.c, not here,
+ * because an association may outlive the listener that accepted it.
  */
 #include <linux/net.h>
 #include <net/ip.h>
@@ -22,7 +22,7 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 				true);
 	if (err)
 		return err;
-	/* an IPv6 address may still be tentative (duplicate detection) */
+	/* allow an IPv6 address that is tentative during duplicate address detection */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }

@@ -2,14 +2,13 @@
 /*
  * Listeners, and the addresses that they listen on.
  *
- * On a wildcard address one socket would be enough. But each association
- * through it would have all addresses of the host, on any interface, and its
- * peer could send to any of them. So a wildcard listener has a socket for each
- * address of its device's interface, and follows these as they come and go (RFC
- * 5043 7.2).
+ * A wildcard listener has one socket for each address of its device's interface
+ * (RFC 5043 7.2), and creates and closes sockets when addresses are added and
+ * removed. With a single wildcard socket, each association would have all
+ * addresses of the host, and its peer could send to any interface.
  *
- * The sockets are made by the caller of sddp_listen() and later by a work item
- * of the listener, never under a lock.
+ * sddp_listen() creates the first sockets, and a work item of the listener all
+ * later ones. Sockets are never created with a lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -33,48 +32,48 @@
 #include "admission.h"
 #include "internal.h"
 
-#define UPDATE_DELAY	50	/* delay from a change to the update, milliseconds */
+#define UPDATE_DELAY	50	/* delay from an address change to the update, milliseconds */
 
-/* An address and port, with the listener there */
+/* A local address and port, and the listener on them */
 struct laddr {
-	struct hlist_node	list;
+	struct hlist_node	list;	/* entry in the listener's table laddrs */
 	struct sockaddr_storage	addr;
-	struct ddp_listener	*at;
-	bool			seen;	/* the interface has the address */
+	struct ddp_listener	*at;	/* the listener */
+	bool			seen;	/* the current update has found the address */
 };
 
-/* Addresses of an interface, with a port, at one moment */
+/* Snapshot of the addresses of an interface, each with the listener's port */
 struct addresses {
-	int			n;
+	int			n;	/* number of addresses */
 	struct sockaddr_storage	at[];
 };
 
 /*
- * A listener as its user knows it. The listeners of the single addresses pass
- * the user's context to upcalls.
+ * A listener of a user. Each of its addresses has another struct ddp_listener,
+ * which is the one that upcalls pass, together with the user's context.
  */
 struct sddp_listener {
 	struct ddp_listener	dl;
 
 	/* constant after creation */
-	struct ddp_listen	args;		/* its namespace is referenced */
+	struct ddp_listen	args;		/* arguments; net is referenced */
 	netns_tracker		net_tracker;
 	struct sockaddr_storage	local;
 	struct ddp_policy	policy;
 
-	/* owned by sddp_listen(), then the work item, then free_listener() */
-	DECLARE_HASHTABLE(laddrs, 6);
+	/* used by sddp_listen(), later by the work item, at the end by free_listener() */
+	DECLARE_HASHTABLE(laddrs, 6);	/* addresses that the listener listens on */
 	u32			delay;		/* last retry delay, milliseconds */
 
-	struct hlist_node	list;		/* laddrs_lock, RCU readers */
-	bool			work_owns_table;	/* the work item owns the table */
-	bool			ending;		/* ending; set under laddrs_lock */
-	struct delayed_work	update;
+	struct hlist_node	list;		/* entry in wildcards; laddrs_lock, RCU readers */
+	bool			work_owns_table;	/* the work item may use laddrs */
+	bool			ending;		/* being removed; set with laddrs_lock held */
+	struct delayed_work	update;		/* work item that updates laddrs */
 	struct rcu_head		rcu;
 };
 
 static DEFINE_HASHTABLE(wildcards, 6);	/* wildcard listeners, by namespace */
-static DEFINE_SPINLOCK(laddrs_lock);	/* wild, and queueing of follow */
+static DEFINE_SPINLOCK(laddrs_lock);	/* protects wildcards and the queueing of update */
 
 static u32 sddp_laddr_hash(const struct sddp_listener *l,
 			   const struct sockaddr_storage *addr)
@@ -133,8 +132,8 @@ static void list_family(const struct sddp_listener *l, sa_family_t family,
 }
 
 /*
- * Return: the addresses that the listener has to listen on, NULL if memory is
- * short.
+ * List the addresses that the listener must listen on. Return: the list, which
+ * the caller must free with kvfree(); NULL if memory is short.
  */
 static struct addresses *list_all(const struct sddp_listener *l)
 {
@@ -152,8 +151,9 @@ static struct addresses *list_all(const struct sddp_listener *l)
 }
 
 /*
- * Return: false if the listener is ending: free_listener() then waits for the
- * work item, which has to stop early. True otherwise.
+ * Check whether the update may continue. Return: true if so; false if the
+ * listener is being removed, so that the work item must stop soon:
+ * free_listener() waits for the work item.
  */
 static bool may_continue(const struct sddp_listener *l)
 {
@@ -162,8 +162,8 @@ static bool may_continue(const struct sddp_listener *l)
 }
 
 /*
- * Queue an update of the listener in @ms milliseconds. Any context. If one is
- * queued already, that one covers this change, too.
+ * Queue an update of the listener in @ms milliseconds, unless an update is
+ * already queued, which then covers this change as well. Any context.
  */
 static void queue_update(struct sddp_listener *l, u32 ms)
 {
@@ -177,9 +177,9 @@ static void queue_update(struct sddp_listener *l, u32 ms)
 
 /*
  * Queue updates of the wildcard listeners whose addresses may have changed,
- * except @by. @ifindex: the interface, or 0 for any. Listeners in other network
- * namespaces are left alone: the owner of a namespace may change its addresses
- * at will, which must not cause work elsewhere.
+ * except @by. @ifindex: the interface, or 0 for any. Do not update listeners in
+ * other network namespaces: the owner of one namespace may change addresses at
+ * any rate and must not cause work in other namespaces.
  */
 static void sddp_laddrs_changed(const struct net *net, int ifindex,
 				const struct sddp_listener *by)
@@ -195,8 +195,8 @@ static void sddp_laddrs_changed(const struct net *net, int ifindex,
 }
 
 /*
- * Stop listening on addresses that are not in @all. Return: true if there were
- * any.
+ * Stop listening on addresses that are not in @all. Return: true if a socket
+ * has been closed, false otherwise.
  */
 static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all)
 {
@@ -223,8 +223,8 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 }
 
 /*
- * Listen on those addresses of @all that are new. Return: 0 or the worst error,
- * see sddp_worse_error().
+ * Listen on the addresses of @all that have no socket yet. Return: 0, or the
+ * error that sddp_worse_error() chooses.
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
@@ -236,7 +236,10 @@ static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *al
 	return err;
 }
 
-/* Stop listening on old addresses, then listen on new ones */
+/*
+ * Stop listening on removed addresses, then listen on new addresses. Return: 0
+ * or a negative errno.
+ */
 static int update(struct sddp_listener *l)
 {
 	struct addresses *all = list_all(l);
@@ -245,8 +248,8 @@ static int update(struct sddp_listener *l)
 	if (!all)
 		return -ENOMEM;
 	/*
-	 * if an address has moved to another interface, its listener could not
-	 * bind it before: try again
+	 * Update the other listeners: an address may have moved to another
+	 * interface, whose listener could not bind to it until now.
 	 */
 	if (unlisten_unseen(l, all))
 		sddp_laddrs_changed(l->args.net, 0, l);
@@ -256,8 +259,8 @@ static int update(struct sddp_listener *l)
 }
 
 /*
- * Retry with backoff: after -ENOMEM no further address notification will
- * trigger it.
+ * Queue the update again after -ENOMEM, with a growing delay. No further
+ * address notification would cause the update.
  */
 static void retry_update(struct sddp_listener *l)
 {
@@ -266,7 +269,9 @@ static void retry_update(struct sddp_listener *l)
 }
 
 /*
- * Update one listener. An address whose port another program uses is left out.
+ * Run the work item: update a listener. Errors other than -ENOMEM are ignored,
+ * so the listener does not listen on an address whose port another program
+ * uses.
  */
 static void sddp_laddrs_update_one(struct work_struct *work)
 {
@@ -276,7 +281,11 @@ static void sddp_laddrs_update_one(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
-	/* until settled, sddp_listen() owns the table; litmus: publish */
+	/*
+	 * Read the flag before the table. Pairs with the release in
+	 * listen_wildcard(): sddp_listen() may still fill the table otherwise.
+	 * litmus: publish
+	 */
 	if (smp_load_acquire(&l->work_owns_table) && !READ_ONCE(l->ending))
 		err = update(l);
 	if (err == -ENOMEM)
@@ -297,9 +306,9 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether the interface is a path of another device's listener on the
- * same port. That listener then takes the connections to the interface's
- * addresses.
+ * Check whether the listener's interface is a further path of another device's
+ * listener on the same port. That listener then accepts the associations to the
+ * interface's addresses.
  */
 static bool is_path(const struct sddp_listener *l)
 {
@@ -317,8 +326,9 @@ static bool is_path(const struct sddp_listener *l)
 }
 
 /*
- * Add the listener to the hash table first: of two new listeners, each may be
- * on the other's path.
+ * Start a wildcard listener. Add the listener to the hash table before it binds
+ * addresses: if two listeners start at once, each must find the other in
+ * is_path(). Return: 0 or a negative errno.
  */
 static int listen_wildcard(struct sddp_listener *l)
 {
@@ -332,9 +342,13 @@ static int listen_wildcard(struct sddp_listener *l)
 		err = 0;
 	if (err)
 		return err;
-	/* from here on the work item owns the table; litmus: publish */
+	/*
+	 * Write the table before the flag, so that the work item sees all
+	 * entries. Pairs with the acquire in sddp_laddrs_update_one().
+	 * litmus: publish
+	 */
 	smp_store_release(&l->work_owns_table, true);
-	/* addresses may have changed meanwhile */
+	/* addresses may have changed since update() listed them */
 	queue_update(l, 0);
 	return 0;
 }
@@ -356,14 +370,14 @@ static void free_listener(struct sddp_listener *l)
 	spin_lock_irq(&laddrs_lock);
 	hash_del_rcu(&l->list);
 	/*
-	 * a notification that still finds the listener does nothing, and a run
-	 * of the work item stops early
+	 * After this a notification queues no update of the listener, and the
+	 * work item stops early if it is running.
 	 */
 	WRITE_ONCE(l->ending, true);
 	spin_unlock_irq(&laddrs_lock);
 	cancel_delayed_work_sync(&l->update);
 	unlisten_all(l);
-	/* the addresses are free for other listeners now */
+	/* other listeners may bind to the addresses now */
 	if (ddp_addr_is_wildcard(&l->local))
 		sddp_laddrs_changed(l->args.net, 0, l);
 	put_net_track(l->args.net, &l->net_tracker);
@@ -396,13 +410,14 @@ sddp_new_listener(const struct ddp_listen *a,
 /**
  * sddp_listen - start a listener
  * @a: address, interface and limits; copied
- * @user: upcalls; the listener that is passed to them is that of an address,
- *	with @ctx
+ * @user: upcalls; each gets the listener of a single address, which has @ctx,
+ *	and not the returned listener
  * @ctx: the user's context
  *
  * May sleep.
  *
- * Return: the listener, or an error pointer.
+ * Return: the listener, to be ended with sddp_unlisten(); an error pointer if
+ * the listener cannot be started.
  */
 struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 				 const struct ddp_session_user *user,
@@ -450,7 +465,7 @@ static int sddp_inetaddr_event(struct notifier_block *nb, unsigned long event,
 	return sddp_addr_event(ifa->ifa_dev->dev);
 }
 
-/* Called in atomic context */
+/* Handle an IPv6 address notification. Atomic context. */
 static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
 				void *info)
 {
@@ -482,7 +497,7 @@ int sddp_laddrs_init(void)
 /**
  * sddp_laddrs_exit - unregister from address notifications
  *
- * No listener is left.
+ * The caller must have ended all listeners.
  */
 void sddp_laddrs_exit(void)
 {

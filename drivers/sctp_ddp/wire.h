@@ -11,8 +11,8 @@
 #define SDDP_PPID_CONTROL	17
 
 /*
- * Offset and size of the DDP-SSN, with which both kinds of chunk begin, RFC 5043
- * 5.2.1
+ * Offset and size of the DDP-SSN, with which both kinds of chunk begin, RFC
+ * 5043 5.2.1
  */
 #define SDDP_SSN		0	/* 16 bits */
 #define SDDP_SSN_SIZE		2
