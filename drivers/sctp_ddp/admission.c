@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Checks of the limits on what peers can make this host keep: see admission.h. */
+/*
+ * Checks of the limits on what peers can make this host keep: see admission.h.
+ */
 #include "admission.h"
 
 /* Bounds of a retry delay, milliseconds */

@@ -23,10 +23,13 @@
 #define STEPS	64	/* maximum number of associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(dests, 10);	/* associations that accept local sessions */
+static DEFINE_HASHTABLE(dests, 10);	/* created by this side, by destination */
 static DEFINE_SPINLOCK(assocs_lock);
 
-/* Hash a destination, with a random seed so that programs cannot choose collisions */
+/*
+ * Hash a destination, with a random seed so that programs cannot choose
+ * collisions
+ */
 static u32 dest_hash(const struct ddp_connect *args)
 {
 	static u32 seed;

@@ -329,7 +329,9 @@ static void serve_up(struct sddp_assoc *a)
 	 */
 	up_state = sddp_sock_get_state(a, &err);
 	more = sddp_recv(a);
-	/* keep the association if a session has begun since end_reason was set */
+	/*
+	 * keep the association if a session has begun since end_reason was set
+	 */
 	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
 		a->end_reason = IW_OK;
 	if (a->end_reason) {
@@ -458,7 +460,10 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_check_idle(a);
-	/* schedule the worker for chunks that arrived before the callbacks were set */
+	/*
+	 * schedule the worker for chunks that arrived before the callbacks were
+	 * set
+	 */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
 	sddp_assoc_put(a);

@@ -213,7 +213,9 @@ void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 		return;
 	st->deferred = deferred;
 	st->a->deferred += deferred ? 1 : -1;
-	/* schedule the worker for chunks that stayed in SCTP's queue meanwhile */
+	/*
+	 * schedule the worker for chunks that stayed in SCTP's queue meanwhile
+	 */
 	if (!deferred)
 		sddp_assoc_kick(st->a);
 }

@@ -22,7 +22,10 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 				true);
 	if (err)
 		return err;
-	/* allow an IPv6 address that is tentative during duplicate address detection */
+	/*
+	 * allow an IPv6 address that is tentative during duplicate address
+	 * detection
+	 */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }

@@ -61,7 +61,10 @@ struct sddp_listener {
 	struct sockaddr_storage	local;
 	struct ddp_policy	policy;
 
-	/* used by sddp_listen(), later by the work item, at the end by free_listener() */
+	/*
+	 * used by sddp_listen(), later by the work item, at the end by
+	 * free_listener()
+	 */
 	DECLARE_HASHTABLE(laddrs, 6);	/* addresses that the listener listens on */
 	u32			delay;		/* last retry delay, milliseconds */
 

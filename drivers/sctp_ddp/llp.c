@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Implementation of ddp/llp.h and ddp/session.h for SCTP. */
+/* Operations of ddp/llp.h and ddp/session.h over SCTP. */
 #include <linux/err.h>
 #include <linux/slab.h>
 
 #include "internal.h"
 
-/* SCTP cannot send without sleeping, so the worker does all transmission */
+/*
+ * Schedule the worker, which does all transmission because SCTP may sleep to
+ * send
+ */
 static void sddp_llp_kick(struct ddp_llp *llp, bool bulk)
 {
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
@@ -42,7 +45,7 @@ static const char *sddp_phase_name(const struct sddp_stream *st)
 
 	if (READ_ONCE(st->ended))
 		return "ended";
-	/* session.c is pure and does not mark its writes */
+	/* data_race(): session.c writes the state without WRITE_ONCE() */
 	if (data_race(READ_ONCE(st->s.state)) == SDDP_OPEN)
 		return "full";
 	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";
@@ -69,8 +72,9 @@ const struct ddp_llp_ops sddp_llp_ops = {
 };
 
 /*
- * Allocate a control chunk. Return: the chunk; an error pointer, -EINVAL if the
- * offer does not fit.
+ * Allocate a control chunk. Return: the chunk; ERR_PTR(-EINVAL) if the Private
+ * Data is too long, or IRD or ORD exceeds 14 bits; ERR_PTR(-ENOMEM) if memory
+ * is short.
  */
 static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
 					  const struct ddp_offer *o)
@@ -117,18 +121,21 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	st->ss.local = *args->local;
 	st->ss.remote = *args->remote;
 	st->reported = true;
-	/* the user's reference */
+	/* take the user's reference */
 	ddp_session_get(&st->ss);
 	say = alloc_control(SDDP_SAY_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
-	/* this function's own reference: the session may end at once */
+	/*
+	 * take a reference for this function, because the session may end at
+	 * once
+	 */
 	ddp_session_get(&st->ss);
 	if (!err) {
 		st->pending_control = say;
 		err = sddp_llp_begin(st, args);
 	}
 	if (err) {
-		/* the user's reference and the table's */
+		/* drop the user's reference and the table's */
 		ddp_session_put(&st->ss);
 		ddp_session_put(&st->ss);
 	} else {
@@ -139,8 +146,9 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 }
 
 /*
- * Reply to an Initiate, with an Accept if @s is set, else with a Reject. The
- * worker makes the reply of the Initiate's kind (RFC 6581 7).
+ * Queue the reply to an Initiate for the worker: an Accept if @s is set, else a
+ * Reject. The worker makes the reply an enhanced one if the Initiate was
+ * enhanced (RFC 6581 7). Return: 0 or a negative errno.
  */
 static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
 			  const struct ddp_offer *o)

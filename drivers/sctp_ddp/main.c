@@ -36,8 +36,8 @@ static void __exit sddp_exit(void)
 {
 	ddp_type_unregister(&sddp_session_type);
 	/*
-	 * idle associations, and ended ones that wait for their worker's last
-	 * run
+	 * End idle associations, and wait until the workers of ended
+	 * associations have finished.
 	 */
 	sddp_assoc_stop_all();
 	sddp_laddrs_exit();

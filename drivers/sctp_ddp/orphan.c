@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Orphaned sessions: sessions of a peer that no program knows, because the peer
- * has broken the rules or has been refused, or that have ended here first.
+ * Orphaned sessions: sessions of a peer that no local program uses. The peer
+ * has violated the protocol, or the session was refused, or this side has ended
+ * the session and waits for the peer's Terminate.
  *
- * What is left of such a session is a value in the association's table of
- * streams (RFC 5043 6.1, 6.4). It holds the number of chunks that have arrived,
- * whether the peer's Terminate was among them, and whether ours must be sent.
+ * The association's table of streams has a value in place of such a session
+ * (RFC 5043 6.1, 6.4). The value holds the number of received chunks, whether
+ * the peer's Terminate was among them, and whether our Terminate must be sent.
  */
 #include "admission.h"
 #include "internal.h"
 
-#define LAST	BIT(16)			/* Terminate received; lower bits: count */
-#define OWED	BIT(17)			/* our Terminate has to be sent */
-#define MARK	XA_MARK_1		/* entries with OWED */
+/* Bits of a value; bits 0 to 15 hold the number of received chunks */
+#define LAST	BIT(16)			/* the peer's Terminate has been received */
+#define OWED	BIT(17)			/* our Terminate must be sent */
+#define MARK	XA_MARK_1		/* mark of table entries with OWED */
 
 static void *sddp_orphan_entry(const struct sddp_tally *t, bool owed)
 {
@@ -25,10 +27,12 @@ static struct sddp_tally tally_of(unsigned long value)
 }
 
 /*
- * Update an entry that exists. If the session is complete, the number becomes
- * free for the peer's next session. On an association that this side has made,
- * the number stays in use: a local session could begin there although our
- * Terminate may not have arrived.
+ * Update the value of an orphaned session. If all chunks have been received and
+ * our Terminate has been sent, free the stream number for the peer's next
+ * session. On an association that this side has created, keep the number in
+ * use: a local session could otherwise begin on it before our Terminate has
+ * arrived. The caller must ensure that the table has an entry for @id, so no
+ * memory is needed.
  */
 static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 			    const struct sddp_tally *t, bool owed)
@@ -45,9 +49,9 @@ static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 }
 
 /**
- * sddp_tally_head - count a chunk of a session that is over
- * @t: the session's tally
- * @h: the beginning of the chunk
+ * sddp_tally_head - count a chunk that is received after the end of its session
+ * @t: the session's count of chunks; updated
+ * @h: the decoded beginning of the chunk
  */
 void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h)
 {
@@ -80,7 +84,8 @@ static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
  * sddp_assoc_violation - count a protocol violation
  * @a: the association; worker context
  *
- * An unaccepted peer's association ends after SDDP_VIOLATIONS_MAX of them.
+ * If the peer is unaccepted and has committed more than SDDP_VIOLATIONS_MAX
+ * violations, request the end of the association.
  */
 void sddp_assoc_violation(struct sddp_assoc *a)
 {
@@ -89,15 +94,17 @@ void sddp_assoc_violation(struct sddp_assoc *a)
 }
 
 /**
- * sddp_orphan_first_chunk - process a chunk that is no Initiate, on unused streams
+ * sddp_orphan_first_chunk - process a first chunk that is not an Initiate
  * @a: the association; worker context
- * @in: description of the chunk
- * @h: the beginning of the chunk
+ * @in: description of the chunk; the association has no session on its streams
+ * @h: the decoded beginning of the chunk
  *
- * A Terminate is sent in reply, unless the chunk is one.
+ * Count a protocol violation, and reply with a Terminate unless the chunk is a
+ * Terminate.
  *
- * Return: 0; -EBUSY if the number is reserved for a local session, and the
- * chunk is dropped; -ENOMEM if the chunk has to be received again.
+ * Return: 0 if the chunk has been processed; -EBUSY if the stream number is
+ * reserved for a local session, and the caller must drop the chunk; -ENOMEM if
+ * memory is short, and the chunk must stay in SCTP's queue.
  */
 int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			    const struct sddp_head *h)
@@ -111,7 +118,6 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
 	if (owed || !sddp_tally_complete(&t)) {
 		err = xa_insert(&a->streams, in->id, sddp_orphan_entry(&t, owed),
 				GFP_KERNEL);
-		/* -EBUSY: reserved for a local session */
 		if (err)
 			return err;
 		sddp_orphan_put(a, in->id, &t, owed);
@@ -126,7 +132,7 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
  * @a: the association; worker context
  * @id: number of the streams
  * @value: the session's value in the table
- * @h: the beginning of the chunk
+ * @h: the decoded beginning of the chunk
  */
 void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 			    const struct sddp_head *h)
@@ -141,17 +147,20 @@ void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 }
 
 /**
- * sddp_orphan_session - replace an ended session by its tally
- * @st: the stream of a peer's session, settled; worker context
- * @owed: true if our Terminate, the first chunk from here, has to be sent
+ * sddp_orphan_session - replace an ended session in the table by a value
+ * @st: the stream of a peer's session, see may_orphan(); worker context
+ * @owed: true if our Terminate must be sent, as this side's first chunk
  *
- * The stream leaves the table. The caller releases it.
+ * The caller must release the stream, which is no longer in the table.
  */
 void sddp_orphan_session(struct sddp_stream *st, bool owed)
 {
 	struct sddp_tally t = st->tally;
 
-	/* a Terminate in reply to a request ends the session (RFC 5043 6.4) */
+	/*
+	 * No chunk of the session can follow: the peer has sent its last chunk,
+	 * or gets a Terminate in reply to its Initiate (RFC 5043 6.4).
+	 */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
 	sddp_orphan_put(st->a, st->id, &t, owed);
@@ -170,8 +179,8 @@ static int sddp_orphan_terminate(struct sddp_assoc *a, u16 id)
  * sddp_orphan_send_terminates - send the Terminates of orphaned sessions
  * @a: the association; worker context
  *
- * Return: 0, or an error of sddp_sock_send(): those that are left are sent
- * later.
+ * Return: 0 if all have been sent; an error of sddp_sock_send() otherwise, and
+ * the remaining Terminates are sent by a later call.
  */
 int sddp_orphan_send_terminates(struct sddp_assoc *a)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Path MTU and path failure of an association: the logic is in stall.c. */
+/*
+ * Path MTU and path failure of an association. The decisions are made in
+ * stall.c.
+ */
 #include <net/ipv6.h>
 #include <net/sctp/kernel.h>
 #include <net/sctp/sctp.h>
@@ -39,7 +42,7 @@ static void get_stall_view(struct sddp_assoc *a, struct sddp_stall_view *v)
 	release_sock(sk);
 }
 
-/* Send a heartbeat now instead of at SCTP's next interval */
+/* Send a heartbeat to the peer's primary address at once */
 static void sddp_path_probe(struct sddp_assoc *a)
 {
 	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
@@ -58,8 +61,8 @@ static void sddp_path_probe(struct sddp_assoc *a)
 }
 
 /*
- * Report a smaller MTU as if an ICMP message had arrived, which SCTP acts on
- * when it sends next.
+ * Report a smaller path MTU to SCTP, as an ICMP message would. SCTP applies the
+ * new MTU the next time it sends. Do nothing if there is no smaller size.
  */
 static void __shrink_pmtu(struct sctp_transport *t)
 {
@@ -71,9 +74,10 @@ static void __shrink_pmtu(struct sctp_transport *t)
 }
 
 /*
- * Lower the path MTU of every transport. New chunks then fit. SCTP cannot
- * refragment the chunks that it retransmits, so IP has to fragment them: the
- * route's MTU is lowered as well, and expires after some minutes.
+ * Lower the path MTU of every transport, so that new chunks fit the path. SCTP
+ * cannot refragment chunks that it retransmits, so IP must fragment their
+ * packets. For this SCTP lowers the route's MTU as well, until it expires after
+ * minutes.
  */
 static void shrink_pmtu(struct sddp_assoc *a)
 {
@@ -91,12 +95,12 @@ static void shrink_pmtu(struct sddp_assoc *a)
 
 /**
  * __sddp_path_set_timeouts - set the number of timeouts after which SCTP gives up
- * @asoc: SCTP's association, established, its socket locked
+ * @asoc: SCTP's association, established; the caller must hold the socket lock
  *
- * The number depends on the peer's addresses. An address counts only once the
- * peer has replied there: otherwise a peer could prolong its timeout by
- * announcing many. SCTP does not count the heartbeat timeouts of such an
- * address either.
+ * The number grows with the number of the peer's addresses. An address is
+ * counted only if the peer has replied from that address, because a peer could
+ * otherwise prolong its timeout by announcing many addresses. SCTP does not
+ * count heartbeat timeouts of addresses without a reply either.
  */
 void __sddp_path_set_timeouts(struct sctp_association *asoc)
 {
@@ -111,7 +115,9 @@ void __sddp_path_set_timeouts(struct sctp_association *asoc)
 
 /**
  * sddp_path_watch - start the periodic check for stalled data
- * @a: the association, which has sent something; worker context
+ * @a: the association, which has just sent data; worker context
+ *
+ * Does nothing if a check is already scheduled.
  */
 void sddp_path_watch(struct sddp_assoc *a)
 {
@@ -119,10 +125,14 @@ void sddp_path_watch(struct sddp_assoc *a)
 }
 
 /**
- * sddp_path_check - check whether data that was sent is acknowledged
+ * sddp_path_check - check whether the peer acknowledges the data in flight
  * @a: the association; worker context
  *
- * Return: the state of what was sent, see enum sddp_path_state.
+ * If acknowledgements are missing, send a heartbeat or lower the path MTU.
+ *
+ * Return: SDDP_PATH_IDLE if no data is in flight; SDDP_PATH_DEAD if no data
+ * reaches the peer, so that the caller must end the association; SDDP_PATH_BUSY
+ * otherwise. Unless the result is SDDP_PATH_IDLE, the next check is scheduled.
  */
 enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 {
@@ -137,7 +147,7 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 		sddp_path_probe(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink_pmtu(a);
-	/* a closed window opens without a notification, so keep checking */
+	/* keep checking with a closed window: its opening is not notified */
 	if (!v.in_flight)
 		return SDDP_PATH_IDLE;
 	sddp_path_watch(a);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * SCTP's receive queue.
+ * Receiving chunks from SCTP's receive queue.
  *
- * Only the association's worker receives, so the chunks that it peeks at stay
- * in the queue. SCTP's own recvmsg removes them, because nothing else opens the
- * receive window again.
+ * The worker reads chunks in the queue and removes them afterwards. Only the
+ * worker removes chunks, so a chunk stays in the queue while the worker reads
+ * it. Chunks are removed with SCTP's recvmsg, which also opens the receive
+ * window.
  */
 #include <linux/net.h>
 #include <net/sctp/sctp.h>
@@ -13,15 +14,15 @@
 
 #include "internal.h"
 
-/* Chunks that are peeked at together, and chunks per run of the worker */
-#define BATCH		16
-#define RX_BUDGET	512
+#define BATCH		16	/* number of chunks found under one socket lock */
+#define RX_BUDGET	512	/* maximum number of chunks per call of sddp_recv() */
 
 /*
- * Peek at the first chunks of the queue. Chunks of a peer that has restarted
- * are left alone: they could be taken for chunks of an earlier session. The
- * association is taken from the chunk, because the socket may have none any
- * more.
+ * Find the first chunks of the queue, up to BATCH, without removing them. Stop
+ * at a chunk that the peer has sent after a restart, because the chunk could be
+ * mistaken for one of an earlier session. Use the association that each chunk
+ * refers to, because the socket may no longer have one. Return: the number of
+ * chunks.
  */
 static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 {
@@ -46,11 +47,13 @@ static void describe(struct sk_buff *skb, struct sddp_chunk_desc *in)
 	in->id = ev->stream;
 	in->ppid = ntohl((__force __be32)ev->ppid);
 	in->len = skb->len;
-	/* RFC 5043 10: all chunks are unordered */
+	/* RFC 5043 10: all chunks must be unordered */
 	in->legal = ev->flags & SCTP_UNORDERED && ev->msg_flags & MSG_EOR;
 }
 
-/* Remove the first chunk from the queue; SCTP opens its window accordingly */
+/*
+ * Remove the first chunk from the queue, so that SCTP opens its receive window
+ */
 static void consume(struct sddp_assoc *a, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
@@ -60,8 +63,9 @@ static void consume(struct sddp_assoc *a, u32 len)
 }
 
 /*
- * Return: true if the chunk has been removed, false if it must stay queued in
- * SCTP and be received again.
+ * Process the first chunk of the queue. Return: true if the chunk has been
+ * processed and removed; false if memory is short or a page fault is pending,
+ * so the chunk stays in SCTP's queue for a later call.
  */
 static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 {
@@ -83,9 +87,9 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
  * sddp_recv - receive chunks from SCTP
  * @a: the association; worker context
  *
- * Return: 1 if the budget was used up and more chunks may be queued; 0 if all
- * have been received; -ENOMEM if a chunk has to stay queued, because memory is
- * short or because a page fault has to be resolved first.
+ * Return: 1 if RX_BUDGET chunks have been received and more may be queued; 0 if
+ * no chunk is queued; -ENOMEM if a chunk stays in the queue because memory is
+ * short or a page fault is pending.
  */
 int sddp_recv(struct sddp_assoc *a)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Requests of peers: finding the listener that an Initiate is for, and
- * notifying its user.
+ * Requests of peers: look up the listener for an Initiate and notify its user.
  *
- * An association outlives the listener through which it was made, and carries
+ * An association may outlive the listener that accepted it, and may carry
  * sessions for later listeners. So the listener is looked up for each Initiate,
- * by the address and port that the peer has connected to. Sockets are in
+ * by the local address and port of the association. Listening sockets are in
  * listen.c.
  */
 #include "internal.h"
@@ -15,7 +14,7 @@ static int sddp_listen_pass(struct ddp_port_listener *l, struct sddp_stream *st,
 {
 	int err;
 
-	/* RFC 5043 6.4: the number of pending requests is limited */
+	/* RFC 5043 6.4: refuse the request if too many are pending */
 	if (!ddp_port_attach(l, &st->conn_req, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
@@ -30,8 +29,9 @@ static int sddp_listen_pass(struct ddp_port_listener *l, struct sddp_stream *st,
  * @st: the stream; worker context
  * @o: the peer's offer
  *
- * Return: 0 if the ULP will accept or reject the session; a negative errno if
- * there is no listener or it cannot take the request.
+ * Return: 0 if the ULP will accept or reject the session; -ECONNREFUSED if
+ * there is no listener; another negative errno if the listener has too many
+ * pending requests or the ULP refuses the request.
  */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
@@ -48,11 +48,12 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 }
 
 /**
- * sddp_listen_refused - report a start-up that ended before it became a request
- * @a: the association; worker context, or not yet known to others
+ * sddp_listen_refused - report a peer's start-up that ended before its request
+ * @a: the association; worker context, or before any other context can find it
  * @why: the reason
  *
- * The listener's user counts it. Does nothing if there is no listener.
+ * Notify the user of the listener, for statistics. Do nothing if there is no
+ * listener.
  */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {

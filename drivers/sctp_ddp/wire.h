@@ -47,7 +47,10 @@
 #define SDDP_PD_MAX		512
 #define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
 
-/* Length of user data that every path must carry in one chunk, bytes, RFC 5043 9 */
+/*
+ * Length of user data that every path must carry in one chunk, bytes, RFC 5043
+ * 9
+ */
 #define SDDP_CHUNK_MIN	516
 
 /* Maximum number of chunks in flight on one stream, RFC 5043 10 */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of the limits on what a peer can make this host keep. */
+/* KUnit tests of the limits on memory and associations that peers can use. */
 #include <kunit/test.h>
 
 #include "../admission.h"
 
 /*
- * Many associations that take all they can get stay within the sum of the
- * limits
+ * Show that 1000 associations, each of which keeps as many out-of-order chunks
+ * as allowed, together stay within SDDP_EARLY_ALL plus SDDP_EARLY_MIN each.
  */
 static void early_octets_are_bounded(struct kunit *test)
 {
@@ -22,13 +22,17 @@ static void early_octets_are_bounded(struct kunit *test)
 			all += piece;
 		}
 		KUNIT_ASSERT_LE(test, kept[n], (u32)SDDP_EARLY_ASSOC);
-		/* the last one still gets its guaranteed memory */
+		/* each association, also the last, gets SDDP_EARLY_MIN bytes */
 		KUNIT_ASSERT_GT(test, kept[n] + piece, (u32)SDDP_EARLY_MIN);
 	}
 	KUNIT_EXPECT_LE(test, all, (u64)SDDP_EARLY_ALL +
 			ARRAY_SIZE(kept) * (u64)SDDP_EARLY_MIN);
 }
 
+/*
+ * Show that a single association may use exactly SDDP_EARLY_ASSOC bytes, and
+ * that SDDP_EARLY_MIN bytes are granted however much memory is in use.
+ */
 static void alone_it_gets_all_of_its_share(struct kunit *test)
 {
 	const u32 most = SDDP_EARLY_ASSOC;
@@ -41,8 +45,8 @@ static void alone_it_gets_all_of_its_share(struct kunit *test)
 }
 
 /*
- * The eviction group is the new association's own peer first, then its
- * listener's address, then the network namespace
+ * Show that the eviction group is chosen by the first limit that is reached: of
+ * the peer address, then of the local address, then of the network namespace.
  */
 static void who_leaves(struct kunit *test)
 {
@@ -61,7 +65,10 @@ static void who_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SDDP_EVICT_PEER, sddp_choose_evict_group(&c));
 }
 
-/* The retry delay grows from 10 ms to one second and stays there */
+/*
+ * Show that the retry delay doubles from 10 up to 1000 milliseconds and does
+ * not grow further
+ */
 static void waits_longer_each_time(struct kunit *test)
 {
 	u32 delay = sddp_retry_delay(0), n;
@@ -78,8 +85,8 @@ static void waits_longer_each_time(struct kunit *test)
 }
 
 /*
- * -ENOMEM is reported rather than any other error, and -EADDRINUSE only if
- * there is no other, in whatever order they occur
+ * Show that -ENOMEM is reported rather than any other error, and -EADDRINUSE
+ * only if there is no other error, in whatever order the errors occur.
  */
 static void memory_counts_for_most(struct kunit *test)
 {
@@ -93,8 +100,8 @@ static void memory_counts_for_most(struct kunit *test)
 }
 
 /*
- * Few chunks are kept for page faults, which leaves memory for out-of-order
- * ones
+ * Show that deferred chunks are kept only below each of their three limits, and
+ * that memory for an out-of-order chunk of 70000 bytes remains then.
  */
 static void waiting(struct kunit *test)
 {

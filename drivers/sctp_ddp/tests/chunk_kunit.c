@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of the encoding and decoding of DDP's chunks over SCTP. */
+/* KUnit tests of the encoding and decoding of DDP's chunks over SCTP. */
 #include <kunit/test.h>
 
 #include "../chunk.h"
@@ -14,7 +14,7 @@ struct kind {
 	bool		enhanced;
 };
 
-/* SCTPDDP-13 and MPA2-11: all Function Codes */
+/* All Function Codes: RFC 5043 5.2.3 (SCTPDDP-13), RFC 6581 7 (MPA2-11) */
 static const struct kind kinds[] = {
 	{ 1, SDDP_SAY_INITIATE },
 	{ 2, SDDP_SAY_ACCEPT },
@@ -27,7 +27,7 @@ static const struct kind kinds[] = {
 
 static const u16 lengths[] = { 0, 1, 3, 4, 5, 100, 507, 508, 509, 511, 512, 513 };
 
-/* static: too big for the stack */
+/* Buffers of the tests; static, because they are too big for the stack */
 static struct sddp_control in, out;
 static u8 octets[600];
 static u8 again[600];
@@ -53,7 +53,10 @@ static void fill(const struct kind *k, u16 pd_len)
 		in.offer.pd[i] = pattern(i);
 }
 
-/* Encode a chunk byte by byte, without the code under test */
+/*
+ * Encode a chunk byte by byte, without the code under test. Return: the length
+ * of the chunk, bytes.
+ */
 static size_t by_hand(const struct kind *k, u16 pd_len)
 {
 	static const u8 word[] = { 0x80, 0x03, 0x92, 0x34 };
@@ -93,10 +96,11 @@ static void expect_same(struct kunit *test, const struct kind *k, u16 pd_len)
 }
 
 /*
- * SCTPDDP-10, SCTPDDP-12, SCTPDDP-15, MPA2-13, MPA2-14 and MPA2-25: every kind
- * of chunk is encoded and decoded as the RFCs define it. SCTPDDP-16 and
- * MPA2-15: more than 512 bytes of Private Data, the IRD/ORD word included, are
- * refused.
+ * Show that every kind of chunk is encoded and decoded as the RFCs define: RFC
+ * 5043 5.2.1 (SCTPDDP-10), RFC 5043 5.2.3 (SCTPDDP-12, SCTPDDP-15), RFC 6581 7
+ * (MPA2-13, MPA2-14), RFC 6581 9 (MPA2-25). Show that more than 512 bytes of
+ * Private Data, the IRD/ORD word included, are refused: RFC 5043 5.2.3
+ * (SCTPDDP-16), RFC 6581 7 (MPA2-15).
  */
 static void there_and_back(struct kunit *test)
 {
@@ -128,8 +132,9 @@ static void there_and_back(struct kunit *test)
 }
 
 /*
- * SCTPDDP-12: a chunk without a whole Function Code is invalid. MPA2-13: so is
- * an enhanced one without its IRD/ORD word, except a Reject.
+ * Show that a chunk with an incomplete Function Code is invalid: RFC 5043 5.2.3
+ * (SCTPDDP-12). Show that an enhanced chunk with an incomplete IRD/ORD word is
+ * invalid, unless it is an Enhanced Reject: RFC 6581 7 (MPA2-13).
  */
 static void every_truncation(struct kunit *test)
 {
@@ -142,8 +147,8 @@ static void every_truncation(struct kunit *test)
 		for (n = 0; n < len; n++) {
 			want = IW_SCTP_CONTROL;
 			/*
-			 * note N-20: a Reject without the word is still a
-			 * Reject
+			 * RFC 6581 7 (N-20): an Enhanced Reject without the
+			 * word is decoded as a Reject
 			 */
 			if (k->code == 7 && n >= 4)
 				want = IW_OK;
@@ -156,7 +161,10 @@ static void every_truncation(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-13: the other 65529 Function Codes are invalid */
+/*
+ * Show that exactly Function Codes 1 to 7 are valid: RFC 5043 5.2.3
+ * (SCTPDDP-13)
+ */
 static void every_code(struct kunit *test)
 {
 	static u8 chunk[20];
@@ -172,8 +180,9 @@ static void every_code(struct kunit *test)
 }
 
 /*
- * SCTPDDP-17 and MPA2-16: a Terminate is encoded without Private Data; one that
- * is received with it is decoded as if it had none.
+ * Show that a Terminate is encoded without Private Data, and that Private Data
+ * in a received Terminate is ignored: RFC 5043 5.2.3 (SCTPDDP-17), RFC 6581 7
+ * (MPA2-16).
  */
 static void terminate_has_no_data(struct kunit *test)
 {
@@ -194,7 +203,9 @@ static void terminate_has_no_data(struct kunit *test)
 	}
 }
 
-/* The encoder never writes past the end of a buffer, whatever its size */
+/*
+ * Show that the encoder never writes past the end of a buffer of 0 to 31 bytes
+ */
 static void no_room(struct kunit *test)
 {
 	const struct kind *k;
@@ -213,8 +224,8 @@ static void no_room(struct kunit *test)
 }
 
 /*
- * MPA2-25: depths of more than 14 bits, which would change the flags, are
- * refused
+ * Show that the encoder refuses an IRD or ORD of more than 14 bits, which would
+ * change the flags of the IRD/ORD word: RFC 6581 9 (MPA2-25).
  */
 static void depths_too_deep(struct kunit *test)
 {
@@ -231,7 +242,10 @@ static void depths_too_deep(struct kunit *test)
 			sddp_control_encode(again, sizeof(again), &in));
 }
 
-/* SCTPDDP-10 and SCTPDDP-11: every chunk begins with its DDP-SSN */
+/*
+ * Show that every chunk begins with its DDP-SSN, and that a segment follows
+ * without padding: RFC 5043 5.2.1 (SCTPDDP-10), RFC 5043 5.2.2 (SCTPDDP-11).
+ */
 static void ssn_in_front(struct kunit *test)
 {
 	u8 chunk[3] = { 0xee, 0xee, 0xee };
@@ -249,8 +263,8 @@ static void ssn_in_front(struct kunit *test)
 }
 
 /*
- * The numbers are those that IANA has assigned; tests of the wire show their
- * use
+ * Show that the Adaptation Indication and the Payload Protocol Identifiers have
+ * the numbers of RFC 5043 5.1 and 5.2. Tests with a raw peer show their use.
  */
 static void numbers(struct kunit *test)
 {
