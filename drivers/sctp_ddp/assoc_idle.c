@@ -30,7 +30,7 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_check_idle - start the idle timer if there is no accepted session
+ * sddp_assoc_check_idle - start the idle timer if no session is accepted
  * @a: the association; worker context
  *
  * If there is no session at all, also free the transmit buffer. If in addition
@@ -52,9 +52,10 @@ void sddp_assoc_check_idle(struct sddp_assoc *a)
 }
 
 /*
- * Compute the idle timeout that a session starts when it ends. A session that
- * no local program has requested or was notified of starts none, because a peer
- * could otherwise keep an association for ever. Return: the timeout, seconds.
+ * Compute the idle timeout that starts at the end of a session. Return: the
+ * timeout, seconds; 0 if the session does not prolong the idle timeout. A
+ * session that no local program has requested or was notified of does not,
+ * because a peer could otherwise keep an association for ever.
  */
 static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
 					  const struct sddp_stream *st)

@@ -23,7 +23,7 @@
 #define STEPS	64	/* maximum number of associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(dests, 10);	/* created by this side, by destination */
+static DEFINE_HASHTABLE(dests, 10);	/* associations of the active side, by destination */
 static DEFINE_SPINLOCK(assocs_lock);
 
 /*

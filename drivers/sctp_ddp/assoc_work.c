@@ -168,9 +168,9 @@ static void sddp_assoc_backoff(struct sddp_assoc *a)
 
 /*
  * Send chunks of the streams. Schedule a retry if SCTP accepts no more data or
- * memory is short. Ignore other errors: the association has ended, and the
- * worker detects that from the socket state. Return: true if more chunks can be
- * sent now, false otherwise.
+ * memory is short. Ignore other errors, because the association has ended and
+ * the worker detects that from the socket state. Return: true if more chunks
+ * can be sent now, false otherwise.
  */
 static bool sddp_assoc_transmit(struct sddp_assoc *a)
 {
@@ -252,7 +252,7 @@ static void sddp_assoc_check_connected(struct sddp_assoc *a)
 
 	switch (sddp_sock_get_state(a, &err)) {
 	case SDDP_SOCK_CONNECTING:
-		/* a session may end during the handshake */
+		/* handle sessions that end during the handshake */
 		sddp_assoc_handle_events(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
@@ -269,7 +269,10 @@ static void sddp_assoc_check_connected(struct sddp_assoc *a)
  */
 static bool test_and_clear_due(bool *due)
 {
-	/* litmus: none, xchg() is a full barrier before the caller's check */
+	/*
+	 * litmus: none, xchg() is a full barrier: the flag is cleared before
+	 * the check
+	 */
 	return READ_ONCE(*due) && xchg(due, false);
 }
 
@@ -343,7 +346,10 @@ static void serve_up(struct sddp_assoc *a)
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
-	/* do this even if chunks are queued: a peer may never stop sending */
+	/*
+	 * check even if chunks are queued, because a peer may never stop
+	 * sending
+	 */
 	if (test_and_clear_due(&a->idle_due) && sddp_assoc_handle_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
@@ -378,7 +384,10 @@ static void serve_up(struct sddp_assoc *a)
 void sddp_assoc_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
-	/* reclaim may depend on storage that is reached through this device */
+	/*
+	 * avoid I/O: memory reclaim may depend on storage reached through this
+	 * device
+	 */
 	unsigned int flags = memalloc_noio_save();
 
 	mutex_lock(&a->mutex);

@@ -14,7 +14,7 @@
 #include "admission.h"
 #include "internal.h"
 
-static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);	/* kept by all associations */
+static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);	/* memory of all kept chunks */
 
 /*
  * Compute the memory that a kept chunk uses. The structure is included, because
@@ -31,9 +31,9 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
 	u32 bytes = kept_size(len);
 
 	/*
-	 * Limit the memory until the Accept arrives. A peer may send segments
-	 * right after its Accept, and the Accept may get lost. In other cases
-	 * only few chunks arrive before the Accept.
+	 * Limit the memory until the peer's Accept arrives. Normally few chunks
+	 * overtake the Accept, but if the Accept gets lost, all segments that
+	 * the peer sends after the Accept must be kept.
 	 */
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)

@@ -154,7 +154,7 @@ struct sddp_assoc {
 	u32			source;	/* hash of the peer's address */
 	bool			evicted;	/* chosen for eviction */
 
-	/* written with the mutex held; phase and limit are also read without the mutex */
+	/* written with the mutex held; phase, sock, limit and peer_tag are also read without */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
 	enum iw_reason		why;	/* reason of the end, in phase SDDP_ENDED */
@@ -171,7 +171,7 @@ struct sddp_assoc {
 	bool			peer_accepted;	/* a session is or was recently accepted */
 	unsigned long		idle_until;	/* end of the idle timeout, jiffies */
 	u32			violations;	/* number of an unaccepted peer's violations */
-	enum iw_reason		end_reason;	/* reason to end, for the worker; or IW_OK */
+	enum iw_reason		end_reason;	/* reason for a pending end, or IW_OK */
 	int			send_err;	/* negative errno of a fatal send error, or 0 */
 	u32			delay;	/* last retry delay, milliseconds; 0 after a success */
 	unsigned long		retry_at;	/* expiry of the retry timer, jiffies */
@@ -179,7 +179,7 @@ struct sddp_assoc {
 	u32			out_size;	/* size of the transmit buffer, bytes */
 	u32			out_at;	/* offset of the pending chunk in the buffer, bytes */
 	u32			out_len;	/* length of the pending chunk, bytes; 0 if none */
-	bool			out_more;	/* the message has more segments */
+	bool			out_more;	/* more segments of the message follow */
 	u32			corked;	/* bytes that SCTP holds back, see cork() */
 	struct sddp_stream	*out_stream;	/* stream of the pending chunk */
 	struct list_head	control_queue;	/* streams with a control chunk to send */
@@ -187,7 +187,7 @@ struct sddp_assoc {
 	struct list_head	unacked;	/* streams that await a SACK for a control chunk */
 	/* acknowledged TSN; kept up to date while unacked is not empty */
 	u32			acked;
-	bool			watch_acks;	/* a SACK must schedule the worker, for unacked */
+	bool			watch_acks;	/* SACKs must schedule the worker */
 	struct list_head	late;	/* streams past their deadline */
 	unsigned long		polled_at;	/* last start of the worker, jiffies */
 	struct sddp_stall	stall;
@@ -231,7 +231,7 @@ enum sddp_event {
 
 /* A pair of SCTP streams and the DDP Stream Session on it */
 struct sddp_stream {
-	struct rcu_head		rcu;	/* kfree_rcu() needs a small offset */
+	struct rcu_head		rcu;	/* first field, because kfree_rcu() needs a small offset */
 
 	/* constant after creation */
 	struct ddp_llp		llp;
@@ -244,7 +244,7 @@ struct sddp_stream {
 	struct sddp_assoc	*a;	/* referenced */
 	u16			id;
 
-	/* protected by lock: the ULP's reply to an Initiate, for the worker */
+	/* protected by lock: the ULP's reply to an Initiate, and the end of the session */
 	spinlock_t		lock;	/* leaf lock */
 	struct sddp_control	*reply;	/* Accept or Reject, or NULL */
 	struct ddp_stream	*reply_stream;	/* DDP stream of an Accept, or NULL */
@@ -264,14 +264,14 @@ struct sddp_stream {
 	u16			tx_ssn;	/* DDP-SSN of the next chunk to send */
 	struct ddp_stream	*stream;	/* DDP stream, or NULL */
 	struct sddp_control	*pending_control;	/* Initiate or reply to be sent */
-	struct ddp_conn_req	conn_req;	/* the listener's pending request */
+	struct ddp_conn_req	conn_req;	/* request that awaits the ULP's reply */
 	bool			reported;	/* requested by the user or reported to the user */
 	bool			up;	/* accepted; counted in accepted_sessions */
 	bool			rx_stopped;	/* received segments must be discarded */
 	/* the peer's Terminate has been reported to the user */
 	bool			peer_closed;
 	bool			peer_closed_first;	/* peer_closed was set before closing */
-	bool			drained;	/* no segments precede our Terminate */
+	bool			drained;	/* all segments before our Terminate are sent */
 	u32			control_tsn;	/* TSN of the last control chunk sent */
 	struct list_head	await_ack;	/* entry in the association's list unacked */
 	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */

@@ -49,8 +49,9 @@ struct addresses {
 };
 
 /*
- * A listener of a user. Each of its addresses has another struct ddp_listener,
- * which is the one that upcalls pass, together with the user's context.
+ * Listener that sddp_listen() returns. Upcalls do not pass this listener: each
+ * address has its own struct ddp_listener with the same user context, and
+ * upcalls pass that one.
  */
 struct sddp_listener {
 	struct ddp_listener	dl;
@@ -66,7 +67,7 @@ struct sddp_listener {
 	 * free_listener()
 	 */
 	DECLARE_HASHTABLE(laddrs, 6);	/* addresses that the listener listens on */
-	u32			delay;		/* last retry delay, milliseconds */
+	u32			delay;		/* last retry delay, milliseconds, or 0 */
 
 	struct hlist_node	list;		/* entry in wildcards; laddrs_lock, RCU readers */
 	bool			work_owns_table;	/* the work item may use laddrs */
@@ -154,9 +155,10 @@ static struct addresses *list_all(const struct sddp_listener *l)
 }
 
 /*
- * Check whether the update may continue. Return: true if so; false if the
- * listener is being removed, so that the work item must stop soon:
- * free_listener() waits for the work item.
+ * Check whether the update may continue, and yield the CPU if necessary.
+ * Return: true if the update may continue; false if the listener is being
+ * removed, so the caller must stop, because free_listener() waits for the work
+ * item.
  */
 static bool may_continue(const struct sddp_listener *l)
 {
@@ -272,21 +274,24 @@ static void retry_update(struct sddp_listener *l)
 }
 
 /*
- * Run the work item: update a listener. Errors other than -ENOMEM are ignored,
- * so the listener does not listen on an address whose port another program
- * uses.
+ * Run the work item: update a listener. Ignore errors other than -ENOMEM, so
+ * that an address whose port another program uses does not affect the other
+ * addresses.
  */
 static void sddp_laddrs_update_one(struct work_struct *work)
 {
 	struct sddp_listener *l = container_of(to_delayed_work(work),
 					       struct sddp_listener, update);
-	/* reclaim may depend on storage that is reached through this device */
+	/*
+	 * avoid I/O: memory reclaim may depend on storage reached through this
+	 * device
+	 */
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
 	/*
-	 * Read the flag before the table. Pairs with the release in
-	 * listen_wildcard(): sddp_listen() may still fill the table otherwise.
+	 * Read the flag before the table, because sddp_listen() fills the table
+	 * until the flag is set. Pairs with the release in listen_wildcard().
 	 * litmus: publish
 	 */
 	if (smp_load_acquire(&l->work_owns_table) && !READ_ONCE(l->ending))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Operations of ddp/llp.h and ddp/session.h over SCTP. */
+/* SCTP's implementation of the interfaces in ddp/llp.h and ddp/session.h. */
 #include <linux/err.h>
 #include <linux/slab.h>
 

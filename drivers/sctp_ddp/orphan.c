@@ -49,7 +49,7 @@ static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 }
 
 /**
- * sddp_tally_head - count a chunk that is received after the end of its session
+ * sddp_tally_head - count a received chunk of an ended or orphaned session
  * @t: the session's count of chunks; updated
  * @h: the decoded beginning of the chunk
  */

@@ -76,8 +76,8 @@ static void __shrink_pmtu(struct sctp_transport *t)
 /*
  * Lower the path MTU of every transport, so that new chunks fit the path. SCTP
  * cannot refragment chunks that it retransmits, so IP must fragment their
- * packets. For this SCTP lowers the route's MTU as well, until it expires after
- * minutes.
+ * packets. For this, SCTP also lowers the route's MTU, which is restored after
+ * some minutes.
  */
 static void shrink_pmtu(struct sddp_assoc *a)
 {
@@ -130,9 +130,10 @@ void sddp_path_watch(struct sddp_assoc *a)
  *
  * If acknowledgements are missing, send a heartbeat or lower the path MTU.
  *
- * Return: SDDP_PATH_IDLE if no data is in flight; SDDP_PATH_DEAD if no data
- * reaches the peer, so that the caller must end the association; SDDP_PATH_BUSY
- * otherwise. Unless the result is SDDP_PATH_IDLE, the next check is scheduled.
+ * Return: SDDP_PATH_IDLE if no data is in flight; SDDP_PATH_DEAD if no data has
+ * been acknowledged for too long, so the caller must end the association;
+ * SDDP_PATH_BUSY otherwise. Unless the result is SDDP_PATH_IDLE, the next check
+ * is scheduled.
  */
 enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 {
@@ -147,7 +148,10 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 		sddp_path_probe(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink_pmtu(a);
-	/* keep checking with a closed window: its opening is not notified */
+	/*
+	 * Keep checking while the peer's window is closed, because SCTP does
+	 * not report its opening.
+	 */
 	if (!v.in_flight)
 		return SDDP_PATH_IDLE;
 	sddp_path_watch(a);

@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-#define BATCH		16	/* number of chunks found under one socket lock */
+#define BATCH		16	/* maximum number of chunks found while the socket is locked once */
 #define RX_BUDGET	512	/* maximum number of chunks per call of sddp_recv() */
 
 /*
@@ -88,8 +88,8 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
  * @a: the association; worker context
  *
  * Return: 1 if RX_BUDGET chunks have been received and more may be queued; 0 if
- * no chunk is queued; -ENOMEM if a chunk stays in the queue because memory is
- * short or a page fault is pending.
+ * no chunk of this association is queued; -ENOMEM if a chunk stays in the queue
+ * because memory is short or a page fault is pending.
  */
 int sddp_recv(struct sddp_assoc *a)
 {
