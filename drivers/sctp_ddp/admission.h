@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Limits on the memory, unaccepted associations and addresses that peers can
- * make this host keep. A peer is unaccepted until a program has accepted
- * one of its sessions.
+ * make this host keep. A peer is unaccepted until a program has accepted one of
+ * the peer's sessions, and again some seconds after the last accepted session
+ * has ended.
  */
 #ifndef _SDDP_ADMISSION_H
 #define _SDDP_ADMISSION_H
@@ -31,23 +32,23 @@
  * chunks, so that page faults cannot use up the memory for chunks that arrive
  * out of order.
  */
-#define SDDP_DEFERRED_CHUNKS	1024			/* kept chunks of one session */
-#define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* of one association, bytes */
-#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)	/* of all associations, bytes */
+#define SDDP_DEFERRED_CHUNKS	1024			/* number of chunks of one session */
+#define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* memory of one association, bytes */
+#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)	/* memory of all associations, bytes */
 
 /*
  * Maximum numbers of unaccepted associations. An association is unaccepted if a
  * peer has created it and it has no session that a program has accepted or
  * could still accept.
  */
-#define SDDP_UNACCEPTED_PEER	64	/* per peer address, local address and port */
-#define SDDP_UNACCEPTED_LADDR	256	/* per local address and port */
-#define SDDP_UNACCEPTED_NET	1024	/* per network namespace */
+#define SDDP_UNACCEPTED_PEER	64	/* maximum per peer address, local address and port */
+#define SDDP_UNACCEPTED_LADDR	256	/* maximum per local address and port */
+#define SDDP_UNACCEPTED_NET	1024	/* maximum per network namespace */
 
 /*
  * Maximum number of protocol violations of an unaccepted peer; the next one
- * ends the association. A chunk is a violation if it belongs to no session, or
- * if it ends its session because no legal sequence has it.
+ * ends the association. A chunk is a violation if the chunk belongs to no
+ * session that a program uses, or ends its session by an error in the protocol.
  */
 #define SDDP_VIOLATIONS_MAX	32
 

@@ -189,7 +189,7 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 /*
  * Reserve a stream number of an association in the table. If there is none, add
  * @fresh, whose number 0 is already reserved. Return: the association,
- * referenced. It does not end for idleness while the number is reserved.
+ * referenced, which stays open while the number is reserved.
  */
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 					   u16 *id, struct sddp_assoc *fresh)

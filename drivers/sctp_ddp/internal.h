@@ -290,7 +290,7 @@ struct sddp_stream {
 	enum iw_reason		why;	/* reason of a requested abortive end */
 	unsigned long		events;	/* pending events, bits of enum sddp_event */
 	unsigned long		unbind;	/* bit 0: request to detach the DDP stream */
-	struct delayed_work	timer;	/* timer of the deadline */
+	struct delayed_work	timer;	/* timer that expires at the deadline */
 };
 
 #ifdef CONFIG_SMP
