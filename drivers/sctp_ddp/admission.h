@@ -47,8 +47,8 @@
 
 /*
  * Maximum number of protocol violations of an unaccepted peer; the next one
- * ends the association. A chunk is a violation if the chunk belongs to no
- * session that a program uses, or ends its session by an error in the protocol.
+ * ends the association. A chunk is a violation if it belongs to no session of
+ * a program, or if its error ends the session.
  */
 #define SDDP_VIOLATIONS_MAX	32
 

@@ -55,8 +55,8 @@ void sddp_assoc_put(struct sddp_assoc *a)
  * @a: the association
  *
  * Any context. The caller must hold a reference, be in an RCU read-side
- * critical section, or be a callback of the association's socket. Does nothing
- * if the last reference has been dropped.
+ * critical section, or be a callback of the association's socket. If the last
+ * reference has been dropped, the worker is not scheduled.
  */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {

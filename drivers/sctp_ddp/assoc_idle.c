@@ -33,9 +33,10 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
  * sddp_assoc_check_idle - start the idle timer if no session is accepted
  * @a: the association; worker context
  *
- * If there is no session at all, also free the transmit buffer. If in addition
- * the peer created the association and has had no accepted session recently,
- * count the association as unaccepted, or end it if a limit is reached.
+ * If there is no session at all, also free the transmit buffer. If, in
+ * addition, the peer is unaccepted, count the association as unaccepted. If a
+ * limit for unaccepted associations is reached, request the end of the
+ * association instead.
  */
 void sddp_assoc_check_idle(struct sddp_assoc *a)
 {

@@ -5,7 +5,8 @@
  *
  * References and timers of the association are in assoc.c. A program sets its
  * requests in its stream and never takes the association's mutex: programs
- * share the association, and one that is stopped must not hold up the others.
+ * share the association, and a stopped program must not hold up the other
+ * programs.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -439,8 +440,8 @@ void sddp_assoc_evict(struct sddp_assoc *a)
  * reference and release the socket.
  *
  * Return: 0; -EPROTO if the peer's Adaptation Indication is not that of DDP
- * (RFC 5043 7.1), if the peer has too many addresses, or if the peer has reset
- * the association. In the first two cases the listener's user is notified.
+ * (RFC 5043 7.1) or the peer has too many addresses, and the listener's user is
+ * notified; -EPROTO also if the peer has reset the association.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {

@@ -3,9 +3,9 @@
  * Listeners, and the addresses that they listen on.
  *
  * A wildcard listener has one socket for each address of its device's interface
- * (RFC 5043 7.2), and creates and closes sockets when addresses are added and
- * removed. With a single wildcard socket, each association would have all
- * addresses of the host, and its peer could send to any interface.
+ * (RFC 5043 7.2). The listener creates and closes sockets when addresses are
+ * added and removed. With a single wildcard socket, each association would have
+ * all addresses of the host, and a peer could send to any interface.
  *
  * sddp_listen() creates the first sockets, and a work item of the listener all
  * later ones. Sockets are never created with a lock held.
@@ -378,8 +378,8 @@ static void free_listener(struct sddp_listener *l)
 	spin_lock_irq(&laddrs_lock);
 	hash_del_rcu(&l->list);
 	/*
-	 * After this a notification queues no update of the listener, and the
-	 * work item stops early if it is running.
+	 * From now on notifications queue no update of this listener, and a
+	 * running work item stops early.
 	 */
 	WRITE_ONCE(l->ending, true);
 	spin_unlock_irq(&laddrs_lock);

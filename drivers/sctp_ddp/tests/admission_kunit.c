@@ -85,8 +85,8 @@ static void waits_longer_each_time(struct kunit *test)
 }
 
 /*
- * Show that -ENOMEM is reported rather than any other error, and -EADDRINUSE
- * only if there is no other error, in whatever order the errors occur.
+ * Show that -ENOMEM is reported rather than any other error, and
+ * -EADDRINUSE only if there is no other error, in any order of the errors.
  */
 static void memory_counts_for_most(struct kunit *test)
 {
@@ -100,8 +100,8 @@ static void memory_counts_for_most(struct kunit *test)
 }
 
 /*
- * Show that deferred chunks are kept only below each of their three limits, and
- * that memory for an out-of-order chunk of 70000 bytes remains then.
+ * Show that deferred chunks are kept only below each of three limits, which
+ * leave memory for an out-of-order chunk of 70000 bytes.
  */
 static void waiting(struct kunit *test)
 {
