@@ -33,7 +33,7 @@ bool sddp_may_keep_early(u32 kept, u64 all, u32 cost)
 }
 
 /**
- * sddp_may_keep_deferred - check whether a chunk may be kept for a page fault
+ * sddp_may_keep_deferred - check whether a deferred chunk may be kept
  * @chunks: number of kept chunks of the chunk's session
  * @kept: memory in use for chunks of the association, bytes
  * @all: memory in use for chunks of all associations, bytes

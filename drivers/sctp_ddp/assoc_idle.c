@@ -12,7 +12,8 @@
 /*
  * Compute the time of the next idle check. While the peer counts as accepted,
  * the check is SDDP_IDLE_UNUSED seconds after the end of the last accepted
- * session: the peer then counts as unaccepted again. Return: the time, jiffies.
+ * session, because the peer then counts as unaccepted again. Return: the time,
+ * jiffies.
  */
 static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
 {
@@ -54,9 +55,9 @@ void sddp_assoc_check_idle(struct sddp_assoc *a)
 
 /*
  * Compute the idle timeout that starts at the end of a session. Return: the
- * timeout, seconds; 0 if the session does not prolong the idle timeout. A
- * session that no local program has requested or was notified of does not,
- * because a peer could otherwise keep an association for ever.
+ * timeout, seconds; 0 if the session does not prolong the idle timeout. Only a
+ * session that a local program has requested or was notified of prolongs it, so
+ * no peer can keep an association for ever.
  */
 static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
 					  const struct sddp_stream *st)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The table of associations, and the choice of an association for a session
- * that connects.
+ * The table of associations, and the choice of an association for a new local
+ * session.
  *
  * A connect reserves a stream number of an association to the same destination,
  * or adds a new association without a socket. The worker creates the socket
@@ -46,8 +46,8 @@ static u32 dest_hash(const struct ddp_connect *args)
  * sddp_table_add - add an association that a peer has created
  * @a: the association; sddp_table_del() removes it
  *
- * Local sessions that connect do not use such an association, so it is not
- * added to the hash table.
+ * The association is not added to the hash table, so no local session connects
+ * to it.
  */
 void sddp_table_add(struct sddp_assoc *a)
 {
@@ -187,9 +187,10 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 }
 
 /*
- * Reserve a stream number of an association in the table. If there is none, add
- * @fresh, whose number 0 is already reserved. Return: the association,
- * referenced, which stays open while the number is reserved.
+ * Reserve a stream number of an association to the destination. If no
+ * association has a free number, add @fresh, whose number 0 is already
+ * reserved. Return: the association, referenced, which stays open while the
+ * number is reserved.
  */
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 					   u16 *id, struct sddp_assoc *fresh)
@@ -235,7 +236,7 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args,
 }
 
 /**
- * sddp_assoc_reserve - reserve a pair of streams for a session that connects
+ * sddp_assoc_reserve - reserve a pair of streams for a new local session
  * @args: addresses and policy
  * @work: worker function for a new association
  * @id: set to the number of the streams
@@ -293,7 +294,10 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 {
 	xa_erase(&a->streams, id);
-	/* schedule the worker, which then starts the idle timer */
+	/*
+	 * if nothing else uses the association, let the worker start the idle
+	 * timer
+	 */
 	if (atomic_dec_and_test(&a->live)) {
 		WRITE_ONCE(a->unreserved, true);
 		sddp_assoc_kick(a);

@@ -33,7 +33,7 @@ static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 /*
  * Bind a socket also to an address of a further interface, with the port that
  * the socket is bound to. If the interface has no address, or the address is in
- * use, skip the interface: the first path is enough. Return: 0; -ENOMEM if
+ * use, skip the interface, because one path is enough. Return: 0; -ENOMEM if
  * memory is short, and SCTP has then released the port and all addresses of the
  * socket.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks of a stream that are kept in memory until they can be processed in
- * order: out-of-order chunks, and chunks that are deferred for a page fault.
+ * Storage for the chunks of a stream that cannot be delivered yet: out-of-order
+ * chunks, and chunks that are deferred for a page fault.
  *
  * A red-black tree sorted by DDP-SSN holds the chunks, so the order in which
  * the peer sends chunks cannot raise the cost of an operation. The limits of
@@ -42,11 +42,11 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
 }
 
 /**
- * sddp_early_may_defer - check whether a chunk may be kept for a page fault
+ * sddp_early_may_defer - check whether a deferred chunk may be kept
  * @st: the stream; worker context
  *
- * The limits apply to a deferred segment and to all later chunks of the
- * session.
+ * A deferred chunk is a segment that waits for a page fault, or a later chunk
+ * of the same session.
  *
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */

@@ -11,7 +11,9 @@
 #include "admission.h"
 #include "internal.h"
 
-/* Bits of a value; bits 0 to 15 hold the number of received chunks */
+/*
+ * Bits of an orphaned session's value; bits 0 to 15: number of received chunks
+ */
 #define LAST	BIT(16)			/* the peer's Terminate has been received */
 #define OWED	BIT(17)			/* our Terminate must be sent */
 #define MARK	XA_MARK_1		/* mark of table entries with OWED */
@@ -30,9 +32,9 @@ static struct sddp_tally tally_of(unsigned long value)
  * Update the value of an orphaned session. If all chunks have been received and
  * our Terminate has been sent, free the stream number for the peer's next
  * session. On an association that this side has created, keep the number in
- * use: a local session could otherwise begin on it before our Terminate has
- * arrived. The caller must ensure that the table has an entry for @id, so no
- * memory is needed.
+ * use: a local session could otherwise begin with this number before the peer
+ * has received our Terminate. The caller must ensure that the table has an
+ * entry for @id, so no memory is needed.
  */
 static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 			    const struct sddp_tally *t, bool owed)

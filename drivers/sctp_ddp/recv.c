@@ -20,9 +20,9 @@
 /*
  * Find the first chunks of the queue, up to BATCH, without removing them. Stop
  * at a chunk that the peer has sent after a restart, because the chunk could be
- * mistaken for one of an earlier session. Use the association that each chunk
- * refers to, because the socket may no longer have one. Return: the number of
- * chunks.
+ * mistaken for a chunk of an earlier session. Use the association that each
+ * chunk refers to, because the socket may no longer refer to an association.
+ * Return: the number of chunks found.
  */
 static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 {
