@@ -131,9 +131,9 @@ static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 	unsigned long at = jiffies + delay;
 
 	/*
-	 * queue_delayed_work() is a full barrier: sddp_assoc_retry_expired()
-	 * sees earlier writes of this worker even if the timer was already
-	 * queued
+	 * queue_delayed_work() is a full barrier, also if the timer is already
+	 * queued: sddp_assoc_retry_expired() then sees the flags that this
+	 * worker has set, and clears them. Otherwise no retry would follow.
 	 */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
 		if (!time_before(at, a->retry_at))

@@ -147,8 +147,8 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 
 /*
  * Queue the reply to an Initiate for the worker: an Accept if @s is set, else a
- * Reject. The worker sends an enhanced reply if the Initiate was
- * enhanced (RFC 6581 7). Return: 0 or a negative errno.
+ * Reject. The worker sends an enhanced reply if the Initiate was enhanced (RFC
+ * 6581 7). Return: 0 or a negative errno.
  */
 static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
 			  const struct ddp_offer *o)
