@@ -2,14 +2,14 @@
 /*
  * Processing of received chunks, in whatever order they arrive.
  *
- * A chunk that is next in order goes to the session or to DDP at once. An
+ * A chunk that is next in order is passed to the session or to DDP at once. An
  * out-of-order tagged segment is placed at once, and only its header is kept;
  * any other out-of-order chunk is kept whole. No memory is allocated before the
  * DDP-SSN has been checked against the window (RFC 5043 10). Chunks of a
  * session that is over are only counted.
  *
- * A segment that needs a page fault is deferred: it is kept as the first of the
- * out-of-order chunks, and what follows it is out of order as well.
+ * A segment that must wait for a page fault is deferred: the stream keeps the
+ * segment, and treats all later chunks as out of order until it is delivered.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -19,7 +19,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* End a session that cannot go on, with a Terminate if one may be sent */
+/* End a session that has failed, with a Terminate if one may be sent */
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_session_abort(&st->s);
@@ -40,7 +40,7 @@ static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 	return sddp_src_read_next(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
 }
 
-/* BH off */
+/* Pass the segment in the association's src to DDP. BH is off. */
 static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
@@ -52,8 +52,9 @@ static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 }
 
 /*
- * Deliver a segment that is next in order. @p: what ddp_rx_place_early() set if the
- * segment has been placed, or NULL. Return: true if done, false if deferred.
+ * Deliver a segment that is next in order. @p: result of ddp_rx_place_early() if the
+ * segment has been placed already, or NULL. Return: true if the segment has been
+ * delivered or discarded, false if the caller must defer it.
  */
 static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
@@ -74,7 +75,7 @@ static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 	return true;
 }
 
-/* The session is accepted: enter Full Operation */
+/* Enter Full Operation after the peer has accepted the session */
 static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
@@ -82,17 +83,18 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 	sddp_stream_set_deadline(st, 0);
 	st->up = true;
 	sddp_assoc_accepted_session(st->a);
-	/* after an error the stream starts, too: see ddp/session.h */
+	/* a stream that has failed already is started as well, see ddp/session.h */
 	ddp_session_established(&st->ss, o);
 }
 
+/* Report the peer's Initiate to the listener and wait for the ULP's reply */
 static void sddp_rx_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
 	st->reported = !sddp_listen_request(st, o);
 	if (st->reported)
 		sddp_unaccepted_leave(st->a);
-	/* RFC 5043 6.4: if no ULP decides, Terminate, never Reject */
+	/* RFC 5043 6.4: without a ULP that decides, send a Terminate, not a Reject */
 	if (!st->reported)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
@@ -125,7 +127,10 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* Allocates nothing: a stream becomes free only with its Terminate */
+/*
+ * Process the peer's Terminate. Allocates nothing: for lack of memory a Terminate
+ * would be lost, and its pair of streams would stay in use.
+ */
 static void take_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
@@ -150,7 +155,7 @@ static void take_control(struct sddp_stream *st, u32 len)
 	enum iw_reason why = IW_SCTP_CONTROL;
 	u8 *raw;
 
-	/* RFC 5043 5.2.3: extra bytes after a Terminate do not matter */
+	/* RFC 5043 5.2.3: extra bytes in a Terminate are ignored */
 	if (is_terminate(st->a, len)) {
 		take_terminate(st);
 		return;
@@ -175,7 +180,10 @@ static void take_control(struct sddp_stream *st, u32 len)
 	kfree(c);
 }
 
-/* Return: true if done, false if deferred */
+/*
+ * Process a segment that is next in order. @p: as for deliver(). Return: true if
+ * the segment has been processed, false if the caller must defer it.
+ */
 static bool take_segment(struct sddp_stream *st, u32 len,
 			 const struct ddp_placed *p)
 {
@@ -188,7 +196,10 @@ static bool take_segment(struct sddp_stream *st, u32 len,
 	return true;
 }
 
-/* Return: true if done, false if deferred */
+/*
+ * Process a kept chunk that is next in order. Return: true if the chunk has been
+ * processed, false if the caller must defer it.
+ */
 static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
@@ -198,7 +209,7 @@ static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 	return true;
 }
 
-/* Process the kept chunks that have become next in order */
+/* Process kept chunks as long as the next DDP-SSN in order is among them */
 static void take_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
@@ -219,7 +230,7 @@ static void take_in_order(struct sddp_stream *st)
 }
 
 /**
- * sddp_rx_resume - process deferred segments if their page fault is resolved
+ * sddp_rx_resume - process a deferred segment if its page fault is no longer pending
  * @st: the stream; worker context
  */
 void sddp_rx_resume(struct sddp_stream *st)
@@ -228,6 +239,10 @@ void sddp_rx_resume(struct sddp_stream *st)
 		take_in_order(st);
 }
 
+/*
+ * Place the payload of an out-of-order segment. Return: true if the payload has been
+ * placed and @p is set, false if the whole segment must be kept.
+ */
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
@@ -243,8 +258,9 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 }
 
 /*
- * Keep an out-of-order chunk, without its payload if that is placed or not
- * needed. Return: true if kept, false if there is no memory for it.
+ * Keep an out-of-order chunk. Its payload is not kept if it has been placed, or if
+ * segments are discarded. Return: true if the chunk is kept, false if memory is
+ * short or the chunk cannot be read.
  */
 static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
 {
@@ -255,7 +271,7 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct sddp_kept *k;
 
-	/* one byte too many is enough to show that it is too long */
+	/* one byte above the maximum is enough to detect that the chunk is too long */
 	if (control)
 		len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
 	k = sddp_early_new(st, ssn, len);
@@ -273,13 +289,19 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	return true;
 }
 
-/* A peer sends nothing between its Initiate and our reply */
+/*
+ * Check whether an out-of-order chunk is legal in the session's present state. It is
+ * not before our reply, because the peer sends nothing between its Initiate and that.
+ */
 static bool may_be_early(const struct sddp_stream *st)
 {
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-/* Keep a deferred segment. Return: false if it must stay queued in SCTP. */
+/*
+ * Keep a segment that waits for a page fault. Return: true if the segment is kept,
+ * false if the caller must leave the chunk in SCTP's queue and receive it again.
+ */
 static bool keep_deferred(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
@@ -299,7 +321,11 @@ static bool keep_deferred(struct sddp_stream *st, u32 len)
 	return true;
 }
 
-/* Return: true if done, false if the chunk must be received again */
+/*
+ * Process a chunk that is next in order, then kept chunks that follow in order.
+ * Return: true if the chunk has been processed or kept, false if the caller must
+ * leave it in SCTP's queue and receive it again.
+ */
 static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
@@ -311,7 +337,10 @@ static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 	return true;
 }
 
-/* After the end, the Terminate matters once all chunks before it are here */
+/*
+ * Pass the peer's Terminate to the state machine once the Terminate and all chunks
+ * before it have been received. The session has ended for the ULP.
+ */
 static void check_complete(struct sddp_stream *st)
 {
 	if (!sddp_tally_complete(&st->tally))
@@ -320,10 +349,11 @@ static void check_complete(struct sddp_stream *st)
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
+/* Count a chunk of an ended session */
 static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			const struct sddp_head *h)
 {
-	/* a segment shows that our Accept has arrived */
+	/* a segment shows that the peer has received our Accept */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	sddp_tally_head(&st->tally, h);
@@ -331,14 +361,15 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 }
 
 /**
- * sddp_rx_stop_keeping - stop keeping the chunks of an ended session
+ * sddp_rx_stop_keeping - stop keeping chunks if the session has ended
  * @st: the stream; worker context
  *
- * Frees what is kept. Chunks that arrive later are only counted.
+ * Frees the kept chunks. From then on, received chunks of the session are only
+ * counted.
  */
 void sddp_rx_stop_keeping(struct sddp_stream *st)
 {
-	/* the reply to our Initiate still decides how the session ends */
+	/* the peer's reply to our Initiate is still processed: it decides the end */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
 	    st->s.state == SDDP_INITIATED)
 		return;
@@ -348,7 +379,7 @@ void sddp_rx_stop_keeping(struct sddp_stream *st)
 	check_complete(st);
 }
 
-/* End the session at once because of a chunk, which is counted as well */
+/* End the session because of a chunk that is not legal, and count that chunk */
 static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			 const struct sddp_head *h, enum iw_reason why)
 {
@@ -357,7 +388,10 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *i
 	count_chunk(st, in, h);
 }
 
-/* Return: true if done, false if the chunk must be received again */
+/*
+ * Process an out-of-order chunk. Return: true if the chunk has been processed or
+ * kept, false if the caller must leave it in SCTP's queue and receive it again.
+ */
 static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
@@ -366,20 +400,24 @@ static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		return true;
 	}
 	if (sddp_early_has(st, h->ssn)) {
-		/* of two chunks with one DDP-SSN the first is counted */
+		/* a duplicate DDP-SSN: only the kept chunk is counted */
 		break_session(st, IW_SCTP_SSN);
 		return true;
 	}
 	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early(st, in, h->ssn))
 		return true;
-	/* the peer is not to blame if deferred chunks use up the memory */
+	/* retry if deferred chunks use the memory: the peer has caused no error */
 	if (st->a->deferred)
 		return false;
 	refuse_chunk(st, in, h, IW_NO_MEMORY);
 	return true;
 }
 
-/* Return: true if done, false if the chunk must be received again */
+/*
+ * Process a chunk of a session that has not ended, by the order of its DDP-SSN.
+ * Return: true if the chunk has been processed or kept, false if the caller must
+ * leave it in SCTP's queue and receive it again.
+ */
 static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
@@ -389,7 +427,7 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	/* if a deferred chunk with this DDP-SSN is kept, this is a duplicate */
+	/* a kept deferred chunk may have this DDP-SSN already: a duplicate */
 	if (order == SDDP_SSN_NEXT && !sddp_early_has(st, h->ssn))
 		return take_now(st, in);
 	if (order == SDDP_SSN_EARLY)
@@ -398,7 +436,7 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	return true;
 }
 
-/* Allocate a stream for a session of the peer's */
+/* Allocate a stream for a session that the peer begins */
 static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
@@ -413,7 +451,10 @@ static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/* Begin a session of the peer's; ERR_PTR(-EBUSY) if the number is reserved */
+/*
+ * Add a stream for a session that the peer begins. Return: the stream,
+ * ERR_PTR(-EBUSY) if its number is reserved, or ERR_PTR(-ENOMEM).
+ */
 static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = make_stream(a, id);
@@ -430,13 +471,16 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/* Return: true if done, false if the chunk must be received again */
+/*
+ * Process a chunk of a session. Return: true if the chunk has been processed, kept or
+ * counted, false if the caller must leave it in SCTP's queue and receive it again.
+ */
 static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			  const struct sddp_head *h)
 {
 	bool taken = true;
 
-	/* the stream may leave the table in this function */
+	/* this function may remove the stream from the table */
 	ddp_session_get(&st->ss);
 	if (st->counting)
 		count_chunk(st, in, h);
@@ -454,9 +498,9 @@ static bool begins_session(const struct sddp_head *h)
 }
 
 /*
- * Process a chunk on streams without a session. RFC 5043 6: it must be an
- * Initiate, after which the peer sends nothing until it has our reply. Anything
- * else is a violation, and is not kept.
+ * Process a chunk on a pair of streams that has no session. RFC 5043 6: the chunk
+ * must be an Initiate; any other chunk is a violation and is not kept. Return: 0 if
+ * the chunk has been processed, or a negative errno; -ENOMEM if memory is short.
  */
 static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			      const struct sddp_head *h)
@@ -468,21 +512,22 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc
 	st = new_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
-	/* an Initiate is never deferred */
+	/* the result is true: only segments are deferred */
 	process_chunk(st, in, h);
 	return 0;
 }
 
 /*
- * Check whether a chunk must belong to the next session: all chunks of this one
- * have arrived. If the peer begins the next one on an association that the peer
- * has made, it also has our last chunk.
+ * Check whether a received chunk must belong to the next session, because all chunks
+ * of this session have been received. On an association that the peer has
+ * established, the chunk shows that the peer has received our last chunk.
  */
 static bool is_session_over(const struct sddp_stream *st)
 {
 	return sddp_session_is_over(&st->s) && (st->ended || !st->a->active);
 }
 
+/* Remove the stream of a session that is over, so that the next one can begin */
 static void free_number(struct sddp_stream *st)
 {
 	sddp_session_acked(&st->s);
@@ -491,8 +536,9 @@ static void free_number(struct sddp_stream *st)
 }
 
 /*
- * Check whether a chunk is the next session's Initiate (RFC 5043 6.6). The peer
- * has our last chunk, and all of its chunks are here, though some are deferred.
+ * Check whether a chunk is the next session's Initiate (RFC 5043 6.6), received while
+ * chunks of this session are still deferred. All chunks of this session must have
+ * been received, and our last chunk must have been sent.
  */
 static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_head *h)
 {
@@ -506,8 +552,9 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
 }
 
 /*
- * Keep the next session's Initiate until this session leaves. Return: true if
- * kept, false if it must stay queued in SCTP and be received again.
+ * Keep the next session's Initiate until this session's stream is released. Return:
+ * true if the Initiate is kept, false if the caller must leave it in SCTP's queue and
+ * receive it again.
  */
 static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
@@ -526,7 +573,7 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 }
 
 /**
- * sddp_rx_begin - begin a session that has waited for the one before it
+ * sddp_rx_begin - begin a session whose Initiate was kept by the previous session
  * @st: the session's stream, now in the table; worker context
  */
 void sddp_rx_begin(struct sddp_stream *st)
@@ -540,8 +587,9 @@ void sddp_rx_begin(struct sddp_stream *st)
  * @a: the association, with the chunk in @a->src; worker context
  * @in: description of the chunk
  *
- * Return: true if done; false if the chunk must stay queued in SCTP and be
- * received again, for lack of memory or until a page fault is resolved.
+ * Return: true if the chunk has been processed, kept or discarded; false if memory is
+ * short or a page fault is pending, so that the caller must leave the chunk in SCTP's
+ * queue and receive it again.
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 {
@@ -549,7 +597,7 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 	struct sddp_head h;
 	void *at;
 
-	/* the number is not in use in both directions */
+	/* ignore a stream number that does not exist in both directions */
 	if (in->id >= a->limit)
 		return true;
 	sddp_src_decode_head(a, in, &h);

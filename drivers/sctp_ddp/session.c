@@ -13,8 +13,8 @@ void sddp_session_init(struct sddp_session *s, bool active)
 }
 
 /*
- * End the session (RFC 5043 6.1). Further chunks of the peer are ignored,
- * except its Terminate, which shows that the peer is done.
+ * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks of the
+ * peer are ignored, except its Terminate: the peer sends nothing after that.
  */
 static enum sddp_do end_by_violation(struct sddp_session *s)
 {
@@ -31,7 +31,10 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 	return SDDP_DO_ASK;
 }
 
-/* An Accept must be of the Initiate's kind (RFC 6581 section 7) */
+/*
+ * Process an Accept. It must be enhanced if the Initiate was, and else not
+ * (RFC 6581 section 7).
+ */
 static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || s->enhanced != enhanced)
@@ -41,7 +44,10 @@ static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 	return SDDP_DO_ENTER;
 }
 
-/* End a request: neither side sends anything more (RFC 5043 6.3, 6.4) */
+/*
+ * End a session that the peer has rejected or refused: neither side sends another
+ * chunk (RFC 5043 6.3, 6.4).
+ */
 static enum sddp_do receive_refusal(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
@@ -51,7 +57,7 @@ static enum sddp_do receive_refusal(struct sddp_session *s, enum sddp_do which)
 	return which;
 }
 
-/* A plain Reject is valid for an enhanced Initiate, too */
+/* Process a Reject. An enhanced Initiate may get either kind of Reject. */
 static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
@@ -70,8 +76,8 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		return SDDP_DO_PEER_DONE;
 	default:
 		/*
-		 * No session was open: the peer has sent its last chunk, and no
-		 * Terminate is sent in reply
+		 * A violation, because no session is open. The peer sends nothing
+		 * after its Terminate, and no Terminate is sent in reply.
 		 */
 		s->peer_done = true;
 		s->we_done = true;
@@ -80,8 +86,8 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 }
 
 /*
- * A segment from the active side shows that our Accept has arrived, because the
- * active side sends nothing between its Initiate and the Accept
+ * Process a segment. One from the active side shows that the peer has received our
+ * Accept, because the active side sends nothing between its Initiate and the Accept.
  */
 static enum sddp_do receive_segment(struct sddp_session *s)
 {
@@ -92,7 +98,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 	return SDDP_DO_DELIVER;
 }
 
-/* After the end of the session only the peer's Terminate matters */
+/* Process a chunk after the end of the session: ignore all but the peer's Terminate */
 static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	if (what == SDDP_SAY_TERMINATE)
@@ -105,9 +111,10 @@ static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind wh
  * @s: the session
  * @what: meaning of the chunk; chunks must be passed in the order of their
  *	DDP-SSNs
- * @enhanced: the chunk is of the enhanced kind
+ * @enhanced: true if the chunk is enhanced (RFC 6581)
  *
- * A chunk that cannot be decoded is passed to sddp_session_abort() instead.
+ * For a chunk that cannot be decoded, the caller must call sddp_session_abort()
+ * instead.
  *
  * Return: the action that the chunk requires, see enum sddp_do.
  */
@@ -135,7 +142,7 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind w
 
 /**
  * sddp_session_abort - end a session because of a chunk that cannot be decoded
- * @s: the session; only a Terminate may be sent on it afterwards
+ * @s: the session; afterwards this side may send only a Terminate
  */
 void sddp_session_abort(struct sddp_session *s)
 {
@@ -143,8 +150,8 @@ void sddp_session_abort(struct sddp_session *s)
 }
 
 /*
- * A Terminate must not overtake our Accept (RFC 5043 6.6). On the active side,
- * no legal sequence has a Terminate after an Initiate without a reply.
+ * Check whether a Terminate may be sent. It must not overtake our Accept (RFC 5043
+ * 6.6). The active side must not send it before the reply to its Initiate.
  */
 static bool may_terminate(const struct sddp_session *s)
 {
@@ -178,9 +185,9 @@ bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind wh
 
 /**
  * sddp_session_sent - note that a chunk has been sent
- * @s: the session; sddp_session_may_send() has allowed the chunk
+ * @s: the session; sddp_session_may_send() must have returned true for the chunk
  * @what: meaning of the chunk
- * @enhanced: the chunk was of the enhanced kind
+ * @enhanced: true if the chunk was enhanced (RFC 6581)
  */
 void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		       bool enhanced)
@@ -203,7 +210,7 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		break;
 	default:
 		/*
-		 * a Terminate in reply to a request ends the session (RFC 5043
+		 * a Terminate in reply to an Initiate ends the session (RFC 5043
 		 * 6.4)
 		 */
 		if (s->state == SDDP_REQUESTED) {
@@ -216,8 +223,8 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 }
 
 /**
- * sddp_session_acked - note that our last control chunk has arrived
- * @s: the session; SCTP has received the acknowledgement
+ * sddp_session_acked - note that the peer has received our last control chunk
+ * @s: the session
  */
 void sddp_session_acked(struct sddp_session *s)
 {
@@ -225,11 +232,11 @@ void sddp_session_acked(struct sddp_session *s)
 }
 
 /**
- * sddp_session_is_acked - check whether the peer has all of our chunks
+ * sddp_session_is_acked - check whether the peer has received our last chunk
  * @s: the session
  *
- * Return: true if our last chunk has been sent and acknowledged, so that only
- * the peer's last chunks are still to come; false otherwise.
+ * Return: true if our last chunk has been sent and acknowledged, so that only the
+ * peer may still send chunks of this session; false otherwise.
  */
 bool sddp_session_is_acked(const struct sddp_session *s)
 {
@@ -249,16 +256,16 @@ bool sddp_session_is_over(const struct sddp_session *s)
 }
 
 /**
- * sddp_session_is_reusable - check whether the next session may use these streams
+ * sddp_session_is_reusable - check whether the next session may begin
  * @s: the session
  *
  * The next session must not begin while a chunk of this one can still arrive
- * (RFC 5043 6.6). All chunks of the peer have arrived with its last one. Of our
- * own chunks only the last control chunk is checked here: the caller knows
- * whether our segments have arrived.
+ * (RFC 5043 6.6). The peer's last chunk is processed in order, so all of its chunks
+ * have been received. The caller must check whether the peer has received our
+ * segments.
  *
- * Return: true if the session is over and our last control chunk has arrived,
- * false otherwise.
+ * Return: true if the session is over and the peer has received our last control
+ * chunk, false otherwise.
  */
 bool sddp_session_is_reusable(const struct sddp_session *s)
 {

@@ -10,9 +10,9 @@
  * The caller passes the chunks that arrive, in the order of their DDP-SSNs, and
  * checks what may be sent. The machine itself sends nothing and ends nothing.
  *
- * A machine serves one session. The next session on the same pair of streams
- * gets a new machine, once sddp_session_is_reusable() reports that no chunk of
- * this session can still arrive.
+ * A machine serves one session. The caller must not begin the next session on the
+ * same pair of streams before sddp_session_is_reusable() returns true: until then
+ * a chunk of this session can still arrive.
  */
 #ifndef _SDDP_SESSION_H
 #define _SDDP_SESSION_H
@@ -29,8 +29,8 @@
  * @SDDP_OPEN: accepted: segments may be sent and received
  * @SDDP_OVER: rejected, refused, or ended by a protocol violation
  *
- * The end of an accepted session is no state of its own: it is over when both
- * sides are done, see sddp_session_is_over().
+ * An accepted session stays SDDP_OPEN until it is violated. Use
+ * sddp_session_is_over() to check whether both sides have sent their Terminate.
  */
 enum sddp_state {
 	SDDP_IDLE,
@@ -42,16 +42,16 @@ enum sddp_state {
 
 /**
  * enum sddp_do - action that a received chunk requires
- * @SDDP_DO_ASK: pass the request to the ULP, which accepts or rejects it
- * @SDDP_DO_ENTER: enter Full Operation: the peer has accepted our request
- * @SDDP_DO_REJECTED: end the session: the peer's ULP has rejected our request
- * @SDDP_DO_REFUSED: end the session: the peer has refused our request without
+ * @SDDP_DO_ASK: pass the Initiate to the ULP, which accepts or rejects the session
+ * @SDDP_DO_ENTER: enter Full Operation: the peer has accepted the session
+ * @SDDP_DO_REJECTED: end the session: the peer's ULP has rejected it
+ * @SDDP_DO_REFUSED: end the session: the peer has refused the Initiate without
  *	passing it to its ULP (RFC 5043 6.4)
  * @SDDP_DO_DELIVER: hand the segment to DDP
- * @SDDP_DO_PEER_DONE: note the peer's Terminate: it sends nothing more
- * @SDDP_DO_IGNORE: do nothing: the session has ended before
- * @SDDP_DO_END: end the session, with a Terminate if one may be sent: no legal
- *	sequence has this chunk here (RFC 5043 6.1)
+ * @SDDP_DO_PEER_DONE: note the peer's Terminate: the peer sends nothing more
+ * @SDDP_DO_IGNORE: do nothing: the session has ended already
+ * @SDDP_DO_END: end the session, with a Terminate if one may be sent: the chunk is
+ *	not legal in this state (RFC 5043 6.1)
  */
 enum sddp_do {
 	SDDP_DO_ASK,
@@ -66,12 +66,12 @@ enum sddp_do {
 
 /**
  * struct sddp_session - state of one session, as seen by one side
- * @state: state
- * @active: this side sends the Initiate
- * @enhanced: the Initiate was of the enhanced kind, so the Accept has to be
- * @peer_done: the peer has sent its last chunk: Terminate, Reject, or a refusal
- * @we_done: this side has sent its last chunk
- * @control_unacked: our last control chunk is not known to have arrived
+ * @state: current state
+ * @active: true if this side sends the Initiate
+ * @enhanced: true if the Initiate was enhanced (RFC 6581), so the Accept must be, too
+ * @peer_done: true if the peer has sent its last chunk: Terminate or Reject
+ * @we_done: true if this side has sent its last chunk
+ * @control_unacked: true while the peer may not have received our last control chunk
  */
 struct sddp_session {
 	enum sddp_state	state;

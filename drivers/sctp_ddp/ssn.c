@@ -7,11 +7,11 @@
  * @next: next expected DDP-SSN
  * @ssn: DDP-SSN of a received chunk
  *
- * A gap is checked against the maximum in flight, 32767 chunks, before any
- * memory is allocated because of it (RFC 5043 section 10).
+ * The caller must call this before it allocates memory for an out-of-order chunk:
+ * at most 32767 chunks may be in flight (RFC 5043 section 10).
  *
  * Return: the position, see enum sddp_ssn_order. SDDP_SSN_EARLY includes duplicates of
- * chunks that are kept: the caller has to check for these.
+ * kept chunks, which the caller must detect.
  */
 enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn)
 {
@@ -26,7 +26,7 @@ enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn)
 
 /**
  * sddp_tally_chunk - count a chunk of an ended session
- * @t: the tally
+ * @t: the count of the session's chunks
  */
 void sddp_tally_chunk(struct sddp_tally *t)
 {
@@ -35,8 +35,8 @@ void sddp_tally_chunk(struct sddp_tally *t)
 
 /**
  * sddp_tally_last - note that a counted chunk is the peer's Terminate
- * @t: the tally; the chunk has been counted
- * @ssn: DDP-SSN of the chunk; ignored if a Terminate has been noted before
+ * @t: the count of the session's chunks, including this one
+ * @ssn: DDP-SSN of the Terminate; ignored if a Terminate has been noted already
  */
 void sddp_tally_last(struct sddp_tally *t, u16 ssn)
 {
@@ -47,11 +47,11 @@ void sddp_tally_last(struct sddp_tally *t, u16 ssn)
 }
 
 /**
- * sddp_tally_complete - check whether all chunks of a session have arrived
- * @t: the tally
+ * sddp_tally_complete - check whether all chunks of a session have been received
+ * @t: the count of the session's chunks
  *
- * Return: true if the peer's Terminate and all chunks before it have arrived,
- * so that no chunk of the session can still come; false otherwise.
+ * Return: true if the peer's Terminate and all chunks before it have been received,
+ * so that no more chunk of the session can arrive; false otherwise.
  */
 bool sddp_tally_complete(const struct sddp_tally *t)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Arithmetic on the DDP-SSNs of a session's arriving chunks (RFC 5043 sections
- * 5.2.1, 6.1 and 10): whether a chunk is the next one in order; and, for a
- * session that has ended, whether all of its chunks have arrived.
+ * Arithmetic on the DDP-SSNs of received chunks (RFC 5043 sections 5.2.1, 6.1 and
+ * 10): compares a chunk with the next one in order, and detects that all chunks of
+ * an ended session have been received.
  */
 #ifndef _SDDP_SSN_H
 #define _SDDP_SSN_H
@@ -15,8 +15,8 @@
 /**
  * enum sddp_ssn_order - position of a chunk relative to the next expected DDP-SSN
  * @SDDP_SSN_NEXT: next in order
- * @SDDP_SSN_EARLY: out of order: chunks before it have not arrived
- * @SDDP_SSN_DUP: duplicate: this DDP-SSN has been processed
+ * @SDDP_SSN_EARLY: out of order: a chunk with a lower DDP-SSN is missing
+ * @SDDP_SSN_DUP: duplicate: a chunk with this DDP-SSN has been processed
  * @SDDP_SSN_FAR: further ahead than a sender that obeys RFC 5043 section 10 can be
  */
 enum sddp_ssn_order {
@@ -29,13 +29,13 @@ enum sddp_ssn_order {
 enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn);
 
 /**
- * struct sddp_tally - count of the arrived chunks of an ended session
- * @n: number of chunks, modulo 65536; once @last is set, minus the number of
- *	chunks that the session has
- * @last: the peer's Terminate has arrived
+ * struct sddp_tally - count of the received chunks of an ended session
+ * @n: number of received chunks, modulo 65536; if @last is set, less the number of
+ *	chunks that the peer has sent in the session
+ * @last: true if the peer's Terminate has been received
  *
- * The DDP-SSN of the Terminate gives the number of chunks of the session. Once
- * as many have arrived, all have: there is no need to store which.
+ * The DDP-SSN of the Terminate gives the number of chunks that the peer has sent.
+ * So a count is enough to detect that all of them have been received.
  */
 struct sddp_tally {
 	u16	n;

@@ -4,8 +4,9 @@
 #include "stall.h"
 
 /*
- * Thresholds in checks. Smaller packets are given two checks after SHRINK_AT:
- * retransmitting them takes that long.
+ * Number of checks without progress until each action. After SHRINK_AT the next
+ * cycle begins two checks later, because SCTP needs that long to retransmit the data
+ * in smaller packets.
  */
 #define PROBE_AT		1
 #define SHRINK_AT	2
@@ -17,7 +18,7 @@
  * @s: state kept between checks; updated
  * @v: state of the association now
  *
- * Called every SDDP_STALL_LOOK seconds.
+ * The caller must call this every SDDP_STALL_LOOK seconds while data is in flight.
  *
  * Return: the action to take, see enum sddp_stall_do.
  */
@@ -35,7 +36,7 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 		s->since = v->now;
 		return SDDP_STALL_ASK;
 	}
-	/* SCTP itself detects a peer that is not reachable at all */
+	/* wait while the peer is silent: SCTP itself detects an unreachable peer */
 	if (s->step == SHRINK_AT) {
 		if (v->last_heard > s->since)
 			return SDDP_STALL_SHRINK;
@@ -47,14 +48,15 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 }
 
 /**
- * sddp_stall_next_pmtu - choose the next smaller packet size
+ * sddp_stall_next_pmtu - choose the next smaller path MTU
  * @pmtu: current path MTU, bytes
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
- * The sizes are what Ethernet carries, the minimum MTU of IPv6, and what any
- * IPv4 host accepts. All hold the 516 bytes of RFC 5043 section 9.
+ * The sizes are the MTU of Ethernet, the minimum MTU of IPv6, and the size that
+ * every IPv4 host accepts. Each is large enough for the 516 bytes that RFC 5043
+ * section 9 requires.
  *
- * Return: the size in bytes, or 0 if there is no smaller one.
+ * Return: the new path MTU in bytes, or 0 if there is no smaller one.
  */
 u32 sddp_stall_next_pmtu(u32 pmtu, u32 least)
 {
@@ -68,13 +70,13 @@ u32 sddp_stall_next_pmtu(u32 pmtu, u32 least)
 }
 
 /**
- * sddp_stall_timeouts - compute the timeouts after which the peer is dead
+ * sddp_stall_timeouts - compute the number of timeouts after which SCTP gives up the peer
  * @paths: number of peer addresses that have replied at least once
  *
- * Some of the paths may be down for a long time while another works: their
- * timeouts must not end the association.
+ * Some paths may be down for a long time while another path works. The number grows
+ * with @paths, so that timeouts of the failed paths alone do not end the association.
  *
- * Return: the number of consecutive timeouts of all paths together.
+ * Return: the maximum number of consecutive timeouts, summed over all paths.
  */
 u32 sddp_stall_timeouts(u32 paths)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Detection of data that the peer never acknowledges although the peer is
- * reachable.
+ * Detection of data that a reachable peer does not acknowledge.
  *
- * A path with a smaller MTU than expected and without ICMP drops long packets
- * for ever (a PMTU black hole). Heartbeats still pass, so SCTP does not give
- * up. While data is in flight, the worker therefore checks every
- * SDDP_STALL_LOOK seconds, and acts if nothing was acknowledged since the last
- * check:
+ * A path whose MTU is smaller than expected, and that returns no ICMP errors, drops
+ * all long packets (a PMTU black hole). Heartbeats still pass, so SCTP does not end
+ * the association. So the worker checks every SDDP_STALL_LOOK seconds while data is
+ * in flight. If no data was acknowledged since the previous check, it takes these
+ * actions:
  *
  *	first check without progress		ASK: send a heartbeat now
- *	next check, if the peer was heard of	SHRINK the packets, wait
+ *	next check, if the peer has replied	SHRINK the packets, wait
  *	after one minute			END the association
  */
 #ifndef _SDDP_STALL_H
@@ -18,18 +17,18 @@
 
 #include <ddp/pure.h>
 
-#define SDDP_STALL_LOOK	4	/* interval of the checks, seconds */
+#define SDDP_STALL_LOOK	4	/* interval between two checks, in seconds */
 
-/* Consecutive timeouts after which SCTP takes a path for dead */
+/* Number of consecutive timeouts after which SCTP regards a path as failed */
 #define SDDP_PATH_TIMEOUTS	5
-/* Consecutive timeouts after which SCTP takes a peer with one path for dead */
+/* Number of consecutive timeouts after which SCTP regards a peer with one path as failed */
 #define SDDP_PEER_TIMEOUTS	8
 
 /**
  * enum sddp_stall_do - action after a check
- * @SDDP_STALL_NOTHING: none
+ * @SDDP_STALL_NOTHING: do nothing
  * @SDDP_STALL_ASK: send a heartbeat to find out whether the peer is reachable
- * @SDDP_STALL_SHRINK: use smaller packets, if there is a smaller size
+ * @SDDP_STALL_SHRINK: lower the path MTU if sddp_stall_next_pmtu() has a smaller size
  * @SDDP_STALL_END: end the association
  */
 enum sddp_stall_do {
@@ -41,12 +40,12 @@ enum sddp_stall_do {
 
 /**
  * struct sddp_stall_view - state of the association at a check
- * @in_flight: data is in flight, so another check follows
- * @ack_expected: data is in flight and the peer's window is open; a peer whose window
- *	is closed may take any time
- * @acked: last TSN that is acknowledged cumulatively
- * @last_heard: time of the last packet from the peer on any path, nanoseconds
- * @now: current time, same clock as @last_heard
+ * @in_flight: true if data is in flight, so that another check is needed
+ * @ack_expected: true if data is in flight and the peer's window is open; a peer whose
+ *	window is closed may delay its acknowledgement without limit
+ * @acked: last TSN that the peer has acknowledged cumulatively
+ * @last_heard: time of the last packet from the peer on any path, in nanoseconds
+ * @now: current time, in nanoseconds, of the same clock as @last_heard
  */
 struct sddp_stall_view {
 	bool	in_flight;
@@ -57,11 +56,12 @@ struct sddp_stall_view {
 };
 
 /**
- * struct sddp_stall - state kept between checks; zero at first
- * @acked: last TSN that is acknowledged cumulatively
- * @checks: consecutive checks without progress
- * @step: those of @checks since packets were last made smaller
- * @since: time of the last heartbeat request, nanoseconds
+ * struct sddp_stall - state between the checks of an association; initially zero
+ * @acked: TSN that the peer had acknowledged cumulatively at the previous check
+ * @checks: number of consecutive checks without progress
+ * @step: number of checks since the present cycle of heartbeat, smaller packets and
+ *	waiting began; see the thresholds in stall.c
+ * @since: time of the last SDDP_STALL_ASK, in nanoseconds
  */
 struct sddp_stall {
 	u32	acked;
