@@ -29,8 +29,8 @@
  * @SDDP_OPEN: accepted: segments may be sent and received
  * @SDDP_OVER: rejected, refused, or ended by a protocol violation
  *
- * An accepted session stays SDDP_OPEN until it is violated. Use
- * sddp_session_is_over() to check whether both sides have sent their Terminate.
+ * An accepted session stays SDDP_OPEN when both sides have sent their Terminate. Use
+ * sddp_session_is_over() to detect that.
  */
 enum sddp_state {
 	SDDP_IDLE,

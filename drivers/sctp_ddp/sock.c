@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A connected socket: its lifetime, its state and sending.
+ * Lifetime, state and sending of a connected socket.
  *
- * One-to-one style: each socket is one association. Only the association's
- * worker sends, and receives (recv.c).
+ * The sockets are one-to-one style, so each has one association. Only the
+ * association's worker sends on the socket and receives from it (recv.c).
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
@@ -32,10 +32,10 @@ static void sddp_data_ready(struct sock *sk)
 }
 
 /*
- * A peer that has restarted must not get data of the earlier association. Take
- * away the send buffer while the socket is still locked, so that SCTP accepts
- * nothing more. The worker then ends the association: the error that a send
- * gets meanwhile does not matter.
+ * Let SCTP accept no more data if the peer has restarted: a restarted peer must not
+ * receive data of the previous association. Sets the send buffer to zero while SCTP
+ * still holds the socket lock. The worker then ends the association, so the errors
+ * of sends before that have no effect.
  */
 static void __block_send(const struct sddp_assoc *a, struct sock *sk)
 {
@@ -64,9 +64,9 @@ static const struct ddp_sock_calls calls = {
 };
 
 /*
- * Wait queue callback, for acknowledgements and for ICMP errors that report an
- * unreachable peer. SCTP calls no socket callback for these: it only wakes up
- * the tasks on the socket's wait queue.
+ * Schedule the worker for acknowledgements, and for ICMP errors that report an
+ * unreachable peer. SCTP calls no socket callback for these events but only wakes up
+ * the socket's wait queue, so this is a wait queue callback.
  */
 static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
 			    int flags, void *key)
@@ -101,10 +101,9 @@ int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 }
 
 /**
- * sddp_sock_probe - check that the kernel supports SCTP
+ * sddp_sock_probe - check whether the kernel supports SCTP
  *
- * Return: 0; -EPROTONOSUPPORT or another negative errno if SCTP is not
- * available.
+ * Return: 0 if SCTP is available; -EPROTONOSUPPORT or another negative errno if not.
  */
 int sddp_sock_probe(void)
 {
@@ -118,8 +117,8 @@ int sddp_sock_probe(void)
 }
 
 /*
- * Set an option, if this SCTP has it. Return: 0, or -ENOMEM, which must not be
- * mistaken for an option that SCTP lacks.
+ * Set an SCTP option if the kernel supports it. Return: 0 if the option is set or not
+ * supported; -ENOMEM if memory is short.
  */
 static int set_optional(struct socket *sock, int name, void *value, int len)
 {
@@ -128,7 +127,7 @@ static int set_optional(struct socket *sock, int name, void *value, int len)
 
 static int set_timers(struct socket *sock)
 {
-	/* a peer may delay its SACK by 200 ms */
+	/* a minimum above 200 ms, the time by which a peer may delay its SACK */
 	struct sctp_rtoinfo rto = {
 		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
 	};
@@ -141,7 +140,7 @@ static int set_timers(struct socket *sock)
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
-	/* use another path, if there is one, after the first timeout */
+	/* use another path, if the peer has several, after the first timeout */
 	struct sctp_paddrthlds thresholds = { .spt_pathpfthld = 0 };
 
 	path.spp_address.ss_family = sock->sk->sk_family;
@@ -154,11 +153,11 @@ static int set_timers(struct socket *sock)
 
 /**
  * sddp_sock_prepare - set the options of a socket before it connects or listens
- * @sock: new; accepted sockets inherit its options
+ * @sock: the new socket; sockets accepted from it inherit the options
  * @streams: number of streams to request, equal in both directions (RFC 5043 8)
- * @listens: true for a listening socket, whose peers are unaccepted
+ * @listens: true for a listening socket; it gets the buffer limits of unaccepted peers
  *
- * Return: 0, or -ENOMEM, because SCTP allocates a copy of each option.
+ * Return: 0, or -ENOMEM if SCTP has no memory for the copy of an option.
  */
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 {
@@ -172,7 +171,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	};
 	int on = 1, err;
 
-	/* a socket that connects needs its port alone: see sddp_bind_local() */
+	/* a connecting socket must not share its port yet, see sddp_bind_local() */
 	if (listens)
 		sock_set_reuseaddr(sock->sk);
 	sddp_sock_init_buffers(sock, listens);
@@ -181,19 +180,19 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	      set_optional(sock, SCTP_NODELAY, &on, sizeof(on));
 	if (err)
 		return err;
-	/* the peer's addresses are checked once, so none may be added later */
+	/* the peer's addresses are checked only once, so do not let it add more */
 	return set_optional(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
 	       set_timers(sock);
 }
 
 /**
- * sddp_sock_share_cookie - let an accepted socket verify its listener's cookies
+ * sddp_sock_share_cookie - copy the listener's cookie key to an accepted socket
  * @child: the accepted socket
  * @listener: the listening socket
  *
- * A peer that has not received the COOKIE ACK sends its COOKIE ECHO again. SCTP
- * verifies that with the accepted socket's own key, and would drop it each
- * time.
+ * A peer that has not received the COOKIE ACK retransmits its COOKIE ECHO. SCTP
+ * verifies that chunk with the key of the accepted socket. The cookie was created
+ * with the listener's key, so SCTP would drop every retransmission.
  */
 void sddp_sock_share_cookie(struct socket *child, const struct socket *listener)
 {
@@ -206,9 +205,10 @@ void sddp_sock_share_cookie(struct socket *child, const struct socket *listener)
 
 /**
  * sddp_sock_attach - set the callbacks of the association's socket
- * @a: the association; sddp_sock_release() removes them
+ * @a: the association; sddp_sock_release() restores the original callbacks
  *
- * Earlier events are not notified: the caller has to check for them.
+ * The callbacks do not report events that happened before this call, so the caller
+ * must check the socket's state afterwards.
  */
 void sddp_sock_attach(struct sddp_assoc *a)
 {
@@ -219,6 +219,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 	add_wait_queue(sk_sleep(sk), &a->space);
 }
 
+/* Restore the socket's original callbacks, if they have been replaced */
 static void detach(struct sddp_assoc *a, struct sock *sk)
 {
 	if (sk->sk_user_data != a)
@@ -227,7 +228,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	ddp_sock_restore_calls(sk, &a->orig_calls);
 }
 
-/* a->lock protects a->sock for sddp_sock_query() */
+/* Set the association's socket, under the lock because sddp_sock_query() reads it */
 static void set_sock(struct sddp_assoc *a, struct socket *sock)
 {
 	spin_lock_irq(&a->lock);
@@ -238,8 +239,8 @@ static void set_sock(struct sddp_assoc *a, struct socket *sock)
 /**
  * sddp_sock_release - release the association's socket
  * @a: the association
- * @abort: true for an ABORT, false for a SHUTDOWN, which SCTP completes by
- *	itself
+ * @abort: true to send an ABORT, false to send a SHUTDOWN, which SCTP completes
+ *	after this returns
  */
 void sddp_sock_release(struct sddp_assoc *a, bool abort)
 {
@@ -255,8 +256,8 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 }
 
 /*
- * Set whether ICMP errors may end the association. They may during the
- * handshake, as in TCP.
+ * Enable or disable the report of ICMP errors. As in TCP, ICMP errors end the
+ * association during the handshake only.
  */
 static void set_icmp_errors(struct socket *sock, int may)
 {
@@ -267,7 +268,7 @@ static void set_icmp_errors(struct socket *sock, int may)
 			      KERNEL_SOCKPTR(&may), sizeof(may));
 }
 
-/* Bind to the port that the ULP chose, or to any if SCTP has it in use */
+/* Bind to the ULP's port, or to any free port if the ULP's is in use over SCTP */
 static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
@@ -280,12 +281,14 @@ static int bind_some_port(struct sddp_assoc *a)
 }
 
 /*
- * Of two associations with the same addresses and ports, SCTP finds only the
- * newer one. The peer takes that for a restart of the older. An
- * association's port stays in use after the program that chose it is gone. So
- * another connect must not get this port, but a later listener may. SCTP allows
- * the latter if both sockets have SO_REUSEADDR: this one sets it once it is
- * bound.
+ * Bind a connecting socket so that no other connecting socket gets its port, but a
+ * later listener may.
+ *
+ * If two associations had the same addresses and ports, SCTP would find only the
+ * newer one, and the peer would regard that as a restart of the older. A listener
+ * must be able to use the port because the association may outlive the program that
+ * chose the port. SCTP allows that if both sockets have SO_REUSEADDR, so this function
+ * sets SO_REUSEADDR after the bind.
  */
 static int sddp_bind_local(struct sddp_assoc *a)
 {
@@ -296,7 +299,7 @@ static int sddp_bind_local(struct sddp_assoc *a)
 	return err;
 }
 
-/* Without a route SCTP goes on trying, and reports no error */
+/* Check whether there is a route to the peer: SCTP reports no error if there is none */
 static bool has_route(struct socket *sock)
 {
 	struct sctp_association *asoc;
@@ -310,12 +313,12 @@ static bool has_route(struct socket *sock)
 }
 
 /**
- * sddp_sock_connect - start making an association
+ * sddp_sock_connect - create a socket and start the SCTP handshake
  * @a: the association, without a socket
  *
- * Return: 0, after which the caller has to check the state, because the
- * association may be established already; or a negative errno, after which
- * sddp_sock_release() releases the socket, if there is one.
+ * Return: 0 if the handshake has started; the caller must then check the state, because
+ * the association may be established already. A negative errno on failure; the caller
+ * must then call sddp_sock_release(), which releases the socket if one was created.
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
@@ -347,8 +350,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
  * @a: the association, established
  * @asoc: SCTP's association, which may have ended; its socket is locked
  *
- * After a restart the peer knows none of the sessions, and what it sends
- * belongs to none.
+ * A restarted peer has lost all sessions, so its chunks belong to none of them.
  *
  * Return: true if the peer has restarted, false otherwise.
  */
@@ -359,8 +361,9 @@ bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
 }
 
 /*
- * SCTP recovers from errors such as a lack of memory, but leaves them in
- * sk_err. With -ECONNABORTED it has ended the association itself.
+ * Check whether a socket error ends the association. sk_err may also hold errors that
+ * SCTP recovers from, such as a lack of memory. After -ECONNABORTED SCTP has ended the
+ * association.
  */
 static bool is_fatal(int err)
 {
@@ -371,7 +374,7 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
 {
 	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
-	/* a complete SHUTDOWN may be over before the worker runs */
+	/* SCTP may have completed a SHUTDOWN before the worker runs */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
 		return a->phase == SDDP_UP && !is_fatal(err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
@@ -386,7 +389,8 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
 /**
  * sddp_sock_get_state - get the state of the association's socket
  * @a: the association
- * @err: set to the negative errno if the state is SDDP_SOCK_LOST; may be 0
+ * @err: set to the negative errno of the socket, or 0; the reason of the end if the
+ *	state is SDDP_SOCK_LOST
  *
  * Return: the state, see enum sddp_sock_state.
  */
@@ -406,7 +410,7 @@ enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 	return up_state;
 }
 
-/* An association with several local addresses is known by the first */
+/* Set the addresses of the association; the local one is the first that it is bound to */
 static void set_addrs(struct sddp_assoc *a)
 {
 	__be16 port;
@@ -419,15 +423,18 @@ static void set_addrs(struct sddp_assoc *a)
 	ddp_addr_set_port(&a->local, port);
 }
 
-/* RFC 5043 11.1: DDP's procedures need its Adaptation Indication */
+/*
+ * Check whether an association can carry sessions. RFC 5043 11.1: the peer must have
+ * sent DDP's Adaptation Indication. Return: IW_OK or the reason why not.
+ */
 static enum iw_reason __check_peer(const struct sctp_association *asoc,
 				   const struct sock *sk)
 {
 	if (!asoc)
 		return IW_PEER_RESET;
 	/*
-	 * the peer may have restarted before the socket was accepted: queued
-	 * chunks then are of the earlier association
+	 * if the peer restarted before the socket was accepted, the queued chunks
+	 * belong to the previous association
 	 */
 	if (asoc->c.peer_ttag && !skb_queue_empty(&sk->sk_receive_queue))
 		return IW_PEER_RESET;
@@ -440,9 +447,9 @@ static enum iw_reason __check_peer(const struct sctp_association *asoc,
 
 /**
  * sddp_sock_established - read the properties of an established association
- * @a: the association; its limit and addresses are set
+ * @a: the association; sets its limit, peer_tag, acked and addresses
  *
- * Return: IW_OK, or the reason why it cannot carry sessions.
+ * Return: IW_OK, or the reason why the association cannot carry sessions.
  */
 enum iw_reason sddp_sock_established(struct sddp_assoc *a)
 {
@@ -450,18 +457,18 @@ enum iw_reason sddp_sock_established(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 	enum iw_reason why;
 
-	/* ICMP errors no longer matter: SCTP must report no more of them */
+	/* ICMP errors must not end an established association */
 	set_icmp_errors(sock, false);
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
 	why = __check_peer(asoc, sock->sk);
 	if (asoc) {
-		/* RFC 5043 8: only numbers that exist in both directions */
+		/* RFC 5043 8: use only stream numbers that exist in both directions */
 		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,
 					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
 		a->acked = asoc->ctsn_ack_point;
-		/* drop an ICMP error that has been reported */
+		/* clear sk_err, which may hold an ICMP error */
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
@@ -477,9 +484,9 @@ enum iw_reason sddp_sock_established(struct sddp_assoc *a)
  * @buf: user data
  * @len: length of the user data, bytes
  *
- * Return: 0 if SCTP has accepted the chunk; -EAGAIN if SCTP accepts no more,
- * and sddp_sock_wakeup() schedules the worker later; -ENOMEM or -ENOBUFS if
- * memory is short; another negative errno if the association has ended.
+ * Return: 0 if SCTP has accepted the chunk; -EAGAIN if the send buffer is full, after
+ * which sddp_sock_wakeup() schedules the worker when there is space; -ENOMEM or
+ * -ENOBUFS if memory is short; another negative errno if the association has ended.
  */
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
@@ -502,16 +509,16 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	info->snd_sid = id;
 	info->snd_ppid = (__force u32)htonl(ppid);
 	info->snd_flags = SCTP_UNORDERED;
-	/* the next step of the session may wait for the acknowledgement */
+	/* the session may have to wait for the acknowledgement of a control chunk */
 	if (ppid == SDDP_PPID_CONTROL)
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 
-	/* set first: space that is freed after the call schedules the worker */
+	/* set before the call, so that space freed after it schedules the worker */
 	WRITE_ONCE(a->sndbuf_full, true);
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
 		WRITE_ONCE(a->sndbuf_full, false);
-	/* SCTP reports its error to one send, and -EPIPE to later ones */
+	/* keep the first error: SCTP returns -EPIPE to all later sends */
 	if (n != -EPIPE && is_fatal(n))
 		a->send_err = n;
 	if (n < 0)
@@ -522,14 +529,14 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 }
 
 /**
- * sddp_sock_last_tsn - get the TSN of the last chunk sent
+ * sddp_sock_last_tsn - get the TSN of the last chunk passed to SCTP
  * @a: the association; worker context
  *
- * SCTP assigns TSNs in the order in which it has accepted chunks, including
- * those that it has not sent yet.
+ * SCTP assigns TSNs in the order in which it accepts chunks. So the TSN of a chunk that
+ * SCTP has not sent yet is known, too.
  *
- * Return: the TSN that the last chunk has or will have; a TSN that is never
- * acknowledged if the association has ended.
+ * Return: the TSN that the last chunk has or will have; if SCTP's association has
+ * ended, a TSN that will never be acknowledged.
  */
 u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 {
@@ -546,10 +553,10 @@ u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_acked - get the TSN up to which the peer has acknowledged all
+ * sddp_sock_acked - get the last TSN that the peer has acknowledged cumulatively
  * @a: the association; worker context
  *
- * Return: the TSN; the last known one if the association has ended or the peer
+ * Return: the TSN; the previously known TSN if SCTP's association has ended or the peer
  * has restarted.
  */
 u32 sddp_sock_acked(struct sddp_assoc *a)

@@ -2,9 +2,9 @@
 /*
  * Buffer limits of a connected socket, in both directions.
  *
- * An unaccepted peer gets small buffers: the worker consumes its chunks at
- * once, and what it is sent is short. The same limits bound what SCTP holds for
- * it otherwise, such as fragments of messages that are never completed.
+ * An unaccepted peer gets small buffers. They suffice, because the worker consumes its
+ * chunks at once and sends it only short chunks. The limits also bound other memory
+ * that SCTP keeps for the peer, such as fragments of incomplete messages.
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
@@ -16,32 +16,32 @@
 
 #include "internal.h"
 
-#define RCVBUF		(8 * 1024 * 1024)	/* SCTP announces half of it */
+#define RCVBUF		(8 * 1024 * 1024)	/* bytes; SCTP announces half of this */
 #define RCVBUF_UNACCEPTED	(128 * 1024)
 #define SNDBUF		(2 * 1024 * 1024)
 #define SNDBUF_MIN	(128 * 1024)
 #define SNDBUF_UNACCEPTED	(32 * 1024)
 
 /*
- * Unsent bytes in SCTP's queue after which no more segments are passed to it.
- * SCTP sends its queue in order, whatever the stream: a longer queue delays the
- * single message of another session.
+ * Maximum number of unsent bytes in SCTP's queue; no more segments are passed to SCTP
+ * above that. SCTP sends the queue in order, whatever the stream, so a longer queue
+ * would delay the messages of other sessions.
  */
 #define UNSENT_MAX	(128 * 1024)
 
-/* Bytes left in a packet for a SACK with a few gaps (RFC 5043 9) */
+/* Bytes reserved in a packet for a SACK with a few Gap Ack Blocks (RFC 5043 9) */
 #define SACK_RESERVE	32
 
 /*
- * SCTP's charge per chunk keeps the number of chunks in flight within the bound
- * of RFC 5043 10
+ * SCTP charges this overhead to the send buffer for each chunk. So the send buffer keeps
+ * the number of chunks in flight within the bound of RFC 5043 10.
  */
 static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
 	      SDDP_IN_FLIGHT_MAX);
 
 /*
- * Like SO_RCVBUFFORCE and SO_SNDBUFFORCE, but without doubling the values:
- * sizes in this file and in the documentation are the whole buffer.
+ * Set both buffer limits, in bytes, like SO_RCVBUFFORCE and SO_SNDBUFFORCE but without
+ * doubling the values.
  */
 static void __set_buffers(struct sock *sk, int rcvbuf, int sndbuf)
 {
@@ -51,9 +51,9 @@ static void __set_buffers(struct sock *sk, int rcvbuf, int sndbuf)
 }
 
 /**
- * sddp_sock_init_buffers - set the first buffer limits of a socket
+ * sddp_sock_init_buffers - set the initial buffer limits of a socket
  * @sock: the socket, not connected yet
- * @unaccepted: true if the peer is unaccepted, and may remain so
+ * @unaccepted: true to set the limits of an unaccepted peer
  */
 void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
 {
@@ -68,13 +68,13 @@ void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
 }
 
 /**
- * __sddp_sock_grow_sndbuf - raise the send buffer as the peer's window grows
+ * __sddp_sock_grow_sndbuf - raise the send buffer limit to fit the peer's window
  * @a: the association
  * @sk: its socket, locked
  *
- * The send buffer is at most half of the window that the peer has announced:
- * chunks that overrun the peer's buffer are lost. Does nothing if the peer is
- * unaccepted or has restarted.
+ * The limit is at most half of the window that the peer has announced, so that chunks
+ * do not overrun the peer's buffer and get lost. It is never lowered here. Does nothing
+ * if the peer is unaccepted or has restarted.
  */
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 {
@@ -93,9 +93,8 @@ void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
  * sddp_sock_grow_rcvbuf - raise the receive buffer after the first accepted session
  * @a: the association; worker context
  *
- * SCTP computes its window from the size of the buffer only once, when the
- * association begins. So the window is raised as well, and announced with the
- * next SACK.
+ * SCTP computes its window from the buffer limit only once, when the association
+ * begins. So this raises the window as well; SCTP announces it with the next SACK.
  */
 void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
 {
@@ -113,13 +112,14 @@ void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_shrink_buffers - set the buffer limits of an unaccepted peer again
+ * sddp_sock_shrink_buffers - restore the buffer limits of an unaccepted peer
  * @a: the association; worker context
  *
- * The next SACK announces the smaller window.
+ * SCTP announces the smaller window with its next SACK.
  *
- * Return: true if done; false if SCTP holds more received data than the limit,
- * so that the association has to end.
+ * Return: true if the limits are restored or SCTP's association has ended; false if
+ * SCTP holds more received data than the limit, so that the caller must end the
+ * association.
  */
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 {
@@ -139,7 +139,7 @@ bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 	return fits;
 }
 
-/* Return: length of the longest chunk if SCTP fragments at @len, bytes */
+/* Compute the user data of the longest chunk, in bytes, if SCTP fragments at @len bytes */
 static u32 longest_chunk(u32 len)
 {
 	len -= min_t(u32, len, SACK_RESERVE);
@@ -147,13 +147,13 @@ static u32 longest_chunk(u32 len)
 }
 
 /**
- * sddp_sock_tx_budget - get the limits for what is sent next
+ * sddp_sock_tx_budget - get the limits for the next segments
  * @a: the association; worker context
- * @budget: set
+ * @budget: set to the limits
  *
- * The longest chunk follows the path MTU (RFC 5043 9), with room for a SACK in
- * the packet. If SCTP has enough unsent data, the next acknowledgement
- * schedules the worker.
+ * The longest chunk depends on the path MTU (RFC 5043 9) and leaves space for a SACK in
+ * the packet. If SCTP has enough unsent data, sets unsent_full, so that the next
+ * acknowledgement schedules the worker.
  */
 void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
@@ -161,7 +161,7 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
-	/* set first: an acknowledgement after the check schedules the worker */
+	/* set before the check, so that an acknowledgement after it schedules the worker */
 	WRITE_ONCE(a->unsent_full, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
@@ -177,8 +177,8 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 }
 
 /*
- * Return: what SCTP charges to the send buffer for @len bytes in chunks of the
- * smallest size, bytes.
+ * Compute the maximum number of bytes that SCTP charges to the send buffer for @len
+ * bytes of user data, which may be in chunks of the smallest size.
  */
 static int sddp_sndbuf_cost(u32 len)
 {
@@ -188,16 +188,16 @@ static int sddp_sndbuf_cost(u32 len)
 }
 
 /**
- * sddp_sock_cork - let SCTP hold back the chunks that follow
+ * sddp_sock_cork - let SCTP hold back the next chunks
  * @a: the association; worker context
- * @len: number of bytes to be held back
+ * @len: maximum number of bytes that the caller passes to SCTP while corked
  *
- * SCTP then passes the packets of many chunks to IP at once (GSO). The arrival
- * of a SACK ends it early. The send buffer must have room for all of @len,
- * because chunks that are held back free none.
+ * SCTP can then pass the packets of many chunks to IP at once (GSO). SCTP also sends
+ * the chunks when a SACK arrives. The send buffer must have space for all of @len,
+ * because chunks that are held back free no space.
  *
- * Return: true if SCTP holds back chunks now, false if the send buffer has not
- * enough room.
+ * Return: true if SCTP holds back chunks now; false if the send buffer has not enough
+ * space or SCTP's association has ended.
  */
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 {
@@ -216,10 +216,10 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 }
 
 /**
- * sddp_sock_uncork - stop holding back chunks
+ * sddp_sock_uncork - let SCTP stop holding back chunks
  * @a: the association; worker context
  *
- * The chunks that were held back leave with the next one.
+ * SCTP sends the chunks that it held back together with the next chunk.
  */
 void sddp_sock_uncork(struct sddp_assoc *a)
 {
@@ -236,9 +236,9 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 /**
  * sddp_sock_query - fill in the statistics of the association's socket
  * @a: the association, which may be ending
- * @q: filled in
+ * @q: set if the association has a socket
  *
- * Called under RCU.
+ * The caller must hold the RCU read lock.
  */
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 {
@@ -247,8 +247,8 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 
 	spin_lock_irqsave(&a->lock, flags);
 	/*
-	 * SCTP may be using the association or ending it: the memory stays
-	 * valid for an RCU reader
+	 * SCTP may change or end its association at any time, but frees the memory
+	 * only after an RCU grace period
 	 */
 	if (a->sock)
 		asoc = sctp_sk_asoc(a->sock->sk);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Reading the bytes of a chunk, from SCTP's queue or from a kept copy, and
- * decoding its beginning.
+ * Reading the bytes of a chunk, from SCTP's receive queue or from a kept copy, and
+ * decoding the beginning of a chunk.
  *
- * The queue itself is in recv.c. The first bytes of a chunk are copied once:
+ * recv.c takes chunks from the queue. The first bytes of a chunk are copied once, and
  * all decisions are based on this copy.
  */
 #include <linux/skbuff.h>
 
 #include "internal.h"
 
-/* Longest segment whose length fits into an RDMAP Terminate */
+/* Maximum segment length that a Terminate can quote, in bytes */
 #define SEGMENT_MAX	U16_MAX
 
 /*
- * Copy the bytes of @src that are in local memory. Return: the number copied.
+ * Copy bytes that have been copied out of the queue before: the head of a chunk in the
+ * queue, or a kept chunk. Return: the number of bytes copied, which may be less than @len.
  */
 static u32 read_from_copy(const struct sddp_src *src, u32 off, void *dst, u32 len)
 {
@@ -33,8 +34,10 @@ static u32 read_from_copy(const struct sddp_src *src, u32 off, void *dst, u32 le
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if all bytes have been copied; false if some are past the end of
- * the chunk or in a device's memory, which are then set to zero.
+ * Bytes that cannot be copied are set to zero in @dst.
+ *
+ * Return: true if all bytes have been copied; false if some are past the end of the
+ * chunk, or in a device's memory, which the CPU cannot read.
  */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
@@ -43,7 +46,7 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 
 	if (n == len)
 		return true;
-	/* checks skb_frags_readable() of each buffer */
+	/* skb_copy_bits() fails if skb_frags_readable() is false for a buffer */
 	if (src->arrived &&
 	    !skb_copy_bits(src->arrived, off + n, dst + n, len - n))
 		return true;
@@ -53,10 +56,10 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 }
 
 /*
- * Copy the bytes that decisions are based on, once. SCTP makes a packet linear,
- * in memory of its own, before it verifies the checksum. So nothing else can
- * write to the bytes, but the code does not rely on that: over TCP, other
- * programs may write to the receive queue.
+ * Copy the first bytes of the association's current chunk once: all decisions are based
+ * on this copy, so the bytes cannot change between two reads. Over SCTP nothing else writes to them anyway,
+ * because SCTP copies each packet to its own memory before it verifies the checksum.
+ * Return: true if the CPU can read the bytes, false otherwise.
  */
 static bool fetch_head(struct sddp_assoc *a)
 {
@@ -68,7 +71,10 @@ static bool fetch_head(struct sddp_assoc *a)
 	return true;
 }
 
-/* RFC 5043 5.1: an association with DDP's indication has no other chunks */
+/*
+ * Check whether a chunk is a legal one of DDP: an association with DDP's Adaptation
+ * Indication must carry no other chunks (RFC 5043 5.1).
+ */
 static bool is_legal(const struct sddp_chunk_desc *in)
 {
 	if (!in->legal)
@@ -82,10 +88,10 @@ static bool is_legal(const struct sddp_chunk_desc *in)
 /**
  * sddp_src_decode_head - decode the beginning of a chunk
  * @a: the association; worker context
- * @in: the chunk, which is in @a->src
- * @h: set; all zero if the chunk cannot be read
+ * @in: description of the chunk in the association's src
+ * @h: set to the decoded beginning; all zero if the CPU cannot read the chunk
  *
- * Does not need the session.
+ * The result does not depend on the state of a session.
  */
 void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			  struct sddp_head *h)
@@ -102,13 +108,13 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 }
 
 /**
- * sddp_src_read_next - copy the next bytes of the segment being handed up
+ * sddp_src_read_next - copy the next bytes of the segment that DDP processes
  * @a: the association; worker context
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if all bytes have been copied; false if some cannot be read,
- * which are then set to zero.
+ * Return: true if all bytes have been copied; false if some cannot be read, which are
+ * then set to zero in @dst.
  */
 bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len)
 {

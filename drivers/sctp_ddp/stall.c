@@ -76,7 +76,8 @@ u32 sddp_stall_next_pmtu(u32 pmtu, u32 least)
  * Some paths may be down for a long time while another path works. The number grows
  * with @paths, so that timeouts of the failed paths alone do not end the association.
  *
- * Return: the maximum number of consecutive timeouts, summed over all paths.
+ * Return: the number of consecutive timeouts, summed over all paths, after which SCTP
+ * must end the association.
  */
 u32 sddp_stall_timeouts(u32 paths)
 {

@@ -2,12 +2,11 @@
 /*
  * Lifetime of a stream: a pair of SCTP streams and the session on it.
  *
- * For its user the session is over once st->ended is set; the user is notified
- * then. The number stays in use until no chunk of the session can arrive any
- * more (RFC 5043 6.6): until then the association keeps the stream to reply and
- * to discard. References: the session's user, the bound DDP stream, the
- * association's table, and the list of streams with events. How the worker
- * handles events is in stream_work.c.
+ * For its user the session is over when st->ended is set and the user is notified. The
+ * stream number stays in use until no chunk of the session can arrive (RFC 5043 6.6).
+ * Until then the association keeps the stream, to send a Terminate and to discard
+ * chunks. The session's user, the bound DDP stream, the association's table and the list
+ * of streams with events each hold a reference. stream_work.c handles the events.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -16,12 +15,14 @@
 #include "internal.h"
 #include "trace.h"
 
-#define DEADLINE_DRAIN	130	/* without progress of a graceful end, seconds */
-#define DEADLINE_CLOSE	10	/* for the peer's Terminate after that, seconds */
+/* Maximum time without progress during a graceful end, in seconds */
+#define DEADLINE_DRAIN	130
+/* Maximum wait for the peer's Terminate after the peer has acknowledged ours, in seconds */
+#define DEADLINE_CLOSE	10
 
 /**
  * sddp_stream_event - notify the worker of an event
- * @st: the stream; referenced, or found under RCU, and it may be ending then
+ * @st: the stream; the caller must hold a reference or the RCU read lock
  * @ev: the event
  *
  * Any context.
@@ -51,6 +52,7 @@ void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 		ddp_session_put(&st->ss);
 }
 
+/* Notify the worker that the deadline may be over */
 static void sddp_stream_timed_out(struct work_struct *work)
 {
 	struct sddp_stream *st = container_of(to_delayed_work(work),
@@ -61,10 +63,10 @@ static void sddp_stream_timed_out(struct work_struct *work)
 
 /**
  * sddp_stream_set_deadline - set the deadline of the current step
- * @st: the stream; worker context, or not known to it yet
+ * @st: the stream; worker context, or before the worker can find the stream
  * @seconds: time from now; 0 for no deadline
  *
- * The timer only makes the worker check the time.
+ * When the timer expires, the worker checks the deadline itself.
  */
 void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 {
@@ -76,7 +78,7 @@ void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 		cancel_delayed_work(&st->timer);
 }
 
-/* @grace: seconds after the deadline that are still granted */
+/* Check whether @when is after the deadline plus @grace seconds */
 static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 			 unsigned int grace)
 {
@@ -85,12 +87,15 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 
 /**
  * sddp_stream_check_deadline - end a session whose deadline is over
- * @st: the stream; worker context, after it has processed all else
- * @more: SCTP's queue may have more chunks, so grant some more time
+ * @st: the stream; worker context, after all events and received chunks are processed
+ * @more: true if SCTP's queue may have more chunks, so that the deadline is extended
  */
 void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 {
-	/* chunks that arrived after the socket was read may be in time */
+	/*
+	 * use the time of the last read of the socket: a chunk may have arrived in
+	 * time since then
+	 */
 	if (sddp_is_late(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
 	else if (sddp_is_late(st, jiffies, 0))
@@ -99,11 +104,11 @@ void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 
 /**
  * sddp_stream_new - allocate a stream without an association
- * @user: upcalls; NULL if not known yet
+ * @user: upcalls; NULL if the session's user is not known yet
  * @ctx: the user's context
  * @active: true if this side sends the Initiate
  *
- * Return: the stream with one reference, the table's; NULL if memory is short.
+ * Return: the stream with one reference, for the association's table; NULL if memory is short.
  */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active)
@@ -132,7 +137,7 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
  * sddp_stream_release - free a stream
  * @ref: its reference count, which has dropped to zero
  *
- * Any context: the timer has ended before.
+ * Any context. sddp_stream_end() must have stopped the timer.
  */
 void sddp_stream_release(struct kref *ref)
 {
@@ -150,13 +155,14 @@ void sddp_stream_release(struct kref *ref)
 
 /**
  * sddp_stream_begin - begin a session on reserved streams
- * @st: the stream, not known to others yet
- * @s: the DDP stream to start once the session is accepted; holds a reference
- *	on @st until sddp_stream_quiesce()
+ * @st: the stream; no other context may use it yet
+ * @s: the DDP stream to start after the peer has accepted the session; holds a
+ *	reference on @st until sddp_stream_quiesce()
  *
- * The worker finds out whether the association has failed or has fewer streams.
+ * The worker checks whether the association has failed, or has too few streams.
  *
- * Return: 0, and the caller kicks the worker; -EISCONN or -ENOTCONN.
+ * Return: 0 on success, after which the caller must kick the worker; -EISCONN or
+ * -ENOTCONN if ddp_stream_bind() fails.
  */
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 {
@@ -172,27 +178,28 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 		return err;
 	}
 	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
-	/* reserved before, so no memory is needed */
+	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);
 	return 0;
 }
 
 /**
- * sddp_stream_set_reply - leave the ULP's reply to an Initiate for the worker
- * @st: the stream, which the ULP has been given
- * @c: the reply; owned by the stream afterwards, unless this fails
+ * sddp_stream_set_reply - set the ULP's reply to an Initiate, for the worker to send
+ * @st: the stream, which has been reported to the ULP
+ * @c: the reply; owned by the stream afterwards if this succeeds
  * @s: the DDP stream to start, which holds a reference on @st until
  *	sddp_stream_quiesce(); NULL for a Reject
  *
- * Return: 0, and the caller kicks the worker; -ECONNRESET if the session has
- * ended or has a reply already; -EISCONN or -ENOTCONN.
+ * Return: 0 on success, after which the caller must kick the worker; -ECONNRESET if
+ * the session has ended or has a reply already; -EISCONN or -ENOTCONN if
+ * ddp_stream_bind() fails.
  */
 int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 			  struct ddp_stream *s)
 {
 	int err = 0;
 
-	/* the DDP stream's reference: it may be unbound at once */
+	/* the DDP stream's reference, taken first: the stream may be unbound at once */
 	if (s)
 		ddp_session_get(&st->ss);
 	spin_lock(&st->lock);
@@ -213,8 +220,8 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 }
 
 /**
- * __sddp_stream_take_answer - take the ULP's reply if there is one
- * @st: the stream, its lock held; worker context
+ * __sddp_stream_take_answer - make the ULP's reply, if any, the pending control chunk
+ * @st: the stream, with its lock held; worker context
  */
 void __sddp_stream_take_answer(struct sddp_stream *st)
 {
@@ -228,11 +235,11 @@ void __sddp_stream_take_answer(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_quiesce - forget the DDP stream and end the session
+ * sddp_stream_quiesce - unbind the DDP stream and end the session
  * @st: the stream
  *
- * Sleeps until the worker has done so. Afterwards no upcall for the DDP stream
- * runs or will run.
+ * Sleeps until the worker has unbound the DDP stream. After that, no upcall for the DDP
+ * stream runs. Drops the DDP stream's reference.
  */
 void sddp_stream_quiesce(struct sddp_stream *st)
 {
@@ -246,7 +253,8 @@ void sddp_stream_quiesce(struct sddp_stream *st)
 /**
  * sddp_stream_stop - request the end of a session
  * @st: the stream
- * @why: IW_LOCAL_CLOSE: graceful, after what is posted; else abortive
+ * @why: IW_LOCAL_CLOSE for a graceful end, after all posted requests have been sent;
+ *	any other reason for an abortive end
  *
  * Any context.
  */
@@ -254,23 +262,31 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(st->why, why);
-		/* before the event's bit, which orders nothing; litmus: why */
+		/*
+		 * Store why before set_bit() in sddp_stream_event(), which orders
+		 * nothing. Pairs with xchg() in sddp_stream_handle_events(), which
+		 * would otherwise read a stale reason. litmus: why
+		 */
 		smp_wmb();
 		sddp_stream_event(st, SDDP_EV_ABORT);
 		return;
 	}
-	/* after all that has been posted; litmus: drained */
+	/*
+	 * Store closing after all posted requests. Pairs with the acquire in
+	 * nothing_pulled(): otherwise our Terminate could be sent before the requests.
+	 * litmus: drained
+	 */
 	smp_store_release(&st->closing, true);
 	sddp_stream_event(st, SDDP_EV_CLOSE);
 }
 
 /**
- * sddp_stream_end - end a session as far as the ULP is concerned
+ * sddp_stream_end - end a session for the ULP
  * @st: the stream; worker context
  * @why: the reason
- * @o: the peer's Reject, or NULL
+ * @o: the data of the peer's Reject, or NULL
  *
- * Only the first call has an effect. A pending Terminate is still sent.
+ * Only the first call has an effect. The worker still sends a Terminate if one is due.
  */
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o)
@@ -279,7 +295,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 
 	if (st->ended)
 		return;
-	/* sddp_stream_set_reply() fails from here on */
+	/* once ended is set, sddp_stream_set_reply() fails */
 	spin_lock(&st->lock);
 	__sddp_stream_take_answer(st);
 	WRITE_ONCE(st->ended, true);
@@ -301,7 +317,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* The association has ended, and with it the session that waits for @st */
+/* End the session that waits for the number of @st: the association has ended */
 static void forget_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
@@ -314,8 +330,8 @@ static void forget_next(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_discard - release a stream that has left the table
- * @st: the stream, ended; worker context
+ * sddp_stream_discard - release a stream that has been removed from the table
+ * @st: the stream, with its session ended; worker context
  */
 void sddp_stream_discard(struct sddp_stream *st)
 {
@@ -329,8 +345,8 @@ void sddp_stream_discard(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_drop - remove a stream from the table
- * @st: the stream, ended; worker context
+ * sddp_stream_drop - remove a stream from the table and release it
+ * @st: the stream, with its session ended; worker context
  */
 void sddp_stream_drop(struct sddp_stream *st)
 {
@@ -340,7 +356,7 @@ void sddp_stream_drop(struct sddp_stream *st)
 
 /**
  * sddp_stream_peer_done - process the peer's Terminate
- * @st: the stream, its session accepted; worker context
+ * @st: the stream, with an accepted session; worker context
  */
 void sddp_stream_peer_done(struct sddp_stream *st)
 {
@@ -349,10 +365,11 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	st->peer_closed = true;
 	st->peer_closed_first = !READ_ONCE(st->closing);
 	ddp_session_peer_closed(&st->ss);
-	/* fenced requests have no response to wait for any more */
+	/* let the transmit path continue: fenced requests no longer wait for responses */
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
+/* Get the reason of a graceful end */
 static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 {
 	return st->peer_closed_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
@@ -362,8 +379,10 @@ static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
  * sddp_stream_shutdown_reason - get the reason of an end by the peer's SHUTDOWN
  * @st: the stream; worker context
  *
- * Return: the reason, that of a graceful end if either side has sent its
- * Terminate (RFC 5043 6.2).
+ * RFC 5043 6.2: the end is graceful if either side has sent its Terminate.
+ *
+ * Return: IW_PEER_CLOSED or IW_LOCAL_CLOSE after a graceful end, IW_PEER_RESET if
+ * neither side has sent its Terminate.
  */
 enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 {
@@ -373,8 +392,8 @@ enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 }
 
 /*
- * Return: the progress of a graceful end. It rises with the segments that SCTP
- * accepts, then with the TSNs that the peer acknowledges up to our Terminate.
+ * Compute the progress of a graceful end. The value changes with each segment that SCTP
+ * accepts, then with each TSN that the peer acknowledges until our Terminate.
  */
 static u64 close_progress(const struct sddp_stream *st)
 {
@@ -385,7 +404,7 @@ static u64 close_progress(const struct sddp_stream *st)
 	return 1ull << 32 | st->tx_ssn;
 }
 
-/* Renew the deadline as long as there is progress */
+/* Extend the deadline if the graceful end has made progress */
 static void renew_deadline(struct sddp_stream *st)
 {
 	u64 step = close_progress(st);
@@ -401,18 +420,19 @@ static void renew_deadline(struct sddp_stream *st)
  * sddp_stream_advance_close - advance a graceful end if one is requested
  * @st: the stream; worker context
  *
- * What is posted is sent first, then our Terminate; then the peer's is awaited.
+ * The transmit path sends all posted requests and then our Terminate. After that the
+ * session waits for the peer's Terminate.
  */
 void sddp_stream_advance_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
-	/* the end is graceful only if all that was sent has arrived */
+	/* the end is graceful only after the peer has received our last chunk */
 	if (sddp_session_is_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)
 		renew_deadline(st);
-	/* a user that was notified may have data to send after the Accept */
+	/* if st->up is set, the user may have posted data to send after the Accept */
 	else if (!st->up)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 }

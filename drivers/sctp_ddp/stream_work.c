@@ -2,9 +2,8 @@
 /*
  * Handling of a stream's events, and release of its number after the end.
  *
- * Part of the association's worker: the association's mutex is held. What
- * requests events, and what ends a session, is in stream.c, which knows neither
- * rx.c nor tx.c.
+ * The association's worker calls these functions with the association's mutex held.
+ * stream.c sets events and ends sessions; it must not call rx.c or tx.c.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -13,7 +12,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Forget the DDP stream and wake up sddp_stream_quiesce() */
+/* Unbind the DDP stream and wake up sddp_stream_quiesce() */
 static void finish_unbind(struct sddp_stream *st)
 {
 	sddp_tx_drop_pending(st);
@@ -22,9 +21,10 @@ static void finish_unbind(struct sddp_stream *st)
 }
 
 /*
- * Notify the user before SCTP accepts the Accept: data from the peer then finds
- * a program that is ready for it, and the peer cannot delay the notification. A
- * program that waits for that cannot be killed.
+ * Notify the user that the session is established, before the Accept is passed to SCTP.
+ * So the program is ready when the first data of the peer arrives, and the peer cannot
+ * delay the notification. It must not, because a program that waits for the notification
+ * cannot be killed.
  */
 static void sddp_notify_accepted(struct sddp_stream *st)
 {
@@ -33,7 +33,7 @@ static void sddp_notify_accepted(struct sddp_stream *st)
 	ddp_session_established(&st->ss, NULL);
 }
 
-/* From here on a deadline limits how long SCTP may refuse the reply */
+/* Start sending the ULP's reply, with a deadline in case SCTP does not accept the chunk */
 static void sddp_stream_start_reply(struct sddp_stream *st)
 {
 	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
@@ -41,7 +41,10 @@ static void sddp_stream_start_reply(struct sddp_stream *st)
 		sddp_notify_accepted(st);
 }
 
-/* Take the ULP's reply and the unbind request that may follow it together */
+/*
+ * Process the ULP's reply and the request to unbind. Both are read in one critical
+ * section, because the ULP may request the unbind right after its reply.
+ */
 static void sddp_stream_take_requests(struct sddp_stream *st)
 {
 	bool answered, leaves, fresh;
@@ -61,7 +64,10 @@ static void sddp_stream_take_requests(struct sddp_stream *st)
 		finish_unbind(st);
 }
 
-/* Return: true if the stream was on the list of those with events */
+/*
+ * Set the association and number of a stream. Return: true if the stream was on the old
+ * association's list of streams with events, whose reference the caller must drop.
+ */
 static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 {
 	struct sddp_assoc *from = st->a;
@@ -71,16 +77,20 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	listed = !list_empty(&st->ready);
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
-	/* a reader of the new a takes its lock, not ours; litmus: home */
+	/*
+	 * Store a after list_del_init(). Pairs with the lock of @to, which
+	 * sddp_stream_event() takes after it has read a: that does not hold our lock,
+	 * so its list_add_tail() could be overwritten. litmus: home
+	 */
 	smp_store_release(&st->a, to);
 	spin_unlock_irq(&from->lock);
 	return listed;
 }
 
 /*
- * Move a session to another association: its number is beyond those that the
- * peer allows, and nothing of it has been sent. Return: true if it has been
- * moved, false if it has ended.
+ * Move a session to another association. The peer does not allow the session's stream
+ * number on this one, and no chunk of the session has been sent. Return: true if the
+ * session has been moved, false if no stream was available and the session has ended.
  */
 static bool sddp_stream_move(struct sddp_stream *st)
 {
@@ -97,15 +107,15 @@ static bool sddp_stream_move(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
-	/* before the other worker finds the stream and may set st->up */
+	/* reads st->up, so call it before the other worker finds the stream */
 	sddp_assoc_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);
-	/* reserved before, so no memory is needed */
+	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
-	/* the other worker handles earlier events, and checks the deadline */
+	/* let the other worker handle pending events and check the deadline */
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
-	/* the stream's reference; the worker has another one */
+	/* drop the stream's reference; the worker holds another one */
 	sddp_assoc_put(from);
 	return true;
 }
@@ -115,16 +125,17 @@ static bool is_beyond_limit(const struct sddp_stream *st)
 	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
 }
 
-/* Return: true if the next session may use the number, false otherwise */
+/* Check whether the next session may use the stream number */
 static bool is_free(const struct sddp_stream *st)
 {
 	return st->s.state == SDDP_IDLE || sddp_session_is_reusable(&st->s);
 }
 
 /*
- * Check whether a tally is enough for a session of the peer's on an association
- * that the peer made: only the peer begins the next one, and it knows what it
- * has received.
+ * Check whether an ended session may be orphaned, so that only a count of its chunks is
+ * kept. The peer must have begun the session and established the association. Then only
+ * the peer can begin the next session, which it does after it has received all of our
+ * chunks. We must have no chunk left to send but a Terminate.
  */
 static bool may_orphan(const struct sddp_stream *st)
 {
@@ -132,21 +143,21 @@ static bool may_orphan(const struct sddp_stream *st)
 	       (st->s.we_done || !st->reported);
 }
 
-/* Give the number to the next session, which has waited for it */
+/* Replace the ended session in the table by the next session, which has waited for it */
 static void sddp_stream_start_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
 
 	st->next = NULL;
-	/* replaces an entry, so no memory is needed */
+	/* cannot fail: replaces an existing entry */
 	xa_store(&st->a->streams, st->id, next, GFP_KERNEL);
 	sddp_stream_discard(st);
 	sddp_rx_begin(next);
 }
 
 /**
- * sddp_stream_cleanup - release what an ended session no longer needs
- * @st: the stream, which may leave the table; worker context
+ * sddp_stream_cleanup - free resources of a session if it has ended
+ * @st: the stream, which may be removed from the table and freed; worker context
  */
 void sddp_stream_cleanup(struct sddp_stream *st)
 {
@@ -173,7 +184,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	unsigned long events;
 
 	sddp_stream_take_requests(st);
-	/* the stream has left the table after its end, or is not in it yet */
+	/* the stream has been removed from the table, or is not in the table yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
 	/* litmus: none, see queue_work() */
@@ -191,7 +202,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	sddp_stream_advance_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_queue(st);
-	/* deadlines are checked after all received data has been processed */
+	/* the worker checks deadlines after it has processed all received data */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);
 	sddp_stream_cleanup(st);

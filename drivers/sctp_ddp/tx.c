@@ -2,9 +2,9 @@
 /*
  * Transmission of chunks, by the association's worker.
  *
- * Segments are pulled from DDP as SCTP accepts them, so at most one is left
- * over. Streams with segments get transmit slots in FIFO order. Streams with a
- * control chunk go before all of them.
+ * Segments are pulled from DDP as SCTP accepts them, so at most one pulled segment of an
+ * association is pending. Streams with segments get transmit slots in FIFO order. Streams
+ * with a control chunk get their slots first.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,13 +13,13 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other has segments */
+/* Bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other stream has segments */
 #define SLOT_BYTES		(16 * 1024)
-#define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP sends at once */
-#define MAX_SLOTS		8		/* slots before the worker receives again */
-#define DEADLINE_REPLY	60	/* until the reply to our Initiate, seconds */
+#define SLOT_BYTES_ALONE	(64 * 1024)	/* SCTP's maximum per pass */
+#define MAX_SLOTS		8		/* slots until the worker receives again */
+#define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, in seconds */
 
-/* Await the SACK for the control chunk sent last */
+/* Put the stream on the list of streams that wait for the SACK of a control chunk */
 static void await_ack(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
@@ -60,10 +60,10 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 
 	c->ssn = st->tx_ssn;
 	len = sddp_control_encode(buf, sizeof(buf), c);
-	/* an offer that does not fit has been rejected before */
+	/* cannot happen: an offer that does not fit has been rejected already */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
-	/* set first: an acknowledgement after the send schedules the worker */
+	/* set before the send, so that the acknowledgement schedules the worker */
 	WRITE_ONCE(st->a->watch_acks, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
@@ -75,7 +75,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 	return 0;
 }
 
-/* Send the Initiate, or the ULP's reply to one */
+/* Send the pending Initiate, Accept or Reject, if any. Return: 0 or a negative errno */
 static int send_prepared(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->pending_control;
@@ -97,11 +97,12 @@ static int send_prepared(struct sddp_stream *st)
 	return 0;
 }
 
+/* Send the session's Terminate if it is due. Return: 0 or a negative errno */
 static int send_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
 
-	/* RFC 5043 6.2: the last chunk, sent after RDMAP's Terminate as well */
+	/* RFC 5043 6.2: this must be our last chunk, so RDMAP's Terminate is sent first */
 	if (!st->ended && !(READ_ONCE(st->closing) && st->drained))
 		return 0;
 	return sddp_session_may_send(&st->s, c.what) ? send_control(st, &c) : 0;
@@ -116,9 +117,9 @@ static void uncork(struct sddp_assoc *a)
 }
 
 /*
- * Let SCTP hold back the segments of a message: many at once cost it less. The
- * last segment must not be held back. @left: bytes left in the slot after the
- * pending segment.
+ * Let SCTP hold back the segments of a message, because SCTP sends many chunks at once
+ * at a lower cost. The last segment must not be held back. @left: bytes left in the slot
+ * after the pending segment.
  */
 static void cork(struct sddp_assoc *a, u32 left)
 {
@@ -135,6 +136,7 @@ static void cork(struct sddp_assoc *a, u32 left)
 		uncork(a);
 }
 
+/* Pass the pending segment to SCTP. Return: 0 or an error of sddp_sock_send() */
 static int send_pending(struct sddp_assoc *a)
 {
 	struct sddp_stream *st = a->out_stream;
@@ -153,14 +155,14 @@ static int send_pending(struct sddp_assoc *a)
 	return 0;
 }
 
-/* Make the transmit buffer long enough for what the path carries */
+/* Grow the transmit buffer for chunks of @size bytes. Return: 0 or -ENOMEM */
 static int grow_out_buf(struct sddp_assoc *a, u32 size)
 {
 	u8 *out;
 
 	/*
-	 * Space for the offset of out_offset(). It may double the allocation,
-	 * but only while segments of that length are sent.
+	 * Add space for the result of out_offset(). This may double the allocation,
+	 * but only as long as segments of that length are sent.
 	 */
 	if (size > DDP_COPY_LONG)
 		size += PAGE_SIZE;
@@ -176,8 +178,8 @@ static int grow_out_buf(struct sddp_assoc *a, u32 size)
 }
 
 /*
- * Offset in the transmit buffer for a segment. The payload of a long one gets
- * the page offset that it has in memory: ddp_copy() then copies whole pages.
+ * Compute the offset of a segment in the transmit buffer. The payload of a long segment
+ * gets the same page offset as its source, so that ddp_copy() can copy whole pages.
  */
 static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 {
@@ -188,7 +190,10 @@ static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 	return offset_in_page(ddp_tx_page_off(st->stream) - payload);
 }
 
-/* Pull the next segment into the transmit buffer. Return: true if there is one */
+/*
+ * Pull the next segment into the transmit buffer. Return: true if a segment is pending
+ * now, false if DDP has none to send.
+ */
 static bool pull(struct sddp_stream *st, u32 mulpdu)
 {
 	struct sddp_assoc *a = st->a;
@@ -209,7 +214,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		memcpy(p, seg.hdr, seg.hdr_len);
 		a->out_len = SDDP_SEGMENT + seg.hdr_len + seg.len;
 		a->out_more = seg.left;
-		/* after a failed fill, the next segment may be a Terminate */
+		/* if the payload cannot be read, the next segment may be a Terminate */
 	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
 	ddp_tx_end(st->stream);
 	local_bh_enable();
@@ -221,25 +226,33 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 }
 
 /*
- * Pull the next segment, and find out whether all is sent that goes before the
- * session's Terminate (st->drained). If the pull fails the stream, RDMAP's
- * Terminate follows in another slot. Return: true if there was no segment,
- * false otherwise.
+ * Pull the next segment. If there is none, set st->drained to true if all segments that
+ * must precede the session's Terminate have been sent. If the pull makes the stream fail,
+ * RDMAP's Terminate is sent in a later slot. Return: true if there was no segment, false
+ * if a segment is pending now.
  */
 static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 {
-	/* read before the pull that finds nothing; litmus: drained */
+	/*
+	 * Read closing before the pull. Pairs with the release in sddp_stream_stop():
+	 * otherwise a request posted before the close could be missed by the pull, and
+	 * the session's Terminate be sent before it. litmus: drained
+	 */
 	bool closing = smp_load_acquire(&st->closing);
 
 	if (st->stream && pull(st, mulpdu))
 		return false;
-	/* pending work and outstanding responses cause another slot later */
+	/* requests that are pending or wait for responses get another slot later */
 	st->drained = closing && !ddp_tx_pending(st->stream) &&
 		      (st->peer_closed || !ddp_tx_blocked(st->stream));
 	return true;
 }
 
-/* Return: 1 if more may be left to send, 0 if not, or a negative errno. */
+/*
+ * Send segments of a stream, up to @most bytes. Return: 1 if the stream may have more
+ * segments to send, 0 if it has none, -EAGAIN if SCTP has enough unsent data, or another
+ * negative errno.
+ */
 static int send_segments(struct sddp_stream *st, u32 most)
 {
 	struct sddp_assoc *a = st->a;
@@ -256,27 +269,27 @@ static int send_segments(struct sddp_stream *st, u32 most)
 	most = min(most, budget.bytes);
 	while (sent < most) {
 		if (nothing_pulled(st, budget.fragment - SDDP_SEGMENT)) {
-			/* what follows may have to wait for a page fault */
+			/* do not hold back chunks while the next segment waits for a page fault */
 			uncork(a);
 			return 0;
 		}
 		sent += a->out_len;
 		cork(a, most - min(most, sent));
 		err = send_pending(a);
-		/* the slot is over: a pending segment leaves in the next one */
+		/* end the slot; if a segment is still pending, the next slot sends it */
 		if (err)
 			return err == -EAGAIN ? 1 : err;
 	}
 	return 1;
 }
 
-/* Send the segment that SCTP did not accept before, whatever its stream */
+/* Send the association's pending segment, if any, whatever stream has this slot */
 static int send_leftover(struct sddp_assoc *a)
 {
 	/*
-	 * If its message was given up, or SCTP was short of memory, chunks are
-	 * still held back: they leave with the next one, even if that is only
-	 * the session's Terminate.
+	 * If the stream failed within a message, or SCTP was short of memory, SCTP may
+	 * still hold back chunks. It sends them with the next chunk, which may be the
+	 * session's Terminate.
 	 */
 	uncork(a);
 	return a->out_len ? send_pending(a) : 0;
@@ -287,26 +300,26 @@ static bool has_segments(const struct sddp_stream *st)
 	return !st->ended && sddp_session_may_send(&st->s, SDDP_KIND_SEGMENT);
 }
 
+/* Send chunks of one stream in its slot. Return: as send_segments() */
 static int serve_slot(struct sddp_stream *st, u32 most)
 {
 	int err = send_leftover(st->a);
 
-	/* there may be more to send by now, if only RDMAP's Terminate */
+	/* more segments may be pending now, for example RDMAP's Terminate */
 	st->drained = false;
 	if (!err)
 		err = send_prepared(st);
 	if (!err && most && has_segments(st))
 		err = send_segments(st, most);
-	/* segments go before the Terminate, except those of an ended session */
+	/* no Terminate before the segments are sent; an ended session sends none */
 	if (err)
 		return err;
 	return send_terminate(st);
 }
 
 /*
- * Check whether a stream has a control chunk to send. The Terminate of a
- * graceful end does not count: it is sent in a slot that finds no more
- * segments.
+ * Check whether a stream has a control chunk to send before all segments. That is not so
+ * for the Terminate of a graceful end, which is sent in a slot without more segments.
  */
 static bool has_control(const struct sddp_stream *st)
 {
@@ -329,9 +342,7 @@ void sddp_tx_queue(struct sddp_stream *st)
 		list_add_tail(&st->queue_entry, &a->segment_queue);
 }
 
-/*
- * Return: the stream with the next slot, in FIFO order; NULL if there is none
- */
+/* Find the stream that gets the next slot. Return: the stream, or NULL if there is none */
 static struct sddp_stream *next_slot(struct sddp_assoc *a)
 {
 	struct list_head *from = &a->control_queue;
@@ -341,7 +352,10 @@ static struct sddp_stream *next_slot(struct sddp_assoc *a)
 	return list_first_entry_or_null(from, struct sddp_stream, queue_entry);
 }
 
-/* Return: 0, 1 if the stream may have more to send, or a negative errno. */
+/*
+ * Give a slot to a stream, and queue the stream again if necessary. Return: 0 if the
+ * stream has sent all, 1 if it may have more to send, or a negative errno.
+ */
 static int use_slot(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
@@ -358,7 +372,7 @@ static int use_slot(struct sddp_stream *st)
 			sddp_tx_queue(st);
 		sddp_stream_cleanup(st);
 	} else if (!ddp_sock_is_transient(err)) {
-		/* a stream that fails must not hold up the others */
+		/* remove a stream that fails, so that other streams can still send */
 		list_del_init(&st->queue_entry);
 	}
 	ddp_session_put(&st->ss);
@@ -366,8 +380,9 @@ static int use_slot(struct sddp_stream *st)
 }
 
 /*
- * Return: 0 if there is nothing more to send, 1 if there is and SCTP accepts
- * more, or a negative errno.
+ * Send pending Terminates of orphaned sessions, then give slots to the streams. Return:
+ * 0 if nothing more can be sent now, 1 if more may be sent and SCTP accepts more,
+ * -EAGAIN if SCTP accepts no more chunks, or another negative errno.
  */
 static int serve_slots(struct sddp_assoc *a)
 {
@@ -378,7 +393,10 @@ static int serve_slots(struct sddp_assoc *a)
 		st = next_slot(a);
 		if (!st)
 			return 0;
-		/* a segment is pending, and SCTP may not schedule the worker */
+		/*
+		 * a segment is pending: let the caller schedule a retry, because SCTP
+		 * may not schedule the worker
+		 */
 		if (READ_ONCE(a->sndbuf_full))
 			return -EAGAIN;
 		err = use_slot(st);
@@ -392,9 +410,10 @@ static int serve_slots(struct sddp_assoc *a)
  * sddp_tx_serve - give transmit slots to the streams
  * @a: the association; worker context
  *
- * Return: 1 if there is more that SCTP would accept now; 0 if there is not, or
- * if SCTP was full before; -EAGAIN if SCTP has accepted no more; another error
- * if memory is short, see ddp_sock_is_transient(), or if the association has ended.
+ * Return: 1 if there may be more to send and SCTP accepts more; 0 if there is nothing to
+ * send, or if the send buffer was already full; -EAGAIN if SCTP accepts no more chunks
+ * now; another negative errno if memory is short, see ddp_sock_is_transient(), or if the
+ * association has ended.
  */
 int sddp_tx_serve(struct sddp_assoc *a)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The transmit buffer of an association: freeing it and dropping what it holds.
+ * Freeing the transmit buffer of an association and dropping its pending segment.
  *
- * The buffer is allocated and filled in tx.c. It is kept as long as it holds a
- * segment that was pulled from DDP and that SCTP has not accepted.
+ * tx.c allocates and fills the buffer. The pending segment is one that was pulled from
+ * DDP and that SCTP has not accepted yet.
  */
 #include <linux/mm.h>
 
@@ -11,9 +11,9 @@
 
 /**
  * sddp_tx_free_buf - free the transmit buffer
- * @a: the association, with nothing to send; worker context
+ * @a: the association, which has nothing to send; worker context
  *
- * Does nothing while a segment is pending that SCTP has not accepted.
+ * Does nothing if a segment is pending.
  */
 void sddp_tx_free_buf(struct sddp_assoc *a)
 {
@@ -25,7 +25,7 @@ void sddp_tx_free_buf(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_drop_pending - drop the pending segment if it is a stream's
+ * sddp_tx_drop_pending - drop the association's pending segment if it is one of a stream
  * @st: the stream; worker context, with the association's mutex held
  */
 void sddp_tx_drop_pending(struct sddp_stream *st)

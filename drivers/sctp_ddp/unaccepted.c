@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unaccepted associations: made by a peer, without a session that a program has
- * accepted, or not recently, and without a pending request.
+ * Unaccepted associations: a peer has established the association, no program has
+ * accepted a session on it recently, and no Initiate is waiting for a program's reply.
  *
- * Each of them costs little memory and their number is limited, see admission.h. A
- * new one is always admitted: if a limit is reached, the oldest one is evicted,
- * if possible one from the new association's own peer address.
+ * Each of them may use little memory, and their number is limited, see admission.h. A new
+ * association is always admitted. If a limit is reached, the oldest association is
+ * evicted, preferably one from the new association's own peer address.
  */
 #include <linux/once.h>
 #include <linux/random.h>
@@ -19,6 +19,7 @@
 static LIST_HEAD(unaccepted);		/* oldest first */
 static DEFINE_MUTEX(unaccepted_lock);
 
+/* Hash the peer's address, for comparison with the addresses of other peers */
 static u32 hash_peer(const struct sddp_assoc *a)
 {
 	static u32 seed;
@@ -33,8 +34,8 @@ static bool is_same_laddr(const struct sddp_assoc *a, const struct sddp_assoc *b
 }
 
 /*
- * Check whether @other is in the group @among of @a, from which one is to be
- * evicted.
+ * Check whether @other belongs to the same group as @a: the same peer and local address,
+ * the same local address, or the same network namespace.
  */
 static bool is_in_group(const struct sddp_assoc *a, const struct sddp_assoc *other,
 			enum sddp_evict_group among)
@@ -64,6 +65,7 @@ static struct sddp_unaccepted __sddp_count_unaccepted(const struct sddp_assoc *a
 	return there;
 }
 
+/* Find the association to evict in favour of @a. Return: NULL if no limit is reached */
 static struct sddp_assoc *__choose_assoc(const struct sddp_assoc *a)
 {
 	const struct sddp_unaccepted there = __sddp_count_unaccepted(a);
@@ -78,9 +80,10 @@ static struct sddp_assoc *__choose_assoc(const struct sddp_assoc *a)
 
 /**
  * sddp_unaccepted_join - count an association as unaccepted
- * @a: the association, new; its mutex is held
+ * @a: the new association; the caller must hold its mutex
  *
- * Return: the association to evict in its favour, referenced, or NULL.
+ * Return: the association that the caller must evict because a limit is reached, with a
+ * reference; NULL if no limit is reached.
  */
 struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
 {
@@ -101,12 +104,12 @@ struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
 
 /**
  * sddp_unaccepted_rejoin - count an association as unaccepted again
- * @a: the association, without a session; its mutex is held
+ * @a: the association, without a session; the caller must hold its mutex
  *
  * @a becomes the first candidate for eviction.
  *
- * Return: true if @a is counted now, was counted before, or is being evicted;
- * false if a limit is reached, so that @a has to end.
+ * Return: true if @a is counted now, or is being evicted; false if a limit is reached,
+ * so that the caller must end @a.
  */
 bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
 {
@@ -124,10 +127,10 @@ bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
 
 /**
  * sddp_unaccepted_leave - stop counting an association as unaccepted
- * @a: the association, with an accepted session or a pending request, or at its
- *	end; its mutex is held
+ * @a: the association, which has an accepted session or a pending connection request, or
+ *	is ending; the caller must hold its mutex
  *
- * A pending request is counted at its listener instead.
+ * A pending connection request is counted at its listener instead.
  */
 void sddp_unaccepted_leave(struct sddp_assoc *a)
 {
@@ -140,9 +143,9 @@ void sddp_unaccepted_leave(struct sddp_assoc *a)
  * sddp_assoc_accepted_session - account for an accepted session
  * @a: the association; worker context
  *
- * Either a program has accepted a session of the peer's, or the peer one of
- * ours. The first one raises the buffer limits of an association that the peer
- * has made.
+ * The worker calls this when a program has accepted a session of the peer, or the peer a
+ * session of ours. On an association that the peer has established, the first accepted
+ * session raises the buffer limits.
  */
 void sddp_assoc_accepted_session(struct sddp_assoc *a)
 {
@@ -156,13 +159,14 @@ void sddp_assoc_accepted_session(struct sddp_assoc *a)
 
 /**
  * sddp_unaccepted_cancel_evict - check whether an eviction must be cancelled
- * @a: the association, chosen by sddp_unaccepted_join(); its mutex is held
+ * @a: the association that sddp_unaccepted_join() has chosen; the caller must hold its
+ *	mutex
  *
- * A request may have arrived since @a was chosen. If the program rejects that
- * request, @a is counted as unaccepted again.
+ * An Initiate may have arrived after @a was chosen. If the program rejects the session,
+ * @a is counted as unaccepted again.
  *
- * Return: true if the association has a session and must be kept, false if it
- * is to be ended.
+ * Return: true if the association has a session and must be kept, false if the caller
+ * must end it.
  */
 bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of the session's state machine. The legal sequences of RFC 5043 section
- * 6 and RFC 6581 section 7 are written down here as rules about a whole list of
- * chunks. Every list of up to five chunks is tried, from both sides.
+ * Tests of the state machine of a session. This file states the legal sequences of
+ * RFC 5043 section 6 and RFC 6581 section 7 as rules about a list of chunks. The tests
+ * compare the state machine of each side with these rules for every list of up to five
+ * chunks.
  */
 #include <kunit/test.h>
 
@@ -10,7 +11,7 @@
 
 #define LONGEST	5
 
-/* A chunk that is sent (ours) or received */
+/* A chunk that this side sends (ours) or receives */
 struct chunk {
 	bool		ours;
 	enum sddp_chunk_kind	what;
@@ -28,20 +29,20 @@ static const struct chunk kinds[] = {
 	{ .what = SDDP_KIND_SEGMENT },
 };
 
-/* The chunks so far, and what follows from them */
+/* The sequence of chunks so far, and the state that the rules give it */
 struct story {
 	struct chunk	said[LONGEST + 1];
 	int		n;
 	bool		active;
-	bool		broken;		/* a chunk arrived that is not legal */
-	bool		in_vain;	/* that chunk was a Terminate of no session */
-	bool		doubt;		/* our last control chunk may not have arrived */
+	bool		broken;		/* an illegal chunk was received */
+	bool		in_vain;	/* the illegal chunk was a Terminate before any session was open */
+	bool		doubt;		/* our last control chunk has not been acknowledged */
 };
 
-static struct kunit *test;		/* the test that is running */
+static struct kunit *test;		/* the running test, for must() */
 static u32 stories;
 
-/* Text for a failure's message: "> i'" is our enhanced Initiate */
+/* Format the sequence for a failure message: ">i'" is our enhanced Initiate */
 static const char *told(const struct story *t)
 {
 	static char text[4 * (LONGEST + 1) + 1];
@@ -71,7 +72,10 @@ static bool is_no(const struct chunk *c)
 	return c->what == SDDP_SAY_REJECT || c->what == SDDP_SAY_TERMINATE;
 }
 
-/* RFC 5043 6.2: segments; the last chunk of a side may be a Terminate */
+/*
+ * Check whether the chunks after the Accept are legal. RFC 5043 6.2: they are segments,
+ * except that the last chunk of each side may be a Terminate.
+ */
 static bool legal_open(const struct chunk *said, int n)
 {
 	bool done[2] = {};
@@ -89,8 +93,9 @@ static bool legal_open(const struct chunk *said, int n)
 }
 
 /*
- * RFC 5043 6.2 to 6.4, and RFC 6581: a reply is of the Initiate's kind, except
- * that a plain Reject may follow an enhanced Initiate
+ * Check whether the whole sequence is legal (RFC 5043 6.2 to 6.4, RFC 6581 7). A reply is
+ * enhanced if the Initiate is, and else not. But the Reject of an enhanced Initiate need
+ * not be enhanced.
  */
 static bool legal(const struct story *t)
 {
@@ -121,7 +126,7 @@ static bool has_terminate(const struct story *t, bool ours)
 	return false;
 }
 
-/* The second chunk is a Reject or Terminate, and legal */
+/* Check whether the second chunk is a legal Reject or Terminate */
 static bool turned_down(const struct story *t)
 {
 	struct story two = *t;
@@ -137,7 +142,7 @@ static bool over(const struct story *t)
 	return has_terminate(t, false) && (t->in_vain || has_terminate(t, true));
 }
 
-/* Return: the action that the last chunk of a legal sequence requires */
+/* Get the action that the last chunk of a legal sequence requires */
 static enum sddp_do asks_for(const struct story *t)
 {
 	switch (t->said[t->n - 1].what) {
@@ -154,7 +159,10 @@ static enum sddp_do asks_for(const struct story *t)
 	}
 }
 
-/* RFC 5043 6.6, and 6.1 for the Terminate that ends a broken session */
+/*
+ * Check whether this side may send the last chunk of @next. RFC 5043 6.6: a Terminate must
+ * not overtake a control chunk. RFC 5043 6.1: only a Terminate may follow a violation.
+ */
 static bool may_say(const struct story *t, const struct story *next)
 {
 	bool terminate = next->said[t->n].what == SDDP_SAY_TERMINATE;
@@ -210,7 +218,7 @@ static void say(struct sddp_session s, struct story t, const struct chunk *c)
 	go_on(&s, &next);
 }
 
-/* A reply of ours must be of the Initiate's kind */
+/* Check whether our reply is enhanced exactly if the Initiate is; the caller ensures that */
 static bool our_kind(const struct story *t, const struct chunk *c)
 {
 	if (c->what == SDDP_SAY_ACCEPT || c->what == SDDP_SAY_REJECT)
@@ -257,8 +265,8 @@ static u32 all_stories(struct kunit *now, bool active)
 
 /*
  * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44,
- * SCTPDDP-45, SCTPDDP-46 and MPA2-21: the active side's machine agrees with the
- * rules for every sequence.
+ * SCTPDDP-45, SCTPDDP-46 (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7): the state
+ * machine of the active side agrees with the rules for every sequence.
  */
 static void every_story_active(struct kunit *test)
 {
@@ -267,7 +275,8 @@ static void every_story_active(struct kunit *test)
 
 /*
  * SCTPDDP-1, SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and
- * MPA2-21: the passive side's machine agrees with the rules for every sequence.
+ * MPA2-21 (RFC 5043 2, 6.1, 6.2, 6.6, RFC 6581 7): the state machine of the passive side
+ * agrees with the rules for every sequence.
  */
 static void every_story_passive(struct kunit *test)
 {
@@ -278,7 +287,7 @@ static void every_story_passive(struct kunit *test)
 
 struct step {
 	struct chunk	chunk;
-	enum sddp_do	asks;		/* required by a received chunk */
+	enum sddp_do	asks;		/* action that a received chunk requires */
 };
 
 #define SAY(w, e)	{ { true, SDDP_SAY_##w, e } }
@@ -315,7 +324,7 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 	walk(test, active, steps, ARRAY_SIZE(steps));			\
 } while (0)
 
-/* SCTPDDP-29: an accepted session goes from Initiate to both Terminates */
+/* RFC 5043 6.2 (SCTPDDP-29): an accepted session is over after both Terminates */
 static void accepted(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
@@ -327,8 +336,8 @@ static void accepted(struct kunit *test)
 }
 
 /*
- * Our Terminate counts as received once it is acknowledged, even if the peer's
- * came first
+ * Our Terminate counts as received only after its acknowledgement, even if the peer's
+ * Terminate was received first
  */
 static void heard_at_last(struct kunit *test)
 {
@@ -344,7 +353,7 @@ static void heard_at_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_acked(&s));
 }
 
-/* SCTPDDP-34: a rejected session ends with the Reject */
+/* RFC 5043 6.3 (SCTPDDP-34): a rejected session is over after the Reject */
 static void rejected(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
@@ -353,8 +362,8 @@ static void rejected(struct kunit *test)
 }
 
 /*
- * SCTPDDP-21 and SCTPDDP-39: a request that no ULP decides ends with a
- * Terminate
+ * RFC 5043 5.2.3 and 6.4 (SCTPDDP-21, SCTPDDP-39): a Terminate in reply to an Initiate
+ * ends the session
  */
 static void not_by_the_ulp(struct kunit *test)
 {
@@ -363,8 +372,8 @@ static void not_by_the_ulp(struct kunit *test)
 }
 
 /*
- * SCTPDDP-6 and SCTPDDP-13: a chunk that cannot be decoded ends any session,
- * and a Terminate may still be sent
+ * RFC 5043 5.1 and 5.2.3 (SCTPDDP-6, SCTPDDP-13): a chunk that cannot be decoded ends the
+ * session, after which only a Terminate may be sent
  */
 static void broken(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of the order of DDP-SSNs, against a list of what has arrived, and of
- * the count of chunks after the end of a session.
+ * Tests of the comparison of DDP-SSNs, against a list of received chunks, and of the
+ * count of received chunks of an ended session.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -10,13 +10,13 @@
 
 #define MANY	6
 
-/* Chunks in flight at most, RFC 5043 section 10, independently of wire.h */
+/* Maximum number of chunks in flight (RFC 5043 section 10), independent of wire.h */
 #define IN_FLIGHT	32767
 
 static u16 next;			/* next expected DDP-SSN */
-static bool here[0x10000];		/* arrived out of order */
+static bool here[0x10000];		/* DDP-SSNs received out of order */
 
-/* Next expected DDP-SSNs at which the tests begin */
+/* Values of the next expected DDP-SSN with which the tests begin */
 static const u16 starts[] = {
 	0, 1, 31, 32, 32762, 32766, 32767, 32768, 65529, 65530, 65533, 65535,
 };
@@ -38,7 +38,7 @@ static enum sddp_ssn_order turn_ref(u16 ssn)
 	return ahead ? SDDP_SSN_EARLY : SDDP_SSN_NEXT;
 }
 
-/* A chunk arrives, and those that are in order now are processed */
+/* Receive a chunk, then process all received chunks that are next in order */
 static void push(struct kunit *test, u16 ssn)
 {
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
@@ -50,7 +50,7 @@ static void push(struct kunit *test, u16 ssn)
 		here[next] = false;
 }
 
-/* The @n-th of all permutations of MANY numbers */
+/* Set @order to the @n-th permutation of the numbers 0 to MANY - 1 */
 static void order_of(u32 n, u8 *order)
 {
 	u8 left[MANY] = { 0, 1, 2, 3, 4, 5 };
@@ -65,8 +65,8 @@ static void order_of(u32 n, u8 *order)
 }
 
 /*
- * SCTPDDP-27 and SCTPDDP-65: chunks are processed in the order of their
- * DDP-SSNs, in whatever order they arrive.
+ * RFC 5043 6.1 and 10 (SCTPDDP-27, SCTPDDP-65): chunks are processed in the order of their
+ * DDP-SSNs, in whatever order they are received.
  */
 static void every_permutation(struct kunit *test)
 {
@@ -81,7 +81,7 @@ static void every_permutation(struct kunit *test)
 				push(test, starts[at] + order[i]);
 			KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 		}
-		/* all of them are duplicates now */
+		/* all of these chunks are duplicates now */
 		for (i = 0; i < MANY; i++)
 			push(test, starts[at] + i);
 		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
@@ -89,8 +89,8 @@ static void every_permutation(struct kunit *test)
 }
 
 /*
- * SCTPDDP-9: DDP-SSNs are compared modulo 65536. SCTPDDP-69: a gap larger than
- * what may be in flight is detected.
+ * RFC 5043 5.2.1 (SCTPDDP-9): DDP-SSNs are compared modulo 65536. RFC 5043 10
+ * (SCTPDDP-69): a gap larger than the maximum number of chunks in flight is detected.
  */
 static void every_turn(struct kunit *test)
 {
@@ -105,8 +105,8 @@ static void every_turn(struct kunit *test)
 }
 
 /*
- * SCTPDDP-69: all chunks that a sender may have in flight are valid, even if
- * they arrive in reverse order.
+ * RFC 5043 10 (SCTPDDP-69): all chunks that a sender may have in flight are valid, even
+ * if they are received in reverse order.
  */
 static void a_whole_window_backwards(struct kunit *test)
 {
@@ -123,7 +123,7 @@ static void a_whole_window_backwards(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-9: DDP-SSNs in order are accepted across several wraps */
+/* RFC 5043 5.2.1 (SCTPDDP-9): chunks in order are accepted while the DDP-SSN wraps 3 times */
 static void round_and_round(struct kunit *test)
 {
 	u32 n;
@@ -134,8 +134,8 @@ static void round_and_round(struct kunit *test)
 }
 
 /*
- * DDP-SSNs slightly ahead, far ahead and passed, in random order, are
- * classified as the reference does
+ * sddp_ssn_compare() agrees with the reference for random DDP-SSNs: near the next expected
+ * one, far ahead of it, and before it
  */
 static void at_random(struct kunit *test)
 {
@@ -161,8 +161,8 @@ static void at_random(struct kunit *test)
 }
 
 /*
- * SCTPDDP-46: a session is complete only with its last chunk, in whatever order
- * the chunks arrive.
+ * RFC 5043 6.6 (SCTPDDP-46): a session is complete when all of its chunks have been
+ * received and not before, in whatever order they are received.
  */
 static void whole_when_all_are_here(struct kunit *test)
 {
@@ -174,8 +174,8 @@ static void whole_when_all_are_here(struct kunit *test)
 		order_of(n, order);
 		for (at = 0; at < ARRAY_SIZE(starts); at++) {
 			/*
-			 * chunks before that were counted when the session
-			 * ended
+			 * the chunks below starts[at] were counted when the
+			 * session ended
 			 */
 			t = (struct sddp_tally){ .n = starts[at] };
 			last = starts[at] + MANY - 1;
@@ -191,8 +191,8 @@ static void whole_when_all_are_here(struct kunit *test)
 }
 
 /*
- * A session is complete when as many chunks have arrived as its first Terminate
- * says: neither later chunks nor a second Terminate make it complete
+ * A session is complete only when the number of received chunks is the one that the first
+ * Terminate gives: neither more chunks nor a second Terminate make it complete
  */
 static void never_whole(struct kunit *test)
 {

@@ -4,7 +4,7 @@
 
 #include "../stall.h"
 
-/* What is seen at a check, and the action that must follow */
+/* State of the association at a check, and the action that the check must return */
 struct look {
 	bool			ack_expected;
 	u32			acked;
@@ -38,27 +38,28 @@ static void tell(struct kunit *test, const struct look *l, u32 n)
 		tell(test, story, ARRAY_SIZE(story));			\
 	} while (0)
 
+/* No action is taken while data is acknowledged or none is in flight */
 static void all_is_well(struct kunit *test)
 {
 	TELL(test, IDLE(7), IDLE(7), GETS_ON(8), GETS_ON(9), IDLE(12), IDLE(12),
 	     GETS_ON(0xffffffff), GETS_ON(0), GETS_ON(1));
 }
 
-/* A single check without progress leads to no more than a heartbeat */
+/* A single check without progress causes only a heartbeat */
 static void late(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), GETS_ON(6),
 	     STUCK(6, true, ASK), IDLE(6), STUCK(6, true, ASK));
 }
 
-/* Packets stay as they are while the peer does not reply to the heartbeat */
+/* The packet size does not change while the peer does not reply to the heartbeat */
 static void silent(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, false, NOTHING),
 	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
-/* After packets have become smaller there is time to retransmit them */
+/* After packets have become smaller, two checks pass before the next heartbeat */
 static void smaller(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, true, SHRINK),
@@ -66,6 +67,7 @@ static void smaller(struct kunit *test)
 	     STUCK(5, true, ASK), STUCK(5, true, SHRINK), GETS_ON(6));
 }
 
+/* The association ends after 60 seconds without progress, and not before */
 static void hopeless(struct kunit *test)
 {
 	struct sddp_stall_view v = { .ack_expected = true, .acked = 9 };
@@ -81,7 +83,7 @@ static void hopeless(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
 }
 
-/* SCTPDDP-60: packets never become smaller than what carries 516 bytes */
+/* RFC 5043 9 (SCTPDDP-60): packets never become too small for 516 bytes of user data */
 static void sizes(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_next_pmtu(65535, 0));
@@ -92,7 +94,7 @@ static void sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stall_next_pmtu(576, 0));
 }
 
-/* The timeout of a peer is bounded however many addresses it announces */
+/* The number of timeouts is at most 80, however many addresses the peer announces */
 static void timeouts(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(0));
