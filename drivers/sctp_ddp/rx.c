@@ -180,10 +180,7 @@ static void take_control(struct sddp_stream *st, u32 len)
 	kfree(c);
 }
 
-/*
- * Process a segment that is next in order. @p: as for deliver(). Return: true if
- * the segment has been processed, false if the caller must defer it.
- */
+/* Process a segment that is next in order. Return: true if done, false if it must be deferred */
 static bool take_segment(struct sddp_stream *st, u32 len,
 			 const struct ddp_placed *p)
 {
@@ -196,10 +193,7 @@ static bool take_segment(struct sddp_stream *st, u32 len,
 	return true;
 }
 
-/*
- * Process a kept chunk that is next in order. Return: true if the chunk has been
- * processed, false if the caller must defer it.
- */
+/* Process a kept chunk that is next in order. Return: true if done, false if it must be deferred */
 static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
@@ -321,11 +315,7 @@ static bool keep_deferred(struct sddp_stream *st, u32 len)
 	return true;
 }
 
-/*
- * Process a chunk that is next in order, then kept chunks that follow in order.
- * Return: true if the chunk has been processed or kept, false if the caller must
- * leave it in SCTP's queue and receive it again.
- */
+/* Process a chunk that is next in order. Return: true, or false if it must stay queued in SCTP */
 static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
@@ -388,10 +378,7 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *i
 	count_chunk(st, in, h);
 }
 
-/*
- * Process an out-of-order chunk. Return: true if the chunk has been processed or
- * kept, false if the caller must leave it in SCTP's queue and receive it again.
- */
+/* Process an out-of-order chunk. Return: true, or false if the chunk must stay queued in SCTP */
 static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
@@ -413,11 +400,7 @@ static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	return true;
 }
 
-/*
- * Process a chunk of a session that has not ended, by the order of its DDP-SSN.
- * Return: true if the chunk has been processed or kept, false if the caller must
- * leave it in SCTP's queue and receive it again.
- */
+/* Process a chunk by its DDP-SSN. Return: true, or false if the chunk must stay queued in SCTP */
 static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
@@ -471,10 +454,7 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/*
- * Process a chunk of a session. Return: true if the chunk has been processed, kept or
- * counted, false if the caller must leave it in SCTP's queue and receive it again.
- */
+/* Process or count a chunk. Return: true, or false if the chunk must stay queued in SCTP */
 static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			  const struct sddp_head *h)
 {

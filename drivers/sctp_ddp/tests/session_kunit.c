@@ -35,7 +35,7 @@ struct story {
 	int		n;
 	bool		active;
 	bool		broken;		/* an illegal chunk was received */
-	bool		in_vain;	/* the illegal chunk was a Terminate before any session was open */
+	bool		in_vain;	/* it was a Terminate without an open session */
 	bool		doubt;		/* our last control chunk has not been acknowledged */
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copy of an FPDU out of memory that others may write: any FPDU, any part of it
- * already copied, one more piece. The copy stays inside its buffer, makes
- * progress and ends. The handling of markers and CRC depends on the position
- * only.
+ * Copying of an FPDU out of the receive queue, which other programs may write. Proved for
+ * one step from any state of any FPDU: the copy stays inside its buffer, makes progress
+ * and ends. The handling of markers and CRC depends only on the position in the FPDU.
  *
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 4, the bytes of a CRC
@@ -15,10 +14,10 @@
 #include "../../../drivers/mpa/fpdu_verify.h"
 #include "proof.h"
 
-/* Bytes that were added to the CRC since it was last examined */
+/* Number of bytes added to the CRC by the calls of crc32c() in this proof */
 static u32 summed;
 
-/* Stub of the kernel's function */
+/* Stub of the kernel's CRC function, which counts the bytes and returns any value */
 u32 crc32c(u32 crc, const void *p, size_t len)
 {
 	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
@@ -39,8 +38,8 @@ static u32 to_be_summed(const struct mpa_verify *t, u32 got)
 }
 
 /*
- * Invariant: there are as many whole markers as the position implies; all
- * content bytes are summed, or only the length field is there
+ * Check the invariant between two steps. The position accounts for whole markers only.
+ * The CRC covers all copied content, unless only the length field has been copied.
  */
 static bool sound(const struct mpa_verify *t)
 {
@@ -137,12 +136,12 @@ void prove_verdict(void)
 	u32 at, field;
 
 	/*
-	 * a short FPDU suffices: prove_step shows the position of the field for
-	 * any
+	 * a short FPDU suffices, because prove_step shows the position of the
+	 * CRC field for any FPDU
 	 */
 	any_take(&t, 32);
 	at = content(&t) - 4;
-	/* least significant byte first */
+	/* the CRC is sent least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;
 	why = mpa_verify_result(&t);

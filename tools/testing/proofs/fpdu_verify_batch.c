@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Batch of FPDUs whose payloads are copied back to back: one more FPDU is
- * copied and verified. It stays inside the buffer, and the bytes that its
- * header overwrites are restored.
+ * Batch of FPDUs whose payloads are copied back to back. Proved for one more FPDU: its
+ * copy stays inside the buffer, and the bytes that its header overwrites are restored.
  *
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 17, the leading bytes of an FPDU
@@ -18,11 +17,11 @@
 #include "../../../drivers/mpa/fpdu_verify.h"
 #include "proof.h"
 
-/* Arguments of the last CRC computation, and its result */
+/* Arguments of the last call of crc32c(), and its result */
 static const u8 *summed;
 static u32 summed_len, sum;
 
-/* Stub of the kernel's function */
+/* Stub of the kernel's CRC function, which stores its arguments and returns sum */
 u32 crc32c(u32 crc, const void *p, size_t len)
 {
 	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
@@ -32,8 +31,8 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 }
 
 /*
- * The number of FPDUs that mpa_fpdu_batch_begin() allows fits in the buffer, and one
- * more does not
+ * mpa_fpdu_batch_begin() allows as many FPDUs as the buffer can hold: one more would not
+ * fit
  */
 void prove_room(void)
 {
@@ -56,7 +55,10 @@ void prove_room(void)
 	REACHED("some");
 }
 
-/* A short FPDU suffices: no byte between header and CRC is examined */
+/*
+ * One FPDU is copied and verified. A short FPDU suffices, because the code reads no byte
+ * between header and CRC.
+ */
 void prove_step(void)
 {
 	const u32 ulpdu = 16, wire = mpa_fpdu_content_len(ulpdu), room = 2 + wire;

@@ -14,7 +14,7 @@
 #include "../../../drivers/ddp/hdr.h"
 #include "proof.h"
 
-/* CBMC and the kernel headers use the byte order of the requested machine */
+/* CBMC and the kernel headers use the byte order of the machine that scripts/prove selects */
 void prove_order(void)
 {
 	u16 one = 1;
@@ -27,7 +27,7 @@ void prove_order(void)
 	REACHED("order");
 }
 
-/* The byte layout of RFC 5041 section 4 */
+/* Check a tagged header against the byte layout of RFC 5041 section 4 */
 static void tagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
 	MUST("DDP-26: STag", h->stag == octets(p + 2, 4));
@@ -74,7 +74,7 @@ void prove_decode(void)
 	}
 	layout(&h, p);
 	version = (p[0] & 3) == 1;
-	/* the four bits between L and DV are ignored */
+	/* the reserved bits between L and DV are ignored */
 	MUST("DDP-23, DDP-25: version",
 	     why == (version ? IW_OK : p[0] & 0x80 ? IW_DDP_T_VERSION
 						   : IW_DDP_U_VERSION));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * IRD, ORD and RTR (RFC 6581 section 9): this implementation with a peer that
- * sends any values, and with itself over the encoded word.
+ * Negotiation of IRD, ORD and RTR (RFC 6581 section 9) with a peer that sends any values,
+ * and between two ends of this implementation.
  *
  * Files: rnic_sw/neg.c
  * Checks: unsigned-overflow
@@ -26,12 +26,12 @@ static struct neg_local any_local(void)
 
 	me.enhanced = any_bool();
 	GIVEN(me.rtr <= (A | TYPES));
-	/* the device's depth; a depth has 14 bits, and one value means none */
+	/* the device's maximum depth: 14 bits, of which the value NONE is reserved */
 	GIVEN(me.max >= 1 && me.max < NONE);
 	return me;
 }
 
-/* Any IRD/ORD word of a peer */
+/* Decode an arbitrary IRD/ORD word of a peer */
 static struct neg_side any_side(void)
 {
 	struct ddp_offer o;
@@ -46,7 +46,7 @@ static u16 least(u16 a, u16 b)
 	return a < b ? a : b;
 }
 
-/* Encoding and decoding of the word are inverse */
+/* Encoding of the IRD/ORD word is the inverse of its decoding */
 void prove_word(void)
 {
 	u32 word = ANY(u32), again;
@@ -81,7 +81,7 @@ void prove_request(void)
 	REACHED("enhanced");
 }
 
-/* RFC 6581 9.2: the flags of a responder */
+/* Check the RTR flags of a responder's reply (RFC 6581 9.2) */
 static void answered_types(const struct neg_side *req,
 			   const struct neg_side *rep,
 			   const struct neg_result *r)
@@ -193,8 +193,8 @@ void prove_complete(void)
 }
 
 /*
- * Two ends of this implementation agree, and neither sends more than the other
- * can hold
+ * Two ends of this implementation agree, and neither sends more requests than the other
+ * end can hold
  */
 void prove_both(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages to fault in and to invalidate: every index is within a table of
- * ODP_CHUNK_PAGES entries.
+ * Ranges of pages to fault in or to invalidate: every page index is within the chunk's
+ * table of ODP_CHUNK_PAGES entries.
  *
  * Files: rnic_sw/odp_range.c
  * Bound: 1, there is no loop
@@ -44,8 +44,7 @@ void prove_span(void)
 }
 
 /*
- * A page of a chunk is invalidated if and only if the range contains bytes of
- * it
+ * A page of a chunk is invalidated if and only if the range contains bytes of that page
  */
 void prove_here(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Common part of the proofs. CBMC reads them, they are not compiled. An
- * uninitialized variable, and the value of ANY(), stand for all values at once.
+ * Common part of the proofs, which CBMC reads and no compiler compiles. An uninitialized
+ * variable and the value of ANY() stand for all values at once.
  */
 #ifndef PROOF_H
 #define PROOF_H
@@ -17,12 +17,12 @@
  */
 #define MUST(rule, cond)	__CPROVER_assert(cond, rule)
 
-/* Assume @cond: the caller's side of the contract */
+/* Assume @cond, a precondition that the function's caller must ensure */
 #define GIVEN(cond)		__CPROVER_assume(cond)
 
 /*
- * Assert that some input gets here. This detects a proof whose assumptions
- * exclude all inputs: scripts/prove expects this assertion to fail.
+ * Assert that this point is not reached. scripts/prove expects this assertion to fail: if
+ * it holds, the assumptions of the proof exclude all inputs.
  */
 #define REACHED(where)		__CPROVER_assert(0, "reached: " where)
 
@@ -33,7 +33,7 @@ static inline bool any_bool(void)
 	return ANY(u8) & 1;
 }
 
-/* Arbitrary bytes, exactly @len of them: an access beyond them is an error */
+/* Allocate @len arbitrary bytes; CBMC reports an access beyond them */
 static inline u8 *any_octets(size_t len)
 {
 	u8 *p = malloc(len);
@@ -42,7 +42,7 @@ static inline u8 *any_octets(size_t len)
 	return p;
 }
 
-/* Decode @n bytes in network byte order, written independently of the driver */
+/* Decode @n bytes, 0 to 4 or 8, in network byte order, independently of the driver */
 static inline u64 octets(const u8 *p, unsigned int n)
 {
 	u64 v = 0;

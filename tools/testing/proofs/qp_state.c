@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * All transitions between states of a QP: every sequence ends, and no
- * transition leaves the final state.
+ * Transitions between the states of a QP: every sequence of transitions ends, and no
+ * transition leaves the error state.
  *
  * Files: rnic_sw/qp_state.c
  * Bound: 5, the number of states: no sequence visits a state twice
@@ -42,7 +42,7 @@ void prove_ways(void)
 		REACHED("a way");
 }
 
-/* There is no sequence of five transitions */
+/* No sequence has five transitions, so every sequence ends */
 void prove_end(void)
 {
 	enum qp_state state = any_state(), next;

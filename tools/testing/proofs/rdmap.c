@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP: the opcodes, the header of a Read Request, and atomics bit by bit.
+ * RDMAP opcodes, the headers of Read Requests and atomics, and the result of atomics.
  *
  * Files: rnic_sw/rdmap_op.c rnic_sw/rdmap_hdr.c
  * Checks: conversion
@@ -18,7 +18,9 @@
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "proof.h"
 
-/* RFC 5040 figure 4 and RFC 7306 figure 1: T bit and queue of each opcode */
+/*
+ * Check the T bit and queue number of an opcode (RFC 5040 figure 4, RFC 7306 figure 1)
+ */
 static bool in_place(const struct ddp_hdr *h, u8 opcode)
 {
 	switch (opcode) {
@@ -44,7 +46,7 @@ static bool in_place(const struct ddp_hdr *h, u8 opcode)
 	}
 }
 
-/* RFC 5040 figure 2 and RFC 7306: length of the RDMAP header in bytes */
+/* Get the length of an opcode's RDMAP header, in bytes (RFC 5040 figure 2, RFC 7306) */
 static u8 header_of(u8 opcode)
 {
 	switch (opcode) {
@@ -112,7 +114,7 @@ void prove_opcode(void)
 	REACHED("good");
 }
 
-/* The control field that is sent has RV 01b and reserved bits of zero */
+/* The control field of each sent segment has RV 01b and zero reserved bits */
 void prove_control(void)
 {
 	u8 opcode = ANY(u8), octet;
@@ -183,7 +185,7 @@ void prove_atomic_response(void)
 	REACHED("end");
 }
 
-/* RFC 7306 5.1.1: a carry out of a bit set in the mask is dropped */
+/* Fetch and add drops the carry out of each bit that is set in the mask (RFC 7306 5.1.1) */
 void prove_fetch_add(void)
 {
 	struct rdmap_atomic a;
@@ -203,7 +205,7 @@ void prove_fetch_add(void)
 	REACHED("end");
 }
 
-/* RFC 7306 5.1.2, checked for one arbitrary bit */
+/* Compare and swap gives the result of RFC 7306 5.1.2, checked for one arbitrary bit */
 void prove_compare_swap(void)
 {
 	struct rdmap_atomic a;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The queue of outstanding requests: any ring of up to 16383 entries (the
- * maximum of a 14-bit depth), in any state that satisfies the invariant
- * sound(); each step keeps it. Proofs that write an entry use up to 4 entries:
- * a longer ring only has more entries that are not touched. Then the checks of
- * responses.
+ * The queue of outstanding requests, and the checks of responses. Proved for a ring of up
+ * to 16383 entries (the maximum of a 14-bit depth) in any state that satisfies the
+ * invariant sound(). Each step keeps the invariant. Proofs that write an entry use rings
+ * of up to 4 entries, because a longer ring only has more entries that do not change.
  *
  * Files: rnic_sw/rdmap_reqq.c
  * Checks: conversion
@@ -26,7 +25,7 @@ static bool sound(const struct rdmap_reqq *q)
 	       q->served <= q->used && (q->head < q->size || !q->head);
 }
 
-/* Index of the @n-th entry after the oldest */
+/* Get the index of the @n-th entry after the oldest */
 static u32 place(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
@@ -134,7 +133,10 @@ void prove_release(void)
 		REACHED("around the end");
 }
 
-/* RFC 5040 5.2.2: only what was requested, in order, and all of it */
+/*
+ * Check whether a segment continues the response to a request (RFC 5040 5.2.2): it must be
+ * for the requested buffer, in order, and the last one must complete the request
+ */
 static bool answers(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
 	u64 done = (u64)r->done + len;
@@ -178,7 +180,7 @@ void prove_response(void)
 		REACHED("more to come");
 }
 
-/* Check whether one request covers all of these bytes */
+/* Check whether a Read Request covers all bytes of a segment */
 static bool asked(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
 	/* offset in the request; DDP rejects a sink that wraps at 64 bits */

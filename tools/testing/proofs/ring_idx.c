@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The indices of a ring whose other side is a program, which may write any
- * number. The reference counts with 64 bits from an index of the kernel.
+ * Checks of the index that a program writes to a shared ring: the index may be any number.
+ * The reference computes 64-bit distances from an index that the kernel keeps.
  *
  * Files: rnic_sw/ring_idx.c
  * Bound: 1, there is no loop
@@ -12,7 +12,7 @@
 #include "../../../drivers/rnic_sw/ring_idx.h"
 #include "proof.h"
 
-/* Distance from @from to @to of an index that only grows */
+/* Compute how far an index that only grows has advanced from @from to @to */
 static u64 gained(u32 from, u32 to)
 {
 	return to >= from ? (u64)to - from : ((u64)1 << 32) + to - from;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Segmentation of a message: any message, any part of it already segmented, any
- * MULPDU. One step makes progress and keeps the precondition of the next, so
- * the segments together are the message, whatever its length.
+ * Segmentation of a message. Proved for one step, for any message, any number of bytes
+ * already segmented and any MULPDU. A step makes progress and ensures the precondition of
+ * the next one, so together the segments contain the whole message.
  *
  * Files: ddp/segment.c ddp/hdr.c ddp/untagged.c
  * Checks: conversion
@@ -25,7 +25,7 @@ static void same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
 	     (h->qn == first->qn && h->msn == first->msn));
 }
 
-/* A receiver whose queue is in step with the sender accepts the segment */
+/* A receiver that has received all earlier segments accepts this segment */
 static void received(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
 {
 	struct ddp_uq uq[DDP_QUEUES];

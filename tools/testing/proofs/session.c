@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State machine of a DDP Stream Session: any sequence of chunks received, sent
- * and acknowledged. Each step keeps the invariant sound() and obeys RFC 5043
- * section 6.
+ * State machine of a DDP Stream Session. Proved for one step, a chunk received, sent or
+ * acknowledged, in any state that satisfies the invariant sound(). Each step keeps the
+ * invariant and obeys RFC 5043 section 6, so this holds for any sequence.
  *
  * Files: sctp_ddp/session.c
  * Bound: 1, there is no loop
@@ -53,8 +53,7 @@ static enum sddp_chunk_kind any_what(void)
 }
 
 /*
- * Check whether the chunk is legal in this state (RFC 5043 6.2 to 6.4, RFC 6581
- * 7)
+ * Check whether a received chunk is legal in this state (RFC 5043 6.2 to 6.4, RFC 6581 7)
  */
 static bool legal(const struct sddp_session *s, enum sddp_chunk_kind what,
 		  bool enhanced)
@@ -131,7 +130,7 @@ void prove_receive(void)
 		REACHED("delivered");
 }
 
-/* A chunk that may be sent is legal for the peer's state machine */
+/* A chunk is sent only in the states that RFC 5043 section 6 allows */
 void prove_send(void)
 {
 	struct sddp_session s = any_session(), was = s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Validity of the WQEs of a send or receive queue: any bytes of a WQE, compared
- * with the bytes that the ABI defines for each opcode.
+ * Check of WQEs of send and receive queues: any bytes of a WQE are accepted if and only if
+ * they are valid by the ABI.
  *
  * Files: rnic_sw/sqe.c
  * Bound: 1, there is no loop
@@ -16,7 +16,10 @@
 #include "../../../drivers/rnic_sw/sqe.h"
 #include "proof.h"
 
-/* Bytes of a WQE that an opcode uses, after the first 16: first, end */
+/*
+ * Bytes of a WQE that an opcode uses, apart from the first 16: offset of the first byte,
+ * and of the end
+ */
 struct span {
 	u8	from, to;
 };
@@ -64,7 +67,7 @@ void prove_sqe(void)
 		REACHED("all of a compare and swap");
 }
 
-/* A valid WQE is not refused */
+/* Every valid WQE is accepted */
 void prove_says(void)
 {
 	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));

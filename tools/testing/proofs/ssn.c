@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP-SSNs: when a chunk is in order, and when all chunks of a session that is
- * over have arrived.
+ * DDP-SSNs: which chunk is next in order, and when all chunks of an ended session have
+ * been received.
  *
  * Files: sctp_ddp/ssn.c
  * Bound: 1, there is no loop
@@ -28,8 +28,8 @@ void prove_turn(void)
 }
 
 /*
- * A Terminate that arrives among other chunks: the session is complete when as
- * many chunks have arrived as its DDP-SSN implies
+ * When the Terminate is received, the session is complete if the number of received chunks
+ * is the one that the Terminate's DDP-SSN gives
  */
 void prove_tally(void)
 {
@@ -45,7 +45,7 @@ void prove_tally(void)
 		REACHED("whole, wrapped");
 }
 
-/* Chunks that arrive after the Terminate fill the gap before it */
+/* Chunks received after the Terminate count, and the missing one completes the session */
 void prove_gap(void)
 {
 	struct sddp_tally t = { .n = ANY(u16), .last = true };

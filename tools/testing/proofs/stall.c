@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Detection of a path MTU black hole: any check, after any checks before. Each
- * check keeps the invariant sound(), with which the next one begins.
+ * Detection of a path MTU black hole. Proved for one check in any state that satisfies the
+ * invariant sound(). Each check keeps the invariant, so this holds for any sequence.
  *
  * Files: sctp_ddp/stall.c
  * Checks: unsigned-overflow
@@ -21,8 +21,8 @@
 #define MINUTE	(60 / SDDP_STALL_LOOK)	/* number of checks */
 
 /*
- * Step 1: a heartbeat was requested, its acknowledgment is awaited; step 2:
- * packets were made smaller
+ * Check the invariant between two checks. Step 1: a heartbeat was requested and not yet
+ * acknowledged; step 2: packets were made smaller; step 3: one check later.
  */
 static bool sound(const struct sddp_stall *s)
 {
@@ -79,7 +79,7 @@ void prove_look(void)
 		REACHED("silent");
 }
 
-/* Initial state */
+/* The initial state satisfies the invariant */
 void prove_begin(void)
 {
 	struct sddp_stall s = {};
@@ -88,7 +88,7 @@ void prove_begin(void)
 	REACHED("end");
 }
 
-/* The packet sizes tried decrease, so the attempts end */
+/* Each packet size is smaller than the previous one, so the attempts end */
 void prove_smaller(void)
 {
 	u32 pmtu = ANY(u32), least = ANY(u32);
@@ -107,7 +107,7 @@ void prove_smaller(void)
 		REACHED("none is worth a try");
 }
 
-/* For any number of paths */
+/* The number of timeouts is bounded for any number of paths */
 void prove_timeouts(void)
 {
 	u32 paths = ANY(u32), all = sddp_stall_timeouts(paths);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up apart from receiving the peer's frame, in any reachable state:
- * its beginning, the ULP's answer, the frame that is sent, unexpected input,
- * and its ends. Each step keeps the invariant sound(); startup_frame.c
- * continues from there.
+ * MPA start-up, except for receiving the peer's frame (startup_frame.c). Proved for any
+ * state that satisfies the invariant sound(): initial state, the ULP's reply, the sent
+ * frame, unexpected input, and the end of start-up. Each step keeps the invariant.
  *
  * Files: mpa/startup.c
  * Bound: 16, the bytes of a key
@@ -14,7 +13,7 @@
  */
 #include "startup.h"
 
-/* The initial states */
+/* The initial states satisfy the invariant */
 void prove_begin(void)
 {
 	struct mpa_startup su;
@@ -53,7 +52,7 @@ static void unasked(enum mpa_startup_state state)
 	REACHED("left");
 }
 
-/* Input in states that do not wait for the peer's frame */
+/* Input is refused or not consumed in states that do not wait for the peer's frame */
 void prove_unasked(void)
 {
 	unasked(MPA_SU_OFFER);
@@ -70,7 +69,7 @@ static bool fits(const struct ddp_offer *o, bool enhanced)
 	       (!o->enhanced || (o->ird <= 0x3fff && o->ord <= 0x3fff));
 }
 
-/* Any answer of the ULP */
+/* Any reply of the ULP is accepted if it is due and fits into a frame */
 void prove_answer(void)
 {
 	struct mpa_startup su, was;
@@ -79,7 +78,7 @@ void prove_answer(void)
 	int err;
 
 	any_start(&su);
-	/* an enhanced Request has made the responder enhanced */
+	/* a responder is enhanced if it has received an enhanced Request */
 	if (!su.initiator)
 		su.enhanced = any_bool() && su.rev_max == 2;
 	o.enhanced = any_bool();
@@ -108,7 +107,7 @@ void prove_answer(void)
 	REACHED("fits");
 }
 
-/* The frame that is sent, for any size of the output buffer */
+/* The sent frame is correct for any size of the output buffer */
 void prove_output(void)
 {
 	struct mpa_startup su;
@@ -149,7 +148,10 @@ void prove_output(void)
 	REACHED("written");
 }
 
-/* End of the input, the frame accepted by TCP, and a second attempt */
+/*
+ * The end of the peer's data, the acceptance of our frame by TCP, and the retry with
+ * revision 1 each lead to the right state
+ */
 void prove_rest(void)
 {
 	struct mpa_startup su, was;

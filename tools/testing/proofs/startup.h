@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Invariants of MPA start-up, for the proofs of it. */
+/* Invariants of MPA start-up, for startup.c and startup_frame.c. */
 #ifndef PROOF_STARTUP_H
 #define PROOF_STARTUP_H
 
@@ -17,7 +17,7 @@ static inline bool key_begins(const u8 *p, size_t len, bool reply)
 	return true;
 }
 
-/* RFC 5044 7.1.1, RFC 6581 6, 9, 10: the frame has the IRD/ORD word */
+/* Check whether a frame has the IRD/ORD word (RFC 5044 7.1.1, RFC 6581 6, 9, 10) */
 static inline bool word_there(const u8 *hdr)
 {
 	return hdr[17] == 2 && hdr[16] & 0x10 && octets(hdr + 18, 2) >= 4;
@@ -29,8 +29,7 @@ static inline bool says_no(const u8 *hdr, bool reply)
 }
 
 /*
- * Check whether Private Data may follow this header; @asked: our Request had
- * the word
+ * Check whether a header is legal. @asked: our Request had the IRD/ORD word.
  */
 static inline bool header_legal(const u8 *hdr, bool reply, u8 rev_max, bool asked)
 {
@@ -46,7 +45,7 @@ static inline bool reads(const struct mpa_startup *su)
 	return su->state == MPA_SU_HEADER || su->state == MPA_SU_DATA;
 }
 
-/* The received part of the peer's frame is valid */
+/* Check whether the received part of the peer's frame is valid */
 static inline bool frame_sound(const struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_HEADER)
@@ -59,7 +58,7 @@ static inline bool frame_sound(const struct mpa_startup *su)
 	       su->peer.enhanced == word_there(su->hdr);
 }
 
-/* The peer has not sent anything yet, and may send later */
+/* Check whether this side is an initiator that has not sent its Request yet */
 static inline bool before(const struct mpa_startup *su)
 {
 	return su->initiator && (su->state == MPA_SU_OFFER ||

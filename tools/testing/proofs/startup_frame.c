@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up while it receives the peer's frame: any bytes, in pieces of any
+ * MPA start-up while it receives the peer's frame: any bytes, in input buffers of any
  * size.
  *
- * A piece has any length. It arrives in any state that waits for input and that
- * satisfies the invariant holds(): the bytes before it are stored. After the
- * piece holds() is true again, or start-up is over. The result depends on the
- * bytes of the frame received so far only, not on the boundaries of the pieces.
- * mpa_startup_init() and the steps of startup.c lead to such states, so one
- * piece stands for all sequences of pieces.
+ * The proof processes one input buffer, called a piece, of any length. Start-up is in any
+ * state that waits for input and satisfies the invariant holds(): all earlier bytes of
+ * the frame are stored. After the piece holds() is true again, or start-up is over. The
+ * result depends only on the bytes of the frame that have been received, not on the
+ * boundaries of the pieces. So the proof of one piece holds for all sequences of pieces.
  *
- * The contents of the pieces are not modelled in memory. memcpy() is a stub
- * that checks source and destination: each byte of the frame has one place, and
- * must be stored there. The header and the IRD/ORD word are stored byte by
- * byte. One arbitrary byte after the word is followed; memmove() moves it.
+ * The contents of a piece are not modelled in memory. memcpy() is a stub that checks
+ * source and destination: each byte of the frame must be stored in its field. The stub
+ * stores the bytes of the header and of the IRD/ORD word. After the word, the proof
+ * follows one arbitrary byte, which memmove() moves.
  *
  * Files: mpa/startup.c
  * Bound: 20, the bytes of a header; two iterations of the loop over the piece, one
@@ -38,14 +37,15 @@
 static struct mpa_startup su, was;
 
 /*
- * Any frame of the peer, except for the bytes after the word; and a piece of it
+ * Header and IRD/ORD word of an arbitrary frame of the peer, and the piece that is
+ * processed
  */
 static u8 hdr[20], word[4];
 static const u8 *in;
 
 /*
- * An arbitrary index in su.peer.pd: the frame's byte stored there, and 4 bytes
- * later
+ * An arbitrary index in su.peer.pd (at_data), the offset in the frame of the byte that is
+ * stored there (here), and of the byte that is stored 4 bytes later (behind)
  */
 static size_t at_data, here, behind;
 
@@ -76,7 +76,7 @@ static void copy_data(size_t to, size_t n)
 		behind = 20 + at_data + 4;
 }
 
-/* from get_unaligned_be16() and get_unaligned_be32() */
+/* Copy a number of 2 or 4 bytes for get_unaligned_be16() or get_unaligned_be32() */
 static void copy_number(u8 *to, const u8 *from, size_t n)
 {
 	MUST("a number", (n == 2 || n == 4) && __CPROVER_w_ok(to, n) &&
@@ -90,8 +90,8 @@ static void copy_number(u8 *to, const u8 *from, size_t n)
 }
 
 /*
- * It is not enough that the bytes are inside the object: they must be in the
- * right field
+ * Stub of memcpy(), which checks that each byte of the frame is stored in the right field.
+ * CBMC itself would only check that the byte is inside the struct.
  */
 void *memcpy(void *to, const void *from, size_t n)
 {
@@ -134,7 +134,7 @@ static size_t whole(void)
 	return 20 + octets(hdr + 18, 2);
 }
 
-/* The received part of the frame is stored where it belongs */
+/* Check whether each received byte of the frame is stored in the right field */
 static bool keeps(const struct mpa_startup *s)
 {
 	size_t i;
@@ -154,7 +154,7 @@ static bool holds(const struct mpa_startup *s)
 	return reads(s) && sound(s) && keeps(s);
 }
 
-/* The state that the first @len bytes of the frame lead to */
+/* Get the state, and the reason in @why, that the first @len bytes of the frame lead to */
 static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 {
 	*why = IW_MPA_STARTUP;
@@ -170,8 +170,8 @@ static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 	if (!was.initiator)
 		return MPA_SU_OFFER;
 	/*
-	 * RFC 6581 10: a plain reply to an enhanced Request, except a revision
-	 * 2 reject
+	 * RFC 6581 10: retry with revision 1 if the reply to an enhanced Request has
+	 * no IRD/ORD word and is not a reject of revision 2
 	 */
 	*why = IW_MPA_STARTUP;
 	if (was.enhanced && !word_there(hdr) && !(says_no(hdr, true) && hdr[17] == 2))
@@ -180,7 +180,7 @@ static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 	return *why ? MPA_SU_CLOSE : MPA_SU_ENTER;
 }
 
-/* DDP_RTR_* flags of the word */
+/* Get the DDP_RTR_* flags of the IRD/ORD word */
 static u8 rtr_of(u32 w)
 {
 	if (!(w >> 31))
@@ -188,7 +188,7 @@ static u8 rtr_of(u32 w)
 	return 1 | (w >> 30 & 1) << 1 | (w >> 15 & 1) << 2 | (w >> 14 & 1) << 3;
 }
 
-/* The values sent by the peer, and the result of the negotiation */
+/* Check the values that are read from the frame, and the result of the negotiation */
 static void results(void)
 {
 	bool enhanced = word_there(hdr);
@@ -236,7 +236,7 @@ static void any_state(enum mpa_startup_state state)
 	was = su;
 }
 
-/* Return: true if the piece is refused, false if not */
+/* Process one piece in @state. Return: true if the piece is refused, false if not */
 static bool piece(enum mpa_startup_state state)
 {
 	size_t n = ANY(size_t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Terminate: any bytes received from a peer, and those sent for any fault.
+ * Terminate messages: parsing of any bytes from a peer, and building for any fault.
  *
  * Files: rnic_sw/rdmap_term.c ddp/reason.c
  * Checks: conversion
@@ -16,7 +16,7 @@
 
 #define SEGMENT	(IW_QUOTE_M | IW_QUOTE_D)
 
-/* RFC 5040 figure 8: offset of the quoted DDP header */
+/* Get the offset of the quoted DDP header in a Terminate (RFC 5040 figure 8) */
 static size_t ddp_at(u8 quote)
 {
 	return quote & SEGMENT ? 6 : 4;
@@ -80,7 +80,7 @@ void prove_parse(void)
 		quoted(&t, p, len);
 }
 
-/* A fault as the modules create it: each header is complete or absent */
+/* Get any fault that the modules can create: each quoted header is complete or absent */
 static struct iw_fault any_fault(void)
 {
 	struct iw_fault f;
@@ -91,7 +91,7 @@ static struct iw_fault any_fault(void)
 	return f;
 }
 
-/* RFC 5040 figure 10 */
+/* Get the headers that a Terminate may quote for an error (RFC 5040 figure 10) */
 static u8 may_quote(u8 layer, u8 type)
 {
 	if (layer == 2 || type == 0)
@@ -137,7 +137,7 @@ void prove_build(void)
 	}
 }
 
-/* The table of reasons: an index beyond it is handled as well */
+/* Any reason has a valid row, even a number that is beyond the table */
 void prove_reason(void)
 {
 	const struct iw_reason_row *row = iw_reason_row(ANY(u32));

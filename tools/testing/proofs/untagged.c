@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The untagged queues. The state of a queue is arbitrary, so what holds for one
- * segment holds for any sequence.
+ * Checks of segments to the untagged queues. Proved for one segment in any state of the
+ * queues, so this holds for any sequence of segments.
  *
  * Files: ddp/untagged.c
  * Checks: conversion
@@ -22,7 +22,7 @@ void prove_init(void)
 	REACHED("end");
 }
 
-/* RFC 5041 7.1 U1, U5, U3, in this order */
+/* Check QN, MSN and MO, in this order (RFC 5041 7.1 U1, U5, U3) */
 static enum iw_reason due(const struct ddp_uq *uq, const struct ddp_hdr *h)
 {
 	if (h->qn > 3)
@@ -49,7 +49,7 @@ void prove_due(void)
 		REACHED("MSN that wrapped");
 }
 
-/* All checks of a segment; @buf_len is constant for a message */
+/* A segment that passes all checks is within the buffer and advances its queue */
 void prove_segment(void)
 {
 	struct ddp_uq uq[DDP_QUEUES], before;
