@@ -58,8 +58,8 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 /*
  * Copy the first bytes of the association's current chunk once: all decisions are based
  * on this copy, so the bytes cannot change between two reads. Over SCTP nothing else
- * writes to them anyway, because SCTP copies each packet to its own memory before it verifies the checksum.
- * Return: true if the CPU can read the bytes, false otherwise.
+ * writes to them anyway, because SCTP copies each packet to its own memory before it
+ * verifies the checksum. Return: true if the CPU can read the bytes, false otherwise.
  */
 static bool fetch_head(struct sddp_assoc *a)
 {

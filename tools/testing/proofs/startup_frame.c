@@ -45,7 +45,7 @@ static const u8 *in;
 
 /*
  * An arbitrary index in su.peer.pd (at_data), the offset in the frame of the byte that is
- * stored there (here), and of the byte that is stored 4 bytes later (behind)
+ * stored there ('here'), and of the byte that is stored 4 bytes later ('behind')
  */
 static size_t at_data, here, behind;
 
