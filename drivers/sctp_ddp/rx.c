@@ -216,7 +216,7 @@ static void take_in_order(struct sddp_stream *st)
 		}
 		st->rx_next++;
 		sddp_early_free(st, k);
-		/* up to SDDP_IN_FLIGHT_MAX chunks may be kept */
+		/* this loop may process up to SDDP_IN_FLIGHT_MAX chunks */
 		cond_resched();
 	}
 	if (st->deferred)
@@ -410,7 +410,7 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	/* a kept deferred chunk may have this DDP-SSN already: a duplicate */
+	/* a duplicate if a deferred chunk with this DDP-SSN is already kept */
 	if (order == SDDP_SSN_NEXT && !sddp_early_has(st, h->ssn))
 		return take_now(st, in);
 	if (order == SDDP_SSN_EARLY)

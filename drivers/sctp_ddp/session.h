@@ -7,8 +7,9 @@
  *		 INITIATE ->, <- REJECT			rejected by the ULP
  *		 INITIATE ->, <- TERMINATE		refused without the ULP
  *
- * The caller passes the chunks that arrive, in the order of their DDP-SSNs, and
- * checks what may be sent. The machine itself sends nothing and ends nothing.
+ * The caller passes received chunks in the order of their DDP-SSNs, and calls
+ * sddp_session_may_send() before it sends a chunk. The machine only keeps the state: the
+ * caller sends the chunks and ends the session.
  *
  * A machine serves one session. The caller must not begin the next session on the
  * same pair of streams before sddp_session_is_reusable() returns true: until then

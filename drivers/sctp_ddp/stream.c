@@ -168,7 +168,7 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 {
 	int err;
 
-	/* the DDP stream's reference */
+	/* get the DDP stream's reference */
 	ddp_session_get(&st->ss);
 	st->stream = s;
 	err = ddp_stream_bind(s, &st->llp);
@@ -199,7 +199,7 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 {
 	int err = 0;
 
-	/* the DDP stream's reference, taken first: the stream may be unbound at once */
+	/* get the DDP stream's reference first: the stream may be unbound right after the bind */
 	if (s)
 		ddp_session_get(&st->ss);
 	spin_lock(&st->lock);
@@ -340,7 +340,7 @@ void sddp_stream_discard(struct sddp_stream *st)
 	list_del_init(&st->await_ack);
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
-	/* the table's reference */
+	/* drop the table's reference */
 	ddp_session_put(&st->ss);
 }
 

@@ -66,7 +66,8 @@ static void sddp_stream_take_requests(struct sddp_stream *st)
 
 /*
  * Set the association and number of a stream. Return: true if the stream was on the old
- * association's list of streams with events, whose reference the caller must drop.
+ * association's list of streams with events; the caller must then drop that list's
+ * reference.
  */
 static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 {

@@ -300,7 +300,10 @@ static bool has_segments(const struct sddp_stream *st)
 	return !st->ended && sddp_session_may_send(&st->s, SDDP_KIND_SEGMENT);
 }
 
-/* Send chunks of one stream in its slot. Return: as send_segments() */
+/*
+ * Send chunks of one stream in its slot. Return: 1 if the stream may have more to send,
+ * 0 if not, or a negative errno.
+ */
 static int serve_slot(struct sddp_stream *st, u32 most)
 {
 	int err = send_leftover(st->a);
