@@ -393,7 +393,7 @@ enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 
 /*
  * Compute the progress of a graceful end. The value changes with each segment that SCTP
- * accepts, then with each TSN that the peer acknowledges until our Terminate.
+ * accepts, and after our Terminate has been sent with each TSN that the peer acknowledges.
  */
 static u64 close_progress(const struct sddp_stream *st)
 {

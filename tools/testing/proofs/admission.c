@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory limits of a peer over SCTP, and the choice of the unaccepted
- * association to evict.
+ * Memory limits of a peer over SCTP, the choice of the unaccepted association to evict, and
+ * the retry delay.
  *
  * Files: sctp_ddp/admission.c
  * Checks: unsigned-overflow
@@ -26,8 +26,8 @@ static u64 least(u64 a, u64 b)
 }
 
 /*
- * Any chunk, whatever is queued already. 64-bit sums do not wrap: @all is the
- * sum over less than 2^32 associations.
+ * The limits hold for a chunk of any size and any memory used by kept chunks. 64-bit sums do
+ * not wrap, because @all is the sum over less than 2^32 associations.
  */
 void prove_early(void)
 {
@@ -41,8 +41,8 @@ void prove_early(void)
 	     may == (all < 64 * MIB &&
 		     sum <= least((64 * MIB - all) / 2, 8 * MIB)));
 	/*
-	 * hence the sum over all associations is bounded, apart from the
-	 * minimum of each
+	 * so the sum over all associations is bounded, apart from the 64 KiB that each
+	 * association may always use
 	 */
 	MUST("SEC-24: all together", !may || sum <= 64 * KIB ||
 	     all + cost <= 64 * MIB);
@@ -55,9 +55,9 @@ void prove_early(void)
 }
 
 /*
- * One more unaccepted association. @c counts by peer address, by listening
- * address and by namespace; each of these sets contains the one before. The
- * evicted association belongs to the set that is full.
+ * When one more unaccepted association is admitted, the limits hold after the eviction. @c
+ * has the number of associations with the same peer and listening address, with the same
+ * listening address, and in the same namespace; each set contains the previous one.
  */
 void prove_leaver(void)
 {
@@ -74,8 +74,8 @@ void prove_leaver(void)
 	MUST("its own kind first: others only if that is within its bound",
 	     from == SDDP_EVICT_NONE || from == SDDP_EVICT_PEER || c.peer < 64);
 	/*
-	 * the evicted association is in the set that it is chosen from and in
-	 * all larger ones
+	 * the evicted association belongs to the set that it is chosen from and to all
+	 * larger sets
 	 */
 	gone = from != SDDP_EVICT_NONE;
 	MUST("SEC-24, SEC-25: the bounds hold with the newcomer",

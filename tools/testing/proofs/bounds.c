@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Access check of an MR, for any MR and any range. The reference computes with
+ * Access check of an MR, for any MR and any range, against a reference that computes with
  * 128-bit numbers, which do not wrap.
  *
  * Files: ddp/bounds.c
@@ -39,7 +39,9 @@ static bool inside(const struct question *q)
 	return q->to >= q->r.base && end <= (u128)q->r.base + q->r.length;
 }
 
-/* RFC 5041 7.1 T1, T2; 8.2; T5; T3, T4, and 5.2 for empty segments */
+/*
+ * Compute the expected result (RFC 5041 7.1 T1, T2; 8.2; T5; T3, T4; 5.2 for empty segments)
+ */
 static enum iw_reason answer(const struct question *q)
 {
 	if (!q->r.valid || q->r.stag != q->stag)
@@ -80,8 +82,8 @@ void prove_bounds(void)
 }
 
 /*
- * ddp_bounds_recheck() gives the same result as a full check if another range of
- * the MR was allowed before
+ * If ddp_bounds_check() has allowed another range of the MR, ddp_bounds_recheck() gives the
+ * same result as a full check
  */
 void prove_more(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Admission of connection requests at a listener: any number of waiting
- * requests, from any sources, when one more arrives. The invariant sound()
- * holds again after its admission.
+ * Admission of connection requests at a listener. Proved for one more request, with any
+ * number of pending requests from any sources: the invariant sound() holds again after the
+ * new request is admitted.
  *
  * Files: ddp/admission.c
  * Checks: unsigned-overflow conversion
@@ -22,7 +22,7 @@
 #include "proof.h"
 
 #define SOURCES		8
-#define BOUND_MOST	4096	/* most requests that a listener may have waiting */
+#define BOUND_MOST	4096	/* maximum limit of a listener, in pending requests */
 
 static bool sound(const struct ddp_backlog *c)
 {
@@ -30,7 +30,7 @@ static bool sound(const struct ddp_backlog *c)
 	       c->npending <= c->nattached;
 }
 
-/* Lower layer that cannot evict a waiting request */
+/* A lower layer that cannot evict has at most 5/4 of the limit of pending requests */
 void prove_fits(void)
 {
 	struct ddp_backlog c;
@@ -49,7 +49,10 @@ void prove_fits(void)
 		REACHED("full for everybody");
 }
 
-/* Lower layer that can evict; evicted requests count until they are closed */
+/*
+ * A lower layer that can evict has at most twice the limit of requests, including evicted
+ * requests that are not closed yet
+ */
 void prove_takes(void)
 {
 	struct ddp_backlog c;
@@ -63,8 +66,8 @@ void prove_takes(void)
 		return;
 	}
 	/*
-	 * the new request waits, in the place of an evicted one if the listener
-	 * was full
+	 * the new request is pending; if the listener was full, an evicted request is no
+	 * longer pending
 	 */
 	c.nattached++;
 	c.npending += !full;
@@ -74,7 +77,7 @@ void prove_takes(void)
 		REACHED("in another one's place");
 }
 
-/* Choice of the source to evict from */
+/* The source to evict from is one with the largest number of pending requests */
 void prove_loser(void)
 {
 	u32 sources = SOURCES, oldest = ANY(u32), other = ANY(u32), loser;
@@ -84,8 +87,8 @@ void prove_loser(void)
 	for (u32 i = 0; i < SOURCES; i++)
 		GIVEN(npending[i] <= BOUND_MOST);
 	/*
-	 * the source of the oldest request has one, or there would be nothing
-	 * to evict
+	 * the source of the oldest request has at least that request; otherwise there is
+	 * no request to evict
 	 */
 	GIVEN(npending[oldest]);
 	loser = ddp_admit_evict_bucket(npending, sources, oldest);

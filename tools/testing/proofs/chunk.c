@@ -40,8 +40,8 @@ void prove_ssn(void)
 }
 
 /*
- * RFC 5043 5.2.3 and RFC 6581 7; a Reject without the IRD/ORD word is legal
- * (N-20)
+ * Check whether a Session Control chunk is legal (RFC 5043 5.2.3, RFC 6581 7). A Reject
+ * without the IRD/ORD word is legal (N-20).
  */
 static bool legal(const u8 *p, size_t len)
 {
@@ -121,7 +121,7 @@ static u16 code_of(const struct sddp_control *c)
 		c->what == SDDP_SAY_ACCEPT ? 2 : 3) + (enhanced ? 4 : 0);
 }
 
-/* The layout of RFC 5043 5.2.3 and RFC 6581 7 */
+/* Check an encoded chunk against the layout of RFC 5043 5.2.3 and RFC 6581 7 */
 static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	bool data = c->what != SDDP_SAY_TERMINATE;
@@ -143,7 +143,7 @@ static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 	REACHED("private data");
 }
 
-/* For any size of the output buffer, the encoder writes nothing beyond it */
+/* The encoder writes nothing beyond the output buffer, whatever its size */
 void prove_encode(void)
 {
 	struct sddp_control c = any_control();

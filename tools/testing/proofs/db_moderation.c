@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbell moderation: for any sequence of doorbells and any time stamps the
- * state stays within bounds, and only doorbells in quick succession delay a
- * post.
+ * Doorbell moderation. For any sequence of doorbells and any time stamps the state stays
+ * within bounds, and a post is delayed only after a streak of doorbells at short intervals.
  *
  * Files: rnic_sw/db_moderation.c
  * Bound: 1, there is no loop
@@ -16,7 +15,7 @@
 #include "../../../drivers/rnic_sw/db_moderation.h"
 #include "proof.h"
 
-/* Invariant: @threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX */
+/* Check that threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX */
 static bool sound(const struct db_mod *b)
 {
 	return b->threshold >= DB_MOD_STREAK && b->threshold <= DB_MOD_STREAK_MAX &&

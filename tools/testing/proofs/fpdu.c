@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lengths of FPDUs and positions of their markers: any ULPDU length, at any
- * stream position where an FPDU can start. The reference uses 64-bit positions,
- * which do not wrap.
+ * Lengths of FPDUs and positions of their markers, for any ULPDU length and any stream
+ * position where an FPDU can start. The reference uses 64-bit positions, which do not wrap.
  *
  * Files: mpa/fpdu.c
  * Checks: conversion
@@ -19,7 +18,8 @@
 #include "proof.h"
 
 /*
- * An FPDU of a stream whose Full Operation began at position 0 (RFC 5044 4.3)
+ * An FPDU at position pos of a stream whose Full Operation began at position 0 (RFC 5044
+ * 4.3); lead is true if the FPDU begins with a marker
  */
 struct fpdu {
 	u64	pos;
@@ -53,7 +53,7 @@ void prove_content(void)
 	REACHED("end");
 }
 
-/* Number of multiples of 512 in [from, to) */
+/* Count the multiples of 512 in [from, to) */
 static u64 boundaries(u64 from, u64 to)
 {
 	return (to + 511) / 512 - (from + 511) / 512;
@@ -68,7 +68,7 @@ void prove_markers(void)
 	MUST("MPA-28, MPA-29: one at each boundary inside",
 	     n == boundaries(f.pos, end));
 	MUST("MPA-16, MPA-28: nothing else", f.wire == f.content + 4 * n);
-	/* hence the last bytes are the CRC field and not a marker */
+	/* so the last four bytes are the CRC field and not a marker */
 	MUST("MPA-33: what would follow is the next FPDU's",
 	     (end - 4) % 512 != 0);
 	MUST("MPA-31: the same where the position wraps",
@@ -93,7 +93,7 @@ void prove_to_marker(void)
 	REACHED("end");
 }
 
-/* For any number of bytes received; bytes beyond them must not be read */
+/* The header of an FPDU is decoded from any number of received bytes, and no more are read */
 void prove_peek(void)
 {
 	u64 pos = ANY(u64);
@@ -120,7 +120,7 @@ void prove_peek(void)
 	REACHED("told");
 }
 
-/* Encoding and checking of a marker of an FPDU */
+/* A marker anywhere in an FPDU is encoded correctly, and only a correct one is accepted */
 void prove_marker(void)
 {
 	struct fpdu f = any_fpdu();
@@ -147,13 +147,13 @@ void prove_marker(void)
 		REACHED("far");
 }
 
-/* RFC 5044 4.5; the size is sufficient wherever the FPDU starts */
+/* MULPDU has the value of RFC 5044 4.5, for the maximum number of markers in a segment */
 void prove_mulpdu(void)
 {
 	u32 emss = ANY(u32), mulpdu, over, fits;
 	bool markers = any_bool();
 
-	/* larger than the largest IP packet, as with GSO */
+	/* up to 16 MiB, more than the largest GSO packet */
 	GIVEN(emss <= 1 << 24);
 	mulpdu = mpa_mulpdu(emss, markers);
 	over = 6 + emss % 4 + (markers ? 4 * ((emss + 511) / 512) : 0);
