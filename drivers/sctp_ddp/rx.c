@@ -203,7 +203,7 @@ static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 	return true;
 }
 
-/* Process kept chunks as long as the next DDP-SSN in order is among them */
+/* Process kept chunks in order, until one is missing or must stay deferred */
 static void take_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
@@ -253,7 +253,7 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 
 /*
  * Keep an out-of-order chunk. Its payload is not kept if it has been placed, or if
- * segments are discarded. Return: true if the chunk is kept, false if memory is
+ * the session discards segments. Return: true if the chunk is kept, false if memory is
  * short or the chunk cannot be read.
  */
 static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
@@ -284,8 +284,8 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 }
 
 /*
- * Check whether an out-of-order chunk is legal in the session's present state. It is
- * not before our reply, because the peer sends nothing between its Initiate and that.
+ * Check whether an out-of-order chunk is legal in the session's state. Before our reply
+ * none is, because the peer sends nothing between its Initiate and our reply.
  */
 static bool may_be_early(const struct sddp_stream *st)
 {
@@ -568,7 +568,7 @@ void sddp_rx_begin(struct sddp_stream *st)
  * @in: description of the chunk
  *
  * Return: true if the chunk has been processed, kept or discarded; false if memory is
- * short or a page fault is pending, so that the caller must leave the chunk in SCTP's
+ * short or a page fault is pending. In that case the caller must leave the chunk in SCTP's
  * queue and receive it again.
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)

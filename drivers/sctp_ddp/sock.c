@@ -256,7 +256,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 }
 
 /*
- * Enable or disable the report of ICMP errors. As in TCP, ICMP errors end the
+ * Enable or disable the reporting of ICMP errors by the socket. As in TCP, ICMP errors end the
  * association during the handshake only.
  */
 static void set_icmp_errors(struct socket *sock, int may)
@@ -285,7 +285,7 @@ static int bind_some_port(struct sddp_assoc *a)
  * later listener may.
  *
  * If two associations had the same addresses and ports, SCTP would find only the
- * newer one, and the peer would regard that as a restart of the older. A listener
+ * newer one. The peer would regard the newer one as a restart of the older one. A listener
  * must be able to use the port because the association may outlive the program that
  * chose the port. SCTP allows that if both sockets have SO_REUSEADDR, so this function
  * sets SO_REUSEADDR after the bind.

@@ -72,8 +72,8 @@ void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
  * @a: the association
  * @sk: its socket, locked
  *
- * The limit is at most half of the window that the peer has announced, so that chunks
- * do not overrun the peer's buffer and get lost. It is never lowered here. Does nothing
+ * The limit is at most half of the peer's window, so that chunks do not overrun the
+ * peer's buffer and get lost. It is never lowered here. Does nothing
  * if the peer is unaccepted or has restarted.
  */
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
@@ -177,8 +177,8 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 }
 
 /*
- * Compute the maximum number of bytes that SCTP charges to the send buffer for @len
- * bytes of user data, which may be in chunks of the smallest size.
+ * Compute how many bytes SCTP charges to the send buffer for @len bytes of user data in
+ * chunks of the smallest size, which is the maximum.
  */
 static int sddp_sndbuf_cost(u32 len)
 {

@@ -93,8 +93,8 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 {
 	/*
-	 * use the time of the last read of the socket: a chunk may have arrived in
-	 * time since then
+	 * a chunk that arrived in time may still be in SCTP's queue, so use the time of
+	 * the last read of the queue
 	 */
 	if (sddp_is_late(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
@@ -161,8 +161,8 @@ void sddp_stream_release(struct kref *ref)
  *
  * The worker checks whether the association has failed, or has too few streams.
  *
- * Return: 0 on success, after which the caller must kick the worker; -EISCONN or
- * -ENOTCONN if ddp_stream_bind() fails.
+ * Return: 0 on success, after which the caller must kick the worker; -EISCONN if @s is
+ * bound already; -ENOTCONN if @s has been unbound.
  */
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 {
@@ -191,8 +191,8 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
  *	sddp_stream_quiesce(); NULL for a Reject
  *
  * Return: 0 on success, after which the caller must kick the worker; -ECONNRESET if
- * the session has ended or has a reply already; -EISCONN or -ENOTCONN if
- * ddp_stream_bind() fails.
+ * the session has ended or has a reply already; -EISCONN if @s is bound already;
+ * -ENOTCONN if @s has been unbound.
  */
 int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 			  struct ddp_stream *s)

@@ -15,8 +15,8 @@
 
 /* Bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other stream has segments */
 #define SLOT_BYTES		(16 * 1024)
-#define SLOT_BYTES_ALONE	(64 * 1024)	/* SCTP's maximum per pass */
-#define MAX_SLOTS		8		/* slots until the worker receives again */
+#define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP sends in one pass */
+#define MAX_SLOTS		8		/* maximum per call of sddp_tx_serve() */
 #define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, in seconds */
 
 /* Put the stream on the list of streams that wait for the SACK of a control chunk */
@@ -250,8 +250,7 @@ static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 
 /*
  * Send segments of a stream, up to @most bytes. Return: 1 if the stream may have more
- * segments to send, 0 if it has none, -EAGAIN if SCTP has enough unsent data, or another
- * negative errno.
+ * segments, 0 if it has none, -EAGAIN if SCTP has enough unsent data, or another errno.
  */
 static int send_segments(struct sddp_stream *st, u32 most)
 {
@@ -283,7 +282,10 @@ static int send_segments(struct sddp_stream *st, u32 most)
 	return 1;
 }
 
-/* Send the association's pending segment, if any, whatever stream has this slot */
+/*
+ * Send the association's pending segment, if any, whatever stream has this slot. Return:
+ * 0 or an error of sddp_sock_send().
+ */
 static int send_leftover(struct sddp_assoc *a)
 {
 	/*
@@ -314,7 +316,7 @@ static int serve_slot(struct sddp_stream *st, u32 most)
 		err = send_prepared(st);
 	if (!err && most && has_segments(st))
 		err = send_segments(st, most);
-	/* no Terminate before the segments are sent; an ended session sends none */
+	/* send the Terminate only after all segments; an ended session has no segments */
 	if (err)
 		return err;
 	return send_terminate(st);
@@ -384,8 +386,8 @@ static int use_slot(struct sddp_stream *st)
 
 /*
  * Send pending Terminates of orphaned sessions, then give slots to the streams. Return:
- * 0 if nothing more can be sent now, 1 if more may be sent and SCTP accepts more,
- * -EAGAIN if SCTP accepts no more chunks, or another negative errno.
+ * 0 if no stream can send more now; 1 if a stream can and SCTP accepts more chunks;
+ * -EAGAIN if SCTP accepts no more chunks; or another negative errno.
  */
 static int serve_slots(struct sddp_assoc *a)
 {

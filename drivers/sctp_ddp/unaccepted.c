@@ -34,8 +34,8 @@ static bool is_same_laddr(const struct sddp_assoc *a, const struct sddp_assoc *b
 }
 
 /*
- * Check whether @other belongs to the same group as @a: the same peer and local address,
- * the same local address, or the same network namespace.
+ * Check whether @other belongs to the same group as @a. @among: the criterion, which is the
+ * same peer and local address, the same local address, or the same network namespace.
  */
 static bool is_in_group(const struct sddp_assoc *a, const struct sddp_assoc *other,
 			enum sddp_evict_group among)

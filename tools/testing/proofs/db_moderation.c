@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbell moderation. For any sequence of doorbells and any time stamps the state stays
- * within bounds, and a post is delayed only after a streak of doorbells at short intervals.
+ * Doorbell moderation. For any sequence of doorbells and any time stamps, the state stays
+ * within bounds. Only a streak of doorbells at short intervals delays a post.
  *
  * Files: rnic_sw/db_moderation.c
  * Bound: 1, there is no loop

@@ -44,8 +44,8 @@ static u8 hdr[20], word[4];
 static const u8 *in;
 
 /*
- * An arbitrary index in su.peer.pd (at_data), the offset in the frame of the byte that is
- * stored there ('here'), and of the byte that is stored 4 bytes later ('behind')
+ * at_data: an arbitrary index in su.peer.pd; 'here': the offset in the frame of the byte
+ * that is stored at that index; 'behind': the offset of the byte stored 4 bytes later
  */
 static size_t at_data, here, behind;
 
