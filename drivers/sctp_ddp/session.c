@@ -150,8 +150,8 @@ void sddp_session_abort(struct sddp_session *s)
 }
 
 /*
- * Check whether a Terminate may be sent. It must not overtake our Accept (RFC 5043
- * 6.6). The active side must not send it before the reply to its Initiate.
+ * Check whether a Terminate may be sent. It must not overtake our Accept
+ * (RFC 5043 6.6). The active side must not send it before the reply to its Initiate.
  */
 static bool may_terminate(const struct sddp_session *s)
 {
@@ -210,8 +210,8 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		break;
 	default:
 		/*
-		 * a Terminate in reply to an Initiate ends the session (RFC 5043
-		 * 6.4)
+		 * a Terminate in reply to an Initiate ends the session
+		 * (RFC 5043 6.4)
 		 */
 		if (s->state == SDDP_REQUESTED) {
 			s->state = SDDP_OVER;

@@ -53,8 +53,8 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
  * The sizes are the MTU of Ethernet, the minimum MTU of IPv6, and the size that
- * every IPv4 host accepts. Each is large enough for the 516 bytes that RFC 5043
- * section 9 requires.
+ * every IPv4 host accepts. Each is large enough for the 516 bytes that
+ * RFC 5043 section 9 requires.
  *
  * Return: the new path MTU in bytes, or 0 if there is no smaller one.
  */

@@ -18,8 +18,8 @@
 #include "proof.h"
 
 /*
- * An FPDU at position pos of a stream whose Full Operation began at position 0 (RFC 5044
- * 4.3); lead is true if the FPDU begins with a marker
+ * An FPDU at position pos of a stream whose Full Operation began at position 0
+ * (RFC 5044 4.3); lead is true if the FPDU begins with a marker
  */
 struct fpdu {
 	u64	pos;
