@@ -65,12 +65,12 @@ void prove_leaver(void)
 	enum sddp_evict_group from;
 	u32 gone;
 
-	GIVEN(c.peer <= c.place && c.place <= c.net);
-	GIVEN(c.peer <= 64 && c.place <= 256 && c.net <= 1024);
+	GIVEN(c.peer <= c.laddr && c.laddr <= c.net);
+	GIVEN(c.peer <= 64 && c.laddr <= 256 && c.net <= 1024);
 	from = sddp_choose_evict_group(&c);
 	MUST("SEC-25: there is somebody to leave", from == SDDP_EVICT_NONE ||
 	     (from == SDDP_EVICT_PEER ? c.peer :
-	      from == SDDP_EVICT_LADDR ? c.place : c.net));
+	      from == SDDP_EVICT_LADDR ? c.laddr : c.net));
 	MUST("its own kind first: others only if that is within its bound",
 	     from == SDDP_EVICT_NONE || from == SDDP_EVICT_PEER || c.peer < 64);
 	/*
@@ -80,10 +80,10 @@ void prove_leaver(void)
 	gone = from != SDDP_EVICT_NONE;
 	MUST("SEC-24, SEC-25: the bounds hold with the newcomer",
 	     c.net + 1 - gone <= 1024 &&
-	     c.place + 1 - (from == SDDP_EVICT_PEER || from == SDDP_EVICT_LADDR) <= 256 &&
+	     c.laddr + 1 - (from == SDDP_EVICT_PEER || from == SDDP_EVICT_LADDR) <= 256 &&
 	     c.peer + 1 - (from == SDDP_EVICT_PEER) <= 64);
 	MUST("nobody leaves while there is room", from == SDDP_EVICT_NONE ||
-	     c.peer == 64 || c.place == 256 || c.net == 1024);
+	     c.peer == 64 || c.laddr == 256 || c.net == 1024);
 	if (from == SDDP_EVICT_PEER && c.net == 1024)
 		REACHED("its own, all being full");
 	if (from == SDDP_EVICT_NET)
