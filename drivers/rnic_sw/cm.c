@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections: iw_cm operations in, session upcalls out, and the state between them.
+ * Connections: operations that iw_cm calls, upcalls of sessions, and the state of both.
  *
- * The lower layer's worker makes the upcalls of a session one at a time.  Each iw_cm
- * event is sent at most once for a connection.
+ * A worker of the lower layer makes the upcalls of a session one at a time.  Each iw_cm
+ * event is reported at most once for a connection.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -34,8 +34,9 @@ static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *
 		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
 	};
 	/*
-	 * A passive program may send first, but a responder has to wait for a frame of
-	 * the initiator: always ask for the ready-to-receive message (RFC 6581 9.2).
+	 * A responder must not send before it has received a frame of the initiator.
+	 * The passive program may want to send first, so always request the peer-to-peer
+	 * model with its ready-to-receive message (RFC 6581 9.2).
 	 */
 	if (me->rtr)
 		me->rtr |= NEG_RTR_P2P;
@@ -62,22 +63,22 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 }
 
 /*
- * Check whether the program has rejected the request after it accepted it.  iw_cm must
- * not get an event for such an ID, unless it got ESTABLISHED before.
+ * Check whether the program has rejected a request that it had accepted.  The driver must
+ * not report an event for such an ID unless it has already reported ESTABLISHED.
  */
 static bool is_rejected(const struct rnic_ep *ep)
 {
 	return ep->state == EP_ACCEPTED && !READ_ONCE(ep->id->provider_data);
 }
 
-/* Upcalls of the session -------------------------------------------------- */
+/* Session upcalls --------------------------------------------------------- */
 
 static void start_qp(struct rnic_ep *ep)
 {
 	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
 					   ep->result.ord);
 
-	/* sent in a Terminate, if the stream can send by then (RFC 6581 9.3) */
+	/* report a local error to the peer in a Terminate (RFC 6581 9.3) */
 	if (why == IW_MPA_LOCAL && !ep->result.why)
 		ep->result.why = why;
 	if (why == IW_LOCAL_ABORT)
@@ -90,7 +91,7 @@ static enum iw_reason fail_connect(struct rnic_ep *ep, enum iw_reason why,
 				   const struct ddp_offer *o)
 {
 	ep->qp->rdmap.rtr = 0;
-	/* a CONNECT_REPLY with an error is the last event: no CLOSE may follow */
+	/* a CONNECT_REPLY with an error must be the last event: report no CLOSE after it */
 	ep->state = EP_REFUSED;
 	rnic_ep_report_failure(ep, rnic_reason_to_status(why), o);
 	return why;
@@ -171,7 +172,7 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 	struct rnic_ep *ep = ss->ctx;
 
 	ep->ss = ss;
-	/* if the request is pending, an accept that comes too late cleans up itself */
+	/* an accept that has removed a pending request from the table drops that reference */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
 		report_closed(ep, why, o);
@@ -202,7 +203,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 			return 0;
 		rnic_ep_put(rnic_pending_take(ep->dev, ep->number));
 	}
-	/* after an error the LLP keeps its reference to the session */
+	/* rnic_ep_free() drops a session reference, but on an error the LLP keeps its own */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -231,7 +232,7 @@ const struct ddp_session_user rnic_session_user = {
 	.closed		= rnic_cm_closed,
 };
 
-/* Down from iw_cm --------------------------------------------------------- */
+/* iw_cm operations -------------------------------------------------------- */
 
 static void count_connect(struct rnic_dev *dev,
 			  const struct ddp_session_type *type)
@@ -260,7 +261,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
-	/* SUNRPC retries after an errno that means that the network is down */
+	/* SUNRPC retries a connect that fails with -ENETDOWN */
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
@@ -270,14 +271,17 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		ss = type->connect(&args, &rnic_session_user, ep);
 	else
 		ss = ERR_PTR(-EPROTONOSUPPORT);
-	/* the session may have ended: @ep is not valid any more */
+	/* the session may have ended and freed @ep, so do not use @ep from here on */
 	if (!IS_ERR(ss))
 		count_connect(dev, type);
 	put_net(args.net);
 	return ss;
 }
 
-/* The first upcall sets ep->ss: it may come before connect() returns */
+/*
+ * Start a session for @ep.  The first upcall sets ep->ss, because the upcall may precede
+ * the return of the LLP's connect().
+ */
 static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 {
 	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
@@ -293,7 +297,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
-/* A QP that the caller may not connect is treated as one that does not exist */
+/* Look up a QP that the caller may connect.  Return: the QP, referenced, or NULL. */
 static struct rnic_qp *find_callers_qp(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
@@ -330,7 +334,7 @@ static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
  *
  * May sleep.
  *
- * Return: 0 if a CONNECT_REPLY event will follow, or a negative errno if none will.
+ * Return: 0 if a CONNECT_REPLY event will follow, or a negative errno if no event will.
  */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -366,7 +370,12 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return err;
 }
 
-/* Return: 0 if an upcall follows, or a negative errno; -ECONNRESET if the session has ended */
+/*
+ * Accept the request @ep.
+ *
+ * Return: 0 if an upcall follows; -ECONNRESET if the session has ended; or another negative
+ * errno.
+ */
 static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
@@ -398,8 +407,8 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 }
 
 /*
- * provider_data of a passive ID: the number of the pending request, then the accepted QP,
- * then NULL if iw_cm has rejected the request after that.
+ * Check whether a passive ID has been accepted.  Its provider_data is the number of the
+ * pending request, after an accept the QP, and after a later reject NULL.
  */
 static bool is_accepted(const struct iw_cm_id *id)
 {
@@ -407,10 +416,12 @@ static bool is_accepted(const struct iw_cm_id *id)
 }
 
 /*
- * Handle an accept of a request that is accepted already.  iw_cm has forgotten the first
- * QP, and can handle neither an error here nor a second ESTABLISHED.  It would keep
- * another QP referenced until the first one's connection ends, and destroying that other
- * QP would wait for this: so end the first connection.
+ * Handle an accept of a request that is accepted already.  Report neither an error nor an
+ * event, because iw_cm expects neither.  iw_cm has replaced its pointer to the first QP,
+ * so release its reference to the first QP here.
+ *
+ * If @qpn is another QP, end the first QP's connection.  Otherwise iw_cm would keep the
+ * other QP referenced as long as that connection lasts, and destroying that QP would wait.
  */
 static int accept_again(struct iw_cm_id *id, u32 qpn)
 {
@@ -431,8 +442,8 @@ static int accept_again(struct iw_cm_id *id, u32 qpn)
  *
  * May sleep.
  *
- * Return: 0 if an ESTABLISHED event will follow, and then CLOSE if the peer has gone; or
- * a negative errno if no event will.
+ * Return: 0 if an ESTABLISHED event will follow, and then CLOSE if the peer has closed
+ * already; or a negative errno if no event will follow.
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -447,7 +458,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = find_callers_qp(dev, p->qpn);
 	if (qp) {
-		/* before the first event */
+		/* set this before the accept, because is_rejected() checks it in upcalls */
 		id->provider_data = qp;
 		err = accept_qp(ep, id, qp, p);
 		rnic_qp_put(qp);
@@ -461,10 +472,13 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 }
 
 /*
- * End the connection of an accepted request that iw_cm rejects.  iw_cm then regards the
- * ID as unconnected and can handle neither ESTABLISHED nor CLOSE.  It releases the QP
- * when the program destroys the ID, and the program may want to destroy the QP first:
- * revoke iw_cm's reference.
+ * End the connection of an accepted request that iw_cm rejects.  Report no further event
+ * for it, because iw_cm now regards the ID as unconnected.
+ *
+ * iw_cm releases the QP only when the program destroys the ID.  Revoke iw_cm's reference,
+ * so that the program can destroy the QP first.
+ *
+ * Return: -EINVAL.
  */
 static int reject_accepted(struct iw_cm_id *id)
 {
@@ -478,7 +492,7 @@ static int reject_accepted(struct iw_cm_id *id)
 	return -EINVAL;
 }
 
-/* If the reject cannot be sent, abort the session: the peer gets a reset */
+/* Reject @ep; if that fails, abort the session, so that the peer gets a reset */
 static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 {
 	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
@@ -503,7 +517,8 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
  *
  * May sleep.
  *
- * Return: 0, or -EINVAL if the request has been accepted; the connection then ends.
+ * Return: 0 if the request was pending or its session has ended; -EINVAL if the request
+ * had been accepted, and its connection is then being ended.
  */
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 {
@@ -527,7 +542,8 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
  * rnic_cm_init - set up connection management of a new device
  * @dev: the device
  *
- * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  rnic_cm_exit() must be called in any case.
+ * Return: 0; -EPROTONOSUPPORT if the kernel has no TCP session type; or -ENOMEM.  The
+ * caller must call rnic_cm_exit() later, also after an error.
  */
 int rnic_cm_init(struct rnic_dev *dev)
 {
@@ -539,9 +555,9 @@ int rnic_cm_init(struct rnic_dev *dev)
  * rnic_cm_exit - end connection management of a device
  * @dev: the device, unregistered
  *
- * iw_cm does not use the device any more, so a request without a reply will never get one.
- * Such requests are ended here, and so are rejected ones whose peer has not received the
- * reject.  Then waits for the last connection.
+ * Aborts the sessions of all requests that were not accepted, because iw_cm no longer
+ * accepts or rejects them.  This includes rejected requests whose peer has not received
+ * the reject yet.  Then sleeps until the last endpoint is freed.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {
@@ -555,8 +571,8 @@ void rnic_cm_exit(struct rnic_dev *dev)
 /**
  * rnic_cm_wait_upcalls - wait until no session upcall runs in this module
  *
- * Called at module exit, after all devices.  The upcall that has ended the last session
- * may still be executing.
+ * The caller must have removed all devices.  The upcall that ended the last session may
+ * still be executing code of this module, so it must return before the module is unloaded.
  */
 void rnic_cm_wait_upcalls(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Interfaces between the cm_*.c files: endpoints, listeners, events for iw_cm. */
+/* Endpoints, listeners and iw_cm events, as the cm*.c files share them. */
 #ifndef _RNIC_SW_CM_H
 #define _RNIC_SW_CM_H
 
@@ -15,53 +15,54 @@ struct net;
 /* Number of lower layers, indexed by enum rnic_sw_llp */
 #define RNIC_LLPS	(RNIC_SW_LLP_SCTP + 1)
 
-/* Lower layers and listeners of a device; a type is held from its first use */
+/* Lower layers and listeners of a device */
 struct rnic_llps {
-	const struct ddp_session_type	*type[RNIC_LLPS];	/* or NULL */
-	struct mutex			setting_lock;	/* serializes changes of the listen setting */
+	/* LLPs, referenced from their first use until the device is removed; may be NULL */
+	const struct ddp_session_type	*type[RNIC_LLPS];
+	struct mutex			setting_lock;	/* serializes setting changes */
 	spinlock_t			lock;	/* leaf; protects the members below */
 	struct list_head		listeners;
-	u32				round;	/* number of the last change of the listen setting */
+	u32				round;	/* number of the last pass over @listeners */
 };
 
 /* A listener of iw_cm, and its listeners in the lower layers */
 struct rnic_listener {
-	/* fixed after creation; @id is valid until @stopped is set */
+	/* fixed after creation, except @ref; @id is valid until @stopped is set */
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
 	int			backlog;
 	struct kref		ref;
 
-	struct list_head	list;	/* in rnic_llps.listeners; rnic_llps.lock */
-	u32			round;	/* last change applied to it; rnic_llps.lock */
+	struct list_head	list;	/* in rnic_llps.listeners; protected by rnic_llps.lock */
+	u32			round;	/* last pass that visited it; protected by rnic_llps.lock */
 
 	struct mutex		lock;	/* protects the members below */
 	bool			stopped;
-	struct ddp_listener	*l[RNIC_LLPS];	/* or NULL */
+	struct ddp_listener	*l[RNIC_LLPS];	/* listener of each LLP; NULL if not in use */
 };
 
 enum ep_state {
-	EP_CONNECTING,		/* active: no CONNECT_REPLY event yet */
-	EP_REQUESTED,		/* passive: reported to iw_cm, not accepted */
-	EP_ACCEPTED,		/* passive: no ESTABLISHED event yet */
-	EP_ESTABLISHED,
-	EP_REFUSED,		/* active: refused here, iw_cm got the error */
+	EP_CONNECTING,		/* active side: no CONNECT_REPLY event reported yet */
+	EP_REQUESTED,		/* passive side: request received, not accepted yet */
+	EP_ACCEPTED,		/* passive side: accepted, no ESTABLISHED event reported yet */
+	EP_ESTABLISHED,		/* an event has reported the connection to iw_cm */
+	EP_REFUSED,		/* active side: a CONNECT_REPLY event has reported the error */
 };
 
 struct rnic_ep {
-	/* fixed after creation */
+	/* fixed after creation, except @ref */
 	struct rnic_dev		*dev;
 	struct kref		ref;
-	u32			number;	/* passive: of the pending request */
+	u32			number;	/* passive side: number of the pending request */
 
 	/* written by session upcalls, and by iw_cm operations before the first upcall */
 	enum ep_state		state;
-	struct iw_cm_id		*id;
-	struct rnic_qp		*qp;
-	struct ddp_session	*ss;	/* referenced */
-	struct neg_side		request;
-	struct neg_local	me;
-	struct neg_result	result;
+	struct iw_cm_id		*id;	/* referenced; may be NULL */
+	struct rnic_qp		*qp;	/* referenced; may be NULL */
+	struct ddp_session	*ss;	/* referenced; may be NULL */
+	struct neg_side		request;	/* offer in the Request */
+	struct neg_local	me;	/* wishes and limits of the local side */
+	struct neg_result	result;	/* outcome of the negotiation */
 };
 
 extern const struct ddp_session_user rnic_session_user;

@@ -7,12 +7,12 @@
  * the table holds a second reference, until the program accepts the request or the
  * session ends.
  *
- * iw_cm may drop a request silently, when its listener is being destroyed or when memory
- * is short.  It therefore gets a number, never a pointer.  Whichever takes the endpoint
- * out of the table first, the accept or the end of the session, owns the table's
- * reference; the other one finds nothing.  An accepted request ends with its QP, a
- * pending one can be ended through the table: so a device that is removed need not wait
- * for a program or a peer.
+ * iw_cm may drop a request silently if its listener is being destroyed or memory is short.
+ * So iw_cm gets the number of a request, never a pointer.  Either the accept or the end of
+ * the session removes the endpoint from the table, and thereby gets the table's reference.
+ *
+ * Destroying the QP ends an accepted request, and rnic_pending_abort() ends pending ones.
+ * So removal of a device does not wait for a program or a peer.
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -37,11 +37,11 @@ static void rnic_ep_free(struct kref *ref)
  * rnic_ep_new - allocate an endpoint
  * @dev: the device
  *
- * May sleep.  The memory is charged to the program that connects; for a request, a worker
- * is the caller and the memory is not charged.
+ * May sleep.  The memory is charged to the control group of the program that connects.
+ * For a peer's request the caller is a worker, so the memory is charged to no program.
  *
- * Return: the endpoint with one reference, or NULL without memory or beyond the
- * device's limit.
+ * Return: the endpoint with one reference, or NULL if there is no memory or the device's
+ * limit is reached.
  */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 {
@@ -81,7 +81,7 @@ void rnic_ep_put(struct rnic_ep *ep)
  * rnic_ep_abort - abort the session of a pending request
  * @ep: the endpoint, referenced by the caller
  *
- * Any context.  The session ends later, by rnic_cm_closed().
+ * Any context.  rnic_cm_closed() is called later, when the session has ended.
  */
 void rnic_ep_abort(struct rnic_ep *ep)
 {
@@ -89,10 +89,10 @@ void rnic_ep_abort(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_attach - attach an iw_cm ID and a QP
+ * rnic_ep_attach - attach an iw_cm ID and a QP to an endpoint
  * @ep: the endpoint
- * @id: the ID, of which a reference is taken
- * @qp: the QP, of which a reference is taken
+ * @id: the ID; the endpoint takes a reference
+ * @qp: the QP; the endpoint takes a reference
  */
 void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 {
@@ -103,7 +103,7 @@ void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 }
 
 /**
- * rnic_ep_detach - release the iw_cm ID and the QP, if there are any
+ * rnic_ep_detach - release the iw_cm ID and the QP of an endpoint, if attached
  * @ep: the endpoint
  */
 void rnic_ep_detach(struct rnic_ep *ep)
@@ -131,10 +131,10 @@ void rnic_pending_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_pending_add - enter a request, before it is reported to iw_cm
+ * rnic_pending_add - add a request to the table, before it is reported to iw_cm
  * @dev: the device
  * @ep: the endpoint; the table takes a reference
- * @number: the number that iw_cm gets is returned here; it is not reused soon
+ * @number: set to the number of the request, for iw_cm; numbers are assigned cyclically
  *
  * Return: 0 or a negative errno.
  */
@@ -152,11 +152,14 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
 }
 
 /**
- * rnic_pending_take - remove a request that is accepted, or whose session has ended
+ * rnic_pending_take - remove a request from the table
  * @dev: the device
  * @number: the number of the request
  *
- * Return: the endpoint with the table's reference, or NULL if it was taken before.
+ * Called when a program accepts the request, and when its session has ended.
+ *
+ * Return: the endpoint with the table's reference, or NULL if the request has been removed
+ * already.
  */
 struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number)
 {
@@ -164,14 +167,14 @@ struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number)
 }
 
 /**
- * rnic_pending_get - look up a request that is rejected
+ * rnic_pending_get - look up a request in order to reject it
  * @dev: the device
  * @number: the number of the request
  *
- * The request stays in the table until its session has ended, so that a device that is
- * removed does not wait until the peer has taken the reject.
+ * The request stays in the table until its session has ended.  So removal of the device
+ * can abort the session instead of waiting until the peer has received the reject.
  *
- * Return: the endpoint with a reference of the caller's, or NULL if it was taken before.
+ * Return: the endpoint with a new reference, or NULL if the request has been removed.
  */
 struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number)
 {
@@ -201,8 +204,8 @@ static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
  * rnic_pending_abort - abort all pending requests
  * @dev: the device, which is being removed
  *
- * Must be called where preemption is enabled.  Requests leave the table when their
- * sessions have ended, which this function does not wait for.
+ * The caller must have preemption enabled.  Does not wait until the sessions have ended;
+ * only then are the requests removed from the table.
  */
 void rnic_pending_abort(struct rnic_dev *dev)
 {

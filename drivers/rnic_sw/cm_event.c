@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Events for iw_cm: what each one carries. */
+/* Report events to iw_cm, and fill in their contents. */
 #include "cm.h"
 
 /*
- * IDs, and functions of iw_cm that they point to, are used until a session ends, and iw_cm
- * does not wait for that when its module is removed.  A symbol of iw_cm that this module
- * uses keeps iw_cm loaded.
+ * Keep the module iw_cm loaded by using one of its symbols.  Sessions use IDs, and functions
+ * of iw_cm that the IDs point to.  iw_cm does not wait for the end of the sessions when it is
+ * unloaded.
  */
 static const char *(*const iw_cm_pin)(int) __used = iwcm_reject_msg;
 
-/* An event has 8 bits for IRD, ORD and the length of Private Data (N-22) */
+/* Limit @n to the 8 bits that an event has for IRD, ORD and Private Data length (N-22) */
 static u8 clamp_u8(u16 n)
 {
 	return min_t(u16, n, U8_MAX);
 }
 
 /*
- * Fill in addresses, depths and Private Data.  The depths are those that the peer sent,
- * as this side sees them: the peer's IRD limits our ORD (RFC 6581 9.1).  @ird and @ord
- * are used if the peer sent none.  Private Data beyond 255 bytes is dropped.
+ * Fill in addresses, depths and Private Data.  ev->ird and ev->ord are the IRD and ORD that
+ * the peer sent, or @ird and @ord if the peer sent none.  The peer's IRD limits the local
+ * ORD, and its ORD the local IRD (RFC 6581 9.1).  Private Data beyond 255 bytes is dropped.
  */
 static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 		       const struct ddp_offer *o, u16 ird, u16 ord)
@@ -39,9 +39,9 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
  * rnic_ep_report_request - report a connection request to iw_cm
  * @ep: the endpoint, in the table of pending requests
  * @listener: the ID of the listener
- * @o: the peer's start-up data
+ * @o: IRD, ORD and Private Data that the peer sent
  *
- * Return: 0, or -ENOMEM if iw_cm has no memory or too many requests already.
+ * Return: 0, or -ENOMEM if iw_cm has no memory or its backlog of requests is full.
  */
 int rnic_ep_report_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 			   const struct ddp_offer *o)
@@ -58,7 +58,7 @@ int rnic_ep_report_request(struct rnic_ep *ep, struct iw_cm_id *listener,
  * @ep: the endpoint, with its ID attached
  * @type: the event
  * @status: 0 or a negative errno
- * @o: the peer's start-up data, may be NULL
+ * @o: IRD, ORD and Private Data that the peer sent; may be NULL
  *
  * Return: 0, or -ENOMEM if iw_cm could not copy the Private Data.
  */
@@ -75,9 +75,10 @@ int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int sta
  * rnic_ep_report_failure - report that a connect has failed
  * @ep: the endpoint, with its ID attached
  * @status: a negative errno
- * @o: the peer's start-up data, may be NULL
+ * @o: IRD, ORD and Private Data that the peer sent; may be NULL
  *
- * Drops the Private Data if there is no memory for it: the program must get an event.
+ * If iw_cm has no memory for the Private Data, reports the event without it, because the
+ * program must get an event.
  */
 void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o)
 {
@@ -89,8 +90,8 @@ void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_off
  * rnic_reason_to_status - convert a reason to the status of a CONNECT_REPLY event
  * @why: the reason
  *
- * rdma_cm reports -ECONNREFUSED and -ECONNRESET as REJECTED, and passes the Private Data
- * of a reject on for -ECONNREFUSED only; see Documentation/troubleshooting.rst.
+ * rdma_cm reports -ECONNREFUSED and -ECONNRESET as REJECTED.  It passes the Private Data
+ * of a reject to the program for -ECONNREFUSED only; see Documentation/troubleshooting.rst.
  *
  * Return: a negative errno.
  */
@@ -120,11 +121,11 @@ int rnic_reason_to_status(enum iw_reason why)
 }
 
 /**
- * rnic_cm_report_lost - report that the peer had gone when the program accepted
+ * rnic_cm_report_lost - report an accepted connection that the peer had already closed
  * @id: the ID
  *
- * Programs expect a peer that closes directly after the connection is established; not
- * all of them expect an accept that fails.
+ * Reports ESTABLISHED and then CLOSE.  All programs can handle a peer that closes directly
+ * after the connection is established, but not all can handle an accept that fails.
  */
 void rnic_cm_report_lost(struct iw_cm_id *id)
 {
@@ -134,7 +135,7 @@ void rnic_cm_report_lost(struct iw_cm_id *id)
 		.remote_addr = id->m_remote_addr,
 	};
 
-	/* the program may destroy the ID when it gets the first event */
+	/* the program may destroy the ID in the handler of the first event */
 	id->add_ref(id);
 	id->event_handler(id, &ev);
 	ev.event = IW_CM_EVENT_CLOSE;

@@ -26,29 +26,29 @@
 #define RNIC_MAX_MSG		0x7fffffffu	/* 2 GiB - 1 */
 #define RNIC_MAX_FASTREG	2048		/* pages */
 
-/* Opcodes in slots and completions, for kernel consumers only */
+/* Opcodes of WQEs and CQEs that only kernel consumers use */
 #define RNIC_OP_REG_MR		0x40
 #define RNIC_OP_READ_INV	0x41
 
-#define RNIC_PATHS	4
+#define RNIC_PATHS	4	/* further interfaces that SCTP may use */
 
 /*
- * Settings of a device.  Each member but @paths is read and written on its own,
- * with READ_ONCE() and WRITE_ONCE().
+ * Settings of a device.  @lock protects @paths.  Every other member is
+ * independent, and is accessed with READ_ONCE() and WRITE_ONCE().
  */
 struct rnic_policy {
 	u8	llp_connect;	/* LLP of outgoing connections: enum rnic_sw_llp */
 	/* LLPs that listeners use: mask of 1 << enum rnic_sw_llp */
 	u8	llp_listen;
-	u8	mpa_revision;	/* 1 or 2; 0: automatic */
-	u8	mpa_crc;	/* 1: request the CRC */
-	u8	mpa_markers;
-	u8	mpa_rtr;	/* DDP_RTR_* types to offer */
-	u16	streams;	/* SCTP streams to request each way; 0: the default */
-	seqlock_t lock;		/* protects @paths, which is set as a whole */
+	u8	mpa_revision;	/* MPA revision 1 or 2; 0: 2 with fallback to 1 */
+	u8	mpa_crc;	/* 1: request the CRC; 0: do not */
+	u8	mpa_markers;	/* 1: request MPA markers; 0: do not */
+	u8	mpa_rtr;	/* RTR types to offer: mask of DDP_RTR_* */
+	u16	streams;	/* SCTP streams to request in each direction; 0: the default */
+	seqlock_t lock;		/* protects @paths, which readers copy as a whole */
 	/*
-	 * SCTP: ifindexes of further interfaces whose addresses may be used; 0
-	 * terminates
+	 * ifindexes of further interfaces whose addresses SCTP may use; a 0 ends
+	 * the list
 	 */
 	int	paths[RNIC_PATHS];
 };
@@ -66,7 +66,7 @@ enum rnic_kind {
 	RNIC_SRQS,
 	RNIC_MRS,
 	RNIC_MWS,
-	/* connections, including requests that no program has accepted yet */
+	/* endpoints: connections, and requests that no program has accepted yet */
 	RNIC_EPS,
 	RNIC_KINDS
 };
@@ -74,59 +74,57 @@ enum rnic_kind {
 /* A set of per-CPU counters and the queue pairs that count in it */
 struct rnic_counter_set {
 	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see counters.h */
-	struct list_head	qps;
+	struct list_head	qps;	/* protected by rnic_dev.count_lock */
 };
 
 struct rnic_dev {
 	struct ib_device	ib;		/* first member, for ib_alloc_device() */
 	struct ddp_stags	stags;
-	spinlock_t		windows_lock;	/* leaf lock: bindings of MWs to MRs */
+	spinlock_t		windows_lock;	/* leaf lock; protects bindings of MWs to MRs */
 	struct xarray		qps;		/* queue pairs by number, see qp_table.c */
-	/* unaccepted requests by number, see cm_ep.c */
+	/* unaccepted connection requests by number, see cm_ep.c */
 	struct xarray		pending;
-	u32			pending_next;
-	atomic_t		used[RNIC_KINDS];	/* objects in use, see limits.c */
+	u32			pending_next;	/* next number to try in @pending */
+	atomic_t		used[RNIC_KINDS];	/* existing objects, see limits.c */
 	struct rnic_policy	policy;
-	spinlock_t		count_lock;	/* protects which QP counts in which set */
-	struct rnic_counter_set	default_set;	/* default set, of QPs bound to no counter */
+	spinlock_t		count_lock;	/* protects the assignment of QPs to counter sets */
+	struct rnic_counter_set	default_set;	/* counter set of QPs without an rdma_counter */
 	struct xarray		sets;		/* struct rnic_counter_set by rdma_counter id */
 	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
-	/*
-	 * last task that called enable_driver(), and its start time; see
-	 * rnic_in_client_add()
-	 */
+	/* task of the last rnic_enable_driver() call; see rnic_in_client_add() */
 	const struct task_struct *enable_task;
-	u64			enable_start_time;
+	u64			enable_start_time;	/* start_time of @enable_task */
 	bool			removing;		/* the interface is being removed */
-	struct work_struct	unregister_work;	/* unregisters the device after @removing */
-	struct completion	unregistering;		/* unregistration has begun */
+	struct work_struct	unregister_work;	/* unregisters the device if @removing */
+	struct completion	unregistering;		/* unregistration is queued */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 	COMPAT_DECLARE_PORT(port_reported);
 };
 
 struct rnic_pd {
 	struct ib_pd		ib;
-	u32			qpn_next;	/* next number to try, see qp_table.c */
+	u32			qpn_next;	/* next QP number to try, see qp_table.c */
 };
 
 struct rnic_cq {
 	struct ib_cq		ib;
-	/* fixed after creation, but resize replaces the ring under @lock */
+	/* fixed after creation, except @ring, which resize replaces under @lock */
 	struct rnic_ring	ring;
-	bool			timestamps;
+	bool			timestamps;	/* write a timestamp into each CQE */
 	s64			clock_shift;	/* ns to add for the program's time namespace */
-	/* CPU of the completion vector, see cq_notify.c */
+	/* CPU that calls the completion handler, see cq_notify.c */
 	unsigned int		cpu;
-	call_single_data_t	call;
-	struct compat_bh	notify_bh;		/* softirq: further handler calls */
-	struct mutex		walk_lock;		/* serializes walks over the ring */
+	call_single_data_t	call;			/* IPI to @cpu */
+	struct compat_bh	notify_bh;		/* softirq for repeated handler calls */
+	struct mutex		walk_lock;		/* serializes iterations over the ring */
 
 	/* protects the free slots of the ring and the members below */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
-	bool			overrun;
+	bool			overrun;	/* a CQE found no free slot */
 	bool			notifying;	/* handler call in progress or scheduled */
-	u32			ev_requested, ev_done;	/* kernel consumer: events raised, delivered */
+	/* kernel consumer: numbers of events raised and delivered */
+	u32			ev_requested, ev_done;
 	struct rnic_ring	resize_ring;		/* prepared by the first step of a resize */
 	struct ib_qp		**slot_qp;	/* kernel consumer: QP of each slot, or NULL */
 };
@@ -139,19 +137,19 @@ struct rnic_srq {
 	struct ib_srq		ib;
 	struct rnic_ring	ring;
 	u32			max_sge;
-	struct work_struct	event_work;
+	struct work_struct	event_work;	/* raises SRQ events */
 
 	/* protects the members below; also prod of a kernel consumer's ring */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
-	u32			head;		/* next slot to take */
-	/* raise SRQ_LIMIT if fewer slots are posted; 0: not armed */
+	u32			head;		/* index of the next receive to take */
+	/* number of posted receives below which to raise SRQ_LIMIT; 0: not armed */
 	u32			limit;
-	/* SRQ_LIMIT raised and no slot taken since */
+	/* SRQ_LIMIT has been raised, and no receive has been taken since */
 	bool			limit_reported;
-	bool			broken;		/* the program's prod was impossible */
-	bool			error_reported;
-	bool			error_pending;	/* tell_work must raise SRQ_ERR */
-	u32			limits_pending;	/* limit events that tell_work must raise */
+	bool			broken;		/* the program wrote an invalid prod */
+	bool			error_reported;	/* SRQ_ERR raised or pending */
+	bool			error_pending;	/* @event_work must raise SRQ_ERR */
+	u32			limits_pending;	/* SRQ_LIMIT events that @event_work must raise */
 };
 
 #ifdef CONFIG_SMP
@@ -174,34 +172,34 @@ struct rnic_mw {
 
 /* Pages of a fast registration, and the offset of the first byte in them */
 struct rnic_mapping {
-	void	**block;
-	u32	nblocks;
-	u32	skip;
-	u8	shift;
+	void	**block;	/* addresses of the pages */
+	u32	nblocks;	/* number of pages */
+	u32	skip;		/* offset of the first byte, in bytes */
+	u8	shift;		/* log2 of the page size in bytes */
 };
 
 struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
 	struct rnic_dev		*dev;
-	struct list_head	windows;	/* bound MWs; under dev->windows_lock */
-	bool			bind_forbidden;		/* no MW may be bound any more */
+	struct list_head	windows;	/* bound MWs; protected by dev->windows_lock */
+	bool			bind_forbidden;		/* binding an MW to this MR fails */
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
 	struct rnic_pf	*pf;		/* ODP or dma-buf memory, or NULL */
 	int			access;		/* user memory: IB_ACCESS_* */
 	u8			denied_rights;	/* DDP_* rights that the memory cannot grant */
 	u32			max_blocks;	/* fast registration: capacity in pages */
-	/* fast registration: registered and next mapping */
+	/* fast registration: the registered mapping and the next one to register */
 	struct rnic_mapping	map[2];
 	u8			cur_map;	/* index in @map of the registered mapping */
-	bool			mapped;		/* the next mapping has been filled in */
+	bool			mapped;		/* the next mapping in @map is filled in */
 	struct rcu_head		rcu;
 };
 
-/* Software WQE: the kernel's copy of a send WR, from dequeue to completion */
+/* Software WQE: the kernel's state of a send WR from its dequeue to its completion */
 struct rnic_swqe {
 	u64	wr_id;
-	u32	len;
+	u32	len;		/* message length in bytes */
 	u8	opcode;		/* enum rnic_sw_opcode or RNIC_OP_* */
 	u8	status;		/* enum ib_wc_status */
 	u8	flags;		/* RNIC_SW_SEND_* */
@@ -214,28 +212,29 @@ struct rnic_sq {
 	struct rnic_swqe	*swqe;
 	u32			max_sge;
 	u32			max_inline;
-	bool			sig_all;
+	bool			sig_all;	/* every WR gets a completion */
 
-	/* transmit path only: index after the last message fully segmented */
+	/* index after the last message that is segmented completely; transmit path only */
 	u32			cut;
 
-	spinlock_t		lock;		/* protects the members below */
-	u32			head;		/* next slot to dequeue */
-	u32			seen;		/* cached prod; not maintained by a flush */
+	spinlock_t		lock;		/* protects the members below, except @coalesce */
+	u32			head;		/* index of the next WR to dequeue */
+	u32			seen;		/* cached prod; a flush does not update it */
 	/* index after the last message accepted by the LLP */
 	u32			sent;
-	u32			tail;		/* oldest slot not completed */
-	u32			end;
-	u32			flush_end;
+	u32			tail;		/* index of the oldest WR not completed */
+	u32			end;		/* if closing: index after the last WR to send */
+	u32			flush_end;	/* index after the last WR to flush */
 	bool			completing;	/* a context is writing completions */
-	bool			closing;	/* do not dequeue slots from @end on */
-	bool			flushing;	/* complete all slots before @flush_end */
-	/* flush: a WR has failed, later ones fail as well */
+	bool			closing;	/* WRs from @end on must not be dequeued */
+	bool			flushing;	/* WRs before @flush_end must be completed */
+	/* a flush has found a failed WR, so all later WRs fail as well */
 	bool			broken;
-	/* a WR has been completed with the peer's error */
+	/* a WR has been completed with the error that the peer's Terminate reported */
 	bool			remote_err_reported;
 	bool			coalescing;	/* a timer will check for further posts */
-	struct rnic_coalesce	*coalesce;	/* fixed; program's queue; see sq_coalesce.c */
+	/* fixed after creation; NULL for a kernel consumer; see sq_coalesce.c */
+	struct rnic_coalesce	*coalesce;
 };
 
 struct rnic_rq {
@@ -243,16 +242,16 @@ struct rnic_rq {
 	u32			max_sge;
 	struct mutex		flush_lock;	/* serializes flushes */
 
-	/* owned by the receive path, and by the flush after ddp_stream_settle() */
-	u64			wr_id;		/* wr_id of the slot taken */
+	/* owned by the receive path; after ddp_stream_settle() by the holder of @flush_lock */
+	u64			wr_id;		/* wr_id of the receive in use */
 	bool			taken;		/* a receive taken from the SRQ is in use */
-	bool			bad;		/* the slot taken is invalid */
-	u32			tail;		/* oldest slot not completed */
+	bool			bad;		/* the receive in use is invalid */
+	u32			tail;		/* index of the oldest receive not completed */
 
 	/* protects the members below; also prod of a kernel consumer's ring */
 	spinlock_t		lock;
-	u32			head;		/* next slot to take */
-	bool			flushing;
+	u32			head;		/* index of the next receive to take */
+	bool			flushing;	/* a flush has started */
 };
 
 struct rnic_qp {
@@ -261,41 +260,41 @@ struct rnic_qp {
 	struct rnic_dev		*dev;
 	struct rnic_cq		*scq;
 	struct rnic_cq		*rcq;
-	struct rnic_srq		*srq;		/* or NULL */
+	struct rnic_srq		*srq;		/* may be NULL */
 	struct rnic_sq		sq;
 	struct rnic_rq		rq;
 	struct ib_qp_cap	cap;
 	int			access;		/* IB_ACCESS_* */
-	u8			ird_max;	/* limits for the IRD/ORD negotiation */
-	u8			ord_max;
-	u8			llp;		/* enum rnic_sw_llp */
-	bool			dying;		/* being destroyed: no completions, no events */
+	u8			ird_max;	/* upper limit of the IRD in negotiation */
+	u8			ord_max;	/* upper limit of the ORD in negotiation */
+	u8			llp;		/* LLP to connect over: enum rnic_sw_llp */
+	bool			dying;		/* being destroyed: no CQEs, no events */
 
 	/* protects @state, @why, @access, owner.authorized */
 	spinlock_t		lock;
 	enum qp_state		state;
-	enum iw_reason		why;		/* first reason for an error, or IW_OK */
+	enum iw_reason		why;		/* first reason why the stream ended, or IW_OK */
 	bool			error_reported;		/* async event raised; err_work only */
 	bool			last_wqe_reported;	/* LAST_WQE_REACHED raised; rq.flush_lock */
 
-	/* see qp_owner.c; fixed, except @authorized, which is protected by @lock */
+	/* see qp_owner.c; fixed after creation, except @authorized, which @lock protects */
 	struct {
 		struct mm_struct	*mm;	/* NULL: kernel consumer */
 		const struct cred	*cred;
-		struct mem_cgroup	*memcg;
+		struct mem_cgroup	*memcg;	/* control group to charge */
 		struct pid		*authorized;	/* kernel thread that may connect */
 	} owner;
 
-	/* protected by dev->count_lock, see counters.c */
-	u64 __percpu		*counts;	/* set in use; read under RCU */
-	struct list_head	set_entry;
+	/* written under dev->count_lock, see counters.c */
+	u64 __percpu		*counts;	/* values of its set; read under RCU */
+	struct list_head	set_entry;	/* in rnic_counter_set.qps */
 	u32			retransmits;	/* TCP retransmits counted so far */
 
 	struct kref		ref;
-	struct rnic_qp_cm	*cm;		/* the handle that iw_cm gets */
-	struct completion	released;
-	struct work_struct	err_work;
-	struct work_struct	complete_work;
+	struct rnic_qp_cm	*cm;		/* handle that iw_cm gets, see qp_cm.c */
+	struct completion	released;	/* the last reference is dropped */
+	struct work_struct	err_work;	/* settles the stream and flushes both queues */
+	struct work_struct	complete_work;	/* writes remaining send completions */
 };
 
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
@@ -328,7 +327,10 @@ static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ib)
 	return container_of(ib, struct rnic_qp, ib);
 }
 
-/* The core sets the uobject before creation; kernel consumers have none */
+/*
+ * Check whether a program owns the CQ.  The core sets uobject before it calls the driver's
+ * create function; a kernel consumer's CQ has none.
+ */
 static inline bool rnic_cq_is_user(const struct rnic_cq *cq)
 {
 	return cq->ib.uobject;
@@ -354,7 +356,7 @@ int rnic_init(void);
 void rnic_exit(void);
 
 /* interface.c: interface of a device */
-struct net *rnic_get_net(struct rnic_dev *dev);	/* with a reference; or NULL */
+struct net *rnic_get_net(struct rnic_dev *dev);
 int rnic_ifindex(struct rnic_dev *dev);
 int rnic_enable_driver(struct ib_device *ib);
 bool rnic_in_client_add(const struct rnic_dev *dev);
@@ -374,11 +376,12 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 /*
- * Write one completion of @qp and raise an event if one is armed for it.  Any
- * context.  For a kernel consumer @cqe->wr_id is its ib_cqe or wr_id.
+ * Write a completion of @qp, and raise an event if the consumer has requested an event
+ * for such a completion.  Any context.  For a kernel consumer @cqe->wr_id contains the
+ * WR's wr_cqe or wr_id.
  *
- * Return: true if @qp may go on; false if the CQ has overrun.  The CQ's own
- * event has then been raised, and the caller must move @qp to the error state.
+ * Return: false if the CQ has overrun, so that the caller must move @qp to the error
+ * state; true otherwise.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
@@ -392,7 +395,11 @@ static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 
 
 static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 {
-	/* the slots before it are free: the consumer, maybe a program, has read them */
+	/*
+	 * Read cons before reusing the slots before cons, which the consumer has read.
+	 * Otherwise a CQE could be overwritten while the consumer reads it.  Pairs with
+	 * rnic_ring_set_cons(), or with the program's store-release.
+	 */
 	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);
 }
@@ -424,7 +431,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg);
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off);
-/* Execute a fast registration work request: set key and rights, and scope to @s */
+/* Execute a fast registration WR: set the key, the rights, and @s as the MR's stream */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s);
 u8 rnic_ddp_rights(int ib_access);
@@ -442,14 +449,13 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata);
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
-/* Enter RTS with the negotiated IRD and ORD.  May sleep */
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 /*
- * Close gracefully once all posted WRs are sent: local close, or half-close by
- * the peer
+ * Close the connection gracefully after all posted WRs are sent, because the consumer
+ * closes or the peer has half-closed
  */
 void rnic_qp_close(struct rnic_qp *qp);
-/* Set the peer's access rights; @with_state: the modify also changes the state */
+/* Set the peer's access rights; @with_state: only reduce them, see narrow_access() */
 void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
@@ -457,9 +463,9 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 /* qp_error.c: state changes and errors */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
-/* Schedule a flush of requests that were posted in ERROR.  Any context */
+/* Schedule a flush of WRs that were posted in ERROR.  Any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
-/* Fail the stream and move to ERROR in any state; a worker flushes.  Any context */
+/* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Any context */
 void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);
 
 /* qp_modify.c: modify and query */
@@ -543,8 +549,8 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 /*
- * Take the oldest slot.  Return: IW_OK, with @bad set if the slot is invalid;
- * or the reason why none was taken.
+ * Take the oldest posted receive.  Return: IW_OK if a receive was taken, with @bad set
+ * if the receive is invalid; otherwise the reason why no receive was taken.
  */
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
