@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners of iw_cm, each over one or more LLPs of its device.  Requests that
- * arrive at them are in cm.c.
+ * Listeners of iw_cm, each over one or more LLPs of its device.  cm.c handles the
+ * connection requests that a listener receives.
  *
- * All listeners follow a change of the device's "listen" setting, or none.  A
- * change visits the listeners in rounds and locks one at a time.  A program
- * that starts or stops one listener never waits for another listener.
+ * A change of the device's "listen" setting applies to all listeners or to none.
+ * It iterates over the list of listeners and locks one listener at a time.  So a
+ * program that starts or stops one listener never waits for another listener.
  */
 #include <linux/err.h>
 #include <linux/kref.h>
@@ -21,7 +21,7 @@
 
 #include "cm.h"
 
-/* The LLPs that the listener uses: mask of 1 << enum rnic_sw_llp */
+/* Get the LLPs that the listener uses, as a mask of 1 << enum rnic_sw_llp */
 static u8 listen_mask(const struct rnic_listener *listener)
 {
 	u8 over = 0;
@@ -62,12 +62,14 @@ static int listen_llp(struct rnic_listener *listener, const struct ddp_listen *a
 }
 
 /*
- * Check whether a listener may go on without LLP @llp, which has failed with
- * @err.  SCTP may be missing or its port in use, as long as TCP is requested,
- * too.  -ENOMEM is always an error.
+ * Check whether to ignore the error @err of LLP @llp and continue with the other
+ * requested LLPs in @mask.  Errors of SCTP are ignored if TCP is requested as well,
+ * for example if the kernel has no SCTP or the port is in use.  -ENOMEM is always
+ * an error.
  *
- * A listener that exists already is changed by the task that sets the device.
- * That task may lack the right to bind the port, and must get the -EACCES.
+ * -EACCES is an error if the listener uses an LLP already.  Then the current task
+ * is changing the device's setting, and must be notified that it may not bind the
+ * port.
  */
 static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
@@ -76,8 +78,9 @@ static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask,
 }
 
 /*
- * Listen over each requested LLP not in use yet.  TCP comes last: a client may
- * wait until the TCP port is open, and then connect over any LLP.
+ * Listen over each LLP in @mask that the listener does not use yet.  Start with
+ * SCTP, because a client may wait until the TCP port is open and then connect over
+ * any LLP.
  */
 static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *args,
 		       u8 mask)
@@ -95,15 +98,15 @@ static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *
 }
 
 /**
- * rnic_same_netns - check whether an iw_cm id is of the device's network namespace
+ * rnic_same_netns - check whether an iw_cm ID belongs to the device's network namespace
  * @net: network namespace of the device's sockets
- * @id: listener or connection of iw_cm
+ * @id: ID of a listener or connection
  *
- * rdma_cm adds a wildcard listener to every device of the machine.  It may also
- * confuse the device's interface with one that has the same ifindex in another
- * network namespace.
+ * rdma_cm adds a wildcard listener to every device of the machine, in any network
+ * namespace.  It may also confuse the device's interface with an interface that has
+ * the same ifindex in another network namespace.
  *
- * Return: true if the id's namespace is known and is @net, false if not.
+ * Return: true if the namespace of @id is known and is @net, false otherwise.
  */
 bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id)
 {
@@ -114,7 +117,7 @@ bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id)
 
 /**
  * rnic_tos - get the type of service for a connection's packets
- * @id: listener or connection of iw_cm
+ * @id: ID of a listener or connection
  *
  * Return: the TOS or traffic class byte, 0 by default.
  */
@@ -135,13 +138,12 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 }
 
 /*
- * Check whether a wildcard listener may exist without listening on this device.
- * It may if the interface or its address is gone, because other devices still
- * serve it.
+ * Check whether to ignore the error @err, so that a wildcard listener exists
+ * without listening on this device.  The error is ignored if the interface or its
+ * address is gone, because the program still listens on other devices.
  *
- * Any error is ignored while the core adds its clients to a device.  If rdma_cm
- * got the error it would not use the device at all, only because a program has
- * the port.
+ * Any error is ignored while the core adds its clients to a device.  Otherwise
+ * rdma_cm would not use the device at all because of one port that is in use.
  */
 static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 {
@@ -158,12 +160,13 @@ static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 }
 
 /*
- * Listen over further LLPs.  The listener's lock is held.
+ * Listen over the LLPs in @mask that the listener does not use yet.  The caller
+ * must hold the listener's lock.  After any error the listener uses the same LLPs
+ * as before.
  *
- * Return: 0, also in the cases where an error is ignored; or a negative errno,
- * and the listener uses the same LLPs as before.  Ignored are a missing
- * interface or address if the listener is in use already, and what
- * listen_error_ignored() permits.
+ * Return: 0 on success; 0 if the interface or its address is missing and the
+ * listener uses an LLP already; 0 if listen_error_ignored() ignores the error; or a
+ * negative errno.
  */
 static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 {
@@ -191,9 +194,11 @@ static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 }
 
 /*
- * Stop listening over all LLPs but those in @mask.  A listener that uses none
- * of them keeps those that it has: otherwise it would not listen at all.  The
- * listener's lock is held.  Return: 0.
+ * Stop listening over all LLPs but those in @mask.  If the listener uses no LLP in
+ * @mask, change nothing, because the listener would stop listening completely.  The
+ * caller must hold the listener's lock.
+ *
+ * Return: 0.
  */
 static int rnic_listener_stop(struct rnic_listener *listener, u8 mask)
 {
@@ -222,9 +227,9 @@ static void unlink_listener(struct rnic_listener *listener)
 }
 
 /*
- * Add the listener to the list before reading the setting.  A concurrent
- * rnic_set_listen_llps() then either has stored the new setting or will visit the
- * listener.
+ * Start a listener and add it to the device's list.  Add it before reading the
+ * setting, so that it cannot miss a concurrent rnic_set_listen_llps(): that either
+ * has stored the new setting already or will find the listener in the list.
  */
 static int rnic_listener_add(struct rnic_listener *listener)
 {
@@ -245,9 +250,9 @@ static int rnic_listener_add(struct rnic_listener *listener)
 }
 
 /**
- * rnic_iw_listen - iw_cm: start a listener
- * @id: iw_cm's id of the listener, with the address
- * @backlog: maximum number of pending requests
+ * rnic_iw_listen - iw_cm operation: start a listener
+ * @id: ID of the listener, with the address to listen on
+ * @backlog: maximum number of pending connections
  *
  * Return: 0 or a negative errno.
  */
@@ -273,10 +278,11 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 }
 
 /**
- * rnic_iw_unlisten - iw_cm: stop a listener
- * @id: iw_cm's id of the listener
+ * rnic_iw_unlisten - iw_cm operation: stop a listener
+ * @id: ID of the listener
  *
- * Waits for rnic_set_listen_llps() while that works on this listener.
+ * May sleep.  Waits for a concurrent rnic_set_listen_llps() only while that function
+ * holds this listener's lock.
  *
  * Return: 0.
  */
@@ -304,8 +310,10 @@ static void begin_round(struct rnic_llps *llps)
 }
 
 /*
- * The next listener that this round has not visited, with a reference; NULL at
- * the end.  Listeners added meanwhile are at the tail and not visited.
+ * Get the next listener that the current pass has not visited, and mark it as
+ * visited.  A listener that was added after the pass began counts as visited.
+ *
+ * Return: the listener with a reference taken, or NULL if the pass is complete.
  */
 static struct rnic_listener *next_listener(struct rnic_llps *llps)
 {
@@ -324,7 +332,12 @@ static struct rnic_listener *next_listener(struct rnic_llps *llps)
 	return listener;
 }
 
-/* Killable: a program may be stopped for long while it holds its listener's lock */
+/*
+ * Call @fn for one listener under its lock, unless it is stopped.  The wait for the
+ * lock is killable, because a program may be suspended while it holds the lock.
+ *
+ * Return: the value of @fn; 0 if the listener is stopped; or -EINTR.
+ */
 static int apply_to_one(struct rnic_listener *listener,
 			int (*fn)(struct rnic_listener *listener, u8 mask),
 			u8 mask)
@@ -339,7 +352,7 @@ static int apply_to_one(struct rnic_listener *listener,
 	return err;
 }
 
-/* Call @fn for all listeners, until it fails */
+/* Call @fn for all listeners, until a call fails.  Return: 0 or the first error. */
 static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *listener, u8 mask),
 			u8 mask)
 {
@@ -355,8 +368,8 @@ static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
 }
 
 /*
- * Call @fn for listeners whose lock is free.  The others are just being
- * started, with the current setting, or stopped.
+ * Call @fn for each listener whose lock is free.  A listener whose lock is held need
+ * not change: it is being started with the current setting, or is being stopped.
  */
 static void apply_to_idle(struct rnic_llps *llps,
 			  int (*fn)(struct rnic_listener *listener, u8 mask),
@@ -376,8 +389,9 @@ static void apply_to_idle(struct rnic_llps *llps,
 }
 
 /*
- * Switch over to @mask.  Only a listener started after the first round can
- * fail here
+ * Make a listener use the LLPs in @mask only.  Start the missing ones first.  That
+ * can fail only for a listener that was started after the first step of
+ * switch_llps(), so log the error and continue.
  */
 static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 {
@@ -391,9 +405,10 @@ static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 }
 
 /*
- * Let all listeners listen over @mask as well, store the setting, then let
- * them leave other LLPs.  Listeners started meanwhile are included in the last
- * step.  If the first step fails, it is undone.
+ * Change the LLPs of all listeners to @mask in three steps.  First, start the missing
+ * LLPs of each listener; if that fails, undo it and return the error.  Second, store
+ * the setting.  Third, stop the other LLPs of each listener, including listeners that
+ * were started after the first step.
  */
 static int switch_llps(struct rnic_dev *dev, u8 mask)
 {
@@ -415,19 +430,20 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
 /**
  * rnic_set_listen_llps - set the LLPs of a device's listeners
  * @dev: the device
- * @mask: mask of 1 << enum rnic_sw_llp; rnic_require_llp() has succeeded for each
+ * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_require_llp()
+ *	successfully for each LLP in it
  *
- * Existing listeners follow, all of them or none.  Starting or stopping a
- * listener waits for this call only while the call works on that listener.
- * Sleeps.
+ * May sleep.  The change applies to all existing listeners or to none.  Starting or
+ * stopping a listener waits for this function only while it holds that listener's
+ * lock.
  *
- * Return: 0; -EINTR if the task is being killed; or the error of a listener,
- * and nothing has changed.  After -EINTR the setting may have changed, and a
- * listener that its program had locked may not have followed.
+ * Return: 0; the error of a listener, and nothing has changed; or -EINTR if the task
+ * is being killed.  After -EINTR the setting may have changed, and listeners whose
+ * lock was held may still use their previous LLPs.
  */
 int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask)
 {
-	/* reclaim may depend on storage that is reached through this device */
+	/* forbid I/O in reclaim: storage may be attached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int err = mutex_lock_killable(&dev->llps->setting_lock);
 

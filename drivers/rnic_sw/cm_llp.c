@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * LLPs of a device: looked up when first needed, and held until the device is
- * removed.
+ * LLPs of a device.  Each LLP is looked up on its first use, and referenced until the
+ * device is removed.
  */
 #include <linux/in.h>
 #include <linux/list.h>
@@ -22,7 +22,7 @@ static const char *const names[RNIC_LLPS] = {
 /**
  * rnic_fill_policy - convert a device's settings for its LLPs
  * @dev: the device
- * @p: filled in
+ * @p: the settings in the form that LLPs use; filled in
  */
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 {
@@ -36,9 +36,9 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 /**
  * rnic_llp - get an LLP of a device
  * @dev: the device
- * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT: the device's setting
+ * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT selects the device's "connect" setting
  *
- * Return: the LLP; NULL if rnic_require_llp() has not succeeded for it.
+ * Return: the LLP, or NULL if rnic_require_llp() has not succeeded for it before.
  */
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -47,7 +47,12 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 	return READ_ONCE(dev->llps->type[llp]);
 }
 
-/* Store @type until the device is removed; if a concurrent call has, drop ours */
+/*
+ * Store @type, with its reference, until the device is removed.  If a concurrent call
+ * has stored the type already, drop the reference.
+ *
+ * Return: 0, or -EPROTONOSUPPORT if @type is NULL.
+ */
 static int store_llp(struct rnic_dev *dev, u8 llp,
 		     const struct ddp_session_type *type)
 {
@@ -60,15 +65,15 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
 }
 
 /**
- * rnic_require_llp - look up an LLP, unless that has been done
+ * rnic_require_llp - look up an LLP, unless the device has a reference to it already
  * @dev: the device
  * @llp: enum rnic_sw_llp
  *
- * Context: process context.  May load a module, so hold no lock that loading
- * one may take.
+ * Context: process context.  May load a module, so the caller must not hold a lock
+ * that loading a module may take.
  *
- * Return: 0, and the LLP is held until the device is removed; -EPROTONOSUPPORT
- * if the kernel does not have it.
+ * Return: 0 if the LLP is referenced until the device is removed; -EPROTONOSUPPORT if
+ * the kernel does not have the LLP.
  */
 int rnic_require_llp(struct rnic_dev *dev, u8 llp)
 {
@@ -83,8 +88,8 @@ int rnic_require_llp(struct rnic_dev *dev, u8 llp)
  * rnic_require_sctp_user - look up SCTP on behalf of the current program
  * @dev: the device
  *
- * Like rnic_require_llp(), but does not load SCTP if the program could not get it
- * by socket(2), either.
+ * Like rnic_require_llp(), but loads SCTP only if the program could also load it by
+ * calling socket(2).
  *
  * Return: 0 or -EPROTONOSUPPORT, as rnic_require_llp().
  */
@@ -102,10 +107,10 @@ int rnic_require_sctp_user(struct rnic_dev *dev)
  * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
- * Looks up TCP; SCTP follows when it is first needed.
+ * Looks up TCP only; SCTP is looked up on its first use.
  *
- * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  rnic_llps_exit() must be called
- * unless dev->llps is still NULL.
+ * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  The caller must call rnic_llps_exit() later
+ * unless dev->llps is NULL.
  */
 int rnic_llps_init(struct rnic_dev *dev)
 {
@@ -122,7 +127,7 @@ int rnic_llps_init(struct rnic_dev *dev)
 
 /**
  * rnic_llps_exit - release the LLPs of a device
- * @dev: the device, without listeners and connections
+ * @dev: the device; it must have no listeners and no connections
  */
 void rnic_llps_exit(struct rnic_dev *dev)
 {

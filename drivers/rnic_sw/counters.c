@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Per-CPU counters: their names, the sets that queue pairs count in, and their
- * sums on read.  Messages and segments are counted here, all else is counted by
- * the file where it happens.
+ * Per-CPU counters: their names, the counter sets, and summation on read.  This file
+ * also counts messages and segments; other events are counted where they occur.
  *
- * Each queue pair counts in one set: the device's, or that of the rdma_counter
- * it is bound to ("rdma statistic qp").  For the port the core shows the sum of
- * all sets, including the final values of counters that are gone.  TCP's
- * retransmits are not counted as they happen: they are fetched from TCP before
- * a read and before a queue pair changes its set.
+ * Each queue pair counts in one set: the device's own set, or the set of the
+ * rdma_counter that the queue pair is bound to ("rdma statistic qp").  For the port
+ * the core shows the sum of all sets, including the final values of rdma_counters
+ * that have been freed.
  *
- * count_lock is a spinlock, because creating and destroying queue pairs and
- * reading the counters take it on behalf of any program.  The holder of a mutex
- * might be stopped.  Readers release it every few queue pairs.
+ * Retransmits of TCP are read from TCP before a counter is read, and before a queue
+ * pair changes its set.
+ *
+ * count_lock is a spinlock, because any program causes it to be taken by creating or
+ * destroying a queue pair or by reading counters.  A program could be suspended while
+ * it holds a mutex.  Readers release count_lock after every few queue pairs.
  */
 #include <linux/init.h>
 #include <linux/sched.h>
@@ -25,12 +26,12 @@
 
 #define REASON_NAME_MAX	40
 
-/* The reason IW_OK ends nothing, so its counter is not shown */
+/* Index of a reason's counter in the output; IW_OK is no reason to end, so it has none */
 #define REASON_STAT(why)	(RNIC_COUNTERS + (why) - 1)
 
 static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
 
-/* The last entries, one for each reason, are named by rnic_init_reason_names() */
+/* Names; rnic_init_reason_names() adds the last entries, one for each reason */
 static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_RX_WRITES].name		= "rx_writes",
 	[RNIC_RX_SENDS].name		= "rx_sends",
@@ -69,7 +70,7 @@ static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 };
 
 /**
- * rnic_init_reason_names - name the counters of the reasons, "end_" and the reason
+ * rnic_init_reason_names - name the counter of each reason: "end_" and the reason's name
  */
 void __init rnic_init_reason_names(void)
 {
@@ -106,7 +107,7 @@ struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
  * rnic_alloc_counter_stats - verbs: allocate the statistics of an rdma_counter
  * @counter: ignored
  *
- * They have the same entries as the port's, because the core adds them up by
+ * The entries equal those of the port, because the core adds the values of both by
  * index.
  *
  * Return: the statistics, owned by the core; or NULL without memory.
@@ -172,8 +173,8 @@ void rnic_counters_exit(struct rnic_dev *dev)
 }
 
 /*
- * Count TCP's retransmits since the last update.  SCTP's are not counted:
- * streams of an association share them.
+ * Count TCP's retransmits since the last update.  Retransmits of SCTP are not counted,
+ * because the streams of an association share them.
  */
 static void __update_retransmits(struct rnic_qp *qp)
 {
@@ -190,7 +191,11 @@ static void __update_retransmits(struct rnic_qp *qp)
 		rnic_qp_count(qp, RNIC_TX_RETRANSMITS, more);
 }
 
-/* Update some queue pairs.  Return: true if there are more on @left, false if not */
+/*
+ * Update a few queue pairs of @left and move them to @done.
+ *
+ * Return: true if @left is not empty yet, false if it is.
+ */
 static bool __update_retransmits_some(struct list_head *left, struct list_head *done)
 {
 	struct rnic_qp *qp;
@@ -204,7 +209,10 @@ static bool __update_retransmits_some(struct list_head *left, struct list_head *
 	return !list_empty(left);
 }
 
-/* Not reentrant for one set: the core serializes readers */
+/*
+ * Update all queue pairs of a set.  The caller must not run concurrently for the same
+ * set; the core serializes readers of a counter.
+ */
 static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *set)
 {
 	LIST_HEAD(left);
@@ -214,8 +222,8 @@ static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *se
 	while (__update_retransmits_some(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
 		/*
-		 * meanwhile queue pairs may leave @left, destroyed or bound to
-		 * another set
+		 * while the lock is free, queue pairs of @left may be destroyed or
+		 * bound to another set, which removes them from @left
 		 */
 		cond_resched();
 		spin_lock(&dev->count_lock);
@@ -227,7 +235,11 @@ static void __move_to_set(struct rnic_qp *qp, struct rnic_counter_set *set)
 {
 	__update_retransmits(qp);
 	list_move_tail(&qp->set_entry, &set->qps);
-	/* the values are zeroed before a lookup can find them; litmus: publish */
+	/*
+	 * publish the set after its values are zeroed; otherwise a context that counts
+	 * could add to values that are not zeroed yet.  Pairs with the address dependency
+	 * in rnic_qp_count().  litmus: publish
+	 */
 	smp_store_release(&qp->counts, set->value);
 }
 
@@ -244,10 +256,10 @@ void rnic_qp_counters_attach(struct rnic_qp *qp)
 
 /**
  * rnic_qp_counters_detach - remove a queue pair from its counter set
- * @qp: the queue pair, being destroyed; its stream is still bound to the LLP
+ * @qp: the queue pair, being destroyed; its stream must still be bound to the LLP
  *
- * Counts its last retransmits in the device's set.  The queue pair cannot be
- * bound to an rdma_counter any more.
+ * Counts the last retransmits, and makes the queue pair count in the device's own set.
+ * Later attempts to bind it to an rdma_counter fail.
  */
 void rnic_qp_counters_detach(struct rnic_qp *qp)
 {
@@ -281,7 +293,7 @@ static struct rnic_counter_set *new_set(struct rnic_dev *dev, u32 *id)
 static int bind_qp_to(struct rnic_counter_set *set, struct rdma_counter *counter,
 		      struct rnic_qp *qp)
 {
-	/* being destroyed, or bound by a concurrent caller */
+	/* the queue pair is being destroyed, or a concurrent caller has bound it */
 	int err = -EINVAL;
 
 	spin_lock(&qp->dev->count_lock);
@@ -294,7 +306,7 @@ static int bind_qp_to(struct rnic_counter_set *set, struct rdma_counter *counter
 	return err;
 }
 
-/* A new rdma_counter gets its set when its first queue pair is bound */
+/* Allocate the set of an rdma_counter and bind the first queue pair to the counter */
 static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 			 struct rnic_qp *qp)
 {
@@ -313,8 +325,8 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 }
 
 /**
- * rnic_counter_init - verbs: initialize an rdma_counter
- * @counter: has no driver data
+ * rnic_counter_init - verbs: initialize an rdma_counter; nothing to do
+ * @counter: the rdma_counter, without driver data
  */
 void rnic_counter_init(struct rdma_counter *counter)
 {
@@ -322,11 +334,12 @@ void rnic_counter_init(struct rdma_counter *counter)
 
 /**
  * rnic_counter_bind - verbs: let a queue pair count in an rdma_counter
- * @counter: new, or with queue pairs bound to it
+ * @counter: the rdma_counter, new or with queue pairs bound to it
  * @ib: the queue pair
  * @port: ignored; a device has one port
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -ENOMEM; or -EINVAL if the queue pair is being destroyed or is bound
+ * already.
  */
 int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 {
@@ -340,12 +353,12 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 }
 
 /**
- * rnic_counter_unbind - verbs: let a queue pair count in the device's set again
+ * rnic_counter_unbind - verbs: let a queue pair count in the device's own set again
  * @ib: the queue pair
  * @port: ignored; a device has one port
  *
- * Return: 0; -EINVAL if a concurrent caller has unbound it, which then drops
- * the reference on the rdma_counter.
+ * Return: 0 if the queue pair was bound, so the core must drop its reference to the
+ * rdma_counter; -EINVAL if a concurrent caller has unbound the queue pair already.
  */
 int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 {
@@ -363,7 +376,7 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 
 /**
  * rnic_counter_dealloc - verbs: free an rdma_counter's set
- * @counter: no queue pair is bound to it
+ * @counter: the rdma_counter, to which no queue pair is bound
  *
  * Return: 0.
  */
@@ -382,7 +395,7 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 
 /**
  * rnic_counter_update - verbs: read the values of an rdma_counter
- * @counter: its stats are filled in
+ * @counter: the rdma_counter; its stats are filled in
  *
  * Return: 0.
  */
@@ -409,7 +422,7 @@ static void rnic_fill_dev_stats(struct rnic_dev *dev,
 /**
  * rnic_get_hw_stats - verbs: read the counters of the port
  * @ib: the device
- * @stats: filled in, without what is counted in sets of rdma_counters
+ * @stats: filled in with the values of the device's own set
  * @port: ignored; a device has one port
  * @index: ignored; all counters are filled in
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Counters of a device and of single queue pairs, shown by "rdma statistic show"
+ * Counters of a device and of selected queue pairs, shown by "rdma statistic show"
  * and "rdma statistic qp".
  */
 #ifndef _RNIC_SW_COUNTERS_H
@@ -11,12 +11,12 @@
 
 #include "rnic.h"
 
-/* Without driver data: the values are in struct rnic_counter_set */
+/* rdma_counter of this driver; the values are in struct rnic_counter_set */
 struct rnic_qp_counter {
 	struct rdma_counter	ib;
 };
 
-/* A set has one more counter for each enum iw_reason after these */
+/* Counters of a set; a set has further counters after these, one for each enum iw_reason */
 enum rnic_counter {
 	RNIC_RX_WRITES,
 	RNIC_RX_SENDS,
@@ -38,7 +38,7 @@ enum rnic_counter {
 	RNIC_TX_ATOMIC_REQUESTS,
 	RNIC_TX_ATOMIC_RESPONSES,
 	RNIC_TX_SEGMENTS,
-	RNIC_TX_BYTES,
+	RNIC_TX_BYTES,		/* payload bytes */
 	RNIC_TX_RETRANSMITS,	/* TCP segments retransmitted */
 	RNIC_TX_COALESCED,	/* doorbells delayed to coalesce posts */
 	RNIC_CONNECTS,		/* sessions started by connect */
@@ -57,7 +57,7 @@ enum rnic_counter {
 
 #define RNIC_COUNTERS_ALL	(RNIC_COUNTERS + IW_REASON_NR)
 
-/* Count in the device's own set.  Any context */
+/* Increment counter @c of the device's own set.  Any context */
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
 {
 	this_cpu_inc(dev->default_set.value[c]);
@@ -71,7 +71,10 @@ static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
 	rcu_read_unlock();
 }
 
-/* Variant of rnic_qp_count() for BH off, which is an RCU read-side section */
+/*
+ * Add @n to counter @c of the queue pair's set.  The caller must have BH off, which is an
+ * RCU read-side critical section.
+ */
 static inline void rnic_qp_count_bh(struct rnic_qp *qp, int c, u64 n)
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_bh_held(), "BH is on");

@@ -2,9 +2,10 @@
 /*
  * Driver-specific entries of "rdma -dd resource show".
  *
- * Called in process context, while the object may be about to be destroyed.  So
- * only objects that live longer are referred to, and rings only under their
- * lock.  Any user may read the entries: no key and no address is shown.
+ * The core calls these functions in process context, possibly while the object is
+ * about to be destroyed.  So they only use other objects that live longer than this
+ * object, and access rings only under the lock of the ring.  Any user may read the
+ * entries, so they show no keys and no addresses.
  */
 #include <linux/string_helpers.h>
 #include <net/netlink.h>
@@ -15,14 +16,14 @@
 #include "details.h"
 #include "rnic.h"
 
-#define RIGHTS_MAX	64	/* length of all names together */
+#define RIGHTS_MAX	64	/* bytes for the names of all rights, separated by commas */
 
 static int put_bool(struct sk_buff *msg, const char *name, bool value)
 {
 	return rdma_nl_put_driver_string(msg, name, str_on_off(value));
 }
 
-/* Add a nested table of driver entries, filled by @put */
+/* Add a nested table of driver entries, which @put fills in.  Return: 0 or -EMSGSIZE. */
 static int put_table(struct sk_buff *msg, const void *what,
 		     int (*put)(struct sk_buff *msg, const void *what))
 {
@@ -44,13 +45,13 @@ struct qp_details {
 	struct ddp_query	query;
 	enum qp_state		state;
 	enum iw_reason		why;
-	u32			sq_posted;	/* posted, not dequeued */
-	u32			sq_busy;	/* dequeued, not completed */
-	u32			rq_posted;
+	u32			sq_posted;	/* send WRs posted and not dequeued */
+	u32			sq_busy;	/* send WRs dequeued and not completed */
+	u32			rq_posted;	/* receives posted and not taken */
 	u16			ird;
 	u16			ord;
-	u16			reads_out;		/* our Reads and atomics without response */
-	u16			reads_in;	/* the peer's, until the LLP has the response */
+	u16			reads_out;	/* local Reads and atomics without a response */
+	u16			reads_in;	/* the peer's without a response */
 };
 
 static u32 count_posted(const struct rnic_ring *ring, u32 head, u32 tail)
@@ -214,11 +215,11 @@ int rnic_show_mr(struct sk_buff *msg, struct ib_mr *ib)
 /* Completion queues and shared receive queues ------------------------------- */
 
 struct ring_details {
-	u32	slots;
-	u32	used;
-	u32	limit;		/* SRQ only */
-	u32	armed;		/* CQ only: RNIC_SW_ARM_* */
-	bool	broken;
+	u32	slots;		/* number of slots of the ring */
+	u32	used;		/* slots in use: CQEs not polled, or receives posted */
+	u32	limit;		/* SRQ only: number of receives below which to raise SRQ_LIMIT */
+	u32	armed;		/* CQ only: events requested, RNIC_SW_ARM_* */
+	bool	broken;		/* CQ: has overrun; SRQ: the program wrote an invalid index */
 };
 
 static const char *arm_name(u32 flags)
@@ -257,7 +258,7 @@ int rnic_show_cq(struct sk_buff *msg, struct ib_cq *ib)
 	hdr = cq->ring.hdr;
 	if (hdr) {
 		d.slots = cq->ring.slots;
-		/* a program's cons may be wrong, which only changes what is shown */
+		/* a program may have written any value to cons, so limit the result */
 		d.used = min(cq->prod - READ_ONCE(hdr->cons), d.slots);
 		d.armed = READ_ONCE(hdr->flags);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The device for the RDMA core: operations, limits and port attributes. */
+/* The device as the RDMA core uses it: operations, limits and port attributes. */
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -18,20 +18,20 @@
 
 #include "../../compat/verbs.h"
 
-/* Not an assigned OUI: the bit for locally administered ones is set */
+/* Not an assigned OUI, because the bit for locally administered addresses is set */
 #define VENDOR_ID	0x726e73
 
-/* There is no firmware: the driver's version, with the ABI version as last part */
+/* Firmware version to report: the driver's version, followed by the ABI version */
 #define VERSION_MAJOR	0
 #define VERSION_MINOR	1
 #define FW_VER		((u64)VERSION_MAJOR << 32 | VERSION_MINOR << 16 | \
 			 RNIC_SW_ABI_VERSION)
 
-/* Port speed and width for link speeds in Mbit/s, ascending */
+/* IB speed and width to report for each link speed, in ascending order */
 static const struct {
-	u32	mbps;
-	u16	speed;
-	u8	width;
+	u32	mbps;	/* link speed in Mbit/s */
+	u16	speed;	/* enum ib_port_speed */
+	u8	width;	/* enum ib_port_width */
 } speeds[] = {
 	{ SPEED_2500,	IB_SPEED_SDR,	IB_WIDTH_1X },
 	{ SPEED_5000,	IB_SPEED_DDR,	IB_WIDTH_1X },
@@ -77,7 +77,7 @@ static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.atomic_cap = IB_ATOMIC_GLOB,
 		.max_fast_reg_page_list_len = RNIC_MAX_FASTREG,
 		.timestamp_mask = U64_MAX,
-		.hca_core_clock = USEC_PER_SEC,	/* kHz: one tick is a nanosecond */
+		.hca_core_clock = USEC_PER_SEC,	/* in kHz, so that one tick is 1 ns */
 	};
 	rnic_odp_fill_caps(attr);
 	return ib_no_udata_io(udata);
@@ -90,9 +90,9 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 }
 
 /*
- * Used instead of ib_get_eth_speed(), which logs a warning for each query of an
- * interface without a speed (lo, dummy).  Any program may query as often as it
- * likes.
+ * Fill in speed and width of the port.  Do not use ib_get_eth_speed(), because it logs a
+ * warning for each query of an interface without a speed (lo, dummy).  Any program can
+ * query, and so could flood the log.
  */
 static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 {
@@ -100,7 +100,7 @@ static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 	int err = -ENODEV, i = 0;
 
 	rtnl_lock();
-	/* an unregistered one may refer to a lower interface already freed (ipvlan) */
+	/* an unregistered interface may refer to a lower one that is freed (ipvlan) */
 	if (netdev->reg_state == NETREG_REGISTERED)
 		err = __ethtool_get_link_ksettings(netdev, &link);
 	rtnl_unlock();
@@ -171,9 +171,9 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * All destroy operations ignore their udata and so cannot fail because of it.
- * If the core cannot return a new object to a program, it destroys the object
- * with the udata of its creation.
+ * Deallocate a PD.  This function and all destroy operations ignore @udata.  If the core
+ * fails to return a new object to a program, it destroys the object with the udata of
+ * the creation.  Rejecting that udata would let the destruction fail.
  */
 static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -182,15 +182,15 @@ static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * The core destroys a program's objects when the device is removed.  Nothing
- * more is to be done: mapped rings are plain memory, which the program may
- * keep.
+ * Disassociate a program's context from a device that is being removed.  Nothing to do:
+ * the core destroys the program's objects, and mapped rings are ordinary memory, which
+ * the program may keep.
  */
 static void rnic_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
-/* A program imports the device: there is no driver data to return */
+/* Query a context for a program that imports it; there is no driver data to return */
 static int rnic_query_ucontext(struct ib_ucontext *ib,
 			       struct uverbs_attr_bundle *attrs)
 {
@@ -283,8 +283,8 @@ const struct ib_device_ops rnic_device_ops = {
 
 /**
  * rnic_device_init - initialize a device, except for its name and its interface
- * @dev: from ib_alloc_device(); from here on free it with ib_dealloc_device(),
- *	also after an error
+ * @dev: the device, from ib_alloc_device(); the caller must free it with
+ *	ib_dealloc_device(), also after an error
  *
  * Return: 0 or -ENOMEM.
  */
@@ -301,15 +301,16 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->node_type = RDMA_NODE_RNIC;
 	ib->phys_port_cnt = 1;
 	/*
-	 * Consumers create at most this many queues, each with its own
-	 * connection and CQs.  The vector selects the CPU that calls a kernel
-	 * consumer's completion handler (cq_notify.c).  The CPU that receives
-	 * packets is selected by RSS and RPS, as for any socket.
+	 * A consumer such as NVMe creates at most one connection with its own
+	 * CQs for each completion vector, so provide one vector for each CPU.
+	 * The vector selects the CPU that calls a kernel consumer's completion
+	 * handler (cq_notify.c).  It does not affect the CPU that receives
+	 * packets, which RSS and RPS select as for any socket.
 	 */
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
-	/* an empty post is a doorbell for the transmit path, or flushes receives */
+	/* a program's empty post wakes the transmit path, or flushes receives */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State of a device's interface for the rest of the driver: index, network
- * namespace, and whether it is being removed.  Devices are created, removed and
- * unregistered in netdev.c.
+ * Queries about a device's interface: its index, its network namespace, and whether
+ * it is being removed.  netdev.c creates and unregisters devices.
  *
- * The core keeps the association of device and interface; a reference on a
- * net_device is held only within a function.
+ * The core keeps the association of device and interface.  The functions of this file
+ * drop their references to a net_device before they return.
  */
 #include <linux/completion.h>
 #include <linux/netdevice.h>
@@ -18,11 +17,12 @@
  * rnic_get_net - get the network namespace of a device's sockets
  * @dev: the device
  *
- * It is the namespace of the interface.  The device's own namespace may differ:
- * if the core shares devices among all namespaces, it is init_net.
+ * Returns the namespace of the interface, which may differ from that of the RDMA
+ * device: if the core shares devices among all namespaces, every device is in
+ * init_net.
  *
- * Return: the namespace with a reference, for put_net(); NULL if the interface
- * is removed or being removed.
+ * Return: the namespace, which the caller must release with put_net(); NULL if the
+ * interface has been removed or is being removed.
  */
 struct net *rnic_get_net(struct rnic_dev *dev)
 {
@@ -44,7 +44,7 @@ struct net *rnic_get_net(struct rnic_dev *dev)
  * rnic_ifindex - get the index of a device's interface
  * @dev: the device
  *
- * Return: the ifindex, or 0 if the interface is gone.
+ * Return: the ifindex, or 0 if the interface has been removed.
  */
 int rnic_ifindex(struct rnic_dev *dev)
 {
@@ -56,10 +56,10 @@ int rnic_ifindex(struct rnic_dev *dev)
 }
 
 /**
- * rnic_enable_driver - note the task that adds the core's clients to a device
+ * rnic_enable_driver - record the task that adds the core's clients to a device
  * @ib: the device, new or moved to another network namespace
  *
- * The core calls this before it calls its clients' add().
+ * The core calls this function before it calls the add() of its clients.
  *
  * Return: 0.
  */
@@ -76,12 +76,12 @@ int rnic_enable_driver(struct ib_device *ib)
  * rnic_in_client_add - check whether the current task is adding the core's clients
  * @dev: the device
  *
- * The core does not report the end of that, so the result stays true for the
- * task afterwards.  This is harmless: the task belongs to an administrator who
- * creates or moves devices, and has no listeners.
+ * The core does not report when it has added all clients, so the function continues to
+ * return true for that task.  This is harmless, because such a task creates or moves
+ * devices for an administrator and has no listeners.
  *
- * Return: true if it is the task that called rnic_enable_driver() last, false
- * if not.
+ * Return: true if the current task made the last call of rnic_enable_driver() for this
+ * device, false otherwise.
  */
 bool rnic_in_client_add(const struct rnic_dev *dev)
 {
@@ -90,11 +90,11 @@ bool rnic_in_client_add(const struct rnic_dev *dev)
 }
 
 /**
- * rnic_netdev_wait - wait until a device with a lost interface is unregistering
- * @dev: the device; returns at once if its interface is not being removed
+ * rnic_netdev_wait - wait for unregistration, if the interface is being removed
+ * @dev: the device
  *
- * It waits until unregistration is queued, not until the consumers' remove()
- * has returned: that may itself wait for the caller.
+ * Sleeps until the unregistration of the device is queued.  Does not wait until the
+ * remove() of the consumers has returned, because remove() may wait for the caller.
  */
 void rnic_netdev_wait(struct rnic_dev *dev)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Limits of the device on the number of objects of each kind, as reported by
- * query_device.
+ * Limits of a device on the number of objects of each kind, as query_device reports
+ * them.
  *
- * They bound what a machine must bear if all of them are created.  The objects'
- * memory is charged to the program's memory control group.  The RDMA control
- * group limits their number for a group of programs.
+ * The limits bound the resources of the machine that all programs together can use.
+ * The memory of objects is charged to the program's memory control group.  The RDMA
+ * control group limits the number of objects for a group of programs.
  */
 #include <linux/wait_bit.h>
 
@@ -18,15 +18,15 @@ static const int limits[RNIC_KINDS] = {
 	[RNIC_SRQS]	= 16384,
 	[RNIC_MRS]	= 262144,
 	[RNIC_MWS]	= 262144,
-	/* one for each queue pair, and as many unaccepted requests */
+	/* one endpoint for each queue pair, and as many for unaccepted requests */
 	[RNIC_EPS]	= 131072,
 };
 
 /**
- * rnic_limit - get the maximum number of objects
- * @kind: their kind
+ * rnic_limit - get the maximum number of objects of a kind
+ * @kind: the kind
  *
- * Return: the limit.
+ * Return: the limit for one device.
  */
 int rnic_limit(enum rnic_kind kind)
 {
@@ -36,7 +36,7 @@ int rnic_limit(enum rnic_kind kind)
 /**
  * rnic_charge - charge one object against the limit
  * @dev: the device
- * @kind: its kind
+ * @kind: kind of the object
  *
  * Return: 0, or -ENOMEM if the limit has been reached.
  */
@@ -47,9 +47,11 @@ int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_uncharge - uncharge one object, and wake rnic_wait_uncharged() after the last one
+ * rnic_uncharge - uncharge one object
  * @dev: the device
- * @kind: its kind
+ * @kind: kind of the object
+ *
+ * Wakes rnic_wait_uncharged() if this was the last object of the kind.
  */
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -58,7 +60,7 @@ void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_wait_uncharged - wait until no object of a kind is left
+ * rnic_wait_uncharged - wait until all objects of a kind are uncharged
  * @dev: the device
  * @kind: the kind
  *

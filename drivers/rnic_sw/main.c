@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Initialization and exit of the driver. */
+/* Initialize the driver and release its resources. */
 #include <linux/init.h>
 
 #include "mem_fault.h"
@@ -41,6 +41,6 @@ void rnic_exit(void)
 	rnic_cm_wait_upcalls();
 	rnic_pf_exit();
 	destroy_workqueue(rnic_wq);
-	/* wait for RCU callbacks of MRs and MWs: rnic_odp_free_chunk() is our code */
+	/* wait for RCU callbacks, because they call rnic_odp_free_chunk() of this module */
 	rcu_barrier();
 }

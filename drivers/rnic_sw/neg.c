@@ -2,30 +2,30 @@
 /*
  * IRD, ORD and RTR negotiation (RFC 6581 section 9), as pure functions.
  *
- * A depth never exceeds what the program requested, with two exceptions of the
- * RFC.  A Read as ready-to-receive message needs a depth of 1.  The initiator's
- * IRD is raised to the responder's ORD, up to the device's limit.
+ * The negotiated IRD and ORD never exceed the values that the program requested, with
+ * two exceptions that the RFC makes.  A Read as ready-to-receive message raises them to
+ * 1.  The initiator's IRD is raised to the responder's ORD, up to the device's limit.
  */
 #include <ddp/pure.h>
 
 #include "neg.h"
 
-/* With A=0 the bits B, C and D are ignored (9.2) */
+/* Get the RTR types B, C and D of @rtr; if A is 0, ignore them (RFC 6581 9.2) */
 static u8 rtr_types(u8 rtr)
 {
 	return rtr & NEG_RTR_P2P ? rtr & NEG_RTR_TYPES : 0;
 }
 
 /*
- * Limit our depth by the peer's opposite one, unless the peer does not
- * negotiate it (9.1)
+ * Limit the local ORD by the peer's IRD, unless the peer does not negotiate its IRD (RFC
+ * 6581 9.1)
  */
 static u16 limit_depth(u16 mine, u16 theirs)
 {
 	return theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs);
 }
 
-/* The depths before negotiation: the program's, up to the device's limit */
+/* Set IRD and ORD to the values that the program requested, up to the device's limit */
 static void init_result(const struct neg_local *me, struct neg_result *r)
 {
 	*r = (struct neg_result){
@@ -35,12 +35,12 @@ static void init_result(const struct neg_local *me, struct neg_result *r)
 }
 
 /**
- * neg_request - build the initiator's side of a Request
- * @me: what the initiator wants and supports
- * @req: filled in
+ * neg_request - build the initiator's Request
+ * @me: wishes and limits of the initiator
+ * @req: the Request, filled in
  *
- * For the peer-to-peer model every supported RTR type is announced.  Otherwise
- * all four bits are zero (9.2).
+ * Announces every supported RTR type if @me requests the peer-to-peer model.  Otherwise
+ * all four flags are 0 (RFC 6581 9.2).
  */
 void neg_request(const struct neg_local *me, struct neg_side *req)
 {
@@ -55,11 +55,12 @@ void neg_request(const struct neg_local *me, struct neg_side *req)
 }
 
 /*
- * RTR types that a responder announces: those that both sides support, or if
- * there is none, its own, at least one (9.2).  A Read needs an IRD of at least
- * 1.  Read is left out if IRD is 0 and the initiator does not negotiate its
- * ORD, because IRD may not be raised then.  A zero-length Write can always be
- * received.
+ * Choose the RTR types that a responder announces: the types that both sides support,
+ * or all types of the responder if the sides have none in common (RFC 6581 9.2).
+ *
+ * A Read as RTR needs an IRD of at least 1.  If @ird is 0 and the initiator does not
+ * negotiate its ORD, exclude the Read, because the responder must not raise its IRD.
+ * The result is never empty: a zero-length Write can always be received.
  */
 static u8 choose_rtr_types(const struct neg_local *me,
 			   const struct neg_side *req, u16 ird)
@@ -76,22 +77,22 @@ static u8 choose_rtr_types(const struct neg_local *me,
 }
 
 /**
- * neg_accept - build the responder's side of a Reply and compute the result
- * @me: what the responder wants and supports
+ * neg_accept - build the responder's Reply and compute the responder's result
+ * @me: wishes and limits of the responder
  * @req: the initiator's Request
- * @rep: filled in
- * @r: filled in; @r->why is IW_OK
+ * @rep: the Reply, filled in; may also be used to reject the Request
+ * @r: the result, filled in; @r->why is IW_OK
  *
- * A Request without the enhanced form gets a Reply without it, and the
- * program's own depths apply (section 10).  Otherwise (9.1):
+ * If the Request does not have the enhanced form, the Reply does not have it either, and
+ * IRD and ORD are those that the program requested (RFC 6581 section 10).  Otherwise
+ * (RFC 6581 9.1):
  *
  * * ORD is at most the initiator's IRD.
- * * IRD is what the program requested; an initiator with a larger ORD must
- *   reduce it.  IRD is at least 1 if the initiator may send a Read first.
- * * A depth that the initiator does not negotiate is left unchanged, and is
- *   marked as not negotiated in the Reply.
- *
- * @rep is also valid for a reject.
+ * * IRD is the value that the program requested, and at least 1 if the initiator may
+ *   send a Read as RTR.  An initiator with a larger ORD must reduce its ORD.
+ * * If the initiator does not negotiate its IRD, the responder's ORD does not change,
+ *   and the Reply marks it as not negotiated.  The same holds for the initiator's ORD
+ *   and the responder's IRD.
  */
 void neg_accept(const struct neg_local *me, const struct neg_side *req,
 		struct neg_side *rep, struct neg_result *r)
@@ -115,8 +116,9 @@ void neg_accept(const struct neg_local *me, const struct neg_side *req,
 }
 
 /*
- * Raise the initiator's IRD to the responder's ORD.  Fail if that ORD is above
- * the device's limit (9.1).
+ * Raise the initiator's IRD to the responder's ORD (RFC 6581 9.1).
+ *
+ * Return: IW_OK, or IW_MPA_IRD if the responder's ORD exceeds the device's limit.
  */
 static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
 				struct neg_result *r)
@@ -130,8 +132,8 @@ static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
 }
 
 /*
- * A Read as RTR needs an ORD of 1 here, or an IRD at the peer that permits
- * raising it
+ * Check whether the initiator can send a Read as RTR.  That needs an ORD of at least 1,
+ * or a responder that announces an IRD of at least 1, so that the ORD may be raised to 1.
  */
 static bool can_use_read(u16 their_ird, u16 ord)
 {
@@ -139,9 +141,11 @@ static bool can_use_read(u16 their_ird, u16 ord)
 }
 
 /*
- * Choose one RTR type that both sides support.  Write comes first because it
- * leaves no state at the responder, then Read, then Send, which takes a
- * receive.
+ * Choose one RTR type that both sides support, in the order Write, Read, Send.  A Write
+ * leaves no state at the responder, and a Send uses a receive.
+ *
+ * Return: IW_OK; IW_MPA_RTR if there is no such type although a side uses the
+ * peer-to-peer model.
  */
 static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
 				struct neg_result *r)
@@ -165,22 +169,23 @@ static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
 
 /**
  * neg_complete - compute the initiator's result from the responder's Reply
- * @me: what the initiator wants and supports
+ * @me: wishes and limits of the initiator
  * @req: the Request that was sent
- * @rep: the responder's accepting Reply
- * @r: filled in
+ * @rep: the responder's Reply, which accepts the Request
+ * @r: the result, filled in
  *
- * Unless both frames have the enhanced form, the program's own depths apply and
- * no RTR is sent.  Otherwise (9.1, 9.2):
+ * Unless both frames have the enhanced form, IRD and ORD are those that the program
+ * requested, and no RTR is sent.  Otherwise (RFC 6581 9.1, 9.2):
  *
- * * ORD is at most the responder's IRD, and IRD at least the responder's ORD.
- *   A depth that the responder does not negotiate leaves ours unchanged.
- * * One of the types that both sides announced is sent as RTR.  If there is
- *   none, or the sides disagree about the peer-to-peer model, @r->why is
- *   IW_MPA_RTR.
+ * * ORD is at most the responder's IRD.  If the responder does not negotiate its IRD,
+ *   the initiator's ORD does not change.
+ * * IRD is at least the responder's ORD.  If the responder does not negotiate its ORD,
+ *   the initiator's IRD does not change.
+ * * The RTR is one of the types that both sides announced.  @r->why is IW_MPA_RTR if
+ *   there is no such type, or if only one side uses the peer-to-peer model.
  *
- * The depths in @r are valid even on failure: the stream is started to send a
- * Terminate.
+ * IRD and ORD in @r are valid even on failure, because the stream must start in order to
+ * send a Terminate.
  */
 void neg_complete(const struct neg_local *me, const struct neg_side *req,
 		  const struct neg_side *rep, struct neg_result *r)

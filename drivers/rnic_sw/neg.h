@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Negotiation of IRD, ORD and the ready-to-receive message (RTR) between two
- * ends (RFC 6581 section 9), for both LLPs.
+ * Negotiation of IRD, ORD and the ready-to-receive message (RTR) between initiator and
+ * responder (RFC 6581 section 9), for both LLPs.
  *
- * The initiator calls neg_request() for its Request and neg_complete() with the
- * Reply.  The responder calls neg_accept() with the Request to build the Reply.
+ * The initiator calls neg_request() to build its Request, and neg_complete() to process
+ * the Reply.  The responder calls neg_accept() to process the Request and to build its
+ * Reply.
  */
 #ifndef _RNIC_SW_NEG_H
 #define _RNIC_SW_NEG_H
 
 #include <ddp/reason.h>
 
-#define NEG_DEPTH_NONE	0x3fff	/* this depth is not negotiated */
+#define NEG_DEPTH_NONE	0x3fff	/* IRD or ORD value: not negotiated */
 
-/* Equal to DDP_RTR_* */
-#define NEG_RTR_P2P	0x1	/* A: peer-to-peer model */
-#define NEG_RTR_SEND	0x2	/* B: zero-length Send */
-#define NEG_RTR_WRITE	0x4	/* C: zero-length Write */
-#define NEG_RTR_READ	0x8	/* D: zero-length Read */
+/* Flags of RFC 6581, equal to DDP_RTR_* */
+#define NEG_RTR_P2P	0x1	/* flag A: peer-to-peer model */
+#define NEG_RTR_SEND	0x2	/* flag B: zero-length Send as RTR */
+#define NEG_RTR_WRITE	0x4	/* flag C: zero-length Write as RTR */
+#define NEG_RTR_READ	0x8	/* flag D: zero-length Read as RTR */
 #define NEG_RTR_TYPES	(NEG_RTR_SEND | NEG_RTR_WRITE | NEG_RTR_READ)
 
 /**
- * struct neg_side - what one side announces on the wire
+ * struct neg_side - values that one side announces on the wire
  * @ird: IRD, or NEG_DEPTH_NONE
  * @ord: ORD, or NEG_DEPTH_NONE
- * @rtr: NEG_RTR_*
- * @enhanced: the enhanced form is used; otherwise the other members are
- *	meaningless
+ * @rtr: mask of NEG_RTR_*
+ * @enhanced: the frame has the enhanced form; if not, the other members are invalid
  */
 struct neg_side {
 	u16	ird;
@@ -36,13 +36,13 @@ struct neg_side {
 };
 
 /**
- * struct neg_local - what the local side wants and supports
+ * struct neg_local - wishes and limits of the local side
  * @ird: IRD that the program requested
  * @ord: ORD that the program requested
- * @max: limit of the device for both depths, at least 1
- * @rtr: NEG_RTR_* types supported; NEG_RTR_P2P (initiator only): use the
- *	peer-to-peer model
- * @enhanced: initiator only: send the enhanced form
+ * @max: maximum IRD and ORD of the device, at least 1
+ * @rtr: mask of the NEG_RTR_* types that are supported; initiator only: NEG_RTR_P2P to
+ *	use the peer-to-peer model
+ * @enhanced: send the enhanced form; initiator only
  */
 struct neg_local {
 	u16	ird;
@@ -53,14 +53,14 @@ struct neg_local {
 };
 
 /**
- * struct neg_result - the outcome for the local side
- * @ird: our IRD
- * @ord: our ORD
- * @rtr: initiator: the single NEG_RTR_* type to send first, or 0.  Responder:
- *	the types that may arrive first, or 0.  With NEG_RTR_SEND a zero-length
- *	Send that arrives first is the RTR.
- * @why: IW_OK.  Initiator only: IW_MPA_IRD or IW_MPA_RTR, the reason of the
- *	Terminate that must be sent instead of any other message.
+ * struct neg_result - outcome of the negotiation for the local side
+ * @ird: local IRD
+ * @ord: local ORD
+ * @rtr: initiator: the one NEG_RTR_* type to send as first message, or 0 for no RTR.
+ *	Responder: mask of the types that the initiator may send first, or 0.  If
+ *	NEG_RTR_SEND is set, a zero-length Send as first message is the RTR.
+ * @why: IW_OK on success; initiator only: IW_MPA_IRD or IW_MPA_RTR on failure.  After a
+ *	failure the initiator must send a Terminate with that reason as its only message.
  */
 struct neg_result {
 	u16		ird;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Creation of devices by "rdma link add", and events of their interfaces.
- * Functions for other files that need a device's interface are in interface.c.
+ * Create devices for "rdma link add", unregister them, and handle events of their
+ * interfaces.  interface.c has the queries about a device's interface.
  *
- * The core keeps the association of device and interface; no reference on a
- * net_device is held here.  A link that goes down does not end connections:
- * that is left to TCP and SCTP.
+ * The core keeps the association of device and interface, so this file holds no
+ * reference to a net_device.  A link that goes down does not end connections, because
+ * TCP and SCTP decide when a connection times out.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -25,16 +25,20 @@
 /* Serializes rnic_newlink(), so that an interface cannot get two devices */
 static DEFINE_MUTEX(newlink_mutex);
 
-/* Runs unregister_work, which waits for work of rnic_wq, so it needs its own rescuer */
+/*
+ * Workqueue of unregister_work.  That work waits for work of rnic_wq, so it needs a
+ * workqueue with its own rescuer.
+ */
 static struct workqueue_struct *unregister_wq;
 
 /*
- * Second step after begin_removal(); drops the reference taken there.
+ * Flush all queue pairs and queue the unregistration of the device; second step after
+ * begin_removal().  Drops the reference to the device that begin_removal() took.
  *
- * Kernel consumers see their flushes before remove() is called.  One that then
- * destroys its last queue pair might forget the device and never get remove():
- * NVMe did, and retried for ten minutes.  So rnic_destroy_qp() waits for
- * @unregistering.
+ * Kernel consumers get flush errors before their remove() is called.  A consumer that
+ * then destroys its last queue pair may drop its state of the device, so that remove()
+ * does not reach it.  NVMe then retries for ten minutes.  To prevent this,
+ * rnic_destroy_qp() waits for @unregistering.
  */
 static void rnic_netdev_unregister(struct work_struct *work)
 {
@@ -46,7 +50,10 @@ static void rnic_netdev_unregister(struct work_struct *work)
 	ib_device_put(&dev->ib);
 }
 
-/* Registered and used by IPv4 or IPv6.  Not IPoIB: its GIDs are InfiniBand's */
+/*
+ * Check whether a device can use the interface: it must be registered and have IPv4 or
+ * IPv6.  IPoIB is excluded, because its GIDs are those of InfiniBand.
+ */
 static bool __is_suitable(struct net_device *netdev)
 {
 	return netdev->reg_state == NETREG_REGISTERED &&
@@ -54,7 +61,7 @@ static bool __is_suitable(struct net_device *netdev)
 	       (__in_dev_get_rtnl(netdev) || __in6_dev_get(netdev));
 }
 
-/* The network namespace of a suitable interface, with a reference; else NULL */
+/* Get the interface's network namespace, referenced; NULL if the interface is not suitable */
 static struct net *get_suitable_net(struct net_device *netdev)
 {
 	struct net *net = NULL;
@@ -66,7 +73,7 @@ static struct net *get_suitable_net(struct net_device *netdev)
 	return net;
 }
 
-/* Check that the interface is still suitable and still in @net */
+/* Check whether the interface is still suitable and still in @net */
 static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 {
 	bool yes;
@@ -78,8 +85,8 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * Derive node GUID and GID 0 from the link address, or from a random one.  They
- * do not follow later changes of the interface.
+ * Derive the node GUID and GID 0 from the interface's MAC address, or from a random
+ * address if it has none.  They do not change when the MAC address changes later.
  */
 static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
 {
@@ -120,9 +127,11 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
 }
 
 /*
- * Unregister the device if its interface was removed, or moved to another
- * network namespace, before the device was registered: the notifier has not
- * found a device then.
+ * Unregister a new device if its interface is no longer suitable.  The interface may
+ * have been removed, or moved to another network namespace, before the device was
+ * registered.  In that case the notifier found no device, and so did not unregister it.
+ *
+ * Return: 0, or -ENODEV if the device has been unregistered.
  */
 static int undo_if_unsuitable(struct net_device *netdev, const struct net *net)
 {
@@ -191,12 +200,12 @@ static void report_new_address(struct ib_device *ib)
 }
 
 /*
- * The interface is being removed or moved to another network namespace.  Fail
- * all queue pairs first: on removal of the device, kernel consumers would send
- * requests to their peers and wait in vain for responses.
+ * Begin to remove a device whose interface is being removed or moved to another network
+ * namespace.  Fail all queue pairs first, because otherwise kernel consumers would send
+ * requests to their peers in remove() and would wait for responses in vain.
  *
- * The device is unregistered by unregister_work after all flushes, because the caller
- * holds RTNL.
+ * The caller holds RTNL, so unregister_work flushes the queue pairs and unregisters the
+ * device.
  */
 static void begin_removal(struct ib_device *ib)
 {
@@ -225,9 +234,10 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		/*
-		 * The core has a notifier for this, too, but that omits bonds
-		 * and their ports, and reports for one device of an interface
-		 * only.  A state that has been reported is not reported again.
+		 * The core also has a notifier for this, but its notifier
+		 * ignores bonds and their ports, and reports to only one
+		 * device of an interface.  The core does not report the same
+		 * state twice.
 		 */
 		ib_dispatch_port_state_event(ib, netdev);
 		break;
@@ -244,7 +254,7 @@ static struct notifier_block notifier = {
 };
 
 /**
- * rnic_netdev_init - register with the netdev notifier and with "rdma link add"
+ * rnic_netdev_init - register the netdev notifier and the link type of "rdma link add"
  *
  * Return: 0 or a negative errno.
  */
@@ -266,16 +276,15 @@ int rnic_netdev_init(void)
 /**
  * rnic_netdev_exit - forbid new devices and unregister all existing ones
  *
- * The devices go before the notifier: unregistering that reports
- * NETDEV_UNREGISTER for each interface, which would fail all queue pairs.  This
- * way kernel consumers can still use their connections in remove(), as for
- * "rdma link del".
+ * Unregisters the devices before the notifier, so that kernel consumers can still use
+ * their connections in remove(), as for "rdma link del".  Unregistering the notifier
+ * delivers NETDEV_UNREGISTER for each interface, which fails all queue pairs.
  */
 void rnic_netdev_exit(void)
 {
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
-	/* waits for unregister_work, whose devices are unregistered already */
+	/* this waits for unregister_work items; their devices are unregistered already */
 	destroy_workqueue(unregister_wq);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Values of a device's settings: the defaults, and access to the one that is
- * several words.  Their names and texts are in settings.c.
+ * Values of a device's settings: the defaults, and access to the list of further SCTP
+ * interfaces.  settings.c has the names and the text form of the settings.
  *
- * A reader of the further SCTP interfaces never gets half of a new value.
+ * A reader of the list never gets a mixture of old and new ifindexes.
  */
 #include <linux/seqlock.h>
 #include <linux/string.h>
@@ -13,13 +13,13 @@
 #include "rnic.h"
 
 /**
- * rnic_policy_init - set the defaults of a new device
- * @p: filled in
+ * rnic_policy_init - initialize the settings of a new device with the defaults
+ * @p: the settings
  */
 void rnic_policy_init(struct rnic_policy *p)
 {
 	p->llp_connect = RNIC_SW_LLP_TCP;
-	/* SCTP's port is opened only if requested */
+	/* listen over SCTP only if an administrator requests it */
 	p->llp_listen = BIT(RNIC_SW_LLP_TCP);
 	p->mpa_revision = 0;
 	p->mpa_crc = true;
@@ -33,7 +33,7 @@ void rnic_policy_init(struct rnic_policy *p)
 /**
  * rnic_policy_paths - read a consistent copy of the further SCTP interfaces
  * @p: settings of a device
- * @paths: filled in: RNIC_PATHS ifindexes, the unused ones 0
+ * @paths: array of RNIC_PATHS ifindexes, filled in; unused entries are 0
  */
 void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 {
@@ -48,7 +48,7 @@ void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 /**
  * rnic_policy_set_paths - set the further SCTP interfaces
  * @p: settings of a device
- * @paths: RNIC_PATHS ifindexes, the unused ones 0
+ * @paths: array of RNIC_PATHS ifindexes; unused entries are 0
  */
 void rnic_policy_set_paths(struct rnic_policy *p, const int *paths)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Settings of a device. */
+/* Settings of a device: their values and their text form. */
 #ifndef _RNIC_SW_POLICY_H
 #define _RNIC_SW_POLICY_H
 
@@ -14,7 +14,7 @@ void rnic_policy_init(struct rnic_policy *p);
 void rnic_policy_paths(const struct rnic_policy *p, int *paths);
 void rnic_policy_set_paths(struct rnic_policy *p, const int *paths);
 
-/* settings.c: all settings by name; terminated by an empty entry */
+/* settings.c: table of all settings; an empty entry ends the table */
 extern const struct ib_device_param rnic_params[];
 
 #endif

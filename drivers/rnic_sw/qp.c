@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: creation, connection and destruction, the flush after an error,
- * and the end of all queue pairs of a device.  State changes and errors
- * themselves are in qp_error.c.
+ * Queue pairs: creation, start and close of the connection, destruction, the flush after
+ * an error, and the failure of all queue pairs of a device.  qp_error.c has state changes
+ * and error reporting.
  *
- * A queue pair is looked up by number and is reference-counted (qp_table.c).
- * It contains its stream; destruction waits until the LLP has released the
- * stream.
+ * A queue pair is reference-counted (qp_table.c).  Its memory contains its stream, so
+ * destruction waits until the LLP has released the stream.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
@@ -20,15 +19,15 @@
 #define SLOT_ALIGN	16
 
 /*
- * Fit into the 2 KiB slab: the next one has 4 KiB.  Debugging and PREEMPT_RT
- * enlarge the locks.
+ * Keep a queue pair within the slab size of 2 KiB, because the next size is 4 KiB.  Lock
+ * debugging and PREEMPT_RT enlarge the locks, so the limit does not apply to them.
  */
 static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
 	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));
 
 /* Flush after an error ------------------------------------------------------ */
 
-/* Async events by enum iw_event; an ordinary end is reported by iw_cm only */
+/* Async event of each enum iw_event; IW_EVENT_NONE has none, and only iw_cm reports the end */
 static const enum ib_event_type events[] = {
 	[IW_EVENT_FATAL]	= IB_EVENT_QP_FATAL,
 	[IW_EVENT_ACCESS]	= IB_EVENT_QP_ACCESS_ERR,
@@ -69,23 +68,23 @@ static void __set_rights(struct rnic_qp *qp, int access)
 }
 
 /**
- * rnic_qp_start - enter RTS with the negotiated depths
+ * rnic_qp_start - enter RTS with the negotiated IRD and ORD
  * @qp: the queue pair
  * @ird: negotiated IRD
  * @ord: negotiated ORD
  *
  * Context: the LLP's worker; may sleep.
  *
- * Return: IW_OK; IW_MPA_LOCAL if allocating the read queues failed: the queue
- * pair is in RTS, so a Terminate can be sent; IW_LOCAL_ABORT if the queue pair
- * has been moved to the error state meanwhile.
+ * Return: IW_OK; IW_MPA_LOCAL if the queues of outstanding Reads could not be allocated;
+ * IW_LOCAL_ABORT if the queue pair is in the error state already.  After IW_MPA_LOCAL
+ * the queue pair is in RTS, so that the LLP can send a Terminate.
  */
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
 	struct mem_cgroup *old;
 	int err;
 
-	/* this runs in a worker: charge the program's control group */
+	/* charge the owner's control group, because the current task is a worker */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
@@ -104,12 +103,15 @@ void rnic_qp_close(struct rnic_qp *qp)
 }
 
 /*
- * Access rights that come with a state change only restrict.  Remote read and
- * write are withdrawn if not named.  Atomics are withdrawn unless they are
- * named, or both read and write are.  If none is named, nothing changes.
+ * Compute the access rights after a modify that also changes the state.  Such a modify
+ * can only remove rights from @access:
  *
- * Connection managers name none, read and write, or all three, so they never
- * change what the consumer has set.
+ * * If @named is 0, no right is removed.
+ * * Otherwise remote read and remote write are removed unless they are in @named.
+ * * Atomics are removed unless they are in @named, or both read and write are.
+ *
+ * Connection managers pass none, read and write, or all three, so they never change the
+ * rights that the consumer has set.
  */
 static int narrow_access(int access, int named)
 {
@@ -199,7 +201,7 @@ static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx, bool packed
 	return sq->swqe ? 0 : -ENOMEM;
 }
 
-/* SGE arrays of the send request being transmitted and of the receive in use */
+/* Allocate the SGE arrays of the send WR being transmitted and of the receive in use */
 static int alloc_sges(struct rnic_qp *qp)
 {
 	u32 recv = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
@@ -226,7 +228,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
-	/* without SCTP in this kernel, fail now rather than at connect */
+	/* if the kernel has no SCTP, fail now rather than at connect */
 	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_user(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
@@ -307,8 +309,8 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
 	__set_rights(qp, ALL_RIGHTS);
 	/*
-	 * receives of an SRQ are checked against its PD, all else against ours
-	 * (SEC-2)
+	 * check the receives of an SRQ against the SRQ's PD, and all other
+	 * accesses against the QP's PD: RFC 5042 2.2.4 (SEC-2)
 	 */
 	if (qp->srq)
 		qp->rdmap.stream.recv_pd = qp->srq->ib.pd;
@@ -322,7 +324,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 /**
  * rnic_create_qp - verbs: create a queue pair
  * @ib: allocated by the core
- * @attr: requested attributes; the limits granted are written back
+ * @attr: requested attributes; set to the limits that are granted
  * @udata: struct rnic_sw_create_qp and its response; NULL for a kernel consumer
  *
  * Return: 0; -EOPNOTSUPP for a type other than RC; or another negative errno.
@@ -348,7 +350,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		err = rnic_qp_respond(qp, udata);
 	if (!err) {
 		qp->cap = attr->cap;
-		/* from here on lookups by number find it */
+		/* this must be last, because lookups by number find the QP from here on */
 		err = rnic_qp_publish(qp);
 	}
 	if (err)
@@ -363,8 +365,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
  * @ib: the queue pair
  * @udata: ignored, see rnic_dealloc_pd()
  *
- * Ends the connection, and sleeps until the LLP and iw_cm have released the
- * queue pair.
+ * Aborts the connection, and sleeps until the LLP and iw_cm have released the queue
+ * pair.
  *
  * Return: 0.
  */
@@ -376,8 +378,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 		rnic_netdev_wait(qp->dev);
 	rnic_qp_unpublish(qp);
 	/*
-	 * write no completions for the flush: they could overrun a CQ that
-	 * others use
+	 * suppress the completions of the flush, because they could overrun a
+	 * CQ that other queue pairs use
 	 */
 	WRITE_ONCE(qp->dying, true);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);
@@ -387,13 +389,13 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	wait_for_completion(&qp->released);
 	rnic_qp_free_number(qp);
 	rnic_sq_coalesce_stop(&qp->sq);
-	/* wait for running handlers: the consumer may free what they use */
+	/* wait for running handlers, because the consumer may then free their data */
 	rnic_cq_notify_wait(qp->scq);
 	rnic_cq_notify_wait(qp->rcq);
 	rnic_cq_drop_qp(qp->scq, ib);
 	rnic_cq_drop_qp(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
-	/* its memory is part of the send queue's, so it goes first */
+	/* free the receive ring first, because the send ring owns the memory of both */
 	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
 	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
 	free_qp(qp);
@@ -426,12 +428,12 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 /**
  * rnic_qps_flush - fail and flush the queue pairs of kernel consumers
  * @dev: the device
- * @why: the reason, for queue pairs that have not failed yet
+ * @why: the reason for queue pairs that have not failed yet
  *
- * On return every work request that a flush has found posted is completed.
- * Programs' queue pairs are skipped.
+ * Waits until every WR that a flush has found posted is completed.  Skips the queue
+ * pairs of programs.
  *
- * Context: process context, may sleep; not from a work item of rnic_wq.
+ * Context: process context, may sleep; the caller must not be a work item of rnic_wq.
  */
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 {
@@ -442,8 +444,8 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 		if (!rnic_qp_is_user(qp)) {
 			rnic_qp_fail(qp, why);
 			/*
-			 * it may have failed before, and its flush not be
-			 * scheduled yet
+			 * the QP may have failed before without having its
+			 * flush scheduled yet, so schedule it here
 			 */
 			rnic_qp_reflush(qp);
 			flush_work(&qp->err_work);

@@ -2,25 +2,28 @@
 /*
  * References of iw_cm to queue pairs.
  *
- * iw_cm holds a QP until it has processed CLOSE, or until its ID is destroyed if it
- * never got ESTABLISHED.  Destroying a QP waits for iw_cm's references.  They are
- * counted on a handle that may outlive the QP, so that rnic_qp_cm_revoke() can end this
- * wait where it would last until the program destroys the ID.
+ * iw_cm keeps a reference to a QP until it has processed CLOSE.  If it never got
+ * ESTABLISHED, it keeps the reference until the program destroys the ID.  Destroying a QP
+ * waits for iw_cm's references.
+ *
+ * The references are counted in a handle that may outlive the QP.  So rnic_qp_cm_revoke()
+ * can end a wait that would otherwise last until the program destroys the ID.
  */
 #include <linux/slab.h>
 
 #include "rnic.h"
 
 /*
- * @ib is all that iw_cm sees of a QP.  iw_cm passes it back to the functions of
- * this file and to ib_modify_qp(), which uses nothing but ->real_qp.
+ * Handle of a QP for iw_cm.  iw_cm gets a pointer to @ib.  It passes the pointer to the
+ * functions of this file and to ib_modify_qp(), which uses only ->real_qp.
  */
 struct rnic_qp_cm {
 	struct ib_qp	ib;
 	spinlock_t	lock;	/* leaf; protects the members below */
-	struct rnic_qp	*qp;	/* NULL once iw_cm's references are revoked */
-	unsigned int	refs;	/* iw_cm's, plus one of the QP itself */
-	unsigned int	early_refs;	/* taken by rnic_get_qp(), not yet by rnic_qp_add_ref() */
+	struct rnic_qp	*qp;	/* NULL after iw_cm's references are revoked */
+	unsigned int	refs;	/* number of iw_cm's references, plus one of the QP itself */
+	/* references that rnic_get_qp() took, for later rnic_qp_add_ref() calls */
+	unsigned int	early_refs;
 };
 
 static struct rnic_qp_cm *to_rnic_qp_cm(struct ib_qp *ib)
@@ -29,7 +32,7 @@ static struct rnic_qp_cm *to_rnic_qp_cm(struct ib_qp *ib)
 }
 
 /**
- * rnic_qp_cm_init - allocate the handle that iw_cm gets of a QP
+ * rnic_qp_cm_init - allocate the handle of a QP for iw_cm
  * @qp: the QP, not yet published
  *
  * Return: 0 or -ENOMEM.
@@ -56,7 +59,7 @@ static void __get_ref(struct rnic_qp_cm *cm)
 		kref_get(&cm->qp->ref);
 }
 
-/* Drop a reference of iw_cm, or the one of the QP (@own) */
+/* Drop a reference of iw_cm, or the reference of the QP itself if @own */
 static void put_ref(struct rnic_qp_cm *cm, bool own)
 {
 	struct rnic_qp *qp;
@@ -75,7 +78,7 @@ static void put_ref(struct rnic_qp_cm *cm, bool own)
 
 /**
  * rnic_qp_cm_exit - drop the QP's own reference to its handle
- * @qp: the QP, on which iw_cm holds no reference that is not revoked; it may
+ * @qp: the QP; iw_cm's references to it must have been dropped or revoked; the QP may
  *	have no handle yet
  */
 void rnic_qp_cm_exit(struct rnic_qp *qp)
@@ -85,12 +88,12 @@ void rnic_qp_cm_exit(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_cm_revoke - release what iw_cm holds of a QP in its place
+ * rnic_qp_cm_revoke - drop iw_cm's references to a QP on behalf of iw_cm
  * @qp: the QP, referenced by the caller or by iw_cm
  *
- * iw_cm keeps its pointer, and passes it to rnic_qp_rem_ref() at an unknown later time.
- * Until then it must not use the QP: the caller knows that the iw_cm ID is in a
- * state in which iw_cm does not.
+ * iw_cm keeps its pointer to the handle, and passes it to rnic_qp_rem_ref() at an unknown
+ * later time.  The caller must ensure that the iw_cm ID is in a state in which iw_cm does
+ * not use the QP until then.
  */
 void rnic_qp_cm_revoke(struct rnic_qp *qp)
 {
@@ -106,7 +109,11 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
 		rnic_qp_put(qp);
 }
 
-/* A QP is connected once: a revoked handle stays revoked */
+/*
+ * Take a reference that the next rnic_qp_add_ref() takes over.
+ *
+ * Return: true; false if the references are revoked, because a QP is connected only once.
+ */
 static bool get_early(struct rnic_qp_cm *cm)
 {
 	unsigned long flags;
@@ -127,14 +134,15 @@ static bool get_early(struct rnic_qp_cm *cm)
  * @ib: the device
  * @qpn: the QP number
  *
- * iw_cm calls this with a lock of its own held, and then rnic_qp_add_ref().  The
- * reference is taken here, so that the QP stays in between, and
+ * iw_cm calls this function and then rnic_qp_add_ref(), holding a lock of its own.  This
+ * function takes a reference, so that the QP cannot be freed between the calls, and
  * rnic_qp_add_ref() takes it over.
  *
- * The number comes from a program, and iw_cm later moves the QP to error:
- * only a QP of the caller's own is returned.
+ * A program chooses the number, and iw_cm later moves the QP to the error state.  So the
+ * function returns only a QP of the calling program.
  *
- * Return: the handle of the QP, or NULL if there is none, or not the caller's.
+ * Return: the handle of the QP; NULL if there is no such QP, if it does not belong to the
+ * caller, or if its references are revoked.
  */
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 {
@@ -151,7 +159,9 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 /**
  * rnic_qp_add_ref - iw_cm operation: take a reference to a QP
- * @ib: the handle, from rnic_get_qp(), whose reference the first call takes over
+ * @ib: the handle, from rnic_get_qp()
+ *
+ * Takes over a reference that rnic_get_qp() took, if there is one.
  *
  * Any context.
  */
@@ -172,7 +182,7 @@ void rnic_qp_add_ref(struct ib_qp *ib)
  * rnic_qp_rem_ref - iw_cm operation: release a reference to a QP
  * @ib: the handle
  *
- * The QP may be gone if the reference was revoked.  Any context.
+ * Any context.  If the reference was revoked, the QP may have been freed already.
  */
 void rnic_qp_rem_ref(struct ib_qp *ib)
 {
@@ -180,7 +190,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib)
 }
 
 /**
- * rnic_qp_cm_put - release a reference that iw_cm has lost track of
+ * rnic_qp_cm_put - release a reference of iw_cm that iw_cm will not release itself
  * @qp: the QP
  */
 void rnic_qp_cm_put(struct rnic_qp *qp)

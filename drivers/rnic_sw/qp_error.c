@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State changes and errors of a queue pair, below its queues.  The flush, which
- * uses the queues, is in qp.c: qp->err_work is only scheduled here.
+ * State changes and error reporting of a queue pair.  This file does not use the send and
+ * receive queues: it only schedules qp->err_work, which flushes both queues in qp.c.
  *
- * A queue pair keeps the first reason for which its stream ended, and one work
- * item flushes both queues.
+ * A queue pair keeps the first reason why its stream ended.
  */
 #include "counters.h"
 #include "rnic.h"
@@ -15,8 +14,10 @@
  * @qp: the queue pair
  * @event: the event
  *
- * No event while the queue pair is being destroyed: the handler might destroy
- * it, too.  Process context.
+ * Raises no event if the queue pair is being destroyed, because the handler might also
+ * destroy it.
+ *
+ * Context: process context.
  */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event)
 {
@@ -47,8 +48,8 @@ static bool __set_state(struct rnic_qp *qp, enum qp_state to)
  *
  * Context: any.
  *
- * Return: true if the state has changed; false if @to cannot follow the present
- * state.
+ * Return: true if the state has changed; false if the transition from the current state
+ * to @to is not permitted.
  */
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to)
 {
@@ -62,8 +63,8 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to)
 }
 
 /**
- * rnic_qp_reflush - schedule the work item that settles the stream and flushes
- * @qp: the queue pair; the work item holds a reference
+ * rnic_qp_reflush - schedule the work item that settles the stream and flushes the queues
+ * @qp: the queue pair; the scheduled work item has a reference to it
  *
  * Context: any.
  */
@@ -74,7 +75,11 @@ void rnic_qp_reflush(struct rnic_qp *qp)
 		rnic_qp_put(qp);
 }
 
-/* Keep the first reason.  Return: true if @why is the first one, false if not */
+/*
+ * Move to state @to if permitted, and store @why if it is the first reason.
+ *
+ * Return: true if @why is the first reason, false if there was a reason already.
+ */
 static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 				enum iw_reason why)
 {
@@ -112,11 +117,11 @@ void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 }
 
 /**
- * rnic_qp_fail - fail the stream and move to ERROR, in any state
+ * rnic_qp_fail - fail the stream and move the queue pair to ERROR, from any state
  * @qp: the queue pair
  * @why: the reason
  *
- * The flush follows in a worker.
+ * A worker flushes the queues later.
  *
  * Context: any.
  */

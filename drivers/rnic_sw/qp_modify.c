@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Modify and query of queue pairs. */
+/* Modify and query queue pairs. */
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
+/* Attributes that modify checks and applies */
 #define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
 		 IB_QP_PORT | IB_QP_PKEY_INDEX |			\
 		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC |	\
 		 IB_QP_RATE_LIMIT)
 
 /*
- * Attributes of InfiniBand's transport and paths.  Programs and connection
- * managers that support both transports set them, and they have no meaning for
- * iWARP.
+ * Attributes that modify ignores.  They belong to InfiniBand's transport and paths, and
+ * have no meaning for iWARP.  Programs and connection managers that support both
+ * transports set them.
  */
 #define IGNORED (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT |		\
 		 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER | \
@@ -31,7 +32,7 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 	return map[s];
 }
 
-/* Posted work requests cannot be discarded, so RESET is refused while there are any */
+/* Check whether no WR is posted.  RESET needs this, because posted WRs cannot be discarded. */
 static bool has_nothing_posted(const struct rnic_qp *qp)
 {
 	return !rnic_ring_prod(&qp->sq.ring) &&
@@ -39,8 +40,8 @@ static bool has_nothing_posted(const struct rnic_qp *qp)
 }
 
 /*
- * Accept the current state, a state that modify can enter, and a state that the
- * connection manager will enter
+ * Check whether modify accepts the state @to: the current state, a state that modify can
+ * enter, or a state that the connection manager will enter.
  */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -55,10 +56,10 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 		return now == QP_IDLE && has_nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
-		/* the connection manager continues from here */
+		/* the connection manager makes the further transitions */
 		return now == QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTS:
-		/* only establishing a connection enters RTS */
+		/* modify cannot enter RTS; only establishing a connection can */
 		return now == QP_RTS ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
@@ -75,8 +76,8 @@ static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * Before the connection, @want limits the negotiation.  Afterwards it must
- * equal the negotiated depth @now.
+ * Check the requested IRD or ORD @want.  Before the connection (@idle), @want becomes the
+ * limit of the negotiation.  After that, @want must equal the negotiated value @now.
  */
 static bool is_valid_depth(bool idle, u8 want, u16 now)
 {
@@ -85,7 +86,7 @@ static bool is_valid_depth(bool idle, u8 want, u16 now)
 	return want == min_t(u16, now, U8_MAX);
 }
 
-/* The negotiated depths, or their limits before the connection */
+/* Get the negotiated IRD and ORD, or before the connection their limits */
 static void get_depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
 	if (READ_ONCE(qp->state) != QP_IDLE) {
@@ -112,7 +113,7 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
-/* Once connected, the values equal the negotiated ones and are not used any more */
+/* Set the limits of IRD and ORD; after the connection they are no longer used */
 static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		       int mask)
 {
@@ -122,7 +123,7 @@ static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ird_max, attr->max_dest_rd_atomic);
 }
 
-/* @rate: kbit/s, 0 for no limit.  Pacing needs a connection */
+/* Check the rate limit @rate, in kbit/s, 0 for no limit; the QP must be connected */
 static int check_rate(const struct rnic_qp *qp, u32 rate)
 {
 	if (rate && rate < RNIC_SW_RATE_MIN)
@@ -135,7 +136,7 @@ static int set_rate(struct rnic_qp *qp, u32 rate)
 	return ddp_stream_pace(&qp->rdmap.stream, (u64)rate * 1000 / 8);
 }
 
-/* RESET, INIT and RTR are one state here, QP_IDLE */
+/* Check whether @as names the current state; QP_IDLE stands for RESET, INIT and RTR */
 static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
 	enum qp_state now = READ_ONCE(qp->state);
@@ -145,13 +146,13 @@ static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 	return as == to_ib_state(now);
 }
 
-/* Reject what the device cannot do, unless it is harmless to ignore */
+/* Check whether the device can apply or ignore all attributes of a modify */
 static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
 	int err;
 
-	/* not one of InfiniBand's attributes that are ignored */
+	/* attributes in neither list are not supported */
 	if (mask & ~(APPLIED | IGNORED))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_CUR_STATE && !is_current_state(qp, attr->cur_qp_state))
@@ -173,9 +174,11 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
  * @mask: IB_QP_*: which values of @attr are valid
  * @udata: must be empty
  *
- * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do; -ENOTCONN
- * if the connection to be paced has just ended.  After an error nothing has
- * changed.
+ * Changes nothing if it fails.
+ *
+ * Return: 0; -EOPNOTSUPP for an attribute that the device does not support; -EINVAL for a
+ * value that is invalid in the current state; -ENOTCONN if the connection ended before
+ * its rate was set.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -185,7 +188,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (!err)
 		err = check_modify(qp, attr, mask);
-	/* first, because the LLP may fail it */
+	/* set the rate first, because it is the only step that can fail */
 	if (!err && mask & IB_QP_RATE_LIMIT)
 		err = set_rate(qp, attr->rate_limit);
 	if (err)

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ownership of queue pairs: which task may connect one, and which control group
+ * Ownership of queue pairs: which task may connect a queue pair, and which control group
  * is charged for it.
  *
- * Programs name the queue pair to be connected by number, and rdma_cm does not
- * check the number.  A program that connected another program's queue pair
- * would open that program's memory to a peer of its own choice.  So:
+ * Programs name the queue pair to be connected by number, and rdma_cm does not check the
+ * number.  Without a check here, a program could connect another program's queue pair to
+ * a peer of its choice, and so give that peer access to the other program's memory.
  *
- * * A program's queue pair may be connected by a process with the same mm, or
- *   with the same credentials (a child, for example).
- * * A kernel consumer's queue pair may be connected, in the kernel, by the
- *   thread that has just moved it to RTR.  rdma_connect() and rdma_accept() do
- *   that right before they call iw_cm, for a queue pair made by
- *   rdma_create_qp().  No program can.  A queue pair made by ib_create_qp() and
- *   named by number is refused.
+ * * A program's queue pair may be connected by a process that has the same mm or the same
+ *   credentials, for example a child process.
+ * * A kernel consumer's queue pair may be connected only by the thread that has just
+ *   moved it to RTR in the kernel.  rdma_connect() and rdma_accept() do so before they
+ *   call iw_cm, if rdma_create_qp() created the queue pair.  No program can move it to
+ *   RTR.  A queue pair that ib_create_qp() created cannot be connected by number.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -25,13 +24,13 @@
 
 /**
  * rnic_qp_owner_init - make the current process the owner
- * @qp: queue pair being created; nothing is done for a kernel consumer's
+ * @qp: queue pair being created; if a kernel consumer's, it gets no owner
  */
 void rnic_qp_owner_init(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return;
-	/* referenced, so that no other process gets an mm at the same address */
+	/* take a reference, so that no other process gets an mm at the same address */
 	mmgrab(current->mm);
 	qp->owner.mm = current->mm;
 	qp->owner.cred = get_current_cred();
@@ -39,8 +38,8 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_owner_exit - drop the references on the owner
- * @qp: queue pair being freed, no longer in the table
+ * rnic_qp_owner_exit - drop the references to the owner
+ * @qp: queue pair being freed; it must not be in the table
  */
 void rnic_qp_owner_exit(struct rnic_qp *qp)
 {
@@ -74,11 +73,11 @@ static struct pid *swap_authorized(struct rnic_qp *qp, struct pid *pid)
 
 /**
  * rnic_qp_authorize - authorize the current thread, or revoke an authorization
- * @qp: the queue pair; nothing is done for a program's
- * @to: state that the consumer moves it to
+ * @qp: the queue pair; a program's is ignored
+ * @to: state that the kernel consumer is moving the queue pair to
  *
- * Moving to RTR authorizes the current thread to connect the queue pair once.
- * Any other state revokes the authorization of every thread.
+ * If @to is RTR, authorizes the current thread to connect the queue pair once.  If @to is
+ * another state, revokes any authorization.
  */
 void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -119,11 +118,12 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
  * rnic_qp_is_callers - check whether the current task owns a queue pair
  * @qp: the queue pair
  *
- * Does not consume the authorization of a kernel consumer's thread.
+ * Does not consume the authorization by rnic_qp_authorize().
  *
- * Context: the task that named the queue pair; locks may be held.
+ * Context: the task that named the queue pair; the caller may hold locks.
  *
- * Return: true if the queue pair is the current task's, false if not.
+ * Return: true if the current task owns a program's queue pair, or is authorized to
+ * connect a kernel consumer's queue pair; false otherwise.
  */
 bool rnic_qp_is_callers(struct rnic_qp *qp)
 {
@@ -138,9 +138,9 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
  * rnic_qp_may_connect - check whether the current task may connect a queue pair
  * @qp: the queue pair, named in a connect or accept
  *
- * Consumes the authorization of a kernel consumer's thread.
+ * Consumes the authorization by rnic_qp_authorize().
  *
- * Return: true if it may be connected, false if not.
+ * Return: true if the current task may connect the queue pair, false if not.
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {

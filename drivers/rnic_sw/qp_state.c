@@ -2,8 +2,8 @@
 /*
  * Permitted state transitions of a queue pair.
  *
- * RTS is entered from IDLE only, TERMINATE is left for ERROR only, and ERROR is
- * never left: a queue pair has one stream in its life.
+ * A queue pair has one stream in its lifetime.  So RTS can only follow IDLE, only ERROR
+ * can follow TERMINATE, and no state can follow ERROR.
  */
 #include <ddp/pure.h>
 
@@ -31,8 +31,7 @@ static const u8 transitions[QP_STATE_NR] = {
  * @from: current state
  * @to: new state
  *
- * Return: true if the transition is permitted, false if not.  The transition of
- * a state to itself is not.
+ * Return: true if the transition is permitted; false if not, or if @from equals @to.
  */
 bool qp_state_may(enum qp_state from, enum qp_state to)
 {

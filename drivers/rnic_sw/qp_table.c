@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs by number.
+ * Table of queue pairs by number.
  *
- * Numbers start at random blocks, so that a program cannot derive other
- * programs' numbers from its own; connecting by number is checked in qp_owner.c
- * as well.  Within a protection domain they are consecutive to save memory.
- * Each xarray of queue pairs, here and in the core, needs one or two nodes of
- * about 600 bytes for each block in use.
+ * A number is taken from a random block, so that a program cannot derive the numbers of
+ * other programs from its own.  In addition, qp_owner.c checks which task may connect a
+ * queue pair.  Within a PD the numbers are consecutive to save memory: each xarray of
+ * queue pairs, in this file and in the core, needs one or two nodes of about 600 bytes
+ * for each block in use.
  *
- * A lookup takes a reference under the table's lock, so a queue pair that is
- * being removed is either found and held, or not found.  A number is reused
- * only after the last reference is gone: for a holder of a reference it always
- * means the same queue pair.
+ * A lookup takes a reference under the table's lock.  So it either finds a queue pair and
+ * keeps it from being freed, or does not find it.  A number is reused only after the last
+ * reference is dropped, so it always means the same queue pair to a holder of a reference.
  */
 #include <linux/random.h>
 
@@ -20,9 +19,9 @@
 #define QPN_MASK	0xffffffu
 #define QPN_MIN		2	/* InfiniBand reserves 0 and 1 */
 #define QPN_BLOCK	64	/* entries of an xarray node */
-#define QPN_TRIES	64	/* all fail only if nearly all of 2^24 numbers are in use */
+#define QPN_TRIES	64	/* tries before creation fails: nearly all of 2^24 numbers in use */
 
-#define LISTED		XA_MARK_0	/* found by lookups */
+#define LISTED		XA_MARK_0	/* mark of the queue pairs that lookups find */
 
 /**
  * rnic_qp_table_init - initialize an empty table
@@ -34,9 +33,9 @@ void rnic_qp_table_init(struct rnic_dev *dev)
 }
 
 /*
- * The next number of the PD's block, or the first of a random block.
- * Concurrent callers may get the same number; rnic_qp_insert() then fails for
- * one.
+ * Choose the next number of the PD's block, or the first number of a random block.
+ * Concurrent callers may get the same number, and rnic_qp_insert() then succeeds for only
+ * one of them.
  */
 static u32 rnic_qpn_next(struct rnic_pd *pd)
 {
@@ -62,7 +61,7 @@ static int rnic_qp_insert(struct rnic_dev *dev, u32 qpn, struct rnic_qp *qp)
 
 /**
  * rnic_qp_publish - assign a number and insert a queue pair into the table
- * @qp: the queue pair, completely initialized: lookups find it from here on
+ * @qp: the queue pair, completely initialized, because lookups find it from here on
  *
  * Return: 0 or -ENOMEM.
  */
@@ -85,7 +84,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
 
 /**
  * rnic_qp_unpublish - hide a queue pair from lookups
- * @qp: the queue pair; the caller holds the reference of its creation
+ * @qp: the queue pair; the caller must hold the reference from its creation
  *
  * The number stays reserved until rnic_qp_free_number().
  */
@@ -98,7 +97,7 @@ void rnic_qp_unpublish(struct rnic_qp *qp)
 
 /**
  * rnic_qp_free_number - release the number of a queue pair
- * @qp: the queue pair, to which no references are left
+ * @qp: the queue pair; all references to it must have been dropped
  */
 void rnic_qp_free_number(struct rnic_qp *qp)
 {
@@ -130,9 +129,11 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 /**
  * rnic_qp_by_number - get the queue pair that has a number, even a hidden one
  * @dev: the device
- * @qpn: number of a queue pair to which a reference is held for the caller
+ * @qpn: number of a queue pair; a reference must keep that queue pair from being freed
  *
- * Return: the queue pair; no further reference is taken.
+ * Takes no reference.
+ *
+ * Return: the queue pair.
  */
 struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
 {
@@ -142,7 +143,7 @@ struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
 /**
  * rnic_qp_find_next - look up the next queue pair by number
  * @dev: the device
- * @qpn: number after which to look, 0 at first; set to the one found
+ * @qpn: in: number after which to search, 0 for the first search; out: number found
  *
  * Context: any.
  *
@@ -167,8 +168,8 @@ static void rnic_qp_release(struct kref *ref)
 }
 
 /**
- * rnic_qp_put - drop a reference on a queue pair
- * @qp: the queue pair; rnic_destroy_qp() waits for the last reference
+ * rnic_qp_put - drop a reference to a queue pair
+ * @qp: the queue pair; rnic_destroy_qp() waits until the last reference is dropped
  */
 void rnic_qp_put(struct rnic_qp *qp)
 {

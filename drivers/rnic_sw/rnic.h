@@ -282,7 +282,7 @@ struct rnic_qp {
 		struct mm_struct	*mm;	/* NULL: kernel consumer */
 		const struct cred	*cred;
 		struct mem_cgroup	*memcg;	/* control group to charge */
-		struct pid		*authorized;	/* kernel thread that may connect */
+		struct pid		*authorized;	/* thread that may connect */
 	} owner;
 
 	/* written under dev->count_lock, see counters.c */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Settings of a device as text: a table of names, each with functions to show
- * and to set its value.  The values are in policy.c.
+ * Text form of a device's settings: a table of their names, with functions to show and
+ * to set each value.  policy.c has the defaults.
  *
- * A setting applies to new connections, and existing listeners follow.  The
- * exception is what SCTP announces when a listener starts: that does not
- * change.
+ * A change applies to new connections, including those of existing listeners.  An
+ * exception is an existing SCTP listener, which keeps the number of streams and the
+ * interfaces that were set when it started.
  */
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
@@ -63,11 +63,11 @@ static const char *name_of_value(const struct value_name *w, u8 value)
 	return w->name;
 }
 
-/* A u8 member of struct rnic_policy whose values have names */
+/* Setting with named values, stored in a u8 member of struct rnic_policy */
 struct choice {
 	const struct value_name	*values;
 	const char		*invalid;	/* message that lists the values */
-	size_t			at;	/* offset in struct rnic_policy */
+	size_t			at;	/* offset of the member in struct rnic_policy, in bytes */
 	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
 };
 
@@ -158,7 +158,7 @@ static int rnic_set_streams(struct ib_device *ib,
 	return err;
 }
 
-/* Lists: names separated by blanks or commas, or "none" ---------------------- */
+/* Lists of names, separated by blanks or commas; "none" is the empty list ---- */
 
 static size_t append_name(char *text, size_t size, size_t at, const char *name)
 {
@@ -166,8 +166,9 @@ static size_t append_name(char *text, size_t size, size_t at, const char *name)
 }
 
 /*
- * Call @add for each name until it fails.  Return: 0; -EINVAL for an empty
- * list; -ENOMEM; or the error of @add.
+ * Call @add for each name in @text until a call fails.
+ *
+ * Return: 0; -EINVAL if @text has no name; -ENOMEM; or the error of @add.
  */
 static int rnic_policy_read_list(const char *text,
 				 int (*add)(void *list, const char *name),
@@ -234,7 +235,7 @@ static int rnic_set_rtr(struct ib_device *ib,
 	return err;
 }
 
-/* Show the interfaces by their names in @net */
+/* Write the names of the interfaces to @text; skip interfaces that no longer exist in @net */
 static void rnic_format_paths(struct net *net, const int *paths, char *text,
 			      size_t size)
 {
@@ -250,7 +251,7 @@ static void rnic_format_paths(struct net *net, const int *paths, char *text,
 	}
 }
 
-/* Interface names are shown only to tasks of the interfaces' network namespace */
+/* Show the SCTP interfaces; a task of another network namespace does not get their names */
 static void rnic_show_paths(struct ib_device *ib,
 			    const struct ib_device_param *param, char *text,
 			    size_t size)
@@ -270,10 +271,11 @@ static void rnic_show_paths(struct ib_device *ib,
 	put_net(net);
 }
 
+/* List of further SCTP interfaces while it is parsed */
 struct paths {
 	struct net	*net;
-	int		own;	/* ifindex of the device's interface, not accepted */
-	int		n;
+	int		own;	/* ifindex of the device's interface, which must not be listed */
+	int		n;	/* number of entries of @ifindex in use */
 	int		ifindex[RNIC_PATHS];
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Exhaustive tests of the IRD, ORD and RTR negotiation.
+ * Exhaustive tests of the IRD, ORD and RTR negotiation (RFC 6581 section 9).
  *
- * They combine all flags with small depths, the device's limit, values above
- * it, and the largest 14-bit values.  Each check returns "ok", or the
- * requirement that is violated.
+ * The tests combine all flags with IRD and ORD values: small values, the device's limit,
+ * values above the limit, and the largest 14-bit values.  Each check function returns
+ * "ok", or a text with the requirement that is violated.
  */
 #include <kunit/test.h>
 
@@ -19,7 +19,7 @@ static const u16 wire[] = { 0, 1, 2, 3, LIMIT, LIMIT + 1, 0x3ffe, NONE };
 #define LOCALS	((u32)ARRAY_SIZE(local))
 #define WIRES	((u32)ARRAY_SIZE(wire))
 
-/* Remove the lowest digit from @x, a number that enumerates all combinations */
+/* Remove the lowest digit in @base from @x, the number of a combination of values */
 static u32 digit(u32 *x, u32 base)
 {
 	u32 d = *x % base;
@@ -102,18 +102,18 @@ static const char *accept_flags(const struct neg_local *me,
 		return "announced but not supported";
 	if (r->rtr != (types & req->rtr))
 		return "MPA2-49";
-	/* MPA2-37 forbids raising IRD to the 1 that a Read needs */
+	/* RFC 6581 9.1 (MPA2-37) forbids raising IRD to 1, which a Read needs */
 	if (!me->ird && req->ord == NONE)
 		both &= ~NEG_RTR_READ;
 	return both & ~types ? "MPA2-45 MPA2-46" : "ok";
 }
 
 /*
- * A responder's Reply and result obey the RFC for every Request and every local
+ * A responder's Reply and result obey RFC 6581 for every Request and every local
  * configuration.
  *
- * MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-46, MPA2-48,
- * MPA2-53 to MPA2-55, MPA2-68
+ * RFC 6581 9.1: MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39.  RFC 6581 9.2: MPA2-43 to
+ * MPA2-46, MPA2-48, MPA2-53 to MPA2-55.  RFC 6581 12: MPA2-68.
  */
 static void every_request(struct kunit *test)
 {
@@ -170,7 +170,7 @@ static const char *complete_ird(const struct neg_local *me,
 	return r->ird != max(ird, rep->ord) ? "MPA2-32, IRD" : "ok";
 }
 
-/* RTR types that can be sent, by RFC 6581 9.2 and the depths that a Read needs */
+/* Compute the RTR types that an initiator can send, by RFC 6581 9.2 and the ORD of a Read */
 static u8 usable(const struct neg_local *me, const struct neg_side *rep)
 {
 	u8 both = me->rtr & rep->rtr;
@@ -208,11 +208,10 @@ static const char *complete_flags(const struct neg_local *me,
 }
 
 /*
- * An initiator's result obeys the RFC for every Reply and every local
- * configuration.
+ * An initiator's result obeys RFC 6581 for every Reply and every local configuration.
  *
- * MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40, MPA2-49 to MPA2-51, MPA2-55,
- * MPA2-57
+ * RFC 6581 9.1: MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40.  RFC 6581 9.2: MPA2-49 to
+ * MPA2-51, MPA2-55.  RFC 6581 9.3: MPA2-57.
  */
 static void every_reply(struct kunit *test)
 {
@@ -258,10 +257,10 @@ static const char *request_word(const struct neg_local *me,
 }
 
 /*
- * An initiator's Request announces its configuration, and nothing in the plain
- * form.
+ * An initiator's Request announces its configuration if it has the enhanced form;
+ * otherwise IRD, ORD and flags are 0.
  *
- * MPA2-41, MPA2-42, MPA2-52, MPA2-54, MPA2-62
+ * RFC 6581 9.2: MPA2-41, MPA2-42, MPA2-52, MPA2-54.  RFC 6581 10: MPA2-62.
  */
 static void every_wish(struct kunit *test)
 {
@@ -280,8 +279,8 @@ static void every_wish(struct kunit *test)
 }
 
 /*
- * Check that an initiator and a responder of ours get results that fit (RFC
- * 6581 9.1)
+ * Check that the results of an initiator and a responder of this driver match (RFC 6581
+ * 9.1)
  */
 static const char *both_ends(const struct neg_local *a,
 			     const struct neg_local *b)
@@ -323,10 +322,10 @@ static void every_pair(struct kunit *test)
 }
 
 /*
- * With a plain Request or Reply the other side is plain, too, and the program's
- * depths apply.
+ * If the peer's Request or Reply does not have the enhanced form, the local side does not
+ * use it either, and IRD and ORD are those that the program requested.
  *
- * MPA2-61, MPA2-65
+ * RFC 6581 10: MPA2-61, MPA2-65
  */
 static void plain_peers(struct kunit *test)
 {
@@ -353,10 +352,10 @@ static void plain_peers(struct kunit *test)
 }
 
 /*
- * The RFC's example: an initiator with ORD 0 sends a Read as RTR, so its ORD
- * and the responder's IRD become 1.
+ * An initiator with ORD 0 sends a Read as RTR, so its ORD and the responder's IRD become
+ * 1, as in the RFC's example.
  *
- * MPA2-28
+ * RFC 6581 9.1: MPA2-28
  */
 static void read_without_depth(struct kunit *test)
 {

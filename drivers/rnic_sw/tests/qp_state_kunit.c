@@ -4,9 +4,8 @@
 #include "../qp_state.h"
 
 /*
- * All transitions as a matrix: one row for each present state, one column for
- * each new state, in the order idle, rts, closing, terminate, error.  x:
- * permitted.
+ * Expected transitions as a matrix: one row for each current state, one column for each
+ * new state, in the order idle, rts, closing, terminate, error.  An x means permitted.
  */
 static const char * const picture[QP_STATE_NR] = {
 	[QP_IDLE]	= "-x--x",
@@ -28,7 +27,7 @@ static void whole_matrix(struct kunit *test)
 					    qp_state_name(to));
 }
 
-/* Every other state permits the transition to ERROR */
+/* Every state but ERROR permits the transition to ERROR */
 static void error_from_everywhere(struct kunit *test)
 {
 	int from;
