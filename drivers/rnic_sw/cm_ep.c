@@ -61,7 +61,7 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 
 /**
  * rnic_ep_get - take a reference to an endpoint
- * @ep: the endpoint; the caller has a reference, or holds the lock of the table
+ * @ep: the endpoint; the caller must have a reference or hold the lock of the table
  */
 void rnic_ep_get(struct rnic_ep *ep)
 {
@@ -70,7 +70,7 @@ void rnic_ep_get(struct rnic_ep *ep)
 
 /**
  * rnic_ep_put - release a reference to an endpoint
- * @ep: the endpoint, freed with the last reference
+ * @ep: the endpoint, which is freed with the last reference
  */
 void rnic_ep_put(struct rnic_ep *ep)
 {

@@ -407,8 +407,8 @@ static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 /*
  * Change the LLPs of all listeners to @mask in three steps.  First, start the missing
  * LLPs of each listener; if that fails, undo it and return the error.  Second, store
- * the setting.  Third, stop the other LLPs of each listener, including listeners that
- * were started after the first step.
+ * the setting.  Third, stop the other LLPs of each listener.  The third step also makes
+ * listeners that were started after the first step use @mask.
  */
 static int switch_llps(struct rnic_dev *dev, u8 mask)
 {

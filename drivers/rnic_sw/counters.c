@@ -163,7 +163,7 @@ int rnic_counters_init(struct rnic_dev *dev)
 
 /**
  * rnic_counters_exit - free the device's own counter set
- * @dev: the device, without queue pairs
+ * @dev: the device; it must have no queue pairs
  */
 void rnic_counters_exit(struct rnic_dev *dev)
 {
@@ -387,7 +387,7 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 
 	if (!set)
 		return 0;
-	/* wait for contexts that still count in this set */
+	/* wait for contexts that found this set under RCU and still count in it */
 	synchronize_rcu();
 	free_set(set);
 	return 0;

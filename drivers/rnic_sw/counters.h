@@ -43,12 +43,12 @@ enum rnic_counter {
 	RNIC_TX_COALESCED,	/* doorbells delayed to coalesce posts */
 	RNIC_CONNECTS,		/* sessions started by connect */
 	RNIC_CONNECTS_SCTP,	/* sessions started by connect over SCTP */
-	RNIC_ACCEPTS,
-	RNIC_REJECTS,
+	RNIC_ACCEPTS,		/* requests accepted by programs */
+	RNIC_REJECTS,		/* requests rejected by programs */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */
 	RNIC_ODP_FAULTS_FAILED,	/* failed page faults on ODP memory */
 	RNIC_ODP_INVALIDATIONS,	/* MMU notifications that invalidated ODP pages */
-	RNIC_ODP_PREFETCHES,
+	RNIC_ODP_PREFETCHES,	/* prefetch requests for ODP memory */
 	RNIC_DMABUF_WAITS,	/* streams that waited for a dma-buf mapping */
 	RNIC_DMABUF_WAITS_FAILED, /* failed waits for a dma-buf mapping */
 	RNIC_DMABUF_MOVES,	/* mapped dma-bufs moved by their exporter */

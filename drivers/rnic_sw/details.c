@@ -51,7 +51,8 @@ struct qp_details {
 	u16			ird;
 	u16			ord;
 	u16			reads_out;	/* local Reads and atomics without a response */
-	u16			reads_in;	/* the peer's without a response */
+	/* Reads and atomics of the peer whose response is not yet accepted by the LLP */
+	u16			reads_in;
 };
 
 static u32 count_posted(const struct rnic_ring *ring, u32 head, u32 tail)

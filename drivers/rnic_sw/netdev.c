@@ -32,8 +32,8 @@ static DEFINE_MUTEX(newlink_mutex);
 static struct workqueue_struct *unregister_wq;
 
 /*
- * Flush all queue pairs and queue the unregistration of the device; second step after
- * begin_removal().  Drops the reference to the device that begin_removal() took.
+ * Flush the queue pairs of kernel consumers, then queue the unregistration of the device;
+ * second step after begin_removal().  Drops the device reference of begin_removal().
  *
  * Kernel consumers get flush errors before their remove() is called.  A consumer that
  * then destroys its last queue pair may drop its state of the device, so that remove()
@@ -204,8 +204,7 @@ static void report_new_address(struct ib_device *ib)
  * namespace.  Fail all queue pairs first, because otherwise kernel consumers would send
  * requests to their peers in remove() and would wait for responses in vain.
  *
- * The caller holds RTNL, so unregister_work flushes the queue pairs and unregisters the
- * device.
+ * The caller holds RTNL, so leave the flushes and the unregistration to unregister_work.
  */
 static void begin_removal(struct ib_device *ib)
 {

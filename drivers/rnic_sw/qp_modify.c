@@ -204,9 +204,9 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 /**
  * rnic_query_qp - verbs: query a queue pair
  * @ib: the queue pair
- * @attr: filled in
+ * @attr: attributes, filled in
  * @mask: ignored; all values are filled in
- * @init: filled in
+ * @init: attributes of the creation, filled in
  *
  * Return: 0.
  */

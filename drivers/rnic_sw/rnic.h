@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The verbs objects of the device, and the functions that its files share. */
+/* Objects of the verbs interface, and the functions that the driver's files share. */
 #ifndef _RNIC_SW_RNIC_H
 #define _RNIC_SW_RNIC_H
 
@@ -71,7 +71,7 @@ enum rnic_kind {
 	RNIC_KINDS
 };
 
-/* A set of per-CPU counters and the queue pairs that count in it */
+/* Set of per-CPU counters, and the queue pairs that count in the set */
 struct rnic_counter_set {
 	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see counters.h */
 	struct list_head	qps;	/* protected by rnic_dev.count_lock */
@@ -122,10 +122,10 @@ struct rnic_cq {
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
 	bool			overrun;	/* a CQE found no free slot */
-	bool			notifying;	/* handler call in progress or scheduled */
+	bool			notifying;	/* handler runs or is scheduled */
 	/* kernel consumer: numbers of events raised and delivered */
 	u32			ev_requested, ev_done;
-	struct rnic_ring	resize_ring;		/* prepared by the first step of a resize */
+	struct rnic_ring	resize_ring;		/* new ring during a resize */
 	struct ib_qp		**slot_qp;	/* kernel consumer: QP of each slot, or NULL */
 };
 
@@ -240,7 +240,7 @@ struct rnic_sq {
 struct rnic_rq {
 	struct rnic_ring	ring;
 	u32			max_sge;
-	struct mutex		flush_lock;	/* serializes flushes */
+	struct mutex		flush_lock;	/* serializes flushes of the queue */
 
 	/* owned by the receive path; after ddp_stream_settle() by the holder of @flush_lock */
 	u64			wr_id;		/* wr_id of the receive in use */
@@ -264,7 +264,7 @@ struct rnic_qp {
 	struct rnic_sq		sq;
 	struct rnic_rq		rq;
 	struct ib_qp_cap	cap;
-	int			access;		/* IB_ACCESS_* */
+	int			access;		/* the peer's access rights: IB_ACCESS_* */
 	u8			ird_max;	/* upper limit of the IRD in negotiation */
 	u8			ord_max;	/* upper limit of the ORD in negotiation */
 	u8			llp;		/* LLP to connect over: enum rnic_sw_llp */
@@ -274,7 +274,7 @@ struct rnic_qp {
 	spinlock_t		lock;
 	enum qp_state		state;
 	enum iw_reason		why;		/* first reason why the stream ended, or IW_OK */
-	bool			error_reported;		/* async event raised; err_work only */
+	bool			error_reported;		/* error event raised; err_work only */
 	bool			last_wqe_reported;	/* LAST_WQE_REACHED raised; rq.flush_lock */
 
 	/* see qp_owner.c; fixed after creation, except @authorized, which @lock protects */
@@ -351,7 +351,7 @@ extern const struct ib_device_ops rnic_device_ops;
 int rnic_device_init(struct rnic_dev *dev);
 
 /* main.c */
-extern struct workqueue_struct *rnic_wq;	/* flushes, remaining completions, SRQ events */
+extern struct workqueue_struct *rnic_wq;	/* for flushes, remaining completions, SRQ events */
 int rnic_init(void);
 void rnic_exit(void);
 
@@ -362,7 +362,7 @@ int rnic_enable_driver(struct ib_device *ib);
 bool rnic_in_client_add(const struct rnic_dev *dev);
 void rnic_netdev_wait(struct rnic_dev *dev);
 
-/* netdev.c: creation and removal of devices, interface events */
+/* netdev.c: creation and unregistration of devices, interface events */
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);
 
@@ -460,7 +460,7 @@ void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 
-/* qp_error.c: state changes and errors */
+/* qp_error.c: state changes and error reporting */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
 /* Schedule a flush of WRs that were posted in ERROR.  Any context */
