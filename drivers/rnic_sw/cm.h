@@ -19,9 +19,10 @@ struct net;
 struct rnic_llps {
 	/* LLPs, referenced from their first use until the device is removed; may be NULL */
 	const struct ddp_session_type	*type[RNIC_LLPS];
-	struct mutex			setting_lock;	/* serializes setting changes */
+	/* serializes changes of the device's "listen" setting */
+	struct mutex			setting_lock;
 	spinlock_t			lock;	/* leaf; protects the members below */
-	struct list_head		listeners;
+	struct list_head		listeners;	/* struct rnic_listener.list */
 	u32				round;	/* number of the last pass over @listeners */
 };
 
@@ -57,9 +58,9 @@ struct rnic_ep {
 
 	/* written by session upcalls, and by iw_cm operations before the first upcall */
 	enum ep_state		state;
-	struct iw_cm_id		*id;	/* referenced; may be NULL */
-	struct rnic_qp		*qp;	/* referenced; may be NULL */
-	struct ddp_session	*ss;	/* referenced; may be NULL */
+	struct iw_cm_id		*id;	/* ID of iw_cm, referenced; may be NULL */
+	struct rnic_qp		*qp;	/* QP of the connection, referenced; may be NULL */
+	struct ddp_session	*ss;	/* session in the LLP, referenced; may be NULL */
 	struct neg_side		request;	/* offer in the Request */
 	struct neg_local	me;	/* wishes and limits of the local side */
 	struct neg_result	result;	/* outcome of the negotiation */

@@ -227,9 +227,9 @@ static void unlink_listener(struct rnic_listener *listener)
 }
 
 /*
- * Start a listener and add it to the device's list.  Add it before reading the
- * setting, so that it cannot miss a concurrent rnic_set_listen_llps(): that either
- * has stored the new setting already or will find the listener in the list.
+ * Start a listener and add it to the device's list.  Add it before reading the setting,
+ * so that it cannot miss a concurrent change.  A concurrent rnic_set_listen_llps()
+ * either has stored the new setting already, or will find the listener in the list.
  */
 static int rnic_listener_add(struct rnic_listener *listener)
 {

@@ -83,9 +83,9 @@ static u8 choose_rtr_types(const struct neg_local *me,
  * @rep: the Reply, filled in; may also be used to reject the Request
  * @r: the result, filled in; @r->why is IW_OK
  *
- * If the Request does not have the enhanced form, the Reply does not have it either, and
- * IRD and ORD are those that the program requested (RFC 6581 section 10).  Otherwise
- * (RFC 6581 9.1):
+ * The Reply has the enhanced form if the Request has it.  Otherwise IRD and ORD are those
+ * that the program requested (RFC 6581 section 10).  With the enhanced form (RFC 6581
+ * 9.1):
  *
  * * ORD is at most the initiator's IRD.
  * * IRD is the value that the program requested, and at least 1 if the initiator may
@@ -132,8 +132,9 @@ static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
 }
 
 /*
- * Check whether the initiator can send a Read as RTR.  That needs an ORD of at least 1,
- * or a responder that announces an IRD of at least 1, so that the ORD may be raised to 1.
+ * Check whether the initiator can send a Read as RTR, which needs an ORD of at least 1.
+ * The initiator may raise an ORD of 0 to 1 if the responder announces an IRD of at least
+ * 1.
  */
 static bool can_use_read(u16 their_ird, u16 ord)
 {

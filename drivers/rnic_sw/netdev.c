@@ -36,9 +36,9 @@ static struct workqueue_struct *unregister_wq;
  * second step after begin_removal().  Drops the device reference of begin_removal().
  *
  * Kernel consumers get flush errors before their remove() is called.  A consumer that
- * then destroys its last queue pair may drop its state of the device, so that remove()
- * does not reach it.  NVMe then retries for ten minutes.  To prevent this,
- * rnic_destroy_qp() waits for @unregistering.
+ * then destroys its last queue pair may drop its state of the device and miss remove().
+ * NVMe, for example, then retries for ten minutes.  To prevent this, rnic_destroy_qp()
+ * waits for @unregistering.
  */
 static void rnic_netdev_unregister(struct work_struct *work)
 {

@@ -5,7 +5,7 @@
  *
  * Programs name the queue pair to be connected by number, and rdma_cm does not check the
  * number.  Without a check here, a program could connect another program's queue pair to
- * a peer of its choice, and so give that peer access to the other program's memory.
+ * a peer of its choice.  That peer could then access the other program's memory.
  *
  * * A program's queue pair may be connected by a process that has the same mm or the same
  *   credentials, for example a child process.

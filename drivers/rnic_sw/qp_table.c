@@ -4,9 +4,11 @@
  *
  * A number is taken from a random block, so that a program cannot derive the numbers of
  * other programs from its own.  In addition, qp_owner.c checks which task may connect a
- * queue pair.  Within a PD the numbers are consecutive to save memory: each xarray of
- * queue pairs, in this file and in the core, needs one or two nodes of about 600 bytes
- * for each block in use.
+ * queue pair.
+ *
+ * Within a PD the numbers are consecutive to save memory.  For each block in use, each
+ * xarray of queue pairs needs one or two nodes of about 600 bytes.  This file has one
+ * such xarray, and the core has others.
  *
  * A lookup takes a reference under the table's lock.  So it either finds a queue pair and
  * keeps it from being freed, or does not find it.  A number is reused only after the last

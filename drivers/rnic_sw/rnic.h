@@ -114,7 +114,7 @@ struct rnic_cq {
 	s64			clock_shift;	/* ns to add for the program's time namespace */
 	/* CPU that calls the completion handler, see cq_notify.c */
 	unsigned int		cpu;
-	call_single_data_t	call;			/* IPI to @cpu */
+	call_single_data_t	call;			/* IPI that calls the handler on @cpu */
 	struct compat_bh	notify_bh;		/* softirq for repeated handler calls */
 	struct mutex		walk_lock;		/* serializes iterations over the ring */
 
@@ -219,13 +219,13 @@ struct rnic_sq {
 
 	spinlock_t		lock;		/* protects the members below, except @coalesce */
 	u32			head;		/* index of the next WR to dequeue */
-	u32			seen;		/* cached prod; a flush does not update it */
+	u32			seen;		/* prod as last read, except by a flush */
 	/* index after the last message accepted by the LLP */
 	u32			sent;
 	u32			tail;		/* index of the oldest WR not completed */
 	u32			end;		/* if closing: index after the last WR to send */
 	u32			flush_end;	/* index after the last WR to flush */
-	bool			completing;	/* a context is writing completions */
+	bool			completing;	/* a context writes completions of this queue */
 	bool			closing;	/* WRs from @end on must not be dequeued */
 	bool			flushing;	/* WRs before @flush_end must be completed */
 	/* a flush has found a failed WR, so all later WRs fail as well */
@@ -265,8 +265,8 @@ struct rnic_qp {
 	struct rnic_rq		rq;
 	struct ib_qp_cap	cap;
 	int			access;		/* the peer's access rights: IB_ACCESS_* */
-	u8			ird_max;	/* upper limit of the IRD in negotiation */
-	u8			ord_max;	/* upper limit of the ORD in negotiation */
+	u8			ird_max;	/* upper limit for the negotiated IRD */
+	u8			ord_max;	/* upper limit for the negotiated ORD */
 	u8			llp;		/* LLP to connect over: enum rnic_sw_llp */
 	bool			dying;		/* being destroyed: no CQEs, no events */
 
@@ -397,8 +397,8 @@ static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 {
 	/*
 	 * Read cons before reusing the slots before cons, which the consumer has read.
-	 * Otherwise a CQE could be overwritten while the consumer reads it.  Pairs with
-	 * rnic_ring_set_cons(), or with the program's store-release.
+	 * Otherwise a CQE could be overwritten while the program reads it.  Pairs with the
+	 * provider's ring_publish_cons(); @lock protects a kernel consumer's cons.
 	 */
 	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);

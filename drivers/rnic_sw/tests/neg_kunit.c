@@ -322,8 +322,8 @@ static void every_pair(struct kunit *test)
 }
 
 /*
- * If the peer's Request or Reply does not have the enhanced form, the local side does not
- * use it either, and IRD and ORD are those that the program requested.
+ * If the peer does not use the enhanced form, the local side does not use it either, and
+ * IRD and ORD are those that the program requested.
  *
  * RFC 6581 10: MPA2-61, MPA2-65
  */
