@@ -252,7 +252,7 @@ static int rnic_listener_add(struct rnic_listener *listener)
 /**
  * rnic_iw_listen - iw_cm operation: start a listener
  * @id: ID of the listener, with the address to listen on
- * @backlog: maximum number of pending connections
+ * @backlog: maximum number of pending connection requests
  *
  * Return: 0 or a negative errno.
  */
