@@ -301,8 +301,8 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->node_type = RDMA_NODE_RNIC;
 	ib->phys_port_cnt = 1;
 	/*
-	 * A consumer such as NVMe creates at most one connection with its own
-	 * CQs for each completion vector, so provide one vector for each CPU.
+	 * Consumers create at most as many queues as there are vectors, each
+	 * with its own connection and CQs.  So provide a vector for each CPU.
 	 * The vector selects the CPU that calls a kernel consumer's completion
 	 * handler (cq_notify.c).  It does not affect the CPU that receives
 	 * packets, which RSS and RPS select as for any socket.
