@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completion queues: one ring, read by a program or by a kernel consumer.
+ * Completion queues: each is one ring that a program or a kernel consumer
+ * reads.
  *
- * The kernel keeps its own producer index. It trusts the consumer index only as
- * far as a wrong value harms the consumer alone.
+ * A program can write any value to the shared indices. So the kernel keeps its
+ * own producer index, and a wrong consumer index harms only that program.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -19,9 +20,11 @@
  * @ring: ring to set up
  * @udata: udata of the program, or NULL for a kernel consumer
  * @want: minimum number of entries
- * @packed: see rnic_ring_alloc()
+ * @packed: true if the ring may share a page with other rings, see
+ *	rnic_ring_alloc()
  *
- * Return: 0; -EINVAL if @want is out of range; or another negative errno.
+ * Return: 0; -EINVAL if @want is 0 or more than RNIC_MAX_CQE; or another
+ * negative errno.
  */
 int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want, bool packed)
 {
@@ -49,7 +52,10 @@ static int respond_create_cq(const struct rnic_ring *ring, struct ib_udata *udat
 	return ib_respond_udata(udata, resp);
 }
 
-/* Return: the caller's monotonic clock minus the kernel's, in ns */
+/*
+ * Get the offset of the monotonic clock in the time namespace of the current
+ * process. Return: the offset from the kernel's monotonic clock, in ns
+ */
 static s64 clock_shift(void)
 {
 	struct timespec64 t = {};
@@ -98,7 +104,7 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
-/* Undo init_cq() for a CQ that the consumer has not seen yet */
+/* Undo init_cq() for a CQ whose creation has failed */
 static void exit_cq(struct rnic_cq *cq)
 {
 	rnic_ring_free(&cq->ring);
@@ -107,8 +113,8 @@ static void exit_cq(struct rnic_cq *cq)
 
 /**
  * rnic_create_user_cq - create a completion queue for a program
- * @ib: the CQ, zeroed except for the part of the core
- * @attr: number of entries, and flags
+ * @ib: the CQ, zeroed except for the fields that ib_core has set
+ * @attr: minimum number of entries, completion vector and flags
  * @attrs: contains the udata: struct rnic_sw_create_cq and its response
  *
  * Return: 0 or a negative errno.
@@ -133,9 +139,9 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 /**
  * rnic_create_cq - create a completion queue for a kernel consumer
- * @ib: the CQ, zeroed except for the part of the core
- * @attr: number of entries. Flags are refused: struct ib_wc has no fields for
- *	what they request.
+ * @ib: the CQ, zeroed except for the fields that ib_core has set
+ * @attr: minimum number of entries and completion vector. Flags are refused,
+ *	because struct ib_wc has no field for a timestamp.
  * @attrs: unused for kernel consumers
  *
  * Return: 0; -EOPNOTSUPP if @attr has flags; or another negative errno.
@@ -160,7 +166,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 /**
  * rnic_destroy_cq - destroy a completion queue
- * @ib: the CQ; no queue pair uses it
+ * @ib: the CQ; the caller must ensure that no queue pair uses it
  * @udata: unused, see rnic_dealloc_pd()
  *
  * May sleep.
@@ -197,13 +203,17 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	if (cq->slot_qp)
 		cq->slot_qp[cq->prod & (cq->ring.slots - 1)] = qp;
 	WRITE_ONCE(cq->prod, cq->prod + 1);
-	/* fill the slot before the consumer sees the index; litmus: publish */
+	/*
+	 * Write the entry before the index, so that a consumer that reads the
+	 * index finds the entry. Pairs with the consumer's acquire of prod;
+	 * litmus: publish
+	 */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 }
 
 /*
- * Take the consumer's request for an event if it covers this completion. Each
- * arming of the CQ gives one event.
+ * Disarm the CQ if the consumer has requested an event for this completion. A
+ * CQ that is armed once generates one event.
  *
  * Return: true if an event must be generated, false otherwise.
  */
@@ -214,9 +224,11 @@ static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 
 	lockdep_assert_held(&cq->lock);
 	/*
-	 * The consumer arms the CQ, then reads prod. This side writes prod,
-	 * then reads the flags. With full barriers on both sides at least one
-	 * of them sees the other. litmus: arm, arm-once
+	 * Write prod before reading the flags. Pairs with the barrier of the
+	 * consumer, which sets the flags before it reads prod. So either this
+	 * function sees the flags, or the consumer sees the completion.
+	 * Otherwise the consumer could wait for an event that never comes.
+	 * litmus: arm, arm-once
 	 */
 	smp_mb();
 	if (cqe->status || cqe->flags & RNIC_SW_WC_SOLICITED)
@@ -225,7 +237,10 @@ static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 		return false;
 	was = xchg(flags, 0);
 	if (unlikely(!(was & want)))
-		/* the consumer has changed the flags since they were read */
+		/*
+		 * The flags changed between READ_ONCE() and xchg() and do not
+		 * cover this completion: restore them.
+		 */
 		cmpxchg(flags, 0, was);
 	return was & want;
 }
@@ -243,15 +258,16 @@ static void report_overrun(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_push - write a completion, and generate an event if armed
+ * rnic_cq_push - write a completion, and generate an event if the CQ is armed
  * @cq: the completion queue
- * @cqe: the completion; its timestamp is filled in here
+ * @cqe: the completion; rnic_cq_push() sets the timestamp in the ring
  * @qp: queue pair of the completion
  *
- * Any context. A completion of a queue pair that is being destroyed is dropped.
+ * Drops the completion if the queue pair is being destroyed. Any context.
  *
- * Return: true if the completion was written or dropped; false if the queue
- * overran, now or earlier, and the caller must move the queue pair to error.
+ * Return: true if the completion was written or dropped; false if the CQ has
+ * overrun, with this completion or an earlier one. The caller must then move
+ * the queue pair to error.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp)
@@ -324,9 +340,10 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 }
 
 /*
- * Poll some entries. @got counts the completions returned so far.
+ * Poll up to RING_IDX_STEPS ring entries under the lock, and add the number of
+ * completions written to @wc to @got. Stop when @got reaches @n.
  *
- * Return: the number of ring entries read, at most RING_IDX_STEPS.
+ * Return: the number of ring entries read.
  */
 static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 {
@@ -342,7 +359,7 @@ static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 		u32 idx = cons++;
 		struct ib_qp *qp = cq->slot_qp[idx & (cq->ring.slots - 1)];
 
-		/* skip completions of queue pairs that were destroyed */
+		/* skip entries that rnic_cq_drop_qp() has dropped */
 		if (qp)
 			fill_wc(&wc[(*got)++], rnic_cqe_at(&cq->ring, idx), qp);
 	}
@@ -371,9 +388,10 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 }
 
 /*
- * Drop completions of @qp among some unpolled entries, from @idx on.
+ * Drop the completions of @qp among up to RING_IDX_STEPS unpolled entries, from
+ * index @idx up to, not including, @end.
  *
- * Return: the index at which to continue.
+ * Return: the index of the first entry that was not examined.
  */
 static u32 drop_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 		     u32 end)
@@ -399,9 +417,10 @@ static u32 drop_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 
 /**
  * rnic_cq_drop_qp - drop the unpolled completions of a queue pair
- * @cq: the CQ. Nothing is done if it belongs to a program: the provider drops
- *	the completions itself.
- * @qp: the queue pair, which adds no completions any more
+ * @cq: the CQ. If it belongs to a program, the function does nothing, because
+ *	the provider in the program drops the completions.
+ * @qp: the queue pair; the caller must ensure that it writes no more
+ *	completions
  *
  * May sleep.
  */
@@ -427,8 +446,8 @@ void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp)
  * @how: which completions generate an event, and whether to report missed
  *	events
  *
- * Return: 1 if the caller requests missed events and there are unpolled
- * completions, 0 otherwise.
+ * Return: 1 if @how has IB_CQ_REPORT_MISSED_EVENTS and the CQ has unpolled
+ * completions; 0 otherwise.
  */
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags how)
 {

@@ -2,13 +2,15 @@
 /*
  * Events of completion queues: call the completion handler on the right CPU.
  *
- * The handler of a kernel consumer is called on the CPU of its completion
- * vector, and ib_core polls the CQ there. As with hardware, an interrupt (IPI)
- * brings the event to that CPU. There is no IPI if the completing context
- * already runs on that CPU or if the CPU is offline. On PREEMPT_RT, where
- * handlers may sleep on locks, the handler is called where the completion is
- * written. So is the handler of a program; the scheduler decides where the
- * program then runs.
+ * The handler of a kernel consumer is called on the CPU of the completion
+ * vector of the CQ, so that ib_core polls the CQ on that CPU. An IPI carries
+ * the event to the CPU. The context that writes the completion calls the
+ * handler directly in these cases:
+ *
+ * - it already runs on the CPU of the completion vector
+ * - the CPU of the completion vector is offline
+ * - the kernel is PREEMPT_RT, where handlers may sleep on locks
+ * - the CQ belongs to a program, whose CPU the scheduler chooses
  *
  * Only one context at a time calls the handler of a kernel consumer
  * (Documentation/infiniband/core_locking.rst). A context that finds cq->notifying
@@ -27,14 +29,15 @@
 #include "rnic.h"
 
 /*
- * Maximum number of handler calls in one pass. A handler that arms the CQ can
- * cause another event during each call.
+ * Maximum number of handler calls before the remaining events are deferred to a
+ * softirq. A handler that arms the CQ can cause another event during each call.
  */
 #define NOTIFY_MAX	16
 
 /*
- * The other contexts rely on the one that calls the handler, so it must not be
- * preempted. On PREEMPT_RT it may be: handlers may sleep on locks.
+ * Disable preemption while the handler is called, because other contexts leave
+ * their events to this context. On PREEMPT_RT preemption stays enabled, because
+ * handlers may sleep on locks.
  */
 static void begin_notify(void)
 {
@@ -49,9 +52,9 @@ static void end_notify(void)
 }
 
 /*
- * Call the handler until all requested events are delivered, at most TELL_MOST
- * times; leave the rest to a softirq. cq->notifying is set and belongs to the
- * caller.
+ * Call the handler until all requested events are delivered, at most NOTIFY_MAX
+ * times. If events remain, schedule a softirq for them. Then release cq->lock.
+ * The caller must hold cq->lock and must have set cq->notifying.
  */
 static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	__releases(&cq->lock)
@@ -69,7 +72,7 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 		more = cq->ev_requested != end;
 	} while (more && ++calls < NOTIFY_MAX);
 	cq->notifying = more;
-	/* from here on @cq may be freed if no event is left */
+	/* if no event remains, @cq may be freed after the unlock */
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		compat_bh_raise(&cq->notify_bh);
@@ -104,9 +107,10 @@ void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector)
 
 /**
  * rnic_cq_notify_exit - stop the event delivery of a completion queue
- * @cq: the completion queue, after rnic_cq_notify_wait()
+ * @cq: the completion queue
  *
- * Process context, may sleep.
+ * The caller must have called rnic_cq_notify_wait(). Process context, may
+ * sleep.
  */
 void rnic_cq_notify_exit(struct rnic_cq *cq)
 {
@@ -114,30 +118,32 @@ void rnic_cq_notify_exit(struct rnic_cq *cq)
 }
 
 /*
- * Leave the event to the CPU of the completion vector.
+ * Send an IPI to the CPU of the completion vector, to call the handler there.
  *
- * Return: true if that CPU will call the handler, false if the caller must.
+ * Return: true if the IPI was sent; false if the caller must call the handler:
+ * on PREEMPT_RT, on the CPU of the completion vector, or if that CPU is
+ * offline.
  */
 static bool __notify_remote(struct rnic_cq *cq)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
 	/*
-	 * On the same CPU the function would be called at once and deadlock on
-	 * cq->lock. With the lock held and interrupts off the CPU cannot
-	 * change.
+	 * smp_call_function_single_async() to the current CPU would call the
+	 * function at once, which would deadlock on cq->lock. The current CPU
+	 * cannot change, because interrupts are off.
 	 */
 	if (cq->cpu == smp_processor_id())
 		return false;
-	/* fails if that CPU is offline */
+	/* fails if the CPU of the completion vector is offline */
 	return !smp_call_function_single_async(cq->cpu, &cq->call);
 }
 
 /*
  * Start event delivery unless it is already under way.
  *
- * Return: true if the caller must call the handler; false if another context or
- * the CPU of the completion vector does.
+ * Return: true if the caller must call the handler; false if another context
+ * already delivers events, or if an IPI was sent.
  */
 static bool __start_notify(struct rnic_cq *cq)
 {
@@ -149,7 +155,7 @@ static bool __start_notify(struct rnic_cq *cq)
 
 /**
  * rnic_cq_notify - deliver an event of a completion queue
- * @cq: the completion queue, for which the consumer has requested an event
+ * @cq: the completion queue; the caller has disarmed it for this event
  *
  * Any context.
  */
@@ -159,7 +165,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 
 	if (!cq->ib.comp_handler)
 		return;
-	/* the handler of ib_core for programs, which has its own lock */
+	/* ib_core's handler for programs may be called concurrently */
 	if (rnic_cq_is_user(cq)) {
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		return;
@@ -196,9 +202,10 @@ static bool cq_has_notified(struct rnic_cq *cq, u32 end)
 
 /**
  * rnic_cq_notify_wait - wait until all events requested so far have been delivered
- * @cq: the completion queue; other queue pairs may still complete to it
+ * @cq: the completion queue
  *
- * Process context, sleeps. Must not be called from the handler of the CQ.
+ * Does not wait for events that are requested after the call. Process context,
+ * sleeps. Must not be called from the handler of the CQ.
  */
 void rnic_cq_notify_wait(struct rnic_cq *cq)
 {

@@ -17,11 +17,11 @@ static int respond_resize_cq(const struct rnic_ring *ring, struct ib_udata *udat
 	return ib_respond_udata(udata, resp);
 }
 
-/* A new ring that replaces the ring of a program */
+/* Resize in progress; @ring is the new ring, after the swap the old one */
 struct cq_resize {
 	struct rnic_ring	ring;
-	u32			seen;	/* consumer index at the last read */
-	u32			done;	/* end of the entries copied */
+	u32			seen;	/* consumer index when it was last read */
+	u32			done;	/* index after the last entry copied */
 	u32			steps;	/* total number of entries copied */
 };
 
@@ -34,10 +34,12 @@ static void copy_entry(struct rnic_cq *cq, struct cq_resize *m)
 }
 
 /*
- * Copy some unpolled entries to the new ring, where they keep their indices.
- * Entries do not change once they are written.
+ * Copy up to RING_IDX_STEPS unpolled entries to the new ring, where they keep
+ * their indices.
  *
- * Return: the number of entries left to copy; -EINVAL if they do not fit.
+ * Return: the number of unpolled entries not copied yet; -EINVAL if the
+ * unpolled entries do not fit into the smaller ring, or the consumer index is
+ * invalid.
  */
 static int __copy_some(struct rnic_cq *cq, struct cq_resize *m)
 {
@@ -52,7 +54,7 @@ static int __copy_some(struct rnic_cq *cq, struct cq_resize *m)
 	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_INVALID)
 		return -EINVAL;
 	m->seen = n;
-	/* skip entries that were polled meanwhile */
+	/* skip entries that the program has polled since the last call */
 	if (ring_idx_before(m->done, n))
 		m->done = n;
 	n = min_t(u32, cq->prod - m->done, RING_IDX_STEPS);
@@ -72,11 +74,12 @@ static void __swap_rings(struct rnic_cq *cq, struct cq_resize *m)
 }
 
 /*
- * Copy all unpolled entries, then exchange the rings. The number of copies is
- * limited, so that a program that completes and polls all the time cannot keep
- * the loop running forever. Twice the size of the ring is enough for any other.
+ * Copy all unpolled entries to the new ring, then exchange the rings. Copy at
+ * most about twice the size of the old ring, so that a CQ that is filled and
+ * polled all the time cannot keep the loop running forever.
  *
- * Return: 0; -EINVAL if the entries do not fit; -EBUSY if the limit is reached.
+ * Return: 0; -EINVAL if the unpolled entries do not fit into the new ring;
+ * -EBUSY if the limit of copies is reached.
  */
 static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
 {
@@ -99,9 +102,9 @@ static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
 }
 
 /*
- * First step of a resize: allocate a ring that the program maps before the
- * second step. The ring shares no page with other rings, because its mmap key
- * must identify it.
+ * Allocate the new ring (first step of a resize). The program maps the ring
+ * before the second step, which identifies the ring by its mmap key. So the
+ * ring must not share a page with other rings.
  */
 static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
@@ -117,15 +120,16 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 		swap(cq->resize_ring, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	/* frees an earlier ring that was never used, or on error the new one */
+	/* on success the ring of an earlier first step, on error the new ring */
 	rnic_ring_free(&ring);
 	return err;
 }
 
 /*
- * Take the ring that was prepared under @key.
+ * Move the ring of the first step to @ring.
  *
- * Return: true if there is one, false otherwise.
+ * Return: true if a ring was prepared and @key is its mmap key, false
+ * otherwise.
  */
 static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
@@ -140,7 +144,7 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 	return ok;
 }
 
-/* Second step of a resize: switch to the ring that the program has mapped */
+/* Switch to the ring that the program has mapped (second step of a resize) */
 static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
@@ -168,9 +172,10 @@ static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udat
  * A program resizes in two steps, so that the CQ is unchanged if the program
  * cannot map the new ring. The program does not poll during the second step.
  *
- * Return: 0; -EINVAL if the unpolled completions do not fit; -EBUSY if the CQ
- * is filled and polled all the time; -ENOENT if no ring was prepared under the
- * key; or another negative errno.
+ * Return: 0; -EINVAL if the unpolled completions do not fit into the new ring;
+ * -EBUSY if the CQ is filled and polled all the time; -ENOENT if the first step
+ * has prepared no ring with this mmap key; -EOPNOTSUPP for unknown flags; or
+ * another negative errno.
  */
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata)

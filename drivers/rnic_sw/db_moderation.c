@@ -4,7 +4,7 @@
 
 /**
  * db_mod_init - initialize the doorbell moderation of a queue
- * @b: state to initialize
+ * @b: moderation state to initialize
  */
 void db_mod_init(struct db_mod *b)
 {
@@ -14,13 +14,15 @@ void db_mod_init(struct db_mod *b)
 /**
  * db_mod_doorbell - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
- * @now: current time in ns, of a clock that does not go back. If the clock has
- *	not advanced since the last event it is too coarse, and the doorbell
- *	is not quick.
+ * @now: current time in ns, of a monotonic clock
  *
- * Return: true if the caller must let posts accumulate for DB_MOD_PERIOD_NS and
- * then call db_mod_coalesced(); false if the caller must transmit now and then
- * call db_mod_answered().
+ * A doorbell is quick if it rings less than DB_MOD_QUICK_NS after @b->last. If
+ * the clock has not advanced since @b->last, the clock is too coarse, so the
+ * doorbell does not count as quick.
+ *
+ * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
+ * call db_mod_coalesced(); false if the caller must transmit now and then call
+ * db_mod_answered().
  */
 bool db_mod_doorbell(struct db_mod *b, u64 now)
 {
@@ -51,10 +53,9 @@ void db_mod_answered(struct db_mod *b, u64 now)
  * @others: number of requests posted during the period
  *
  * A period is worthwhile if at least DB_MOD_STREAK requests were posted and the
- * timer was not late. Otherwise twice as many quick doorbells are needed before
- * the next period, up to DB_MOD_STREAK_MAX. A program that waits for each
- * completion posts few requests in a period, and coalescing would only delay
- * it.
+ * timer was not late. After any other period the next one needs twice as many
+ * consecutive quick doorbells, at most DB_MOD_STREAK_MAX. This avoids delaying
+ * a program that waits for each completion, because it posts few requests.
  */
 void db_mod_coalesced(struct db_mod *b, u64 now, u32 others)
 {

@@ -2,37 +2,43 @@
 /*
  * Doorbell moderation of a send queue: decide when to coalesce posts.
  *
- * A program that posts messages one at a time rings the doorbell for each. If
- * its doorbells follow each other quickly, a short delay turns many doorbells
- * into one.
+ * A program that posts requests one at a time rings the doorbell for each
+ * request. If the doorbells follow each other quickly, one timer replaces many
+ * doorbells at the cost of a short delay.
  */
 #ifndef _RNIC_SW_BELL_H
 #define _RNIC_SW_BELL_H
 
 #include <ddp/pure.h>
 
-/* A doorbell is quick if it rings within this time after bell.last */
+/* A doorbell is quick if it rings less than this many ns after db_mod.last */
 #define DB_MOD_QUICK_NS	5000u
 
-/* Length of a coalescing period. The timer was late if it took DB_MOD_LATE_NS. */
+/*
+ * Nominal length of a coalescing period, and the actual length from which the
+ * timer counts as late; both in ns
+ */
 #define DB_MOD_PERIOD_NS	10000u
 #define DB_MOD_LATE_NS	20000u
 
 /*
- * DB_MOD_STREAK consecutive quick doorbells start a coalescing period, and at least
- * as many requests must follow for it to be worthwhile. A program with fewer
- * requests outstanding would wait for the timer each time. DB_MOD_STREAK_MAX is the
- * limit after periods that were not worthwhile.
+ * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing
+ * period, and the minimum number of requests in a worthwhile period. A program
+ * with fewer requests outstanding would wait for the timer each time.
+ *
+ * DB_MOD_STREAK_MAX: maximum number of quick doorbells that a period can need
+ * after periods that were not worthwhile
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	16384u
 
 /**
- * struct bell - doorbell moderation state of a send queue
- * @last: time in ns of the last event: the end of a transmit pass, or the start
- *	or end of a coalescing period. Coalesced requests are transmitted
- *	after the period ends. If that takes long, the next doorbell is not
- *	quick; a system call is then cheap in comparison.
+ * struct db_mod - doorbell moderation state of a send queue
+ * @last: time in ns of the last event: the end of a transmit pass that a
+ *	doorbell started, or the start or end of a coalescing period.
+ *	Coalesced requests are transmitted after the end of the period. If
+ *	that takes long, the next doorbell is not quick, which is right: its
+ *	system call is cheap in comparison.
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
  */

@@ -5,18 +5,18 @@
 #include "ring_idx.h"
 
 /**
- * ring_idx_posted - count the slots that are posted and not yet taken
- * @prod: producer index, read once by the caller
- * @head: index of the next slot to take
- * @tail: index of the oldest slot in use, at most @slots before @head
+ * ring_idx_posted - count the slots that are posted and not yet dequeued
+ * @prod: producer index, which the caller has read once
+ * @head: index of the next slot to dequeue
+ * @tail: index of the oldest slot that is dequeued and not completed, at most
+ *	@slots before @head
  * @slots: number of slots of the ring
  *
- * The slots in use and the posted slots must fit into the ring together. A
- * caller that takes no more than the posted slots therefore never has more than
- * @slots in use.
+ * The slots from @tail to @prod must fit into the ring. A caller that dequeues
+ * only posted slots therefore never has more than @slots of them in use.
  *
- * Return: the number of slots, or RING_IDX_INVALID if the producer cannot have
- * posted that many.
+ * Return: the number of posted slots; RING_IDX_INVALID if @prod is before @head
+ * or more than @slots after @tail.
  */
 u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
 {
@@ -27,16 +27,13 @@ u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
 
 /**
  * ring_idx_unread - count the slots that the consumer has not read yet
- * @prod: index of the next slot to fill
- * @cons: consumer index, read once by the caller
- * @seen: consumer index at an earlier read
+ * @prod: index of the next slot that the producer fills
+ * @cons: consumer index, which the caller has read once
+ * @seen: value of the consumer index when the caller read it before
  * @slots: number of slots of the ring
  *
- * The consumer index may have advanced from @seen, but neither backwards nor
- * past @prod.
- *
- * Return: the number of slots, or RING_IDX_INVALID if the consumer cannot have read
- * that many.
+ * Return: the number of unread slots; RING_IDX_INVALID if it exceeds @slots, or
+ * if @cons is not between @seen and @prod.
  */
 u32 ring_idx_unread(u32 prod, u32 cons, u32 seen, u32 slots)
 {

@@ -3,19 +3,20 @@
  * Checks of the indices of a ring that is shared with a program.
  *
  * Indices are free-running 32-bit counters. A program may write any value to
- * its index. The kernel reads that index once for each check and compares it
- * with its own indices.
+ * its own index. The kernel reads the program's index once for each check and
+ * compares the value with the kernel's own indices.
  */
 #ifndef _RNIC_SW_RING_IDX_H
 #define _RNIC_SW_RING_IDX_H
 
 #include <ddp/pure.h>
 
-#define RING_IDX_INVALID	U32_MAX		/* invalid index, no ring is so large */
+/* Returned for an invalid index; no ring has so many slots */
+#define RING_IDX_INVALID	U32_MAX
 
 /*
- * Maximum number of slots processed in one go while a lock is held or BH or
- * interrupts are off. A ring has up to 2^20 slots.
+ * Maximum number of slots to process without releasing the lock or enabling BH
+ * or interrupts in between. A ring has up to 2^20 slots.
  */
 #define RING_IDX_STEPS	64
 
