@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP state of a stream, below the receive and transmit paths: depths of its
- * queues of requests, reasons, and failure on behalf of the verbs.  The
- * consequences of a failure are in rdmap_ulp.c.
+ * Functions of RDMAP that the verbs call: set the depths of the request queues
+ * of a stream, and fail the stream. rdmap_ulp.c handles the failure.
  *
- * The queues are replaced only while the stream does not run.
+ * The request queues are replaced only before the stream runs.
  */
 #include <linux/slab.h>
 
@@ -15,10 +14,11 @@
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *
- * The access was allowed when the request arrived and is not allowed any more.
+ * For an access that was allowed when the request of the peer was delivered,
+ * and is refused when the request is served.
  *
- * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants the right, as
- * for a request that arrives now; IW_RDMAP_P_STAG if the STag does not.
+ * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants @right;
+ * IW_RDMAP_P_STAG if the queue pair grants it, so that the STag is the cause.
  */
 enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right)
 {
@@ -28,11 +28,11 @@ enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right)
 
 /**
  * rdmap_set_depths - set the maximum number of outstanding requests
- * @r: the stream, before it runs
- * @ird: maximum number of requests from the peer
- * @ord: maximum number of local requests
+ * @r: RDMAP state of the stream
+ * @ird: maximum number of unanswered requests from the peer
+ * @ord: maximum number of unanswered local requests
  *
- * May sleep.
+ * The caller must ensure that the stream does not run yet. May sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -41,8 +41,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 	struct rdmap_req *in, *out;
 
 	/*
-	 * ird unanswered requests, ird answered but not yet released, and one
-	 * in transition
+	 * Room for ird unanswered requests, ird answered requests that are not
+	 * released yet, and one request whose response is being sent
 	 */
 	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL_ACCOUNT);
 	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL_ACCOUNT);
@@ -52,7 +52,7 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 		return -ENOMEM;
 	}
 	rdmap_destroy(r);
-	/* rdmap_get_depths() may run at the same time */
+	/* rdmap_get_depths() may run concurrently */
 	spin_lock_bh(&r->lock);
 	rdmap_reqq_init(&r->irq, in, 2 * ird + 1);
 	r->ird = ird;
@@ -63,9 +63,9 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 
 /**
  * rdmap_get_depths - get the maximum number of outstanding requests
- * @r: the stream
- * @ird: set to the value given to rdmap_set_depths(), or 0 before
- * @ord: set likewise
+ * @r: RDMAP state of the stream
+ * @ird: set to the IRD, or to 0 if rdmap_set_depths() has not been called
+ * @ord: set to the ORD, or to 0 if rdmap_set_depths() has not been called
  */
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord)
 {
@@ -77,7 +77,7 @@ void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord)
 
 /**
  * rdmap_destroy - free the queues of outstanding requests
- * @r: the stream, not running
+ * @r: RDMAP state of the stream; the caller must ensure that it does not run
  */
 void rdmap_destroy(struct rdmap *r)
 {
@@ -89,8 +89,8 @@ void rdmap_destroy(struct rdmap *r)
 
 /**
  * rdmap_fail - fail the stream because of an error that the verbs found
- * @r: the stream
- * @why: the reason
+ * @r: RDMAP state of the stream
+ * @why: reason of the failure
  */
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
 {

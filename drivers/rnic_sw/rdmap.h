@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Interface between RDMAP and the verbs: what RDMAP offers to the verbs and
- * what it requires of them. RDMAP uses no ib_ type, and the verbs use no
- * socket.
+ * Interface between RDMAP and the verbs: functions that RDMAP implements for
+ * the verbs, and functions that the verbs implement for RDMAP. RDMAP uses no
+ * ib_ type, and the verbs use no socket.
  */
 #ifndef _RNIC_SW_RDMAP_H
 #define _RNIC_SW_RDMAP_H
@@ -18,14 +18,15 @@
 #include "rdmap_term.h"
 
 #define RDMAP_SGE_MAX		16
-#define RDMAP_DEPTH_MAX		128	/* limit of IRD and ORD */
+#define RDMAP_DEPTH_MAX		128	/* maximum IRD and maximum ORD */
 /*
- * Bytes of a received Terminate. More than RDMAP_TERM_BUILD_MAX: messages with
- * additional bytes are accepted (N-7).
+ * Maximum length of a received Terminate, in bytes. It exceeds
+ * RDMAP_TERM_BUILD_MAX, because some peers send zeros in place of headers that
+ * they do not quote (RFC 5040 7.1 (1), N-7).
  */
 #define RDMAP_TERM_MAX		128
 
-/* Operation of a work request; these are not the numbers of the ABI */
+/* Operation of a work request; the values differ from those of the ABI */
 enum rdmap_wr_op {
 	RDMAP_WR_WRITE,
 	RDMAP_WR_SEND,
@@ -33,14 +34,15 @@ enum rdmap_wr_op {
 	RDMAP_WR_FETCH_ADD,
 	RDMAP_WR_CMP_SWAP,
 	RDMAP_WR_LOCAL_INV,
-	RDMAP_WR_REG,		/* fast registration, executed by the verbs */
-	RDMAP_WR_BIND,		/* bind of a memory window, executed by the verbs */
+	RDMAP_WR_REG,		/* fast registration; the verbs execute it */
+	RDMAP_WR_BIND,		/* bind of a memory window; the verbs execute it */
 };
 
 #define RDMAP_WR_FENCE		0x1
 #define RDMAP_WR_SOLICITED	0x2
-#define RDMAP_WR_INVALIDATE	0x4	/* Send: peer's STag; Read: sink STag */
-#define RDMAP_WR_RTR		0x8	/* RTR Read, without a work request */
+/* Invalidate after a Send the STag @inv at the peer, after a Read the sink STag */
+#define RDMAP_WR_INVALIDATE	0x4
+#define RDMAP_WR_RTR		0x8	/* RTR Read; it has no work request */
 #define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
 
 /**
@@ -56,7 +58,7 @@ enum rdmap_wr_op {
  * @compare_add: atomics: value to compare with or to add; registration and
  *	bind: length in bytes
  * @swap: atomics: value to store; registration and bind: access rights
- * @sge: array for the SGEs of @buf, large enough for any request of the queue
+ * @sge: array for the SGEs of @buf, sized for the largest request of the queue
  */
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
@@ -72,24 +74,24 @@ struct rdmap_wr {
 	struct ddp_sge		*sge;
 };
 
-/* Check whether a request needs a response, and so counts as outstanding */
+/* Check whether @wr needs a response of the peer, so that ORD limits it */
 static inline bool rdmap_wr_has_response(const struct rdmap_wr *wr)
 {
 	return wr->op == RDMAP_WR_READ || wr->op == RDMAP_WR_FETCH_ADD ||
 	       wr->op == RDMAP_WR_CMP_SWAP;
 }
 
-/* A message that consumed a receive */
+/* Received message that consumed a receive: a Send or Immediate Data */
 struct rdmap_recv {
-	u32	len;
+	u32	len;		/* bytes of the Send, or of the preceding Write */
 	u32	inv;		/* local STag that the Send invalidated */
-	__be32	imm;
-	bool	invalidated;
-	bool	solicited;
-	bool	immediate;	/* by Immediate Data; @len is that of the Write */
+	__be32	imm;		/* immediate data in wire byte order */
+	bool	invalidated;	/* the Send has invalidated @inv */
+	bool	solicited;	/* the message requests a solicited event */
+	bool	immediate;	/* the message is Immediate Data, not a Send */
 };
 
-/* Message being segmented, if commit_message() must account for it */
+/* Kind of the message being segmented, for commit_message() */
 enum rdmap_out {
 	RDMAP_OUT_NONE,
 	RDMAP_OUT_RESP,
@@ -99,76 +101,78 @@ enum rdmap_out {
 /* RDMAP state of a stream, embedded in a queue pair */
 struct rdmap {
 	/*
-	 * Set before the stream runs. Then @rtr belongs to the transmit path
-	 * and @rtr_send_expected to the receive path.
+	 * The next two fields are set before the stream runs. Afterwards only
+	 * the transmit path uses @rtr, and only the receive path
+	 * @rtr_send_expected.
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
-	/* an empty Send is an RTR message if it comes first */
+	/* if the first message is an empty Send, it is the RTR message */
 	bool			rtr_send_expected;
 
-	/* its last fields are for transmit only, like those that follow */
+	/* only transmit uses the last fields of @stream and the next group */
 	struct ddp_stream	stream;
 
 	/* transmit path only */
 	/*
-	 * Message being segmented. commit_message() accounts for it not when its last
-	 * segment is pulled but at the next pull, or in rdmap_handle_sent().
+	 * Kind of the message being segmented. commit_message() accounts for the
+	 * message at the next pull after its last segment, or in
+	 * rdmap_handle_sent().
 	 */
 	enum rdmap_out		out;
-	struct rdmap_wr		wr;
-	bool			have_wr;
-	bool			wr_preferred;	/* after a response: try a WR */
-	bool			imm_pending;	/* Immediate Data of @wr to send */
-	/* responses segmented, but not yet accepted by the LLP */
+	struct rdmap_wr		wr;		/* WR pulled last from the send queue */
+	bool			have_wr;	/* @wr has not been started yet */
+	bool			wr_preferred;	/* after a response: try a WR first */
+	bool			imm_pending;	/* Immediate Data of @wr must be sent */
+	/* number of responses segmented, but not yet accepted by the LLP */
 	u16			responses;
-	u16			spent;		/* budget used, see is_budget_spent() */
-	/* segments and payload bytes of @stream already counted */
+	u16			spent;		/* used part of PASS_BUDGET */
+	/* segments and payload bytes of @stream added to the counters so far */
 	u32			segments;
 	u32			bytes;
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
 
-	/* receive path only, used at most once: the Terminate of the peer */
-	struct ddp_buf		peer_term_buf;
+	/* receive path only, written at most once for each stream */
+	struct ddp_buf		peer_term_buf;	/* buffer of the peer's Terminate */
 	u8			peer_term_raw[RDMAP_TERM_MAX];
-	u8			peer_layer;	/* layer in the Terminate */
-	u8			peer_type;	/* error type in the Terminate */
-	bool			bad_rreq;	/* the fault is in the Read in @req */
+	u8			peer_layer;	/* layer in the peer's Terminate */
+	u8			peer_type;	/* error type in the peer's Terminate */
+	bool			bad_rreq;	/* the Read Request in @req is refused */
 
 	/* receive path only */
-	bool			in_recv;	/* a message uses a receive */
+	bool			in_recv;	/* the current message uses a receive */
 	/* opcode of the message in progress on each queue, or 0 */
 	u8			opcode[DDP_QUEUES];
-	struct ddp_buf		recv_buf;
-	struct ddp_sge		*recv_sge;	/* fits the largest receive */
-	u32			write_len;	/* bytes of the current Write */
-	/* bytes of the Write just completed, for Immediate Data */
+	struct ddp_buf		recv_buf;	/* buffer of the receive in use */
+	struct ddp_sge		*recv_sge;	/* has room for the largest receive */
+	u32			write_len;	/* bytes of the current Write so far */
+	/* bytes of the last complete Write, reported with Immediate Data */
 	u32			last_write_len;
 	struct ddp_buf		req_buf;
-	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
+	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request received */
 	u8			imm[RDMAP_IMM_LEN];
 	struct ddp_buf		imm_buf;
 	struct ddp_buf		aresp_buf;
 	u8			aresp[RDMAP_ARESP_LEN];
 
 	/*
-	 * Leaf lock for the fields below. The receive and transmit paths take
-	 * it without _bh because they run with BH off.
+	 * Leaf lock for the fields below. The receive and transmit paths run
+	 * with BH off, so they take the lock without _bh.
 	 */
 	spinlock_t		lock;
-	u8			term[RDMAP_TERM_BUILD_MAX];
-	u8			term_len;
-	bool			term_pending;
+	u8			term[RDMAP_TERM_BUILD_MAX];	/* Terminate to send */
+	u8			term_len;	/* length of @term in bytes, or 0 */
+	bool			term_pending;	/* @term must be sent */
 	/* the stream has failed, and @term_pending is valid */
 	bool			term_decided;
 	/* the response to the oldest unserved request has begun */
 	bool			answering;
-	/* @irq may have unserved requests; read without the lock */
+	/* @irq may have unserved requests; may be read without the lock */
 	bool			irq_pending;
-	u16			ird;		/* maximum requests of the peer */
+	u16			ird;		/* maximum unanswered requests of the peer */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
-	/* requests of the peer until the LLP has the responses */
+	/* requests of the peer whose responses the LLP has not accepted yet */
 	struct rdmap_reqq	irq;
 };
 
@@ -198,13 +202,13 @@ void rdmap_handle_sent(struct ddp_stream *s);
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 
 /* rdmap.c */
-/* Set the limits of outstanding requests before the stream runs. May sleep */
+/* Set IRD and ORD. The stream must not run yet. May sleep */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
-/* Reason for refusing an access that was allowed when the request arrived */
+/* Get the reason for refusing an access that was allowed before */
 enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right);
-/* Fail the stream; a Terminate is sent if there is one for @why */
+/* Fail the stream, and send a Terminate unless @why is a local reason */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /* Implemented by the verbs, called by RDMAP ------------------------------- */
@@ -215,51 +219,59 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
  * @r: the stream
  * @wr: set to the request
  *
- * Reads the WQE once and checks it. An invalid request fails the stream, and
- * the flush completes it with its error. Transmit path only, BH off.
+ * Reads the WQE once and checks it. If the WQE is invalid, the function fails
+ * the stream, and the flush completes the request with an error. Transmit path
+ * only, BH off.
  *
- * Return: true if there is a request; false if there is none, or it is invalid.
- * The next post schedules transmit.
+ * Return: true if @wr is set; false if no request is posted, so that the next
+ * post will schedule transmit, or if the WQE is invalid.
  */
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_cut(struct rdmap *r, u32 slot);
-/* The LLP accepted all pulled segments: complete WRs that need no response */
+/* Complete WRs that need no response: the LLP has accepted all pulled segments */
 void rdmap_sq_complete_sent(struct rdmap *r);
-/* Complete the WR at @slot: its response has been placed */
+/* Complete the WR at @slot after its response of @len bytes has been placed */
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len);
-/* Record that the WR at @slot is in error; the caller then fails the stream */
+/* Record that the WR at @slot is in error. The caller must fail the stream */
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
-/* Execute and complete RDMAP_WR_REG, _BIND or _LOCAL_INV. False: it failed */
+/*
+ * Execute and complete RDMAP_WR_REG, _BIND or _LOCAL_INV. Return: true if the
+ * request succeeded, false if it failed and is not completed
+ */
 bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr);
 
 /* rq.c: receive queue */
 /*
- * Take the oldest receive; its buffer becomes r->recv_buf. Return: IW_OK;
- * IW_DDP_U_NO_BUFFER if none is posted; IW_LOCAL_PROT if the receive is invalid
+ * Dequeue the oldest receive and set r->recv_buf to its buffer. Return: IW_OK;
+ * IW_DDP_U_NO_BUFFER if no receive is posted; IW_LOCAL_PROT if the WQE or the
+ * producer index is invalid
  */
 enum iw_reason rdmap_rq_take(struct rdmap *r);
-/* Complete the receive that rdmap_rq_take() has taken */
+/* Complete the receive that rdmap_rq_take() has dequeued */
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* counters.c */
-/* Count @n messages delivered, or with @sent about to be sent. BH off */
+/* Count @n messages: delivered, or if @sent is true, about to be sent. BH off */
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
 /*
- * Count segments, and the bytes of their payload, received or with @sent
- * accepted by the LLP. BH off
+ * Count @segments segments with @bytes bytes of payload in total: received, or
+ * if @sent is true, accepted by the LLP. BH off
  */
 void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent);
 
-/* Count a segment that was placed out of order */
+/* Count a segment that is admitted for placement out of order */
 void rdmap_count_early(struct rdmap *r);
 
 /* qp_error.c: state of the queue pair */
-/* The stream has failed: change the QP state, notify the consumer, flush */
+/* Change the QP state, notify the consumer and flush: the stream has failed */
 void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f);
-/* The LLP stream is gone: as rdmap_report_failure(), unless the stream had failed */
+/*
+ * Handle the end of the LLP stream like rdmap_report_failure(), unless the
+ * stream has already failed
+ */
 void rdmap_report_down(struct rdmap *r, enum iw_reason why);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP headers: encode and decode those of Read Requests and of Atomic
- * Operations, and compute the results of the latter.  The atomic access to
- * memory is not here, see ddp_mem_atomic().
+ * Encode and decode the RDMAP headers of Read Requests and Atomic Operations,
+ * and compute the results of Atomic Operations. ddp_mem_atomic() does the
+ * atomic access to memory.
  *
- * Headers are read and written byte by byte, in network byte order.
+ * Headers are in network byte order and need not be aligned.
  */
 #include <ddp/pure.h>
 
@@ -49,8 +49,8 @@ void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r)
  * @r: the request
  * @bytes: bytes of the response already sent, at most @r->len
  *
- * A Terminate in the middle of a response quotes the advanced request (RFC 5040
- * section 4.8, Terminated RDMA Header).
+ * If the response fails after @bytes bytes, the Terminate quotes the advanced
+ * request (RFC 5040 section 4.8, Terminated RDMA Header).
  */
 void rdmap_rreq_advance(struct rdmap_rreq *r, u32 bytes)
 {
@@ -85,8 +85,8 @@ void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a)
  *
  * Reserved bits are ignored.
  *
- * Return: IW_OK; IW_RDMAP_OPCODE for an operation that RFC 7306 does not
- * define, including Swap, which the RFC only mentions (N-16).
+ * Return: IW_OK; IW_RDMAP_OPCODE if the operation code is neither FetchAdd nor
+ * CmpSwap. RFC 7306 5.2.1 mentions Swap but does not define it (N-16).
  */
 enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 {
@@ -105,9 +105,9 @@ enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 }
 
 /*
- * Add field by field. Each bit in @tops is the top bit of a field, and a carry
- * out of it is dropped. The top bits are added separately, without carry, so
- * that no carry crosses them.
+ * Add @a and @b field by field. Each bit in @tops is the top bit of a field, and
+ * a carry out of a field is dropped. So the top bits are added by XOR,
+ * separately from the other bits.
  */
 static u64 add_fields(u64 a, u64 b, u64 tops)
 {
@@ -119,7 +119,8 @@ static u64 add_fields(u64 a, u64 b, u64 tops)
  * @a: the operation
  * @old: value in memory before the operation, in host byte order
  *
- * Return: the value to store; @old if a comparison failed.
+ * Return: the value to store in memory; equal to @old if @a is a CmpSwap whose
+ * comparison failed.
  */
 u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old)
 {

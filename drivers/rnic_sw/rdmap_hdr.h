@@ -33,8 +33,8 @@ struct rdmap_rreq {
  * @stag: STag of the remote memory
  * @to: Tagged Offset in the remote memory
  * @data: value to add or to store
- * @mask: FetchAdd: top bits of the fields, 0 for one field of 64 bits; CmpSwap:
- *	bits to store
+ * @mask: FetchAdd: top bit of each field, 0 for one field of 64 bits; CmpSwap:
+ *	bits of @data to store
  * @cmp: CmpSwap: value to compare with
  * @cmp_mask: CmpSwap: bits to compare
  */
@@ -49,7 +49,7 @@ struct rdmap_atomic {
 	u64	cmp_mask;
 };
 
-/* First byte of RsvdULP; its reserved bits are zero */
+/* Build the first byte of RsvdULP for @opcode, with its reserved bits zero */
 static inline u8 rdmap_ulp8(u8 opcode)
 {
 	return RDMAP_RV | (opcode & RDMAP_OPCODE_MASK);

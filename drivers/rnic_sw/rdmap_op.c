@@ -16,7 +16,7 @@ static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
 		.rights = DDP_REMOTE_READ, .hdr_len = RDMAP_RREQ_LEN,
 		.name = "read-request",
 	},
-	/* The sink STag is a local choice, so no remote right is needed */
+	/* The local side chose the sink STag: the peer needs no remote right */
 	[RDMAP_OP_READ_RESP] = {
 		.opcode = RDMAP_OP_READ_RESP,
 		.supported = true, .tagged = true, .rights = DDP_LOCAL_WRITE,
@@ -82,18 +82,16 @@ static bool is_expected(const struct rdmap_op_row *row, const struct ddp_hdr *h)
 }
 
 /**
- * rdmap_op_check - check whether an opcode is known and on the right queue
- * @h: DDP header of a segment of the message
+ * rdmap_op_check - check the RDMAP version and opcode of a segment
+ * @h: DDP header of the segment
  * @row: set to the row of the opcode if the check succeeds
  *
- * The version is checked first: the opcode has no meaning without it. Reserved
- * bits are ignored. A known opcode with the wrong T bit or on the wrong queue
- * is unexpected. So is an opcode that is not served (RFC 5040 7.2 (2) and (3),
- * RFC 7306 1.1). RV 00b belongs to a mode that this implementation never
- * negotiates.
+ * Checks the version first, because it determines the meaning of the opcode.
+ * RV 00b is refused, because RDMAC mode is never negotiated. Reserved bits are
+ * ignored (RFC 5040 7.2 (2) and (3), RFC 7306 1.1).
  *
- * Return: IW_OK; IW_RDMAP_VERSION if RV is wrong; IW_RDMAP_OPCODE if the opcode
- * is unknown or unexpected.
+ * Return: IW_OK; IW_RDMAP_VERSION if RV is not 01b; IW_RDMAP_OPCODE if the
+ * opcode is unknown or unsupported, or has the wrong T bit or queue number.
  */
 enum iw_reason rdmap_op_check(const struct ddp_hdr *h,
 			      const struct rdmap_op_row **row)

@@ -4,7 +4,7 @@
 
 #include "rdmap_reqq.h"
 
-/* Entry number @n, counted from the oldest */
+/* Get entry number @n, counted from the oldest request */
 static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
@@ -15,7 +15,8 @@ static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
 /**
  * rdmap_reqq_init - initialize an empty queue
  * @q: the queue
- * @req: array of @size entries, owned by the caller; may be NULL if @size is 0
+ * @req: array of @size entries, which the caller frees after the queue is no
+ *	longer used; may be NULL if @size is 0
  * @size: maximum number of requests in the queue (RFC 5040 section 6.1)
  */
 void rdmap_reqq_init(struct rdmap_reqq *q, struct rdmap_req *req, u16 size)
@@ -28,7 +29,8 @@ void rdmap_reqq_init(struct rdmap_reqq *q, struct rdmap_req *req, u16 size)
  * @q: the queue
  *
  * Return: the zeroed entry, which the caller fills in; NULL if the queue is
- * full. A requester then waits, a responder reports error 1/2/02.
+ * full. A requester must then wait for a response, and a responder must fail
+ * the stream with error 1/2/02 (IW_DDP_U_NO_BUFFER).
  */
 struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 {
@@ -54,9 +56,9 @@ struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q)
 
 /**
  * rdmap_reqq_pop - remove the oldest request
- * @q: the queue, not empty
+ * @q: the queue
  *
- * The entry may be reused for another request.
+ * The next rdmap_reqq_push() may reuse the entry of the request.
  */
 void rdmap_reqq_pop(struct rdmap_reqq *q)
 {
@@ -67,10 +69,11 @@ void rdmap_reqq_pop(struct rdmap_reqq *q)
  * rdmap_reqq_peek_unserved - get the oldest request that is not served
  * @q: the queue
  *
- * Responses are sent in the order in which the requests arrived (RFC 5040
- * 5.2.2, 5.5 (20)).
+ * The responder must serve requests in the order in which they arrived (RFC
+ * 5040 5.2.2, 5.5 (20)).
  *
- * Return: the entry of the request, or NULL if all are served.
+ * Return: the entry of the request; NULL if all requests in the queue are
+ * served.
  */
 struct rdmap_req *rdmap_reqq_peek_unserved(const struct rdmap_reqq *q)
 {
@@ -92,7 +95,8 @@ void rdmap_reqq_mark_served(struct rdmap_reqq *q)
 /**
  * rdmap_reqq_release - remove the @n oldest requests
  * @q: the queue
- * @n: number of requests; limited to those in the queue
+ * @n: number of requests to remove; if it exceeds the number in the queue, all
+ *	requests are removed
  */
 void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
 {
@@ -109,17 +113,18 @@ void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
  * @h: DDP header of the segment
  * @payload: length of the payload in bytes
  *
- * RFC 5040 5.2.2 lets a Data Sink check STag, Tagged Offset and length against
- * the request. They are checked, so that the peer writes only where a Read was
- * requested. Segments arrive in order: each one begins where the previous one
- * ended, and the last one ends the request exactly. A mismatch is an error of
- * the tagged buffer model, because RDMAP's own protection errors do not apply
- * to responses (figure 10). STag and TO of an empty segment are ignored (RFC
- * 5041 section 5.2).
+ * Ensures that the peer writes only to the sink of an outstanding Read. RFC
+ * 5040 5.2.2 allows a Data Sink to check STag, Tagged Offset and length against
+ * the request. The caller must pass segments in order. Each segment must begin
+ * at the end of the previous segment, and the last segment must end the request.
  *
- * Return: IW_OK; IW_RDMAP_OPCODE if the oldest request is not a Read, or there
- * is none; IW_DDP_T_STAG if the STag is wrong; IW_DDP_T_BOUNDS if the segment
- * is outside the request, leaves a gap or ends the message too early.
+ * A mismatch is a DDP tagged buffer error, because RDMAP's protection errors do
+ * not apply to responses (RFC 5040 figure 10). STag and TO of an empty segment
+ * are ignored (RFC 5041 section 5.2).
+ *
+ * Return: IW_OK; IW_RDMAP_OPCODE if @oldest is NULL or not a Read;
+ * IW_DDP_T_STAG if the STag is not the sink STag of the request;
+ * IW_DDP_T_BOUNDS if TO, length or L bit do not match the request.
  */
 enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 				const struct ddp_hdr *h, u32 payload)
@@ -158,11 +163,12 @@ static bool is_requested(const struct rdmap_req *req, const struct ddp_hdr *h,
  * @h: DDP header of a Read Response segment that arrived out of order
  * @payload: length of the payload in bytes
  *
- * The segment is compared with the sink of each request, because the request it
- * answers is not known yet. rdmap_resp_check() makes the full check when the
- * segment is next in order.
+ * Compares the segment with the sink of each Read in @q, because an
+ * out-of-order segment does not show which request it answers. The caller must
+ * call rdmap_resp_check() when the segment is next in order.
  *
- * Return: true if the segment may be placed, false otherwise.
+ * Return: true if the sink of a Read covers the segment, so that it may be
+ * placed; false otherwise.
  */
 bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
 			    u32 payload)
@@ -179,11 +185,12 @@ bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
  * rdmap_aresp_check - check whether an Atomic Operation Response may arrive now
  * @oldest: the oldest unanswered request, or NULL if there is none
  *
- * Each outstanding atomic is a buffer on queue 3 (RFC 7306 5.2.2 (5)), and
- * responses arrive in the order of the requests (8).
+ * Each outstanding atomic counts as a buffer on queue 3 (RFC 7306 5.2.2 (5)).
+ * The peer must send responses in the order of the requests (RFC 7306 5.2.2
+ * (8)).
  *
- * Return: IW_OK; IW_DDP_U_NO_BUFFER if no request is outstanding;
- * IW_RDMAP_OPCODE if a Read Response must come first.
+ * Return: IW_OK if @oldest is an atomic; IW_DDP_U_NO_BUFFER if @oldest is NULL;
+ * IW_RDMAP_OPCODE if @oldest is a Read, whose response must arrive first.
  */
 enum iw_reason rdmap_aresp_check(const struct rdmap_req *oldest)
 {

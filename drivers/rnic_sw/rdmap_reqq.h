@@ -2,14 +2,16 @@
 /*
  * Queue of outstanding Read and Atomic Requests, oldest first.
  *
- * A requester queues its own requests until they are answered (bounded by ORD).
- * A responder queues the requests of the peer until they are served (bounded by
- * IRD). Reads and atomics share the depths (N-15) and are answered in one
- * order.
+ * A requester queues its own requests until the response is placed; ORD limits
+ * their number. A responder queues the requests of the peer until the LLP has
+ * accepted the response; IRD limits the number of unserved requests. Reads and
+ * atomics share ORD and IRD (RFC 7306 5.2, 5.2.2 (4), N-15), and they are
+ * answered in the order of the requests.
  *
  * The queue is a ring in memory of the caller, protected by a lock of the
- * caller. Served entries (their response has been passed to DDP) come first,
- * then those still to be served. A requester does not mark entries as served.
+ * caller. A request is served when all of its response has been passed to DDP.
+ * Served requests precede unserved requests. A requester does not mark requests
+ * as served.
  */
 #ifndef _RNIC_SW_RDMAP_REQQ_H
 #define _RNIC_SW_RDMAP_REQQ_H
@@ -21,12 +23,14 @@
 
 /**
  * struct rdmap_req - an outstanding Read or Atomic Request
- * @rreq: Read Request header; requester: of an atomic only the sink is used
+ * @rreq: Read Request header; for an atomic of a requester, only the sink STag
+ *	and the sink TO are used
  * @atomic: responder: Atomic Request of the peer
  * @is_atomic: true for an atomic, false for a Read
  * @slot: requester: free-running index of the WQE in the send queue
  * @done: requester: bytes of the response admitted so far
- * @inv: requester: STag to invalidate when the response is complete
+ * @inv: requester: STag to invalidate when the response is complete, if @flags
+ *	has RDMAP_WR_INVALIDATE
  * @flags: requester: RDMAP_WR_*
  */
 struct rdmap_req {
@@ -47,7 +51,8 @@ struct rdmap_req {
  * @size: number of entries; may be 0
  * @head: array index of the oldest request
  * @used: number of requests in the queue
- * @served: number of requests in the queue that are served
+ * @served: number of requests in the queue whose response has been passed to
+ *	DDP completely
  */
 struct rdmap_reqq {
 	struct rdmap_req	*req;

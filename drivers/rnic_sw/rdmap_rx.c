@@ -3,21 +3,24 @@
 #include "rdmap.h"
 
 /*
- * Read Responses of at least this many bytes are copied by a worker, which can
- * be preempted, and not in softirq.
+ * Minimum length in bytes of a Read Response that a worker transmits, because a
+ * worker can be preempted. Softirq transmits shorter responses.
  */
 #define BULK_MIN	(16 * 1024)
 
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
-	/* RFC 5041 5.2: the message is too long; there is no code for it */
+	/*
+	 * RFC 5041 5.2: the message exceeds 2^32 - 1 bytes, for which the RFCs
+	 * define no error code
+	 */
 	if (r->write_len + payload < payload)
 		return IW_RDMAP_UNSPEC;
 	r->write_len += payload;
 	return IW_OK;
 }
 
-/* Check a Read Response segment against the oldest request and advance it */
+/* Check a Read Response segment, and add it to the progress of the oldest request */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 				     u32 payload)
 {
@@ -35,18 +38,23 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 
 /*
  * Check whether the peer may already have the whole response that is being
- * sent. It can, and its next request can arrive, while the call that sends the
- * response still runs. As long as part of the response is not segmented the
- * peer cannot have all of it.
+ * sent. That is possible once the whole response is segmented, even if the
+ * transmit path has not marked the request as served yet.
  */
 static bool __may_be_answered(const struct rdmap *r)
 {
-	/* transmit sets in_msg before it takes a request; litmus: answered */
+	/*
+	 * begin_message() of the transmit path sets in_msg, then next_response()
+	 * sets answering under r->lock. So a reader that holds the lock and finds
+	 * answering set does not read the in_msg of an earlier message.
+	 * Otherwise a response not sent yet could count as received.
+	 * litmus: answered
+	 */
 	lockdep_assert_held(&r->lock);
 	return r->answering && !READ_ONCE(r->stream.in_msg);
 }
 
-/* Reads and atomics share a queue and its depth */
+/* Admit a Read or Atomic Request; both share the queue and the IRD */
 static enum iw_reason admit_request(struct rdmap *r,
 				    const struct rdmap_op_row *row,
 				    struct ddp_grant *g)
@@ -54,10 +62,10 @@ static enum iw_reason admit_request(struct rdmap *r,
 	bool full;
 
 	spin_lock(&r->lock);
-	/* do not count requests whose response the peer may have */
+	/* do not count a request whose response the peer may already have */
 	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
 	spin_unlock(&r->lock);
-	/* RDMAP-82: the peer sent more requests than IRD allows */
+	/* RFC 5040 5.2.2 (RDMAP-82): the peer sent more requests than IRD allows */
 	if (full)
 		return IW_DDP_U_NO_BUFFER;
 	r->req_buf.flat = r->req;
@@ -96,7 +104,10 @@ static enum iw_reason take_recv(struct rdmap *r)
 	return why;
 }
 
-/* N-21: check for the peer's ready-to-receive Send: plain and empty */
+/*
+ * Check whether the segment is the peer's RTR Send: an empty Send as the first
+ * message, which must not consume a receive (RFC 6581 1.1, 9.2; N-21)
+ */
 static bool is_rtr_send(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
 {
 	return r->rtr_send_expected && h->last && !payload &&
@@ -117,7 +128,10 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 	return take_recv(r);
 }
 
-/* Immediate Data consumes a receive but not its buffer (RFC 7306 6.3) */
+/*
+ * Admit Immediate Data. It consumes a receive, but is placed in r->imm and not
+ * in the buffer of the receive (RFC 7306 6.3).
+ */
 static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 {
 	r->imm_buf.flat = r->imm;
@@ -129,10 +143,11 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 }
 
 /*
- * Check that all segments of a message have one opcode, because the opcode of
- * the first one selected the buffer.
+ * Check whether all segments of an untagged message have the same opcode. The
+ * opcode of the first segment has selected the buffer, so it must not change.
  *
- * Return: true if @opcode may occur in this message, false if it has changed.
+ * Return: true if the message is tagged or @opcode is the opcode of its first
+ * segment; false otherwise.
  */
 static bool track_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
@@ -187,14 +202,17 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	struct rdmap *r = to_rdmap(s);
 	enum iw_reason why;
 
-	/* untagged: the first segment of the message has selected the buffer */
+	/* an untagged segment uses the buffer that the first segment selected */
 	if (!h->tagged)
 		why = IW_OK;
 	else if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
 		why = admit_write(r, payload);
 	else
 		why = admit_response(r, h, payload);
-	/* a refused batch is offered again by the segment: not counted here */
+	/*
+	 * If a batch is refused, DDP calls this function again for each segment,
+	 * so do not count the batch.
+	 */
 	if (!why || n == 1)
 		rdmap_count_bytes(r, n, payload, false);
 	return why;
@@ -210,9 +228,11 @@ void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n)
 }
 
 /*
- * Admit an out-of-order segment for placement if it is an RDMA Write, or a Read
- * Response to memory that any outstanding request covers (RFC 5040 5.2.2).
- * rdmap_admit() makes the full check when the segment is next in order.
+ * Check whether an out-of-order segment may be placed: an RDMA Write, or a Read
+ * Response in the sink of an outstanding Read (RFC 5040 5.2.2). DDP calls
+ * rdmap_admit() for the full check when the segment is next in order.
+ *
+ * Return: true if the segment may be placed, false otherwise.
  */
 bool rdmap_admit_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		       struct ddp_grant *g)
@@ -254,7 +274,11 @@ static enum iw_reason deliver_immediate(struct rdmap *r,
 		.immediate = true,
 	};
 
-	/* EXT-77: too short; a longer message does not fit into the buffer */
+	/*
+	 * RFC 7306 6.3 (EXT-77): the message must have exactly 8 bytes. This
+	 * check refuses shorter messages. DDP refuses longer messages, because
+	 * they exceed the buffer.
+	 */
 	if (total != RDMAP_IMM_LEN)
 		return IW_RDMAP_UNSPEC;
 	memcpy(&rc.imm, r->imm, sizeof(rc.imm));
@@ -288,7 +312,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	return IW_OK;
 }
 
-/* RFC 5040 7.2: convert DDP's error in the source to RDMAP's codes */
+/* Convert DDP's error in the source of a Read to RDMAP's code (RFC 5040 7.2) */
 static enum iw_reason source_reason(enum iw_reason why)
 {
 	switch (why) {
@@ -306,8 +330,11 @@ static enum iw_reason source_reason(enum iw_reason why)
 }
 
 /*
- * Check whether the peer may access [@to, @to + @len) of @stag. @right is the
- * DDP_REMOTE_* right that the access needs.
+ * Check whether the peer may access [@to, @to + @len) of @stag with the right
+ * @right (DDP_REMOTE_*).
+ *
+ * Return: IW_OK; IW_RDMAP_P_ACCESS if only the right is missing; another
+ * IW_RDMAP_P_* reason if the STag or the range is invalid.
  */
 static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 				   u8 right)
@@ -323,7 +350,7 @@ static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 	return IW_OK;
 }
 
-/* Append a copy of @req to the requests to be served, and schedule transmit */
+/* Append a copy of @req to the unserved requests, and schedule transmit */
 static enum iw_reason queue_request(struct rdmap *r,
 				    const struct rdmap_req *req)
 {
@@ -354,7 +381,7 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	if (total != RDMAP_RREQ_LEN)
 		return IW_RDMAP_UNSPEC;
 	rdmap_rreq_decode(&req.rreq, r->req);
-	/* RDMAP-78: a Read of zero bytes is not checked */
+	/* RFC 5040 5.2.1 (RDMAP-78): STag and TO of an empty Read are not checked */
 	if (q->len)
 		why = check_source(r, q->src_stag, q->src_to, q->len,
 				   DDP_REMOTE_READ);
@@ -372,11 +399,11 @@ static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_at
 	why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
-	/* withdrawn after check_source(), from the STag or the queue pair */
+	/* the STag or the queue pair lost the right after check_source() */
 	return rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC);
 }
 
-/* Check an Atomic Request; it is executed when its response is sent */
+/* Check an Atomic Request; the transmit path executes the atomic later */
 static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req = { .is_atomic = true };
@@ -391,7 +418,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 	return why ?: queue_request(r, &req);
 }
 
-/* Remove the oldest local request, which has been answered */
+/* Remove the oldest local request, whose response is complete */
 static struct rdmap_req take_answered(struct rdmap *r)
 {
 	struct rdmap_req req;
@@ -403,7 +430,7 @@ static struct rdmap_req take_answered(struct rdmap *r)
 	return req;
 }
 
-/* Store the value that a local atomic has fetched in its sink */
+/* Store the value from an Atomic Response in the sink of the oldest local request */
 static enum iw_reason store_response(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req;
@@ -428,7 +455,7 @@ static enum iw_reason store_response(struct rdmap *r, u32 total)
 	why = ddp_mem_store(&r->stream, &sink, &old);
 	if (!why || why == IW_AGAIN)
 		return why;
-	/* the sink was valid when the request was sent: blame the request */
+	/* the program invalidated the sink after posting: fail its request */
 	rdmap_sq_set_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }
@@ -438,7 +465,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	enum iw_reason why = store_response(r, total);
 	struct rdmap_req req;
 
-	/* count only after storing: a deferred response is delivered again */
+	/* DDP delivers a deferred response again, so do not count it now */
 	if (why == IW_AGAIN)
 		return why;
 	rdmap_count_messages(r, RDMAP_OP_ATOMIC_RESP, 1, false);
@@ -458,7 +485,7 @@ static enum iw_reason deliver_response(struct rdmap *r)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
 	if (!(req.flags & RDMAP_WR_RTR))
 		rdmap_sq_complete_response(r, req.slot, req.rreq.len);
-	/* work requests may be waiting for a free ORD entry or at a fence */
+	/* a work request may wait for a free entry in @orq, or at a fence */
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
@@ -483,10 +510,10 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 
 	if (why)
 		return why;
-	/* the first message makes the connection ready, RTR Send or not */
+	/* only the first message can be the RTR Send */
 	if (unlikely(r->rtr_send_expected))
 		r->rtr_send_expected = false;
-	/* the function counts the message itself, because it may defer it */
+	/* deliver_atomic_response() counts the message, as it may defer it */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
 	rdmap_count_messages(r, row->opcode, 1, false);

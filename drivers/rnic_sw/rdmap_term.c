@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Build the Terminate message for a fault, and parse a received one.
+ * Build the Terminate message for a fault, and parse a received Terminate
+ * message.
  *
- * Terminate Control: the first byte holds the layer (high half) and the error
- * type (low half). The second byte is the error code. M, D and R are the top
- * bits of the third byte. Bits are counted from the most significant one. C
- * bit-fields are not used, because their layout depends on the compiler.
+ * Layout of Terminate Control: the upper four bits of the first byte are the
+ * layer, the lower four bits the error type. The second byte is the error code.
+ * M, D and R are the three most significant bits of the third byte. C bit-fields
+ * are not used, because their layout depends on the compiler.
  */
 #include <ddp/pure.h>
 
@@ -16,7 +17,7 @@
 static_assert(RDMAP_TERM_DDP_UNTAGGED == IW_DDP_HDR_MAX);
 static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
 
-/* Headers to quote: those the reason requires and the fault provides */
+/* Get the IW_QUOTE_* bits that the reason requires and for which @f has data */
 static u8 quote_bits(const struct iw_reason_row *row, const struct iw_fault *f)
 {
 	u8 quote = row->quote;
@@ -39,10 +40,10 @@ static u8 *append(u8 *out, const u8 *src, size_t len)
  * @out: buffer of RDMAP_TERM_BUILD_MAX bytes
  * @f: the fault
  *
- * A header that is not quoted is left out, not sent as zeros.
+ * Leaves out the headers that are not quoted, instead of sending zeros.
  *
  * Return: the length of the message in bytes, without DDP header; 0 if the
- * reason is local, so that no Terminate is sent.
+ * reason is local, so that the caller must send no Terminate.
  */
 size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
 {
@@ -68,7 +69,7 @@ size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
 	return end - out;
 }
 
-/* Bytes not yet parsed */
+/* Part of the message that is not parsed yet, and its length in bytes */
 struct reader {
 	const u8	*p;
 	size_t		len;
@@ -95,7 +96,7 @@ static bool take_seg_len(struct rdmap_term *t, struct reader *r)
 	return true;
 }
 
-/* The T bit of the quoted DDP header determines its length */
+/* Copy the quoted DDP header, whose T bit determines its length */
 static bool take_ddp(struct rdmap_term *t, struct reader *r)
 {
 	u8 len = RDMAP_TERM_DDP_UNTAGGED;
@@ -124,16 +125,17 @@ static bool take_rdma(struct rdmap_term *t, struct reader *r)
 
 /**
  * rdmap_term_parse - parse a Terminate message from the peer
- * @t: filled in as far as the message goes
+ * @t: set to the parsed fields; fields that the message does not have are zero
  * @p: the message, without DDP header
  * @len: length of @p in bytes
  *
- * Reserved bits are ignored. Bytes after the announced headers are ignored too:
- * some peers send headers that they do not announce as zeros.
+ * Ignores reserved bits. Ignores bytes after the headers that M, D and R
+ * announce, because some peers send zeros in place of headers that they do not
+ * quote.
  *
- * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than its header
- * announces. Layer, type and code are valid in both cases if @len is at least
- * RDMAP_TERM_LEN.
+ * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than M, D and R
+ * announce, or than RDMAP_TERM_LEN. In the first case layer, type and code in
+ * @t are valid.
  */
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {

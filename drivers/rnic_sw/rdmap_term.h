@@ -7,19 +7,20 @@
 
 #include "rdmap_wire.h"
 
-/* Maximum length of a message that is built, in bytes */
+/* Maximum length of a Terminate message from rdmap_term_build(), in bytes */
 #define RDMAP_TERM_BUILD_MAX	(RDMAP_TERM_LEN + RDMAP_TERM_SEG_LEN + \
 				 IW_DDP_HDR_MAX + IW_RDMA_HDR_MAX)
 
 /**
  * struct rdmap_term - a parsed Terminate message
- * @layer: layer that found the error
- * @type: error type
- * @code: error code
- * @quote: IW_QUOTE_*: which of the following fields are valid
- * @seg_len: DDP Segment Length (IW_QUOTE_M)
- * @ddp_len: valid bytes in @ddp: 14 or 18 (IW_QUOTE_D), or 0
- * @rdma_len: valid bytes in @rdma: 28 (IW_QUOTE_R), or 0
+ * @layer: layer that found the error, IW_LAYER_*
+ * @type: error type within the layer
+ * @code: error code within the type
+ * @quote: M, D and R bits of the message, IW_QUOTE_*
+ * @seg_len: DDP Segment Length in bytes if @quote has the M or the D bit, else 0
+ * @ddp_len: number of valid bytes in @ddp: 14 or 18 if @quote has the D bit,
+ *	else 0
+ * @rdma_len: number of valid bytes in @rdma: 28 if @quote has the R bit, else 0
  * @ddp: DDP header of the local segment that the peer rejects
  * @rdma: Read Request header of the local request that the peer rejects
  */

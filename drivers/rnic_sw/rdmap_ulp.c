@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP as the ULP of a DDP stream: the table of its functions, and the end of
- * the stream.  Received and transmitted messages are in rdmap_rx.c and
- * rdmap_tx.c.
+ * RDMAP as the ULP of a DDP stream: the table of upcalls, and the upcalls for
+ * failure and end of the stream.  rdmap_rx.c and rdmap_tx.c handle received and
+ * transmitted messages.
  *
  * A stream fails once: rdmap_failed() is called for the first failure only.
  */
 #include "rdmap.h"
 
 /*
- * Set reason and quoted header after a failure to read local memory for a
- * message being segmented: memory of a work request, or memory that the peer
- * requested to read (RFC 5040 7.2).
+ * Set the reason, and the header to quote, after the transmit path could not
+ * read local memory. If the message is a Read Response, quote the peer's request
+ * (RFC 5040 7.2). Otherwise fail the work request of the message.
  */
 static void fill_source_fault(struct rdmap *r, struct iw_fault *f)
 {
@@ -44,7 +44,12 @@ static bool is_tagged_reason(enum iw_reason why)
 	return row->layer == IW_LAYER_DDP && row->type == IW_DDP_TAGGED;
 }
 
-/* RFC 5040 7.1 (1): report purely local errors to the peer, too */
+/*
+ * Build the Terminate in r->term. A local protection error or a CQ overrun is
+ * reported to the peer as a local catastrophic error (RFC 5040 7.1 (1)).
+ *
+ * Return: the length of the Terminate in bytes, or 0 if none is to be sent.
+ */
 static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
 {
 	const struct iw_fault ours = { .why = IW_RDMAP_CATASTROPHIC };
@@ -60,12 +65,18 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 
 	if (!f.seg_len && is_tagged_reason(f.why))
 		fill_source_fault(r, &f);
-	/* in a received segment: the receive path is here, and owns these */
+	/*
+	 * The failure is in a received segment, so the receive path called this
+	 * function, and it may read its fields @bad_rreq and @req.
+	 */
 	if (f.seg_len && r->bad_rreq) {
 		memcpy(f.rdma, r->req, sizeof(f.rdma));
 		f.rdma_len = sizeof(f.rdma);
 	}
-	/* a receive buffer without write access is no fault of the peer */
+	/*
+	 * The local receive buffer has no write access, which the peer did not
+	 * cause. So report a local catastrophic error.
+	 */
 	if (f.why == IW_LOCAL_PROT && f.seg_len)
 		f.why = IW_RDMAP_CATASTROPHIC;
 
@@ -75,7 +86,7 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 	r->term_decided = true;
 	spin_unlock_bh(&r->lock);
 	rdmap_report_failure(r, &f);
-	/* a Terminate, if there is one, is sent before the close */
+	/* the LLP sends a pending Terminate before it closes the stream */
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 }
 
@@ -97,8 +108,8 @@ static const struct ddp_ulp_ops ulp_ops = {
 };
 
 /**
- * rdmap_init - initialize a stream that is not connected yet
- * @r: RDMAP state of the stream
+ * rdmap_init - initialize the RDMAP state of a stream
+ * @r: the state; the stream must not be connected yet
  * @stags: STag table of the device
  * @pd: protection domain of the queue pair
  */
