@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive queue: WQEs are taken in order, one for each message. A queue pair
- * with a shared receive queue takes the WQEs of that queue instead.
+ * Receive queue: each Send or Immediate Data consumes the oldest WQE. A queue
+ * pair with a shared receive queue (SRQ) consumes WQEs of the SRQ instead.
  */
 #include "rnic.h"
 
 /*
- * Take the oldest receive. rq->lock is held. An invalid WQE is the fault of the
- * local program, not of the peer.
+ * Dequeue the oldest receive. The caller must hold rq->lock.
+ *
+ * Return: IW_OK; IW_DDP_U_NO_BUFFER if no receive is posted or the queue is
+ * being flushed; IW_LOCAL_PROT if the local program has written an invalid WQE
+ * or producer index.
  */
 static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
 {
@@ -81,8 +84,8 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 }
 
 /*
- * Status of the receive that was in use when the stream ended. The receive may
- * itself be the cause.
+ * Get the status for the receive that was in use when the stream ended. It is an
+ * error other than "flushed" if the receive is the cause of the failure.
  */
 static u8 taken_status(const struct rnic_qp *qp)
 {
@@ -99,11 +102,11 @@ static u8 taken_status(const struct rnic_qp *qp)
 }
 
 /*
- * Begin a flush. From here on a program that posts enters the kernel, to have
- * the request flushed.
+ * Begin a flush, and set NEED_WAKEUP so that a program that posts later enters
+ * the kernel, which flushes its request.
  *
- * Return: the index after the last posted WQE. Nothing counts as posted if the
- * producer index is invalid.
+ * Return: the index after the last posted WQE; rq->head if the producer index is
+ * invalid.
  */
 static u32 begin_flush(struct rnic_rq *rq)
 {
@@ -114,8 +117,10 @@ static u32 begin_flush(struct rnic_rq *rq)
 	WRITE_ONCE(rq->flushing, true);
 	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * This side writes flags, then reads prod. A program that posts writes
-	 * prod, then reads flags. litmus: wakeup
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of the
+	 * provider, which writes prod before it reads flags. So either this
+	 * function finds the new WQE, or the program enters the kernel.
+	 * Otherwise the WQE would never be flushed. litmus: wakeup
 	 */
 	smp_mb();
 	n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
@@ -126,7 +131,7 @@ static u32 begin_flush(struct rnic_rq *rq)
 	return n;
 }
 
-/* Remove the oldest WQE, in use or posted. Return: its wr_id */
+/* Remove the oldest WQE, dequeued or only posted. Return: wr_id of the WQE */
 static u64 flush_one(struct rnic_rq *rq)
 {
 	const struct rnic_sw_rqe *slot;
@@ -144,9 +149,9 @@ static u64 flush_one(struct rnic_rq *rq)
 }
 
 /*
- * Flush the one receive that the queue pair has taken; the rest of the shared
- * receive queue is for other queue pairs. Then report, once, that the queue
- * pair takes no more.
+ * Flush the receive that the queue pair has dequeued from the SRQ, if any. The
+ * other WQEs of the SRQ belong to the other queue pairs. Then raise
+ * IB_EVENT_QP_LAST_WQE_REACHED, once for the queue pair.
  */
 static void flush_shared(struct rnic_qp *qp)
 {
@@ -173,11 +178,11 @@ static void flush_shared(struct rnic_qp *qp)
 
 /**
  * rnic_rq_flush - complete all posted receives with an error
- * @qp: queue pair in error state, whose stream is settled
+ * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
  *
- * Process context, may sleep. Flushes the receives posted so far, at most as
- * many as the ring has. A program that posts later must enter the kernel, and
- * its receives are flushed then.
+ * Flushes the receives that are posted when the flush begins. A program that
+ * posts later finds NEED_WAKEUP set and enters the kernel, which flushes again.
+ * Process context, may sleep.
  */
 void rnic_rq_flush(struct rnic_qp *qp)
 {
@@ -201,7 +206,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
 						    taken_status(qp);
 		cqe.wr_id = flush_one(rq);
-		/* continue after an overrun, which the CQ has reported */
+		/* ignore an overrun: the CQ has reported it */
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
 		cond_resched();
 	}
@@ -235,8 +240,9 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 /**
  * rnic_post_recv - post receive work requests
  * @ib: the queue pair
- * @wr: list of requests. A program has written its requests to the ring and
- *	passes NULL; it calls this only if the queue pair is in error.
+ * @wr: list of requests of a kernel consumer. A program writes its requests to
+ *	the ring itself. It passes NULL, to have them flushed if the queue pair is
+ *	in error.
  * @bad: set to the first request that was not posted
  *
  * Return: 0 or a negative errno.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive WQEs in the rings of receive queues and shared receive queues: their
- * size, and how one is read and written. rq.c and srq.c know which one is next.
+ * Format of receive WQEs, in the rings of receive queues and shared receive
+ * queues: get the size of a WQE, read a WQE and write a WQE. rq.c and srq.c
+ * choose the WQE.
  *
- * Each field of a WQE is read once: a program may write to it at any time.
+ * Each field of a WQE is read once, because a program may write to it at any
+ * time.
  */
 #include "rnic.h"
 #include "sqe.h"
 
 /**
- * rnic_rqe_stride - get the distance between receive WQEs
- * @max_sge: maximum number of SGEs of the WQE
+ * rnic_rqe_stride - get the distance between receive WQEs in a ring
+ * @max_sge: maximum number of SGEs of each WQE
  *
  * Return: the distance in bytes.
  */
@@ -23,12 +25,12 @@ u32 rnic_rqe_stride(u32 max_sge)
 /**
  * rnic_rqe_read - read a receive WQE once and check it
  * @slot: the WQE; a program may write to it at any time
- * @max_sge: maximum number of SGEs
- * @r: RDMAP state whose receive buffer is filled in
- * @wr_id: set to the wr_id of the WQE
+ * @max_sge: maximum number of SGEs of the queue
+ * @r: RDMAP state, whose recv_buf is set to the buffer of the WQE
+ * @wr_id: set to the wr_id of the WQE, even if the WQE is invalid
  *
- * Return: true if the WQE is valid; false if not: the caller completes it with
- * an error.
+ * Return: true if the WQE is valid; false if it has too many SGEs or a reserved
+ * field is not zero. The caller must then fail the queue pair.
  */
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id)
@@ -61,10 +63,10 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 
 /**
  * rnic_rqe_post - write a receive request of a kernel consumer to a ring
- * @ring: the ring; the lock of its queue is held
- * @oldest: index of the oldest WQE in use
- * @max_sge: maximum number of SGEs of a WQE
- * @wr: the request
+ * @ring: the ring; the caller must hold the lock of the queue
+ * @oldest: index of the oldest WQE whose slot must not be overwritten yet
+ * @max_sge: maximum number of SGEs of each WQE
+ * @wr: receive request to write
  *
  * Return: 0; -ENOMEM if the ring is full; -EINVAL if the request has too many
  * SGEs.

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Send queue: a program or kernel consumer writes WQEs, the transmit path pulls
- * them, and they are completed in order.
+ * the WQEs, and the requests are completed in order.
  *
- * Indices run freely: tail (oldest request not completed) <= head (next to
- * pull) <= prod. cut is the end of the requests whose messages are segmented.
- * sent is the end of the requests that the LLP has accepted, and follows cut. A
- * note (struct rnic_swqe) keeps the contents of the completion of each
- * pulled request, where the program cannot change it.
+ * All indices are free-running: tail <= head <= prod. tail is the oldest request
+ * that is not completed, head the next WQE to pull. cut is the index after the
+ * last request whose messages are completely segmented. sent is the index after
+ * the last request that the LLP has accepted, and never passes cut. A software
+ * WQE (struct rnic_swqe) holds the contents of the completion of each pulled
+ * request in kernel memory, where the program cannot change them.
  *
- * No loop over the whole ring holds the lock. An index marks the end of the
- * sent requests, and another one the end of those to flush. Completions are
- * taken off the queue a few at a time.
+ * No loop over the whole ring holds the lock, because a ring can be large.
+ * Requests are marked as sent, or as to be flushed, by advancing one index. They
+ * are removed at most RING_IDX_STEPS at a time.
  */
 #include <linux/delay.h>
 
 #include "counters.h"
 #include "rnic.h"
 
-/* Requests completed in one pass, maybe in softirq; a worker does the rest */
+/*
+ * Number of requests after which a context, which may be a softirq, leaves the
+ * remaining completions to a worker
+ */
 #define COMPLETE_MAX	256
 
 /* The status values of the verbs are written to CQEs unchanged */
@@ -32,16 +36,16 @@ static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
 static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
 
 enum swqe_state {
-	SWQE_PULLED,		/* done when the LLP has accepted its message */
-	SWQE_AWAITS_RESPONSE,		/* done when its response has been placed */
-	SWQE_DONE,		/* completes after all earlier requests */
+	SWQE_PULLED,		/* done when the LLP has accepted the message */
+	SWQE_AWAITS_RESPONSE,		/* done when the response has been placed */
+	SWQE_DONE,		/* can complete after all earlier requests */
 };
 
-/* Copy the fixed part of a WQE, once */
+/* Copy the fixed part of a WQE, which a program may change at any time */
 static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
 	memcpy(e, rnic_ring_slot(&sq->ring, idx), sizeof(*e));
-	/* from here on only the copy is used */
+	/* the compiler must not read the WQE again after this point */
 	barrier();
 }
 
@@ -57,15 +61,15 @@ static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 	n->state = SWQE_PULLED;
 }
 
-/* Number of WQEs posted and not pulled, or RING_IDX_INVALID */
+/* Count the WQEs posted and not pulled. Return: the number, or RING_IDX_INVALID */
 static u32 __rnic_sq_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
 }
 
 /*
- * Index after the last posted WQE. Nothing counts as posted if the producer
- * index is invalid.
+ * Get the index after the last posted WQE. If the producer index is invalid,
+ * return the index of the next WQE to pull, as if no WQE were posted.
  */
 static u32 __end_of_posted(struct rnic_sq *sq)
 {
@@ -76,10 +80,11 @@ static u32 __end_of_posted(struct rnic_sq *sq)
 
 /*
  * Check for new WQEs. If there are none, set NEED_WAKEUP so that the next post
- * enters the kernel, then check again. The flag stays clear while posts are
- * coalesced: the timer will have the ring checked.
+ * enters the kernel, then check again. Keep the flag clear while posts are
+ * coalesced, because the timer will schedule transmit.
  *
- * Return: the number of WQEs to pull, or RING_IDX_INVALID.
+ * Return: the number of WQEs to pull; RING_IDX_INVALID if the producer index is
+ * invalid.
  */
 static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 {
@@ -94,8 +99,10 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 		return 0;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * This side writes flags, then reads prod. A program that posts writes
-	 * prod, then reads flags. litmus: wakeup
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of the
+	 * provider, which writes prod before it reads flags. So either this
+	 * function finds the new WQE, or the program rings the doorbell.
+	 * Otherwise the WQE would never be sent. litmus: wakeup
 	 */
 	smp_mb();
 	n = __rnic_sq_posted(sq);
@@ -105,8 +112,10 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 }
 
 /*
- * Number of WQEs to pull, or RING_IDX_INVALID. The producer index is read again
- * only after all WQEs seen at the last read have been pulled.
+ * Get the number of WQEs to pull. Read the producer index only after all WQEs
+ * found at the previous read have been pulled.
+ *
+ * Return: the number; RING_IDX_INVALID if the producer index is invalid.
  */
 static u32 __posted_or_arm_wakeup(struct rnic_sq *sq)
 {
@@ -121,9 +130,10 @@ static u32 __posted_or_arm_wakeup(struct rnic_sq *sq)
 }
 
 /*
- * Take the next WQE off the ring and parse it.
+ * Pull the next WQE and parse it.
  *
- * Return: IB_WC_SUCCESS, or the status with which the request completes.
+ * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the error status with
+ * which the flush must complete the request.
  */
 static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 {
@@ -157,9 +167,9 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (sq->closing && sq->head == sq->end)
 		n = 0;
 	/*
-	 * A request posted after the move to ERROR must be flushed, and so
-	 * completed even if it is unsignaled: a consumer that drains the queue
-	 * waits for that. So test for the failure after reading prod.
+	 * Test for a failure after reading prod, so that no request posted after
+	 * the move to ERROR is pulled. The flush completes it, even if it is
+	 * unsignaled. A consumer that drains the queue waits for the completion.
 	 */
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
@@ -174,11 +184,11 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 }
 
 /**
- * rnic_sq_close - send no request that is posted later (RFC 5041 6.2.1)
+ * rnic_sq_close - stop sending requests that are posted later (RFC 5041 6.2.1)
  * @qp: queue pair that has begun to close
  *
- * Requests posted later wait for the flush. If the producer index is invalid,
- * all requests not pulled yet do.
+ * Requests posted later are not sent, and stay in the queue until the flush. If
+ * the producer index is invalid, no further request is sent at all.
  */
 void rnic_sq_close(struct rnic_qp *qp)
 {
@@ -205,8 +215,8 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 }
 
 /*
- * Status of a flushed request. If the peer's RDMAP has sent a Terminate, the
- * oldest request that waits for a response gets a remote error.
+ * Get the status of a flushed request. If the RDMAP layer of the peer has sent a
+ * Terminate, the oldest request that awaits a response gets a remote error.
  */
 static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
@@ -222,9 +232,11 @@ static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 }
 
 /*
- * In a flush, take the next posted WQE off the ring only to complete it.
+ * Dequeue the next posted WQE, without sending it, so that the flush can
+ * complete it.
  *
- * Return: true if there is one, false otherwise.
+ * Return: true if a WQE was dequeued; false if no flush is in progress or all
+ * WQEs to flush are dequeued.
  */
 static bool __take_for_flush(struct rnic_sq *sq)
 {
@@ -245,10 +257,11 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
 }
 
 /*
- * Check whether the oldest request can be completed; its note then has the
- * status. In a flush every request can.
+ * Check whether the oldest request can be completed, and if it can, store the
+ * status in its software WQE. During a flush every request can be completed.
  *
- * Return: true if it can be completed, false otherwise.
+ * Return: true if the oldest request can be completed; false if it cannot, or
+ * the queue is empty.
  */
 static bool __can_complete_oldest(struct rnic_qp *qp)
 {
@@ -257,7 +270,7 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 
 	if (sq->tail == sq->head && !__take_for_flush(sq))
 		return false;
-	/* after a failed request none succeeds, whether it was sent or not */
+	/* after a failed request no later request succeeds, even if it was sent */
 	if (!sq->broken && !n->status && __is_done(sq, n))
 		return true;
 	if (!sq->flushing)
@@ -268,10 +281,11 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 }
 
 /*
- * Take completed requests off the queue, up to one that needs a CQE. For that
- * one @needs_cqe is set and @cqe is filled in.
+ * Remove requests that can be completed, up to and including the first request
+ * that needs a CQE, but at most RING_IDX_STEPS. If a request needs a CQE, set
+ * @needs_cqe and fill in @cqe.
  *
- * Return: the number of requests taken off.
+ * Return: the number of requests removed.
  */
 static u32 __take_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *needs_cqe)
 {
@@ -301,9 +315,10 @@ static void complete_later(struct rnic_qp *qp)
 }
 
 /*
- * Complete, in order, all requests that are done. One context does this at a
- * time; others leave their requests to it. The lock is not held while the CQE
- * is written and the consumer is notified.
+ * Complete, in order, all requests that are done, and release sq->lock. If
+ * another context is already completing requests, return at once, because that
+ * context completes all requests. The lock is not held while a CQE is written
+ * and the consumer is notified.
  */
 static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
@@ -320,7 +335,7 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	sq->completing = true;
 	do {
 		taken = __take_completed(qp, &cqe, &needs_cqe);
-		/* otherwise no request is left to complete */
+		/* if neither is true, no request can be completed now */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
@@ -348,8 +363,9 @@ static void complete_ready(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_complete_work - continue to complete requests from a worker
- * @work: tell_work of the queue pair; the reference that it holds is dropped
+ * rnic_sq_complete_work - complete the remaining requests in a worker
+ * @work: complete_work of a queue pair. The function drops the queue pair's
+ *	reference that complete_later() has taken for the work item.
  */
 void rnic_sq_complete_work(struct work_struct *work)
 {
@@ -389,7 +405,7 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
 		rnic_swqe(sq, slot)->state = SWQE_DONE;
-		/* the LLP does not see a local request, so cannot report it */
+		/* the LLP does not report a local request, so advance past it */
 		if (sq->sent == slot)
 			sq->sent++;
 	}
@@ -407,7 +423,7 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	struct rnic_swqe *n = rnic_swqe(sq, slot);
 	unsigned long flags;
 
-	/* the flush that follows completes the request in order */
+	/* the flush after the failure completes the request in order */
 	spin_lock_irqsave(&sq->lock, flags);
 	n->status = n->opcode == RNIC_SW_OP_BIND_MW ? IB_WC_MW_BIND_ERR :
 						      IB_WC_LOC_PROT_ERR;
@@ -441,11 +457,12 @@ bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
 }
 
 /**
- * rnic_sq_flush - complete all posted requests with an error
- * @qp: queue pair in error state, whose stream is settled
+ * rnic_sq_flush - complete all posted requests
+ * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
  *
- * Process context. A program that posts later must enter the kernel, and its
- * requests are flushed then.
+ * Requests that are not done complete with an error, and so do all requests
+ * after such a request. A program that posts later finds NEED_WAKEUP set and
+ * enters the kernel, which flushes again. Process context.
  */
 void rnic_sq_flush(struct rnic_qp *qp)
 {
@@ -456,8 +473,10 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	WRITE_ONCE(sq->flushing, true);
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * This side writes flags, then reads prod. A program that posts writes
-	 * prod, then reads flags. litmus: wakeup
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of the
+	 * provider, which writes prod before it reads flags. So either this
+	 * function finds the new WQE, or the program enters the kernel.
+	 * Otherwise the WQE would never be flushed. litmus: wakeup
 	 */
 	smp_mb();
 	WRITE_ONCE(sq->flush_end, __end_of_posted(sq));
@@ -466,10 +485,10 @@ void rnic_sq_flush(struct rnic_qp *qp)
 }
 
 /*
- * Check whether the CQEs of all requests before @end are written. The CQE of
- * the last request taken off the queue may still be missing.
+ * Check whether the CQEs of all requests before @end are written. While
+ * sq->completing is set, the CQE of the last removed request may be missing.
  *
- * Return: true if all are written, false otherwise.
+ * Return: true if all these CQEs are written, false otherwise.
  */
 static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
 {
@@ -485,11 +504,11 @@ static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
 
 /**
  * rnic_sq_wait_flushed - wait until all requests of a flush have completed
- * @qp: queue pair after rnic_sq_flush()
+ * @qp: queue pair; the caller must have called rnic_sq_flush()
  *
- * Some are completed by the context that is doing so at the moment, the rest by
- * a worker of rnic_wq. Requests posted later are not waited for. Sleeps. Must
- * not be called from rnic_wq.
+ * Does not wait for requests posted after the flush. A worker of rnic_wq may
+ * complete some of the requests, so the function must not be called from
+ * rnic_wq. Sleeps.
  */
 void rnic_sq_wait_flushed(struct rnic_qp *qp)
 {

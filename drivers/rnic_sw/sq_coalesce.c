@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbells of a program: transmit at once, or coalesce several posts.
+ * Handle doorbells of a program: transmit at once, or coalesce posts for a short
+ * period.
  *
- * While posts are coalesced NEED_WAKEUP is clear, so a post costs no system
- * call. A timer ends the period and has the ring checked. Until then the flag
- * is not set again.
+ * NEED_WAKEUP stays clear during the period, so that a post costs no system
+ * call. A timer ends the period and schedules transmit, which then sends all
+ * requests posted during the period.
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
@@ -13,28 +14,31 @@
 #include "counters.h"
 #include "rnic.h"
 
-/* KASAN and KCSAN are slow: without longer times posts would not coalesce */
+/*
+ * Factor of all times of the doorbell moderation. KASAN and KCSAN slow down a
+ * program so much that with the normal times it would never coalesce posts.
+ */
 #define TIME_SCALE	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
 
 struct rnic_coalesce {
 	struct rnic_qp	*qp;
-	struct hrtimer	timer;		/* pending or running while sq.coalescing */
+	struct hrtimer	timer;		/* armed or running while sq.coalescing */
 
 	/* protected by the lock of the send queue */
 	struct db_mod	db_mod;
-	u32		first_prod;		/* prod at the start of the period */
+	u32		first_prod;		/* producer index at period start */
 };
 
-/* Time for struct bell */
+/* Get the current time for struct db_mod, in ns divided by TIME_SCALE */
 static u64 rnic_db_mod_now(void)
 {
 	return ktime_get_ns() / TIME_SCALE;
 }
 
 /*
- * End a coalescing period. Runs in hard interrupt context, except on
- * PREEMPT_RT. A softirq timer could be deferred to a thread, and the posts
- * would be delayed, as they ring no doorbell meanwhile.
+ * End a coalescing period and schedule transmit. Runs in hard interrupt context,
+ * except on PREEMPT_RT. A softirq timer could be deferred to ksoftirqd. That
+ * would delay the coalesced posts, because they ring no doorbell.
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
@@ -48,14 +52,18 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 			 READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
-	/* transmit sets NEED_WAKEUP, then reads prod again; litmus: gather */
+	/*
+	 * Transmit finds posts without a doorbell: it sets NEED_WAKEUP, then
+	 * reads prod again. Pairs with ring_publish_prod() of the provider,
+	 * which writes prod before it reads flags; litmus: gather
+	 */
 	ddp_kick(&g->qp->rdmap.stream);
 	return HRTIMER_NORESTART;
 }
 
 /**
  * rnic_sq_coalesce_alloc - allocate the coalescing state of a send queue
- * @qp: queue pair of a program, not yet published
+ * @qp: queue pair of a program; the program must not be able to post yet
  *
  * Return: 0 or -ENOMEM.
  */
@@ -74,11 +82,11 @@ int rnic_sq_coalesce_alloc(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_coalesce_stop - stop the timer of a send queue
- * @sq: queue that gets no more posts, or the queue of a kernel consumer, which
- *	has no timer
+ * rnic_sq_coalesce_stop - stop the coalescing timer of a send queue
+ * @sq: the queue; the caller must ensure that no doorbell follows. Does nothing
+ *	for the queue of a kernel consumer, which has no timer.
  *
- * Waits for the timer handler.
+ * Waits until the timer handler has returned.
  */
 void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 {
@@ -87,10 +95,13 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 }
 
 /*
- * Decide whether this doorbell is left to the timer, and start the timer if
- * necessary. In a flush each doorbell is handled at once; litmus: gather-flush
+ * Decide whether to coalesce posts from this doorbell on, and start the timer if
+ * it is not armed. During a flush never coalesce, because clearing NEED_WAKEUP
+ * after rnic_sq_flush() has set it would leave later posts unflushed. sq->lock
+ * orders the two functions; litmus: gather-flush
  *
- * Return: true if the timer handles the doorbell, false if the caller must.
+ * Return: true if the timer will schedule transmit, false if the caller must
+ * transmit.
  */
 static bool __sq_may_coalesce(struct rnic_sq *sq)
 {
@@ -108,7 +119,10 @@ static bool __sq_may_coalesce(struct rnic_sq *sq)
 	return true;
 }
 
-/* Return: true if the timer handles the doorbell, false if the caller must */
+/*
+ * Take sq->lock and decide whether to coalesce posts. Return: as
+ * __sq_may_coalesce()
+ */
 static bool rnic_sq_may_coalesce(struct rnic_sq *sq)
 {
 	unsigned long flags;
@@ -121,15 +135,15 @@ static bool rnic_sq_may_coalesce(struct rnic_sq *sq)
 }
 
 /**
- * rnic_sq_doorbell - handle a doorbell from a program
- * @qp: the queue pair
+ * rnic_sq_doorbell - transmit or start to coalesce posts after a doorbell
+ * @qp: queue pair of a program
  *
  * Process context, no lock held.
  */
 void rnic_sq_doorbell(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	/* a timer of low resolution would fire a tick late */
+	/* without high-resolution timers the timer would fire a tick later */
 	bool fine = hrtimer_resolution <= DB_MOD_PERIOD_NS;
 	unsigned long flags;
 

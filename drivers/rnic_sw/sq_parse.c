@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Parse the WQEs of a send queue: read them once, check them, copy them. */
+/*
+ * Parse the WQEs of a send queue: copy each field once, then check the copy,
+ * because a program may write to a WQE at any time.
+ */
 #include "rnic.h"
 #include "sqe.h"
 
@@ -38,8 +41,9 @@ static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
 }
 
 /*
- * Inline data is not copied: it stays in the WQE until it is sent. No decision
- * depends on it, so the program may change it.
+ * Set the buffer of the request to the inline data in the WQE. The data is not
+ * copied before it is sent. A program that changes the data affects only the
+ * payload.
  */
 static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
 				      const struct rnic_sw_sqe *e, void *slot,
@@ -110,8 +114,9 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 }
 
 /*
- * A Read has one sink, and its STag goes on the wire. A Read of zero bytes
- * needs no sink, unless the STag of the sink is to be invalidated.
+ * Check that a Read has exactly one sink, with an STag that can be sent to the
+ * peer. Allow a Read without a sink, unless the request invalidates the STag of
+ * the sink.
  */
 static enum ib_wc_status check_read(struct rdmap_wr *wr)
 {
@@ -126,7 +131,7 @@ static enum ib_wc_status check_read(struct rdmap_wr *wr)
 	return IB_WC_SUCCESS;
 }
 
-/* An atomic has one sink, for the old value */
+/* Check that an atomic has exactly one sink of 8 bytes, for the old value */
 static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 {
 	if (wr->buf.flat || wr->buf.nsge != 1)
@@ -135,7 +140,7 @@ static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 						     IB_WC_LOC_LEN_ERR;
 }
 
-/* Check a request that needs a response: the ORD must allow one */
+/* Check a Read or an atomic, which is invalid if the ORD is 0 */
 static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 					       struct rdmap_wr *wr)
 {
@@ -150,11 +155,11 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
  * rnic_sq_parse - parse and check a send WQE
  * @qp: the queue pair
  * @e: copy of the fixed part of the WQE
- * @slot: the WQE; what follows the fixed part is read once
- * @wr: set to the request; its @slot is left to the caller
+ * @slot: the WQE in the ring, for the SGEs or inline data after the fixed part
+ * @wr: set to the request, except for wr->slot, which the caller must set
  *
- * Return: IB_WC_SUCCESS; or the status with which the request completes, and
- * the caller fails the queue pair.
+ * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the status with which the
+ * request completes. The caller must then fail the queue pair.
  */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,

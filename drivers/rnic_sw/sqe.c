@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Checks that a work request of a program uses only fields this kernel knows.
+ * Check that a work request of a program uses only fields that this kernel
+ * supports.
  *
- * Fields that an opcode does not use must be zero. A later kernel may give them
- * a meaning, and no program may have set them by accident.
+ * Fields that an opcode does not use must be zero, because a later kernel may
+ * use them. A program that sets such a field by accident is refused now, so it
+ * cannot depend on the field being ignored.
  */
 #include "sqe.h"
 
 #define KNOWN_FLAGS	(RNIC_SW_SEND_FENCE | RNIC_SW_SEND_SIGNALED |	\
 			 RNIC_SW_SEND_SOLICITED | RNIC_SW_SEND_INLINE)
 
-/* Fields that an opcode uses */
+/* Fields of struct rnic_sw_sqe that an opcode uses */
 #define DATA	0x01	/* SGEs or inline data */
 #define TAG	0x02	/* imm_data or inv_stag */
 #define REMOTE	0x04	/* rkey and remote_addr */
-#define ADD	0x08
-#define SWAP	0x10
-#define BIND	0x20	/* bind, instead of TAG, REMOTE, ADD and SWAP */
+#define ADD	0x08	/* compare_add */
+#define SWAP	0x10	/* swap */
+#define BIND	0x20	/* bind, which overlaps all fields but DATA */
 
 static const u8 used_fields[] = {
 	[RNIC_SW_OP_WRITE]	= DATA | REMOTE,
@@ -48,10 +50,10 @@ static bool is_rest_clean(const struct rnic_sw_sqe *e, u8 used)
 }
 
 /**
- * rnic_sqe_is_clean - check whether a send request uses only known fields
+ * rnic_sqe_is_clean - check whether a send request uses only supported fields
  * @e: copy of the fixed part of the WQE
  *
- * Return: true if programs may use the opcode, all flags are known and all
+ * Return: true if programs may use the opcode, no unknown flag is set and all
  * fields that the opcode does not use are zero; false otherwise.
  */
 bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
@@ -65,7 +67,7 @@ bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
 }
 
 /**
- * rnic_rqe_is_clean - check whether a receive request uses only known fields
+ * rnic_rqe_is_clean - check whether a receive request uses only supported fields
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if the reserved field is zero, false otherwise.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Check that the work requests of a program use only known fields. */
+/* Check that the work requests of a program use only supported fields. */
 #ifndef _RNIC_SW_SQE_H
 #define _RNIC_SW_SQE_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shared receive queues: WQEs that many queue pairs take from one ring, in
+ * Shared receive queues (SRQ): many queue pairs dequeue WQEs from one ring, in
  * order.
  *
- * A WQE is copied when it is taken, and its slot is free at once. The queue
- * itself is never flushed. A queue pair that ends completes the one receive
- * that it has taken, and reports that it takes no more.
+ * A dequeued WQE is copied, so the slot can be reused at once. An SRQ is never
+ * flushed. A queue pair that moves to error flushes the receive that it has
+ * dequeued, and raises IB_EVENT_QP_LAST_WQE_REACHED (see rq.c).
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -66,8 +66,9 @@ static void rnic_srq_raise_event(struct rnic_srq *srq, int event)
 }
 
 /*
- * Get an event that rnic_modify_srq() has left to the worker, each once.
- * Return: the event, or 0 if there is none.
+ * Dequeue an event that rnic_modify_srq() has deferred to the worker.
+ *
+ * Return: the event, or 0 if no event is deferred.
  */
 static int rnic_srq_take_event(struct rnic_srq *srq)
 {
@@ -99,14 +100,14 @@ static void rnic_srq_event_work(struct work_struct *work)
 
 /**
  * rnic_create_srq - create a shared receive queue
- * @ib: the SRQ, allocated by the core
- * @attr: requested attributes; the sizes granted are written back. Its limit is
- *	ignored: only rnic_modify_srq() arms it.
+ * @ib: the SRQ, allocated by ib_core
+ * @attr: requested attributes; max_wr and max_sge are set to the actual sizes.
+ *	srq_limit is ignored, because only rnic_modify_srq() arms the limit.
  * @udata: struct rnic_sw_create_srq and its response; NULL for a kernel
  *	consumer
  *
- * Return: 0; -EOPNOTSUPP for a type other than IB_SRQT_BASIC; or another
- * negative errno.
+ * Return: 0; -EOPNOTSUPP if the type is not IB_SRQT_BASIC; -EINVAL if a size is
+ * out of range; or another negative errno.
  */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		    struct ib_udata *udata)
@@ -146,7 +147,7 @@ give:
 
 /**
  * rnic_destroy_srq - destroy a shared receive queue
- * @ib: the SRQ; no queue pair uses it
+ * @ib: the SRQ; the caller must ensure that no queue pair uses it
  * @udata: unused, see rnic_dealloc_pd()
  *
  * May sleep.
@@ -164,8 +165,8 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 }
 
 /*
- * Number of WQEs posted and not taken. After an invalid producer index no WQE
- * is taken any more.
+ * Get the number of WQEs posted and not dequeued. Once the producer index has
+ * been invalid, return 0 always, so that no further WQE is dequeued.
  */
 static u32 __rnic_srq_posted(struct rnic_srq *srq)
 {
@@ -178,7 +179,12 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
 	return srq->broken ? 0 : n;
 }
 
-/* Event due after finding @posted WQEs, each once; 0 if there is none */
+/*
+ * Get the event to raise if @posted WQEs are posted: an invalid producer index,
+ * or fewer WQEs than the limit. Record that the event has been raised.
+ *
+ * Return: the event, or 0 if no event is to be raised.
+ */
 static int __next_event(struct rnic_srq *srq, u32 posted)
 {
 	if (srq->broken) {
@@ -187,7 +193,10 @@ static int __next_event(struct rnic_srq *srq, u32 posted)
 		srq->error_reported = true;
 		return IB_EVENT_SRQ_ERR;
 	}
-	/* the core queues events until they are read: one per WQE at most */
+	/*
+	 * ib_core queues events until the program reads them. So raise at most
+	 * one limit event for each dequeued WQE, to bound the queue.
+	 */
 	if (posted >= srq->limit || srq->limit_reported)
 		return 0;
 	WRITE_ONCE(srq->limit, 0);
@@ -195,7 +204,7 @@ static int __next_event(struct rnic_srq *srq, u32 posted)
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-/* Leave @event to the worker. Return: true if it is an event, false if 0 */
+/* Defer @event to the worker. Return: true if @event is an event, false if 0 */
 static bool __defer_event(struct rnic_srq *srq, int event)
 {
 	if (event == IB_EVENT_SRQ_ERR)
@@ -209,16 +218,16 @@ static bool __defer_event(struct rnic_srq *srq, int event)
  * rnic_modify_srq - arm the limit of a shared receive queue
  * @ib: the SRQ
  * @attr: new attributes
- * @mask: which attributes to change; only the limit can be changed
+ * @mask: attributes to change; only IB_SRQ_LIMIT is supported
  * @udata: must be empty
  *
- * If fewer WQEs are posted than the limit, a worker generates the event at
- * once. The caller cannot, as it may hold locks that its event handler takes.
- * If no WQE has been taken since the last limit event, the next one is
- * generated when a WQE is taken.
+ * If fewer WQEs are posted than the new limit, a worker raises the limit event
+ * at once. The function does not call the event handler itself, because the
+ * caller may hold locks that the handler takes. If no WQE has been dequeued
+ * since the last limit event, the event is raised when a WQE is dequeued.
  *
- * Return: 0; -EOPNOTSUPP for other attributes; -EINVAL if the limit exceeds the
- * size; or another negative errno.
+ * Return: 0; -EOPNOTSUPP if @mask has another attribute; -EINVAL if the limit
+ * exceeds the size of the queue; or another negative errno.
  */
 int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -248,7 +257,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 /**
  * rnic_query_srq - query the attributes of a shared receive queue
  * @ib: the SRQ
- * @attr: set to the attributes
+ * @attr: set to sizes and limit of the queue
  *
  * Return: 0.
  */
@@ -264,7 +273,7 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* Take the oldest WQE. Return: as rnic_srq_take() */
+/* Dequeue the oldest WQE. Return: as rnic_srq_take() */
 static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 				 bool *bad)
 {
@@ -278,11 +287,12 @@ static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_
 }
 
 /**
- * rnic_srq_take - take the oldest WQE, for a message to a queue pair
+ * rnic_srq_take - dequeue the oldest WQE for a message to a queue pair
  * @srq: the queue
- * @r: RDMAP state of the queue pair, whose receive buffer is filled in
- * @wr_id: set to the wr_id of the WQE
- * @bad: set to true if the WQE is invalid, else to false
+ * @r: RDMAP state of the queue pair, whose recv_buf is set to the buffer
+ * @wr_id: set to the wr_id of the WQE, if the return value is IW_OK
+ * @bad: set to true if the WQE is invalid, else to false, if the return value
+ *	is IW_OK
  *
  * Any context.
  *
@@ -307,7 +317,7 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 
 /**
  * rnic_post_srq_recv - post receive work requests to a shared receive queue
- * @ib: the SRQ of a kernel consumer; a program writes to its ring itself
+ * @ib: SRQ of a kernel consumer; a program writes receives to its ring itself
  * @wr: list of requests
  * @bad: set to the first request that was not posted
  *
