@@ -3,8 +3,8 @@
 #include "rdmap.h"
 
 /*
- * Minimum length in bytes of a Read Response that a worker transmits, because a
- * worker can be preempted. Softirq transmits shorter responses.
+ * Minimum length in bytes of a Read Response that a worker copies. A softirq,
+ * which cannot be preempted, copies only shorter responses.
  */
 #define BULK_MIN	(16 * 1024)
 
@@ -20,7 +20,7 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 	return IW_OK;
 }
 
-/* Check a Read Response segment, and add it to the progress of the oldest request */
+/* Check a Read Response segment and advance the oldest request by its length */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 				     u32 payload)
 {
@@ -44,9 +44,9 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 static bool __may_be_answered(const struct rdmap *r)
 {
 	/*
-	 * begin_message() of the transmit path sets in_msg, then next_response()
-	 * sets answering under r->lock. So a reader that holds the lock and finds
-	 * answering set does not read the in_msg of an earlier message.
+	 * The transmit path sets in_msg in begin_message(), then sets answering
+	 * under r->lock in next_response(). So a reader that finds answering set
+	 * under the lock does not read the in_msg of an earlier message.
 	 * Otherwise a response not sent yet could count as received.
 	 * litmus: answered
 	 */
@@ -430,7 +430,7 @@ static struct rdmap_req take_answered(struct rdmap *r)
 	return req;
 }
 
-/* Store the value from an Atomic Response in the sink of the oldest local request */
+/* Store the value of an Atomic Response in the sink of the oldest request */
 static enum iw_reason store_response(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req;
@@ -455,7 +455,7 @@ static enum iw_reason store_response(struct rdmap *r, u32 total)
 	why = ddp_mem_store(&r->stream, &sink, &old);
 	if (!why || why == IW_AGAIN)
 		return why;
-	/* the program invalidated the sink after posting: fail its request */
+	/* the sink was valid when the request was sent: a local error */
 	rdmap_sq_set_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }

@@ -133,9 +133,9 @@ static bool take_rdma(struct rdmap_term *t, struct reader *r)
  * announce, because some peers send zeros in place of headers that they do not
  * quote.
  *
- * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than M, D and R
- * announce, or than RDMAP_TERM_LEN. In the first case layer, type and code in
- * @t are valid.
+ * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than RDMAP_TERM_LEN
+ * or than M, D and R announce. Layer, type and code in @t are valid in both
+ * cases if @len is at least RDMAP_TERM_LEN.
  */
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Transmit path of RDMAP: choose the next message. A Terminate precedes
- * everything else, then the ready-to-receive message; responses and work
- * requests alternate.
+ * Transmit path of RDMAP: choose the next message. After a failure of the stream
+ * only a Terminate is sent. Before a failure the ready-to-receive (RTR) message
+ * is sent first, then responses and work requests alternate.
  */
 #include "rdmap.h"
 
 /*
- * Budget of one transmit pass: TURN messages, LOCALS local requests, or a mix.
- * The LLP ends a pass when a batch is full, but messages without payload fill
- * none. A program that posts such messages without end must not keep BH off.
+ * Budget of one transmit pass: PASS_BUDGET messages, PASS_LOCALS local requests,
+ * or a mix of both. The limit ends a pass even if messages without payload never
+ * fill a batch of the LLP. Otherwise a program that keeps posting such messages
+ * could keep BH off.
  */
 #define PASS_BUDGET		256
 #define PASS_LOCALS		64
 
-/* Empty payload */
+/* Payload of messages of zero bytes */
 static const struct ddp_buf empty;
 
 static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
@@ -27,7 +28,7 @@ static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 	m->send_if_failed = false;
 }
 
-/* Set up a message whose whole payload is @len bytes in out_raw */
+/* Set up an untagged message with the first @len bytes of out_raw as payload */
 static void set_raw(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
 		    u32 len)
 {
@@ -55,8 +56,9 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	r->term_pending = false;
 	spin_unlock(&r->lock);
 	/*
-	 * rdmap_failed() has not decided on a Terminate yet. It schedules
-	 * transmit when it has.
+	 * The stream has failed, but rdmap_failed() has not built the Terminate
+	 * yet. Keep the stream pending until rdmap_failed() schedules transmit,
+	 * so that a close in progress does not end the stream before.
 	 */
 	if (!term_decided)
 		ddp_tx_set_pending(&r->stream);
@@ -70,7 +72,7 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-/* Set up an empty Read as RTR message; it needs an entry in @orq */
+/* Set up an empty Read as RTR message, and add an entry for it to r->orq */
 static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 {
 	const struct rdmap_rreq nothing = {
@@ -88,7 +90,7 @@ static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 	set_read_request(r, m, &nothing);
 }
 
-/* RFC 6581 section 9.2: the RTR message precedes those of the program */
+/* Get the RTR message, which precedes all other messages (RFC 6581 9.2) */
 static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 {
 	if (r->rtr & DDP_RTR_WRITE) {
@@ -124,8 +126,8 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 }
 
 /*
- * Fail the stream. Drop the cached MR reference first: the consumer is notified
- * and may invalidate memory.
+ * Drop the cached MR reference, then fail the stream. The order matters, because
+ * the failure notifies the consumer, which may invalidate the MR.
  */
 static void fail_sending(struct rdmap *r, enum iw_reason why)
 {
@@ -139,8 +141,8 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 }
 
 /*
- * Defer the response until its memory has been faulted in. The peer has none of
- * it, so the request still counts as unanswered.
+ * Defer the response until its memory has been faulted in. No byte of it has
+ * been sent, so the request must count as unanswered.
  */
 static void defer_response(struct rdmap *r)
 {
@@ -150,11 +152,12 @@ static void defer_response(struct rdmap *r)
 }
 
 /*
- * Execute an atomic, which keeps it in order after the responses before it, and
- * set up its response.
+ * Execute an atomic and set up its response. Doing so only when the response is
+ * next keeps the atomic in order with earlier requests of the peer.
  *
- * Return: true if the response is set up; false if the access was refused, or
- * is deferred until its memory has been faulted in.
+ * Return: true if the response is set up; false if the access was refused and
+ * the stream has failed, or if the response is deferred until its memory has
+ * been faulted in.
  */
 static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 				const struct rdmap_atomic *a)
@@ -183,8 +186,8 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 	struct rdmap_req *oldest, req;
 
 	/*
-	 * The receive path sets @irq_pending and then schedules transmit: a request
-	 * that is missed here is found in the next pass.
+	 * The receive path sets irq_pending before it schedules transmit. So if
+	 * this pass does not see irq_pending, the next pass does.
 	 */
 	if (!READ_ONCE(r->irq_pending))
 		return false;
@@ -208,9 +211,11 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 }
 
 /*
- * Check whether a work request may be sent while Reads are outstanding.
+ * Check whether a work request may be sent now, and set the stream blocked if
+ * the request must wait for a response of the peer.
  *
- * Return: true if neither a fence nor the ORD holds it back, false otherwise.
+ * Return: false if the request has a fence and local requests are unanswered, or
+ * if the request needs a response and the ORD is reached; true otherwise.
  */
 static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
 {
@@ -225,13 +230,16 @@ static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
 	if (rdmap_wr_has_response(wr) && rdmap_reqq_is_full(&r->orq))
 		ok = false;
 	spin_unlock(&r->lock);
-	/* with an ORD of 0 there is no response to wait for */
+	/* with an ORD of 0 no response can unblock the stream */
 	if (!ok && due)
 		ddp_tx_set_blocked(&r->stream);
 	return ok;
 }
 
-/* The STag of a message of @len bytes; a program may give none for an empty message */
+/*
+ * Get the STag to send for a message of @len bytes. Return: @stag, but
+ * DDP_STAG_NONE if @stag is 0 and the message is empty
+ */
 static u32 stag_to_send(u32 stag, u32 len)
 {
 	return stag || len ? stag : DDP_STAG_NONE;
@@ -277,7 +285,10 @@ static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
 	m->buf = &wr->buf;
 }
 
-/* Record the request before it is sent: the response may arrive at once */
+/*
+ * Add a Read or an atomic to r->orq before it is sent, because the response may
+ * arrive before the sending function returns. Return: the Read Request header
+ */
 static struct rdmap_rreq record_request(struct rdmap *r,
 					const struct rdmap_wr *wr)
 {
@@ -311,7 +322,10 @@ static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
 	set_read_request(r, m, &q);
 }
 
-/* RFC 7306 5.2.1: unused values are zero, unused masks all ones */
+/*
+ * Set up an Atomic Request. Unused values are zero and unused masks all ones
+ * (RFC 7306 5.2.1).
+ */
 static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 		       struct ddp_msg *m)
 {
@@ -332,14 +346,14 @@ static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 	set_raw(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
 
-/* Check that the sink may be written before the request is sent to the peer */
+/* Check whether the sink of a Read or an atomic is valid and may be written */
 static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	const struct ddp_sge *sink = wr->sge;
 
 	if (!wr->buf.len)
 		return true;
-	/* atomics only: the STag of a Read's sink is sent to the peer */
+	/* only an atomic can have DDP_STAG_DMA, see check_read() in sq_parse.c */
 	if (sink->stag == DDP_STAG_DMA)
 		return r->stream.dma_ok;
 	return !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
@@ -347,10 +361,11 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 }
 
 /*
- * Start the work request r->wr.
+ * Start the work request r->wr: execute a local request, or set up the message
+ * of any other request.
  *
- * Return: true if @m is set up; false if the request was local and is done, or
- * has failed.
+ * Return: true if @m is set up; false if a local request was executed, or if the
+ * request was invalid and the stream has failed.
  */
 static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 {
@@ -409,8 +424,8 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 }
 
 /*
- * Account for the message last handed out, all of which has been segmented.
- * Runs at the next pull, or in rdmap_handle_sent() if no message is in progress.
+ * Account for the previous message after its last segment has been pulled: mark
+ * the request of a response as served, or advance sq.cut past a work request.
  */
 static void commit_message(struct rdmap *r)
 {
@@ -471,12 +486,12 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	bool any = !test_bit(0, &s->failed) && next_regular(r, m);
 
 	/*
-	 * Test again: next_regular() may have failed the stream. If this
-	 * returned false, a close in progress would end the stream without the
-	 * Terminate.
+	 * Test again, because next_regular() may have failed the stream. Without
+	 * the second test this function would return false, and a close in
+	 * progress would end the stream before the Terminate is sent.
 	 */
 	if (!any && test_bit(0, &s->failed)) {
-		/* abandon the message in progress; its request is flushed */
+		/* do not account for the previous message: it is flushed */
 		r->out = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);
 	}
@@ -485,7 +500,7 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	return any;
 }
 
-/* Count all segments pulled since the last call */
+/* Count all segments pulled since the last call, and the bytes of their payload */
 static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;
