@@ -120,7 +120,9 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 		swap(cq->resize_ring, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	/* on success the ring of an earlier first step, on error the new ring */
+	/*
+	 * on success the ring of an earlier first step, on error the new ring
+	 */
 	rnic_ring_free(&ring);
 	return err;
 }

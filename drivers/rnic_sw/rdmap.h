@@ -40,7 +40,9 @@ enum rdmap_wr_op {
 
 #define RDMAP_WR_FENCE		0x1
 #define RDMAP_WR_SOLICITED	0x2
-/* Invalidate after a Send the STag @inv at the peer, after a Read the sink STag */
+/*
+ * Invalidate after a Send the STag @inv at the peer, after a Read the sink STag
+ */
 #define RDMAP_WR_INVALIDATE	0x4
 #define RDMAP_WR_RTR		0x8	/* RTR Read; it has no work request */
 #define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
@@ -114,8 +116,8 @@ struct rdmap {
 
 	/* transmit path only */
 	/*
-	 * Kind of the message being segmented. commit_message() accounts for the
-	 * message at the next pull after its last segment, or in
+	 * Kind of the message being segmented. commit_message() accounts for
+	 * the message at the next pull after its last segment, or in
 	 * rdmap_handle_sent().
 	 */
 	enum rdmap_out		out;
@@ -230,7 +232,9 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_cut(struct rdmap *r, u32 slot);
-/* Complete WRs that need no response: the LLP has accepted all pulled segments */
+/*
+ * Complete WRs that need no response: the LLP has accepted all pulled segments
+ */
 void rdmap_sq_complete_sent(struct rdmap *r);
 /* Complete the WR at @slot after its response of @len bytes has been placed */
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len);
@@ -253,7 +257,9 @@ enum iw_reason rdmap_rq_take(struct rdmap *r);
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* counters.c */
-/* Count @n messages: delivered, or if @sent is true, about to be sent. BH off */
+/*
+ * Count @n messages: delivered, or if @sent is true, about to be sent. BH off
+ */
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
 /*

@@ -105,8 +105,8 @@ enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 }
 
 /*
- * Add @a and @b field by field. Each bit in @tops is the top bit of a field, and
- * a carry out of a field is dropped. So the top bits are added by XOR,
+ * Add @a and @b field by field. Each bit in @tops is the top bit of a field,
+ * and a carry out of a field is dropped. So the top bits are added by XOR,
  * separately from the other bits.
  */
 static u64 add_fields(u64 a, u64 b, u64 tops)

@@ -116,7 +116,8 @@ void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
  * Ensures that the peer writes only to the sink of an outstanding Read. RFC
  * 5040 5.2.2 allows a Data Sink to check STag, Tagged Offset and length against
  * the request. The caller must pass segments in order. Each segment must begin
- * at the end of the previous segment, and the last segment must end the request.
+ * at the end of the previous segment, and the last segment must end the
+ * request.
  *
  * A mismatch is a DDP tagged buffer error, because RDMAP's protection errors do
  * not apply to responses (RFC 5040 figure 10). STag and TO of an empty segment

@@ -45,8 +45,8 @@ static bool __may_be_answered(const struct rdmap *r)
 {
 	/*
 	 * The transmit path sets in_msg in begin_message(), then sets answering
-	 * under r->lock in next_response(). So a reader that finds answering set
-	 * under the lock does not read the in_msg of an earlier message.
+	 * under r->lock in next_response(). So a reader that finds answering
+	 * set under the lock does not read the in_msg of an earlier message.
 	 * Otherwise a response not sent yet could count as received.
 	 * litmus: answered
 	 */
@@ -65,7 +65,10 @@ static enum iw_reason admit_request(struct rdmap *r,
 	/* do not count a request whose response the peer may already have */
 	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
 	spin_unlock(&r->lock);
-	/* RFC 5040 5.2.2 (RDMAP-82): the peer sent more requests than IRD allows */
+	/*
+	 * RFC 5040 5.2.2 (RDMAP-82): the peer sent more requests than IRD
+	 * allows
+	 */
 	if (full)
 		return IW_DDP_U_NO_BUFFER;
 	r->req_buf.flat = r->req;
@@ -202,7 +205,9 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	struct rdmap *r = to_rdmap(s);
 	enum iw_reason why;
 
-	/* an untagged segment uses the buffer that the first segment selected */
+	/*
+	 * an untagged segment uses the buffer that the first segment selected
+	 */
 	if (!h->tagged)
 		why = IW_OK;
 	else if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
@@ -210,8 +215,8 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	else
 		why = admit_response(r, h, payload);
 	/*
-	 * If a batch is refused, DDP calls this function again for each segment,
-	 * so do not count the batch.
+	 * If a batch is refused, DDP calls this function again for each
+	 * segment, so do not count the batch.
 	 */
 	if (!why || n == 1)
 		rdmap_count_bytes(r, n, payload, false);
@@ -381,7 +386,10 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	if (total != RDMAP_RREQ_LEN)
 		return IW_RDMAP_UNSPEC;
 	rdmap_rreq_decode(&req.rreq, r->req);
-	/* RFC 5040 5.2.1 (RDMAP-78): STag and TO of an empty Read are not checked */
+	/*
+	 * RFC 5040 5.2.1 (RDMAP-78): STag and TO of an empty Read are not
+	 * checked
+	 */
 	if (q->len)
 		why = check_source(r, q->src_stag, q->src_to, q->len,
 				   DDP_REMOTE_READ);

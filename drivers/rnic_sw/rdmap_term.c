@@ -5,8 +5,8 @@
  *
  * Layout of Terminate Control: the upper four bits of the first byte are the
  * layer, the lower four bits the error type. The second byte is the error code.
- * M, D and R are the three most significant bits of the third byte. C bit-fields
- * are not used, because their layout depends on the compiler.
+ * M, D and R are the three most significant bits of the third byte. C
+ * bit-fields are not used, because their layout depends on the compiler.
  */
 #include <ddp/pure.h>
 

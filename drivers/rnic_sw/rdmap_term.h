@@ -17,7 +17,7 @@
  * @type: error type within the layer
  * @code: error code within the type
  * @quote: M, D and R bits of the message, IW_QUOTE_*
- * @seg_len: DDP Segment Length in bytes if @quote has the M or the D bit, else 0
+ * @seg_len: DDP Segment Length in bytes if @quote has the M or D bit, else 0
  * @ddp_len: number of valid bytes in @ddp: 14 or 18 if @quote has the D bit,
  *	else 0
  * @rdma_len: number of valid bytes in @rdma: 28 if @quote has the R bit, else 0

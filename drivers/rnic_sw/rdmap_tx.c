@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Transmit path of RDMAP: choose the next message. After a failure of the stream
- * only a Terminate is sent. Before a failure the ready-to-receive (RTR) message
- * is sent first, then responses and work requests alternate.
+ * Transmit path of RDMAP: choose the next message. After a failure of the
+ * stream only a Terminate is sent. Before a failure the ready-to-receive (RTR)
+ * message is sent first, then responses and work requests alternate.
  */
 #include "rdmap.h"
 
 /*
- * Budget of one transmit pass: PASS_BUDGET messages, PASS_LOCALS local requests,
- * or a mix of both. The limit ends a pass even if messages without payload never
- * fill a batch of the LLP. Otherwise a program that keeps posting such messages
- * could keep BH off.
+ * Budget of one transmit pass: PASS_BUDGET messages, PASS_LOCALS local
+ * requests, or a mix of both. The limit ends a pass even if messages without
+ * payload never fill a batch of the LLP. Otherwise a program that keeps posting
+ * such messages could keep BH off.
  */
 #define PASS_BUDGET		256
 #define PASS_LOCALS		64
@@ -126,8 +126,8 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 }
 
 /*
- * Drop the cached MR reference, then fail the stream. The order matters, because
- * the failure notifies the consumer, which may invalidate the MR.
+ * Drop the cached MR reference, then fail the stream. The order matters,
+ * because the failure notifies the consumer, which may invalidate the MR.
  */
 static void fail_sending(struct rdmap *r, enum iw_reason why)
 {
@@ -214,8 +214,8 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
  * Check whether a work request may be sent now, and set the stream blocked if
  * the request must wait for a response of the peer.
  *
- * Return: false if the request has a fence and local requests are unanswered, or
- * if the request needs a response and the ORD is reached; true otherwise.
+ * Return: false if the request has a fence and local requests are unanswered,
+ * or if the request needs a response and the ORD is reached; true otherwise.
  */
 static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
 {
@@ -353,7 +353,9 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 
 	if (!wr->buf.len)
 		return true;
-	/* only an atomic can have DDP_STAG_DMA, see check_read() in sq_parse.c */
+	/*
+	 * only an atomic can have DDP_STAG_DMA, see check_read() in sq_parse.c
+	 */
 	if (sink->stag == DDP_STAG_DMA)
 		return r->stream.dma_ok;
 	return !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
@@ -364,8 +366,8 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
  * Start the work request r->wr: execute a local request, or set up the message
  * of any other request.
  *
- * Return: true if @m is set up; false if a local request was executed, or if the
- * request was invalid and the stream has failed.
+ * Return: true if @m is set up; false if a local request was executed, or if
+ * the request was invalid and the stream has failed.
  */
 static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 {
@@ -486,9 +488,9 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	bool any = !test_bit(0, &s->failed) && next_regular(r, m);
 
 	/*
-	 * Test again, because next_regular() may have failed the stream. Without
-	 * the second test this function would return false, and a close in
-	 * progress would end the stream before the Terminate is sent.
+	 * Test again, because next_regular() may have failed the stream.
+	 * Without the second test this function would return false, and a close
+	 * in progress would end the stream before the Terminate is sent.
 	 */
 	if (!any && test_bit(0, &s->failed)) {
 		/* do not account for the previous message: it is flushed */
@@ -500,7 +502,7 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	return any;
 }
 
-/* Count all segments pulled since the last call, and the bytes of their payload */
+/* Count segments and payload bytes that were pulled since the last call */
 static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;

@@ -10,8 +10,8 @@
 
 /*
  * Set the reason, and the header to quote, after the transmit path could not
- * read local memory. If the message is a Read Response, quote the peer's request
- * (RFC 5040 7.2). Otherwise fail the work request of the message.
+ * read local memory. If the message is a Read Response, quote the peer's
+ * request (RFC 5040 7.2). Otherwise fail the work request of the message.
  */
 static void fill_source_fault(struct rdmap *r, struct iw_fault *f)
 {

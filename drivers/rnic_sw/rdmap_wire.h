@@ -25,13 +25,17 @@
 #define RDMAP_OP_ATOMIC_RESP	0xb
 #define RDMAP_OP_NR		12
 
-/* Numbers of the untagged queues (RFC 5040 section 3.1; RFC 7306 section 4.1) */
+/*
+ * Numbers of the untagged queues (RFC 5040 section 3.1; RFC 7306 section 4.1)
+ */
 #define RDMAP_QN_SEND		0
 #define RDMAP_QN_READ_REQ	1
 #define RDMAP_QN_TERMINATE	2
 #define RDMAP_QN_ATOMIC_RESP	3
 
-/* Byte offsets in the Read Request header, and its length (RFC 5040 figure 6) */
+/*
+ * Byte offsets in the Read Request header, and its length (RFC 5040 figure 6)
+ */
 #define RDMAP_RREQ_SINK_STAG	0
 #define RDMAP_RREQ_SINK_TO	4
 #define RDMAP_RREQ_SIZE		12
@@ -60,16 +64,16 @@
 #define RDMAP_ARESP_LEN		12
 
 /*
- * Length of Immediate Data in bytes (RFC 7306 section 6.2). The first four bytes
- * are the immediate data of the verbs. The last four bytes are sent as zero and
- * ignored on receipt.
+ * Length of Immediate Data in bytes (RFC 7306 section 6.2). The first four
+ * bytes are the immediate data of the verbs. The last four bytes are sent as
+ * zero and ignored on receipt.
  */
 #define RDMAP_IMM_LEN		8
 
 /*
- * Byte offsets in the Terminate header, and lengths in bytes (RFC 5040 figures 7
- * and 8). DDP Segment Length and the quoted headers follow the Terminate header
- * if the M, D and R bits announce them.
+ * Byte offsets in the Terminate header, and lengths in bytes (RFC 5040 figures
+ * 7 and 8). DDP Segment Length and the quoted headers follow the Terminate
+ * header if the M, D and R bits announce them.
  */
 #define RDMAP_TERM_KIND		0	/* layer and error type */
 #define RDMAP_TERM_CODE		1

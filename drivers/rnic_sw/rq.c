@@ -84,8 +84,8 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 }
 
 /*
- * Get the status for the receive that was in use when the stream ended. It is an
- * error other than "flushed" if the receive is the cause of the failure.
+ * Get the status for the receive that was in use when the stream ended. It is
+ * an error other than "flushed" if the receive is the cause of the failure.
  */
 static u8 taken_status(const struct rnic_qp *qp)
 {
@@ -105,8 +105,8 @@ static u8 taken_status(const struct rnic_qp *qp)
  * Begin a flush, and set NEED_WAKEUP so that a program that posts later enters
  * the kernel, which flushes its request.
  *
- * Return: the index after the last posted WQE; rq->head if the producer index is
- * invalid.
+ * Return: the index after the last posted WQE; rq->head if the producer index
+ * is invalid.
  */
 static u32 begin_flush(struct rnic_rq *rq)
 {
@@ -117,8 +117,8 @@ static u32 begin_flush(struct rnic_rq *rq)
 	WRITE_ONCE(rq->flushing, true);
 	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * Write flags before reading prod. Pairs with ring_publish_prod() of the
-	 * provider, which writes prod before it reads flags. So either this
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of
+	 * the provider, which writes prod before it reads flags. So either this
 	 * function finds the new WQE, or the program enters the kernel.
 	 * Otherwise the WQE would never be flushed. litmus: wakeup
 	 */
@@ -241,8 +241,8 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
  * rnic_post_recv - post receive work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
- *	the ring itself. It passes NULL, to have them flushed if the queue pair is
- *	in error.
+ *	the ring itself. It passes NULL, to have them flushed if the queue pair
+ *	is in error.
  * @bad: set to the first request that was not posted
  *
  * Return: 0 or a negative errno.

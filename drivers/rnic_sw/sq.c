@@ -3,16 +3,16 @@
  * Send queue: a program or kernel consumer writes WQEs, the transmit path pulls
  * the WQEs, and the requests are completed in order.
  *
- * All indices are free-running: tail <= head <= prod. tail is the oldest request
- * that is not completed, head the next WQE to pull. cut is the index after the
- * last request whose messages are completely segmented. sent is the index after
- * the last request that the LLP has accepted, and never passes cut. A software
- * WQE (struct rnic_swqe) holds the contents of the completion of each pulled
- * request in kernel memory, where the program cannot change them.
+ * All indices are free-running: tail <= head <= prod. tail is the oldest
+ * request that is not completed, head the next WQE to pull. cut is the index
+ * after the last request whose messages are completely segmented. sent is the
+ * index after the last request that the LLP has accepted, and never passes cut.
+ * A software WQE (struct rnic_swqe) holds the contents of the completion of
+ * each pulled request in kernel memory, where the program cannot change them.
  *
  * No loop over the whole ring holds the lock, because a ring can be large.
- * Requests are marked as sent, or as to be flushed, by advancing one index. They
- * are removed at most RING_IDX_STEPS at a time.
+ * Requests are marked as sent, or as to be flushed, by advancing one index.
+ * They are removed at most RING_IDX_STEPS at a time.
  */
 #include <linux/delay.h>
 
@@ -61,7 +61,7 @@ static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 	n->state = SWQE_PULLED;
 }
 
-/* Count the WQEs posted and not pulled. Return: the number, or RING_IDX_INVALID */
+/* Count the WQEs posted and not pulled; RING_IDX_INVALID if prod is invalid */
 static u32 __rnic_sq_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
@@ -99,8 +99,8 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 		return 0;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * Write flags before reading prod. Pairs with ring_publish_prod() of the
-	 * provider, which writes prod before it reads flags. So either this
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of
+	 * the provider, which writes prod before it reads flags. So either this
 	 * function finds the new WQE, or the program rings the doorbell.
 	 * Otherwise the WQE would never be sent. litmus: wakeup
 	 */
@@ -167,9 +167,10 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (sq->closing && sq->head == sq->end)
 		n = 0;
 	/*
-	 * Test for a failure after reading prod, so that no request posted after
-	 * the move to ERROR is pulled. The flush completes it, even if it is
-	 * unsignaled. A consumer that drains the queue waits for the completion.
+	 * Test for a failure after reading prod, so that no request posted
+	 * after the move to ERROR is pulled. The flush completes it, even if it
+	 * is unsignaled. A consumer that drains the queue waits for the
+	 * completion.
 	 */
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
@@ -215,8 +216,8 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 }
 
 /*
- * Get the status of a flushed request. If the RDMAP layer of the peer has sent a
- * Terminate, the oldest request that awaits a response gets a remote error.
+ * Get the status of a flushed request. If the RDMAP layer of the peer has sent
+ * a Terminate, the oldest request that awaits a response gets a remote error.
  */
 static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
@@ -270,7 +271,9 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 
 	if (sq->tail == sq->head && !__take_for_flush(sq))
 		return false;
-	/* after a failed request no later request succeeds, even if it was sent */
+	/*
+	 * after a failed request no later request succeeds, even if it was sent
+	 */
 	if (!sq->broken && !n->status && __is_done(sq, n))
 		return true;
 	if (!sq->flushing)
@@ -405,7 +408,9 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
 		rnic_swqe(sq, slot)->state = SWQE_DONE;
-		/* the LLP does not report a local request, so advance past it */
+		/*
+		 * the LLP does not report a local request, so advance past it
+		 */
 		if (sq->sent == slot)
 			sq->sent++;
 	}
@@ -473,8 +478,8 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	WRITE_ONCE(sq->flushing, true);
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/*
-	 * Write flags before reading prod. Pairs with ring_publish_prod() of the
-	 * provider, which writes prod before it reads flags. So either this
+	 * Write flags before reading prod. Pairs with ring_publish_prod() of
+	 * the provider, which writes prod before it reads flags. So either this
 	 * function finds the new WQE, or the program enters the kernel.
 	 * Otherwise the WQE would never be flushed. litmus: wakeup
 	 */

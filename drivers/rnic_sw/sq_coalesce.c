@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Handle doorbells of a program: transmit at once, or coalesce posts for a short
- * period.
+ * Handle doorbells of a program: transmit at once, or coalesce posts for a
+ * short period.
  *
  * NEED_WAKEUP stays clear during the period, so that a post costs no system
  * call. A timer ends the period and schedules transmit, which then sends all
@@ -36,9 +36,10 @@ static u64 rnic_db_mod_now(void)
 }
 
 /*
- * End a coalescing period and schedule transmit. Runs in hard interrupt context,
- * except on PREEMPT_RT. A softirq timer could be deferred to ksoftirqd. That
- * would delay the coalesced posts, because they ring no doorbell.
+ * End a coalescing period and schedule transmit. Runs in hard interrupt
+ * context, except on PREEMPT_RT. A softirq timer could be deferred to
+ * ksoftirqd. That would delay the coalesced posts, because they ring no
+ * doorbell.
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
@@ -95,10 +96,10 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 }
 
 /*
- * Decide whether to coalesce posts from this doorbell on, and start the timer if
- * it is not armed. During a flush never coalesce, because clearing NEED_WAKEUP
- * after rnic_sq_flush() has set it would leave later posts unflushed. sq->lock
- * orders the two functions; litmus: gather-flush
+ * Decide whether to coalesce posts from this doorbell on, and start the timer
+ * if it is not armed. During a flush never coalesce, because clearing
+ * NEED_WAKEUP after rnic_sq_flush() has set it would leave later posts
+ * unflushed. sq->lock orders the two functions; litmus: gather-flush
  *
  * Return: true if the timer will schedule transmit, false if the caller must
  * transmit.

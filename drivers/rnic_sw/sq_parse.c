@@ -158,8 +158,8 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
  * @slot: the WQE in the ring, for the SGEs or inline data after the fixed part
  * @wr: set to the request, except for wr->slot, which the caller must set
  *
- * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the status with which the
- * request completes. The caller must then fail the queue pair.
+ * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the status with which
+ * the request completes. The caller must then fail the queue pair.
  */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,

@@ -18,7 +18,7 @@
 #define REMOTE	0x04	/* rkey and remote_addr */
 #define ADD	0x08	/* compare_add */
 #define SWAP	0x10	/* swap */
-#define BIND	0x20	/* bind, which overlaps all fields but DATA */
+#define BIND	0x20	/* bind, which overlaps TAG, REMOTE, ADD and SWAP */
 
 static const u8 used_fields[] = {
 	[RNIC_SW_OP_WRITE]	= DATA | REMOTE,
@@ -67,7 +67,7 @@ bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
 }
 
 /**
- * rnic_rqe_is_clean - check whether a receive request uses only supported fields
+ * rnic_rqe_is_clean - check whether a receive request uses no reserved field
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if the reserved field is zero, false otherwise.

@@ -6,8 +6,8 @@
 #define START	1000000u
 
 /*
- * Ring @n doorbells, each @gap ns after the previous one, with transmit passes
- * that take no time. Return: the number of coalescing periods started.
+ * Ring @n doorbells at intervals of @gap ns, with transmit passes of 0 ns.
+ * Return: the number of coalescing periods started.
  */
 static u32 ring(struct db_mod *b, u64 *now, u32 n, u32 gap)
 {
@@ -23,7 +23,9 @@ static u32 ring(struct db_mod *b, u64 *now, u32 n, u32 gap)
 	return gathers;
 }
 
-/* The first doorbell is not quick. DB_MOD_STREAK quick ones then start a period. */
+/*
+ * A first doorbell and DB_MOD_STREAK quick doorbells start a coalescing period.
+ */
 static void a_row(struct kunit *test)
 {
 	u64 now = START;
@@ -34,7 +36,10 @@ static void a_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, ring(&b, &now, 1, 100));
 }
 
-/* A doorbell is quick less than DB_MOD_QUICK_NS after the last event. */
+/*
+ * A doorbell counts as quick only less than DB_MOD_QUICK_NS after the last
+ * event.
+ */
 static void how_quick(struct kunit *test)
 {
 	u64 now = START;
@@ -46,7 +51,9 @@ static void how_quick(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, ring(&b, &now, 1, DB_MOD_QUICK_NS - 1));
 }
 
-/* A doorbell that is not quick restarts the count of consecutive ones. */
+/*
+ * A doorbell that is not quick resets the count of consecutive quick doorbells.
+ */
 static void out_of_the_row(struct kunit *test)
 {
 	u64 now = START;
@@ -60,7 +67,9 @@ static void out_of_the_row(struct kunit *test)
 	}
 }
 
-/* No doorbell is quick by a clock that stands still or goes back. */
+/*
+ * No doorbell counts as quick if the clock has not advanced or has gone back.
+ */
 static void no_clock(struct kunit *test)
 {
 	u64 now = START;
@@ -73,7 +82,9 @@ static void no_clock(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, db_mod_doorbell(&b, now));
 }
 
-/* Count the quick doorbells up to the next one that starts a period */
+/*
+ * Ring quick doorbells until a period starts. Return: the number of doorbells
+ */
 static u32 until_next(struct db_mod *b, u64 *now)
 {
 	u32 n = 1;
@@ -83,7 +94,10 @@ static u32 until_next(struct db_mod *b, u64 *now)
 	return n;
 }
 
-/* If too few requests follow, periods become rarer, but they never stop. */
+/*
+ * Each period with fewer than DB_MOD_STREAK requests doubles the threshold, up
+ * to DB_MOD_STREAK_MAX; a period with enough requests resets the threshold.
+ */
 static void few_follow(struct kunit *test)
 {
 	u32 threshold = DB_MOD_STREAK, i;
@@ -101,13 +115,13 @@ static void few_follow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
 	KUNIT_EXPECT_EQ(test, threshold, until_next(&b, &now));
 	db_mod_coalesced(&b, now, DB_MOD_STREAK);
-	/* while enough requests follow, each doorbell starts a period */
+	/* after a worthwhile period, the next doorbell starts a period */
 	KUNIT_EXPECT_EQ(test, 1u, until_next(&b, &now));
 	db_mod_coalesced(&b, now, DB_MOD_STREAK - 1);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, until_next(&b, &now));
 }
 
-/* A period with a late timer is not worthwhile, however many posts follow. */
+/* A period with a late timer is not worthwhile, even with 1000 requests. */
 static void late(struct kunit *test)
 {
 	u64 now = START;

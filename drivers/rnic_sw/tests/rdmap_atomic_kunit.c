@@ -15,7 +15,7 @@ static const struct rdmap_atomic example = {
 	.cmp_mask = 0x6162636465666768,
 };
 
-/* The encoded example, byte by byte as in RFC 7306 figure 4 */
+/* Encoded form of example, written by hand from RFC 7306 figure 4 */
 static const u8 example_octets[RDMAP_AREQ_LEN] = {
 	0x00, 0x00, 0x00, 0x02, 0x01, 0x02, 0x03, 0x04,
 	0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24,
@@ -26,7 +26,7 @@ static const u8 example_octets[RDMAP_AREQ_LEN] = {
 	0x65, 0x66, 0x67, 0x68,
 };
 
-/* EXT-34: each field of an Atomic Request is encoded at its place. */
+/* RFC 7306 5.2.1 (EXT-34): an Atomic Request is encoded as in figure 4. */
 static void request_octets(struct kunit *test)
 {
 	u8 p[RDMAP_AREQ_LEN];
@@ -35,7 +35,9 @@ static void request_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, sizeof(p)));
 }
 
-/* Decoding and encoding an Atomic Request gives the original bytes. */
+/*
+ * An Atomic Request that is decoded and encoded again has the original bytes.
+ */
 static void request_back(struct kunit *test)
 {
 	struct rdmap_atomic a = {};
@@ -47,8 +49,8 @@ static void request_back(struct kunit *test)
 }
 
 /*
- * EXT-35: reserved bits are ignored. EXT-36, EXT-44: only FetchAdd and CmpSwap
- * are accepted (N-16: no Swap).
+ * RFC 7306 5.2.1: the decoder ignores reserved bits (EXT-35) and accepts only
+ * the codes of FetchAdd and CmpSwap (EXT-36, EXT-44), not of Swap (N-16).
  */
 static void request_codes(struct kunit *test)
 {
@@ -68,7 +70,10 @@ static void request_codes(struct kunit *test)
 	}
 }
 
-/* EXT-37, EXT-49: an Atomic Response is encoded and decoded as in figure 6. */
+/*
+ * RFC 7306 5.2.1, 5.2.2 (EXT-37, EXT-49): an Atomic Response is encoded and
+ * decoded as in figure 6.
+ */
 static void response_octets(struct kunit *test)
 {
 	static const u8 want[RDMAP_ARESP_LEN] = {
@@ -86,7 +91,7 @@ static void response_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1112131415161718ull, old);
 }
 
-/* The pseudocode of RFC 7306 section 5.1.1, bit by bit */
+/* Add @add to @old field by field, as in the pseudocode of RFC 7306 5.1.1 */
 static u64 add_by_bits(u64 old, u64 add, u64 tops)
 {
 	u64 result = 0, carry = 0;
@@ -107,14 +112,17 @@ static u64 fetch_add(u64 old, u64 add, u64 tops)
 {
 	const struct rdmap_atomic a = {
 		.code = RDMAP_ATOMIC_FETCH_ADD, .data = add, .mask = tops,
-		/* EXT-39: ignored */
+		/* FetchAdd ignores these fields: RFC 7306 5.2.1 (EXT-39) */
 		.cmp = 1, .cmp_mask = 1,
 	};
 
 	return rdmap_atomic_result(&a, old);
 }
 
-/* EXT-3, EXT-20: FetchAdd with one 64-bit field adds without carry out. */
+/*
+ * RFC 7306 1.1, 5.1.1 (EXT-3, EXT-20): FetchAdd with mask 0 adds 64-bit values
+ * and drops the carry.
+ */
 static void add_plain(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0ull, fetch_add(U64_MAX, 1, 0));
@@ -122,7 +130,10 @@ static void add_plain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x100000000ull, fetch_add(0xffffffff, 1, 0));
 }
 
-/* EXT-19: FetchAdd by fields has the results of the RFC's pseudocode. */
+/*
+ * RFC 7306 5.1.1 (EXT-19): FetchAdd gives the results of the RFC's pseudocode
+ * for 20000 random values and masks.
+ */
 static void add_in_fields(struct kunit *test)
 {
 	static const u64 tops[] = {
@@ -153,16 +164,19 @@ static u64 cmp_swap(u64 old, u64 cmp, u64 cmp_mask, u64 swap, u64 mask)
 	return rdmap_atomic_result(&a, old);
 }
 
-/* EXT-23 to EXT-25, EXT-27: CmpSwap compares and stores masked bits only. */
+/*
+ * RFC 7306 5.1.2 (EXT-23 to EXT-25, EXT-27): CmpSwap compares only bits in the
+ * compare mask and stores only bits in the swap mask.
+ */
 static void compare_and_swap(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(5, 5, U64_MAX, 9, U64_MAX));
 	KUNIT_EXPECT_EQ(test, 5ull, cmp_swap(5, 4, U64_MAX, 9, U64_MAX));
-	/* equal under the mask */
+	/* the values are equal in the bits of the compare mask */
 	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(0x105, 5, 0xff, 9, U64_MAX));
-	/* no bit is compared, so the values are equal */
+	/* the compare mask is 0, so the values count as equal */
 	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(5, 4, 0, 9, U64_MAX));
-	/* only the masked bits are stored */
+	/* only the bits of the swap mask are stored */
 	KUNIT_EXPECT_EQ(test, 0x12cdull,
 			cmp_swap(0x1234, 0x1234, U64_MAX, 0xabcd, 0xff));
 	KUNIT_EXPECT_EQ(test, 0x1234ull,

@@ -17,7 +17,7 @@ static const u8 example_octets[RDMAP_RREQ_LEN] = {
 	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,
 };
 
-/* RDMAP-30: each byte of an encoded Read Request is as in RFC 5040 figure 6. */
+/* RFC 5040 4.4 (RDMAP-30): a Read Request is encoded as in figure 6. */
 static void rreq_octets(struct kunit *test)
 {
 	u8 p[RDMAP_RREQ_LEN + 1] = { 0 };
@@ -28,7 +28,7 @@ static void rreq_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)p[RDMAP_RREQ_LEN]);
 }
 
-/* Decoding the example bytes gives the fields of the example. */
+/* A decoded Read Request has the fields from which it was encoded. */
 static void rreq_round_trip(struct kunit *test)
 {
 	struct rdmap_rreq r;
@@ -41,7 +41,10 @@ static void rreq_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, example.src_to, r.src_to);
 }
 
-/* RDMAP-49: after 2048 bytes the request is as in the example of the RFC. */
+/*
+ * RFC 5040 4.8 (RDMAP-49): after 2048 bytes of the response, both offsets are
+ * advanced and the size is reduced by 2048.
+ */
 static void rreq_progress(struct kunit *test)
 {
 	struct rdmap_rreq r = {
@@ -57,7 +60,10 @@ static void rreq_progress(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x20800ULL, (unsigned long long)r.src_to);
 }
 
-/* RDMAP-48: with no bytes sent, the original request is quoted. */
+/*
+ * RFC 5040 4.8 (RDMAP-48): before any byte of the response is sent, the
+ * original request is quoted.
+ */
 static void rreq_no_progress(struct kunit *test)
 {
 	struct rdmap_rreq r = example;
@@ -68,7 +74,10 @@ static void rreq_no_progress(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, RDMAP_RREQ_LEN));
 }
 
-/* RDMAP-17, RDMAP-22, RDMAP-23: the control field is as in RFC 5040 A. */
+/*
+ * RFC 5040 4.1 (RDMAP-17, RDMAP-22, RDMAP-23): the control field has RV 01b,
+ * reserved bits 0 and the opcode, as in RFC 5040 appendix A.
+ */
 static void control_field(struct kunit *test)
 {
 	u8 op;

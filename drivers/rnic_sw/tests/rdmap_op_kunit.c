@@ -5,7 +5,10 @@
 
 #define ANY_QN	0xffffffffu
 
-/* A second copy of RFC 5040 figure 4 and RFC 7306 figures 1 and 2 */
+/*
+ * Expected properties of each opcode, written by hand from RFC 5040 figure 4
+ * and RFC 7306 figures 1 and 2
+ */
 static const struct {
 	bool	valid;
 	bool	tagged;
@@ -27,7 +30,7 @@ static const struct {
 	[0xb] = { true, false, 3 },
 };
 
-/* Set @h to combination number @x of opcode, Rsv, RV, T, L and QN */
+/* Set @h to combination @x of opcode, reserved bits, RV, T bit, L bit and QN */
 static void spell(u32 x, struct ddp_hdr *h)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 256, 0x10000, 0xfffffffe };
@@ -53,10 +56,11 @@ static enum iw_reason expected(const struct ddp_hdr *h)
 }
 
 /*
- * RDMAP-17, RDMAP-19, RDMAP-20, RDMAP-22, RDMAP-24, RDMAP-27, RDMAP-158,
- * RDMAP-159, RDMAP-163, RDMAP-164, EXT-5, EXT-7, EXT-88, EXT-89, EXT-93: of all
- * combinations of opcode, T bit, QN, RV and reserved bits, exactly the valid
- * ones are accepted.
+ * rdmap_op_check() accepts exactly the valid combinations of opcode, T bit, QN
+ * and RV, whatever the reserved bits are. RFC 5040 4.1 (RDMAP-17, RDMAP-19,
+ * RDMAP-20, RDMAP-22, RDMAP-24, RDMAP-27), 7.2 (RDMAP-158, RDMAP-159,
+ * RDMAP-163, RDMAP-164); RFC 7306 4.1, 8.2, 10 (EXT-5, EXT-7, EXT-88, EXT-89,
+ * EXT-93)
  */
 static void every_spelling(struct kunit *test)
 {
@@ -86,7 +90,10 @@ static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
 	return row;
 }
 
-/* RDMAP-26, RDMAP-95: each row has the properties of the figures. */
+/*
+ * RFC 5040 4.1, 5.3 (RDMAP-26, RDMAP-95): the row of each opcode has the
+ * properties of the RFCs' figures.
+ */
 static void rows_as_tabled(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
@@ -105,7 +112,10 @@ static void rows_as_tabled(struct kunit *test)
 	}
 }
 
-/* RDMAP-28, EXT-34, EXT-49: header lengths and rights are those of the RFCs. */
+/*
+ * RFC 5040 4.2 (RDMAP-28), RFC 7306 5.2.1, 5.2.2 (EXT-34, EXT-49): each row has
+ * the RFC's header length and the right that the opcode needs.
+ */
 static void headers_and_rights(struct kunit *test)
 {
 	u8 op;

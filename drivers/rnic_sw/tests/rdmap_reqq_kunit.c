@@ -6,7 +6,7 @@
 
 #define MODEL_MAX	128
 
-/* Reference model of the queue: an array that is shifted */
+/* Reference model of the queue: an array whose oldest entry has index 0 */
 struct model {
 	u32	id[MODEL_MAX];
 	u32	size;
@@ -85,9 +85,10 @@ static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 }
 
 /*
- * RDMAP-142: the queue never has more requests than its size. RDMAP-72,
- * RDMAP-86, RDMAP-131: requests are served and answered oldest first. Compares
- * the queue with the model for 30000 random steps of each size.
+ * The queue behaves like the model in 30000 random steps of each size. RFC 5040
+ * 6.1 (RDMAP-142): the queue never has more requests than its size. RFC 5040
+ * 5.2.1, 5.2.2, 5.5 (20) (RDMAP-72, RDMAP-86, RDMAP-131): requests are served
+ * and answered oldest first.
  */
 static void random_operations(struct kunit *test)
 {
@@ -114,7 +115,7 @@ static void random_operations(struct kunit *test)
 	}
 }
 
-/* A full queue accepts a request after a release, not after serving one. */
+/* A full queue accepts a new request only after a request is released. */
 static void overrun(struct kunit *test)
 {
 	struct rdmap_req req[4];
@@ -132,7 +133,7 @@ static void overrun(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
 }
 
-/* A queue for an IRD or ORD of 0 needs no memory and refuses all requests. */
+/* A queue of size 0 needs no array and refuses all requests. */
 static void no_depth(struct kunit *test)
 {
 	struct rdmap_reqq q;
@@ -148,7 +149,7 @@ static void no_depth(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&q));
 }
 
-/* A new entry is zeroed, whatever its memory contained. */
+/* rdmap_reqq_push() zeroes an entry whose memory was not zero. */
 static void entries_are_fresh(struct kunit *test)
 {
 	struct rdmap_req *req, mem;
@@ -178,7 +179,10 @@ static struct ddp_hdr answer(const struct rdmap_req *req, u32 payload)
 	};
 }
 
-/* Check that no wrong segment is accepted; RDMAP-84, RDMAP-87, N-8 */
+/*
+ * Check that segments with a wrong STag, TO, L bit or length are refused; RFC
+ * 5040 5.2.2 (RDMAP-84, RDMAP-87), RFC 5041 5.2, 5.4 (N-8)
+ */
 static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 			   u32 payload)
 {
@@ -205,8 +209,8 @@ static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 }
 
 /*
- * Responses segmented at random are accepted, and faulty segments are refused
- * at any point.
+ * rdmap_resp_check() accepts 2000 responses with random segment lengths, and
+ * refuses faulty segments at each point of a response.
  */
 static void answers(struct kunit *test)
 {
@@ -231,7 +235,7 @@ static void answers(struct kunit *test)
 	}
 }
 
-/* The check of the largest possible request does not overflow. */
+/* rdmap_resp_check() does not overflow for a request of 2^32 - 1 bytes. */
 static void huge_answer(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(0xffffffff, 0x10000);
@@ -245,7 +249,7 @@ static void huge_answer(struct kunit *test)
 			rdmap_resp_check(&req, &h, 0xffffffff));
 }
 
-/* RDMAP-158: a response without an outstanding request is refused. */
+/* RFC 5040 7.2 (2) (RDMAP-158): a response without a request is refused. */
 static void unasked(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(10, 0);
@@ -255,7 +259,10 @@ static void unasked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, rdmap_resp_check(NULL, &h, 0));
 }
 
-/* MPA2-59, DDP-56: STag and TO of an empty response are ignored. */
+/*
+ * RFC 6581 9.3 (MPA2-59), RFC 5041 5.2 (DDP-56): STag and TO of an empty
+ * response are ignored.
+ */
 static void empty_answer(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(0, 0x1000);
@@ -272,7 +279,10 @@ static void empty_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
 }
 
-/* An early segment is accepted only in the sink of an outstanding Read. */
+/*
+ * rdmap_resp_is_expected() accepts an out-of-order segment only in the sink of
+ * an outstanding Read.
+ */
 static void early_answers(struct kunit *test)
 {
 	struct rdmap_req mem[3], *req;

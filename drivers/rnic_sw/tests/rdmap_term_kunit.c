@@ -4,9 +4,9 @@
 #include "../rdmap_term.h"
 
 /*
- * The first three bytes of the Terminate for each reason with all headers
- * known, written by hand from RFC 5040 figures 8 to 10, RFC 5041 7.2, RFC 5044
- * 8 and RFC 6581 8 (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44, RDMAP-46,
+ * Expected first three bytes of the Terminate for each reason, if all headers
+ * are known. Written by hand from RFC 5040 figures 8 to 10, RFC 5041 7.2, RFC
+ * 5044 8 and RFC 6581 8 (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44, RDMAP-46,
  * RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55, MPA2-23, MPA2-24).
  */
 static const u8 golden[IW_REASON_NR][3] = {
@@ -51,7 +51,9 @@ static bool on_wire(enum iw_reason why)
 	return golden[why][0] || why == IW_RDMAP_CATASTROPHIC;
 }
 
-/* Return: a fault whose header bytes are all different */
+/*
+ * Make a fault with @ddp_len and @rdma_len header bytes, all of them different
+ */
 static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 {
 	struct iw_fault f = {
@@ -67,7 +69,10 @@ static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 	return f;
 }
 
-/* Build the expected message in @out, independently of the code under test */
+/*
+ * Build the expected message in @out from the golden bytes. Return: the length
+ * of the message in bytes
+ */
 static size_t spell(u8 *out, const struct iw_fault *f)
 {
 	u8 hdrct = golden[f->why][2];
@@ -108,7 +113,10 @@ static void check_octets(struct kunit *test, enum iw_reason why, u8 ddp_len,
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)out[n]);
 }
 
-/* Each reason gives the expected Terminate, whatever headers are known. */
+/*
+ * rdmap_term_build() builds the expected Terminate for each reason and each
+ * combination of known headers.
+ */
 static void golden_for_every_reason(struct kunit *test)
 {
 	int why;
@@ -124,7 +132,10 @@ static void golden_for_every_reason(struct kunit *test)
 	}
 }
 
-/* Local reasons give no Terminate, and only they have no golden bytes. */
+/*
+ * rdmap_term_build() builds no Terminate for a local reason, and every other
+ * reason has golden bytes.
+ */
 static void local_reasons_are_silent(struct kunit *test)
 {
 	u8 out[RDMAP_TERM_BUILD_MAX];
@@ -143,8 +154,8 @@ static void local_reasons_are_silent(struct kunit *test)
 }
 
 /*
- * RDMAP-37: Terminate Control is packed correctly; these are the bytes that siw
- * gets wrong (note N-2: 1/2/05).
+ * RFC 5040 4.8 (RDMAP-37, N-2): Terminate Control of error 1/2/05 is packed
+ * correctly; the siw driver packs the bytes of this error wrongly.
  */
 static void control_packing(struct kunit *test)
 {
@@ -173,8 +184,8 @@ static void check_parsed(struct kunit *test, const struct iw_fault *f,
 }
 
 /*
- * Each truncated message is refused; its layer, type and code are still parsed
- * (RDMAP-110)
+ * Check that each truncated message is refused, and that the code is parsed if
+ * at least 4 bytes are present; RFC 5040 5.4 (RDMAP-110)
  */
 static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 {
@@ -182,7 +193,10 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 	size_t n;
 
 	for (n = 0; n < len; n++) {
-		/* separate buffer, to detect a read beyond its end */
+		/*
+		 * the message ends where the buffer ends: KASAN detects an
+		 * overread
+		 */
 		u8 *cut = kunit_kzalloc(test, n + 1, GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, cut);
@@ -195,8 +209,8 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 }
 
 /*
- * RDMAP-42 to RDMAP-44, RDMAP-46: messages that rdmap_term_build() builds are
- * parsed correctly.
+ * RFC 5040 4.8 (RDMAP-42 to RDMAP-44, RDMAP-46): rdmap_term_parse() parses the
+ * messages of rdmap_term_build() correctly.
  */
 static void round_trip(struct kunit *test)
 {
@@ -219,8 +233,8 @@ static void round_trip(struct kunit *test)
 }
 
 /*
- * RDMAP-41 and note N-7: reserved bits and zeros in place of headers that are
- * not announced are ignored.
+ * RFC 5040 4.8, 7.1 (1) (RDMAP-41, N-7): rdmap_term_parse() ignores reserved
+ * bits, and zeros in place of headers that are not quoted.
  */
 static void tolerant(struct kunit *test)
 {
@@ -242,7 +256,10 @@ static void tolerant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, (int)t.quote);
 }
 
-/* RDMAP-43: Segment Length precedes a quoted DDP header even without M. */
+/*
+ * RFC 5040 4.8 (RDMAP-43): DDP Segment Length precedes a quoted DDP header even
+ * if the M bit is not set.
+ */
 static void header_without_m(struct kunit *test)
 {
 	struct iw_fault f = fault(IW_DDP_T_STAG, 14, 0);

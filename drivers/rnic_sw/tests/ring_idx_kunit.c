@@ -7,7 +7,7 @@
 #define SLOTS	8u
 #define HALF	0x80000000u
 
-/* Return: an index near zero, near the wrap, or anywhere */
+/* Get a random index: near zero, near the wrap, or in the whole range */
 static u32 somewhere(struct rnd_state *rnd)
 {
 	switch (prandom_u32_state(rnd) % 3) {
@@ -21,8 +21,8 @@ static u32 somewhere(struct rnd_state *rnd)
 }
 
 /*
- * ring_idx_posted() counts posted slots that fit into the ring beside those in
- * use, and refuses any more.
+ * ring_idx_posted() counts the posted slots if they and the slots in use fit
+ * into the ring, and otherwise returns RING_IDX_INVALID.
  */
 static void every_fill(struct kunit *test)
 {
@@ -38,7 +38,10 @@ static void every_fill(struct kunit *test)
 	}
 }
 
-/* DDP-132: an index half the range ahead, or before head, is refused. */
+/*
+ * RFC 5041 8.3.2 (3) (DDP-132): a producer index 2^31 after head, or before
+ * head, is refused.
+ */
 static void far_ahead(struct kunit *test)
 {
 	u32 head;
@@ -53,8 +56,8 @@ static void far_ahead(struct kunit *test)
 }
 
 /*
- * No sequence of producer indices, however random, gets more slots in use than
- * the ring has.
+ * 200000 random producer indices never cause more slots in use than the ring
+ * has.
  */
 static void any_producer(struct kunit *test)
 {
@@ -78,7 +81,10 @@ static void any_producer(struct kunit *test)
 	}
 }
 
-/* A consumer index may advance up to prod. It may not go back or pass prod. */
+/*
+ * ring_idx_unread() accepts a consumer index that advances up to prod, and
+ * refuses a consumer index that goes back or passes prod.
+ */
 static void consumer(struct kunit *test)
 {
 	u32 seen = U32_MAX - 2, prod = seen + 5;

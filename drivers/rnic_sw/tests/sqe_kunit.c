@@ -3,12 +3,15 @@
 
 #include "../sqe.h"
 
-/* The bytes of a WQE that each opcode may set, in addition to the first 16 */
+/*
+ * Bytes of the WQE after the first 16 that each opcode may set: @from to @to -
+ * 1
+ */
 static const struct may {
 	const char	*name;
 	u8		opcode;
 	bool		data;
-	u8		from, to;	/* range of bytes after the header */
+	u8		from, to;	/* byte offsets in the WQE */
 } mays[] = {
 	{ "write",	RNIC_SW_OP_WRITE,	true,	20, 32 },
 	{ "write_imm",	RNIC_SW_OP_WRITE_IMM,	true,	16, 32 },
@@ -30,7 +33,9 @@ KUNIT_ARRAY_PARAM(may, mays, describe_may);
 
 static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
 
-/* Each byte after the header may be set only if the opcode uses it. */
+/*
+ * A WQE with one byte set after the first 16 is accepted if the opcode uses it.
+ */
 static void each_octet(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -61,7 +66,9 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 	return rnic_sqe_is_clean(&e);
 }
 
-/* A request has SGEs, inline data or neither, but not both. */
+/*
+ * A request with SGEs or inline data is accepted, a request with both refused.
+ */
 static void data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -75,7 +82,7 @@ static void data(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, with(m->opcode, RNIC_SW_SEND_INLINE, 1, 1));
 }
 
-/* Unknown flags are refused. */
+/* A request with an unknown flag is refused. */
 static void flags(struct kunit *test)
 {
 	int i;
@@ -85,7 +92,7 @@ static void flags(struct kunit *test)
 				i < 4);
 }
 
-/* Unknown opcodes and those that only the kernel uses are refused. */
+/* Unknown opcodes, and opcodes that only the kernel may use, are refused. */
 static void opcodes(struct kunit *test)
 {
 	int i;
