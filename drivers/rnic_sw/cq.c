@@ -224,8 +224,8 @@ static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 
 	lockdep_assert_held(&cq->lock);
 	/*
-	 * Write prod before reading the flags. Pairs with the barrier of the
-	 * consumer, which sets the flags before it reads prod. So either this
+	 * Write prod before reading the flags. Pairs with ring_arm() of the
+	 * provider, which sets the flags before it reads prod. So either this
 	 * function sees the flags, or the consumer sees the completion.
 	 * Otherwise the consumer could wait for an event that never comes.
 	 * litmus: arm, arm-once
@@ -340,8 +340,8 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 }
 
 /*
- * Poll up to RING_IDX_STEPS ring entries under the lock, and add the number of
- * completions written to @wc to @got. Stop when @got reaches @n.
+ * Poll up to RING_IDX_STEPS ring entries under the lock, until @got reaches @n.
+ * @got is the number of completions in @wc, before and after the call.
  *
  * Return: the number of ring entries read.
  */

@@ -72,7 +72,7 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 		more = cq->ev_requested != end;
 	} while (more && ++calls < NOTIFY_MAX);
 	cq->notifying = more;
-	/* if no event remains, @cq may be freed after the unlock */
+	/* if no event remains, another context may free @cq after the unlock */
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		compat_bh_raise(&cq->notify_bh);
@@ -135,7 +135,7 @@ static bool __notify_remote(struct rnic_cq *cq)
 	 */
 	if (cq->cpu == smp_processor_id())
 		return false;
-	/* fails if the CPU of the completion vector is offline */
+	/* the call fails if the CPU of the completion vector is offline */
 	return !smp_call_function_single_async(cq->cpu, &cq->call);
 }
 
@@ -155,9 +155,9 @@ static bool __start_notify(struct rnic_cq *cq)
 
 /**
  * rnic_cq_notify - deliver an event of a completion queue
- * @cq: the completion queue; the caller has disarmed it for this event
+ * @cq: the completion queue
  *
- * Any context.
+ * The caller must have disarmed the CQ for this event. Any context.
  */
 void rnic_cq_notify(struct rnic_cq *cq)
 {

@@ -17,7 +17,7 @@ static int respond_resize_cq(const struct rnic_ring *ring, struct ib_udata *udat
 	return ib_respond_udata(udata, resp);
 }
 
-/* Resize in progress; @ring is the new ring, after the swap the old one */
+/* Resize in progress; @ring is the new ring, after the swap the old ring */
 struct cq_resize {
 	struct rnic_ring	ring;
 	u32			seen;	/* consumer index when it was last read */
@@ -120,9 +120,7 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 		swap(cq->resize_ring, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	/*
-	 * on success the ring of an earlier first step, on error the new ring
-	 */
+	/* free the ring of an earlier first step, or on error the new ring */
 	rnic_ring_free(&ring);
 	return err;
 }
@@ -160,7 +158,7 @@ static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udat
 	mutex_lock(&cq->walk_lock);
 	err = move_entries(cq, &m);
 	mutex_unlock(&cq->walk_lock);
-	/* the old ring, or the new one if the switch failed */
+	/* free the old ring, or the new ring if the switch failed */
 	rnic_ring_free(&m.ring);
 	return err;
 }

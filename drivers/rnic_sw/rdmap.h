@@ -93,7 +93,7 @@ struct rdmap_recv {
 	bool	immediate;	/* the message is Immediate Data, not a Send */
 };
 
-/* Kind of the message being segmented, for commit_message() */
+/* Type of the message being segmented, for commit_message() */
 enum rdmap_out {
 	RDMAP_OUT_NONE,
 	RDMAP_OUT_RESP,
@@ -108,26 +108,28 @@ struct rdmap {
 	 * @rtr_send_expected.
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
-	/* if the first message is an empty Send, it is the RTR message */
+	/* the first message has not arrived; if an empty Send, it is the RTR */
 	bool			rtr_send_expected;
 
-	/* only transmit uses the last fields of @stream and the next group */
+	/*
+	 * the transmit path uses the last fields of @stream and the next group
+	 */
 	struct ddp_stream	stream;
 
 	/* transmit path only */
 	/*
-	 * Kind of the message being segmented. commit_message() accounts for
+	 * Type of the message being segmented. commit_message() accounts for
 	 * the message at the next pull after its last segment, or in
 	 * rdmap_handle_sent().
 	 */
 	enum rdmap_out		out;
 	struct rdmap_wr		wr;		/* WR pulled last from the send queue */
 	bool			have_wr;	/* @wr has not been started yet */
-	bool			wr_preferred;	/* after a response: try a WR first */
+	bool			wr_preferred;	/* the next message should be a WR */
 	bool			imm_pending;	/* Immediate Data of @wr must be sent */
 	/* number of responses segmented, but not yet accepted by the LLP */
 	u16			responses;
-	u16			spent;		/* used part of PASS_BUDGET */
+	u16			spent;		/* PASS_BUDGET used in this pass */
 	/* segments and payload bytes of @stream added to the counters so far */
 	u32			segments;
 	u32			bytes;
@@ -147,7 +149,7 @@ struct rdmap {
 	/* opcode of the message in progress on each queue, or 0 */
 	u8			opcode[DDP_QUEUES];
 	struct ddp_buf		recv_buf;	/* buffer of the receive in use */
-	struct ddp_sge		*recv_sge;	/* has room for the largest receive */
+	struct ddp_sge		*recv_sge;	/* SGEs of @recv_buf */
 	u32			write_len;	/* bytes of the current Write so far */
 	/* bytes of the last complete Write, reported with Immediate Data */
 	u32			last_write_len;
@@ -204,7 +206,9 @@ void rdmap_handle_sent(struct ddp_stream *s);
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 
 /* rdmap.c */
-/* Set IRD and ORD. The stream must not run yet. May sleep */
+/*
+ * Set IRD and ORD. The caller must call this before the stream runs. May sleep
+ */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);

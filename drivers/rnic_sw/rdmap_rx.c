@@ -20,7 +20,9 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 	return IW_OK;
 }
 
-/* Check a Read Response segment and advance the oldest request by its length */
+/*
+ * Check a Read Response segment, and add its payload to the request's progress
+ */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 				     u32 payload)
 {
@@ -317,7 +319,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	return IW_OK;
 }
 
-/* Convert DDP's error in the source of a Read to RDMAP's code (RFC 5040 7.2) */
+/* Convert a reason of ddp_mem_check() to RDMAP's reason (RFC 5040 7.2) */
 static enum iw_reason source_reason(enum iw_reason why)
 {
 	switch (why) {
@@ -463,7 +465,7 @@ static enum iw_reason store_response(struct rdmap *r, u32 total)
 	why = ddp_mem_store(&r->stream, &sink, &old);
 	if (!why || why == IW_AGAIN)
 		return why;
-	/* the sink was valid when the request was sent: a local error */
+	/* the sink was valid when the request was sent, so fail the request */
 	rdmap_sq_set_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }
@@ -473,7 +475,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	enum iw_reason why = store_response(r, total);
 	struct rdmap_req req;
 
-	/* DDP delivers a deferred response again, so do not count it now */
+	/* DDP delivers a deferred response again, so do not count it twice */
 	if (why == IW_AGAIN)
 		return why;
 	rdmap_count_messages(r, RDMAP_OP_ATOMIC_RESP, 1, false);

@@ -57,8 +57,9 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	spin_unlock(&r->lock);
 	/*
 	 * The stream has failed, but rdmap_failed() has not built the Terminate
-	 * yet. Keep the stream pending until rdmap_failed() schedules transmit,
-	 * so that a close in progress does not end the stream before.
+	 * yet. Keep the stream pending until rdmap_failed() schedules transmit.
+	 * Otherwise a close in progress could end the stream without the
+	 * Terminate.
 	 */
 	if (!term_decided)
 		ddp_tx_set_pending(&r->stream);
@@ -152,8 +153,8 @@ static void defer_response(struct rdmap *r)
 }
 
 /*
- * Execute an atomic and set up its response. Doing so only when the response is
- * next keeps the atomic in order with earlier requests of the peer.
+ * Execute an atomic and set up its response. The atomic is executed only when
+ * its response is next to be sent, so it takes effect after earlier requests.
  *
  * Return: true if the response is set up; false if the access was refused and
  * the stream has failed, or if the response is deferred until its memory has
@@ -493,7 +494,9 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	 * in progress would end the stream before the Terminate is sent.
 	 */
 	if (!any && test_bit(0, &s->failed)) {
-		/* do not account for the previous message: it is flushed */
+		/*
+		 * do not account for the last message: its request is flushed
+		 */
 		r->out = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);
 	}

@@ -131,7 +131,7 @@ static u32 begin_flush(struct rnic_rq *rq)
 	return n;
 }
 
-/* Remove the oldest WQE, dequeued or only posted. Return: wr_id of the WQE */
+/* Remove the oldest WQE, dequeued or only posted. Return: its wr_id */
 static u64 flush_one(struct rnic_rq *rq)
 {
 	const struct rnic_sw_rqe *slot;

@@ -6,9 +6,9 @@
  * All indices are free-running: tail <= head <= prod. tail is the oldest
  * request that is not completed, head the next WQE to pull. cut is the index
  * after the last request whose messages are completely segmented. sent is the
- * index after the last request that the LLP has accepted, and never passes cut.
- * A software WQE (struct rnic_swqe) holds the contents of the completion of
- * each pulled request in kernel memory, where the program cannot change them.
+ * index after the last request that the LLP has accepted. A software WQE
+ * (struct rnic_swqe) holds the contents of the completion of each pulled
+ * request in kernel memory, where the program cannot change them.
  *
  * No loop over the whole ring holds the lock, because a ring can be large.
  * Requests are marked as sent, or as to be flushed, by advancing one index.
@@ -168,9 +168,9 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 		n = 0;
 	/*
 	 * Test for a failure after reading prod, so that no request posted
-	 * after the move to ERROR is pulled. The flush completes it, even if it
-	 * is unsignaled. A consumer that drains the queue waits for the
-	 * completion.
+	 * after the move to ERROR is pulled. The flush completes such a request
+	 * even if it is unsignaled. A consumer that drains the queue waits for
+	 * that completion.
 	 */
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
@@ -319,9 +319,9 @@ static void complete_later(struct rnic_qp *qp)
 
 /*
  * Complete, in order, all requests that are done, and release sq->lock. If
- * another context is already completing requests, return at once, because that
- * context completes all requests. The lock is not held while a CQE is written
- * and the consumer is notified.
+ * another context is already completing requests, leave all requests to that
+ * context. After COMPLETE_MAX requests, leave the others to a worker. The lock
+ * is not held while a CQE is written and the consumer is notified.
  */
 static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
@@ -338,7 +338,7 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	sq->completing = true;
 	do {
 		taken = __take_completed(qp, &cqe, &needs_cqe);
-		/* if neither is true, no request can be completed now */
+		/* if both are false, no request can be completed now */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
