@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Transmit routine, and the choice of the context that runs it.
+ * Transmit FPDUs, and choose the context that runs the transmit routine.
  *
- * The transmit routine runs in passes, see tx_pass(). A pass sends a few
- * batches, with BH off from acquiring to releasing ownership. It waits for
- * nothing but another CPU that receives on the socket just then. So an owner
- * does not sleep, and is not preempted, PREEMPT_RT aside. A context that has to
- * wait, for a process that owns the socket or for memory, releases ownership
- * first.
+ * The transmit routine runs in passes, see tx_pass(). A pass sends at most
+ * BATCHES batches. The context that runs a pass is the owner of the transmit
+ * side, and has BH off while it is the owner. The owner only waits for another
+ * CPU that holds the spinlock of the socket to receive. So the owner does not
+ * sleep, and can only be preempted on PREEMPT_RT. A context that has to wait
+ * for memory, or for a process that owns the socket, first releases ownership.
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
- * the softirq of the CPU that made the work pending (mpa_tx_kick()), or the
- * worker. The worker runs it if there is much to send or a process owns the
- * socket.
+ * the softirq of the CPU that called mpa_tx_kick(), or the worker. The worker
+ * runs the pass if there is much to send or a process owns the socket.
  *
- * The fields that only the owner may access pass to the next owner with the
- * ownership.
+ * Fields that only the owner may access need no lock: releasing and acquiring
+ * ownership orders the accesses of successive owners.
  */
 #include <linux/delay.h>
 #include <linux/interrupt.h>
@@ -26,9 +25,9 @@
 
 #include "internal.h"
 
-#define BATCHES		4	/* batches of a pass */
-#define WORKER_PASSES	4	/* passes of one run of the worker */
-#define BUDGET		NSEC_PER_MSEC	/* for the queue of a CPU, each time */
+#define BATCHES		4	/* maximum number of batches in a pass */
+#define WORKER_PASSES	4	/* maximum number of passes in a call of mpa_tx_work() */
+#define BUDGET		NSEC_PER_MSEC	/* time limit of mpa_txq_serve(), in ns */
 
 enum runner {
 	POSTER,
@@ -37,14 +36,14 @@ enum runner {
 };
 
 enum verdict {
-	TX_SENT,		/* TCP has accepted a batch */
-	TX_LAST,		/* TCP has accepted the last batch */
+	TX_SENT,		/* TCP has accepted a batch; more may be pending */
+	TX_LAST,		/* TCP has accepted a batch; no segment is pending */
 	TX_IDLE,		/* no segment is pending */
-	TX_NOT_OPEN,		/* not open; setting tx_open kicks */
-	TX_FULL,		/* TCP has no space; mpa_write_space() kicks */
-	TX_LIMIT,		/* the pass has reached its limit of batches */
+	TX_NOT_OPEN,		/* no FPDU may be sent yet; open_tx() requests a pass */
+	TX_FULL,		/* TCP has no space; mpa_write_space() requests a pass */
+	TX_LIMIT,		/* the pass has sent BATCHES batches */
 	TX_BUSY,		/* a process owns the socket */
-	TX_NOMEM,		/* memory is short; retried by timer */
+	TX_NOMEM,		/* memory is short; a timer schedules the retry */
 	TX_LOST,		/* the connection is lost */
 };
 
@@ -54,34 +53,38 @@ enum verdict {
  * State of mpa_conn.tx:
  *
  *   0              no work is pending
- *   PENDING        work is pending, and one runner is scheduled: the queue of a
- *                  CPU, the worker or the retry timer
+ *   PENDING        work is pending, and exactly one runner is scheduled: the
+ *                  softirq of a CPU, the worker or the retry timer
  *   OWNED          a context runs a pass
- *   OWNED|PENDING  a pass was requested meanwhile: the owner checks for work
- *                  again before it leaves
- *   DEAD           with any other bit: no context becomes the owner any more
+ *   OWNED|PENDING  a context runs a pass, and another pass is requested: the
+ *                  owner must check for work again before it releases ownership
+ *   DEAD           alone or with other bits: transmission has ended, and no
+ *                  context can become the owner
  *
- *    .---------------- mpa_tx_try_release(), true -----------------.
- *    |   .---------------- tx_request_or_own() -----------------.   |
- *    |   |                                               |   |
- *    v   |                                               v   |
- *   [  0  ]-- tx_request() -->[ PENDING ]-- mpa_tx_become_owner() -->[ OWNED ]
- *                        ^     ^                        |  |  ^
- *                        |     '------ tx_release_pending() -------'  |  |
- *                        |            tx_request(), tx_request_or_own()  |  | mpa_tx_try_release(),
- *                        |                                 v  | false
- *                        '------ tx_release_pending() -------[ OWNED|PENDING ]
+ *   from state     function that changes the state      to state
+ *   -------------  -----------------------------------  -------------
+ *   0              tx_request()                         PENDING
+ *   0              tx_request_or_own()                  OWNED
+ *   PENDING        mpa_tx_become_owner()                OWNED
+ *   OWNED          tx_request(), tx_request_or_own()    OWNED|PENDING
+ *   OWNED          mpa_tx_try_release(): true           0
+ *   OWNED|PENDING  mpa_tx_try_release(): false          OWNED
+ *   OWNED          tx_release_pending()                 PENDING
+ *   OWNED|PENDING  tx_release_pending()                 PENDING
  *
- * In PENDING and OWNED|PENDING another request changes nothing.
+ * A request in PENDING or OWNED|PENDING does not change the state.
  *
- * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. In that
- * case mpa_tx_try_release() and tx_release_pending() keep DEAD, and no function sets OWNED.
+ * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. If DEAD
+ * is set, mpa_tx_try_release() and tx_release_pending() keep DEAD, and no
+ * function sets OWNED.
  */
 
 /*
- * Request a pass. Return: true if the caller must schedule a runner, false
- * otherwise. Always a full barrier, even if the state does not change: the
- * context that clears PENDING sees the work that is pending.
+ * Request a pass. The atomic operation is a full barrier even if the state does
+ * not change. So the context that clears PENDING afterwards sees the work that
+ * the caller made pending. Pairs with mpa_tx_become_owner() and
+ * mpa_tx_try_release(). Return: true if the caller must schedule a runner;
+ * false if a runner is scheduled, the owner will check again, or DEAD is set.
  */
 static bool tx_request(struct mpa_conn *c)
 {
@@ -89,8 +92,8 @@ static bool tx_request(struct mpa_conn *c)
 }
 
 /*
- * Request a pass, or become the owner if the state is 0. Return: true if the
- * caller is the owner now.
+ * Become the owner if the state is 0, or else request a pass. Return: true if
+ * the caller is the owner now, false otherwise.
  */
 static bool tx_request_or_own(struct mpa_conn *c)
 {
@@ -103,8 +106,8 @@ static bool tx_request_or_own(struct mpa_conn *c)
 }
 
 /*
- * Become the owner, in the runner that was scheduled. Return: false if the
- * state is DEAD.
+ * Become the owner. The caller must be the runner that was scheduled. Return:
+ * true if the caller is the owner now, false if DEAD is set.
  */
 static bool mpa_tx_become_owner(struct mpa_conn *c)
 {
@@ -114,8 +117,9 @@ static bool mpa_tx_become_owner(struct mpa_conn *c)
 }
 
 /*
- * Release ownership. Return: true if released; false if a pass was requested
- * meanwhile: the caller is still the owner and must check for work again.
+ * Release ownership, unless another pass is requested. Return: true if
+ * ownership is released. False if a pass was requested, so the caller is still
+ * the owner and must check for work again.
  */
 static bool mpa_tx_try_release(struct mpa_conn *c)
 {
@@ -132,8 +136,9 @@ static bool mpa_tx_try_release(struct mpa_conn *c)
 }
 
 /*
- * Release ownership with work left. Return: true if the caller must schedule a
- * runner; no context becomes the owner before. False if the state is DEAD.
+ * Release ownership while work is pending. Return: true if the caller must
+ * schedule a runner; no context can become the owner until the caller does so.
+ * False if DEAD is set.
  */
 static bool tx_release_pending(struct mpa_conn *c)
 {
@@ -148,20 +153,23 @@ static bool tx_release_pending(struct mpa_conn *c)
 /* One pass ----------------------------------------------------------------- */
 
 /*
- * Check whether FPDUs may be sent: after start-up, and for a responder after
- * the peer's first valid FPDU
+ * Check whether FPDUs may be sent. An initiator may send from Full Operation
+ * on, a responder after the peer's first valid FPDU.
  */
 static bool may_send(const struct mpa_conn *c)
 {
-	/* the stream is set before: pairs with open_tx(); litmus: publish */
+	/*
+	 * Pairs with open_tx(), which sets tx_open after the stream is set. Work
+	 * is sent only if tx_open is seen; litmus: publish
+	 */
 	return smp_load_acquire(&c->tx_open);
 }
 
 /*
- * Check whether the transmit side will never open: it is a responder's, and the
- * stream has failed or the peer has closed, so no valid FPDU will arrive. The
- * last FPDU may just have opened it, so read tx_open after the other fields.
- * Pairs with open_tx().
+ * Check whether a responder will never be permitted to send FPDUs. The receive
+ * path has stopped, the stream has failed or the peer has closed, so no first
+ * valid FPDU will arrive. The last FPDU received may just have set tx_open. So
+ * tx_open is read after the other fields. Pairs with open_tx().
  */
 static bool cannot_open(const struct mpa_conn *c)
 {
@@ -172,6 +180,7 @@ static bool cannot_open(const struct mpa_conn *c)
 	return !may_send(c);
 }
 
+/* Pass the batch to TCP, and release the batch if TCP has accepted all of it */
 static enum verdict send_batch(struct mpa_conn *c)
 {
 	switch (mpa_sock_send(c)) {
@@ -193,12 +202,16 @@ static enum verdict send_batch(struct mpa_conn *c)
 }
 
 /*
- * Build a batch. @closing: a responder that may not send yet builds one, too,
- * to find out whether the end has to wait for something.
+ * Build a batch. @closing: a graceful end is requested. A batch is then built
+ * even if a responder may not send FPDUs yet, to find out whether the graceful
+ * end has to wait for pending segments.
  */
 static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
-	/* set in Full Operation: pairs with enter_full(); litmus: publish */
+	/*
+	 * Pairs with enter_full(), which sets the stream after crc, tx_markers
+	 * and the other fields that are read to build a batch; litmus: publish
+	 */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
 		return TX_NOT_OPEN;
 	if (!mpa_frame_build(c, mpa_sock_emss(c)))
@@ -207,64 +220,74 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
 }
 
 /*
- * Record that everything is sent. No batch is built from now on, since the
- * worker may send the FIN at any time.
+ * Record that all segments are sent before the FIN. Afterwards no batch is
+ * built, since the worker may send the FIN at any time.
  */
 static void note_drained(struct mpa_conn *c)
 {
-	/* the FIN is sent after the last FPDU: pairs with mpa_conn_send_fin() */
+	/*
+	 * The last FPDU is passed to TCP before drained is set. Pairs with
+	 * mpa_conn_send_fin(), which reads drained before it sends the FIN.
+	 */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
 	mpa_conn_event(c, MPA_EV_STATE);
 }
 
 /*
- * Check whether everything is sent that a graceful end has to wait for. @v:
- * verdict on the last batch; @no_responses: the peer has closed, no response will come.
+ * Check whether all segments are sent that a graceful end has to wait for. The
+ * caller must have checked that a graceful end is requested (closing). @v:
+ * verdict on the last batch; @no_responses: true if the peer has closed, so no
+ * response will arrive.
  *
- * An idle transmit side (TX_IDLE) is not yet the end of a connection:
+ * If the verdict is TX_IDLE, the result depends on DDP and on the peer:
  *
- *   closing  pending work  blocked on  peer
- *            (rests)       a response  closed  drained
- *                          (awaits)
- *   no       -             -           -       no: the ULP may send more
- *   yes      yes           -           -       no: pending work is sent first
- *   yes      no            yes         no      no: a response permits more work
- *   yes      no            yes         yes     yes: no response will come
- *   yes      no            no          -       yes
+ *   closing  ddp_tx_pending()  ddp_tx_blocked()  peer closed  all sent
+ *   no       -                 -                 -            no (1)
+ *   yes      yes               -                 -            no (2)
+ *   yes      no                yes               no           no (3)
+ *   yes      no                yes               yes          yes (4)
+ *   yes      no                no                -            yes
  *
- * A transmit side that is not open (TX_NOT_OPEN) is drained if it will never open.
- * The caller checks closing. The worker sends the FIN once drained is set, see
- * mpa_conn_send_fin().
+ *   (1) the ULP may post more work
+ *   (2) pending work is sent before the FIN
+ *   (3) a response will permit more work
+ *   (4) no response will arrive
+ *
+ * If the verdict is TX_NOT_OPEN, all is sent if cannot_open(). With any other
+ * verdict the graceful end has to wait. The caller sets drained if all is sent,
+ * and the worker then sends the FIN, see mpa_conn_send_fin().
  */
 static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
-	/* segments that can never be sent do not delay the end */
+	/* do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
 		return v == TX_NOT_OPEN && cannot_open(c);
-	/* deferred work is sent first, and work that a response permits */
 	return !ddp_tx_pending(s) && (no_responses || !ddp_tx_blocked(s));
 }
 
-/* Send a batch: the one left over from the last pass, or else a new one */
+/* Send the batch that TCP has not accepted completely, or else build and send one */
 static enum verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
-	 * Read before the pull that finds nothing: that pull has seen the work
-	 * that was pending when the end was requested. If the end is requested
-	 * later, or by the pull itself, PENDING is set and another pass
-	 * follows.
+	 * closing is read before segments are pulled, and pairs with
+	 * mpa_conn_stop(). So if closing is true, the pull sees all work that was
+	 * posted before the graceful end was requested. If the end is requested
+	 * later, even by the pull, PENDING is set and another pass follows.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
-	/* the pull has seen the responses received before the peer's FIN */
+	/*
+	 * Pairs with note_peer_closed(): if peer_closed is true, the pull sees
+	 * the effect of all responses that were received before the peer's FIN.
+	 */
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
-	/* requests that arrive after the last FPDU get no response */
+	/* a request that arrives after our last FPDU gets no response */
 	if (c->drained)
 		return TX_IDLE;
-	/* stale if the batch is left over: work may have been added since */
+	/* invalid for a batch of an earlier pass: work may be pending by now */
 	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c, closing);
@@ -274,13 +297,14 @@ static enum verdict send_one_batch(struct mpa_conn *c)
 		return v;
 	if (is_all_sent(c, v, no_responses))
 		note_drained(c);
-	/* the end requires another pull, which finds that nothing is left */
+	/* a graceful end needs another pull, which returns no segment: TX_IDLE */
 	return v == TX_LAST ? TX_SENT : v;
 }
 
 /*
- * Check for a verdict after which the owner leaves. A context that changes the
- * cause requests a pass, which mpa_tx_try_release() checks for.
+ * Check whether the owner may release ownership without scheduling a runner.
+ * The context that later changes the cause of such a verdict requests a pass.
+ * mpa_tx_try_release() detects a request that was made before the release.
  */
 static bool may_leave(enum verdict v)
 {
@@ -288,8 +312,8 @@ static bool may_leave(enum verdict v)
 }
 
 /*
- * Run a pass. The caller is the owner and has BH off. If the verdict is one of
- * may_leave(), ownership is released.
+ * Run a pass. The caller must be the owner and have BH off. Ownership is
+ * released if may_leave() is true for the result, and kept otherwise.
  */
 static enum verdict tx_pass(struct mpa_conn *c)
 {
@@ -310,10 +334,10 @@ static enum verdict tx_pass(struct mpa_conn *c)
 /* Queue of a CPU: connections that transmit in softirq --------------------- */
 
 /*
- * A connection is queued on the CPU that made the work pending, and transmits
- * right after the current softirq. A CPU drains its queue for 1 ms at most,
- * however many connections are queued. The workers, which any CPU may run,
- * transmit for the rest.
+ * Transmit queue of a CPU. A connection is queued on the CPU that called
+ * mpa_tx_kick(), and transmits in the next softirq. A CPU drains its queue for
+ * at most 1 ms. The connections that are still queued then transmit in their
+ * workers, which any CPU may run.
  */
 struct txq {
 	struct llist_head	conns;
@@ -331,9 +355,10 @@ static void enqueue(struct mpa_conn *c)
 }
 
 /*
- * Queue a connection on this CPU, in any context. The connection is in no CPU's
- * queue. The caller holds a reference, is one of the socket's callbacks, or has
- * found the connection under RCU.
+ * Queue a connection on this CPU, in any context. The caller must have set
+ * PENDING, so the connection is not in the queue of any CPU. The caller must
+ * hold a reference, be a callback of the socket, or have found the connection
+ * under RCU.
  */
 static void mpa_txq_add(struct mpa_conn *c)
 {
@@ -343,7 +368,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 		enqueue(c);
 		return;
 	}
-	/* a softirq that is raised with BH on would be left to ksoftirqd */
+	/* if the softirq were raised with BH on, ksoftirqd would run it later */
 	local_bh_disable();
 	enqueue(c);
 	local_bh_enable();
@@ -351,6 +376,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 
 /* Choice of the next runner ------------------------------------------------ */
 
+/* Queue the worker to transmit, when the retry timer expires */
 static void mpa_tx_retry(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
@@ -361,8 +387,9 @@ static void mpa_tx_retry(struct work_struct *work)
 }
 
 /*
- * Retry after a growing delay. The state stays PENDING, so passes requested
- * meanwhile wait for the timer, too: memory is short.
+ * Schedule a retry by timer after a memory shortage, each time with a longer
+ * delay. The state stays PENDING, so a pass requested meanwhile also waits for
+ * the timer.
  */
 static void retry_later(struct mpa_conn *c)
 {
@@ -373,19 +400,22 @@ static void retry_later(struct mpa_conn *c)
 }
 
 /*
- * Release ownership with work left, and schedule the next runner. Return: true
- * if the caller, a worker, may run the next pass itself.
+ * Release ownership after a pass that has left work pending, and schedule the
+ * next runner. @v: result of tx_pass(); @who: context of the caller. Return:
+ * true if the caller is the worker and may run the next pass itself, false
+ * otherwise.
  *
- * Never run two passes in a row in softirq. A softirq raised in softirq may run
- * before this CPU receives what the first pass has sent to a local peer. Data
- * in flight, and the memory for it, would grow with the amount of pending work.
+ * Never run two successive passes in softirq. A softirq that is raised in
+ * softirq may run before this CPU receives what the first pass has sent to a
+ * peer on this machine. The data in flight, and the memory for this data, would
+ * then grow with the amount of pending work.
  */
 static bool tx_reschedule(struct mpa_conn *c, enum verdict v, enum runner who)
 {
 	if (may_leave(v) || !tx_release_pending(c))
 		return false;
 	if (v == TX_LOST) {
-		/* no next runner: the worker ends the connection */
+		/* schedule no runner, since the worker ends the connection */
 		mpa_conn_event(c, MPA_EV_STATE);
 		return false;
 	}
@@ -403,10 +433,11 @@ static bool tx_reschedule(struct mpa_conn *c, enum verdict v, enum runner who)
 /**
  * mpa_tx_kick - schedule the transmit routine
  * @c: the connection
- * @bulk: true if there is much to send: the worker runs the routine
+ * @bulk: true if there is much to send, so that the worker runs the transmit
+ *	routine; false to run the transmit routine in softirq
  *
- * Any context. Runs nothing here, since the caller may hold any lock, even that
- * of the socket.
+ * Any context. Never runs the transmit routine itself, since the caller may
+ * hold any lock, even the socket lock.
  */
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
@@ -421,6 +452,9 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 /**
  * mpa_tx_push - run the transmit routine in the calling process
  * @c: the connection
+ *
+ * Only requests a pass if another context is the owner or a runner is
+ * scheduled.
  *
  * Context: process, no lock held.
  */
@@ -442,7 +476,10 @@ static void mpa_tx_softirq(struct mpa_conn *c)
 		tx_reschedule(c, tx_pass(c), SOFTIRQ);
 }
 
-/* Each queued connection holds a reference and is in no other queue */
+/*
+ * Drain the queue of this CPU, in softirq. The queue holds a reference on each
+ * connection, and no connection is in the queues of two CPUs.
+ */
 static void mpa_txq_serve(struct compat_bh *bh)
 {
 	struct txq *d = container_of(bh, struct txq, bh);
@@ -450,7 +487,7 @@ static void mpa_txq_serve(struct compat_bh *bh)
 	struct llist_node *first;
 	struct mpa_conn *c, *next;
 
-	/* the list is last-in first-out: restore the order of arrival */
+	/* llist is last-in first-out: restore the order in which it was filled */
 	first = llist_reverse_order(llist_del_all(&d->conns));
 	llist_for_each_entry_safe(c, next, first, txq) {
 		if (ktime_get_ns() < until)
@@ -461,7 +498,10 @@ static void mpa_txq_serve(struct compat_bh *bh)
 	}
 }
 
-/* Run a pass in the worker. Return: true if it may run the next one. */
+/*
+ * Run a pass in the worker. Return: true if the worker may run the next pass,
+ * false otherwise.
+ */
 static bool tx_pass_in_worker(struct mpa_conn *c)
 {
 	enum verdict v = TX_LOST;
@@ -473,7 +513,7 @@ static bool tx_pass_in_worker(struct mpa_conn *c)
 		go_on = tx_reschedule(c, v, WORKER);
 	}
 	local_bh_enable();
-	/* not as the owner: a process that owns the socket may sleep */
+	/* ownership is released, so it is safe to sleep until the socket is free */
 	if (go_on && v == TX_BUSY)
 		mpa_sock_wait_unowned(c);
 	return go_on;
@@ -481,7 +521,7 @@ static bool tx_pass_in_worker(struct mpa_conn *c)
 
 /**
  * mpa_tx_work - run the transmit routine in the worker
- * @c: the connection; this call was scheduled by MPA_EV_TX
+ * @c: the connection; its event MPA_EV_TX was set
  *
  * Sleeps while a process owns the socket.
  */
@@ -505,16 +545,18 @@ void mpa_tx_init(struct mpa_conn *c)
 }
 
 /**
- * mpa_tx_stop - end transmitting, and wait for the owner
+ * mpa_tx_stop - end transmission, and wait for the owner
  * @c: the connection
  *
- * Sleeps until the current owner has left.
+ * Sleeps until the current owner has released ownership.
  */
 void mpa_tx_stop(struct mpa_conn *c)
 {
 	/*
-	 * Afterwards the owner's fields belong to the caller. Pairs with the
-	 * releases in mpa_tx_try_release() and tx_release_pending(); litmus: owner-stop
+	 * The caller may access the owner's fields after the loop. The acquire
+	 * pairs with the release operations of mpa_tx_try_release() and
+	 * tx_release_pending(); otherwise the caller could read old values of
+	 * these fields; litmus: owner-stop
 	 */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
@@ -538,9 +580,9 @@ void mpa_txq_init(void)
 }
 
 /**
- * mpa_txq_exit - wait for the last run of each CPU's queue
+ * mpa_txq_exit - wait until no CPU drains its queue
  *
- * No connection is left. Sleeps.
+ * All connections must be released. Sleeps.
  */
 void mpa_txq_exit(void)
 {
