@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Structures and functions that the files of iw_mpa share. */
+/* Declare the structures and functions that the files of iw_mpa share. */
 #ifndef _MPA_INTERNAL_H
 #define _MPA_INTERNAL_H
 
@@ -28,45 +28,46 @@ struct socket;
 
 /* Phase of a connection; written under its mutex */
 enum mpa_phase {
-	MPA_NEW,		/* being set up; the worker does nothing */
-	MPA_CONNECTING,		/* TCP handshake, active side */
+	MPA_NEW,		/* connection is being set up; the worker does nothing */
+	MPA_CONNECTING,		/* TCP handshake, active side only */
 	MPA_STARTUP,		/* exchange of Request and Reply frames */
 	MPA_FULL,		/* Full Operation */
-	MPA_ENDED,		/* ended: no socket any more */
+	MPA_ENDED,		/* connection has ended; its socket is released */
 };
 
 /* Events for the worker; bit numbers in mpa_conn.events */
 enum mpa_event {
 	MPA_EV_STATE,		/* TCP or the connection has changed state */
-	MPA_EV_RX,		/* data that the callback did not take */
+	MPA_EV_RX,		/* the socket may have data that the worker must receive */
 	MPA_EV_TX,		/* the worker must run the transmit routine */
 	MPA_EV_CLOSE,		/* the ULP requests a graceful end */
 	MPA_EV_ABORT,		/* the ULP requests an abortive end */
-	MPA_EV_TIMEOUT,		/* the timer expired: check the deadline */
+	MPA_EV_TIMEOUT,		/* the timer has expired; the worker must check the deadline */
 };
 
 /*
  * Bits of mpa_conn.tx, the ownership state of the transmit side; tx.c has a
- * diagram. OWNED: a context runs the transmit routine, with BH off. PENDING
- * alone: work is pending and exactly one runner is scheduled: the CPU's queue,
- * the worker or the retry timer. Both: the owner looks for more work before it
- * leaves. DEAD: no context becomes the owner any more.
+ * table of the transitions. OWNED: a context runs the transmit routine, with BH
+ * off. PENDING without OWNED: work is pending and exactly one runner is
+ * scheduled (the softirq of a CPU, the worker or the retry timer). OWNED and
+ * PENDING: the owner must check for work again before it releases ownership.
+ * DEAD: no context can become the owner.
  */
 #define MPA_TX_OWNED	0x1
 #define MPA_TX_PENDING	0x2
 #define MPA_TX_DEAD	0x4
 
-#define MPA_BATCH	65536	/* bytes handed to TCP at once, about */
+#define MPA_BATCH	65536	/* approximate maximum length of a batch, in bytes */
 #define MPA_OUT_VECS	40
 
 /**
- * struct mpa_out - batch of FPDUs to be handed to TCP
+ * struct mpa_out - batch of FPDUs to be passed to TCP
  * @vec: pages that hold the batch; each entry holds a page reference
  * @n: number of entries used in @vec
- * @len: bytes written
- * @reserved: bytes reserved after the written ones
- * @sent: bytes of @len that TCP has accepted
- * @last: no more segments were pending when the batch was built
+ * @len: number of bytes written to the batch
+ * @reserved: number of bytes reserved after the written bytes
+ * @sent: number of written bytes that TCP has accepted
+ * @last: true if no segment was pending after the batch was built
  */
 struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
@@ -78,16 +79,18 @@ struct mpa_out {
 };
 
 /**
- * struct mpa_cursor - position in TCP's receive queue, and the end of the walk
- * @at: next byte; NULL if no CPU can read it
- * @run: contiguous bytes from @at on that may be consumed
- * @left: bytes after those of @run that may be consumed
- * @seq: TCP sequence number of the first byte after the run
- * @frag: fragment of @part in which the run ends, -1 for the linear part
- * @part: @skb, or the member of its frag_list that has the end of the run
+ * struct mpa_cursor - position in TCP's receive queue
+ * @at: address of the next byte; NULL if no CPU can read this byte
+ * @run: number of contiguous bytes at @at that may be consumed (current extent)
+ * @left: number of bytes after the current extent that may be consumed
+ * @seq: TCP sequence number of the first byte after the current extent
+ * @frag: index of the fragment of @part in which the current extent ends; -1 for
+ *	the linear part
+ * @part: skb in which the current extent ends: @skb or a member of its frag_list
  * @skb: current skb of @queue
- * @queue: the receive queue
- * @ended: the queue has no bytes after the run, whatever @left is
+ * @queue: TCP's receive queue
+ * @ended: true if the queue has no bytes after the current extent, even if @left
+ *	is not 0
  */
 struct mpa_cursor {
 	const u8		*at;
@@ -101,20 +104,20 @@ struct mpa_cursor {
 	bool			ended;
 };
 
-/* Queue of connections in start-up: those of one process or of one listener */
+/* Start-up queue: connections of one process or of one listener, in FIFO order */
 struct mpa_connq {
 	/* fixed after creation */
-	const void		*listener;	/* NULL: a process connects */
-	pid_t			process;	/* its tgid, else 0 */
+	const void		*listener;	/* listener; NULL for a connecting process */
+	pid_t			process;	/* tgid that connects; 0 for a listener */
 
-	/* held by each connection made in the line and by a queued worker */
+	/* references of the connections that use this queue and of a queued @work */
 	refcount_t		ref;
-	struct hlist_node	node;		/* entry of lines; connqs_lock */
+	struct hlist_node	node;		/* entry in connqs; protected by connqs_lock */
 
-	spinlock_t		lock;		/* leaf lock */
-	struct list_head	due;
+	spinlock_t		lock;		/* leaf lock; protects @due */
+	struct list_head	due;		/* connections with events, in FIFO order */
 
-	struct work_struct	work;
+	struct work_struct	work;		/* mpa_connq_work() */
 };
 
 struct mpa_conn {
@@ -122,83 +125,88 @@ struct mpa_conn {
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
 	struct ddp_policy	policy;
-	struct net		*net;	/* active side only; reference held */
+	struct net		*net;	/* referenced netns; NULL on the passive side */
 	netns_tracker		net_tracker;
 	int			ifindex;
 	u8			tos;
-	struct mpa_connq		*connq;	/* until Full Operation */
+	struct mpa_connq		*connq;	/* start-up queue; used until Full Operation */
 
 	/*
-	 * Protected by the mutex. The worker only tries to take it:
-	 * mpa_conn_unlock() queues the worker again for events that were set
-	 * meanwhile.
+	 * Protected by the mutex, see conn_event.c. The exception is @tx_open,
+	 * which the receive path sets. The worker only tries to take the mutex.
+	 * If the worker fails, mpa_conn_unlock() queues the worker again.
 	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
 	struct socket		*sock;
-	struct mpa_startup	*su;	/* until Full Operation */
-	struct ddp_stream	*next_stream;	/* started in Full Operation */
-	u8			revision;	/* from Full Operation on */
-	bool			crc;		/* from Full Operation on */
-	bool			tx_open;	/* may send; set once */
-	bool			reported;	/* session reported to the user */
-	bool			established;	/* responder: established() called */
-	u16			written;	/* bytes of our frame TCP has */
-	bool			peer_closed;
-	bool			peer_closed_first;	/* closed before the ULP */
-	bool			fin_sent;	/* our FIN is with TCP */
-	bool			all_acked;	/* peer has all data before our FIN */
+	struct mpa_startup	*su;	/* start-up state machine; NULL from Full Operation on */
+	struct ddp_stream	*next_stream;	/* bound stream, starts in Full Operation */
+	u8			revision;	/* MPA revision; valid from Full Operation on */
+	bool			crc;		/* CRC in use; valid from Full Operation on */
+	bool			tx_open;	/* FPDUs may be sent; set once, see may_send() */
+	bool			reported;	/* session is reported to the user */
+	bool			established;	/* responder has called established() */
+	u16			written;	/* bytes of our start-up frame accepted by TCP */
+	bool			peer_closed;	/* peer's FIN and all data before it received */
+	bool			peer_closed_first;	/* peer closed before the ULP did */
+	bool			fin_sent;	/* TCP has accepted our FIN */
+	bool			all_acked;	/* peer has acknowledged all data before our FIN */
 	bool			timed;	/* @deadline is valid */
 	bool			armed;	/* the timer is set to @timer_expires */
-	unsigned long		deadline;	/* of this step, in jiffies */
-	unsigned long		timer_expires;	/* expiry of the timer, jiffies */
-	u64			step;	/* graceful end: STEP_* of conn.c */
-	unsigned long		last;	/* graceful end: time limit, jiffies */
+	unsigned long		deadline;	/* time limit of the current step, in jiffies */
+	unsigned long		timer_expires;	/* expiry of the timer, in jiffies */
+	u64			step;	/* progress of a graceful end: STEP_* of conn.c */
+	unsigned long		last;	/* final time limit of a graceful end, in jiffies */
 
-	/* entry in the listener's backlog, until the request is reported */
+	/* entry in the listener's backlog, until the request is reported to the user */
 	struct ddp_conn_req	conn_req;
 
-	/* protected by the socket lock; @stream is that of the receive path */
+	/*
+	 * Protected by the socket lock. @stream is the stream that receives;
+	 * NULL if received data must not be passed to DDP.
+	 */
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
-	u32			rx_pos;
-	/* segment that is being passed to DDP */
-	const u8		*rx_copy;	/* next byte; NULL: at @cur */
-	u32			rx_left;	/* bytes not read yet */
-	bool			rx_markers;
-	bool			rx_enabled;	/* callback receives FPDUs */
-	bool			rx_stopped;	/* discard what arrives */
-	bool			rx_deferred;	/* deferred by a page fault */
+	u32			rx_pos;		/* position of the next FPDU, see fpdu.h */
+	const u8		*rx_copy;	/* next byte for mpa_rx_read(); NULL: use @cur */
+	u32			rx_left;	/* bytes of the segment not read by DDP yet */
+	bool			rx_markers;	/* peer inserts markers */
+	bool			rx_enabled;	/* data_ready callback receives FPDUs */
+	bool			rx_stopped;	/* received data is discarded */
+	bool			rx_deferred;	/* next FPDU is deferred by a page fault */
 
-	/* last retry delay; transmit owner, before Full Operation the worker */
+	/*
+	 * Delay of the last retry after a memory shortage, in ms. Accessed by the
+	 * transmit owner, before Full Operation by the worker.
+	 */
 	u16			retry_ms ____cacheline_aligned_in_smp;
 
-	/* transmit owner */
+	/* accessed by the owner of the transmit side; @send_err with the socket lock held */
 	struct ddp_stream	*tx_stream;
 	struct mpa_out		out;
 	bool			tx_markers;
-	u32			tx_pos;
+	u32			tx_pos;		/* position of the next FPDU, see fpdu.h */
 	int			send_err;	/* errno of a failed send */
 
-	/* any context */
+	/* accessed by any context */
 	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */
-	unsigned long		events;	/* bits of enum mpa_event */
-	bool			holder_polls;	/* mutex holder checks events */
+	unsigned long		events;	/* bit mask of pending events, enum mpa_event */
+	bool			holder_polls;	/* mutex holder checks for events */
 
-	bool			closing;	/* graceful end requested */
-	bool			drained;	/* closing, and all sent */
-	enum iw_reason		why;	/* reason of a requested abort */
+	bool			closing;	/* graceful end is requested */
+	bool			drained;	/* TCP has all FPDUs before a graceful end */
+	enum iw_reason		why;	/* reason of a requested abortive end */
 
-	struct list_head	connq_entry;	/* entry in @connq; lock of the line */
-	struct work_struct	work;	/* worker, from Full Operation on */
-	struct delayed_work	timer;
-	struct delayed_work	tx_retry;	/* holds a ref while queued */
-	struct llist_node	txq;		/* holds a ref while queued */
+	struct list_head	connq_entry;	/* entry in @connq->due; @connq->lock */
+	struct work_struct	work;	/* worker, used from Full Operation on */
+	struct delayed_work	timer;	/* sets MPA_EV_TIMEOUT */
+	struct delayed_work	tx_retry;	/* retry timer; holds a reference while queued */
+	struct llist_node	txq;	/* entry in a CPU's queue, which holds a reference */
 	struct rcu_head		rcu;
 
-	/* keeps the socket for readers that do not hold the mutex */
+	/* protects @retransmits and, for contexts without the mutex, the use of @sock */
 	spinlock_t		query_lock;	/* leaf lock */
-	u32			retransmits;	/* of released sockets */
+	u32			retransmits;	/* number of retransmissions of released sockets */
 
 	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
 };
@@ -221,13 +229,15 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 	return container_of(llp, struct mpa_conn, llp);
 }
 
-#define MPA_DEADLINE_MEMORY	10	/* seconds: memory for our Reply */
-#define MPA_DEADLINE_CLOSE	10	/* seconds: our FIN, then the peer's */
+/* time limit to send a start-up frame if memory is short, in seconds */
+#define MPA_DEADLINE_MEMORY	10
+/* time limit for both FINs after the peer has acknowledged all data, in seconds */
+#define MPA_DEADLINE_CLOSE	10
 
-#define MPA_RETRY_MIN	1	/* ms between retries after a memory shortage */
-#define MPA_RETRY_MAX	1000
+#define MPA_RETRY_MIN	1	/* minimum delay of a retry after a memory shortage, in ms */
+#define MPA_RETRY_MAX	1000	/* maximum delay of such a retry, in ms */
 
-/* Delay of the next retry in ms: twice the last one, within the limits */
+/* Get the next retry delay in ms: double the last delay @ms, within the limits */
 static inline u16 mpa_backoff(u16 ms)
 {
 	return clamp(2 * ms, MPA_RETRY_MIN, MPA_RETRY_MAX);
@@ -273,7 +283,7 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
 void mpa_conn_begin(struct mpa_conn *c);
 void mpa_conn_advance_start(struct mpa_conn *c);
 
-/* conn_queue.c: order of connections in start-up */
+/* conn_queue.c: start-up queues */
 struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work);
 void mpa_connq_put(struct mpa_connq *connq);
 bool mpa_connq_add(struct mpa_conn *c);
@@ -308,7 +318,7 @@ void mpa_cursor_next(struct mpa_cursor *cur);
 bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len);
 bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len);
 
-/* Consume @len bytes of the current run */
+/* Consume @len bytes of the current extent */
 static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 {
 	if (cur->at)
@@ -317,20 +327,21 @@ static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 }
 
 /*
- * Copy bytes of the current run without consuming them. A sender on this
- * machine may still write them, so a second copy may differ.
+ * Copy bytes of the current extent without consuming them. A sender on this
+ * machine may still write these bytes, so a second copy may differ.
  */
 static inline void mpa_cursor_peek(const struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memcpy(dst, cur->at, len);
-	/* decisions use the copy: the compiler must not read again */
+	/* the compiler must not read the source again instead of the copy */
 	barrier();
 }
 
+/* Copy bytes of the current extent and consume them */
 static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	ddp_copy(dst, cur->at, len);
-	/* as in mpa_cursor_peek() */
+	/* the compiler must not read the source again instead of the copy */
 	barrier();
 	mpa_cursor_advance(cur, len);
 }
@@ -341,8 +352,8 @@ static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if all bytes were copied; false if fewer are left or no CPU can
- * read them: the missing ones are zeros in @dst.
+ * Return: true if @len bytes were copied. False if fewer bytes are left or no
+ * CPU can read the bytes; @dst then has zeros for the missing bytes.
  */
 static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
@@ -353,7 +364,7 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_may_read - check whether the next bytes are one readable run
+ * mpa_cursor_may_read - check whether the next bytes are contiguous and readable
  * @cur: the cursor
  * @len: number of bytes
  *
@@ -371,7 +382,7 @@ static inline bool mpa_cursor_may_read(struct mpa_cursor *cur, u32 len)
  * @cur: the cursor
  * @len: number of bytes, which need not be readable
  *
- * Return: true if all were consumed, false if fewer are left.
+ * Return: true if @len bytes were consumed, false if fewer bytes are left.
  */
 static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 {
@@ -381,7 +392,7 @@ static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 	return true;
 }
 
-/* Bytes that may still be consumed */
+/* Get the number of bytes that may still be consumed */
 static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
 {
 	return cur->run + cur->left;
@@ -390,15 +401,15 @@ static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
 /* State of a connected socket */
 enum mpa_sock_state {
 	MPA_SOCK_CONNECTING,	/* TCP handshake in progress */
-	MPA_SOCK_OPEN,
-	MPA_SOCK_PEER_DONE,	/* FIN received, and all data before it */
+	MPA_SOCK_OPEN,		/* established; the peer has not closed */
+	MPA_SOCK_PEER_DONE,	/* TCP has received the peer's FIN and all data before it */
 	MPA_SOCK_CLOSED,	/* closed by both sides */
-	MPA_SOCK_LOST,		/* reset, timed out, refused; see err */
+	MPA_SOCK_LOST,		/* reset, timed out or refused */
 };
 
 /*
- * Receive buffer in bytes, at least: TCP must be able to hold a complete FPDU,
- * whatever segments it comes in
+ * Minimum size of the receive buffer in bytes, so that TCP can hold a complete
+ * FPDU that arrives in TCP segments of any size
  */
 #define MPA_RCVBUF_MIN	(512 * 1024)
 
@@ -422,11 +433,11 @@ void mpa_sock_record_flow(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c);
 void mpa_sock_wait_unowned(struct mpa_conn *c);
 
-/* listen.c */
+/* listen.c: listeners */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,
 				const struct ddp_session_user *user, void *ctx);
 
-/* llp.c */
+/* llp.c: implementation of ddp/llp.h and ddp/session.h */
 extern const struct ddp_llp_ops mpa_llp_ops;
 extern struct ddp_session_type mpa_session_type;
 

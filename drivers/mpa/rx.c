@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive path: FPDUs from TCP's receive queue to DDP. mpa_rx() is the entry;
- * sock.c locks the socket and calls it.
+ * Receive path: pass FPDUs from TCP's receive queue to DDP. sock.c locks the
+ * socket and calls mpa_rx().
  *
  * Slow path, mpa_rx_slow(): any FPDU.
  * Fast path, mpa_rx_fast(): no CRC, no markers, accepted by ddp_rx_fast().
  * CRC fast path, mpa_rx_crc_batch(): CRC, no markers, accepted by ddp_rx_is_next().
  *
- * On both fast paths an FPDU is contiguous in the queue and as long as the
- * previous one. ddp_rx_fast() accepts a segment that continues its message or
- * repeats a Write of one segment; ddp_rx_is_next() one that continues a tagged
- * message. The CRC fast path takes ULPDUs shorter than DDP_COPY_LONG and places
- * many at once.
+ * Both fast paths require that the FPDU is contiguous in the queue and as long
+ * as the previous FPDU. ddp_rx_fast() accepts a segment that continues its
+ * message, or repeats a Write of one segment. ddp_rx_is_next() accepts a segment
+ * that continues a tagged message. The CRC fast path handles ULPDUs shorter
+ * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
- * An incomplete FPDU stays in the queue. Nothing of it is stored, and DDP only
- * sees complete segments. Pages in the queue may belong to a sender on this
+ * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is
+ * stored or passed to DDP. Pages in the queue may belong to a sender on this
  * machine that still writes them. So bytes are copied to private memory, and
- * only the copy is used for decisions. A header that is copied twice must be
- * the same both times.
+ * only the copy is used for decisions. If a header is copied twice, both copies
+ * must be equal.
  *
- * With CRC or markers a complete FPDU is copied, the copy is verified (RFC 5044
- * section 6) and passed to DDP. Without either there is nothing to verify: the
- * length and the DDP header are copied together, and DDP copies the payload
- * from the queue to its destination.
+ * With CRC or markers, a complete FPDU is copied, then the copy is verified (RFC
+ * 5044 section 6) and passed to DDP. Without CRC and markers nothing has to be
+ * verified. So only the length field and the DDP header are copied to private
+ * memory, and DDP copies the payload from the queue to its destination.
  */
 /* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
@@ -38,8 +38,9 @@
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /*
- * Bytes to receive before the socket lock is released, since others wait for
- * it. The worker then continues. A short FPDU counts as FPDU_COST.
+ * Maximum number of bytes to receive in one call of mpa_rx(). The socket lock is
+ * then released for contexts that wait for it, and the worker continues. An FPDU
+ * shorter than FPDU_COST counts as FPDU_COST bytes.
  */
 #define RX_BUDGET	(256 * 1024)
 
@@ -47,29 +48,29 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 #define FPDU_COST	256
 
 /*
- * Limit in bytes: enough for an skb that is full of fragments, of the longest
- * segments in the largest pages
+ * Limit of mpa_rx_grow_buffer() in bytes: enough for an skb with the maximum
+ * number of fragments, of the longest segments in the largest pages
  */
 #define RCVBUF_MAX	(4 * 1024 * 1024)
 
 /*
- * Space in the copy buffer for the page offset of a long FPDU; 0 where pages
- * are so large that no FPDU is long
+ * Space in the copy buffer for the page offset of an FPDU, in bytes; 0 if
+ * DDP_COPY_LONG, which depends on the page size, exceeds the longest ULPDU
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
 static_assert(MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
 
-/* What happened to an FPDU, and so what the receive path does next */
+/* Result of receiving an FPDU */
 enum mpa_rx_result {
-	MPA_RX_NEXT,	/* consumed, or left to the slow path: continue there */
-	MPA_RX_WAIT,	/* incomplete, or deferred by a page fault: it stays */
+	MPA_RX_NEXT,	/* consumed, or not accepted by a fast path: use the slow path next */
+	MPA_RX_WAIT,	/* stays queued: incomplete, or deferred by a page fault */
 	MPA_RX_FAILED,	/* the stream has failed */
 };
 
-/* Copy buffer of a CPU; its content is valid until BH is turned on again */
+/* Copy buffer of a CPU; the content is valid until BH is enabled again */
 struct copy {
-	local_lock_t	lock;	/* for PREEMPT_RT, where BH off is not enough */
+	local_lock_t	lock;	/* needed on PREEMPT_RT, where code with BH off is preemptible */
 	u8		*fpdu;
 };
 
@@ -83,8 +84,8 @@ static DEFINE_PER_CPU(struct copy, copies) = {
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if all were read; false if the segment has fewer bytes or they
- * cannot be read: the missing ones are zeros in @dst.
+ * Return: true if @len bytes were read. False if the segment has fewer bytes
+ * left, or no CPU can read the bytes; @dst then has zeros for the missing bytes.
  */
 bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 {
@@ -100,19 +101,26 @@ bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 	return true;
 }
 
-/* A responder may send after the first valid FPDU (RFC 5044 7.1.2 (4)) */
+/*
+ * Permit FPDUs to be sent: a responder may send after the first valid FPDU of
+ * the peer (RFC 5044 7.1.2 (4))
+ */
 static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
 		return;
-	/* the stream is set before; pairs with may_send(); litmus: publish */
+	/*
+	 * Pairs with may_send(): a context that sees tx_open also sees the stream,
+	 * which enter_full() has set; litmus: publish
+	 */
 	smp_store_release(&c->tx_open, true);
 	mpa_tx_kick(c, false);
 }
 
 /*
- * Pass a segment to DDP. @head: first bytes of the ULPDU; DDP reads the others,
- * from the copy if @copied, else from the queue.
+ * Pass a segment to DDP. @head: first bytes of the ULPDU; @copied: true if the
+ * remaining bytes of the ULPDU follow @head. DDP reads these bytes after @head
+ * if @copied is true, or else from the queue.
  */
 static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 			      const u8 *head, bool copied)
@@ -125,6 +133,11 @@ static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 	return ddp_rx_segment(c->stream, &c->llp, head, f->ulpdu_len);
 }
 
+/*
+ * Copy an FPDU to @fpdu, without markers, and verify the copy. Return: IW_OK if
+ * the FPDU is valid; IW_UNREADABLE if no CPU can read the bytes in the queue; or
+ * a reason of mpa_verify_result().
+ */
 static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
 				       const u8 *head, u8 *fpdu)
@@ -142,7 +155,7 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	return mpa_verify_result(&t);
 }
 
-/* Report a failure found by MPA to DDP, which knows its own failures */
+/* Report a failure to DDP that MPA, not DDP, has detected. Return: @why. */
 static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
@@ -150,9 +163,10 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
 }
 
 /*
- * Page offset of an FPDU in the copy buffer. A long one gets the page offset
- * that it has in the queue, so that whole pages are copied. (If the sender is
- * on this machine, its source has that offset, too.)
+ * Get the offset of an FPDU in the copy buffer. An FPDU whose ULPDU has at least
+ * DDP_COPY_LONG bytes gets the page offset that the FPDU has in the queue, so
+ * that whole pages are copied. A sender on this machine uses the same page
+ * offset for the source.
  */
 static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -161,6 +175,7 @@ static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
 }
 
+/* Copy a complete FPDU, verify the copy and pass it to DDP */
 static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 				   const u8 *head)
 {
@@ -181,8 +196,9 @@ static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 /*
  * Move the cursor to the end of @f, past the bytes that DDP has not read.
- * @from: bytes left where @f begins. A segment that DDP accepts is longer than
- * the header copied ahead, so the number of bytes to skip is not negative.
+ * @from: mpa_cursor_left() at the beginning of @f. DDP only accepts a segment
+ * that is longer than the header that mpa_rx_slow() has copied. So the number of
+ * bytes to skip is not negative.
  */
 static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
@@ -195,8 +211,8 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 }
 
 /*
- * Convert the result of an FPDU. If it waits until a page is faulted in, set
- * @c->rx_deferred.
+ * Convert DDP's result @why for an FPDU. If the FPDU is deferred until a page is
+ * faulted in (IW_AGAIN), set @c->rx_deferred.
  */
 static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
 					 enum iw_reason why)
@@ -209,8 +225,10 @@ static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
 }
 
 /*
- * Slow path: receive the FPDU at the cursor, if it is complete. @f is set to
- * its description. If the result is MPA_RX_NEXT, @f->wire bytes are consumed.
+ * Slow path: receive the FPDU at the cursor, if the FPDU is complete. @f is
+ * filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire
+ * bytes are consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
+ * if the stream has failed.
  */
 static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 {
@@ -231,7 +249,7 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 	}
 	mpa_fpdu_decode(f, c->rx_pos, c->rx_markers, head, len);
 	if (f->wire > left) {
-		/* the header is copied again when the FPDU is complete */
+		/* copy the header again when more bytes have arrived */
 		c->cur = from;
 		return MPA_RX_WAIT;
 	}
@@ -244,6 +262,7 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 	return mpa_rx_outcome(c, why);
 }
 
+/* Reduce the budget by an FPDU of @wire bytes. Return: @wire. */
 static u32 charge_budget(int *budget, u32 wire)
 {
 	*budget -= max_t(int, wire, FPDU_COST);
@@ -259,13 +278,14 @@ static bool mpa_rx_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 	if (!mpa_cursor_may_read(&c->cur, f->wire))
 		return false;
 	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
-	/* otherwise the slow path copies the header again and decides */
+	/* if the lengths differ, the slow path copies the header again */
 	return get_unaligned_be16(head) == f->ulpdu_len;
 }
 
 /*
- * Return: destination of the first payload in the copy buffer. The payloads get
- * the page offset that they have in the MR, so that whole pages are copied.
+ * Get the destination of a batch's first payload in the copy buffer. The payload
+ * gets the page offset that it will have in the MR, so that whole pages are
+ * copied to the MR.
  */
 static u8 *mpa_rx_start(const struct mpa_conn *c)
 {
@@ -276,8 +296,9 @@ static u8 *mpa_rx_start(const struct mpa_conn *c)
 }
 
 /*
- * Copy and verify the FPDUs after @f that continue its message, until one is
- * wrong or @r has no more space. Return: their number.
+ * Copy and verify the FPDUs after @f that continue the message of @f. Stop if @r
+ * has no more space, the budget is used up, or the next FPDU is invalid or does
+ * not continue the message. Return: number of FPDUs added to @r.
  */
 static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 			 struct mpa_fpdu_batch *r, int *budget)
@@ -298,9 +319,10 @@ static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /*
- * DDP has placed only a part of the batch that begins at @from: move the cursor
- * to the first FPDU that is not placed, for the reason @why. Return: the result
- * of that FPDU.
+ * Move the cursor back to the first FPDU of a batch that DDP has not placed.
+ * @from: cursor at the beginning of the batch; @bytes: length of the placed
+ * FPDUs; @why: why DDP has not placed the next FPDU. Return: result of the FPDU
+ * that is not placed.
  */
 static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 					const struct mpa_cursor *from,
@@ -312,10 +334,9 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 }
 
 /*
- * Verify a batch of FPDUs, as many as @r has space for, and place them
- * together. Adds the bytes of those that are placed to @used. Return: the
- * result of the last FPDU; MPA_RX_NEXT also if the first one does not belong to
- * a batch.
+ * Verify a batch of FPDUs, as many as @r has space for, and place their payloads
+ * together. The length of the placed FPDUs is added to @used. Return: result of
+ * the last FPDU; MPA_RX_NEXT if no FPDU continues the message of @f.
  */
 static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 					       const struct mpa_fpdu *f,
@@ -339,8 +360,9 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 }
 
 /*
- * CRC fast path, for mpa_rx_fast(). Not inlined: messages of one segment
- * should not pay for it.
+ * CRC fast path: receive batches of FPDUs that continue the message of @f. This
+ * function is not inlined, so that it costs nothing for messages of one
+ * segment. Parameters and result are those of mpa_rx_fast().
  */
 static noinline enum mpa_rx_result
 mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
@@ -353,17 +375,17 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 	do {
 		before = *used;
 		result = mpa_rx_crc_one_batch(c, f, &r, budget, used);
-		/* space left in the batch: the next FPDU needs the slow path */
+		/* if the batch has space left, the next FPDU needs the slow path */
 	} while (result == MPA_RX_NEXT && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
 	return result;
 }
 
 /*
- * Fast paths: receive FPDUs after @f while they are contiguous, have the length
- * of @f, and DDP accepts them as continuations or repeated Writes. Adds their
- * bytes to @used. Return: the result of the last FPDU; MPA_RX_NEXT if there is
- * none.
+ * Fast paths: receive the FPDUs after @f that are contiguous, have the length of
+ * @f, and continue its message or repeat a Write. The length of the consumed
+ * FPDUs is added to @used. Return: result of the last FPDU; MPA_RX_NEXT if no
+ * FPDU qualifies for a fast path.
  */
 static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 				      const struct mpa_fpdu *f,
@@ -375,7 +397,7 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 
 	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_left(&c->cur) < f->wire)
 		return MPA_RX_NEXT;
-	/* long FPDUs are copied page by page, each on the slow path */
+	/* with CRC, only the slow path copies long FPDUs, page by page */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
 		       mpa_rx_crc_batch(c, f, budget, used) : MPA_RX_NEXT;
@@ -393,8 +415,9 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 }
 
 /*
- * Stop receiving. A responder that has received no valid FPDU can never send
- * now, so run the transmit routine.
+ * Stop receiving. If a responder has received no valid FPDU yet, it now can
+ * never send. So schedule the transmit routine, which detects this and lets a
+ * graceful end proceed.
  */
 static void mpa_rx_stop(struct mpa_conn *c)
 {
@@ -403,10 +426,10 @@ static void mpa_rx_stop(struct mpa_conn *c)
 }
 
 /*
- * Receive FPDUs from the cursor on. @budget: bytes to receive, at least one;
- * reduced by what is used. An FPDU is begun while the budget is positive, and
- * costs its length, at least FPDU_COST. If the stream fails, @c->rx_stopped is
- * set and nothing more is received. Return: number of bytes consumed.
+ * Receive FPDUs, beginning at the cursor, while *@budget is positive. @budget:
+ * number of bytes to receive, must be positive. Each FPDU reduces *@budget by its
+ * length or FPDU_COST, whichever is greater. If the stream fails, @c->rx_stopped
+ * is set. Return: number of bytes consumed.
  */
 static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 {
@@ -430,14 +453,15 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 }
 
 /*
- * Raise the receive buffer, so that the rest of an incomplete FPDU can arrive.
+ * Raise the limit of the receive buffer, so that the missing bytes of an
+ * incomplete FPDU can arrive.
  *
- * The FPDU and the skb in which it begins stay in the queue. The whole skb
- * counts, consumed bytes included, and TCP appends data to it while it has
- * space for fragments. If the skb fills the buffer, TCP keeps the window
- * closed. So the buffer has space for the skb in addition to what an FPDU
- * needs. The window clamp is raised, too: TCP's tuning only raises it together
- * with the buffer.
+ * The incomplete FPDU stays in the queue, and so does @skb, in which the FPDU
+ * begins. TCP charges the whole skb to the buffer, consumed bytes included, and
+ * appends data while the skb has space for fragments. If the skb fills the
+ * buffer, TCP keeps the window closed, and the FPDU never becomes complete. So
+ * the limit is MPA_RCVBUF_MIN plus the size of the skb. The window clamp is
+ * raised as well, because TCP's tuning only raises both together.
  */
 static void mpa_rx_grow_buffer(struct sock *sk, const struct sk_buff *skb)
 {
@@ -451,13 +475,15 @@ static void mpa_rx_grow_buffer(struct sock *sk, const struct sk_buff *skb)
 }
 
 /**
- * mpa_rx - receive from TCP: FPDUs, or data to discard after a failure
+ * mpa_rx - receive FPDUs from TCP, or discard data after a failure
  * @c: the connection
- * @sk: its socket
+ * @sk: socket of @c
  *
- * Context: socket locked as in softirq, BH off.
+ * Context: BH off; TCP's data_ready callback, or the socket is locked by
+ * lock_as_softirq().
  *
- * Return: true if the budget is used up and data is left, false otherwise.
+ * Return: true if RX_BUDGET is used up and the queue still has data, false
+ * otherwise.
  */
 bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 {
@@ -482,7 +508,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 		used = avail;
 	else if (used < avail)
 		mpa_rx_grow_buffer(sk, c->cur.skb);
-	/* may send a window update */
+	/* also sends a window update if necessary */
 	if (used)
 		tcp_read_done(sk, used);
 	return used < avail && budget <= 0;
