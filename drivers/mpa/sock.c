@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Operations on a connected socket, except receiving FPDUs (rx.c). */
+/* Operate on a connected socket. rx.c receives FPDUs. */
 #include <linux/net.h>
 #include <net/rps.h>
 #include <net/sock.h>
@@ -11,6 +11,7 @@
 #include "internal.h"
 #include "trace.h"
 
+/* Receive FPDUs in TCP's callback, or set MPA_EV_RX for the worker */
 static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *c;
@@ -46,7 +47,7 @@ static void mpa_write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
-		/* as sk_stream_write_space(), which this callback replaces */
+		/* this callback replaces sk_stream_write_space(), which also clears it */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -74,12 +75,12 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* no setsockopt() for these; TCP must not sleep: senders have BH off */
+	/* no setsockopt() sets these fields; senders have BH off, so TCP must not sleep */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
-	/* a peer's urgent pointer must not take a byte out of the stream */
+	/* otherwise a peer's urgent pointer would remove a byte from the stream */
 	sock_set_flag(sk, SOCK_URGINLINE);
-	/* SO_RCVBUF would end TCP's own tuning, and is limited by rmem_max */
+	/* SO_RCVBUF would disable TCP's tuning of the buffer, and is limited by rmem_max */
 	if (sk->sk_rcvbuf < MPA_RCVBUF_MIN)
 		WRITE_ONCE(sk->sk_rcvbuf, MPA_RCVBUF_MIN);
 	release_sock(sk);
@@ -87,9 +88,10 @@ void mpa_sock_prepare(struct socket *sock)
 
 /**
  * mpa_sock_attach - install the callbacks of the connection's socket
- * @c: the connection; the callbacks have a reference until mpa_sock_release()
+ * @c: the connection; the callbacks have a reference on the connection
  *
- * Events that happened before are not reported again.
+ * The callbacks do not report data or changes of state that came before this
+ * call. The caller must check for these, see mpa_sock_is_quiet().
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -97,15 +99,15 @@ void mpa_sock_attach(struct mpa_conn *c)
 }
 
 /*
- * Check whether TCP can allocate its FIN. TCP tries once and otherwise goes on
- * as if the FIN were sent: the peer would never notice the end. With BH off TCP
- * then finds the memory that is found here.
+ * Check whether TCP can allocate its FIN. TCP tries once, and if that fails,
+ * proceeds as if the FIN were sent, so the peer would never notice the end.
+ * The caller must keep BH off, so that TCP can allocate the memory freed here.
  */
 static bool can_alloc_fin(struct sock *sk)
 {
 	struct sk_buff *skb;
 
-	/* the FIN is added to the last segment that is queued */
+	/* TCP sets FIN in the last queued segment and needs no memory */
 	if (tcp_write_queue_tail(sk))
 		return true;
 	skb = alloc_skb_fclone(MAX_TCP_HEADER, GFP_ATOMIC | __GFP_NOWARN);
@@ -114,8 +116,8 @@ static bool can_alloc_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN, if the state of the connection permits one. Return: true if
- * done; false if there is no memory for the FIN, and nothing is done.
+ * Send our FIN, if the state of TCP permits a FIN. Return: false if memory for
+ * the FIN is short, so nothing is done; true otherwise.
  */
 static bool send_fin(struct sock *sk)
 {
@@ -125,7 +127,7 @@ static bool send_fin(struct sock *sk)
 		return true;
 	local_bh_disable();
 	ok = can_alloc_fin(sk);
-	/* kernel_sock_shutdown() would lock the socket and turn BH on */
+	/* do not use kernel_sock_shutdown(), which locks the socket and enables BH */
 	if (ok) {
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
@@ -135,18 +137,18 @@ static bool send_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN before the socket is released. If the memory for the FIN is gone
- * by then, TCP changes its state without sending one, but can still reset.
+ * Send our FIN before the socket is released. If TCP finds no memory for the
+ * FIN, TCP changes its state without sending a FIN, but can still reset.
  *
- * Return: true if the FIN is not sent and the socket must be reset, false
- * otherwise.
+ * Return: true if the FIN is not sent, so the caller must reset the socket;
+ * false otherwise.
  */
 static bool fails_to_send_fin(struct sock *sk)
 {
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
 
-	/* unread data is queued: TCP resets on close without a FIN */
+	/* TCP resets on close if unread data is queued, so no FIN is needed */
 	if (tcp_inq(sk))
 		return false;
 	if (!send_fin(sk))
@@ -162,13 +164,13 @@ static void unlock_as_softirq(struct sock *sk)
 }
 
 /*
- * Lock the socket as a softirq does, with BH off, and without owning it.
+ * Lock the socket as a softirq does, with BH off, and without owning the socket.
  *
- * Data that arrives while a process owns the socket waits in the backlog, and
- * that process receives it. A worker that owned the socket would charge the
- * data to the program's control group, but must not write pages out. If the
- * group is full of pages that could be swapped, a program of the group would be
- * killed. A softirq only charges the data.
+ * Data that arrives while a process owns the socket is added to the backlog, and
+ * the owner processes the backlog. If the worker were the owner, it would charge
+ * the data to the program's control group. But the worker must not write pages
+ * out. If the group were full of pages that could be swapped, the kernel would
+ * kill a program of the group. In softirq the data is charged without reclaim.
  */
 static void lock_as_softirq(struct sock *sk)
 {
@@ -184,10 +186,10 @@ static void lock_as_softirq(struct sock *sk)
 }
 
 /*
- * Consume data that will not be read. On close, TCP resets a peer if unread
- * data is queued, and discards what it still has to send. If it has nothing to
- * send, the reset is right: the peer must not believe that all its data was
- * received.
+ * Consume unread data if TCP still has data to send. If unread data is queued on
+ * close, TCP resets the connection and discards the data that it has to send. If
+ * TCP has nothing to send, keep the unread data and let TCP reset: the peer must
+ * not assume that all its data was received.
  */
 static void drop_unread(struct mpa_conn *c)
 {
@@ -203,10 +205,10 @@ static void drop_unread(struct mpa_conn *c)
 
 /**
  * mpa_sock_release - close or reset the connection's socket and release it
- * @c: the connection; its transmit side is stopped
- * @abort: true to reset the connection
+ * @c: the connection; the caller must have stopped its transmit side
+ * @abort: true to reset the connection, false to send a FIN
  *
- * Sleeps. No callback runs afterwards.
+ * Sleeps. When this returns, no callback of the socket runs or will run.
  */
 void mpa_sock_release(struct mpa_conn *c, bool abort)
 {
@@ -217,7 +219,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
 		drop_unread(c);
-	/* without FIN or reset the peer would wait for a minute and a half */
+	/* without FIN or reset, the peer would wait about 90 s, for the keepalive */
 	lock_sock(sock->sk);
 	abort = abort || fails_to_send_fin(sock->sk);
 	release_sock(sock->sk);
@@ -266,10 +268,10 @@ static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *l
  * @c: the connection, without a socket
  * @local: local address, with the port that the ULP has chosen
  *
- * If the port is in use, any other is taken. A connection to the same
- * destination uses it, too, if the program has ended that connection but TCP
- * has not: connect() detects this. If the error is not about the port, the
- * second attempt returns it again.
+ * If the port is in use, a second attempt lets TCP choose another port. The port
+ * is also in use if TCP has not ended an earlier connection to the same
+ * destination yet; connect() detects this. If another cause leads to the error,
+ * the second attempt returns the same error.
  *
  * Return: 0 if MPA_EV_STATE will report the result, or a negative errno.
  */
@@ -287,9 +289,9 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 /**
  * mpa_sock_get_state - get the state of the socket
  * @c: the connection
- * @err: set; a negative errno if MPA_SOCK_LOST is returned
+ * @err: set to the negative errno of the socket, 0 if there is no error
  *
- * Return: see enum mpa_sock_state.
+ * Return: the state, see enum mpa_sock_state.
  */
 enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 {
@@ -312,11 +314,12 @@ enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 }
 
 /**
- * mpa_sock_is_quiet - check whether nothing has happened after connecting
+ * mpa_sock_is_quiet - check whether the callbacks have missed no event
  * @c: the connection; its callbacks are installed
  *
- * Return: true if the callbacks will report every event; false if data or an
- * end of the connection came before, and the caller must handle it.
+ * Return: true if TCP is established and no data is queued. False if data or the
+ * end of the connection may have arrived before the callbacks were installed, so
+ * the caller must set an event for the worker.
  */
 bool mpa_sock_is_quiet(struct mpa_conn *c)
 {
@@ -330,11 +333,12 @@ bool mpa_sock_is_quiet(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_has_partial_fpdu - check whether the stream ends inside an FPDU
- * @c: the connection, in Full Operation; the peer's FIN has arrived, and all
- *	data before it is processed
+ * mpa_sock_has_partial_fpdu - check whether the peer's data ends inside an FPDU
+ * @c: the connection, in Full Operation; TCP has received the peer's FIN, and
+ *	all complete FPDUs before the FIN are processed
  *
- * Return: true if bytes are left that are no complete FPDU, false otherwise.
+ * Return: true if the socket still has bytes, which are an incomplete FPDU; false
+ * if the socket has none, or received data is discarded.
  */
 bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
 {
@@ -353,8 +357,8 @@ bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
  * @buf: destination
  * @len: maximum number of bytes
  *
- * Return: number of bytes, 0 at the end of the stream, -EAGAIN if there are
- * none yet, or another error.
+ * Return: number of bytes read; 0 if the peer has closed; -EAGAIN if no bytes
+ * have arrived yet; or another negative errno.
  */
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 {
@@ -368,15 +372,16 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
  * mpa_sock_write - write without waiting, before Full Operation
  * @c: the connection
  * @page: page with a start-up frame; TCP keeps a reference until the peer has
- *	the frame
- * @from: offset of the part that is not sent yet; a new socket has space for it
- * @len: length of that part
+ *	acknowledged the frame
+ * @from: offset of the first byte that TCP has not accepted yet
+ * @len: number of bytes that TCP has not accepted yet; a new socket has space
+ *	for all of them
  *
- * The frame is not copied where TCP takes pages. For a copy TCP would allocate
- * 32 KiB, and keep them as long as the socket.
+ * If TCP supports it (COMPAT_SPLICE_PAGES), the frame is not copied. For a copy,
+ * TCP would allocate 32 KiB and keep this memory as long as the socket.
  *
- * Return: number of bytes accepted by TCP, or an error: -EAGAIN if memory is
- * short.
+ * Return: number of bytes accepted by TCP; -EAGAIN if memory is short; or
+ * another negative errno.
  */
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 {
@@ -394,8 +399,8 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
  * mpa_sock_shutdown - send our FIN
  * @c: the connection
  *
- * Return: true if done; false if there is no memory for it, and nothing is
- * done.
+ * Return: false if memory for the FIN is short, so nothing is done; true
+ * otherwise.
  */
 bool mpa_sock_shutdown(struct mpa_conn *c)
 {
@@ -409,12 +414,13 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_get_acked - get how much of our data the peer has acknowledged
+ * mpa_sock_get_acked - get the position up to which the peer has acknowledged
  * @c: the connection
- * @all: set to true if everything but our FIN is acknowledged. TCP delivers
- *	the FIN by itself, even after the socket is released. TCP reports the
- *	acknowledgement of the FIN as a change of state, but not that of the
- *	data before the FIN.
+ * @all: set to true if the peer has acknowledged all our data; a FIN may still
+ *	be unacknowledged, since TCP delivers the FIN even after the socket is
+ *	released
+ *
+ * The callbacks do not report that the data before the FIN is acknowledged.
  *
  * Return: TCP's sequence number of the next byte to be acknowledged.
  */
@@ -444,7 +450,7 @@ void mpa_sock_enable_rx(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_stop_rx - pass no more received data to the stream
+ * mpa_sock_stop_rx - stop passing received data to the stream
  * @c: the connection
  */
 void mpa_sock_stop_rx(struct mpa_conn *c)
@@ -461,7 +467,8 @@ void mpa_sock_stop_rx(struct mpa_conn *c)
  * mpa_sock_receive - receive from the worker
  * @c: the connection
  *
- * Return: true if more data is left than one call receives, false otherwise.
+ * Return: true if the socket has more data than one call receives, false
+ * otherwise.
  */
 bool mpa_sock_receive(struct mpa_conn *c)
 {
@@ -478,7 +485,8 @@ bool mpa_sock_receive(struct mpa_conn *c)
  * mpa_sock_emss - get TCP's effective maximum segment size
  * @c: the connection
  *
- * Return: length in bytes of the longest FPDU that fits into a TCP segment.
+ * Return: EMSS in bytes, the length of the longest FPDU that fits into a TCP
+ * segment.
  */
 u32 mpa_sock_emss(const struct mpa_conn *c)
 {
@@ -487,10 +495,10 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
 
 /**
  * mpa_sock_record_flow - steer received packets to this CPU
- * @c: the connection; the caller owns its transmit side
+ * @c: the connection; the caller must own its transmit side
  *
- * As sendmsg() does: Receive Flow Steering, where it is enabled, has packets of
- * the connection received on the CPU of the program that uses it.
+ * If Receive Flow Steering is enabled, packets of the connection are then
+ * received on the CPU of the posting program. sendmsg() does this as well.
  */
 void mpa_sock_record_flow(const struct mpa_conn *c)
 {
@@ -498,10 +506,10 @@ void mpa_sock_record_flow(const struct mpa_conn *c)
 }
 
 /*
- * Take the spinlock of the socket. Another CPU may hold it for as long as it
- * receives, and is waited for: a program may send a response before that CPU
- * has released it. A process that owns the socket may sleep, and is not waited
- * for. Return: true if locked, false if a process owns the socket.
+ * Take the spinlock of the socket, unless a process owns the socket. Spin while
+ * another CPU receives: a program may send a response before that CPU has
+ * released the lock. Do not wait for a process that owns the socket, since that
+ * process may sleep. Return: true if locked, false if a process owns the socket.
  */
 static bool trylock_for_send(struct sock *sk)
 {
@@ -513,9 +521,9 @@ static bool trylock_for_send(struct sock *sk)
 }
 
 /*
- * Send, and keep an error for mpa_sock_get_state(). TCP reports an error once, so
- * sk_err is only read here, not cleared. Without an error -EPIPE only means
- * that our FIN is sent.
+ * Pass @len bytes to TCP, and store a fatal error for mpa_sock_get_state(). TCP
+ * reports sk_err once and clears it, so check sk_err here without clearing it.
+ * If sk_err is 0, -EPIPE from TCP only means that our FIN is sent.
  */
 static int send_locked(struct mpa_conn *c, struct msghdr *msg, u32 len)
 {
@@ -525,15 +533,15 @@ static int send_locked(struct mpa_conn *c, struct msghdr *msg, u32 len)
 	if (n)
 		return n;
 	n = tcp_sendmsg_locked(sk, msg, len);
-	/* protected by the socket lock, which readers of it hold, too */
+	/* send_err is written and read with the spinlock of the socket held */
 	if (n < 0 && n != -EAGAIN && n != -ENOMEM && n != -EPIPE)
 		c->send_err = n;
 	return n;
 }
 
 /*
- * Check whether TCP has failed for lack of memory: its queues are empty, so no
- * ACK will make space and run mpa_write_space()
+ * Check whether TCP has refused data for lack of memory. TCP's queues are then
+ * empty, so no ACK will free space and call mpa_write_space().
  */
 static bool is_short_of_memory(const struct sock *sk, int n)
 {
@@ -542,15 +550,15 @@ static bool is_short_of_memory(const struct sock *sk, int n)
 
 /**
  * mpa_sock_send - pass the batch to TCP
- * @c: the connection; the caller owns its transmit side, BH off
+ * @c: the connection; the caller must own its transmit side and have BH off
  *
- * One call for all FPDUs of the batch. The end of a batch is the end of a TCP
- * segment, so FPDUs stay aligned with segments (RFC 5044 5.1).
+ * The end of a batch is the end of a TCP segment (MSG_EOR), so that FPDUs stay
+ * aligned with segments (RFC 5044 5.1).
  *
- * Return: 0 if TCP has accepted all; -EAGAIN if TCP has no more space, and
- * mpa_write_space() will run; -ENOMEM if it will not run, since memory is
- * short; -EBUSY if a process owns the socket; another error if the connection
- * is lost.
+ * Return: 0 if TCP has accepted the whole batch; -EAGAIN if TCP has no more space,
+ * so mpa_write_space() will be called; -ENOMEM if memory is short, so
+ * mpa_write_space() will not be called; -EBUSY if a process owns the socket;
+ * another negative errno if the connection is lost.
  */
 int mpa_sock_send(struct mpa_conn *c)
 {
