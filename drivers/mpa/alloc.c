@@ -8,21 +8,21 @@
 
 #include "internal.h"
 
-static atomic_t conn_count = ATOMIC_INIT(0);	/* connections not yet released */
-static struct kmem_cache *mpa_conn_cache;	/* kmalloc() would use 2 KiB for each */
+static atomic_t conn_count = ATOMIC_INIT(0);	/* number of connections not yet released */
+static struct kmem_cache *mpa_conn_cache;	/* saves memory: kmalloc() would use 2 KiB each */
 
 /**
  * mpa_conn_new - allocate a connection without a socket
- * @user: upcalls
- * @ctx: opaque pointer of the user
+ * @user: upcalls of the user
+ * @ctx: opaque pointer that the user's upcalls can use
  * @policy: settings of the device; copied
  * @listener: listener that accepts the connection; NULL if the calling process
  *	connects
  *
  * Context: process, may sleep.
  *
- * Return: the connection with one reference, which is that of the socket's
- * callbacks; NULL if memory is short.
+ * Return: the connection; NULL if memory is short. The connection has one
+ * reference, for the socket's callbacks; mpa_conn_finish() drops it.
  */
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
@@ -71,8 +71,8 @@ int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator)
  * @c: the connection, in phase MPA_NEW; the reference of the socket's callbacks
  *	passes to the caller
  *
- * The worker may be queued already, but does nothing in MPA_NEW and MPA_ENDED.
- * So the caller is the only user of the socket.
+ * The worker may be queued already, but does nothing in the phases MPA_NEW and
+ * MPA_ENDED. So no other context uses the socket.
  */
 void mpa_conn_abandon(struct mpa_conn *c)
 {
@@ -91,7 +91,7 @@ static void mpa_conn_free(struct rcu_head *rcu)
  * mpa_conn_release - free a connection after its last reference is dropped
  * @ref: reference count of its session
  *
- * Any context: socket and timer have ended before.
+ * Any context. The socket is already released, and the timer is stopped.
  */
 void mpa_conn_release(struct kref *ref)
 {
@@ -110,7 +110,7 @@ void mpa_conn_release(struct kref *ref)
 /**
  * mpa_conn_wait_all - wait until all connections are released
  *
- * At unload, when no new connections can be made. Sleeps.
+ * The caller must have made sure that no new connections are created. Sleeps.
  */
 void mpa_conn_wait_all(void)
 {
@@ -131,7 +131,7 @@ int __init mpa_alloc_init(void)
 /**
  * mpa_alloc_exit - destroy the slab cache of connections
  *
- * The caller has waited for the RCU callbacks of the last connections.
+ * The caller must have waited for mpa_conn_free() of all connections.
  */
 void mpa_alloc_exit(void)
 {

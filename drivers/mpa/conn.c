@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State machine of a connection: TCP handshake, start-up, Full Operation, end.
- * The first two are in conn_start.c.
+ * State machine of a connection: Full Operation and the end of the connection.
+ * conn_start.c has the TCP handshake and start-up.
  *
  * After mpa_conn_begin() only the worker changes the phase, with the mutex
- * held; conn_event.c schedules the worker. References are held by the session's user,
- * the bound stream, each queued run of the worker, the entry in the line, and
- * the socket's callbacks. The end of the connection drops that of the
+ * held; conn_event.c schedules the worker. References are held by the session's
+ * user, the bound stream, the queued worker, the entry in the start-up queue,
+ * and the socket's callbacks. mpa_conn_finish() drops the reference of the
  * callbacks.
  */
 #include <linux/bits.h>
@@ -14,28 +14,35 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Seconds without progress: TCP may wait 120 s between two retransmissions */
+/*
+ * Maximum time without progress during a graceful end, in seconds: longer than
+ * the 120 s that TCP may wait between two retransmissions
+ */
 #define DEADLINE_DRAIN	130ul
 /*
- * Seconds for the peer to acknowledge all data, once TCP has accepted the last
- * FPDU. It is no more than TCP's send buffer holds.
+ * Maximum time from the moment when TCP has accepted the last FPDU until the
+ * peer has acknowledged all data, in seconds. The data fits into TCP's send
+ * buffer.
  */
 #define DEADLINE_ACKED	900
 
-/* Progress of a graceful end: flags above TCP's 32-bit sequence number */
-#define STEP_BEGUN	BIT_ULL(32)
+/* Progress of a graceful end: flags above the 32-bit TCP sequence number */
+#define STEP_BEGUN	BIT_ULL(32)	/* a graceful end is requested */
 #define STEP_DRAINED	BIT_ULL(33)	/* TCP has accepted all our FPDUs */
 #define STEP_SHUT	BIT_ULL(34)	/* TCP has accepted our FIN */
-#define STEP_ALL	BIT_ULL(35)	/* the peer has all data before it */
+#define STEP_ALL	BIT_ULL(35)	/* the peer has acknowledged all data before our FIN */
 
 /*
  * Check whether the socket must be reset instead of closed.
  *
- * TCP delivers what it has accepted, even if the ULP aborts: the ULP may have
- * reported that data as sent (DDP-3). A stream that ends inside an FPDU is
- * reset. So is a peer that has let a time limit expire: it acknowledges no more
- * data, or has all and does not close. Before Full Operation there is no data,
- * so reset unless the peer has rejected or the ULP has closed.
+ * In Full Operation, close even if the ULP aborts. TCP then delivers the data
+ * that TCP has accepted, which the ULP may have reported as sent (RFC 5041 3 (3),
+ * DDP-3). Reset if TCP has accepted a part of a batch, so that the stream may
+ * end inside an FPDU. Reset also if a time limit has expired, since the peer
+ * then does not acknowledge or does not close.
+ *
+ * Before Full Operation no data has to be delivered. So reset, unless the peer
+ * has rejected or the ULP has closed the connection.
  */
 static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 {
@@ -59,7 +66,7 @@ void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase)
  * mpa_conn_finish - end a connection
  * @c: the connection
  * @why: reason, reported to the stream and the user
- * @o: the peer's rejecting Reply, or NULL
+ * @o: the peer's offer in a rejecting Reply, or NULL
  *
  * Context: worker, with the mutex held.
  */
@@ -75,7 +82,7 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 	mpa_frame_drop(c);
 	mpa_conn_set_phase(c, MPA_ENDED);
 	trace_mpa_conn_end(c, why);
-	/* count the refusal before the peer can notice it */
+	/* update the counter before the peer can detect the refusal */
 	if (c->conn_req.listener && !c->reported)
 		ddp_port_refused(c->conn_req.listener, why);
 	mpa_sock_release(c, reset);
@@ -93,11 +100,15 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 /* Graceful end of Full Operation ------------------------------------------- */
 
 /*
- * Our FIN is sent after the last FPDU. Data that TCP has accepted may be
- * reported as sent, and may be megabytes. So the time limit is extended while
- * the peer acknowledges data.
+ * Our FIN is sent after the last FPDU. Data that TCP has accepted may already be
+ * reported as sent, so TCP must deliver this data, which may be megabytes. So
+ * the time limit is extended while the peer acknowledges data.
  */
 
+/*
+ * Get the progress of a graceful end: STEP_* flags and acknowledged position.
+ * @drained: TCP has accepted all our FPDUs.
+ */
 static u64 get_progress(struct mpa_conn *c, bool drained)
 {
 	bool all;
@@ -109,8 +120,9 @@ static u64 get_progress(struct mpa_conn *c, bool drained)
 }
 
 /*
- * Extend the time limit as long as the peer makes progress, but not past
- * @c->last, which is fixed once TCP has accepted all FPDUs
+ * Extend the time limit if the graceful end has made progress. Until the peer
+ * has acknowledged all data, the limit is never later than @c->last. @c->last is
+ * fixed once TCP has accepted all FPDUs (@drained).
  */
 static void extend_deadline(struct mpa_conn *c, bool drained)
 {
@@ -134,8 +146,8 @@ static void extend_deadline(struct mpa_conn *c, bool drained)
 }
 
 /*
- * Send our FIN after the last FPDU, and set the time limit. Does nothing unless
- * a graceful end is requested.
+ * Send our FIN if a graceful end is requested and all FPDUs are sent, and extend
+ * the time limit
  */
 static void mpa_conn_send_fin(struct mpa_conn *c)
 {
@@ -143,25 +155,32 @@ static void mpa_conn_send_fin(struct mpa_conn *c)
 
 	if (!READ_ONCE(c->closing))
 		return;
-	/* FIN after last FPDU; pairs with note_drained(); litmus: drained */
+	/*
+	 * Send the FIN after the last FPDU, not before. Pairs with note_drained(),
+	 * which sets drained after the last FPDU is passed to TCP; litmus: drained
+	 */
 	drained = smp_load_acquire(&c->drained);
 	if (drained && !c->fin_sent)
 		c->fin_sent = mpa_sock_shutdown(c);
 	extend_deadline(c, drained);
-	/* no memory for the FIN, and no callback reports free memory: retry */
+	/* memory for the FIN is short, and no callback reports free memory */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer(c, HZ / 10);
 }
 
 /*
- * Record that the peer has closed. Return: true if that was not known yet,
- * false otherwise.
+ * Record that the peer has closed. Return: true for the first call, false
+ * otherwise.
  */
 static bool note_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return false;
-	/* after all received data; pairs with one_batch(); litmus: drained */
+	/*
+	 * All data before the peer's FIN is processed. Pairs with
+	 * send_one_batch(), which otherwise could miss work that a response has
+	 * permitted, and would set drained too soon; litmus: drained
+	 */
 	smp_store_release(&c->peer_closed, true);
 	c->peer_closed_first = !READ_ONCE(c->closing);
 	return true;
@@ -173,7 +192,8 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
 }
 
 /*
- * Finish the connection if it has ended. All data that had arrived is received.
+ * Finish the connection if TCP has ended. The caller must have received all data
+ * that was in the socket.
  */
 static void mpa_conn_check_closed(struct mpa_conn *c)
 {
@@ -182,9 +202,10 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
 
 	/*
-	 * Data that arrived before the end of the connection is received first,
-	 * even before a reset. A segment that filled a gap since the last
-	 * receive may have brought the FIN along, and set the event again.
+	 * First receive the data that arrived before the end of the connection,
+	 * even if a reset has arrived. A late segment may have made out-of-order
+	 * data and the FIN available after the last receive, and has then set
+	 * MPA_EV_RX again.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
@@ -192,25 +213,26 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
-	/* a deferred FPDU is not read yet; mpa_llp_resume() sets an event */
+	/* wait until the deferred FPDU is read: mpa_llp_resume() sets an event */
 	if (READ_ONCE(c->rx_deferred))
 		return;
 	if (up_state != MPA_SOCK_CLOSED && up_state != MPA_SOCK_PEER_DONE)
 		return;
-	/* a stream that ends inside an FPDU has failed: RFC 5044 section 8 */
+	/* RFC 5044 section 8: a stream that ends inside an FPDU has failed */
 	if (mpa_sock_has_partial_fpdu(c)) {
 		mpa_conn_finish(c, IW_MPA_LOST, NULL);
 		return;
 	}
 	news = note_peer_closed(c);
-	/* report a successful end only when the peer has all our data */
+	/* only report a successful end if the peer has acknowledged all our data */
 	if (up_state == MPA_SOCK_CLOSED || c->all_acked) {
 		mpa_conn_finish(c, close_reason(c), NULL);
 	} else if (news) {
 		ddp_session_peer_closed(&c->ss);
 		/*
 		 * Work that waits for the peer's first FPDU or for a response
-		 * can no longer be sent: the transmit routine finds that out.
+		 * can no longer be sent. The transmit routine must check this,
+		 * because a graceful end must not wait for such work.
 		 */
 		mpa_tx_kick(c, false);
 	}
@@ -219,15 +241,16 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 /* State machine ------------------------------------------------------------ */
 
 /*
- * Full Operation: receive, send our FIN if everything is sent, and check for
- * the end of the connection. Return: as mpa_conn_step().
+ * Advance a connection in Full Operation: receive, send our FIN if all FPDUs are
+ * sent, and check for the end of TCP. Return: true if the socket has more data
+ * than one call receives, false otherwise.
  */
 static bool serve_full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
 	mpa_conn_send_fin(c);
-	/* handle the end only after all data that arrived before it */
+	/* check for the end of TCP only if all data before the end is received */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else
@@ -237,12 +260,13 @@ static bool serve_full(struct mpa_conn *c)
 
 /**
  * mpa_conn_step - advance the state machine as far as possible now
- * @c: the connection, begun and not ended
- * @events: bits of enum mpa_event that were set
+ * @c: the connection, not in phase MPA_NEW or MPA_ENDED
+ * @events: bit mask of the events that were set, enum mpa_event
  *
  * Context: worker, with the mutex held.
  *
- * Return: true if more data is queued than one call receives, false otherwise.
+ * Return: true if the socket has more data than one call receives, false
+ * otherwise.
  */
 bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 {
@@ -251,8 +275,8 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		return false;
 	}
 	/*
-	 * Once established() was called, the program may have posted work: the
-	 * graceful end then starts in Full Operation, after the Reply.
+	 * If established() was called, the program may have posted work. So the
+	 * graceful end then begins in Full Operation, after the Reply is sent.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
@@ -276,7 +300,8 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
  * @c: the connection; its mutex is held
  * @s: the stream; holds a reference on the connection until mpa_conn_quiesce()
  *
- * Return: 0; -EISCONN if @s is bound already; -ENOTCONN if @s has been unbound.
+ * Return: 0 if @s is bound now; -EISCONN if @s was bound already; -ENOTCONN if
+ * @s has been unbound.
  */
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 {
@@ -310,8 +335,8 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 /**
  * mpa_conn_stop - request the end of a connection on behalf of the ULP
  * @c: the connection
- * @why: IW_LOCAL_CLOSE for a graceful end, after everything posted before is
- *	sent; any other reason for an abortive end
+ * @why: IW_LOCAL_CLOSE for a graceful end, after all posted work is sent; any
+ *	other reason for an abortive end
  *
  * Any context.
  */
@@ -322,9 +347,13 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}
-	/* after all pending work; pairs with one_batch(); litmus: drained */
+	/*
+	 * All work is posted before closing is set. Pairs with send_one_batch(),
+	 * which otherwise could set drained before this work is sent;
+	 * litmus: drained
+	 */
 	smp_store_release(&c->closing, true);
 	mpa_conn_event(c, MPA_EV_CLOSE);
-	/* the transmit routine sets drained when nothing is left to send */
+	/* the transmit routine sets drained when all FPDUs are sent */
 	mpa_tx_kick(c, false);
 }

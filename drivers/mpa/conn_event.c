@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Events, mutex and timer of a connection: what makes its worker run.
+ * Events, mutex and timer of a connection, which schedule its worker. The worker
+ * is in conn_work.c.
  *
- * Any context may set an event. The worker itself is in conn_work.c. Each event
- * is handled: either the holder of the mutex sees it, or a worker is queued.
+ * Any context may set an event. No event is lost: either the holder of the mutex
+ * finds the event, or the worker is queued.
  */
 #include "internal.h"
 
 /*
- * Queue the worker: that of the line before Full Operation, the connection's
- * own later. Return: false if the connection is queued already.
+ * Queue the worker: until Full Operation the worker of the start-up queue, from
+ * Full Operation on the connection's own worker. Return: true if queued, so the
+ * caller's reference passes to the queue; false if queued already.
  */
 static bool queue_conn(struct mpa_conn *c)
 {
@@ -25,7 +27,7 @@ static bool queue_conn(struct mpa_conn *c)
 	return queue_work(mpa_wq, &c->work);
 }
 
-/* Queue the worker, unless the last reference is gone */
+/* Queue the worker with a reference, unless the last reference is dropped */
 static void mpa_conn_queue(struct mpa_conn *c)
 {
 	if (!kref_get_unless_zero(&c->ss.ref))
@@ -36,13 +38,14 @@ static void mpa_conn_queue(struct mpa_conn *c)
 
 /**
  * mpa_conn_event - set an event for the worker
- * @c: the connection; the caller holds a reference, is one of the socket's
- *	callbacks, or has found it under RCU: then it may be ending
+ * @c: the connection; the caller must hold a reference, be a callback of the
+ *	socket, or have found the connection under RCU, where it may be ending
  * @ev: the event
  *
- * Any context. The context that handles the event sees everything that was
- * written before the call. No worker is queued while @c->holder_polls is set: the
- * holder of the mutex checks for events, at the latest in mpa_conn_unlock().
+ * Any context. The context that handles the event sees all memory that was
+ * written before this call. No worker is queued while @c->holder_polls is set,
+ * because the holder of the mutex checks for events, at the latest in
+ * mpa_conn_unlock().
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
@@ -50,10 +53,12 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	if (READ_ONCE(c->phase) == MPA_ENDED)
 		return;
 	/*
-	 * A full barrier on both sides of the bit. What the event reports is
-	 * written before, since the event may be handled at once. holder_polls is
-	 * read after it: mpa_conn_unlock() clears holder_polls, then reads the
-	 * events; litmus: seen-to, seen-to-what
+	 * A full barrier before and after the bit is set. The caller's writes
+	 * come before the bit, so that the context that handles the event sees
+	 * them; pairs with xchg() in mpa_conn_poll_once(). holder_polls is read
+	 * after the bit is set. Pairs with mpa_conn_unlock(), which clears
+	 * holder_polls and then reads the events. Otherwise both could miss the
+	 * event; litmus: seen-to, seen-to-what
 	 */
 	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->holder_polls))
@@ -61,12 +66,13 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 }
 
 /**
- * mpa_conn_has_events - check whether there are events for the worker
+ * mpa_conn_has_events - check whether the worker has events to handle
  * @c: the connection
  *
  * Any context.
  *
- * Return: true if the worker would handle an event, false otherwise.
+ * Return: true if an event is set and the phase is neither MPA_NEW nor
+ * MPA_ENDED, false otherwise.
  */
 bool mpa_conn_has_events(const struct mpa_conn *c)
 {
@@ -95,21 +101,22 @@ void mpa_conn_lock(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_unlock - release the mutex, and queue the worker for new events
- * @c: the connection; the caller holds a reference and the mutex
+ * mpa_conn_unlock - release the mutex, and queue the worker if events are set
+ * @c: the connection; the caller must hold a reference and the mutex
  *
- * A worker that could not take the mutex meanwhile has returned without
- * handling events.
+ * If a worker could not take the mutex, that worker has returned without handling
+ * the events.
  */
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	WRITE_ONCE(c->holder_polls, false);
 	mutex_unlock(&c->mutex);
 	/*
-	 * Pairs with test_and_set_bit() in mpa_conn_event(): either that
-	 * function sees holder_polls clear, or this one sees the event. If a worker
-	 * could not take the mutex, this function sees the event that queued
-	 * the worker; litmus: seen-to, seen-to-held
+	 * holder_polls is cleared and the mutex is released before the events are
+	 * read. Pairs with test_and_set_bit() in mpa_conn_event(): either that
+	 * function sees holder_polls clear, or this function sees the event. If a
+	 * worker could not take the mutex, this function sees the event for which
+	 * the worker was queued; litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
 	if (mpa_conn_has_events(c))
@@ -117,11 +124,12 @@ void mpa_conn_unlock(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_arm_timer - let the worker check the deadline
- * @c: the connection; its mutex is held
+ * mpa_conn_arm_timer - set the timer after which the worker checks the deadline
+ * @c: the connection; the caller must hold its mutex
  * @delay: maximum delay, in jiffies
  *
- * A timer that expires earlier is kept: the worker then sets it again.
+ * If the timer already expires earlier, it is not changed. The worker then sets
+ * the timer again for the deadline.
  */
 void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
 {
@@ -136,9 +144,9 @@ void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
 }
 
 /**
- * mpa_conn_set_deadline - set the time limit of the current step
- * @c: the connection; its mutex is held
- * @seconds: from now; 0 for no limit
+ * mpa_conn_set_deadline - set or remove the time limit of the current step
+ * @c: the connection; the caller must hold its mutex
+ * @seconds: time limit in seconds from now; 0 for no limit
  */
 void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds)
 {
