@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ordered queue of connections in start-up, the line.
+ * Start-up queues: FIFO queues of connections before Full Operation.
  *
- * Programs that connect many at once expect the other side to see them in the
- * order in which they were made. So the connections of one process, and those
- * accepted by one listener, share a FIFO queue with one worker, which is in
- * conn_work.c. A connection is queued by its first event, and is queued once.
+ * A program that opens many connections expects the peer to see these in the
+ * order of creation. So all connections of one process share a queue, and all
+ * connections accepted by one listener share a queue. Each queue has one worker,
+ * which is in conn_work.c. An event adds a connection to its queue, unless the
+ * connection is queued already.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -15,11 +16,14 @@
 
 #include "internal.h"
 
-/* One line for each process that has connections, and for each listener */
+/* Start-up queues: one for each process that has connected, one for each listener */
 static DEFINE_HASHTABLE(connqs, 12);
 static DEFINE_SPINLOCK(connqs_lock);
 
-/* Seeded, so that a user cannot choose processes whose lines share a bucket */
+/*
+ * Compute the hash key of a queue. The random seed prevents a user from choosing
+ * processes whose queues share a bucket.
+ */
 static u32 hash_key(const void *listener, pid_t process)
 {
 	static u32 seed;
@@ -29,6 +33,7 @@ static u32 hash_key(const void *listener, pid_t process)
 			    upper_32_bits((unsigned long)listener), process, seed);
 }
 
+/* Find a queue and take a reference. Return: the queue, NULL if not found. */
 static struct mpa_connq *__find_get(const void *listener, pid_t process)
 {
 	struct mpa_connq *connq;
@@ -43,8 +48,8 @@ static struct mpa_connq *__find_get(const void *listener, pid_t process)
 }
 
 /**
- * mpa_connq_put - drop a reference on a line
- * @connq: the line, or NULL
+ * mpa_connq_put - drop a reference on a start-up queue
+ * @connq: the queue; may be NULL
  *
  * Any context.
  */
@@ -61,13 +66,13 @@ void mpa_connq_put(struct mpa_connq *connq)
 }
 
 /**
- * mpa_line_take_first - take the first connection out of a line
- * @connq: the line
+ * mpa_line_take_first - remove the first connection from a start-up queue
+ * @connq: the queue
  *
- * Context: interrupts on.
+ * Context: interrupts enabled.
  *
- * Return: the connection, with the reference of its entry; NULL if there is
- * none.
+ * Return: the connection, whose reference passes from the queue to the caller;
+ * NULL if the queue is empty.
  */
 struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
 {
@@ -82,9 +87,9 @@ struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
 }
 
 /**
- * mpa_line_kick - queue the worker of a line
- * @connq: the line; the caller holds a reference, or the lock of a line that
- *	has a connection queued
+ * mpa_line_kick - queue the worker of a start-up queue
+ * @connq: the start-up queue; the caller must hold a reference, or hold
+ *	@connq->lock while a connection is queued
  *
  * Any context.
  */
@@ -112,14 +117,14 @@ static struct mpa_connq *new_connq(const void *listener, pid_t process,
 }
 
 /**
- * mpa_connq_get - find or create the line of a new connection
+ * mpa_connq_get - find or create the start-up queue of a new connection
  * @listener: listener that accepts the connection; NULL if the calling process
  *	connects
- * @work: function of the worker, if the line is created
+ * @work: function of the worker; used if the queue is created
  *
  * Context: process, may sleep.
  *
- * Return: the line with a reference; NULL if memory is short.
+ * Return: the queue with a reference for the caller; NULL if memory is short.
  */
 struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 {
@@ -141,13 +146,13 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 }
 
 /**
- * mpa_connq_has_waiting - check whether a connection is queued in a line
- * @connq: the line
+ * mpa_connq_has_waiting - check whether a start-up queue has a connection
+ * @connq: the queue
  *
- * Any context.
+ * Any context. The result is only a hint, since the queue is read without
+ * @connq->lock.
  *
- * Return: true if one is queued, false otherwise. Only a hint, read without the
- * lock.
+ * Return: true if a connection is queued, false otherwise.
  */
 bool mpa_connq_has_waiting(const struct mpa_connq *connq)
 {
@@ -155,13 +160,13 @@ bool mpa_connq_has_waiting(const struct mpa_connq *connq)
 }
 
 /**
- * mpa_connq_add - queue a connection in its line, after an event
- * @c: the connection; the caller's reference passes to the line
+ * mpa_connq_add - add a connection to its start-up queue, after an event
+ * @c: the connection; the caller must hold a reference
  *
  * Any context.
  *
- * Return: true if queued; false if the connection was queued already: the
- * reference stays with the caller.
+ * Return: true if queued, so the caller's reference passes to the queue; false if
+ * the connection was queued already, so the caller keeps its reference.
  */
 bool mpa_connq_add(struct mpa_conn *c)
 {

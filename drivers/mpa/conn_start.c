@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Start-up of a connection, from TCP's handshake to Full Operation: send and
- * receive the start-up frames, and report to the user.
+ * Start up a connection, from the TCP handshake to Full Operation: send and
+ * receive the start-up frames, and report Requests and results to the user.
  *
- * What a frame means and what comes next is decided in startup.c; the end of a
- * connection is in conn.c. The caller of each function holds the mutex, and
- * @c->su is valid until Full Operation.
+ * startup.c evaluates the frames and decides the next step; conn.c ends
+ * connections. The caller of each function must hold the mutex. @c->su is valid
+ * until Full Operation.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,15 +13,16 @@
 #include "internal.h"
 #include "trace.h"
 
-#define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
-#define DEADLINE_REQUEST	10	/* responder: receive the Request */
-#define DEADLINE_REPLY		60	/* initiator: receive the Reply */
+#define DEADLINE_CONNECT	30	/* initiator's time limit of the TCP handshake, in s */
+#define DEADLINE_REQUEST	10	/* responder's time limit to receive a Request, in s */
+#define DEADLINE_REPLY		60	/* initiator's time limit to receive a Reply, in s */
 
 static enum iw_reason lost_reason(int err)
 {
 	return ddp_sock_reason(err, IW_MPA_LOST);
 }
 
+/* Enter Full Operation with the results of start-up */
 static void enter_full(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -31,32 +32,37 @@ static void enter_full(struct mpa_conn *c)
 	WRITE_ONCE(c->crc, su->crc);
 	WRITE_ONCE(c->tx_markers, su->tx_markers);
 	WRITE_ONCE(c->rx_markers, su->rx_markers);
-	/* the stream starts even if the Reply is unacceptable: see session.h */
+	/* see session.h: the stream starts even if the user refuses the Reply */
 	if (su->initiator)
 		ddp_session_established(&c->ss, &su->peer);
 	mpa_conn_set_deadline(c, 0);
 	mpa_conn_set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
 	/*
-	 * Open the transmit side before the stream is set. If the user has
-	 * refused the Reply, the stream has failed already. A closed transmit
-	 * side would then count as drained, and the Terminate would be lost.
+	 * Set tx_open before tx_stream. If the user has refused the Reply, the
+	 * stream has failed already. If tx_open were still false, the transmit
+	 * routine could then set drained, and the Terminate would be lost.
 	 */
 	if (su->initiator)
 		WRITE_ONCE(c->tx_open, true);
 	/*
-	 * The fields that the transmit routine reads are set before the stream.
-	 * Pairs with build_batch(); litmus: publish
+	 * The fields that the transmit routine reads are set before tx_stream.
+	 * Pairs with build_batch(), which otherwise could build FPDUs with wrong
+	 * settings of CRC or markers; litmus: publish
 	 */
 	smp_store_release(&c->tx_stream, c->next_stream);
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_enable_rx(c);
-	/* receive what arrived before rx_enabled was set */
+	/* the callback has not received the data that arrived before rx_enabled was set */
 	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
 
+/*
+ * Read a part of the peer's start-up frame. Return: 0 if bytes or the end of the
+ * peer's data were processed, -EAGAIN if no bytes have arrived.
+ */
 static int read_frame(struct mpa_conn *c)
 {
 	u8 buf[64];
@@ -73,9 +79,9 @@ static int read_frame(struct mpa_conn *c)
 }
 
 /*
- * Report a responder's connection as established before its Reply is sent. The
- * peer may send right after the Reply, and then finds a program that is
- * prepared.
+ * Report a responder's connection as established before the Reply is sent. The
+ * peer may send as soon as it has the Reply, so the program must be ready by
+ * then.
  */
 static void notify_accepted(struct mpa_conn *c)
 {
@@ -86,8 +92,9 @@ static void notify_accepted(struct mpa_conn *c)
 }
 
 /*
- * Send the rest of our start-up frame. Return: 0 if TCP has accepted all of it,
- * -EAGAIN if a part is left, or another error.
+ * Send the part of our start-up frame that TCP has not accepted yet. Return: 0 if
+ * TCP has accepted the whole frame; -EAGAIN if TCP has not accepted a part of the
+ * frame; or another negative errno.
  */
 static int write_remaining(struct mpa_conn *c)
 {
@@ -108,9 +115,9 @@ static int write_remaining(struct mpa_conn *c)
 }
 
 /*
- * Send the rest of the start-up frame later. A new socket has buffer space, so
- * if TCP accepts no more, memory is short. No callback reports free memory:
- * retry with growing delays.
+ * Set the timer to send the remaining part of our start-up frame later. A new
+ * socket has buffer space, so TCP only accepts less than the whole frame if
+ * memory is short. No callback reports free memory, so retry with growing delays.
  */
 static void defer_write(struct mpa_conn *c)
 {
@@ -121,8 +128,8 @@ static void defer_write(struct mpa_conn *c)
 }
 
 /*
- * Return: true if TCP has accepted all of our start-up frame; false if it is
- * sent later, or the connection has ended.
+ * Send our start-up frame. Return: true if TCP has accepted the whole frame; false
+ * if a retry is scheduled, or the connection has ended.
  */
 static bool write_frame(struct mpa_conn *c)
 {
@@ -144,6 +151,7 @@ static bool write_frame(struct mpa_conn *c)
 	return true;
 }
 
+/* Report the Request to the user, or end the connection if the user is gone */
 static void notify_request(struct mpa_conn *c)
 {
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
@@ -156,8 +164,8 @@ static void notify_request(struct mpa_conn *c)
 }
 
 /*
- * Check whether the peer has sent data between its Request and our Reply, which
- * ends start-up.
+ * Check whether the peer has sent data between its Request and our Reply. If so,
+ * start-up fails. Return: true if start-up has failed, false otherwise.
  */
 static bool refuse_early_data(struct mpa_conn *c)
 {
@@ -168,10 +176,9 @@ static bool refuse_early_data(struct mpa_conn *c)
 }
 
 /*
- * Report a complete Request to the user and wait for mpa_accept() or
- * mpa_reject(). The peer may have closed or reset the connection before; TCP
- * has reported that already and does not report it again, so check the state of
- * the socket here.
+ * Report a complete Request to the user, if not reported yet. Start-up then waits
+ * for mpa_accept() or mpa_reject(). The peer may already have closed or reset the
+ * connection. TCP reports this only once, so check the state of the socket.
  *
  * Return: true if start-up has to wait, or the connection has ended; false if
  * start-up has failed, because the peer has sent more than its Request.
@@ -179,14 +186,14 @@ static bool refuse_early_data(struct mpa_conn *c)
 static bool handle_request(struct mpa_conn *c)
 {
 	int err;
-	/* before receiving, which clears the error of the socket */
+	/* get the error before data is received, which clears the error of the socket */
 	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
 
 	if (refuse_early_data(c))
 		return false;
 	/*
-	 * The Request came with the SYN (Fast Open): TCP reports the end of the
-	 * handshake as a change of state.
+	 * The Request has arrived with the SYN (TCP Fast Open). Wait for the end
+	 * of the handshake, which TCP reports as a change of state.
 	 */
 	if (up_state == MPA_SOCK_CONNECTING)
 		return true;
@@ -200,8 +207,8 @@ static bool handle_request(struct mpa_conn *c)
 }
 
 /*
- * The peer does not know revision 2: connect again with revision 1, unless the
- * device is configured for one revision only.
+ * Connect again with revision 1, after the peer has not understood revision 2.
+ * If the device is configured for one revision only, end the connection instead.
  */
 static void retry_revision_1(struct mpa_conn *c)
 {
@@ -222,6 +229,7 @@ static void retry_revision_1(struct mpa_conn *c)
 				NULL);
 }
 
+/* Do the steps that the start-up state machine requests, until it has to wait */
 static void advance_startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -255,6 +263,7 @@ static void advance_startup(struct mpa_conn *c)
 	}
 }
 
+/* Begin to exchange start-up frames if the TCP handshake is complete */
 static void check_connected(struct mpa_conn *c)
 {
 	int err;
@@ -288,9 +297,10 @@ void mpa_conn_advance_start(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_begin - pass a new connection to the worker
- * @c: the connection, with its socket; the caller holds the mutex until
- *	mpa_conn_unlock()
+ * mpa_conn_begin - set the first phase and the time limit of a new connection
+ * @c: the connection, with its socket; the caller must hold the mutex
+ *
+ * The worker handles events once the caller has called mpa_conn_unlock().
  */
 void mpa_conn_begin(struct mpa_conn *c)
 {

@@ -2,18 +2,19 @@
 /*
  * Workers of connections: handle events, check the deadline, transmit.
  *
- * conn_event.c sets the events and queues the workers; conn.c is the state
- * machine that they advance. In start-up a connection has the worker of its
- * line, later its own. Each queued run of a worker holds a reference, and one
- * worker at a time handles the events of a connection.
+ * conn_event.c sets the events and queues the workers. The workers advance the
+ * state machine in conn.c. Until Full Operation the worker of the start-up queue
+ * handles the events of a connection, later the connection's own worker. A queued
+ * worker holds a reference. The mutex ensures that one worker at a time handles
+ * the events of a connection.
  */
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
 #include "internal.h"
 
-#define MAX_POLLS	4	/* checks for events in one run of the worker */
-#define BATCH	16	/* connections handled by one run of the worker of a line */
+#define MAX_POLLS	4	/* maximum checks for events each time a worker has the mutex */
+#define BATCH	16	/* maximum number of connections in a call of mpa_connq_work() */
 
 static void mpa_conn_timed_out(struct work_struct *work)
 {
@@ -23,15 +24,16 @@ static void mpa_conn_timed_out(struct work_struct *work)
 	mpa_conn_event(c, MPA_EV_TIMEOUT);
 }
 
-/* Return: true if the deadline has passed, by @grace seconds */
+/* Check whether the deadline passed at least @grace seconds ago */
 static bool is_late(const struct mpa_conn *c, unsigned int grace)
 {
 	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
 }
 
 /*
- * End the connection if it is late. @more: received data is left, and what the
- * deadline waits for may be in it: allow some more time.
+ * End the connection if its deadline has passed. @more: true if the worker has
+ * more to do. Queued data may then contain what the deadline waits for, so allow
+ * MPA_DEADLINE_CLOSE more seconds.
  */
 static void check_deadline(struct mpa_conn *c, bool more)
 {
@@ -42,9 +44,10 @@ static void check_deadline(struct mpa_conn *c, bool more)
 }
 
 /*
- * Handle events once, received data before the clock: a worker that was delayed
- * must not end a connection whose reply has arrived. Return: true if that was
- * enough work for one run of the worker.
+ * Handle the events that are set. Data is received before the deadline is
+ * checked, so that a delayed worker does not end a connection whose Reply has
+ * arrived in time. Return: true if the worker should now let other work run; false
+ * if the worker may check for events again.
  */
 static bool mpa_conn_poll_once(struct mpa_conn *c)
 {
@@ -57,7 +60,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
 		check_deadline(c, enough);
-	/* in every phase: no other context is scheduled to transmit */
+	/* also after the end: this event is the only scheduled runner, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;
@@ -66,9 +69,9 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 }
 
 /*
- * Handle events until there are none, but a limited number of times. New ones
- * are often caused by those just handled, here or at a peer on this machine. If
- * a line's worker runs this, other connections in the line come first.
+ * Handle events until no event is set, at most MAX_POLLS times. Handling an event
+ * often causes new events, also at a peer on this machine. @in_connq: called by
+ * the worker of a start-up queue, so stop if another connection is queued there.
  */
 static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 {
@@ -81,9 +84,10 @@ static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 }
 
 /*
- * Handle the events of a connection, in the worker of its line if @in_connq,
- * else in its own. The caller holds a reference. Does nothing if the mutex is
- * held: mpa_conn_unlock() then queues the worker again.
+ * Handle the events of a connection. @in_connq: true in the worker of the start-up
+ * queue, false in the connection's own worker. The caller must hold a reference.
+ * If the mutex is held, do nothing, because mpa_conn_unlock() queues the worker
+ * again.
  */
 static void mpa_conn_run(struct mpa_conn *c, bool in_connq)
 {
@@ -91,7 +95,7 @@ static void mpa_conn_run(struct mpa_conn *c, bool in_connq)
 
 	if (!mutex_trylock(&c->mutex))
 		return;
-	/* reclaim may depend on storage that is reached through this device */
+	/* avoid deadlock: reclaim may need storage that is reached through this device */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
 		mpa_conn_poll(c, in_connq);
@@ -108,10 +112,10 @@ static void mpa_conn_work(struct work_struct *w)
 }
 
 /**
- * mpa_connq_work - handle the events of connections in start-up, in their order
- * @work: work item of their line
+ * mpa_connq_work - handle the events of connections in start-up, in FIFO order
+ * @work: work item of a start-up queue
  *
- * Waits neither for a peer, nor for a program, nor for another line.
+ * Waits neither for a peer, nor for a program, nor for another start-up queue.
  */
 void mpa_connq_work(struct work_struct *work)
 {
