@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * CRC32c of an FPDU, computed in pieces of any size.
+ * Compute the CRC32c of an FPDU, whose bytes are added in any number of calls.
  *
- * RFC 5044 section 4.4 takes the CRC from iSCSI: the initial value is all ones,
+ * RFC 5044 section 4.4 uses the CRC of iSCSI: the initial value is all ones, and
  * the result is inverted and sent least significant byte first.
  */
 #include <linux/crc32c.h>
@@ -10,9 +10,9 @@
 #include "crc.h"
 
 /**
- * mpa_crc_init - start a CRC
+ * mpa_crc_init - get the initial value of a CRC
  *
- * Return: the initial value, for the first mpa_crc_update().
+ * Return: the value to pass to the first mpa_crc_update().
  */
 u32 mpa_crc_init(void)
 {
@@ -21,11 +21,11 @@ u32 mpa_crc_init(void)
 
 /**
  * mpa_crc_update - add bytes to a CRC
- * @crc: value so far
+ * @crc: result of mpa_crc_init() or of the previous call
  * @p: the bytes, markers included
  * @n: number of bytes
  *
- * Return: the new value.
+ * Return: the new value of the CRC.
  */
 u32 mpa_crc_update(u32 crc, const void *p, size_t n)
 {
@@ -34,8 +34,8 @@ u32 mpa_crc_update(u32 crc, const void *p, size_t n)
 
 /**
  * mpa_crc_final - write the CRC field of an FPDU
- * @crc: value over everything before the field
- * @out: destination, in the byte order of the wire
+ * @crc: value of the CRC after all bytes before the CRC field are added
+ * @out: destination; written least significant byte first
  */
 void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 {
@@ -44,10 +44,10 @@ void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 
 /**
  * mpa_crc_matches - check whether a CRC field is correct
- * @crc: value over everything before the field
- * @field: MPA_CRC_SIZE bytes as received
+ * @crc: value of the CRC after all bytes before the CRC field are added
+ * @field: CRC field as received, MPA_CRC_SIZE bytes
  *
- * Return: true if it is correct, false otherwise.
+ * Return: true if the CRC field is correct, false otherwise.
  */
 bool mpa_crc_matches(u32 crc, const u8 *field)
 {

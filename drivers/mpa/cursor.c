@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Read bytes from TCP's receive queue: linear part, page fragments, frag_list,
- * next skb. The walk only goes forward and maps no page: this driver only runs
- * where the kernel has all of memory mapped.
+ * Read bytes from TCP's receive queue: the linear part, page fragments and
+ * frag_list of each skb. The cursor only moves forward. Pages need not be mapped,
+ * because this driver requires that the kernel has all memory mapped.
  *
- * The socket lock protects the queue, but not the bytes in it. A page may
- * belong to a sender on this machine that still writes it, or to a device, and
- * then no CPU can read it. So bytes are copied out and never used in place.
- * Whatever length is requested, the walk stops at the limit set by
- * mpa_cursor_set() and at the end of the queue.
+ * An extent is a number of contiguous bytes in memory, in the linear part of an
+ * skb or in one or more adjacent fragments.
+ *
+ * The socket lock protects the queue, but not the bytes in the queue. A page may
+ * belong to a sender on this machine that still writes the page. So bytes are
+ * copied and never used in place. A page may also belong to a device, so that no
+ * CPU can read the page. The cursor never moves past the limit set by
+ * mpa_cursor_set() or past the end of the queue.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
 
 #include "internal.h"
 
-/* Length in bytes of the current piece: the linear part or a fragment */
+/* Get the length of the current linear part or fragment, in bytes */
 static u32 piece_len(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
@@ -23,7 +26,10 @@ static u32 piece_len(const struct mpa_cursor *cur)
 	return skb_frag_size(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
-/* First byte of the current piece; NULL if no CPU can read it */
+/*
+ * Get the address of the current linear part or fragment. Return: NULL if no CPU
+ * can read its bytes.
+ */
 static const void *piece(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
@@ -33,7 +39,10 @@ static const void *piece(const struct mpa_cursor *cur)
 	return skb_frag_address(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
-/* Move to the next piece of the skb. Return: false if there is none. */
+/*
+ * Move to the next fragment, or to the linear part of the next frag_list member.
+ * Return: true if moved, false if the skb has no more fragments and members.
+ */
 static bool next_piece(struct mpa_cursor *cur)
 {
 	const struct sk_buff *part;
@@ -49,7 +58,10 @@ static bool next_piece(struct mpa_cursor *cur)
 	return true;
 }
 
-/* Move to the next fragment if it begins at @end, the end of this one */
+/*
+ * Move to the next fragment if it begins at @end, the end of the current
+ * fragment. Return: true if moved, false otherwise.
+ */
 static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 {
 	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)
@@ -62,8 +74,9 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 }
 
 /*
- * Move @off bytes into the current piece, which may be its end. A sender on
- * this machine may have adjacent pages in a fragment each: these form one run.
+ * Begin an extent at offset @off of the current linear part or fragment; @off may
+ * be its end. A sender on this machine may put adjacent pages into separate
+ * fragments, which are combined into one extent.
  */
 static void enter_piece(struct mpa_cursor *cur, u32 off)
 {
@@ -78,7 +91,7 @@ static void enter_piece(struct mpa_cursor *cur, u32 off)
 	cur->seq += cur->run;
 }
 
-/* Move @off bytes into @skb, which is longer than that */
+/* Begin an extent at offset @off of @skb; @off must be less than the skb's length */
 static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 			     u32 off)
 {
@@ -98,8 +111,9 @@ static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 }
 
 /*
- * Find the byte with the sequence number @cur->seq in @skb or after it. An skb
- * may repeat bytes of the one before it.
+ * Find the byte with the sequence number @cur->seq in @skb or in an skb after
+ * @skb. An skb may repeat bytes of the previous skb; the repeated bytes are
+ * skipped.
  */
 static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 {
@@ -118,6 +132,7 @@ static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 	mpa_cursor_enter(cur, skb, off);
 }
 
+/* Move to the next extent of the skb or of the queue; set @cur->ended at its end */
 static void mpa_cursor_step(struct mpa_cursor *cur)
 {
 	if (next_piece(cur))
@@ -134,7 +149,7 @@ static void mpa_cursor_step(struct mpa_cursor *cur)
  * @queue: the receive queue
  * @skb: an skb of @queue
  * @off: offset of the byte in @skb
- * @left: number of bytes, from there on, that may be consumed
+ * @left: maximum number of bytes to consume, beginning at this byte
  *
  * The cursor is valid as long as the caller holds the socket lock.
  */
@@ -151,8 +166,8 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 }
 
 /**
- * mpa_cursor_next - move to the next run if the current one is used up
- * @cur: the cursor; its run is empty afterwards if no bytes are left
+ * mpa_cursor_next - move to the next extent if the current extent is consumed
+ * @cur: the cursor; @cur->run is 0 on return if no bytes are left
  */
 void mpa_cursor_next(struct mpa_cursor *cur)
 {
@@ -160,7 +175,10 @@ void mpa_cursor_next(struct mpa_cursor *cur)
 		mpa_cursor_step(cur);
 }
 
-/* Return: how many of the next @len bytes are contiguous; 0 if none are left */
+/*
+ * Get how many of the next @len bytes are contiguous. Return: number of bytes; 0
+ * if no bytes are left.
+ */
 static u32 next_run(struct mpa_cursor *cur, u32 len)
 {
 	mpa_cursor_next(cur);
@@ -168,12 +186,13 @@ static u32 next_run(struct mpa_cursor *cur, u32 len)
 }
 
 /**
- * mpa_cursor_copy_runs - copy bytes that may span several runs
+ * mpa_cursor_copy_runs - copy and consume bytes that may span several extents
  * @cur: the cursor
  * @dst: destination
  * @len: number of bytes
  *
- * Return: as mpa_cursor_copy().
+ * Return: true if @len bytes were copied. False if fewer bytes are left or no
+ * CPU can read the bytes; @dst then has zeros for the missing bytes.
  */
 bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 {
@@ -192,11 +211,11 @@ bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_skip_runs - consume bytes that may span several runs
+ * mpa_cursor_skip_runs - consume bytes that may span several extents
  * @cur: the cursor
  * @len: number of bytes
  *
- * Return: as mpa_cursor_skip().
+ * Return: true if @len bytes were consumed, false if fewer bytes are left.
  */
 bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Length of an FPDU, and the positions of its markers.
+ * Compute the length of an FPDU and the positions of its markers.
  *
- * FPDUs and markers are multiples of 4 bytes long, so a marker never splits the
- * length field or the CRC field.
+ * The lengths of FPDUs and markers are multiples of 4 bytes, so a marker never
+ * splits the length field or the CRC field.
  */
 #include "fpdu.h"
 
@@ -11,10 +11,10 @@ static_assert(MPA_MARKER_INTERVAL % MPA_ALIGN == 0);
 static_assert(MPA_MARKER_SIZE % MPA_ALIGN == 0);
 
 /**
- * mpa_fpdu_pad_len - compute the PAD after a ULPDU (RFC 5044 section 4.1)
+ * mpa_fpdu_pad_len - compute the length of the PAD (RFC 5044 section 4.1)
  * @ulpdu_len: length of the ULPDU in bytes
  *
- * Return: 0 to 3 bytes.
+ * Return: length of the PAD, 0 to 3 bytes.
  */
 u32 mpa_fpdu_pad_len(u32 ulpdu_len)
 {
@@ -25,7 +25,7 @@ u32 mpa_fpdu_pad_len(u32 ulpdu_len)
  * mpa_fpdu_content_len - compute the length of an FPDU without markers
  * @ulpdu_len: length of the ULPDU in bytes
  *
- * Return: bytes of length field, ULPDU, PAD and CRC field.
+ * Return: length of the length field, ULPDU, PAD and CRC field together, in bytes.
  */
 u32 mpa_fpdu_content_len(u32 ulpdu_len)
 {
@@ -37,7 +37,8 @@ u32 mpa_fpdu_content_len(u32 ulpdu_len)
  * mpa_marker_dist - compute the distance to the next marker
  * @pos: position in the stream
  *
- * Return: bytes from @pos to the next marker; 0 if a marker begins at @pos.
+ * Return: number of bytes from @pos to the next marker; 0 if a marker begins at
+ * @pos.
  */
 u32 mpa_marker_dist(u32 pos)
 {
@@ -49,10 +50,10 @@ u32 mpa_marker_dist(u32 pos)
  * @pos: position in the stream where the FPDU begins
  * @content: length of the FPDU without markers, in bytes
  *
- * A marker right after the last byte belongs to the next FPDU (RFC 5044 section
- * 4.3). An FPDU that ends on the boundary has no marker there.
+ * A marker that follows the last byte of the FPDU belongs to the next FPDU (RFC
+ * 5044 section 4.3) and is not counted.
  *
- * Return: number of markers, including one that precedes the length field.
+ * Return: number of markers, including a marker before the length field.
  */
 u32 mpa_marker_count(u32 pos, u32 content)
 {
@@ -81,11 +82,12 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 }
 
 /**
- * mpa_fpdu_head_len - compute the length of what precedes the ULPDU in an FPDU
+ * mpa_fpdu_head_len - compute the length of the bytes before the ULPDU
  * @pos: position in the stream where the FPDU begins
  * @markers: true if the sender inserts markers
  *
- * Return: bytes of the length field, and of the marker if one precedes it.
+ * Return: length of the length field, plus the marker before it if present, in
+ * bytes.
  */
 u32 mpa_fpdu_head_len(u32 pos, bool markers)
 {
@@ -96,14 +98,14 @@ u32 mpa_fpdu_head_len(u32 pos, bool markers)
 
 /**
  * mpa_fpdu_decode - decode the first bytes of an FPDU
- * @f: filled in; all lengths come from one read of the length field
+ * @f: result; all lengths are derived from one read of the length field
  * @pos: position in the stream where the FPDU begins
  * @markers: true if the peer inserts markers
  * @p: the first bytes of the FPDU, in private memory
  * @len: number of bytes at @p
  *
- * Return: true if @f is filled in; false if @len does not reach the end of the
- * length field.
+ * Return: true if @f is filled in; false if @len is too short to contain the
+ * length field, so that only @f->start and @f->head are set.
  */
 bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 		     size_t len)
@@ -119,13 +121,15 @@ bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 
 /**
  * mpa_marker_fpduptr - compute the FPDUPTR of a marker
- * @pos: position in the stream where the FPDU begins, with a leading marker
+ * @pos: position in the stream where the FPDU begins, with its leading marker if
+ *	present
  * @at: position in the stream where the marker begins
  *
- * FPDUPTR counts from the length field, which follows a leading marker
+ * FPDUPTR is the distance from the length field, which follows a leading marker
  * (RFC 5044 section 4.2).
  *
- * Return: bytes from the length field to the marker; 0 for a leading marker.
+ * Return: number of bytes from the length field to the marker; 0 for a leading
+ * marker.
  */
 u32 mpa_marker_fpduptr(u32 pos, u32 at)
 {
@@ -141,10 +145,11 @@ u32 mpa_marker_fpduptr(u32 pos, u32 at)
  * @p: the marker
  * @back: result of mpa_marker_fpduptr() for this marker
  *
- * The reserved field and the low two bits of the pointer are ignored (RFC 5044
+ * The reserved field and the low two bits of FPDUPTR are ignored (RFC 5044
  * section 4.2).
  *
- * Return: true if it does; false if the stream has failed, IW_MPA_MARKER.
+ * Return: true if FPDUPTR equals @back; false otherwise, so the FPDU is invalid
+ * (IW_MPA_MARKER).
  */
 bool mpa_marker_is_valid(const u8 *p, u32 back)
 {
@@ -168,9 +173,10 @@ void mpa_marker_put(u8 *p, u32 back)
  * @emss: effective maximum segment size of TCP, in bytes
  * @markers: true if this side inserts markers
  *
- * RFC 5044 section 4.5: the FPDU then fits into a TCP segment at any position
- * of the markers, as long as @emss allows for 128 bytes. The upper limit
- * (section 3) keeps FPDUPTR within 16 bits.
+ * With this ULPDU the FPDU fits into a TCP segment at any position of the markers
+ * (RFC 5044 section 4.5). If @emss is too small for a ULPDU of 128 bytes, the
+ * FPDU is longer than a TCP segment. The upper limit (section 3) ensures that
+ * FPDUPTR fits into 16 bits.
  *
  * Return: MULPDU in bytes, 128 to 64768.
  */

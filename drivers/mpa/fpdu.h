@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Lengths of FPDUs and positions of their markers.
+ * Compute lengths of FPDUs and positions of their markers.
  *
- * Each @pos is the distance in bytes from the first byte of Full Operation. It
- * wraps with the TCP sequence number; only @pos mod 512 counts.
+ * A position (@pos) is the distance in bytes from the first byte of Full
+ * Operation in one direction. Positions wrap at 2^32; only the position modulo
+ * 512 matters.
  */
 #ifndef _MPA_FPDU_H
 #define _MPA_FPDU_H
@@ -11,15 +12,15 @@
 #include <ddp/pure.h>
 #include "wire.h"
 
-/* Bytes of a leading marker and the length field */
+/* Length of a leading marker and the length field, in bytes */
 #define MPA_FPDU_HEAD_MAX	(MPA_MARKER_SIZE + MPA_LEN_SIZE)
 
 /**
- * struct mpa_fpdu - an FPDU, as described by its first bytes
- * @start: position of its first byte in the stream
- * @head: bytes before its ULPDU: leading marker and length field
- * @ulpdu_len: bytes of its ULPDU
- * @wire: total length in bytes, markers included
+ * struct mpa_fpdu - position and lengths of an FPDU
+ * @start: position of the first byte of the FPDU in the stream
+ * @head: length of leading marker and length field, in bytes
+ * @ulpdu_len: length of the ULPDU, in bytes
+ * @wire: total length of the FPDU in bytes, markers included
  */
 struct mpa_fpdu {
 	u32	start;
