@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copy and verify FPDUs from memory that a sender may still write: one of any
- * kind (mpa_take_...), or a batch of equal ones (mpa_run_...). A sender on this
- * machine can splice pages into TCP and go on writing them.
+ * Copy and verify FPDUs from memory that a sender may still write. A sender on
+ * this machine can splice pages into TCP and continue to write these pages.
  *
- * The caller copies the bytes, to where these functions say; what a wrong FPDU
- * leads to is decided in rx.c. An FPDU is copied first, CRC and markers of the
- * copy are checked, and only the copy is passed to DDP: what is placed is what
- * was verified. Both copying and the CRC proceed in pieces that stay in the
- * cache.
+ * mpa_verify_...() handle a single FPDU, with or without CRC and markers.
+ * mpa_fpdu_batch_...() handle a batch of FPDUs of equal length, with CRC and
+ * without markers. These functions supply destinations, and the caller (rx.c)
+ * copies the bytes and decides what an invalid FPDU leads to.
+ *
+ * CRC and markers of the copy are checked, and only the copy is passed to DDP.
+ * So exactly the verified bytes are placed. Bytes are added to the CRC soon after
+ * they are copied, while they are in the CPU's cache.
  */
 #include "crc.h"
 #include "fpdu_verify.h"
@@ -16,18 +18,18 @@
 /* One FPDU ----------------------------------------------------------------- */
 
 /*
- * Bytes that are copied and then added to the CRC: two pages of 4 KiB, a part
- * of the smallest first-level cache
+ * Maximum number of bytes to copy before they are added to the CRC: two pages of
+ * 4 KiB, a quarter of the smallest first-level cache
  */
 #define PIECE		8192
 
-/* Length of the FPDU in bytes, without markers */
+/* Get the length of the FPDU in bytes, without markers */
 static u32 content(const struct mpa_verify *t)
 {
 	return mpa_fpdu_content_len(t->f.ulpdu_len);
 }
 
-/* Bytes covered by the CRC, without markers */
+/* Get the number of bytes that the CRC covers, without markers */
 static u32 covered(const struct mpa_verify *t)
 {
 	return content(t) - MPA_CRC_SIZE;
@@ -38,6 +40,7 @@ static bool is_at_marker(const struct mpa_verify *t)
 	return t->markers && !mpa_marker_dist(t->pos);
 }
 
+/* Check the marker that has been copied, and add the marker to the CRC */
 static void check_marker(struct mpa_verify *t)
 {
 	if (!mpa_marker_is_valid(t->marker, mpa_marker_fpduptr(t->f.start, t->pos)))
@@ -48,8 +51,9 @@ static void check_marker(struct mpa_verify *t)
 }
 
 /*
- * Add the bytes copied since the last call to the CRC. The length field is
- * added with the bytes after it: no marker comes right after it.
+ * Add the bytes copied since the last call to the CRC. The first call adds the
+ * length field together with the bytes after the length field, since no marker
+ * is between them.
  */
 static void mpa_verify_crc(struct mpa_verify *t)
 {
@@ -61,10 +65,10 @@ static void mpa_verify_crc(struct mpa_verify *t)
 }
 
 /**
- * mpa_verify_begin - start with an FPDU whose head has been copied
- * @t: the FPDU; @t->markers and @t->crc are set
+ * mpa_verify_begin - begin to copy and verify an FPDU
+ * @t: state; the caller must have set @t->markers and @t->crc
  * @f: result of mpa_fpdu_decode() for @head
- * @head: copy of the first bytes
+ * @head: private copy of the first @f->head bytes of the FPDU
  * @to: destination of the FPDU without markers, MPA_CONTENT_MAX bytes
  */
 void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
@@ -88,11 +92,11 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 
 /**
  * mpa_verify_want - get the destination of the next bytes to copy
- * @t: the FPDU
- * @len: set to the number of bytes, all of which must be copied before
- *	mpa_verify_got()
+ * @t: state of the FPDU
+ * @len: set to the number of bytes; the caller must copy all of them and then
+ *	call mpa_verify_got()
  *
- * Return: destination; NULL if the FPDU is complete.
+ * Return: the destination; NULL if all bytes of the FPDU have been copied.
  */
 void *mpa_verify_want(struct mpa_verify *t, u32 *len)
 {
@@ -114,7 +118,7 @@ void *mpa_verify_want(struct mpa_verify *t, u32 *len)
 
 /**
  * mpa_verify_got - process the bytes that have been copied
- * @t: the FPDU
+ * @t: state of the FPDU
  * @len: number of bytes, as set by mpa_verify_want()
  */
 void mpa_verify_got(struct mpa_verify *t, u32 len)
@@ -129,34 +133,35 @@ void mpa_verify_got(struct mpa_verify *t, u32 len)
 }
 
 /**
- * mpa_verify_result - check CRC and markers of a complete FPDU
- * @t: the FPDU
+ * mpa_verify_result - check CRC and markers of an FPDU
+ * @t: state of the FPDU, all bytes of which have been copied
  *
- * Return: IW_OK if it is valid; IW_MPA_CRC or IW_MPA_MARKER if not.
+ * Return: IW_OK if the FPDU is valid; IW_MPA_CRC if CRC is in use and wrong;
+ * IW_MPA_MARKER if a marker is wrong and the CRC is not.
  */
 enum iw_reason mpa_verify_result(const struct mpa_verify *t)
 {
 	if (t->crc && !mpa_crc_matches(t->sum, t->to + covered(t)))
 		return IW_MPA_CRC;
-	/* a wrong CRC comes before a wrong marker (RFC 5044 8, code 3) */
+	/* report a wrong marker only if the CRC is correct (RFC 5044 8, code 3) */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
 }
 
 /* Batch of FPDUs of one length --------------------------------------------- */
 
 /*
- * The CRC is computed over an FPDU that is contiguous as it came, and payloads
- * are placed together if they are contiguous: see fpdu_verify.h for how one copy
- * serves both.
+ * Computing the CRC requires that the copied FPDU is contiguous. Placing payloads
+ * together requires that the payloads are contiguous. fpdu_verify.h describes how
+ * one copy meets both requirements.
  */
 
 /**
  * mpa_fpdu_batch_begin - start a batch
- * @r: the batch
- * @ulpdu_len: ULPDU length of each FPDU; @r->left is 0 if there is no payload,
- *	or if an FPDU is too long
- * @at: destination of the first payload; MPA_FPDU_BATCH_SIZE bytes are usable, and
- *	begin MPA_HEADS_MAX bytes before it
+ * @r: the batch; @r->left is set to 0 if FPDUs of this length have no payload or
+ *	are too long for a batch
+ * @ulpdu_len: ULPDU length of each FPDU, in bytes
+ * @at: destination of the first payload. The buffer must have
+ *	MPA_FPDU_BATCH_SIZE bytes, beginning MPA_HEADS_MAX bytes before @at
  */
 void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
 {
@@ -170,10 +175,10 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
 
 /**
  * mpa_fpdu_batch_want - get the destination of the next FPDU
- * @r: the batch; @r->left is not 0
+ * @r: the batch; @r->left must not be 0
  *
- * Return: where the caller copies @r->wire bytes to, before it calls
- * mpa_fpdu_batch_got().
+ * Return: the destination. The caller must copy the @r->wire bytes of the FPDU
+ * there and then call mpa_fpdu_batch_got().
  */
 u8 *mpa_fpdu_batch_want(struct mpa_fpdu_batch *r)
 {
@@ -181,13 +186,13 @@ u8 *mpa_fpdu_batch_want(struct mpa_fpdu_batch *r)
 	return r->at - MPA_HEADS_MAX;
 }
 
-/* RFC 5044 4.4: the CRC covers everything before its field */
+/* Check the CRC over the @len bytes before the CRC field (RFC 5044 4.4) */
 static bool is_crc_valid(const u8 *fpdu, u32 len)
 {
 	return mpa_crc_matches(mpa_crc_update(mpa_crc_init(), fpdu, len), fpdu + len);
 }
 
-/* two 64-bit comparisons: a call would cost more */
+/* Compare two headers inline, because a call of memcmp() would cost more */
 static bool same_heads(const u8 *a, const u8 *b)
 {
 	static_assert(MPA_HEADS_MAX == 2 * sizeof(u64));
@@ -198,12 +203,13 @@ static bool same_heads(const u8 *a, const u8 *b)
 /**
  * mpa_fpdu_batch_got - verify the FPDU that was copied, and keep its payload
  * @r: the batch
- * @head: first MPA_HEADS_MAX bytes of the FPDU, as copied before
+ * @head: earlier copy of the first MPA_HEADS_MAX bytes of the FPDU
  *
- * The payload is kept if the header has not changed and the CRC is correct.
- * Otherwise the slow path has to decide what the FPDU is.
+ * The payload is kept if both copies of the header are equal and the CRC is
+ * correct. Otherwise the caller must process the FPDU on the slow path.
  *
- * Return: true if the payload is kept after the others, false if it is dropped.
+ * Return: true if the payload is added to the batch, false if the payload is
+ * dropped.
  */
 bool mpa_fpdu_batch_got(struct mpa_fpdu_batch *r, const u8 *head)
 {

@@ -2,9 +2,8 @@
 /*
  * Copy and verify FPDUs from memory that a sender may still write.
  *
- * These functions supply the destination of the next bytes and process them
- * once they are copied. The caller makes no decisions, and no byte of a single
- * FPDU is copied twice.
+ * These functions supply the destination of the next bytes. The caller copies
+ * these bytes, and the functions then process the copy.
  */
 #ifndef _MPA_FPDU_VERIFY_H
 #define _MPA_FPDU_VERIFY_H
@@ -16,17 +15,17 @@
 /* One FPDU ----------------------------------------------------------------- */
 
 /**
- * struct mpa_verify - an FPDU that is being copied
- * @f: lengths of the FPDU, from its first bytes
- * @markers: the sender inserts markers
- * @crc: the CRC is in use and must be checked
- * @marker_wrong: a marker had a wrong FPDUPTR
- * @pos: position of the next byte in the stream
- * @got: bytes copied, without markers
- * @summed: how many of @got are included in @sum
- * @sum: CRC of those bytes and of the markers between them
+ * struct mpa_verify - state of an FPDU that is being copied and verified
+ * @f: position and lengths of the FPDU
+ * @markers: true if the sender inserts markers
+ * @crc: true if the CRC is in use and must be checked
+ * @marker_wrong: true if a marker had a wrong FPDUPTR
+ * @pos: position in the stream of the next byte to copy
+ * @got: number of bytes copied, without markers
+ * @summed: number of copied bytes that are included in @sum, without markers
+ * @sum: CRC of the first @summed bytes and of the markers among them
  * @to: destination of the FPDU without markers
- * @marker: destination of a marker
+ * @marker: destination of the marker that is copied next
  */
 struct mpa_verify {
 	struct mpa_fpdu	f;
@@ -50,27 +49,30 @@ enum iw_reason mpa_verify_result(const struct mpa_verify *t);
 /* Batch of FPDUs of one length --------------------------------------------- */
 
 /*
- * The payloads of a batch are contiguous. The next FPDU is copied as a whole:
- * its first MPA_HEADS_MAX bytes overlap the end of the previous payload. The
- * overlapped bytes are saved, and restored once the CRC is verified.
+ * The payloads of a batch are contiguous in the destination. But each FPDU is
+ * copied as a whole, so its first MPA_HEADS_MAX bytes overwrite the end of the
+ * previous payload. The overwritten bytes are saved before the copy, and restored
+ * after the CRC is verified.
  */
 
-/* Bytes before the payload: length field and tagged DDP header, no markers */
+/* Length of the length field and a tagged DDP header, in bytes */
 #define MPA_HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
 
 /*
- * Size of a batch in bytes, from the first header on. The destination has as
- * many bytes: together they fit into the smallest first-level cache, of 32 KiB.
+ * Maximum size of a batch in bytes, including the header of its first FPDU. A
+ * batch and its destination in the MR together fit into the smallest first-level
+ * cache, which has 32 KiB.
  */
 #define MPA_FPDU_BATCH_SIZE	(14 * 1024)
 
 /**
  * struct mpa_fpdu_batch - batch of FPDUs with CRC and without markers
- * @at: destination of the next payload; at least MPA_HEADS_MAX bytes precede it
- * @left: number of FPDUs that still fit
- * @payload: bytes of payload in each FPDU
- * @wire: bytes of each FPDU
- * @saved: saved bytes that the header of the next FPDU overlaps
+ * @at: destination of the next payload; the buffer has at least MPA_HEADS_MAX
+ *	bytes before @at
+ * @left: number of FPDUs that can still be added
+ * @payload: length of the payload of each FPDU, in bytes
+ * @wire: length of each FPDU, in bytes
+ * @saved: copy of the bytes that the header of the next FPDU overwrites
  */
 struct mpa_fpdu_batch {
 	u8	*at;

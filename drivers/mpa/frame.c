@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Build batches of FPDUs from DDP's segments, so that TCP is called once for
- * many.
+ * Build batches of FPDUs from DDP's segments, so that one call passes many FPDUs
+ * to TCP.
  *
- * FPDUs are written to a page fragment of the CPU. A fragment is only appended
- * to, so connections can share it, and TCP can take it by reference. Only bytes
- * that are not passed to TCP may be given back. BH is off from pulling a
- * segment until it is written. Reserved bytes belong to the batch, whichever
- * CPU fills it.
+ * FPDUs are written to a page fragment of the CPU. Bytes are only appended to a
+ * fragment, so connections can share the fragment and TCP can hold references to
+ * it. Only bytes that have not been passed to TCP may be returned to the fragment.
+ * The caller has BH off from pulling a segment until the segment is written.
+ * Reserved bytes belong to the batch, no matter which CPU writes them.
  */
 /* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
@@ -20,22 +20,22 @@
 #include "fpdu.h"
 #include "internal.h"
 
-#define FRAG_MIN	256	/* a shorter rest of a fragment is not used */
+#define FRAG_MIN	256	/* minimum free space of a usable fragment, in bytes */
 
-#define FRAG_SPARES	8
+#define FRAG_SPARES	8	/* maximum number of exhausted fragments to recycle */
 
-#define ANY_PAGE_OFF	U32_MAX
+#define ANY_PAGE_OFF	U32_MAX	/* no requirement for the page offset */
 
 /*
- * Recycle up to FRAG_SPARES exhausted fragments once TCP and the receiver have
- * dropped them: allocating one costs an eighth of sending 64 KiB. @lock
- * protects the CPU's state on PREEMPT_RT, where code with BH off can be
- * preempted.
+ * Page fragments of a CPU. Exhausted fragments are kept and recycled after TCP and
+ * the receiver have dropped their references, because allocating a fragment costs
+ * an eighth of the time to send 64 KiB. @lock protects the other fields on
+ * PREEMPT_RT, where code with BH off can be preempted.
  */
 struct frags {
 	struct page_frag	pf;
-	struct page_frag	spare[FRAG_SPARES];	/* ring, exhausted */
-	u8			oldest;
+	struct page_frag	spare[FRAG_SPARES];	/* ring of exhausted fragments */
+	u8			oldest;	/* index of the oldest fragment in @spare */
 	local_lock_t		lock;
 };
 
@@ -67,8 +67,8 @@ static void mpa_frag_put(struct page_frag *pf)
 }
 
 /*
- * Replace an exhausted fragment by the oldest spare one, which TCP and the
- * receiver may have dropped by now
+ * Replace the exhausted fragment with the oldest spare fragment, to which TCP and
+ * the receiver may have dropped their references
  */
 static void mpa_frag_rotate(struct frags *f)
 {
@@ -81,8 +81,8 @@ static void mpa_frag_rotate(struct frags *f)
 }
 
 /*
- * No memory: take a spare fragment that has no other user, wherever it is in
- * the ring. Return: false if there is none.
+ * Find a spare fragment without other users in the ring, after an allocation has
+ * failed. Return: true if found, false otherwise.
  */
 static bool mpa_frag_reclaim(struct frags *f)
 {
@@ -99,6 +99,10 @@ static bool mpa_frag_reclaim(struct frags *f)
 	return false;
 }
 
+/*
+ * Ensure that the CPU's fragment has at least @least free bytes. Return: true if
+ * so, false if memory is short.
+ */
 static bool mpa_frag_refill(struct frags *f, u32 least)
 {
 	if (f->pf.size - f->pf.offset < least)
@@ -108,9 +112,9 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 }
 
 /*
- * Skip to page offset @off. Long FPDUs are copied page by page if source and
- * destination have the same page offset: the skipped bytes cost less than a
- * slow copy.
+ * Skip bytes of the fragment up to page offset @off. If source and destination
+ * have the same page offset, long FPDUs are copied page by page, which is faster.
+ * The time saved outweighs the skipped bytes.
  */
 static void mpa_frag_skip(struct page_frag *pf, u32 off)
 {
@@ -119,9 +123,9 @@ static void mpa_frag_skip(struct page_frag *pf, u32 off)
 }
 
 /*
- * Reserve @need bytes, and up to @most where the fragment has them. @off: page
- * offset for the first byte, or ANY_PAGE_OFF. Return: false if memory or vectors
- * run out.
+ * Reserve at least @need bytes for the batch, and up to @most if the fragment has
+ * space. @off: page offset for the first byte, or ANY_PAGE_OFF. Return: true if
+ * reserved; false if memory is short or all MPA_OUT_VECS vectors are in use.
  */
 static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
 {
@@ -130,7 +134,7 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 	while (o->reserved < need) {
 		u32 least = min_t(u32, need - o->reserved, FRAG_MIN);
 
-		/* a single page has no bytes to spare for the offset */
+		/* a fragment of one page has no space to skip to the offset */
 		if (off != ANY_PAGE_OFF && pf->size > PAGE_SIZE)
 			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
@@ -143,6 +147,7 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 	return true;
 }
 
+/* Reserve bytes as __reserve() does, unless @need bytes are already reserved */
 static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 {
 	bool ok;
@@ -156,8 +161,9 @@ static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 }
 
 /*
- * Page offset at which the FPDU of a long segment begins, so that its payload
- * has the page offset of its source; ANY_PAGE_OFF for other segments
+ * Get the page offset at which an FPDU should begin. For a long segment it is such
+ * that the payload has the page offset of its source. Return: the page offset;
+ * ANY_PAGE_OFF for other segments and with markers.
  */
 static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
@@ -167,8 +173,8 @@ static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 }
 
 /*
- * Give back the last @len bytes of @v, which are unused, if they are the last
- * ones reserved in the CPU's fragment
+ * Return the last @len bytes of @v to the CPU's fragment, if they are the last
+ * reserved bytes of this fragment. The caller must not use these bytes.
  */
 static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 {
@@ -181,7 +187,7 @@ static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 	local_unlock_nested_bh(&frags.lock);
 }
 
-/* Drop what the batch has written or reserved after its first @len bytes */
+/* Release all written and reserved bytes of the batch after its first @len bytes */
 static void trim_batch(struct mpa_out *o, u32 len)
 {
 	u32 over = o->len + o->reserved - len;
@@ -205,15 +211,15 @@ static void trim_batch(struct mpa_out *o, u32 len)
 /* State of an FPDU that is being written */
 struct writer {
 	struct mpa_conn	*c;
-	u32		start;		/* where it begins in the stream */
-	u32		crc;
-	u8		vec;		/* vector and offset of the next byte */
-	u32		off;
+	u32		start;		/* position of the FPDU in the stream */
+	u32		crc;		/* CRC of the bytes written so far */
+	u8		vec;		/* index of the vector with the next byte */
+	u32		off;		/* offset of the next byte in this vector */
 };
 
 /*
- * Return: destination of the next bytes. @len: bytes wanted; set to how many of
- * them are contiguous there.
+ * Get the destination of the next bytes. @len: number of bytes to write; reduced
+ * to the number of bytes that are contiguous at the destination.
  */
 static u8 *writer_dst(struct writer *w, u32 *len)
 {
@@ -227,6 +233,7 @@ static u8 *writer_dst(struct writer *w, u32 *len)
 	return page_address(v->bv_page) + v->bv_offset + w->off;
 }
 
+/* Account @len reserved bytes as written */
 static void mpa_frame_account(struct mpa_conn *c, u32 len)
 {
 	c->tx_pos += len;
@@ -240,6 +247,7 @@ static void writer_advance(struct writer *w, u32 len)
 	mpa_frame_account(w->c, len);
 }
 
+/* Add the bytes that were written at @p to the CRC, and move the writer past them */
 static void writer_commit(struct writer *w, const u8 *p, u32 len)
 {
 	if (w->c->crc)
@@ -247,6 +255,7 @@ static void writer_commit(struct writer *w, const u8 *p, u32 len)
 	writer_advance(w, len);
 }
 
+/* Write bytes without inserting markers */
 static void put_plain(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
@@ -261,8 +270,8 @@ static void put_plain(struct writer *w, const u8 *src, u32 len)
 }
 
 /*
- * Write a marker if its position is reached. Return: number of bytes up to the
- * next marker; U32_MAX without markers.
+ * Write a marker if the stream has a marker at this position. Return: number of
+ * bytes up to the next marker; U32_MAX if markers are not in use.
  */
 static u32 maybe_put_marker(struct writer *w)
 {
@@ -278,6 +287,7 @@ static u32 maybe_put_marker(struct writer *w)
 	return mpa_marker_dist(w->c->tx_pos);
 }
 
+/* Write bytes, and insert markers */
 static void put_bytes(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
@@ -289,6 +299,7 @@ static void put_bytes(struct writer *w, const u8 *src, u32 len)
 	}
 }
 
+/* Write payload that DDP supplies, and insert markers. Return: false if DDP fails. */
 static bool put_payload(struct writer *w, u32 len)
 {
 	while (len) {
@@ -303,6 +314,7 @@ static bool put_payload(struct writer *w, u32 len)
 	return true;
 }
 
+/* Write PAD and CRC field, and insert markers */
 static void put_trailer(struct writer *w, u32 ulpdu_len)
 {
 	static const u8 zero[MPA_ALIGN];
@@ -315,7 +327,7 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	put_plain(w, crc, sizeof(crc));
 }
 
-/* Write the length field and the DDP header. Return: their length. */
+/* Write the length field and the DDP header. Return: number of bytes written. */
 static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
@@ -323,7 +335,10 @@ static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 	return MPA_LEN_SIZE + seg->hdr_len;
 }
 
-/* Write an FPDU that has markers or is not contiguous */
+/*
+ * Write an FPDU that has markers or is not contiguous. Return: true if written,
+ * false if DDP has not supplied the payload.
+ */
 static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 {
 	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
@@ -336,14 +351,14 @@ static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 }
 
 /*
- * Write PAD and CRC field of a contiguous FPDU of @wire bytes. @at: offset of
- * the end of its ULPDU.
+ * Write PAD and CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU; @at:
+ * length of the length field and the ULPDU together.
  */
 static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
 	u32 end = wire - MPA_CRC_SIZE;
 
-	/* writes 4 bytes: up to 3 of PAD; the CRC field overwrites the rest */
+	/* 4 bytes cover the PAD of up to 3; the CRC field overwrites the others */
 	put_unaligned_le32(0, p + at);
 	if (c->crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
@@ -351,7 +366,10 @@ static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 		put_unaligned_le32(0, p + end);
 }
 
-/* Write an FPDU without markers to @wire contiguous bytes at @p */
+/*
+ * Write an FPDU without markers to @wire contiguous bytes at @p. Return: true if
+ * written, false if DDP has not supplied the payload.
+ */
 static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 			u32 wire)
 {
@@ -364,7 +382,7 @@ static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 	return true;
 }
 
-/* Move the writer to the reserved bytes, which follow the written ones */
+/* Initialize a writer at the first reserved byte, after the written bytes */
 static void writer_seek_end(struct writer *w, struct mpa_conn *c)
 {
 	struct mpa_out *o = &c->out;
@@ -378,7 +396,10 @@ static void writer_seek_end(struct writer *w, struct mpa_conn *c)
 	w->off = skip;
 }
 
-/* Return: start of the reserved bytes; NULL if they are not contiguous */
+/*
+ * Get the address of the reserved bytes. Return: NULL if the reserved bytes are
+ * not contiguous.
+ */
 static u8 *mpa_frame_reserved(const struct mpa_out *o)
 {
 	const struct bio_vec *last = &o->vec[o->n - 1];
@@ -388,7 +409,10 @@ static u8 *mpa_frame_reserved(const struct mpa_out *o)
 	return page_address(last->bv_page) + last->bv_offset + last->bv_len - o->reserved;
 }
 
-/* Write a segment as an FPDU; @wire bytes are reserved for it */
+/*
+ * Write a segment as an FPDU of @wire bytes, which must be reserved. Return: true
+ * if written, false if DDP has not supplied the payload.
+ */
 static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
 	u8 *p = mpa_frame_reserved(&c->out);
@@ -401,8 +425,9 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
 }
 
 /*
- * Write up to @most FPDUs of @wire bytes with the next segments of the message,
- * as many as are contiguous in the reserved bytes
+ * Write the next segments of the message as up to @most FPDUs of @wire bytes each,
+ * as many as fit into the contiguous part of the reserved bytes. @mulpdu: length
+ * of each ULPDU.
  */
 static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
@@ -426,21 +451,27 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 }
 
 /*
- * Number of bytes to reserve for an FPDU of @wire bytes. After short messages
- * expect more of them: reserve as much again as the batch has.
+ * Get the number of bytes to reserve for an FPDU of @wire bytes. If the segment is
+ * the last of a message and not long, more short messages are likely, so reserve
+ * at least as many bytes as the batch already has.
  */
 static u32 mpa_frame_reserve_len(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
 {
 	return seg->left || seg->len >= DDP_COPY_LONG ? wire : max(wire, o->len);
 }
 
+/*
+ * Add a segment that was pulled to the batch. If DDP does not supply the payload,
+ * the FPDU is dropped. Return: true if the segment was processed; false if memory
+ * is short or vectors are used up, so DDP keeps the segment.
+ */
 static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 {
 	u32 len = c->out.len, pos = c->tx_pos;
 	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	/* a long FPDU gets its own page offset: drop what is reserved */
+	/* a long FPDU needs a certain page offset, so drop the reserved bytes */
 	if (seg->len >= DDP_COPY_LONG)
 		trim_batch(&c->out, len);
 	if (!reserve(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
@@ -451,22 +482,22 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	if (!write_fpdu(c, seg, wire)) {
 		trim_batch(&c->out, len);
 		c->tx_pos = pos;
-		/* do not add the segments that follow it */
+		/* add_fpdus() must not add the next segments of this message */
 		seg->left = 0;
 	}
 	return true;
 }
 
 /*
- * After a full segment, add the next full segments of its message, as many as
- * the batch has space for
+ * Add the full segments that follow @seg in its message, as many as fit into
+ * @reserved bytes of the batch. @mulpdu: length of a full ULPDU.
  */
 static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 		      u32 reserved)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/* not the last one, and not long ones, which get page offsets */
+	/* not for long segments, which need a page offset, nor the last segment */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(reserved / wire, (seg->left - 1) / seg->len);
@@ -474,6 +505,7 @@ static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpd
 		write_fpdus(c, mulpdu, wire, n);
 }
 
+/* Pull segments into the batch; for the parameters and result see mpa_frame_build() */
 static bool fill_batch(struct mpa_conn *c, u32 emss)
 {
 	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
@@ -495,12 +527,12 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 }
 
 /**
- * mpa_frame_build - add FPDUs to the batch until it is full or none is pending
- * @c: the connection; the caller owns its transmit side, BH off
- * @emss: effective maximum segment size; limits the length of FPDUs (RFC 5044
- *	5.1)
+ * mpa_frame_build - build a batch of FPDUs from the pending segments
+ * @c: the connection; the caller must own its transmit side and have BH off
+ * @emss: effective maximum segment size of TCP in bytes, which limits the length
+ *	of FPDUs (RFC 5044 5.1)
  *
- * Return: false if memory ran out before anything was written, true otherwise.
+ * Return: false if memory is short and the batch is empty, true otherwise.
  */
 bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 {
@@ -508,15 +540,15 @@ bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 
 	ddp_tx_begin(c->tx_stream);
 	ok = fill_batch(c, emss);
-	/* give reserved bytes back: the connection may be idle for long */
+	/* release the reserved bytes, because the connection may become idle */
 	trim_batch(&c->out, c->out.len);
 	ddp_tx_end(c->tx_stream);
 	return ok;
 }
 
 /**
- * mpa_frame_drop - release the batch, after it is sent or the connection ended
- * @c: the connection; the caller owns its transmit side
+ * mpa_frame_drop - release the batch, sent or not
+ * @c: the connection; the caller must own its transmit side
  */
 void mpa_frame_drop(struct mpa_conn *c)
 {
