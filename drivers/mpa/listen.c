@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners, and accepted connections that are not reported to the ULP yet.
+ * Listeners, and their connections that are not reported to the ULP yet.
  *
- * Such a connection waits for a complete Request at the listener whose
- * interface has the address that the peer called. If a listener has too many,
- * one of them is reset.
+ * A connection accepted by TCP belongs to the listener whose interface has the
+ * address to which the peer has connected. The connection is reported after a
+ * complete Request has arrived. If a listener has too many connections that are
+ * not reported, one of them is reset.
  */
 #include <linux/net.h>
 #include <net/inet_sock.h>
@@ -16,9 +17,10 @@
 #include "internal.h"
 
 /*
- * Return: the VRF to listen in, 0 for none. With tcp_l3mdev_accept an unbound
- * socket on a wildcard address receives for all VRFs, and no other can be bound
- * beside it: all devices share that one.
+ * Choose the VRF to listen in. With tcp_l3mdev_accept, an unbound socket on a
+ * wildcard address accepts connections of all VRFs, and no other socket can be
+ * bound to the port at the same time. So all devices share this socket. Return:
+ * ifindex of the VRF; 0 for none or for all.
  */
 static int mpa_listen_vrf(const struct ddp_listen *a)
 {
@@ -27,6 +29,7 @@ static int mpa_listen_vrf(const struct ddp_listen *a)
 	return ddp_sock_vrf(a->net, a->ifindex);
 }
 
+/* Create the listening socket and bind it to the address and the VRF */
 static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int family = a->local->ss_family, err;
@@ -40,14 +43,16 @@ static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 	return ddp_sock_bind(*sock, a->local);
 }
 
+/* Queue a work item of the port on MPA's workqueue */
 static void mpa_listen_queue(struct delayed_work *work, unsigned long delay)
 {
 	queue_delayed_work(mpa_wq, work, delay);
 }
 
 /*
- * Make the connection for an accepted socket, which the caller then attaches.
- * Return: the connection, queued at the listener; NULL if it is refused.
+ * Create the connection for an accepted socket. The caller must then set the
+ * socket of the connection. Return: the connection, in the listener's backlog;
+ * NULL if memory is short or the listener refuses the connection.
  */
 static struct mpa_conn *new_child(struct ddp_port_listener *l,
 				  struct socket *sock)
@@ -69,6 +74,10 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 	return NULL;
 }
 
+/*
+ * Process a socket that TCP has accepted. Return: 0 if the connection owns the
+ * socket now; a negative errno if the caller must release the socket.
+ */
 static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
 	const struct sock *sk = sock->sk;
@@ -78,8 +87,8 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 
 	ddp_sock_get_addrs(sock, &called, NULL);
 	/*
-	 * TCP has bound the socket to the VRF, or to the link of a link-local
-	 * address
+	 * sk_bound_dev_if is the VRF, or the interface of a link-local address,
+	 * to which TCP has bound the socket
 	 */
 	l = ddp_port_get_listener(p, &called,
 				  ddp_sock_vrf(sock_net(sk), sk->sk_bound_dev_if));
@@ -89,13 +98,13 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put(l);
 	if (!c)
 		return -EBUSY;
-	/* @c may end at once, which drops the reference of the callbacks */
+	/* @c may end at any time, which drops the reference of the callbacks */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_conn_lock(c);
 	mpa_conn_begin(c);
 	mpa_sock_attach(c);
-	/* the Request may have arrived before the callbacks were set */
+	/* callbacks do not report a Request that arrived before they were installed */
 	if (!mpa_sock_is_quiet(c))
 		mpa_conn_event(c, MPA_EV_RX);
 	mpa_conn_unlock(c);
@@ -103,6 +112,7 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	return 0;
 }
 
+/* Reset a connection that is not reported yet, because its listener has too many */
 static void mpa_listen_evict(struct ddp_conn_req *conn_req)
 {
 	mpa_conn_stop(container_of(conn_req, struct mpa_conn, conn_req),
@@ -120,12 +130,12 @@ static const struct ddp_port_ops port_ops = {
 /**
  * mpa_listen - listen for connection requests
  * @a: address, interface and backlog
- * @user: upcalls
- * @ctx: opaque pointer of the user
+ * @user: upcalls of the user
+ * @ctx: opaque pointer that the user's upcalls can use
  *
  * Context: process, may sleep.
  *
- * Return: the listener, or an error pointer.
+ * Return: the listener, or an error pointer if listening has failed.
  */
 struct ddp_listener *mpa_listen(const struct ddp_listen *a,
 				const struct ddp_session_user *user, void *ctx)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA's implementation of the interfaces ddp/llp.h and ddp/session.h.
+ * Implement the interfaces ddp/llp.h and ddp/session.h.
  *
- * What sends, receives or changes the state of a connection is in other files.
- * Each function may be called while the connection ends.
+ * Other files send, receive and change the state of a connection. Any function of
+ * this file may run while the connection is ending.
  */
 #include <linux/err.h>
 #include <linux/net.h>
@@ -58,8 +58,9 @@ static const char *phase_name(enum mpa_phase phase)
 }
 
 /*
- * The socket may be going away: @c->query_lock keeps it. The socket lock is not
- * taken. TCP may change the numbers meanwhile: each was valid at some moment.
+ * Read the statistics of a socket. The caller must hold the connection's
+ * query_lock, so that the socket is not released. The socket lock is not taken, so
+ * the values may come from different moments.
  */
 static void mpa_sock_read_stats(const struct sock *sk, struct ddp_query *q)
 {
@@ -75,7 +76,7 @@ static void mpa_sock_read_stats(const struct sock *sk, struct ddp_query *q)
 	q->retransmits += READ_ONCE(tp->total_retrans);
 }
 
-/* Read the statistics of the socket; @q->mulpdu is set to the EMSS */
+/* Read the statistics of a connection's socket; @q->mulpdu is set to the EMSS */
 static void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 {
 	spin_lock_bh(&c->query_lock);
@@ -101,12 +102,15 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 }
 
 /*
- * Do what SO_MAX_PACING_RATE does, which the kernel has no function for: TCP
- * paces itself, unless a queueing discipline does.
+ * Limit the rate of a socket like SO_MAX_PACING_RATE, for which the kernel exports
+ * no function. TCP paces itself, unless a queueing discipline paces the socket.
  */
 static void pace(struct sock *sk, unsigned long rate)
 {
-	/* fq may set its own status now; litmus: none, TCP reads it alone */
+	/*
+	 * cmpxchg, because the fq queueing discipline may set its own status
+	 * concurrently; litmus: none, TCP reads no other data with it
+	 */
 	if (rate != ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);
@@ -141,8 +145,9 @@ const struct ddp_llp_ops mpa_llp_ops = {
 };
 
 /*
- * The socket is made without the mutex, so that no context that takes the mutex
- * waits for what making a socket waits for
+ * Create the socket, bind the stream and begin to connect. The socket is created
+ * without the mutex. Otherwise a context that takes the mutex would wait as long
+ * as creating a socket waits.
  */
 static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 {
@@ -159,7 +164,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 	err = mpa_conn_bind(c, args->stream);
 	if (!err)
 		mpa_conn_begin(c);
-	/* handles a result that TCP has reported meanwhile */
+	/* queues the worker if TCP has already reported a result */
 	mpa_conn_unlock(c);
 	return err;
 }
@@ -179,13 +184,13 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
 	c->reported = true;
-	/* one for the user, one for this function: @c may end early */
+	/* one reference for the user, one for this function, since @c may end soon */
 	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
 	err = begin_connect(c, args);
 	if (err) {
 		mpa_conn_abandon(c);
-		/* the references of the user and the socket's callbacks */
+		/* drop the references of the user and of the socket's callbacks */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
 	}
@@ -194,9 +199,9 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 }
 
 /*
- * Reply to a Request that was reported to the user. @s: stream to start; NULL
- * to reject. Return: 0; -ECONNRESET if the connection has ended; or another
- * error.
+ * Reply to a Request that was reported to the user. @s: stream to start; NULL to
+ * reject the Request. Return: 0 if the worker will send the Reply; -ECONNRESET if
+ * the connection has ended; or another negative errno.
  */
 static int send_reply(struct mpa_conn *c, struct ddp_stream *s,
 		      const struct ddp_offer *o)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Initialization and cleanup of MPA. */
+/* Initialize and clean up MPA. */
 #include <linux/init.h>
 #include <linux/rcupdate.h>
 
@@ -9,8 +9,8 @@ struct workqueue_struct *mpa_wq;
 
 /**
  * mpa_init - initialize MPA and register it as a lower layer
- * @owner: module that a device holds while it uses MPA; NULL if MPA is part of
- *	the module that uses it
+ * @owner: module on which a device holds a reference while the device uses MPA;
+ *	NULL if MPA is a part of the device's module
  *
  * Return: 0 or a negative errno.
  */
@@ -44,14 +44,14 @@ exit_gather:
 }
 
 /**
- * mpa_exit - unregister MPA and free everything
+ * mpa_exit - unregister MPA, wait for all connections and free all memory
  *
- * No new connections are made; waits for the last one.
+ * The caller must have ensured that no device uses MPA. Sleeps.
  */
 void mpa_exit(void)
 {
 	ddp_type_unregister(&mpa_session_type);
-	/* an ended connection may still have its worker queued */
+	/* a connection that has ended may still have a queued worker, which holds a reference */
 	mpa_conn_wait_all();
 	mpa_txq_exit();
 	destroy_workqueue(mpa_wq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Entry points of MPA as a module of its own. */
+/* Entry points of MPA as a separate module. */
 #include <linux/module.h>
 
 #include "internal.h"

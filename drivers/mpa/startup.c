@@ -2,14 +2,15 @@
 /*
  * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
- * The pieces in which a frame arrives never change its meaning. Only a complete
- * header is evaluated, except that a wrong key is refused at its first wrong
- * byte.
+ * The result does not depend on how the bytes of a frame are split into calls of
+ * mpa_startup_input(). The header is evaluated when all its bytes have arrived.
+ * The exception is the key, which is refused at its first wrong byte.
  */
 #include "startup.h"
 
 static_assert(MPA_PD_MAX == DDP_PD_MAX);
 
+/* End start-up, so that the caller closes the connection for the reason @why */
 static void fail(struct mpa_startup *su, enum iw_reason why)
 {
 	su->why = why;
@@ -21,7 +22,7 @@ static u8 peer_flags(const struct mpa_startup *su)
 	return su->hdr[MPA_HDR_FLAGS];
 }
 
-/* the R flag only counts in a Reply (RFC 5044 section 7.1.1) */
+/* Check whether the peer's Reply rejects; a Request's R flag is ignored (RFC 5044 7.1.1) */
 static bool peer_has_rejected(const struct mpa_startup *su)
 {
 	return su->initiator && peer_flags(su) & MPA_FLAG_R;
@@ -31,7 +32,7 @@ static bool peer_has_rejected(const struct mpa_startup *su)
  * mpa_startup_init - initialize the state machine
  * @su: the state machine
  * @initiator: true if this side sends the Request
- * @revision: highest revision to use, 1 or 2
+ * @revision: highest MPA revision to use, 1 or 2
  * @crc: true to request CRC
  * @markers: true to request that the peer inserts markers
  */
@@ -51,7 +52,7 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
  * mpa_startup_want - get the caller's next step
  * @su: the state machine
  *
- * Return: what has to be done next, see enum mpa_want.
+ * Return: the next step of the caller, see enum mpa_want.
  */
 enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 {
@@ -74,7 +75,11 @@ enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 	return MPA_WANT_CLOSE;
 }
 
-/* The word with IRD and ORD takes 4 of the 512 bytes (RFC 6581 section 9) */
+/*
+ * Set our offer. In an enhanced frame, the word with IRD and ORD uses 4 of the 512
+ * bytes of Private Data (RFC 6581 section 9). Return: 0 if set; -EINVAL if @o does
+ * not fit into a frame.
+ */
 static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
 		     bool enhanced)
 {
@@ -90,18 +95,18 @@ static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
 }
 
 /**
- * mpa_startup_offer - set the ULP's terms of our Request or accepting Reply
- * @su: the state machine; next step MPA_WANT_OFFER
- * @o: the terms; copied
+ * mpa_startup_offer - set the ULP's offer for our Request or accepting Reply
+ * @su: the state machine; the next step should be MPA_WANT_OFFER
+ * @o: the offer; copied
  *
- * A Request has revision 2 only if there is a use for it (RFC 6581 sections 6
- * and 10): every responder knows revision 1. A Reply has the form of the
- * Request. A plain Reply does not contain the depths and RTR flags of @o; an
- * enhanced one requires them.
+ * A Request uses revision 2 only if @o is enhanced (RFC 6581 sections 6 and 10),
+ * because every responder supports revision 1. A Reply is enhanced if the Request
+ * was enhanced. A Reply that is not enhanced does not contain the IRD, ORD and RTR
+ * flags of @o. An enhanced Reply requires that @o is enhanced.
  *
- * Return: 0: send next. -EINVAL: @o does not fit into a frame, or is plain
- * although the Request was enhanced; nothing is changed. -ENOTCONN: the state
- * machine does not wait for terms, or no longer.
+ * Return: 0 if the next step is MPA_WANT_WRITE. -EINVAL if @o does not fit into a
+ * frame, or is not enhanced although the Request was enhanced; @su is unchanged.
+ * -ENOTCONN if the next step is not MPA_WANT_OFFER.
  */
 int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 {
@@ -125,13 +130,16 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 
 /**
  * mpa_startup_reject - reject the peer's Request
- * @su: the state machine of a responder; next step MPA_WANT_OFFER
- * @o: Private Data, and the depths that are required if it is enhanced; copied
+ * @su: the state machine of a responder; the next step should be MPA_WANT_OFFER
+ * @o: Private Data, and if enhanced the IRD and ORD that this side requires; copied
  *
- * An enhanced Request is rejected in enhanced form (RFC 6581 section 10). If @o
- * is plain, the word with IRD and ORD shows that nothing is negotiated.
+ * The Reply to an enhanced Request is enhanced (RFC 6581 section 10). If @o is not
+ * enhanced, IRD and ORD of the Reply are set to the value that means that nothing
+ * is negotiated.
  *
- * Return: as mpa_startup_offer().
+ * Return: 0 if the next step is MPA_WANT_WRITE; -EINVAL if @o does not fit into a
+ * frame; -ENOTCONN if the next step is not MPA_WANT_OFFER, or @su is an
+ * initiator's.
  */
 int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 {
@@ -151,6 +159,7 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 	return 0;
 }
 
+/* Get the flags of the frame to send */
 static u8 our_flags(const struct mpa_startup *su)
 {
 	u8 flags = 0;
@@ -168,12 +177,12 @@ static u8 our_flags(const struct mpa_startup *su)
 
 /**
  * mpa_startup_output - encode the frame to send
- * @su: the state machine; next step MPA_WANT_WRITE
+ * @su: the state machine; the next step must be MPA_WANT_WRITE
  * @buf: destination
  * @size: size of @buf in bytes; MPA_FRAME_MAX is always enough
  *
- * Return: length of the frame in bytes; 0 if there is none, or if @buf is too
- * small.
+ * Return: length of the frame in bytes; 0 if the next step is not MPA_WANT_WRITE,
+ * or @buf is too small.
  */
 size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 {
@@ -195,8 +204,8 @@ size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 }
 
 /**
- * mpa_startup_sent - report that TCP has accepted the whole frame
- * @su: the state machine; next step MPA_WANT_WRITE
+ * mpa_startup_sent - record that TCP has accepted our whole frame
+ * @su: the state machine; the next step must be MPA_WANT_WRITE
  */
 void mpa_startup_sent(struct mpa_startup *su)
 {
@@ -207,13 +216,13 @@ void mpa_startup_sent(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_need - get the number of bytes up to the next decision
+ * mpa_startup_need - get the number of bytes missing in the current part of a frame
  * @su: the state machine
  *
- * A caller that reads no more than these bytes reads nothing that follows the
- * frame.
+ * The current part is the header or the Private Data of the peer's frame. If the
+ * caller reads no more than this number of bytes, it reads no bytes of FPDUs.
  *
- * Return: number of bytes; 0 unless the next step is MPA_WANT_READ.
+ * Return: number of bytes; 0 if the next step is not MPA_WANT_READ.
  */
 size_t mpa_startup_need(const struct mpa_startup *su)
 {
@@ -224,7 +233,7 @@ size_t mpa_startup_need(const struct mpa_startup *su)
 	return 0;
 }
 
-/* RFC 5044 section 7.1.2 (5) and (8) */
+/* Check the bytes of the key received so far (RFC 5044 section 7.1.2 (5) and (8)) */
 static enum iw_reason check_key(const struct mpa_startup *su)
 {
 	const char *key = su->initiator ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
@@ -234,7 +243,10 @@ static enum iw_reason check_key(const struct mpa_startup *su)
 	return IW_OK;
 }
 
-/* in revision 1 the S flag is a reserved bit, and these are not checked */
+/*
+ * Evaluate the peer's header. In revision 1, the S flag is a reserved bit and is
+ * ignored. Return: IW_OK if valid, IW_MPA_STARTUP if not.
+ */
 static enum iw_reason read_header(struct mpa_startup *su)
 {
 	u8 rev = su->hdr[MPA_HDR_REV];
@@ -248,16 +260,17 @@ static enum iw_reason read_header(struct mpa_startup *su)
 	su->peer.enhanced = rev >= MPA_REV_ENHANCED &&
 			    peer_flags(su) & MPA_FLAG_S;
 	if (su->peer.enhanced && su->data_len < DDP_WORD_SIZE) {
-		/* a rejecting Reply is valid without the word */
+		/* a rejecting Reply is valid without the word with IRD and ORD */
 		if (!peer_has_rejected(su))
 			return IW_MPA_STARTUP;
 		su->peer.enhanced = false;
 	}
 	if (su->initiator && su->peer.enhanced && !su->enhanced)
-		return IW_MPA_STARTUP;	/* not requested (RFC 6581 10) */
+		return IW_MPA_STARTUP;	/* our Request was not enhanced (RFC 6581 10) */
 	return IW_OK;
 }
 
+/* Split the data of the peer's frame into the word with IRD and ORD and Private Data */
 static void read_data(struct mpa_startup *su)
 {
 	struct ddp_offer *o = &su->peer;
@@ -271,10 +284,10 @@ static void read_data(struct mpa_startup *su)
 }
 
 /*
- * Check for a plain Reply to an enhanced Request. Such a peer took the word
- * with IRD and ORD for Private Data, so its Reply does not count: it did not
- * understand the Request. A rejecting Reply of a peer that knows revision 2
- * does count.
+ * Check whether the peer has not understood our enhanced Request. Its Reply is
+ * then not enhanced, since the peer took the word with IRD and ORD for Private
+ * Data, so the Reply must be ignored. A rejecting Reply with revision 2 is valid
+ * although it is not enhanced.
  */
 static bool is_misunderstood(const struct mpa_startup *su)
 {
@@ -283,6 +296,7 @@ static bool is_misunderstood(const struct mpa_startup *su)
 	return !peer_has_rejected(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
 }
 
+/* Evaluate the peer's complete frame and set the next state */
 static void finish_frame(struct mpa_startup *su)
 {
 	read_data(su);
@@ -301,6 +315,7 @@ static void finish_frame(struct mpa_startup *su)
 		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
 }
 
+/* Evaluate the bytes received so far. Return: IW_OK, or why the frame is invalid. */
 static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 {
 	enum iw_reason why = IW_OK;
@@ -317,6 +332,7 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 	return why;
 }
 
+/* End start-up because of invalid input. Return: result for mpa_startup_input(). */
 static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
 {
 	fail(su, why);
@@ -329,12 +345,13 @@ static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
  * @p: the bytes
  * @n: number of bytes
  *
- * Called if the next step is MPA_WANT_READ. A responder also passes everything
- * that arrives during MPA_WANT_OFFER: an initiator that sends something
- * between its Request and our Reply is refused.
+ * The caller must call this if the next step is MPA_WANT_READ. A responder must
+ * also pass the bytes that arrive during MPA_WANT_OFFER. These bytes end start-up,
+ * because an initiator must not send between its Request and our Reply.
  *
- * Return: number of bytes consumed, none after the end of the frame; or a
- * negative iw_reason if the peer has made an error: close the connection.
+ * Return: number of bytes consumed, which does not include bytes after the end of
+ * the frame; or a negative enum iw_reason if the bytes are invalid, so that the
+ * next step is MPA_WANT_CLOSE.
  */
 ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 {
@@ -363,12 +380,13 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 }
 
 /**
- * mpa_startup_eof - report that the peer has closed or reset the connection
+ * mpa_startup_eof - record that the peer has closed or reset the connection
  * @su: the state machine
  *
- * A responder of revision 1 closes the connection when it receives an enhanced
- * Request (RFC 6581 section 10). A truncated frame is malformed (RFC 5044
- * section 7.1.1). A rejecting Reply is still sent.
+ * A responder that only supports revision 1 closes the connection on an enhanced
+ * Request (RFC 6581 section 10). So an initiator retries with revision 1 if no byte
+ * of a Reply has arrived. A truncated frame is invalid (RFC 5044 section 7.1.1). A
+ * pending rejecting Reply is still sent.
  */
 void mpa_startup_eof(struct mpa_startup *su)
 {
@@ -385,11 +403,11 @@ void mpa_startup_eof(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_fall_back - start again in revision 1, on a new connection
- * @su: the state machine; next step MPA_WANT_RETRY
+ * mpa_startup_fall_back - restart with revision 1, on a new connection
+ * @su: the state machine; the next step must be MPA_WANT_RETRY
  *
- * Uses the offer again, without the word with IRD and ORD (RFC 6581 section
- * 10). The next step is MPA_WANT_WRITE.
+ * The new Request has the Private Data of our offer, without the word with IRD and
+ * ORD (RFC 6581 section 10). The next step is then MPA_WANT_WRITE.
  */
 void mpa_startup_fall_back(struct mpa_startup *su)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Tracepoints of MPA connections. */
+/* Define the tracepoints of MPA connections. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iw_mpa
 
@@ -53,7 +53,7 @@ TRACE_EVENT(mpa_conn_end,
 	TP_ARGS(c, why),
 	TP_STRUCT__entry(
 		__field(const void *, c)
-		/* copied: the string is in another module */
+		/* a copy, because the string is in another module */
 		__array(char, why, 32)
 	),
 	TP_fast_assign(
