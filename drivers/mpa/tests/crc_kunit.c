@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* CRC32c, tested with the two FPDUs that RFC 5044 shows byte by byte. */
+/* Test the CRC with the two FPDUs whose bytes RFC 5044 shows. */
 #include <kunit/test.h>
 
 #include "../crc.h"
 
-/* Figure 5: first FPDU of a stream, so it begins with a marker */
+/* RFC 5044 figure 5: first FPDU of a stream, which begins with a marker */
 static const u8 figure5[48] = {
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x2a, 0x41, 0x43,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x01,
 };
 
-/* Figure 6: second FPDU, at 0x1ec, with a marker inside */
+/* RFC 5044 figure 6: second FPDU, at position 0x1ec, with a marker inside */
 static const u8 figure6[48] = {
 	0x00, 0x2a, 0x41, 0x43, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
@@ -21,7 +21,10 @@ static const u8 figure6[48] = {
 static const u8 crc5[MPA_CRC_SIZE] = { 0x52, 0x23, 0x99, 0x83 };
 static const u8 crc6[MPA_CRC_SIZE] = { 0x84, 0x92, 0x58, 0x98 };
 
-/* Compute the CRC in two pieces, split at @cut. Return: true if it is @want */
+/*
+ * Compute a CRC with two calls, the first for @cut bytes. Return: true if the CRC
+ * is @want, false otherwise.
+ */
 static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
 {
 	u8 got[MPA_CRC_SIZE];
@@ -34,8 +37,8 @@ static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
 }
 
 /*
- * MPA-33, MPA-48, MPA-49, MPA-51, MPA-52: the CRCs of the figures of RFC 5044
- * are computed correctly, wherever the data is split.
+ * RFC 5044 4.3, 4.4 (MPA-33, MPA-48, MPA-49, MPA-51, MPA-52): the CRCs of figures
+ * 5 and 6 are computed correctly, independent of how the bytes are split.
  */
 static void crc_rfc5044_figures(struct kunit *test)
 {
@@ -49,7 +52,7 @@ static void crc_rfc5044_figures(struct kunit *test)
 	}
 }
 
-/* MPA-54: the CRC detects a change of any single bit. */
+/* RFC 5044 4.4 (MPA-54): the CRC detects a change of any single bit. */
 static void crc_sees_every_bit(struct kunit *test)
 {
 	u8 copy[sizeof(figure5)];
@@ -62,7 +65,10 @@ static void crc_sees_every_bit(struct kunit *test)
 	}
 }
 
-/* MPA-48: CRC32c has its check value, least significant byte first. */
+/*
+ * RFC 5044 4.4 (MPA-48): the CRC of "123456789" is the check value of CRC32c, least
+ * significant byte first.
+ */
 static void crc_check_value(struct kunit *test)
 {
 	static const u8 want[MPA_CRC_SIZE] = { 0x83, 0x92, 0x06, 0xe3 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The cursor, tested on socket buffers of every shape, and at the end of its
- * walk.
+ * Test the cursor on skbs with linear part, fragments and frag_list, and at the
+ * end of the queue.
  */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
@@ -9,7 +9,7 @@
 
 #include "../internal.h"
 
-#define FIRST	0xffffffc0u	/* sequence numbers wrap in the first buffer */
+#define FIRST	0xffffffc0u	/* sequence number of the first byte; wraps in the first skb */
 
 static u8 pattern(u32 seq)
 {
@@ -22,7 +22,7 @@ static void fill(u8 *p, u32 seq, u32 len)
 		*p++ = pattern(seq++);
 }
 
-/* Make an skb with @linear bytes, then @frag bytes in each of two fragments */
+/* Create an skb with @linear bytes, then @frag bytes in each of two fragments */
 static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
 			       u32 frag)
 {
@@ -43,6 +43,7 @@ static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
 	return skb;
 }
 
+/* Append @part to the frag_list of @skb */
 static void add_part(struct sk_buff *skb, struct sk_buff *part)
 {
 	struct sk_buff **end = &skb_shinfo(skb)->frag_list;
@@ -55,9 +56,10 @@ static void add_part(struct sk_buff *skb, struct sk_buff *part)
 }
 
 /*
- * Make a queue of three buffers. The first has two parts in a frag_list. The
- * second repeats 7 bytes of the first, and has no linear part. The third is
- * linear; @gap bytes are missing before it. Return: number of bytes.
+ * Create a queue of three skbs. The first skb has two members in its frag_list.
+ * The second skb repeats 7 bytes of the first, and has no linear part. The third
+ * skb is linear, and @gap bytes are missing before it. Return: number of bytes from
+ * the first byte to the last, including missing bytes.
  */
 static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 {
@@ -77,6 +79,7 @@ static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 	return seq + skb->len - FIRST;
 }
 
+/* Count the bytes at @p that differ from the queue's bytes at offset @off */
 static u32 wrong(const u8 *p, u32 off, u32 len)
 {
 	u32 i, n = 0;
@@ -86,6 +89,7 @@ static u32 wrong(const u8 *p, u32 off, u32 len)
 	return n;
 }
 
+/* Count the bytes that are not zero */
 static u32 not_zero(const u8 *p, u32 len)
 {
 	u32 n = 0;
@@ -95,6 +99,10 @@ static u32 not_zero(const u8 *p, u32 len)
 	return n;
 }
 
+/*
+ * Read or skip all bytes from offset @off to @all, @piece bytes at a time. Expect
+ * that the bytes are correct, and that no bytes are left afterwards.
+ */
 static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 		 u32 piece)
 {
@@ -120,7 +128,7 @@ static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 0));
 }
 
-/* The cursor reads and skips all bytes, whatever the start and the length. */
+/* The cursor reads and skips all bytes of a queue, with any start and length. */
 static void cursor_walks_every_part(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -133,8 +141,8 @@ static void cursor_walks_every_part(struct kunit *test)
 }
 
 /*
- * Add @len bytes of @pages to @skb, a fragment for each page, from offset @skew
- * on
+ * Add @len bytes of @pages, beginning at offset @skew, to @skb, with one fragment
+ * for each page
  */
 static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
 {
@@ -148,7 +156,10 @@ static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, 
 	}
 }
 
-/* Adjacent pages form one run, up to the limit; other pages do not. */
+/*
+ * The cursor combines fragments with adjacent pages into one extent, up to its
+ * limit, but not fragments with other pages.
+ */
 static void cursor_runs_over_pages(struct kunit *test)
 {
 	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_COMP, 2);
@@ -161,7 +172,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pages);
 	fill(page_address(pages) + 50, FIRST + 10, len);
 	cursor_add_pages(skb, pages, 50, len);
-	/* add the first page again: it does not follow the last one */
+	/* add the first page again, which is not adjacent to the last page */
 	fill(page_address(pages), FIRST + 10 + len, 50);
 	cursor_add_pages(skb, pages, 0, 50);
 	__skb_queue_head_init(&q);
@@ -185,7 +196,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	__free_pages(pages, 2);
 }
 
-/* The cursor reads no byte beyond its limit, whatever length is requested. */
+/* The cursor reads no byte past its limit, even if more bytes are requested. */
 static void cursor_stays_within_what_arrived(struct kunit *test)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
@@ -206,7 +217,7 @@ static void cursor_stays_within_what_arrived(struct kunit *test)
 	__skb_queue_purge(&q);
 }
 
-/* Expect that @have bytes can be read although the limit is larger */
+/* Expect that exactly @have bytes can be read although the limit is larger */
 static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
@@ -218,11 +229,11 @@ static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, wrong(buf, 0, have), 0u);
 	KUNIT_EXPECT_EQ(test, not_zero(buf + have, PAGE_SIZE - have), 0u);
-	/* the cursor stays at the end */
+	/* the cursor stays at the end of the queue */
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, 1));
 }
 
-/* The cursor stops at the end of the queue and where bytes are missing. */
+/* The cursor stops at the end of the queue, and before a missing byte. */
 static void cursor_ends_with_the_queue(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -233,17 +244,17 @@ static void cursor_ends_with_the_queue(struct kunit *test)
 	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, U32_MAX);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
-	/* the offset is beyond the queue */
+	/* the offset is past the end of the queue */
 	mpa_cursor_set(&cur, &q, skb_peek_tail(&q), 1000, U32_MAX);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
 	__skb_queue_purge(&q);
-	/* a byte is missing before the last buffer */
+	/* a byte is missing before the last skb */
 	all = make_queue(test, &q, 1);
 	expect_end(test, &q, all - 40);
 	__skb_queue_purge(&q);
 }
 
-/* The cursor does not read fragments that no CPU can read, but skips them. */
+/* The cursor can skip fragments that no CPU can read, but does not read these. */
 static void cursor_reads_no_device_memory(struct kunit *test)
 {
 	struct sk_buff_head q;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Lengths and markers, compared with a reference that counts byte by byte. */
+/* Test lengths and markers against a reference that counts byte by byte. */
 #include <kunit/test.h>
 
 #include "../fpdu.h"
@@ -10,19 +10,19 @@ static const u32 lengths[] = {
 	1006, 1010, 1014, 1442, 1454, 4096, 8960, 32767, 64767, 64768, 65535,
 };
 
-/* Positions in the stream: several marker intervals, and a wrap */
+/* Range of tested positions in the stream, which includes a wrap at 2^32 */
 #define POS_FIRST	(0u - 1024)
 #define POS_LAST	1024u
 
 struct walk {
-	u32	len;		/* length on the wire, in bytes */
-	u32	markers;
-	u32	wrong;		/* markers with a wrong FPDUPTR */
+	u32	len;		/* length of the FPDU with markers, in bytes */
+	u32	markers;	/* number of markers */
+	u32	wrong;		/* number of markers with a wrong FPDUPTR */
 };
 
 /*
- * Reference: write the FPDU byte by byte, with markers. @length_at is the
- * position of its length field.
+ * Count the bytes and markers of an FPDU one by one, as a reference. @pos: position
+ * of the FPDU in the stream; @content: length of the FPDU without markers.
  */
 static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 {
@@ -48,6 +48,7 @@ static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 	w->len = at - pos;
 }
 
+/* Compute the length of an FPDU without markers, as a reference */
 static u32 content_ref(u32 ulpdu_len)
 {
 	u32 len = 2 + ulpdu_len;
@@ -57,7 +58,10 @@ static u32 content_ref(u32 ulpdu_len)
 	return len + 4;
 }
 
-/* MPA-15, MPA-16, MPA-19, MPA-20: FPDUs are multiples of 4 bytes long. */
+/*
+ * RFC 5044 4.1 (MPA-15, MPA-16, MPA-19, MPA-20): the PAD makes the length of an
+ * FPDU a multiple of 4 bytes.
+ */
 static void fpdu_content_is_padded(struct kunit *test)
 {
 	u32 len;
@@ -73,8 +77,8 @@ static void fpdu_content_is_padded(struct kunit *test)
 }
 
 /*
- * MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36, across 2^32: MPA-31: length,
- * number of markers and FPDUPTR agree with the reference.
+ * RFC 5044 4.3 (MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36; at the wrap at 2^32
+ * MPA-31): length, number of markers and FPDUPTR agree with the reference.
  */
 static void fpdu_agrees_with_walk(struct kunit *test)
 {
@@ -100,7 +104,7 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 }
 
 /*
- * Expect that all lengths in struct mpa_fpdu come from the two bytes of the
+ * Expect that all lengths in struct mpa_fpdu are derived from the two bytes of the
  * length field
  */
 static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
@@ -118,7 +122,10 @@ static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 			mpa_fpdu_wire_len(pos, ulpdu_len, markers));
 }
 
-/* MPA-67, MPA-73: mpa_fpdu_decode() needs exactly the length field. */
+/*
+ * RFC 5044 5.2, 6 (MPA-67, MPA-73): mpa_fpdu_decode() needs the bytes up to the end
+ * of the length field, and no more.
+ */
 static void fpdu_peek_reads_the_length(struct kunit *test)
 {
 	u8 p[MPA_FPDU_HEAD_MAX];
@@ -147,27 +154,30 @@ static void fpdu_peek_reads_the_length(struct kunit *test)
 	}
 }
 
-/* The lengths and FPDUPTRs are those of RFC 5044 figures 4, 5 and 6. */
+/* Lengths and FPDUPTRs agree with figures 4, 5 and 6 of RFC 5044. */
 static void fpdu_rfc5044_figures(struct kunit *test)
 {
-	/* figure 4: ULPDU of 16, marker 12 bytes after the length field */
+	/* figure 4: ULPDU of 16 bytes, marker 12 bytes after the start of the length field */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(500, 16, true), 28u);
 	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(500, 512), 0x0cu);
-	/* figure 5: 42 bytes at 0, with a leading marker */
+	/* figure 5: ULPDU of 42 bytes, FPDU at position 0 with a leading marker */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_content_len(42), 48u);
 	KUNIT_EXPECT_EQ(test, mpa_marker_count(0, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0, 42, true), 0x34u);
 	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0, 0), 0u);
-	/* figure 6: 42 bytes at 0x1ec, one marker at 0x200 */
+	/* figure 6: ULPDU of 42 bytes, FPDU at position 0x1ec, one marker at 0x200 */
 	KUNIT_EXPECT_EQ(test, mpa_marker_count(0x1ec, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0x1ec, 42, true),
 			0x220u - 0x1ec);
 	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0x1ec, 0x200), 0x14u);
-	/* FPDUPTR includes the length field, but not a leading marker */
+	/* FPDUPTR counts the bytes of the length field, but not of a leading marker */
 	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(512, 1024), 508u);
 }
 
-/* MPA-33: a marker right after the last byte belongs to the next FPDU. */
+/*
+ * RFC 5044 4.3 (MPA-33): a marker that follows the last byte of an FPDU belongs to
+ * the next FPDU.
+ */
 static void fpdu_ending_on_boundary(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, mpa_marker_count(512 - 48, 48), 0u);
@@ -179,8 +189,8 @@ static void fpdu_ending_on_boundary(struct kunit *test)
 }
 
 /*
- * MPA-22, MPA-23, MPA-25; on receive MPA-24, MPA-26; MPA-134: markers are
- * encoded correctly, and the receiver ignores the reserved bits.
+ * RFC 5044 4.2, 8 (3) (MPA-22, MPA-23, MPA-25; on receive MPA-24, MPA-26; MPA-134):
+ * markers are encoded correctly, and the receiver ignores the reserved bits.
  */
 static void fpdu_marker_octets(struct kunit *test)
 {
@@ -202,6 +212,7 @@ static void fpdu_marker_octets(struct kunit *test)
 	}
 }
 
+/* Get the maximum length of an FPDU at all positions of the markers, in bytes */
 static u32 longest(u32 ulpdu_len, bool markers)
 {
 	u32 pos, len, max = 0;
@@ -214,10 +225,10 @@ static u32 longest(u32 ulpdu_len, bool markers)
 }
 
 /*
- * MPA-55, MPA-56: a ULPDU of MULPDU fits at every marker position, and one byte
- * more does not fit at the worst one. If EMSS is 1 to 3 bytes more than a
- * multiple of 512, the formula counts a marker that is not there, so the second
- * part is not checked.
+ * RFC 5044 4.5 (MPA-55, MPA-56): an FPDU with a ULPDU of MULPDU bytes fits into EMSS
+ * at all positions of the markers, but a ULPDU of MULPDU + 1 bytes does not. If EMSS
+ * is 1 to 3 bytes more than a multiple of 512, the RFC's formula counts a marker
+ * that cannot occur. So MULPDU + 1 is not checked in this case.
  */
 static void mulpdu_is_tight(struct kunit *test)
 {
@@ -238,8 +249,8 @@ static void mulpdu_is_tight(struct kunit *test)
 }
 
 /*
- * MPA-6, MPA-7, MPA-60, and the examples of MPA-55, MPA-56: MULPDU is between
- * 128 and 64768.
+ * RFC 5044 3, 4.5 (MPA-6, MPA-7, MPA-60, and examples of MPA-55, MPA-56): MULPDU is
+ * between 128 and 64768 bytes.
  */
 static void mulpdu_has_limits(struct kunit *test)
 {
@@ -258,7 +269,7 @@ static void mulpdu_has_limits(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, false), 64768u);
 		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, true), 64768u);
 	}
-	/* FPDUPTR has enough bits for the longest FPDU */
+	/* the 16 bits of FPDUPTR are enough for the longest FPDU */
 	KUNIT_EXPECT_LE(test, longest(64768, true), 0xffffu);
 }
 

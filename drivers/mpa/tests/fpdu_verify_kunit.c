@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copy and verify FPDUs from a source whose bytes change after each read: each
- * byte is read once, and the data passed to DDP is what was verified.
+ * Test copying and verifying FPDUs from a source whose bytes change after each
+ * read. Each byte must be read once, and the verified bytes must be passed to DDP.
  */
 #include <kunit/test.h>
 
@@ -16,7 +16,7 @@ static const u32 sizes[] = {
 	4097, 8192, ULPDU_MOST,
 };
 
-/* An FPDU in a queue; @looks counts how often each byte is copied */
+/* Source of an FPDU; @looks: how often each byte was read; @at: next byte to read */
 struct source {
 	u8	octets[WIRE_MOST];
 	u8	looks[WIRE_MOST];
@@ -34,7 +34,7 @@ static u8 pattern(u32 i)
 	return i * 151 + (i >> 8);
 }
 
-/* Write an FPDU byte by byte, with a correct CRC. Return: its length. */
+/* Write an FPDU byte by byte, with a correct CRC. Return: length of the FPDU. */
 static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 {
 	u32 content = mpa_fpdu_content_len(ulpdu_len), at = 0, i;
@@ -57,7 +57,7 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 	return at + MPA_CRC_SIZE;
 }
 
-/* Copy bytes out of the source, and change them there */
+/* Copy bytes from the source, and then change these bytes in the source */
 static void copy_out(struct source *s, void *dst, u32 len)
 {
 	u32 i;
@@ -98,6 +98,7 @@ static struct fixture *new_fixture(struct kunit *test)
 	return x;
 }
 
+/* Set the source to the @len bytes of the FPDU in @x->right, and reset the counters */
 static void fill(struct fixture *x, u32 len)
 {
 	memcpy(x->src.octets, x->right, len);
@@ -106,6 +107,10 @@ static void fill(struct fixture *x, u32 len)
 	x->src.at = 0;
 }
 
+/*
+ * Receive an FPDU from the source. Expect that each byte is read once, the ULPDU is
+ * correct, and no byte after the FPDU is written.
+ */
 static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			  u32 ulpdu_len, bool markers)
 {
@@ -128,7 +133,10 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			    ulpdu_len, start, markers);
 }
 
-/* MPA-69: the data passed to DDP is what was verified; across 2^32: MPA-31 */
+/*
+ * RFC 5044 6 (MPA-69; at the wrap at 2^32 MPA-31): the bytes passed to DDP are the
+ * verified bytes, even if the sender changes the source.
+ */
 static void take_from_a_writer(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -144,8 +152,8 @@ static void take_from_a_writer(struct kunit *test)
 }
 
 /*
- * MPA-53, MPA-54, MPA-133: a change of any byte after the length field is
- * detected.
+ * RFC 5044 4.4, 8 (2) (MPA-53, MPA-54, MPA-133): a change of any byte after the
+ * length field is detected.
  */
 static void take_finds_each_change(struct kunit *test)
 {
@@ -163,8 +171,8 @@ static void take_finds_each_change(struct kunit *test)
 }
 
 /*
- * MPA-134, MPA-136, MPA-137: each wrong marker is detected, with a correct CRC
- * and without CRC.
+ * RFC 5044 8 (3) (MPA-134, MPA-136, MPA-137): each wrong marker is detected, both
+ * with a correct CRC and with CRC not in use.
  */
 static void take_finds_wrong_markers(struct kunit *test)
 {
@@ -190,7 +198,10 @@ static void take_finds_wrong_markers(struct kunit *test)
 	}
 }
 
-/* MPA-21, MPA-87: without CRC the CRC field may have any value. */
+/*
+ * RFC 5044 4.1, 7.1.1 (MPA-21, MPA-87): if CRC is not in use, an FPDU with any value
+ * in the CRC field is valid.
+ */
 static void take_without_crc(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
