@@ -134,7 +134,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 }
 
 /*
- * RFC 5044 6 (MPA-69; at the wrap at 2^32 MPA-31): the bytes passed to DDP are the
+ * RFC 5044 4.3, 6 (MPA-69; at the wrap at 2^32 MPA-31): the bytes passed to DDP are the
  * verified bytes, even if the sender changes the source.
  */
 static void take_from_a_writer(struct kunit *test)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up, receiving: all kinds of frames are compared with a table of
- * rules, and are split into pieces in all ways.
+ * Test how MPA start-up receives frames: compare the results for all kinds of frames
+ * with a reference, and split frames at all positions.
  */
 #include <kunit/test.h>
 
 #include "../startup.h"
 
-/* One start-up: role and settings of this side, fields of the peer's frame */
+/* Input of a start-up: role and settings of this side, fields of the peer's frame */
 struct given {
 	bool	initiator;
-	bool	enhanced;	/* initiator: our Request is enhanced */
-	bool	crc;
-	bool	markers;
-	u8	ours;		/* highest revision of this side */
-	u8	flags;
-	u8	rev;
-	u16	pd_len;
+	bool	enhanced;	/* this side is initiator, and its Request is enhanced */
+	bool	crc;		/* this side requests CRC */
+	bool	markers;	/* this side requests markers */
+	u8	ours;		/* highest MPA revision of this side */
+	u8	flags;		/* flags of the peer's frame */
+	u8	rev;		/* Rev of the peer's frame */
+	u16	pd_len;		/* PD_Length of the peer's frame */
 };
 
 /* Result of a start-up */
@@ -24,13 +24,13 @@ struct outcome {
 	enum mpa_want	want;
 	enum iw_reason	why;
 	ssize_t		last;		/* last result of mpa_startup_input() */
-	size_t		eaten;
+	size_t		eaten;		/* number of bytes consumed */
 };
 
 #define EXPECT_WANT(test, s, want) \
 	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
 
-/* static, since they are too large for the stack */
+/* static, because these variables are too large for the stack */
 static struct mpa_startup su, other;
 static struct ddp_offer offer;
 static u8 frame[MPA_FRAME_MAX + 64];
@@ -58,7 +58,10 @@ static void fill_offer(bool enhanced, u16 pd_len)
 		offer.pd[i] = pattern(i);
 }
 
-/* Build the peer's frame in frame[], followed by bytes not part of it */
+/*
+ * Build the peer's frame in frame[], and fill the bytes after the frame. Return:
+ * length of the frame in bytes.
+ */
 static size_t build_frame(const struct given *g)
 {
 	size_t i, len = 20 + g->pd_len;
@@ -86,7 +89,10 @@ static void begin(const struct given *g)
 	mpa_startup_sent(&su);
 }
 
-/* Pass @len bytes to the state machine in pieces of @piece, while it reads */
+/*
+ * Pass up to @len bytes of frame[] to the state machine, @piece bytes at a time, as
+ * long as the next step is MPA_WANT_READ
+ */
 static void feed(struct outcome *o, size_t len, size_t piece)
 {
 	size_t n;
@@ -103,13 +109,17 @@ static void feed(struct outcome *o, size_t len, size_t piece)
 	o->why = su.why;
 }
 
+/* Set the reason. Return: MPA_WANT_CLOSE. */
 static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
 {
 	*why = because;
 	return MPA_WANT_CLOSE;
 }
 
-/* Reference: the rules of RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 */
+/*
+ * Get the next step that RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 require after the
+ * peer's frame, as a reference
+ */
 static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
@@ -135,7 +145,10 @@ static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
 
 #define ROWS (ARRAY_SIZE(data_lengths) * ARRAY_SIZE(revisions) * 256 * 16)
 
-/* Set @g to combination @i. Return: false if @i does not exist */
+/*
+ * Set @g to combination number @i. Return: true if the combination is possible, false
+ * otherwise.
+ */
 static bool row(struct given *g, u32 i)
 {
 	g->flags = i;
@@ -154,7 +167,7 @@ static bool row(struct given *g, u32 i)
 	return g->initiator && g->ours == 2;
 }
 
-/* Expect the results of an accepted frame */
+/* Expect that the state machine has the results of the accepted frame @g */
 static void expect_results(struct kunit *test, const struct given *g)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
@@ -171,7 +184,7 @@ static void expect_results(struct kunit *test, const struct given *g)
 				     g->pd_len - skip), 0);
 }
 
-/* Expect that the frame has the same result if it is received byte by byte */
+/* Expect that the frame has the result @whole if received byte by byte */
 static void expect_same(struct kunit *test, const struct given *g,
 			const struct outcome *whole)
 {
@@ -186,10 +199,10 @@ static void expect_same(struct kunit *test, const struct given *g,
 }
 
 /*
- * M, C, R, S, reserved bits, Rev and PD_Length, both sides, both revisions: the
- * state machine follows the reference. MPA-42, MPA-74, MPA-83 to MPA-86,
- * MPA-88, MPA-89, MPA-91, MPA-93, MPA-94, MPA-97 to MPA-99, MPA-120, MPA-138;
- * MPA2-5, MPA2-8, MPA2-9, MPA2-63, MPA2-66
+ * The state machine agrees with the reference for all combinations of flags, Rev,
+ * PD_Length, role and revision. RFC 5044 4.4, 7.1, 8 (4): MPA-42, MPA-74, MPA-83 to
+ * MPA-86, MPA-88, MPA-89, MPA-91, MPA-93, MPA-94, MPA-97 to MPA-99, MPA-120,
+ * MPA-138. RFC 6581 6, 10: MPA2-5, MPA2-8, MPA2-9, MPA2-63, MPA2-66.
  */
 static void startup_truth_table(struct kunit *test)
 {
@@ -221,8 +234,8 @@ static void startup_truth_table(struct kunit *test)
 }
 
 /*
- * A valid frame of each kind has the same result wherever it is split in two,
- * and the byte after it is not consumed.
+ * A valid frame of each kind has the same result if split in two at any position,
+ * and the byte after the frame is not consumed.
  */
 static void startup_every_cut(struct kunit *test)
 {
@@ -256,8 +269,8 @@ static void startup_every_cut(struct kunit *test)
 }
 
 /*
- * A caller that reads mpa_startup_need() bytes at a time reads exactly the
- * frame.
+ * A caller that always reads mpa_startup_need() bytes reads all bytes of the frame,
+ * and no byte after the frame.
  */
 static void startup_need_ends_with_the_frame(struct kunit *test)
 {
@@ -276,8 +289,8 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
 }
 
 /*
- * MPA-80, MPA-82, MPA-114, MPA-118: a wrong key is refused at its first wrong
- * byte.
+ * RFC 5044 7.1.1, 7.1.2 (5), (8) (MPA-80, MPA-82, MPA-114, MPA-118): a wrong key is
+ * refused at its first wrong byte.
  */
 static void startup_key(struct kunit *test)
 {
@@ -295,7 +308,7 @@ static void startup_key(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
 		KUNIT_EXPECT_EQ(test, o.eaten, i % 16);
 	}
-	/* the peer has our own role: two initiators, two responders */
+	/* the peer has the role of this side: two initiators, or two responders */
 	for (i = 0; i < 2; i++) {
 		g.initiator = i;
 		build_frame(&g);
@@ -307,8 +320,8 @@ static void startup_key(struct kunit *test)
 }
 
 /*
- * MPA-97: a truncated frame is an error; MPA2-67: an initiator retries if the
- * peer closes after an enhanced Request.
+ * RFC 5044 7.1.1 (MPA-97): a truncated frame is an error. RFC 6581 10 (MPA2-67): an
+ * initiator retries if the peer closes without a Reply to an enhanced Request.
  */
 static void startup_eof(struct kunit *test)
 {
@@ -336,8 +349,8 @@ static void startup_eof(struct kunit *test)
 }
 
 /*
- * If the peer closes, a pending Request or accepting Reply fails, but a
- * rejecting Reply is still sent.
+ * If the peer closes before our Reply is sent, start-up fails, but a rejecting Reply
+ * is still sent.
  */
 static void startup_eof_while_asking(struct kunit *test)
 {
@@ -374,8 +387,8 @@ static void startup_eof_while_asking(struct kunit *test)
 }
 
 /*
- * MPA-97, MPA-102, MPA-122: an initiator that sends data before our Reply is
- * refused.
+ * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102, MPA-122): start-up fails if an
+ * initiator sends data between its Request and our Reply.
  */
 static void startup_extra_octets(struct kunit *test)
 {
@@ -395,8 +408,8 @@ static void startup_extra_octets(struct kunit *test)
 }
 
 /*
- * MPA2-67: after a plain Reply to an enhanced Request, the initiator succeeds
- * in revision 1.
+ * RFC 6581 10 (MPA2-67): if the Reply to an enhanced Request is not enhanced, the
+ * initiator retries with revision 1 and succeeds.
  */
 static void startup_fall_back(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up, sending: the frames byte by byte, Replies that depend on their
- * Request, and an initiator and a responder connected to each other.
+ * Test how MPA start-up sends frames: compare Requests byte by byte, check that a
+ * Reply depends on its Request, and connect an initiator with a responder.
  */
 #include <kunit/test.h>
 
@@ -10,7 +10,7 @@
 #define EXPECT_WANT(test, s, want) \
 	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
 
-/* static, since they are too large for the stack */
+/* static, because these variables are too large for the stack */
 static struct mpa_startup su, other;
 static struct ddp_offer offer;
 static u8 ours[MPA_FRAME_MAX];
@@ -27,12 +27,14 @@ static void fill_offer(bool enhanced, u16 pd_len)
 		offer.pd[pd_len] = pd_len * 7 + 3;
 }
 
+/* Encode our frame in ours[]. Return: length of the frame in bytes. */
 static size_t output(void)
 {
 	memset(ours, 0x55, sizeof(ours));
 	return mpa_startup_output(&su, ours, sizeof(ours));
 }
 
+/* Expect that our frame is @want, and that a buffer of @len - 1 bytes is too small */
 static void expect_frame(struct kunit *test, const u8 *want, size_t len)
 {
 	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, len - 1), 0);
@@ -42,8 +44,9 @@ static void expect_frame(struct kunit *test, const u8 *want, size_t len)
 }
 
 /*
- * MPA-79, MPA-90, MPA-92, MPA-96, MPA-100, MPA-101; MPA2-4, MPA2-10, MPA2-25:
- * plain and enhanced Requests are encoded correctly.
+ * RFC 5044 7.1.1, 7.1.2 (1) (MPA-79, MPA-90, MPA-92, MPA-96, MPA-100, MPA-101), RFC
+ * 6581 6, 9 (MPA2-4, MPA2-10, MPA2-25): Requests of revisions 1 and 2 are encoded
+ * correctly.
  */
 static void startup_request_octets(struct kunit *test)
 {
@@ -71,13 +74,13 @@ static void startup_request_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 	expect_frame(test, enhanced, sizeof(enhanced));
 
-	/* MPA2-7: in revision 1 the Request has no word with IRD and ORD */
+	/* RFC 6581 6 (MPA2-7): a Request of revision 1 has no word with IRD and ORD */
 	mpa_startup_init(&su, true, 1, true, false);
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 	expect_frame(test, plain, sizeof(plain));
 }
 
-/* Expect that mpa_startup_offer() fails and changes nothing */
+/* Expect that mpa_startup_offer() fails and does not change the state machine */
 static void expect_refused(struct kunit *test)
 {
 	static struct mpa_startup before;
@@ -88,8 +91,8 @@ static void expect_refused(struct kunit *test)
 }
 
 /*
- * MPA-99, MPA2-15: the longest Private Data is accepted, and one byte more is
- * refused.
+ * RFC 5044 7.1.1 (MPA-99), RFC 6581 7 (MPA2-15): Private Data of the maximum length
+ * is accepted, and Private Data with one more byte is refused.
  */
 static void startup_offer_limits(struct kunit *test)
 {
@@ -116,7 +119,7 @@ static void startup_offer_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 }
 
-/* Receive a Request; its word, if it has one, has A=1 */
+/* Receive a Request; if enhanced, its word with IRD and ORD has A=1 */
 static void receive_request(u8 flags, u8 rev)
 {
 	u8 request[24] = "MPA ID Req Frame";
@@ -129,8 +132,9 @@ static void receive_request(u8 flags, u8 rev)
 }
 
 /*
- * MPA-81, MPA-86, MPA-89, MPA-104, MPA-107; MPA2-60, MPA2-61, MPA2-64, MPA2-65:
- * a Reply has the form and the revision of its Request.
+ * RFC 5044 7.1.1, 7.1.2 (2) (MPA-81, MPA-86, MPA-89, MPA-104, MPA-107), RFC 6581 10
+ * (MPA2-60, MPA2-61, MPA2-64, MPA2-65): a Reply has the revision of its Request, and
+ * is enhanced only if the Request was.
  */
 static void startup_reply_follows_request(struct kunit *test)
 {
@@ -165,8 +169,8 @@ static void startup_reply_follows_request(struct kunit *test)
 }
 
 /*
- * A plain rejection of an enhanced Request is sent with the word (N-20); a
- * plain acceptance is refused.
+ * RFC 6581 7 (N-20): if an enhanced Request is rejected without IRD and ORD, the
+ * Reply still has the word with IRD and ORD. Accepting without IRD and ORD fails.
  */
 static void startup_reject_without_numbers(struct kunit *test)
 {
@@ -184,8 +188,8 @@ static void startup_reject_without_numbers(struct kunit *test)
 }
 
 /*
- * MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68: every IRD, ORD and flag survives
- * encoding and decoding.
+ * RFC 6581 9, 12 (MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68): IRD, ORD and flags
+ * are unchanged after encoding and decoding. If A=0, the other flags are cleared.
  */
 static void startup_word(struct kunit *test)
 {
@@ -206,7 +210,7 @@ static void startup_word(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->rtr,
 				(u8)(i & DDP_RTR_P2P ? a->rtr : 0));
 	}
-	/* each flag has its own bit */
+	/* each RTR flag is decoded from its own bit, and only if A=1 */
 	ddp_offer_decode_word(b, 0xc0000000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_SEND);
 	ddp_offer_decode_word(b, 0x80004000);
@@ -215,6 +219,7 @@ static void startup_word(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->rtr, 0);
 }
 
+/* Pass the frame that @from sends to @to */
 static void carry(struct mpa_startup *from, struct mpa_startup *to)
 {
 	size_t len = mpa_startup_output(from, ours, sizeof(ours));
@@ -223,6 +228,7 @@ static void carry(struct mpa_startup *from, struct mpa_startup *to)
 	mpa_startup_input(to, ours, len);
 }
 
+/* Expect that both sides enter Full Operation with the same results */
 static void expect_agreement(struct kunit *test, bool word)
 {
 	EXPECT_WANT(test, &su, MPA_WANT_ENTER);
@@ -245,8 +251,8 @@ static void expect_agreement(struct kunit *test, bool word)
 }
 
 /*
- * MPA-42, MPA-84, MPA-86, MPA-112: our initiator and our responder agree, with
- * all combinations of their settings.
+ * RFC 5044 4.4, 7.1 (MPA-42, MPA-84, MPA-86, MPA-112): our initiator and our
+ * responder have the same results, with all combinations of their settings.
  */
 static void startup_both_ends(struct kunit *test)
 {
@@ -260,7 +266,7 @@ static void startup_both_ends(struct kunit *test)
 		mpa_startup_init(&other, false, i & 8 ? 2 : 1, i & 16, i & 32);
 		mpa_startup_offer(&su, &offer);
 		carry(&su, &other);
-		/* a responder of revision 1 closes (MPA2-66) */
+		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes */
 		lost = mpa_startup_want(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
