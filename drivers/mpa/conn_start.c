@@ -80,8 +80,8 @@ static int read_frame(struct mpa_conn *c)
 
 /*
  * Report a responder's connection as established before the Reply is sent. The
- * peer may send as soon as it has the Reply, so the program must be ready by
- * then.
+ * peer may send FPDUs as soon as the peer has the Reply, so the program must be
+ * ready to receive before.
  */
 static void notify_accepted(struct mpa_conn *c)
 {
@@ -229,7 +229,7 @@ static void retry_revision_1(struct mpa_conn *c)
 				NULL);
 }
 
-/* Do the steps that the start-up state machine requests, until it has to wait */
+/* Do the steps that c->su requests, until a step has to wait or start-up ends */
 static void advance_startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;

@@ -4,8 +4,8 @@
  * frag_list of each skb. The cursor only moves forward. Pages need not be mapped,
  * because this driver requires that the kernel has all memory mapped.
  *
- * An extent is a number of contiguous bytes in memory, in the linear part of an
- * skb or in one or more adjacent fragments.
+ * An extent ("run" in names) is a range of contiguous bytes in memory: the linear
+ * part of an skb, or one or more adjacent fragments.
  *
  * The socket lock protects the queue, but not the bytes in the queue. A page may
  * belong to a sender on this machine that still writes the page. So bytes are

@@ -27,9 +27,9 @@
 #define ANY_PAGE_OFF	U32_MAX	/* no requirement for the page offset */
 
 /*
- * Page fragments of a CPU. Exhausted fragments are kept and recycled after TCP and
- * the receiver have dropped their references, because allocating a fragment costs
- * an eighth of the time to send 64 KiB. @lock protects the other fields on
+ * Page fragments of a CPU. Exhausted fragments are kept, and are used again after
+ * TCP and the receiver have dropped their references. Allocating a fragment would
+ * cost an eighth of the time to send 64 KiB. @lock protects the other fields on
  * PREEMPT_RT, where code with BH off can be preempted.
  */
 struct frags {
@@ -425,9 +425,9 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
 }
 
 /*
- * Write the next segments of the message as up to @most FPDUs of @wire bytes each,
- * as many as fit into the contiguous part of the reserved bytes. @mulpdu: length
- * of each ULPDU.
+ * Write the next segments of the message as FPDUs of @wire bytes each. At most
+ * @most FPDUs are written, and only into the first contiguous part of the reserved
+ * bytes. @mulpdu: length of each ULPDU.
  */
 static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
@@ -451,9 +451,9 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 }
 
 /*
- * Get the number of bytes to reserve for an FPDU of @wire bytes. If the segment is
- * the last of a message and not long, more short messages are likely, so reserve
- * at least as many bytes as the batch already has.
+ * Get the number of bytes to reserve for an FPDU of @wire bytes. After a short last
+ * segment of a message, more short messages are likely. So reserve at least as
+ * many bytes as the batch already has.
  */
 static u32 mpa_frame_reserve_len(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
 {

@@ -18,9 +18,9 @@
 
 /*
  * Choose the VRF to listen in. With tcp_l3mdev_accept, an unbound socket on a
- * wildcard address accepts connections of all VRFs, and no other socket can be
- * bound to the port at the same time. So all devices share this socket. Return:
- * ifindex of the VRF; 0 for none or for all.
+ * wildcard address accepts connections of all VRFs. No other socket can then be
+ * bound to the port, so all devices share this socket. Return: ifindex of the VRF;
+ * 0 for no VRF, or for a socket that all devices share.
  */
 static int mpa_listen_vrf(const struct ddp_listen *a)
 {

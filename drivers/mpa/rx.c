@@ -14,7 +14,7 @@
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is
- * stored or passed to DDP. Pages in the queue may belong to a sender on this
+ * kept elsewhere or passed to DDP. Pages in the queue may belong to a sender on this
  * machine that still writes them. So bytes are copied to private memory, and
  * only the copy is used for decisions. If a header is copied twice, both copies
  * must be equal.
@@ -163,10 +163,10 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
 }
 
 /*
- * Get the offset of an FPDU in the copy buffer. An FPDU whose ULPDU has at least
- * DDP_COPY_LONG bytes gets the page offset that the FPDU has in the queue, so
- * that whole pages are copied. A sender on this machine uses the same page
- * offset for the source.
+ * Get the offset of an FPDU in the copy buffer. If the ULPDU has at least
+ * DDP_COPY_LONG bytes, the FPDU gets its page offset in the queue, so that whole
+ * pages are copied. A sender on this machine uses the same page offset for the
+ * source.
  */
 static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -415,9 +415,9 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 }
 
 /*
- * Stop receiving. If a responder has received no valid FPDU yet, it now can
- * never send. So schedule the transmit routine, which detects this and lets a
- * graceful end proceed.
+ * Stop receiving. A responder that has received no valid FPDU can now never send.
+ * So schedule the transmit routine, which checks this and lets a graceful end
+ * proceed, see cannot_open().
  */
 static void mpa_rx_stop(struct mpa_conn *c)
 {

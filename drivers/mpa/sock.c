@@ -47,7 +47,7 @@ static void mpa_write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
-		/* this callback replaces sk_stream_write_space(), which also clears it */
+		/* sk_stream_write_space(), which this callback replaces, also does this */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -101,7 +101,7 @@ void mpa_sock_attach(struct mpa_conn *c)
 /*
  * Check whether TCP can allocate its FIN. TCP tries once, and if that fails,
  * proceeds as if the FIN were sent, so the peer would never notice the end.
- * The caller must keep BH off, so that TCP can allocate the memory freed here.
+ * The caller must keep BH off, so that the memory freed here is free for TCP.
  */
 static bool can_alloc_fin(struct sock *sk)
 {
@@ -187,9 +187,9 @@ static void lock_as_softirq(struct sock *sk)
 
 /*
  * Consume unread data if TCP still has data to send. If unread data is queued on
- * close, TCP resets the connection and discards the data that it has to send. If
- * TCP has nothing to send, keep the unread data and let TCP reset: the peer must
- * not assume that all its data was received.
+ * close, TCP resets the connection and discards our data that is not sent yet. If
+ * TCP has nothing to send, keep the unread data, so that TCP resets. Otherwise the
+ * peer would assume that we have received all its data.
  */
 static void drop_unread(struct mpa_conn *c)
 {
@@ -317,9 +317,9 @@ enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
  * mpa_sock_is_quiet - check whether the callbacks have missed no event
  * @c: the connection; its callbacks are installed
  *
- * Return: true if TCP is established and no data is queued. False if data or the
- * end of the connection may have arrived before the callbacks were installed, so
- * the caller must set an event for the worker.
+ * Return: true if TCP is established and no data is queued. False if the callbacks
+ * may have missed data or the end of the connection, so the caller must set an
+ * event for the worker.
  */
 bool mpa_sock_is_quiet(struct mpa_conn *c)
 {

@@ -219,8 +219,8 @@ void mpa_startup_sent(struct mpa_startup *su)
  * mpa_startup_need - get the number of bytes missing in the current part of a frame
  * @su: the state machine
  *
- * The current part is the header or the Private Data of the peer's frame. If the
- * caller reads no more than this number of bytes, it reads no bytes of FPDUs.
+ * The current part is the header or the data of the peer's frame. The caller must
+ * not read more than this number of bytes, so that no bytes of FPDUs are read.
  *
  * Return: number of bytes; 0 if the next step is not MPA_WANT_READ.
  */

@@ -159,8 +159,9 @@ static bool tx_release_pending(struct mpa_conn *c)
 static bool may_send(const struct mpa_conn *c)
 {
 	/*
-	 * Pairs with open_tx(), which sets tx_open after the stream is set. Work
-	 * is sent only if tx_open is seen; litmus: publish
+	 * Pairs with open_tx(), which sets tx_open after enter_full() has set the
+	 * stream: a context that sees tx_open also sees the stream;
+	 * litmus: publish
 	 */
 	return smp_load_acquire(&c->tx_open);
 }
@@ -180,7 +181,7 @@ static bool cannot_open(const struct mpa_conn *c)
 	return !may_send(c);
 }
 
-/* Pass the batch to TCP, and release the batch if TCP has accepted all of it */
+/* Pass the batch to TCP, and release the batch if TCP has accepted all its bytes */
 static enum verdict send_batch(struct mpa_conn *c)
 {
 	switch (mpa_sock_send(c)) {
@@ -203,8 +204,8 @@ static enum verdict send_batch(struct mpa_conn *c)
 
 /*
  * Build a batch. @closing: a graceful end is requested. A batch is then built
- * even if a responder may not send FPDUs yet, to find out whether the graceful
- * end has to wait for pending segments.
+ * even if a responder may not send FPDUs yet. The result shows whether the
+ * graceful end has to wait for pending segments.
  */
 static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
@@ -267,7 +268,7 @@ static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 	return !ddp_tx_pending(s) && (no_responses || !ddp_tx_blocked(s));
 }
 
-/* Send the batch that TCP has not accepted completely, or else build and send one */
+/* Send the remaining part of the last batch, or else build and send a new batch */
 static enum verdict send_one_batch(struct mpa_conn *c)
 {
 	/*

@@ -225,10 +225,10 @@ static u32 longest(u32 ulpdu_len, bool markers)
 }
 
 /*
- * RFC 5044 4.5 (MPA-55, MPA-56): an FPDU with a ULPDU of MULPDU bytes fits into EMSS
- * at all positions of the markers, but a ULPDU of MULPDU + 1 bytes does not. If EMSS
- * is 1 to 3 bytes more than a multiple of 512, the RFC's formula counts a marker
- * that cannot occur. So MULPDU + 1 is not checked in this case.
+ * RFC 5044 4.5 (MPA-55, MPA-56): an FPDU with a ULPDU of MULPDU bytes has at most
+ * EMSS bytes at all positions of the markers. With MULPDU + 1 bytes the FPDU is
+ * longer at some position. If EMSS is 1 to 3 bytes more than a multiple of 512, the
+ * RFC's formula counts a marker that cannot occur, so MULPDU + 1 is not checked.
  */
 static void mulpdu_is_tight(struct kunit *test)
 {
