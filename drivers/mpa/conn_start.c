@@ -60,8 +60,8 @@ static void enter_full(struct mpa_conn *c)
 }
 
 /*
- * Read a part of the peer's start-up frame. Return: 0 if bytes or the end of the
- * peer's data were processed, -EAGAIN if no bytes have arrived.
+ * Read a part of the peer's start-up frame. Return: -EAGAIN if no bytes have arrived
+ * yet; 0 if bytes were processed, or the peer has closed or reset the connection.
  */
 static int read_frame(struct mpa_conn *c)
 {

@@ -31,9 +31,9 @@ static bool is_late(const struct mpa_conn *c, unsigned int grace)
 }
 
 /*
- * End the connection if its deadline has passed. @more: true if the worker has
- * more to do. Queued data may then contain what the deadline waits for, so allow
- * MPA_DEADLINE_CLOSE more seconds.
+ * End the connection if its deadline has passed. @more: true if the socket has more
+ * received data. The peer's action for which the deadline waits may be in this
+ * data, so allow MPA_DEADLINE_CLOSE more seconds.
  */
 static void check_deadline(struct mpa_conn *c, bool more)
 {

@@ -186,10 +186,10 @@ static void lock_as_softirq(struct sock *sk)
 }
 
 /*
- * Consume unread data if TCP still has data to send. If unread data is queued on
- * close, TCP resets the connection and discards our data that is not sent yet. If
- * TCP has nothing to send, keep the unread data, so that TCP resets. Otherwise the
- * peer would assume that we have received all its data.
+ * Consume unread data if TCP still has data to send and no FPDU is deferred. If
+ * unread data is queued on close, TCP resets the connection and discards our data
+ * that is not sent yet. If TCP has nothing to send, keep the unread data, so that
+ * TCP resets. Otherwise the peer would assume that we have received all its data.
  */
 static void drop_unread(struct mpa_conn *c)
 {

@@ -272,10 +272,11 @@ static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 static enum verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
-	 * closing is read before segments are pulled, and pairs with
-	 * mpa_conn_stop(). So if closing is true, the pull sees all work that was
-	 * posted before the graceful end was requested. If the end is requested
-	 * later, even by the pull, PENDING is set and another pass follows.
+	 * closing is read before segments are pulled. The acquire pairs with the
+	 * release in mpa_conn_stop(). So if closing is true, the pull sees all
+	 * work that was posted before the graceful end was requested. If the end
+	 * is requested later, even by the pull, PENDING is set and another pass
+	 * follows.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
 	/*

@@ -58,8 +58,8 @@ static void add_part(struct sk_buff *skb, struct sk_buff *part)
 /*
  * Create a queue of three skbs. The first skb has two members in its frag_list.
  * The second skb repeats 7 bytes of the first, and has no linear part. The third
- * skb is linear, and @gap bytes are missing before it. Return: number of bytes from
- * the first byte to the last, including missing bytes.
+ * skb is linear, and @gap bytes are missing before it. Return: number of bytes in
+ * the queue, without repeated bytes.
  */
 static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 {
