@@ -133,8 +133,8 @@ struct mpa_conn {
 
 	/*
 	 * Protected by the mutex, see conn_event.c. The exception is @tx_open,
-	 * which the receive path sets. The worker only tries to take the mutex.
-	 * If the worker fails, mpa_conn_unlock() queues the worker again.
+	 * which the receive path also sets. If another context holds the mutex,
+	 * the worker does not wait; mpa_conn_unlock() queues the worker again.
 	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
@@ -197,7 +197,7 @@ struct mpa_conn {
 	bool			drained;	/* TCP has all FPDUs before a graceful end */
 	enum iw_reason		why;	/* reason of a requested abortive end */
 
-	struct list_head	connq_entry;	/* entry in @connq->due; @connq->lock */
+	struct list_head	connq_entry;	/* entry in @connq->due; @connq->lock held */
 	struct work_struct	work;	/* worker, used from Full Operation on */
 	struct delayed_work	timer;	/* sets MPA_EV_TIMEOUT */
 	struct delayed_work	tx_retry;	/* retry timer; holds a reference while queued */

@@ -225,8 +225,8 @@ static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
 }
 
 /*
- * Slow path: receive the FPDU at the cursor, if the FPDU is complete. @f is
- * filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire
+ * Receive the FPDU at the cursor on the slow path, if the FPDU is complete. @f
+ * is filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire
  * bytes are consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
  * if the stream has failed.
  */
@@ -360,8 +360,8 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 }
 
 /*
- * CRC fast path: receive batches of FPDUs that continue the message of @f. This
- * function is not inlined, so that it costs nothing for messages of one
+ * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
+ * This function is not inlined, so that it costs nothing for messages of one
  * segment. Parameters and result are those of mpa_rx_fast().
  */
 static noinline enum mpa_rx_result
@@ -382,10 +382,10 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 }
 
 /*
- * Fast paths: receive the FPDUs after @f that are contiguous, have the length of
- * @f, and continue its message or repeat a Write. The length of the consumed
- * FPDUs is added to @used. Return: result of the last FPDU; MPA_RX_NEXT if no
- * FPDU qualifies for a fast path.
+ * Receive FPDUs after @f on the fast paths: FPDUs that are contiguous, have the
+ * length of @f, and continue its message or repeat a Write. The length of the
+ * consumed FPDUs is added to @used. Return: result of the last FPDU; MPA_RX_NEXT
+ * if no FPDU qualifies for a fast path.
  */
 static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 				      const struct mpa_fpdu *f,

@@ -219,7 +219,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
 		drop_unread(c);
-	/* without FIN or reset, the peer would wait about 90 s, for the keepalive */
+	/* without FIN or reset, the peer would wait about 90 s for its keepalive limit */
 	lock_sock(sock->sk);
 	abort = abort || fails_to_send_fin(sock->sk);
 	release_sock(sock->sk);

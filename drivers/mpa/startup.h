@@ -25,7 +25,7 @@
  * @MPA_WANT_READ: pass mpa_startup_need() more bytes to mpa_startup_input()
  * @MPA_WANT_ENTER: enter Full Operation with the results, start-up is complete
  * @MPA_WANT_CLOSE: end the connection for the reason mpa_startup.why
- * @MPA_WANT_RETRY: end the connection, because the peer does not support revision
+ * @MPA_WANT_RETRY: end the connection, because the peer may not support revision
  *	2. Then call mpa_startup_fall_back() and use a new connection, or end the
  *	session for the reason mpa_startup.why
  */
