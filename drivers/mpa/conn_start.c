@@ -151,7 +151,7 @@ static bool write_frame(struct mpa_conn *c)
 	return true;
 }
 
-/* Report the Request to the user; end the connection if the Request is refused */
+/* Report the Request to the user; end the connection if the report fails */
 static void notify_request(struct mpa_conn *c)
 {
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);

@@ -76,7 +76,7 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 
 /*
  * Process a socket that TCP has accepted. Return: 0 if the connection owns the
- * socket now; a negative errno if the caller must release the socket.
+ * socket now; a negative errno if the caller must reset and release the socket.
  */
 static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
@@ -112,7 +112,10 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	return 0;
 }
 
-/* Reset a connection that is not reported yet, because its listener has too many */
+/*
+ * Reset a connection that is not reported yet, because its listener has too many
+ * or is being removed. Called with the listener's lock held; does not sleep.
+ */
 static void mpa_listen_evict(struct ddp_conn_req *conn_req)
 {
 	mpa_conn_stop(container_of(conn_req, struct mpa_conn, conn_req),

@@ -39,7 +39,7 @@ enum verdict {
 	TX_SENT,		/* TCP has accepted a batch; more may be pending */
 	TX_LAST,		/* TCP has accepted a batch; no segment is pending */
 	TX_IDLE,		/* no segment is pending */
-	TX_NOT_OPEN,		/* no FPDU may be sent yet; open_tx() requests a pass */
+	TX_NOT_OPEN,		/* no FPDU may be sent yet; a pass follows when permitted */
 	TX_FULL,		/* TCP has no space; mpa_write_space() requests a pass */
 	TX_LIMIT,		/* the pass has sent BATCHES batches */
 	TX_BUSY,		/* a process owns the socket */
