@@ -4,12 +4,12 @@
  *
  * The data is copied through the exporter's kernel mapping (dma_buf_vmap()),
  * between its begin_cpu_access() and end_cpu_access(). The page-fault worker
- * maps the buffer when it is needed. It is unmapped when it has been idle for a
- * while, when the exporter moves it or takes it away, and when the MR is
- * destroyed. While the buffer is unmapped no copy is in progress; the next
- * access maps it again or fails.
+ * maps the buffer when an access finds it unmapped. The buffer is unmapped when
+ * it has not been accessed for a while, when the exporter moves or revokes it,
+ * and when the MR is destroyed. While the buffer is unmapped no copy is in
+ * progress.
  *
- * This file never touches the pages of the buffer.
+ * This file uses the kernel mapping only, never the pages of the buffer.
  */
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
@@ -26,22 +26,22 @@
 MODULE_IMPORT_NS("DMA_BUF");
 
 /*
- * Interval of idle checks; a buffer is unmapped if it was not used for one
- * interval
+ * Interval of idle checks, in jiffies; a buffer that was not accessed for one
+ * interval is unmapped
  */
 #define IDLE_INTERVAL	(HZ / 10)
 
 /*
- * Attempts to map a buffer that is moved meanwhile or while memory is short.
- * The first retry is after 1 ms, the delay doubles each time. MOVED is a
- * private return value.
+ * Maximum number of attempts to map a buffer if the exporter moves it meanwhile
+ * or memory is short. The first retry is after 1 ms; the delay doubles with each
+ * retry. MOVED is an internal return value: the buffer was moved meanwhile.
  */
 #define TRIES	8
 #define MOVED	1
 
 /*
- * Architectures whose atomic instructions work on every kernel mapping, even an
- * uncached one
+ * True on architectures whose atomic instructions work on every kernel mapping,
+ * even an uncached one
  */
 #define CPU_ATOMICS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML_X86) || \
 			 IS_ENABLED(CONFIG_S390))
@@ -67,7 +67,8 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @map: the mapping, valid while @at is set
  * @inval_lock: held for reading while a copy uses @at, for writing to change it
  * @at: kernel address of the buffer, NULL while it is not mapped
- * @used: true if the buffer was accessed since the last idle check; no lock
+ * @used: true if the buffer was accessed since the last idle check; accessed
+ *	without a lock
  */
 struct rnic_dmabuf {
 	struct rnic_pf		b;
@@ -93,8 +94,11 @@ struct rnic_dmabuf {
 /* Called by DDP ------------------------------------------------------------ */
 
 /*
- * ddp_mem_ops.run. DDP has checked access rights and bounds. The mapping is
- * contiguous, so either the whole range is present or none of it.
+ * Implement ddp_mem_ops.extent. DDP has checked access rights and bounds. The
+ * mapping is contiguous, so either the whole range is present or none of it.
+ *
+ * Return: true with @extent->lock held for reading; false if the buffer is not
+ * mapped or a writer waits for the lock.
  */
 static bool rnic_dmabuf_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
@@ -123,8 +127,9 @@ static void __rnic_dmabuf_set_addr(struct rnic_dmabuf *d, void *at)
 }
 
 /*
- * On return no copy is in progress, and none starts before the buffer is mapped
- * again
+ * Unmap the buffer if it is mapped. On return no copy is in progress, and none
+ * can start before the buffer is mapped again. Return: true if the buffer was
+ * mapped, false if not.
  */
 static bool __unmap(struct rnic_dmabuf *d)
 {
@@ -147,14 +152,14 @@ static bool is_memory(const struct iosys_map *map)
 }
 
 /*
- * Wait until a mapping can be used.
+ * Wait until the CPU can use a new mapping.
  *
  * Return: 0; MOVED if the buffer was moved meanwhile, which requires a new
  * begin_cpu_access(); or a negative errno if the CPU cannot use the mapping.
  */
 static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
-	/* a move to the present location may still be copying */
+	/* the move of the buffer to its present location may still be in progress */
 	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
 					  MAX_SCHEDULE_TIMEOUT);
 
@@ -190,21 +195,21 @@ static void end_access(struct rnic_dmabuf *d)
 }
 
 /*
- * Called before the buffer is mapped: an exporter that has lost the buffer
- * fails here
+ * Begin CPU access, before the buffer is mapped: if the exporter has lost the
+ * buffer, this call fails
  */
 static int begin_access(struct rnic_dmabuf *d)
 {
 	int err;
 
-	/* end the access to the location before a move */
+	/* after a move, end the access to the previous location */
 	end_access(d);
 	err = dma_buf_begin_cpu_access(d->buf, d->dir);
 	d->access_begun = !err;
 	return err;
 }
 
-/* Return: 0; MOVED if the buffer was moved meanwhile; or a negative errno */
+/* Map the buffer. Return: 0; MOVED if it was moved meanwhile; or a negative errno */
 static int try_to_map(struct rnic_dmabuf *d)
 {
 	unsigned int moves = READ_ONCE(d->moves);
@@ -232,12 +237,12 @@ static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 	end_access(d);
 }
 
-/* Idle checks, each with a reference --------------------------------------- */
+/* Idle checks; each queued check holds a reference ------------------------- */
 
 static void schedule_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	/* the check that is queued already has a reference of its own */
+	/* a check that was already queued has its own reference */
 	if (!queue_delayed_work(rnic_pf_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
 		rnic_pf_put(&d->b);
 }
@@ -258,7 +263,11 @@ static void close_buffer(struct rnic_dmabuf *d)
 	d->closed = true;
 }
 
-/* Return: true if another check is needed */
+/*
+ * Unmap the buffer if it was not accessed since the last check; release it if
+ * the MR has been destroyed. Return: true if another check must be scheduled,
+ * false if not.
+ */
 static bool check_idle(struct rnic_dmabuf *d)
 {
 	if (d->closed)
@@ -282,8 +291,8 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	bool again = true;
 
 	/*
-	 * a worker that maps the buffer may wait for the exporter for long: do
-	 * not block on it
+	 * do not wait for the mutex: the page-fault worker holds it while it
+	 * waits for the exporter, which may take long
 	 */
 	if (mutex_trylock(&d->mutex)) {
 		again = check_idle(d);
@@ -294,7 +303,10 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	rnic_pf_put(&d->b);
 }
 
-/* Return: 0, or a negative errno if the buffer cannot be mapped */
+/*
+ * Map the buffer unless it is mapped. Return: 0, also if the exporter moved the
+ * buffer during each attempt; or a negative errno if it cannot be mapped.
+ */
 static int map_buffer(struct rnic_dmabuf *d)
 {
 	int err = d->closed ? -ENODEV : 0, tries;
@@ -310,7 +322,7 @@ static int map_buffer(struct rnic_dmabuf *d)
 	}
 	if (!err)
 		schedule_idle_check(d);
-	/* after too many moves the stream simply raises another page fault */
+	/* after too many moves return 0: the stream then raises another page fault */
 	return err == MOVED ? 0 : err;
 }
 
@@ -328,7 +340,10 @@ static int rnic_dmabuf_fault(struct rnic_pf *b,
 
 /* Notifications from the exporter ------------------------------------------ */
 
-/* Called with the buffer's dma_resv lock held */
+/*
+ * Unmap the buffer because the exporter moves or revokes it. The exporter holds
+ * the buffer's dma_resv lock.
+ */
 static void rnic_dmabuf_move_notify(struct dma_buf_attachment *attach)
 {
 	struct rnic_dmabuf *d = attach->importer_priv;
@@ -345,8 +360,9 @@ static const struct dma_buf_attach_ops attach_ops = {
 /* Lifetime ----------------------------------------------------------------- */
 
 /*
- * Release the buffer before the MR's owner continues, so that other devices see
- * the data written to it. If the exporter blocks, the release happens later.
+ * Release the buffer to the exporter before the deregistration of the MR returns,
+ * so that other devices see the data written to it. If the exporter blocks, the
+ * buffer is released later.
  */
 static void rnic_dmabuf_end(struct rnic_pf *b)
 {
@@ -385,8 +401,8 @@ static const struct rnic_pf_ops dmabuf_ops = {
 };
 
 /*
- * Check whether a range of the buffer may be accessed; as for mmap(), the mode
- * in which the file was opened decides
+ * Check that an MR with these access flags is possible on a range of the buffer.
+ * As for mmap(), the access mode of the open file limits the rights.
  */
 static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 			int access)
@@ -403,7 +419,7 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
 }
 
-/* Return: the buffer's struct, not attached yet; or NULL */
+/* Allocate the state of an MR's buffer. Return: the state, not attached; or NULL */
 static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 					u64 length, int access)
 {
@@ -430,14 +446,14 @@ static int attach_buffer(struct rnic_dmabuf *d)
 	struct dma_buf_attachment *attach;
 
 	/*
-	 * an exporter without move notifications may pin the buffer from here
-	 * on
+	 * an exporter that does not support move notifications may pin the
+	 * buffer until dma_buf_detach()
 	 */
 	attach = dma_buf_dynamic_attach(d->buf, d->device, &attach_ops, d);
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	d->attach = attach;
-	/* map it once, to report at registration that it cannot be mapped */
+	/* map the buffer now, so that registration fails if this is impossible */
 	return rnic_dmabuf_fault(&d->b, NULL);
 }
 
@@ -452,10 +468,12 @@ static int attach_buffer(struct rnic_dmabuf *d)
  * May sleep.
  *
  * Return: the memory, with a reference for rnic_pf_put(), or an error
- * pointer: -EBADF or -EINVAL if there is no such buffer or it is too short;
- * -EACCES if the file was not opened for that access; -EOPNOTSUPP if the
- * exporter does not map it for the CPU as memory, or atomics of this
- * architecture require cached memory; any error of the exporter; -ENOMEM.
+ * pointer: -EBADF if @fd is not open; -EINVAL if @fd is not a dma-buf or the
+ * range is outside the buffer; -EACCES if the file was not opened for that
+ * access; -EOPNOTSUPP if the exporter cannot map the buffer as memory of the
+ * CPU, or if @access has atomics and those of this architecture require cached
+ * memory; any error of the exporter; -ENOMEM if memory is short or the quota is
+ * used up.
  */
 struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				u64 length, int access)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Reader/writer lock of memory that can be invalidated: copies take it for
- * reading, an invalidation takes it for writing. While it is held for writing
- * no copy is in progress.
+ * Reader/writer lock of memory that can be invalidated (ODP, dma-buf): a copy
+ * holds it for reading, an invalidation for writing. While a writer holds the
+ * lock, no copy is in progress.
  */
 #ifndef _RNIC_SW_GATE_H
 #define _RNIC_SW_GATE_H
@@ -12,14 +12,15 @@
 #include <linux/processor.h>
 #include <linux/spinlock.h>
 
-#define INVAL_TRIES	1000	/* write_trylock attempts: the time of a few copies */
+/* Attempts of rnic_inval_write_lock_gap(); they take as long as a few copies */
+#define INVAL_TRIES	1000
 
 /**
  * struct rnic_inval_lock - lock of memory that can be invalidated
- * @lock: held for reading during the copy of one contiguous extent, for writing
- *	to change what is present
- * @writers: number of writers that wait for @lock; new readers back off while it
- *	is not 0
+ * @lock: held for reading during the copy of one extent, for writing to change
+ *	which memory is present
+ * @writers: number of writers that wait for @lock; a new reader backs off while
+ *	@writers is not 0
  */
 struct rnic_inval_lock {
 	rwlock_t	lock;
@@ -33,8 +34,8 @@ static inline void rnic_inval_init(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for reading, unless a writer is waiting. Context: BH off.
- * Return: true if @lock is now held for reading, false if a writer is waiting.
+ * Take the lock for reading, unless a writer is waiting for it. Context: BH off.
+ * Return: true if the lock is held for reading, false if a writer is waiting.
  */
 static inline bool rnic_inval_read_trylock(struct rnic_inval_lock *g)
 {
@@ -50,12 +51,12 @@ static inline void rnic_inval_read_unlock(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for writing and disable BH. Raise @writers while waiting, so that
- * new readers back off: softirq readers would otherwise starve the writer. May
- * sleep on PREEMPT_RT; without @may_sleep only try there.
+ * Take the lock for writing and disable BH. While waiting, raise @writers so that
+ * new readers back off: readers in softirqs could otherwise starve the writer.
+ * Waiting sleeps on PREEMPT_RT, so if @may_sleep is false, do not wait there.
  *
- * Return: true if the lock is held, false (PREEMPT_RT only) if it would have to
- * sleep.
+ * Return: true if the lock is held; false (on PREEMPT_RT only) if the lock was
+ * not free and @may_sleep is false, with BH enabled again.
  */
 static inline bool rnic_inval_write_lock(struct rnic_inval_lock *g, bool may_sleep)
 {
@@ -73,9 +74,10 @@ static inline bool rnic_inval_write_lock(struct rnic_inval_lock *g, bool may_sle
 }
 
 /*
- * Take the lock for writing without making readers back off: try to get in
- * between two copies. With many CPUs there may never be a gap, so fall back to
- * rnic_inval_write_lock() after INVAL_TRIES attempts. May sleep on PREEMPT_RT.
+ * Take the lock for writing between two copies and disable BH, without making
+ * readers back off. If copies of many CPUs overlap, the lock may never be free,
+ * so fall back to rnic_inval_write_lock() after INVAL_TRIES attempts. May sleep
+ * on PREEMPT_RT.
  */
 static inline void rnic_inval_write_lock_gap(struct rnic_inval_lock *g)
 {

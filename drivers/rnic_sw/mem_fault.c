@@ -3,12 +3,12 @@
  * Page faults of MRs whose memory is not pinned: queue of requests and the workers that
  * serve them.
  *
- * The receive or transmit path that finds memory non-present queues a request here, and a
- * worker faults the memory in. The owner of the memory can delay that for as long as it
- * likes (userfaultfd, FUSE), so no other context waits for a worker. A stream that ends
- * withdraws its request. Destroying an MR completes all its requests; the streams retry
- * and find the MR gone. A worker holds references on all that it uses, none of which
- * belongs to the device.
+ * If the receive or transmit path finds that memory is not present, it queues a request,
+ * and a worker faults the memory in. The process that owns the memory can delay the page
+ * fault for as long as it likes (userfaultfd, FUSE), so no other context waits for a worker.
+ * A stream that ends cancels its request. Destroying an MR completes all requests for the
+ * MR; the waiting streams then retry and find that the MR no longer exists. A worker holds
+ * references to the objects that it uses, none of which delays the removal of the device.
  */
 #include <linux/capability.h>
 #include <linux/completion.h>
@@ -23,25 +23,28 @@
 #include "mem_fault.h"
 
 /*
- * Maximum number of active workers of one process. Each may block for as long as the
- * memory's owner likes, and occupies a thread that is charged to no control group. A
- * user's first OWNERS_FULL processes get WORKERS_MAX workers each, the others WORKERS_MIN,
- * enough to make progress.
+ * Maximum number of active workers of one process. Each worker may block for as long as
+ * the process likes, and occupies a thread that is charged to no control group. Therefore
+ * only the first OWNERS_FULL processes of a user get WORKERS_MAX workers each. Further
+ * processes get WORKERS_MIN, which is enough to make progress.
  */
 #define WORKERS_MAX		16
 #define OWNERS_FULL	32
 #define WORKERS_MIN	1
 
-/* Maximum number of processes with unpinned MRs; no cgroup is charged for their queues */
+/* Maximum number of processes with unpinned MRs: no cgroup is charged for their workqueues */
 #define OWNERS_MAX	4096
 
-/* Maximum for one user, so that a single user cannot use up OWNERS_MAX */
+/* Maximum number of these processes of one user without CAP_SYS_RESOURCE */
 #define OWNERS_USER_MAX	1024
 
-/* How long destroying an MR waits for its memory to be released */
+/* Maximum wait for the release of memory when its MR is destroyed, in jiffies */
 #define RELEASE_TIMEOUT	HZ
 
-/* Protects the request queues. Only the locks of ddp_fault_done() are taken inside it */
+/*
+ * Protects the queues of page-fault requests and the workers' state. While it is held, only
+ * the locks of ddp_fault_done() and queue_work() are taken.
+ */
 static DEFINE_SPINLOCK(faults_lock);
 
 /*
@@ -49,18 +52,19 @@ static DEFINE_SPINLOCK(faults_lock);
  * blocks a worker delays only page faults of its own process.
  */
 struct rnic_pf_owner {
-	struct mm_struct	*mm;	/* each user holds its own mmgrab() reference */
+	struct mm_struct	*mm;	/* each struct rnic_pf has an mmgrab() reference */
 	kuid_t			charged_uid;	/* user whose quota is charged */
-	bool			charged;	/* true if the quota is charged */
-	u32			users;	/* references; under xa_lock of owners */
-	struct completion	setup_done;	/* set-up finished; it failed if @idle_wq is NULL */
+	bool			charged;	/* true if the quota has been charged */
+	u32			users;	/* reference count; protected by xa_lock of owners */
+	struct completion	setup_done;	/* set-up ended; failed if @idle_wq is NULL */
 	struct workqueue_struct	*wq;
-	struct workqueue_struct	*idle_wq;	/* for idle checks, independent of @wq */
-	bool			timed_out;	/* a release timed out: do not wait again */
+	struct workqueue_struct	*idle_wq;	/* for idle checks; not delayed by work on @wq */
+	bool			timed_out;	/* a wait for a release timed out */
 	struct work_struct	free_work;
 };
 
-static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by address of the mm */
+/* struct rnic_pf_owner, indexed by the address of the mm */
+static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);
 static struct workqueue_struct *owner_free_wq;
 static atomic_t nr_owners = ATOMIC_INIT(0);
 
@@ -70,9 +74,9 @@ static DEFINE_XARRAY_FLAGS(owners_by_uid, XA_FLAGS_ACCOUNT);
 /* Quotas ------------------------------------------------------------------- */
 
 /*
- * Find the user to charge. In a user namespace this is the creator of the topmost
- * namespace below the initial one. If root has created that, as for a container, its own
- * root is charged.
+ * Find the user to charge. For a caller in a user namespace, this is the owner of the
+ * ancestor namespace directly below the initial one. If the initial root owns that
+ * namespace, as for a container, the namespace's own root is charged.
  */
 static kuid_t find_charged_uid(void)
 {
@@ -99,10 +103,10 @@ static bool may_charge(unsigned long n)
 }
 
 /*
- * Change the number of processes charged to a user, without a lock. Only the first charge
- * of a user allocates memory.
+ * Add @more to the number of processes charged to a user, without a lock. Only the first
+ * charge of a user allocates memory.
  *
- * Return: the new number; 0 also if the charge was refused.
+ * Return: the new number; 0 also if the quota is used up or memory is short.
  */
 static unsigned long change_charge(kuid_t charged_uid, int more)
 {
@@ -129,7 +133,7 @@ static void dec_nr_owners(void)
 		wake_up_var(&nr_owners);
 }
 
-/* Return: the payer's processes including this one, 0 if the quota is used up */
+/* Return: number of processes charged to the user, with this one; 0 if it cannot be charged */
 static unsigned long charge_owner(kuid_t charged_uid)
 {
 	unsigned long n;
@@ -163,8 +167,8 @@ static struct rnic_pf_owner *find_get_owner(const struct mm_struct *mm)
 }
 
 /*
- * Runs on owner_free_wq: a workqueue cannot be destroyed by one of its own workers, which may
- * have dropped the last reference
+ * Free an owner. Runs on owner_free_wq because a workqueue cannot be destroyed by one of its
+ * own workers, and such a worker may have dropped the last reference.
  */
 static void rnic_pf_owner_free_work(struct work_struct *work)
 {
@@ -207,8 +211,8 @@ static struct rnic_pf_owner *new_owner(struct mm_struct *mm)
 }
 
 /*
- * Set up an owner that is in the table already. Other threads of the process may have
- * found it; they wait for @setup_done.
+ * Set up an owner that is already in the table. Other threads of the process that find the
+ * owner wait for @setup_done.
  */
 static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 {
@@ -224,10 +228,10 @@ static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 }
 
 /*
- * Threads of one process share an owner. The first thread inserts it into the table and
- * sets it up afterwards, so that no other process waits for that.
+ * Find the process's owner, or create it. The thread that creates the owner sets it up after
+ * inserting it into the table, so that other processes do not wait for the set-up.
  *
- * Return: an owner that is complete or being set up by another thread, or NULL.
+ * Return: the owner, which another thread may still be setting up; NULL if memory is short.
  */
 static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 {
@@ -246,7 +250,7 @@ static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 		kfree(new);
 		if (err != -EBUSY)
 			return NULL;
-		/* another thread has inserted one first */
+		/* another thread has inserted an owner first */
 		own = find_get_owner(mm);
 	}
 	return own;
@@ -307,7 +311,7 @@ void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c)
  * rnic_pf_idle_wq - get the workqueue for work other than page faults
  * @b: the memory
  *
- * Return: a workqueue of the process, which blocked page faults do not delay.
+ * Return: a workqueue of the process; blocked page faults do not delay its work items.
  */
 struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
 {
@@ -315,12 +319,12 @@ struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
 }
 
 /**
- * rnic_pf_wait_released - wait for the release of memory, for PATIENCE at most
+ * rnic_pf_wait_released - wait for the release of memory, at most RELEASE_TIMEOUT
  * @b: the memory
  * @done: completed once the memory has been released
  *
- * After one timeout no further call of the process waits, so that many MRs do not add up.
- * May sleep.
+ * After one timeout, no later call for the same process waits, so that the timeouts of many
+ * MRs do not add up. May sleep.
  */
 void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done)
 {
@@ -365,10 +369,10 @@ static void end_fault(struct rnic_pf_worker *wk, bool denied)
 	spin_unlock_bh(&faults_lock);
 }
 
-/* Return: 0, or a negative errno if the range cannot be faulted in */
+/* Fault in a range. Return: 0, or a negative errno if it cannot be faulted in */
 static int serve(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
-	/* serving an empty range brings nothing: the stream would retry for ever */
+	/* success for an empty range would make the stream retry for ever */
 	if (want->end <= want->at)
 		return -EFAULT;
 	return b->ops->serve(b, want);
@@ -378,8 +382,9 @@ static void rnic_pf_work(struct work_struct *work)
 {
 	struct rnic_pf_worker *wk = container_of(work, struct rnic_pf_worker, work);
 	/*
-	 * With this reference unloading fails instead of waiting for a worker that may
-	 * block. If unloading has already begun, rnic_pf_exit() waits for the worker.
+	 * Hold a module reference: unloading then fails instead of waiting for a worker
+	 * that may block. If unloading has already begun, rnic_pf_exit() waits for the
+	 * worker.
 	 */
 	bool held = try_module_get(THIS_MODULE);
 	struct rnic_pf *b = wk->b;
@@ -406,8 +411,8 @@ static void __start_worker(struct rnic_pf *b)
 			continue;
 		wk->busy = true;
 		/*
-		 * The worker's reference. A work item that has found no request and is
-		 * about to return is queued again.
+		 * Take a reference for the worker. If the work item has found no request
+		 * and is about to return, queue_work() makes it run again.
 		 */
 		kref_get(&b->ref);
 		queue_work(b->owner->wq, &wk->work);
@@ -423,7 +428,7 @@ static void __start_worker(struct rnic_pf *b)
  * @w: the stream's request; owned by this file until ddp_fault_done() or
  *	rnic_pf_cancel()
  *
- * Context: BH off, with an access to the MR in flight. Does not sleep.
+ * The caller must hold an in-flight reference to the MR. Context: BH off. Does not sleep.
  */
 void rnic_pf_request(void *mem, struct ddp_fault *w)
 {
@@ -437,7 +442,7 @@ void rnic_pf_request(void *mem, struct ddp_fault *w)
 }
 
 /**
- * rnic_pf_cancel - withdraw the page-fault request of a stream that ends
+ * rnic_pf_cancel - cancel the page-fault request of a stream that ends
  * @w: the request; on return no worker uses it
  *
  * Does not sleep.
@@ -463,7 +468,7 @@ void rnic_pf_cancel(struct ddp_fault *w)
  * @b: the memory, zeroed by the caller
  * @ops: kind of memory
  * @dev: the device
- * @start: first byte
+ * @start: first byte, an address or an offset in a buffer
  * @length: length in bytes
  *
  * May sleep.
@@ -516,7 +521,7 @@ void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
 	r->from = b->start;
 }
 
-/* Complete some of the queued requests. Return: true if there are more */
+/* Complete up to RING_IDX_STEPS queued requests. Return: true if there may be more */
 static bool __complete_some(struct rnic_pf *b)
 {
 	struct ddp_fault *w;
@@ -533,6 +538,7 @@ static bool __complete_some(struct rnic_pf *b)
 	return true;
 }
 
+/* Complete the requests that workers are serving */
 static void __complete_active(struct rnic_pf *b)
 {
 	struct rnic_pf_worker *wk;
@@ -546,10 +552,10 @@ static void __complete_active(struct rnic_pf *b)
 
 /**
  * rnic_pf_end - complete all page-fault requests of an MR that has been removed
- * @b: the memory, for which no new request can be raised; the caller's reference is
- *	dropped
+ * @b: the memory; the caller's reference is dropped
  *
- * Waits for no page-fault worker. May sleep.
+ * The caller must ensure that no new request can be queued. Does not wait for page-fault
+ * workers. May sleep.
  */
 void rnic_pf_end(struct rnic_pf *b)
 {
@@ -581,9 +587,10 @@ int rnic_pf_init(void)
 }
 
 /**
- * rnic_pf_exit - wait until all owners are gone
+ * rnic_pf_exit - wait until all owners have been freed
  *
- * All MRs must be gone. Waits for workers that started after unloading had begun.
+ * The caller must have destroyed all MRs. Waits also for workers that started after
+ * unloading had begun.
  */
 void rnic_pf_exit(void)
 {

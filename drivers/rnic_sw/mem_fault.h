@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Page faults of MRs whose memory is not pinned (ODP, dma-buf). */
+/* Interface to the page-fault workers of MRs whose memory is not pinned (ODP, dma-buf). */
 #ifndef _RNIC_SW_BRING_H
 #define _RNIC_SW_BRING_H
 
@@ -11,13 +11,13 @@
 #include "counters.h"
 #include "rnic.h"
 
-#define RNIC_PF_WORKERS	4	/* most workers of one MR */
+#define RNIC_PF_WORKERS	4	/* maximum number of workers of one MR */
 
 struct rnic_pf;
 
 /**
  * struct rnic_pf_range - range of memory to be faulted in
- * @at: first byte
+ * @at: first byte, an address (ODP) or an offset in the buffer (dma-buf)
  * @end: first byte after the range
  * @write: true if the range is going to be written
  */
@@ -28,19 +28,19 @@ struct rnic_pf_range {
 };
 
 /**
- * struct rnic_pf_ops - kind of memory that is faulted in on demand
+ * struct rnic_pf_ops - operations and parameters of a kind of memory that is not pinned
  * @name: name of the kind in "rdma -dd resource"
  * @workers: number of workers for each MR, at most RNIC_PF_WORKERS
  * @faults: counter of page faults
  * @failed: counter of page faults that failed
- * @mem: DDP's operations; @mem.run is specific to the kind, the others are
- *	rnic_pf_request() and rnic_pf_cancel()
+ * @mem: operations that DDP calls; @mem.extent is specific to the kind, the others
+ *	are rnic_pf_request() and rnic_pf_cancel()
  * @serve: fault in a range; sleeps. Return: 0, or a negative errno if the range
  *	cannot be faulted in
- * @post_fault: called by the worker after a successful page fault; may be NULL
- * @end: called when the MR is gone and no new page faults can be raised; may be
- *	NULL
- * @release: free the memory object; no reference to it is left
+ * @post_fault: called by the worker after each successful page fault; may be NULL
+ * @end: called by rnic_pf_end() when the MR has been destroyed and no new page
+ *	fault can be raised; may be NULL
+ * @release: free the memory object; called when its last reference is dropped
  */
 struct rnic_pf_ops {
 	const char		*name;
@@ -61,25 +61,26 @@ struct rnic_pf_worker {
 
 	/* protected by faults_lock */
 	bool			busy;
-	struct ddp_fault		*fault;	/* request in progress; NULL if withdrawn */
+	/* request being served; NULL if there is none, or if it was cancelled or completed */
+	struct ddp_fault		*fault;
 };
 
 /**
  * struct rnic_pf - memory of an MR that is not pinned
- * @ref: references of the MR, of each active worker, and of other work items of
- *	the kind
+ * @ref: reference count: one for the MR, one for each active worker, and those of
+ *	other work items of the kind
  * @ops: kind of memory
  * @mm: address space of the process that registered the MR; mmgrab() reference
- * @owner: workqueues of that process
- * @start: first byte of the MR
+ * @owner: workqueues of the process that registered the MR
+ * @start: first byte of the MR, an address (ODP) or an offset in the buffer (dma-buf)
  * @end: first byte after the MR
  * @read_only: true if the memory must not be written, whatever access is
  *	requested
- * @no_atomics: true if atomics must not change the memory
- * @dev: the device, valid unless @dead; this and the following fields are
- *	protected by faults_lock
- * @dead: true once the MR has been destroyed
- * @pending: page-fault requests that no worker has taken yet
+ * @no_atomics: true if atomic operations on the memory are not possible
+ * @dev: the device; must not be used once @dead is true
+ * @dead: true once the MR has been destroyed; protected by faults_lock
+ * @pending: page-fault requests that no worker has taken yet; protected by
+ *	faults_lock
  * @worker: the workers; the first @ops->workers are used
  */
 struct rnic_pf {
@@ -110,7 +111,7 @@ void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c);
 struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b);
 void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done);
 
-/* For the ops table of a kind */
+/* Entries of struct rnic_pf_ops.mem, common to all kinds */
 void rnic_pf_request(void *mem, struct ddp_fault *w);
 void rnic_pf_cancel(struct ddp_fault *w);
 
