@@ -16,7 +16,7 @@
 #include "odp.h"
 #include "rnic.h"
 
-/* Any block size that the pages allow; ddp_region.skip has 32 bits */
+/* Block sizes: powers of two from a page to 2 GiB, as ddp_region.skip has 32 bits */
 #define BLOCK_SIZES	(GENMASK(31, PAGE_SHIFT))
 
 /**
@@ -70,7 +70,7 @@ static void free_mr(struct rnic_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* Give the MR an STag; free it on error */
+/* Insert an MR into the STag table, or free it on error. Return: the MR or an error pointer */
 static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int err = ddp_region_insert(&dev->stags, &mr->region, get_random_u8());
@@ -87,7 +87,7 @@ static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 /**
  * rnic_get_dma_mr - get an MR of all kernel memory for a kernel consumer
  * @pd: the protection domain
- * @access: IB_ACCESS_*; remote rights require a consumer that trusts its peers
+ * @access: IB_ACCESS_*; with remote rights the consumer must trust all its peers
  *
  * Return: the MR or an error pointer.
  */
@@ -113,7 +113,7 @@ static int list_blocks(struct rnic_mr *mr)
 	unsigned long size;
 	size_t i = 0;
 
-	/* only kernel addresses matter: @base may have any offset in a block */
+	/* pass the kernel address as IOVA, because @base may have any offset in a block */
 	size = ib_umem_find_best_pgsz(mr->umem, BLOCK_SIZES, start);
 	if (!size)
 		return -EINVAL;
@@ -150,7 +150,7 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_pf *b)
 	return 0;
 }
 
-/* Mappings are not checked: they may change later anyway */
+/* Attach ODP memory. Does not check what is mapped there, because mappings may change later */
 static int attach_odp(struct rnic_mr *mr, u64 start, u64 length)
 {
 	u64 end;
@@ -166,7 +166,7 @@ static void fill_user_mr(struct rnic_mr *mr, u64 length, u64 iova)
 {
 	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
 	mr->region.length = length;
-	/* the core sets these for some of its commands only */
+	/* the core sets these two fields in some of its commands only */
 	mr->ib.iova = iova;
 	mr->ib.length = length;
 	mr->region.rights = rnic_ddp_rights(mr->access);
@@ -184,7 +184,7 @@ static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-/* Return: an MR that is not published yet, or an error pointer */
+/* Create an MR that is not yet in the STag table. Return: the MR or an error pointer */
 static struct rnic_mr *new_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				   u64 iova, int access)
 {
@@ -237,8 +237,8 @@ static int check_access(int access)
  * @length: exact length in bytes
  * @iova: TO of the first byte
  * @access: IB_ACCESS_*
- * @dmah: DMA hints, must be NULL: no DMA is done
- * @udata: empty
+ * @dmah: DMA hints; must be NULL because no DMA is done
+ * @udata: driver data; must be empty
  *
  * Return: the MR or an error pointer.
  */
@@ -263,8 +263,8 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
  * @iova: TO of the first byte
  * @fd: file descriptor of the dma-buf
  * @access: IB_ACCESS_*
- * @dmah: DMA hints, must be NULL: no DMA is done
- * @attrs: no driver data in it
+ * @dmah: DMA hints; must be NULL because no DMA is done
+ * @attrs: attributes of the command; their driver data must be empty
  *
  * Return: the MR or an error pointer, see rnic_dmabuf_new().
  */
@@ -297,8 +297,9 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 }
 
 /*
- * Change rights or protection domain, and keep pages and STag. The lock
- * excludes the bind of a window that was checked against the old values.
+ * Change rights or protection domain, but not pages and STag. windows_lock
+ * excludes a concurrent bind that was checked against the old values.
+ * Return: 0, or -EBUSY if a window is bound.
  */
 static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 {
@@ -319,7 +320,7 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	return err;
 }
 
-/* Check whether the memory, as it is pinned or mapped, permits these rights */
+/* Check whether the MR can have these rights without pinning or mapping its memory again */
 static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
@@ -331,13 +332,13 @@ static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 	return mr->pf ? !mr->pf->read_only : mr->umem->writable;
 }
 
-/* Check whether the MR's memory can be registered again by its address */
+/* Check whether the MR has memory of a process that can be registered again by its address */
 static bool has_user_addr(const struct rnic_mr *mr)
 {
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
-/* Access flags after rereg; IB_ZERO_BASED changes only with the memory */
+/* Compute the access flags after a rereg. IB_ZERO_BASED changes only with the memory */
 static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
@@ -347,15 +348,15 @@ static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 	return (access & ~IB_ZERO_BASED) | (mr->access & IB_ZERO_BASED);
 }
 
-/* Address of the memory in the process that has registered it */
+/* Get the address of the memory in the process that registered it */
 static u64 registered_addr(const struct rnic_mr *mr)
 {
 	return mr->umem ? mr->umem->address : mr->region.from;
 }
 
 /*
- * Check whether the caller is that process. A context may have been passed to
- * another process, which has other memory at this address.
+ * Check whether the caller is the process that registered the memory. Another
+ * process may use the same context, but has other memory at this address.
  */
 static bool is_callers(const struct rnic_mr *mr)
 {
@@ -364,8 +365,8 @@ static bool is_callers(const struct rnic_mr *mr)
 }
 
 /*
- * The core deregisters @old afterwards, and cannot handle an error of that. So
- * check for open windows here, before the new MR is published.
+ * Publish @mr, which replaces @old. The core deregisters @old next and cannot
+ * handle -EBUSY, so check here that no valid window is bound to @old.
  */
 static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
 {
@@ -388,17 +389,17 @@ static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
 /**
  * rnic_rereg_user_mr - change an MR of a program
  * @ib: the MR
- * @flags: IB_MR_REREG_*: what to change
+ * @flags: IB_MR_REREG_*, the properties to change
  * @start: with IB_MR_REREG_TRANS: address of the new memory
- * @length: its length in bytes
- * @iova: TO of its first byte
+ * @length: with IB_MR_REREG_TRANS: length of the new memory in bytes
+ * @iova: with IB_MR_REREG_TRANS: TO of the first byte of the new memory
  * @access: with IB_MR_REREG_ACCESS: IB_ACCESS_*; IB_ZERO_BASED changes only
  *	with the memory
  * @pd: the new protection domain
- * @udata: empty
+ * @udata: driver data; must be empty
  *
- * Return: NULL if the MR was changed; a new MR that replaces it (the core
- * deregisters the old one); or an error pointer with nothing changed.
+ * Return: NULL if @ib was changed; a new MR that replaces @ib, which the core
+ * then deregisters; or an error pointer with nothing changed.
  */
 struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 				 u64 length, u64 iova, int access,
@@ -424,14 +425,12 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!moves && !is_callers(mr))
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
-		/*
-		 * pinned for reading but needed for writing, or to or from ODP
-		 */
+		/* writing to memory pinned for reading, or a change to or from ODP */
 		start = registered_addr(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
-	/* pinning may take long, and windows may be bound meanwhile */
+	/* replace_mr() checks for windows again: some may be bound while the memory is pinned */
 	return replace_mr(mr, new_user_mr(pd, start, length, iova, access));
 }
 
@@ -440,9 +439,9 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
  * @ib: the MR
  * @udata: ignored, see rnic_dealloc_pd()
  *
- * On return the network cannot access its memory any more.
+ * On return no peer can access the memory of the MR.
  *
- * Return: 0, or -EBUSY if a memory window to it is open.
+ * Return: 0, or -EBUSY if a valid memory window is bound to the MR.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
@@ -457,12 +456,12 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_alloc_mr - allocate an MR for fast registration, not yet valid
+ * rnic_alloc_mr - allocate an MR for fast registration
  * @pd: the protection domain
  * @type: must be IB_MR_TYPE_MEM_REG
  * @max_num_sg: maximum number of pages
  *
- * Return: the MR or an error pointer.
+ * Return: the MR, not valid before its first registration; or an error pointer.
  */
 struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg)
@@ -488,7 +487,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
-/* Page list that no registration is using yet */
+/* Get the page list that rnic_map_mr_sg() fills in, not that of the current registration */
 static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 {
 	return &mr->map[!mr->cur_map];
@@ -507,11 +506,11 @@ static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 
 /**
  * rnic_map_mr_sg - set the pages of the next fast registration
- * @ib: the MR; its current registration, and a posted invalidation of it, are
- *	not affected
+ * @ib: the MR; neither its current registration nor a posted invalidation of it
+ *	is affected
  * @sg: the pages
  * @n: number of elements of @sg
- * @off: offset in the first element, or NULL
+ * @off: offset in the first element in bytes; may be NULL
  *
  * Return: the number of elements mapped, or a negative errno.
  */
@@ -526,14 +525,14 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		return -EINVAL;
 	m->nblocks = 0;
 	mapped = ib_sg_to_pages(ib, sg, n, off, rnic_mr_add_block);
-	/* the consumer may change ib->iova before it registers the MR */
+	/* read ib->iova now: the consumer may change it before it posts the registration */
 	m->shift = ilog2(ib->page_size);
 	m->skip = ib->iova & (ib->page_size - 1);
 	mr->mapped = true;
 	return mapped;
 }
 
-/* Without new pages the previous ones are registered again */
+/* Get the page list to register: the new one, or the current one if there is no new one */
 static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
 {
 	return mr->mapped ? next_mapping(mr) : &mr->map[mr->cur_map];
@@ -570,15 +569,17 @@ static void set_blocks(struct rnic_mr *mr)
 
 /**
  * rnic_mr_fastreg - execute a fast registration work request
- * @ib: the MR; it must have pages and not be valid
+ * @ib: the MR
  * @wr: the work request; rkey: new STag, may differ from the old one in the key
  *	only; raddr and compare_add: first TO and length in bytes; swap:
  *	IB_ACCESS_*
- * @s: the stream of the QP: only its peer may invalidate the MR (N-5)
+ * @s: the stream of the QP; only its peer may invalidate the MR (RFC 5040 8.1.1,
+ *	RFC 5042 6.4.5; N-5)
  *
  * Does not sleep.
  *
- * Return: IW_OK, or IW_LOCAL_PROT with nothing changed.
+ * Return: IW_OK; or IW_LOCAL_PROT, with nothing changed, if the MR is valid, has
+ * too few pages or does not match @wr or @s.
  */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s)
@@ -587,7 +588,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 
 	if (!may_register(mr, wr, s))
 		return IW_LOCAL_PROT;
-	/* another QP's invalidation may still wait for a copy in flight */
+	/* wait for copies in flight: another QP's invalidation may not have finished */
 	ddp_region_revoke(&mr->region);
 	set_blocks(mr);
 	mr->region.base = wr->raddr;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory windows: a range of an MR that work requests open to peers and close
- * again. A window of type 1 is open to all streams of its protection domain,
- * one of type 2 to the stream that has bound it (RFC 5041 8.2).
+ * Memory windows. A work request binds a window to a range of an MR; until the
+ * window is invalidated, peers can access the range. The peers of all streams of
+ * the protection domain can use a window of type 1. Only the peer of the stream
+ * that has bound it can use a window of type 2 (RFC 5041 8.2).
  *
- * A window uses the block list of its MR, so an MR with open windows cannot be
- * deregistered. The binding of windows to MRs is protected by the device's
- * windows lock. Windows and MRs found in the STag table stay allocated within
- * an RCU read-side section.
+ * A window uses the block list of its MR, so an MR with valid windows cannot be
+ * deregistered. The device's windows_lock protects the binding of windows to
+ * MRs. A window or MR found in the STag table stays allocated until the end of
+ * the RCU read-side section.
  */
 #include <linux/slab.h>
 #include <ddp/mem.h>
@@ -15,7 +16,7 @@
 
 #include "rnic.h"
 
-/* Programs pass local rights as well; windows ignore them */
+/* Access flags that a bind accepts. Programs pass local write as well, which is ignored */
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
 			 IB_ZERO_BASED)
@@ -27,17 +28,17 @@ struct rnic_window {
 	bool			type2;
 
 	/* protected by rnic_dev.windows_lock */
-	bool			removed;
-	struct rnic_mr		*mr;	/* MR with @entry on its list, or NULL */
-	struct list_head	entry;
+	bool			removed;	/* the window is being deallocated */
+	struct rnic_mr		*mr;	/* MR to which the window is bound, or NULL */
+	struct list_head	entry;	/* entry in rnic_mr.windows of @mr */
 
 	struct rcu_head		rcu;
 };
 
 /**
- * rnic_alloc_mw - allocate a closed window (verb)
- * @ib: allocated by the core
- * @udata: empty
+ * rnic_alloc_mw - allocate an unbound window (verb)
+ * @ib: the window, allocated by the core
+ * @udata: driver data; must be empty
  *
  * Return: 0 or a negative errno.
  */
@@ -83,7 +84,7 @@ static void __unlink_window(struct rnic_window *w)
  * rnic_dealloc_mw - free a window (verb)
  * @ib: the window
  *
- * On return no peer can use it any more.
+ * On return no peer can access memory through the window.
  *
  * Return: 0.
  */
@@ -104,11 +105,11 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 }
 
 /*
- * Take up to RING_IDX_STEPS closed windows off the MR's list. Each is taken off
- * once, so the loop in the caller ends.
+ * Unlink up to RING_IDX_STEPS invalidated windows from an MR. A window that has
+ * been unlinked is not found again, so the caller's loop ends.
  *
- * Return: -EBUSY if a window is open, 0 if none is left, 1 if there may be
- * more.
+ * Return: -EBUSY if a window is valid, 0 if no window is linked to the MR, 1 if
+ * more windows may be linked to it and the caller must call again.
  */
 static int __drop_closed(struct rnic_mr *mr)
 {
@@ -122,14 +123,18 @@ static int __drop_closed(struct rnic_mr *mr)
 			return 0;
 		if (READ_ONCE(w->region.valid))
 			return -EBUSY;
-		/* its invalidation may still wait for a copy in flight */
+		/* wait for copies in flight: the invalidation may not have finished */
 		ddp_region_revoke(&w->region);
 		__unlink_window(w);
 	}
 	return 1;
 }
 
-/* @forbid_bind: if no window is open, forbid to bind new ones */
+/*
+ * Unlink all invalidated windows from an MR. If no valid window is bound and
+ * @forbid_bind is set, forbid further binds. Return: 0, or -EBUSY if a valid
+ * window is bound.
+ */
 static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
 {
 	struct rnic_dev *dev = mr->dev;
@@ -147,12 +152,12 @@ static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
 }
 
 /**
- * rnic_mr_check_unbound - check that no window is open before an MR changes
+ * rnic_mr_check_unbound - check that no valid window is bound to an MR
  * @mr: the MR
  *
  * May sleep.
  *
- * Return: 0, or -EBUSY if a window is open.
+ * Return: 0, or -EBUSY if a valid window is bound.
  */
 int rnic_mr_check_unbound(struct rnic_mr *mr)
 {
@@ -160,13 +165,13 @@ int rnic_mr_check_unbound(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_forbid_bind - forbid binding before an MR is destroyed
- * @mr: the MR
+ * rnic_mr_forbid_bind - forbid the binding of windows to an MR
+ * @mr: the MR, about to be destroyed
  *
  * May sleep.
  *
- * Return: 0 if no window is bound and none can be bound any more; -EBUSY if one
- * is open.
+ * Return: 0 if no window is bound and none can be bound from now on; -EBUSY,
+ * with nothing forbidden, if a valid window is bound.
  */
 int rnic_mr_forbid_bind(struct rnic_mr *mr)
 {
@@ -174,8 +179,8 @@ int rnic_mr_forbid_bind(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_permit_bind - permit binding again to an MR that is kept
- * @mr: the MR, after rnic_mr_forbid_bind()
+ * rnic_mr_permit_bind - undo rnic_mr_forbid_bind() for an MR that is not destroyed
+ * @mr: the MR
  */
 void rnic_mr_permit_bind(struct rnic_mr *mr)
 {
@@ -185,8 +190,9 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
 }
 
 /*
- * Look up an MR or a window under RCU. It stays allocated for the read-side
- * section but may have been removed
+ * Find an MR or a window by its STag, without a reference. The caller must be in
+ * an RCU read-side section. Until that ends the object stays allocated, but may
+ * have been removed from the table. Return: the MR or window, or NULL.
  */
 static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8 kind)
 {
@@ -198,6 +204,7 @@ static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8
 	return r->kind == kind ? r : NULL;
 }
 
+/* Check whether a window with this range and these access flags may be bound to an MR */
 static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 		     int access)
 {
@@ -215,7 +222,7 @@ static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 	       addr - r->base <= r->length - len;
 }
 
-/* Set the window's fields. It grants remote rights only */
+/* Set the fields of a window to a range of an MR. A window grants remote rights only */
 static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
 			 u64 len, int access, u64 stream)
 {
@@ -236,6 +243,7 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 	w->region.scope = w->region.stream;
 }
 
+/* Bind a window, or unbind it if the length is 0. Return: false if the request is invalid */
 static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 		   const struct ddp_stream *s, const struct rdmap_wr *wr)
 {
@@ -266,14 +274,13 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
  * @dev: the device
  * @s: the stream of the QP
  * @wr: the work request; rkey: new STag of the window; inv: lkey of the MR;
- *	raddr and compare_add: address of the first byte and length in bytes, 0
- *	closes the window; swap: IB_ACCESS_*
+ *	raddr and compare_add: TO of the first byte and length in bytes, where
+ *	length 0 unbinds the window; swap: IB_ACCESS_*
  *
- * Does not sleep. On return nothing can be accessed by the old STag of a type 1
- * window.
+ * Does not sleep. On return no peer can use the previous STag of a type 1 window.
  *
- * Return: true if the window was bound or closed; false if the request is
- * invalid, with nothing changed.
+ * Return: true if the window was bound or unbound; false, with nothing changed,
+ * if the request is invalid.
  */
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr)
