@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * On-demand paging: MRs whose pages are faulted in as if their owner had
- * touched them, and ibv_advise_mr(), which prefetches pages that a program will
- * need soon.  Which pages are present is in odp_pages.c.
+ * On-demand paging: MRs whose pages are faulted in on access, as if the owning
+ * process had accessed them; and ibv_advise_mr(), which prefetches pages.  The
+ * tables of present pages are in odp_pages.c.
  *
- * A page is touched only while a reference to the owner's mm is held.
+ * Pages are faulted in only while a reference to the users of the owner's mm
+ * (mmget()) is held.
  */
 #include <linux/delay.h>
 #include <linux/memcontrol.h>
@@ -16,14 +17,14 @@
 #include "odp.h"
 #include "odp_range.h"
 
-/* Operations supported on ODP MRs: all that the device has */
+/* Operations supported on ODP MRs: all operations of the device */
 #define CAPS	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
 		 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | \
 		 IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV)
 
 /*
- * Attempts while memory is short; the first retry is after 1 ms, the delay
- * doubles each time
+ * Maximum number of attempts while memory is short. The first retry is after
+ * 1 ms; the delay doubles with each retry.
  */
 #define TRIES	8
 
@@ -37,6 +38,7 @@ static void rnic_odp_release(struct rnic_pf *b)
 	kfree(o);
 }
 
+/* Fault in a range; retry while memory is short */
 static int fault_in(struct rnic_odp *o, const struct rnic_pf_range *want)
 {
 	int err = -ENOMEM, n;
@@ -63,9 +65,10 @@ static int rnic_odp_fault(struct rnic_pf *b, const struct rnic_pf_range *want)
 }
 
 /*
- * Look ahead: the next pages are often needed next, and are present already.
- * Reads only: a page taken for writing counts as dirty, and one given up by
- * MADV_FREE would be kept.
+ * Enter up to ODP_AHEAD pages after the range into the table, if they are present
+ * in the page tables: they are often accessed next. Do so only after a fault for
+ * reading, because entering a page for writing would make it dirty and undo an
+ * MADV_FREE of it.
  */
 static void rnic_odp_fault_around(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
@@ -99,8 +102,8 @@ static u64 rnic_odp_untag(u64 at)
 }
 
 /*
- * Check whether user memory can ever be mapped there, or the MR is an implicit
- * one
+ * Check whether the range of the MR is inside the user address space, or the MR
+ * is an implicit ODP MR, which has the whole address space
  */
 static bool is_user_memory(const struct rnic_odp *o)
 {
@@ -112,13 +115,14 @@ static bool is_user_memory(const struct rnic_odp *o)
  * rnic_odp_new - get memory of the calling process for an ODP MR
  * @dev: the device
  * @start: address of the first byte; may be tagged
- * @length: length in bytes; nothing need be mapped there, and mappings may
- *	change
+ * @length: length in bytes
  *
- * May sleep.
+ * Memory need not be mapped in the range, and mappings may change later. May
+ * sleep.
  *
  * Return: the memory, with a reference for rnic_pf_put(), or an error
- * pointer: -EINVAL if nothing can ever be mapped there; -ENOMEM.
+ * pointer: -EINVAL if the range is outside the user address space; -ENOMEM if
+ * memory is short, the quota is used up, or the caller is killed.
  */
 struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {
@@ -156,19 +160,26 @@ void rnic_odp_fill_caps(struct ib_device_attr *attr)
 
 /* Prefetch ------------------------------------------------------------------ */
 
-/* Range of an ODP MR */
+/* Range of an ODP MR to be prefetched */
 struct advised {
-	struct rnic_odp	*o;	/* reference held */
-	u64		at;
-	u64		end;
+	struct rnic_odp	*o;	/* memory of the MR; reference held */
+	u64		at;	/* address of the first byte */
+	u64		end;	/* address of the first byte after the range */
 };
 
+/*
+ * Check that @r is an ODP MR of @pd that contains the range of @sge and, if @write
+ * is set, may be written. Return: 0 or a negative errno.
+ */
 static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 			   const struct ib_sge *sge, bool write)
 {
 	u64 off = sge->addr - r->base;
 
-	/* the other fields are set before valid; litmus: publish */
+	/*
+	 * read valid before the other fields; pairs with ddp_region_validate(),
+	 * which sets valid last; litmus: publish
+	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != sge->lkey ||
 	    r->ops != &rnic_odp_ops.mem || r->kind != RNIC_REGION)
 		return -ENOENT;
@@ -180,6 +191,7 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 	return 0;
 }
 
+/* Find the memory of a range and take a reference to it. Return: 0 or a negative errno */
 static int find_advised(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 			struct advised *a)
 {
@@ -228,8 +240,8 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 	err = possible ? rnic_odp_prefetch(&a, write, how) : -EFAULT;
 	rnic_pf_put(&a.o->b);
 	/*
-	 * without FLUSH report invalid arguments only, not memory that cannot
-	 * be faulted in
+	 * without FLUSH report only invalid arguments and a kill of the caller,
+	 * but not that memory cannot be faulted in
 	 */
 	return flush || !possible || err == -EINTR ? err : 0;
 }
@@ -243,14 +255,15 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
  * @n: number of ranges
  * @attrs: unused
  *
- * The caller itself faults the memory in before the verb returns. The flag
- * FLUSH only decides whether a failure to fault it in is reported. May sleep.
+ * Faults the memory in before it returns, with or without the flag FLUSH. The
+ * flag only decides whether a failure to fault in memory is reported. May sleep.
  *
- * Return: 0; -EOPNOTSUPP for other advice; -ENOENT if there is no such MR or it
- * is not an ODP MR; -EPERM if it belongs to another protection domain or may
- * not be written; -EFAULT if the range is outside the MR or the user address
- * space or, with the flag, cannot be faulted in; -ENOMEM, with the flag; -EINTR
- * if the caller is killed.
+ * Return: 0; -EOPNOTSUPP if @advice is not a kind of prefetch; -ENOENT if no
+ * valid ODP MR has the lkey; -EPERM if the MR belongs to another protection
+ * domain, or @advice is a prefetch for writing and the MR is read-only; -EFAULT
+ * if the range is outside the MR or the user address space or, with FLUSH,
+ * cannot be faulted in; with FLUSH -ENOMEM if memory is short; -EINTR if the
+ * caller is killed.
  */
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,

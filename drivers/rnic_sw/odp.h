@@ -10,13 +10,16 @@
 
 /**
  * struct rnic_odp - memory of an ODP MR
- * @b: common part of memory that is not pinned; @b.start is an address
+ * @b: common part of memory that is not pinned; @b.start is a user address without
+ *	its tag
  * @addr_mask: mask of the address bits that are not a tag
- * @memcg: memory cgroup charged for pages and tables, or NULL
- * @chunks: struct odp_chunk, indexed from the chunk of @b.start; read under RCU
+ * @memcg: memory cgroup that is charged for pages and tables, or NULL
+ * @chunks: struct odp_chunk, indexed by distance from the chunk of @b.start; read
+ *	under RCU
  * @lock: serializes insertion and removal of chunks
- * @count: number of chunks
- * @next: index at which the search for a chunk to evict continues
+ * @count: number of chunks; protected by @lock
+ * @next: index in @chunks at which the next search for a chunk to evict starts;
+ *	protected by @lock
  */
 struct rnic_odp {
 	struct rnic_pf	b;
@@ -28,11 +31,11 @@ struct rnic_odp {
 	unsigned long		next;
 };
 
-/* What to do about pages that are not present */
+/* How rnic_odp_fault_in() handles pages that are not present in the owner's page tables */
 enum odp_how {
-	ODP_FAULT,	/* fault them in, or fail */
-	ODP_SKIP_ABSENT,	/* skip them */
-	ODP_STOP_ABSENT,	/* stop at the first of them */
+	ODP_FAULT,	/* fault in non-present pages; fail if that is impossible */
+	ODP_SKIP_ABSENT,	/* skip non-present pages */
+	ODP_STOP_ABSENT,	/* stop at the first non-present page */
 };
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING

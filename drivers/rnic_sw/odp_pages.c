@@ -2,15 +2,16 @@
 /*
  * On-demand paging: tables of the pages that are known to be present.
  *
- * The owner's address space is divided into chunks. Each chunk that was ever
- * needed has a table of page addresses and an MMU interval notifier. No page
- * reference is held. Before the mm takes a page from its owner or changes it,
- * the notifier removes the page from the table, under the lock that is held for
- * reading during a copy. So when the notifier returns no copy to or from the
- * page is in progress, and none can start.
+ * The address space of the owning process is divided into chunks. A chunk that
+ * has been accessed has a table of page addresses and an MMU interval notifier.
+ * No page reference is held. Before the kernel unmaps or replaces a page of the
+ * process, the notifier removes the page from the table. It does so with the
+ * invalidation lock held for writing; a copy holds that lock for reading. So
+ * when the notifier returns, no copy to or from the page is in progress, and
+ * none can start.
  *
- * Pages are faulted in by get_user_pages_remote(), as if their owner had
- * touched them. That sleeps, and may wait for a program (userfaultfd, FUSE).
+ * Pages are faulted in by get_user_pages_remote(), as if the process had accessed
+ * them. This sleeps and may wait for a program (userfaultfd, FUSE).
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -23,48 +24,50 @@
 #include "odp.h"
 #include "odp_range.h"
 
-/* Chunks of one MR; beyond that an unused one is evicted for each new one */
+/* Maximum number of chunks of one MR; then an unused chunk is evicted for each new one */
 #define CHUNKS_MAX	16384
-/* Chunks examined to find an unused one */
+/* Maximum number of chunks examined to find an unused chunk */
 #define EVICT_TRIES		64
-/* Attempts to fault in a page that is invalidated meanwhile */
+/* Maximum number of attempts to fault in pages that are invalidated meanwhile */
 #define TRIES		8
 
 #define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
 
-/* Flags in the low bits of an entry of the table: present, writable */
+/* Flags in the low bits of a table entry: the page is present, the page is writable */
 #define ENTRY_PRESENT		1ul
 #define ENTRY_WRITABLE	2ul
 
+/* Part of the owner's address space with a table of its present pages */
 struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
-	unsigned long		number;
+	unsigned long		number;	/* address of the chunk >> CHUNK_SHIFT */
 	u32			users;	/* page faults and prefetches; under rnic_odp.lock */
-	struct rnic_inval_lock	inval_lock;
-	unsigned long		*page;	/* ODP_CHUNK_PAGES entries */
+	struct rnic_inval_lock	inval_lock;	/* protects the entries of @page */
+	unsigned long		*page;	/* ODP_CHUNK_PAGES entries: kernel address and flags */
 	struct rcu_head		rcu;
 };
 
 /* Lookup ------------------------------------------------------------------- */
 
 /*
- * Index of a chunk in the xarray; counted from the MR's first chunk to keep the
- * xarray flat
+ * Compute the index of a chunk in the xarray. Count from the MR's first chunk, to
+ * keep the xarray flat.
  */
 static unsigned long chunk_index(const struct rnic_odp *o, unsigned long number)
 {
 	return number - (o->b.start >> CHUNK_SHIFT);
 }
 
+/* Check whether a table entry permits reading or, if @write is set, writing */
 static bool is_accessible(unsigned long page, bool write)
 {
 	return page & (write ? ENTRY_WRITABLE : ENTRY_PRESENT);
 }
 
 /*
- * Length of the contiguous extent in bytes, at most @want; @len of it are in
- * page @i
+ * Compute the length in bytes of the contiguous extent that begins in page @i, at
+ * most @want. @len is the number of its bytes in page @i.
  */
 static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
@@ -84,13 +87,14 @@ static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
  * @mem: memory of the MR (struct rnic_pf)
  * @at: address of the first byte
  * @write: true if the memory is going to be written
- * @extent: @extent->len in: number of bytes needed, out: number of contiguous bytes
- *	present
+ * @extent: filled in; on entry @extent->len is the number of bytes needed, on
+ *	return the number of contiguous bytes that are present
  *
  * Context: BH off.
  *
- * Return: true if the first byte is present; @extent->lock is then held for
- * reading. False if it is not present, or a writer waits for the table's lock.
+ * Return: true, with @extent->lock held for reading, if the first byte is
+ * present. False if the first byte is not present, if it is not writable but
+ * @write is set, or if a writer waits for the lock.
  */
 bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
@@ -99,7 +103,7 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 	struct odp_chunk *c;
 
 	at &= o->addr_mask;
-	/* a chunk is freed after an RCU grace period, which BH off delays */
+	/* the chunk stays allocated: it is freed after an RCU grace period, and BH are off */
 	c = xa_load(&o->chunks, chunk_index(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_inval_read_trylock(&c->inval_lock))
 		return false;
@@ -115,13 +119,13 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 
 /* Invalidation ------------------------------------------------------------- */
 
-/* Return: true if any of the pages was present */
+/* Remove pages from the table. Return: true if any of them was present, false if not */
 static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 {
 	bool any = false;
 	u32 i;
 
-	/* no copy is in progress */
+	/* so no copy is in progress */
 	lockdep_assert_held_write(&c->inval_lock.lock);
 	for (i = s->first; i < s->first + s->pages; i++) {
 		any |= c->page[i];
@@ -130,6 +134,10 @@ static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 	return any;
 }
 
+/*
+ * Remove the pages of a range from the table before the mm changes them. Return:
+ * false if this would have to sleep but the notifier must not, true otherwise.
+ */
 static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 				const struct mmu_notifier_range *range,
 				unsigned long seq)
@@ -181,8 +189,8 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Remove a chunk from the xarray, then clear its pages: a reader may have found
- * the chunk before
+ * Remove a chunk from the xarray, then clear its table, because a reader may have
+ * found the chunk before its removal. Then free the chunk.
  */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
@@ -197,7 +205,7 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 	call_rcu(&c->rcu, rnic_odp_free_chunk);
 }
 
-/* Evict a chunk that no worker is using. Return: true if one was evicted */
+/* Evict a chunk without users. Return: true if a chunk was evicted, false if none was found */
 static bool __evict_chunk(struct rnic_odp *o)
 {
 	struct odp_chunk *c;
@@ -230,7 +238,7 @@ static int __insert_chunk(struct rnic_odp *o, struct odp_chunk *c)
 	return err;
 }
 
-/* Return: a new chunk, or NULL if memory is short */
+/* Create a chunk. Return: the chunk; NULL if memory is short or no chunk could be evicted */
 static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 {
 	struct odp_chunk *c;
@@ -248,7 +256,10 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 	return c;
 }
 
-/* Get a chunk; create it if it does not exist and @make is set */
+/*
+ * Find a chunk and take a reference to it. Create the chunk if it does not exist
+ * and @make is set. Return: the chunk, or NULL.
+ */
 static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 				   bool make)
 {
@@ -275,8 +286,10 @@ static void put_chunk(struct rnic_odp *o, struct odp_chunk *c)
 
 /**
  * rnic_odp_drop_chunks - free all chunks
- * @o: the memory; no copy, page fault or look-ahead is in progress, and none
- *	can start
+ * @o: the memory
+ *
+ * The caller must ensure that no copy, page fault or prefetch is in progress and
+ * that none can start. May sleep.
  */
 void rnic_odp_drop_chunks(struct rnic_odp *o)
 {
@@ -294,7 +307,7 @@ void rnic_odp_drop_chunks(struct rnic_odp *o)
 
 /* Faulting in -------------------------------------------------------------- */
 
-/* An entry that is writable stays so if the same page is entered for reading */
+/* Set a table entry. A writable entry stays writable if the same page is entered for reading */
 static void __set_entry(unsigned long *entry, struct page *page, bool write)
 {
 	unsigned long now = (unsigned long)page_address(page) | ENTRY_PRESENT;
@@ -305,8 +318,8 @@ static void __set_entry(unsigned long *entry, struct page *page, bool write)
 }
 
 /*
- * Enter pages into the table. Return: true if they were entered; false, with
- * none entered, if one of them may have been invalidated meanwhile
+ * Enter pages into the table. Return: true if the pages were entered; false, with
+ * no page entered, if a page may have been invalidated since @seq was read.
  */
 static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 			struct page **page, long n, bool write)
@@ -315,8 +328,8 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 	long i;
 
 	/*
-	 * a reader that backs off for this writer would raise a needless page
-	 * fault
+	 * take the lock without making readers back off: each of them would
+	 * raise a needless page fault
 	 */
 	rnic_inval_write_lock_gap(&c->inval_lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
@@ -327,8 +340,8 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 }
 
 /*
- * Number of pages from @at inside one VMA, at most @pages: the kernel warns
- * when get_user_pages() is called for a hole below a stack
+ * Count the pages from @at to the end of its VMA, up to @pages. Used to limit
+ * get_user_pages_remote() to a VMA: it would warn about a hole below a stack.
  */
 static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 				    u32 pages)
@@ -340,6 +353,11 @@ static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 	return min_t(unsigned long, pages, (vma->vm_end - at) >> PAGE_SHIFT);
 }
 
+/*
+ * Take references to the pages of a span, and fault them in if @how permits.
+ * Return: number of pages, which may be less than the span has; -EINTR if the
+ * caller is killed; or another negative errno, -EFAULT if there is no mapping.
+ */
 static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 		      enum odp_how how, struct page **page)
 {
@@ -353,8 +371,8 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	if (mmap_read_lock_killable(o->b.mm))
 		return -EINTR;
 	/*
-	 * page cache and page tables would otherwise be charged to no memory
-	 * cgroup
+	 * charge page cache and page tables to the owner's memory cgroup; a
+	 * worker would charge them to none
 	 */
 	old = set_active_memcg(o->memcg);
 	n = __mapped_pages(o->b.mm, at, s->pages);
@@ -367,8 +385,9 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 }
 
 /*
- * Return: number of pages entered into the table; -EAGAIN if they were
- * invalidated meanwhile; or another negative errno
+ * Fault in pages of a span and enter them into the table. Return: number of pages
+ * entered; -EAGAIN if a page may have been invalidated meanwhile; or another
+ * negative errno.
  */
 static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
 			  const struct odp_span *s, bool write, enum odp_how how)
@@ -407,7 +426,7 @@ bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
 	return at <= most && end <= most - at;
 }
 
-/* Return: number of pages to advance by, or a negative errno */
+/* Fault in pages of a span. Return: number of pages to advance by, or a negative errno */
 static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 			  enum odp_how how)
 {
@@ -427,8 +446,8 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 	}
 	put_chunk(o, c);
 	/*
-	 * after too many invalidations the stream simply raises another page
-	 * fault
+	 * after too many invalidations report success: a stream then raises
+	 * another page fault
 	 */
 	if (n == -EAGAIN)
 		return s->pages;
@@ -439,16 +458,16 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 
 /**
  * rnic_odp_fault_in - fault in the pages of a range
- * @o: the memory; the caller holds a reference to its mm's users (mmget())
+ * @o: the memory; the caller must hold a reference to the users of its mm (mmget())
  * @at: first byte
  * @end: first byte after the range
  * @write: true if the pages are going to be written
- * @how: what to do about pages that are not present
+ * @how: handling of pages that are not present
  *
- * A page may be invalidated again before this returns. Sleeps.
+ * Pages may be invalidated again before this function returns. May sleep.
  *
- * Return: 0; -EFAULT if a page cannot be faulted in; -ENOMEM; -EINTR if the
- * caller is killed.
+ * Return: 0; -EFAULT if a page cannot be faulted in or, with ODP_STOP_ABSENT, is
+ * not present; -ENOMEM if memory is short; -EINTR if the caller is killed.
  */
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 		      enum odp_how how)

@@ -2,20 +2,20 @@
 /*
  * On-demand paging: arithmetic on pages and chunks.
  *
- * Addresses are user addresses. @end and @to are the first byte after a range.
- * They must not wrap to 0, so a range never includes the last byte of the
- * 64-bit address space.
+ * Addresses are user addresses. @end and @to are the address of the first byte
+ * after a range. They must not wrap to 0, so a range never includes the last
+ * byte of the 64-bit address space.
  */
 #include "odp_range.h"
 
 /**
  * odp_span - compute the next pages of a range to fault in at once
- * @at: first byte of the rest of the range
+ * @at: first byte that is not yet faulted in
  * @end: first byte after the range
  * @shift: log2 of the page size
  *
- * Return: at most ODP_BATCH pages of one chunk, from the page of @at; none if
- * the range is empty.
+ * Return: at most ODP_BATCH pages of one chunk, starting with the page of @at; 0
+ * pages if @at is not before @end.
  */
 struct odp_span odp_span(u64 at, u64 end, u8 shift)
 {
@@ -40,7 +40,7 @@ struct odp_span odp_span(u64 at, u64 end, u8 shift)
  * @to: first byte after the range
  * @shift: log2 of the page size
  *
- * Return: the pages of the chunk that contain bytes of the range.
+ * Return: the pages of the chunk that contain bytes of the range; may be 0 pages.
  */
 struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 {
@@ -61,12 +61,13 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 }
 
 /**
- * odp_ahead_end - compute the end of the look-ahead after a page fault
+ * odp_ahead_end - compute the end of the pages to look up after a page fault
  * @at: first byte after the range that was faulted in
  * @end: first byte after the MR
  * @shift: log2 of the page size
  *
- * Return: first byte after the look-ahead; @at if there is nothing to look at.
+ * Return: first byte after these pages, at most ODP_AHEAD pages after @at; @at if
+ * the MR has no bytes after @at.
  */
 u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 {
@@ -79,9 +80,9 @@ u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 
 /**
  * odp_addr_mask - find the bits of a user address that are not a tag
- * @untag: removes the tag from an address
+ * @untag: function that removes the tag from an address
  *
- * Return: mask of those bits.
+ * Return: mask of the bits that @untag does not clear.
  */
 u64 odp_addr_mask(u64 (*untag)(u64 at))
 {

@@ -5,11 +5,12 @@
 
 #include <ddp/pure.h>
 
-/* Pages of a chunk: a table of addresses fits in a page of 4 KiB */
+/* Number of pages of a chunk; a table of their 64-bit addresses has 4 KiB */
 #define ODP_CHUNK_PAGES	512u
 
-/* Pages faulted in at once, and pages to look ahead after them */
+/* Maximum number of pages faulted in at once */
 #define ODP_BATCH	32u
+/* Maximum number of pages after a faulted-in range that are looked up as well */
 #define ODP_AHEAD	64u
 
 /**
