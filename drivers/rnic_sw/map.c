@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that a program can map.  What is in it is not known here: rings of
- * ring.c, or a page of small ones of page.c.
+ * Memory that a program can map: one or two rings (ring.c), or a page of small
+ * rings (page.c).  This file does not know the contents.
  *
- * The memory is freed only after the last reference to its mmap entry; a
- * program that has it mapped keeps the pages until it unmaps them.
+ * The memory is freed with the last reference to its mmap entry. If a program
+ * still has the memory mapped, the pages are freed when the program unmaps them.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -15,8 +15,8 @@
 #include "uctx.h"
 
 /*
- * Like remap_vmalloc_range(), which accepts only memory from vmalloc_user(),
- * and that is not charged to a control group
+ * Map vmalloc memory into a VMA. remap_vmalloc_range() cannot be used: it accepts
+ * only memory of vmalloc_user(), which is not charged to a control group.
  */
 static int map_pages(struct vm_area_struct *vma, void *mem)
 {
@@ -31,9 +31,9 @@ static int map_pages(struct vm_area_struct *vma, void *mem)
 }
 
 /**
- * rnic_mmap - map a ring
+ * rnic_mmap - map the memory of rings into a program (verb)
  * @ib: the context
- * @vma: where to map it; the file offset is a key that the kernel has returned
+ * @vma: the VMA; its file offset is a key that the kernel has returned to the program
  *
  * Return: 0 or a negative errno.
  */
@@ -45,13 +45,13 @@ int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	if (!rdma)
 		return -EINVAL;
 	err = map_pages(vma, container_of(rdma, struct rnic_map, rdma)->mem);
-	/* from here on the VMA holds references to the pages */
+	/* the VMA now holds references to the pages */
 	rdma_user_mmap_entry_put(rdma);
 	return err;
 }
 
 /**
- * rnic_mmap_free - free memory that can no longer be mapped
+ * rnic_mmap_free - free mappable memory after the last reference to its mmap entry
  * @rdma: the mmap entry, embedded in struct rnic_map
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
@@ -64,9 +64,10 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 
 /**
  * rnic_ring_alloc_mem - allocate zeroed memory for rings
- * @bytes: size in bytes; a program chooses it, so a failure is not logged
+ * @bytes: size in bytes
  *
- * Charged to the caller's control group.  May sleep.
+ * The memory is charged to the caller's control group. A failure is not logged,
+ * because a program chooses the size. May sleep.
  *
  * Return: the memory, to be freed by vfree(), or NULL.
  */
@@ -80,7 +81,7 @@ void *rnic_ring_alloc_mem(size_t bytes)
  * @uctx: the context
  * @bytes: size in bytes, rounded up to pages
  *
- * Charged to the caller's control group. May sleep.
+ * The memory is charged to the caller's control group. May sleep.
  *
  * Return: the memory, to be released by rnic_map_release(), or an error pointer.
  */
@@ -106,8 +107,8 @@ struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
  * rnic_map_users - count the references to the first page of mappable memory
  * @map: the memory
  *
- * Return: the number of mappings and other references; more while the page is
- * briefly pinned elsewhere in the kernel.
+ * Return: the number of mappings, plus temporary references of other parts of
+ * the kernel.
  */
 unsigned int rnic_map_users(const struct rnic_map *map)
 {
@@ -118,7 +119,8 @@ unsigned int rnic_map_users(const struct rnic_map *map)
  * rnic_map_release - release mappable memory
  * @map: the memory
  *
- * A program that has it mapped keeps the pages until it unmaps them.
+ * If a program has the memory mapped, its pages are freed when the program unmaps
+ * them.
  */
 void rnic_map_release(struct rnic_map *map)
 {

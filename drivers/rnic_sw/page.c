@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages shared by several small rings.
+ * Pages that several small rings share, if the program supports this.
  *
- * A ring of few slots is a fraction of a page, and a program with thousands of
- * QPs has thousands of them. So small rings share pages, for programs that
- * support it. All rings on a page belong to one context, that is to one program
- * as far as the kernel can tell: a program that writes into the wrong ring
- * damages only its own.
+ * A ring of few slots needs only a fraction of a page, and a program with
+ * thousands of QPs has thousands of rings. All rings on a page belong to one
+ * context, so a program that writes to the wrong ring damages only its own
+ * rings.
  */
 #include <linux/bitmap.h>
 #include <linux/err.h>
@@ -15,14 +14,17 @@
 
 #include "rnic.h"
 
-#define FIND_TRIES	8	/* pages tried before a new one is allocated */
+#define FIND_TRIES	8	/* maximum number of pages searched for free space */
 
 static u32 bytes_to_units(size_t bytes)
 {
 	return DIV_ROUND_UP(bytes, RNIC_PAGE_UNIT);
 }
 
-/* Mark space as used. A page that is full leaves the list of pages to search */
+/*
+ * Mark units of a page as used. Remove a full page from the list of pages with
+ * free space. Return: address of the first unit.
+ */
 static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units)
 {
 	bitmap_set(page->used, at, units);
@@ -32,16 +34,16 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
 }
 
 /*
- * Check whether a page has more mappings than its program needs. A forked child
- * that has dropped its rights since may hold one; it must not see rings that
- * were added later.
+ * Check whether a page has more mappings than the one of its program, or any
+ * while it is empty. A forked child that has dropped its privileges may have such
+ * a mapping, and must not see rings that are created later.
  */
 static bool __rnic_page_is_shared(const struct rnic_map *page)
 {
 	return rnic_map_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
 }
 
-/* Return: space on this page, or NULL */
+/* Allocate space on a page. Return: the space; NULL if too little is free or the page is shared */
 static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
@@ -53,8 +55,9 @@ static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 }
 
 /*
- * A page with too little space moves to the tail, so that the next search
- * starts with others
+ * Search for a page with enough free space, and allocate the space. Move pages
+ * that are not suitable to the tail, so that the next search starts with others.
+ * Return: the space, or NULL.
  */
 static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
@@ -75,6 +78,7 @@ static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **
 	return at;
 }
 
+/* Create a page and allocate space on it. Return: the space, or an error pointer */
 static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p = rnic_map_create(&u->ib, PAGE_SIZE);
@@ -94,8 +98,8 @@ static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **
 /**
  * rnic_page_alloc_space - get zeroed space for a small ring
  * @u: the context
- * @bytes: size in bytes, at most a page
- * @page: set to the page of the space; unchanged on error
+ * @bytes: size in bytes, at most that of a page
+ * @page: set to the page that contains the space; unchanged on error
  *
  * May sleep.
  *
@@ -118,10 +122,10 @@ void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map *
  * @at: the space; no longer used by the kernel
  * @bytes: size as given to rnic_page_alloc_space()
  *
- * Clears the space, so that nothing the kernel has written is left. Frees the
- * page if it is empty and another page has space: a program that creates and
- * destroys one queue after another does not need a new page each time. May
- * sleep.
+ * Clears the space, so that no data of the kernel remains there. Frees the page
+ * if it is empty and another page has free space. The last page with free space
+ * is kept, so that a program that repeatedly creates and destroys a queue does
+ * not need a new page each time. May sleep.
  */
 void rnic_page_free_space(struct rnic_map *page, void *at, size_t bytes)
 {
@@ -152,7 +156,7 @@ void rnic_pages_init(struct rnic_uctx *u)
 
 /**
  * rnic_pages_exit - free the shared pages of a context
- * @u: the context, with no ring left
+ * @u: the context; the caller must have freed all its rings
  */
 void rnic_pages_exit(struct rnic_uctx *u)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rings of slots, shared with a program or used by a kernel consumer: their
- * sizes and their memory.  The indices are in ring_idx.c.
+ * Sizes and memory of rings of slots, which are shared with a program or used by
+ * a kernel consumer. ring_idx.c checks their indices.
  *
- * The second ring of a pair has no memory of its own and is freed first.
+ * Two rings can share memory. The first ring owns it, so the second must be freed
+ * before the first.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -15,15 +16,19 @@
 
 #include "uctx.h"
 
+/* Maximum number of slots of a ring */
 #define RING_SLOTS_MAX	BIT(24)
-/* two such rings with headers, rounded up to a page, fit in 31 bits */
+/*
+ * Maximum size of the slots of a ring, in bytes: the size of two rings with headers,
+ * rounded up to a page, fits in 31 bits
+ */
 #define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
 
 /**
  * rnic_ring_shape - compute the sizes of a ring without allocating it
  * @ring: filled in
  * @want: minimum number of slots, rounded up to a power of two; 0 for no ring
- * @stride: distance of slots in bytes
+ * @stride: size of a slot in bytes
  *
  * Return: 0, or -EINVAL if the ring would be too large.
  */
@@ -41,7 +46,7 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 		return -EINVAL;
 	ring->slots = slots;
 	ring->stride = stride;
-	/* keeps the header of a second ring aligned */
+	/* align the header of a second ring */
 	ring->bytes = ALIGN(bytes + RNIC_SW_RING_HDR, RNIC_SW_RING_HDR);
 	return 0;
 }
@@ -52,7 +57,10 @@ static void set_ring_addr(struct rnic_ring *ring, void *at)
 	ring->slot0 = at + RNIC_SW_RING_HDR;
 }
 
-/* Return: memory for the ring, NULL or an error pointer */
+/*
+ * Allocate memory for a ring, or for @ring and a second ring. Return: the memory;
+ * NULL if memory for a kernel consumer is short; or an error pointer.
+ */
 static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
 			    bool packed)
 {
@@ -78,15 +86,15 @@ static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontex
 
 /**
  * rnic_ring_alloc - allocate zeroed memory for one or two rings
- * @ring: ring with its sizes set, owns the memory on success; if it has 0 slots
- *	nothing is done
- * @second: second ring with its sizes set, placed after @ring in the same
- *	memory; may be NULL
+ * @ring: ring with its sizes set by rnic_ring_shape(); owns the memory on success;
+ *	if it has 0 slots, nothing is allocated
+ * @second: second ring with its sizes set by rnic_ring_shape(), placed after @ring
+ *	in the same memory; may be NULL
  * @uctx: the program's context, or NULL for a kernel consumer
- * @packed: true if the program accepts other rings in the memory that it maps
+ * @packed: true if the program permits that other rings are in the same mapping
  *
- * The memory is charged to the caller's control group. @second must be freed
- * before @ring. May sleep.
+ * The memory is charged to the caller's control group. The caller must free
+ * @second before @ring. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -106,7 +114,7 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 	return 0;
 }
 
-/* Clear the pointers, so that there is no ring any more */
+/* Clear a ring's pointers, so that the ring is not accessed after it has been freed */
 static void clear_ring_addr(struct rnic_ring *ring)
 {
 	ring->map = NULL;
@@ -118,7 +126,8 @@ static void clear_ring_addr(struct rnic_ring *ring)
  * rnic_ring_free - free a ring
  * @ring: the ring
  *
- * A program that has it mapped keeps the pages until it unmaps them.
+ * If a program has the ring mapped, the pages are freed when the program unmaps
+ * them.
  */
 void rnic_ring_free(struct rnic_ring *ring)
 {
@@ -133,7 +142,7 @@ void rnic_ring_free(struct rnic_ring *ring)
 /**
  * rnic_ring_retire - free a ring that other contexts may read
  * @ring: the ring
- * @lock: lock under which they read it; on return they find no ring
+ * @lock: lock under which they read it; they find no ring after this returns
  */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 {
@@ -148,7 +157,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 }
 
 /**
- * rnic_ring_key - get the offset at which a program maps a ring
+ * rnic_ring_key - get the file offset with which a program maps a ring
  * @ring: the ring, allocated with a context
  *
  * Return: the file offset for mmap().

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * User contexts: a program opens and closes the device.  What it maps is in
- * map.c and ring.c.
+ * User contexts: creation when a program opens the device, and destruction when
+ * the program closes it.
  *
- * The layout of all that programs and the kernel share is asserted here.
+ * This file also asserts the layout of all data that programs and the kernel
+ * share.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -58,8 +59,8 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40);
 
 /**
- * rnic_alloc_ucontext - open the device for a program
- * @ib: the context
+ * rnic_alloc_ucontext - open the device for a program (verb)
+ * @ib: the context, allocated by the core
  * @udata: struct rnic_sw_alloc_ctx and its response
  *
  * Return: 0 or a negative errno.
@@ -80,8 +81,8 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_dealloc_ucontext - close the device for a program
- * @ib: the context; all its queues are destroyed
+ * rnic_dealloc_ucontext - close the device for a program (verb)
+ * @ib: the context; the core has destroyed all its queues
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {

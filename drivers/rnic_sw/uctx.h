@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* User contexts, and rings mapped by programs or used by kernel consumers. */
+/* Interface to user contexts, and to rings mapped by programs or used by kernel consumers. */
 #ifndef _RNIC_SW_UCTX_H
 #define _RNIC_SW_UCTX_H
 
@@ -12,39 +12,40 @@
 
 #include "ring_idx.h"
 
+/* User context: a program's open device */
 struct rnic_uctx {
 	struct ib_ucontext	ib;
-	struct mutex		pages_lock;	/* protects @pages and their space */
+	struct mutex		pages_lock;	/* protects the members below */
 	struct list_head	pages;		/* pages of small rings with free space */
-	u64			pages_created;
+	u64			pages_created;	/* number of pages ever created */
 };
 
-/* Unit of allocation on a page of small rings */
+/* Unit of allocation on a page of small rings, in bytes; number of units on a page */
 #define RNIC_PAGE_UNIT		RNIC_SW_RING_HDR
 #define RNIC_PAGE_UNITS		(PAGE_SIZE / RNIC_PAGE_UNIT)
 
 /* Ring, which a program may have mapped */
 struct rnic_ring {
-	struct rnic_sw_ring	*hdr;
-	void			*slot0;
-	u32			slots;		/* power of two */
-	u32			stride;
-	u32			bytes;
-	u32			alloc_bytes;		/* of its memory, with a second ring */
-	/* Owner of the memory; both are NULL for the second ring of a pair */
-	void			*mem;		/* kernel consumer, __vmalloc() */
-	struct rnic_map		*map;		/* a program's */
+	struct rnic_sw_ring	*hdr;		/* header with indices; NULL: no ring */
+	void			*slot0;		/* first slot */
+	u32			slots;		/* number of slots, a power of two */
+	u32			stride;		/* size of a slot in bytes */
+	u32			bytes;		/* size of header and slots */
+	u32			alloc_bytes;		/* size with a second ring, if mappable */
+	/* memory to be freed with the ring; both are NULL for the second ring of a pair */
+	void			*mem;		/* for a kernel consumer; __vmalloc() */
+	struct rnic_map		*map;		/* for a program */
 };
 
 /* Mappable memory: one or two rings, or a page of small rings */
 struct rnic_map {
 	struct rdma_user_mmap_entry rdma;
-	void			*mem;
+	void			*mem;		/* vmalloc memory, a multiple of PAGE_SIZE */
 
-	/* of a page of small rings; under pages_lock of its context */
-	u64			number;		/* unique in the context; 0: no such page */
-	struct list_head	list;
-	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);
+	/* used for a page of small rings only; protected by pages_lock of its context */
+	u64			number;		/* unique in the context; 0: not such a page */
+	struct list_head	list;		/* entry in rnic_uctx.pages */
+	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);	/* units that rings occupy */
 };
 
 static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
@@ -72,37 +73,41 @@ void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
 
 /* ring.c: rings */
 /*
- * Rings are made in two steps: rnic_ring_shape() computes the sizes, rnic_ring_alloc()
- * allocates the memory of one ring or of two adjacent ones. With @uctx the memory can be
- * mapped by a program; with @packed a small ring may share a page with others. A ring of
- * 0 slots has no memory and may be passed to rnic_ring_free(). The second ring of a pair
- * must be freed first. A program keeps what it has mapped after the ring is freed.
+ * A ring is created in two steps: rnic_ring_shape() computes the sizes, rnic_ring_alloc()
+ * allocates the memory of one ring or of two adjacent rings. With @uctx a program can map
+ * the memory; with @packed a small ring may share a page with other rings. A ring of 0 slots
+ * has no memory and may be passed to rnic_ring_free(). The caller must free the second ring
+ * of a pair before the first. A program's mapping stays valid after the ring is freed.
  */
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
-/* Free a ring that other contexts read under @lock: from then on they find no ring */
+/* Free a ring that other contexts read under @lock; they find no ring after this returns */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
-u64 rnic_ring_key(const struct rnic_ring *ring);	/* offset for mmap() */
+u64 rnic_ring_key(const struct rnic_ring *ring);	/* file offset for mmap() */
 u32 rnic_ring_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
-u32 rnic_ring_offset(const struct rnic_ring *ring);	/* of the ring, in the mapping */
+u32 rnic_ring_offset(const struct rnic_ring *ring);	/* offset in the mapping, in bytes */
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 {
 	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
 }
 
-/* Read the producer index of a send or receive queue; a program's may have any value */
+/* Read the producer index of a send or receive queue; a program may have set it to any value */
 static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 {
-	/* the slots before the index are filled; litmus: publish */
+	/*
+	 * read the index before the slots that precede it; pairs with the release in
+	 * rnic_ring_set_prod() or in the program's ring_publish_prod(); litmus: publish
+	 */
 	return smp_load_acquire(&ring->hdr->prod);
 }
 
 /*
- * Read the producer index of a send or receive queue once. Return: the number of WQEs
- * posted and not yet taken; RING_IDX_INVALID if more than fit beside those in use.
+ * Read the producer index of a send or receive queue once. @head: next slot to dequeue;
+ * @tail: oldest slot in use. Return: the number of WQEs that have been posted but not
+ * dequeued; RING_IDX_INVALID if the WQEs posted and in use exceed the number of slots.
  */
 static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 				   u32 tail)
@@ -110,15 +115,23 @@ static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 	return ring_idx_posted(rnic_ring_prod(ring), head, tail, ring->slots);
 }
 
+/* Publish the producer index */
 static inline void rnic_ring_set_prod(struct rnic_ring *ring, u32 prod)
 {
-	/* the slots before the index are filled; litmus: publish */
+	/*
+	 * fill the slots before the index covers them; pairs with the acquire in the
+	 * consumer's read of prod; litmus: publish
+	 */
 	smp_store_release(&ring->hdr->prod, prod);
 }
 
+/* Publish the consumer index */
 static inline void rnic_ring_set_cons(struct rnic_ring *ring, u32 cons)
 {
-	/* the slots before the index have been read and may be reused; litmus: publish */
+	/*
+	 * read the slots before the producer may reuse them; pairs with the acquire in the
+	 * producer's read of cons; litmus: publish
+	 */
 	smp_store_release(&ring->hdr->cons, cons);
 }
 
