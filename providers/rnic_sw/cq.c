@@ -45,9 +45,9 @@ static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 }
 
 /*
- * The plain create CQ command serves plain and extended CQs. The kernel has no
- * separate extended CQ; the request for timestamps is a flag in the driver
- * data.
+ * Create a CQ in the kernel and map its ring. The create CQ command is also used
+ * for extended CQs, with a flag in the driver data if timestamps are requested.
+ * Return: 0 or a positive errno.
  */
 static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 		      const struct ibv_cq_init_attr_ex *attr)
@@ -93,7 +93,10 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return NULL;
-	/* Always lock: any thread that destroys a QP removes its completions */
+	/*
+	 * Always use the lock: a thread that destroys a QP removes completions
+	 * from the CQ, even if the program uses the CQ in one thread only
+	 */
 	rnic_sw_init_queue(&cq->q, false);
 	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_mutex_init(&cq->resize_lock, NULL);
@@ -133,7 +136,7 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 	return &cq->vcq.cq_ex;
 }
 
-/* First command: the kernel creates a new ring and keeps using the old one */
+/* Create a new ring with the first resize command, and map it. The kernel keeps the old one */
 static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 		     uint64_t *key)
 {
@@ -156,7 +159,7 @@ static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 	return rnic_sw_map_queue(q, cq->vcq.cq.context, &at);
 }
 
-/* Second command: the kernel switches to the new ring, which is mapped */
+/* Make the kernel use the new ring, with the second resize command */
 static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
@@ -172,7 +175,7 @@ static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 }
 
 /*
- * Install the new ring @q and return the old one in @q. @armed: arm flags of
+ * Install the new ring @q and return the old ring in @q. @armed: arm flags of
  * the old ring
  */
 static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint32_t armed)
@@ -192,17 +195,17 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
 
 /*
  * Switch to the new ring @q. Other threads that poll or arm the CQ spin while
- * the kernel moves the entries not yet polled. Returning "empty" to them
- * instead would be wrong: a program that has armed the CQ would then wait, and
- * may not get another event.
+ * the kernel moves the completions that are not yet polled. The provider must not
+ * report an empty CQ to them instead: a program that has armed the CQ would then
+ * wait, and might not get another event.
  *
- * An arm request may be recorded in the old ring only. It is copied to the new
- * ring, at the cost of one extra event at most. Read the flags before the
- * switch: after it the kernel may give the memory of the old ring to another
- * queue.
+ * The flags of the old ring may contain an arm request that the new ring lacks.
+ * Copy the flags to the new ring; this causes at most one additional event. Read
+ * them before the switch, because after the switch the kernel may give the memory
+ * of the old ring to another queue.
  *
- * A thread between start_poll and end_poll already holds q.lock, and works on a
- * copy of the current completion.
+ * A thread between start_poll and end_poll already holds q.lock, and reads a copy
+ * of the current completion.
  */
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
@@ -214,7 +217,7 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 	if (!polls)
 		ring_lock(&cq->q);
 	pthread_spin_lock(&cq->arm_lock);
-	/* litmus: arm */
+	/* arm_lock keeps other threads from arming until the rings are exchanged; litmus: arm */
 	armed = __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED);
 	ret = switch_ring(cq, cqe, key);
 	if (!ret)
@@ -226,9 +229,9 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 }
 
 /*
- * Creating, mapping and unmapping a ring may take long, so these run without
- * the locks: other threads can poll and arm meanwhile. On any failure the CQ
- * keeps the old ring.
+ * Replace the ring of a CQ; on failure the CQ keeps the old ring. Creating,
+ * mapping and unmapping a ring may take long, so do this without q.lock and
+ * arm_lock: other threads can poll and arm the CQ meanwhile.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 {
@@ -239,14 +242,15 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 	ret = make_ring(cq, cqe, &q, &key);
 	if (!ret)
 		ret = change_over(cq, cqe, key, &q);
-	/* the old ring, or the new one if the resize failed */
+	/* q is now the old ring, or still the new ring if the resize failed */
 	rnic_sw_unmap_queue(&q);
 	return ret;
 }
 
 /*
- * Another thread may hold resize_lock while it waits for q.lock, which this
- * thread holds if it is between start_poll and end_poll. It must not wait then.
+ * Take resize_lock. If this thread is between start_poll and end_poll, it holds
+ * q.lock, and must not wait for resize_lock: the thread that holds resize_lock may
+ * be waiting for q.lock. Return: 0; EBUSY if this thread must not wait.
  */
 static int lock_resize(struct rnic_sw_cq *cq)
 {
@@ -271,8 +275,8 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 }
 
 /*
- * A QP that the kernel has already destroyed may still have completions in this
- * CQ. Only the provider knows, so the CQ is refused here.
+ * Destroy a CQ. Fail with EBUSY while it has references: the kernel may have
+ * destroyed a QP whose completions the provider has not yet removed from the CQ.
  */
 static int destroy_cq(struct rnic_sw_cq *cq)
 {

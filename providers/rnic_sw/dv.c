@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Direct verbs, declared in rnic_sw_dv.h. */
+/* Direct verbs; rnic_sw_dv.h documents them. */
 #include <errno.h>
 
 #include "rnic_sw.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: poll with ibv_poll_cq() and ibv_start_poll(), arm. */
+/* Completion queues: polling with ibv_poll_cq() and ibv_start_poll(), and arming. */
 #include <errno.h>
 #include <time.h>
 
@@ -40,7 +40,7 @@ static enum ibv_wc_opcode wc_opcode(const struct rnic_sw_cqe *cqe)
 	return IBV_WC_DRIVER1;
 }
 
-/* A failed work request has a vendor error, but no immediate data or STag */
+/* Compute the flags of a completion. A failed work request has no immediate data or STag */
 static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
 {
 	unsigned int flags = 0;
@@ -66,7 +66,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->opcode = wc_opcode(cqe);
 	wc->vendor_err = vendor_err(cqe);
 	wc->byte_len = cqe->byte_len;
-	wc->imm_data = cqe->imm_data;	/* a union in both structs: may be an STag */
+	wc->imm_data = cqe->imm_data;	/* or the invalidated STag: a union in both structs */
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = 0;
 	wc->wc_flags = wc_flags(cqe);
@@ -76,7 +76,10 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->dlid_path_bits = 0;
 }
 
-/* The kernel cannot reuse the slot until cons is published */
+/*
+ * Get the next completion in place, or NULL if there is none. The kernel does not
+ * reuse its slot before the caller publishes cons.
+ */
 static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
 {
 	return ring_empty(q) ? NULL : ring_slot(q, q->cons++);
@@ -104,8 +107,8 @@ int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Takes arm_lock instead of q.lock: a program may arm the CQ between start_poll
- * and end_poll, when its thread already holds q.lock.
+ * Arm a CQ. Take arm_lock instead of q.lock, because a program may arm the CQ
+ * between start_poll and end_poll, when its thread already holds q.lock.
  */
 int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -119,9 +122,9 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * Remove the completions of one QP. The others move towards prod, in order, and
- * cons advances by the number removed. The kernel writes only from prod on, so
- * it never touches an entry that moves.
+ * Remove the completions of one QP. Move the other completions towards prod, in
+ * order, and advance cons by the number of removed completions. The kernel writes
+ * only to slots from prod on, so it does not access the completions that move.
  */
 static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
 {
@@ -144,8 +147,8 @@ static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
  * @cq: the completion queue
  * @qp_num: number of a QP that the kernel has destroyed
  *
- * May be called between start_poll and end_poll, when this thread already holds
- * q.lock.
+ * A thread between start_poll and end_poll, which already holds q.lock, may call
+ * this.
  */
 void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
@@ -160,9 +163,9 @@ void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 }
 
 /*
- * Copy the completion and release its slot at once. Work requests that the
- * program posts before its next call may complete meanwhile, and the kernel
- * needs room for their completions.
+ * Copy the next completion and release its slot at once, because the program may
+ * post work requests before its next call: the kernel needs free slots for their
+ * completions. Return: 0; ENOENT if the CQ is empty.
  */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
@@ -187,7 +190,10 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 	ring_unlock(&cq->q);
 }
 
-/* If there is no completion, the program does not call end_poll() */
+/*
+ * Lock the CQ and get its first completion. Unlock the CQ again on error, because
+ * the program calls end_poll() only after success.
+ */
 static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 {
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
@@ -218,7 +224,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_cq_ex(ibcq)->cqe.byte_len;
 }
 
-/* ibv_wc_read_invalidated_rkey() calls this function as well */
+/* Read the immediate data. ibv_wc_read_invalidated_rkey() calls this function as well */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return to_cq_ex(ibcq)->cqe.imm_data;
@@ -248,7 +254,8 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /*
- * The kernel's timestamps are CLOCK_MONOTONIC: add the offset to CLOCK_REALTIME
+ * Read the timestamp in CLOCK_REALTIME. The kernel's timestamps are
+ * CLOCK_MONOTONIC, so add the difference between the two clocks.
  */
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
 {
@@ -266,7 +273,10 @@ static uint8_t read_zero_u8(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* iWARP has no LID, service level or source QP number: they read as zero */
+/*
+ * Set the functions of an extended CQ, as requested by @flags. LID, service level
+ * and source QP number read as 0, because iWARP does not have them.
+ */
 void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t flags)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;

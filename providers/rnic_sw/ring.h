@@ -15,27 +15,28 @@
  * struct rnic_sw_queue - user-space state of a shared ring
  * @hdr: the shared header; NULL if there is no ring (queue of depth 0)
  * @slot0: first slot
- * @page: the shared mapping that holds the ring; NULL if the mapping is not
+ * @page: the shared mapping that contains the ring; NULL if the mapping is not
  *	shared
- * @bytes: size from the header to the end of the mapping
+ * @bytes: size from the header to the end of the mapping, in bytes; 0 if another
+ *	queue owns the mapping
  * @slots: number of slots, a power of two
- * @stride: bytes from slot to slot
- * @prod: number of slots ever filled
- * @cons: number of slots ever emptied
+ * @stride: size of a slot in bytes
+ * @prod: number of slots ever filled, modulo 2^32
+ * @cons: number of slots ever emptied, modulo 2^32
  * @lock: protects prod, cons and the slots between them
- * @unlocked: do not take @lock; the program uses a thread domain
- * @doorbell_err: errno of the last doorbell, 0 if it succeeded
- * @refs: doorbells in progress, each counted with @lock held
+ * @unlocked: true if @lock is not taken, because the program uses a thread domain
+ * @doorbell_err: errno of the last doorbell; 0 if it succeeded
+ * @refs: number of doorbells in progress; incremented with @lock held
  *
- * One of @prod and @cons belongs to this side. It may be ahead of the shared
- * index by what is not yet published. The other is a cached copy of the
- * kernel's index.
+ * This side owns @prod if it is the producer (SQ, RQ, SRQ), or @cons if it is the
+ * consumer (CQ). The owned index may be ahead of the shared index by slots that
+ * are not yet published. The other index is a cached copy of the kernel's index.
  */
 struct rnic_sw_queue {
 	struct rnic_sw_ring	*hdr;
 	uint8_t			*slot0;
 	struct rnic_sw_page	*page;
-	size_t			bytes;		/* 0 if the ring follows another queue's */
+	size_t			bytes;
 	uint32_t		slots;
 	uint32_t		stride;
 
@@ -64,22 +65,29 @@ static inline void *ring_slot(const struct rnic_sw_queue *q, uint32_t idx)
 	return q->slot0 + (size_t)(idx & (q->slots - 1)) * q->stride;
 }
 
-/* Producer: check whether no slot is free; update cons if needed */
+/* Check, as producer, whether the ring is full; read the kernel's index if needed */
 static inline bool ring_full(struct rnic_sw_queue *q)
 {
 	if (q->prod - q->cons < q->slots)
 		return false;
 	if (!q->hdr)
 		return true;
-	/* litmus: publish */
+	/*
+	 * read cons before reusing the slots before it; pairs with the release in
+	 * the kernel's rnic_ring_set_cons(); litmus: publish
+	 */
 	q->cons = __atomic_load_n(&q->hdr->cons, __ATOMIC_ACQUIRE);
 	return q->prod - q->cons >= q->slots;
 }
 
 /*
- * Producer: publish the slots up to prod. Return: true if the kernel waits for
- * a doorbell. The kernel sets NEED_WAKEUP and then reads prod again. With a
- * full barrier on both sides at least one of them sees what the other wrote.
+ * Publish, as producer, the slots up to prod. Return: true if the caller must
+ * ring the doorbell, false if not.
+ *
+ * The release orders the slots before prod. The barrier orders the write of prod
+ * before the read of flags. The kernel writes flags, then reads prod, with a
+ * barrier between them as well. So either the kernel reads the new prod, or this
+ * function reads NEED_WAKEUP; otherwise a request could remain unnoticed.
  * litmus: publish, wakeup
  */
 static inline bool ring_publish_prod(struct rnic_sw_queue *q)
@@ -90,14 +98,17 @@ static inline bool ring_publish_prod(struct rnic_sw_queue *q)
 	       RNIC_SW_RING_NEED_WAKEUP;
 }
 
-/* Consumer: read the kernel's index */
+/* Read, as consumer, the kernel's producer index */
 static inline void ring_read_prod(struct rnic_sw_queue *q)
 {
-	/* litmus: publish */
+	/*
+	 * read prod before the slots that precede it; pairs with the kernel's
+	 * release of the CQ's prod; litmus: publish
+	 */
 	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
 }
 
-/* Consumer: check whether the ring is empty; update prod if needed */
+/* Check, as consumer, whether the ring is empty; read the kernel's index if needed */
 static inline bool ring_empty(struct rnic_sw_queue *q)
 {
 	if (q->cons == q->prod)
@@ -105,17 +116,23 @@ static inline bool ring_empty(struct rnic_sw_queue *q)
 	return q->cons == q->prod;
 }
 
-/* Consumer: return the slots up to cons to the kernel */
+/* Release, as consumer, the slots before cons to the kernel */
 static inline void ring_publish_cons(struct rnic_sw_queue *q)
 {
-	/* litmus: publish */
+	/*
+	 * read the slots before the kernel may reuse them; pairs with the
+	 * kernel's acquire of the CQ's cons; litmus: publish
+	 */
 	__atomic_store_n(&q->hdr->cons, q->cons, __ATOMIC_RELEASE);
 }
 
 /*
- * Consumer: request an event. Bits are only added, so a request for any
- * completion stays in force after a request for solicited ones. The barrier
- * orders this before the caller's next check of the queue. litmus: arm
+ * Request, as consumer, an event for the next completion. @bit: RNIC_SW_ARM_*.
+ * The function only sets bits, so a request for any completion stays in force
+ * after a request for solicited completions. The barrier orders the request
+ * before the caller's next check of the CQ. It pairs with the kernel's barrier
+ * between writing a completion and reading flags: without them a completion could
+ * be missed and raise no event. litmus: arm
  */
 static inline void ring_arm(struct rnic_sw_queue *q, uint32_t bit)
 {

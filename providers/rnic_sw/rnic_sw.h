@@ -27,46 +27,48 @@ DECLARE_DRV_CMD(rnic_sw_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		rnic_sw_create_srq, rnic_sw_create_srq_resp);
 
+/* An open device */
 struct rnic_sw_context {
 	struct verbs_context	vctx;
-	uint32_t		llp;	/* set by rnic_sw_dv_set_llp() */
-	int			env_llp;	/* from RNIC_SW_LLP; -1: invalid value */
-	bool			can_pack;	/* the kernel can pack small rings in a mapping */
-	pthread_mutex_t		pages_lock;
+	uint32_t		llp;	/* enum rnic_sw_llp set by rnic_sw_dv_set_llp() */
+	int			env_llp;	/* enum rnic_sw_llp from RNIC_SW_LLP; -1: invalid */
+	bool			can_pack;	/* kernel can pack small rings in a mapping */
+	pthread_mutex_t		pages_lock;	/* protects pages and the mappings in it */
 	void			*pages;	/* tree of shared mappings by number; see tsearch(3) */
 	pthread_mutex_t		dying_lock;	/* protects dying; held only briefly */
 	struct list_head	dying;	/* QPs being destroyed; no new QP may have their numbers */
 };
 
+/* Thread domain */
 struct rnic_sw_td {
 	struct ibv_td		ibtd;
-	atomic_int		refs;
+	atomic_int		refs;	/* number of parent domains that use it */
 };
 
-/* A protection domain, or a parent domain if @domain is set */
+/* Protection domain, or parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	atomic_int		refs;	/* the program's, and one for each object created on it */
+	atomic_int		refs;	/* 1 for the program, and 1 for each object created on it */
 	atomic_int		parents;	/* number of parent domains created on it */
-	struct rnic_sw_pd	*domain;
-	struct rnic_sw_td	*td;
+	struct rnic_sw_pd	*domain;	/* of a parent domain: the protection domain */
+	struct rnic_sw_td	*td;	/* of a parent domain: the thread domain, or NULL */
 };
 
 struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
-	pthread_spinlock_t	arm_lock;	/* protects q.hdr from a resize */
+	pthread_spinlock_t	arm_lock;	/* excludes a resize while the CQ is armed */
 	pthread_mutex_t		resize_lock;	/* serializes resizes; outermost lock */
 	struct rnic_sw_cqe	cqe;		/* completion between start and end_poll */
-	atomic_uintptr_t	poller;		/* thread that called start_poll, or 0 */
-	atomic_int		refs;		/* SQs and RQs that may have completions here */
-	struct ibv_pd		*parent;	/* parent domain, or NULL */
+	atomic_uintptr_t	poller;		/* thread between start_poll and end_poll, or 0 */
+	atomic_int		refs;		/* number of SQs and RQs that complete to this CQ */
+	struct ibv_pd		*parent;	/* parent domain given at creation, or NULL */
 };
 
 struct rnic_sw_srq {
 	struct ibv_srq		ibsrq;
 	struct rnic_sw_queue	q;
-	uint32_t		max_sge;
+	uint32_t		max_sge;	/* maximum number of SGEs of a receive */
 };
 
 struct rnic_sw_qp {
@@ -74,17 +76,17 @@ struct rnic_sw_qp {
 	struct list_node	dying;	/* entry in the context's list of QPs being destroyed */
 	struct rnic_sw_queue	sq;
 	struct rnic_sw_queue	rq;
-	uint32_t		max_send_sge;
-	uint32_t		max_recv_sge;
-	uint32_t		max_inline;
+	uint32_t		max_send_sge;	/* maximum number of SGEs of a send request */
+	uint32_t		max_recv_sge;	/* maximum number of SGEs of a receive */
+	uint32_t		max_inline;	/* maximum inline data, in bytes */
 
 	atomic_uintptr_t	poster;		/* thread between wr_start and wr_complete, or 0 */
 
-	/* valid between wr_start and wr_complete, under sq.lock */
-	uint32_t		wr_first;	/* sq.prod at wr_start */
-	int			wr_error;	/* first error, a positive errno */
+	/* valid between wr_start and wr_complete; protected by sq.lock */
+	uint32_t		wr_first;	/* value of sq.prod at wr_start */
+	int			wr_error;	/* first error, a positive errno; 0 if none */
 	struct rnic_sw_sqe	*wr_sqe;	/* work request being built */
-	struct rnic_sw_sqe	wr_spare;	/* receives requests after an error */
+	struct rnic_sw_sqe	wr_spare;	/* buffer for work requests that are discarded */
 };
 
 #define RNIC_SW_POST_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED |	\
@@ -176,17 +178,19 @@ static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 	sqe->flags = flags & RNIC_SW_POST_FLAGS;
 }
 
-/* Convert to nanoseconds, in 64 bits even if time_t is shorter */
+/* Convert a time to nanoseconds, in 64 bits even if time_t is shorter */
 static inline uint64_t rnic_sw_ns(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
 /*
- * Destroying an object with events waits in the library, at a cancellation
- * point, until the events are acknowledged. A thread cancelled there would
- * leave the kernel's object destroyed, the provider's part leaked and the
- * library's event lock held.
+ * Disable cancellation of this thread while it destroys an object that has
+ * events. libibverbs waits at a cancellation point until the program has
+ * acknowledged the events. A thread cancelled there would leave the kernel's
+ * object destroyed, the provider's part leaked and the library's event lock held.
+ *
+ * Return: the previous state, for rnic_sw_allow_cancel().
  */
 static inline int rnic_sw_defer_cancel(void)
 {
@@ -196,6 +200,7 @@ static inline int rnic_sw_defer_cancel(void)
 	return old;
 }
 
+/* Restore the cancellation state @old, which rnic_sw_defer_cancel() returned */
 static inline void rnic_sw_allow_cancel(int old)
 {
 	pthread_setcancelstate(old, &old);
@@ -203,15 +208,15 @@ static inline void rnic_sw_allow_cancel(int old)
 
 extern __thread char rnic_sw_thread_tag;
 
-/* An address that is unique to this thread */
+/* Return a number that identifies this thread; never 0 */
 static inline uintptr_t rnic_sw_this_thread(void)
 {
 	return (uintptr_t)&rnic_sw_thread_tag;
 }
 
 /*
- * Check whether this thread is between start_poll and end_poll and so holds
- * q.lock
+ * Check whether this thread is between start_poll and end_poll of a CQ, and
+ * therefore holds q.lock
  */
 static inline bool rnic_sw_is_polling(struct rnic_sw_cq *cq)
 {
@@ -220,19 +225,19 @@ static inline bool rnic_sw_is_polling(struct rnic_sw_cq *cq)
 
 void rnic_sw_init_context(struct rnic_sw_context *ctx);
 
-/* LOCAL_INV and BIND_MW have no SGEs; ignore any that the program has set */
+/* Check whether the opcode of a work request permits data: SGEs or inline data */
 static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
 {
 	return sqe->opcode != RNIC_SW_OP_LOCAL_INV &&
 	       sqe->opcode != RNIC_SW_OP_BIND_MW;
 }
 
-/* Location of a ring, as reported by the kernel */
+/* Location of a ring, as reported by the kernel when it creates the ring */
 struct rnic_sw_ring_loc {
 	uint64_t	key;		/* mmap offset of the whole mapping */
 	uint64_t	number;		/* number of a shared mapping; 0: not shared */
-	uint32_t	bytes;
-	uint32_t	offset;
+	uint32_t	bytes;		/* length of the whole mapping, in bytes */
+	uint32_t	offset;		/* offset of the ring in the mapping, in bytes */
 };
 
 /* page.c */

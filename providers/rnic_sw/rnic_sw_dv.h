@@ -41,12 +41,12 @@ bool rnic_sw_dv_is_supported(struct ibv_device *device);
  * @context: an open device; for librdmacm, id->verbs
  * @llp: the protocol
  *
- * Applies to QPs that are created with @context afterwards, when they connect.
- * An accepting QP uses the protocol that the peer chose. Without SCTP in the
- * kernel, creating a QP for SCTP fails with EOPNOTSUPP.
+ * Applies to connections of QPs that are created with @context after this call.
+ * A QP that accepts a connection uses the protocol that the peer has selected. If
+ * the kernel does not support SCTP, creating a QP for SCTP fails with EOPNOTSUPP.
  *
- * Return: 0 on success, EOPNOTSUPP if the device does not belong to rnic_sw,
- * EINVAL if @llp is not valid.
+ * Return: 0 on success; EOPNOTSUPP if the device of @context does not belong to
+ * rnic_sw; EINVAL if @llp is not a value of enum rnic_sw_dv_llp.
  */
 int rnic_sw_dv_set_llp(struct ibv_context *context, enum rnic_sw_dv_llp llp);
 
