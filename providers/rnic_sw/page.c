@@ -2,9 +2,9 @@
 /*
  * Mappings that hold several small rings.
  *
- * A mapping is identified by the number that the kernel gave it, not by its
- * mmap key. The kernel may reuse the key for a new mapping before this process
- * has unmapped the old one.
+ * A mapping is identified by the number that the kernel has assigned to it, not
+ * by its mmap key: the kernel may reuse the key for a new mapping before this
+ * process has unmapped the old mapping.
  */
 #include <errno.h>
 #include <search.h>
@@ -13,12 +13,13 @@
 
 #include "rnic_sw.h"
 
+/* Mapping that several small rings share */
 struct rnic_sw_page {
-	uint64_t		number;
+	uint64_t		number;	/* assigned by the kernel, unique in the context */
 	struct rnic_sw_context	*ctx;
-	void			*mem;
-	size_t			bytes;
-	unsigned int		refs;	/* rings in the mapping; under pages_lock */
+	void			*mem;	/* address of the mapping */
+	size_t			bytes;	/* length of the mapping, in bytes */
+	unsigned int		refs;	/* number of rings that use it; under pages_lock */
 };
 
 static int by_number(const void *a, const void *b)
@@ -64,10 +65,10 @@ static struct rnic_sw_page *find_page(struct rnic_sw_context *ctx,
  * rnic_sw_get_page - get a reference to a shared mapping, mapping it if needed
  * @ctx: the context
  * @at: key, number and size of the mapping, as the kernel reported them
- * @mem: set to the address of the mapping
+ * @mem: set to the address of the mapping on success
  *
- * Return: the mapping, to be released with rnic_sw_put_page(); NULL with errno
- * set if it cannot be mapped, or if it is mapped with another size.
+ * Return: the mapping, to be released with rnic_sw_put_page(); or NULL, with errno
+ * set, if mapping fails or @at has another size than the existing mapping.
  */
 struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 				      const struct rnic_sw_ring_loc *at, void **mem)
@@ -91,8 +92,8 @@ struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 }
 
 /**
- * rnic_sw_put_page - release a shared mapping
- * @page: the mapping; it is unmapped with its last reference
+ * rnic_sw_put_page - drop a reference to a shared mapping
+ * @page: the mapping; unmapped and freed with its last reference
  */
 void rnic_sw_put_page(struct rnic_sw_page *page)
 {

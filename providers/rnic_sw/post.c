@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Post work requests with ibv_post_send() and ibv_post_recv(). */
+/* Posting of work requests with ibv_post_send() and ibv_post_recv(). */
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
@@ -27,6 +27,7 @@ static const struct {
 	[IBV_WR_BIND_MW]		= { true, false, RNIC_SW_OP_BIND_MW },
 };
 
+/* Check opcode, flags and number of SGEs. Return: 0 or EINVAL */
 static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 {
 	if (wr->opcode >= ARRAY_SIZE(send_ops) ||
@@ -41,7 +42,10 @@ static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* Type 2 windows only: ibv_bind_mw() binds type 1 */
+/*
+ * Check a bind request. ibv_post_send() may bind windows of type 2 only;
+ * ibv_bind_mw() binds those of type 1. Return: 0 or EINVAL.
+ */
 static int check_bind(const struct ibv_send_wr *wr)
 {
 	const struct ibv_mw *mw = wr->bind_mw.mw;
@@ -65,7 +69,7 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 		sqe->remote_addr = wr->wr.atomic.remote_addr;
 		sqe->rkey = wr->wr.atomic.rkey;
 		sqe->compare_add = wr->wr.atomic.compare_add;
-		/* unused by FETCH_ADD: must be zero for the kernel */
+		/* FETCH_ADD does not use swap, and the kernel requires 0 */
 		if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
 			sqe->swap = wr->wr.atomic.swap;
 		break;
@@ -80,9 +84,9 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 /**
  * rnic_sw_fill_bind - fill in the bind part of a send work request
  * @sqe: the work request, initialised by rnic_sw_begin_sqe()
- * @rkey: rkey of the window once it is bound
- * @info: memory and access rights; without an MR or with length 0 the window is
- *	invalidated
+ * @rkey: rkey that the window has after the bind
+ * @info: memory and access rights; if it has no MR or length 0, the request
+ *	unbinds the window
  */
 void rnic_sw_fill_bind(struct rnic_sw_sqe *sqe, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
@@ -167,7 +171,7 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
-/* uverbs write() command POST_SEND or POST_RECV with no work request */
+/* Doorbell: a POST_SEND or POST_RECV command of uverbs without work requests */
 struct doorbell {
 	struct ib_uverbs_cmd_hdr	hdr;
 	struct ib_uverbs_post_send	cmd;
@@ -178,12 +182,14 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
 	      "both commands have the same fixed part");
 
 /*
- * Built by hand because the library's functions use an ioctl, which costs more
- * than everything else that a small message needs.
+ * Ring the doorbell with a write() command. The library's functions use an ioctl,
+ * which costs more than all other processing of a small message.
  *
- * Uses syscall() because write() is a cancellation point. A thread cancelled
+ * Call syscall() because write() is a cancellation point. A thread cancelled
  * there would leave a published request without a doorbell, or the ring lock
  * held.
+ *
+ * Return: 0 or a positive errno.
  */
 static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 			 uint32_t wqe_size)
@@ -209,8 +215,8 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 }
 
 /*
- * EIO means that the device has been removed. Other errors, such as ENOMEM, may
- * be temporary.
+ * Check whether the doorbell may succeed if it is rung again. EIO is permanent: the
+ * device has been removed. Other errors, such as ENOMEM, may be temporary.
  */
 static bool may_retry(int ret)
 {
@@ -218,9 +224,10 @@ static bool may_retry(int ret)
 }
 
 /*
- * The kernel rejects a write() with EACCES unless the caller has the
- * credentials with which the device was opened: a program may have changed them
- * or inherited the file descriptor. The ioctl has no such check.
+ * Ring the doorbell of a send queue. The kernel rejects write() with EACCES if the
+ * caller's credentials differ from those with which the device was opened: the
+ * program may have changed them or inherited the file descriptor. Use the ioctl
+ * then, which has no such check. Return: 0 or a positive errno.
  */
 static int doorbell_sq(struct rnic_sw_qp *qp)
 {
@@ -234,6 +241,7 @@ static int doorbell_sq(struct rnic_sw_qp *qp)
 	return ret;
 }
 
+/* Ring the doorbell of a receive queue, like doorbell_sq() */
 static int doorbell_rq(struct rnic_sw_qp *qp)
 {
 	struct ibv_recv_wr *bad;
@@ -247,12 +255,12 @@ static int doorbell_rq(struct rnic_sw_qp *qp)
 }
 
 /*
- * Ring the doorbell. A published request counts as posted even if the doorbell
- * fails (the device may have been removed). The error is kept in q->doorbell_err,
- * and the next post rings the doorbell again before it posts.
+ * Ring the doorbell with @try, and once more after a temporary error. A published
+ * request counts as posted even if the doorbell fails. Store the error in
+ * q->doorbell_err, so that the next post rings the doorbell again.
  *
- * Drops the caller's reference in q->refs. The QP may be freed after that: see
- * rnic_sw_wait_posts().
+ * Drop the caller's reference in q->refs. After that another thread may free the
+ * QP, see rnic_sw_wait_posts().
  */
 static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 		 int (*try)(struct rnic_sw_qp *qp))
@@ -266,8 +274,8 @@ static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 }
 
 /*
- * If the last doorbell failed, ring it again. The caller holds the lock.
- * Return: 0, or a positive errno; nothing may be posted then.
+ * Ring the doorbell again if the last doorbell failed. The caller must hold the
+ * queue's lock. Return: 0; or a positive errno, and the caller must not post.
  */
 static int retry_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 			  int (*try)(struct rnic_sw_qp *qp))
@@ -283,9 +291,8 @@ static int retry_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
  * rnic_sw_publish - make posted requests visible to the kernel
  * @q: SQ or RQ of a QP, locked
  *
- * Return: true if the caller must ring the doorbell after unlocking the queue;
- * @q->refs has been incremented for that. False if the kernel needs no
- * doorbell.
+ * Return: true if the caller must ring the doorbell after unlocking the queue,
+ * with a reference in @q->refs for that; false if the kernel needs no doorbell.
  */
 bool rnic_sw_publish(struct rnic_sw_queue *q)
 {
@@ -298,12 +305,13 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
 
 /**
  * rnic_sw_wait_posts - wait for concurrent posts to a queue to finish
- * @q: the queue; no new post may begin
+ * @q: the queue
  * @locked: true if this thread holds the queue's lock
  *
- * A request may complete before its post returns. The posting thread then still
- * has to release the lock, and its doorbell keeps the kernel's QP in use.
- * Another thread that sees the completion may already destroy the QP.
+ * Called before a QP or SRQ is destroyed. A request may complete before its post
+ * returns, and another thread that polls the completion may then destroy the QP.
+ * At that time the posting thread may still have to release the lock and to ring
+ * the doorbell. The program must not begin a new post.
  */
 void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 {
@@ -317,7 +325,9 @@ void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 
 /**
  * rnic_sw_kick_sq - ring the doorbell of a send queue
- * @qp: the queue pair, its send queue unlocked; rnic_sw_publish() returned true
+ * @qp: the queue pair, its send queue unlocked
+ *
+ * To be called if rnic_sw_publish() has returned true.
  */
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 {
@@ -325,18 +335,22 @@ void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 }
 
 /**
- * rnic_sw_retry_sq - ring the doorbell of a send queue again if the last one
+ * rnic_sw_retry_sq - ring the doorbell of a send queue again if the last doorbell
  * failed
  * @qp: the queue pair, its send queue locked
  *
- * Return: 0, or a positive errno; nothing may be posted then.
+ * Return: 0; or a positive errno, and the caller must not post.
  */
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
 {
 	return retry_doorbell(qp, &qp->sq, doorbell_sq);
 }
 
-/* On error, the work requests before *bad_wr are posted and the rest are not */
+/*
+ * Post a list of send requests that pass @check. On error the requests before
+ * *bad_wr are posted; *bad_wr and those after it are not. Return: 0 or a positive
+ * errno.
+ */
 static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr,
 		     int (*check)(const struct ibv_send_wr *wr))
@@ -382,7 +396,7 @@ static int allow_any(const struct ibv_send_wr *wr)
 /**
  * rnic_sw_post_bind - post the bind of a type 1 or type 2 window
  * @ibqp: the queue pair
- * @wr: a single bind request
+ * @wr: one bind request
  * @bad_wr: set to @wr on error
  *
  * Return: 0, or a positive errno.
@@ -399,7 +413,7 @@ int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
  * @max_sge: maximum number of SGEs in a slot
  * @wr: the work request
  *
- * Return: 0 on success, EINVAL if the number of SGEs is out of range, ENOMEM if
+ * Return: 0 on success; EINVAL if the number of SGEs is out of range; ENOMEM if
  * no slot is free.
  */
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,

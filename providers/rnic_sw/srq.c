@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues: create, modify, query, destroy, post. */
+/* Shared receive queues: creation, modification, query, destruction, posting. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,7 +26,10 @@ static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
 	return rnic_sw_map_queue(&srq->q, ctx, &at);
 }
 
-/* The command writes the granted sizes to @attr->attr */
+/*
+ * Create an SRQ in the kernel and map its ring. The granted sizes are returned in
+ * @attr->attr. Return: 0 or a positive errno.
+ */
 static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 		       struct ibv_srq_init_attr *attr)
 {
@@ -101,7 +104,7 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 	return ret;
 }
 
-/* Needs no doorbell: the kernel reads the ring when a message arrives */
+/* Post receives. No doorbell is needed: the kernel reads the ring when a message arrives. */
 int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {
