@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Queue pairs: create, modify, query, destroy. */
+/* Queue pairs: creation, modification, query, destruction. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,9 +27,10 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 }
 
 /*
- * rnic_sw_dv_set_llp() takes precedence over the environment.
- * RNIC_SW_LLP_DEFAULT leaves the choice to the device. Return: 0, or EINVAL if
- * the environment has an invalid value.
+ * Choose the lower layer protocol of a new QP. rnic_sw_dv_set_llp() takes
+ * precedence over the environment variable RNIC_SW_LLP. With RNIC_SW_LLP_DEFAULT
+ * the device's connect setting applies. Return: 0, with @llp set; EINVAL if the
+ * variable applies but its value is invalid.
  */
 static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 {
@@ -89,6 +90,7 @@ static int map_rings(struct rnic_sw_qp *qp,
 	return ret ? ret : map_rq(qp, resp);
 }
 
+/* Check whether a QP with this number is being destroyed */
 static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
 {
 	const struct rnic_sw_qp *qp;
@@ -101,7 +103,10 @@ static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
 	return found;
 }
 
-/* The command writes the granted sizes to @ex->cap and @granted */
+/*
+ * Create a QP in the kernel. The granted sizes are returned in @ex->cap and
+ * @granted. Return: 0 or a positive errno.
+ */
 static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 		  struct ibv_qp_init_attr_ex *ex,
 		  struct rnic_sw_create_qp_resp *granted)
@@ -112,7 +117,7 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 
 	if (to_ctx(qp->vqp.qp.context)->can_pack)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_QP_PACK;
-	/* create_flags is zero here, and the command accepts none */
+	/* the command does not accept create_flags, which check_attr() has found to be 0 */
 	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(qp->vqp.qp.context, &qp->vqp, ex,
 				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
@@ -122,10 +127,11 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 }
 
 /*
- * Create a QP whose number is not that of a QP being destroyed. A QP with such
- * a number is destroyed again: the program has not seen it, so it has neither
- * completions nor events. The kernel assigns numbers at random, so the next one
- * differs.
+ * Create a QP whose number is not that of a QP being destroyed. If the kernel
+ * assigns such a number, destroy the new QP and create another. The destruction
+ * does not have to wait: the program does not know the new QP, so that QP has
+ * neither completions nor events. The kernel assigns numbers at random, so the
+ * next QP is expected to have another number.
  */
 static int create_unique_qp(struct rnic_sw_qp *qp, uint32_t llp,
 			    struct ibv_qp_init_attr_ex *attr,
@@ -175,17 +181,17 @@ static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	return 0;
 }
 
+/* Declare that the QP has the extended post functions */
 static void mark_qp_ex(struct verbs_qp *vqp)
 {
 	vqp->comp_mask |= VERBS_QP_EX;
 #if IBVERBS_PABI_VERSION == 34 && !defined(RNIC_SW_IN_RDMA_CORE)
 	/*
-	 * The library finds comp_mask after its own struct ibv_qp_ex. That
-	 * struct has grown by wr_flush while the private ABI version stayed 34.
-	 * A library without wr_flush (rdma-core 44, for example) reads
-	 * comp_mask where this header has wr_flush. Overwriting wr_flush is
-	 * safe: this provider does not offer flush, so the library never calls
-	 * it.
+	 * comp_mask follows struct ibv_qp_ex, which has grown by wr_flush while
+	 * the private ABI version stayed 34. A library without wr_flush, such
+	 * as rdma-core 44, reads comp_mask at the offset of wr_flush. So write
+	 * comp_mask there too. This is safe because the provider does not
+	 * support flush, so the library never calls wr_flush.
 	 */
 	memcpy(&vqp->qp_ex.wr_flush, &vqp->comp_mask, sizeof(vqp->comp_mask));
 #endif
@@ -198,6 +204,7 @@ static void free_qp(struct rnic_sw_qp *qp)
 	free(qp);
 }
 
+/* Take the QP's references to its protection domain and CQs */
 static void get_parts(struct rnic_sw_qp *qp,
 		      const struct ibv_qp_init_attr_ex *attr)
 {
@@ -264,7 +271,7 @@ struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
 	return qp;
 }
 
-/* Only the extended modify QP command carries a rate limit */
+/* Modify a QP with the extended command, the only one that carries a rate limit */
 static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp;
@@ -274,7 +281,7 @@ static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 				    sizeof(resp));
 }
 
-/* TCP controls bursts and packet sizes */
+/* Set a QP's rate limit. Reject burst and packet sizes, because the LLP controls them. */
 int rnic_sw_modify_qp_rate_limit(struct ibv_qp *qp,
 				 struct ibv_qp_rate_limit_attr *attr)
 {
@@ -305,8 +312,8 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 }
 
 /*
- * Check whether this thread is between wr_start() and wr_complete(). A program
- * may destroy the QP there.
+ * Check whether this thread is between wr_start() and wr_complete() of the QP. A
+ * program may destroy the QP there, with its send queue locked.
  */
 static bool is_posting(struct rnic_sw_qp *qp)
 {
@@ -319,6 +326,7 @@ static void await_posts(struct rnic_sw_qp *qp)
 	rnic_sw_wait_posts(&qp->rq, false);
 }
 
+/* Add a QP to the list of QPs being destroyed */
 static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 {
 	pthread_mutex_lock(&ctx->dying_lock);
@@ -326,6 +334,7 @@ static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 	pthread_mutex_unlock(&ctx->dying_lock);
 }
 
+/* Remove a QP from the list of QPs being destroyed */
 static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 {
 	pthread_mutex_lock(&ctx->dying_lock);
@@ -334,9 +343,11 @@ static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 }
 
 /*
- * Two threads can deadlock here: each is between start_poll() and end_poll() on
- * one CQ, and each destroys a QP that also uses the other thread's CQ. The
- * program must avoid that.
+ * Remove the QP's completions from its CQs, and drop its references to the CQs.
+ *
+ * Two threads deadlock here if each is between start_poll() and end_poll() of a CQ
+ * and destroys a QP that also uses the other thread's CQ. Programs must avoid
+ * that.
  */
 static void clean_cqs(struct ibv_qp *ibqp)
 {
@@ -346,20 +357,20 @@ static void clean_cqs(struct ibv_qp *ibqp)
 	rnic_sw_remove_cqes(scq, ibqp->qp_num);
 	if (rcq != scq)
 		rnic_sw_remove_cqes(rcq, ibqp->qp_num);
-	/* another thread may destroy the CQs from here on */
+	/* after these references are dropped, another thread may destroy the CQs */
 	atomic_fetch_sub(&scq->refs, 1);
 	atomic_fetch_sub(&rcq->refs, 1);
 }
 
 /*
- * As soon as the command has destroyed the QP, the kernel may reuse its number.
- * The QP is on ctx->dying from before the command until its completions have
- * been removed, so that no new QP gets the number meanwhile.
+ * Destroy a QP. As soon as the command has destroyed it, the kernel may reuse the
+ * QP's number. So keep the QP on ctx->dying from before the command until its
+ * completions have been removed: no new QP gets the number meanwhile.
  *
- * No lock is held across the command. It waits until the program has
- * acknowledged all events of the QP. The removal of completions waits for
- * threads between start_poll and end_poll. Those threads may have to create and
- * destroy other QPs first.
+ * Do not hold dying_lock across the command and the removal. The command
+ * waits until the program has acknowledged all events of the QP. The removal waits
+ * for threads between start_poll and end_poll, which may first create and destroy
+ * other QPs.
  */
 static int destroy_qp(struct ibv_qp *ibqp)
 {

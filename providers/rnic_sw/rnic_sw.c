@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Registration with libibverbs, contexts, mapping of rings. */
+/* Registration with libibverbs, contexts, and mapping of rings. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE			/* secure_getenv() */
 #endif
@@ -55,6 +55,7 @@ static const struct verbs_context_ops context_ops = {
 	.unimport_pd		= rnic_sw_unimport_pd,
 };
 
+/* Create a context in the kernel. Return: 0 or a positive errno */
 static int command_context(struct verbs_context *vctx,
 			   struct rnic_sw_cmd_alloc_ctx_resp *resp)
 {
@@ -69,6 +70,7 @@ static int command_context(struct verbs_context *vctx,
 #endif
 }
 
+/* Create a context in the kernel and read the kernel's features from the response */
 static int get_context(struct rnic_sw_context *ctx)
 {
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
@@ -78,15 +80,19 @@ static int get_context(struct rnic_sw_context *ctx)
 	return ret;
 }
 
-/* This command does not report the kernel's features, so none are used */
+/*
+ * Query an existing kernel context. The command does not report the kernel's
+ * features, so the provider uses none of them.
+ */
 static int query_context(struct rnic_sw_context *ctx)
 {
 	return ibv_cmd_query_context(&ctx->vctx.context, NULL);
 }
 
 /*
- * Read RNIC_SW_LLP. Set-user-ID programs ignore the environment. Return: enum
- * rnic_sw_llp, or -1 if the value is invalid.
+ * Read the environment variable RNIC_SW_LLP, but not in set-user-ID programs.
+ * Return: enum rnic_sw_llp, RNIC_SW_LLP_DEFAULT if the variable is not set; -1 if
+ * its value is invalid.
  */
 static int read_env_llp(void)
 {
@@ -103,9 +109,10 @@ static int read_env_llp(void)
 
 /**
  * rnic_sw_init_context - initialise the provider's part of a context
- * @ctx: the context; all but the library's part is zero
+ * @ctx: the context; the provider's part must be zeroed
  *
- * The environment is read here only. Later, another thread may be changing it.
+ * Reads the environment, which the provider does not read again later, because
+ * another thread may then be changing it.
  */
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
@@ -167,7 +174,7 @@ static void uninit_device(struct verbs_device *vdev)
 	free(vdev);
 }
 
-/* Match by driver ID: the administrator may give a device any name */
+/* Match devices by driver ID, because the administrator may give a device any name */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(RNIC_SW_DRIVER_ID),
 	{},
@@ -188,6 +195,7 @@ PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);
 
 __thread char rnic_sw_thread_tag;
 
+/* Check whether a ring of @bytes can have the slots and stride of @q */
 static bool is_valid_ring(const struct rnic_sw_queue *q, size_t bytes)
 {
 	return q->slots && !(q->slots & (q->slots - 1)) && !(q->stride % 8) &&
@@ -209,6 +217,7 @@ static void *map_unshared(struct ibv_context *ctx, const struct rnic_sw_ring_loc
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
+/* Check whether the location that the kernel reported can contain the ring of @q */
 static bool is_valid_loc(const struct rnic_sw_queue *q, const struct rnic_sw_ring_loc *at)
 {
 	return at->offset <= at->bytes && !(at->offset % RNIC_SW_RING_HDR) &&
@@ -219,11 +228,12 @@ static bool is_valid_loc(const struct rnic_sw_queue *q, const struct rnic_sw_rin
  * rnic_sw_map_queue - map the ring of a queue
  * @q: the queue, with slots and stride as the kernel reported them
  * @ctx: the context
- * @at: the mapping, and the offset of the ring in it, as the kernel reported
- *	them
+ * @at: location of the ring, as the kernel reported it
  *
- * Return: 0, or a positive errno (also in errno) if the values do not describe
- * a ring or it cannot be mapped. @q is unchanged on failure.
+ * @q is unchanged on failure.
+ *
+ * Return: 0; or a positive errno, also in errno, if @q and @at do not describe a
+ * ring or the ring cannot be mapped.
  */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      const struct rnic_sw_ring_loc *at)
@@ -249,13 +259,15 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 
 /**
  * rnic_sw_share_queue - set up the ring of a queue in another queue's mapping
- * @q: the queue, with slots and stride as the kernel reported them; its bytes
- *	stay 0, so that only @first unmaps the mapping
- * @first: the queue whose ring comes first in the mapping; mapped
- * @offset: bytes from the start of that ring to the ring of @q
+ * @q: the queue, with slots and stride as the kernel reported them; @q->bytes
+ *	stays 0, so that only @first unmaps the mapping
+ * @first: the queue that owns the mapping; its ring must be mapped
+ * @offset: distance from the ring of @first to the ring of @q, in bytes
  *
- * Return: 0, or EINVAL (also in errno) if the values do not describe a ring
- * there. @q is unchanged on failure.
+ * @q is unchanged on failure.
+ *
+ * Return: 0; EINVAL, also in errno, if @q does not fit into the mapping after the
+ * ring of @first.
  */
 int rnic_sw_share_queue(struct rnic_sw_queue *q,
 			const struct rnic_sw_queue *first, uint32_t offset)
