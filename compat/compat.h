@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Lets the driver use the interfaces of the newest kernel on older kernels.
- * Included before every source file. Uses macros instead of functions, so that
- * no header has to be included here.
+ * Replacements that let the driver use the interfaces of the newest kernel on
+ * older kernels. Included before every source file. Macros are used instead of
+ * functions, so that this file does not have to include any header.
  */
 #ifndef _COMPAT_COMPAT_H
 #define _COMPAT_COMPAT_H
@@ -15,9 +15,9 @@
 #endif
 
 /*
- * Flag that makes sendmsg() take pages, or 0 where it is not supported. Some
- * kernels define MSG_SPLICE_PAGES but ignore it, so the name alone proves
- * nothing.
+ * Flag with which sendmsg() takes references to pages instead of copying them; 0
+ * if the kernel does not support this. Some kernels define MSG_SPLICE_PAGES but
+ * ignore it, so the definition of the flag is not a sufficient test.
  */
 #ifdef HAVE_SPLICE_PAGES
 #define COMPAT_SPLICE_PAGES	MSG_SPLICE_PAGES
@@ -25,7 +25,7 @@
 #define COMPAT_SPLICE_PAGES	0
 #endif
 
-/* Kernels without skb_frags_readable() have no unreadable fragments */
+/* Check for unreadable fragments, which kernels without skb_frags_readable() do not have */
 #ifdef HAVE_SKB_FRAGS_READABLE
 #define compat_skb_hide_frags(skb)	((skb)->unreadable = true)
 #else
@@ -33,7 +33,7 @@
 #define compat_skb_hide_frags(skb)	((void)(skb))
 #endif
 
-/* hrtimer_setup() also sets the timer's function */
+/* Initialize a timer and set its function */
 #ifndef HAVE_HRTIMER_SETUP
 #define hrtimer_setup(timer, fn, clock, mode) do {			\
 	struct hrtimer *__timer = (timer);				\
@@ -44,8 +44,8 @@
 #endif
 
 /*
- * Member for compat/rdma.h: the port state last reported, or IB_PORT_NOP if
- * none was. Protected by RTNL.
+ * Declare the member of struct rnic_dev that compat/rdma.h uses: the last reported
+ * port state, or IB_PORT_NOP if none has been reported. Protected by RTNL.
  */
 #ifdef HAVE_DISPATCH_PORT_STATE
 #define COMPAT_DECLARE_PORT(name)
@@ -78,8 +78,8 @@
 #endif
 
 /*
- * In kernels without sk_clone() an SCTP child socket holds no reference to the
- * network namespace, even if its listening socket does.
+ * Make an SCTP child socket hold a reference to its network namespace. In kernels
+ * without sk_clone() it holds none, even if its listening socket does.
  */
 #ifdef HAVE_SK_CLONE
 #define compat_sk_child_net(sk)
@@ -91,8 +91,9 @@
 #endif
 
 /*
- * In kernels without local_lock_nested_bh(), disabling BH takes a per-CPU lock
- * on PREEMPT_RT, so no other lock is needed.
+ * Protect per-CPU data while BH are disabled. In kernels without
+ * local_lock_nested_bh(), disabling BH on PREEMPT_RT takes a per-CPU lock, so no
+ * other lock is needed.
  */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH
 #define local_lock_nested_bh(lock)	((void)(lock))
@@ -100,8 +101,8 @@
 #endif
 
 /*
- * With lockdep, @sk's lock classes are in this module, so @sk holds a reference
- * to it
+ * Make @sk hold a reference to this module, which contains the lock classes of @sk
+ * if lockdep is enabled
  */
 #ifdef HAVE_SK_OWNER_SET
 #define compat_sk_owner_set(sk)	sk_owner_set(sk, THIS_MODULE)
@@ -110,9 +111,8 @@
 #endif
 
 /*
- * Work in softirq context on this CPU, run soon after it was raised. The
- * function of a work item takes a struct compat_bh *, embedded in the caller's
- * struct.
+ * Work item that runs in softirq context, on the CPU that has raised it. Its
+ * function takes a struct compat_bh *, which is embedded in a struct of the caller.
  */
 #ifdef HAVE_WQ_BH
 #define compat_bh		work_struct

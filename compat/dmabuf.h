@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Lets dmabuf.c use the dma-buf interfaces of the newest kernel on older
- * kernels. Included before dmabuf.c.
+ * Replacements that let dmabuf.c use the dma-buf interfaces of the newest kernel
+ * on older kernels. Included before dmabuf.c.
  */
 #ifndef _COMPAT_DMABUF_H
 #define _COMPAT_DMABUF_H
@@ -10,24 +10,25 @@
 #include <linux/dma-resv.h>
 #include <linux/module.h>
 
-/* In older kernels MODULE_IMPORT_NS() turns its argument into a string */
+/* Accept a string: in older kernels MODULE_IMPORT_NS() takes a bare name and makes it a string */
 #ifndef HAVE_IMPORT_NS_STRING
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
 #endif
 
+/* Use the member's previous name */
 #ifndef HAVE_DMABUF_INVALIDATE
 #define invalidate_mappings	move_notify
 #endif
 
 /*
- * In kernels that cache the mapping of an attachment, a dynamic attachment to
- * an exporter that never moves its buffer is mapped for DMA at once. This
- * device has no DMA, so attach statically there.
+ * Attach to a buffer. Kernels that cache the mapping of an attachment map a
+ * dynamic attachment for DMA at once, if the exporter never moves the buffer. This
+ * device has no DMA, so attach statically in that case.
  *
- * If dma_buf_vmap() takes the reservation lock itself, an importer cannot unmap
- * in its move notification, where that lock is held. Such kernels cannot
- * support exporters that move buffers.
+ * In some of these kernels dma_buf_vmap() takes the reservation lock itself. There
+ * an importer cannot unmap the buffer in its move notification, where that lock is
+ * held. So fail with -EOPNOTSUPP if the exporter moves buffers.
  */
 #ifdef HAVE_DMABUF_MAPS
 static inline struct dma_buf_attachment *
@@ -44,6 +45,10 @@ compat_dmabuf_attach(struct dma_buf *buf, struct device *dev,
 #define dma_buf_dynamic_attach	compat_dmabuf_attach
 #endif
 
+/*
+ * Map and unmap without the reservation lock, which the caller holds, on kernels
+ * whose functions take it themselves
+ */
 #ifndef HAVE_DMABUF_VMAP_LOCKED
 static inline int compat_dmabuf_vmap(struct dma_buf *buf, struct iosys_map *map)
 {
@@ -68,19 +73,21 @@ static inline void compat_dmabuf_vunmap(struct dma_buf *buf,
 #endif
 
 /*
- * In older kernels not every exporter keeps a buffer in place while it is
- * mapped for the CPU, or notifies importers before it moves the buffer. amdgpu
- * does neither when it evicts a buffer. No header shows this, so the change of
- * name to invalidate_mappings, which came later, serves as the test.
+ * Map a buffer for the CPU so that it stays in place until it is unmapped.
  *
- * Pin such buffers while they are mapped. I/O memory is refused: pinning would
- * move it, or make its driver warn. Pinning may move a buffer in memory as
- * well, so map it again afterwards.
+ * In older kernels some exporters, such as amdgpu, evict a buffer that is mapped
+ * for the CPU without notifying importers. No header shows this. The member name
+ * invalidate_mappings is newer than the fix, so test for that.
+ *
+ * On kernels without that name pin the buffer while it is mapped. Reject I/O
+ * memory, because pinning would move it or make its driver warn. Pinning may also
+ * move a buffer that is in memory, so map the buffer only after pinning it.
  */
 #ifdef HAVE_DMABUF_INVALIDATE
 #define compat_dmabuf_map(buf, attach, map)	dma_buf_vmap(buf, map)
 #define compat_dmabuf_unmap(buf, attach, map)	dma_buf_vunmap(buf, map)
 #else
+/* Pin a buffer unless it is I/O memory. Return: 0; -EOPNOTSUPP for I/O memory; or another error */
 static inline int compat_dmabuf_pin(struct dma_buf *buf,
 				    struct dma_buf_attachment *attach)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Lets the dma-buf exporter of the tests use the interfaces of the newest
- * kernel on older kernels. Included before its source.
+ * Replacements that let the dma-buf exporter of the tests use the interfaces of
+ * the newest kernel on older kernels. Included before the exporter's source.
  */
 #ifndef _COMPAT_EXPORTER_H
 #define _COMPAT_EXPORTER_H

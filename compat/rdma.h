@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Lets the driver use the RDMA core of the newest kernel on older kernels.
- * Included before those files of drivers/rnic_sw that need it, and by policy.h.
- * Headers are included only where something is missing.
+ * Replacements that let the driver use the interfaces of the newest RDMA core on
+ * older kernels. Included before those files of drivers/rnic_sw that need them,
+ * and by policy.h. A header is included only if a replacement needs it.
  */
 #ifndef _COMPAT_RDMA_H
 #define _COMPAT_RDMA_H
@@ -18,7 +18,7 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
 }
 #endif
 
-/* These kernels have an additional parameter, which returns the VMAs */
+/* Pass NULL for the additional parameter of older kernels, which returns the VMAs */
 #ifdef HAVE_GUP_VMAS
 #include <linux/mm.h>
 
@@ -39,7 +39,7 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 
-/* The function exists in these kernels but is not exported */
+/* Replace the function of older kernels, which is not exported */
 #define ib_device_get_netdev compat_device_get_netdev
 static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 							  u32 port)
@@ -56,10 +56,10 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 #endif
 
 /*
- * Dispatch a port event if the port state has changed since the last event. The
- * last state is kept in port_reported because the core updates its cached state
- * later, in a work item that takes RTNL. A caller that holds RTNL and takes an
- * interface down and up would find a stale cached state.
+ * Dispatch a port event if the port state has changed since the last event. Keep
+ * the last reported state in port_reported. The core's cached state cannot be used
+ * for that: the core updates it later, in a work item that takes RTNL. So it is
+ * stale while a caller that holds RTNL sets an interface down and up.
  */
 #ifndef HAVE_DISPATCH_PORT_STATE
 #include <linux/netdevice.h>
@@ -87,9 +87,9 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * Without this function a device is allocated in init_net and moved to its
- * network namespace. Do not move it if it is visible in all namespaces: the
- * core requires such a device in init_net.
+ * Allocate a device in a network namespace: allocate it in init_net, then set its
+ * namespace. Do not set it if devices are visible in all namespaces, because the
+ * core then requires the device in init_net.
  */
 #ifndef HAVE_ALLOC_DEVICE_WITH_NET
 #define ib_alloc_device_with_net(drv_struct, member, net) ({		\
@@ -102,8 +102,8 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * Copy in a command's input and copy out its response. The rules for both are
- * documented in the newest kernel's <rdma/ib_verbs.h>, at struct ib_udata.
+ * Copy in and check a command's driver data, and copy out its response. The newest
+ * kernel's <rdma/ib_verbs.h> documents the rules for both at struct ib_udata.
  */
 #ifndef HAVE_UDATA_IN
 #include <linux/stddef.h>
@@ -167,13 +167,13 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 #endif
 
 /*
- * Return the network namespace of an iw_cm_id while the provider connects it,
- * and as long as it listens; NULL if unknown.
+ * Return the network namespace of an iw_cm_id, or NULL if it is unknown. The
+ * caller must be the provider, while it connects the iw_cm_id or listens on it.
  *
- * No kernel has this member yet. The only user of iw_cm is rdma_cm, whose
- * struct rdma_id_private begins with struct rdma_cm_id and is the context of
- * the iw_cm_id. Matching device and address confirm that the context is an
- * rdma_cm_id.
+ * No kernel has the member iw_cm_id.net yet. The only user of iw_cm is rdma_cm,
+ * which sets the iw_cm_id's context to its struct rdma_id_private. That begins
+ * with struct rdma_cm_id. To confirm that the context is an rdma_cm_id, compare
+ * its device and address with those of the iw_cm_id.
  */
 #ifdef HAVE_IW_CM_NET
 #define compat_iw_cm_net(id)	((id)->net)
@@ -194,7 +194,7 @@ static inline struct net *compat_iw_cm_net(const struct iw_cm_id *id)
 }
 #endif
 
-/* A named setting of a device; settings.h creates a sysfs file for each */
+/* Named setting of a device; settings.h creates a sysfs file for each setting */
 #ifndef HAVE_DEVICE_PARAMS
 #include <linux/netlink.h>
 #include <linux/types.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Settings of a device on kernels whose RDMA core has no netlink command for
- * them: sysfs files in llp/ and mpa/ of the device's directory, created from
- * rnic_params.
+ * Settings of a device as sysfs files, for kernels whose RDMA core has no netlink
+ * command for them. The files are in llp/ and mpa/ of the device's directory;
+ * rnic_params describes the settings.
  */
 #ifndef _COMPAT_SETTINGS_H
 #define _COMPAT_SETTINGS_H
@@ -30,7 +30,7 @@ static int compat_check_admin(struct ib_device *ib)
 	return may ? 0 : -EPERM;
 }
 
-/* Find the table entry with the file's name; there always is one */
+/* Find the entry of rnic_params for a file; each file has an entry */
 static const struct ib_device_param *compat_param(const struct device_attribute *attr)
 {
 	const struct ib_device_param *param = rnic_params;
@@ -70,7 +70,7 @@ static ssize_t compat_store_param(struct device *device,
 
 COMPAT_SETTING(connect);
 COMPAT_SETTING(listen);
-/* SCTP settings are in llp/ as well: ib->groups has no free entry */
+/* put the SCTP settings into llp/ as well, because ib->groups has no free entry */
 COMPAT_SETTING(streams);
 COMPAT_SETTING(paths);
 COMPAT_SETTING(revision);
@@ -106,7 +106,7 @@ static const struct attribute_group compat_mpa_group = {
 
 #define COMPAT_PARAMS	.device_group = &compat_llp_group,
 
-/* The core sets groups[0] and [1], and uses [3] for counters */
+/* Set groups[2] for mpa/: the core sets groups[0] and [1], and uses [3] for counters */
 static inline void compat_set_device_ops(struct ib_device *ib,
 					 const struct ib_device_ops *ops)
 {

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* For kernels that have this header only as <asm/unaligned.h> */
+/* Replacement for kernels that have this header only as <asm/unaligned.h> */
 #include <asm/unaligned.h>

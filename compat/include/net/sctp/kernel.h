@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Operations on an association for users in the kernel, beyond socket options.
- * The caller holds the socket lock unless stated otherwise.
+ * Operations on an SCTP association for kernel users, for which there are no socket
+ * options. The caller must hold the socket lock unless stated otherwise.
  */
 #ifndef _NET_SCTP_KERNEL_H
 #define _NET_SCTP_KERNEL_H
@@ -10,8 +10,9 @@
 #include <net/sctp/structs.h>
 
 /*
- * Return the association of a one-to-one style socket, or NULL if it has ended.
- * Without the socket lock, the association stays valid for an RCU reader.
+ * Return the association of a one-to-one style socket, or NULL if it has ended. A
+ * caller without the socket lock must be in an RCU read-side section, in which the
+ * association stays valid.
  */
 static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 {
@@ -21,9 +22,9 @@ static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 }
 
 /*
- * If a COOKIE ACK is lost, the peer sends its COOKIE ECHO again. It is then
- * received by the accepted socket, which needs the listener's key to verify the
- * cookie.
+ * Give an accepted socket the cookie key of its listening socket. If a COOKIE ACK
+ * is lost, the peer retransmits its COOKIE ECHO. The accepted socket receives that
+ * chunk, and needs the listener's key to verify the cookie.
  */
 static inline void sctp_sk_share_cookie_key(struct sock *sk,
 					    const struct sock *listener)
@@ -38,16 +39,15 @@ static inline void sctp_sk_share_cookie_key(struct sock *sk,
 #endif
 }
 
-/* The receive buffer has grown: the next SACK announces @more bytes more */
+/* Increase the receive window by @more bytes; the next SACK announces the new window */
 static inline void sctp_assoc_add_rwnd(struct sctp_association *asoc, u32 more)
 {
 	asoc->rwnd += more;
 }
 
 /*
- * The receive buffer has shrunk by @less bytes. Bytes in rwnd_press are not
- * announced at present, so reduce those first. rwnd never becomes negative,
- * however much is still unread.
+ * Reduce the receive window by @less bytes. SCTP does not announce the bytes in
+ * rwnd_press, so reduce rwnd_press first, then rwnd, neither of them below 0.
  */
 static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
 {
@@ -58,21 +58,21 @@ static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
 }
 
 /*
- * Hold back chunks, to send those of several messages together. Receiving a
- * SACK also ends this.
+ * Hold back chunks, so that chunks of several messages are sent together, until
+ * sctp_assoc_end_cork() is called or a SACK is received
  */
 static inline void sctp_assoc_cork(struct sctp_association *asoc)
 {
 	sctp_outq_cork(&asoc->outqueue);
 }
 
-/* Stop holding back chunks: those held back are sent with the next message */
+/* Stop holding back chunks. The chunks held back are sent with the next message. */
 static inline void sctp_assoc_end_cork(struct sctp_association *asoc)
 {
 	asoc->outqueue.cork = 0;
 }
 
-/* Return the TSN that the last queued chunk has, or will get when it is sent */
+/* Return the TSN of the last queued chunk, which may get that TSN only when it is sent */
 static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 {
 	u32 tsn = asoc->next_tsn - 1;
@@ -84,8 +84,8 @@ static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 }
 
 /*
- * Set the number of consecutive timeouts that end the association, like
- * SCTP_ASSOCINFO
+ * Set the number of consecutive timeouts after which the association ends, like the
+ * socket option SCTP_ASSOCINFO
  */
 static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
 					     u32 most)
@@ -94,7 +94,7 @@ static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
 		asoc->max_retrans = most;
 }
 
-/* Lower the path MTU to @pmtu bytes at the next transmission */
+/* Make SCTP lower the path MTU to @pmtu bytes before its next transmission */
 static inline void sctp_transport_report_pmtu(struct sctp_transport *t, u32 pmtu)
 {
 	atomic_set(&t->mtu_info, pmtu);
