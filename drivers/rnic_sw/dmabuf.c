@@ -33,8 +33,9 @@ MODULE_IMPORT_NS("DMA_BUF");
 
 /*
  * Maximum number of attempts to map a buffer if the exporter moves it meanwhile
- * or memory is short. The first retry is after 1 ms; the delay doubles with each
- * retry. MOVED is an internal return value: the buffer was moved meanwhile.
+ * or memory is short. The first retry is after 1 ms; the delay doubles with
+ * each retry. MOVED is an internal return value: the buffer was moved
+ * meanwhile.
  */
 #define TRIES	8
 #define MOVED	1
@@ -59,8 +60,8 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @done: completed once the buffer has been released to the exporter
  * @mutex: serializes mapping and unmapping, which may wait for the exporter;
  *	also protects the fields @access_begun and @closed
- * @access_begun: true if begin_cpu_access() was called and end_cpu_access() must be
- *	called
+ * @access_begun: true if begin_cpu_access() was called and end_cpu_access()
+ *	must be called
  * @closed: true once the buffer has been unmapped for good and detached
  * @moves: number of moves; written under the buffer's dma_resv lock, as @map
  *	and @at are
@@ -145,8 +146,8 @@ static bool __unmap(struct rnic_dmabuf *d)
 static bool is_memory(const struct iosys_map *map)
 {
 	/*
-	 * ddp_paged_atomic() checks the alignment of the offset, not of the
-	 * address
+	 * require an aligned mapping, because ddp_paged_atomic() checks the
+	 * alignment of the offset in the buffer only, not of the address
 	 */
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);
 }
@@ -159,7 +160,10 @@ static bool is_memory(const struct iosys_map *map)
  */
 static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
-	/* the move of the buffer to its present location may still be in progress */
+	/*
+	 * the move of the buffer to its present location may still be in
+	 * progress
+	 */
 	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
 					  MAX_SCHEDULE_TIMEOUT);
 
@@ -209,7 +213,10 @@ static int begin_access(struct rnic_dmabuf *d)
 	return err;
 }
 
-/* Map the buffer. Return: 0; MOVED if it was moved meanwhile; or a negative errno */
+/*
+ * Map the buffer. Return: 0; MOVED if it was moved meanwhile; or a negative
+ * errno
+ */
 static int try_to_map(struct rnic_dmabuf *d)
 {
 	unsigned int moves = READ_ONCE(d->moves);
@@ -322,7 +329,10 @@ static int map_buffer(struct rnic_dmabuf *d)
 	}
 	if (!err)
 		schedule_idle_check(d);
-	/* after too many moves return 0: the stream then raises another page fault */
+	/*
+	 * after too many moves return 0: the stream then raises another page
+	 * fault
+	 */
 	return err == MOVED ? 0 : err;
 }
 
@@ -360,9 +370,9 @@ static const struct dma_buf_attach_ops attach_ops = {
 /* Lifetime ----------------------------------------------------------------- */
 
 /*
- * Release the buffer to the exporter before the deregistration of the MR returns,
- * so that other devices see the data written to it. If the exporter blocks, the
- * buffer is released later.
+ * Release the buffer to the exporter before the deregistration of the MR
+ * returns, so that other devices see the data written to it. If the exporter
+ * blocks, the buffer is released later.
  */
 static void rnic_dmabuf_end(struct rnic_pf *b)
 {
@@ -401,8 +411,8 @@ static const struct rnic_pf_ops dmabuf_ops = {
 };
 
 /*
- * Check that an MR with these access flags is possible on a range of the buffer.
- * As for mmap(), the access mode of the open file limits the rights.
+ * Check that an MR with these access flags is possible on a range of the
+ * buffer. As for mmap(), the access mode of the open file limits the rights.
  */
 static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 			int access)
@@ -419,7 +429,10 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
 }
 
-/* Allocate the state of an MR's buffer. Return: the state, not attached; or NULL */
+/*
+ * Allocate the state of an MR's buffer. Return: the state, not attached; or
+ * NULL
+ */
 static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 					u64 length, int access)
 {
@@ -453,7 +466,9 @@ static int attach_buffer(struct rnic_dmabuf *d)
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	d->attach = attach;
-	/* map the buffer now, so that registration fails if this is impossible */
+	/*
+	 * map the buffer now, so that registration fails if this is impossible
+	 */
 	return rnic_dmabuf_fault(&d->b, NULL);
 }
 
@@ -471,7 +486,7 @@ static int attach_buffer(struct rnic_dmabuf *d)
  * pointer: -EBADF if @fd is not open; -EINVAL if @fd is not a dma-buf or the
  * range is outside the buffer; -EACCES if the file was not opened for that
  * access; -EOPNOTSUPP if the exporter cannot map the buffer as memory of the
- * CPU, or if @access has atomics and those of this architecture require cached
+ * CPU, or if @access has atomics and the architecture's atomics require cached
  * memory; any error of the exporter; -ENOMEM if memory is short or the quota is
  * used up.
  */

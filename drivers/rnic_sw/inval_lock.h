@@ -34,8 +34,9 @@ static inline void rnic_inval_init(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for reading, unless a writer is waiting for it. Context: BH off.
- * Return: true if the lock is held for reading, false if a writer is waiting.
+ * Take the lock for reading, unless a writer is waiting for it. Context: BH
+ * off. Return: true if the lock is held for reading, false if a writer is
+ * waiting.
  */
 static inline bool rnic_inval_read_trylock(struct rnic_inval_lock *g)
 {
@@ -51,9 +52,10 @@ static inline void rnic_inval_read_unlock(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for writing and disable BH. While waiting, raise @writers so that
- * new readers back off: readers in softirqs could otherwise starve the writer.
- * Waiting sleeps on PREEMPT_RT, so if @may_sleep is false, do not wait there.
+ * Take the lock for writing and disable BH. While waiting, raise @writers so
+ * that new readers back off: readers in softirqs could otherwise starve the
+ * writer. Waiting sleeps on PREEMPT_RT, so if @may_sleep is false, do not wait
+ * there.
  *
  * Return: true if the lock is held; false (on PREEMPT_RT only) if the lock was
  * not free and @may_sleep is false, with BH enabled again.

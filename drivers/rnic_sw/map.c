@@ -4,7 +4,8 @@
  * rings (page.c).  This file does not know the contents.
  *
  * The memory is freed with the last reference to its mmap entry. If a program
- * still has the memory mapped, the pages are freed when the program unmaps them.
+ * still has the memory mapped, the pages are freed when the program unmaps
+ * them.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -15,8 +16,9 @@
 #include "uctx.h"
 
 /*
- * Map vmalloc memory into a VMA. remap_vmalloc_range() cannot be used: it accepts
- * only memory of vmalloc_user(), which is not charged to a control group.
+ * Map vmalloc memory into a VMA. remap_vmalloc_range() cannot be used: it
+ * accepts only memory of vmalloc_user(), which is not charged to a control
+ * group.
  */
 static int map_pages(struct vm_area_struct *vma, void *mem)
 {
@@ -33,7 +35,8 @@ static int map_pages(struct vm_area_struct *vma, void *mem)
 /**
  * rnic_mmap - map the memory of rings into a program (verb)
  * @ib: the context
- * @vma: the VMA; its file offset is a key that the kernel has returned to the program
+ * @vma: the VMA; its file offset is a key that the kernel has returned to the
+ *	program
  *
  * Return: 0 or a negative errno.
  */
@@ -51,7 +54,8 @@ int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 }
 
 /**
- * rnic_mmap_free - free mappable memory after the last reference to its mmap entry
+ * rnic_mmap_free - free mappable memory after the last reference to its mmap
+ * entry
  * @rdma: the mmap entry, embedded in struct rnic_map
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
@@ -83,7 +87,8 @@ void *rnic_ring_alloc_mem(size_t bytes)
  *
  * The memory is charged to the caller's control group. May sleep.
  *
- * Return: the memory, to be released by rnic_map_release(), or an error pointer.
+ * Return: the memory, to be released by rnic_map_release(), or an error
+ * pointer.
  */
 struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 {
@@ -119,8 +124,8 @@ unsigned int rnic_map_users(const struct rnic_map *map)
  * rnic_map_release - release mappable memory
  * @map: the memory
  *
- * If a program has the memory mapped, its pages are freed when the program unmaps
- * them.
+ * If a program has the memory mapped, its pages are freed when the program
+ * unmaps them.
  */
 void rnic_map_release(struct rnic_map *map)
 {

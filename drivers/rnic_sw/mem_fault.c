@@ -4,8 +4,8 @@
  * serve them.
  *
  * If the receive or transmit path finds that memory is not present, it queues a request,
- * and a worker faults the memory in. The process that owns the memory can delay the page
- * fault for as long as it likes (userfaultfd, FUSE), so no other context waits for a worker.
+ * and a worker faults the memory in. The process that owns the memory can delay this for
+ * as long as it likes (userfaultfd, FUSE), so no other context waits for a worker.
  * A stream that ends cancels its request. Destroying an MR completes all requests for the
  * MR; the waiting streams then retry and find that the MR no longer exists. A worker holds
  * references to the objects that it uses, none of which delays the removal of the device.
@@ -48,8 +48,8 @@
 static DEFINE_SPINLOCK(faults_lock);
 
 /*
- * Workqueues of one process. They are not shared with other processes, so memory that
- * blocks a worker delays only page faults of its own process.
+ * Process that has unpinned MRs. Each such process has workqueues of its own, so memory
+ * that blocks a worker delays only page faults of the same process.
  */
 struct rnic_pf_owner {
 	struct mm_struct	*mm;	/* each struct rnic_pf has an mmgrab() reference */

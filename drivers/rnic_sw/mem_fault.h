@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Interface to the page-fault workers of MRs whose memory is not pinned (ODP, dma-buf). */
+/*
+ * Interface to the page-fault workers of MRs whose memory is not pinned (ODP,
+ * dma-buf).
+ */
 #ifndef _RNIC_SW_BRING_H
 #define _RNIC_SW_BRING_H
 
@@ -28,16 +31,18 @@ struct rnic_pf_range {
 };
 
 /**
- * struct rnic_pf_ops - operations and parameters of a kind of memory that is not pinned
+ * struct rnic_pf_ops - operations and parameters of a kind of memory that is
+ * not pinned
  * @name: name of the kind in "rdma -dd resource"
  * @workers: number of workers for each MR, at most RNIC_PF_WORKERS
  * @faults: counter of page faults
  * @failed: counter of page faults that failed
- * @mem: operations that DDP calls; @mem.extent is specific to the kind, the others
- *	are rnic_pf_request() and rnic_pf_cancel()
+ * @mem: operations that DDP calls; @mem.extent is specific to the kind, the
+ *	others are rnic_pf_request() and rnic_pf_cancel()
  * @serve: fault in a range; sleeps. Return: 0, or a negative errno if the range
  *	cannot be faulted in
- * @post_fault: called by the worker after each successful page fault; may be NULL
+ * @post_fault: called by the worker after each successful page fault; may be
+ *	NULL
  * @end: called by rnic_pf_end() when the MR has been destroyed and no new page
  *	fault can be raised; may be NULL
  * @release: free the memory object; called when its last reference is dropped
@@ -61,18 +66,22 @@ struct rnic_pf_worker {
 
 	/* protected by faults_lock */
 	bool			busy;
-	/* request being served; NULL if there is none, or if it was cancelled or completed */
+	/*
+	 * request being served; NULL if there is none, or if it was cancelled
+	 * or completed
+	 */
 	struct ddp_fault		*fault;
 };
 
 /**
  * struct rnic_pf - memory of an MR that is not pinned
- * @ref: reference count: one for the MR, one for each active worker, and those of
- *	other work items of the kind
+ * @ref: reference count: one for the MR, one for each active worker, and those
+ *	of other work items of the kind
  * @ops: kind of memory
  * @mm: address space of the process that registered the MR; mmgrab() reference
  * @owner: workqueues of the process that registered the MR
- * @start: first byte of the MR, an address (ODP) or an offset in the buffer (dma-buf)
+ * @start: first byte of the MR, an address (ODP) or an offset in the buffer
+ *	(dma-buf)
  * @end: first byte after the MR
  * @read_only: true if the memory must not be written, whatever access is
  *	requested

@@ -16,7 +16,7 @@
 #include "odp.h"
 #include "rnic.h"
 
-/* Block sizes: powers of two from a page to 2 GiB, as ddp_region.skip has 32 bits */
+/* Block sizes from a page to 2 GiB, because ddp_region.skip has 32 bits */
 #define BLOCK_SIZES	(GENMASK(31, PAGE_SHIFT))
 
 /**
@@ -70,7 +70,7 @@ static void free_mr(struct rnic_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* Insert an MR into the STag table, or free it on error. Return: the MR or an error pointer */
+/* Insert an MR into the STag table. Return: the MR; or an error, with @mr freed */
 static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int err = ddp_region_insert(&dev->stags, &mr->region, get_random_u8());
@@ -87,7 +87,7 @@ static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 /**
  * rnic_get_dma_mr - get an MR of all kernel memory for a kernel consumer
  * @pd: the protection domain
- * @access: IB_ACCESS_*; with remote rights the consumer must trust all its peers
+ * @access: IB_ACCESS_*; with remote rights the consumer must trust its peers
  *
  * Return: the MR or an error pointer.
  */
@@ -113,7 +113,7 @@ static int list_blocks(struct rnic_mr *mr)
 	unsigned long size;
 	size_t i = 0;
 
-	/* pass the kernel address as IOVA, because @base may have any offset in a block */
+	/* pass the kernel address, because @base may have any offset in a block */
 	size = ib_umem_find_best_pgsz(mr->umem, BLOCK_SIZES, start);
 	if (!size)
 		return -EINVAL;
@@ -150,7 +150,7 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_pf *b)
 	return 0;
 }
 
-/* Attach ODP memory. Does not check what is mapped there, because mappings may change later */
+/* Attach ODP memory. Do not check what is mapped there: mappings may change */
 static int attach_odp(struct rnic_mr *mr, u64 start, u64 length)
 {
 	u64 end;
@@ -184,7 +184,7 @@ static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-/* Create an MR that is not yet in the STag table. Return: the MR or an error pointer */
+/* Create an MR outside the STag table. Return: the MR or an error pointer */
 static struct rnic_mr *new_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				   u64 iova, int access)
 {
@@ -320,7 +320,7 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	return err;
 }
 
-/* Check whether the MR can have these rights without pinning or mapping its memory again */
+/* Check whether these rights need no new pinning or mapping of the memory */
 static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
@@ -332,13 +332,13 @@ static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 	return mr->pf ? !mr->pf->read_only : mr->umem->writable;
 }
 
-/* Check whether the MR has memory of a process that can be registered again by its address */
+/* Check whether the memory can be registered again by its user address */
 static bool has_user_addr(const struct rnic_mr *mr)
 {
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
-/* Compute the access flags after a rereg. IB_ZERO_BASED changes only with the memory */
+/* Compute the flags after a rereg. IB_ZERO_BASED changes only with the memory */
 static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
@@ -425,12 +425,12 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!moves && !is_callers(mr))
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
-		/* writing to memory pinned for reading, or a change to or from ODP */
+		/* register the same memory, for writing or to or from ODP */
 		start = registered_addr(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
-	/* replace_mr() checks for windows again: some may be bound while the memory is pinned */
+	/* windows may be bound while memory is pinned: replace_mr() checks again */
 	return replace_mr(mr, new_user_mr(pd, start, length, iova, access));
 }
 
@@ -487,7 +487,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
-/* Get the page list that rnic_map_mr_sg() fills in, not that of the current registration */
+/* Get the page list of the next registration, which rnic_map_mr_sg() fills in */
 static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 {
 	return &mr->map[!mr->cur_map];
@@ -525,14 +525,14 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		return -EINVAL;
 	m->nblocks = 0;
 	mapped = ib_sg_to_pages(ib, sg, n, off, rnic_mr_add_block);
-	/* read ib->iova now: the consumer may change it before it posts the registration */
+	/* read ib->iova now: the consumer may change it before the registration */
 	m->shift = ilog2(ib->page_size);
 	m->skip = ib->iova & (ib->page_size - 1);
 	mr->mapped = true;
 	return mapped;
 }
 
-/* Get the page list to register: the new one, or the current one if there is no new one */
+/* Get the page list to register: the next list if filled in, else the current */
 static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
 {
 	return mr->mapped ? next_mapping(mr) : &mr->map[mr->cur_map];
@@ -573,13 +573,13 @@ static void set_blocks(struct rnic_mr *mr)
  * @wr: the work request; rkey: new STag, may differ from the old one in the key
  *	only; raddr and compare_add: first TO and length in bytes; swap:
  *	IB_ACCESS_*
- * @s: the stream of the QP; only its peer may invalidate the MR (RFC 5040 8.1.1,
- *	RFC 5042 6.4.5; N-5)
+ * @s: the stream of the QP; only its peer may invalidate the MR (RFC 5040
+ *	8.1.1, RFC 5042 6.4.5; N-5)
  *
  * Does not sleep.
  *
- * Return: IW_OK; or IW_LOCAL_PROT, with nothing changed, if the MR is valid, has
- * too few pages or does not match @wr or @s.
+ * Return: IW_OK; or IW_LOCAL_PROT, with nothing changed, if the MR is valid,
+ * has too few pages or does not match @wr or @s.
  */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s)
@@ -588,7 +588,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 
 	if (!may_register(mr, wr, s))
 		return IW_LOCAL_PROT;
-	/* wait for copies in flight: another QP's invalidation may not have finished */
+	/* wait for copies in flight: another QP's invalidation may be unfinished */
 	ddp_region_revoke(&mr->region);
 	set_blocks(mr);
 	mr->region.base = wr->raddr;

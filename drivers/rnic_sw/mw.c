@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory windows. A work request binds a window to a range of an MR; until the
- * window is invalidated, peers can access the range. The peers of all streams of
- * the protection domain can use a window of type 1. Only the peer of the stream
- * that has bound it can use a window of type 2 (RFC 5041 8.2).
+ * window is invalidated, peers can access the range. The peers of all streams
+ * of the protection domain can use a window of type 1. Only the peer of the
+ * stream that has bound it can use a window of type 2 (RFC 5041 8.2).
  *
  * A window uses the block list of its MR, so an MR with valid windows cannot be
  * deregistered. The device's windows_lock protects the binding of windows to
@@ -16,7 +16,10 @@
 
 #include "rnic.h"
 
-/* Access flags that a bind accepts. Programs pass local write as well, which is ignored */
+/*
+ * Access flags that a bind accepts. Programs pass local write as well, which is
+ * ignored
+ */
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
 			 IB_ZERO_BASED)
@@ -108,8 +111,8 @@ int rnic_dealloc_mw(struct ib_mw *ib)
  * Unlink up to RING_IDX_STEPS invalidated windows from an MR. A window that has
  * been unlinked is not found again, so the caller's loop ends.
  *
- * Return: -EBUSY if a window is valid, 0 if no window is linked to the MR, 1 if
- * more windows may be linked to it and the caller must call again.
+ * Return: -EBUSY if a window is valid; 0 if no window is linked to the MR; 1 if
+ * the caller must call again because more windows may be linked.
  */
 static int __drop_closed(struct rnic_mr *mr)
 {
@@ -123,7 +126,7 @@ static int __drop_closed(struct rnic_mr *mr)
 			return 0;
 		if (READ_ONCE(w->region.valid))
 			return -EBUSY;
-		/* wait for copies in flight: the invalidation may not have finished */
+		/* wait for copies in flight: invalidation may be unfinished */
 		ddp_region_revoke(&w->region);
 		__unlink_window(w);
 	}
@@ -179,7 +182,8 @@ int rnic_mr_forbid_bind(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_permit_bind - undo rnic_mr_forbid_bind() for an MR that is not destroyed
+ * rnic_mr_permit_bind - undo rnic_mr_forbid_bind() for an MR that is not
+ * destroyed
  * @mr: the MR
  */
 void rnic_mr_permit_bind(struct rnic_mr *mr)
@@ -190,9 +194,9 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
 }
 
 /*
- * Find an MR or a window by its STag, without a reference. The caller must be in
- * an RCU read-side section. Until that ends the object stays allocated, but may
- * have been removed from the table. Return: the MR or window, or NULL.
+ * Find an MR or a window by its STag, without a reference. The caller must be
+ * in an RCU read-side section. Until that ends the object stays allocated, but
+ * may have been removed from the table. Return: the MR or window, or NULL.
  */
 static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8 kind)
 {
@@ -204,7 +208,10 @@ static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8
 	return r->kind == kind ? r : NULL;
 }
 
-/* Check whether a window with this range and these access flags may be bound to an MR */
+/*
+ * Check whether a window with this range and these access flags may be bound to
+ * an MR
+ */
 static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 		     int access)
 {
@@ -222,7 +229,10 @@ static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 	       addr - r->base <= r->length - len;
 }
 
-/* Set the fields of a window to a range of an MR. A window grants remote rights only */
+/*
+ * Set the fields of a window to a range of an MR. A window grants remote rights
+ * only
+ */
 static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
 			 u64 len, int access, u64 stream)
 {
@@ -243,7 +253,10 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 	w->region.scope = w->region.stream;
 }
 
-/* Bind a window, or unbind it if the length is 0. Return: false if the request is invalid */
+/*
+ * Bind a window, or unbind it if the length is 0. Return: true on success;
+ * false, with nothing changed, if the request is invalid.
+ */
 static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 		   const struct ddp_stream *s, const struct rdmap_wr *wr)
 {
@@ -252,7 +265,10 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 	if (w->removed || w->region.pd != s->pd ||
 	    (w->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK)
 		return false;
-	/* a type 2 window cannot be bound again before it is invalidated */
+	/*
+	 * reject a type 2 window that is still valid, and length 0, which only
+	 * type 1 permits
+	 */
 	if (w->type2 && (READ_ONCE(w->region.valid) || !len))
 		return false;
 	if (len && (!mr || mr->bind_forbidden || mr->region.pd != s->pd ||
@@ -277,7 +293,8 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
  *	raddr and compare_add: TO of the first byte and length in bytes, where
  *	length 0 unbinds the window; swap: IB_ACCESS_*
  *
- * Does not sleep. On return no peer can use the previous STag of a type 1 window.
+ * Does not sleep. On return no peer can use the previous STag of a type 1
+ * window.
  *
  * Return: true if the window was bound or unbound; false, with nothing changed,
  * if the request is invalid.

@@ -65,10 +65,10 @@ static int rnic_odp_fault(struct rnic_pf *b, const struct rnic_pf_range *want)
 }
 
 /*
- * Enter up to ODP_AHEAD pages after the range into the table, if they are present
- * in the page tables: they are often accessed next. Do so only after a fault for
- * reading, because entering a page for writing would make it dirty and undo an
- * MADV_FREE of it.
+ * Enter up to ODP_AHEAD pages after the range into the table, if they are
+ * present in the page tables: they are often accessed next. Do so only after a
+ * fault for reading, because entering a page for writing would make it dirty
+ * and undo an MADV_FREE of it.
  */
 static void rnic_odp_fault_around(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
@@ -102,8 +102,8 @@ static u64 rnic_odp_untag(u64 at)
 }
 
 /*
- * Check whether the range of the MR is inside the user address space, or the MR
- * is an implicit ODP MR, which has the whole address space
+ * Check whether the range of the MR is inside the user address space. An
+ * implicit ODP MR, which has the whole address space, is valid as well.
  */
 static bool is_user_memory(const struct rnic_odp *o)
 {
@@ -168,8 +168,8 @@ struct advised {
 };
 
 /*
- * Check that @r is an ODP MR of @pd that contains the range of @sge and, if @write
- * is set, may be written. Return: 0 or a negative errno.
+ * Check that @r is an ODP MR of @pd that contains the range of @sge and, if
+ * @write is set, may be written. Return: 0 or a negative errno.
  */
 static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 			   const struct ib_sge *sge, bool write)
@@ -191,7 +191,10 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 	return 0;
 }
 
-/* Find the memory of a range and take a reference to it. Return: 0 or a negative errno */
+/*
+ * Find the memory of a range and take a reference to it. Return: 0 or a
+ * negative errno
+ */
 static int find_advised(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 			struct advised *a)
 {
@@ -256,7 +259,8 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
  * @attrs: unused
  *
  * Faults the memory in before it returns, with or without the flag FLUSH. The
- * flag only decides whether a failure to fault in memory is reported. May sleep.
+ * flag only decides whether a failure to fault in memory is reported. May
+ * sleep.
  *
  * Return: 0; -EOPNOTSUPP if @advice is not a kind of prefetch; -ENOENT if no
  * valid ODP MR has the lkey; -EPERM if the MR belongs to another protection

@@ -10,12 +10,12 @@
 
 /**
  * struct rnic_odp - memory of an ODP MR
- * @b: common part of memory that is not pinned; @b.start is a user address without
- *	its tag
+ * @b: common part of memory that is not pinned; @b.start is a user address
+ *	without its tag
  * @addr_mask: mask of the address bits that are not a tag
  * @memcg: memory cgroup that is charged for pages and tables, or NULL
- * @chunks: struct odp_chunk, indexed by distance from the chunk of @b.start; read
- *	under RCU
+ * @chunks: struct odp_chunk, indexed by distance from the chunk of @b.start;
+ *	read under RCU
  * @lock: serializes insertion and removal of chunks
  * @count: number of chunks; protected by @lock
  * @next: index in @chunks at which the next search for a chunk to evict starts;
@@ -26,12 +26,15 @@ struct rnic_odp {
 	u64			addr_mask;
 	struct mem_cgroup	*memcg;
 	struct xarray		chunks;
-	struct mutex		lock;	/* insertion and removal of chunks */
+	struct mutex		lock;	/* protects @count, @next */
 	u32			count;
 	unsigned long		next;
 };
 
-/* How rnic_odp_fault_in() handles pages that are not present in the owner's page tables */
+/*
+ * How rnic_odp_fault_in() handles pages that are not present in the owner's
+ * page tables
+ */
 enum odp_how {
 	ODP_FAULT,	/* fault in non-present pages; fail if that is impossible */
 	ODP_SKIP_ABSENT,	/* skip non-present pages */

@@ -10,8 +10,8 @@
  * when the notifier returns, no copy to or from the page is in progress, and
  * none can start.
  *
- * Pages are faulted in by get_user_pages_remote(), as if the process had accessed
- * them. This sleeps and may wait for a program (userfaultfd, FUSE).
+ * Pages are faulted in by get_user_pages_remote(), as if the process had
+ * accessed them. This sleeps and may wait for a program (userfaultfd, FUSE).
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -24,16 +24,23 @@
 #include "odp.h"
 #include "odp_range.h"
 
-/* Maximum number of chunks of one MR; then an unused chunk is evicted for each new one */
+/*
+ * Maximum number of chunks of one MR; each further chunk replaces an unused one
+ */
 #define CHUNKS_MAX	16384
 /* Maximum number of chunks examined to find an unused chunk */
 #define EVICT_TRIES		64
-/* Maximum number of attempts to fault in pages that are invalidated meanwhile */
+/*
+ * Maximum number of attempts to fault in pages that are invalidated meanwhile
+ */
 #define TRIES		8
 
 #define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
 
-/* Flags in the low bits of a table entry: the page is present, the page is writable */
+/*
+ * Flags in the low bits of a table entry: the page is present, the page is
+ * writable
+ */
 #define ENTRY_PRESENT		1ul
 #define ENTRY_WRITABLE	2ul
 
@@ -51,8 +58,8 @@ struct odp_chunk {
 /* Lookup ------------------------------------------------------------------- */
 
 /*
- * Compute the index of a chunk in the xarray. Count from the MR's first chunk, to
- * keep the xarray flat.
+ * Compute the index of a chunk in the xarray. Count from the MR's first chunk,
+ * to keep the xarray flat.
  */
 static unsigned long chunk_index(const struct rnic_odp *o, unsigned long number)
 {
@@ -66,8 +73,8 @@ static bool is_accessible(unsigned long page, bool write)
 }
 
 /*
- * Compute the length in bytes of the contiguous extent that begins in page @i, at
- * most @want. @len is the number of its bytes in page @i.
+ * Compute the length in bytes of the contiguous extent that begins in page @i,
+ * at most @want. @len is the number of its bytes in page @i.
  */
 static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
@@ -103,7 +110,10 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 	struct odp_chunk *c;
 
 	at &= o->addr_mask;
-	/* the chunk stays allocated: it is freed after an RCU grace period, and BH are off */
+	/*
+	 * the chunk stays allocated: it is freed after an RCU grace period, and
+	 * BH are off
+	 */
 	c = xa_load(&o->chunks, chunk_index(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_inval_read_trylock(&c->inval_lock))
 		return false;
@@ -119,7 +129,10 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 
 /* Invalidation ------------------------------------------------------------- */
 
-/* Remove pages from the table. Return: true if any of them was present, false if not */
+/*
+ * Remove pages from the table. Return: true if any of them was present, false
+ * if not
+ */
 static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 {
 	bool any = false;
@@ -135,8 +148,9 @@ static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 }
 
 /*
- * Remove the pages of a range from the table before the mm changes them. Return:
- * false if this would have to sleep but the notifier must not, true otherwise.
+ * Remove the pages of a range from the table before the mm changes them.
+ * Return: false if this would have to sleep but the notifier must not, true
+ * otherwise.
  */
 static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 				const struct mmu_notifier_range *range,
@@ -189,8 +203,8 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Remove a chunk from the xarray, then clear its table, because a reader may have
- * found the chunk before its removal. Then free the chunk.
+ * Remove a chunk from the xarray, then clear its table, because a reader may
+ * have found the chunk before its removal. Then free the chunk.
  */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
@@ -205,7 +219,10 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 	call_rcu(&c->rcu, rnic_odp_free_chunk);
 }
 
-/* Evict a chunk without users. Return: true if a chunk was evicted, false if none was found */
+/*
+ * Evict a chunk without users. Return: true if a chunk was evicted, false if
+ * none was found
+ */
 static bool __evict_chunk(struct rnic_odp *o)
 {
 	struct odp_chunk *c;
@@ -238,7 +255,10 @@ static int __insert_chunk(struct rnic_odp *o, struct odp_chunk *c)
 	return err;
 }
 
-/* Create a chunk. Return: the chunk; NULL if memory is short or no chunk could be evicted */
+/*
+ * Create a chunk. Return: the chunk; NULL if memory is short or no chunk could
+ * be evicted
+ */
 static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 {
 	struct odp_chunk *c;
@@ -257,8 +277,8 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Find a chunk and take a reference to it. Create the chunk if it does not exist
- * and @make is set. Return: the chunk, or NULL.
+ * Find a chunk and take a reference to it. Create the chunk if it does not
+ * exist and @make is set. Return: the chunk, or NULL.
  */
 static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 				   bool make)
@@ -288,8 +308,8 @@ static void put_chunk(struct rnic_odp *o, struct odp_chunk *c)
  * rnic_odp_drop_chunks - free all chunks
  * @o: the memory
  *
- * The caller must ensure that no copy, page fault or prefetch is in progress and
- * that none can start. May sleep.
+ * The caller must ensure that no copy, page fault or prefetch is in progress
+ * and that none can start. May sleep.
  */
 void rnic_odp_drop_chunks(struct rnic_odp *o)
 {
@@ -307,7 +327,10 @@ void rnic_odp_drop_chunks(struct rnic_odp *o)
 
 /* Faulting in -------------------------------------------------------------- */
 
-/* Set a table entry. A writable entry stays writable if the same page is entered for reading */
+/*
+ * Set a table entry. A writable entry stays writable if the same page is
+ * entered for reading
+ */
 static void __set_entry(unsigned long *entry, struct page *page, bool write)
 {
 	unsigned long now = (unsigned long)page_address(page) | ENTRY_PRESENT;
@@ -318,8 +341,9 @@ static void __set_entry(unsigned long *entry, struct page *page, bool write)
 }
 
 /*
- * Enter pages into the table. Return: true if the pages were entered; false, with
- * no page entered, if a page may have been invalidated since @seq was read.
+ * Enter pages into the table. Return: true if the pages were entered; false,
+ * with no page entered, if a page may have been invalidated since @seq was
+ * read.
  */
 static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 			struct page **page, long n, bool write)
@@ -354,7 +378,7 @@ static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 }
 
 /*
- * Take references to the pages of a span, and fault them in if @how permits.
+ * Take references to the pages of a span. Fault them in if @how is ODP_FAULT.
  * Return: number of pages, which may be less than the span has; -EINTR if the
  * caller is killed; or another negative errno, -EFAULT if there is no mapping.
  */
@@ -385,9 +409,9 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 }
 
 /*
- * Fault in pages of a span and enter them into the table. Return: number of pages
- * entered; -EAGAIN if a page may have been invalidated meanwhile; or another
- * negative errno.
+ * Fault in pages of a span and enter them into the table. Return: number of
+ * pages entered; -EAGAIN if a page may have been invalidated meanwhile; or
+ * another negative errno.
  */
 static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
 			  const struct odp_span *s, bool write, enum odp_how how)
@@ -426,7 +450,10 @@ bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
 	return at <= most && end <= most - at;
 }
 
-/* Fault in pages of a span. Return: number of pages to advance by, or a negative errno */
+/*
+ * Fault in pages of a span. Return: number of pages to advance by, or a
+ * negative errno
+ */
 static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 			  enum odp_how how)
 {
@@ -458,7 +485,8 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 
 /**
  * rnic_odp_fault_in - fault in the pages of a range
- * @o: the memory; the caller must hold a reference to the users of its mm (mmget())
+ * @o: the memory; the caller must hold a reference to the users of its mm
+ *	(mmget())
  * @at: first byte
  * @end: first byte after the range
  * @write: true if the pages are going to be written
@@ -466,8 +494,9 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
  *
  * Pages may be invalidated again before this function returns. May sleep.
  *
- * Return: 0; -EFAULT if a page cannot be faulted in or, with ODP_STOP_ABSENT, is
- * not present; -ENOMEM if memory is short; -EINTR if the caller is killed.
+ * Return: 0; -EFAULT if a page cannot be faulted in or, with ODP_STOP_ABSENT,
+ * is not present; -ENOMEM if memory is short or, with ODP_STOP_ABSENT, a chunk
+ * does not exist; -EINTR if the caller is killed.
  */
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 		      enum odp_how how)

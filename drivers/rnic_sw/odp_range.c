@@ -14,8 +14,8 @@
  * @end: first byte after the range
  * @shift: log2 of the page size
  *
- * Return: at most ODP_BATCH pages of one chunk, starting with the page of @at; 0
- * pages if @at is not before @end.
+ * Return: at most ODP_BATCH pages of one chunk, starting with the page of @at;
+ * 0 pages if @at is not before @end.
  */
 struct odp_span odp_span(u64 at, u64 end, u8 shift)
 {
@@ -40,7 +40,8 @@ struct odp_span odp_span(u64 at, u64 end, u8 shift)
  * @to: first byte after the range
  * @shift: log2 of the page size
  *
- * Return: the pages of the chunk that contain bytes of the range; may be 0 pages.
+ * Return: the pages of the chunk that contain bytes of the range; may be 0
+ * pages.
  */
 struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 {
@@ -66,8 +67,8 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
  * @end: first byte after the MR
  * @shift: log2 of the page size
  *
- * Return: first byte after these pages, at most ODP_AHEAD pages after @at; @at if
- * the MR has no bytes after @at.
+ * Return: first byte after these pages, at most ODP_AHEAD pages after @at; @at
+ * if the MR has no bytes after @at.
  */
 u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 {

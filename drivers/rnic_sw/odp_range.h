@@ -10,7 +10,9 @@
 
 /* Maximum number of pages faulted in at once */
 #define ODP_BATCH	32u
-/* Maximum number of pages after a faulted-in range that are looked up as well */
+/*
+ * Maximum number of pages after a faulted-in range that are looked up as well
+ */
 #define ODP_AHEAD	64u
 
 /**

@@ -35,15 +35,18 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
 
 /*
  * Check whether a page has more mappings than the one of its program, or any
- * while it is empty. A forked child that has dropped its privileges may have such
- * a mapping, and must not see rings that are created later.
+ * while it is empty. A forked child that has dropped its privileges may have
+ * such a mapping, and must not see rings that are created later.
  */
 static bool __rnic_page_is_shared(const struct rnic_map *page)
 {
 	return rnic_map_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
 }
 
-/* Allocate space on a page. Return: the space; NULL if too little is free or the page is shared */
+/*
+ * Allocate space on a page. Return: the space; NULL if too little is free or
+ * the page is shared
+ */
 static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
@@ -56,8 +59,8 @@ static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 
 /*
  * Search for a page with enough free space, and allocate the space. Move pages
- * that are not suitable to the tail, so that the next search starts with others.
- * Return: the space, or NULL.
+ * that are not suitable to the tail, so that the next search starts with
+ * others. Return: the space, or NULL.
  */
 static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
@@ -78,7 +81,10 @@ static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **
 	return at;
 }
 
-/* Create a page and allocate space on it. Return: the space, or an error pointer */
+/*
+ * Create a page and allocate space on it. Return: the space, or an error
+ * pointer
+ */
 static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p = rnic_map_create(&u->ib, PAGE_SIZE);
@@ -103,7 +109,8 @@ static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **
  *
  * May sleep.
  *
- * Return: the space, to be released by rnic_page_free_space(), or an error pointer.
+ * Return: the space, to be released by rnic_page_free_space(), or an error
+ * pointer.
  */
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 {
@@ -124,8 +131,8 @@ void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map *
  *
  * Clears the space, so that no data of the kernel remains there. Frees the page
  * if it is empty and another page has free space. The last page with free space
- * is kept, so that a program that repeatedly creates and destroys a queue does
- * not need a new page each time. May sleep.
+ * is kept for programs that repeatedly create and destroy a queue: they do not
+ * need a new page each time. May sleep.
  */
 void rnic_page_free_space(struct rnic_map *page, void *at, size_t bytes)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Sizes and memory of rings of slots, which are shared with a program or used by
- * a kernel consumer. ring_idx.c checks their indices.
+ * Sizes and memory of rings of slots, which are shared with a program or used
+ * by a kernel consumer. ring_idx.c checks their indices.
  *
- * Two rings can share memory. The first ring owns it, so the second must be freed
- * before the first.
+ * Two rings can share memory. The first ring owns it, so the second must be
+ * freed before the first.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -19,8 +19,8 @@
 /* Maximum number of slots of a ring */
 #define RING_SLOTS_MAX	BIT(24)
 /*
- * Maximum size of the slots of a ring, in bytes: the size of two rings with headers,
- * rounded up to a page, fits in 31 bits
+ * Maximum size of the slots of a ring, in bytes: the size of two rings with
+ * headers, rounded up to a page, fits in 31 bits
  */
 #define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
 
@@ -58,8 +58,8 @@ static void set_ring_addr(struct rnic_ring *ring, void *at)
 }
 
 /*
- * Allocate memory for a ring, or for @ring and a second ring. Return: the memory;
- * NULL if memory for a kernel consumer is short; or an error pointer.
+ * Allocate memory for a ring, or for @ring and a second ring. Return: the
+ * memory; NULL if memory for a kernel consumer is short; or an error pointer.
  */
 static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
 			    bool packed)
@@ -86,10 +86,10 @@ static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontex
 
 /**
  * rnic_ring_alloc - allocate zeroed memory for one or two rings
- * @ring: ring with its sizes set by rnic_ring_shape(); owns the memory on success;
- *	if it has 0 slots, nothing is allocated
- * @second: second ring with its sizes set by rnic_ring_shape(), placed after @ring
- *	in the same memory; may be NULL
+ * @ring: ring with its sizes set by rnic_ring_shape(); owns the memory on
+ *	success; if it has 0 slots, nothing is allocated
+ * @second: second ring with its sizes set by rnic_ring_shape(), placed after
+ *	@ring in the same memory; may be NULL
  * @uctx: the program's context, or NULL for a kernel consumer
  * @packed: true if the program permits that other rings are in the same mapping
  *
@@ -114,7 +114,9 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 	return 0;
 }
 
-/* Clear a ring's pointers, so that the ring is not accessed after it has been freed */
+/*
+ * Clear the pointers of a ring that is freed, so that it is not accessed again
+ */
 static void clear_ring_addr(struct rnic_ring *ring)
 {
 	ring->map = NULL;

@@ -16,7 +16,10 @@ static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
 	KUNIT_EXPECT_EQ(test, pages, s.pages);
 }
 
-/* A span ends at the end of the range, at the end of its chunk, or after ODP_BATCH pages. */
+/*
+ * A span ends at the end of the range, at the end of its chunk, or after
+ * ODP_BATCH pages.
+ */
 static void edges(struct kunit *test)
 {
 	expect_span(test, odp_span(0, 1, SHIFT), 0, 0, 1);
@@ -56,7 +59,10 @@ static void walk(struct kunit *test)
 	}
 }
 
-/* odp_span_in_chunk() returns the common pages of range and chunk, 0 pages if there are none. */
+/*
+ * odp_span_in_chunk() returns the common pages of range and chunk, 0 pages if
+ * there are none.
+ */
 static void here(struct kunit *test)
 {
 	const u64 all = ODP_CHUNK_PAGES;
@@ -75,7 +81,10 @@ static void here(struct kunit *test)
 			odp_span_in_chunk(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
 }
 
-/* odp_ahead_end() ends the look-ahead after ODP_AHEAD pages, or at the end of the MR. */
+/*
+ * odp_ahead_end() ends the look-ahead after ODP_AHEAD pages, or at the end of
+ * the MR.
+ */
 static void ahead(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead_end(100, 100, SHIFT));
@@ -86,7 +95,9 @@ static void ahead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead_end(U64_MAX - 1, U64_MAX, SHIFT));
 }
 
-/* Address tags of arm64, x86 (LAM with 6 bits) and RISC-V (7 bits), and no tag */
+/*
+ * Address tags of arm64, x86 (LAM with 6 bits) and RISC-V (7 bits), and no tag
+ */
 static u64 untag_arm64(u64 at)
 {
 	return at & (u64)((s64)(at << 8) >> 8);

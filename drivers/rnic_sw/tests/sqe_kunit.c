@@ -9,17 +9,16 @@
  * 1
  */
 =======
-/* Bytes of a WQE that may be set with each opcode, in addition to the first 16 bytes */
->>>>>>> be7cba88 (rnic_sw: clarify the comments of rings and user contexts)
+/*
+ * Bytes of a WQE that may be set with each opcode, in addition to the first 16
+ * bytes
+ */
+>>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static const struct may {
 	const char	*name;
 	u8		opcode;
 	bool		data;
-<<<<<<< HEAD
 	u8		from, to;	/* byte offsets in the WQE */
-=======
-	u8		from, to;	/* first byte, and first byte after the range */
->>>>>>> be7cba88 (rnic_sw: clarify the comments of rings and user contexts)
 } mays[] = {
 	{ "write",	RNIC_SW_OP_WRITE,	true,	20, 32 },
 	{ "write_imm",	RNIC_SW_OP_WRITE_IMM,	true,	16, 32 },
@@ -46,8 +45,11 @@ static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
  * A WQE with one byte set after the first 16 is accepted if the opcode uses it.
  */
 =======
-/* A WQE is rejected if a byte after the first 16 is set that its opcode does not use. */
->>>>>>> be7cba88 (rnic_sw: clarify the comments of rings and user contexts)
+/*
+ * A WQE is rejected if a byte after the first 16 is set that its opcode does
+ * not use.
+ */
+>>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static void each_octet(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -83,8 +85,11 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
  * A request with SGEs or inline data is accepted, a request with both refused.
  */
 =======
-/* A send WQE with SGEs and inline data, or with either if its opcode has no data, is rejected. */
->>>>>>> be7cba88 (rnic_sw: clarify the comments of rings and user contexts)
+/*
+ * A send WQE with SGEs and inline data, or with either if its opcode has no
+ * data, is rejected.
+ */
+>>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static void data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -98,11 +103,7 @@ static void data(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, with(m->opcode, RNIC_SW_SEND_INLINE, 1, 1));
 }
 
-<<<<<<< HEAD
 /* A request with an unknown flag is refused. */
-=======
-/* A send WQE with an unknown flag is rejected. */
->>>>>>> be7cba88 (rnic_sw: clarify the comments of rings and user contexts)
 static void flags(struct kunit *test)
 {
 	int i;
@@ -115,8 +116,11 @@ static void flags(struct kunit *test)
 <<<<<<< HEAD
 /* Unknown opcodes, and opcodes that only the kernel may use, are refused. */
 =======
-/* A send WQE with an unknown opcode, or with one that only the kernel uses, is rejected. */
->>>>>>> be7cba88 (rnic_sw: clarify the comments of rings and user contexts)
+/*
+ * A send WQE with an unknown opcode, or with one that only the kernel uses, is
+ * rejected.
+ */
+>>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static void opcodes(struct kunit *test)
 {
 	int i;
