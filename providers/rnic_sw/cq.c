@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: create, resize, destroy. */
+/* Completion queues: creation, resizing, destruction. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -45,9 +45,9 @@ static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 }
 
 /*
- * Create a CQ in the kernel and map its ring. The create CQ command is also used
- * for extended CQs, with a flag in the driver data if timestamps are requested.
- * Return: 0 or a positive errno.
+ * Create a CQ in the kernel and map its ring. The create CQ command is also
+ * used for extended CQs, with a flag in the driver data if timestamps are
+ * requested. Return: 0 or a positive errno.
  */
 static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 		      const struct ibv_cq_init_attr_ex *attr)
@@ -136,7 +136,10 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 	return &cq->vcq.cq_ex;
 }
 
-/* Create a new ring with the first resize command, and map it. The kernel keeps the old one */
+/*
+ * Create a new ring with the first resize command, and map it. The kernel keeps
+ * the old one
+ */
 static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 		     uint64_t *key)
 {
@@ -195,17 +198,17 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
 
 /*
  * Switch to the new ring @q. Other threads that poll or arm the CQ spin while
- * the kernel moves the completions that are not yet polled. The provider must not
- * report an empty CQ to them instead: a program that has armed the CQ would then
- * wait, and might not get another event.
+ * the kernel moves the completions that are not yet polled. The provider must
+ * not report an empty CQ to them instead: a program that has armed the CQ would
+ * then wait, and might not get another event.
  *
  * The flags of the old ring may contain an arm request that the new ring lacks.
- * Copy the flags to the new ring; this causes at most one additional event. Read
- * them before the switch, because after the switch the kernel may give the memory
- * of the old ring to another queue.
+ * Copy the flags to the new ring; this causes at most one additional event.
+ * Read them before the switch, because after the switch the kernel may give the
+ * memory of the old ring to another queue.
  *
- * A thread between start_poll and end_poll already holds q.lock, and reads a copy
- * of the current completion.
+ * A thread between start_poll and end_poll already holds q.lock, and reads a
+ * copy of the current completion.
  */
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
@@ -217,7 +220,10 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 	if (!polls)
 		ring_lock(&cq->q);
 	pthread_spin_lock(&cq->arm_lock);
-	/* arm_lock keeps other threads from arming until the rings are exchanged; litmus: arm */
+	/*
+	 * arm_lock keeps other threads from arming until the rings are
+	 * exchanged; litmus: arm
+	 */
 	armed = __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED);
 	ret = switch_ring(cq, cqe, key);
 	if (!ret)
@@ -249,8 +255,8 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 
 /*
  * Take resize_lock. If this thread is between start_poll and end_poll, it holds
- * q.lock, and must not wait for resize_lock: the thread that holds resize_lock may
- * be waiting for q.lock. Return: 0; EBUSY if this thread must not wait.
+ * q.lock, and must not wait for resize_lock: the thread that holds resize_lock
+ * may be waiting for q.lock. Return: 0; EBUSY if this thread must not wait.
  */
 static int lock_resize(struct rnic_sw_cq *cq)
 {
@@ -276,7 +282,8 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 /*
  * Destroy a CQ. Fail with EBUSY while it has references: the kernel may have
- * destroyed a QP whose completions the provider has not yet removed from the CQ.
+ * destroyed a QP whose completions the provider has not yet removed from the
+ * CQ.
  */
 static int destroy_cq(struct rnic_sw_cq *cq)
 {

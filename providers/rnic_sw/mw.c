@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory windows: allocation, deallocation, and bind with ibv_bind_mw() (type 1). */
+/*
+ * Memory windows: allocation, deallocation, and bind with ibv_bind_mw() (type
+ * 1).
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,7 +39,10 @@ int rnic_sw_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* Bind a window. Each bind assigns a new rkey; the previous rkey becomes invalid. */
+/*
+ * Bind a window. Each bind assigns a new rkey; the previous rkey becomes
+ * invalid.
+ */
 int rnic_sw_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		    struct ibv_mw_bind *bind)
 {

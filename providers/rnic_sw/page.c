@@ -67,8 +67,9 @@ static struct rnic_sw_page *find_page(struct rnic_sw_context *ctx,
  * @at: key, number and size of the mapping, as the kernel reported them
  * @mem: set to the address of the mapping on success
  *
- * Return: the mapping, to be released with rnic_sw_put_page(); or NULL, with errno
- * set, if mapping fails or @at has another size than the existing mapping.
+ * Return: the mapping, to be released with rnic_sw_put_page(); or NULL, with
+ * errno set, if mapping fails or @at has another size than the existing
+ * mapping.
  */
 struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 				      const struct rnic_sw_ring_loc *at, void **mem)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: polling with ibv_poll_cq() and ibv_start_poll(), and arming. */
+/*
+ * Completion queues: polling with ibv_poll_cq() and ibv_start_poll(), and
+ * arming.
+ */
 #include <errno.h>
 #include <time.h>
 
@@ -40,7 +43,10 @@ static enum ibv_wc_opcode wc_opcode(const struct rnic_sw_cqe *cqe)
 	return IBV_WC_DRIVER1;
 }
 
-/* Compute the flags of a completion. A failed work request has no immediate data or STag */
+/*
+ * Compute the flags of a completion. A failed work request has no immediate
+ * data or STag
+ */
 static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
 {
 	unsigned int flags = 0;
@@ -77,8 +83,8 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 }
 
 /*
- * Get the next completion in place, or NULL if there is none. The kernel does not
- * reuse its slot before the caller publishes cons.
+ * Get the next completion in place, or NULL if there is none. The kernel does
+ * not reuse its slot before the caller publishes cons.
  */
 static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
 {
@@ -123,8 +129,9 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 /*
  * Remove the completions of one QP. Move the other completions towards prod, in
- * order, and advance cons by the number of removed completions. The kernel writes
- * only to slots from prod on, so it does not access the completions that move.
+ * order, and advance cons by the number of removed completions. The kernel
+ * writes only to slots from prod on, so it does not access the completions that
+ * move.
  */
 static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
 {
@@ -147,8 +154,8 @@ static void remove_cqes(struct rnic_sw_queue *q, uint32_t qp_num)
  * @cq: the completion queue
  * @qp_num: number of a QP that the kernel has destroyed
  *
- * A thread between start_poll and end_poll, which already holds q.lock, may call
- * this.
+ * A thread between start_poll and end_poll, which already holds q.lock, may
+ * call this.
  */
 void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
@@ -163,9 +170,9 @@ void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 }
 
 /*
- * Copy the next completion and release its slot at once, because the program may
- * post work requests before its next call: the kernel needs free slots for their
- * completions. Return: 0; ENOENT if the CQ is empty.
+ * Copy the next completion and release its slot at once, because the program
+ * may post work requests before its next call: the kernel needs free slots for
+ * their completions. Return: 0; ENOENT if the CQ is empty.
  */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
@@ -191,8 +198,8 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 }
 
 /*
- * Lock the CQ and get its first completion. Unlock the CQ again on error, because
- * the program calls end_poll() only after success.
+ * Lock the CQ and get its first completion. Unlock the CQ again on error,
+ * because the program calls end_poll() only after success.
  */
 static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 {
@@ -224,7 +231,10 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_cq_ex(ibcq)->cqe.byte_len;
 }
 
-/* Read the immediate data. ibv_wc_read_invalidated_rkey() calls this function as well */
+/*
+ * Read the immediate data. ibv_wc_read_invalidated_rkey() calls this function
+ * as well
+ */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return to_cq_ex(ibcq)->cqe.imm_data;
@@ -274,8 +284,8 @@ static uint8_t read_zero_u8(struct ibv_cq_ex *ibcq)
 }
 
 /*
- * Set the functions of an extended CQ, as requested by @flags. LID, service level
- * and source QP number read as 0, because iWARP does not have them.
+ * Set the functions of an extended CQ, as requested by @flags. LID, service
+ * level and source QP number read as 0, because iWARP does not have them.
  */
 void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t flags)
 {

@@ -182,8 +182,8 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
 	      "both commands have the same fixed part");
 
 /*
- * Ring the doorbell with a write() command. The library's functions use an ioctl,
- * which costs more than all other processing of a small message.
+ * Ring the doorbell with a write() command. The library's functions use an
+ * ioctl, which costs more than all other processing of a small message.
  *
  * Call syscall() because write() is a cancellation point. A thread cancelled
  * there would leave a published request without a doorbell, or the ring lock
@@ -215,8 +215,8 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 }
 
 /*
- * Check whether the doorbell may succeed if it is rung again. EIO is permanent: the
- * device has been removed. Other errors, such as ENOMEM, may be temporary.
+ * Check whether the doorbell may succeed if it is rung again. EIO is permanent:
+ * the device has been removed. Other errors, such as ENOMEM, may be temporary.
  */
 static bool may_retry(int ret)
 {
@@ -224,10 +224,10 @@ static bool may_retry(int ret)
 }
 
 /*
- * Ring the doorbell of a send queue. The kernel rejects write() with EACCES if the
- * caller's credentials differ from those with which the device was opened: the
- * program may have changed them or inherited the file descriptor. Use the ioctl
- * then, which has no such check. Return: 0 or a positive errno.
+ * Ring the doorbell of a send queue. The kernel rejects write() with EACCES if
+ * the caller's credentials differ from those with which the device was opened:
+ * the program may have changed them or inherited the file descriptor. Use the
+ * ioctl then, which has no such check. Return: 0 or a positive errno.
  */
 static int doorbell_sq(struct rnic_sw_qp *qp)
 {
@@ -255,12 +255,12 @@ static int doorbell_rq(struct rnic_sw_qp *qp)
 }
 
 /*
- * Ring the doorbell with @try, and once more after a temporary error. A published
- * request counts as posted even if the doorbell fails. Store the error in
- * q->doorbell_err, so that the next post rings the doorbell again.
+ * Ring the doorbell with @try, and once more after a temporary error. A
+ * published request counts as posted even if the doorbell fails. Store the
+ * error in q->doorbell_err, so that the next post rings the doorbell again.
  *
- * Drop the caller's reference in q->refs. After that another thread may free the
- * QP, see rnic_sw_wait_posts().
+ * Drop the caller's reference in q->refs. After that another thread may free
+ * the QP, see rnic_sw_wait_posts().
  */
 static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 		 int (*try)(struct rnic_sw_qp *qp))
@@ -308,10 +308,10 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
  * @q: the queue
  * @locked: true if this thread holds the queue's lock
  *
- * Called before a QP or SRQ is destroyed. A request may complete before its post
- * returns, and another thread that polls the completion may then destroy the QP.
- * At that time the posting thread may still have to release the lock and to ring
- * the doorbell. The program must not begin a new post.
+ * Called before a QP or SRQ is destroyed. A request may complete before its
+ * post returns, and another thread that polls the completion may then destroy
+ * the QP. At that time the posting thread may still have to release the lock
+ * and to ring the doorbell. The program must not begin a new post.
  */
 void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 {
@@ -335,8 +335,8 @@ void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 }
 
 /**
- * rnic_sw_retry_sq - ring the doorbell of a send queue again if the last doorbell
- * failed
+ * rnic_sw_retry_sq - ring the doorbell of a send queue again if the last
+ * doorbell failed
  * @qp: the queue pair, its send queue locked
  *
  * Return: 0; or a positive errno, and the caller must not post.
@@ -348,8 +348,8 @@ int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
 
 /*
  * Post a list of send requests that pass @check. On error the requests before
- * *bad_wr are posted; *bad_wr and those after it are not. Return: 0 or a positive
- * errno.
+ * *bad_wr are posted; *bad_wr and those after it are not. Return: 0 or a
+ * positive errno.
  */
 static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr,

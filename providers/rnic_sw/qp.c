@@ -28,9 +28,9 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 
 /*
  * Choose the lower layer protocol of a new QP. rnic_sw_dv_set_llp() takes
- * precedence over the environment variable RNIC_SW_LLP. With RNIC_SW_LLP_DEFAULT
- * the device's connect setting applies. Return: 0, with @llp set; EINVAL if the
- * variable applies but its value is invalid.
+ * precedence over the environment variable RNIC_SW_LLP. With
+ * RNIC_SW_LLP_DEFAULT the device's connect setting applies. Return: 0, with
+ * @llp set; EINVAL if the variable applies but its value is invalid.
  */
 static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 {
@@ -117,7 +117,10 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 
 	if (to_ctx(qp->vqp.qp.context)->can_pack)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_QP_PACK;
-	/* the command does not accept create_flags, which check_attr() has found to be 0 */
+	/*
+	 * the command does not accept create_flags, which check_attr() has
+	 * found to be 0
+	 */
 	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(qp->vqp.qp.context, &qp->vqp, ex,
 				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
@@ -271,7 +274,9 @@ struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
 	return qp;
 }
 
-/* Modify a QP with the extended command, the only one that carries a rate limit */
+/*
+ * Modify a QP with the extended command, the only one that carries a rate limit
+ */
 static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp;
@@ -281,7 +286,10 @@ static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 				    sizeof(resp));
 }
 
-/* Set a QP's rate limit. Reject burst and packet sizes, because the LLP controls them. */
+/*
+ * Set a QP's rate limit. Reject burst and packet sizes, because the LLP
+ * controls them.
+ */
 int rnic_sw_modify_qp_rate_limit(struct ibv_qp *qp,
 				 struct ibv_qp_rate_limit_attr *attr)
 {
@@ -312,8 +320,8 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 }
 
 /*
- * Check whether this thread is between wr_start() and wr_complete() of the QP. A
- * program may destroy the QP there, with its send queue locked.
+ * Check whether this thread is between wr_start() and wr_complete() of the QP.
+ * A program may destroy the QP there, with its send queue locked.
  */
 static bool is_posting(struct rnic_sw_qp *qp)
 {
@@ -345,9 +353,9 @@ static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 /*
  * Remove the QP's completions from its CQs, and drop its references to the CQs.
  *
- * Two threads deadlock here if each is between start_poll() and end_poll() of a CQ
- * and destroys a QP that also uses the other thread's CQ. Programs must avoid
- * that.
+ * Two threads deadlock here if each is between start_poll() and end_poll() of a
+ * CQ and destroys a QP that also uses the other thread's CQ. Programs must
+ * avoid that.
  */
 static void clean_cqs(struct ibv_qp *ibqp)
 {
@@ -357,20 +365,23 @@ static void clean_cqs(struct ibv_qp *ibqp)
 	rnic_sw_remove_cqes(scq, ibqp->qp_num);
 	if (rcq != scq)
 		rnic_sw_remove_cqes(rcq, ibqp->qp_num);
-	/* after these references are dropped, another thread may destroy the CQs */
+	/*
+	 * after these references are dropped, another thread may destroy the
+	 * CQs
+	 */
 	atomic_fetch_sub(&scq->refs, 1);
 	atomic_fetch_sub(&rcq->refs, 1);
 }
 
 /*
- * Destroy a QP. As soon as the command has destroyed it, the kernel may reuse the
- * QP's number. So keep the QP on ctx->dying from before the command until its
- * completions have been removed: no new QP gets the number meanwhile.
+ * Destroy a QP. As soon as the command has destroyed it, the kernel may reuse
+ * the QP's number. So keep the QP on ctx->dying from before the command until
+ * its completions have been removed: no new QP gets the number meanwhile.
  *
- * Do not hold dying_lock across the command and the removal. The command
- * waits until the program has acknowledged all events of the QP. The removal waits
- * for threads between start_poll and end_poll, which may first create and destroy
- * other QPs.
+ * Do not hold dying_lock across the command and the removal. The command waits
+ * until the program has acknowledged all events of the QP. The removal waits
+ * for threads between start_poll and end_poll, which may first create and
+ * destroy other QPs.
  */
 static int destroy_qp(struct ibv_qp *ibqp)
 {

@@ -17,20 +17,22 @@
  * @slot0: first slot
  * @page: the shared mapping that contains the ring; NULL if the mapping is not
  *	shared
- * @bytes: size from the header to the end of the mapping, in bytes; 0 if another
- *	queue owns the mapping
+ * @bytes: size from the header to the end of the mapping, in bytes; 0 if
+ *	another queue owns the mapping
  * @slots: number of slots, a power of two
  * @stride: size of a slot in bytes
  * @prod: number of slots ever filled, modulo 2^32
  * @cons: number of slots ever emptied, modulo 2^32
  * @lock: protects prod, cons and the slots between them
- * @unlocked: true if @lock is not taken, because the program uses a thread domain
+ * @unlocked: true if @lock is not taken, because the program uses a thread
+ *	domain
  * @doorbell_err: errno of the last doorbell; 0 if it succeeded
  * @refs: number of doorbells in progress; incremented with @lock held
  *
- * This side owns @prod if it is the producer (SQ, RQ, SRQ), or @cons if it is the
- * consumer (CQ). The owned index may be ahead of the shared index by slots that
- * are not yet published. The other index is a cached copy of the kernel's index.
+ * This side owns @prod if it is the producer (SQ, RQ, SRQ), or @cons if it is
+ * the consumer (CQ). The owned index may be ahead of the shared index by slots
+ * that are not yet published. The other index is a cached copy of the kernel's
+ * index.
  */
 struct rnic_sw_queue {
 	struct rnic_sw_ring	*hdr;
@@ -65,7 +67,10 @@ static inline void *ring_slot(const struct rnic_sw_queue *q, uint32_t idx)
 	return q->slot0 + (size_t)(idx & (q->slots - 1)) * q->stride;
 }
 
-/* Check, as producer, whether the ring is full; read the kernel's index if needed */
+/*
+ * Check, as producer, whether the ring is full; read the kernel's index if
+ * needed
+ */
 static inline bool ring_full(struct rnic_sw_queue *q)
 {
 	if (q->prod - q->cons < q->slots)
@@ -73,8 +78,8 @@ static inline bool ring_full(struct rnic_sw_queue *q)
 	if (!q->hdr)
 		return true;
 	/*
-	 * read cons before reusing the slots before it; pairs with the release in
-	 * the kernel's rnic_ring_set_cons(); litmus: publish
+	 * read cons before reusing the slots before it; pairs with the release
+	 * in the kernel's rnic_ring_set_cons(); litmus: publish
 	 */
 	q->cons = __atomic_load_n(&q->hdr->cons, __ATOMIC_ACQUIRE);
 	return q->prod - q->cons >= q->slots;
@@ -84,10 +89,10 @@ static inline bool ring_full(struct rnic_sw_queue *q)
  * Publish, as producer, the slots up to prod. Return: true if the caller must
  * ring the doorbell, false if not.
  *
- * The release orders the slots before prod. The barrier orders the write of prod
- * before the read of flags. The kernel writes flags, then reads prod, with a
- * barrier between them as well. So either the kernel reads the new prod, or this
- * function reads NEED_WAKEUP; otherwise a request could remain unnoticed.
+ * The release orders the slots before prod. The barrier orders the write of
+ * prod before the read of flags. The kernel writes flags, then reads prod, with
+ * a barrier between them as well. So either the kernel reads the new prod, or
+ * this function reads NEED_WAKEUP; otherwise a request could remain unnoticed.
  * litmus: publish, wakeup
  */
 static inline bool ring_publish_prod(struct rnic_sw_queue *q)
@@ -108,7 +113,10 @@ static inline void ring_read_prod(struct rnic_sw_queue *q)
 	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
 }
 
-/* Check, as consumer, whether the ring is empty; read the kernel's index if needed */
+/*
+ * Check, as consumer, whether the ring is empty; read the kernel's index if
+ * needed
+ */
 static inline bool ring_empty(struct rnic_sw_queue *q)
 {
 	if (q->cons == q->prod)
@@ -131,8 +139,8 @@ static inline void ring_publish_cons(struct rnic_sw_queue *q)
  * The function only sets bits, so a request for any completion stays in force
  * after a request for solicited completions. The barrier orders the request
  * before the caller's next check of the CQ. It pairs with the kernel's barrier
- * between writing a completion and reading flags: without them a completion could
- * be missed and raise no event. litmus: arm
+ * between writing a completion and reading flags: without them a completion
+ * could be missed and raise no event. litmus: arm
  */
 static inline void ring_arm(struct rnic_sw_queue *q, uint32_t bit)
 {

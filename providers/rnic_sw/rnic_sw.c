@@ -70,7 +70,10 @@ static int command_context(struct verbs_context *vctx,
 #endif
 }
 
-/* Create a context in the kernel and read the kernel's features from the response */
+/*
+ * Create a context in the kernel and read the kernel's features from the
+ * response
+ */
 static int get_context(struct rnic_sw_context *ctx)
 {
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
@@ -91,8 +94,8 @@ static int query_context(struct rnic_sw_context *ctx)
 
 /*
  * Read the environment variable RNIC_SW_LLP, but not in set-user-ID programs.
- * Return: enum rnic_sw_llp, RNIC_SW_LLP_DEFAULT if the variable is not set; -1 if
- * its value is invalid.
+ * Return: enum rnic_sw_llp, RNIC_SW_LLP_DEFAULT if the variable is not set; -1
+ * if its value is invalid.
  */
 static int read_env_llp(void)
 {
@@ -174,7 +177,10 @@ static void uninit_device(struct verbs_device *vdev)
 	free(vdev);
 }
 
-/* Match devices by driver ID, because the administrator may give a device any name */
+/*
+ * Match devices by driver ID, because the administrator may give a device any
+ * name
+ */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(RNIC_SW_DRIVER_ID),
 	{},
@@ -217,7 +223,10 @@ static void *map_unshared(struct ibv_context *ctx, const struct rnic_sw_ring_loc
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-/* Check whether the location that the kernel reported can contain the ring of @q */
+/*
+ * Check whether the location that the kernel reported can contain the ring of
+ * @q
+ */
 static bool is_valid_loc(const struct rnic_sw_queue *q, const struct rnic_sw_ring_loc *at)
 {
 	return at->offset <= at->bytes && !(at->offset % RNIC_SW_RING_HDR) &&
@@ -232,8 +241,8 @@ static bool is_valid_loc(const struct rnic_sw_queue *q, const struct rnic_sw_rin
  *
  * @q is unchanged on failure.
  *
- * Return: 0; or a positive errno, also in errno, if @q and @at do not describe a
- * ring or the ring cannot be mapped.
+ * Return: 0; or a positive errno, also in errno, if @q and @at do not describe
+ * a ring or the ring cannot be mapped.
  */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      const struct rnic_sw_ring_loc *at)
@@ -266,8 +275,8 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
  *
  * @q is unchanged on failure.
  *
- * Return: 0; EINVAL, also in errno, if @q does not fit into the mapping after the
- * ring of @first.
+ * Return: 0; EINVAL, also in errno, if @q does not fit into the mapping after
+ * the ring of @first.
  */
 int rnic_sw_share_queue(struct rnic_sw_queue *q,
 			const struct rnic_sw_queue *first, uint32_t offset)

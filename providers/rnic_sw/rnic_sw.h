@@ -27,7 +27,7 @@ DECLARE_DRV_CMD(rnic_sw_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		rnic_sw_create_srq, rnic_sw_create_srq_resp);
 
-/* An open device */
+/* Context: an open device */
 struct rnic_sw_context {
 	struct verbs_context	vctx;
 	uint32_t		llp;	/* enum rnic_sw_llp set by rnic_sw_dv_set_llp() */
@@ -57,7 +57,7 @@ struct rnic_sw_pd {
 struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
-	pthread_spinlock_t	arm_lock;	/* excludes a resize while the CQ is armed */
+	pthread_spinlock_t	arm_lock;	/* held to arm the CQ and to replace q.hdr */
 	pthread_mutex_t		resize_lock;	/* serializes resizes; outermost lock */
 	struct rnic_sw_cqe	cqe;		/* completion between start and end_poll */
 	atomic_uintptr_t	poller;		/* thread between start_poll and end_poll, or 0 */

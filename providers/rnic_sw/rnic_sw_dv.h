@@ -42,8 +42,9 @@ bool rnic_sw_dv_is_supported(struct ibv_device *device);
  * @llp: the protocol
  *
  * Applies to connections of QPs that are created with @context after this call.
- * A QP that accepts a connection uses the protocol that the peer has selected. If
- * the kernel does not support SCTP, creating a QP for SCTP fails with EOPNOTSUPP.
+ * A QP that accepts a connection uses the protocol that the peer has selected.
+ * If the kernel does not support SCTP, creating a QP for SCTP fails with
+ * EOPNOTSUPP.
  *
  * Return: 0 on success; EOPNOTSUPP if the device of @context does not belong to
  * rnic_sw; EINVAL if @llp is not a value of enum rnic_sw_dv_llp.

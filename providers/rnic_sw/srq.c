@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues: creation, modification, query, destruction, posting. */
+/*
+ * Shared receive queues: creation, modification, query, destruction, posting.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -27,8 +29,8 @@ static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
 }
 
 /*
- * Create an SRQ in the kernel and map its ring. The granted sizes are returned in
- * @attr->attr. Return: 0 or a positive errno.
+ * Create an SRQ in the kernel and map its ring. The granted sizes are returned
+ * in @attr->attr. Return: 0 or a positive errno.
  */
 static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 		       struct ibv_srq_init_attr *attr)
@@ -104,7 +106,10 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 	return ret;
 }
 
-/* Post receives. No doorbell is needed: the kernel reads the ring when a message arrives. */
+/*
+ * Post receives. No doorbell is needed: the kernel reads the ring when a
+ * message arrives.
+ */
 int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {

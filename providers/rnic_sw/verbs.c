@@ -32,7 +32,9 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 		 "%u.%u.%u", (unsigned int)(fw >> 32),
 		 (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
-	/* a library older than the headers of this build has a shorter struct */
+	/*
+	 * a library older than the headers of this build has a shorter struct
+	 */
 	if (attr_size >= offsetof(struct ibv_device_attr_ex,
 				  packet_pacing_caps) + sizeof(pacing_caps))
 		attr->packet_pacing_caps = pacing_caps;
@@ -40,9 +42,9 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 }
 
 /*
- * Query the port. The library has zeroed @attr, whose struct may be shorter in the
- * library than in the headers of this build. So only the library's command may
- * write to @attr.
+ * Query the port. The library has zeroed @attr, whose struct may be shorter in
+ * the library than in the headers of this build. So only the library's command
+ * may write to @attr.
  */
 int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
 		       struct ibv_port_attr *attr)
@@ -52,7 +54,10 @@ int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
 	return ibv_cmd_query_port(ctx, port, attr, &cmd, sizeof(cmd));
 }
 
-/* Read the clock of the completions' timestamps: CLOCK_MONOTONIC, in nanoseconds */
+/*
+ * Read the clock of the completions' timestamps: CLOCK_MONOTONIC, in
+ * nanoseconds
+ */
 int rnic_sw_query_rt_values(struct ibv_context *ctx,
 			    struct ibv_values_ex *values)
 {
@@ -63,7 +68,10 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
 		if (clock_gettime(CLOCK_MONOTONIC, &now))
 			return errno;
-		/* nanoseconds only, like timestamps: a 32-bit long is too short for them */
+		/*
+		 * nanoseconds only, like timestamps: a 32-bit long is too short
+		 * for them
+		 */
 		if (rnic_sw_ns(&now) > LONG_MAX)
 			return EOVERFLOW;
 		values->raw_clock.tv_sec = 0;
@@ -137,7 +145,10 @@ struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx)
 	return &pd->ibpd;
 }
 
-/* Import a protection domain. The kernel checks the handle only when it is used. */
+/*
+ * Import a protection domain. The kernel checks the handle only when it is
+ * used.
+ */
 struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle)
 {
 	struct rnic_sw_pd *pd = new_pd();
@@ -154,7 +165,10 @@ void rnic_sw_unimport_pd(struct ibv_pd *ibpd)
 	rnic_sw_put_pd(ibpd);
 }
 
-/* Create a parent domain, which adds a thread domain to an existing protection domain */
+/*
+ * Create a parent domain, which adds a thread domain to an existing protection
+ * domain
+ */
 struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 			    struct ibv_parent_domain_init_attr *attr)
@@ -184,7 +198,9 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 	return &pd->ibpd;
 }
 
-/* Deallocate a protection domain in the kernel; EBUSY if parent domains use it */
+/*
+ * Deallocate a protection domain in the kernel; EBUSY if parent domains use it
+ */
 static int dealloc_domain(struct rnic_sw_pd *pd)
 {
 	if (atomic_load(&pd->parents))
@@ -193,10 +209,10 @@ static int dealloc_domain(struct rnic_sw_pd *pd)
 }
 
 /*
- * Deallocate a protection domain or a parent domain. Fail with EBUSY if objects use
- * it. For a parent domain, which the kernel does not know, @refs counts the
- * objects. For a protection domain the kernel decides: another process that shares
- * the domain may have destroyed objects that @refs still includes.
+ * Deallocate a protection domain or a parent domain. Fail with EBUSY if objects
+ * use it. For a parent domain, which the kernel does not know, @refs counts the
+ * objects. For a protection domain the kernel decides: another process that
+ * shares the domain may have destroyed objects that @refs still includes.
  */
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd)
 {
@@ -269,8 +285,8 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 }
 
 /*
- * Register a dma-buf. The last parameter of the library's function exists only in
- * releases after rdma-core 44. Release 44 ignores the additional argument.
+ * Register a dma-buf. The last parameter of the library's function exists only
+ * in releases after rdma-core 44. Release 44 ignores the additional argument.
  */
 struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				     size_t length, uint64_t iova, int fd,
@@ -289,8 +305,8 @@ struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 }
 
 /*
- * Change an MR. The kernel may replace the MR; the library then updates lkey and
- * rkey from the response.
+ * Change an MR. The kernel may replace the MR; the library then updates lkey
+ * and rkey from the response.
  */
 int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		     void *addr, size_t length, int access)

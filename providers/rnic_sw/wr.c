@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Posting of send work requests with ibv_wr_*(). The send queue is locked from
- * wr_start to wr_complete or wr_abort. wr_complete publishes all requests posted
- * since wr_start, or none if there was an error.
+ * wr_start to wr_complete or wr_abort. wr_complete publishes all requests
+ * posted since wr_start, or none if there was an error.
  */
 #include <errno.h>
 
@@ -15,7 +15,10 @@ const uint64_t rnic_sw_send_ops =
 	IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW;
 
-/* Record the first error. From now on requests are written to the spare WQE and discarded. */
+/*
+ * Record the first error. From now on requests are written to the spare WQE and
+ * discarded.
+ */
 static void fail(struct rnic_sw_qp *qp, int error)
 {
 	if (!qp->wr_error)
@@ -23,7 +26,10 @@ static void fail(struct rnic_sw_qp *qp, int error)
 	qp->wr_sqe = &qp->wr_spare;
 }
 
-/* Check whether the current request is written to the spare WQE, to be discarded */
+/*
+ * Check whether the current request is written to the spare WQE, to be
+ * discarded
+ */
 static bool is_discarded(const struct rnic_sw_qp *qp)
 {
 	return qp->wr_sqe == &qp->wr_spare;
@@ -66,7 +72,9 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	ring_unlock(&qp->sq);
 }
 
-/* Begin a request. Return: a slot of the ring, or the spare WQE after an error */
+/*
+ * Begin a request. Return: a slot of the ring, or the spare WQE after an error
+ */
 static struct rnic_sw_sqe *begin(struct rnic_sw_qp *qp,
 				 enum rnic_sw_opcode opcode)
 {
@@ -182,7 +190,10 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr,
 	wr_set_sge_list(ex, 1, &sge);
 }
 
-/* Check whether a request can have inline data: Writes and Sends can, others cannot */
+/*
+ * Check whether a request can have inline data: Writes and Sends can, others
+ * cannot
+ */
 static bool may_inline(const struct rnic_sw_sqe *sqe)
 {
 	return sqe->opcode <= RNIC_SW_OP_SEND_INV;
@@ -219,7 +230,10 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 			      buf_list[i].length);
 }
 
-/* Set the extended post functions. qp.c rejects a QP if it requests other operations. */
+/*
+ * Set the extended post functions. qp.c rejects a QP if it requests other
+ * operations.
+ */
 void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
