@@ -15,9 +15,9 @@
 #endif
 
 /*
- * Flag with which sendmsg() takes references to pages instead of copying them; 0
- * if the kernel does not support this. Some kernels define MSG_SPLICE_PAGES but
- * ignore it, so the definition of the flag is not a sufficient test.
+ * Flag with which sendmsg() takes references to pages instead of copying them;
+ * 0 if the kernel does not support this. Some kernels define MSG_SPLICE_PAGES
+ * but ignore it, so the definition of the flag is not a sufficient test.
  */
 #ifdef HAVE_SPLICE_PAGES
 #define COMPAT_SPLICE_PAGES	MSG_SPLICE_PAGES
@@ -25,7 +25,10 @@
 #define COMPAT_SPLICE_PAGES	0
 #endif
 
-/* Check for unreadable fragments, which kernels without skb_frags_readable() do not have */
+/*
+ * Check for unreadable fragments, which kernels without skb_frags_readable() do
+ * not have
+ */
 #ifdef HAVE_SKB_FRAGS_READABLE
 #define compat_skb_hide_frags(skb)	((skb)->unreadable = true)
 #else
@@ -44,8 +47,9 @@
 #endif
 
 /*
- * Declare the member of struct rnic_dev that compat/rdma.h uses: the last reported
- * port state, or IB_PORT_NOP if none has been reported. Protected by RTNL.
+ * Declare the member of struct rnic_dev that compat/rdma.h uses: the last
+ * reported port state, or IB_PORT_NOP if none has been reported. Protected by
+ * RTNL.
  */
 #ifdef HAVE_DISPATCH_PORT_STATE
 #define COMPAT_DECLARE_PORT(name)
@@ -78,8 +82,8 @@
 #endif
 
 /*
- * Make an SCTP child socket hold a reference to its network namespace. In kernels
- * without sk_clone() it holds none, even if its listening socket does.
+ * Make an SCTP child socket hold a reference to its network namespace. In
+ * kernels without sk_clone() it holds none, even if its listening socket does.
  */
 #ifdef HAVE_SK_CLONE
 #define compat_sk_child_net(sk)
@@ -92,8 +96,8 @@
 
 /*
  * Protect per-CPU data while BH are disabled. In kernels without
- * local_lock_nested_bh(), disabling BH on PREEMPT_RT takes a per-CPU lock, so no
- * other lock is needed.
+ * local_lock_nested_bh(), disabling BH on PREEMPT_RT takes a per-CPU lock, so
+ * no other lock is needed.
  */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH
 #define local_lock_nested_bh(lock)	((void)(lock))
@@ -101,8 +105,8 @@
 #endif
 
 /*
- * Make @sk hold a reference to this module, which contains the lock classes of @sk
- * if lockdep is enabled
+ * Make @sk hold a reference to this module, which contains the lock classes of
+ * @sk if lockdep is enabled
  */
 #ifdef HAVE_SK_OWNER_SET
 #define compat_sk_owner_set(sk)	sk_owner_set(sk, THIS_MODULE)
@@ -112,7 +116,8 @@
 
 /*
  * Work item that runs in softirq context, on the CPU that has raised it. Its
- * function takes a struct compat_bh *, which is embedded in a struct of the caller.
+ * function takes a struct compat_bh *, which is embedded in a struct of the
+ * caller.
  */
 #ifdef HAVE_WQ_BH
 #define compat_bh		work_struct

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Replacements that let dmabuf.c use the dma-buf interfaces of the newest kernel
- * on older kernels. Included before dmabuf.c.
+ * Replacements that let dmabuf.c use the dma-buf interfaces of the newest
+ * kernel on older kernels. Included before dmabuf.c.
  */
 #ifndef _COMPAT_DMABUF_H
 #define _COMPAT_DMABUF_H
@@ -10,7 +10,10 @@
 #include <linux/dma-resv.h>
 #include <linux/module.h>
 
-/* Accept a string: in older kernels MODULE_IMPORT_NS() takes a bare name and makes it a string */
+/*
+ * Accept a string: in older kernels MODULE_IMPORT_NS() takes a bare name and
+ * makes it a string
+ */
 #ifndef HAVE_IMPORT_NS_STRING
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
@@ -23,12 +26,12 @@
 
 /*
  * Attach to a buffer. Kernels that cache the mapping of an attachment map a
- * dynamic attachment for DMA at once, if the exporter never moves the buffer. This
- * device has no DMA, so attach statically in that case.
+ * dynamic attachment for DMA at once, if the exporter never moves the buffer.
+ * This device has no DMA, so attach statically in that case.
  *
- * In some of these kernels dma_buf_vmap() takes the reservation lock itself. There
- * an importer cannot unmap the buffer in its move notification, where that lock is
- * held. So fail with -EOPNOTSUPP if the exporter moves buffers.
+ * In some of these kernels dma_buf_vmap() takes the reservation lock itself.
+ * There an importer cannot unmap the buffer in its move notification, where
+ * that lock is held. So fail with -EOPNOTSUPP if the exporter moves buffers.
  */
 #ifdef HAVE_DMABUF_MAPS
 static inline struct dma_buf_attachment *
@@ -46,8 +49,8 @@ compat_dmabuf_attach(struct dma_buf *buf, struct device *dev,
 #endif
 
 /*
- * Map and unmap without the reservation lock, which the caller holds, on kernels
- * whose functions take it themselves
+ * Map and unmap without the reservation lock, which the caller holds, on
+ * kernels whose functions take it themselves
  */
 #ifndef HAVE_DMABUF_VMAP_LOCKED
 static inline int compat_dmabuf_vmap(struct dma_buf *buf, struct iosys_map *map)
@@ -75,19 +78,23 @@ static inline void compat_dmabuf_vunmap(struct dma_buf *buf,
 /*
  * Map a buffer for the CPU so that it stays in place until it is unmapped.
  *
- * In older kernels some exporters, such as amdgpu, evict a buffer that is mapped
- * for the CPU without notifying importers. No header shows this. The member name
- * invalidate_mappings is newer than the fix, so test for that.
+ * In older kernels some exporters, such as amdgpu, evict a buffer that is
+ * mapped for the CPU without notifying importers. No header shows this. The
+ * member name invalidate_mappings is newer than the fix, so test for that.
  *
  * On kernels without that name pin the buffer while it is mapped. Reject I/O
- * memory, because pinning would move it or make its driver warn. Pinning may also
- * move a buffer that is in memory, so map the buffer only after pinning it.
+ * memory, because pinning would move it or make its driver warn. Pinning may
+ * also move a buffer that is in memory, so map the buffer only after pinning
+ * it.
  */
 #ifdef HAVE_DMABUF_INVALIDATE
 #define compat_dmabuf_map(buf, attach, map)	dma_buf_vmap(buf, map)
 #define compat_dmabuf_unmap(buf, attach, map)	dma_buf_vunmap(buf, map)
 #else
-/* Pin a buffer unless it is I/O memory. Return: 0; -EOPNOTSUPP for I/O memory; or another error */
+/*
+ * Pin a buffer unless it is I/O memory. Return: 0; -EOPNOTSUPP for I/O memory;
+ * or another error
+ */
 static inline int compat_dmabuf_pin(struct dma_buf *buf,
 				    struct dma_buf_attachment *attach)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Replacements that let the driver use the interfaces of the newest RDMA core on
- * older kernels. Included before those files of drivers/rnic_sw that need them,
- * and by policy.h. A header is included only if a replacement needs it.
+ * Replacements that let the driver use the interfaces of the newest RDMA core
+ * on older kernels. Included before those files of drivers/rnic_sw that need
+ * them, and by policy.h. A header is included only if a replacement needs it.
  */
 #ifndef _COMPAT_RDMA_H
 #define _COMPAT_RDMA_H
@@ -18,7 +18,10 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
 }
 #endif
 
-/* Pass NULL for the additional parameter of older kernels, which returns the VMAs */
+/*
+ * Pass NULL for the additional parameter of older kernels, which returns the
+ * VMAs
+ */
 #ifdef HAVE_GUP_VMAS
 #include <linux/mm.h>
 
@@ -56,10 +59,10 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 #endif
 
 /*
- * Dispatch a port event if the port state has changed since the last event. Keep
- * the last reported state in port_reported. The core's cached state cannot be used
- * for that: the core updates it later, in a work item that takes RTNL. So it is
- * stale while a caller that holds RTNL sets an interface down and up.
+ * Dispatch a port event if the port state has changed since the last event.
+ * Keep the last reported state in port_reported. The core's cached state cannot
+ * be used for that: the core updates it later, in a work item that takes RTNL.
+ * So it is stale while a caller that holds RTNL sets an interface down and up.
  */
 #ifndef HAVE_DISPATCH_PORT_STATE
 #include <linux/netdevice.h>
@@ -87,9 +90,9 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * Allocate a device in a network namespace: allocate it in init_net, then set its
- * namespace. Do not set it if devices are visible in all namespaces, because the
- * core then requires the device in init_net.
+ * Allocate a device in a network namespace: allocate it in init_net, then set
+ * its namespace. Do not set it if devices are visible in all namespaces,
+ * because the core then requires the device in init_net.
  */
 #ifndef HAVE_ALLOC_DEVICE_WITH_NET
 #define ib_alloc_device_with_net(drv_struct, member, net) ({		\
@@ -102,8 +105,9 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * Copy in and check a command's driver data, and copy out its response. The newest
- * kernel's <rdma/ib_verbs.h> documents the rules for both at struct ib_udata.
+ * Copy in and check a command's driver data, and copy out its response. The
+ * newest kernel's <rdma/ib_verbs.h> documents the rules for both at struct
+ * ib_udata.
  */
 #ifndef HAVE_UDATA_IN
 #include <linux/stddef.h>
@@ -194,7 +198,9 @@ static inline struct net *compat_iw_cm_net(const struct iw_cm_id *id)
 }
 #endif
 
-/* Named setting of a device; settings.h creates a sysfs file for each setting */
+/*
+ * Named setting of a device; settings.h creates a sysfs file for each setting
+ */
 #ifndef HAVE_DEVICE_PARAMS
 #include <linux/netlink.h>
 #include <linux/types.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Settings of a device as sysfs files, for kernels whose RDMA core has no netlink
- * command for them. The files are in llp/ and mpa/ of the device's directory;
- * rnic_params describes the settings.
+ * Settings of a device as sysfs files, for kernels whose RDMA core has no
+ * netlink command for them. The files are in llp/ and mpa/ of the device's
+ * directory; rnic_params describes the settings.
  */
 #ifndef _COMPAT_SETTINGS_H
 #define _COMPAT_SETTINGS_H
@@ -70,7 +70,9 @@ static ssize_t compat_store_param(struct device *device,
 
 COMPAT_SETTING(connect);
 COMPAT_SETTING(listen);
-/* put the SCTP settings into llp/ as well, because ib->groups has no free entry */
+/*
+ * put the SCTP settings into llp/ as well, because ib->groups has no free entry
+ */
 COMPAT_SETTING(streams);
 COMPAT_SETTING(paths);
 COMPAT_SETTING(revision);
@@ -106,7 +108,10 @@ static const struct attribute_group compat_mpa_group = {
 
 #define COMPAT_PARAMS	.device_group = &compat_llp_group,
 
-/* Set groups[2] for mpa/: the core sets groups[0] and [1], and uses [3] for counters */
+/*
+ * Set groups[2] for mpa/: the core sets groups[0] and [1], and uses [3] for
+ * counters
+ */
 static inline void compat_set_device_ops(struct ib_device *ib,
 					 const struct ib_device_ops *ops)
 {

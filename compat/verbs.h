@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Adaptors from struct ib_device_ops of older kernels to the driver's functions,
- * which have the signatures of the newest kernel. If a kernel has another
- * signature, the driver's name becomes a macro that names the adaptor. For members
- * that not every kernel has, macros contain the initializers.
+ * Adaptors from struct ib_device_ops of older kernels to the driver's
+ * functions, which have the signatures of the newest kernel. If a kernel has
+ * another signature, the driver's name becomes a macro that names the adaptor.
+ * For members that not every kernel has, macros contain the initializers.
  */
 #ifndef _COMPAT_VERBS_H
 #define _COMPAT_VERBS_H
@@ -13,7 +13,10 @@
 
 #include "settings.h"
 
-/* Serve both user-space CQs and kernel CQs with one function, as older kernels require */
+/*
+ * Serve both user-space CQs and kernel CQs with one function, as older kernels
+ * require
+ */
 #ifdef HAVE_CREATE_USER_CQ
 #define COMPAT_CREATE_USER_CQ	.create_user_cq = rnic_create_user_cq,
 #else
@@ -93,7 +96,9 @@ static struct ib_mr *compat_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 #define COMPAT_FILL_RES_SRQ
 #endif
 
-/* Pass port number 1, because older kernels pass none and a device has one port */
+/*
+ * Pass port number 1, because older kernels pass none and a device has one port
+ */
 #ifndef HAVE_COUNTER_PORT
 static int compat_counter_bind(struct rdma_counter *counter, struct ib_qp *qp)
 {
@@ -118,10 +123,10 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #endif
 
 /*
- * Fill in GID 1 with the hardware address of the network interface. Newer kernels
- * need only GID 0. The connection manager of older kernels searches the GID table
- * for the hardware address. No header shows this, so test for fill_res_srq_entry,
- * which is newer than the change.
+ * Fill in GID 1 with the hardware address of the network interface. Newer
+ * kernels need only GID 0. The connection manager of older kernels searches the
+ * GID table for the hardware address. No header shows this, so test for
+ * fill_res_srq_entry, which is newer than the change.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1
@@ -148,7 +153,9 @@ static void compat_link_gid(struct ib_device *ib, u32 port, int index,
 }
 #endif
 
-/* Initializers of the members that not every kernel has; each ends with a comma */
+/*
+ * Initializers of the members that not every kernel has; each ends with a comma
+ */
 #define COMPAT_VERBS_OPS	\
 	COMPAT_CREATE_USER_CQ	\
 	COMPAT_FILL_RES_SRQ	\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Operations on an SCTP association for kernel users, for which there are no socket
- * options. The caller must hold the socket lock unless stated otherwise.
+ * Operations on an SCTP association for kernel users, for which there are no
+ * socket options. The caller must hold the socket lock unless stated otherwise.
  */
 #ifndef _NET_SCTP_KERNEL_H
 #define _NET_SCTP_KERNEL_H
@@ -10,9 +10,9 @@
 #include <net/sctp/structs.h>
 
 /*
- * Return the association of a one-to-one style socket, or NULL if it has ended. A
- * caller without the socket lock must be in an RCU read-side section, in which the
- * association stays valid.
+ * Return the association of a one-to-one style socket, or NULL if it has ended.
+ * A caller without the socket lock must be in an RCU read-side section, in
+ * which the association stays valid.
  */
 static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 {
@@ -22,9 +22,9 @@ static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 }
 
 /*
- * Give an accepted socket the cookie key of its listening socket. If a COOKIE ACK
- * is lost, the peer retransmits its COOKIE ECHO. The accepted socket receives that
- * chunk, and needs the listener's key to verify the cookie.
+ * Give an accepted socket the cookie key of its listening socket. If a COOKIE
+ * ACK is lost, the peer retransmits its COOKIE ECHO. The accepted socket
+ * receives that chunk, and needs the listener's key to verify the cookie.
  */
 static inline void sctp_sk_share_cookie_key(struct sock *sk,
 					    const struct sock *listener)
@@ -39,7 +39,10 @@ static inline void sctp_sk_share_cookie_key(struct sock *sk,
 #endif
 }
 
-/* Increase the receive window by @more bytes; the next SACK announces the new window */
+/*
+ * Increase the receive window by @more bytes; the next SACK announces the new
+ * window
+ */
 static inline void sctp_assoc_add_rwnd(struct sctp_association *asoc, u32 more)
 {
 	asoc->rwnd += more;
@@ -66,13 +69,19 @@ static inline void sctp_assoc_cork(struct sctp_association *asoc)
 	sctp_outq_cork(&asoc->outqueue);
 }
 
-/* Stop holding back chunks. The chunks held back are sent with the next message. */
+/*
+ * Stop holding back chunks. The chunks held back are sent with the next
+ * message.
+ */
 static inline void sctp_assoc_end_cork(struct sctp_association *asoc)
 {
 	asoc->outqueue.cork = 0;
 }
 
-/* Return the TSN of the last queued chunk, which may get that TSN only when it is sent */
+/*
+ * Return the TSN of the last queued chunk, which may get that TSN only when it
+ * is sent
+ */
 static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 {
 	u32 tsn = asoc->next_tsn - 1;
@@ -84,8 +93,8 @@ static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 }
 
 /*
- * Set the number of consecutive timeouts after which the association ends, like the
- * socket option SCTP_ASSOCINFO
+ * Set the number of consecutive timeouts after which the association ends, like
+ * the socket option SCTP_ASSOCINFO
  */
 static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
 					     u32 most)
