@@ -39,7 +39,7 @@ struct rnic_pf_range {
  * @failed: counter of page faults that failed
  * @mem: operations that DDP calls; @mem.extent is specific to the kind, the
  *	others are rnic_pf_request() and rnic_pf_cancel()
- * @serve: fault in a range; sleeps. Return: 0, or a negative errno if the range
+ * @serve: fault in a range; may sleep. Return: 0, or a negative errno if the range
  *	cannot be faulted in
  * @post_fault: called by the worker after each successful page fault; may be
  *	NULL

@@ -62,13 +62,13 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 }
 
 /**
- * odp_ahead_end - compute the end of the pages to look up after a page fault
+ * odp_ahead_end - compute the end of the look-ahead range after a page fault
  * @at: first byte after the range that was faulted in
  * @end: first byte after the MR
  * @shift: log2 of the page size
  *
- * Return: first byte after these pages, at most ODP_AHEAD pages after @at; @at
- * if the MR has no bytes after @at.
+ * Return: first byte after the look-ahead range, which has at most ODP_AHEAD
+ * pages; @at if the MR has no bytes after @at.
  */
 u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 {

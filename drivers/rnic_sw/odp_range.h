@@ -11,7 +11,8 @@
 /* Maximum number of pages faulted in at once */
 #define ODP_BATCH	32u
 /*
- * Maximum number of pages after a faulted-in range that are looked up as well
+ * Maximum look-ahead: number of pages after a faulted-in range that are entered
+ * into the table as well if they are present
  */
 #define ODP_AHEAD	64u
 

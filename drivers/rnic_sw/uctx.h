@@ -30,8 +30,8 @@ struct rnic_ring {
 	void			*slot0;		/* first slot */
 	u32			slots;		/* number of slots, a power of two */
 	u32			stride;		/* size of a slot in bytes */
-	u32			bytes;		/* size of header and slots */
-	u32			alloc_bytes;		/* size with a second ring, if mappable */
+	u32			bytes;		/* size of header and slots, in bytes */
+	u32			alloc_bytes;		/* size with a second ring; if @map */
 	/* memory to be freed with the ring; both are NULL for the second ring of a pair */
 	void			*mem;		/* for a kernel consumer; __vmalloc() */
 	struct rnic_map		*map;		/* for a program */
