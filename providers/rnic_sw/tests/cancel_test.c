@@ -11,7 +11,7 @@ struct cancelled {
 	bool	over;
 };
 
-/* Cancel this thread before @act; it must end at the last line, not in @act */
+/* Request the cancellation of this thread, then call @act, which must not be cancelled */
 static void *run_cancelled(void *arg)
 {
 	struct cancelled *c = arg;
@@ -48,7 +48,7 @@ static void post_recv(void *qp)
 	CHECK(!rnic_sw_post_recv(&((struct rnic_sw_qp *)qp)->vqp.qp, &wr, &bad));
 }
 
-/* A cancelled post still rings the doorbell, also when it repeats one */
+/* A cancelled thread still rings the doorbell of its post, and rings a failed one again */
 static void test_cancelled_post(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -84,7 +84,7 @@ static void destroy_cq(void *cq)
 	CHECK(!rnic_sw_destroy_cq(cq));
 }
 
-/* A cancelled destroy completes and leaves no QP on the list of dying ones */
+/* A cancelled thread completes the destruction of a QP and removes it from ctx->dying */
 static void test_cancelled_destroy(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

@@ -12,7 +12,7 @@
 #define ID	0x1122334455667788
 #define ADDR	0x99aabbccddeeff00
 #define RKEY	0x10203040
-#define WORD	0x50607080	/* immediate data or an STag */
+#define WORD	0x50607080	/* value of the immediate data or STag */
 #define COMPARE	0x0102030405060708
 #define SWAP	0x1112131415161718
 
@@ -26,7 +26,7 @@ static struct ibv_sge pieces[MAX_SGE + 1] = {
 	{ 0x1000, 10, 1 }, { 0x2000, 20, 2 }, { 0x3000, 30, 3 },
 };
 
-/* Every opcode with all of its fields, and the WQE expected in the ring */
+/* Opcode with all of its fields, and the WQE expected in the ring */
 struct kind {
 	enum ibv_wr_opcode	op;
 	bool			has_data;
@@ -298,7 +298,7 @@ static void test_refused(void)
 	ibv_wr_bind_mw(&qp->vqp.qp_ex, &type1, RKEY, &info);
 	CHECK(ibv_wr_complete(&qp->vqp.qp_ex) == EINVAL);
 	CHECK(!qp->sq.hdr->prod && is_free(&qp->sq.lock));
-	/* this QP has no receive queue */
+	/* the QP has no receive queue, so it accepts no receive */
 	CHECK(post_recv(&qp->vqp.qp, &(struct ibv_recv_wr){}) == ENOMEM);
 	destroy(qp, cq);
 }
@@ -317,7 +317,7 @@ static void test_bind(void)
 	CHECK(mw.rkey == 0x12340000 && sqe->bind.rkey == mw.rkey);
 	CHECK(sqe->wr_id == ID && sqe->opcode == RNIC_SW_OP_BIND_MW && !sqe->flags);
 	CHECK(sqe->bind.length == info.length && sqe->bind.lkey == memory.lkey);
-	/* without an MR the window is invalidated */
+	/* a bind without an MR unbinds the window */
 	bind.bind_info.mr = NULL;
 	CHECK(!rnic_sw_bind_mw(&qp->vqp.qp, &mw, &bind));
 	sqe = ring_slot(&qp->sq, 1);
@@ -366,7 +366,7 @@ static void test_receives(void)
 	destroy(qp, cq);
 }
 
-/* A post by another thread */
+/* Post that another thread executes */
 struct turn {
 	struct rnic_sw_queue	*q;
 	int			(*post_one)(void *queue, struct ibv_recv_wr *wr);
@@ -388,7 +388,7 @@ static void waits_for_lock(struct turn t)
 
 	pthread_spin_lock(&t.q->lock);
 	CHECK(!pthread_create(&thread, NULL, post_late, &t));
-	/* let the other thread run as far as it can */
+	/* give the other thread time to post, if no lock delays it */
 	usleep(20000);
 	CHECK(!t.q->prod && !t.q->hdr->prod);
 	pthread_spin_unlock(&t.q->lock);

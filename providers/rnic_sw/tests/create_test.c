@@ -9,7 +9,7 @@
 
 #include "provider_test.h"
 
-/* Invalid responses of the kernel */
+/* Functions that make a response of the fake kernel invalid */
 
 static void no_slots(struct played_ring *r) { r->slots = 0; }
 static void odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
@@ -21,7 +21,7 @@ static void no_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; 
 static void short_by_one(struct played_ring *r) { r->bytes -= 1; }
 static void nowhere(struct played_ring *r) { r->key = 1; }
 
-/* 8 bytes too few for the granted number of SGEs after the WQE header */
+/* Set a stride that is 8 bytes too small for WQE header and granted SGEs */
 static void no_room_sq(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
@@ -32,7 +32,7 @@ static void no_room_rq(struct played_ring *r)
 	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
 }
 
-/* Exactly enough for the granted number of SGEs */
+/* Set the smallest stride with space for WQE header and granted SGEs */
 static void room_sq(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
@@ -90,7 +90,7 @@ static void is_refused(void *(*make)(void), unsigned int rings)
 
 	for (ring = 0; ring < rings; ring++) {
 		for EACH(i, nonsense) {
-			/* only the first ring has an mmap offset */
+			/* not for a second ring: only the first ring has an mmap offset */
 			if (ring && nonsense[i] == nowhere)
 				continue;
 			spoil[ring] = nonsense[i];
@@ -119,7 +119,7 @@ static void test_not_made(void)
 	CHECK(!used->refs && !rnic_sw_destroy_cq(&used->vcq.cq));
 }
 
-/* The smallest valid strides are accepted */
+/* Rings with the smallest valid strides are accepted. */
 static void test_just_made(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -255,7 +255,7 @@ static void test_cq_attr(void)
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD }, EINVAL);
 }
 
-/* An extended CQ has exactly the read functions that were requested */
+/* An extended CQ has only the read functions that were requested. */
 static void test_cq_reads(void)
 {
 	uint64_t flag;
@@ -319,7 +319,7 @@ static void test_cq_read(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* An MW or MR that the kernel refuses leaves no reference to the PD */
+/* If the kernel refuses to create an MW or MR, no reference to the PD is leaked. */
 static void test_no_memory(void)
 {
 	int refs = pd.refs;

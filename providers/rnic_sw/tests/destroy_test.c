@@ -33,7 +33,7 @@ static void test_forget(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* All completions in a full CQ belong to the QP and are removed */
+/* Destroying a QP removes its completions from a CQ that is full of them. */
 static void test_forget_all(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -136,7 +136,7 @@ static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
 	CHECK(!pthread_create(&thread, NULL, destroy_qp, qp));
 	while (!destroyed)
 		sched_yield();
-	/* the command has returned: let the thread run as far as it can */
+	/* the destroy command has returned: give the thread time to finish, if nothing delays it */
 	usleep(20000);
 	return thread;
 }
@@ -180,7 +180,7 @@ static struct rnic_sw_qp *make_qp_of_two(struct rnic_sw_cq *scq,
 	return to_qp(rnic_sw_create_qp(&pd.ibpd, &attr));
 }
 
-/* The provider refuses to destroy the CQs without a command to the kernel */
+/* Check that the provider refuses to destroy the CQs, without a command to the kernel */
 static void *refused_cqs(void *arg)
 {
 	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;
@@ -255,7 +255,7 @@ static void destroy_in_bell(void)
 {
 	destroyed = 0;
 	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
-	/* let the other thread run as far as it can */
+	/* give the other thread time to destroy the QP, if nothing delays it */
 	usleep(20000);
 	CHECK(!destroyed);
 }
@@ -300,7 +300,7 @@ static int complete_one(struct rnic_sw_qp *qp)
 	return ex->wr_complete(ex);
 }
 
-/* Destroying a QP waits until a concurrent post to it has finished */
+/* Destroying a QP waits until a concurrent post to the QP has finished. */
 static void test_bell_under_way(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -326,7 +326,7 @@ static void test_not_destroyed(void)
 	destroy(qp, cq);
 }
 
-/* A thread may destroy a QP between wr_start and wr_complete */
+/* A thread can destroy a QP between wr_start and wr_complete. */
 static void test_given_up(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

@@ -8,7 +8,7 @@
 #include "provider_test.h"
 
 static struct ibv_td *td;
-static struct ibv_pd *parent;		/* on pd, with td */
+static struct ibv_pd *parent;		/* parent domain on pd, with td */
 
 static struct ibv_pd *make_parent(struct ibv_pd *domain)
 {

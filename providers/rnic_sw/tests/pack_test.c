@@ -18,7 +18,7 @@ static size_t apart(const struct rnic_sw_queue *q, const struct rnic_sw_queue *f
 	return (uint8_t *)q->hdr - (uint8_t *)from->hdr;
 }
 
-/* Rings of all kinds share a mapping; it is unmapped with the last of them */
+/* Rings of all kinds of queues share a mapping, which is unmapped with the last ring. */
 static void test_shared(void)
 {
 	struct rnic_sw_cq *cq = make_cq(), *other = make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
@@ -38,7 +38,7 @@ static void test_shared(void)
 	CHECK(!rnic_sw_destroy_cq(&other->vcq.cq) && !is_mapped(mem));
 }
 
-/* Mappings with the same key and different numbers are kept apart */
+/* Mappings with the same key but different numbers are separate mappings. */
 static void test_numbers(void)
 {
 	struct rnic_sw_cq *old = make_cq(), *cq, *next;
@@ -69,7 +69,7 @@ static void given_away(bool step2)
 		given_up->flags = RNIC_SW_ARM_ANY;
 }
 
-/* After a resize the new ring has a mapping of its own */
+/* After a resize the new ring of a CQ has a mapping of its own. */
 static void test_resized(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -92,7 +92,7 @@ static void refused(void)
 	CHECK(errno == EINVAL);
 }
 
-/* Invalid responses of the kernel are rejected */
+/* Invalid ring locations in responses of the kernel are rejected. */
 static void test_nonsense(void)
 {
 	const struct played_page good = page;

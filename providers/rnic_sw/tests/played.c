@@ -46,7 +46,7 @@ struct played_page page = { .key = 1000 * AREA, .number = 1, .bytes = AREA / 2 }
 bool refuse_buffer;
 int bad_advice;
 
-/* Put the ring on the shared mapping, after those already there */
+/* Place the ring in the shared mapping, after the rings that are already in it */
 static void pack(struct played_ring *r, uint32_t room)
 {
 	r->key = page.key;
@@ -142,7 +142,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 		return refuse_create;
 	if (attr->cap.max_recv_wr)
 		rq = new_ring(1, STRIDE);
-	/* make_qp() passes zeros: nothing may remain from an earlier attempt */
+	/* make_qp() passes zeros: an earlier attempt must not have left other values */
 	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
 	llp_asked = c->llp;
 	sq.bytes += rq.bytes;
@@ -227,7 +227,7 @@ int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
 	return refusal;
 }
 
-/* Does not count objects: tests that call this create none on the PD */
+/* Allocate a PD. Does not count its objects: tests that call this create none on the PD. */
 int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 		     struct ibv_alloc_pd *cmd, size_t cmd_size,
 		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
@@ -345,7 +345,7 @@ static ssize_t hear(const void *buf, size_t len)
 	return len;
 }
 
-/* A doorbell command references the QP: it cannot be destroyed meanwhile */
+/* Execute a doorbell command, which holds a reference to the QP meanwhile */
 static ssize_t carry(const void *buf, size_t len)
 {
 	void (*run)(void) = in_bell;
@@ -360,7 +360,7 @@ static ssize_t carry(const void *buf, size_t len)
 	return ret;
 }
 
-/* Replaces the C library's function: receives the doorbells */
+/* Receive the doorbells. Replaces the C library's function. */
 long syscall(long number, ...)
 {
 	const void *buf;
@@ -421,7 +421,7 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 	return 0;
 }
 
-/* Behaves as a library whose struct lacks the last member */
+/* Query a port like a library whose struct lacks the last member */
 int ibv_cmd_query_port(struct ibv_context *context, uint8_t port,
 		       struct ibv_port_attr *attr, struct ibv_query_port *cmd,
 		       size_t cmd_size)

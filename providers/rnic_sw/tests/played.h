@@ -9,7 +9,7 @@
 
 #define SLOTS		4
 #define STRIDE		256
-#define CQE_STRIDE	64		/* larger than today's, as with a later kernel */
+#define CQE_STRIDE	64		/* stride of CQEs, like that of a later kernel */
 #define MAX_SGE		3
 #define MAX_INLINE	48
 #define RING		(RNIC_SW_RING_HDR + SLOTS * STRIDE)
@@ -25,13 +25,13 @@
 	} while (0)
 
 extern int failures;
-extern unsigned int areas;	/* areas of the file in use */
-extern unsigned int kicks;	/* doorbells of either queue */
-extern unsigned int ioctls;	/* doorbells by ioctl */
-extern bool deaf;		/* all doorbells fail with EIO */
+extern unsigned int areas;	/* number of areas of the file in use */
+extern unsigned int kicks;	/* number of doorbells of all queues */
+extern unsigned int ioctls;	/* number of doorbells by ioctl */
+extern bool deaf;		/* true if all doorbells fail with EIO */
 extern unsigned int short_of_memory;	/* number of doorbells that fail with ENOMEM */
 extern void (*_Atomic in_bell)(void);	/* called during the next doorbell */
-extern bool other_creds;	/* doorbells by write() fail with EACCES */
+extern bool other_creds;	/* true if doorbells by write() fail with EACCES */
 extern int refuse_create;	/* errno returned by create and register commands */
 extern atomic_uint ended;	/* number of CQs, SRQs and QPs destroyed */
 extern uint64_t cq_flags;	/* driver flags of the CQ created last */
@@ -48,7 +48,7 @@ struct played_ring {
 	uint32_t	offset;
 };
 
-/* The shared mapping for small rings as reported by the kernel */
+/* Shared mapping for small rings, as reported by the kernel */
 extern struct played_page {
 	uint64_t	key, number;
 	uint32_t	bytes;
@@ -63,12 +63,12 @@ extern unsigned int asked;	/* number of commands to destroy a CQ or PD */
 extern int refusal;		/* errno returned by destroy and reregister commands */
 extern void *(*acker)(void *);	/* thread that the next destroy command waits for */
 extern void *acked;		/* argument of that thread, then its result */
-extern uint64_t made;		/* mmap offset of the ring made by the last resize */
-extern bool bad_key;		/* make the next ring unmappable */
-extern unsigned int switches;	/* number of switch commands */
+extern uint64_t made;		/* mmap offset of the ring that the last resize created */
+extern bool bad_key;		/* true if the next ring cannot be mapped */
+extern unsigned int switches;	/* number of commands that switch a CQ to a new ring */
 extern bool refuse_switch;
 extern unsigned int resize_pages;	/* size of the next ring in pages; 0: default */
-extern void (*resizing)(bool step2);	/* called by resize commands; @step2: by the switch */
+extern void (*resizing)(bool step2);	/* called by resize commands; @step2: it switches rings */
 extern struct played_region {	/* arguments of the last registration and the last advice */
 	void		*at;
 	size_t		len;
@@ -78,7 +78,7 @@ extern struct played_region {	/* arguments of the last registration and the last
 	uint32_t	advice, flags, num_sge;
 	struct ibv_sge	*sg;
 } region;
-extern bool refuse_buffer;	/* refuse to register dma-bufs */
+extern bool refuse_buffer;	/* true if registration of dma-bufs fails */
 extern int bad_advice;		/* errno returned by advise commands */
 extern struct rnic_sw_context own;
 

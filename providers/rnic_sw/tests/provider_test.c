@@ -72,7 +72,7 @@ struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr)
 	return to_qp(qp);
 }
 
-/* Also used as a thread function */
+/* Destroy a QP; also used as a thread function */
 void *destroy_qp(void *qp)
 {
 	CHECK(!rnic_sw_destroy_qp(&((struct rnic_sw_qp *)qp)->vqp.qp));
@@ -150,7 +150,7 @@ static void test_send_full(void)
 	destroy(qp, cq);
 }
 
-/* Indices wrap at 2^32 */
+/* Receives can be posted while the indices wrap at 2^32. */
 static void test_wrap(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -206,7 +206,7 @@ static void test_wr_api(void)
 	CHECK(ibv_wr_complete(ex) == ENOMEM && qp->sq.prod == 2);
 
 	ibv_wr_start(ex);
-	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* no request to add it to */
+	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* no request to add the SGE to */
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
 	CHECK(qp->sq.hdr->prod == 2 && qp->sq.prod == 2);
@@ -385,7 +385,7 @@ static void test_short_of_memory(void)
 	destroy(qp, cq);
 }
 
-/* An ODP MR may cover the whole address space; advice is passed on unchanged */
+/* An ODP MR may cover the whole address space; advice is passed to the kernel unchanged. */
 static void test_on_demand(void)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
@@ -406,7 +406,7 @@ static void test_on_demand(void)
 	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
 }
 
-/* A dma-buf registration is passed on unchanged */
+/* A dma-buf registration is passed to the kernel unchanged. */
 static void test_dmabuf(void)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -495,7 +495,7 @@ int main(void)
 		return 1;
 	}
 	rnic_sw_init_context(&own);
-	alarm(60);		/* a deadlock is a failure, too */
+	alarm(60);		/* end a test that deadlocks after 60 s */
 	test_contents();
 	test_creating();
 	test_packing();

@@ -5,7 +5,7 @@
 
 #include "played.h"
 
-extern struct rnic_sw_pd pd;	/* PD of all objects made by the helpers */
+extern struct rnic_sw_pd pd;	/* PD of all objects that the helpers create */
 
 void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe);
 struct rnic_sw_cq *make_cq(void);

@@ -9,7 +9,7 @@
 #include "provider_test.h"
 
 static struct ibv_td *td;
-static struct ibv_pd *parent;		/* on pd, with td; has one object at a time */
+static struct ibv_pd *parent;		/* parent domain on pd, with td; has one object at a time */
 
 static void is_held(void)
 {
@@ -28,7 +28,7 @@ static void is_cancellable(void)
 	CHECK(old == PTHREAD_CANCEL_ENABLE);
 }
 
-/* The QP's completions remain, and it is removed from the list of dying ones */
+/* If destroying a QP fails, its completions remain and it is removed from ctx->dying. */
 static void test_qp(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
@@ -98,7 +98,7 @@ static void test_srq(void)
 	CHECK(!rnic_sw_destroy_srq(srq));
 }
 
-/* A refused reregistration leaves the MR on its PD */
+/* A reregistration that the kernel refuses leaves the MR on its PD. */
 static void test_mr(void)
 {
 	struct ibv_mr *mr = rnic_sw_reg_mr(parent, NULL, 1, 0, 0);
@@ -134,13 +134,13 @@ static void test_pd(void)
 	refusal = EIO;
 	CHECK(rnic_sw_dealloc_pd(domain) == EIO);
 	refusal = 0;
-	/* a parent domain can still be created on it and keeps it in use */
+	/* a parent domain can still be created on the PD, and keeps the PD in use */
 	child = rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
 	CHECK(child && rnic_sw_dealloc_pd(domain) == EBUSY);
 	CHECK(!rnic_sw_dealloc_pd(child) && !rnic_sw_dealloc_pd(domain));
 }
 
-/* The kernel does not know parent and thread domains, so it cannot refuse */
+/* Parent and thread domains can be deallocated, because the kernel does not know them. */
 static void test_parent(void)
 {
 	refusal = EIO;

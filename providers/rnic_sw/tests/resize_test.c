@@ -24,7 +24,7 @@ static void test_arm_and_resize(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* After a failed resize the CQ keeps its ring */
+/* After a failed resize the CQ keeps its ring. */
 static void test_resize_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -45,7 +45,7 @@ static void test_resize_refused(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* The locks are free while the kernel makes a ring, held while it switches */
+/* Check that the locks are free while the kernel creates a ring, and held while it switches */
 static void poll_and_arm(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
@@ -62,7 +62,7 @@ static void poll_and_arm(bool step2)
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
 }
 
-/* Polling and arming during the first command carry over to the new ring */
+/* The effects of polling and arming during the first command are kept in the new ring. */
 static void test_resize_and_poll(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -77,7 +77,7 @@ static void test_resize_and_poll(void)
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
 	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_SOLICITED);
 	CHECK(is_free(&cq->q.lock) && is_free(&cq->arm_lock));
-	CHECK(msync(old, 1, MS_ASYNC) && errno == ENOMEM);	/* not mapped */
+	CHECK(msync(old, 1, MS_ASYNC) && errno == ENOMEM);	/* the old ring is not mapped */
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
@@ -112,7 +112,7 @@ static void test_resize_twice(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* The whole of a larger ring is mapped and unmapped */
+/* A larger ring is mapped and unmapped completely. */
 static void test_resized_unmapped(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
