@@ -49,8 +49,8 @@ compat_dmabuf_attach(struct dma_buf *buf, struct device *dev,
 #endif
 
 /*
- * Map and unmap without the reservation lock, which the caller holds, on
- * kernels whose functions take it themselves
+ * Drop the reservation lock, which the caller holds, while mapping and
+ * unmapping: the functions of these kernels take the lock themselves
  */
 #ifndef HAVE_DMABUF_VMAP_LOCKED
 static inline int compat_dmabuf_vmap(struct dma_buf *buf, struct iosys_map *map)

@@ -161,8 +161,8 @@ static bool is_memory(const struct iosys_map *map)
 static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
 	/*
-	 * the move of the buffer to its present location may still be in
-	 * progress
+	 * wait, because the move of the buffer to its present location may
+	 * still be in progress
 	 */
 	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
 					  MAX_SCHEDULE_TIMEOUT);

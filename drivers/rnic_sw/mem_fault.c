@@ -8,7 +8,7 @@
  * as long as it likes (userfaultfd, FUSE), so no other context waits for a worker.
  * A stream that ends cancels its request. Destroying an MR completes all requests for the
  * MR; the waiting streams then retry and find that the MR no longer exists. A worker holds
- * references to the objects that it uses, none of which delays the removal of the device.
+ * references to the objects that it uses; these do not delay the removal of the device.
  */
 #include <linux/capability.h>
 #include <linux/completion.h>

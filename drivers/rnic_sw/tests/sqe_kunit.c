@@ -3,17 +3,10 @@
 
 #include "../sqe.h"
 
-<<<<<<< HEAD
 /*
  * Bytes of the WQE after the first 16 that each opcode may set: @from to @to -
  * 1
  */
-=======
-/*
- * Bytes of a WQE that may be set with each opcode, in addition to the first 16
- * bytes
- */
->>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static const struct may {
 	const char	*name;
 	u8		opcode;
@@ -40,16 +33,9 @@ KUNIT_ARRAY_PARAM(may, mays, describe_may);
 
 static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
 
-<<<<<<< HEAD
 /*
  * A WQE with one byte set after the first 16 is accepted if the opcode uses it.
  */
-=======
-/*
- * A WQE is rejected if a byte after the first 16 is set that its opcode does
- * not use.
- */
->>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static void each_octet(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -80,16 +66,9 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 	return rnic_sqe_is_clean(&e);
 }
 
-<<<<<<< HEAD
 /*
  * A request with SGEs or inline data is accepted, a request with both refused.
  */
-=======
-/*
- * A send WQE with SGEs and inline data, or with either if its opcode has no
- * data, is rejected.
- */
->>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static void data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -113,14 +92,7 @@ static void flags(struct kunit *test)
 				i < 4);
 }
 
-<<<<<<< HEAD
 /* Unknown opcodes, and opcodes that only the kernel may use, are refused. */
-=======
-/*
- * A send WQE with an unknown opcode, or with one that only the kernel uses, is
- * rejected.
- */
->>>>>>> 073902ac (rnic_sw: wrap and shorten the comments of memory and rings)
 static void opcodes(struct kunit *test)
 {
 	int i;
