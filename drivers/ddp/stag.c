@@ -381,8 +381,8 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 EXPORT_SYMBOL_GPL(ddp_mem_check);
 
 static enum iw_reason check_invalidate(const struct ddp_stream *s,
-				     const struct ddp_region *r, u32 stag,
-				     bool remote)
+				       const struct ddp_region *r, u32 stag,
+				       bool remote)
 {
 	if (r->stag != stag)
 		return IW_RDMAP_INVALIDATE;

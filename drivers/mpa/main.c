@@ -22,7 +22,7 @@ int __init mpa_init(struct module *owner)
 		return err;
 	err = mpa_alloc_init();
 	if (err)
-		goto exit_gather;
+		goto exit_rx;
 	mpa_session_type.owner = owner;
 	err = -ENOMEM;
 	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -38,7 +38,7 @@ exit_queue:
 	destroy_workqueue(mpa_wq);
 exit_alloc:
 	mpa_alloc_exit();
-exit_gather:
+exit_rx:
 	mpa_rx_exit();
 	return err;
 }

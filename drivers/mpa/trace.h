@@ -103,7 +103,7 @@ TRACE_EVENT(mpa_batch_sent,
 		__entry->sent = c->out.sent;
 		__entry->taken = taken;
 	),
-	TP_printk("conn=%p octets=%u sent-before=%u taken=%d", __entry->c,
+	TP_printk("conn=%p bytes=%u sent-before=%u accepted=%d", __entry->c,
 		  __entry->len, __entry->sent, __entry->taken)
 );
 

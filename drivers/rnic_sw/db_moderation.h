@@ -6,8 +6,8 @@
  * request. If the doorbells follow each other quickly, one timer replaces many
  * doorbells at the cost of a short delay.
  */
-#ifndef _RNIC_SW_BELL_H
-#define _RNIC_SW_BELL_H
+#ifndef _RNIC_SW_DB_MODERATION_H
+#define _RNIC_SW_DB_MODERATION_H
 
 #include <ddp/pure.h>
 

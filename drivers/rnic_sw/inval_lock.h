@@ -4,8 +4,8 @@
  * holds it for reading, an invalidation for writing. While a writer holds the
  * lock, no copy is in progress.
  */
-#ifndef _RNIC_SW_GATE_H
-#define _RNIC_SW_GATE_H
+#ifndef _RNIC_SW_INVAL_LOCK_H
+#define _RNIC_SW_INVAL_LOCK_H
 
 #include <linux/atomic.h>
 #include <linux/bottom_half.h>

@@ -221,9 +221,9 @@ static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 
 	own->charged = n;
 	if (own->charged)
-		own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, max_active);
+		own->wq = alloc_workqueue("rnic_sw_fault", WQ_UNBOUND, max_active);
 	if (own->wq)
-		own->idle_wq = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, max_active);
+		own->idle_wq = alloc_workqueue("rnic_sw_idle", WQ_UNBOUND, max_active);
 	complete_all(&own->setup_done);
 }
 
@@ -582,7 +582,7 @@ void rnic_pf_end(struct rnic_pf *b)
  */
 int rnic_pf_init(void)
 {
-	owner_free_wq = alloc_workqueue("rnic_sw_ends", WQ_UNBOUND, 0);
+	owner_free_wq = alloc_workqueue("rnic_sw_release", WQ_UNBOUND, 0);
 	return owner_free_wq ? 0 : -ENOMEM;
 }
 

@@ -3,8 +3,8 @@
  * Interface to the page-fault workers of MRs whose memory is not pinned (ODP,
  * dma-buf).
  */
-#ifndef _RNIC_SW_BRING_H
-#define _RNIC_SW_BRING_H
+#ifndef _RNIC_SW_MEM_FAULT_H
+#define _RNIC_SW_MEM_FAULT_H
 
 #include <linux/completion.h>
 #include <linux/kref.h>

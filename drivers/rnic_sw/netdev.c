@@ -261,7 +261,7 @@ int rnic_netdev_init(void)
 {
 	int err;
 
-	unregister_wq = alloc_workqueue("rnic_sw_lost", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	unregister_wq = alloc_workqueue("rnic_sw_unregister", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!unregister_wq)
 		return -ENOMEM;
 	err = register_netdevice_notifier(&notifier);

@@ -146,8 +146,8 @@ static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 
 /*
  * Schedule a retry because SCTP accepts no more data. Normally an
- * acknowledgement schedules the worker, see sddp_sock_wakeup(). But if socket
- * memory is short, there may be no data in flight, so that no acknowledgement
+ * acknowledgment schedules the worker, see sddp_sock_wakeup(). But if socket
+ * memory is short, there may be no data in flight, so that no acknowledgment
  * will arrive.
  */
 static void sddp_assoc_retry(struct sddp_assoc *a)

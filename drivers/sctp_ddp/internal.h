@@ -443,11 +443,11 @@ u32 sddp_sock_last_tsn(struct sddp_assoc *a);
 u32 sddp_sock_acked(struct sddp_assoc *a);
 
 /* sock_buf.c: buffer limits of a connected socket */
-void sddp_sock_init_buffers(struct socket *sock, bool stranger);
+void sddp_sock_init_buffers(struct socket *sock, bool unaccepted);
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk);
 void sddp_sock_grow_rcvbuf(struct sddp_assoc *a);
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a);
-void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *room);
+void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);

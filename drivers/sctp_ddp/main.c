@@ -19,7 +19,7 @@ static int __init sddp_init(void)
 		return -ENOMEM;
 	err = sddp_laddrs_init();
 	if (err)
-		goto no_places;
+		goto no_listen_addrs;
 	err = ddp_type_register(&sddp_session_type);
 	if (err)
 		goto no_type;
@@ -27,7 +27,7 @@ static int __init sddp_init(void)
 
 no_type:
 	sddp_laddrs_exit();
-no_places:
+no_listen_addrs:
 	destroy_workqueue(sddp_wq);
 	return err;
 }

@@ -128,7 +128,7 @@ void sddp_path_watch(struct sddp_assoc *a)
  * sddp_path_check - check whether the peer acknowledges the data in flight
  * @a: the association; worker context
  *
- * If acknowledgements are missing, send a heartbeat or lower the path MTU.
+ * If acknowledgments are missing, send a heartbeat or lower the path MTU.
  *
  * Return: SDDP_PATH_IDLE if no data is in flight; SDDP_PATH_DEAD if no data has
  * been acknowledged for too long, so the caller must end the association;

@@ -64,7 +64,7 @@ static const struct ddp_sock_calls calls = {
 };
 
 /*
- * Schedule the worker for acknowledgements, and for ICMP errors that report an
+ * Schedule the worker for acknowledgments, and for ICMP errors that report an
  * unreachable peer. SCTP calls no socket callback for these events but only wakes up
  * the socket's wait queue, so this is a wait queue callback.
  */
@@ -509,7 +509,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	info->snd_sid = id;
 	info->snd_ppid = (__force u32)htonl(ppid);
 	info->snd_flags = SCTP_UNORDERED;
-	/* the session may have to wait for the acknowledgement of a control chunk */
+	/* the session may have to wait for the acknowledgment of a control chunk */
 	if (ppid == SDDP_PPID_CONTROL)
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 

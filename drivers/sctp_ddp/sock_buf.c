@@ -153,7 +153,7 @@ static u32 longest_chunk(u32 len)
  *
  * The longest chunk depends on the path MTU (RFC 5043 9) and leaves space for a SACK in
  * the packet. If SCTP has enough unsent data, sets unsent_full, so that the next
- * acknowledgement schedules the worker.
+ * acknowledgment schedules the worker.
  */
 void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
@@ -161,7 +161,7 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
-	/* set before the check, so that an acknowledgement after it schedules the worker */
+	/* set before the check, so that an acknowledgment after it schedules the worker */
 	WRITE_ONCE(a->unsent_full, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);

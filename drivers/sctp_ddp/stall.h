@@ -42,7 +42,7 @@ enum sddp_stall_do {
  * struct sddp_stall_view - state of the association at a check
  * @in_flight: true if data is in flight, so that another check is needed
  * @ack_expected: true if data is in flight and the peer's window is open; a peer whose
- *	window is closed may delay its acknowledgement without limit
+ *	window is closed may delay its acknowledgment without limit
  * @acked: last TSN that the peer has acknowledged cumulatively
  * @last_heard: time of the last packet from the peer on any path, in nanoseconds
  * @now: current time, in nanoseconds, of the same clock as @last_heard

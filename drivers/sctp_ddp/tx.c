@@ -29,7 +29,7 @@ static void await_ack(struct sddp_stream *st)
 }
 
 /**
- * sddp_tx_process_acks - process the acknowledgements of control chunks
+ * sddp_tx_process_acks - process the acknowledgments of control chunks
  * @a: the association; worker context
  */
 void sddp_tx_process_acks(struct sddp_assoc *a)
@@ -63,7 +63,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 	/* cannot happen: an offer that does not fit has been rejected already */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
-	/* set before the send, so that the acknowledgement schedules the worker */
+	/* set before the send, so that the acknowledgment schedules the worker */
 	WRITE_ONCE(st->a->watch_acks, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)

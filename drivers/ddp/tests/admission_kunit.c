@@ -135,7 +135,7 @@ static void share_fits(struct kunit *test)
 	}
 }
 
-static struct kunit_case share_cases[] = {
+static struct kunit_case admission_cases[] = {
 	KUNIT_CASE(share_one_source),
 	KUNIT_CASE(share_stays),
 	KUNIT_CASE(share_equal),
@@ -146,13 +146,13 @@ static struct kunit_case share_cases[] = {
 	{}
 };
 
-static struct kunit_suite share_suite = {
-	.name = "ddp_share",
+static struct kunit_suite admission_suite = {
+	.name = "ddp_admission",
 	.init = share_init,
-	.test_cases = share_cases,
+	.test_cases = admission_cases,
 };
 
-kunit_test_suite(share_suite);
+kunit_test_suite(admission_suite);
 
 MODULE_DESCRIPTION("DDP listeners' shares: tests");
 MODULE_LICENSE("Dual BSD/GPL");

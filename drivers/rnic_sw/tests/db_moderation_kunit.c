@@ -149,7 +149,7 @@ static struct kunit_case db_mod_cases[] = {
 };
 
 static struct kunit_suite db_mod_suite = {
-	.name = "bell",
+	.name = "rnic_sw_db_moderation",
 	.test_cases = db_mod_cases,
 };
 

@@ -128,5 +128,5 @@ static struct kunit_suite sqe_suite = {
 
 kunit_test_suite(sqe_suite);
 
-MODULE_DESCRIPTION("What a slot may say: tests");
+MODULE_DESCRIPTION("Tests of send WQE validation");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -115,7 +115,7 @@ static void waiting(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_may_keep_early(SDDP_DEFERRED_ASSOC, 0, 70000));
 }
 
-static struct kunit_case share_cases[] = {
+static struct kunit_case admission_cases[] = {
 	KUNIT_CASE(waiting),
 	KUNIT_CASE(early_octets_are_bounded),
 	KUNIT_CASE(alone_it_gets_all_of_its_share),
@@ -125,9 +125,9 @@ static struct kunit_case share_cases[] = {
 	{}
 };
 
-static struct kunit_suite share_suite = {
-	.name = "sctp_ddp_share",
-	.test_cases = share_cases,
+static struct kunit_suite admission_suite = {
+	.name = "sctp_ddp_admission",
+	.test_cases = admission_cases,
 };
 
-kunit_test_suite(share_suite);
+kunit_test_suite(admission_suite);

@@ -336,7 +336,7 @@ static void accepted(struct kunit *test)
 }
 
 /*
- * Our Terminate counts as received only after its acknowledgement, even if the peer's
+ * Our Terminate counts as received only after its acknowledgment, even if the peer's
  * Terminate was received first
  */
 static void heard_at_last(struct kunit *test)

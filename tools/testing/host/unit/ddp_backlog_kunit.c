@@ -231,7 +231,7 @@ static struct kunit_case caller_cases[] = {
 };
 
 static struct kunit_suite caller_suite = {
-	.name = "caller",
+	.name = "ddp_backlog",
 	.test_cases = caller_cases,
 };
 

@@ -187,7 +187,7 @@ static struct kunit_case wait_cases[] = {
 };
 
 static struct kunit_suite wait_suite = {
-	.name = "wait",
+	.name = "ddp_fault",
 	.test_cases = wait_cases,
 };
 

@@ -245,7 +245,7 @@ static struct kunit_case paged_cases[] = {
 };
 
 static struct kunit_suite paged_suite = {
-	.name = "paged",
+	.name = "ddp_paged",
 	.init = test_init,
 	.exit = end,
 	.test_cases = paged_cases,

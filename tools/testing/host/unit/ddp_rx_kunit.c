@@ -554,7 +554,7 @@ static struct kunit_case rx_cases[] = {
 };
 
 static struct kunit_suite rx_suite = {
-	.name = "rx",
+	.name = "ddp_rx",
 	.test_cases = rx_cases,
 };
 

@@ -292,7 +292,7 @@ static struct kunit_case rx_alike_cases[] = {
 };
 
 static struct kunit_suite rx_alike_suite = {
-	.name = "rx_alike",
+	.name = "ddp_rx_repeat_write",
 	.test_cases = rx_alike_cases,
 };
 

@@ -515,7 +515,7 @@ static struct kunit_case rx_more_cases[] = {
 };
 
 static struct kunit_suite rx_more_suite = {
-	.name = "rx_tagged_next",
+	.name = "ddp_rx_tagged_next",
 	.test_cases = rx_more_cases,
 };
 

@@ -249,7 +249,7 @@ static struct kunit_case rx_goes_on_cases[] = {
 };
 
 static struct kunit_suite rx_goes_on_suite = {
-	.name = "rx_untagged_next",
+	.name = "ddp_rx_untagged_next",
 	.test_cases = rx_goes_on_cases,
 };
 

@@ -169,7 +169,7 @@ static struct kunit_case session_cases[] = {
 };
 
 static struct kunit_suite session_suite = {
-	.name = "session",
+	.name = "ddp_session",
 	.test_cases = session_cases,
 };
 

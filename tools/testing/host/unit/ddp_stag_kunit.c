@@ -380,7 +380,7 @@ static struct kunit_case stag_cases[] = {
 };
 
 static struct kunit_suite stag_suite = {
-	.name = "stag",
+	.name = "ddp_stag",
 	.test_cases = stag_cases,
 };
 

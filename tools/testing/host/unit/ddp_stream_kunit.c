@@ -58,7 +58,7 @@ static struct kunit_case stream_cases[] = {
 };
 
 static struct kunit_suite stream_suite = {
-	.name = "stream",
+	.name = "ddp_stream",
 	.test_cases = stream_cases,
 };
 

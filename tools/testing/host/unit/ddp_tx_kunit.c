@@ -513,7 +513,7 @@ static struct kunit_case tx_cases[] = {
 };
 
 static struct kunit_suite tx_suite = {
-	.name = "tx",
+	.name = "ddp_tx",
 	.test_cases = tx_cases,
 };
 

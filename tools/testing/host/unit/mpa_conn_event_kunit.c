@@ -230,7 +230,7 @@ static struct kunit_case mpa_turn_cases[] = {
 };
 
 static struct kunit_suite mpa_turn_suite = {
-	.name = "mpa_turn",
+	.name = "mpa_conn_event",
 	.test_cases = mpa_turn_cases,
 };
 

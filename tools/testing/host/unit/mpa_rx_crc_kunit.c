@@ -222,7 +222,7 @@ static struct kunit_case mpa_rx_crc_cases[] = {
 };
 
 static struct kunit_suite mpa_rx_crc_suite = {
-	.name = "mpa_rx_crc_batch",
+	.name = "mpa_rx_crc",
 	.init = rx_test_init,
 	.exit = rx_test_exit,
 	.test_cases = mpa_rx_crc_cases,

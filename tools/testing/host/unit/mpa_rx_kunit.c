@@ -341,7 +341,7 @@ static struct kunit_case mpa_rx_cases[] = {
 };
 
 static struct kunit_suite mpa_rx_suite = {
-	.name = "mpa_rx_fpdus",
+	.name = "mpa_rx",
 	.init = rx_test_init,
 	.exit = rx_test_exit,
 	.test_cases = mpa_rx_cases,

@@ -141,7 +141,7 @@ static struct kunit_case cases[] = {
 };
 
 static struct kunit_suite suite = {
-	.name = "rnic_told",
+	.name = "rnic_cm_event",
 	.init = test_init,
 	.test_cases = cases,
 };

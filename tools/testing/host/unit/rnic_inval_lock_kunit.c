@@ -99,7 +99,7 @@ static struct kunit_case gate_cases[] = {
 };
 
 static struct kunit_suite gate_suite = {
-	.name = "gate",
+	.name = "rnic_inval_lock",
 	.init = test_init,
 	.test_cases = gate_cases,
 };

@@ -133,7 +133,7 @@ static struct kunit_case sddp_reserve_cases[] = {
 };
 
 static struct kunit_suite sddp_reserve_suite = {
-	.name = "sddp_reserve",
+	.name = "sddp_assoc_table",
 	.test_cases = sddp_reserve_cases,
 };
 

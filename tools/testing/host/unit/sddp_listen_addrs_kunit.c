@@ -376,7 +376,7 @@ static struct kunit_case sddp_laddrs_cases[] = {
 };
 
 static struct kunit_suite sddp_laddrs_suite = {
-	.name = "sddp_places",
+	.name = "sddp_listen_addrs",
 	.init = test_init,
 	.exit = test_exit,
 	.test_cases = sddp_laddrs_cases,

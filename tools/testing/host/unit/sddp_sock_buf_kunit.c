@@ -166,7 +166,7 @@ static struct kunit_case sddp_room_cases[] = {
 };
 
 static struct kunit_suite sddp_room_suite = {
-	.name = "sddp_tx_budget",
+	.name = "sddp_sock_buf",
 	.init = test_init,
 	.test_cases = sddp_room_cases,
 };
