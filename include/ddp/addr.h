@@ -10,7 +10,7 @@
 
 struct net;
 
-/* Port number in network byte order */
+/* Get the port number, in network byte order */
 static inline __be16 ddp_addr_port(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)
@@ -33,20 +33,20 @@ static inline int ddp_addr_len(const struct sockaddr_storage *a)
 }
 
 bool ddp_addr_is_wildcard(const struct sockaddr_storage *a);
-/* Compare family, address, scope and port */
+/* Compare two addresses: family, address, scope and port */
 bool ddp_addr_equal(const struct sockaddr_storage *a,
 		    const struct sockaddr_storage *b);
-/* Hash of the source: the host, or the network of an IPv6 address */
+/* Hash a peer's address: an IPv4 address, or the first 64 bits of an IPv6 one */
 u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed);
-/* Hash of everything that ddp_addr_equal() compares */
+/* Hash an address with its port, scope and network namespace */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
 /* Convert an IPv4-mapped IPv6 address to IPv4 */
 void ddp_addr_unmap(struct sockaddr_storage *a);
-/* Get up to @room addresses of an interface, with port 0; returns the number */
+/* List up to @room addresses of an interface, with port 0; return their number */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room);
-/* Check whether the interface has the address */
+/* Check whether rdma_cm would find the interface by the address @a */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a);
 

@@ -7,12 +7,15 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-/* @len >= PAGE_SIZE, and both addresses have the same page offset */
+/*
+ * Copy with copy_page() where whole pages are copied. The caller must ensure
+ * that @len >= PAGE_SIZE and that @dst and @src have the same page offset.
+ */
 static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 {
 	size_t at = -(uintptr_t)dst & ~PAGE_MASK;
 
-	/* copy_page() is not instrumented by KASAN */
+	/* KASAN does not instrument copy_page(), so check both ranges explicitly */
 	kasan_check_read(src, len);
 	kasan_check_write(dst, len);
 	memcpy(dst, src, at);
@@ -22,9 +25,9 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 }
 
 /*
- * Payload length from which it is worthwhile to place the payload at the page
- * offset of its source or destination. With pages larger than 4 KiB no segment
- * is that long.
+ * Payload length, in bytes, from which the LLPs align their copy of the payload
+ * with the page offset of its source or destination. ddp_copy() then copies
+ * whole pages. With pages of 16 KiB or more no segment is that long.
  */
 #define DDP_COPY_LONG	(4 * PAGE_SIZE)
 
@@ -34,9 +37,9 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
  * @src: source
  * @len: number of bytes
  *
- * On x86 CPUs without fast short REP MOVSB, memcpy() copies word by word.
- * copy_page() is as fast as the machine allows, so whole pages are copied with
- * it if both sides have the same page offset.
+ * Copies whole pages with copy_page() if @dst and @src have the same page
+ * offset. On x86 CPUs without fast short REP MOVSB, memcpy() copies word by word
+ * and is slower.
  */
 static inline void ddp_copy(void *dst, const void *src, size_t len)
 {

@@ -3,7 +3,7 @@
  * Interface between DDP and a lower layer (LLP): MPA over TCP, or SCTP.
  *
  * RFC 5041 section 3 lists eleven requirements on an LLP. A number in
- * parentheses below is the requirement that a function or field serves.
+ * parentheses below is the item of that list which a function or field meets.
  */
 #ifndef _DDP_LLP_H
 #define _DDP_LLP_H
@@ -17,30 +17,32 @@ struct ddp_stream;
 
 /**
  * struct ddp_llp_ops - operations that the LLP provides to DDP
- * @kick: schedule the transmit path; there is something to send. Any context,
- *	including the LLP's own upcalls. Returns at once and never transmits
- *	inline. If @bulk is set there is so much to copy that a worker should
- *	transmit.
- * @push: like @kick, but may run the transmit path before it returns. Process
- *	context, no lock held.
- * @read: copy the next @len bytes of the segment that is being passed to
- *	ddp_rx_segment() or ddp_rx_place_early() to @dst. Valid only during that call;
- *	@len never exceeds what is left of the segment. Each byte is copied at
- *	most once, so a sender that still writes the received pages cannot
- *	change a value after DDP has checked it. Returns false if not all bytes
- *	can be read: @dst then has zeros in their place, and nothing of the
- *	segment may be delivered.
- * @close: end the stream for the ULP. IW_LOCAL_CLOSE is a graceful end, after
- *	all pulled segments have been sent (9). Every other reason is abortive
- *	(8). Any context.
+ * @kick: schedule the transmit path, because DDP has something to send. Any
+ *	context, including the LLP's own upcalls. Never transmits before it
+ *	returns. If @bulk is set, transmit in a worker, because there is much
+ *	data to copy.
+ * @push: run the transmit path before returning if possible, else schedule the
+ *	transmit path. Process context, no lock held.
+ * @read: copy the next @len bytes of the current segment to @dst. Called only
+ *	while the LLP passes the segment to ddp_rx_segment() or
+ *	ddp_rx_place_early(); @len never exceeds the unread bytes of the segment.
+ *	Each byte is copied at most once, so a sender that still writes the
+ *	received pages cannot change a value after DDP has checked it. Returns
+ *	false if the CPU cannot read all bytes: @dst then has zeros for the
+ *	unreadable bytes, and DDP must not deliver the segment.
+ * @close: end the stream for the ULP. If @why is IW_LOCAL_CLOSE, end it
+ *	gracefully, after all pulled segments have been sent (9). For every other
+ *	reason end it abortively (8). Any context.
  * @quiesce: detach from the stream. On return no upcall for the stream runs and
  *	none will start. May sleep.
- * @resume: the page fault that deferred a segment is over: pass the segment to
- *	ddp_rx_segment() again. Any context, like @kick.
- * @query: fill in @q, which is zeroed. Called under the RCU read lock while the
- *	stream may be ending, so it must not sleep.
- * @pace: send at most @rate bytes per second, LLP headers included; 0 means no
- *	limit. Called like @query. NULL if the LLP cannot limit the rate.
+ * @resume: have the deferred segment passed to ddp_rx_segment() again, because
+ *	its page fault has been resolved or has failed. Any context. Never passes
+ *	the segment before it returns.
+ * @query: fill in @q, which is zeroed. Called under the RCU read lock, so it
+ *	must not sleep. The stream may be ending.
+ * @pace: limit the rate to @rate bytes per second, LLP headers included; 0 means
+ *	no limit. Called under the RCU read lock, so it must not sleep. NULL if
+ *	the LLP cannot limit the rate.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -57,26 +59,26 @@ struct ddp_llp_ops {
  * struct ddp_llp - LLP side of one stream, embedded in the LLP's connection
  * @ops: operations of the LLP
  *
- * DDP looks this structure up under RCU to kick the LLP, so the LLP must free
- * it only after an RCU grace period.
+ * DDP looks this structure up under RCU, so the LLP must free it only after an
+ * RCU grace period.
  */
 struct ddp_llp {
 	const struct ddp_llp_ops *ops;
 };
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp);
-/* Fail the stream for an LLP error (CRC, marker); a Terminate may follow */
+/* Fail the stream for an LLP error (CRC, marker); RDMAP may send a Terminate */
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why);
-/* Report that the LLP stream is gone; called by the LLP's worker */
+/* Report that the LLP stream has ended; called by the LLP's worker */
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
 
 /**
- * ddp_rx_begin - start a run of received segments
+ * ddp_rx_begin - begin a receive pass, which processes several segments
  * @s: stream
  *
- * Between this call and ddp_rx_end() the receive path may keep an MR referenced
- * from one segment to the next. Called by the LLP's receive path only. BH must
- * stay off until ddp_rx_end() returns.
+ * Between this call and ddp_rx_end() DDP may keep a cached MR reference from one
+ * segment to the next. Called by the LLP's receive path only. The caller must
+ * keep BH off until ddp_rx_end() has returned.
  */
 void ddp_rx_begin(struct ddp_stream *s);
 void ddp_rx_end(struct ddp_stream *s);
@@ -85,19 +87,21 @@ void ddp_rx_end(struct ddp_stream *s);
  * ddp_rx_segment - process one complete and verified DDP segment
  * @s: stream
  * @llp: the LLP's side of the stream
- * @head: first bytes of the segment: IW_DDP_T_HDR_LEN, or all if it is shorter.
- *	The LLP has usually read these bytes already, to find the segment.
+ * @head: first IW_DDP_T_HDR_LEN bytes of the segment, or the whole segment if it
+ *	is shorter
  * @len: length of the segment in bytes, header included (7)
  *
- * Segments are passed in order (5) and at most once (11). The bytes after @head
- * are read with ddp_llp_ops.read. Called by the LLP's receive path only, with
- * BH off, never concurrently for one stream.
+ * The LLP must pass segments in order (5) and each at most once (11), except
+ * that it passes a deferred segment again. DDP reads the bytes after @head with
+ * ddp_llp_ops.read. Called by the LLP's receive path only, with BH off, never
+ * concurrently for one stream.
  *
- * Return: IW_OK, or the reason for which the stream has failed: the LLP then
- * discards everything that it receives later, and keeps transmitting until DDP
- * calls ddp_llp_ops.close. IW_AGAIN if a page fault defers the segment: the
- * LLP keeps it, and passes neither it nor a later segment before
- * ddp_llp_ops.resume.
+ * Return: IW_OK if the segment was processed.
+ * IW_AGAIN if a page fault defers the segment: the LLP must keep the segment,
+ * and must pass no segment until ddp_llp_ops.resume is called.
+ * Otherwise the reason for which the stream has failed: the LLP must discard
+ * everything that it receives later, and keep transmitting until DDP calls
+ * ddp_llp_ops.close.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
@@ -105,21 +109,23 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 /**
  * ddp_rx_fast - process a segment in the fast path, if its header allows
  * @s: stream
- * @head: as for ddp_rx_segment()
+ * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @body: bytes after @head, contiguous in memory. Each byte is read once, so a
  *	sender may still be writing them.
  * @len: length of the segment in bytes, header included
- * @why: set to what ddp_rx_segment() would return, if the segment is taken
+ * @why: set to the value that ddp_rx_segment() would return, if the fast path
+ *	processes the segment
  *
- * The fast path takes a segment whose length and header equal those of the
+ * The fast path processes a segment whose length and header equal those of the
  * previous segment except for the TO or the MO. The TO or MO must continue the
- * previous segment; if that one ended an RDMA Write, any TO is accepted. This
- * covers most segments of long messages, and series of short Writes.
+ * previous segment. If the previous segment ended an RDMA Write, any TO is
+ * accepted. This covers most segments of long messages, and series of short
+ * Writes.
  *
  * Context: as for ddp_rx_segment(), between ddp_rx_begin() and ddp_rx_end().
  *
- * Return: true if the segment is taken; false if nothing was done and the LLP
- * must pass the segment to ddp_rx_segment().
+ * Return: true if the segment was processed and @why is set; false if nothing
+ * was done and the LLP must pass the segment to ddp_rx_segment().
  */
 bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why);
@@ -128,8 +134,8 @@ bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len
  * ddp_rx_next_page_off - get the page offset at which the next segment will be placed
  * @s: stream
  *
- * The LLP uses the offset to align its copy of the payload, which then is
- * placed by whole pages (see ddp_copy()). The result is only a hint.
+ * If the LLP copies the payload to this page offset, ddp_copy() can place whole
+ * pages. The result is only a hint.
  *
  * Return: the offset in bytes, or -1 if no tagged segment can continue the
  * previous one.
@@ -139,38 +145,40 @@ int ddp_rx_next_page_off(const struct ddp_stream *s);
 /**
  * ddp_rx_is_next - check whether a tagged segment continues the previous ones
  * @s: stream
- * @head: as for ddp_rx_segment()
+ * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @len: length of the segment in bytes, header included
- * @n: number of segments between the last one processed and this one, each of
- *	which has passed this check
+ * @n: number of segments that the LLP holds between the last processed segment
+ *	and this one; each must have passed this check
  *
- * Return: true if the segment is the next one of its message after the @n
- * others, with the same length and header but the TO; false otherwise.
+ * Return: true if the TO continues those @n segments, and the length and the
+ * rest of the header equal those of the last processed segment; false otherwise.
  */
 bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 
 /**
- * ddp_rx_batch - process a batch of segments that continue the previous one
+ * ddp_rx_batch - process a batch of segments that continue the previous segment
  * @s: stream
- * @bodies: payloads of the segments, back to back; private to the LLP
- * @n: number of segments; ddp_rx_is_next() has accepted each of them
- * @why: set to what ddp_rx_segment() would return for the first segment not
- *	taken
+ * @bodies: payloads of the segments, back to back, in memory that only the LLP
+ *	can write
+ * @n: number of segments; ddp_rx_is_next() must have returned true for each
+ * @why: set to the value that ddp_rx_segment() would return for the first
+ *	segment that is not processed
  *
- * Equivalent to ddp_rx_fast() for each segment in turn, but the checks are done
- * once for all of them if possible. The batch must be short, because a context
- * that fails the stream or revokes the MR waits for it.
+ * Has the effect of ddp_rx_fast() for each segment in turn, but checks all of
+ * them at once if possible. The caller must keep the batch short, because a
+ * context that fails the stream or revokes the MR waits for the batch.
  *
- * Return: number of segments taken; @why is valid if that is less than @n.
+ * Return: number of segments processed. @why is valid if this is less than @n.
  */
 u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
 
 /**
- * ddp_rx_fault_pending - check whether the page fault of a deferred segment is pending
+ * ddp_rx_fault_pending - check whether a page fault of the receive path is pending
  * @s: stream
  *
- * Return: true if ddp_rx_segment() would return IW_AGAIN again; false if the
- * LLP may pass the segment again.
+ * Return: true if a page fault is pending, so the LLP must keep the deferred
+ * segment; false if no page fault is pending or the stream has failed, so the LLP
+ * may pass the segment again.
  */
 bool ddp_rx_fault_pending(const struct ddp_stream *s);
 
@@ -192,23 +200,28 @@ struct ddp_placed {
  * @len: length of the segment in bytes, header included
  * @p: filled in if the segment is placed
  *
- * Placement needs no order, only delivery does (5; RFC 5041 5.3). So a tagged
- * segment is placed now if the checks allow it. An error is not reported now,
- * but when the segment is next in order.
+ * Delivery must be in order, but placement need not be (5; RFC 5041 5.3). So a
+ * tagged segment is placed now if the checks allow it. An error is reported only
+ * when the segment is next in order.
  *
  * Context: as for ddp_rx_segment().
  *
- * Return: true if the segment is placed: the LLP calls ddp_rx_deliver_early() when the
- * segment is next in order. False if nothing was done: the LLP keeps the
- * segment and passes it to ddp_rx_segment() in order.
+ * Return: true if the segment is placed: the LLP must call
+ * ddp_rx_deliver_early() when the segment is next in order. False if the segment
+ * is not placed: the LLP must keep the segment and pass it to ddp_rx_segment()
+ * when it is next in order.
  */
 bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 			u32 len, struct ddp_placed *p);
 
 /**
- * ddp_rx_deliver_early - process an early-placed segment that is next in order now
+ * ddp_rx_deliver_early - process a segment that was placed out of order
  * @s: stream
  * @p: record from ddp_rx_place_early()
+ *
+ * Called when the segment is next in order. Repeats all steps except the copy.
+ *
+ * Context: as for ddp_rx_segment().
  *
  * Return: as for ddp_rx_segment().
  */
@@ -218,9 +231,9 @@ enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_place
  * struct ddp_txseg - one segment to send
  * @hdr: encoded DDP header
  * @hdr_len: length of @hdr in bytes
- * @len: length of the payload in bytes, to be fetched with ddp_tx_fill()
- * @left: bytes of the message after this segment; 0 if it is the last one. Not
- *	valid if ddp_tx_fill() fails.
+ * @len: length of the payload in bytes; ddp_tx_fill() copies the payload
+ * @left: number of bytes of the message after this segment; 0 for the last
+ *	segment. Not valid if ddp_tx_fill() fails.
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
@@ -230,27 +243,29 @@ struct ddp_txseg {
 };
 
 /**
- * ddp_tx_begin - start a run of the transmit path
+ * ddp_tx_begin - begin to pull segments
  * @s: stream
  *
- * ddp_tx_next(), ddp_tx_fill(), ddp_tx_batch() and ddp_tx_unpull() may be called
- * only between this call and ddp_tx_end(), and BH must stay off all that time.
- * ddp_stream_settle() waits for the end of the run. After that the ULP's memory
- * is not read any more and no work request takes effect, so a run must be
- * short: one batch at most. Each segment pulled in a run must be filled, or
- * undone with ddp_tx_unpull(), in that run.
+ * The caller must call ddp_tx_next(), ddp_tx_fill(), ddp_tx_batch() and
+ * ddp_tx_unpull() only between this call and ddp_tx_end(), with BH off all the
+ * time. Each segment pulled must be filled, or undone with ddp_tx_unpull(),
+ * before ddp_tx_end(). ddp_stream_settle() waits for ddp_tx_end(), so the caller
+ * must call it after one batch at most.
  */
 void ddp_tx_begin(struct ddp_stream *s);
-/* Check whether @s (may be NULL) has failed: only a Terminate can follow */
+/*
+ * Check whether @s (may be NULL) has failed, so that only a Terminate can still
+ * be sent
+ */
 bool ddp_tx_has_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 
 /**
  * ddp_tx_next - pull the next segment to send
  * @s: stream
- * @mulpdu: longest segment that the LLP can send now, header included (1). It
- *	may differ from call to call; segments already pulled are never cut
- *	again (2).
+ * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
+ *	header included (1). It may differ from call to call; segments already
+ *	pulled are not segmented again (2).
  * @seg: filled in
  *
  * Called by the LLP's transmit path only, with BH off.
@@ -265,21 +280,21 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
  * ddp_tx_unpull - undo the last ddp_tx_next()
  * @s: stream; none of the segment's payload may have been fetched
  *
- * For an LLP that finds no space for the segment. ddp_tx_next() returns the
- * same bytes again, and ddp_tx_sent() does not account for them until then.
+ * Used by an LLP that has no space for the segment. The next ddp_tx_next()
+ * returns the bytes of the segment again. ddp_tx_sent() does not include the
+ * segment until then.
  */
 void ddp_tx_unpull(struct ddp_stream *s);
 
 /**
- * ddp_tx_pending - check whether more is pending after ddp_tx_next() failed
+ * ddp_tx_pending - check whether a kick will announce more segments
  * @s: stream, or NULL
  *
- * This is so if RDMAP has used up its budget, if a Terminate is still being
- * built, or if a page fault must be resolved first. A kick follows in each
- * case, and a graceful end must wait until then. Called by the transmit path
- * only.
+ * Called by the transmit path after ddp_tx_next() has returned false. A graceful
+ * end must wait for the kick.
  *
- * Return: true if there will be more to send; false otherwise.
+ * Return: true if RDMAP has used up its budget, if a Terminate is still being
+ * built, or if a page fault must be resolved first; false otherwise.
  */
 bool ddp_tx_pending(const struct ddp_stream *s);
 
@@ -287,9 +302,10 @@ bool ddp_tx_pending(const struct ddp_stream *s);
  * ddp_tx_blocked - check whether the next message is blocked on a response
  * @s: stream, or NULL
  *
- * A work request is blocked by a fence, or by the limit of outstanding Reads,
- * until the peer responds; the response kicks. A graceful end must wait for it,
- * unless no response can arrive any more. Called by the transmit path only.
+ * A fence, or the limit of outstanding Reads, blocks a work request until a
+ * response of the peer arrives; the receive path then kicks. A graceful end must
+ * wait for the response, unless no response can arrive any more. Called by the
+ * transmit path only.
  *
  * Return: true if a message is blocked; false otherwise.
  */
@@ -299,15 +315,14 @@ bool ddp_tx_blocked(const struct ddp_stream *s);
  * ddp_tx_fill - copy the next payload bytes of the current segment
  * @s: stream
  * @dst: destination
- * @len: number of bytes, at most what the segment has left
+ * @len: number of bytes, at most the remaining payload of the segment
  *
- * Called in any number of pieces until the whole payload of the segment is
- * copied.
+ * The caller may copy the payload with one call or with several.
  *
- * Return: true if the bytes are copied. False if the stream has failed or the
- * memory may not be read, which fails the stream; also if a page fault defers
- * the segment. In all these cases the LLP must discard the segment. If it was
- * deferred, ddp_tx_next() returns it again after a kick.
+ * Return: true if the bytes are copied. False if the stream has failed, if the
+ * memory may not be read (which fails the stream), or if a page fault must be
+ * resolved first. If false, the LLP must discard the segment. After the page
+ * fault a kick follows, and ddp_tx_next() returns the segment again.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
@@ -315,9 +330,9 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
  * ddp_tx_page_off - get the page offset of the current segment's source
  * @s: stream; none of the segment's payload may have been fetched
  *
- * With the payload at the same page offset in its buffer, the LLP has whole
- * pages copied, which is faster (see ddp_copy()). The offset is taken from the
- * STag's address, which need not match the real one, so it is only a hint.
+ * If the LLP has the payload copied to this page offset, ddp_copy() can copy
+ * whole pages, which is faster. The offset is only a hint: it is that of the
+ * TO, which may differ from that of the kernel address.
  *
  * Return: the offset in bytes.
  */
@@ -325,10 +340,10 @@ u32 ddp_tx_page_off(struct ddp_stream *s);
 
 /**
  * struct ddp_txbatch - buffer for a batch of segments of the same length
- * @at: start of the first segment
- * @stride: distance from one segment to the next, in bytes
+ * @at: address of the first segment
+ * @stride: distance between the starts of two adjacent segments, in bytes
  * @len: length of each segment in bytes, header included
- * @most: number of segments that fit; no more than a batch
+ * @most: maximum number of segments; together they are one batch at most
  */
 struct ddp_txbatch {
 	u8	*at;
@@ -338,14 +353,14 @@ struct ddp_txbatch {
 };
 
 /**
- * ddp_tx_batch - write the full-length segments that follow in the same message
- * @s: stream; the payload of the segment pulled last must have been fetched
- * @run: destination; @run->len is the LLP's current limit for a segment
+ * ddp_tx_batch - pull and fill several full-length segments of the current message
+ * @s: stream; the payload of the segment pulled last must have been copied
+ * @run: destination; @run->len must be the current MULPDU of the LLP
  *
  * Writes headers and payloads as ddp_tx_next() and ddp_tx_fill() would, but
- * checks the MR once for the batch. The last segment of the message is never
- * written. Stops at any obstacle, which the next ddp_tx_next() or ddp_tx_fill()
- * handles.
+ * checks the MR once for the batch. Never writes the last segment of the
+ * message. Stops at a page fault or an error, which the next ddp_tx_next() or
+ * ddp_tx_fill() handles.
  *
  * Return: number of segments written.
  */
@@ -355,8 +370,8 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
  * ddp_tx_sent - report that the LLP has accepted all segments pulled so far
  * @s: stream
  *
- * The LLP will deliver them or report a failure (3). Called by the transmit
- * path only.
+ * The LLP must deliver these segments or report a failure (3). Called by the
+ * transmit path only.
  */
 void ddp_tx_sent(struct ddp_stream *s);
 

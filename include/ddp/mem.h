@@ -3,9 +3,9 @@
  * Interface to registered memory and its STags (RFC 5041 section 8).
  *
  * "MR" means any memory that an STag names: a memory region or a memory window.
- * An MR is either pinned and has a list of blocks, or has none: then it is
- * kernel memory used by its address, ODP memory or a dma-buf, whose pages may
- * be absent.
+ * A pinned MR has a list of blocks. An MR without blocks is kernel memory named
+ * by its address, ODP memory or a dma-buf. The pages of ODP memory and of a
+ * dma-buf may be absent.
  */
 #ifndef _DDP_MEM_H
 #define _DDP_MEM_H
@@ -24,15 +24,15 @@ struct ddp_stream;
 #define DDP_REMOTE_READ		0x04
 #define DDP_REMOTE_ATOMIC	0x08
 #define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
-#define DDP_LOCAL_READ		0x10	/* every region has it, no window */
-/* Flag, not a right: a receive's memory, checked against recv_pd */
+#define DDP_LOCAL_READ		0x10	/* right of every memory region, of no memory window */
+/* Flag of an access, not a right: buffer of a receive, so recv_pd is checked */
 #define DDP_RECEIVED		0x20
 
-#define DDP_STAG_KEY_MASK	0xffu	/* low byte: the consumer's key */
-#define DDP_STAG_DMA		0x100u	/* all kernel memory, local use only */
+#define DDP_STAG_KEY_MASK	0xffu	/* key in the low byte of an STag, chosen by the consumer */
+#define DDP_STAG_DMA		0x100u	/* STag of all kernel memory, for local use only */
 /*
- * Never valid: stands in messages without payload where no STag is given. The receiver
- * must ignore it (RFC 5041 5.2), but some adapters refuse a tagged message with STag 0.
+ * STag that is never valid. Sent in a message without payload if the ULP gives no STag. The
+ * receiver must ignore it (RFC 5041 5.2), but some adapters refuse a tagged message with STag 0.
  */
 #define DDP_STAG_NONE		1u
 
@@ -40,8 +40,8 @@ struct ddp_stream;
  * struct ddp_extent - extent of present pages of an MR without blocks
  * @at: kernel address of the first byte
  * @len: number of contiguous bytes
- * @lock: lock that keeps the pages present, held for reading; NULL if none is
- *	needed
+ * @lock: lock that keeps the pages present, held for reading; NULL if the pages
+ *	cannot become absent
  */
 struct ddp_extent {
 	void		*at;
@@ -55,18 +55,20 @@ struct ddp_extent {
  *	request
  * @ops: operations of @mem; NULL before the first request
  * @done: called by ddp_fault_done(); resumes the receive or transmit path
- * @entry: list entry, used by @mem's owner
- * @priv: private to @mem's owner
+ * @entry: list entry for the owner of @mem
+ * @priv: private data of the owner of @mem
  * @at: start of the missing range, an address of @mem
  * @len: length of the missing range in bytes
- * @write: the range is to be written
- * @fault_failed: the last request failed: the pages cannot be faulted in
- * @pending: the request is pending; set by the receive or transmit path, cleared
- *	by ddp_fault_done() or ddp_mem_ops.cancel
- * @suppressed: do not raise a page fault; set by the receive or transmit path
+ * @write: true if the range will be written, false if it will be read
+ * @fault_failed: true if the pages of the last request cannot be faulted in
+ * @pending: true while a request is pending; set by the receive or transmit
+ *	path, cleared by ddp_fault_done() or ddp_mem_ops.cancel
+ * @suppressed: true if a missing page must not cause a request; set by the
+ *	receive or transmit path
  *
- * While @pending is set the request belongs to @mem's owner. Otherwise it belongs
- * to the stream's receive or transmit path.
+ * The owner of @mem is the code that implements @ops. While @pending is set, only
+ * the owner may access this structure. Otherwise only the stream's receive or
+ * transmit path may.
  */
 struct ddp_fault {
 	void				*mem;
@@ -83,15 +85,16 @@ struct ddp_fault {
 };
 
 /**
- * struct ddp_mem_ops - operations of an MR whose pages come and go
- * @extent: find the present pages at @at, for reading or writing. @extent->len is the
- *	number of bytes wanted on entry, and of contiguous bytes present on
- *	return. Returns true with @extent->lock held for reading, or false if the
- *	first page is missing.
- * @fault_in: fault in the range that @w describes. The owner calls
- *	ddp_fault_done(), at once or later.
+ * struct ddp_mem_ops - operations of an MR whose pages may be absent
+ * @extent: find the present pages at @at, for reading or writing. On entry
+ *	@extent->len is the number of bytes wanted; on return it is the number of
+ *	contiguous bytes present. Returns true with @extent->lock held for
+ *	reading, or false if the first page is missing.
+ * @fault_in: start to fault in the range that @w describes. The implementation
+ *	calls ddp_fault_done() when this has succeeded or failed, possibly before
+ *	it returns.
  * @cancel: cancel the request @w. On return ddp_fault_done() is not running for
- *	it and will not be called.
+ *	@w and will not be called for @w.
  *
  * No operation sleeps. @extent and @fault_in are called with an in-flight reference
  * to the MR and BH off.
@@ -113,34 +116,37 @@ struct ddp_stags {
 /**
  * struct ddp_region - MR: memory that an STag names
  * @node: entry in the device's table
- * @index: STag index (STag >> 8), valid while the MR is in the table
+ * @index: STag index (STag >> 8); valid while the MR is in the table
  * @base: first valid TO, an address of the consumer's choosing
  * @length: number of bytes from @base; the bounds are exact
- * @stag: index and key
+ * @stag: STag: index and key
  * @rights: DDP_* access rights
  * @valid: false if the STag is allocated but may not be used: before a fast
  *	registration or bind, or after an invalidation
  * @pd: protection domain
- * @stream: id of the only stream that may use the MR, or 0
- * @may_invalidate: the MR may be invalidated by a work request or by the peer
+ * @stream: id of the only stream that may use the MR, or 0 if all streams of @pd
+ *	may
+ * @may_invalidate: true if a work request or the peer may invalidate the MR
  *	(fast-registered memory, type 2 windows)
- * @scope: id of the only stream whose peer may invalidate the MR, or 0 (N-5)
+ * @scope: id of the only stream whose peer may invalidate the MR, or 0 if no
+ *	peer may (RFC 5040 8.1.1 (7), N-5)
  * @block: kernel addresses of the blocks, or NULL if the MR has none
  * @shift: log2 of the block size
  * @skip: offset of @base in the first block, in bytes
- * @ops: for an MR without blocks, operations that find its pages; NULL if a TO
+ * @ops: operations that find the pages of an MR without blocks; NULL if the TO
  *	is a kernel address
- * @mem: argument for @ops
- * @from: address of @base in @mem
+ * @mem: argument of @ops: the ODP memory or dma-buf
+ * @from: address in @mem that corresponds to @base
  * @kind: type of the structure that embeds this one; private to the ULP
- * @users: 1, plus one for each access in flight and each cached reference.
- *	Written by every CPU that uses the MR, so it has a cache line of its
- *	own, apart from the fields above, which are only read.
+ * @users: reference count: 1, plus 1 for each access in flight and each cached
+ *	reference. Every CPU that uses the MR writes this count but only reads
+ *	the fields above, so the count is in another cache line.
  * @access_lock: held for each access in flight on PREEMPT_RT, where a BH-off section
  *	can be preempted
  *
- * The fields are constant while the MR is valid. They change only between
- * ddp_region_revoke() and ddp_region_validate().
+ * The fields from @base to @kind, except @valid, are constant while the MR is
+ * valid. They change only between ddp_region_revoke() and
+ * ddp_region_validate().
  */
 struct ddp_region {
 	struct rhash_head	node;
@@ -163,7 +169,7 @@ struct ddp_region {
 	u8			kind;
 
 	refcount_t		users ____cacheline_aligned_in_smp;
-	spinlock_t		access_lock;		/* PREEMPT_RT only */
+	spinlock_t		access_lock;		/* used on PREEMPT_RT only */
 };
 
 #ifdef CONFIG_SMP
@@ -175,26 +181,30 @@ void ddp_stags_init(struct ddp_stags *t);
 void ddp_stags_destroy(struct ddp_stags *t);
 
 /*
- * ddp_region_insert() gives @r an STag with an unpredictable index and the key
- * @key, and inserts it into the table. The MR is usable only if @r->valid. May
- * sleep.
+ * Register and revoke MRs:
  *
- * ddp_region_revoke() clears @r->valid and waits for all accesses in flight: on
- * return the network cannot access the memory any more (RFC 5041 8.3.1 (6)). It
- * waits for one segment or batch at most, plus the lookup of the next one.
+ * ddp_region_insert() gives @r an STag with an unpredictable index and the key
+ * @key, and inserts @r into the table. May sleep.
+ *
+ * ddp_region_revoke() clears @r->valid and waits for all accesses in flight. On
+ * return the network can no longer access the memory (RFC 5041 8.3.1 (6)). The
+ * wait lasts at most for the copy of a segment or batch and one more lookup.
  * Process or softirq context. Returns true if @r was valid, false if not.
  *
  * ddp_region_validate() makes @r valid with a new key.
  *
- * ddp_region_remove() revokes @r and takes it out of the table. The memory may
- * be unpinned at once; @r itself must be freed after an RCU grace period.
+ * ddp_region_remove() revokes @r and removes it from the table. The caller may
+ * unpin the memory at once, but must free @r only after an RCU grace period.
  */
 int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key);
 bool ddp_region_revoke(struct ddp_region *r);
 void ddp_region_validate(struct ddp_region *r, u8 key);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
 
-/* End the page-fault request @w; any context that may not sleep */
+/*
+ * Complete the page-fault request @w, and resume the path that issued it. Does
+ * not sleep. Any context.
+ */
 void ddp_fault_done(struct ddp_fault *w, bool fault_failed);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Start-up data that the two sides exchange when a stream is set up. */
+/* Data exchanged at connection setup: IRD, ORD, RTR types and Private Data. */
 #ifndef _DDP_OFFER_H
 #define _DDP_OFFER_H
 
 #include <ddp/pure.h>
 
-#define DDP_PD_MAX	512	/* Private Data, RFC 5044 7.1.1 */
-#define DDP_DEPTH_NONE	0x3fff	/* IRD/ORD "not negotiated", RFC 6581 9.1 */
+#define DDP_PD_MAX	512	/* maximum bytes of Private Data, RFC 5044 7.1.1 */
+#define DDP_DEPTH_NONE	0x3fff	/* IRD or ORD "not negotiated", RFC 6581 9.1 */
 
-#define DDP_RTR_P2P	0x1	/* A: peer-to-peer model */
-#define DDP_RTR_SEND	0x2	/* B: zero-length Send */
-#define DDP_RTR_WRITE	0x4	/* C: zero-length Write */
-#define DDP_RTR_READ	0x8	/* D: zero-length Read */
+#define DDP_RTR_P2P	0x1	/* flag A: peer-to-peer model */
+#define DDP_RTR_SEND	0x2	/* flag B: RTR is a zero-length Send */
+#define DDP_RTR_WRITE	0x4	/* flag C: RTR is a zero-length Write */
+#define DDP_RTR_READ	0x8	/* flag D: RTR is a zero-length Read */
 
-/* The IRD/ORD word that precedes Private Data, RFC 6581 section 9 */
+/* Layout of the IRD/ORD word that precedes Private Data, RFC 6581 section 9 */
 #define DDP_WORD_SIZE	4
 #define DDP_WORD_A	0x80000000u
 #define DDP_WORD_B	0x40000000u
@@ -24,11 +24,11 @@
 
 /**
  * struct ddp_offer - contents of one side's start-up message
- * @enhanced: the IRD/ORD word of RFC 6581 is present, so @ird, @ord and @rtr
- *	are valid
- * @ird: inbound read depth, 14 bits
- * @ord: outbound read depth, 14 bits
- * @rtr: DDP_RTR_*
+ * @enhanced: true if the message has the IRD/ORD word of RFC 6581. If false,
+ *	@ird, @ord and @rtr are not valid.
+ * @ird: Inbound RDMA Read Queue Depth, 14 bits
+ * @ord: Outbound RDMA Read Queue Depth, 14 bits
+ * @rtr: DDP_RTR_* flags
  * @pd_len: length of Private Data in bytes, without the IRD/ORD word
  * @pd: Private Data
  */
@@ -43,9 +43,9 @@ struct ddp_offer {
 
 /**
  * ddp_offer_encode_word - encode the IRD/ORD word of an offer, RFC 6581 section 9
- * @o: enhanced offer; both depths fit in 14 bits
+ * @o: enhanced offer; @o->ird and @o->ord must fit in 14 bits
  *
- * If flag A is not set, the other RTR flags are sent as zero (9.2).
+ * If flag A is not set, the other RTR flags are encoded as zero (9.2).
  *
  * Return: the word in host byte order.
  */
@@ -67,7 +67,7 @@ static inline u32 ddp_offer_encode_word(const struct ddp_offer *o)
 
 /**
  * ddp_offer_decode_word - decode a peer's IRD/ORD word, RFC 6581 section 9
- * @o: set to enhanced, with the depths and RTR flags of @word
+ * @o: offer; its enhanced, ird, ord and rtr fields are set from @word
  * @word: the word in host byte order
  *
  * If flag A is not set, the other RTR flags are ignored (9.2).

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Listening sockets: the part that all lower layers have in common.
+ * Interface of the listening sockets, which all lower layers use.
  *
  * A port is a listening socket. Several devices may listen on one wildcard
  * address and port number. They share the port, and the local address of an
  * incoming connection selects the listener.
  *
- * A connection request that the ULP has not been notified of (TCP) or has not
- * answered (SCTP) is pending. The number of pending requests of a listener is
- * limited. Over TCP, a request to a full listener evicts another one.
+ * Over TCP, a connection request is pending until the ULP is notified of it;
+ * over SCTP, until the ULP accepts or rejects it. The number of pending requests
+ * of a listener is limited. Over TCP, a new request to a full listener evicts a
+ * pending request.
  */
 #ifndef _DDP_PORT_H
 #define _DDP_PORT_H
@@ -23,11 +24,11 @@ struct ddp_port;
 struct delayed_work;
 struct socket;
 
-#define DDP_SOURCES	64	/* buckets for the sources of requests */
+#define DDP_SOURCES	64	/* number of hash buckets for sources of requests */
 
 /**
  * struct ddp_port_listener - listener on a port, for one interface
- * @dl: listener as the user of sessions sees it
+ * @dl: generic part of the listener, for the user of sessions
  * @ops: operations of the LLP
  * @port: the port
  * @list: entry in the port's list of listeners; read under RCU
@@ -35,12 +36,12 @@ struct socket;
  * @limit: maximum number of pending requests
  * @seed: random seed for hashing the sources of requests
  * @ref: reference count; each request attached to the listener holds one
- * @rcu: for freeing
- * @lock: protects the fields below; a leaf lock, except for what
- *	ddp_port_ops.evict() takes
- * @dead: the listener is being removed and takes no more requests
+ * @rcu: RCU head for freeing the listener
+ * @lock: protects the fields below. Only locks that ddp_port_ops.evict() takes
+ *	may be taken under it.
+ * @dead: true if the listener is being removed and accepts no more requests
  * @upcalls: number of upcalls in progress
- * @nattached: number of requests attached to the listener, whether pending or not
+ * @nattached: number of attached requests, whether pending or not
  * @npending: number of pending requests
  * @requests: pending requests, oldest first
  * @pending_from: number of pending requests in each bucket of sources
@@ -72,9 +73,9 @@ struct ddp_port_listener {
  * @listener: the listener (reference held), or NULL
  * @list: entry in the listener's list of pending requests
  * @bucket_entry: entry in the list of the request's bucket
- * @source: hash of the address that the request comes from
- * @pending: the request is pending and on both lists
- * @evicted: the request was evicted and is ending
+ * @source: hash of the peer's address
+ * @pending: true if the request is pending and on both lists
+ * @evicted: true if the request was evicted and is ending
  *
  * Embedded in the LLP's connection. The LLP serializes ddp_port_attach() and
  * ddp_port_detach() for one request.
@@ -90,20 +91,18 @@ struct ddp_conn_req {
 
 /**
  * struct ddp_port_ops - operations of an LLP for listening sockets
- * @type: the LLP. Its module cannot be unloaded while it has a port, since the
- *	users that listen hold references to the module.
- * @open: create a socket and bind it as @a says, but do not listen. If it fails
- *	after setting *@sock, the caller releases the socket.
- * @queue: have a worker of the LLP run @work after @delay jiffies. Any context,
- *	such as a socket callback.
- * @accepted: take over @sock, to which a peer has connected. The original
- *	socket callbacks have been restored. On an error the caller resets the
- *	connection.
+ * @type: session type of the LLP. A user that listens holds a reference to the
+ *	LLP's module, so the module cannot be unloaded while it has a port.
+ * @open: create a socket and bind it as @a specifies, but do not listen. If
+ *	*@sock is set on an error, the caller releases the socket. May sleep.
+ * @queue: queue @work on a workqueue of the LLP, with a delay of @delay jiffies.
+ *	Any context, such as a socket callback.
+ * @accepted: take over @sock, the socket of a new connection. The caller has
+ *	restored the original socket callbacks, and resets the connection if an
+ *	error is returned. May sleep.
  * @evict: end the request @c, which is evicted or whose listener is being
- *	removed. Called with the listener's lock held; must not sleep. NULL if
- *	the LLP cannot end pending requests.
- *
- * open and accepted may sleep.
+ *	removed. Called with the listener's lock held, so it must not sleep. NULL
+ *	if the LLP cannot end pending requests.
  */
 struct ddp_port_ops {
 	const struct ddp_session_type *type;
@@ -124,7 +123,7 @@ const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
 int ddp_port_vrf(const struct ddp_port *p);
 const struct socket *ddp_port_sock(const struct ddp_port *p);
 
-/* Find the listener that a peer has called; returned with a reference */
+/* Find the listener that a peer has connected to, and take a reference to it */
 struct ddp_port_listener *
 ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 		      int vrf);
@@ -133,7 +132,7 @@ ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
 		       const struct sockaddr_storage *called, int vrf);
 void ddp_port_put(struct ddp_port_listener *l);
 
-/* Connection requests that attach to a listener and leave it */
+/* Attach connection requests to a listener, report and detach them */
 bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
 		     const struct sockaddr_storage *from);
 void ddp_port_detach(struct ddp_conn_req *c);

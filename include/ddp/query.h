@@ -11,20 +11,22 @@
  * struct ddp_query - state of a stream in its lower layer
  * @llp: "tcp" or "sctp", or NULL if the stream is not bound
  * @phase: name of the connection's state
- * @revision: MPA revision, or 0 if not agreed yet
- * @crc: segments carry an MPA CRC
- * @tx_markers: MPA markers are sent
- * @rx_markers: MPA markers are received
+ * @revision: MPA revision, or 0 if not negotiated yet
+ * @crc: true if segments carry an MPA CRC
+ * @tx_markers: true if MPA markers are sent
+ * @rx_markers: true if MPA markers are received
  * @stream: SCTP stream number, or DDP_QUERY_NO_STREAM
- * @mulpdu: longest segment that would be sent now, in bytes, or 0 if unknown
- * @unacked: bytes sent and not acknowledged by the peer's transport
- * @unsent: bytes accepted by the LLP and not sent
- * @unread: bytes received and not consumed
+ * @mulpdu: current maximum length of a segment to send, in bytes; 0 if unknown
+ * @unacked: number of bytes that were sent and that the peer's transport has not
+ *	acknowledged
+ * @unsent: number of bytes that the LLP has accepted and not sent
+ * @unread: number of bytes that TCP or SCTP has received and the LLP has not read
  * @retransmits: number of retransmitted packets
  *
- * Byte counts include all headers of the LLP. The last four values are those of
- * the whole association if several streams share it. Each value is correct at
- * some moment during the query, but they are not a consistent snapshot.
+ * Byte counts include all headers of the LLP. If several streams share an
+ * association, @unacked, @unsent, @unread and @retransmits are those of the
+ * association. The values are read one after the other, so they are not a
+ * consistent snapshot.
  */
 struct ddp_query {
 	const char	*llp;

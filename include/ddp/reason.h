@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Reasons for which a stream or connection ends. Each is defined once: the
- * table in drivers/ddp/reason.c has its Terminate fields, counter and trace
- * name.
+ * Reasons for which a stream or connection ends. The table in
+ * drivers/ddp/reason.c defines the Terminate fields, the counter and the trace
+ * name of each reason.
  */
 #ifndef _DDP_REASON_H
 #define _DDP_REASON_H
@@ -10,36 +10,37 @@
 #include <ddp/pure.h>
 
 /*
- * Why a stream cannot continue.
+ * Reason for which a stream has ended.
  *
- * A comment that begins with layer/type/code says what a Terminate carries
- * (RFC 5040 4.8). The reasons without it are local. If a Terminate is sent for
- * IW_LOCAL_PROT or IW_LOCAL_CQ, it carries IW_RDMAP_CATASTROPHIC.
+ * A comment below begins with the layer/type/code of the Terminate that reports
+ * the reason (RFC 5040 4.8). A reason without layer/type/code is local. If a
+ * Terminate is sent for IW_LOCAL_PROT or IW_LOCAL_CQ, the Terminate has the
+ * fields of IW_RDMAP_CATASTROPHIC.
  *
- * Programs see the number as vendor error. So a number never changes and is
- * never reused. A new reason is added at the end, and to the list in
+ * Programs receive the number as vendor error, so a number must never be changed
+ * or reused. Add a new reason at the end, and to the list in
  * Documentation/counters.rst.
  */
 enum iw_reason {
 	IW_OK = 0,
 
-	IW_DDP_CATASTROPHIC = 1,	/* 1/0/00 local failure while placing */
+	IW_DDP_CATASTROPHIC = 1,	/* 1/0/00 local failure of placement */
 	IW_DDP_SHORT = 2,	/* 1/0/00 segment shorter than its header */
 
-	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid STag, or no right (N-3) */
-	IW_DDP_T_BOUNDS = 4,	/* 1/1/01 base or bounds */
+	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid STag, or right missing (N-3) */
+	IW_DDP_T_BOUNDS = 4,	/* 1/1/01 base or bounds violation */
 	IW_DDP_T_ASSOC = 5,	/* 1/1/02 STag of another PD or stream */
 	IW_DDP_T_WRAP = 6,	/* 1/1/03 TO wraps */
-	IW_DDP_T_VERSION = 7,	/* 1/1/04 DDP version, tagged */
+	IW_DDP_T_VERSION = 7,	/* 1/1/04 wrong DDP version, tagged segment */
 
-	IW_DDP_U_QN = 8,	/* 1/2/01 no such queue */
+	IW_DDP_U_QN = 8,	/* 1/2/01 invalid queue number */
 	IW_DDP_U_NO_BUFFER = 9,	/* 1/2/02 no buffer for this MSN */
 	IW_DDP_U_MSN_RANGE = 10,	/* 1/2/03 MSN out of range */
 	IW_DDP_U_MO = 11,	/* 1/2/04 wrong message offset */
 	IW_DDP_U_TOO_LONG = 12,	/* 1/2/05 message too long for its buffer */
-	IW_DDP_U_VERSION = 13,	/* 1/2/06 DDP version, untagged */
+	IW_DDP_U_VERSION = 13,	/* 1/2/06 wrong DDP version, untagged segment */
 
-	IW_MPA_LOST = 14,	/* 2/0/01 connection closed, reset, timed out */
+	IW_MPA_LOST = 14,	/* 2/0/01 connection closed, reset or timed out */
 	IW_MPA_CRC = 15,	/* 2/0/02 received CRC does not match */
 	IW_MPA_MARKER = 16,	/* 2/0/03 marker and length disagree */
 	IW_MPA_STARTUP = 17,	/* 2/0/04 invalid start-up frame */
@@ -50,35 +51,35 @@ enum iw_reason {
 	IW_RDMAP_CATASTROPHIC = 21,	/* 0/0/00 local catastrophic error */
 
 	IW_RDMAP_P_STAG = 22,	/* 0/1/00 remote protection: invalid STag */
-	IW_RDMAP_P_BOUNDS = 23,	/* 0/1/01 base or bounds */
-	IW_RDMAP_P_ACCESS = 24,	/* 0/1/02 access rights */
+	IW_RDMAP_P_BOUNDS = 23,	/* 0/1/01 base or bounds violation */
+	IW_RDMAP_P_ACCESS = 24,	/* 0/1/02 access rights violation */
 	IW_RDMAP_P_ASSOC = 25,	/* 0/1/03 STag not of this stream */
 	IW_RDMAP_P_WRAP = 26,	/* 0/1/04 TO wraps */
 	IW_RDMAP_P_INVALIDATE = 27,	/* 0/1/09 invalidation not allowed */
-	IW_RDMAP_P_UNSPEC = 28,	/* 0/1/ff unspecified */
+	IW_RDMAP_P_UNSPEC = 28,	/* 0/1/ff unspecified protection error */
 
-	IW_RDMAP_VERSION = 29,	/* 0/2/05 RDMAP version */
+	IW_RDMAP_VERSION = 29,	/* 0/2/05 wrong RDMAP version */
 	IW_RDMAP_OPCODE = 30,	/* 0/2/06 unexpected opcode */
-	IW_RDMAP_STREAM = 31,	/* 0/2/07 this stream: misaligned atomic */
+	IW_RDMAP_STREAM = 31,	/* 0/2/07 catastrophic for the stream: misaligned atomic */
 	IW_RDMAP_GLOBAL = 32,	/* 0/2/08 catastrophic, global */
 	IW_RDMAP_INVALIDATE = 33,	/* 0/2/09 STag cannot be invalidated */
-	IW_RDMAP_UNSPEC = 34,	/* 0/2/ff unspecified */
+	IW_RDMAP_UNSPEC = 34,	/* 0/2/ff unspecified operation error */
 
-	/* local reasons: they have no Terminate code of their own */
+	/* local reasons, which have no Terminate fields of their own */
 	IW_PEER_TERMINATE = 35,	/* the peer sent a Terminate */
 	IW_SCTP_ADAPTATION = 36,	/* association is not for DDP */
 	IW_SCTP_CONTROL = 37,	/* malformed session control chunk */
 	IW_SCTP_SEQUENCE = 38,	/* chunk not allowed in this state */
-	IW_SCTP_SSN = 39,	/* DDP-SSN outside window, or repeated */
+	IW_SCTP_SSN = 39,	/* DDP-SSN outside the window, or repeated */
 	IW_PEER_CLOSED = 40,	/* graceful end by the peer */
-	IW_PEER_RESET = 41,	/* reset by the peer */
-	IW_PEER_REJECT = 42,	/* rejected by the peer's ULP */
-	IW_PEER_REFUSED = 43,	/* no listener at that address */
-	IW_UNREACHABLE = 44,	/* unreachable, or the interface is gone */
+	IW_PEER_RESET = 41,	/* connection reset by the peer */
+	IW_PEER_REJECT = 42,	/* connection rejected by the peer's ULP */
+	IW_PEER_REFUSED = 43,	/* no listener at the peer's address and port */
+	IW_UNREACHABLE = 44,	/* peer unreachable, or interface removed */
 	IW_TIMEOUT = 45,	/* a timeout expired */
 	IW_LOCAL_CLOSE = 46,	/* graceful end by the ULP */
 	IW_LOCAL_ABORT = 47,	/* abortive end by the ULP */
-	IW_LOCAL_PROT = 48,	/* no access to memory of a work request */
+	IW_LOCAL_PROT = 48,	/* work request may not access its memory */
 	IW_LOCAL_CQ = 49,	/* completion queue overrun */
 	IW_NO_MEMORY = 50,	/* allocation failed */
 	IW_UNREADABLE = 51,	/* received data cannot be read by a CPU */
@@ -88,26 +89,27 @@ enum iw_reason {
 };
 
 /*
- * Not a reason: a page fault must be resolved before the operation can proceed,
- * like -EAGAIN. Returned between DDP, the ULP and the LLP; never the reason of
- * an end.
+ * Return value of functions of DDP, the ULP and the LLP: a page fault must be
+ * resolved before the operation can proceed, like -EAGAIN. Never the reason for
+ * which a stream ends.
  */
 #define IW_AGAIN	((enum iw_reason)(IW_REASON_NR + 1))
 
-/* Header lengths in bytes: longest DDP, tagged DDP, RDMAP Read Request */
+/* Length in bytes of the longest DDP header, the tagged one, the Read Request */
 #define IW_DDP_HDR_MAX		18
 #define IW_DDP_T_HDR_LEN	14
 #define IW_RDMA_HDR_MAX		28
 
 /**
  * struct iw_fault - description of a failure, and of the segment that caused it
- * @why: the reason
- * @seg_len: length of the whole DDP segment in bytes (ULPDU_Length, N-6); 0 if
- *	the failure is not in a received segment
+ * @why: reason of the failure
+ * @seg_len: length of the whole DDP segment in bytes (ULPDU_Length, RFC 5040
+ *	4.8, N-6); 0 if no received segment caused the failure
  * @ddp_len: number of valid bytes in @ddp (0, 14 or 18)
  * @rdma_len: number of valid bytes in @rdma (0 or 28)
  * @ddp: DDP header of the segment, as received
- * @rdma: Read Request header as received, for a failure in serving it
+ * @rdma: Read Request header as received, if the failure is in serving a Read
+ *	Request
  *
  * Holds everything that a Terminate quotes (RFC 5040 4.8).
  */
@@ -120,11 +122,12 @@ struct iw_fault {
 	u8		rdma[IW_RDMA_HDR_MAX];
 };
 
+/* Fields that a Terminate quotes, as bits of its HdrCt field (RFC 5040 4.8) */
 #define IW_QUOTE_M	0x80	/* DDP segment length */
 #define IW_QUOTE_D	0x40	/* DDP header */
 #define IW_QUOTE_R	0x20	/* RDMAP (Read Request) header */
 
-/* Layers, and an error type of DDP: RFC 5040 4.8 */
+/* Layers in a Terminate, and DDP's error type of tagged segments (RFC 5040 4.8) */
 #define IW_LAYER_RDMAP	0
 #define IW_LAYER_DDP	1
 #define IW_LAYER_LLP	2
@@ -132,11 +135,11 @@ struct iw_fault {
 #define IW_DDP_TAGGED	1
 
 /**
- * enum iw_event - event for the consumer of a stream, besides the end itself
- * @IW_EVENT_NONE: no event: the end is an ordinary one
- * @IW_EVENT_FATAL: the stream failed
- * @IW_EVENT_ACCESS: the peer tried what it may not do
- * @IW_EVENT_REQUEST: the peer reported an error in what was sent
+ * enum iw_event - async event for the consumer when a stream ends
+ * @IW_EVENT_NONE: no event, because the end is an ordinary one
+ * @IW_EVENT_FATAL: fatal error of the stream
+ * @IW_EVENT_ACCESS: access by the peer that is not allowed
+ * @IW_EVENT_REQUEST: error that the peer has reported with a Terminate
  */
 enum iw_event {
 	IW_EVENT_NONE,
@@ -150,10 +153,10 @@ enum iw_event {
  * @layer: layer in a Terminate, or IW_NOT_ON_WIRE
  * @type: error type in a Terminate
  * @code: error code in a Terminate
- * @quote: IW_QUOTE_*: headers that a Terminate quotes if they are known
+ * @quote: IW_QUOTE_* flags of the headers that a Terminate quotes if known
  * @event: event for the consumer, enum iw_event
  * @name: name for counters and traces, like "ddp-tagged-bounds"
- * @rule: RFC section that requires it
+ * @rule: RFC section that defines the reason, or "none"
  */
 struct iw_reason_row {
 	u8		layer;

@@ -2,7 +2,7 @@
 /*
  * Interface for setting up and ending streams over any lower layer (LLP).
  *
- * An LLP registers a session type by name, and rnic_sw looks it up by that
+ * An LLP registers a session type by name, and rnic_sw looks the type up by
  * name, so rnic_sw does not depend on an LLP's module.
  */
 #ifndef _DDP_SESSION_H
@@ -21,18 +21,18 @@ struct ddp_listener;
 struct ddp_stream;
 struct net;
 
-#define DDP_PATHS_MAX	4
-#define DDP_ANSWER_TIMEOUT	120	/* seconds, until a request must be answered */
+#define DDP_PATHS_MAX	4	/* maximum number of further interfaces for SCTP */
+#define DDP_ANSWER_TIMEOUT	120	/* seconds in which the ULP must accept or reject */
 
 /**
  * struct ddp_policy - settings of a device for its sessions
  * @revision: MPA revision 1 or 2; 0 means 2 with fallback to 1
- * @crc: request CRC
- * @markers: request the peer to insert markers
- * @streams: SCTP streams to request in each direction; 0 means the LLP's
- *	default
- * @paths: ifindex of further interfaces whose addresses SCTP may use; a 0 ends
- *	the list
+ * @crc: true to request CRC
+ * @markers: true to request the peer to insert markers
+ * @streams: number of SCTP streams to request in each direction; 0 means the
+ *	LLP's default
+ * @paths: ifindex of each further interface whose addresses SCTP may use; 0
+ *	after the last one
  */
 struct ddp_policy {
 	u8	revision;
@@ -46,27 +46,27 @@ struct ddp_policy {
  * struct ddp_session_user - upcalls from an LLP to the user of sessions
  * @policy: fill in the settings for the session of a peer that has connected to
  *	@l. An LLP may use the settings given when @l was created instead.
- * @request: handle a peer's request for a session on @l. On 0 the user has
- *	taken over one reference to @ss and answers later with accept, reject or
- *	stop; the LLP ends the session if that takes longer than
- *	DDP_ANSWER_TIMEOUT. On an error the request is refused: the LLP ends the
+ * @request: handle a peer's request for a session on @l. Returns 0 if the user
+ *	has taken over one reference to @ss; the user must then call accept,
+ *	reject or stop within DDP_ANSWER_TIMEOUT, or the LLP ends the session.
+ *	Returns an error if the user refuses the request; the LLP then ends the
  *	session and keeps the reference.
- * @refused: note that a peer's start-up on @l has ended before it became a
- *	request; for statistics
- * @established: note that both sides have agreed. Active side: @o is the peer's
- *	reply. The stream given to connect starts when this returns, even with a
- *	reason other than IW_OK: then it only carries the Terminate. Passive
- *	side: @o is NULL, and the LLP sends the reply afterwards, before any
- *	segment. This upcall must not depend on the peer, because a program that
- *	waits for it cannot be killed.
- * @peer_closed: note that the peer will send no more (half-close); called at
- *	most once, between @established and @closed
- * @closed: note that the session is over; called exactly once for each session
+ * @refused: count a connection setup on @l that ended before @request
+ * @established: handle the agreement of both sides. Active side: @o is the peer's
+ *	reply, and the LLP starts the stream given to connect when this upcall
+ *	has returned. If it returns a reason other than IW_OK, the stream carries
+ *	only the Terminate. Passive side: @o is NULL, and the LLP sends the reply
+ *	after this upcall and before any segment. The LLP must make this upcall
+ *	whatever the peer does, because a program that waits for it cannot be
+ *	killed.
+ * @peer_closed: handle a half-close: the peer will send no more. Called at most
+ *	once, between @established and @closed.
+ * @closed: handle the end of the session. Called exactly once for each session
  *	that @request has not refused. @o is the peer's reject, or NULL.
  *
- * All are called from a worker, through ddp_session_request() and the other
- * functions below only. They may sleep, but must not wait for a peer or a
- * program.
+ * An LLP calls these from a worker, and only through ddp_session_request() and
+ * the other ddp_session_*() functions below. The upcalls may sleep, but must not
+ * wait for a peer or a program.
  */
 struct ddp_session_user {
 	void (*policy)(struct ddp_listener *l, struct ddp_policy *p);
@@ -85,11 +85,11 @@ struct ddp_session_user {
  * @type: the LLP
  * @user: upcalls
  * @ctx: private to the user
- * @accepted: an accept has taken effect, so established or closed will follow;
- *	set by the LLP before either can run
+ * @accepted: true if an accept has taken effect, so an established or closed
+ *	upcall follows; set by the LLP before that upcall
  * @ref: reference count
- * @local: own address, valid from the request or established upcall on
- * @remote: the peer's address, valid likewise
+ * @local: local address, valid from the request or established upcall on
+ * @remote: the peer's address, valid from the request or established upcall on
  *
  * Embedded in the LLP's connection, which the release operation of @type frees.
  */
@@ -122,9 +122,9 @@ struct ddp_listener {
  * @tos: type of service or traffic class for outgoing packets
  * @local: source address
  * @remote: destination address and port
- * @offer: start-up data to send
+ * @offer: IRD, ORD, RTR types and Private Data to send
  * @policy: settings of the device
- * @stream: stream to start once the session is established
+ * @stream: stream that the LLP starts after the established upcall
  */
 struct ddp_connect {
 	struct net			*net;
@@ -142,10 +142,10 @@ struct ddp_connect {
  * @net: network namespace
  * @ifindex: accept only requests to addresses of this interface
  * @vrf: ifindex of the VRF to listen in, or 0; set by the LLP
- * @backlog: number of requests that may be pending
- * @v6only: an IPv6 wildcard address does not include IPv4
+ * @backlog: maximum number of pending requests
+ * @v6only: true if an IPv6 wildcard address does not include IPv4
  * @tos: type of service or traffic class for packets to the peers
- * @local: address and port
+ * @local: address and port to listen on
  * @policy: settings of the device, for an LLP that does not use
  *	ddp_session_user.policy
  */
@@ -165,16 +165,18 @@ struct ddp_listen {
  * @name: "mpa" or "sctp"
  * @owner: module of the LLP
  * @list: entry in the list of types, owned by the registry
- * @connect: start a session. Its result is reported by the established or
- *	closed upcall. On an error pointer no upcall follows.
- * @listen: accept requests; returns the listener or an error pointer
+ * @connect: start to set up a session. The LLP reports the result with the
+ *	established or closed upcall. If an error pointer is returned, no upcall
+ *	follows.
+ * @listen: listen for requests; returns the listener or an error pointer
  * @unlisten: stop listening and free @l. On return no request upcall runs or
- *	will start. Sessions already passed to the user stay. Sleeps.
- * @accept: accept a request; established or closed follows
- * @reject: reject a request; closed follows. The LLP has a timeout for accept
- *	and reject, so the upcall comes whatever the peer does.
- * @stop: end a session, abortively if @abort, else gracefully. Any context.
- *	closed follows if it has not been called yet.
+ *	will start. Sessions already passed to the user continue. Sleeps.
+ * @accept: accept a request. If 0 is returned, the established or closed upcall
+ *	follows, after a timeout of the LLP at the latest.
+ * @reject: reject a request. If 0 is returned, the closed upcall follows, after a
+ *	timeout of the LLP at the latest.
+ * @stop: end a session, abortively if @abort is set, else gracefully. The closed
+ *	upcall follows if it has not been made yet. Any context.
  * @release: free the session after its last reference is dropped
  *
  * connect, listen, accept and reject are called from process context.
@@ -198,7 +200,7 @@ struct ddp_session_type {
 	void (*release)(struct kref *ref);
 };
 
-/* Upcalls to the session user */
+/* Make the upcalls of struct ddp_session_user */
 void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p);
 int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 			const struct ddp_offer *o);
@@ -208,12 +210,12 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 void ddp_session_peer_closed(struct ddp_session *ss);
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o);
-/* Wait until no upcall runs; for the unload of a user's module */
+/* Wait until no upcall runs, before the module of a user is unloaded */
 void ddp_session_sync_upcalls(void);
 
 int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);
-/* Get a type by name, loading module iw-llp-NAME if necessary, or NULL */
+/* Get a type by name, loading module iw-llp-NAME if necessary; may return NULL */
 const struct ddp_session_type *ddp_type_get(const char *name);
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol);

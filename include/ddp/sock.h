@@ -14,10 +14,10 @@ struct socket;
 
 /**
  * struct ddp_sock_calls - socket callbacks
- * @data_ready: data has arrived
- * @state_change: the connection state has changed, or a connection can be
- *	accepted
- * @write_space: there is space to send
+ * @data_ready: handle the arrival of data, or of a connection to accept (TCP)
+ * @state_change: handle a change of the connection state, or the arrival of a
+ *	connection to accept (SCTP)
+ * @write_space: handle free space in the send buffer
  */
 struct ddp_sock_calls {
 	void (*data_ready)(struct sock *sk);
@@ -25,7 +25,7 @@ struct ddp_sock_calls {
 	void (*write_space)(struct sock *sk);
 };
 
-/* Check whether a send may succeed later: no space or no memory now */
+/* Check whether an errno means that a retry may succeed: no space or memory */
 static inline bool ddp_sock_is_transient(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
