@@ -36,14 +36,14 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a);
 /* Compare two addresses: family, address, scope and port */
 bool ddp_addr_equal(const struct sockaddr_storage *a,
 		    const struct sockaddr_storage *b);
-/* Hash a peer's address: an IPv4 address, or the first 64 bits of an IPv6 one */
+/* Hash a peer's IPv4 address, or the first 64 bits of its IPv6 address */
 u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed);
 /* Hash an address with its port, scope and network namespace */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
 /* Convert an IPv4-mapped IPv6 address to IPv4 */
 void ddp_addr_unmap(struct sockaddr_storage *a);
-/* List up to @room addresses of an interface, with port 0; return their number */
+/* List up to @room addresses of an interface, with port 0; return the number */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room);
 /* Check whether rdma_cm would find the interface by the address @a */

@@ -15,7 +15,7 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 {
 	size_t at = -(uintptr_t)dst & ~PAGE_MASK;
 
-	/* KASAN does not instrument copy_page(), so check both ranges explicitly */
+	/* KASAN does not instrument copy_page(), so check both ranges here */
 	kasan_check_read(src, len);
 	kasan_check_write(dst, len);
 	memcpy(dst, src, at);
@@ -38,8 +38,8 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
  * @len: number of bytes
  *
  * Copies whole pages with copy_page() if @dst and @src have the same page
- * offset. On x86 CPUs without fast short REP MOVSB, memcpy() copies word by word
- * and is slower.
+ * offset. On x86 CPUs without fast short REP MOVSB, memcpy() copies word by
+ * word and is slower.
  */
 static inline void ddp_copy(void *dst, const void *src, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Macros to check that fields of different writers do not share a cache line. */
+/* Checks that fields of different writers do not share a cache line. */
 #ifndef _DDP_LINES_H
 #define _DDP_LINES_H
 
@@ -10,8 +10,8 @@
 #define DDP_CACHELINE	64	/* cache line size of most machines */
 
 /*
- * Number of bytes between the members @a and @b. If it is DDP_CACHELINE or more,
- * the two members never share a cache line.
+ * Number of bytes between the members @a and @b. If it is DDP_CACHELINE or
+ * more, the two members never share a cache line.
  */
 #define DDP_GAP(type, a, b)		(offsetof(type, b) - offsetofend(type, a))
 

@@ -25,24 +25,24 @@ struct ddp_stream;
  *	transmit path. Process context, no lock held.
  * @read: copy the next @len bytes of the current segment to @dst. Called only
  *	while the LLP passes the segment to ddp_rx_segment() or
- *	ddp_rx_place_early(); @len never exceeds the unread bytes of the segment.
- *	Each byte is copied at most once, so a sender that still writes the
- *	received pages cannot change a value after DDP has checked it. Returns
- *	false if the CPU cannot read all bytes: @dst then has zeros for the
- *	unreadable bytes, and DDP must not deliver the segment.
+ *	ddp_rx_place_early(); @len never exceeds the unread bytes of the
+ *	segment. Each byte is copied at most once, so a sender that still writes
+ *	the received pages cannot change a value after DDP has checked it.
+ *	Returns false if the CPU cannot read all bytes: @dst then has zeros for
+ *	the unreadable bytes, and DDP must not deliver the segment.
  * @close: end the stream for the ULP. If @why is IW_LOCAL_CLOSE, end it
- *	gracefully, after all pulled segments have been sent (9). For every other
- *	reason end it abortively (8). Any context.
+ *	gracefully, after all pulled segments have been sent (9). For every
+ *	other reason end it abortively (8). Any context.
  * @quiesce: detach from the stream. On return no upcall for the stream runs and
  *	none will start. May sleep.
  * @resume: have the deferred segment passed to ddp_rx_segment() again, because
- *	its page fault has been resolved or has failed. Any context. Never passes
- *	the segment before it returns.
+ *	its page fault has been resolved or has failed. Any context. Never
+ *	passes the segment before it returns.
  * @query: fill in @q, which is zeroed. Called under the RCU read lock, so it
  *	must not sleep. The stream may be ending.
- * @pace: limit the rate to @rate bytes per second, LLP headers included; 0 means
- *	no limit. Called under the RCU read lock, so it must not sleep. NULL if
- *	the LLP cannot limit the rate.
+ * @pace: limit the rate to @rate bytes per second, LLP headers included; 0
+ *	means no limit. Called under the RCU read lock, so it must not sleep.
+ *	NULL if the LLP cannot limit the rate.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -76,9 +76,9 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
  * ddp_rx_begin - begin a receive pass, which processes several segments
  * @s: stream
  *
- * Between this call and ddp_rx_end() DDP may keep a cached MR reference from one
- * segment to the next. Called by the LLP's receive path only. The caller must
- * keep BH off until ddp_rx_end() has returned.
+ * Between this call and ddp_rx_end() DDP may keep a cached MR reference from
+ * one segment to the next. Called by the LLP's receive path only. The caller
+ * must keep BH off until ddp_rx_end() has returned.
  */
 void ddp_rx_begin(struct ddp_stream *s);
 void ddp_rx_end(struct ddp_stream *s);
@@ -87,8 +87,8 @@ void ddp_rx_end(struct ddp_stream *s);
  * ddp_rx_segment - process one complete and verified DDP segment
  * @s: stream
  * @llp: the LLP's side of the stream
- * @head: first IW_DDP_T_HDR_LEN bytes of the segment, or the whole segment if it
- *	is shorter
+ * @head: first IW_DDP_T_HDR_LEN bytes of the segment, or the whole segment if
+ *	it is shorter
  * @len: length of the segment in bytes, header included (7)
  *
  * The LLP must pass segments in order (5) and each at most once (11), except
@@ -151,7 +151,8 @@ int ddp_rx_next_page_off(const struct ddp_stream *s);
  *	and this one; each must have passed this check
  *
  * Return: true if the TO continues those @n segments, and the length and the
- * rest of the header equal those of the last processed segment; false otherwise.
+ * rest of the header equal those of the last processed segment; false
+ * otherwise.
  */
 bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 
@@ -177,8 +178,8 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
  * @s: stream
  *
  * Return: true if a page fault is pending, so the LLP must keep the deferred
- * segment; false if no page fault is pending or the stream has failed, so the LLP
- * may pass the segment again.
+ * segment; false if no page fault is pending or the stream has failed, so the
+ * LLP may pass the segment again.
  */
 bool ddp_rx_fault_pending(const struct ddp_stream *s);
 
@@ -201,15 +202,15 @@ struct ddp_placed {
  * @p: filled in if the segment is placed
  *
  * Delivery must be in order, but placement need not be (5; RFC 5041 5.3). So a
- * tagged segment is placed now if the checks allow it. An error is reported only
- * when the segment is next in order.
+ * tagged segment is placed now if the checks allow it. An error is reported
+ * only when the segment is next in order.
  *
  * Context: as for ddp_rx_segment().
  *
  * Return: true if the segment is placed: the LLP must call
- * ddp_rx_deliver_early() when the segment is next in order. False if the segment
- * is not placed: the LLP must keep the segment and pass it to ddp_rx_segment()
- * when it is next in order.
+ * ddp_rx_deliver_early() when the segment is next in order. False if the
+ * segment is not placed: the LLP must keep the segment and pass it to
+ * ddp_rx_segment() when it is next in order.
  */
 bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 			u32 len, struct ddp_placed *p);
@@ -249,8 +250,8 @@ struct ddp_txseg {
  * The caller must call ddp_tx_next(), ddp_tx_fill(), ddp_tx_batch() and
  * ddp_tx_unpull() only between this call and ddp_tx_end(), with BH off all the
  * time. Each segment pulled must be filled, or undone with ddp_tx_unpull(),
- * before ddp_tx_end(). ddp_stream_settle() waits for ddp_tx_end(), so the caller
- * must call it after one batch at most.
+ * before ddp_tx_end(). ddp_stream_settle() waits for ddp_tx_end(), so the
+ * caller must call it after one batch at most.
  */
 void ddp_tx_begin(struct ddp_stream *s);
 /*
@@ -271,8 +272,8 @@ void ddp_tx_end(struct ddp_stream *s);
  * Called by the LLP's transmit path only, with BH off.
  *
  * Return: true if @seg is valid: the caller must fetch the payload with
- * ddp_tx_fill() or undo the pull with ddp_tx_unpull(). False if there is nothing
- * to send now.
+ * ddp_tx_fill() or undo the pull with ddp_tx_unpull(). False if there is
+ * nothing to send now.
  */
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
@@ -290,8 +291,8 @@ void ddp_tx_unpull(struct ddp_stream *s);
  * ddp_tx_pending - check whether a kick will announce more segments
  * @s: stream, or NULL
  *
- * Called by the transmit path after ddp_tx_next() has returned false. A graceful
- * end must wait for the kick.
+ * Called by the transmit path after ddp_tx_next() has returned false. A
+ * graceful end must wait for the kick.
  *
  * Return: true if RDMAP has used up its budget, if a Terminate is still being
  * built, or if a page fault must be resolved first; false otherwise.
@@ -303,9 +304,9 @@ bool ddp_tx_pending(const struct ddp_stream *s);
  * @s: stream, or NULL
  *
  * A fence, or the limit of outstanding Reads, blocks a work request until a
- * response of the peer arrives; the receive path then kicks. A graceful end must
- * wait for the response, unless no response can arrive any more. Called by the
- * transmit path only.
+ * response of the peer arrives; the receive path then kicks. A graceful end
+ * must wait for the response, unless no response can arrive any more. Called by
+ * the transmit path only.
  *
  * Return: true if a message is blocked; false otherwise.
  */

@@ -31,8 +31,9 @@ struct ddp_stream;
 #define DDP_STAG_KEY_MASK	0xffu	/* key in the low byte of an STag, chosen by the consumer */
 #define DDP_STAG_DMA		0x100u	/* STag of all kernel memory, for local use only */
 /*
- * STag that is never valid. Sent in a message without payload if the ULP gives no STag. The
- * receiver must ignore it (RFC 5041 5.2), but some adapters refuse a tagged message with STag 0.
+ * STag that is never valid. Sent in a message without payload if the ULP gives
+ * no STag. The receiver must ignore it (RFC 5041 5.2), but some adapters refuse
+ * a tagged message with STag 0.
  */
 #define DDP_STAG_NONE		1u
 
@@ -66,9 +67,9 @@ struct ddp_extent {
  * @suppressed: true if a missing page must not cause a request; set by the
  *	receive or transmit path
  *
- * The owner of @mem is the code that implements @ops. While @pending is set, only
- * the owner may access this structure. Otherwise only the stream's receive or
- * transmit path may.
+ * The owner of @mem is the code that implements @ops. While @pending is set,
+ * only the owner may access this structure. Otherwise only the stream's receive
+ * or transmit path may.
  */
 struct ddp_fault {
 	void				*mem;
@@ -87,17 +88,17 @@ struct ddp_fault {
 /**
  * struct ddp_mem_ops - operations of an MR whose pages may be absent
  * @extent: find the present pages at @at, for reading or writing. On entry
- *	@extent->len is the number of bytes wanted; on return it is the number of
- *	contiguous bytes present. Returns true with @extent->lock held for
+ *	@extent->len is the number of bytes wanted; on return it is the number
+ *	of contiguous bytes present. Returns true with @extent->lock held for
  *	reading, or false if the first page is missing.
  * @fault_in: start to fault in the range that @w describes. The implementation
- *	calls ddp_fault_done() when this has succeeded or failed, possibly before
- *	it returns.
+ *	calls ddp_fault_done() when this has succeeded or failed, possibly
+ *	before it returns.
  * @cancel: cancel the request @w. On return ddp_fault_done() is not running for
  *	@w and will not be called for @w.
  *
- * No operation sleeps. @extent and @fault_in are called with an in-flight reference
- * to the MR and BH off.
+ * No operation sleeps. @extent and @fault_in are called with an in-flight
+ * reference to the MR and BH off.
  */
 struct ddp_mem_ops {
 	bool (*extent)(void *mem, u64 at, bool write, struct ddp_extent *extent);
@@ -124,8 +125,8 @@ struct ddp_stags {
  * @valid: false if the STag is allocated but may not be used: before a fast
  *	registration or bind, or after an invalidation
  * @pd: protection domain
- * @stream: id of the only stream that may use the MR, or 0 if all streams of @pd
- *	may
+ * @stream: id of the only stream that may use the MR, or 0 if all streams of
+ *	@pd may
  * @may_invalidate: true if a work request or the peer may invalidate the MR
  *	(fast-registered memory, type 2 windows)
  * @scope: id of the only stream whose peer may invalidate the MR, or 0 if no
@@ -141,8 +142,8 @@ struct ddp_stags {
  * @users: reference count: 1, plus 1 for each access in flight and each cached
  *	reference. Every CPU that uses the MR writes this count but only reads
  *	the fields above, so the count is in another cache line.
- * @access_lock: held for each access in flight on PREEMPT_RT, where a BH-off section
- *	can be preempted
+ * @access_lock: held for each access in flight on PREEMPT_RT, where a BH-off
+ *	section can be preempted
  *
  * The fields from @base to @kind, except @valid, are constant while the MR is
  * valid. They change only between ddp_region_revoke() and

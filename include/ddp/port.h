@@ -7,9 +7,9 @@
  * incoming connection selects the listener.
  *
  * Over TCP, a connection request is pending until the ULP is notified of it;
- * over SCTP, until the ULP accepts or rejects it. The number of pending requests
- * of a listener is limited. Over TCP, a new request to a full listener evicts a
- * pending request.
+ * over SCTP, until the ULP accepts or rejects it. The number of pending
+ * requests of a listener is limited. Over TCP, a new request to a full listener
+ * evicts a pending request.
  */
 #ifndef _DDP_PORT_H
 #define _DDP_PORT_H
@@ -95,14 +95,14 @@ struct ddp_conn_req {
  *	LLP's module, so the module cannot be unloaded while it has a port.
  * @open: create a socket and bind it as @a specifies, but do not listen. If
  *	*@sock is set on an error, the caller releases the socket. May sleep.
- * @queue: queue @work on a workqueue of the LLP, with a delay of @delay jiffies.
- *	Any context, such as a socket callback.
+ * @queue: queue @work on a workqueue of the LLP, with a delay of @delay
+ *	jiffies. Any context, such as a socket callback.
  * @accepted: take over @sock, the socket of a new connection. The caller has
  *	restored the original socket callbacks, and resets the connection if an
  *	error is returned. May sleep.
  * @evict: end the request @c, which is evicted or whose listener is being
- *	removed. Called with the listener's lock held, so it must not sleep. NULL
- *	if the LLP cannot end pending requests.
+ *	removed. Called with the listener's lock held, so it must not sleep.
+ *	NULL if the LLP cannot end pending requests.
  */
 struct ddp_port_ops {
 	const struct ddp_session_type *type;

@@ -17,10 +17,11 @@
  * @rx_markers: true if MPA markers are received
  * @stream: SCTP stream number, or DDP_QUERY_NO_STREAM
  * @mulpdu: current maximum length of a segment to send, in bytes; 0 if unknown
- * @unacked: number of bytes that were sent and that the peer's transport has not
- *	acknowledged
+ * @unacked: number of bytes that were sent and that the peer's transport has
+ *	not acknowledged
  * @unsent: number of bytes that the LLP has accepted and not sent
- * @unread: number of bytes that TCP or SCTP has received and the LLP has not read
+ * @unread: number of bytes that TCP or SCTP has received and the LLP has not
+ *	read
  * @retransmits: number of retransmitted packets
  *
  * Byte counts include all headers of the LLP. If several streams share an

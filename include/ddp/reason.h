@@ -17,8 +17,8 @@
  * Terminate is sent for IW_LOCAL_PROT or IW_LOCAL_CQ, the Terminate has the
  * fields of IW_RDMAP_CATASTROPHIC.
  *
- * Programs receive the number as vendor error, so a number must never be changed
- * or reused. Add a new reason at the end, and to the list in
+ * Programs receive the number as vendor error, so a number must never be
+ * changed or reused. Add a new reason at the end, and to the list in
  * Documentation/counters.rst.
  */
 enum iw_reason {

@@ -52,21 +52,21 @@ struct ddp_policy {
  *	Returns an error if the user refuses the request; the LLP then ends the
  *	session and keeps the reference.
  * @refused: count a connection setup on @l that ended before @request
- * @established: handle the agreement of both sides. Active side: @o is the peer's
- *	reply, and the LLP starts the stream given to connect when this upcall
- *	has returned. If it returns a reason other than IW_OK, the stream carries
- *	only the Terminate. Passive side: @o is NULL, and the LLP sends the reply
- *	after this upcall and before any segment. The LLP must make this upcall
- *	whatever the peer does, because a program that waits for it cannot be
- *	killed.
+ * @established: handle the agreement of both sides. Active side: @o is the
+ *	peer's reply, and the LLP starts the stream given to connect when this
+ *	upcall has returned. If it returns a reason other than IW_OK, the stream
+ *	carries only the Terminate. Passive side: @o is NULL, and the LLP sends
+ *	the reply after this upcall and before any segment. The LLP must make
+ *	this upcall whatever the peer does, because a program that waits for it
+ *	cannot be killed.
  * @peer_closed: handle a half-close: the peer will send no more. Called at most
  *	once, between @established and @closed.
  * @closed: handle the end of the session. Called exactly once for each session
  *	that @request has not refused. @o is the peer's reject, or NULL.
  *
  * An LLP calls these from a worker, and only through ddp_session_request() and
- * the other ddp_session_*() functions below. The upcalls may sleep, but must not
- * wait for a peer or a program.
+ * the other ddp_session_*() functions below. The upcalls may sleep, but must
+ * not wait for a peer or a program.
  */
 struct ddp_session_user {
 	void (*policy)(struct ddp_listener *l, struct ddp_policy *p);
@@ -173,10 +173,10 @@ struct ddp_listen {
  *	will start. Sessions already passed to the user continue. Sleeps.
  * @accept: accept a request. If 0 is returned, the established or closed upcall
  *	follows, after a timeout of the LLP at the latest.
- * @reject: reject a request. If 0 is returned, the closed upcall follows, after a
- *	timeout of the LLP at the latest.
- * @stop: end a session, abortively if @abort is set, else gracefully. The closed
- *	upcall follows if it has not been made yet. Any context.
+ * @reject: reject a request. If 0 is returned, the closed upcall follows, after
+ *	a timeout of the LLP at the latest.
+ * @stop: end a session, abortively if @abort is set, else gracefully. The
+ *	closed upcall follows if it has not been made yet. Any context.
  * @release: free the session after its last reference is dropped
  *
  * connect, listen, accept and reject are called from process context.

@@ -13,14 +13,14 @@
 struct ddp_llp;
 struct ddp_stream;
 
-#define DDP_QUEUES	4	/* Send, Read Req., Terminate, Atomic Resp. */
+#define DDP_QUEUES	4	/* Sends, Read Requests, Terminate, Atomic Responses */
 
 /**
  * struct ddp_hdr - decoded DDP header (RFC 5041 section 4)
  * @tagged: T bit
  * @last: L bit
  * @ulp8: first byte of RsvdULP
- * @ulp32: remaining four bytes of RsvdULP; untagged only
+ * @ulp32: last four bytes of RsvdULP; untagged only
  * @stag: STag; tagged only
  * @to: tagged offset; tagged only
  * @qn: queue number; untagged only
@@ -39,7 +39,7 @@ struct ddp_hdr {
 	u32	mo;
 };
 
-/* Piece of registered memory, named by its STag */
+/* Scatter/gather element: a range of registered memory */
 struct ddp_sge {
 	u64	addr;
 	u32	len;
@@ -48,12 +48,12 @@ struct ddp_sge {
 
 /**
  * struct ddp_buf - source or destination of a message
- * @flat: kernel memory; used if not NULL
- * @sge: pieces of registered memory; used if @flat is NULL
- * @nsge: number of pieces
+ * @flat: contiguous kernel memory; NULL if @sge is used
+ * @sge: SGEs of the buffer; used if @flat is NULL
+ * @nsge: number of SGEs
  * @len: total length in bytes
  *
- * Owned by the ULP, which must not change it while DDP uses it.
+ * The ULP owns the buffer and must not change it while DDP uses it.
  */
 struct ddp_buf {
 	void			*flat;
@@ -63,7 +63,7 @@ struct ddp_buf {
 };
 
 /**
- * struct ddp_grant - the ULP's answer to ddp_ulp_ops.admit
+ * struct ddp_grant - result of ddp_ulp_ops.admit
  * @rights: tagged segment: DDP_* rights that the STag must have
  * @buf: untagged segment: buffer of the message
  */
@@ -76,10 +76,10 @@ struct ddp_grant {
  * struct ddp_msg - message to send
  * @hdr: header of the first segment; DDP sets MSN, MO and the L bit
  * @buf: payload
- * @rights: right that registered memory in @buf must have: DDP_LOCAL_READ for
- *	the ULP's own messages, DDP_REMOTE_READ for what the peer reads
- * @send_if_failed: the message is sent although the stream has failed (Terminate);
- *	its payload is the ULP's own memory
+ * @rights: right that registered memory in @buf must have: DDP_REMOTE_READ for
+ *	a Read Response, DDP_LOCAL_READ for all other messages
+ * @send_if_failed: true if the message is sent even after the stream has failed
+ *	(Terminate); its payload must be in @buf->flat
  */
 struct ddp_msg {
 	struct ddp_hdr		hdr;
@@ -90,49 +90,51 @@ struct ddp_msg {
 
 /**
  * struct ddp_ulp_ops - operations that RDMAP provides to DDP
- * @admit: admit a segment before any of it is placed; called once per segment,
- *	except for those passed to @more or @wrote. For a tagged segment, set
- *	the rights that its STag needs. For an untagged one, set the buffer of
- *	the message, or return IW_DDP_U_NO_BUFFER if there is none for this MSN.
- * @more: admit a segment that continues the previous one: its header is the
- *	same but for the TO or the MO. The rights or the buffer of the previous
- *	segment stay in use. For @n > 1 tagged segments at once, @payload is the
- *	sum of their lengths and @h the header of the first. If @n > 1 segments
- *	are refused nothing may have changed; DDP then calls @more for each of
- *	them.
+ * @admit: admit a segment before any of it is placed. Called once for each
+ *	segment, except for segments passed to @more or @wrote. For a tagged
+ *	segment, set the rights that its STag needs. For an untagged segment,
+ *	set the buffer of the message, or return IW_DDP_U_NO_BUFFER if this MSN
+ *	has no buffer.
+ * @more: admit @n segments that continue the previous segment: their headers
+ *	equal that of the previous segment but for the TO or the MO. DDP keeps
+ *	using the rights or the buffer that @admit has set. @h is the header of
+ *	the first segment, and @payload the sum of the payload lengths. @n is 1
+ *	for an untagged segment. On an error with @n > 1 the state must be
+ *	unchanged; DDP then calls @more for each segment.
  * @wrote: account for @n RDMA Writes of one segment each, with @payload bytes
  *	each, that have been placed. Their headers equal that of the segment
  *	that ended the previous Write, but for the TO. Replaces @admit and
- *	@deliver for these messages; called before the next @admit or @deliver,
+ *	@deliver for these messages. Called before the next @admit or @deliver,
  *	in ddp_rx_end() at the latest.
- * @may_place_early: decide whether a tagged segment that arrived out of order may be
- *	placed, and set the rights that its STag needs. Must change nothing
- *	else: @admit follows when the segment is next in order (RFC 5041 5.3).
- *	Returns true if it may be placed.
- * @deliver: deliver a message after its last segment is placed; called in
- *	order, once per message, except for those passed to @wrote. @total is
- *	the length of an untagged message, but of a tagged message only the
- *	payload of its last segment. For an untagged message it may return
- *	IW_AGAIN, having changed nothing, and is called again later. For a
- *	message that needed DDP_REMOTE_WRITE it must not revoke an MR, or take a
- *	lock that is held while one is revoked: DDP may hold a cached MR
- *	reference.
+ * @may_place_early: decide whether a tagged segment that arrived out of order
+ *	may be placed, and set the rights that its STag needs. Must not change
+ *	the state, because @admit follows when the segment is next in order (RFC
+ *	5041 5.3). Returns true if the segment may be placed.
+ * @deliver: deliver a message after its last segment is placed. Called in
+ *	order, once for each message, except for messages passed to @wrote.
+ *	@total is the length of an untagged message, or the payload length of
+ *	the last segment of a tagged message. For an untagged message it may
+ *	return IW_AGAIN with its state unchanged, and is then called again after
+ *	the page fault. For a message that needed DDP_REMOTE_WRITE it must not
+ *	revoke an MR, or take a lock that is held while an MR is revoked,
+ *	because DDP may hold a cached MR reference.
  * @next: get the next message to send; returns false if there is none. To yield
- *	after enough messages, call ddp_tx_resched() and return false. Must return
- *	false while ddp_tx_fault_pending(). DDP may hold a reference to the MR of the
- *	last message. So call ddp_tx_put_mr() before invalidating memory, before
- *	failing the stream, and before taking a lock that is held while an MR is
+ *	after enough messages, call ddp_tx_resched() and return false. Must
+ *	return false while ddp_tx_fault_pending() is true. DDP may hold a cached
+ *	MR reference. So the ULP must call ddp_tx_put_mr() before it invalidates
+ *	memory, fails the stream, or takes a lock that is held while an MR is
  *	revoked.
- * @sent: note that the LLP has accepted every message whose last segment was
- *	pulled.
- * @failed: handle a failure of the stream; @f->why may be a local reason.
- *	Nothing is placed afterwards. @next is still called, for a Terminate.
- * @down: handle the end of the LLP stream; the last upcall, called once.
+ * @sent: account for the messages that the LLP has accepted: all messages whose
+ *	last segment was pulled.
+ * @failed: handle a failure of the stream; @f->why may be a local reason. DDP
+ *	places nothing after this upcall returns, but still calls @next, for a
+ *	Terminate. Called at most once.
+ * @down: handle the end of the LLP stream. Called once, as the last upcall.
  *
- * Context: @admit, @more, @wrote, @may_place_early and @deliver run in the receive path,
- * @next and @sent in the transmit path, all with BH off and atomic. @failed is
- * called once, from either path or by the context that fails the stream. @down
- * is called by the LLP's worker.
+ * Context: @admit, @more, @wrote, @may_place_early and @deliver run in the
+ * receive path, @next and @sent in the transmit path, all with BH off and
+ * atomic. @failed runs in either path or in the context that fails the stream.
+ * @down runs in the LLP's worker.
  */
 struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -163,24 +165,24 @@ struct ddp_uq {
 	u32	mo;		/* MO of the next expected segment */
 };
 
-/* Last received segment: quoted by a Terminate, compared by the fast path */
+/* Last received segment, for quoting in a Terminate and for the fast paths */
 struct ddp_rx_seg {
 	struct ddp_hdr	h;
-	u32		len;		/* in bytes, header included */
-	u32		payload;
+	u32		len;		/* segment length in bytes, header included */
+	u32		payload;	/* payload length in bytes */
 	u8		raw[IW_DDP_HDR_MAX];	/* header as received */
-	u8		raw_len;
-	u8		rights;		/* tagged: rights that the STag needs */
-	bool		placed;		/* placed out of order, before */
+	u8		raw_len;	/* number of valid bytes in raw */
+	u8		rights;		/* rights that the STag needs; tagged only */
+	bool		placed;		/* true if placed earlier, out of order */
 };
 
-/* Segment that was admitted and then deferred by a page fault */
+/* Segment that was admitted and is deferred until a page fault is resolved */
 struct ddp_deferred {
-	bool			valid;
-	u8			raw_len;
+	bool			valid;		/* a segment is deferred */
+	u8			raw_len;	/* number of valid bytes in raw */
 	u8			raw[IW_DDP_HDR_MAX];	/* header as received */
-	u32			len;
-	struct ddp_grant	grant;
+	u32			len;		/* segment length in bytes */
+	struct ddp_grant	grant;		/* result of admit() */
 };
 
 /* One DDP stream, embedded in a queue pair */
@@ -189,58 +191,62 @@ struct ddp_stream {
 	const struct ddp_ulp_ops *ulp;
 	struct ddp_stags	*stags;
 	void			*pd;
-	void			*recv_pd;	/* PD of receives (SRQ) */
-	u64			id;	/* unique, never reused */
-	bool			dma_ok;	/* may use DDP_STAG_DMA (kernel) */
+	void			*recv_pd;	/* PD of receive buffers; the SRQ's, if any */
+	u64			id;	/* unique id, never reused */
+	bool			dma_ok;	/* stream of a kernel ULP, may use DDP_STAG_DMA */
 
 	/* set by ddp_stream_set_rights(), read for each copy */
-	u8			denied;	/* DDP_REMOTE_* that the QP forbids */
+	u8			denied;	/* DDP_REMOTE_* rights that the QP forbids */
 
-	/* set by bind() once, by unbind() for good; read under RCU */
+	/* set once by ddp_stream_bind() and once by ddp_stream_unbind(); read under RCU */
 	struct ddp_llp __rcu	*llp;
 
-	unsigned long		failed;	/* bit 0, set by test_and_set_bit() */
+	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
 
 	/* owned by the receive path, except while a request is pending */
 	struct ddp_fault		rx_fault;
 
-	/* receive path only */
-	bool			rx_busy;	/* running; read by settle() */
-	bool			rx_begun;	/* between rx_begin() and rx_end() */
+	/* written by the receive path only */
+	bool			rx_busy;	/* path is running; read by ddp_stream_settle() */
+	bool			rx_begun;	/* between ddp_rx_begin() and ddp_rx_end() */
 	/*
-	 * cached reference to the last segment's MR, or NULL; kept within a run
-	 * only, and dropped before any upcall that may invalidate
+	 * cached reference to the last segment's MR, or NULL; dropped in
+	 * ddp_rx_end(), and before any upcall that may invalidate an MR
 	 */
 	struct ddp_region	*rx_mr;
-	struct ddp_rx_seg	rx_seg;
-	u32			rx_wrote;	/* Writes not yet passed to wrote() */
-	struct ddp_uq		uq[DDP_QUEUES];
-	struct ddp_cursor	sink[DDP_QUEUES];
-	struct ddp_deferred	deferred;
+	struct ddp_rx_seg	rx_seg;		/* last received segment */
+	u32			rx_wrote;	/* number of Writes not yet passed to wrote() */
+	struct ddp_uq		uq[DDP_QUEUES];	/* receive state of the untagged queues */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* next byte to place, per queue */
+	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
 	/* owned by the transmit path, except while a request is pending */
 	struct ddp_fault		tx_fault;
 
-	/* transmit path only */
-	bool			tx_busy;	/* running; read by settle() */
-	bool			tx_pending;		/* more to send after a kick */
-	bool			tx_blocked;		/* blocked by fence or ORD */
-	/* msg is not all cut; set before next(), read by the receive path */
+	/* written by the transmit path only */
+	bool			tx_busy;	/* path is running; read by ddp_stream_settle() */
+	bool			tx_pending;		/* a kick will announce more to send */
+	bool			tx_blocked;		/* next message blocked by fence or ORD */
+	/*
+	 * true while msg is not completely segmented; set before next(), and
+	 * also read by the receive path
+	 */
 	bool			in_msg;
-	struct ddp_msg		msg;
-	u32			cut;	/* bytes of msg in pulled segments */
-	u32			cut_before;	/* cut without the last segment */
-	struct ddp_cursor	src;
-	/* cached reference to the last MR read, or NULL; within a run only */
+	struct ddp_msg		msg;	/* message that is being sent */
+	u32			cut;	/* number of bytes of msg in pulled segments */
+	u32			cut_before;	/* cut before the last segment was pulled */
+	struct ddp_cursor	src;	/* next byte of msg to copy */
+	/* cached reference to the last MR read, or NULL; dropped in ddp_tx_end() */
 	struct ddp_region	*tx_mr;
-	u32			msn[DDP_QUEUES];
-	u32			segments;	/* segments pulled; wraps */
-	u32			bytes;		/* bytes of their payload; wraps */
+	u32			msn[DDP_QUEUES];	/* MSN of the next message, per queue */
+	u32			segments;	/* number of segments pulled; wraps */
+	u32			bytes;		/* payload bytes of these segments; wraps */
 };
 
 /*
- * Both paths read the first group, and each writes one of the others: no shared
- * cache line
+ * Both paths read the fields up to failed, the receive path writes those from
+ * rx_busy to deferred, and the transmit path those from tx_busy on. The
+ * page-fault requests keep these groups in different cache lines.
  */
 static_assert(DDP_GAP(struct ddp_stream, failed, rx_busy) >= DDP_CACHELINE);
 static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_CACHELINE);
@@ -249,26 +255,29 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);
 void ddp_stream_unbind(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
-/* Set the rights that the peer may use through its STags; any context */
+/* Limit the rights that the peer may use through STags; any context */
 void ddp_stream_set_rights(struct ddp_stream *s, u8 rights);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 void ddp_stream_close_if_failed(struct ddp_stream *s);
 
 /*
- * After a failure, wait until nothing is placed or read any more, and no work
- * request takes effect. Sleeps.
+ * Wait until neither path of a failed stream is placing or reading data, or
+ * executing a work request. Sleeps.
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
-/* From next() only: more will be pending, and a kick will announce it */
+/*
+ * Functions for next() only. Report that there is nothing to send before a
+ * kick, which the ULP will make:
+ */
 void ddp_tx_set_pending(struct ddp_stream *s);
-/* From next() only: more is pending, but let other streams transmit first */
+/* Let other streams transmit first, although there is more to send */
 void ddp_tx_resched(struct ddp_stream *s);
-/* From next() only: drop the cached MR reference (see ddp_ulp_ops.next) */
+/* Drop the cached MR reference, see ddp_ulp_ops.next */
 void ddp_tx_put_mr(struct ddp_stream *s);
-/* From next() only: the next message must wait for a response of the peer */
+/* Report that the next message must wait for a response of the peer */
 void ddp_tx_set_blocked(struct ddp_stream *s);
-/* Check whether a page fault must be resolved before anything more is sent */
+/* Check whether a page fault must be resolved before the next segment is sent */
 bool __ddp_tx_fault_pending(const struct ddp_stream *s);
 static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
 {
@@ -276,49 +285,51 @@ static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
 }
 
 /*
- * Transmit what next() has: schedule it, in any context; or push, which
- * transmits inline, in process context
+ * Start transmission, because next() has a message: ddp_kick() and
+ * ddp_kick_bulk() schedule the transmit path, from any context; ddp_push() may
+ * transmit before it returns, in process context
  */
 void ddp_kick(struct ddp_stream *s);
 void ddp_kick_bulk(struct ddp_stream *s);
 void ddp_push(struct ddp_stream *s);
 
-/* Query or pace the LLP stream; process context */
+/* Query the state of the LLP stream, or limit its rate; process context */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
 int ddp_stream_pace(struct ddp_stream *s, u64 rate);
 
 /*
- * Check whether @s may access [@to, @to + @len) of @stag with @rights now. For
- * a Read or Atomic Request that is delivered, and for the sink of one that is
- * to be sent.
+ * Check whether @s may access [@to, @to + @len) of @stag with @rights now. Used
+ * for a delivered Read or Atomic Request, and for the sink of a request that
+ * will be sent.
  */
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights);
 
 /*
- * Atomically replace the aligned u64 at @to of @stag by what @result makes of
- * it, and set @old to the previous value. The peer needs DDP_REMOTE_ATOMIC. If
- * @result is NULL, only check the access. BH off. Returns IW_AGAIN to the
- * transmit path if a page fault must be resolved first.
+ * Atomically replace the aligned u64 at @to of @stag by the value that @result
+ * computes, and set @old to the previous value. The peer needs
+ * DDP_REMOTE_ATOMIC. If @result is NULL, only check the access. Called with BH
+ * off, and with @result only in the transmit path. Returns IW_AGAIN if a page
+ * fault must be resolved first.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
 			      const void *how, u64 *old);
 
 /*
- * Copy @src into memory of the local ULP. BH off. Returns IW_AGAIN to the
- * receive path if a page fault must be resolved first.
+ * Copy @src into registered memory of the local ULP. Called in the receive path
+ * with BH off. Returns IW_AGAIN if a page fault must be resolved first.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src);
 
-/* Invalidate @stag, on request of the peer (@remote) or of the local ULP */
+/* Invalidate @stag on request of the peer if @remote, else of the local ULP */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
 
 /*
- * Find the MR of @stag in the device's table and take an in-flight reference,
- * to be dropped with ddp_region_put(). BH off until then, at most for the time
- * of a copy.
+ * Find the MR of @stag in the device's table and take an in-flight reference.
+ * The caller must keep BH off until it drops the reference with
+ * ddp_region_put(), after one copy at most.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag);
 void ddp_region_put(struct ddp_region *r);

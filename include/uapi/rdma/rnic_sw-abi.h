@@ -3,11 +3,12 @@
  * rnic_sw: interface between the kernel module and its libibverbs provider.
  *
  * Rings are shared memory: a header of two cache lines, followed by the slots.
- * The number of slots is a power of two; prod and cons count up without limit
- * and wrap at 2^32, and are masked to find a slot. The writer of an index uses
- * a release store after it has filled or read the slots; the reader uses an
- * acquire load. The kernel reads each byte that a program wrote once, and
- * checks and uses that copy.
+ * The number of slots is a power of two. The indices prod and cons are never
+ * masked in memory: they wrap at 2^32, and are masked to find a slot. The
+ * writer of an index must use a release store, after it has filled or read the
+ * slots. The reader of an index must use an acquire load. The kernel reads each
+ * byte that a program wrote only once, so the program cannot change a checked
+ * value.
  */
 #ifndef _UAPI_RDMA_RNIC_SW_ABI_H
 #define _UAPI_RDMA_RNIC_SW_ABI_H
@@ -19,8 +20,8 @@
 
 /**
  * struct rnic_sw_ring - header of a shared ring
- * @prod: number of slots filled so far; written by the producer
- * @cons: number of slots emptied so far; written by the consumer
+ * @prod: number of slots filled so far, wraps; written by the producer
+ * @cons: number of slots emptied so far, wraps; written by the consumer
  * @flags: RNIC_SW_RING_* or RNIC_SW_ARM_*; set by the consumer. The kernel
  *	clears RNIC_SW_ARM_* when it raises the event.
  * @reserved0: zero; never written
@@ -36,25 +37,26 @@ struct rnic_sw_ring {
 	__u32	reserved1[14];
 };
 
-#define RNIC_SW_RING_HDR	128
+#define RNIC_SW_RING_HDR	128	/* bytes of struct rnic_sw_ring */
 
 /*
- * Flag of SQ and RQ, written by the kernel: it does not poll the ring. After it
- * has advanced prod (and a full barrier) the program calls post_send or
- * post_recv without a work request. On the RQ the flag is set only when the
- * queue pair is in error, so that receives posted then are flushed.
+ * Flag of an SQ or RQ, written by the kernel while it does not poll the ring.
+ * The program must advance prod, execute a full barrier and then read this
+ * flag. If it is set, the program must call post_send or post_recv without a
+ * work request. The kernel sets the flag of an RQ only if the queue pair is in
+ * the error state, so that it can flush receives posted in this state.
  */
 #define RNIC_SW_RING_NEED_WAKEUP	0x1
 
-/* Flags of the CQ, set by the program: which completions raise an event */
-#define RNIC_SW_ARM_ANY			0x1	/* any */
-#define RNIC_SW_ARM_SOLICITED		0x2	/* solicited, or failed */
+/* Flags of a CQ, set by the program: completions that raise an event */
+#define RNIC_SW_ARM_ANY			0x1	/* any completion */
+#define RNIC_SW_ARM_SOLICITED		0x2	/* solicited or failed */
 
 enum rnic_sw_opcode {
 	RNIC_SW_OP_WRITE	= 0,
 	RNIC_SW_OP_WRITE_IMM	= 1,
 	RNIC_SW_OP_SEND		= 2,
-	/* 3: Send with immediate data, which iWARP does not have */
+	/* 3 is not used: iWARP has no Send with Immediate */
 	RNIC_SW_OP_SEND_INV	= 4,
 	RNIC_SW_OP_READ		= 5,
 	RNIC_SW_OP_CMP_SWAP	= 6,
@@ -86,9 +88,9 @@ struct rnic_sw_sge {
  * @inv_stag: SEND_INV, LOCAL_INV: STag to invalidate
  * @rkey: remote STag
  * @remote_addr: remote TO
- * @compare_add: atomics: value to add, or to compare with
+ * @compare_add: FETCH_ADD: value to add; CMP_SWAP: value to compare with
  * @swap: CMP_SWAP: value to store
- * @bind: BIND_MW, in place of the fields from @imm_data on
+ * @bind: BIND_MW: parameters, in place of the fields from @imm_data to @swap
  * @bind.lkey: lkey of the memory region
  * @bind.rkey: new rkey of the memory window
  * @bind.addr: start of the window
@@ -140,16 +142,16 @@ struct rnic_sw_rqe {
 	__u32		reserved;
 };
 
-#define RNIC_SW_OP_RECV		0x80	/* opcode of a completed receive */
+#define RNIC_SW_OP_RECV		0x80	/* opcode of a receive completion */
 
 /* Completion status; the numbers are those of enum ibv_wc_status */
 enum rnic_sw_status {
 	RNIC_SW_OK			= 0,
-	RNIC_SW_LOC_LEN_ERR		= 1,	/* longer than its receive */
+	RNIC_SW_LOC_LEN_ERR		= 1,	/* message exceeds its buffer */
 	RNIC_SW_LOC_QP_OP_ERR		= 2,	/* invalid work request */
 	RNIC_SW_LOC_PROT_ERR		= 4,	/* memory access not allowed */
-	RNIC_SW_WR_FLUSH_ERR		= 5,	/* flushed: the QP ended */
-	RNIC_SW_MW_BIND_ERR		= 6,
+	RNIC_SW_WR_FLUSH_ERR		= 5,	/* flushed, QP in error state */
+	RNIC_SW_MW_BIND_ERR		= 6,	/* MW cannot be bound */
 	RNIC_SW_REM_ACCESS_ERR		= 10,	/* remote memory access error */
 	RNIC_SW_REM_OP_ERR		= 11,	/* remote operation failed */
 };
@@ -161,7 +163,7 @@ enum rnic_sw_status {
 
 /**
  * struct rnic_sw_cqe - completion
- * @wr_id: wr_id of the work request
+ * @wr_id: wr_id that the program gave in the work request
  * @qp_num: number of the queue pair
  * @byte_len: number of bytes received or read
  * @status: enum rnic_sw_status; a later kernel may return other values
@@ -169,14 +171,17 @@ enum rnic_sw_status {
  *	or RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for one consumed by a Write
  *	with immediate.
  * @flags: RNIC_SW_WC_*, if @status is RNIC_SW_OK
- * @imm_data: with RNIC_SW_WC_WITH_IMM: immediate data in network byte order
- * @inv_stag: with RNIC_SW_WC_WITH_INV: STag that the peer has invalidated
+ * @imm_data: immediate data in network byte order, if @flags has
+ *	RNIC_SW_WC_WITH_IMM
+ * @inv_stag: STag that the peer has invalidated, if @flags has
+ *	RNIC_SW_WC_WITH_INV
  * @vendor_err: number of the reason, if @status is not RNIC_SW_OK
- * @timestamp: time in nanoseconds of CLOCK_MONOTONIC, in the time namespace of
- *	the program that created the queue; 0 unless requested
+ * @timestamp: completion time in nanoseconds of CLOCK_MONOTONIC, in the time
+ *	namespace of the program that created the CQ; 0 unless the CQ was
+ *	created with RNIC_SW_CREATE_CQ_TIMESTAMP
  *
- * A later kernel may append fields: use the ring's stride to get from one
- * completion to the next.
+ * A later kernel may append fields, so the program must use the ring's stride
+ * to get from one completion to the next.
  */
 struct rnic_sw_cqe {
 	__aligned_u64	wr_id;
@@ -194,10 +199,10 @@ struct rnic_sw_cqe {
 };
 
 /*
- * Command data. The kernel refuses unknown bits in comp_mask or flags, and
- * nonzero values in reserved fields or after the end of the structure that it
- * knows. In a response, comp_mask tells which fields exist besides those
- * defined here.
+ * Data of commands and responses. The kernel refuses a command that has unknown
+ * bits in comp_mask or flags. It also refuses nonzero bytes in reserved fields,
+ * or after the end of the structure that it knows. In a response, bits of
+ * comp_mask show which fields the kernel has added to those defined here.
  */
 struct rnic_sw_alloc_ctx {
 	__u32		comp_mask;
@@ -209,23 +214,24 @@ struct rnic_sw_alloc_ctx {
 
 struct rnic_sw_alloc_ctx_resp {
 	__u32		comp_mask;	/* RNIC_SW_CTX_* */
-	__u32		max_inline;	/* in bytes, limit for any queue pair */
+	__u32		max_inline;	/* maximum inline bytes of any QP */
 	__aligned_u64	reserved;
 };
 
 /*
- * A small ring may share its mapping with other rings of the same context. The
- * program requests this when it creates the queue, with RNIC_SW_CREATE_*_PACK.
- * The response then has the offset of the ring in the mapping, and the number
- * of the mapping. Numbers are never reused, but ring_key may be. Number 0 means
- * that the mapping belongs to this queue alone.
+ * A small ring may share its mapping with other rings of the same context. To
+ * permit this, the program sets RNIC_SW_CREATE_*_PACK when it creates the
+ * queue. The response then has the number of the mapping (map_number) and the
+ * offset of the ring in the mapping (ring_offset). Number 0 means that the
+ * mapping belongs to this queue alone. A map_number is never reused, but a
+ * ring_key may be.
  */
 
 /*
  * Rate limits (modify QP, IB_QP_RATE_LIMIT) in kbit/s, for a connected queue
  * pair over TCP; 0 means no limit.
  */
-#define RNIC_SW_RATE_MIN	100
+#define RNIC_SW_RATE_MIN	100	/* lowest limit */
 #define RNIC_SW_RATE_MAX	0xffffffff
 
 #define RNIC_SW_CREATE_CQ_TIMESTAMP	0x1
@@ -240,37 +246,38 @@ struct rnic_sw_create_cq {
 struct rnic_sw_create_cq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
-	__u32		slots;
-	__u32		stride;		/* bytes from slot to slot */
+	__u32		slots;		/* number of slots */
+	__u32		stride;		/* distance of two slots in bytes */
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
-	__u32		ring_offset;	/* offset in the mapping */
+	__u32		ring_offset;	/* offset in the mapping, in bytes */
 	__u32		reserved;
 };
 
 /*
- * Resizing a CQ takes two commands. The first one creates a new ring and
- * returns how to map it; the CQ keeps using its old ring. The second one, with
- * the key of the new ring, makes the kernel switch to it. Completions not yet
- * polled keep their indices.
+ * A CQ is resized by two commands. The first command creates a new ring and
+ * returns its mmap parameters; the CQ keeps using its old ring. The second
+ * command has RNIC_SW_RESIZE_CQ_SWITCH and the key of the new ring, and
+ * switches the CQ to the new ring. Completions not yet polled keep their
+ * indices.
  */
 #define RNIC_SW_RESIZE_CQ_SWITCH	0x1
 
 struct rnic_sw_resize_cq {
 	__u32		comp_mask;
 	__u32		flags;		/* RNIC_SW_RESIZE_CQ_* */
-	__aligned_u64	ring_key;	/* of the ring to switch to, or 0 */
+	__aligned_u64	ring_key;	/* key of the ring to switch to, or 0 */
 };
 
 struct rnic_sw_resize_cq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
-	__u32		slots;
-	__u32		stride;
+	__u32		slots;		/* number of slots of the new ring */
+	__u32		stride;		/* distance of two slots in bytes */
 	__u32		comp_mask;
 };
 
-/* Shared receive queue: its slots have the format of a receive queue's */
+/* Shared receive queue; its slots have the format of the slots of an RQ */
 #define RNIC_SW_CREATE_SRQ_PACK		0x1
 
 struct rnic_sw_create_srq {
@@ -281,14 +288,15 @@ struct rnic_sw_create_srq {
 struct rnic_sw_create_srq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
-	__u32		slots;
-	__u32		stride;		/* bytes from slot to slot */
+	__u32		slots;		/* number of slots */
+	__u32		stride;		/* distance of two slots in bytes */
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
-	__u32		ring_offset;	/* offset in the mapping */
+	__u32		ring_offset;	/* offset in the mapping, in bytes */
 	__u32		reserved;
 };
 
+/* Lower layer of a queue pair */
 enum rnic_sw_llp {
 	RNIC_SW_LLP_DEFAULT	= 0,	/* as configured for the device */
 	RNIC_SW_LLP_TCP		= 1,
@@ -305,25 +313,25 @@ struct rnic_sw_create_qp {
 };
 
 /*
- * Both rings are in one mapping: the ring of the send queue, followed by that
- * of the receive queue
+ * Both rings are in one mapping: the ring of the send queue, followed by the
+ * ring of the receive queue
  */
 struct rnic_sw_create_qp_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	/*
-	 * distance of the receive queue's ring from the send queue's; unused if
-	 * rq_slots is 0
+	 * number of bytes between the start of the send queue's ring and that
+	 * of the receive queue's ring; unused if rq_slots is 0
 	 */
 	__u32		rq_offset;
-	__u32		sq_slots;
-	__u32		rq_slots;
-	__u32		sq_stride;	/* bytes from slot to slot */
-	__u32		rq_stride;
-	__u32		max_inline;
+	__u32		sq_slots;	/* number of slots of the SQ */
+	__u32		rq_slots;	/* number of slots of the RQ, or 0 */
+	__u32		sq_stride;	/* distance of two SQ slots in bytes */
+	__u32		rq_stride;	/* distance of two RQ slots in bytes */
+	__u32		max_inline;	/* maximum inline data in bytes */
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
-	__u32		ring_offset;	/* offset in the mapping (SQ) */
+	__u32		ring_offset;	/* offset of the SQ's ring, in bytes */
 	__u32		reserved;
 };
 
