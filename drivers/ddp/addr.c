@@ -15,7 +15,7 @@
  * ddp_addr_is_wildcard - check whether an address is the wildcard address
  * @a: the address
  *
- * Return: true if it is 0.0.0.0 or ::, false otherwise.
+ * Return: true if @a is 0.0.0.0 or ::, false otherwise.
  */
 bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 {
@@ -53,10 +53,10 @@ EXPORT_SYMBOL_GPL(ddp_addr_equal);
 /**
  * ddp_addr_hash_source - hash the source of a connection request
  * @a: address of the peer
- * @seed: random and secret; with a known seed a peer could choose its hash
+ * @seed: random number, kept secret so that a peer cannot choose its hash
  *
- * Hashes a whole IPv4 address, but only the first 64 bits of an IPv6 address: a
- * host with one address in an IPv6 network can use all others.
+ * Hashes the whole IPv4 address, but only the first 64 bits of an IPv6 address,
+ * because one host can use all addresses of an IPv6 network.
  *
  * Return: the hash.
  */
@@ -76,7 +76,7 @@ EXPORT_SYMBOL_GPL(ddp_addr_hash_source);
  * ddp_addr_hash - hash an address with its port, scope and network namespace
  * @net: network namespace of the address
  * @a: the address
- * @seed: random and secret; with a known seed a program could fill one hash
+ * @seed: random number, kept secret so that a program cannot fill one hash
  *	chain
  *
  * Return: the hash.
@@ -127,9 +127,9 @@ static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 }
 
 /*
- * Only the first interface with the address counts. rdma_cm looks up a device
- * by address without a scope, and finds that interface. It would not accept a
- * request through the device of another one.
+ * Check whether the interface is the first one that has the address. rdma_cm
+ * looks up a device by address without a scope, and finds the first interface.
+ * rdma_cm would refuse a request through the device of any other interface.
  */
 static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 {
@@ -154,8 +154,8 @@ static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
  * @ifindex: the interface
  * @a: the address
  *
- * Return: true if the interface has the address and the RDMA core would find
- * this interface by it, false otherwise.
+ * Return: true if the interface has the address, and the RDMA core would find
+ * the interface by the address; false otherwise.
  */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a)
@@ -195,7 +195,7 @@ static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* The kernel sorts the list by scope, widest first */
+/* List IPv6 addresses in the kernel's order: by scope, widest first */
 static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 		     int room)
 {
@@ -233,9 +233,9 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
  * @net: network namespace
  * @ifindex: the interface
  * @family: address family
- * @at: array to fill; ports are 0, and IPv6 addresses are sorted by scope,
- *	widest first
- * @room: size of @at; further addresses are left out
+ * @at: array to fill; ports are set to 0, and IPv6 addresses are sorted by
+ *	scope, widest first
+ * @room: number of elements of @at; further addresses are not listed
  *
  * Return: number of addresses stored.
  */

@@ -2,23 +2,23 @@
 /*
  * Admission of connection requests to a listener.
  *
- * A hostile peer can send requests that look like those of other peers, and
- * faster. So a full listener does not refuse a new request but evicts the
- * oldest one of the source that has the most. However many connections one
- * source makes, it cannot displace those of other sources. Where requests
- * cannot be evicted, sources that have less than their share may exceed the
+ * Requests of a hostile peer look like requests of other peers, and may arrive
+ * faster. So a full listener does not refuse a new request: it evicts the
+ * oldest request of the source that has the most pending requests. A source
+ * with many requests thus cannot displace the requests of other sources. If the
+ * LLP cannot evict requests, sources with few pending requests may exceed the
  * limit.
  */
 #include "admission.h"
 
-#define SHARE	4	/* denominator of a source's share */
+#define SHARE	4	/* a source's share is the limit divided by this number */
 
 /**
- * ddp_admit_fits - decide on a new request where requests cannot be evicted
+ * ddp_admit_fits - decide whether an LLP that cannot evict may attach a request
  * @c: state of the listener
  *
- * A quarter more than the limit is reserved for sources that have less than a
- * quarter.
+ * A source with fewer pending requests than a quarter of the limit may exceed
+ * the limit by a quarter.
  *
  * Return: true if the request may be attached, false otherwise.
  */
@@ -30,14 +30,14 @@ bool ddp_admit_fits(const struct ddp_backlog *c)
 }
 
 /**
- * ddp_admit_takes - decide on a new request where requests can be evicted
+ * ddp_admit_takes - decide whether an LLP that can evict may attach a request
  * @c: state of the listener
  *
- * An evicted request stays attached until its socket is closed. So the total
- * number of requests is limited to twice the limit of pending ones.
+ * An evicted request stays attached until its socket is closed. So the number
+ * of attached requests has its own limit, twice that of pending requests.
  *
- * Return: true if the request may be attached; if @c->npending has reached
- * @c->limit another one must be evicted for it. False otherwise.
+ * Return: true if the request may be attached; the caller must then evict
+ * another request if @c->npending has reached @c->limit. False otherwise.
  */
 bool ddp_admit_takes(const struct ddp_backlog *c)
 {
@@ -45,13 +45,13 @@ bool ddp_admit_takes(const struct ddp_backlog *c)
 }
 
 /**
- * ddp_admit_evict_bucket - choose the bucket of sources that loses its oldest request
+ * ddp_admit_evict_bucket - choose the bucket from which a request is evicted
  * @npending: number of pending requests in each bucket
  * @sources: number of buckets
- * @oldest: bucket of the oldest request of all
+ * @oldest: bucket of the listener's oldest pending request
  *
- * Return: a bucket with the most requests; if there are several, @oldest if
- * possible.
+ * Return: the bucket with the most requests. If several buckets have the most,
+ * @oldest if it is among them, else the first of them.
  */
 u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
 {
@@ -69,10 +69,10 @@ u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
  * @n: number of requests, at least one
  *
  * Different sources may share a bucket. A source with many requests must not
- * displace one that happens to share its bucket.
+ * displace requests of another source in its bucket.
  *
- * Return: index of the oldest request of the source that has the most among
- * them.
+ * Return: index of the oldest request of the source that has the most requests
+ * in @source.
  */
 u32 ddp_admit_evict_request(const u32 *source, u32 n)
 {

@@ -10,7 +10,7 @@
  * @limit: maximum number of pending requests
  * @npending: number of pending requests
  * @nattached: number of attached requests: pending, evicted, or passed to the ULP
- * @own: number of pending requests from the bucket of the new one
+ * @own: number of pending requests in the bucket of the new request's source
  */
 struct ddp_backlog {
 	u32	limit;

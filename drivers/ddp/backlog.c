@@ -3,8 +3,8 @@
  * Connection requests that are attached to a listener, see ddp/port.h.
  *
  * The listener's lock is a spinlock, so a user process cannot be stopped while
- * it holds the lock. Workers of the LLP never wait here; only the removal of a
- * listener does, for upcalls in progress.
+ * it holds the lock. Only the removal of a listener sleeps: ddp_backlog_end()
+ * waits for upcalls in progress. Workers of the LLP never wait.
  */
 #include <linux/export.h>
 #include <linux/random.h>
@@ -16,7 +16,7 @@
 #include "backlog.h"
 #include "admission.h"
 
-#define EVICT_CANDIDATES	16	/* requests compared when one is evicted */
+#define EVICT_CANDIDATES	16	/* maximum number of requests compared for an eviction */
 
 /**
  * ddp_backlog_init - initialize the list of requests of a new listener
@@ -104,11 +104,13 @@ static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 /**
  * ddp_port_attach - attach a connection request to a listener
  * @l: the listener
- * @c: the request, not attached; holds a reference to @l afterwards
- * @from: address that the request comes from
+ * @c: the request, not attached; holds a reference to @l on success
+ * @from: the peer's address
  *
- * If the listener is full and the LLP can evict requests, another one is
- * evicted. litmus: children
+ * Evicts another request if the listener is full and the LLP can evict
+ * requests. The caller must serialize this call with ddp_port_detach() for @c.
+ * A request attached before evict_first() sets l->dead is evicted by
+ * evict_first(); later requests are refused. litmus: children
  *
  * Return: true if @c is attached and pending; false if the listener has too
  * many requests or is being removed.
@@ -139,7 +141,7 @@ EXPORT_SYMBOL_GPL(ddp_port_attach);
 
 /**
  * ddp_port_detach - detach a connection request from its listener
- * @c: the request; nothing happens if it is not attached
+ * @c: the request; the call has no effect if @c is not attached
  */
 void ddp_port_detach(struct ddp_conn_req *c)
 {
@@ -158,8 +160,8 @@ void ddp_port_detach(struct ddp_conn_req *c)
 EXPORT_SYMBOL_GPL(ddp_port_detach);
 
 /*
- * Start an upcall, of the request @c unless that is NULL. Return: true if the
- * caller may make the upcall and must call end_upcall() then; false if the
+ * Begin an upcall on @l, for the request @c (may be NULL). Return: true if the
+ * caller may make the upcall, and must then call end_upcall(); false if the
  * listener is being removed or @c has been evicted.
  */
 static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
@@ -169,7 +171,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->evicted);
 	l->upcalls += ok;
-	/* passed to the ULP: no longer pending, so not evicted any more */
+	/* the ULP gets the request, so it is no longer pending nor evicted */
 	if (ok && c && l->ops->evict)
 		__unlist(l, c);
 	spin_unlock(&l->lock);
@@ -177,8 +179,9 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 }
 
 /*
- * The listener cannot be freed before the unlock, because ddp_backlog_end()
- * takes the lock to check the count; litmus: upcalls
+ * End an upcall, and wake ddp_backlog_end() after the last one.
+ * ddp_backlog_end() takes the lock to check the count, so the listener cannot
+ * be freed before the unlock; litmus: upcalls
  */
 static void end_upcall(struct ddp_port_listener *l)
 {
@@ -210,10 +213,11 @@ EXPORT_SYMBOL_GPL(ddp_port_get_policy);
  * ddp_port_request - pass a peer's request to the user of sessions
  * @c: the request, attached to the listener
  * @ss: the session; its user must be that of the listener
- * @o: start-up data of the peer
+ * @o: IRD, ORD, RTR types and Private Data of the peer
  *
- * Return: 0 if the user has taken the request and will answer it; a negative
- * errno if the request was refused.
+ * Return: 0 if the user has taken the request and will accept, reject or stop
+ * it; -ECONNREFUSED if the listener is being removed or @c has been evicted; or
+ * the user's negative errno if the user refused the request.
  */
 int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 		     const struct ddp_offer *o)
@@ -223,7 +227,7 @@ int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 
 	if (!begin_upcall(l, c))
 		return -ECONNREFUSED;
-	/* reference for the user */
+	/* the user takes over this reference if the upcall returns 0 */
 	ddp_session_get(ss);
 	err = ddp_session_request(&l->dl, ss, o);
 	if (err)
@@ -234,9 +238,9 @@ int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 EXPORT_SYMBOL_GPL(ddp_port_request);
 
 /**
- * ddp_port_refused - report a start-up that failed before its request
+ * ddp_port_refused - report a connection setup that failed before its request
  * @l: the listener
- * @why: the reason
+ * @why: reason of the failure
  */
 void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
@@ -247,7 +251,11 @@ void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 }
 EXPORT_SYMBOL_GPL(ddp_port_refused);
 
-/* litmus: children, children-weak */
+/*
+ * Mark the listener as dead, and evict its oldest pending request. Return: true
+ * if a request was evicted; false if none is pending, or the LLP cannot evict.
+ * litmus: children, children-weak
+ */
 static bool evict_first(struct ddp_port_listener *l)
 {
 	struct ddp_conn_req *c;
@@ -263,7 +271,10 @@ static bool evict_first(struct ddp_port_listener *l)
 	return c;
 }
 
-/* litmus: upcalls */
+/*
+ * Check for upcalls under the lock, so that end_upcall() has released the lock
+ * before the caller frees the listener. litmus: upcalls
+ */
 static bool has_no_upcalls(struct ddp_port_listener *l)
 {
 	bool none;
@@ -276,9 +287,9 @@ static bool has_no_upcalls(struct ddp_port_listener *l)
 
 /**
  * ddp_backlog_end - evict all requests of a listener and wait for its upcalls
- * @l: the listener, removed from its port
+ * @l: the listener; the caller must have removed @l from its port
  *
- * Sleeps. On return no upcall runs or will start.
+ * Sleeps. On return no upcall on @l runs or will start.
  */
 void ddp_backlog_end(struct ddp_port_listener *l)
 {

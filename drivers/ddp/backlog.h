@@ -6,7 +6,7 @@
 #include <ddp/port.h>
 
 void ddp_backlog_init(struct ddp_port_listener *l);
-/* Evict all requests and wait for the upcalls in progress */
+/* Evict all pending requests, and wait for upcalls in progress; sleeps */
 void ddp_backlog_end(struct ddp_port_listener *l);
 
 #endif

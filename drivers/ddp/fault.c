@@ -2,10 +2,10 @@
 /*
  * Page faults of a stream.
  *
- * Neither path sleeps. A path that finds a page missing issues a page-fault
- * request and leaves its state unchanged. It retries when the request is over,
- * whether that succeeded or failed. If the page is gone again by then, the path
- * issues another request.
+ * The receive and the transmit path never sleep. A path that finds a page
+ * missing issues a page-fault request and leaves its state unchanged. When the
+ * request has succeeded or failed, the path retries. If the page is absent
+ * again by then, the path issues another request.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -14,7 +14,10 @@
 
 static bool is_pending(const struct ddp_fault *w)
 {
-	/* order before reading the result; litmus: publish */
+	/*
+	 * Read pending before the result, which ddp_fault_done() writes before
+	 * it clears pending; litmus: publish
+	 */
 	return smp_load_acquire(&w->pending);
 }
 
@@ -33,8 +36,8 @@ EXPORT_SYMBOL_GPL(ddp_rx_fault_pending);
  * __ddp_tx_fault_pending - check whether a page fault blocks the transmit path
  * @s: the stream
  *
- * Return: true if a request is pending; false otherwise, and always after a
- * failure.
+ * Return: true if a request is pending; false if none is pending or the stream
+ * has failed.
  */
 bool __ddp_tx_fault_pending(const struct ddp_stream *s)
 {
@@ -77,7 +80,7 @@ static void fault_cancel(struct ddp_fault *w)
 
 /**
  * ddp_faults_cancel - cancel the page-fault requests of a stream
- * @s: the stream; neither path will run any more
+ * @s: the stream; the caller must ensure that neither path will run again
  */
 void ddp_faults_cancel(struct ddp_stream *s)
 {
@@ -85,7 +88,10 @@ void ddp_faults_cancel(struct ddp_stream *s)
 	fault_cancel(&s->tx_fault);
 }
 
-/* Check whether the last request for this page failed, and forget its result */
+/*
+ * Check whether the last request was for the page at @at and has failed. Clear
+ * the result, so that the next access to the page issues a new request.
+ */
 static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool write)
 {
 	bool fault_failed = w->fault_failed && w->mem == mem && w->write == write &&
@@ -96,22 +102,22 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
 }
 
 /**
- * ddp_fault_resolved - note that pages are present after a failed request
+ * ddp_fault_resolved - clear a failure if its pages have become present
  * @w: request of the calling path; @w->fault_failed is set
  * @r: MR without blocks
  * @to: TO of the first byte that was accessed
  * @len: number of bytes
- * @write: the access was a write
+ * @write: true if the access was a write
  *
- * Forgets the failure if it was for these pages. If they become absent again,
- * they are requested again.
+ * If the pages become absent again, the next access issues a new request
+ * instead of returning the old failure.
  */
 void ddp_fault_resolved(struct ddp_fault *w, const struct ddp_region *r, u64 to,
 			u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 
-	/* @w belongs to the memory's owner while the request is pending */
+	/* the memory's owner may write @w while the request is pending */
 	if (is_pending(w))
 		return;
 	if (w->mem == r->mem && w->write == write && w->at - at < len)
@@ -119,23 +125,24 @@ void ddp_fault_resolved(struct ddp_fault *w, const struct ddp_region *r, u64 to,
 }
 
 /**
- * ddp_fault_request - request a page fault
- * @w: request of the calling path, which holds an in-flight reference to @r
+ * ddp_fault_request - request that missing pages are faulted in
+ * @w: request of the calling path; the path must hold an in-flight reference to
+ *	@r
  * @r: MR without blocks
  * @to: TO of the first missing byte
- * @len: number of bytes wanted from there on
- * @write: the access is a write
+ * @len: number of bytes wanted from @to on
+ * @write: true if the access is a write
  *
- * Return: IW_AGAIN if a request is pending now, or @w->suppressed is set;
- * IW_DDP_T_STAG if the last request was for this page and failed. Such a page
- * is treated like a revoked MR.
+ * Return: IW_AGAIN if a request is pending now, or if @w->suppressed is set and
+ * no request was issued; IW_DDP_T_STAG, as for a revoked MR, if the last
+ * request was for this page and has failed.
  */
 enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
 				 u64 to, u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 
-	/* one request at a time */
+	/* each path has one request at a time */
 	if (w->suppressed || is_pending(w))
 		return IW_AGAIN;
 	if (test_and_clear_failed(w, r->mem, at, write))
@@ -151,15 +158,20 @@ enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r
 }
 
 /**
- * ddp_fault_done - end a page-fault request and resume the path that issued it
- * @w: the request; the memory's owner makes sure that it is not cancelled
- *	meanwhile
- * @fault_failed: the pages could not be faulted in
+ * ddp_fault_done - complete a page-fault request, and resume the waiting path
+ * @w: the request; the caller must ensure that ddp_mem_ops.cancel() for @w does
+ *	not return before this call does
+ * @fault_failed: true if the pages cannot be faulted in
+ *
+ * Context: any.
  */
 void ddp_fault_done(struct ddp_fault *w, bool fault_failed)
 {
 	WRITE_ONCE(w->fault_failed, fault_failed);
-	/* the request belongs to the path from here on; litmus: publish */
+	/*
+	 * Write the result before pending; pairs with is_pending(). From now on
+	 * the path owns the request. litmus: publish
+	 */
 	smp_store_release(&w->pending, false);
 	w->done(w);
 }

@@ -18,15 +18,16 @@ static void decode_untagged(struct ddp_hdr *h, const u8 *p)
 
 /**
  * ddp_hdr_decode - decode the header of a segment
- * @h: filled in; fields that the kind of header does not have are 0
+ * @h: filled in; tagged fields of an untagged header, and vice versa, are 0
  * @p: first bytes of the segment
  * @len: number of bytes at @p
  *
  * The four reserved bits of the control byte are ignored (RFC 5041 4.1).
  *
- * Return: IW_OK; IW_DDP_SHORT if @len is shorter than the header (4.4), and @h
- * is not valid; IW_DDP_T_VERSION or IW_DDP_U_VERSION, depending on the T bit,
- * if the version is wrong, and @h is valid nevertheless.
+ * Return: IW_OK if the header is valid;
+ * IW_DDP_SHORT if @len is shorter than the header (4.4), and @h is not valid;
+ * IW_DDP_T_VERSION (T bit set) or IW_DDP_U_VERSION (T bit clear) if the version
+ * is wrong, and @h is valid nevertheless.
  */
 enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
 {
@@ -72,10 +73,12 @@ size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_hdr_again - write the header of another segment of the same message
+ * ddp_hdr_again - encode a header that differs from another only in TO or MO
  * @p: destination
- * @like: encoded header of a segment of the message
- * @h: header to encode; equal to @like but for @to or @mo
+ * @like: encoded header of another segment of the same message
+ * @h: header to encode; only its TO or MO may differ from @like
+ *
+ * Copies the equal bytes, which is faster than ddp_hdr_encode().
  */
 void ddp_hdr_again(u8 *p, const u8 *like, const struct ddp_hdr *h)
 {

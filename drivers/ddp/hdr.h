@@ -12,7 +12,7 @@ static_assert(DDP_U_HDR_LEN == IW_DDP_HDR_MAX);
 
 /**
  * ddp_hdr_len - get the encoded length of a header
- * @h: the header; only the T bit is used
+ * @h: the header; only @h->tagged is used
  *
  * Return: DDP_T_HDR_LEN or DDP_U_HDR_LEN, in bytes.
  */

@@ -9,18 +9,18 @@
 
 struct ddp_rx_seg;
 
-/* rx.c: steps of the general receive path that the fast paths share */
+/* rx.c: steps of the general receive path that rx_fast.c also uses */
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant);
-/* Defer a segment that has been admitted until its page fault is resolved */
+/* Defer an admitted segment until its page fault is resolved */
 void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 		  const struct ddp_grant *grant);
 void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 			 const struct ddp_rx_seg *g);
-/* Report the Writes that a fast path has coalesced, before admit() or deliver() */
+/* Report coalesced Writes to the ULP; called before admit() and deliver() */
 void ddp_rx_report_writes(struct ddp_stream *s);
 
-/* rx_fast.c: true if the segment was taken and @why is set */
+/* rx_fast.c: try the fast paths of a tagged segment */
 bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 			const void *body, u32 len, enum iw_reason *why);
 
@@ -72,7 +72,7 @@ static inline void ddp_cursor_init(struct ddp_cursor *c,
 	c->off = 0;
 }
 
-/* Move @c to byte @off of @buf */
+/* Set @c to byte @off of @buf */
 static inline void ddp_cursor_seek(struct ddp_cursor *c,
 				   const struct ddp_buf *buf, u32 off)
 {
@@ -85,7 +85,7 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 /* stag.c: check the memory @m and take an in-flight reference to its MR */
 enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
-/* Like ddp_region_get(), but *@held may be kept for the next segment */
+/* Like ddp_region_get(), but use and set the cached MR reference *@held */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 				const struct ddp_sge *m, u8 rights);
 void ddp_mr_cache_done(struct ddp_region **held);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Module description and exports of iw_ddp for pure files. */
+/* Module description of iw_ddp, and exports of the functions of pure files. */
 #include <linux/export.h>
 #include <linux/module.h>
 
 #include <ddp/reason.h>
 
-/* Registered memory must be permanently mapped in the kernel's address space */
+/* DDP copies through kernel addresses, so all memory must be mapped permanently */
 #ifndef CONFIG_64BIT
 #error "The software RNIC needs a 64-bit kernel: it does not map high memory."
 #endif

@@ -3,28 +3,37 @@
  * Copying from and to MRs without blocks: kernel memory named by its address,
  * ODP memory and dma-bufs.
  *
- * ODP and dma-buf pages may go away. So the data is copied one extent at a
- * time, under the lock that keeps its pages present. That keeps the time short
- * for which the lock is held. If an extent is missing the copy stops, and the
- * caller repeats the whole copy after the page fault. That is harmless: the
- * bytes copied before go from the same source to the same destination again,
- * and nothing has been reported yet.
+ * ODP and dma-buf pages may become absent. So one extent at a time is copied,
+ * under the lock that keeps the pages of the extent present. The lock is never
+ * held for longer than that.
+ *
+ * If an extent is missing, the copy stops, and the caller repeats the whole
+ * copy after the page fault. The repetition is harmless, because it copies the
+ * same bytes to the same place, and the ULP has not been notified yet.
  */
 #include <ddp/copy.h>
 #include "internal.h"
 
-/* State of a copy between an MR without blocks and something else */
+/*
+ * State of a copy between an MR without blocks and either the LLP or buffers.
+ * The buffers have equal distances from each other; most copies use only one
+ * buffer.
+ */
 struct paged_copy {
-	struct ddp_llp	*llp;	/* LLP to read from; NULL to use @flat */
-	void		*flat;	/* next byte outside the MR */
-	u32		pos_left;	/* bytes left at this position of @flat */
-	u32		each;	/* bytes at each further position */
-	u32		gap;	/* bytes between two positions */
-	u32		done;	/* bytes copied */
-	bool		write;	/* copy into the MR */
-	bool		last;	/* copy the last byte after all others */
+	struct ddp_llp	*llp;	/* LLP to read from, or NULL */
+	void		*flat;	/* next byte of the current buffer, if llp is NULL */
+	u32		pos_left;	/* bytes left in the current buffer */
+	u32		each;	/* bytes of each further buffer */
+	u32		gap;	/* bytes between the end of a buffer and the next one */
+	u32		done;	/* number of bytes copied */
+	bool		write;	/* true to copy into the MR, false to copy out of it */
+	bool		last;	/* true to copy the last byte after all others */
 };
 
+/*
+ * Find the extent at @to and lock its pages. Return: true if the first page is
+ * present, and the caller must call release_extent(); false if it is missing.
+ */
 static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 			struct ddp_extent *extent)
 {
@@ -35,7 +44,7 @@ static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 	}
 	if (!r->ops->extent(r->mem, r->from + (to - r->base), write, extent))
 		return false;
-	/* the notifier or exporter takes this lock for writing */
+	/* the MMU notifier or dma-buf exporter takes this lock for writing */
 	lockdep_assert_held_read(extent->lock);
 	return true;
 }
@@ -73,7 +82,7 @@ static bool copy_bytes(struct paged_copy *c, void *at, u32 len)
 	return true;
 }
 
-/* @whole: the extent reaches to the end of the copy */
+/* Copy one extent. @whole: true if the copy ends at the end of the extent */
 static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, bool whole)
 {
 	u32 most = extent->len - (c->last && whole);
@@ -83,15 +92,16 @@ static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, b
 	if (most == extent->len)
 		return true;
 	/*
-	 * litmus: none, the other side is a program: data first, then the last
-	 * byte, which the program may poll. wmb() because memory of another
-	 * driver may be mapped uncached.
+	 * litmus: none, the other side is a program: write the data before the
+	 * last byte. A program that polls the last byte would otherwise read
+	 * old data. wmb(), not smp_wmb(), because a dma-buf may be mapped
+	 * uncached.
 	 */
 	wmb();
 	return copy_bytes(c, extent->at + most, 1);
 }
 
-/* Copy @len bytes into or out of the MR and advance @c */
+/* Copy @len bytes into or out of the MR, and advance @c by the bytes copied */
 static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 				 struct paged_copy *c, struct ddp_fault *w)
 {
@@ -118,16 +128,17 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 
 /**
  * ddp_paged_from_llp - copy from the LLP into an MR without blocks
- * @r: the MR, referenced
+ * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
  * @llp: LLP to read from
- * @last: copy the last byte after all others, because a program may poll it
+ * @last: true to copy the last byte after all others, because a program may
+ *	poll the last byte
  * @w: page-fault request of the receive path
  *
- * Return: IW_OK; IW_AGAIN if a page fault must be resolved first;
- * IW_DDP_T_STAG if a page cannot be faulted in; IW_UNREADABLE if the LLP cannot
- * read its data.
+ * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
+ * resolved first; IW_DDP_T_STAG if a page cannot be faulted in; IW_UNREADABLE
+ * if the CPU cannot read the payload.
  */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, bool last,
@@ -140,14 +151,14 @@ enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 
 /**
  * ddp_paged_to_flat - copy from an MR without blocks into a buffer
- * @r: the MR, referenced
+ * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
  * @dst: the buffer
  * @w: page-fault request of the calling path
  *
- * Return: IW_OK; IW_AGAIN if a page fault must be resolved first;
- * IW_DDP_T_STAG if a page cannot be faulted in.
+ * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
+ * resolved first; IW_DDP_T_STAG if a page cannot be faulted in.
  */
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				 void *dst, struct ddp_fault *w)
@@ -158,19 +169,18 @@ enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_scatter - copy from an MR without blocks to several positions
- * @r: the MR, referenced
+ * ddp_paged_scatter - copy from an MR without blocks to several buffers
+ * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
- * @dst: first position
- * @stride: distance between positions, in bytes
- * @each: number of bytes for each position, at most @stride
- * @n: number of positions
+ * @dst: first buffer
+ * @stride: distance between the starts of two adjacent buffers, in bytes
+ * @each: number of bytes for each buffer, at most @stride
+ * @n: number of buffers
  * @w: page-fault request of the calling path
  *
- * Each extent is looked up once, not once for each position.
+ * Looks up each extent once, not once for each buffer.
  *
- * Return: number of positions filled. If less than @n, a page for the next one
- * is missing.
+ * Return: number of buffers filled; less than @n if a page is missing.
  */
 u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 		      u32 each, u32 n, struct ddp_fault *w)
@@ -185,12 +195,13 @@ u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 
 /**
  * ddp_paged_from_flat - copy from a buffer into an MR without blocks
- * @r: the MR, referenced
+ * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
  * @src: the buffer; each byte is read once, unless the copy is repeated after a
  *	page fault
- * @last: as for ddp_paged_from_llp()
+ * @last: true to copy the last byte after all others, because a program may
+ *	poll the last byte
  * @w: page-fault request of the calling path
  *
  * Return: as for ddp_paged_to_flat().
@@ -207,16 +218,16 @@ enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_atomic - modify a word of an MR without blocks
- * @r: the MR, referenced
- * @to: TO of the word
- * @change: modifies the word; NULL to check the alignment only
+ * ddp_paged_atomic - atomically modify a u64 of an MR without blocks
+ * @r: the MR; the caller holds an in-flight reference
+ * @to: TO of the u64
+ * @change: function that modifies the u64; NULL to check the alignment only
  * @arg: argument of @change
  * @w: page-fault request of the calling path
  *
- * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_AGAIN if a
- * page fault must be resolved first; IW_DDP_T_STAG if the page cannot be
- * faulted in.
+ * Return: IW_OK if the u64 is modified, or aligned if @change is NULL;
+ * IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN if a page fault must be
+ * resolved first; IW_DDP_T_STAG if the page cannot be faulted in.
  */
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
@@ -225,9 +236,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 	struct ddp_extent extent = { .len = sizeof(u64) };
 	u64 at = r->ops ? r->from + (to - r->base) : to;
 
-	/*
-	 * pages are aligned, so the kernel address of the word is aligned, too
-	 */
+	/* pages are aligned, so the kernel address is aligned if @at is */
 	if (!IS_ALIGNED(at, sizeof(u64)))
 		return IW_RDMAP_STREAM;
 	if (!change)

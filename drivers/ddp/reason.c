@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Table of reasons: the fields of a Terminate and the headers that it quotes
- * (RFC 5040 section 4.8, figures 9 and 10; RFC 5041 section 7.2; RFC 5044
- * section 8; RFC 6581 section 8), and the event for the local consumer.
+ * Table of reasons: the fields of the Terminate, the headers that the Terminate
+ * quotes, and the event for the local consumer. Sources: RFC 5040 section 4.8,
+ * figures 9 and 10; RFC 5041 section 7.2; RFC 5044 section 8; RFC 6581 section
+ * 8.
  *
  * A Terminate for a Local Catastrophic Error (type 0 of RDMAP and of DDP)
  * quotes no header.
@@ -13,7 +14,7 @@
 #define DDP		IW_LAYER_DDP
 #define LLP		IW_LAYER_LLP
 
-/* headers to quote, from the columns of figure 10 */
+/* headers that a Terminate quotes: columns of RFC 5040 figure 10 */
 #define NONE		0
 #define SEGMENT		(IW_QUOTE_M | IW_QUOTE_D)
 #define REQUEST		(IW_QUOTE_M | IW_QUOTE_D | IW_QUOTE_R)
@@ -142,8 +143,8 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
  * iw_reason_row - get the properties of a reason
  * @why: the reason
  *
- * Return: the row of @why, or of IW_RDMAP_UNSPEC if @why is no valid reason;
- * never NULL.
+ * Return: the row of @why, or the row of IW_RDMAP_UNSPEC if @why is not a valid
+ * reason; never NULL.
  */
 const struct iw_reason_row *iw_reason_row(enum iw_reason why)
 {
@@ -156,7 +157,8 @@ const struct iw_reason_row *iw_reason_row(enum iw_reason why)
  * iw_reason_name - get the name of a reason for counters and traces
  * @why: the reason
  *
- * Return: the name.
+ * Return: the name of @why, or that of IW_RDMAP_UNSPEC if @why is not a valid
+ * reason.
  */
 const char *iw_reason_name(enum iw_reason why)
 {
