@@ -3,9 +3,9 @@
  * Copying between segments and registered memory, in both directions.
  *
  * The block of a TO is found by a shift. Blocks that are adjacent in memory are
- * copied as one extent. Each piece of memory is looked up, checked and
- * referenced once, and then copied; the reference may be kept for the next
- * piece. paged.c copies from and to MRs without blocks.
+ * copied as one extent. The MR of each SGE is looked up, checked and referenced
+ * once, and then copied; the reference may be cached for the next SGE or
+ * segment. paged.c copies from and to MRs without blocks.
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
@@ -16,8 +16,8 @@
 #include "internal.h"
 
 /*
- * Find the extent at @to in an MR with blocks; *@len is its maximum, then its
- * length
+ * Find the extent at @to in an MR with blocks. *@len is the number of bytes
+ * wanted on entry, and the length of the extent on return.
  */
 static void *region_extent(const struct ddp_region *r, u64 to, u32 *len)
 {
@@ -53,12 +53,11 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 }
 
 /*
- * Place the end of a message. A program may poll the last byte of a Write to
- * see that the message is complete. No RFC promises that, but adapters support
- * it, and memcpy() may begin at the end, so the last byte is copied last. There
- * are two exceptions: the last segment is empty, which no implementation sends,
- * or, over SCTP, it arrives before another segment. Then the last byte may be
- * visible early.
+ * Place the last segment of a message. A program may poll the last byte of a
+ * Write to detect that the message is complete. No RFC requires that this
+ * works, but adapters support it. memcpy() may copy the end first, so the last
+ * byte is copied separately, after all others. The last byte may be visible too
+ * early if the last segment is empty, or if it arrives out of order over SCTP.
  */
 static enum iw_reason region_from_llp_last(const struct ddp_region *r, u64 to, u32 len,
 					   struct ddp_llp *llp, struct ddp_fault *w)
@@ -71,8 +70,9 @@ static enum iw_reason region_from_llp_last(const struct ddp_region *r, u64 to, u
 	if (why)
 		return why;
 	/*
-	 * litmus: none, the other side is a program: the data first, then the
-	 * byte it polls
+	 * litmus: none, the other side is a program: write the data before the
+	 * last byte. A program that polls the last byte would otherwise read
+	 * old data.
 	 */
 	smp_wmb();
 	return region_from_llp(r, to + len - 1, 1, llp, w);
@@ -96,7 +96,7 @@ static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* region_from_llp_last() from a contiguous buffer */
+/* Place the last segment of a message like region_from_llp_last(), from @src */
 static enum iw_reason region_from_flat_last(const struct ddp_region *r, u64 to, u32 len,
 					    const u8 *src, struct ddp_fault *w)
 {
@@ -111,7 +111,7 @@ static enum iw_reason region_from_flat_last(const struct ddp_region *r, u64 to, 
 		ddp_copy(p, src, most);
 	else
 		region_from_flat(r, to, most, src, w);
-	/* litmus: none, as in region_from_llp_last() */
+	/* litmus: none, write the data before the last byte: region_from_llp_last() */
 	smp_wmb();
 	if (likely(extent == len))
 		p[most] = src[most];
@@ -137,7 +137,7 @@ static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* Copy @each bytes to each of @n destinations; returns the number filled */
+/* Copy @each bytes to each of @n buffers; returns the number of buffers filled */
 static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 			  u32 each, u32 n, struct ddp_fault *w)
 {
@@ -151,15 +151,15 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 		for (; extent > each; extent -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
-		/* the last piece may end in the next extent */
+		/* the bytes for this buffer may cross into the next extent */
 		region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
 }
 
 /*
- * Set @m to the part of the current element that the next @len bytes begin
- * with. Return: true if there is one; false at the end of the buffer.
+ * Set @m to the next bytes of the buffer: at most @len, and at most the rest of
+ * the current SGE. Return: true if @m is set; false at the end of the buffer.
  */
 static bool cursor_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 {
@@ -185,17 +185,19 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
 /**
  * ddp_place_tagged - place the payload of a tagged segment
  * @s: stream
- * @llp: LLP to read from; NULL to only repeat the checks for a payload already
- *	placed
+ * @llp: LLP to read from; NULL to repeat only the checks, for a payload that
+ *	was placed out of order
  * @h: header of the segment
  * @len: length of the payload in bytes, not 0
  * @rights: DDP_* rights that the STag needs
  *
- * @s->rx_mr may be a cached reference to the MR afterwards.
+ * On success @s->rx_mr may be a cached reference to the MR.
  *
- * Return: IW_OK if the whole payload is placed, or the reason for not placing
- * it. IW_UNREADABLE and IW_AGAIN may be returned after a part of it has been
- * placed.
+ * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must
+ * be resolved first; IW_UNREADABLE if the CPU cannot read the payload; or the
+ * reason for which the access is not allowed. A part of the payload may have
+ * been placed only with IW_AGAIN, IW_UNREADABLE, and IW_DDP_T_STAG if a page
+ * cannot be faulted in.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -216,13 +218,14 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_tagged_next - place a tagged segment that resembles the previous one
- * @s: stream; @s->rx_mr references the MR
+ * ddp_place_tagged_next - place a tagged segment in the MR of the previous segment
+ * @s: stream; @s->rx_mr must be the cached reference to the MR
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
  * @to: TO of the payload
  * @len: length of the payload in bytes, not 0
- * @last: it is the end of a message, so its last byte is placed last
+ * @last: true if the segment is the last one of its message, so the last byte
+ *	is placed after all others
  *
  * Return: as for ddp_place_tagged().
  */
@@ -244,13 +247,14 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 
 /**
  * ddp_place_can_batch - check whether a batch of payloads can be placed in one copy
- * @s: stream; @s->rx_mr references the MR
+ * @s: stream; @s->rx_mr must be the cached reference to the MR
  * @to: TO of the first payload
- * @len: total length in bytes, not 0
+ * @len: total length of the payloads in bytes, not 0
  *
- * Return: true if ddp_place_tagged_next() would succeed, unless the MR is revoked or a
- * right is taken away meanwhile. False otherwise, and always for an MR without
- * blocks, of which a part may need a page fault.
+ * Return: true if the MR has blocks and the stream may access the range now.
+ * The copy may still fail if the MR is revoked or the rights are reduced
+ * meanwhile. False if the access is not allowed, or if the MR has no blocks,
+ * because a part of the range may need a page fault.
  */
 bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
@@ -258,6 +262,7 @@ bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
 	       !ddp_bounds_recheck(s->rx_mr, s, s->rx_seg.rights, to, len);
 }
 
+/* Copy the payload from @body, or from @llp if @body is NULL, to kernel memory */
 static enum iw_reason place_flat(struct ddp_llp *llp, const void *body, void *dst, u32 len)
 {
 	if (!body)
@@ -266,17 +271,18 @@ static enum iw_reason place_flat(struct ddp_llp *llp, const void *body, void *ds
 	return IW_OK;
 }
 
+/* Copy the payload from @body, or from @llp if @body is NULL, to one SGE */
 static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, const struct ddp_sge *m)
 {
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
-		/* the cached MR is not checked now: let a revoker go on */
+		/* this copy does not use the cached MR, so let revocation proceed */
 		ddp_mr_cache_drop(&s->rx_mr);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
-	/* the buffer is the ULP's own, so an error in it is a local one */
+	/* the local ULP has posted the buffer, so the peer did not cause the error */
 	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
 		return IW_LOCAL_PROT;
 	why = body ? region_from_flat(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
@@ -290,14 +296,14 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
  * @s: stream
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
- * @to: position in the message's buffer, advanced
- * @len: length of the payload in bytes, at most what the buffer has left
+ * @to: position in the message's buffer; advanced by @len on success
+ * @len: length of the payload in bytes, at most the remaining buffer
  *
- * @s->rx_mr may be a cached reference to the MR of the last piece afterwards.
+ * On success @s->rx_mr may be a cached reference to the MR of the last SGE.
  *
- * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory that may not be
- * written; IW_UNREADABLE; IW_AGAIN if a page fault must be resolved first,
- * with @to undefined.
+ * Return: IW_OK if the whole payload is placed; IW_LOCAL_PROT if the buffer may
+ * not be written; IW_UNREADABLE if the CPU cannot read the payload; IW_AGAIN if
+ * a page fault must be resolved first, and @to is undefined.
  */
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len)
@@ -328,7 +334,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
-		/* the cached MR is not checked now: let a revoker go on */
+		/* this copy does not use the cached MR, so let revocation proceed */
 		ddp_mr_cache_drop(&s->tx_mr);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
@@ -344,12 +350,13 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 /**
  * ddp_fetch - copy the next bytes of the message that is being sent
  * @s: stream
- * @from: position in the message's buffer, advanced
+ * @from: position in the message's buffer; advanced by @len on success
  * @dst: destination
- * @len: number of bytes, at most what the message has left
+ * @len: number of bytes, at most the unsent bytes of the message
  *
- * Return: IW_OK, or the reason for which the memory may not be read; IW_AGAIN
- * if a page fault must be resolved first, with @from undefined.
+ * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
+ * resolved first, and @from is undefined; or the reason for which the memory
+ * may not be read.
  */
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len)
@@ -374,13 +381,14 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 }
 
 /**
- * ddp_cursor_page_off - get the page offset of the next byte
- * @c: position in a buffer
+ * ddp_cursor_page_off - get the page offset of the next byte of a buffer
+ * @c: position in the buffer
  *
- * The offset is that of the TO, which may differ from the one in memory. It is
- * 0 for a flat buffer, which is short.
+ * The offset is only a hint: the page offset of the TO may differ from that of
+ * the kernel address.
  *
- * Return: the offset in bytes.
+ * Return: the page offset of the TO in bytes, or 0 at the end of the buffer and
+ * for a flat buffer.
  */
 u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
@@ -390,8 +398,9 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
 }
 
 /*
- * Set @m to as many multiples of @each bytes, up to @n, as the current piece of
- * registered memory contains. Return: their number; 0 for a flat buffer.
+ * Set @m to the next multiple of @each bytes in the current SGE, at most @n *
+ * @each bytes. Return: the length of @m divided by @each; 0 for a flat buffer
+ * or at the end of the buffer.
  */
 static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
 {
@@ -403,17 +412,18 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
 }
 
 /**
- * ddp_fetch_batch - copy the next bytes of the message to several destinations
+ * ddp_fetch_batch - copy the next bytes of the message to several buffers
  * @s: stream
- * @from: position in the message's buffer, advanced past the bytes copied
- * @dst: first destination
- * @stride: distance between destinations, in bytes
- * @each: number of bytes for each destination
- * @n: number of destinations; @n * @each is at most a batch, and what the
- *	message has left
+ * @from: position in the message's buffer; advanced by the bytes copied
+ * @dst: first buffer
+ * @stride: distance between the starts of two adjacent buffers, in bytes
+ * @each: number of bytes for each buffer
+ * @n: number of buffers; @n * @each must not exceed a batch, nor the unsent
+ *	bytes of the message
  *
- * Return: number of destinations filled. If less than @n, ddp_fetch() for the
- * next one returns the reason.
+ * Return: number of buffers filled. This is less than @n at the end of an SGE,
+ * or if a page is missing or the memory may not be read; ddp_fetch() then
+ * handles the next buffer.
  */
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		    u32 stride, u32 each, u32 n)
@@ -424,7 +434,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 	if (!n || is_kernel_memory(s, m.stag) ||
 	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
 		return 0;
-	/* ddp_fetch() will raise the page fault */
+	/* do not request a page fault now: the next ddp_fetch() does */
 	s->tx_fault.suppressed = true;
 	n = region_scatter(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
 	s->tx_fault.suppressed = false;
@@ -436,13 +446,13 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 /**
  * ddp_mem_store - copy kernel memory of the ULP into its registered memory
  * @s: stream
- * @m: destination, filled completely
+ * @m: destination; @m->len bytes are copied
  * @src: source
  *
  * Context: receive path, BH off.
  *
- * Return: IW_OK; IW_AGAIN if a page fault must be resolved first; or the
- * reason for which the memory may not be written.
+ * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
+ * resolved first; or the reason for which the memory may not be written.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src)
@@ -469,6 +479,7 @@ struct atomic_update {
 	u64		old;
 };
 
+/* Replace *@word by the result of a struct atomic_update, atomically */
 static void ddp_atomic_replace(void *arg, u64 *word)
 {
 	struct atomic_update *c = arg;
@@ -479,12 +490,12 @@ static void ddp_atomic_replace(void *arg, u64 *word)
 		;
 }
 
-/* For an MR with blocks; see ddp_paged_atomic() */
+/* Modify a u64 of an MR with blocks, like ddp_paged_atomic() */
 static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 				    struct atomic_update *c)
 {
 	u32 len = sizeof(u64);
-	/* an aligned word lies in one block */
+	/* an aligned u64 is contained in one block */
 	u64 *word = region_extent(r, to, &len);
 
 	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
@@ -495,23 +506,24 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 }
 
 /**
- * ddp_mem_atomic - atomically read and replace a word of registered memory
+ * ddp_mem_atomic - atomically read and replace a u64 of registered memory
  * @s: stream whose peer requests the operation
  * @stag: STag of the memory
  * @to: TO of eight bytes that are aligned in memory (RFC 7306 5.1)
- * @result: computes the new value from the old one, both in host byte order;
- *	NULL to check the access only
+ * @result: function that computes the new value from the old value, both in
+ *	host byte order; NULL to check the access only
  * @how: argument of @result
- * @old: set to the old value
+ * @old: set to the old value, if @result is not NULL
  *
- * The operation is atomic with regard to all streams of all devices, and to the
- * CPUs.
+ * The operation is atomic with regard to all streams of all devices, and to
+ * atomic instructions of the CPUs.
  *
- * Context: BH off; with @result in the transmit path.
+ * Context: BH off; if @result is not NULL, only the transmit path.
  *
- * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_AGAIN, with
- * nothing done, if a page fault must be resolved first; or the reason for which
- * the peer may not access the word.
+ * Return: IW_OK if the u64 is replaced, or may be accessed if @result is NULL;
+ * IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN, with the memory
+ * unchanged, if a page fault must be resolved first; or the reason for which
+ * the peer may not access the u64.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
@@ -531,7 +543,7 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
-	/* the response is pending until the page fault is resolved */
+	/* a kick follows the page fault, and the response is sent then */
 	if (why == IW_AGAIN)
 		s->tx_pending = true;
 	if (!why && result)

@@ -4,9 +4,9 @@
  *
  * The table of ports is changed under ports_lock and looked up under RCU.
  * Sockets are opened and closed outside the lock, so only callers that use the
- * same port wait for each other. ports_lock is a spinlock, not a mutex: user
- * processes take it, and must not be stopped while they hold it. Under it only
- * one hash chain is searched.
+ * same port wait for each other. ports_lock is a spinlock, not a mutex, because
+ * a user process must not be stopped while it holds the lock. At most one hash
+ * chain is searched under ports_lock.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -30,11 +30,12 @@
 
 #include "backlog.h"
 
-#define BACKLOG_MIN	64	/* programs use a backlog of 1 or 3 */
+/* Limits of pending requests per listener; many programs set a backlog of 1 or 3 */
+#define BACKLOG_MIN	64
 #define BACKLOG_MAX	4096
 
-#define ACCEPT_BATCH	64	/* connections that one work run accepts */
-#define ACCEPT_RETRY	(HZ / 10)	/* retry after an error (no memory) */
+#define ACCEPT_BATCH	64	/* maximum number of connections accepted per work item */
+#define ACCEPT_RETRY	(HZ / 10)	/* delay in jiffies after an error (no memory) */
 
 struct ddp_port {
 	/* constant after creation */
@@ -44,7 +45,7 @@ struct ddp_port {
 	int			vrf;
 	u8			tos;
 
-	/* constant after @opened is completed */
+	/* constant after opened is completed */
 	struct completion	opened;
 	int			err;
 	struct socket		*sock;
@@ -54,7 +55,7 @@ struct ddp_port {
 	struct list_head	listeners;
 	struct rcu_head		rcu;
 
-	struct delayed_work	work;
+	struct delayed_work	work;		/* accepts connections */
 
 	struct ddp_sock_calls	orig_calls;	/* original callbacks of sock */
 };
@@ -100,14 +101,15 @@ static int accept_one(struct ddp_port *p)
 }
 
 /*
- * After an error with one connection keep accepting. The next notification may
- * be a long time in coming, and other connections would have to wait for it.
+ * Accept all waiting connections. Continue after an error of one connection,
+ * because other connections would otherwise wait for the next notification of
+ * the socket.
  */
 static void ddp_port_accept_all(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(to_delayed_work(work),
 					  struct ddp_port, work);
-	/* reclaim may depend on storage that is reached through this device */
+	/* no I/O for reclaim, because it may go to storage through this device */
 	unsigned int noio = memalloc_noio_save();
 	int n, err = 0;
 
@@ -129,7 +131,7 @@ static void ddp_port_state_change(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	p = sk->sk_user_data;
-	/* a child not yet accepted may have inherited this callback */
+	/* ignore a child that has inherited this callback and is not accepted yet */
 	if (p && sk->sk_state == TCP_LISTEN)
 		p->ops->queue(&p->work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -141,7 +143,7 @@ static void ddp_port_data_ready(struct sock *sk)
 	ddp_port_state_change(sk);
 }
 
-/* TCP announces a child by data_ready, SCTP by state_change */
+/* TCP reports a new child by data_ready, SCTP by state_change */
 static const struct ddp_sock_calls calls = {
 	.data_ready	= ddp_port_data_ready,
 	.state_change	= ddp_port_state_change,
@@ -188,8 +190,9 @@ static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int limit
 
 /*
  * Find the port for @a. Devices share a port only on a wildcard address, where
- * the local address of a connection selects the device. Return: the port; NULL
- * if there is none; an error pointer if it is in use.
+ * the local address of a connection selects the device. Return: the port that
+ * the device may share; NULL if no such port exists; -EADDRINUSE if the port is
+ * not on a wildcard address, or already has a listener for the interface.
  */
 static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 				    const struct ddp_listen *a)
@@ -290,7 +293,10 @@ static void ddp_listener_remove(struct ddp_port_listener *l)
 	ddp_port_put(l);
 }
 
-/* Open the port if @first, else wait for the caller that is opening it */
+/*
+ * Open the port if @first is set, else wait until the first caller has opened
+ * it. Return: 0, or the negative errno of the first caller.
+ */
 static int open_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
 		     bool first)
 {
@@ -306,7 +312,7 @@ static int open_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
 /**
  * ddp_port_listen - listen on an address and port
  * @ops: operations of the LLP
- * @a: address, interface and backlog
+ * @a: address, port, interface, backlog and further settings
  * @user: upcalls
  * @ctx: private to the user
  *
@@ -342,7 +348,7 @@ EXPORT_SYMBOL_GPL(ddp_port_listen);
 
 /**
  * ddp_port_unlisten - stop listening
- * @dl: the listener; freed
+ * @dl: the listener; freed when no request is attached to it any more
  *
  * Sleeps. On return no request upcall runs or will start.
  */
@@ -352,13 +358,13 @@ void ddp_port_unlisten(struct ddp_listener *dl)
 }
 EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 
-/* Finding the listener that a peer has called ------------------------------ */
+/* Lookup of the listener of an incoming connection ------------------------- */
 
 /**
  * ddp_port_addr - get the address of a port
  * @p: the port
  *
- * Return: the address and port number that it was created for.
+ * Return: the local address and port number of the listening socket.
  */
 const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
 {
@@ -370,7 +376,7 @@ EXPORT_SYMBOL_GPL(ddp_port_addr);
  * ddp_port_vrf - get the VRF of a port
  * @p: the port
  *
- * Return: the ifindex of the VRF that it was created for, or 0.
+ * Return: the ifindex of the VRF of the listening socket, or 0 for no VRF.
  */
 int ddp_port_vrf(const struct ddp_port *p)
 {
@@ -403,7 +409,10 @@ __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 	return NULL;
 }
 
-/* One socket may serve several VRFs, which may have the same address */
+/*
+ * Check whether the interface of a listener is in a VRF. One socket may serve
+ * several VRFs, and these may have the same address.
+ */
 static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {
 	return ddp_sock_vrf(p->net, l->ifindex) == vrf;
@@ -413,9 +422,10 @@ static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *
  * ddp_port_get_listener - find the listener of an incoming connection
  * @p: port on which the connection arrived
  * @called: local address of the connection
- * @vrf: VRF in which it arrived, or 0
+ * @vrf: VRF in which the connection arrived, or 0
  *
- * Return: the listener with a reference, or NULL if there is none.
+ * Return: the listener for the local address in @vrf, with a reference; NULL if
+ * there is none.
  */
 struct ddp_port_listener *
 ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
@@ -434,14 +444,14 @@ ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 EXPORT_SYMBOL_GPL(ddp_port_get_listener);
 
 /**
- * ddp_port_find_listener - find a listener by address, when its port may be gone
+ * ddp_port_find_listener - find the listener of a connection without its port
  * @ops: operations of the LLP
  * @net: network namespace
  * @called: local address and port number of the connection
- * @vrf: VRF of the port on which it arrived, or 0
+ * @vrf: VRF of the port on which the connection arrived, or 0
  *
- * Only ports on exactly this address are searched, not those on a wildcard
- * address.
+ * Used if the port may have been freed. Searches only ports whose address
+ * equals @called, not ports on a wildcard address.
  *
  * Return: the listener with a reference, or NULL if there is none.
  */

@@ -10,7 +10,7 @@
 #include "internal.h"
 
 static LIST_HEAD(types);
-/* protects types; a spinlock because user processes take it */
+/* protects types; a spinlock, so a user process cannot be stopped while holding it */
 static DEFINE_SPINLOCK(types_lock);
 
 static struct ddp_session_type *__ddp_find_type(const char *name)
@@ -46,7 +46,8 @@ EXPORT_SYMBOL_GPL(ddp_type_register);
 
 /**
  * ddp_type_unregister - unregister a lower layer
- * @type: the registered type; no references may be left
+ * @type: the registered type; the caller must ensure that no references to it
+ *	are left
  */
 void ddp_type_unregister(struct ddp_session_type *type)
 {
@@ -70,12 +71,12 @@ static const struct ddp_session_type *find_and_get(const char *name)
 
 /**
  * ddp_type_get - get a lower layer by name
- * @name: "mpa" or "sctp"; the module iw-llp-NAME is requested if necessary
+ * @name: "mpa" or "sctp"
  *
- * May sleep.
+ * Loads the module iw-llp-NAME if the type is not registered. May sleep.
  *
- * Return: the type with a module reference, to be dropped with ddp_type_put();
- * NULL if there is none.
+ * Return: the type with a module reference, which the caller must drop with
+ * ddp_type_put(); NULL if the lower layer is not available.
  */
 const struct ddp_session_type *ddp_type_get(const char *name)
 {
@@ -89,14 +90,15 @@ EXPORT_SYMBOL_GPL(ddp_type_get);
 
 /**
  * ddp_type_get_by_program - get a lower layer on behalf of the current process
- * @name: as for ddp_type_get()
+ * @name: "mpa" or "sctp"
  * @protocol: protocol of the lower layer, such as IPPROTO_SCTP
  *
- * Module dependencies are loaded even if an administrator has blacklisted them.
- * To respect that, the module is requested only if the process can create a
- * socket of @protocol.
+ * The kernel loads the dependencies of a module even if an administrator has
+ * blacklisted them. To respect the blacklist, this function loads the module
+ * only if the process can create a socket of @protocol.
  *
- * Return: as for ddp_type_get().
+ * Return: the type with a module reference, as for ddp_type_get(); NULL if the
+ * lower layer is not available, or the process cannot create the socket.
  */
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol)
@@ -111,7 +113,7 @@ EXPORT_SYMBOL_GPL(ddp_type_get_by_program);
 
 /**
  * ddp_type_put - drop a reference to a lower layer
- * @type: type from ddp_type_get()
+ * @type: type from ddp_type_get() or ddp_type_get_by_program()
  */
 void ddp_type_put(const struct ddp_session_type *type)
 {

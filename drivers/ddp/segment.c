@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Cutting of messages into segments (RFC 5041 section 5.2). */
+/* Segmentation of messages (RFC 5041 section 5.2). */
 #include "hdr.h"
 #include "segment.h"
 
@@ -7,14 +7,15 @@ static_assert(DDP_MULPDU_MIN > DDP_U_HDR_LEN);
 
 /**
  * ddp_cut_next - compute the next segment of a message
- * @c: state of the cutting; @c->done < @c->total unless the message is empty
- * @mulpdu: longest segment that the LLP can send now, header included; at least
- *	DDP_MULPDU_MIN, and may differ from call to call
+ * @c: state of the segmentation; @c->done < @c->total unless the message is
+ *	empty
+ * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
+ *	header included; at least DDP_MULPDU_MIN, and may differ from call to
+ *	call
  * @h: set to the header of the segment; the MSN is that of @c->first
  *
- * An empty message is one segment without payload (RFC 5041 5.2). Unless
- * @h->last is set, the caller adds the returned length to @c->done before the
- * next call.
+ * An empty message is one segment without payload (RFC 5041 5.2). The caller
+ * must add the returned length to @c->done before the next call.
  *
  * Return: length of the payload in bytes.
  */

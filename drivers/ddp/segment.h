@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Cutting of messages into segments. */
+/* Segmentation of messages. */
 #ifndef _DDP_SEGMENT_H
 #define _DDP_SEGMENT_H
 
@@ -7,13 +7,13 @@
 #include <ddp/reason.h>
 #include <ddp/ulp.h>
 
-#define DDP_MULPDU_MIN	128	/* lower limit for every LLP */
+#define DDP_MULPDU_MIN	128	/* lowest MULPDU of an LLP, in bytes */
 
 /**
- * struct ddp_cut - state of cutting a message into segments
+ * struct ddp_cut - state of the segmentation of a message
  * @first: header of the first segment, as set by the ULP
  * @total: length of the message in bytes
- * @done: bytes that earlier segments contain
+ * @done: number of bytes in the segments computed before
  */
 struct ddp_cut {
 	const struct ddp_hdr	*first;

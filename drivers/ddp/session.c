@@ -2,10 +2,11 @@
 /*
  * Upcalls to users of sessions: see ddp/session.h.
  *
- * Upcalls run on a worker of the LLP, which holds no reference to the user's
- * module. After closed() the user may free everything except the code that is
- * still running. So each upcall is an SRCU reader, and the user's module waits
- * for them before it is unloaded.
+ * A worker of the LLP makes the upcalls, and holds no reference to the user's
+ * module. After the closed upcall the user may free its data, and its module
+ * may be unloaded. But the code of the upcall may still be running. So each
+ * upcall is an SRCU reader, and the user's module calls
+ * ddp_session_sync_upcalls() before it is unloaded.
  */
 #include <linux/export.h>
 #include <linux/srcu.h>
@@ -16,7 +17,7 @@ DEFINE_STATIC_SRCU(upcalls);
 
 /**
  * ddp_session_get_policy - get the settings for the session of a new peer
- * @l: listener that the peer has called
+ * @l: listener that the peer has connected to
  * @p: filled in
  */
 void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
@@ -29,12 +30,12 @@ void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 
 /**
  * ddp_session_request - pass a peer's request to the user
- * @l: listener that the peer has called
- * @ss: the session, with a reference for the user
- * @o: start-up data of the peer
+ * @l: listener that the peer has connected to
+ * @ss: the session; the caller must have taken a reference for the user
+ * @o: IRD, ORD, RTR types and Private Data of the peer
  *
- * Return: 0 if the user has taken the reference and will answer; a negative
- * errno if the request was refused.
+ * Return: 0 if the user has taken over the reference and will accept, reject or
+ * stop the session; a negative errno if the user refused the request.
  */
 int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 			const struct ddp_offer *o)
@@ -47,9 +48,9 @@ int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 }
 
 /**
- * ddp_session_refused - report a start-up that failed before its request
- * @l: listener that the peer has called
- * @why: the reason
+ * ddp_session_refused - report a connection setup that failed before its request
+ * @l: listener that the peer has connected to
+ * @why: reason of the failure
  */
 void ddp_session_refused(struct ddp_listener *l, enum iw_reason why)
 {
@@ -64,7 +65,8 @@ void ddp_session_refused(struct ddp_listener *l, enum iw_reason why)
  * @ss: the session
  * @o: active side: the peer's reply; passive side: NULL
  *
- * Return: IW_OK, or the reason for not accepting the reply.
+ * Return: IW_OK if the user accepts the peer's reply, or has none to check;
+ * otherwise the reason for which the user refuses the reply.
  */
 enum iw_reason ddp_session_established(struct ddp_session *ss,
 				       const struct ddp_offer *o)
@@ -93,8 +95,8 @@ EXPORT_SYMBOL_GPL(ddp_session_peer_closed);
 /**
  * ddp_session_closed - report that the session is over
  * @ss: the session
- * @why: the reason
- * @o: the peer's reject, or NULL
+ * @why: reason of the end
+ * @o: contents of the peer's reject, or NULL if the peer has not rejected
  */
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o)
@@ -107,10 +109,10 @@ void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 EXPORT_SYMBOL_GPL(ddp_session_closed);
 
 /**
- * ddp_session_sync_upcalls - wait for all upcalls when a user's module is unloaded
+ * ddp_session_sync_upcalls - wait for all upcalls before a user's module is unloaded
  *
- * The user has no sessions and listeners left. Sleeps until the last upcall has
- * returned.
+ * The user must have no sessions and listeners left. Sleeps until all upcalls
+ * in progress have returned.
  */
 void ddp_session_sync_upcalls(void)
 {

@@ -14,9 +14,9 @@
 #include "internal.h"
 
 /*
- * Lock classes of the RNIC's sockets. Storage may be reached through these
- * sockets, so reclaim may depend on their locks. Locks of other sockets may be
- * held while reclaim is waited for. With one class for all kernel sockets
+ * Lock classes of the RNIC's sockets. Reclaim may write to storage through
+ * these sockets, so reclaim may take their locks. A task may wait for reclaim
+ * while it holds the lock of another socket. If all sockets had the same class,
  * lockdep would report a deadlock.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
@@ -43,10 +43,11 @@ static void set_lock_classes(struct sock *sk)
 
 /**
  * ddp_sock_set_lock_class - set the lock class of an accepted socket
- * @sk: the socket, with no other user yet
+ * @sk: the socket; the caller must be its only user
  *
- * Packets already arrive at the socket, so its spinlock keeps its class. Only
- * the mutex-like half of the lock is held while memory is allocated.
+ * Sets only the class of the mutex-like half of the socket lock, because only
+ * this half is held while memory is allocated. The spinlock keeps its class,
+ * because the softirq already takes the spinlock for arriving packets.
  */
 void ddp_sock_set_lock_class(struct sock *sk)
 {
@@ -54,7 +55,7 @@ void ddp_sock_set_lock_class(struct sock *sk)
 			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
 				   : "sk_lock-AF_INET-IWARP",
 			 &keys[is_v6(sk)][1], 0);
-	/* keep this module, which has the class, until TCP frees the socket */
+	/* this module contains the class: keep it loaded until the socket is freed */
 	compat_sk_owner_set(sk);
 }
 #else
@@ -73,8 +74,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_set_lock_class);
  * @net: network namespace
  * @ifindex: the interface
  *
- * Return: the ifindex of the VRF that the interface is in now, or 0 if it is in
- * none.
+ * Return: the ifindex of the VRF that the interface belongs to now, or 0 if it
+ * belongs to none.
  */
 int ddp_sock_vrf(struct net *net, int ifindex)
 {
@@ -84,22 +85,22 @@ EXPORT_SYMBOL_GPL(ddp_sock_vrf);
 
 /**
  * ddp_sock_create - create a socket with a reference to its network namespace
- * @net: the namespace
- * @vrf: VRF for its addresses, routes and peers, from ddp_sock_vrf(), or
- *	0
+ * @net: the network namespace
+ * @vrf: VRF to bind the socket to, from ddp_sock_vrf(), or 0 for none
  * @family: address family
  * @protocol: IPPROTO_TCP or IPPROTO_SCTP
  * @sock: set to the socket
  *
- * Return: 0; -ENOMEM; -EPROTONOSUPPORT if the kernel lacks the protocol, or may
- * not load it; or another negative errno.
+ * Return: 0 on success; -ENOMEM if memory is short; -EPROTONOSUPPORT if the
+ * kernel lacks the protocol or may not load its module; or another negative
+ * errno.
  */
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 		    struct socket **sock)
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
 
-	/* sockets report a lack of memory in several ways */
+	/* sock_create_kern() reports a lack of memory with several errnos */
 	if (err == -ENOBUFS || err == -ENFILE)
 		return -ENOMEM;
 	if (err)
@@ -115,11 +116,11 @@ EXPORT_SYMBOL_GPL(ddp_sock_create);
 
 /**
  * ddp_sock_can_create - check whether the current process could create a socket
- * @protocol: IPPROTO_TCP or the like
+ * @protocol: protocol of the socket, such as IPPROTO_SCTP
  *
  * Loads the module of the protocol, as socket(2) does. Process context.
  *
- * Return: true if the process could create it, false otherwise.
+ * Return: true if the process could create a socket, false otherwise.
  */
 bool ddp_sock_can_create(int protocol)
 {
@@ -132,8 +133,9 @@ bool ddp_sock_can_create(int protocol)
 }
 
 /*
- * Like the IPV6_TCLASS option, for which there is no ip6_sock_set_*() function.
- * The two ECN bits belong to the protocol.
+ * Set the traffic class, except for the two ECN bits, which belong to TCP or
+ * SCTP. Does what the IPV6_TCLASS option does, because the kernel has no
+ * ip6_sock_set_*() function for this option.
  */
 static void set_traffic_class(struct sock *sk, u8 tos)
 {
@@ -150,11 +152,12 @@ static void set_traffic_class(struct sock *sk, u8 tos)
 /**
  * ddp_sock_set_tos - set the type of service of outgoing packets
  * @sk: the socket
- * @tos: type of service or traffic class, of which the upper six bits count; 0
- *	for no change
+ * @tos: type of service or traffic class; its two ECN bits are ignored; 0 for
+ *	no change
  *
  * Also sets the socket's priority for the queues of this host. An IPv6 socket
- * may have an IPv4 peer, so both protocols' values are set.
+ * may have an IPv4 peer, so for an IPv6 socket both the traffic class and the
+ * type of service are set.
  */
 void ddp_sock_set_tos(struct sock *sk, u8 tos)
 {
@@ -163,7 +166,7 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos)
 	if (sk->sk_family == AF_INET6)
 		set_traffic_class(sk, tos);
 	ip_sock_set_tos(sk, tos);
-	/* a child inherits its listener's tos, but not the priority */
+	/* a child inherits the tos of its listening socket, but not the priority */
 	sock_set_priority(sk, rt_tos2priority(tos));
 }
 EXPORT_SYMBOL_GPL(ddp_sock_set_tos);
@@ -171,9 +174,9 @@ EXPORT_SYMBOL_GPL(ddp_sock_set_tos);
 /**
  * ddp_sock_bind - bind a socket to a local address
  * @sock: the socket
- * @at: address and port; port 0 for any
+ * @at: address and port; port 0 for any port
  *
- * Return: 0 or a negative errno.
+ * Return: 0 on success, a negative errno otherwise.
  */
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 {
@@ -184,7 +187,7 @@ int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 EXPORT_SYMBOL_GPL(ddp_sock_bind);
 
 /**
- * ddp_sock_connect - start to connect
+ * ddp_sock_connect - start to connect a socket to a peer
  * @sock: the socket
  * @to: address and port of the peer
  *
@@ -208,9 +211,9 @@ EXPORT_SYMBOL_GPL(ddp_sock_connect);
  * @local: set to the local address; may be NULL
  * @remote: set to the peer's address; may be NULL
  *
- * IPv4-mapped IPv6 addresses are converted to IPv4. The peer's address is
- * returned even if the connection has been lost or was not set up, because a
- * reset may arrive before this call.
+ * Converts IPv4-mapped IPv6 addresses to IPv4. Sets @remote even if the
+ * connection has been lost or was not set up, because a reset may arrive before
+ * this call.
  */
 void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote)
@@ -220,7 +223,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap(local);
 	}
 	if (remote) {
-		/* peer 1, as for getpeername(), requires a connected socket */
+		/* 2, because 1 (getpeername()) requires a connected socket */
 		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
 		ddp_addr_unmap(remote);
 	}
@@ -231,10 +234,11 @@ EXPORT_SYMBOL_GPL(ddp_sock_get_addrs);
  * ddp_sock_set_calls - set the callbacks of a socket
  * @sk: the socket
  * @owner: sk_user_data for the callbacks
- * @calls: new callbacks; those that are NULL are not changed
+ * @calls: new callbacks; NULL for each callback that is not changed
  * @orig_calls: set to the previous callbacks
  *
- * Events that occurred earlier are not reported again.
+ * The new callbacks are not called for earlier events, so the caller must check
+ * the state of the socket.
  */
 void ddp_sock_set_calls(struct sock *sk, void *owner,
 			const struct ddp_sock_calls *calls,
@@ -242,7 +246,7 @@ void ddp_sock_set_calls(struct sock *sk, void *owner,
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, owner);
-	/* no function sets these: the socket's owner does so under this lock */
+	/* the kernel has no function to set these; users set them under this lock */
 	orig_calls->data_ready = sk->sk_data_ready;
 	orig_calls->state_change = sk->sk_state_change;
 	orig_calls->write_space = sk->sk_write_space;
@@ -261,8 +265,9 @@ EXPORT_SYMBOL_GPL(ddp_sock_set_calls);
  * @sk: the socket
  * @orig_calls: callbacks from ddp_sock_set_calls()
  *
- * On return no callback set by ddp_sock_set_calls() runs or will run, because these
- * callbacks look up sk_user_data under sk_callback_lock.
+ * Clears sk_user_data. The callbacks set by ddp_sock_set_calls() must read
+ * sk_user_data under sk_callback_lock. So on return none of them uses the owner
+ * or will use it.
  */
 void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls)
 {
@@ -280,7 +285,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_restore_calls);
  * @err: negative errno
  * @otherwise: reason for an errno without a specific meaning
  *
- * Return: the reason for which the connection was lost or not set up.
+ * Return: IW_PEER_REFUSED, IW_PEER_RESET, IW_TIMEOUT or IW_UNREACHABLE if @err
+ * means this; @otherwise for any other errno.
  */
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {

@@ -59,7 +59,7 @@ TRACE_EVENT(ddp_stream_failed,
 	TP_ARGS(s, f),
 	TP_STRUCT__entry(
 		__field(const void *, s)
-		/* copies: readers of the trace cannot follow pointers */
+		/* copy the strings, because readers of the trace cannot follow pointers */
 		__array(char, why, 32)
 		__array(char, rule, 32)
 		__field(u16, seg_len)

@@ -2,9 +2,9 @@
 /*
  * Untagged queues (RFC 5041 sections 4.3 and 7.1).
  *
- * The LLP passes segments in order, so exactly one (MSN, MO) is valid at any
- * time. The window of 7.1 U5 starts at the next expected message. The ULP
- * decides whether that has a buffer (U2).
+ * The LLP passes segments in order, so exactly one pair of MSN and MO is valid
+ * at any time. DDP checks that a segment has the next expected MSN (7.1 U5) and
+ * MO (U3). The ULP decides whether the message has a buffer (U2).
  */
 #include "untagged.h"
 #include "wire.h"
@@ -24,11 +24,12 @@ void ddp_uq_init(struct ddp_uq *q)
  * @uq: all DDP_QUEUES queues of the stream
  * @h: header of the segment
  *
- * These checks precede the ULP's choice of a buffer, also for segments without
- * payload. They compare for equality only, so a wrapped MSN needs no special
- * case.
+ * Called before the ULP chooses a buffer, also for segments without payload.
+ * The MSN is compared for equality only, so its wrap needs no special case.
  *
- * Return: IW_OK; IW_DDP_U_QN (RFC 5041 7.1 U1); IW_DDP_U_MSN_RANGE (U5);
+ * Return: IW_OK if the segment is the next expected one;
+ * IW_DDP_U_QN if the queue number is invalid (RFC 5041 7.1 U1);
+ * IW_DDP_U_MSN_RANGE if the MSN is not the next expected one (U5);
  * IW_DDP_U_MO if bytes of the message are missing or repeated (U3).
  */
 enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h)
@@ -48,7 +49,8 @@ enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h)
  * @payload: length of the payload in bytes
  * @buf_len: length of the buffer in bytes
  *
- * Return: IW_OK, or IW_DDP_U_TOO_LONG (RFC 5041 7.1 U4).
+ * Return: IW_OK if the segment ends within the buffer; IW_DDP_U_TOO_LONG if not
+ * (RFC 5041 7.1 U4).
  */
 enum iw_reason ddp_uq_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len)
 {
@@ -56,7 +58,7 @@ enum iw_reason ddp_uq_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_le
 }
 
 /**
- * ddp_uq_advance - advance a queue past a segment
+ * ddp_uq_advance - set the next expected MSN and MO of a queue after a segment
  * @q: the queue
  * @h: header, accepted by ddp_uq_check() and ddp_uq_check_len()
  * @payload: length of the payload in bytes

@@ -3,23 +3,23 @@
 #ifndef _DDP_WIRE_H
 #define _DDP_WIRE_H
 
-/* byte 0: DDP control (4.1) */
+/* DDP control byte (4.1): offset and bits */
 #define DDP_CTRL		0
-#define DDP_TAGGED		0x80
-#define DDP_LAST		0x40	/* last segment of its message */
-#define DDP_DV_MASK		0x03	/* version */
-#define DDP_DV			0x01	/* the only version */
+#define DDP_TAGGED		0x80	/* T bit: tagged segment */
+#define DDP_LAST		0x40	/* L bit: last segment of its message */
+#define DDP_DV_MASK		0x03	/* DDP version field */
+#define DDP_DV			0x01	/* only valid DDP version */
 
-/* byte 1: RsvdULP, or its first byte */
+/* Offset of RsvdULP (tagged), or of its first byte (untagged) */
 #define DDP_ULP8		1
 
-/* tagged (4.2) */
+/* Offsets and header length of a tagged segment (4.2), in bytes */
 #define DDP_T_STAG		2
 #define DDP_T_TO		6
 #define DDP_T_HDR_LEN		14
 
-/* untagged (4.3) */
-#define DDP_U_ULP32		2	/* RsvdULP[8:39] */
+/* Offsets and header length of an untagged segment (4.3), in bytes */
+#define DDP_U_ULP32		2	/* last four bytes of RsvdULP */
 #define DDP_U_QN		6
 #define DDP_U_MSN		10
 #define DDP_U_MO		14
