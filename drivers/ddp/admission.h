@@ -9,7 +9,8 @@
  * struct ddp_backlog - state of a listener when a new request arrives
  * @limit: maximum number of pending requests
  * @npending: number of pending requests
- * @nattached: number of attached requests: pending, evicted, or passed to the ULP
+ * @nattached: number of attached requests: pending, evicted, or passed to the
+ *	ULP
  * @own: number of pending requests in the bucket of the new request's source
  */
 struct ddp_backlog {

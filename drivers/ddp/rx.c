@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * General receive path of one segment: decode, admit, check, place and deliver
- * it, in this order and once (RFC 5041 section 7.1). rx_fast.c has the fast
- * paths for segments that resemble the previous one.
+ * General receive path: decode, admit, check, place and deliver each segment,
+ * in this order and once (RFC 5041 section 7.1). rx_fast.c has the fast paths
+ * for segments that continue or repeat the previous segment.
  *
- * A tagged segment that arrives out of order is placed at once. When it is next
- * in order it goes through the same steps, except for the copy (section 5.3). A
- * segment that needs a page fault is deferred after it has been admitted, and
- * the LLP passes it again later.
+ * A tagged segment that arrives out of order may be placed at once. When the
+ * segment is next in order, all steps except the copy are repeated (section
+ * 5.3). A segment that needs a page fault is deferred after it has been
+ * admitted, and the LLP passes the segment again later.
  */
 #include <linux/export.h>
 
@@ -18,6 +18,7 @@
 
 static_assert(DDP_T_HDR_LEN == IW_DDP_T_HDR_LEN);
 
+/* Read and decode the header of a segment, and fill in @g */
 static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 					 u32 len, struct ddp_rx_seg *g)
 {
@@ -25,7 +26,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 
 	g->len = len;
 	g->placed = false;
-	/* @head has a tagged header; an untagged one has four more bytes */
+	/* @head is as long as a tagged header; read the rest of an untagged header */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
 	memcpy(g->raw, head, g->raw_len);
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
@@ -40,7 +41,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 	return why;
 }
 
-/* Call admit(), unless @g was deferred and has been admitted before */
+/* Admit a segment; for a deferred segment return the result of its admission */
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant)
 {
@@ -54,7 +55,7 @@ enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			   const struct ddp_grant *grant)
 {
-	/* a revoker must not wait for a page fault */
+	/* revocation must not wait for a page fault */
 	ddp_mr_cache_drop(&s->rx_mr);
 	s->deferred = (struct ddp_deferred) {
 		.valid = true,
@@ -68,8 +69,8 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 }
 
 /*
- * A sender may still be writing the received pages, so the header of a deferred
- * segment must be compared with the one that was admitted.
+ * Check whether @g has the header and length of the deferred segment. The
+ * header may differ, because a sender may still be writing the received pages.
  */
 static noinline bool matches_deferred(const struct ddp_deferred *p,
 				      const struct ddp_rx_seg *g)
@@ -79,10 +80,12 @@ static noinline bool matches_deferred(const struct ddp_deferred *p,
 }
 
 /*
- * Check whether the cached MR reference may be kept for the next segment. It
- * may not if deliver() can invalidate the MR, as for every message but a Write;
- * if there is no payload, because the MR was not checked then; or if @g was
- * placed early, since the next segment is not compared with it.
+ * Check whether the cached MR reference may be kept for the next segment. The
+ * reference must be dropped
+ * - outside a receive pass, because BH may be enabled before the next segment;
+ * - before deliver() of any message but a Write, which may invalidate the MR;
+ * - if @g has no payload, because the MR was not checked for @g;
+ * - if @g was placed out of order, because rx_seg does not describe @g.
  */
 static bool may_keep_mr(const struct ddp_stream *s, const struct ddp_rx_seg *g)
 {
@@ -98,7 +101,7 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 
 	why = ddp_rx_admit(s, g, &grant);
 	g->rights = grant.rights;
-	/* DDP-56: without payload the STag and the TO are not checked */
+	/* RFC 5041 5.2 (DDP-56): do not check STag and TO if there is no payload */
 	if (!why && g->payload)
 		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
 				       g->payload, grant.rights);
@@ -147,9 +150,9 @@ void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 {
 	struct iw_fault f = { .why = why, .seg_len = g->len };
 
-	/* the failed() upcall may invalidate memory */
+	/* drop the reference now, because the failed() upcall may invalidate the MR */
 	ddp_mr_cache_drop(&s->rx_mr);
-	/* quote no incomplete header */
+	/* a Terminate must not quote an incomplete header */
 	if (why != IW_DDP_SHORT) {
 		f.ddp_len = g->raw_len;
 		memcpy(f.ddp, g->raw, g->raw_len);
@@ -199,7 +202,7 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->may_place_early(s, &g.h, g.payload, &grant))
 		return false;
-	/* leave the page-fault request to the segment that is next in order */
+	/* the page-fault request is reserved for the segment that is next in order */
 	s->rx_fault.suppressed = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;
@@ -239,17 +242,24 @@ static enum iw_reason rx_deliver_early(struct ddp_stream *s,
 static void rx_set_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
-	/* set rx_busy, then read failed; pairs with settle(); litmus: settle */
+	/*
+	 * Set rx_busy before reading failed. ddp_stream_settle() pairs with
+	 * this: failed was set before it reads rx_busy. Otherwise it could
+	 * return although this path goes on to place data. litmus: settle
+	 */
 	smp_mb();
 }
 
 static void rx_clear_busy(struct ddp_stream *s)
 {
-	/* placement is done before rx_busy is cleared; litmus: settle */
+	/* complete placement before clearing rx_busy, see is_busy(); litmus: settle */
 	smp_store_release(&s->rx_busy, false);
 }
 
-/* Returns false if the stream has failed and nothing may be placed */
+/*
+ * Set rx_busy, unless a receive pass has set it. Return: true if the segment
+ * may be processed; false if the stream has failed, so nothing may be placed.
+ */
 static bool ddp_rx_enter(struct ddp_stream *s)
 {
 	if (!s->rx_begun)

@@ -3,17 +3,19 @@
  * Fast paths of received segments. They skip header decoding, admission and the
  * STag lookup; rx.c has the general path.
  *
- * A fast path takes a segment that is as long as the previous one and has the
- * same header, except for:
+ * A fast path processes a segment whose length and header equal those of the
+ * previous segment, except for the TO or the MO:
  *
- * previous segment     this segment                       function
- * tagged, not last     TO continues the previous segment  rx_tagged_next()
- * tagged, not last     a batch of such segments           rx_begun()
- * last one of a Write  a single-segment Write, any TO     rx_repeat_write()
- * untagged, not last   MO continues, contiguous memory    rx_untagged_next()
+ * previous segment     this segment                        function
+ * tagged, not last     its TO continues the previous one   rx_tagged_next()
+ * tagged, not last     a batch of such segments            rx_begun()
+ * last one of a Write  a single-segment Write with any TO  rx_repeat_write()
+ * untagged, not last   its MO continues the previous one,  rx_untagged_next()
+ *                      and its payload is contiguous
  *
- * A tagged one needs the cached MR reference of the previous segment. Validity,
- * bounds and rights are checked for every segment.
+ * The fast paths of tagged segments need the cached MR reference of the
+ * previous segment. They check validity, bounds and rights for every segment or
+ * batch.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -23,7 +25,7 @@
 #include "trace.h"
 #include "untagged.h"
 
-/* Compare DDP control, RsvdULP and STag; a memcmp() call would be slower */
+/* Compare DDP control byte, RsvdULP and STag; faster than a call of memcmp() */
 static bool same_before_to(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
@@ -31,7 +33,7 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Check for the length of the last segment and its header up to TO or QN */
+/* Compare length, and header up to TO or QN, with those of the last segment */
 static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -39,7 +41,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && same_before_to(head, g->raw);
 }
 
-/* Check whether the TO follows the last segment and @n more like it */
+/* Check whether the TO continues the last segment and @n more of equal length */
 static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -47,7 +49,7 @@ static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 	return get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
 }
 
-/* Advance the saved header by @n segments; only the TO changes */
+/* Advance the TO of the saved header by @n segments */
 static void ddp_rx_step(struct ddp_stream *s, u32 n)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
@@ -81,8 +83,9 @@ static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, 
 }
 
 /*
- * Defer or fail a Write that rx_repeat_write() could not place. Admit it first, like
- * any other segment; a failure of that takes precedence.
+ * Defer or fail a Write that rx_repeat_write() could not place, for the reason
+ * @why. First admit the Write, as the general path does. If that fails, fail
+ * the stream for the reason of admit() instead of @why.
  */
 static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_reason why)
 {
@@ -102,9 +105,10 @@ static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_r
 }
 
 /*
- * Place a single-segment Write that equals the previous one but for the TO.
- * admit() would accept it as well, so only wrote() is called, once for several
- * Writes.
+ * Place a single-segment Write whose header equals that of the previous Write's
+ * last segment but for the TO. admit() would accept this Write too, so it is
+ * not called. ddp_rx_report_writes() later reports all such Writes with one
+ * wrote().
  */
 static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 				      const u8 *head, const void *body)
@@ -123,8 +127,9 @@ static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /*
- * The MO follows the bytes at @head. The barrier makes sure that it is read
- * only once, because a sender may still be writing it.
+ * Read the MO, which is the first field after the bytes at head. A sender may
+ * still be writing the MO, so the barrier keeps the compiler from reading it
+ * twice.
  */
 static u32 read_mo(const void *body)
 {
@@ -148,7 +153,7 @@ static bool is_next_untagged(const struct ddp_stream *s, const u8 *head, const v
 
 /*
  * Try the fast path of an untagged segment in contiguous memory. Return: true
- * if the segment is taken and @reason is set; false if nothing was done.
+ * if the segment was processed and @reason is set; false if nothing was done.
  */
 static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, const void *body,
 				      u32 len, enum iw_reason *reason)
@@ -179,9 +184,9 @@ static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, cons
 }
 
 /*
- * Try the fast path of a tagged segment, with the payload at @body or else to
- * be read from @llp. Return: true if the segment is taken and @why is set;
- * false if nothing was done.
+ * Try the fast paths of a tagged segment. The payload is at @body, or is read
+ * from @llp if @body is NULL. Return: true if the segment was processed and
+ * @why is set; false if nothing was done.
  */
 bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 			const void *body, u32 len, enum iw_reason *why)
@@ -200,7 +205,7 @@ bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why)
 {
-	/* within a run rx_busy is already set */
+	/* ddp_rx_begin() has set rx_busy, so failed can be read at once */
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? ddp_rx_tagged_fast(s, NULL, head, body, len, why)
@@ -226,9 +231,10 @@ bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 EXPORT_SYMBOL_GPL(ddp_rx_is_next);
 
 /*
- * Process a batch as if it were one segment. Return: true if @why is set; false
- * if nothing was done. If the MR is revoked meanwhile the first segment fails,
- * though all are counted.
+ * Process a batch of @n segments with one check and one copy. Return: true if
+ * the batch was processed and @why is set; false if nothing was done. If the MR
+ * is revoked between the check and the copy, @why is the failure of the first
+ * segment, although more() has counted all @n segments.
  */
 static bool rx_begun(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * STags: from a number on the wire to memory that may be accessed.
+ * STag table of a device, and in-flight references to MRs.
  *
- * STags are in a hash table, because their indices are random: in a tree each
- * would need nodes of its own.
+ * The STags are in a hash table, because their indices are random: in a tree
+ * each STag would need nodes of its own.
  *
- * An MR is found under RCU and accessed under an in-flight reference, for which
- * revocation waits. A reference lasts for one copy of a segment or batch, with
- * BH off. It may be cached for the next segment, the next Write or the next
- * message to send, until that is checked. But it is dropped before BH is
- * enabled again. So a revoker may spin in process and in softirq context: no
- * reference can be held on its own CPU. For PREEMPT_RT see region_access_begin().
+ * An MR is found under RCU and accessed under an in-flight reference.
+ * Revocation waits for all in-flight references. A reference lasts for one copy
+ * of a segment or batch, with BH off. The path may cache the reference for its
+ * next segment, but drops the reference before BH is enabled again. So
+ * revocation may spin in process and in softirq context, because no other
+ * context on its CPU can hold a reference. For PREEMPT_RT see
+ * region_access_begin().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -24,21 +25,22 @@
 #include "internal.h"
 
 #define STAG_INDEX_BITS		24
-#define STAG_INDEX_MIN		0x100	/* smaller ones are never on the wire */
-#define STAG_TRIES		64
+#define STAG_INDEX_MIN		0x100	/* lowest index that is given to an MR */
+#define STAG_TRIES		64	/* maximum number of indices that are tried */
 
-/* Initial value of users: if it is not larger, no access is in flight */
+/* Initial value of ddp_region.users: no access is in flight */
 #define USERS_INITIAL		1
 
-/* Like the default of the table, but without a call of memcmp() */
+/* Compare the index, without the memcmp() call of the default function */
 static int ddp_stag_cmp(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
 }
 
 /*
- * The hash has a seed for each table. A program sees its STags and can release
- * those that it does not want. If it knew the hash it could make a chain long.
+ * Parameters of the hash table. rhashtable uses a random seed for each table,
+ * because a program that knew the hash could make a chain long: it sees its
+ * STags, and could keep only MRs whose STags have the same hash.
  */
 static const struct rhashtable_params region_params = {
 	.key_len = sizeof_field(struct ddp_region, index),
@@ -79,7 +81,7 @@ static u32 random_index(void)
 	return index < STAG_INDEX_MIN ? index + STAG_INDEX_MIN : index;
 }
 
-/* The caller holds the RCU read lock */
+/* Find an MR by the index of @stag. The caller must hold the RCU read lock. */
 static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 {
 	const u32 index = stag >> 8;
@@ -90,12 +92,13 @@ static struct ddp_region *region_lookup(struct ddp_stags *t, u32 stag)
 /**
  * ddp_region_insert - assign an STag to an MR and insert it into the table
  * @t: the device's table
- * @r: the MR; usable at once if @r->valid is set
+ * @r: the MR; streams may access it from now on if @r->valid is set
  * @key: low byte of the STag
  *
  * The index is unpredictable (RFC 5042 6.1.1). May sleep.
  *
- * Return: 0; -ENOSPC if no free index was found; -ENOMEM.
+ * Return: 0 on success; -ENOSPC if no free index was found; -ENOMEM if the
+ * table cannot grow.
  */
 int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
@@ -109,7 +112,7 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, region_params);
 		if (!err)
 			return 0;
-		/* out of memory: wait until the table's worker has grown it */
+		/* the table is too full: wait until its worker has grown the table */
 		if (err != -EEXIST)
 			usleep_range(1000, 2000);
 	}
@@ -120,9 +123,9 @@ EXPORT_SYMBOL_GPL(ddp_region_insert);
 /* In-flight references ----------------------------------------------------- */
 
 /*
- * A context that waits for in-flight references must hold none. lockdep tracks
- * them, because otherwise a mistake would only show as a CPU that spins
- * forever.
+ * Track in-flight references with lockdep. A context that waits for in-flight
+ * references must hold none, or its CPU would spin forever; lockdep reports the
+ * mistake.
  */
 #ifdef CONFIG_LOCKDEP
 static struct lockdep_map ddp_uses = STATIC_LOCKDEP_MAP_INIT("ddp_uses", &ddp_uses);
@@ -148,9 +151,10 @@ static void assert_no_access(void) {}
 #endif
 
 /*
- * On PREEMPT_RT an access may be preempted, even by the context that then waits
- * for it. So one access at a time holds the lock of the MR, through which the
- * holder inherits the priority of the waiter.
+ * Begin an access to an MR. On PREEMPT_RT an access may be preempted, even by
+ * the context that then waits for the end of this access. So each access holds
+ * access_lock there, and the context that waits takes access_lock too: the
+ * preempted access then inherits the priority of the waiting context.
  */
 static void region_access_begin(struct ddp_region *r)
 {
@@ -166,11 +170,14 @@ static void region_access_end(struct ddp_region *r)
 		spin_unlock(&r->access_lock);
 }
 
-/* Wait until no access to @r is in flight; @r->valid was seen to be clear */
+/* Wait until no access to @r is in flight. The caller must have found valid clear. */
 static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
-	/* a reference taken later finds @r invalid and copies nothing */
+	/*
+	 * Clear valid before reading users; pairs with ddp_region_find(). So a
+	 * reference that is not seen below finds @r invalid and copies nothing.
+	 */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		region_access_begin(r);
@@ -179,20 +186,23 @@ static void region_wait_unused(struct ddp_region *r)
 	}
 	while (refcount_read(&r->users) != USERS_INITIAL)
 		cpu_relax();
-	/* order after what those references have copied */
+	/*
+	 * Read users before everything that the caller does next, so that the
+	 * copies under those references are complete
+	 */
 	smp_acquire__after_ctrl_dep();
 }
 
 /**
- * ddp_region_find - find the MR that an STag names, whatever its key
+ * ddp_region_find - find an MR by the index of an STag; the key is not compared
  * @t: the device's table
  * @stag: STag as received or posted
  *
- * BH off until the reference is dropped.
+ * The caller must keep BH off until it drops the reference.
  *
- * Return: the MR with an in-flight reference, to be dropped with
- * ddp_region_put(); NULL if there is none. The MR may be invalid, or become
- * invalid.
+ * Return: the MR with an in-flight reference, which the caller must drop with
+ * ddp_region_put(); NULL if no MR has this index. The MR may be invalid, or
+ * become invalid.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 {
@@ -208,7 +218,9 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 	}
 	rcu_read_unlock();
 	/*
-	 * reference first, then valid; pairs with region_wait_unused(); litmus: revoke
+	 * Take the reference before the caller reads valid; pairs with
+	 * region_wait_unused(). Otherwise revocation could miss the reference
+	 * although the caller finds the MR valid. litmus: revoke
 	 */
 	smp_mb__after_atomic();
 	return r;
@@ -231,14 +243,14 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * ddp_region_revoke - invalidate an MR and wait for accesses in flight
  * @r: the MR
  *
- * On return the network cannot access the memory any more (RFC 5041 8.3.1 (6)).
- * Waits for the copy of one segment or batch at most, and for the lookup of the
- * next one.
+ * On return the network can no longer access the memory (RFC 5041 8.3.1 (6)).
+ * For each path that uses the MR, waits at most for the copy of a segment or
+ * batch and one more lookup.
  *
- * Context: process or softirq, without an in-flight reference.
+ * Context: process or softirq. The caller must hold no in-flight reference.
  *
- * Return: true if the MR was valid; only one of several concurrent callers gets
- * true. False otherwise.
+ * Return: true if this call has made the MR invalid; false if the MR was
+ * invalid already. Of several concurrent calls only one returns true.
  */
 bool ddp_region_revoke(struct ddp_region *r)
 {
@@ -251,13 +263,16 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
 
 /**
  * ddp_region_validate - make a revoked MR valid
- * @r: the MR; all other fields are set
+ * @r: the MR; the caller must have set all fields but stag and valid
  * @key: low byte of its STag from now on
  */
 void ddp_region_validate(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
-	/* set valid last; pairs with ddp_bounds_check(); litmus: publish */
+	/*
+	 * Set all other fields before valid; pairs with ddp_bounds_check(),
+	 * which would otherwise check old fields. litmus: publish
+	 */
 	smp_store_release(&r->valid, true);
 }
 EXPORT_SYMBOL_GPL(ddp_region_validate);
@@ -265,8 +280,10 @@ EXPORT_SYMBOL_GPL(ddp_region_validate);
 /**
  * ddp_region_remove - revoke an MR and remove its STag
  * @t: the device's table
- * @r: the MR; its memory may be unpinned at once, @r itself freed after an RCU
- *	grace period
+ * @r: the MR; on return the caller may unpin the memory, but must free @r only
+ *	after an RCU grace period
+ *
+ * Context: process or softirq. The caller must hold no in-flight reference.
  */
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
@@ -276,14 +293,15 @@ void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 EXPORT_SYMBOL_GPL(ddp_region_remove);
 
 /**
- * ddp_region_get - check a piece of memory and take an in-flight reference
+ * ddp_region_get - check an access to an SGE, and take an in-flight reference
  * @s: stream that requests the access
- * @m: piece of memory
- * @rights: DDP_* rights that are needed
+ * @m: the SGE
+ * @rights: DDP_* rights that the access needs
  * @r: set to the MR on success
  *
- * Return: IW_OK, and the caller must call ddp_region_put(); or the reason for
- * which the access is not allowed.
+ * Return: IW_OK if the access is allowed, and the caller must call
+ * ddp_region_put(); otherwise the reason for which it is not allowed, and no
+ * reference is held.
  */
 enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r)
@@ -303,10 +321,10 @@ enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 
 /**
  * ddp_mr_cache_drop - drop the cached MR reference
- * @held: the MR, or NULL; set to NULL
+ * @held: the cached MR, or NULL; set to NULL
  *
- * Must be called before anything that may revoke the MR: the revoker would wait
- * for this reference.
+ * The path must call this before it revokes an MR, or calls a function that may
+ * revoke one, because revocation waits for the reference.
  */
 void ddp_mr_cache_drop(struct ddp_region **held)
 {
@@ -316,25 +334,29 @@ void ddp_mr_cache_drop(struct ddp_region **held)
 }
 
 /**
- * ddp_mr_cache_done - finish a copy through the cached MR reference
- * @held: the MR
+ * ddp_mr_cache_done - end a copy under the cached MR reference
+ * @held: the cached MR; set to NULL on PREEMPT_RT
  */
 void ddp_mr_cache_done(struct ddp_region **held)
 {
-	/* a reference is a lock there, and may be held for a copy only */
+	/* a reference holds access_lock there, so it must not outlast the copy */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		ddp_mr_cache_drop(held);
 }
 
 /**
- * ddp_mr_cache_get - check a piece of memory, preferably in the cached MR
+ * ddp_mr_cache_get - check an access to an SGE, and cache the MR reference
  * @s: stream that requests the access
- * @held: cached MR, or NULL; BH has been off since the reference was taken
- * @m: piece of memory
- * @rights: DDP_* rights that are needed
+ * @held: cached MR, or NULL; BH must have been off since the reference was
+ *	taken. Set to the MR of the SGE on success, to NULL on failure.
+ * @m: the SGE
+ * @rights: DDP_* rights that the access needs
  *
- * Return: IW_OK, and the caller must call ddp_mr_cache_done() after the copy; or
- * the reason for which the access is not allowed, with no reference held.
+ * Skips the lookup if the cached MR has the STag of the SGE.
+ *
+ * Return: IW_OK if the access is allowed, and the caller must call
+ * ddp_mr_cache_done() after the copy; otherwise the reason for which it is not
+ * allowed, and no reference is held.
  */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 				const struct ddp_sge *m, u8 rights)
@@ -345,12 +367,12 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		ddp_mr_cache_drop(held);
 		return ddp_region_get(s, m, rights, held);
 	}
-	/* a revoker clears valid before it waits; litmus: hold */
+	/* ddp_region_revoke() clears valid before it waits; litmus: hold */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
 	ddp_mr_cache_drop(held);
-	/* the STag may name another MR by now */
+	/* the cached MR may have been removed, and another MR may have its STag */
 	return ddp_region_get(s, m, rights, held);
 }
 
@@ -360,9 +382,12 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
  * @stag: STag of the memory
  * @to: TO of the first byte
  * @len: number of bytes
- * @rights: DDP_* rights that are needed
+ * @rights: DDP_* rights that the access needs
  *
- * Return: IW_OK, or the DDP reason for which the access is not allowed.
+ * The result may be out of date on return, because no reference is held.
+ *
+ * Return: IW_OK if the access is allowed; otherwise the DDP reason for which it
+ * is not allowed.
  */
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights)
@@ -380,6 +405,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 }
 EXPORT_SYMBOL_GPL(ddp_mem_check);
 
+/* Check whether @s, or its peer if @remote, may invalidate @r */
 static enum iw_reason check_invalidate(const struct ddp_stream *s,
 				       const struct ddp_region *r, u32 stag,
 				       bool remote)
@@ -396,15 +422,18 @@ static enum iw_reason check_invalidate(const struct ddp_stream *s,
 }
 
 /*
- * Invalidate @r, to which the caller holds an in-flight reference. A new
- * registration, with another key or for another stream, waits for the
- * reference. So what is invalidated is what has been checked;
- * litmus: invalidate
+ * Check whether @r may be invalidated, and invalidate it. The caller must hold
+ * an in-flight reference. A new registration of @r, with another key or for
+ * another stream, waits for the reference, so it cannot begin between the check
+ * and the invalidation. litmus: invalidate
  */
 static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_region *r,
 					u32 stag, bool remote)
 {
-	/* read the other fields after valid; litmus: publish */
+	/*
+	 * Read valid before the other fields; pairs with ddp_region_validate();
+	 * litmus: publish
+	 */
 	bool valid = smp_load_acquire(&r->valid);
 	enum iw_reason why;
 
@@ -413,7 +442,7 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
 	why = check_invalidate(s, r, stag, remote);
 	if (why || !valid)
 		return why;
-	/* only one of several callers finds it valid; litmus: invalidate */
+	/* only one of several concurrent callers finds valid set; litmus: invalidate */
 	return xchg(&r->valid, false) || !remote ? IW_OK : IW_RDMAP_INVALIDATE;
 }
 
@@ -421,17 +450,19 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
  * ddp_mem_invalidate - invalidate an STag
  * @s: stream on which the invalidation is requested
  * @stag: the STag
- * @remote: the peer requests it, by Send with Invalidate (RFC 5040 5.3)
+ * @remote: true if the peer requests the invalidation, by Send with Invalidate
+ *	(RFC 5040 5.3); false if the local consumer does
  *
- * A peer may invalidate only what was registered through its own stream, and
- * never an ordinary memory region (N-4, N-5). The local consumer may also
- * invalidate what is invalid already, because some consumers begin with an
- * invalidation.
+ * A peer may invalidate only memory that was registered or bound through its
+ * own stream, and never an ordinary memory region (RFC 5040 4.8 (N-4), 8.1.1
+ * (7) (N-5)). The local consumer may also invalidate an STag that is invalid
+ * already, because some consumers begin with an invalidation.
  *
- * Context: atomic, without an in-flight reference.
+ * Context: process or softirq; does not sleep. The caller must hold no
+ * in-flight reference.
  *
- * Return: IW_OK, and no access is in flight any more; or the reason for which
- * the STag may not be invalidated.
+ * Return: IW_OK if the STag is invalid now, and no access is in flight;
+ * otherwise the reason for which the STag may not be invalidated.
  */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 {
@@ -439,7 +470,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	/* a softirq that revokes on this CPU would wait forever */
+	/* a softirq that revoked the MR on this CPU would spin forever */
 	local_bh_disable();
 	r = ddp_region_find(s->stags, stag);
 	if (r) {
@@ -447,7 +478,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 		ddp_region_put(r);
 	}
 	local_bh_enable();
-	/* wait for other references; RCU keeps @r itself allocated */
+	/* wait for other references; RCU keeps @r allocated */
 	if (!why)
 		region_wait_unused(r);
 	rcu_read_unlock();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lifetime of a stream: bound to an LLP, failed at most once, unbound.
+ * Lifetime of a stream: bind it to an LLP, fail it at most once, and unbind it.
  *
  * A stream is embedded in a queue pair. Its LLP is looked up under RCU, so that
  * a kick needs neither a lock nor a reference. A stream is bound at most once:
- * unbinding replaces the LLP by one whose operations do nothing.
+ * unbinding replaces the LLP by unbound_llp, whose operations do nothing.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -33,7 +33,7 @@ static void ddp_no_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 }
 
-/* no .read: this LLP never passes a segment */
+/* .read is not set, because unbound_llp never passes a segment */
 static const struct ddp_llp_ops no_ops = {
 	.kick		= ddp_no_kick,
 	.push		= ddp_no_op,
@@ -76,16 +76,19 @@ EXPORT_SYMBOL_GPL(ddp_stream_init);
  * @s: the stream
  * @llp: the LLP's side of the stream
  *
- * From now on the LLP may pass segments and pull segments.
+ * After success the LLP may pass received segments and pull segments to send.
  *
- * Return: 0; -EISCONN if the stream is bound already; -ENOTCONN if it has been
- * unbound.
+ * Return: 0 on success; -EISCONN if the stream is bound already; -ENOTCONN if
+ * the stream has been unbound.
  */
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
 	struct ddp_llp *old;
 
-	/* one of several bind and unbind calls succeeds; litmus: bind */
+	/*
+	 * Only one of several concurrent bind calls succeeds, and none after an
+	 * unbind; litmus: bind
+	 */
 	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
 	if (!old)
 		return 0;
@@ -94,7 +97,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 EXPORT_SYMBOL_GPL(ddp_stream_bind);
 
 /**
- * ddp_stream_unbind - detach a stream from its LLP for good
+ * ddp_stream_unbind - detach a stream from its LLP permanently
  * @s: the stream, whether bound or not; it cannot be bound again
  *
  * May sleep. On return no upcall runs or will run.
@@ -103,7 +106,7 @@ void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
-	/* no lookup finds it any more; kicks are RCU readers; litmus: kick */
+	/* later lookups find unbound_llp; kicks in progress are RCU readers; litmus: kick */
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&unbound_llp));
 	if (llp)
 		llp->ops->quiesce(llp);
@@ -112,13 +115,14 @@ void ddp_stream_unbind(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);
 
 /**
- * ddp_stream_set_rights - set what the peer may do if its STags allow it, too
- * @s: the stream; before the first call everything is allowed
- * @rights: all allowed DDP_REMOTE_* rights
+ * ddp_stream_set_rights - limit the rights that the peer may use through STags
+ * @s: the stream; all rights are allowed before the first call
+ * @rights: DDP_REMOTE_* rights that are allowed
  *
- * The rights are checked together with those of the STag: before each copy of a
- * segment or batch, and before each atomic operation, even for a message that
- * has begun earlier. A copy in progress is not waited for.
+ * An access of the peer needs both these rights and those of the STag. Both are
+ * checked before each copy of a segment or batch, and before each atomic
+ * operation. So the call also affects messages that have begun, but does not
+ * wait for a copy in progress.
  *
  * Context: any.
  */
@@ -131,14 +135,14 @@ EXPORT_SYMBOL_GPL(ddp_stream_set_rights);
 /**
  * ddp_stream_fail - fail a stream
  * @s: the stream
- * @f: the failure; only the first one of a stream counts (RFC 5041 7.1)
+ * @f: the failure; ignored if the stream has failed before (RFC 5041 7.1)
  *
- * Context: any that holds no in-flight reference, because the ULP may
- * invalidate memory.
+ * Context: any. The caller must hold no in-flight reference, because the ULP
+ * may invalidate memory.
  */
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 {
-	/* litmus: settle */
+	/* see ddp_stream_settle(), which reads the busy flags later; litmus: settle */
 	if (test_and_set_bit(0, &s->failed))
 		return;
 	trace_ddp_stream_failed(s, f);
@@ -148,22 +152,30 @@ EXPORT_SYMBOL_GPL(ddp_stream_fail);
 
 static bool is_busy(const bool *busy)
 {
-	/* order after everything the path has done; litmus: settle */
+	/*
+	 * Read the flag before everything that the caller does next; pairs with
+	 * the release in rx_clear_busy() or ddp_tx_end(). So all copies of the
+	 * path are complete. litmus: settle
+	 */
 	return smp_load_acquire(busy);
 }
 
 /**
- * ddp_stream_settle - wait until nothing is placed or read any more
- * @s: a stream that has failed
+ * ddp_stream_settle - wait until both paths of a failed stream have stopped
+ * @s: the stream; it must have failed
  *
- * The receive or the transmit path may still be in a run, with BH off. Sleeps
- * instead of spinning, because on PREEMPT_RT the caller may have preempted the
- * path. litmus: settle
+ * On return neither path accesses registered memory or executes a work request,
+ * and neither will do so later. Sleeps instead of spinning, because on
+ * PREEMPT_RT the caller may have preempted the path. litmus: settle
  */
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with rx_set_busy() of the receive path, and ddp_tx_begin() */
+	/*
+	 * Set failed before reading the busy flags; pairs with rx_set_busy()
+	 * and ddp_tx_begin(). So a path whose flag is not seen finds failed
+	 * set.
+	 */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);
@@ -191,8 +203,8 @@ EXPORT_SYMBOL_GPL(ddp_llp_error);
  * @s: the stream
  * @why: the reason, such as IW_MPA_LOST
  *
- * The ULP is notified even if the stream has failed before: nothing more will
- * be sent.
+ * Notifies the ULP even if the stream has failed before, because from now on
+ * not even a Terminate can be sent.
  *
  * Context: worker of the LLP.
  */
@@ -206,7 +218,9 @@ EXPORT_SYMBOL_GPL(ddp_llp_down);
 /**
  * ddp_stream_close - end a stream for the ULP (RFC 5041 6.2)
  * @s: the stream
- * @why: IW_LOCAL_CLOSE for a graceful end, any other reason for an abortive one
+ * @why: IW_LOCAL_CLOSE for a graceful end, any other reason for an abortive end
+ *
+ * Context: any.
  */
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 {
@@ -222,10 +236,10 @@ EXPORT_SYMBOL_GPL(ddp_stream_close);
 
 /**
  * ddp_stream_close_if_failed - close a stream that failed before it was bound
- * @s: the stream; connect or accept has succeeded
+ * @s: the stream; the caller must have bound it, by connect or accept
  *
- * The context that failed the stream may have found no LLP to close.
- * litmus: failed
+ * The context that failed the stream may have looked for the LLP before the
+ * bind and closed none, so the LLP is closed here. litmus: failed
  */
 void ddp_stream_close_if_failed(struct ddp_stream *s)
 {
@@ -261,8 +275,8 @@ EXPORT_SYMBOL_GPL(ddp_kick);
  * ddp_kick_bulk - schedule the transmit path for much data
  * @s: the stream
  *
- * The LLP transmits in a worker, which can be preempted, and which sends
- * requests that arrive meanwhile in the same batch.
+ * The LLP transmits in a worker. The worker can be preempted, and sends work
+ * requests that are posted meanwhile in the same batch.
  *
  * Context: any.
  */
@@ -273,7 +287,7 @@ void ddp_kick_bulk(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_kick_bulk);
 
 /**
- * ddp_push - transmit inline if possible
+ * ddp_push - transmit before returning if possible, else schedule transmission
  * @s: the stream
  *
  * Context: process, no lock held.
@@ -318,8 +332,8 @@ EXPORT_SYMBOL_GPL(ddp_stream_query);
  *
  * Context: process.
  *
- * Return: 0; -EOPNOTSUPP if the LLP cannot do that; -ENOTCONN if the stream is
- * not bound.
+ * Return: 0 on success; -EOPNOTSUPP if the LLP cannot limit the rate; -ENOTCONN
+ * if the stream is not bound.
  */
 int ddp_stream_pace(struct ddp_stream *s, u64 rate)
 {

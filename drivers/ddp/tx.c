@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Transmit path: cut one message after the other as the LLP pulls segments. */
+/* Transmit path: segment messages one after the other as the LLP pulls segments. */
 #include <linux/export.h>
 
 #include "hdr.h"
@@ -7,7 +7,10 @@
 #include "segment.h"
 #include "trace.h"
 
-/* Check whether the message is abandoned for a Terminate (RFC 5041 7.1) */
+/*
+ * Check whether the stream has failed and the current message is not the
+ * Terminate, so that the rest of the message must not be sent (RFC 5041 7.1)
+ */
 static bool is_abandoned(const struct ddp_stream *s)
 {
 	return test_bit(0, &s->failed) && !s->msg.send_if_failed;
@@ -16,7 +19,12 @@ static bool is_abandoned(const struct ddp_stream *s)
 void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
-	/* set tx_busy, then read failed; pairs with settle(); litmus: settle */
+	/*
+	 * Set tx_busy before reading failed. ddp_stream_settle() pairs with
+	 * this: failed was set before it reads tx_busy. Otherwise it could
+	 * return although this path goes on to read memory of the ULP. litmus:
+	 * settle
+	 */
 	smp_mb();
 }
 EXPORT_SYMBOL_GPL(ddp_tx_begin);
@@ -24,16 +32,20 @@ EXPORT_SYMBOL_GPL(ddp_tx_begin);
 void ddp_tx_end(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
-	/* all reads and work requests are done before; litmus: settle */
+	/*
+	 * Complete all reads and work requests before clearing tx_busy, see
+	 * is_busy(); litmus: settle
+	 */
 	smp_store_release(&s->tx_busy, false);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
- * ddp_tx_set_pending - note that more will be sent, after a kick
+ * ddp_tx_set_pending - report that there is nothing to send before a kick
  * @s: the stream
  *
- * Called from next(), which then returns false.
+ * Called from next(), which must then return false. The ULP must kick when
+ * there is more to send. A graceful end waits for this kick.
  */
 void ddp_tx_set_pending(struct ddp_stream *s)
 {
@@ -42,11 +54,10 @@ void ddp_tx_set_pending(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_set_pending);
 
 /**
- * ddp_tx_resched - yield although more is pending
+ * ddp_tx_resched - let other streams transmit, and schedule the transmit path
  * @s: the stream
  *
- * Called from next(), which then returns false. Schedules the transmit path
- * again.
+ * Called from next() if there is more to send; next() must then return false.
  */
 void ddp_tx_resched(struct ddp_stream *s)
 {
@@ -65,8 +76,8 @@ EXPORT_SYMBOL_GPL(ddp_tx_pending);
  * ddp_tx_put_mr - drop the cached MR reference of the transmit path
  * @s: the stream
  *
- * Called from next(), before anything that may invalidate memory or fail the
- * stream.
+ * Called from next(), before it invalidates memory, fails the stream, or takes
+ * a lock that is held while an MR is revoked.
  */
 void ddp_tx_put_mr(struct ddp_stream *s)
 {
@@ -75,11 +86,11 @@ void ddp_tx_put_mr(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_put_mr);
 
 /**
- * ddp_tx_set_blocked - note that a message is blocked on a response of the peer
+ * ddp_tx_set_blocked - report that a message is blocked until the peer responds
  * @s: the stream
  *
  * Called from next(), which may still return another message. The receive path
- * kicks when a response arrives.
+ * kicks when a response of the peer arrives.
  */
 void ddp_tx_set_blocked(struct ddp_stream *s)
 {
@@ -99,21 +110,25 @@ bool ddp_tx_has_failed(const struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_has_failed);
 
+/*
+ * Get the next message from the ULP. Return: true if @s->msg is set; false if
+ * there is nothing to send now.
+ */
 static bool begin_message(struct ddp_stream *s)
 {
 	s->tx_pending = false;
 	s->tx_blocked = false;
 	/*
-	 * Set until the message is completely cut. It is set before next(),
-	 * which takes the lock under which the receive path reads it;
-	 * litmus: answered
+	 * Set in_msg before next() takes the ULP's lock, under which the
+	 * receive path reads in_msg. So the receive path sees in_msg set for a
+	 * message that next() has taken. litmus: answered
 	 */
 	WRITE_ONCE(s->in_msg, true);
 	if (!s->ulp->next(s, &s->msg)) {
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
-	/* no MR is checked for this message: do not delay a revoker */
+	/* this message does not use the cached MR, so let revocation proceed */
 	if (s->msg.buf->flat || !s->msg.buf->len)
 		ddp_mr_cache_drop(&s->tx_mr);
 	if (!s->msg.hdr.tagged)
@@ -123,7 +138,7 @@ static bool begin_message(struct ddp_stream *s)
 	return true;
 }
 
-/* Fill in the header of the next segment; returns the length of its payload */
+/* Compute the header of the next segment. Return: payload length in bytes. */
 static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
 	const struct ddp_cut cut = {
@@ -147,7 +162,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_hdr h;
 
 	if (unlikely(ddp_tx_fault_pending(s))) {
-		/* ddp_tx_pending() may be called when the fault is resolved */
+		/* set even if the fault is resolved before ddp_tx_pending() is called */
 		s->tx_pending = true;
 		return false;
 	}
@@ -168,8 +183,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 EXPORT_SYMBOL_GPL(ddp_tx_next);
 
 /*
- * Write the headers of the next @n segments, with @len bytes of payload each;
- * none of them is the last one of the message
+ * Write the headers of the next @n segments, which have @len bytes of payload
+ * each. The last segment of the message must not be among them.
  */
 static void put_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u32 n,
 			u32 len)
@@ -195,7 +210,7 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 
 	if (!s->in_msg || is_abandoned(s) || ddp_tx_fault_pending(s))
 		return 0;
-	/* the last segment has the L bit set and may be shorter */
+	/* leave out the last segment, which has the L bit and may be shorter */
 	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
 	n = ddp_fetch_batch(s, &s->src, run->at + hdr_len, run->stride, len, n);
 	if (n)
@@ -204,7 +219,7 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_batch);
 
-/* rare, so not inlined */
+/* noinline, because this is rare */
 noinline void ddp_tx_unpull(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);

@@ -261,8 +261,8 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 void ddp_stream_close_if_failed(struct ddp_stream *s);
 
 /*
- * Wait until neither path of a failed stream is placing or reading data, or
- * executing a work request. Sleeps.
+ * Wait until neither path of a failed stream accesses registered memory or
+ * executes a work request any more. Sleeps.
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
