@@ -243,16 +243,20 @@ static void rx_set_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
 	/*
-	 * Set rx_busy before reading failed. ddp_stream_settle() pairs with
-	 * this: failed was set before it reads rx_busy. Otherwise it could
-	 * return although this path goes on to place data. litmus: settle
+	 * Set rx_busy before reading failed; pairs with ddp_stream_settle(),
+	 * which reads rx_busy after failed is set. Otherwise
+	 * ddp_stream_settle() could return while this path places data.
+	 * litmus: settle
 	 */
 	smp_mb();
 }
 
 static void rx_clear_busy(struct ddp_stream *s)
 {
-	/* complete placement before clearing rx_busy, see is_busy(); litmus: settle */
+	/*
+	 * Complete placement before clearing rx_busy; pairs with is_busy() of
+	 * ddp_stream_settle(); litmus: settle
+	 */
 	smp_store_release(&s->rx_busy, false);
 }
 

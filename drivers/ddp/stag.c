@@ -250,7 +250,7 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * Context: process or softirq. The caller must hold no in-flight reference.
  *
  * Return: true if this call has made the MR invalid; false if the MR was
- * invalid already. Of several concurrent calls only one returns true.
+ * invalid already. Only one of several concurrent calls returns true.
  */
 bool ddp_region_revoke(struct ddp_region *r)
 {

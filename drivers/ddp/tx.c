@@ -20,10 +20,10 @@ void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
 	/*
-	 * Set tx_busy before reading failed. ddp_stream_settle() pairs with
-	 * this: failed was set before it reads tx_busy. Otherwise it could
-	 * return although this path goes on to read memory of the ULP. litmus:
-	 * settle
+	 * Set tx_busy before reading failed; pairs with ddp_stream_settle(),
+	 * which reads tx_busy after failed is set. Otherwise
+	 * ddp_stream_settle() could return while this path reads memory of the
+	 * ULP. litmus: settle
 	 */
 	smp_mb();
 }
@@ -33,8 +33,8 @@ void ddp_tx_end(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
 	/*
-	 * Complete all reads and work requests before clearing tx_busy, see
-	 * is_busy(); litmus: settle
+	 * Complete all reads and work requests before clearing tx_busy; pairs
+	 * with is_busy() of ddp_stream_settle(); litmus: settle
 	 */
 	smp_store_release(&s->tx_busy, false);
 }

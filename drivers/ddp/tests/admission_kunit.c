@@ -40,7 +40,7 @@ static void comes(struct share_ctx *c, u32 source)
 	c->npending[source]++;
 }
 
-/* With a single source the oldest request is evicted for the new one. */
+/* A single source with 1000 requests keeps as many as the limit. */
 static void share_one_source(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -52,7 +52,10 @@ static void share_one_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->npending[5], (u32)BOUND);
 }
 
-/* A request of another source is attached, and is never evicted. */
+/*
+ * A single request of one source is attached and not evicted, although 1 to 15
+ * other sources send 1000 requests before it and 1000 after it.
+ */
 static void share_stays(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -71,7 +74,11 @@ static void share_stays(struct kunit *test)
 	}
 }
 
-/* Requests made before an attack stay, and each source has an equal share. */
+/*
+ * 1000 requests of three other sources do not evict the 10 requests of a
+ * source. If four sources send requests in turn, each keeps a quarter of the
+ * limit.
+ */
 static void share_equal(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -88,7 +95,10 @@ static void share_equal(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, c->npending[i], (u32)BOUND / 4);
 }
 
-/* Of several buckets with the most requests the oldest request's loses. */
+/*
+ * If several buckets have the most requests, the bucket of the oldest request
+ * is chosen for eviction if it is one of them.
+ */
 static void share_alike(struct kunit *test)
 {
 	const u32 npending[] = { 2, 2, 1, 2 };
@@ -98,7 +108,10 @@ static void share_alike(struct kunit *test)
 	KUNIT_EXPECT_NE(test, ddp_admit_evict_bucket(npending, 4, 2), 2u);
 }
 
-/* In a bucket with two sources a request of the larger source is evicted. */
+/*
+ * In a bucket with two sources, the oldest request of the source that has more
+ * requests is evicted; if both have as many, the oldest request of the bucket.
+ */
 static void share_one_number(struct kunit *test)
 {
 	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
@@ -110,7 +123,7 @@ static void share_one_number(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 1), 0u);
 }
 
-/* At most twice the limit of requests is attached at a time. */
+/* A request is refused if twice the limit of requests is attached. */
 static void share_memory(struct kunit *test)
 {
 	struct ddp_backlog c = { .limit = BOUND, .npending = BOUND, .own = 1 };
@@ -121,7 +134,10 @@ static void share_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_admit_takes(&c));
 }
 
-/* Only a source with less than a quarter may exceed the limit, by a quarter. */
+/*
+ * A source with fewer requests than a quarter of the limit may exceed the limit
+ * by a quarter; other sources may not exceed the limit.
+ */
 static void share_fits(struct kunit *test)
 {
 	struct ddp_backlog c = { .limit = BOUND };

@@ -13,7 +13,7 @@ struct bounds_ctx {
 	struct ddp_region	r;
 };
 
-/* The MR has 0x100 bytes at 0x1000 and may be used by any stream of the PD */
+/* Set up an MR of 0x100 bytes at TO 0x1000 that any stream of the PD may use */
 static int bounds_init(struct kunit *test)
 {
 	struct bounds_ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -37,13 +37,16 @@ static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
 	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
 }
 
-/* Check of a further range, after check() has succeeded */
+/* Check a further range of the MR, after check() has succeeded */
 static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
 {
 	return ddp_bounds_recheck(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
 
-/* DDP-96, DDP-117: an STag that is not valid or has a stale key is refused. */
+/*
+ * RFC 5041 7.1 T1, 8.3 (2) (DDP-96, DDP-117): an STag is refused if the STag is
+ * not valid or the key is stale.
+ */
 static void bounds_stag(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -59,7 +62,10 @@ static void bounds_stag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
-/* DDP-97, DDP-127, N-3: access needs all of the requested rights. */
+/*
+ * RFC 5041 7.1 T2, 8.3.1 (5) (DDP-97, DDP-127, N-3): an access is allowed only
+ * if the MR has all requested rights.
+ */
 static void bounds_rights(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -78,8 +84,8 @@ static void bounds_rights(struct kunit *test)
 }
 
 /*
- * RDMAP-176, N-3: a right that the stream is denied is refused, for a first
- * access and for a further one.
+ * RFC 5040 8.1.1 (5) (RDMAP-176, N-3): an access is refused if the stream
+ * denies one of the rights, in ddp_bounds_check() and in ddp_bounds_recheck().
  */
 static void bounds_denied(struct kunit *test)
 {
@@ -103,8 +109,8 @@ static void bounds_denied(struct kunit *test)
 }
 
 /*
- * SEC-2: memory of a receive must be in the PD of the receives, all other
- * memory in the PD of the stream.
+ * RFC 5042 2.2.4 (SEC-2): the buffer of a receive must be in the PD of
+ * receives, and all other memory in the PD of the stream.
  */
 static void bounds_received(struct kunit *test)
 {
@@ -127,8 +133,9 @@ static void bounds_received(struct kunit *test)
 }
 
 /*
- * DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124, SEC-3: an STag of
- * another stream or of another PD is refused.
+ * RFC 5041 7.2, 8.2, 8.3.1 (1) and (2), RFC 5042 2.2.5 (DDP-109, DDP-111,
+ * DDP-112, DDP-114, DDP-123, DDP-124, SEC-3): an STag of another stream or of
+ * another PD is refused.
  */
 static void bounds_association(struct kunit *test)
 {
@@ -148,9 +155,9 @@ static void bounds_association(struct kunit *test)
 }
 
 /*
- * If several checks fail the first one is reported: STag, then association,
- * then rights, then range. Everything is wrong at first; then one fault after
- * the other is corrected.
+ * If several checks fail, the first failure is reported, in the order STag,
+ * association, rights, range. All four are wrong at first, and are corrected
+ * one after the other.
  */
 static void bounds_order(struct kunit *test)
 {
@@ -170,7 +177,10 @@ static void bounds_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 2), IW_OK);
 }
 
-/* DDP-56: without payload the TO is not checked, but the STag is. */
+/*
+ * RFC 5041 5.2 (DDP-56): for an access of 0 bytes the STag is checked, but the
+ * TO is not.
+ */
 static void bounds_no_octets(struct kunit *test)
 {
 	static const u64 tos[] = { 0, 0xfff, 0x1000, 0x1100, 0x1101, U64_MAX };
@@ -207,7 +217,10 @@ static void describe_place(const struct place *p, char *desc)
 
 KUNIT_ARRAY_PARAM(place, places, describe_place);
 
-/* Reference: checks byte by byte. @length bytes from @base must not wrap. */
+/*
+ * Check a range byte by byte, as reference for ddp_bounds_check(). The memory
+ * itself must not wrap.
+ */
 static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 {
 	enum iw_reason why = IW_OK;
@@ -222,8 +235,9 @@ static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 }
 
 /*
- * DDP-98, DDP-99, DDP-100, DDP-116, DDP-125: ranges around both ends of an MR,
- * and around 2^64, are accepted or refused as by the reference.
+ * RFC 5041 7.1 T3 to T5, 8.3 (1), 8.3.1 (3) (DDP-98, DDP-99, DDP-100, DDP-116,
+ * DDP-125): ranges of 1 to 20 bytes around both ends of an MR, and around 2^64,
+ * have the result of range_ref().
  */
 static void bounds_ranges(struct kunit *test)
 {
@@ -251,7 +265,10 @@ static void bounds_ranges(struct kunit *test)
 	}
 }
 
-/* DDP-100: the longest possible range does not overflow the checks. */
+/*
+ * RFC 5041 7.1 T5 (DDP-100): the checks do not overflow for a range of 2^32 - 1
+ * bytes, the longest possible one.
+ */
 static void bounds_longest(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -264,12 +281,12 @@ static void bounds_longest(struct kunit *test)
 			IW_DDP_T_BOUNDS);
 	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX + 1, U32_MAX),
 			IW_DDP_T_WRAP);
-	/* even in this impossible MR nothing below the base is accessible */
+	/* no byte below the base is accessible, even if the MR itself wraps */
 	c->r.length = U64_MAX;
 	KUNIT_EXPECT_EQ(test, check(c, 0x800, 1), IW_DDP_T_BOUNDS);
 }
 
-/* DDP-117: a revoked MR is refused for a further access as well. */
+/* RFC 5041 8.3 (2) (DDP-117): ddp_bounds_recheck() refuses a revoked MR. */
 static void bounds_more(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;

@@ -40,8 +40,8 @@ static void fill_any(struct ddp_hdr *h, struct rnd_state *rnd)
 }
 
 /*
- * DDP-26, DDP-35, DDP-27, DDP-36: a random header is the same after encoding
- * and decoding.
+ * RFC 5041 4.2, 4.3 (DDP-26, DDP-35, DDP-27, DDP-36): 2000 random headers are
+ * unchanged after encoding and decoding.
  */
 static void hdr_round_trip(struct kunit *test)
 {
@@ -63,7 +63,7 @@ static void hdr_round_trip(struct kunit *test)
 	}
 }
 
-/* ddp_hdr_again() writes what ddp_hdr_encode() would, and no byte more. */
+/* ddp_hdr_again() writes exactly the bytes that ddp_hdr_encode() writes. */
 static void hdr_again(struct kunit *test)
 {
 	u8 like[IW_DDP_HDR_MAX], want[IW_DDP_HDR_MAX + 1], p[IW_DDP_HDR_MAX + 1];
@@ -92,7 +92,7 @@ struct vector {
 	u8		octets[IW_DDP_HDR_MAX];
 };
 
-/* Encoded by hand from figures 4 and 5 of RFC 5041 */
+/* Headers encoded by hand according to figures 4 and 5 of RFC 5041 */
 static const struct vector vectors[] = {
 	{ "write, last",
 	  { .tagged = true, .last = true, .ulp8 = 0x40, .stag = 0x01020304,
@@ -119,7 +119,10 @@ static void describe_vector(const struct vector *v, char *desc)
 
 KUNIT_ARRAY_PARAM(vector, vectors, describe_vector);
 
-/* DDP-17, DDP-24, DDP-26, DDP-35: the vectors are encoded and decoded. */
+/*
+ * RFC 5041 4.1 to 4.3 (DDP-17, DDP-24, DDP-26, DDP-35): each header of
+ * vectors[] is encoded to its bytes, and its bytes are decoded to the header.
+ */
 static void hdr_vectors(struct kunit *test)
 {
 	const struct vector *v = test->param_value;
@@ -133,8 +136,8 @@ static void hdr_vectors(struct kunit *test)
 }
 
 /*
- * DDP-22, DDP-24: encoding sets every bit of the control byte, whatever the
- * buffer contained, and writes nothing after the header.
+ * RFC 5041 4.1 (DDP-22, DDP-24): encoding writes every bit of the control byte,
+ * whatever the buffer contained, and writes no byte after a tagged header.
  */
 static void hdr_encode_overwrites(struct kunit *test)
 {
@@ -155,8 +158,8 @@ static void hdr_encode_overwrites(struct kunit *test)
 }
 
 /*
- * The buffer is allocated with the exact length, so that KASAN detects a read
- * past its end.
+ * Decode the first 0 to @whole bytes of a header. Each buffer is allocated with
+ * exactly this length, so that KASAN detects a read past its end.
  */
 static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
 {
@@ -174,7 +177,7 @@ static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
 	}
 }
 
-/* DDP-46: a segment that is shorter than its header is refused. */
+/* RFC 5041 4.4 (DDP-46): a segment shorter than its header is refused. */
 static void hdr_truncations(struct kunit *test)
 {
 	expect_short_until(test, 0x81, 14);
@@ -189,8 +192,8 @@ static enum iw_reason version_reason(u8 ctrl)
 }
 
 /*
- * DDP-23, DDP-25, N-25: all 256 control bytes are decoded as specified,
- * whatever their reserved bits.
+ * RFC 5041 4.1 (DDP-23, DDP-25, N-25): the T bit, the L bit and the version of
+ * all 256 control bytes are decoded, and the reserved bits have no effect.
  */
 static void hdr_control_octets(struct kunit *test)
 {

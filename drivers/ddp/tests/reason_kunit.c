@@ -11,7 +11,10 @@ struct wire {
 	u8		code;
 };
 
-/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8 with RFC 6580 and RFC 6581 */
+/*
+ * Terminate fields of all reasons, from RFC 5040 figure 9, RFC 5041 7.2, and
+ * RFC 5044 8 with RFC 6580 and RFC 6581
+ */
 static const struct wire wires[] = {
 	{ IW_RDMAP_CATASTROPHIC,	0, 0, 0x00 },
 	{ IW_RDMAP_P_STAG,		0, 1, 0x00 },
@@ -57,8 +60,8 @@ static void describe_wire(const struct wire *w, char *desc)
 KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
 
 /*
- * DDP-106, DDP-107, DDP-108, RDMAP-38, MPA2-23, MPA2-24: each reason has the
- * layer, type and code of the RFCs.
+ * RFC 5041 7.2, RFC 5040 4.8, RFC 6581 8 (DDP-106, DDP-107, DDP-108, RDMAP-38,
+ * MPA2-23, MPA2-24): each reason has the layer, type and code of the RFCs.
  */
 static void reason_on_the_wire(struct kunit *test)
 {
@@ -70,20 +73,24 @@ static void reason_on_the_wire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->code, w->code);
 }
 
-/* RFC 5040 figure 10; no header is quoted for the type "local catastrophic" */
+/*
+ * Get the headers to quote according to RFC 5040 figure 10. No header is quoted
+ * for the error type "local catastrophic".
+ */
 static u8 quote_ref(const struct wire *w)
 {
 	if (w->layer == 2 || w->type == 0)
 		return 0;
 	if (w->layer == 1 || w->type == 2)
 		return MD;
-	/* only a Send can request an invalidation */
+	/* a Send requests an invalidation, so no Read Request is quoted */
 	return w->why == IW_RDMAP_P_INVALIDATE ? MD : MD | IW_QUOTE_R;
 }
 
 /*
- * DDP-103, RDMAP-39, RDMAP-45, RDMAP-50, RDMAP-51, RDMAP-53 to 55: each reason
- * quotes the headers of the RFCs.
+ * RFC 5041 7.1, RFC 5040 4.8 and figure 10 (DDP-103, RDMAP-39, RDMAP-45,
+ * RDMAP-50, RDMAP-51, RDMAP-53 to 55): each reason quotes the headers of the
+ * RFCs.
  */
 static void reason_quotes(struct kunit *test)
 {
@@ -92,7 +99,10 @@ static void reason_quotes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, quote_ref(w));
 }
 
-/* DDP-110, RDMAP-38: only the reasons in wires[] are sent in a Terminate. */
+/*
+ * RFC 5041 7.2, RFC 5040 4.8 (DDP-110, RDMAP-38): only the reasons in wires[]
+ * have Terminate fields.
+ */
 static void reason_locals(struct kunit *test)
 {
 	u32 why, on_wire = 0;
@@ -107,7 +117,10 @@ static void reason_locals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_reason_row(IW_OK)->layer, IW_NOT_ON_WIRE);
 }
 
-/* Expected events other than IW_EVENT_FATAL; the reasons in ends[] have none */
+/*
+ * Expected events of the reasons that have neither IW_EVENT_FATAL nor, as the
+ * reasons in ends[], IW_EVENT_NONE
+ */
 static const u8 events[IW_REASON_NR] = {
 	[IW_DDP_T_STAG]		= IW_EVENT_ACCESS,
 	[IW_DDP_T_BOUNDS]	= IW_EVENT_ACCESS,
@@ -145,7 +158,7 @@ static void reason_events(struct kunit *test)
 	}
 }
 
-/* Each reason has a rule, and a name that a counter can have. */
+/* Each reason has a rule, and a name of 2 to 31 characters. */
 static void reason_named(struct kunit *test)
 {
 	const struct iw_reason_row *row;
@@ -156,7 +169,7 @@ static void reason_named(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
 		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
-		/* fits the name of a counter */
+		/* limits for the name of a counter */
 		KUNIT_EXPECT_GT(test, strlen(row->name), (size_t)1);
 		KUNIT_EXPECT_LT(test, strlen(row->name), (size_t)32);
 	}
@@ -170,8 +183,8 @@ static bool same_on_wire(const struct iw_reason_row *a,
 }
 
 /*
- * No two reasons have the same name or the same Terminate fields, except for
- * the two that are sent as 1/0/00.
+ * No two reasons have the same name. No two reasons have the same Terminate
+ * fields, except for IW_DDP_CATASTROPHIC and IW_DDP_SHORT.
  */
 static void reason_unique(struct kunit *test)
 {
@@ -192,7 +205,7 @@ static void reason_unique(struct kunit *test)
 				       iw_reason_row(IW_DDP_CATASTROPHIC)));
 }
 
-/* Vendor errors: these numbers are ABI and never change */
+/* Numbers of the reasons: ABI (vendor errors), so they must never change */
 static const char * const numbers[] = {
 	[0]	= "ok",
 	[1]	= "ddp-catastrophic",
@@ -249,7 +262,7 @@ static const char * const numbers[] = {
 	[52]	= "sctp-addresses",
 };
 
-/* Each reason has the number that programs know. */
+/* Each reason has the number that is ABI. */
 static void reason_numbers(struct kunit *test)
 {
 	u32 why;
@@ -259,7 +272,7 @@ static void reason_numbers(struct kunit *test)
 		KUNIT_EXPECT_STREQ(test, numbers[why], iw_reason_name(why));
 }
 
-/* A number that is no reason gives the row of IW_RDMAP_UNSPEC. */
+/* For an invalid reason, iw_reason_row() returns the row of IW_RDMAP_UNSPEC. */
 static void reason_out_of_range(struct kunit *test)
 {
 	const struct iw_reason_row *unspec = iw_reason_row(IW_RDMAP_UNSPEC);

@@ -11,7 +11,7 @@ static const struct ddp_hdr tagged = {
 	.to = 16384,
 };
 
-/* @last and @mo are set by DDP: the values here must have no effect */
+/* DDP sets @last and @mo, so the values here must have no effect */
 static const struct ddp_hdr untagged = {
 	.last = true, .ulp8 = 0x43, .ulp32 = 0x55667788, .qn = 3, .msn = 77,
 	.mo = 999,
@@ -25,8 +25,9 @@ static u32 offset_of(const struct ddp_hdr *first, const struct ddp_hdr *h)
 }
 
 /*
- * DDP-29, DDP-33, DDP-38, DDP-40, DDP-44: all segments of a message have the
- * same RsvdULP, STag, QN and MSN.
+ * RFC 5041 4.2, 4.3 (DDP-29, DDP-33, DDP-38, DDP-40, DDP-44): check that a
+ * segment has the RsvdULP, STag, QN and MSN of the first segment of its
+ * message.
  */
 static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
 			const struct ddp_hdr *h)
@@ -39,7 +40,7 @@ static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
 	KUNIT_EXPECT_EQ(test, h->msn, first->msn);
 }
 
-/* Cut all of @c, with random MULPDUs, and count each byte in @seen */
+/* Segment a message with random MULPDUs, and count each byte in @seen */
 static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 		   struct rnd_state *rnd)
 {
@@ -65,9 +66,9 @@ static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 }
 
 /*
- * DDP-2, DDP-17, DDP-18, DDP-20, DDP-47, DDP-49, DDP-51, DDP-53, DDP-60: the
- * segments of a random message cover each of its bytes exactly once, and only
- * the last one has the L bit.
+ * RFC 5041 3 (2), 4.1, 5.2, 5.3 (DDP-2, DDP-17, DDP-18, DDP-20, DDP-47, DDP-49,
+ * DDP-51, DDP-53, DDP-60): the segments of a message of 0 to 8192 bytes contain
+ * each byte exactly once, and only the last segment has the L bit.
  */
 static void segment_tiles(struct kunit *test)
 {
@@ -91,7 +92,7 @@ static void segment_tiles(struct kunit *test)
 	}
 }
 
-/* DDP-54, DDP-55: an empty message is one segment. */
+/* RFC 5041 5.2 (DDP-54, DDP-55): an empty message is one segment. */
 static void segment_empty(struct kunit *test)
 {
 	struct ddp_hdr h;
@@ -108,8 +109,8 @@ static void segment_empty(struct kunit *test)
 }
 
 /*
- * DDP-51, DDP-53: the examples of RFC 5041 5.2, with a MULPDU of 1500, give two
- * segments.
+ * RFC 5041 5.2 (DDP-51, DDP-53): the messages of the RFC's examples, 2000 bytes
+ * with a MULPDU of 1500 bytes, have two segments with the offsets of the RFC.
  */
 static void segment_rfc_examples(struct kunit *test)
 {
@@ -132,8 +133,8 @@ static void segment_rfc_examples(struct kunit *test)
 }
 
 /*
- * A message needs a second segment only when it is one byte longer than the
- * first one can hold.
+ * A message that exactly fills the first segment has one segment; a message
+ * that is one byte longer has a second segment.
  */
 static void segment_exact_fit(struct kunit *test)
 {
@@ -153,7 +154,7 @@ static void segment_exact_fit(struct kunit *test)
 	}
 }
 
-/* A message of 2^32 - 1 bytes is cut completely. */
+/* The segments of a message of 2^32 - 1 bytes contain all bytes in order. */
 static void segment_longest(struct kunit *test)
 {
 	struct ddp_cut c = { .first = &untagged, .total = U32_MAX };

@@ -11,7 +11,10 @@ static void init_all(struct ddp_uq *uq)
 		ddp_uq_init(&uq[qn]);
 }
 
-/* DDP-42, DDP-45: the first segment of each queue has MSN 1 and MO 0. */
+/*
+ * RFC 5041 4.3 (DDP-42, DDP-45): as first segment of each queue, MSN 1 with MO
+ * 0 is accepted, and MSN 0 is refused.
+ */
 static void untagged_first_segment(struct kunit *test)
 {
 	struct ddp_uq uq[DDP_QUEUES];
@@ -34,7 +37,7 @@ struct due {
 	enum iw_reason	why;
 };
 
-/* Queue 2 expects byte 100 of message 7, the others message 1 */
+/* Segments for queue 2, which expects MSN 7, MO 100, and for other queues */
 static const struct due dues[] = {
 	{ "due", 2, 7, 100, IW_OK },
 	{ "another queue", 3, 1, 0, IW_OK },
@@ -61,8 +64,8 @@ static void describe_due(const struct due *d, char *desc)
 KUNIT_ARRAY_PARAM(due, dues, describe_due);
 
 /*
- * DDP-86, DDP-92, DDP-94, N-8, N-9: only the next expected segment is accepted;
- * the check does not depend on the length of the payload.
+ * RFC 5041 7.1 U1, U3, U5 (DDP-86, DDP-92, DDP-94, N-8, N-9): a segment is
+ * accepted only if its MSN and MO are the next expected ones of its queue.
  */
 static void untagged_due(struct kunit *test)
 {
@@ -76,7 +79,10 @@ static void untagged_due(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), d->why);
 }
 
-/* DDP-43, DDP-95: only the next MSN is accepted when it wraps. */
+/*
+ * RFC 5041 4.3, 7.1 U5 (DDP-43, DDP-95): around the wrap of the MSN only the
+ * next expected MSN is accepted.
+ */
 static void untagged_msn_wraps(struct kunit *test)
 {
 	struct ddp_hdr h = { .last = true };
@@ -97,7 +103,7 @@ static void untagged_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uq[0].msn, 3u);
 }
 
-/* Reference: checks byte by byte */
+/* Check a segment byte by byte, as reference for ddp_uq_check_len() */
 static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
@@ -110,7 +116,10 @@ static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 	return IW_OK;
 }
 
-/* DDP-93: the length check agrees with the reference for all small numbers. */
+/*
+ * RFC 5041 7.1 U4 (DDP-93): for MOs and payloads below 12 bytes and buffers
+ * below 24 bytes, ddp_uq_check_len() has the result of fits_ref().
+ */
 static void untagged_fits(struct kunit *test)
 {
 	struct ddp_hdr h = {};
@@ -126,7 +135,10 @@ static void untagged_fits(struct kunit *test)
 							 buf_len));
 }
 
-/* DDP-93, DDP-48: the length check does not wrap at 32 bits. */
+/*
+ * RFC 5041 7.1 U4, 5.2 (DDP-93, DDP-48): ddp_uq_check_len() does not wrap if
+ * the sum of MO and payload exceeds 32 bits.
+ */
 static void untagged_fits_large(struct kunit *test)
 {
 	struct ddp_hdr h = { .mo = U32_MAX };
@@ -141,8 +153,8 @@ static void untagged_fits_large(struct kunit *test)
 }
 
 /*
- * DDP-41, DDP-44, DDP-51: interleaved messages on all queues are accepted in
- * order. The reference counts messages and bytes.
+ * RFC 5041 4.3, 5.2 (DDP-41, DDP-44, DDP-51): 5000 segments of interleaved
+ * messages on all queues are accepted if each has the next MSN and MO.
  */
 static void untagged_walk(struct kunit *test)
 {
@@ -168,7 +180,7 @@ static void untagged_walk(struct kunit *test)
 		if (h.last) {
 			messages[h.qn]++;
 			octets[h.qn] = 0;
-			/* the MSN of a finished message is refused */
+			/* the MSN of a completed message is refused */
 			KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h),
 					IW_DDP_U_MSN_RANGE);
 		}
