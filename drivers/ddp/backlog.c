@@ -171,7 +171,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->evicted);
 	l->upcalls += ok;
-	/* the ULP gets the request, so it is no longer pending nor evicted */
+	/* the ULP is notified of @c now, so @c must no longer be evicted */
 	if (ok && c && l->ops->evict)
 		__unlist(l, c);
 	spin_unlock(&l->lock);

@@ -86,7 +86,10 @@ enum iw_reason ddp_bounds_recheck(const struct ddp_region *r,
 				  const struct ddp_stream *s, u8 rights, u64 to,
 				  u32 len)
 {
-	/* ddp_region_revoke() clears valid before it waits; litmus: hold */
+	/*
+	 * Read valid for each copy: ddp_region_revoke() clears valid, then
+	 * waits for the copies under references taken before; litmus: hold
+	 */
 	if (!smp_load_acquire(&r->valid) || is_denied(s, rights))
 		return IW_DDP_T_STAG;
 	return check_range(r, to, len);

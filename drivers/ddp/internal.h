@@ -38,7 +38,7 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c);
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		    u32 stride, u32 each, u32 n);
 
-/* sock.c */
+/* sock.c: check whether the current process can create a socket */
 bool ddp_sock_can_create(int protocol);
 
 /* paged.c: copying from and to MRs without blocks */

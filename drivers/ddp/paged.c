@@ -4,8 +4,9 @@
  * ODP memory and dma-bufs.
  *
  * ODP and dma-buf pages may become absent. So one extent at a time is copied,
- * under the lock that keeps the pages of the extent present. The lock is never
- * held for longer than that.
+ * under the lock that keeps the pages of the extent present. The lock is
+ * released after each extent, so that invalidation waits for one extent at
+ * most.
  *
  * If an extent is missing, the copy stops, and the caller repeats the whole
  * copy after the page fault. The repetition is harmless, because it copies the

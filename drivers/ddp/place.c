@@ -2,10 +2,11 @@
 /*
  * Copying between segments and registered memory, in both directions.
  *
- * The block of a TO is found by a shift. Blocks that are adjacent in memory are
- * copied as one extent. The MR of each SGE is looked up, checked and referenced
- * once, and then copied; the reference may be cached for the next SGE or
- * segment. paged.c copies from and to MRs without blocks.
+ * The MR of an SGE or of a tagged segment is looked up, checked and referenced
+ * once, before the copy. The reference may be cached for the next SGE or
+ * segment. All blocks of an MR have the same size, so the block of a TO is
+ * found by a shift. Blocks that are adjacent in memory are copied as one
+ * extent. paged.c copies from and to MRs without blocks.
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
@@ -485,7 +486,7 @@ static void ddp_atomic_replace(void *arg, u64 *word)
 	struct atomic_update *c = arg;
 
 	c->old = READ_ONCE(*word);
-	/* litmus: none, no kernel code depends on the order */
+	/* litmus: none, no kernel code depends on the order of this access */
 	while (!try_cmpxchg(word, &c->old, c->result(c->how, c->old)))
 		;
 }

@@ -45,15 +45,15 @@ struct ddp_port {
 	int			vrf;
 	u8			tos;
 
-	/* constant after opened is completed */
+	/* err and sock are constant after opened is completed */
 	struct completion	opened;
 	int			err;
 	struct socket		*sock;
 
-	/* changed under ports_lock, read under RCU */
+	/* list and listeners are changed under ports_lock and read under RCU */
 	struct hlist_node	list;		/* entry in ports */
-	struct list_head	listeners;
-	struct rcu_head		rcu;
+	struct list_head	listeners;	/* struct ddp_port_listener */
+	struct rcu_head		rcu;		/* for freeing the port */
 
 	struct delayed_work	work;		/* accepts connections */
 
@@ -119,7 +119,7 @@ static void ddp_port_accept_all(struct work_struct *work)
 			break;
 	}
 	memalloc_noio_restore(noio);
-	/* no connection is waiting, or the socket is not listening any more */
+	/* no connection is waiting, or the socket is no longer listening */
 	if (err == -EAGAIN || err == -EINVAL)
 		return;
 	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_RETRY : 0);

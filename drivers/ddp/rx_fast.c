@@ -205,7 +205,7 @@ bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why)
 {
-	/* ddp_rx_begin() has set rx_busy, so failed can be read at once */
+	/* ddp_rx_begin() has set rx_busy, so reading failed is enough */
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? ddp_rx_tagged_fast(s, NULL, head, body, len, why)

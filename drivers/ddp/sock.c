@@ -107,7 +107,7 @@ int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 		return err;
 	set_lock_classes((*sock)->sk);
 	compat_sk_net_refcnt_upgrade((*sock)->sk);
-	/* cannot fail while the socket is not bound */
+	/* sock_bindtoindex() cannot fail while the socket is not bound */
 	if (vrf)
 		sock_bindtoindex((*sock)->sk, vrf, true);
 	return 0;

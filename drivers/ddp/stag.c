@@ -56,7 +56,7 @@ static const struct rhashtable_params region_params = {
  */
 void ddp_stags_init(struct ddp_stags *t)
 {
-	/* cannot fail with these parameters */
+	/* rhashtable_init() cannot fail with these parameters */
 	WARN_ON_ONCE(rhashtable_init(&t->regions, &region_params));
 }
 EXPORT_SYMBOL_GPL(ddp_stags_init);
@@ -175,8 +175,9 @@ static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
 	/*
-	 * Clear valid before reading users; pairs with ddp_region_find(). So a
-	 * reference that is not seen below finds @r invalid and copies nothing.
+	 * Valid was cleared before users is read; pairs with ddp_region_find().
+	 * So a path whose reference is not seen below finds @r invalid, and
+	 * does not access the memory after this function returns.
 	 */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
@@ -367,7 +368,10 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		ddp_mr_cache_drop(held);
 		return ddp_region_get(s, m, rights, held);
 	}
-	/* ddp_region_revoke() clears valid before it waits; litmus: hold */
+	/*
+	 * Read valid for each copy: ddp_region_revoke() clears valid, then
+	 * waits for the copies under references taken before; litmus: hold
+	 */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;

@@ -106,7 +106,10 @@ void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
-	/* later lookups find unbound_llp; kicks in progress are RCU readers; litmus: kick */
+	/*
+	 * Later lookups find unbound_llp. Kicks in progress are RCU readers, so
+	 * the old LLP stays allocated for them. litmus: kick
+	 */
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&unbound_llp));
 	if (llp)
 		llp->ops->quiesce(llp);
@@ -142,7 +145,10 @@ EXPORT_SYMBOL_GPL(ddp_stream_set_rights);
  */
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 {
-	/* see ddp_stream_settle(), which reads the busy flags later; litmus: settle */
+	/*
+	 * Set failed before ddp_stream_settle() reads the busy flags;
+	 * litmus: settle
+	 */
 	if (test_and_set_bit(0, &s->failed))
 		return;
 	trace_ddp_stream_failed(s, f);

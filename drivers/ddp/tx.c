@@ -162,7 +162,10 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_hdr h;
 
 	if (unlikely(ddp_tx_fault_pending(s))) {
-		/* set even if the fault is resolved before ddp_tx_pending() is called */
+		/*
+		 * ddp_tx_pending() must return true even if the fault is
+		 * resolved before it is called
+		 */
 		s->tx_pending = true;
 		return false;
 	}

@@ -187,7 +187,7 @@ struct ddp_deferred {
 
 /* One DDP stream, embedded in a queue pair */
 struct ddp_stream {
-	/* constant after ddp_stream_init() */
+	/* constant once the ULP has initialized the stream */
 	const struct ddp_ulp_ops *ulp;
 	struct ddp_stags	*stags;
 	void			*pd;
