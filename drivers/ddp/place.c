@@ -486,7 +486,7 @@ static void ddp_atomic_replace(void *arg, u64 *word)
 	struct atomic_update *c = arg;
 
 	c->old = READ_ONCE(*word);
-	/* litmus: none, no kernel code depends on the order of this access */
+	/* litmus: none, no kernel code depends on the order */
 	while (!try_cmpxchg(word, &c->old, c->result(c->how, c->old)))
 		;
 }
