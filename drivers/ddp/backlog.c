@@ -19,8 +19,8 @@
 #define EVICT_CANDIDATES	16	/* maximum number of requests compared for an eviction */
 
 /**
- * ddp_backlog_init - initialize the list of requests of a new listener
- * @l: the listener
+ * ddp_backlog_init - initialize the lock, lists and seed of a new listener
+ * @l: the listener, zeroed
  */
 void ddp_backlog_init(struct ddp_port_listener *l)
 {

@@ -49,7 +49,7 @@ enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
 }
 
 /**
- * ddp_hdr_encode - encode a header
+ * ddp_hdr_encode - encode a DDP header
  * @p: buffer of IW_DDP_HDR_MAX bytes
  * @h: the header
  *

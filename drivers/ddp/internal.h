@@ -82,7 +82,7 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 	c->off = off;
 }
 
-/* stag.c: check the memory @m and take an in-flight reference to its MR */
+/* stag.c: check an access to the SGE @m, and take an in-flight reference */
 enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
 /* Like ddp_region_get(), but use and set the cached MR reference *@held */

@@ -51,7 +51,7 @@ static const struct rhashtable_params region_params = {
 };
 
 /**
- * ddp_stags_init - initialize an empty table
+ * ddp_stags_init - initialize an empty STag table
  * @t: the table
  */
 void ddp_stags_init(struct ddp_stags *t)
@@ -62,8 +62,9 @@ void ddp_stags_init(struct ddp_stags *t)
 EXPORT_SYMBOL_GPL(ddp_stags_init);
 
 /**
- * ddp_stags_destroy - free a table from which all MRs have been removed
- * @t: the table; no lookup may be in progress
+ * ddp_stags_destroy - free an STag table
+ * @t: the table; the caller must have removed all MRs, and must ensure that no
+ *	lookup is in progress
  *
  * May sleep.
  */
@@ -229,7 +230,7 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 EXPORT_SYMBOL_GPL(ddp_region_find);
 
 /**
- * ddp_region_put - drop an in-flight reference
+ * ddp_region_put - drop an in-flight reference to an MR
  * @r: the MR
  */
 void ddp_region_put(struct ddp_region *r)

@@ -48,7 +48,7 @@ static struct ddp_llp unbound_llp = { .ops = &no_ops };
 /**
  * ddp_stream_init - initialize a stream that is not bound yet
  * @s: the stream
- * @ulp: upcalls
+ * @ulp: upcalls to RDMAP
  * @stags: STags of the device
  * @pd: protection domain of the stream
  */
@@ -189,7 +189,7 @@ void ddp_stream_settle(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_stream_settle);
 
 /**
- * ddp_llp_error - fail a stream for an error that the LLP has found
+ * ddp_llp_error - fail a stream for an error that the LLP has detected
  * @s: the stream
  * @why: the reason, such as IW_MPA_CRC
  *

@@ -10,7 +10,7 @@
 #include "wire.h"
 
 /**
- * ddp_uq_init - initialize a queue of a new stream
+ * ddp_uq_init - initialize the receive state of an untagged queue
  * @q: the queue
  */
 void ddp_uq_init(struct ddp_uq *q)

@@ -108,7 +108,7 @@ struct ddp_mem_ops {
 
 /**
  * struct ddp_stags - table of the STags of one device
- * @regions: struct ddp_region by STag index; read under RCU
+ * @regions: hash table of struct ddp_region by STag index; looked up under RCU
  */
 struct ddp_stags {
 	struct rhashtable regions;
