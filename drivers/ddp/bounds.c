@@ -39,7 +39,7 @@ static bool is_denied(const struct ddp_stream *s, u8 rights)
  *	buffer of a receive
  *
  * The caller must hold an in-flight reference to @r. Revocation waits for the
- * reference, so an access that has been checked may be completed.
+ * reference, so the caller may complete an access that was checked.
  *
  * Return: IW_OK if the stream may access the range; IW_DDP_T_STAG if the key is
  * stale, the STag is not valid, or a right is missing (RFC 5041 7.1 T1, T2);

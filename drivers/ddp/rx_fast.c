@@ -234,7 +234,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_is_next);
  * Process a batch of @n segments with one check and one copy. Return: true if
  * the batch was processed and @why is set; false if nothing was done. If the MR
  * is revoked between the check and the copy, @why is the failure of the first
- * segment, although more() has counted all @n segments.
+ * segment. more() has counted all @n segments even then.
  */
 static bool rx_begun(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {

@@ -428,8 +428,8 @@ static enum iw_reason check_invalidate(const struct ddp_stream *s,
 
 /*
  * Check whether @r may be invalidated, and invalidate it. The caller must hold
- * an in-flight reference. A new registration of @r, with another key or for
- * another stream, waits for the reference, so it cannot begin between the check
+ * an in-flight reference. A new registration of @r, with another key or stream,
+ * waits for the reference. So @r cannot be registered anew between the check
  * and the invalidation. litmus: invalidate
  */
 static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_region *r,
@@ -459,9 +459,9 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
  *	(RFC 5040 5.3); false if the local consumer does
  *
  * A peer may invalidate only memory that was registered or bound through its
- * own stream, and never an ordinary memory region (RFC 5040 4.8 (N-4), 8.1.1
- * (7) (N-5)). The local consumer may also invalidate an STag that is invalid
- * already, because some consumers begin with an invalidation.
+ * own stream. It may never invalidate an ordinary memory region (RFC 5040 4.8,
+ * 8.1.1 (7); N-4, N-5). The local consumer may also invalidate an STag that is
+ * invalid already, because some consumers begin with an invalidation.
  *
  * Context: process or softirq; does not sleep. The caller must hold no
  * in-flight reference.

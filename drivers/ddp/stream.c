@@ -244,8 +244,8 @@ EXPORT_SYMBOL_GPL(ddp_stream_close);
  * ddp_stream_close_if_failed - close a stream that failed before it was bound
  * @s: the stream; the caller must have bound it, by connect or accept
  *
- * The context that failed the stream may have looked for the LLP before the
- * bind and closed none, so the LLP is closed here. litmus: failed
+ * The context that failed the stream may have found no LLP to close, because
+ * the bind came later. So this function closes the LLP. litmus: failed
  */
 void ddp_stream_close_if_failed(struct ddp_stream *s)
 {

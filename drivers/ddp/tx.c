@@ -8,8 +8,8 @@
 #include "trace.h"
 
 /*
- * Check whether the stream has failed and the current message is not the
- * Terminate, so that the rest of the message must not be sent (RFC 5041 7.1)
+ * Check whether the rest of the current message must not be sent: the stream
+ * has failed, and the message is not the Terminate (RFC 5041 7.1)
  */
 static bool is_abandoned(const struct ddp_stream *s)
 {

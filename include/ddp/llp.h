@@ -321,9 +321,10 @@ bool ddp_tx_blocked(const struct ddp_stream *s);
  * The caller may copy the payload with one call or with several.
  *
  * Return: true if the bytes are copied. False if the stream has failed, if the
- * memory may not be read (which fails the stream), or if a page fault must be
- * resolved first. If false, the LLP must discard the segment. After the page
- * fault a kick follows, and ddp_tx_next() returns the segment again.
+ * memory may not be read, or if a page fault must be resolved first. A
+ * forbidden read fails the stream. If false, the LLP must discard the segment.
+ * After the page fault a kick follows, and ddp_tx_next() returns the segment
+ * again.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 

@@ -115,9 +115,9 @@ struct ddp_msg {
  *	@total is the length of an untagged message, or the payload length of
  *	the last segment of a tagged message. For an untagged message it may
  *	return IW_AGAIN with its state unchanged, and is then called again after
- *	the page fault. For a message that needed DDP_REMOTE_WRITE it must not
- *	revoke an MR, or take a lock that is held while an MR is revoked,
- *	because DDP may hold a cached MR reference.
+ *	the page fault. For a message that needed DDP_REMOTE_WRITE, DDP may hold
+ *	a cached MR reference. So this upcall must not revoke an MR, nor take a
+ *	lock that is held while an MR is revoked.
  * @next: get the next message to send; returns false if there is none. To yield
  *	after enough messages, call ddp_tx_resched() and return false. Must
  *	return false while ddp_tx_fault_pending() is true. DDP may hold a cached

@@ -44,7 +44,7 @@ struct rnic_sw_ring {
  * The program must advance prod, execute a full barrier and then read this
  * flag. If it is set, the program must call post_send or post_recv without a
  * work request. The kernel sets the flag of an RQ only if the queue pair is in
- * the error state, so that it can flush receives posted in this state.
+ * the error state. It then flushes receives that the program posts.
  */
 #define RNIC_SW_RING_NEED_WAKEUP	0x1
 
