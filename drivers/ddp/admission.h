@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Admission of connection requests to a listener. */
-#ifndef _DDP_SHARE_H
-#define _DDP_SHARE_H
+#ifndef _DDP_ADMISSION_H
+#define _DDP_ADMISSION_H
 
 #include <ddp/pure.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Functions of backlog.c that port.c uses. */
-#ifndef _DDP_CALLER_H
-#define _DDP_CALLER_H
+#ifndef _DDP_BACKLOG_H
+#define _DDP_BACKLOG_H
 
 #include <ddp/port.h>
 

@@ -8,7 +8,7 @@
  *
  * previous segment     this segment                        function
  * tagged, not last     its TO continues the previous one   rx_tagged_next()
- * tagged, not last     a batch of such segments            rx_begun()
+ * tagged, not last     a batch of such segments            rx_batch_at_once()
  * last one of a Write  a single-segment Write with any TO  rx_repeat_write()
  * untagged, not last   its MO continues the previous one,  rx_untagged_next()
  *                      and its payload is contiguous
@@ -236,7 +236,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_is_next);
  * is revoked between the check and the copy, @why is the failure of the first
  * segment. more() has counted all @n segments even then.
  */
-static bool rx_begun(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+static bool rx_batch_at_once(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
 	struct ddp_hdr h = s->rx_seg.h;
 	const u32 bytes = n * s->rx_seg.payload;
@@ -260,7 +260,7 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
 	*why = IW_DDP_CATASTROPHIC;
 	if (test_bit(0, &s->failed))
 		return 0;
-	if (n > 1 && rx_begun(s, bodies, n, why))
+	if (n > 1 && rx_batch_at_once(s, bodies, n, why))
 		return *why ? 0 : n;
 	for (i = 0; i < n; i++) {
 		/* another CPU may fail the stream between two segments */

@@ -42,7 +42,7 @@ reason_of() {
 		reason="errors told to the sender" ;;
 	*"InfiniBand's acknowledgement timeout" | *"InfiniBand's connection manager")
 		reason="InfiniBand's connection manager" ;;
-	*"queue pair for a second time")
+	*"queue pair a second time")
 		reason="connecting again" ;;
 	*"gid indices"*)
 		reason="an empty GID" ;;
