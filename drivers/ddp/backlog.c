@@ -3,7 +3,7 @@
  * Connection requests that are attached to a listener, see ddp/port.h.
  *
  * The listener's lock is a spinlock, so a user process cannot be stopped while
- * it holds the lock. Only the removal of a listener sleeps: ddp_backlog_end()
+ * it holds the lock. Only the removal of a listener sleeps: ddp_backlog_drain()
  * waits for upcalls in progress. Workers of the LLP never wait.
  */
 #include <linux/export.h>
@@ -179,8 +179,8 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 }
 
 /*
- * End an upcall, and wake ddp_backlog_end() after the last one.
- * ddp_backlog_end() takes the lock to check the count, so the listener cannot
+ * End an upcall, and wake ddp_backlog_drain() after the last one.
+ * ddp_backlog_drain() takes the lock to check the count, so the listener cannot
  * be freed before the unlock; litmus: upcalls
  */
 static void end_upcall(struct ddp_port_listener *l)
@@ -229,7 +229,7 @@ int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 		return -ECONNREFUSED;
 	/* the user takes over this reference if the upcall returns 0 */
 	ddp_session_get(ss);
-	err = ddp_session_request(&l->dl, ss, o);
+	err = ddp_session_report_request(&l->dl, ss, o);
 	if (err)
 		ddp_session_put(ss);
 	end_upcall(l);
@@ -246,7 +246,7 @@ void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
 	if (!begin_upcall(l, NULL))
 		return;
-	ddp_session_refused(&l->dl, why);
+	ddp_session_report_refused(&l->dl, why);
 	end_upcall(l);
 }
 EXPORT_SYMBOL_GPL(ddp_port_refused);
@@ -286,12 +286,12 @@ static bool has_no_upcalls(struct ddp_port_listener *l)
 }
 
 /**
- * ddp_backlog_end - evict all requests of a listener and wait for its upcalls
+ * ddp_backlog_drain - evict all requests of a listener and wait for its upcalls
  * @l: the listener; the caller must have removed @l from its port
  *
  * Sleeps. On return no upcall on @l runs or will start.
  */
-void ddp_backlog_end(struct ddp_port_listener *l)
+void ddp_backlog_drain(struct ddp_port_listener *l)
 {
 	while (evict_first(l))
 		cond_resched();

@@ -7,6 +7,6 @@
 
 void ddp_backlog_init(struct ddp_port_listener *l);
 /* Evict all pending requests, and wait for upcalls in progress; sleeps */
-void ddp_backlog_end(struct ddp_port_listener *l);
+void ddp_backlog_drain(struct ddp_port_listener *l);
 
 #endif

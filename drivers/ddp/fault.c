@@ -102,7 +102,7 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
 }
 
 /**
- * ddp_fault_resolved - clear a failure if its pages have become present
+ * ddp_fault_clear_failed - clear a failure if its pages have become present
  * @w: request of the calling path; @w->fault_failed is set
  * @r: MR without blocks
  * @to: TO of the first byte that was accessed
@@ -112,8 +112,8 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
  * If the pages become absent again, the next access issues a new request
  * instead of returning the old failure.
  */
-void ddp_fault_resolved(struct ddp_fault *w, const struct ddp_region *r, u64 to,
-			u32 len, bool write)
+void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,
+			    u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 

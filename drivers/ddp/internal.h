@@ -59,8 +59,8 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 /* fault.c: page faults of a stream */
 void ddp_faults_init(struct ddp_stream *s);
 void ddp_faults_cancel(struct ddp_stream *s);
-void ddp_fault_resolved(struct ddp_fault *w, const struct ddp_region *r, u64 to,
-			u32 len, bool write);
+void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,
+			    u32 len, bool write);
 enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
 				 u64 to, u32 len, bool write);
 

@@ -56,7 +56,7 @@ static void release_extent(const struct ddp_extent *extent)
 		read_unlock(extent->lock);
 }
 
-static void copy_flat(struct paged_copy *c, void *at, u32 len)
+static void copy_linear(struct paged_copy *c, void *at, u32 len)
 {
 	u32 n;
 
@@ -79,7 +79,7 @@ static bool copy_bytes(struct paged_copy *c, void *at, u32 len)
 {
 	if (c->llp)
 		return c->llp->ops->read(c->llp, at, len);
-	copy_flat(c, at, len);
+	copy_linear(c, at, len);
 	return true;
 }
 
@@ -123,7 +123,7 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 		left -= extent.len;
 	}
 	if (unlikely(READ_ONCE(w->fault_failed)))
-		ddp_fault_resolved(w, r, to - len, len, c->write);
+		ddp_fault_clear_failed(w, r, to - len, len, c->write);
 	return IW_OK;
 }
 
@@ -247,6 +247,6 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 	change(arg, extent.at);
 	release_extent(&extent);
 	if (unlikely(READ_ONCE(w->fault_failed)))
-		ddp_fault_resolved(w, r, to, sizeof(u64), true);
+		ddp_fault_clear_failed(w, r, to, sizeof(u64), true);
 	return IW_OK;
 }

@@ -289,7 +289,7 @@ static void ddp_listener_remove(struct ddp_port_listener *l)
 	spin_unlock(&ports_lock);
 	if (p)
 		free_port(p);
-	ddp_backlog_end(l);
+	ddp_backlog_drain(l);
 	ddp_port_put(l);
 }
 

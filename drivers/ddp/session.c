@@ -29,7 +29,7 @@ void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 }
 
 /**
- * ddp_session_request - pass a peer's request to the user
+ * ddp_session_report_request - pass a peer's request to the user
  * @l: listener that the peer has connected to
  * @ss: the session; the caller must have taken a reference for the user
  * @o: IRD, ORD, RTR types and Private Data of the peer
@@ -37,8 +37,8 @@ void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
  * Return: 0 if the user has taken over the reference and will accept, reject or
  * stop the session; a negative errno if the user refused the request.
  */
-int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
-			const struct ddp_offer *o)
+int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
+			       const struct ddp_offer *o)
 {
 	int reader = srcu_read_lock(&upcalls);
 	int err = l->user->request(l, ss, o);
@@ -48,11 +48,11 @@ int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 }
 
 /**
- * ddp_session_refused - report a connection setup that failed before its request
+ * ddp_session_report_refused - report a connection setup that failed before its request
  * @l: listener that the peer has connected to
  * @why: reason of the failure
  */
-void ddp_session_refused(struct ddp_listener *l, enum iw_reason why)
+void ddp_session_report_refused(struct ddp_listener *l, enum iw_reason why)
 {
 	int reader = srcu_read_lock(&upcalls);
 
@@ -61,15 +61,15 @@ void ddp_session_refused(struct ddp_listener *l, enum iw_reason why)
 }
 
 /**
- * ddp_session_established - report that both sides have agreed
+ * ddp_session_report_established - report that both sides have agreed
  * @ss: the session
  * @o: active side: the peer's reply; passive side: NULL
  *
  * Return: IW_OK if the user accepts the peer's reply, or has none to check;
  * otherwise the reason for which the user refuses the reply.
  */
-enum iw_reason ddp_session_established(struct ddp_session *ss,
-				       const struct ddp_offer *o)
+enum iw_reason ddp_session_report_established(struct ddp_session *ss,
+					      const struct ddp_offer *o)
 {
 	int reader = srcu_read_lock(&upcalls);
 	enum iw_reason why = ss->user->established(ss, o);
@@ -77,36 +77,36 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 	srcu_read_unlock(&upcalls, reader);
 	return why;
 }
-EXPORT_SYMBOL_GPL(ddp_session_established);
+EXPORT_SYMBOL_GPL(ddp_session_report_established);
 
 /**
- * ddp_session_peer_closed - report that the peer will send no more
+ * ddp_session_report_peer_closed - report that the peer will send no more
  * @ss: the session
  */
-void ddp_session_peer_closed(struct ddp_session *ss)
+void ddp_session_report_peer_closed(struct ddp_session *ss)
 {
 	int reader = srcu_read_lock(&upcalls);
 
 	ss->user->peer_closed(ss);
 	srcu_read_unlock(&upcalls, reader);
 }
-EXPORT_SYMBOL_GPL(ddp_session_peer_closed);
+EXPORT_SYMBOL_GPL(ddp_session_report_peer_closed);
 
 /**
- * ddp_session_closed - report that the session is over
+ * ddp_session_report_closed - report that the session is over
  * @ss: the session
  * @why: reason of the end
  * @o: contents of the peer's reject, or NULL if the peer has not rejected
  */
-void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
-			const struct ddp_offer *o)
+void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
+			       const struct ddp_offer *o)
 {
 	int reader = srcu_read_lock(&upcalls);
 
 	ss->user->closed(ss, why, o);
 	srcu_read_unlock(&upcalls, reader);
 }
-EXPORT_SYMBOL_GPL(ddp_session_closed);
+EXPORT_SYMBOL_GPL(ddp_session_report_closed);
 
 /**
  * ddp_session_sync_upcalls - wait for all upcalls before a user's module is unloaded

@@ -92,7 +92,7 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 	if (s)
 		ddp_llp_down(s, why);
 	if (c->reported)
-		ddp_session_closed(&c->ss, why, o);
+		ddp_session_report_closed(&c->ss, why, o);
 	/* drop the reference of the socket's callbacks */
 	ddp_session_put(&c->ss);
 }
@@ -228,7 +228,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	if (up_state == MPA_SOCK_CLOSED || c->all_acked) {
 		mpa_conn_finish(c, close_reason(c), NULL);
 	} else if (news) {
-		ddp_session_peer_closed(&c->ss);
+		ddp_session_report_peer_closed(&c->ss);
 		/*
 		 * Work that waits for the peer's first FPDU or for a response
 		 * can no longer be sent. The transmit routine must check this,

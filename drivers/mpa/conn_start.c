@@ -34,7 +34,7 @@ static void enter_full(struct mpa_conn *c)
 	WRITE_ONCE(c->rx_markers, su->rx_markers);
 	/* see session.h: the stream starts even if the user refuses the Reply */
 	if (su->initiator)
-		ddp_session_established(&c->ss, &su->peer);
+		ddp_session_report_established(&c->ss, &su->peer);
 	mpa_conn_set_deadline(c, 0);
 	mpa_conn_set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
@@ -88,7 +88,7 @@ static void notify_accepted(struct mpa_conn *c)
 	if (c->established || c->su->initiator || c->su->state != MPA_SU_SEND)
 		return;
 	c->established = true;
-	ddp_session_established(&c->ss, NULL);
+	ddp_session_report_established(&c->ss, NULL);
 }
 
 /*
@@ -145,7 +145,7 @@ static bool write_frame(struct mpa_conn *c)
 	}
 	c->written = 0;
 	c->retry_ms = 0;
-	mpa_startup_sent(c->su);
+	mpa_startup_handle_sent(c->su);
 	if (c->su->initiator)
 		mpa_conn_set_deadline(c, DEADLINE_REPLY);
 	return true;

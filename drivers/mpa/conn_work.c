@@ -25,7 +25,7 @@ static void mpa_conn_timed_out(struct work_struct *work)
 }
 
 /* Check whether the deadline passed at least @grace seconds ago */
-static bool is_late(const struct mpa_conn *c, unsigned int grace)
+static bool deadline_passed(const struct mpa_conn *c, unsigned int grace)
 {
 	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
 }
@@ -37,7 +37,7 @@ static bool is_late(const struct mpa_conn *c, unsigned int grace)
  */
 static void check_deadline(struct mpa_conn *c, bool more)
 {
-	if (is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
+	if (deadline_passed(c, more ? MPA_DEADLINE_CLOSE : 0))
 		mpa_conn_finish(c, IW_TIMEOUT, NULL);
 	else if (c->timed && !more)
 		mpa_conn_arm_timer(c, max_t(long, c->deadline - jiffies, 0));

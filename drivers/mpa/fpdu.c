@@ -159,11 +159,11 @@ bool mpa_marker_is_valid(const u8 *p, u32 back)
 }
 
 /**
- * mpa_marker_put - write a marker
+ * mpa_marker_encode - write a marker
  * @p: destination, MPA_MARKER_SIZE bytes
  * @back: result of mpa_marker_fpduptr() for this marker
  */
-void mpa_marker_put(u8 *p, u32 back)
+void mpa_marker_encode(u8 *p, u32 back)
 {
 	put_unaligned_be32(back & MPA_MARKER_PTR_MASK, p);
 }

@@ -40,7 +40,7 @@ u32 mpa_marker_count(u32 pos, u32 content);
 u32 mpa_marker_dist(u32 pos);
 u32 mpa_marker_fpduptr(u32 pos, u32 at);
 bool mpa_marker_is_valid(const u8 *p, u32 back);
-void mpa_marker_put(u8 *p, u32 back);
+void mpa_marker_encode(u8 *p, u32 back);
 
 u32 mpa_mulpdu(u32 emss, bool markers);
 

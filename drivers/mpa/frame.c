@@ -280,8 +280,8 @@ static u32 maybe_put_marker(struct writer *w)
 	if (!w->c->tx_markers)
 		return U32_MAX;
 	if (!mpa_marker_dist(w->c->tx_pos)) {
-		mpa_marker_put(marker,
-			       mpa_marker_fpduptr(w->start, w->c->tx_pos));
+		mpa_marker_encode(marker,
+				  mpa_marker_fpduptr(w->start, w->c->tx_pos));
 		put_plain(w, marker, sizeof(marker));
 	}
 	return mpa_marker_dist(w->c->tx_pos);

@@ -204,10 +204,10 @@ size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 }
 
 /**
- * mpa_startup_sent - record that TCP has accepted our whole frame
+ * mpa_startup_handle_sent - record that TCP has accepted our whole frame
  * @su: the state machine; the next step must be MPA_WANT_WRITE
  */
-void mpa_startup_sent(struct mpa_startup *su)
+void mpa_startup_handle_sent(struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_SEND_REJECT)
 		fail(su, IW_LOCAL_CLOSE);

@@ -21,7 +21,7 @@
  * @MPA_WANT_OFFER: call mpa_startup_offer(). A responder may call
  *	mpa_startup_reject() instead; the peer's offer is in mpa_startup.peer
  * @MPA_WANT_WRITE: send the frame of mpa_startup_output(), then call
- *	mpa_startup_sent()
+ *	mpa_startup_handle_sent()
  * @MPA_WANT_READ: pass mpa_startup_need() more bytes to mpa_startup_input()
  * @MPA_WANT_ENTER: enter Full Operation with the results, start-up is complete
  * @MPA_WANT_CLOSE: end the connection for the reason mpa_startup.why
@@ -99,7 +99,7 @@ enum mpa_want mpa_startup_want(const struct mpa_startup *su);
 int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o);
 int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o);
 size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size);
-void mpa_startup_sent(struct mpa_startup *su);
+void mpa_startup_handle_sent(struct mpa_startup *su);
 
 size_t mpa_startup_need(const struct mpa_startup *su);
 ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n);

@@ -177,7 +177,7 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 	    ep->state == EP_REFUSED || ss->accepted) {
 		report_closed(ep, why, o);
 		rnic_ep_detach(ep);
-	} else if (rnic_pending_take(ep->dev, ep->number)) {
+	} else if (rnic_pending_remove(ep->dev, ep->number)) {
 		rnic_ep_put(ep);
 	}
 	rnic_ep_put(ep);
@@ -201,7 +201,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 		err = rnic_ep_report_request(ep, listener->id, o);
 		if (!err)
 			return 0;
-		rnic_ep_put(rnic_pending_take(ep->dev, ep->number));
+		rnic_ep_put(rnic_pending_remove(ep->dev, ep->number));
 	}
 	/* rnic_ep_free() drops a session reference, but on an error the LLP keeps its own */
 	ddp_session_get(ss);
@@ -402,7 +402,7 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 	if (err != -ECONNRESET)
 		return err;
 	rnic_qp_fail(qp, IW_PEER_RESET);
-	rnic_cm_report_lost(id);
+	rnic_cm_report_peer_gone(id);
 	return 0;
 }
 
@@ -454,7 +454,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (is_accepted(id))
 		return accept_again(id, p->qpn);
-	ep = rnic_pending_take(dev, xa_to_value(id->provider_data));
+	ep = rnic_pending_remove(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = find_callers_qp(dev, p->qpn);
 	if (qp) {
@@ -564,7 +564,7 @@ void rnic_cm_exit(struct rnic_dev *dev)
 	if (!dev->llps)
 		return;
 	rnic_pending_abort(dev);
-	rnic_wait_uncharged(dev, RNIC_EPS);
+	rnic_wait_none_used(dev, RNIC_EPS);
 	rnic_llps_exit(dev);
 }
 

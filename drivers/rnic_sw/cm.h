@@ -87,7 +87,7 @@ void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 void rnic_ep_detach(struct rnic_ep *ep);
 void rnic_pending_init(struct rnic_dev *dev);
 int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
-struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number);
+struct rnic_ep *rnic_pending_remove(struct rnic_dev *dev, u32 number);
 struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number);
 
 /* cm_event.c */
@@ -97,6 +97,6 @@ int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int sta
 			 const struct ddp_offer *o);
 void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o);
 int rnic_reason_to_status(enum iw_reason why);
-void rnic_cm_report_lost(struct iw_cm_id *id);
+void rnic_cm_report_peer_gone(struct iw_cm_id *id);
 
 #endif

@@ -152,7 +152,7 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
 }
 
 /**
- * rnic_pending_take - remove a request from the table
+ * rnic_pending_remove - remove a request from the table
  * @dev: the device
  * @number: the number of the request
  *
@@ -161,7 +161,7 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
  * Return: the endpoint with the table's reference, or NULL if the request has been removed
  * already.
  */
-struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number)
+struct rnic_ep *rnic_pending_remove(struct rnic_dev *dev, u32 number)
 {
 	return xa_erase(&dev->pending, number);
 }

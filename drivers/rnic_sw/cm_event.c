@@ -121,13 +121,13 @@ int rnic_reason_to_status(enum iw_reason why)
 }
 
 /**
- * rnic_cm_report_lost - report an accepted connection that the peer had already closed
+ * rnic_cm_report_peer_gone - report an accepted connection that the peer had already closed
  * @id: the ID
  *
  * Reports ESTABLISHED and then CLOSE.  All programs can handle a peer that closes directly
  * after the connection is established, but not all can handle an accept that fails.
  */
-void rnic_cm_report_lost(struct iw_cm_id *id)
+void rnic_cm_report_peer_gone(struct iw_cm_id *id)
 {
 	struct iw_cm_event ev = {
 		.event = IW_CM_EVENT_ESTABLISHED,

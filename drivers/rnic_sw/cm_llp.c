@@ -30,7 +30,7 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 	p->crc = READ_ONCE(dev->policy.mpa_crc);
 	p->markers = READ_ONCE(dev->policy.mpa_markers);
 	p->streams = READ_ONCE(dev->policy.streams);
-	rnic_policy_paths(&dev->policy, p->paths);
+	rnic_policy_get_paths(&dev->policy, p->paths);
 }
 
 /**

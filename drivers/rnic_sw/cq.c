@@ -345,7 +345,7 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
  *
  * Return: the number of ring entries read.
  */
-static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
+static int poll_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 {
 	struct rnic_sw_ring *hdr;
 	unsigned long flags;
@@ -382,7 +382,7 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 	int steps, got = 0;
 
 	do {
-		steps = poll_some(cq, n, wc, &got);
+		steps = poll_batch(cq, n, wc, &got);
 	} while (steps == RING_IDX_STEPS && got < n);
 	return got;
 }

@@ -51,7 +51,7 @@ int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
  * @dev: the device
  * @kind: kind of the object
  *
- * Wakes rnic_wait_uncharged() if this was the last object of the kind.
+ * Wakes rnic_wait_none_used() if this was the last object of the kind.
  */
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -60,13 +60,13 @@ void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_wait_uncharged - wait until all objects of a kind are uncharged
+ * rnic_wait_none_used - wait until all objects of a kind are uncharged
  * @dev: the device
  * @kind: the kind
  *
  * Sleeps.
  */
-void rnic_wait_uncharged(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	wait_var_event(&dev->used[kind], !atomic_read(&dev->used[kind]));
 }

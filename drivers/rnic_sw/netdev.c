@@ -145,7 +145,7 @@ static int undo_if_unsuitable(struct net_device *netdev, const struct net *net)
 	return -ENODEV;
 }
 
-static int rnic_netdev_add(const char *name, struct net_device *netdev,
+static int rnic_device_add(const char *name, struct net_device *netdev,
 			   struct net *net)
 {
 	struct ib_device *ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
@@ -177,7 +177,7 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	if (!net)
 		return -EINVAL;
 	mutex_lock(&newlink_mutex);
-	err = rnic_netdev_add(name, netdev, net);
+	err = rnic_device_add(name, netdev, net);
 	mutex_unlock(&newlink_mutex);
 	put_net(net);
 	return err;

@@ -195,8 +195,8 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
  * Find the memory of a range and take a reference to it. Return: 0 or a
  * negative errno
  */
-static int find_advised(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
-			struct advised *a)
+static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
+			     struct advised *a)
 {
 	struct rnic_dev *dev = to_rnic_dev(pd->device);
 	struct ddp_region *r;
@@ -234,7 +234,7 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 		      bool write, enum odp_how how, bool flush)
 {
 	struct advised a;
-	int err = find_advised(pd, sge, write, &a);
+	int err = get_advised_range(pd, sge, write, &a);
 	bool possible;
 
 	if (err)

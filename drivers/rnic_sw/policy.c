@@ -31,11 +31,11 @@ void rnic_policy_init(struct rnic_policy *p)
 }
 
 /**
- * rnic_policy_paths - read a consistent copy of the further SCTP interfaces
+ * rnic_policy_get_paths - read a consistent copy of the further SCTP interfaces
  * @p: settings of a device
  * @paths: array of RNIC_PATHS ifindexes, filled in; unused entries are 0
  */
-void rnic_policy_paths(const struct rnic_policy *p, int *paths)
+void rnic_policy_get_paths(const struct rnic_policy *p, int *paths)
 {
 	unsigned int seq;
 

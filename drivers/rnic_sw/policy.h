@@ -11,7 +11,7 @@ struct rnic_policy;
 
 /* policy.c: values */
 void rnic_policy_init(struct rnic_policy *p);
-void rnic_policy_paths(const struct rnic_policy *p, int *paths);
+void rnic_policy_get_paths(const struct rnic_policy *p, int *paths);
 void rnic_policy_set_paths(struct rnic_policy *p, const int *paths);
 
 /* settings.c: table of all settings; an empty entry ends the table */

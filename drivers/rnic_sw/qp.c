@@ -387,7 +387,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->released);
-	rnic_qp_free_number(qp);
+	rnic_qp_erase(qp);
 	rnic_sq_coalesce_stop(&qp->sq);
 	/* wait for running handlers, because the consumer may then free their data */
 	rnic_cq_notify_wait(qp->scq);

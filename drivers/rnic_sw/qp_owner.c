@@ -51,7 +51,7 @@ void rnic_qp_owner_exit(struct rnic_qp *qp)
 	mmdrop(qp->owner.mm);
 }
 
-static bool has_same_rights(const struct cred *us, const struct cred *maker)
+static bool cred_covers(const struct cred *us, const struct cred *maker)
 {
 	return us->user_ns == maker->user_ns &&
 	       uid_eq(us->uid, maker->uid) && uid_eq(us->euid, maker->euid) &&
@@ -131,7 +131,7 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
 		return rnic_qp_is_authorized(qp);
 	return !(current->flags & PF_KTHREAD) &&
 	       (current->mm == qp->owner.mm ||
-		has_same_rights(current_cred(), qp->owner.cred));
+		cred_covers(current_cred(), qp->owner.cred));
 }
 
 /**

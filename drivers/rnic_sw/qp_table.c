@@ -88,7 +88,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
  * rnic_qp_unpublish - hide a queue pair from lookups
  * @qp: the queue pair; the caller must hold the reference from its creation
  *
- * The number stays reserved until rnic_qp_free_number().
+ * The number stays reserved until rnic_qp_erase().
  */
 void rnic_qp_unpublish(struct rnic_qp *qp)
 {
@@ -98,10 +98,10 @@ void rnic_qp_unpublish(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_free_number - release the number of a queue pair
+ * rnic_qp_erase - release the number of a queue pair
  * @qp: the queue pair; all references to it must have been dropped
  */
-void rnic_qp_free_number(struct rnic_qp *qp)
+void rnic_qp_erase(struct rnic_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->ib.qp_num);
 }

@@ -154,7 +154,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
  * Return: true if the message is tagged or @opcode is the opcode of its first
  * segment; false otherwise.
  */
-static bool track_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
+static bool check_message_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
 	u8 *begun;
 
@@ -174,7 +174,7 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	const struct rdmap_op_row *row;
 	enum iw_reason why = rdmap_op_check(h, &row);
 
-	if (!why && !track_opcode(r, h, row->opcode))
+	if (!why && !check_message_opcode(r, h, row->opcode))
 		why = IW_RDMAP_OPCODE;
 	if (why)
 		return why;

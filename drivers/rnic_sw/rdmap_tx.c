@@ -465,7 +465,7 @@ static bool pick_message(struct rdmap *r, struct ddp_msg *m)
 	return !ddp_tx_fault_pending(&r->stream) && next_wr(r, m);
 }
 
-static void end_pass(struct rdmap *r)
+static void finish_pass(struct rdmap *r)
 {
 	if (is_budget_spent(r))
 		ddp_tx_resched(&r->stream);
@@ -476,7 +476,7 @@ static bool next_regular(struct rdmap *r, struct ddp_msg *m)
 {
 	commit_message(r);
 	if (is_budget_spent(r) || !pick_message(r, m)) {
-		end_pass(r);
+		finish_pass(r);
 		return false;
 	}
 	r->spent++;

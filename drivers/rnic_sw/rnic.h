@@ -478,7 +478,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
-void rnic_qp_free_number(struct rnic_qp *qp);
+void rnic_qp_erase(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn);
@@ -504,7 +504,7 @@ bool rnic_qp_may_connect(struct rnic_qp *qp);
 int rnic_limit(enum rnic_kind kind);
 int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind);
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind);
-void rnic_wait_uncharged(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind);
 
 /* sq_parse.c */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,

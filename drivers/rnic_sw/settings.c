@@ -221,9 +221,9 @@ static int rnic_policy_add_rtr(void *list, const char *name)
 	return 0;
 }
 
-static int rnic_set_rtr(struct ib_device *ib,
-			const struct ib_device_param *param, const char *text,
-			struct netlink_ext_ack *extack)
+static int rnic_set_mpa_rtr(struct ib_device *ib,
+			    const struct ib_device_param *param, const char *text,
+			    struct netlink_ext_ack *extack)
 {
 	u8 rtr = 0;
 	int err = rnic_policy_read_list(text, rnic_policy_add_rtr, &rtr);
@@ -263,7 +263,7 @@ static void rnic_show_paths(struct ib_device *ib,
 	strscpy(text, "none", size);
 	if (!net)
 		return;
-	rnic_policy_paths(&dev->policy, paths);
+	rnic_policy_get_paths(&dev->policy, paths);
 	if (net_eq(net, current->nsproxy->net_ns))
 		rnic_format_paths(net, paths, text, size);
 	else if (paths[0])
@@ -327,6 +327,6 @@ const struct ib_device_param rnic_params[] = {
 	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_set_mpa) },
 	{ "markers", rnic_show_value, rnic_set_value,
 	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_set_mpa) },
-	{ "rtr", rnic_show_rtr, rnic_set_rtr },
+	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
 	{}
 };

@@ -239,7 +239,7 @@ static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
  * Return: true if a WQE was dequeued; false if no flush is in progress or all
  * WQEs to flush are dequeued.
  */
-static bool __take_for_flush(struct rnic_sq *sq)
+static bool __pop_wqe_to_flush(struct rnic_sq *sq)
 {
 	struct rnic_sw_sqe e;
 
@@ -269,7 +269,7 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_swqe *n = rnic_swqe(sq, sq->tail);
 
-	if (sq->tail == sq->head && !__take_for_flush(sq))
+	if (sq->tail == sq->head && !__pop_wqe_to_flush(sq))
 		return false;
 	/*
 	 * after a failed request no later request succeeds, even if it was sent

@@ -236,7 +236,7 @@ static void make_assoc(struct sddp_assoc *a)
 
 static void sddp_assoc_connected(struct sddp_assoc *a)
 {
-	enum iw_reason why = sddp_sock_established(a);
+	enum iw_reason why = sddp_sock_check_established(a);
 
 	if (why != IW_OK) {
 		sddp_assoc_finish(a, why, true);
@@ -449,7 +449,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	enum iw_reason why;
 
 	mutex_lock(&a->mutex);
-	why = sddp_sock_established(a);
+	why = sddp_sock_check_established(a);
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
 		/*

@@ -409,7 +409,7 @@ int sddp_orphan_send_terminates(struct sddp_assoc *a);
 void sddp_assoc_violation(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
-void sddp_tx_queue(struct sddp_stream *st);
+void sddp_tx_enqueue(struct sddp_stream *st);
 int sddp_tx_serve(struct sddp_assoc *a);
 void sddp_tx_process_acks(struct sddp_assoc *a);
 
@@ -436,7 +436,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err);
 bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
 			      const struct sctp_association *asoc);
-enum iw_reason sddp_sock_established(struct sddp_assoc *a);
+enum iw_reason sddp_sock_check_established(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_last_tsn(struct sddp_assoc *a);

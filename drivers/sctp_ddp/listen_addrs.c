@@ -64,7 +64,7 @@ struct sddp_listener {
 
 	/*
 	 * used by sddp_listen(), later by the work item, at the end by
-	 * free_listener()
+	 * destroy_listener()
 	 */
 	DECLARE_HASHTABLE(laddrs, 6);	/* addresses that the listener listens on */
 	u32			delay;		/* last retry delay, milliseconds, or 0 */
@@ -157,7 +157,7 @@ static struct addresses *list_all(const struct sddp_listener *l)
 /*
  * Check whether the update may continue, and yield the CPU if necessary.
  * Return: true if the update may continue; false if the listener is being
- * removed, so the caller must stop, because free_listener() waits for the work
+ * removed, so the caller must stop, because destroy_listener() waits for the work
  * item.
  */
 static bool may_continue(const struct sddp_listener *l)
@@ -373,7 +373,7 @@ static void unlisten_all(struct sddp_listener *l)
 	}
 }
 
-static void free_listener(struct sddp_listener *l)
+static void destroy_listener(struct sddp_listener *l)
 {
 	spin_lock_irq(&laddrs_lock);
 	hash_del_rcu(&l->list);
@@ -442,7 +442,7 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 		err = listen_laddr(l, &l->local);
 	if (!err)
 		return &l->dl;
-	free_listener(l);
+	destroy_listener(l);
 	return ERR_PTR(err);
 }
 
@@ -454,7 +454,7 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
  */
 void sddp_unlisten(struct ddp_listener *dl)
 {
-	free_listener(container_of(dl, struct sddp_listener, dl));
+	destroy_listener(container_of(dl, struct sddp_listener, dl));
 }
 
 /* Address notifications ----------------------------------------------------- */

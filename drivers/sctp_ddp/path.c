@@ -67,7 +67,7 @@ static void sddp_path_probe(struct sddp_assoc *a)
 static void __shrink_pmtu(struct sctp_transport *t)
 {
 	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
-	u32 size = sddp_stall_next_pmtu(t->pathmtu, least);
+	u32 size = sddp_stall_lower_pmtu(t->pathmtu, least);
 
 	if (size)
 		sctp_transport_report_pmtu(t, size);

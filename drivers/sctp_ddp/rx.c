@@ -84,7 +84,7 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 	st->up = true;
 	sddp_assoc_accepted_session(st->a);
 	/* a stream that has failed already is started as well, see ddp/session.h */
-	ddp_session_established(&st->ss, o);
+	ddp_session_report_established(&st->ss, o);
 }
 
 /* Report the peer's Initiate to the listener and wait for the ULP's reply */

@@ -446,12 +446,12 @@ static enum iw_reason __check_peer(const struct sctp_association *asoc,
 }
 
 /**
- * sddp_sock_established - read the properties of an established association
+ * sddp_sock_check_established - read the properties of an established association
  * @a: the association; sets its limit, peer_tag, acked and addresses
  *
  * Return: IW_OK, or the reason why the association cannot carry sessions.
  */
-enum iw_reason sddp_sock_established(struct sddp_assoc *a)
+enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
 {
 	struct socket *sock = a->sock;
 	struct sctp_association *asoc;

@@ -48,7 +48,7 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 }
 
 /**
- * sddp_stall_next_pmtu - choose the next smaller path MTU
+ * sddp_stall_lower_pmtu - choose the next smaller path MTU
  * @pmtu: current path MTU, bytes
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
@@ -58,7 +58,7 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
  *
  * Return: the new path MTU in bytes, or 0 if there is no smaller one.
  */
-u32 sddp_stall_next_pmtu(u32 pmtu, u32 least)
+u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least)
 {
 	static const u32 sizes[] = { 1500, 1280, 576 };
 	u32 i;

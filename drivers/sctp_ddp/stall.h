@@ -28,7 +28,7 @@
  * enum sddp_stall_do - action after a check
  * @SDDP_STALL_NOTHING: do nothing
  * @SDDP_STALL_ASK: send a heartbeat to find out whether the peer is reachable
- * @SDDP_STALL_SHRINK: lower the path MTU if sddp_stall_next_pmtu() has a smaller size
+ * @SDDP_STALL_SHRINK: lower the path MTU if sddp_stall_lower_pmtu() has a smaller size
  * @SDDP_STALL_END: end the association
  */
 enum sddp_stall_do {
@@ -72,7 +72,7 @@ struct sddp_stall {
 
 enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 				    const struct sddp_stall_view *v);
-u32 sddp_stall_next_pmtu(u32 pmtu, u32 least);
+u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least);
 u32 sddp_stall_timeouts(u32 paths);
 
 #endif

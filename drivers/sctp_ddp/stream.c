@@ -310,7 +310,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	if (s)
 		ddp_llp_down(s, why);
 	if (st->reported)
-		ddp_session_closed(&st->ss, why, o);
+		ddp_session_report_closed(&st->ss, why, o);
 	else
 		sddp_listen_refused(st->a, why);
 	sddp_assoc_session_end(st->a, st);
@@ -364,7 +364,7 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 		return;
 	st->peer_closed = true;
 	st->peer_closed_first = !READ_ONCE(st->closing);
-	ddp_session_peer_closed(&st->ss);
+	ddp_session_report_peer_closed(&st->ss);
 	/* let the transmit path continue: fenced requests no longer wait for responses */
 	sddp_stream_event(st, SDDP_EV_TX);
 }

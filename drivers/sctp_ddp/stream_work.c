@@ -30,7 +30,7 @@ static void sddp_notify_accepted(struct sddp_stream *st)
 {
 	st->up = true;
 	sddp_assoc_accepted_session(st->a);
-	ddp_session_established(&st->ss, NULL);
+	ddp_session_report_established(&st->ss, NULL);
 }
 
 /* Start sending the ULP's reply, with a deadline in case SCTP does not accept the chunk */
@@ -93,7 +93,7 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
  * number on this one, and no chunk of the session has been sent. Return: true if the
  * session has been moved, false if no stream was available and the session has ended.
  */
-static bool sddp_stream_move(struct sddp_stream *st)
+static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 {
 	struct sddp_assoc *from = st->a, *to;
 	u16 id;
@@ -197,12 +197,12 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (is_beyond_limit(st) && sddp_stream_move(st))
+	if (is_beyond_limit(st) && sddp_stream_move_to_assoc(st))
 		return;
 	sddp_rx_resume(st);
 	sddp_stream_advance_close(st);
 	if (st->a->phase == SDDP_UP)
-		sddp_tx_queue(st);
+		sddp_tx_enqueue(st);
 	/* the worker checks deadlines after it has processed all received data */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);

@@ -194,7 +194,7 @@ static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
  * Pull the next segment into the transmit buffer. Return: true if a segment is pending
  * now, false if DDP has none to send.
  */
-static bool pull(struct sddp_stream *st, u32 mulpdu)
+static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 {
 	struct sddp_assoc *a = st->a;
 	struct ddp_txseg seg;
@@ -240,7 +240,7 @@ static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 	 */
 	bool closing = smp_load_acquire(&st->closing);
 
-	if (st->stream && pull(st, mulpdu))
+	if (st->stream && build_next_segment(st, mulpdu))
 		return false;
 	/* requests that are pending or wait for responses get another slot later */
 	st->drained = closing && !ddp_tx_pending(st->stream) &&
@@ -306,7 +306,7 @@ static bool has_segments(const struct sddp_stream *st)
  * Send chunks of one stream in its slot. Return: 1 if the stream may have more to send,
  * 0 if not, or a negative errno.
  */
-static int serve_slot(struct sddp_stream *st, u32 most)
+static int send_slot(struct sddp_stream *st, u32 most)
 {
 	int err = send_leftover(st->a);
 
@@ -334,10 +334,10 @@ static bool has_control(const struct sddp_stream *st)
 }
 
 /**
- * sddp_tx_queue - queue a stream that may have something to send
+ * sddp_tx_enqueue - queue a stream that may have something to send
  * @st: the stream; worker context
  */
-void sddp_tx_queue(struct sddp_stream *st)
+void sddp_tx_enqueue(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
@@ -369,12 +369,12 @@ static int use_slot(struct sddp_stream *st)
 	int err;
 
 	ddp_session_get(&st->ss);
-	err = serve_slot(st, says ? 0 : most);
+	err = send_slot(st, says ? 0 : most);
 	if (err >= 0) {
 		list_del_init(&st->queue_entry);
 		sddp_stream_advance_close(st);
 		if (err || says)
-			sddp_tx_queue(st);
+			sddp_tx_enqueue(st);
 		sddp_stream_cleanup(st);
 	} else if (!ddp_sock_is_transient(err)) {
 		/* remove a stream that fails, so that other streams can still send */

@@ -64,7 +64,7 @@ struct ddp_policy {
  * @closed: handle the end of the session. Called exactly once for each session
  *	that @request has not refused. @o is the peer's reject, or NULL.
  *
- * An LLP calls these from a worker, and only through ddp_session_request() and
+ * An LLP calls these from a worker, and only through ddp_session_report_request() and
  * the other ddp_session_*() functions below. The upcalls may sleep, but must
  * not wait for a peer or a program.
  */
@@ -202,14 +202,14 @@ struct ddp_session_type {
 
 /* Make the upcalls of struct ddp_session_user */
 void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p);
-int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
-			const struct ddp_offer *o);
-void ddp_session_refused(struct ddp_listener *l, enum iw_reason why);
-enum iw_reason ddp_session_established(struct ddp_session *ss,
-				       const struct ddp_offer *o);
-void ddp_session_peer_closed(struct ddp_session *ss);
-void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
-			const struct ddp_offer *o);
+int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
+			       const struct ddp_offer *o);
+void ddp_session_report_refused(struct ddp_listener *l, enum iw_reason why);
+enum iw_reason ddp_session_report_established(struct ddp_session *ss,
+					      const struct ddp_offer *o);
+void ddp_session_report_peer_closed(struct ddp_session *ss);
+void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
+			       const struct ddp_offer *o);
 /* Wait until no upcall runs, before the module of a user is unloaded */
 void ddp_session_sync_upcalls(void);
 

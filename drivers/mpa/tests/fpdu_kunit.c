@@ -198,10 +198,10 @@ static void fpdu_marker_octets(struct kunit *test)
 	u8 p[MPA_MARKER_SIZE];
 	u32 back;
 
-	mpa_marker_put(p, 0xfffc);
+	mpa_marker_encode(p, 0xfffc);
 	KUNIT_EXPECT_EQ(test, memcmp(p, want, sizeof(want)), 0);
 	for (back = 0; back <= 0xfffc; back += 4) {
-		mpa_marker_put(p, back);
+		mpa_marker_encode(p, back);
 		KUNIT_EXPECT_TRUE(test, mpa_marker_is_valid(p, back));
 		KUNIT_EXPECT_FALSE(test, mpa_marker_is_valid(p, back + 4));
 		KUNIT_EXPECT_FALSE(test, mpa_marker_is_valid(p, back + 0x10000));

@@ -41,8 +41,8 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 
 	for (i = 0; i < content - MPA_CRC_SIZE; i++) {
 		if (markers && !mpa_marker_dist(start + at)) {
-			mpa_marker_put(out + at,
-				       mpa_marker_fpduptr(start, start + at));
+			mpa_marker_encode(out + at,
+					  mpa_marker_fpduptr(start, start + at));
 			at += MPA_MARKER_SIZE;
 		}
 		out[at++] = i == 0 ? ulpdu_len >> 8 :
@@ -50,7 +50,7 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 			    i < MPA_LEN_SIZE + ulpdu_len ? pattern(i) : 0;
 	}
 	if (markers && !mpa_marker_dist(start + at)) {
-		mpa_marker_put(out + at, mpa_marker_fpduptr(start, start + at));
+		mpa_marker_encode(out + at, mpa_marker_fpduptr(start, start + at));
 		at += MPA_MARKER_SIZE;
 	}
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), out, at), out + at);

@@ -86,7 +86,7 @@ static void begin(const struct given *g)
 		return;
 	fill_offer(g->enhanced, 8);
 	mpa_startup_offer(&su, &offer);
-	mpa_startup_sent(&su);
+	mpa_startup_handle_sent(&su);
 }
 
 /*
@@ -379,7 +379,7 @@ static void startup_eof_while_asking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
 	mpa_startup_eof(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
-	mpa_startup_sent(&su);
+	mpa_startup_handle_sent(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 	mpa_startup_eof(&su);
@@ -430,7 +430,7 @@ static void startup_fall_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], 1);
 	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, offer.pd, 8), 0);
 
-	mpa_startup_sent(&su);
+	mpa_startup_handle_sent(&su);
 	g.flags = 0x80;
 	build_frame(&g);
 	feed(&o, 29, 29);

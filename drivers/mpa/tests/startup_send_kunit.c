@@ -162,7 +162,7 @@ static void startup_reply_follows_request(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ours[16], want);
 		KUNIT_EXPECT_EQ(test, ours[17], rev);
 		KUNIT_EXPECT_EQ(test, ours[19], word ? 5 : 1);
-		mpa_startup_sent(&su);
+		mpa_startup_handle_sent(&su);
 		EXPECT_WANT(test, &su, accept ? MPA_WANT_ENTER :
 			    MPA_WANT_CLOSE);
 	}
@@ -224,7 +224,7 @@ static void carry(struct mpa_startup *from, struct mpa_startup *to)
 {
 	size_t len = mpa_startup_output(from, ours, sizeof(ours));
 
-	mpa_startup_sent(from);
+	mpa_startup_handle_sent(from);
 	mpa_startup_input(to, ours, len);
 }
 

@@ -86,12 +86,12 @@ static void hopeless(struct kunit *test)
 /* RFC 5043 9 (SCTPDDP-60): packets never become too small for 516 bytes of user data */
 static void sizes(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_next_pmtu(65535, 0));
-	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_next_pmtu(1501, 0));
-	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_next_pmtu(1500, 1280));
-	KUNIT_EXPECT_EQ(test, 576, sddp_stall_next_pmtu(1280, 0));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stall_next_pmtu(1280, 1280));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stall_next_pmtu(576, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_lower_pmtu(65535, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_lower_pmtu(1501, 0));
+	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_lower_pmtu(1500, 1280));
+	KUNIT_EXPECT_EQ(test, 576, sddp_stall_lower_pmtu(1280, 0));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_lower_pmtu(1280, 1280));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_lower_pmtu(576, 0));
 }
 
 /* The number of timeouts is at most 80, however many addresses the peer announces */

@@ -99,7 +99,7 @@ static u32 put_marker(const struct stream *s, u8 *out, u32 at)
 
 	if (!s->markers || mpa_marker_dist(pos))
 		return 0;
-	mpa_marker_put(out + at, mpa_marker_fpduptr(s->pos, pos));
+	mpa_marker_encode(out + at, mpa_marker_fpduptr(s->pos, pos));
 	return MPA_MARKER_SIZE;
 }
 

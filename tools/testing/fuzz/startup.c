@@ -54,7 +54,7 @@ static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
 		MUST("startup-mirror-offer", !mpa_startup_offer(&other, &o));
 		MUST("startup-mirror-output",
 		     mpa_startup_output(&other, buf, sizeof(buf)));
-		mpa_startup_sent(&other);
+		mpa_startup_handle_sent(&other);
 	}
 	MUST("startup-mirror-eats",
 	     mpa_startup_input(&other, frame, len) == len);
@@ -84,7 +84,7 @@ static void send_frame(struct mpa_startup *su)
 	MUST("startup-frame-same", mpa_startup_output(su, buf, len) == len);
 	mirror(su, buf, len);
 	free(buf);
-	mpa_startup_sent(su);
+	mpa_startup_handle_sent(su);
 }
 
 /* Return: false if the answer does not fit into a frame */

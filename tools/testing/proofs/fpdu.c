@@ -134,7 +134,7 @@ void prove_marker(void)
 	MUST("MPA-30, MPA-32, MPA-35: octets from the length field",
 	     back == (at == f.pos ? 0 : at - field));
 	MUST("MPA-25: it fits FPDUPTR", back <= 0xfffc && !(back & 3));
-	mpa_marker_put(p, back);
+	mpa_marker_encode(p, back);
 	MUST("MPA-22, MPA-23: as it is drawn",
 	     !p[0] && !p[1] && octets(p + 2, 2) == back);
 	MUST("MPA-68: what we send we take", mpa_marker_is_valid(p, back));

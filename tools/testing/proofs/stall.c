@@ -92,7 +92,7 @@ void prove_begin(void)
 void prove_smaller(void)
 {
 	u32 pmtu = ANY(u32), least = ANY(u32);
-	u32 size = sddp_stall_next_pmtu(pmtu, least);
+	u32 size = sddp_stall_lower_pmtu(pmtu, least);
 
 	MUST("smaller, and not too small",
 	     !size || (size < pmtu && size >= least));

@@ -178,7 +178,7 @@ void prove_rest(void)
 	if (su.state == MPA_SU_RETRY && was.state != MPA_SU_RETRY)
 		REACHED("retry");
 	su = was;
-	mpa_startup_sent(&su);
+	mpa_startup_handle_sent(&su);
 	MUST("sound when the frame is out", sound(&su));
 	MUST("MPA-108, MPA-109: what follows a frame", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :

@@ -127,7 +127,7 @@ static void asked_while_there(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_port_get_policy(&stubs.l, &p));
 	KUNIT_EXPECT_EQ(test, 1, p.revision);
 	KUNIT_EXPECT_EQ(test, 0, stubs.l.upcalls);
-	ddp_backlog_end(&stubs.l);
+	ddp_backlog_drain(&stubs.l);
 	p.revision = 0;
 	KUNIT_EXPECT_FALSE(test, ddp_port_get_policy(&stubs.l, &p));
 	KUNIT_EXPECT_EQ(test, 0, p.revision);
@@ -211,7 +211,7 @@ static void requests_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_request(&stubs.c[1], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
 	connect_from(2, 2);
-	ddp_backlog_end(&stubs.l);
+	ddp_backlog_drain(&stubs.l);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.evicted);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,

@@ -124,17 +124,17 @@ static void memory_had(struct kunit *test)
 
 	ddp_fault_request(w, &r, 100, 8, true);
 	ddp_fault_done(w, true);
-	ddp_fault_resolved(w, &r, 92, 8, true);
-	ddp_fault_resolved(w, &r, 101, 8, true);
-	ddp_fault_resolved(w, &r, 100, 8, false);
-	ddp_fault_resolved(w, &other, 100, 8, true);
+	ddp_fault_clear_failed(w, &r, 92, 8, true);
+	ddp_fault_clear_failed(w, &r, 101, 8, true);
+	ddp_fault_clear_failed(w, &r, 100, 8, false);
+	ddp_fault_clear_failed(w, &other, 100, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->fault_failed);
 	/* another page fault is in progress */
 	w->pending = true;
-	ddp_fault_resolved(w, &r, 93, 8, true);
+	ddp_fault_clear_failed(w, &r, 93, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->fault_failed);
 	w->pending = false;
-	ddp_fault_resolved(w, &r, 93, 8, true);
+	ddp_fault_clear_failed(w, &r, 93, 8, true);
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 100, 8, true));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 }

@@ -66,7 +66,7 @@ void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_call
 			struct ddp_sock_calls *orig_calls) {}
 void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls) {}
 void ddp_backlog_init(struct ddp_port_listener *l) {}
-void ddp_backlog_end(struct ddp_port_listener *l) {}
+void ddp_backlog_drain(struct ddp_port_listener *l) {}
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true; }
 void host_cancel_delayed(struct delayed_work *d) {}
 void sock_no_linger(struct sock *sk) {}

@@ -77,31 +77,31 @@ static struct ddp_listener listener = { .user = &user };
 
 static void *requests(void *unused)
 {
-	ddp_session_request(&listener, &ss, NULL);
+	ddp_session_report_request(&listener, &ss, NULL);
 	return NULL;
 }
 
 static void *refuses(void *unused)
 {
-	ddp_session_refused(&listener, IW_TIMEOUT);
+	ddp_session_report_refused(&listener, IW_TIMEOUT);
 	return NULL;
 }
 
 static void *establishes(void *unused)
 {
-	ddp_session_established(&ss, NULL);
+	ddp_session_report_established(&ss, NULL);
 	return NULL;
 }
 
 static void *sees_the_end(void *unused)
 {
-	ddp_session_peer_closed(&ss);
+	ddp_session_report_peer_closed(&ss);
 	return NULL;
 }
 
 static void *closes(void *unused)
 {
-	ddp_session_closed(&ss, IW_LOCAL_CLOSE, NULL);
+	ddp_session_report_closed(&ss, IW_LOCAL_CLOSE, NULL);
 	return NULL;
 }
 

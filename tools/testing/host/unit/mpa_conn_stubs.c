@@ -171,20 +171,20 @@ void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 	stubs.why = why;
 }
 
-void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
-			const struct ddp_offer *o)
+void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
+			       const struct ddp_offer *o)
 {
 	stubs.ended++;
 	stubs.why = why;
 }
 
-enum iw_reason ddp_session_established(struct ddp_session *ss,
-				       const struct ddp_offer *o)
+enum iw_reason ddp_session_report_established(struct ddp_session *ss,
+					      const struct ddp_offer *o)
 {
 	return IW_OK;
 }
 
-void ddp_session_peer_closed(struct ddp_session *ss)
+void ddp_session_report_peer_closed(struct ddp_session *ss)
 {
 	stubs.half_closes++;
 }

@@ -123,7 +123,7 @@ static void no_memory(struct kunit *test)
 /* ESTABLISHED and CLOSE are reported in this order, with a reference to the cm_id */
 static void peer_gone_at_accept(struct kunit *test)
 {
-	rnic_cm_report_lost(&stubs.id);
+	rnic_cm_report_peer_gone(&stubs.id);
 	KUNIT_EXPECT_EQ(test, stubs.count, 2);
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].event, IW_CM_EVENT_ESTABLISHED);
 	KUNIT_EXPECT_EQ(test, stubs.reported[1].event, IW_CM_EVENT_CLOSE);

@@ -151,7 +151,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why)
 void rnic_qp_close(struct rnic_qp *qp) {}
 int rnic_llps_init(struct rnic_dev *dev) { return 0; }
 void rnic_llps_exit(struct rnic_dev *dev) {}
-void rnic_wait_uncharged(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_tos(const struct iw_cm_id *id) { return 0; }

@@ -152,7 +152,7 @@ bool rnic_in_client_add(const struct rnic_dev *dev)
 	return stubs.in_client_add;
 }
 
-void rnic_policy_paths(const struct rnic_policy *p, int *paths)
+void rnic_policy_get_paths(const struct rnic_policy *p, int *paths)
 {
 	memset(paths, 0, RNIC_PATHS * sizeof(*paths));
 }

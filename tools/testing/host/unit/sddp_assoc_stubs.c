@@ -74,7 +74,7 @@ enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 	return stubs.fate;
 }
 
-enum iw_reason sddp_sock_established(struct sddp_assoc *a)
+enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
 {
 	return stubs.wrong;
 }

@@ -75,20 +75,20 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 	return 0;
 }
 
-enum iw_reason ddp_session_established(struct ddp_session *ss,
-				       const struct ddp_offer *o)
+enum iw_reason ddp_session_report_established(struct ddp_session *ss,
+					      const struct ddp_offer *o)
 {
 	return IW_OK;
 }
 
-void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
-			const struct ddp_offer *o)
+void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
+			       const struct ddp_offer *o)
 {
 	stubs.closed++;
 	stubs.why = why;
 }
 
-void ddp_session_peer_closed(struct ddp_session *ss)
+void ddp_session_report_peer_closed(struct ddp_session *ss)
 {
 	stubs.peer_closed++;
 }
@@ -157,7 +157,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 
 void sddp_unaccepted_leave(struct sddp_assoc *a) {}
 void sddp_assoc_accepted_session(struct sddp_assoc *a) {}
-void sddp_tx_queue(struct sddp_stream *st) {}
+void sddp_tx_enqueue(struct sddp_stream *st) {}
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
 
 /* Run the worker for all sessions with events */

@@ -137,7 +137,7 @@ static int test_init(struct kunit *test)
 	stubs.asoc.c.peer_vtag = 7;
 	stubs.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
 	stubs.a.sock = &stubs.sock;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
 	stubs.a.phase = SDDP_UP;
 	return 0;
 }
@@ -317,12 +317,12 @@ static void prepared(struct kunit *test)
 static void anew_before_taken(struct kunit *test)
 {
 	stubs.sk.sk_receive_queue.n = 1;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
 	stubs.asoc.c.peer_ttag = 6;
-	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_check_established(&stubs.a));
 	/* nothing of the earlier peer is queued */
 	stubs.sk.sk_receive_queue.n = 0;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
 }
 
 /* Addresses and routes are those of the interface's VRF */

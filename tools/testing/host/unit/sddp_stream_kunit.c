@@ -55,22 +55,22 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
 	stubs.why = why;
 }
 
-enum iw_reason ddp_session_established(struct ddp_session *ss,
-				       const struct ddp_offer *o)
+enum iw_reason ddp_session_report_established(struct ddp_session *ss,
+					      const struct ddp_offer *o)
 {
 	WARN_ON(o || stubs.closed);
 	stubs.up++;
 	return IW_OK;
 }
 
-void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
-			const struct ddp_offer *o)
+void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
+			       const struct ddp_offer *o)
 {
 	stubs.closed++;
 	stubs.why = why;
 }
 
-void ddp_session_peer_closed(struct ddp_session *ss) {}
+void ddp_session_report_peer_closed(struct ddp_session *ss) {}
 void ddp_port_detach(struct ddp_conn_req *c) {}
 
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
@@ -107,7 +107,7 @@ void sddp_assoc_put(struct sddp_assoc *a)
 	stubs.puts++;
 }
 
-void sddp_tx_queue(struct sddp_stream *st)
+void sddp_tx_enqueue(struct sddp_stream *st)
 {
 	stubs.queued++;
 }

@@ -174,7 +174,7 @@ static struct guest *open(u16 id, u32 messages, u32 len)
 	kref_init(&st->ss.ref);
 	INIT_LIST_HEAD(&st->queue_entry);
 	INIT_LIST_HEAD(&st->await_ack);
-	sddp_tx_queue(st);
+	sddp_tx_enqueue(st);
 	return g;
 }
 
@@ -314,7 +314,7 @@ static void silent_before_the_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 3u, g->left);
 	g->st.s.state = SDDP_OPEN;
-	sddp_tx_queue(&g->st);
+	sddp_tx_enqueue(&g->st);
 	run_all();
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 }
@@ -341,7 +341,7 @@ static void accept_is_said(struct kunit *test)
 	g->st.pending_control = yes;
 	g->st.up = true;
 	stubs.takes = 0;
-	sddp_tx_queue(&g->st);
+	sddp_tx_enqueue(&g->st);
 	run_all();
 	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.no_deadline);
@@ -392,7 +392,7 @@ static void terminate_is_last_in_doubt(struct kunit *test)
 	/* the peer's first segment acknowledges the Accept, and is wrong */
 	g->st.s.control_unacked = false;
 	g->left = 1;
-	sddp_tx_queue(&g->st);
+	sddp_tx_enqueue(&g->st);
 	run_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
@@ -431,7 +431,7 @@ static void terminate_waits_for_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
 	g->awaits = false;
-	sddp_tx_queue(&g->st);
+	sddp_tx_enqueue(&g->st);
 	run_all();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
