@@ -328,7 +328,8 @@ static int send_slot(struct sddp_stream *st, u32 most)
  */
 static bool has_control(const struct sddp_stream *st)
 {
-	if (st->pending_control && !st->ended && sddp_session_may_send(&st->s, st->pending_control->what))
+	if (st->pending_control && !st->ended &&
+	    sddp_session_may_send(&st->s, st->pending_control->what))
 		return true;
 	return st->ended && sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE);
 }
