@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copying from and to MRs without blocks: kernel memory named by its address,
- * ODP memory and dma-bufs.
+ * Copying from and to MRs without a table of blocks: kernel memory, ODP memory
+ * and dma-bufs.
  *
  * ODP and dma-buf pages may become absent. So one extent at a time is copied,
  * under the lock that keeps the pages of the extent present. The lock is

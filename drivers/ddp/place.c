@@ -17,7 +17,8 @@
 #include "internal.h"
 
 /*
- * Find the extent at @to in an MR with blocks. *@len is the number of bytes
+ * Find the extent at @to in an MR whose pages are
+ * mapped in blocks. *@len is the number of bytes
  * wanted on entry, and the length of the extent on return.
  */
 static void *region_extent(const struct ddp_region *r, u64 to, u32 *len)
@@ -544,7 +545,7 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
-	/* a kick follows the page fault, and the response is sent then */
+	/* after the page fault the stream is queued again and sends the response */
 	if (why == IW_AGAIN)
 		s->tx_pending = true;
 	if (!why && result)

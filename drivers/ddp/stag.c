@@ -370,8 +370,9 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		return ddp_region_get(s, m, rights, held);
 	}
 	/*
-	 * Read valid for each copy: ddp_region_revoke() clears valid, then
-	 * waits for the copies under references taken before; litmus: hold
+	 * Check for each copy that the MR is still valid. ddp_region_revoke()
+	 * clears valid and then waits for copies whose reference is older;
+	 * litmus: hold
 	 */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))

@@ -242,7 +242,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 
 /*
  * Advance a connection in Full Operation: receive, send our FIN if all FPDUs are
- * sent, and check for the end of TCP. Return: true if the socket has more data
+ * sent, and check whether TCP has ended. Return: true if the socket has more data
  * than one call receives, false otherwise.
  */
 static bool serve_full(struct mpa_conn *c)
@@ -250,7 +250,7 @@ static bool serve_full(struct mpa_conn *c)
 	bool more = mpa_sock_receive(c);
 
 	mpa_conn_send_fin(c);
-	/* check for the end of TCP only if all data before the end is received */
+	/* look at the state of TCP only after all data has been received */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else

@@ -132,7 +132,7 @@ static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 	mpa_cursor_enter(cur, skb, off);
 }
 
-/* Move to the next extent of the skb or of the queue; set @cur->ended at its end */
+/* Move to the next piece of the skb or to the next skb; after the last, set @cur->ended */
 static void mpa_cursor_step(struct mpa_cursor *cur)
 {
 	if (next_piece(cur))

@@ -155,7 +155,7 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	return mpa_verify_result(&t);
 }
 
-/* Report a failure to DDP that MPA, not DDP, has detected. Return: @why. */
+/* Tell DDP about an error that MPA has found. Return: @why. */
 static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
@@ -195,10 +195,11 @@ static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /*
- * Move the cursor to the end of @f, past the bytes that DDP has not read.
- * @from: mpa_cursor_left() at the beginning of @f. DDP only accepts a segment
- * that is longer than the header that mpa_rx_slow() has copied. So the number of
- * bytes to skip is not negative.
+ * Move the cursor to the end of @f, past the bytes that DDP has not read. @from is
+ * mpa_cursor_left() at the beginning of @f.
+ *
+ * The number of bytes to skip is never negative, because DDP accepts only segments
+ * that are longer than the header that mpa_rx_slow() has copied.
  */
 static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,

@@ -150,7 +150,7 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_qp - verbs: add the driver's entries of a queue pair
+ * rnic_show_qp - verbs: add the driver's details of a queue pair
  * @msg: netlink message to add to
  * @ib: the queue pair
  *
@@ -202,7 +202,7 @@ static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_mr - verbs: add the driver's entries of an MR
+ * rnic_show_mr - verbs: add the driver's details of an MR
  * @msg: netlink message to add to
  * @ib: the MR
  *
@@ -242,7 +242,7 @@ static int rnic_details_put_cq(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_cq - verbs: add the driver's entries of a CQ
+ * rnic_show_cq - verbs: add the driver's details of a CQ
  * @msg: netlink message to add to
  * @ib: the CQ
  *
@@ -280,7 +280,7 @@ static int rnic_details_put_srq(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_srq - verbs: add the driver's entries of an SRQ
+ * rnic_show_srq - verbs: add the driver's details of an SRQ
  * @msg: netlink message to add to
  * @ib: the SRQ
  *

@@ -235,7 +235,7 @@ static int check_access(int access)
  * @pd: the protection domain
  * @start: address of the first byte
  * @length: exact length in bytes
- * @iova: TO of the first byte
+ * @iova: tagged offset of the first byte
  * @access: IB_ACCESS_*
  * @dmah: DMA hints; must be NULL because no DMA is done
  * @udata: driver data; must be empty
@@ -260,7 +260,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
  * @pd: the protection domain
  * @offset: first byte, as an offset in the buffer
  * @length: exact length in bytes
- * @iova: TO of the first byte
+ * @iova: tagged offset of the first byte
  * @fd: file descriptor of the dma-buf
  * @access: IB_ACCESS_*
  * @dmah: DMA hints; must be NULL because no DMA is done

@@ -473,8 +473,8 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 	}
 	put_chunk(o, c);
 	/*
-	 * after too many invalidations report success: a stream then raises
-	 * another page fault
+	 * If invalidations interfered too often, report success. A stream that
+	 * still finds the pages absent raises another page fault.
 	 */
 	if (n == -EAGAIN)
 		return s->pages;

@@ -11,7 +11,7 @@
 		 IB_QP_RATE_LIMIT)
 
 /*
- * Attributes that modify ignores.  They belong to InfiniBand's transport and paths, and
+ * Attributes that ib_modify_qp() ignores.  They belong to InfiniBand's transport and paths, and
  * have no meaning for iWARP.  Programs and connection managers that support both
  * transports set them.
  */

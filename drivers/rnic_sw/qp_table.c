@@ -21,7 +21,8 @@
 #define QPN_MASK	0xffffffu
 #define QPN_MIN		2	/* InfiniBand reserves 0 and 1 */
 #define QPN_BLOCK	64	/* numbers in a block: entries of an xarray node */
-#define QPN_TRIES	64	/* tries before creation fails: nearly all of 2^24 numbers in use */
+/* Numbers to try before creation fails; that happens only if nearly all 2^24 are in use */
+#define QPN_TRIES	64
 
 #define LISTED		XA_MARK_0	/* mark of the queue pairs that lookups find */
 

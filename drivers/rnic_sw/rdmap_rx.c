@@ -465,7 +465,7 @@ static enum iw_reason store_response(struct rdmap *r, u32 total)
 	why = ddp_mem_store(&r->stream, &sink, &old);
 	if (!why || why == IW_AGAIN)
 		return why;
-	/* the sink was valid when the request was sent, so fail the request */
+	/* the sink was valid when the request was sent and is not now; fail the request */
 	rdmap_sq_set_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }

@@ -160,7 +160,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 
 /**
  * rnic_ring_key - get the file offset with which a program maps a ring
- * @ring: the ring, allocated with a context
+ * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the file offset for mmap().
  */
@@ -171,7 +171,7 @@ u64 rnic_ring_key(const struct rnic_ring *ring)
 
 /**
  * rnic_ring_map_len - get the length of the mapping that contains a ring
- * @ring: the ring, allocated with a context
+ * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the length in bytes.
  */
@@ -182,7 +182,7 @@ u32 rnic_ring_map_len(const struct rnic_ring *ring)
 
 /**
  * rnic_ring_offset - get the offset of a ring in its mapping
- * @ring: the ring, allocated with a context
+ * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the offset in bytes.
  */

@@ -64,7 +64,7 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 
 /**
  * rnic_sq_coalesce_alloc - allocate the coalescing state of a send queue
- * @qp: queue pair of a program; the program must not be able to post yet
+ * @qp: user queue pair; its program must not be able to post yet
  *
  * Return: 0 or -ENOMEM.
  */

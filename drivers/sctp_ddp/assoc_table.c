@@ -187,9 +187,9 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 }
 
 /*
- * Reserve a stream number of an association to the destination. If no
- * association has a free number, add @fresh, whose number 0 is already
- * reserved. Return: the association, referenced, which stays open while the
+ * Reserve a stream number. Use an existing association to the destination if
+ * one has a free number. Otherwise add @fresh to the table; its stream number 0
+ * is already reserved. Return: the association, referenced, which stays open while the
  * number is reserved.
  */
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,

@@ -57,8 +57,8 @@ static bool decode_function(struct sddp_control *c, u16 function)
 }
 
 /*
- * Read the IRD/ORD word of an enhanced chunk and advance @p. Decode an Enhanced
- * Reject without the word as a Reject (RFC 6581 7, N-20). Return: true on
+ * Read the IRD/ORD word of an enhanced chunk and advance @p. If an Enhanced
+ * Reject has no such word, decode it as a Reject (RFC 6581 7, N-20). Return: true on
  * success; false if another enhanced chunk is too short for the word.
  */
 static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,

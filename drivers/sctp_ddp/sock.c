@@ -410,7 +410,7 @@ enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 	return up_state;
 }
 
-/* Set the addresses of the association; the local one is the first that it is bound to */
+/* Set the addresses; the local one is the first address that the socket is bound to */
 static void set_addrs(struct sddp_assoc *a)
 {
 	__be16 port;

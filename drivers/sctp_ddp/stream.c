@@ -427,7 +427,7 @@ void sddp_stream_advance_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
-	/* the end is graceful only after the peer has received our last chunk */
+	/* end the stream gracefully only after the peer has received our last chunk */
 	if (sddp_session_is_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)

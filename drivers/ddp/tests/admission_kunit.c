@@ -110,7 +110,8 @@ static void share_alike(struct kunit *test)
 
 /*
  * In a bucket with two sources, the oldest request of the source that has more
- * requests is evicted; if both have as many, the oldest request of the bucket.
+ * requests is evicted. If both have equally many, the oldest request of the
+ * bucket is evicted.
  */
 static void share_one_number(struct kunit *test)
 {

@@ -210,7 +210,7 @@ static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 
 /*
  * rdmap_resp_check() accepts 2000 responses with random segment lengths, and
- * refuses faulty segments at each point of a response.
+ * refuses faulty segments in place of each segment.
  */
 static void answers(struct kunit *test)
 {
