@@ -38,7 +38,7 @@ static void opcode(const struct ddp_hdr *h)
 	MUST("rdmap-reason", why == IW_OK || why == IW_RDMAP_OPCODE);
 	if (why)
 		return;
-	MUST("rdmap-row", row->opcode == op && row->served && row->name);
+	MUST("rdmap-row", row->opcode == op && row->supported && row->name);
 	MUST("rdmap-inv", row->invalidates == (op == 4 || op == 6));
 	MUST("rdmap-se", row->solicited == (op == 5 || op == 6 || op == 9));
 	MUST("rdmap-rights",
