@@ -2,8 +2,8 @@
 /*
  * Lifetime of a stream: bind it to an LLP, fail it at most once, and unbind it.
  *
- * A stream is embedded in a queue pair. Its LLP is looked up under RCU, so that
- * a kick needs neither a lock nor a reference. A stream is bound at most once:
+ * A stream is embedded in a queue pair. ddp_stream_kick() reads the stream's LLP
+ * under RCU, so it needs neither a lock nor a reference. A stream is bound at most once:
  * unbinding replaces the LLP by unbound_llp, whose operations do nothing.
  */
 #include <linux/delay.h>

@@ -3,8 +3,8 @@
  * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
  * The result does not depend on how the bytes of a frame are split into calls of
- * mpa_startup_input(). The header is evaluated when all its bytes have arrived.
- * The exception is the key, which is refused at its first wrong byte.
+ * mpa_startup_input(). mpa_startup_input() checks the header when all of it has
+ * arrived, except the key: it refuses a key at the first wrong byte.
  */
 #include "startup.h"
 
@@ -22,7 +22,7 @@ static u8 peer_flags(const struct mpa_startup *su)
 	return su->hdr[MPA_HDR_FLAGS];
 }
 
-/* Check whether the peer's Reply rejects; a Request's R flag is ignored (RFC 5044 7.1.1) */
+/* Check whether the peer has sent a Reply with flag R; RFC 5044 7.1.1: ignore R of a Request */
 static bool peer_has_rejected(const struct mpa_startup *su)
 {
 	return su->initiator && peer_flags(su) & MPA_FLAG_R;

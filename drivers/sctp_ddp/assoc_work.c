@@ -34,8 +34,8 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 }
 
 /*
- * End the sessions of the association. @but_waiting: except sessions that have
- * a deferred segment.
+ * End the sessions of the association. If @but_waiting is true, keep the sessions
+ * that have a deferred segment.
  */
 static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
 {

@@ -86,8 +86,8 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 }
 
 /*
- * Process a segment. One from the active side shows that the peer has received our
- * Accept, because the active side sends nothing between its Initiate and the Accept.
+ * Process a segment. If the peer is the active side, its first segment shows that it
+ * has received our Accept, because it sends no segment before that.
  */
 static enum sddp_do receive_segment(struct sddp_session *s)
 {

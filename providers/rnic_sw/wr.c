@@ -27,8 +27,8 @@ static void fail(struct rnic_sw_qp *qp, int error)
 }
 
 /*
- * Check whether the current request is written to the spare WQE, to be
- * discarded
+ * Check whether the program is writing the current request to the spare WQE,
+ * which is never posted
  */
 static bool is_discarded(const struct rnic_sw_qp *qp)
 {

@@ -403,7 +403,7 @@ static void runner_stays_quiet(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* Unnecessary doorbells change nothing: the timer is not postponed */
+/* A doorbell that was not needed does not postpone the timer */
 static void rung_all_the_same(struct kunit *test)
 {
 	u32 i;

@@ -18,7 +18,7 @@ HANDED_UP = 255             # bytes of Private Data that iw_cm can carry
 
 def refused(w, octets, then=None):
     """Check that a responder closes on this input and reports no event."""
-    # earlier connections have been reported by now
+    # wait until the events of earlier connections have arrived
     w.later()
     with w.dial() as peer:
         peer.put(octets)
