@@ -297,6 +297,11 @@ def tree_paragraphs(text, whose="the kernel's"):
                   r"(?P<said>(?:(?P=in)   [^\n]+\n)*)", new, text)
 
 
+def page(text, pages):
+    """A page as the kernel's tree has it; @pages: the names of the exported pages."""
+    return setting_names(driver_id(paths_in_page(links(tree_paragraphs(text), pages))))
+
+
 def links(text, pages):
     """Remove the sentences that link to a page that is not exported."""
     dead = re.compile(rf":doc:`(?!(?:{'|'.join(sorted(pages))})`)")
