@@ -7,8 +7,10 @@
  * number.  Without a check here, a program could connect another program's queue pair to
  * a peer of its choice.  That peer could then access the other program's memory.
  *
- * * A program's queue pair may be connected by a process that has the same mm or the same
- *   credentials, for example a child process.
+ * * A program's queue pair may be connected by a process that has the same mm, or that has
+ *   the same credentials in the same PID namespace, for example a child process.  The PID
+ *   namespace separates containers that share the host's network and user namespace: both
+ *   run as root there.
  * * A kernel consumer's queue pair may be connected only by the thread that has just
  *   moved it to RTR in the kernel.  rdma_connect() and rdma_accept() do so before they
  *   call iw_cm, if rdma_create_qp() created the queue pair.  No program can move it to
@@ -18,6 +20,7 @@
 #include <linux/cred.h>
 #include <linux/memcontrol.h>
 #include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched/mm.h>
 
 #include "rnic.h"
@@ -34,6 +37,7 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
 	mmgrab(current->mm);
 	qp->owner.mm = current->mm;
 	qp->owner.cred = get_current_cred();
+	qp->owner.pid_ns = get_pid_ns(task_active_pid_ns(current));
 	qp->owner.memcg = get_mem_cgroup_from_mm(current->mm);
 }
 
@@ -47,6 +51,7 @@ void rnic_qp_owner_exit(struct rnic_qp *qp)
 	if (!rnic_qp_is_user(qp))
 		return;
 	mem_cgroup_put(qp->owner.memcg);
+	put_pid_ns(qp->owner.pid_ns);
 	put_cred(qp->owner.cred);
 	mmdrop(qp->owner.mm);
 }
@@ -129,8 +134,10 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return rnic_qp_is_authorized(qp);
-	return !(current->flags & PF_KTHREAD) &&
-	       (current->mm == qp->owner.mm ||
+	if (current->flags & PF_KTHREAD)
+		return false;
+	return current->mm == qp->owner.mm ||
+	       (task_active_pid_ns(current) == qp->owner.pid_ns &&
 		cred_covers(current_cred(), qp->owner.cred));
 }
 

@@ -281,6 +281,7 @@ struct rnic_qp {
 	struct {
 		struct mm_struct	*mm;	/* NULL: kernel consumer */
 		const struct cred	*cred;
+		struct pid_namespace	*pid_ns;
 		struct mem_cgroup	*memcg;	/* control group to charge */
 		struct pid		*authorized;	/* thread that may connect */
 	} owner;

@@ -2,6 +2,7 @@
 /* QP numbers, and which process may use a QP to connect or accept. */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -101,24 +102,46 @@ static int status_of(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* Set up a child process; @nobody: run as user 65534 without rights */
-static void be(bool nobody)
+enum actor {
+	SAME_USER,
+	USER_NOBODY,		/* user 65534 without rights */
+	OTHER_PID_NS,		/* the same user in a PID namespace of its own */
+};
+
+/* Only the children of a process get the PID namespace that it has unshared */
+static void enter_pid_ns(void)
 {
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		_exit(255);
+	pid = fork();
+	if (pid < 0)
+		_exit(255);
+	if (pid)
+		_exit(status_of(pid));
+}
+
+/* Make a child process the actor */
+static void be(enum actor who)
+{
+	if (who == OTHER_PID_NS)
+		enter_pid_ns();
 	alarm(patience(15));
-	if (nobody && (setresgid(NOBODY, NOBODY, NOBODY) ||
-		       setresuid(NOBODY, NOBODY, NOBODY)))
+	if (who == USER_NOBODY && (setresgid(NOBODY, NOBODY, NOBODY) ||
+				   setresuid(NOBODY, NOBODY, NOBODY)))
 		_exit(255);
 }
 
 /* Run @act in a child process */
 static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
-		   const struct pair *p, uint32_t qpn, bool nobody)
+		   const struct pair *p, uint32_t qpn, enum actor who)
 {
 	pid_t pid = fork();
 
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		be(nobody);
+		be(who);
 		_exit(act(p, qpn));
 	}
 	return pid;
@@ -126,9 +149,9 @@ static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
 
 /* Run @act in a child process and return its result */
 static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
-		    const struct pair *p, uint32_t qpn, bool nobody)
+		    const struct pair *p, uint32_t qpn, enum actor who)
 {
-	return status_of(child(act, p, qpn, nobody));
+	return status_of(child(act, p, qpn, who));
 }
 
 static int act_connect(const struct pair *p, uint32_t qpn)
@@ -136,7 +159,7 @@ static int act_connect(const struct pair *p, uint32_t qpn)
 	return connect_number(resolved(p), qpn);
 }
 
-/* The QP of another user cannot be used, nor can a number that is not in use */
+/* The QP of another user or container cannot be used, nor can a number that is not in use */
 static void owner_connect(void)
 {
 	struct pair p = {};
@@ -146,8 +169,10 @@ static void owner_connect(void)
 		skip("needs root, to change the user");
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(in_child(act_connect, &p, 1, false) == EINVAL, "connect with QP number 1 must fail");
-	CHECK(in_child(act_connect, &p, qpn, true) == EINVAL, "connect of another user must fail");
+	CHECK(in_child(act_connect, &p, 1, SAME_USER) == EINVAL, "connect with QP number 1 must fail");
+	CHECK(in_child(act_connect, &p, qpn, USER_NOBODY) == EINVAL, "connect of another user must fail");
+	CHECK(in_child(act_connect, &p, qpn, OTHER_PID_NS) == EINVAL,
+	      "connect from another PID namespace must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
 	/* the owner can still connect with it */
 	pair_request(&p);
@@ -179,7 +204,7 @@ static void owner_child(void)
 	pid_t pid;
 
 	pair_prepare(&p, &(struct opts){});
-	pid = child(act_connect, &p, p.c.qp->qp_num, false);
+	pid = child(act_connect, &p, p.c.qp->qp_num, SAME_USER);
 	refuse_until_gone(&p, pid);
 	CHECK(!status_of(pid), "a child process may connect");
 	pair_free(&p);
@@ -232,7 +257,7 @@ struct acceptor {
 /* To be called before this process opens the device: the kernel would take files that the child
  * inherits for the parent's
  */
-static struct acceptor make_acceptor(bool nobody)
+static struct acceptor make_acceptor(enum actor who)
 {
 	struct pair p = {};
 	uint32_t qpn;
@@ -247,7 +272,7 @@ static struct acceptor make_acceptor(bool nobody)
 		return (struct acceptor){ pid, fds[1] };
 	}
 	close(fds[1]);
-	be(nobody);
+	be(who);
 	pair_prepare(&p, &(struct opts){});
 	if (read(fds[0], &qpn, sizeof(qpn)) != sizeof(qpn))
 		_exit(255);
@@ -264,7 +289,7 @@ static int accepts(const struct acceptor *a, uint32_t qpn)
 
 static void owner_accept(void)
 {
-	struct acceptor none, stranger, like;
+	struct acceptor none, stranger, container, like;
 	struct pair p = {};
 	uint32_t qpn;
 
@@ -272,13 +297,15 @@ static void owner_accept(void)
 		skip("needs root, to change the user");
 	/* load the provider now: user 65534 may be unable to read its directory */
 	ibv_free_device_list(ibv_get_device_list(NULL));
-	none = make_acceptor(false);
-	stranger = make_acceptor(true);
-	like = make_acceptor(false);
+	none = make_acceptor(SAME_USER);
+	stranger = make_acceptor(USER_NOBODY);
+	container = make_acceptor(OTHER_PID_NS);
+	like = make_acceptor(SAME_USER);
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
 	CHECK(accepts(&none, 1) == EINVAL, "accept with QP number 1 must fail");
 	CHECK(accepts(&stranger, qpn) == EINVAL, "accept of another user must fail");
+	CHECK(accepts(&container, qpn) == EINVAL, "accept from another PID namespace must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
 	CHECK(!accepts(&like, qpn), "another process of root may accept");
 	pair_free(&p);
