@@ -196,15 +196,55 @@ static void region_wait_unused(struct ddp_region *r)
 }
 
 /**
- * ddp_region_find - find an MR by the index of an STag; the key is not compared
+ * ddp_region_peek - find an MR by the index of an STag, without a reference
+ * @t: the device's table
+ * @stag: STag as received or posted; the key is not compared
+ *
+ * The caller must be in an RCU read-side section. The MR stays allocated until that
+ * section ends, but may be invalid, or be removed at any time.
+ *
+ * Return: the MR; NULL if no MR has this index.
+ */
+struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag)
+{
+	return region_lookup(t, stag);
+}
+EXPORT_SYMBOL_GPL(ddp_region_peek);
+
+/*
+ * Take an in-flight reference to an MR found under RCU, unless the MR is invalid. A
+ * revoked MR gets no more references, so that a program or peer that keeps naming its
+ * STag cannot keep revocation waiting. Return: true if the reference is taken; the MR
+ * may have become invalid meanwhile.
+ */
+static bool region_try_get(struct ddp_region *r)
+{
+	if (!READ_ONCE(r->valid))
+		return false;
+	region_access_begin(r);
+	if (!refcount_inc_not_zero(&r->users)) {
+		region_access_end(r);
+		return false;
+	}
+	/*
+	 * Take the reference before the caller reads valid; pairs with
+	 * region_wait_unused(). Otherwise revocation could miss the reference
+	 * although the caller finds the MR valid. litmus: revoke
+	 */
+	smp_mb__after_atomic();
+	return true;
+}
+
+/**
+ * ddp_region_find - find a valid MR by the index of an STag; the key is not compared
  * @t: the device's table
  * @stag: STag as received or posted
  *
  * The caller must keep BH off until it drops the reference.
  *
  * Return: the MR with an in-flight reference, which the caller must drop with
- * ddp_region_put(); NULL if no MR has this index. The MR may be invalid, or
- * become invalid.
+ * ddp_region_put(); NULL if no valid MR has this index. The MR may become invalid at
+ * any time, so the caller must check it again.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 {
@@ -212,19 +252,9 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 
 	rcu_read_lock();
 	r = region_lookup(t, stag);
-	if (r)
-		region_access_begin(r);
-	if (r && !refcount_inc_not_zero(&r->users)) {
-		region_access_end(r);
+	if (r && !region_try_get(r))
 		r = NULL;
-	}
 	rcu_read_unlock();
-	/*
-	 * Take the reference before the caller reads valid; pairs with
-	 * region_wait_unused(). Otherwise revocation could miss the reference
-	 * although the caller finds the MR valid. litmus: revoke
-	 */
-	smp_mb__after_atomic();
 	return r;
 }
 EXPORT_SYMBOL_GPL(ddp_region_find);
@@ -270,7 +300,8 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
  */
 void ddp_region_validate(struct ddp_region *r, u8 key)
 {
-	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
+	/* WRITE_ONCE: a local consumer may be invalidating the invalid MR */
+	WRITE_ONCE(r->stag, (r->stag & ~DDP_STAG_KEY_MASK) | key);
 	/*
 	 * Set all other fields before valid; pairs with ddp_bounds_check(),
 	 * which would otherwise check old fields. litmus: publish
@@ -416,15 +447,26 @@ static enum iw_reason check_invalidate(const struct ddp_stream *s,
 				       const struct ddp_region *r, u32 stag,
 				       bool remote)
 {
-	if (r->stag != stag)
+	if (READ_ONCE(r->stag) != stag)
 		return IW_RDMAP_INVALIDATE;
-	if (r->pd != s->pd || (r->stream && r->stream != s->id))
+	if (READ_ONCE(r->pd) != s->pd || (READ_ONCE(r->stream) && r->stream != s->id))
 		return IW_RDMAP_P_INVALIDATE;
 	if (!r->may_invalidate)
 		return IW_RDMAP_INVALIDATE;
 	if (remote && r->scope != s->id)
 		return IW_RDMAP_P_INVALIDATE;
 	return IW_OK;
+}
+
+/*
+ * Check the invalidation of an STag that is invalid already: only the local consumer
+ * may request it. Needs no reference: another consumer may register the MR anew
+ * meanwhile, but then the order of the two requests is not defined.
+ */
+static enum iw_reason invalidate_invalid(const struct ddp_stream *s, const struct ddp_region *r,
+					 u32 stag, bool remote)
+{
+	return remote ? IW_RDMAP_INVALIDATE : check_invalidate(s, r, stag, remote);
 }
 
 /*
@@ -443,10 +485,10 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
 	bool valid = smp_load_acquire(&r->valid);
 	enum iw_reason why;
 
-	if (remote && !valid)
-		return IW_RDMAP_INVALIDATE;
+	if (!valid)
+		return invalidate_invalid(s, r, stag, remote);
 	why = check_invalidate(s, r, stag, remote);
-	if (why || !valid)
+	if (why)
 		return why;
 	/* only one of several concurrent callers finds valid set; litmus: invalidate */
 	return xchg(&r->valid, false) || !remote ? IW_OK : IW_RDMAP_INVALIDATE;
@@ -478,10 +520,12 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	rcu_read_lock();
 	/* a softirq that revoked the MR on this CPU would spin forever */
 	local_bh_disable();
-	r = ddp_region_find(s->stags, stag);
-	if (r) {
+	r = region_lookup(s->stags, stag);
+	if (r && region_try_get(r)) {
 		why = region_invalidate(s, r, stag, remote);
 		ddp_region_put(r);
+	} else if (r) {
+		why = invalidate_invalid(s, r, stag, remote);
 	}
 	local_bh_enable();
 	/* wait for other references; RCU keeps @r allocated */

@@ -297,27 +297,23 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 }
 
 /*
- * Change rights or protection domain, but not pages and STag. windows_lock
- * excludes a concurrent bind that was checked against the old values.
+ * Change rights or protection domain, but not pages and STag. Forbid concurrent
+ * binds, because they would be checked against the old values.
  * Return: 0, or -EBUSY if a window is bound.
  */
 static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 {
-	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
-	int err = -EBUSY;
+	int err = rnic_mr_forbid_bind(mr);
 
-	spin_lock_bh(&dev->windows_lock);
-	if (list_empty(&mr->windows)) {
-		ddp_region_revoke(&mr->region);
-		mr->access = access;
-		mr->region.rights = rnic_ddp_rights(access);
-		mr->region.pd = pd;
-		ddp_region_validate(&mr->region,
-				    mr->region.stag & DDP_STAG_KEY_MASK);
-		err = 0;
-	}
-	spin_unlock_bh(&dev->windows_lock);
-	return err;
+	if (err)
+		return err;
+	ddp_region_revoke(&mr->region);
+	mr->access = access;
+	mr->region.rights = rnic_ddp_rights(access);
+	WRITE_ONCE(mr->region.pd, pd);
+	ddp_region_validate(&mr->region, mr->region.stag & DDP_STAG_KEY_MASK);
+	rnic_mr_permit_bind(mr);
+	return 0;
 }
 
 /* Check whether these rights need no new pinning or mapping of the memory */

@@ -6,9 +6,11 @@
  * stream that has bound it can use a window of type 2 (RFC 5041 8.2).
  *
  * A window uses the block list of its MR, so an MR with valid windows cannot be
- * deregistered. The device's windows_lock protects the binding of windows to
- * MRs. A window or MR found in the STag table stays allocated until the end of
- * the RCU read-side section.
+ * deregistered. The lock of a window serializes changes of the window, which may wait
+ * for accesses in flight. The device's windows_lock protects the links between windows
+ * and MRs; nothing waits while it is held, because all programs take it. A window or
+ * MR found in the STag table stays allocated until the end of the RCU read-side
+ * section.
  */
 #include <linux/slab.h>
 #include <ddp/mem.h>
@@ -30,8 +32,10 @@ struct rnic_window {
 	struct ddp_region	region;
 	bool			type2;
 
-	/* protected by rnic_dev.windows_lock */
-	bool			removed;	/* the window is being deallocated */
+	spinlock_t		lock;	/* held while the window is validated or unlinked */
+	bool			removed;	/* the window is being deallocated; @lock */
+
+	/* written with @lock and rnic_dev.windows_lock held, read with either */
 	struct rnic_mr		*mr;	/* MR to which the window is bound, or NULL */
 	struct list_head	entry;	/* entry in rnic_mr.windows of @mr */
 
@@ -61,6 +65,7 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 		rnic_uncharge(dev, RNIC_MWS);
 		return -ENOMEM;
 	}
+	spin_lock_init(&w->lock);
 	w->type2 = ib->type == IB_MW_TYPE_2;
 	w->region.pd = ib->pd;
 	w->region.kind = RNIC_WINDOW;
@@ -83,6 +88,19 @@ static void __unlink_window(struct rnic_window *w)
 	w->mr = NULL;
 }
 
+/*
+ * Wait for accesses through an invalid window, then unlink it from its MR. The caller
+ * must hold the window's lock.
+ */
+static void __close_window(struct rnic_dev *dev, struct rnic_window *w)
+{
+	lockdep_assert_held(&w->lock);
+	ddp_region_revoke(&w->region);
+	spin_lock(&dev->windows_lock);
+	__unlink_window(w);
+	spin_unlock(&dev->windows_lock);
+}
+
 /**
  * rnic_dealloc_mw - free a window (verb)
  * @ib: the window
@@ -96,41 +114,53 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	struct rnic_window *w = container_of(ib, struct rnic_mw, ib)->w;
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 
-	spin_lock_bh(&dev->windows_lock);
-	ddp_region_revoke(&w->region);
-	__unlink_window(w);
+	/* a bind that has found the window before must not validate it any more */
+	spin_lock_bh(&w->lock);
 	w->removed = true;
-	spin_unlock_bh(&dev->windows_lock);
+	spin_unlock_bh(&w->lock);
+	/* remove the STag before waiting, so that peers cannot find the window again */
 	ddp_region_remove(&dev->stags, &w->region);
+	spin_lock_bh(&w->lock);
+	__close_window(dev, w);
+	spin_unlock_bh(&w->lock);
 	kfree_rcu(w, rcu);
 	rnic_uncharge(dev, RNIC_MWS);
 	return 0;
 }
 
 /*
- * Unlink up to RING_IDX_STEPS invalidated windows from an MR. A window that has
- * been unlinked is not found again, so the caller's loop ends.
- *
- * Return: -EBUSY if a window is valid; 0 if no window is linked to the MR; 1 if
- * the caller must call again because more windows may be linked.
+ * Get the first window that is linked to an MR; if there is none and @forbid_bind is
+ * set, forbid further binds. The caller must be in an RCU read-side section, in which
+ * the window stays allocated. Return: the window, or NULL.
  */
-static int __drop_closed(struct rnic_mr *mr)
+static struct rnic_window *first_window(struct rnic_mr *mr, bool forbid_bind)
 {
 	struct rnic_window *w;
-	u32 n;
 
-	for (n = 0; n < RING_IDX_STEPS; n++) {
-		w = list_first_entry_or_null(&mr->windows, struct rnic_window,
-					     entry);
-		if (!w)
-			return 0;
-		if (READ_ONCE(w->region.valid))
-			return -EBUSY;
-		/* wait for copies in flight: invalidation may be unfinished */
-		ddp_region_revoke(&w->region);
-		__unlink_window(w);
-	}
-	return 1;
+	spin_lock_bh(&mr->dev->windows_lock);
+	w = list_first_entry_or_null(&mr->windows, struct rnic_window, entry);
+	if (!w && forbid_bind)
+		mr->bind_forbidden = true;
+	spin_unlock_bh(&mr->dev->windows_lock);
+	return w;
+}
+
+/*
+ * Unlink a window from an MR if the window is invalid. Return: -EBUSY if it is valid
+ * and linked to the MR, 0 otherwise.
+ */
+static int unlink_if_closed(struct rnic_window *w, struct rnic_mr *mr)
+{
+	int err = 0;
+
+	spin_lock_bh(&w->lock);
+	/* the window may have been bound to another MR meanwhile */
+	if (w->mr == mr && READ_ONCE(w->region.valid))
+		err = -EBUSY;
+	else if (w->mr == mr)
+		__close_window(mr->dev, w);
+	spin_unlock_bh(&w->lock);
+	return err;
 }
 
 /*
@@ -140,18 +170,18 @@ static int __drop_closed(struct rnic_mr *mr)
  */
 static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
 {
-	struct rnic_dev *dev = mr->dev;
-	int ret;
+	struct rnic_window *w;
+	int err = 0;
 
 	do {
 		cond_resched();
-		spin_lock_bh(&dev->windows_lock);
-		ret = __drop_closed(mr);
-		if (!ret && forbid_bind)
-			mr->bind_forbidden = true;
-		spin_unlock_bh(&dev->windows_lock);
-	} while (ret > 0);
-	return ret;
+		rcu_read_lock();
+		w = first_window(mr, forbid_bind);
+		if (w)
+			err = unlink_if_closed(w, mr);
+		rcu_read_unlock();
+	} while (w && !err);
+	return err;
 }
 
 /**
@@ -193,19 +223,12 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
 	spin_unlock_bh(&mr->dev->windows_lock);
 }
 
-/*
- * Find an MR or a window by its STag, without a reference. The caller must be
- * in an RCU read-side section. Until that ends the object stays allocated, but
- * may have been removed from the table. Return: the MR or window, or NULL.
- */
+/* Find an MR or a window by its STag, see ddp_region_peek(). Return: it, or NULL. */
 static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8 kind)
 {
-	struct ddp_region *r = ddp_region_find(&dev->stags, stag);
+	struct ddp_region *r = ddp_region_peek(&dev->stags, stag);
 
-	if (!r)
-		return NULL;
-	ddp_region_put(r);
-	return r->kind == kind ? r : NULL;
+	return r && r->kind == kind ? r : NULL;
 }
 
 /*
@@ -253,15 +276,11 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 	w->region.scope = w->region.stream;
 }
 
-/*
- * Bind a window, or unbind it if the length is 0. Return: true on success;
- * false, with nothing changed, if the request is invalid.
- */
-static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
-		   const struct ddp_stream *s, const struct rdmap_wr *wr)
+/* Check whether a bind work request names a window that may be bound or unbound now */
+static bool __may_change(const struct rnic_window *w, const struct ddp_stream *s,
+			 const struct rdmap_wr *wr)
 {
-	u64 addr = wr->raddr, len = wr->compare_add;
-
+	lockdep_assert_held(&w->lock);
 	if (w->removed || w->region.pd != s->pd ||
 	    (w->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK)
 		return false;
@@ -269,20 +288,64 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 	 * reject a type 2 window that is still valid, and length 0, which only
 	 * type 1 permits
 	 */
-	if (w->type2 && (READ_ONCE(w->region.valid) || !len))
+	return !w->type2 || (!READ_ONCE(w->region.valid) && wr->compare_add);
+}
+
+/* Check whether an MR permits the bind; the caller must hold windows_lock */
+static bool __may_bind_to(const struct rnic_mr *mr, const struct ddp_stream *s,
+			  const struct rdmap_wr *wr)
+{
+	return mr && !mr->bind_forbidden && mr->region.pd == s->pd &&
+	       may_open(mr, wr->inv, wr->raddr, wr->compare_add, wr->swap);
+}
+
+/* As __may_bind_to(), but the MR may change afterwards */
+static bool may_bind_to(struct rnic_dev *dev, const struct rnic_mr *mr,
+			const struct ddp_stream *s, const struct rdmap_wr *wr)
+{
+	bool may;
+
+	spin_lock(&dev->windows_lock);
+	may = __may_bind_to(mr, s, wr);
+	spin_unlock(&dev->windows_lock);
+	return may;
+}
+
+/*
+ * Link a closed window to an MR, and validate it. Return: true on success; false if the
+ * MR does not permit the bind any more.
+ */
+static bool __open_window(struct rnic_dev *dev, struct rnic_window *w, struct rnic_mr *mr,
+			  const struct ddp_stream *s, const struct rdmap_wr *wr)
+{
+	bool ok;
+
+	spin_lock(&dev->windows_lock);
+	/* check again, because the MR may have changed while accesses were waited for */
+	ok = __may_bind_to(mr, s, wr);
+	if (ok) {
+		__set_window(w, mr, wr->raddr, wr->compare_add, wr->swap, s->id);
+		w->mr = mr;
+		list_add(&w->entry, &mr->windows);
+		ddp_region_validate(&w->region, wr->rkey & DDP_STAG_KEY_MASK);
+	}
+	spin_unlock(&dev->windows_lock);
+	return ok;
+}
+
+/*
+ * Bind a window, or unbind it if the length is 0. The caller must hold the window's
+ * lock. Return: see rnic_mw_bind().
+ */
+static bool __bind(struct rnic_dev *dev, struct rnic_window *w, struct rnic_mr *mr,
+		   const struct ddp_stream *s, const struct rdmap_wr *wr)
+{
+	u64 len = wr->compare_add;
+
+	if (!__may_change(w, s, wr) || (len && !may_bind_to(dev, mr, s, wr)))
 		return false;
-	if (len && (!mr || mr->bind_forbidden || mr->region.pd != s->pd ||
-		    !may_open(mr, wr->inv, addr, len, wr->swap)))
-		return false;
-	ddp_region_revoke(&w->region);
-	__unlink_window(w);
-	if (!len)
-		return true;
-	__set_window(w, mr, addr, len, wr->swap, s->id);
-	w->mr = mr;
-	list_add(&w->entry, &mr->windows);
-	ddp_region_validate(&w->region, wr->rkey & DDP_STAG_KEY_MASK);
-	return true;
+	__close_window(dev, w);
+	return !len || __open_window(dev, w, mr, s, wr);
 }
 
 /**
@@ -296,13 +359,15 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
  * Does not sleep. On return no peer can use the previous STag of a type 1
  * window.
  *
- * Return: true if the window was bound or unbound; false, with nothing changed,
- * if the request is invalid.
+ * Return: true if the window was bound or unbound; false, with nothing changed, if the
+ * request is invalid. If the MR is changed or deregistered at the same time, false may
+ * also mean that a type 1 window has been unbound.
  */
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr)
 {
 	struct ddp_region *window, *region;
+	struct rnic_window *w;
 	struct rnic_mr *mr = NULL;
 	bool ok = false;
 
@@ -313,11 +378,12 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 	region = rnic_mw_find_region(dev, wr->inv, RNIC_REGION);
 	if (region)
 		mr = container_of(region, struct rnic_mr, region);
-	spin_lock_bh(&dev->windows_lock);
-	if (window)
-		ok = __bind(container_of(window, struct rnic_window, region),
-			    mr, s, wr);
-	spin_unlock_bh(&dev->windows_lock);
+	if (window) {
+		w = container_of(window, struct rnic_window, region);
+		spin_lock_bh(&w->lock);
+		ok = __bind(dev, w, mr, s, wr);
+		spin_unlock_bh(&w->lock);
+	}
 	rcu_read_unlock();
 	return ok;
 }

@@ -180,10 +180,10 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 	 * read valid before the other fields; pairs with ddp_region_validate(),
 	 * which sets valid last; litmus: publish
 	 */
-	if (!smp_load_acquire(&r->valid) || r->stag != sge->lkey ||
+	if (!smp_load_acquire(&r->valid) || r->stag != sge->lkey || r->pd != pd ||
 	    r->ops != &rnic_odp_ops.mem || r->kind != RNIC_REGION)
 		return -ENOENT;
-	if (r->pd != pd || (write && !(r->rights & DDP_LOCAL_WRITE)))
+	if (write && !(r->rights & DDP_LOCAL_WRITE))
 		return -EPERM;
 	if (sge->addr < r->base || off > r->length ||
 	    sge->length > r->length - off)
@@ -263,8 +263,8 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
  * sleep.
  *
  * Return: 0; -EOPNOTSUPP if @advice is not a kind of prefetch; -ENOENT if no
- * valid ODP MR has the lkey; -EPERM if the MR belongs to another protection
- * domain, or @advice is a prefetch for writing and the MR is read-only; -EFAULT
+ * valid ODP MR of the protection domain has the lkey; -EPERM if @advice is a
+ * prefetch for writing and the MR is read-only; -EFAULT
  * if the range is outside the MR or the user address space or, with FLUSH,
  * cannot be faulted in; with FLUSH -ENOMEM if memory is short; -EINTR if the
  * caller is killed.

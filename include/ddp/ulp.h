@@ -327,11 +327,13 @@ enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
 
 /*
- * Find the MR of @stag in the device's table and take an in-flight reference.
+ * Find the valid MR of @stag in the device's table and take an in-flight reference.
  * The caller must keep BH off until it drops the reference with
  * ddp_region_put(), after one copy at most.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag);
+/* Find the MR of @stag, valid or not, for the length of an RCU read-side section */
+struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag);
 void ddp_region_put(struct ddp_region *r);
 
 #endif

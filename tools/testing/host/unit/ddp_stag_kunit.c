@@ -209,6 +209,26 @@ static void revoke_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, copy.spins);
 }
 
+/*
+ * DDP-128: an invalid MR gets no reference, because lookups that fail could otherwise
+ * keep revocation waiting for ever
+ */
+static void invalid_not_counted(struct kunit *test)
+{
+	publish(test);
+	ddp_region_revoke(&region);
+	KUNIT_EXPECT_NULL(test, ddp_region_find(&stags, region.stag));
+	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
+	/* but can be found to be registered anew, and invalidated again */
+	KUNIT_EXPECT_PTR_EQ(test, &region, ddp_region_peek(&stags, region.stag));
+	region.may_invalidate = true;
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, false));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
+			ddp_mem_invalidate(&stream, region.stag, true));
+	ddp_region_remove(&stags, &region);
+	ddp_stags_destroy(&stags);
+}
+
 /* DDP-128, SEC-17: the same when the MR is removed */
 static void remove_waits(struct kunit *test)
 {
@@ -370,6 +390,7 @@ static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(another_index),
 	KUNIT_CASE(waits_for_room),
 	KUNIT_CASE(revoke_waits),
+	KUNIT_CASE(invalid_not_counted),
 	KUNIT_CASE(remove_waits),
 	KUNIT_CASE(hold_is_no_licence),
 	KUNIT_CASE(held_is_another),

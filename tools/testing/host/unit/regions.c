@@ -2,11 +2,16 @@
 /* Stubs to invalidate and validate MRs that have no access in flight */
 #include <ddp/mem.h>
 
+/* A test may define this to observe waits for accesses in flight */
+void host_region_waits(struct ddp_region *r) __attribute__((weak));
+
 bool ddp_region_revoke(struct ddp_region *r)
 {
 	bool was = r->valid;
 
 	r->valid = false;
+	if (host_region_waits)
+		host_region_waits(r);
 	return was;
 }
 

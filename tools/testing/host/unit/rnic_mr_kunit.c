@@ -161,7 +161,7 @@ void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 	ddp_region_revoke(r);
 }
 
-struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
+struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag)
 {
 	u32 i;
 
@@ -170,8 +170,6 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 			return table[i];
 	return NULL;
 }
-
-void ddp_region_put(struct ddp_region *r) {}
 
 /* Cases --------------------------------------------------------------------- */
 

@@ -17,6 +17,8 @@ static struct {
 	struct rnic_mr		mr;
 	struct rnic_mw		mw;
 	struct ddp_region	*window;
+	u32			waits;		/* number of waits for accesses in flight */
+	u32			waits_before;	/* this number before the window was freed */
 } stubs;
 
 /* Stubs of STags and limits --------------------------------------------------------- */
@@ -35,9 +37,23 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	return 0;
 }
 
-void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r) {}
+void host_region_waits(struct ddp_region *r);
 
-struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
+/* Programs share windows_lock, so nothing waits for a program's accesses under it */
+void host_region_waits(struct ddp_region *r)
+{
+	WARN_ON(stubs.dev.windows_lock.held);
+	stubs.waits++;
+}
+
+void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
+{
+	/* peers must not find the STag any more while accesses are waited for */
+	WARN_ON(r == stubs.window && stubs.waits != stubs.waits_before);
+	ddp_region_revoke(r);
+}
+
+struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag)
 {
 	switch (stag & ~DDP_STAG_KEY_MASK) {
 	case LKEY:
@@ -48,8 +64,6 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 		return NULL;
 	}
 }
-
-void ddp_region_put(struct ddp_region *r) {}
 
 u8 rnic_ddp_rights(int access)
 {
@@ -77,6 +91,7 @@ static int test_init(struct kunit *test)
 
 static void test_exit(struct kunit *test)
 {
+	stubs.waits_before = stubs.waits;
 	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&stubs.mw.ib));
 	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
 }
@@ -124,6 +139,7 @@ static void opens(struct kunit *test)
  */
 static void open_to_all(struct kunit *test)
 {
+	stubs.waits_before = stubs.waits;
 	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&stubs.mw.ib));
 	stubs.mw.ib.type = IB_MW_TYPE_1;
 	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&stubs.mw.ib, NULL));
@@ -172,6 +188,29 @@ static void no_atomics(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
 }
 
+/*
+ * An MR with a valid window is not deregistered. An invalidated window is unlinked
+ * from the MR after accesses through it have ended.
+ */
+static void forbidden(struct kunit *test)
+{
+	u32 waits;
+
+	stubs.mr.dev = &stubs.dev;
+	KUNIT_ASSERT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_mr_forbid_bind(&stubs.mr));
+	KUNIT_EXPECT_FALSE(test, stubs.mr.bind_forbidden);
+	stubs.window->valid = false;
+	waits = stubs.waits;
+	KUNIT_EXPECT_EQ(test, 0, rnic_mr_check_unbound(&stubs.mr));
+	KUNIT_EXPECT_EQ(test, waits + 1, stubs.waits);
+	expect_shut(test);
+	KUNIT_EXPECT_EQ(test, 0, rnic_mr_forbid_bind(&stubs.mr));
+	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	rnic_mr_permit_bind(&stubs.mr);
+	KUNIT_EXPECT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+}
+
 static struct kunit_case rnic_mw_cases[] = {
 	KUNIT_CASE(opens),
 	KUNIT_CASE(open_to_all),
@@ -179,6 +218,7 @@ static struct kunit_case rnic_mw_cases[] = {
 	KUNIT_CASE(not_its_window),
 	KUNIT_CASE(no_right_to_it),
 	KUNIT_CASE(no_atomics),
+	KUNIT_CASE(forbidden),
 	{}
 };
 
