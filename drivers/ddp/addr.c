@@ -114,60 +114,46 @@ void ddp_addr_unmap(struct sockaddr_storage *a)
 	memcpy(a, &a4, sizeof(a4));
 }
 
-static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
+static int ipv4_ifindex(struct net *net, __be32 addr)
 {
-	struct net_device *dev;
-	bool yes;
+	const struct net_device *dev = __ip_dev_find(net, addr, false);
 
-	rcu_read_lock();
-	dev = __ip_dev_find(net, addr, false);
-	yes = dev && dev->ifindex == ifindex;
-	rcu_read_unlock();
-	return yes;
+	return dev ? dev->ifindex : 0;
 }
 
 /*
- * Check whether the interface is the first one that has the address. rdma_cm
- * looks up a device by address without a scope, and finds the first interface.
- * rdma_cm would refuse a request through the device of any other interface.
+ * Find the first interface that has the address. rdma_cm looks up a device by address
+ * without a scope, and finds this interface too. rdma_cm would refuse a request through
+ * the device of any other interface.
  */
-static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
+static int ipv6_ifindex(struct net *net, const struct in6_addr *addr)
 {
-	bool yes = false;
 #if IS_ENABLED(CONFIG_IPV6)
 	struct net_device *dev;
 
-	rcu_read_lock();
 	for_each_netdev_rcu(net, dev)
-		if (ipv6_chk_addr(net, addr, dev, 1)) {
-			yes = dev->ifindex == ifindex;
-			break;
-		}
-	rcu_read_unlock();
+		if (ipv6_chk_addr(net, addr, dev, 1))
+			return dev->ifindex;
 #endif
-	return yes;
+	return 0;
 }
 
 /**
- * ddp_addr_is_on - check whether an interface has an address
+ * ddp_addr_ifindex - find the interface that has an address
  * @net: network namespace
- * @ifindex: the interface
  * @a: the address
  *
- * Return: true if the interface has the address, and the RDMA core would find
- * the interface by the address; false otherwise.
+ * Context: the caller must be in an RCU read-side section.
+ *
+ * Return: ifindex of the interface that the RDMA core finds by the address; 0 if no
+ * interface has the address.
  */
-bool ddp_addr_is_on(struct net *net, int ifindex,
-		    const struct sockaddr_storage *a)
+int ddp_addr_ifindex(struct net *net, const struct sockaddr_storage *a)
 {
-	const struct in6_addr *a6 = &((struct sockaddr_in6 *)a)->sin6_addr;
-
 	if (a->ss_family == AF_INET)
-		return has_ipv4(net, ifindex,
-				((struct sockaddr_in *)a)->sin_addr.s_addr);
-	return has_ipv6(net, ifindex, a6);
+		return ipv4_ifindex(net, ((struct sockaddr_in *)a)->sin_addr.s_addr);
+	return ipv6_ifindex(net, &((struct sockaddr_in6 *)a)->sin6_addr);
 }
-EXPORT_SYMBOL_GPL(ddp_addr_is_on);
 
 static void *init_addr(struct sockaddr_storage *at, sa_family_t family)
 {

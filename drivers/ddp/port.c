@@ -87,13 +87,13 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 	if (!p->ops->accepted(p, sock))
 		return;
 	sock_no_linger(sk);
-	sock_release(sock);
+	ddp_sock_release(sock);
 }
 
 static int accept_one(struct ddp_port *p)
 {
 	struct socket *sock;
-	int err = kernel_accept(p->sock, &sock, O_NONBLOCK);
+	int err = ddp_sock_accept(p->sock, &sock);
 
 	if (!err)
 		adopt_child(p, sock);
@@ -154,7 +154,7 @@ static void free_port(struct ddp_port *p)
 	if (p->sock) {
 		ddp_sock_restore_calls(p->sock->sk, &p->orig_calls);
 		cancel_delayed_work_sync(&p->work);
-		sock_release(p->sock);
+		ddp_sock_release(p->sock);
 	}
 	kfree_rcu(p, rcu);
 }
@@ -400,10 +400,16 @@ static struct ddp_port_listener *
 __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 {
 	struct ddp_port_listener *l;
+	int ifindex = 0;
 
+	/* look the address up once, because the host may have many interfaces */
+	if (ddp_addr_is_wildcard(&p->addr)) {
+		ifindex = ddp_addr_ifindex(p->net, called);
+		if (!ifindex)
+			return NULL;
+	}
 	list_for_each_entry_rcu(l, &p->listeners, list)
-		if ((!ddp_addr_is_wildcard(&p->addr) ||
-		     ddp_addr_is_on(p->net, l->ifindex, called)) &&
+		if ((!ifindex || l->ifindex == ifindex) &&
 		    kref_get_unless_zero(&l->ref))
 			return l;
 	return NULL;

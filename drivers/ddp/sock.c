@@ -27,7 +27,11 @@ static bool is_v6(const struct sock *sk)
 	return sk->sk_family == AF_INET6;
 }
 
-static void set_lock_classes(struct sock *sk)
+/**
+ * ddp_sock_init_lock_class - set the lock classes of a new socket
+ * @sk: the socket; the caller must be its only user
+ */
+void ddp_sock_init_lock_class(struct sock *sk)
 {
 	struct lock_class_key *k = keys[is_v6(sk)];
 
@@ -59,7 +63,7 @@ void ddp_sock_set_lock_class(struct sock *sk)
 	compat_sk_owner_set(sk);
 }
 #else
-static void set_lock_classes(struct sock *sk)
+void ddp_sock_init_lock_class(struct sock *sk)
 {
 }
 
@@ -82,37 +86,6 @@ int ddp_sock_vrf(struct net *net, int ifindex)
 	return l3mdev_master_ifindex_by_index(net, ifindex);
 }
 EXPORT_SYMBOL_GPL(ddp_sock_vrf);
-
-/**
- * ddp_sock_create - create a socket with a reference to its network namespace
- * @net: the network namespace
- * @vrf: VRF to bind the socket to, from ddp_sock_vrf(), or 0 for none
- * @family: address family
- * @protocol: IPPROTO_TCP or IPPROTO_SCTP
- * @sock: set to the socket
- *
- * Return: 0 on success; -ENOMEM if memory is short; -EPROTONOSUPPORT if the
- * kernel lacks the protocol or may not load its module; or another negative
- * errno.
- */
-int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
-		    struct socket **sock)
-{
-	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
-
-	/* sock_create_kern() reports a lack of memory with several errnos */
-	if (err == -ENOBUFS || err == -ENFILE)
-		return -ENOMEM;
-	if (err)
-		return err;
-	set_lock_classes((*sock)->sk);
-	compat_sk_net_refcnt_upgrade((*sock)->sk);
-	/* sock_bindtoindex() cannot fail while the socket is not bound */
-	if (vrf)
-		sock_bindtoindex((*sock)->sk, vrf, true);
-	return 0;
-}
-EXPORT_SYMBOL_GPL(ddp_sock_create);
 
 /**
  * ddp_sock_can_create - check whether the current process could create a socket

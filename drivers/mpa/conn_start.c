@@ -10,6 +10,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include <ddp/owner.h>
+
 #include "internal.h"
 #include "trace.h"
 
@@ -213,17 +215,20 @@ static bool handle_request(struct mpa_conn *c)
 static void retry_revision_1(struct mpa_conn *c)
 {
 	struct sockaddr_storage local = c->ss.local;
+	struct ddp_sock_owner owner;
 	int err;
 
 	if (c->policy.revision) {
 		mpa_conn_finish(c, c->su->why, NULL);
 		return;
 	}
+	ddp_sock_owner_of(&owner, c->sock);
 	mpa_sock_release(c, true);
 	mpa_startup_fall_back(c->su);
 	mpa_conn_set_phase(c, MPA_CONNECTING);
 	mpa_conn_set_deadline(c, DEADLINE_CONNECT);
-	err = mpa_sock_connect(c, &local);
+	err = mpa_sock_connect(c, &local, &owner);
+	ddp_sock_owner_exit(&owner);
 	if (err)
 		mpa_conn_finish(c, err == -ENOMEM ? IW_NO_MEMORY : IW_UNREACHABLE,
 				NULL);
@@ -273,6 +278,7 @@ static void check_connected(struct mpa_conn *c)
 		return;
 	case MPA_SOCK_OPEN:
 	case MPA_SOCK_PEER_DONE:
+		mpa_sock_limit_rcvbuf(c);
 		ddp_sock_get_addrs(c->sock, &c->ss.local, &c->ss.remote);
 		mpa_conn_set_phase(c, MPA_STARTUP);
 		advance_startup(c);

@@ -407,14 +407,14 @@ enum mpa_sock_state {
 	MPA_SOCK_LOST,		/* reset, timed out or refused */
 };
 
-/*
- * Minimum size of the receive buffer in bytes, so that TCP can hold a complete
- * FPDU that arrives in TCP segments of any size
- */
-#define MPA_RCVBUF_MIN	(512 * 1024)
+/* sock_buf.c: the receive buffer */
+void mpa_sock_limit_rcvbuf(struct mpa_conn *c);
+void __mpa_sock_open_rcvbuf(struct sock *sk);
+void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb);
 
 /* sock.c: operations on the connected socket */
-int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local);
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
+		     const struct ddp_sock_owner *owner);
 void mpa_sock_prepare(struct socket *sock);
 void mpa_sock_attach(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);

@@ -34,7 +34,7 @@ static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int family = a->local->ss_family, err;
 
-	err = ddp_sock_create(a->net, a->vrf, family, IPPROTO_TCP, sock);
+	err = ddp_sock_create(a->net, a->vrf, family, IPPROTO_TCP, a->owner, sock);
 	if (err)
 		return err;
 	mpa_sock_prepare(*sock);
@@ -101,6 +101,7 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	/* @c may end at any time, which drops the reference of the callbacks */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
+	mpa_sock_limit_rcvbuf(c);
 	mpa_conn_lock(c);
 	mpa_conn_begin(c);
 	mpa_sock_attach(c);

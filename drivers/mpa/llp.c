@@ -157,7 +157,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 	if (!err)
 		err = mpa_startup_offer(c->su, args->offer);
 	if (!err)
-		err = mpa_sock_connect(c, args->local);
+		err = mpa_sock_connect(c, args->local, args->owner);
 	if (err)
 		return err;
 	mpa_conn_lock(c);

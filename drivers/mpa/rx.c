@@ -48,12 +48,6 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 #define FPDU_COST	256
 
 /*
- * Limit of mpa_rx_grow_buffer() in bytes: enough for an skb with the maximum
- * number of fragments, of the longest segments in the largest pages
- */
-#define RCVBUF_MAX	(4 * 1024 * 1024)
-
-/*
  * Space in the copy buffer for the page offset of an FPDU, in bytes; 0 if
  * DDP_COPY_LONG, which depends on the page size, exceeds the longest ULPDU
  */
@@ -453,28 +447,6 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 	return used;
 }
 
-/*
- * Raise the limit of the receive buffer, so that the missing bytes of an
- * incomplete FPDU can arrive.
- *
- * The incomplete FPDU stays in the queue, and so does @skb, in which the FPDU
- * begins. TCP charges the whole skb to the buffer, consumed bytes included, and
- * appends data while the skb has space for fragments. If the skb fills the
- * buffer, TCP keeps the window closed, and the FPDU never becomes complete. So
- * the limit is MPA_RCVBUF_MIN plus the size of the skb. The window clamp is
- * raised as well, because TCP's tuning only raises both together.
- */
-static void mpa_rx_grow_buffer(struct sock *sk, const struct sk_buff *skb)
-{
-	int room = min_t(u32, MPA_RCVBUF_MIN + skb->truesize, RCVBUF_MAX);
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (sk->sk_rcvbuf >= room)
-		return;
-	WRITE_ONCE(sk->sk_rcvbuf, room);
-	WRITE_ONCE(tp->window_clamp, max_t(u32, tp->window_clamp, tcp_full_space(sk)));
-}
-
 /**
  * mpa_rx - receive FPDUs from TCP, or discard data after a failure
  * @c: the connection
@@ -508,7 +480,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 	if (c->rx_stopped)
 		used = avail;
 	else if (used < avail)
-		mpa_rx_grow_buffer(sk, c->cur.skb);
+		mpa_sock_grow_rcvbuf(sk, c->cur.skb);
 	/* also sends a window update if necessary */
 	if (used)
 		tcp_read_done(sk, used);

@@ -80,9 +80,6 @@ void mpa_sock_prepare(struct socket *sock)
 	sk->sk_use_task_frag = false;
 	/* otherwise a peer's urgent pointer would remove a byte from the stream */
 	sock_set_flag(sk, SOCK_URGINLINE);
-	/* SO_RCVBUF would disable TCP's tuning of the buffer, and is limited by rmem_max */
-	if (sk->sk_rcvbuf < MPA_RCVBUF_MIN)
-		WRITE_ONCE(sk->sk_rcvbuf, MPA_RCVBUF_MIN);
 	release_sock(sk);
 }
 
@@ -229,14 +226,14 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	c->retransmits += tcp_sk(sock->sk)->total_retrans;
 	c->sock = NULL;
 	spin_unlock_bh(&c->query_lock);
-	sock_release(sock);
+	ddp_sock_release(sock);
 }
 
-static int new_socket(struct mpa_conn *c)
+static int new_socket(struct mpa_conn *c, const struct ddp_sock_owner *owner)
 {
 	struct socket *sock;
 	int err = ddp_sock_create(c->net, ddp_sock_vrf(c->net, c->ifindex),
-				  c->ss.remote.ss_family, IPPROTO_TCP, &sock);
+				  c->ss.remote.ss_family, IPPROTO_TCP, owner, &sock);
 
 	if (err)
 		return err;
@@ -249,9 +246,10 @@ static int new_socket(struct mpa_conn *c)
 	return 0;
 }
 
-static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *local)
+static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *local,
+			    const struct ddp_sock_owner *owner)
 {
-	int err = new_socket(c);
+	int err = new_socket(c, owner);
 
 	if (err)
 		return err;
@@ -267,6 +265,7 @@ static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *l
  * mpa_sock_connect - start to connect to the session's remote address
  * @c: the connection, without a socket
  * @local: local address, with the port that the ULP has chosen
+ * @owner: task that connects
  *
  * If the port is in use, a second attempt lets TCP choose another port. The port
  * is also in use if TCP has not ended an earlier connection to the same
@@ -275,15 +274,16 @@ static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *l
  *
  * Return: 0 if MPA_EV_STATE will report the result, or a negative errno.
  */
-int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
+		     const struct ddp_sock_owner *owner)
 {
 	struct sockaddr_storage any = *local;
-	int err = mpa_connect_from(c, local);
+	int err = mpa_connect_from(c, local, owner);
 
 	if (err != -EADDRINUSE && err != -EADDRNOTAVAIL)
 		return err;
 	ddp_addr_set_port(&any, 0);
-	return mpa_connect_from(c, &any);
+	return mpa_connect_from(c, &any, owner);
 }
 
 /**
@@ -437,7 +437,7 @@ u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all)
 }
 
 /**
- * mpa_sock_enable_rx - let the callback receive FPDUs from now on
+ * mpa_sock_enable_rx - let the callback receive FPDUs from now on, of any size
  * @c: the connection, in Full Operation; its stream is set
  */
 void mpa_sock_enable_rx(struct mpa_conn *c)
@@ -445,6 +445,7 @@ void mpa_sock_enable_rx(struct mpa_conn *c)
 	struct sock *sk = c->sock->sk;
 
 	lock_as_softirq(sk);
+	__mpa_sock_open_rcvbuf(sk);
 	c->rx_enabled = true;
 	unlock_as_softirq(sk);
 }
@@ -572,7 +573,6 @@ int mpa_sock_send(struct mpa_conn *c)
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
 	iov_iter_advance(&msg.msg_iter, o->sent);
-
 	if (!trylock_for_send(sk))
 		return -EBUSY;
 	n = send_locked(c, &msg, o->len - o->sent);

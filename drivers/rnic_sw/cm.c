@@ -248,6 +248,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	struct rnic_dev *dev = ep->dev;
 	const struct ddp_session_type *type = rnic_llp(dev, ep->qp->llp);
 	struct iw_cm_id *id = ep->id;
+	struct ddp_sock_owner owner;
 	struct ddp_policy policy;
 	struct ddp_session *ss;
 	struct ddp_connect args = {
@@ -258,6 +259,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.remote = &id->m_remote_addr,
 		.offer = o,
 		.policy = &policy,
+		.owner = &owner,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
@@ -265,6 +267,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
+	ddp_sock_owner_init(&owner, args.net);
 	if (!rnic_same_netns(args.net, id))
 		ss = ERR_PTR(-ENETUNREACH);
 	else if (type)
@@ -274,6 +277,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	/* the session may have ended and freed @ep, so do not use @ep from here on */
 	if (!IS_ERR(ss))
 		count_connect(dev, type);
+	ddp_sock_owner_exit(&owner);
 	put_net(args.net);
 	return ss;
 }

@@ -5,6 +5,7 @@
 
 #include <rdma/iw_cm.h>
 
+#include <ddp/owner.h>
 #include <ddp/session.h>
 
 #include "neg.h"
@@ -32,6 +33,7 @@ struct rnic_listener {
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
 	int			backlog;
+	struct ddp_sock_owner	owner;	/* task that has started the listener */
 	struct kref		ref;
 
 	struct list_head	list;	/* in rnic_llps.listeners; protected by rnic_llps.lock */

@@ -176,6 +176,7 @@ static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 		.backlog = listener->backlog,
 		.v6only = listener->id->afonly,
 		.tos = rnic_tos(listener->id),
+		.owner = &listener->owner,
 		.local = &listener->id->m_local_addr,
 	};
 	u8 before = listen_mask(listener);
@@ -209,7 +210,10 @@ static int rnic_listener_stop(struct rnic_listener *listener, u8 mask)
 
 static void rnic_listener_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct rnic_listener, ref));
+	struct rnic_listener *listener = container_of(ref, struct rnic_listener, ref);
+
+	ddp_sock_owner_exit(&listener->owner);
+	kfree(listener);
 }
 
 static void rnic_listener_put(struct rnic_listener *listener)
@@ -266,6 +270,7 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 	listener->dev = to_rnic_dev(id->device);
 	listener->id = id;
 	listener->backlog = backlog;
+	ddp_sock_owner_init(&listener->owner, NULL);
 	kref_init(&listener->ref);
 	mutex_init(&listener->lock);
 	err = rnic_listener_add(listener);

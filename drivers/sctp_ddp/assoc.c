@@ -32,6 +32,8 @@ static void sddp_assoc_release(struct kref *ref)
 
 	xa_destroy(&a->streams);
 	kvfree(a->out);
+	if (a->active)
+		ddp_sock_owner_exit(&a->owner);
 	put_net_track(a->net, &a->net_tracker);
 	kfree_rcu(a, rcu);
 	if (atomic_dec_and_test(&assoc_count))
@@ -97,21 +99,23 @@ static void sddp_assoc_retry_expired(struct work_struct *w)
 /**
  * sddp_assoc_new - allocate an association without a socket
  * @net: network namespace
- * @active: true if this side creates the association
+ * @owner: task that connects; copied; NULL if the peer has created the association
  * @work: the worker, sddp_assoc_work()
  *
  * Return: the association with one reference, which belongs to the socket
  * callbacks until the association ends; NULL if memory is short.
  */
-struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
+struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *owner,
 				  work_func_t work)
 {
 	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
 
 	if (!a)
 		return NULL;
-	a->active = active;
-	a->idle_until = jiffies + (active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_UNUSED) * HZ;
+	a->active = owner;
+	if (owner)
+		ddp_sock_owner_copy(&a->owner, owner);
+	a->idle_until = jiffies + (owner ? SDDP_IDLE_ACTIVE : SDDP_IDLE_UNUSED) * HZ;
 	a->net = get_net_track(net, &a->net_tracker, GFP_KERNEL);
 	kref_init(&a->ref);
 	mutex_init(&a->mutex);

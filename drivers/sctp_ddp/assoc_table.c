@@ -4,10 +4,13 @@
  * session.
  *
  * A connect reserves a stream number of an association to the same destination,
- * or adds a new association without a socket. The worker creates the socket
- * later, so programs do not wait for each other. assocs_lock is a spinlock and
- * not a mutex, because programs take the lock and must not be stopped while
- * they hold it. At most STEPS associations are checked with the lock held.
+ * or adds a new association with a socket. The connecting task creates the socket,
+ * so that its control group and user apply. The worker binds and connects the
+ * socket later, so programs do not wait for each other.
+ *
+ * assocs_lock is a spinlock and not a mutex, because programs take the lock and
+ * must not be stopped while they hold it. At most STEPS associations are checked
+ * with the lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -27,8 +30,8 @@ static DEFINE_HASHTABLE(dests, 10);	/* associations of the active side, by desti
 static DEFINE_SPINLOCK(assocs_lock);
 
 /*
- * Hash a destination, with a random seed so that programs cannot choose
- * collisions
+ * Hash a destination and the owner of the socket, with a random seed so that programs
+ * cannot choose collisions
  */
 static u32 dest_hash(const struct ddp_connect *args)
 {
@@ -39,7 +42,8 @@ static u32 dest_hash(const struct ddp_connect *args)
 	get_random_once(&seed, sizeof(seed));
 	ddp_addr_set_port(&mine, 0);
 	to = ddp_addr_hash(args->net, args->remote, seed);
-	return ddp_addr_hash(args->net, &mine, to) ^ args->tos;
+	return ddp_addr_hash(args->net, &mine, to) ^ args->tos ^
+	       ddp_sock_owner_hash(args->owner);
 }
 
 /**
@@ -128,12 +132,14 @@ struct sddp_assoc *sddp_table_pop(void)
 }
 
 /*
- * Check whether an association leads to the destination of a connect. The local
- * ports are not compared, because programs with different local ports share
- * associations. The VRFs are compared, because an association that was created
- * before the interface joined its present VRF may lead to another host.
+ * Check whether an association leads to the destination of a connect, and may be
+ * shared with its task. The local ports are not compared, because programs with
+ * different local ports share associations. The VRFs are compared, because an
+ * association that was created before the interface joined its present VRF may lead
+ * to another host. The owners are compared, because otherwise a program would evade
+ * its firewall rules, or use a local port that only a privileged program may use.
  */
-static bool matches_dest(const struct sddp_assoc *a,
+static bool may_share(const struct sddp_assoc *a,
 			 const struct ddp_connect *args, int vrf)
 {
 	struct sockaddr_storage mine = *args->local, its = a->from;
@@ -142,6 +148,7 @@ static bool matches_dest(const struct sddp_assoc *a,
 	ddp_addr_set_port(&its, 0);
 	return a->tos == args->tos && net_eq(a->net, args->net) &&
 	       a->ifindex == args->ifindex && a->vrf == vrf &&
+	       ddp_sock_owner_equal(&a->owner, args->owner) &&
 	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
 	       ddp_addr_equal(&a->to, args->remote) &&
 	       ddp_addr_equal(&mine, &its);
@@ -179,18 +186,40 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 	hash_for_each_possible(dests, a, dest_node, dest_node) {
 		if (steps++ == STEPS)
 			break;
-		if (matches_dest(a, args, vrf) &&
+		if (may_share(a, args, vrf) &&
 		    !reserve_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
 			return a;
 	}
 	return NULL;
 }
 
+/* Keep an association open for a reserved stream number, and take a reference */
+static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
+{
+	lockdep_assert_held(&assocs_lock);
+	atomic_inc(&a->live);
+	sddp_assoc_get(a);
+	return a;
+}
+
+/* Reserve a stream number of an existing association. Return: see sddp_reserve_add(), or NULL */
+static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, int vrf, u16 *id)
+{
+	struct sddp_assoc *a;
+
+	spin_lock(&assocs_lock);
+	a = __sddp_reserve_existing(args, dest_hash(args), vrf, id);
+	if (a)
+		__sddp_hold_reserved(a);
+	spin_unlock(&assocs_lock);
+	return a;
+}
+
 /*
  * Reserve a stream number. Use an existing association to the destination if
- * one has a free number. Otherwise add @fresh to the table; its stream number 0
- * is already reserved. Return: the association, referenced, which stays open while the
- * number is reserved.
+ * another task has added one meanwhile. Otherwise add @fresh to the table; its stream
+ * number 0 is already reserved. Return: the association, referenced, which stays open
+ * while the number is reserved.
  */
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 					   u16 *id, struct sddp_assoc *fresh)
@@ -206,38 +235,46 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 		list_add_tail(&a->list, &all);
 		hash_add(dests, &a->dest_node, dest_node);
 	}
-	atomic_inc(&a->live);
-	sddp_assoc_get(a);
+	__sddp_hold_reserved(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
 
-/* Allocate an association for a connect and reserve its stream number 0 */
-static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args,
-					   work_func_t work)
+static void init_active_assoc(struct sddp_assoc *a, const struct ddp_connect *args, int vrf)
 {
-	struct sddp_assoc *a = sddp_assoc_new(args->net, true, work);
-	u16 first;
-
-	if (!a)
-		return NULL;
 	a->ifindex = args->ifindex;
-	a->vrf = ddp_sock_vrf(args->net, args->ifindex);
+	a->vrf = vrf;
 	a->tos = args->tos;
 	a->to = *args->remote;
 	a->from = *args->local;
 	a->streams_requested = args->policy->streams ?: SDDP_STREAMS;
 	memcpy(a->paths, args->policy->paths, sizeof(a->paths));
 	a->limit = a->streams_requested;
-	if (!reserve_number(a, &first, GFP_KERNEL))
+}
+
+/* Create an association with a socket for a connect, and reserve its stream number 0 */
+static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int vrf,
+					   work_func_t work)
+{
+	struct sddp_assoc *a = sddp_assoc_new(args->net, args->owner, work);
+	u16 first;
+	int err;
+
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	init_active_assoc(a, args, vrf);
+	err = reserve_number(a, &first, GFP_KERNEL);
+	if (!err)
+		err = sddp_sock_create(a);
+	if (!err)
 		return a;
 	sddp_assoc_put(a);
-	return NULL;
+	return ERR_PTR(err);
 }
 
 /**
  * sddp_assoc_reserve - reserve a pair of streams for a new local session
- * @args: addresses and policy
+ * @args: addresses, owner and policy
  * @work: worker function for a new association
  * @id: set to the number of the streams
  *
@@ -250,15 +287,21 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args,
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 				      work_func_t work, u16 *id)
 {
-	struct sddp_assoc *fresh = new_active_assoc(args, work), *a;
+	int vrf = ddp_sock_vrf(args->net, args->ifindex);
+	struct sddp_assoc *a = sddp_reserve_existing(args, vrf, id), *fresh;
 
-	if (!fresh)
-		return ERR_PTR(-ENOMEM);
+	if (a)
+		return a;
+	fresh = new_active_assoc(args, vrf, work);
+	if (IS_ERR(fresh))
+		return fresh;
 	a = sddp_reserve_add(args, id, fresh);
-	if (a == fresh)
+	if (a == fresh) {
 		sddp_assoc_kick(a);
-	else
+	} else {
+		sddp_sock_release(fresh, true);
 		sddp_assoc_put(fresh);
+	}
 	return a;
 }
 
@@ -278,7 +321,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 	struct ddp_policy policy = { .streams = a->limit };
 	const struct ddp_connect args = {
 		.net = a->net, .ifindex = a->ifindex, .tos = a->tos,
-		.policy = &policy,
+		.policy = &policy, .owner = &a->owner,
 		.local = &ss->local, .remote = &ss->remote,
 	};
 

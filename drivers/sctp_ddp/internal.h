@@ -13,6 +13,7 @@
 #include <ddp/llp.h>
 #include <ddp/port.h>
 #include <ddp/session.h>
+#include <ddp/owner.h>
 #include <ddp/sock.h>
 
 #include "chunk.h"
@@ -144,6 +145,8 @@ struct sddp_assoc {
 	int			paths[DDP_PATHS_MAX];
 	struct sockaddr_storage	to;	/* active side: remote address */
 	struct sockaddr_storage	from;	/* first local address */
+	/* active side: task whose connect has created the association */
+	struct ddp_sock_owner	owner;
 
 	/* protected by assocs_lock */
 	struct list_head	list;	/* entry in the list of all associations */
@@ -325,7 +328,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
 
 /* assoc.c: lifetime of an association */
-struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
+struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *owner,
 				  work_func_t work);
 void sddp_assoc_kick(struct sddp_assoc *a);
 void sddp_assoc_get(struct sddp_assoc *a);
@@ -430,6 +433,7 @@ int sddp_sock_probe(void);
 int sddp_sock_set(struct socket *sock, int name, void *value, int len);
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_share_cookie(struct socket *child, const struct socket *listener);
+int sddp_sock_create(struct sddp_assoc *a);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);

@@ -14,7 +14,7 @@
 static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int err = ddp_sock_create(a->net, a->vrf, a->local->ss_family,
-				  IPPROTO_SCTP, sock);
+				  IPPROTO_SCTP, a->owner, sock);
 
 	if (err)
 		return err;
@@ -37,7 +37,7 @@ static void sddp_listen_queue(struct delayed_work *work, unsigned long delay)
 
 static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
-	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), false,
+	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), NULL,
 					      sddp_assoc_work);
 	int err;
 

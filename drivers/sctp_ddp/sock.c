@@ -252,7 +252,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 	if (abort)
 		sock_no_linger(sock->sk);
 	set_sock(a, NULL);
-	sock_release(sock);
+	ddp_sock_release(sock);
 }
 
 /*
@@ -313,23 +313,32 @@ static bool has_route(struct socket *sock)
 }
 
 /**
- * sddp_sock_connect - create a socket and start the SCTP handshake
- * @a: the association, without a socket
+ * sddp_sock_create - create the socket of an association of the active side
+ * @a: the association; its owner is set
+ *
+ * Context: process, may sleep. The memory of the socket is charged to the current
+ * task's control group.
+ *
+ * Return: 0, or a negative errno.
+ */
+int sddp_sock_create(struct sddp_assoc *a)
+{
+	return ddp_sock_create(a->net, a->vrf, a->to.ss_family, IPPROTO_SCTP,
+			       &a->owner, &a->sock);
+}
+
+/**
+ * sddp_sock_connect - start the SCTP handshake
+ * @a: the association, with a socket that is not used yet
  *
  * Return: 0 if the handshake has started; the caller must then check the state, because
  * the association may be established already. A negative errno on failure; the caller
- * must then call sddp_sock_release(), which releases the socket if one was created.
+ * must then call sddp_sock_release().
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
-	struct socket *sock;
 	int err;
 
-	err = ddp_sock_create(a->net, a->vrf, a->to.ss_family, IPPROTO_SCTP,
-			      &sock);
-	if (err)
-		return err;
-	set_sock(a, sock);
 	err = sddp_sock_prepare(a->sock, a->streams_requested, false);
 	if (err)
 		return err;

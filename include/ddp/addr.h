@@ -46,8 +46,7 @@ void ddp_addr_unmap(struct sockaddr_storage *a);
 /* List up to @room addresses of an interface, with port 0; return the number */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room);
-/* Check whether rdma_cm would find the interface by the address @a */
-bool ddp_addr_is_on(struct net *net, int ifindex,
-		    const struct sockaddr_storage *a);
+/* Find the interface that rdma_cm would find by the address @a; 0 if none */
+int ddp_addr_ifindex(struct net *net, const struct sockaddr_storage *a);
 
 #endif

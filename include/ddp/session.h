@@ -17,6 +17,7 @@
 #include <ddp/reason.h>
 
 struct ddp_session;
+struct ddp_sock_owner;
 struct ddp_listener;
 struct ddp_stream;
 struct net;
@@ -120,6 +121,7 @@ struct ddp_listener {
  * @net: network namespace
  * @ifindex: interface that has the address @local
  * @tos: type of service or traffic class for outgoing packets
+ * @owner: task that connects; copied
  * @local: source address
  * @remote: destination address and port
  * @offer: IRD, ORD, RTR types and Private Data to send
@@ -130,6 +132,7 @@ struct ddp_connect {
 	struct net			*net;
 	int				ifindex;
 	u8				tos;
+	const struct ddp_sock_owner	*owner;
 	const struct sockaddr_storage	*local;
 	const struct sockaddr_storage	*remote;
 	const struct ddp_offer		*offer;
@@ -145,6 +148,7 @@ struct ddp_connect {
  * @backlog: maximum number of pending requests
  * @v6only: true if an IPv6 wildcard address does not include IPv4
  * @tos: type of service or traffic class for packets to the peers
+ * @owner: task that listens; must be valid until the listener is ended
  * @local: address and port to listen on
  * @policy: settings of the device, for an LLP that does not use
  *	ddp_session_user.policy
@@ -156,6 +160,7 @@ struct ddp_listen {
 	int				backlog;
 	bool				v6only;
 	u8				tos;
+	const struct ddp_sock_owner	*owner;
 	const struct sockaddr_storage	*local;
 	const struct ddp_policy		*policy;
 };

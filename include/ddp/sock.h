@@ -8,6 +8,7 @@
 #include <linux/types.h>
 #include <ddp/reason.h>
 
+struct ddp_sock_owner;
 struct net;
 struct sock;
 struct socket;
@@ -32,8 +33,16 @@ static inline bool ddp_sock_is_transient(int err)
 }
 
 int ddp_sock_vrf(struct net *net, int ifindex);
+
+/* sock_owner.c */
+void ddp_sock_owner_of(struct ddp_sock_owner *o, const struct socket *sock);
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
-		    struct socket **sock);
+		    const struct ddp_sock_owner *owner, struct socket **sock);
+int ddp_sock_accept(struct socket *listener, struct socket **sock);
+void ddp_sock_release(struct socket *sock);
+
+/* sock.c */
+void ddp_sock_init_lock_class(struct sock *sk);
 void ddp_sock_set_lock_class(struct sock *sk);
 void ddp_sock_set_tos(struct sock *sk, u8 tos);
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);

@@ -247,24 +247,23 @@ static void unmapped(struct kunit *test)
 }
 
 /* An address on two interfaces belongs to the first one, as in the RDMA core */
-static void is_on(struct kunit *test)
+static void interface(struct kunit *test)
 {
 	struct sockaddr_storage a4 = ipv4(1, 7), b4 = ipv4(2, 7), none4 = ipv4(3, 7);
 	struct sockaddr_storage a6 = ipv6(1, 1, 1, 1), none6 = ipv6(1, 1, 1, 3);
-	const int first = FIRST, second = FIRST + 1, third = FIRST + 2;
+	const int first = FIRST, second = FIRST + 1;
 
 	give4(0, 1);
 	give4(1, 2);
 	give6(1, 0, a6, 0);
 	give6(2, 0, a6, 0);
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&stubs.net, first, &a4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, second, &a4));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&stubs.net, second, &b4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, first, &none4));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, first, &a6));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&stubs.net, second, &a6));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, third, &a6));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&stubs.net, first, &none6));
+	rcu_read_lock();
+	KUNIT_EXPECT_EQ(test, first, ddp_addr_ifindex(&stubs.net, &a4));
+	KUNIT_EXPECT_EQ(test, second, ddp_addr_ifindex(&stubs.net, &b4));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_ifindex(&stubs.net, &none4));
+	KUNIT_EXPECT_EQ(test, second, ddp_addr_ifindex(&stubs.net, &a6));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_ifindex(&stubs.net, &none6));
+	rcu_read_unlock();
 }
 
 static void expect_list(struct kunit *test, sa_family_t family, int room,
@@ -335,7 +334,7 @@ static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(told_apart),
 	KUNIT_CASE(sources),
 	KUNIT_CASE(unmapped),
-	KUNIT_CASE(is_on),
+	KUNIT_CASE(interface),
 	KUNIT_CASE(listed4),
 	KUNIT_CASE(listed6),
 	KUNIT_CASE(nothing_listed),

@@ -13,9 +13,7 @@
 #include <net/tcp.h>
 
 /* The part of a socket that port.c uses, without any connection */
-#define O_NONBLOCK			0
 #define TCP_LISTEN			10
-#define kernel_accept(s, new, how)	((void)(s), *(new) = NULL, -EAGAIN)
 #define kernel_listen(s, n)		((void)(s), 0)
 #define compat_sk_child_net(sk)		((void)(sk))
 #define net_hash_mix(n)			0
@@ -32,6 +30,7 @@ static struct {
 	struct sock	sk;
 	struct socket	sock;
 	int		has;		/* interface that the core finds for the address */
+	u32		lookups;	/* number of lookups of that interface */
 	int		vrf[8];	/* VRF of each interface */
 } stubs;
 
@@ -40,9 +39,10 @@ int ddp_sock_vrf(struct net *net, int ifindex)
 	return stubs.vrf[ifindex];
 }
 
-bool ddp_addr_is_on(struct net *net, int ifindex, const struct sockaddr_storage *a)
+int ddp_addr_ifindex(struct net *net, const struct sockaddr_storage *a)
 {
-	return ifindex == stubs.has;
+	stubs.lookups++;
+	return stubs.has;
 }
 
 bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
@@ -70,7 +70,13 @@ void ddp_backlog_drain(struct ddp_port_listener *l) {}
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true; }
 void host_cancel_delayed(struct delayed_work *d) {}
 void sock_no_linger(struct sock *sk) {}
-void sock_release(struct socket *s) {}
+
+int ddp_sock_accept(struct socket *listener, struct socket **sock)
+{
+	return -EAGAIN;
+}
+
+void ddp_sock_release(struct socket *s) {}
 
 static int opens(const struct ddp_listen *a, struct socket **sock)
 {
@@ -139,6 +145,8 @@ static void called(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, reaches(a, 11));
 	KUNIT_EXPECT_FALSE(test, reaches(a, 0));
 	KUNIT_EXPECT_FALSE(test, reaches(b, 11));
+	/* one for each connection, however many listeners there are */
+	KUNIT_EXPECT_EQ(test, 4u, stubs.lookups);
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);
 }

@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 #include <net/tcp.h>
 
+#undef sock_net
 #define sock_net(sk)			(&stubs.net)
 #define ip6_sock_set_v6only(sk)		((void)(sk), stubs.v6only = true)
 /* As the kernel's function */
@@ -43,6 +44,8 @@ int ddp_sock_vrf(struct net *net, int ifindex)
 	return 10 * ifindex;
 }
 
+void mpa_sock_limit_rcvbuf(struct mpa_conn *c) {}
+
 void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote)
 {
@@ -50,7 +53,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 }
 
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
-		    struct socket **sock)
+		    const struct ddp_sock_owner *owner, struct socket **sock)
 {
 	WARN_ON(protocol != IPPROTO_TCP || (family != AF_INET && family != AF_INET6));
 	*sock = &stubs.sock;

@@ -57,7 +57,8 @@ static void worker_done(void)
 
 /* The rest of iw_mpa ------------------------------------------------------- */
 
-int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
+		     const struct ddp_sock_owner *owner)
 {
 	if (stubs.connect)
 		return stubs.connect;

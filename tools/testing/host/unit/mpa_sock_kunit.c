@@ -101,6 +101,11 @@ static void shut(struct sock *sk, int how)
 	stubs.tp.write_seq++;
 }
 
+int tcp_full_space(const struct sock *sk)
+{
+	return sk->sk_rcvbuf / 2;
+}
+
 static const struct proto proto = { .shutdown = shut };
 
 void sock_no_linger(struct sock *sk)
@@ -109,7 +114,7 @@ void sock_no_linger(struct sock *sk)
 }
 
 /* As TCP: close resets the connection if there is unread data */
-void sock_release(struct socket *s)
+void ddp_sock_release(struct socket *s)
 {
 	stubs.released++;
 	stubs.resets += !!stubs.unread;
@@ -134,7 +139,7 @@ int ddp_sock_vrf(struct net *net, int ifindex)
 }
 
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
-		    struct socket **sock)
+		    const struct ddp_sock_owner *owner, struct socket **sock)
 {
 	stubs.vrf = vrf;
 	*sock = &stubs.sock;
@@ -209,10 +214,26 @@ static void prepared(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
 	KUNIT_EXPECT_TRUE(test, sk->nodelay);
+	/* TCP chooses the window scale for the buffer, so it is small only later */
+	KUNIT_EXPECT_EQ(test, 131072, sk->sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
+}
+
+/*
+ * Before Full Operation a peer can make TCP hold little data; then the buffer holds a
+ * complete FPDU. SEC-25
+ */
+static void buffer(struct kunit *test)
+{
+	struct sock *sk = &stubs.tp.sk;
+
+	sk->sk_rcvbuf = 131072;
+	mpa_sock_limit_rcvbuf(&stubs.c);
+	KUNIT_EXPECT_EQ(test, 16 * 1024, sk->sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, SOCK_RCVBUF_LOCK, sk->sk_userlocks);
+	mpa_sock_enable_rx(&stubs.c);
 	KUNIT_EXPECT_EQ(test, 512 * 1024, sk->sk_rcvbuf);
-	sk->sk_rcvbuf = 1 << 20;
-	mpa_sock_prepare(&stubs.sock);
-	KUNIT_EXPECT_EQ(test, 1 << 20, sk->sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
 }
 
 static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 port)
@@ -224,7 +245,7 @@ static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 po
 	stubs.made = 0;
 	stubs.connects = 0;
 	stubs.released = 0;
-	KUNIT_EXPECT_EQ(test, err, mpa_sock_connect(&stubs.c, &local));
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_connect(&stubs.c, &local, NULL));
 	KUNIT_EXPECT_EQ(test, made, stubs.made);
 	KUNIT_EXPECT_EQ(test, connects, stubs.connects);
 	KUNIT_EXPECT_EQ(test, port, stubs.port);
@@ -495,6 +516,7 @@ static void vrf(struct kunit *test)
 static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(vrf),
 	KUNIT_CASE(prepared),
+	KUNIT_CASE(buffer),
 	KUNIT_CASE(connected),
 	KUNIT_CASE(sent),
 	KUNIT_CASE(reset_seen),

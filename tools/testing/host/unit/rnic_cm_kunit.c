@@ -71,6 +71,8 @@ static const struct ddp_session_type type = {
 
 void ddp_stream_close_if_failed(struct ddp_stream *s) {}
 void ddp_session_sync_upcalls(void) {}
+void ddp_sock_owner_init(struct ddp_sock_owner *o, const struct net *net) {}
+void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
 /* iw_cm ---------------------------------------------------------------------------- */
 

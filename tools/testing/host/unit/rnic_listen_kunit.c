@@ -65,10 +65,24 @@ static struct ddp_listener *start_listener(int llp, const struct ddp_session_typ
 	if (which == (llp == RNIC_SW_LLP_SCTP ? stubs.sctp_fails_for : stubs.tcp_fails_for))
 		return ERR_PTR(stubs.error);
 	WARN_ON(stubs.llps_of[which] & BIT(llp));
+	/* another task may change the setting, but the task that listens owns the socket */
+	WARN_ON(a->owner != &lep->owner);
 	stubs.llps_of[which] |= BIT(llp);
 	l->type = type;
 	l->ctx = ctx;
 	return l;
+}
+
+static int owners;	/* number of owners with references */
+
+void ddp_sock_owner_init(struct ddp_sock_owner *o, const struct net *net)
+{
+	owners++;
+}
+
+void ddp_sock_owner_exit(struct ddp_sock_owner *o)
+{
+	owners--;
 }
 
 static int index_of(struct ddp_listener *l)
@@ -199,6 +213,7 @@ static void all_end(struct kunit *test)
 	}
 	rnic_llps_exit(&stubs.dev);
 	KUNIT_EXPECT_EQ(test, stubs.net.held, 0);
+	KUNIT_EXPECT_EQ(test, owners, 0);
 }
 
 static void expect(struct kunit *test, u8 first, u8 second, u8 third)

@@ -13,6 +13,7 @@
 
 extern struct sddp_assoc_stubs {
 	struct net		net;
+	struct ddp_sock_owner	owner;	/* task that connects */
 	struct sddp_assoc	*a;
 	bool			queued;		/* the worker is queued */
 	enum sddp_sock_state		fate;

@@ -23,7 +23,7 @@ static int test_init(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	jiffies = 1;
-	stubs.a = sddp_assoc_new(&stubs.net, true, sddp_assoc_work);
+	stubs.a = sddp_assoc_new(&stubs.net, &stubs.owner, sddp_assoc_work);
 	stubs.fate = SDDP_SOCK_OPEN;
 	sddp_assoc_get(stubs.a);
 	works();
@@ -248,7 +248,7 @@ static void sooner(struct kunit *test)
 /* An association that ends at once stays allocated while it is being accepted */
 static void accepted(struct kunit *test)
 {
-	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, false, sddp_assoc_work);
+	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	int both = host_pieces;
 
 	stubs.locks_at_once = true;
@@ -264,7 +264,7 @@ static void accepted(struct kunit *test)
 /* An unusable association: accept() fails, and the listener counts the reason */
 static void unfit(struct kunit *test)
 {
-	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, false, sddp_assoc_work);
+	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 
 	stubs.wrong = IW_SCTP_ADDRESSES;
 	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
@@ -292,7 +292,7 @@ static void of_a_peer(void)
 	WRITE_ONCE(stubs.a->stop, true);
 	works();
 	sddp_assoc_put(stubs.a);
-	stubs.a = sddp_assoc_new(&stubs.net, false, sddp_assoc_work);
+	stubs.a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	sddp_assoc_get(stubs.a);
 	sddp_assoc_accepted(stubs.a);
 	works();

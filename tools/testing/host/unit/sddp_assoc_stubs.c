@@ -44,6 +44,9 @@ void host_cancel_delayed(struct delayed_work *d)
 		stubs.armed = false;
 }
 
+void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner *from) {}
+void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
+
 /*
  * After an unlock the worker may run and finish before the unlocking context
  * continues

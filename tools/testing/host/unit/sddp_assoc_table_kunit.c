@@ -13,7 +13,32 @@ static struct {
 	struct net	net;
 	int		vrf;		/* VRF of the interface */
 	u32		assocs;
+	u32		sockets;	/* number of sockets created */
+	u32		released;	/* number of sockets released */
+	int		err;		/* result of creating a socket */
+	struct ddp_sock_owner	owner;	/* task that connects */
 } stubs;
+
+bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b)
+{
+	return a->cred == b->cred && a->privileged == b->privileged;
+}
+
+u32 ddp_sock_owner_hash(const struct ddp_sock_owner *o)
+{
+	return 0;
+}
+
+int sddp_sock_create(struct sddp_assoc *a)
+{
+	stubs.sockets += !stubs.err;
+	return stubs.err;
+}
+
+void sddp_sock_release(struct sddp_assoc *a, bool abort)
+{
+	stubs.released++;
+}
 
 int ddp_sock_vrf(struct net *net, int ifindex)
 {
@@ -30,13 +55,15 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 s
 	return 1;
 }
 
-struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
+struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *owner,
 				  work_func_t work)
 {
 	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL);
 
 	a->net = net;
-	a->active = active;
+	a->active = owner;
+	if (owner)
+		a->owner = *owner;
 	INIT_LIST_HEAD(&a->list);
 	INIT_HLIST_NODE(&a->dest_node);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
@@ -66,27 +93,82 @@ void sddp_assoc_put(struct sddp_assoc *a)
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
 
-static struct sddp_assoc *goes_on(struct kunit *test)
+static struct sddp_assoc *reserve(void)
 {
 	static struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_policy policy = { .streams = 4 };
 	struct ddp_connect args = {
-		.net = &stubs.net, .ifindex = 3, .policy = &policy,
+		.net = &stubs.net, .ifindex = 3, .policy = &policy, .owner = &stubs.owner,
 		.local = &local, .remote = &local,
 	};
-	struct sddp_assoc *a;
 	u16 id;
 
-	a = sddp_assoc_reserve(&args, NULL, &id);
+	return sddp_assoc_reserve(&args, NULL, &id);
+}
+
+static struct sddp_assoc *goes_on(struct kunit *test)
+{
+	struct sddp_assoc *a = reserve();
+
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
 	sddp_assoc_put(a);
 	return a;
 }
 
+static void pop_all(struct kunit *test)
+{
+	struct sddp_assoc *a;
+
+	while ((a = sddp_table_pop())) {
+		sddp_assoc_put(a);
+		sddp_assoc_put(a);
+	}
+	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
+}
+
+/*
+ * Tasks that a firewall can tell apart do not share an association, nor do a task
+ * that may use ports below 1024 and one that may not. The task that connects creates
+ * the socket.
+ */
+static void owner(struct kunit *test)
+{
+	struct sddp_assoc *mine, *other, *privileged;
+	static int user, other_user;
+
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.owner.cred = (void *)&user;
+	mine = goes_on(test);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
+	KUNIT_EXPECT_TRUE(test, goes_on(test) == mine);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
+	stubs.owner.cred = (void *)&other_user;
+	other = goes_on(test);
+	KUNIT_EXPECT_TRUE(test, other != mine);
+	KUNIT_EXPECT_EQ(test, 2u, stubs.sockets);
+	stubs.owner.privileged = true;
+	privileged = goes_on(test);
+	KUNIT_EXPECT_TRUE(test, privileged != mine && privileged != other);
+	stubs.owner.privileged = false;
+	KUNIT_EXPECT_TRUE(test, goes_on(test) == other);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
+	pop_all(test);
+}
+
+/* A task that cannot create a socket gets the error at once */
+static void no_socket(struct kunit *test)
+{
+	memset(&stubs, 0, sizeof(stubs));
+	stubs.err = -EPROTONOSUPPORT;
+	KUNIT_EXPECT_EQ(test, (long)-EPROTONOSUPPORT, PTR_ERR(reserve()));
+	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
+	KUNIT_EXPECT_TRUE(test, !sddp_table_pop());
+}
+
 /* An association made before the interface joined its VRF is not used */
 static void vrf(struct kunit *test)
 {
-	struct sddp_assoc *outside, *inside, *a;
+	struct sddp_assoc *outside, *inside;
 
 	memset(&stubs, 0, sizeof(stubs));
 	outside = goes_on(test);
@@ -96,11 +178,7 @@ static void vrf(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, inside != outside);
 	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
 	KUNIT_EXPECT_TRUE(test, goes_on(test) == inside);
-	while ((a = sddp_table_pop())) {
-		sddp_assoc_put(a);
-		sddp_assoc_put(a);
-	}
-	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
+	pop_all(test);
 }
 
 /*
@@ -127,6 +205,8 @@ static void left(struct kunit *test)
 }
 
 static struct kunit_case sddp_reserve_cases[] = {
+	KUNIT_CASE(owner),
+	KUNIT_CASE(no_socket),
 	KUNIT_CASE(vrf),
 	KUNIT_CASE(left),
 	{}

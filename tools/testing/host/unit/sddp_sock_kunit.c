@@ -61,6 +61,11 @@ struct socket *host_socket(void)
 
 void sock_release(struct socket *s)
 {
+	ddp_sock_release(s);
+}
+
+void ddp_sock_release(struct socket *s)
+{
 	if (s == made)
 		made = NULL;
 }
@@ -86,11 +91,13 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 }
 
 static int made_in;
+static const struct ddp_sock_owner *made_for;
 
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
-		    struct socket **sock)
+		    const struct ddp_sock_owner *owner, struct socket **sock)
 {
 	made_in = vrf;
+	made_for = owner;
 	return -ENOMEM;
 }
 
@@ -330,8 +337,9 @@ static void vrf(struct kunit *test)
 {
 	struct sddp_assoc a = { .vrf = 30 };
 
-	KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_connect(&a));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_create(&a));
 	KUNIT_EXPECT_EQ(test, 30, made_in);
+	KUNIT_EXPECT_PTR_EQ(test, &a.owner, made_for);
 }
 
 /* Checking for SCTP leaks no socket */

@@ -21,6 +21,7 @@ enum {
 #define SEND_SHUTDOWN		2
 #define SOCK_NOSPACE		2
 #define SOCK_URGINLINE		5
+#define SOCK_RCVBUF_LOCK	2
 #define SK_PACING_NONE		0
 #define SK_PACING_NEEDED	1
 #define MAX_TCP_HEADER		320
@@ -55,6 +56,7 @@ struct sock {
 	void (*sk_state_change)(struct sock *sk);
 	void (*sk_write_space)(struct sock *sk);
 	int			sk_rcvbuf;
+	u8			sk_userlocks;
 	int			sk_bound_dev_if;
 	int			sk_state;
 	int			sk_shutdown;
@@ -115,6 +117,10 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 #define tcp_sock_set_keepidle(sk, s)	((void)(tcp_sk(sk)->keepalive_time = (s)))
 #define tcp_sock_set_keepintvl(sk, s)	((void)(tcp_sk(sk)->keepalive_intvl = (s)))
 #define tcp_sock_set_keepcnt(sk, n)	((void)(tcp_sk(sk)->keepalive_probes = (n)))
+
+/* The namespace's sysctl tcp_rmem, with the default of most systems */
+#define sock_net(sk)	((void)(sk), &(struct { struct { int sysctl_tcp_rmem[3]; } ipv4; }) { \
+	.ipv4.sysctl_tcp_rmem = { 4096, 131072, 6291456 } })
 
 void host_socket_lock(int by);
 u32 tcp_inq(struct sock *sk);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Size of the receive buffer of a connection's socket.
+ *
+ * Before Full Operation the peer is unknown and sends only its start-up frame, so the
+ * buffer is small: otherwise many peers could make TCP hold much data that arrives out of
+ * order. In Full Operation the buffer must be able to hold a complete FPDU.
+ */
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "internal.h"
+
+/*
+ * Receive buffer before Full Operation, in bytes. TCP takes the first skb whatever its
+ * size, and a start-up frame has at most MPA_FRAME_MAX bytes.
+ */
+#define RCVBUF_STARTUP	(16 * 1024)
+
+/*
+ * Receive buffer in Full Operation, in bytes: TCP can hold a complete FPDU that arrives
+ * in TCP segments of any size
+ */
+#define RCVBUF_FULL	(512 * 1024)
+
+/*
+ * Limit of mpa_sock_grow_rcvbuf() in bytes: enough for an skb with the maximum
+ * number of fragments, of the longest segments in the largest pages
+ */
+#define RCVBUF_MAX	(4 * 1024 * 1024)
+
+/**
+ * mpa_sock_limit_rcvbuf - make the receive buffer small until Full Operation
+ * @c: the connection, with a connected socket that is not locked
+ *
+ * Do not call this before the TCP handshake: TCP chooses the window scale in the
+ * handshake and, for a locked buffer, chooses it for the size of this buffer.
+ */
+void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+
+	lock_sock(sk);
+	/* otherwise TCP grows the buffer if a peer sends many short segments */
+	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_STARTUP);
+	release_sock(sk);
+}
+
+/**
+ * __mpa_sock_open_rcvbuf - set the size of the receive buffer in Full Operation
+ * @sk: the socket, locked as a softirq does
+ *
+ * Lets TCP tune the buffer. SO_RCVBUF would disable that, and is limited by rmem_max.
+ */
+void __mpa_sock_open_rcvbuf(struct sock *sk)
+{
+	int usual = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[1]);
+
+	sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
+	WRITE_ONCE(sk->sk_rcvbuf, max(usual, RCVBUF_FULL));
+}
+
+/**
+ * mpa_sock_grow_rcvbuf - grow the receive buffer for an incomplete FPDU
+ * @sk: the socket, locked as a softirq does
+ * @skb: first skb of the receive queue, in which the incomplete FPDU begins
+ *
+ * The incomplete FPDU stays in the queue, and so does @skb. TCP charges the whole skb
+ * to the buffer, consumed bytes included, and appends data while the skb has space for
+ * fragments. If the skb fills the buffer, TCP keeps the window closed, and the FPDU
+ * never becomes complete. So the limit is RCVBUF_FULL plus the size of the skb. The
+ * window clamp is raised as well, because TCP's tuning only raises both together.
+ */
+void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb)
+{
+	int room = min_t(u32, RCVBUF_FULL + skb->truesize, RCVBUF_MAX);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (sk->sk_rcvbuf >= room)
+		return;
+	WRITE_ONCE(sk->sk_rcvbuf, room);
+	WRITE_ONCE(tp->window_clamp, max_t(u32, tp->window_clamp, tcp_full_space(sk)));
+}

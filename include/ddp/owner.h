@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Owners of sockets: the tasks on whose behalf lower layers create sockets. */
+#ifndef _DDP_OWNER_H
+#define _DDP_OWNER_H
+
+#include <linux/cgroup-defs.h>
+#include <linux/types.h>
+
+struct cred;
+struct net;
+
+/**
+ * struct ddp_sock_owner - the task on whose behalf a socket is created
+ * @cred: credentials of the task, referenced; a firewall's rules by user or group
+ *	match the packets of the socket by these
+ * @cgroups: control groups of the task, referenced; network policies of a control
+ *	group apply to the socket by these
+ * @privileged: true if the task may bind to ports below 1024
+ *
+ * A worker has other credentials and control groups than the task for which it
+ * creates a socket, so the task's are saved.
+ */
+struct ddp_sock_owner {
+	const struct cred		*cred;
+	struct sock_cgroup_data		cgroups;
+	bool				privileged;
+};
+
+void ddp_sock_owner_init(struct ddp_sock_owner *o, const struct net *net);
+void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner *from);
+void ddp_sock_owner_exit(struct ddp_sock_owner *o);
+bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b);
+u32 ddp_sock_owner_hash(const struct ddp_sock_owner *o);
+
+#endif

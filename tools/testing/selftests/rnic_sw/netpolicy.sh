@@ -1,0 +1,234 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# netpolicy.sh: firewall rules by user, control group and mark treat the packets of a
+# program's connections like those of its own sockets, over TCP and SCTP, on both sides.
+#
+# The rules count packets. Counter "sent" counts the packets of the connection, and the
+# other counters those that a rule by owner matches. A host sends its last packets after
+# it has closed the socket; these have no owner.
+
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+
+CLIENT=1234 SERVER=1235	# users of the two programs
+UNOWNED=3	# packets of one host that may follow the close of its socket
+# nft looks control groups up in this directory, which `ip netns exec` hides
+GROUPS_DIR=/sys/fs/cgroup
+GROUPS_MIRROR=$T_LOG/cgroup
+# shellcheck disable=SC2016
+IN_GROUP=(sh -c 'echo $$ >"$0" && exec "$@"' "$GROUPS_MIRROR/rnic/cgroup.procs")
+
+# with_user USER: print words for setpriv; USER can read the provider's directory
+with_user() {
+	echo --reuid "$1" --regid "$1" --clear-groups \
+		--inh-caps +dac_read_search --ambient-caps +dac_read_search
+}
+read -ra AS_CLIENT <<<"$(with_user $CLIENT)"
+read -ra AS_SERVER <<<"$(with_user $SERVER)"
+
+# nft_on HOST: load rules from standard input, until the case ends
+nft_on() {
+	local ns=$NS_A
+	[ "$1" = a ] || ns=$NS_B
+	cat >"$T_CASE/rules"
+	nsenter --net="/run/netns/$ns" nft -f "$T_CASE/rules" 2>"$T_CASE/nft.err" && {
+		t_defer on "$1" nft flush ruleset
+		return
+	}
+	cat "$T_CASE/nft.err"
+	grep -qE 'No such file|not supported' "$T_CASE/nft.err" || t_fail "nft rejects the rules"
+	t_skip "this kernel lacks nftables, or control groups in rules"
+}
+
+# count HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH; each
+# RULE counts those of these packets that match "NAME EXPRESSION", in counter NAME
+count() {
+	local host=$1 match=$2 rule
+	shift 2
+	{
+		echo "table inet t {"
+		for rule in "sent " "$@"; do echo "counter ${rule%% *} { }"; done
+		echo "chain out { type filter hook output priority 0;"
+		for rule in "sent " "$@"; do
+			echo "$match ${rule#* } counter name ${rule%% *}"
+		done
+		echo "}"
+		echo "}"
+	} | nft_on "$host"
+}
+
+# counted HOST NAME: print a counter
+counted() { on "$1" nft list counter inet t "$2" | awk '$1 == "packets" { print $2 }'; }
+
+# owned HOST NAME: all packets that HOST has sent from its socket are in the counter
+owned() {
+	local all own
+	all=$(counted "$1" sent)
+	own=$(counted "$1" "$2")
+	echo "host $1 sent $all packets, $own of them match $2"
+	t_check "host $1 sends more than $UNOWNED packets" [ "$all" -gt $UNOWNED ]
+	t_check "the packets of host $1 match the rule" [ "$own" -ge $((all - UNOWNED)) ]
+}
+
+# over LLP COMMAND...: run COMMAND with both devices connecting and listening over LLP
+over() {
+	T_PROTOCOL=$1
+	export RNIC_SW_LLP=$1
+	if [ "$1" = sctp ]; then
+		t_listens_on "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
+		t_defer t_listens_on "$B_DEV" tcp "$NS_B"
+	fi
+	"${@:2}"
+}
+
+# talk [ARGS...]: rping between the two users
+talk() {
+	t_pair "$PORT" setpriv "${AS_SERVER[@]}" rping -s -a "$B4" -p "$PORT" "$@" -- \
+		setpriv "${AS_CLIENT[@]}" rping -c -a "$B4" -p "$PORT" "$@"
+}
+
+by_user() {
+	t_port
+	count a "$T_PROTOCOL dport $PORT" "own meta skuid $CLIENT" "group meta skgid $CLIENT"
+	count b "$T_PROTOCOL sport $PORT" "own meta skuid $SERVER" "group meta skgid $SERVER"
+	talk -C 20
+	owned a own
+	owned a group
+	owned b own
+	owned b group
+}
+
+# The rule rejects the first packet of one user's connection; root's pass.
+rejected() {
+	t_port
+	nft_on a <<-END
+		table inet t {
+			chain out {
+				type filter hook output priority 0;
+				$T_PROTOCOL dport $PORT meta skuid $CLIENT reject
+			}
+		}
+	END
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	t_refused on a setpriv "${AS_CLIENT[@]}" rping -c -a "$B4" -p "$PORT" -C 1
+	t_call "$B4" -C 1
+}
+
+make_group() {
+	mountpoint -q $GROUPS_DIR || {
+		mount -t cgroup2 cgroup2 $GROUPS_DIR 2>/dev/null || t_skip "control groups are not available"
+		t_defer umount $GROUPS_DIR
+	}
+	[ -e $GROUPS_DIR/cgroup.controllers ] || t_skip "$GROUPS_DIR is not a version 2 hierarchy"
+	mkdir -p "$GROUPS_MIRROR"
+	mount --bind $GROUPS_DIR "$GROUPS_MIRROR"
+	t_defer umount "$GROUPS_MIRROR"
+	mkdir $GROUPS_DIR/rnic
+	t_defer t_until 20 rmdir $GROUPS_DIR/rnic
+}
+
+by_group() {
+	make_group
+	t_port
+	count a "$T_PROTOCOL dport $PORT" 'own socket cgroupv2 level 1 "rnic"'
+	count b "$T_PROTOCOL sport $PORT" 'own socket cgroupv2 level 1 "rnic"'
+	t_pair "$PORT" "${IN_GROUP[@]}" rping -s -a "$B4" -p "$PORT" -C 20 -- \
+		"${IN_GROUP[@]}" rping -c -a "$B4" -p "$PORT" -C 20
+	owned a own
+	owned b own
+}
+
+# A mark that one chain sets by user selects packets in a later chain.
+by_mark() {
+	t_port
+	nft_on a <<-END
+		table inet t {
+			counter sent { }
+			counter own { }
+			chain first {
+				type filter hook output priority 0;
+				$T_PROTOCOL dport $PORT meta skuid $CLIENT meta mark set 9
+				$T_PROTOCOL dport $PORT counter name sent
+			}
+			chain second {
+				type filter hook output priority 10;
+				meta mark 9 counter name own
+			}
+		}
+	END
+	talk -C 20
+	owned a own
+}
+
+# The peer closes each connection without a Reply, so the device connects again with MPA
+# revision 1, from a worker.
+after_fallback() {
+	T_PROTOCOL=tcp
+	unset RNIC_SW_LLP
+	t_port
+	count a "tcp dport $PORT tcp flags & (syn|ack) == syn" "own meta skuid $CLIENT"
+	t_bg server b python3 -c '
+import socket, sys
+listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
+while True:
+    peer = listener.accept()[0]
+    peer.recv(100)
+    peer.close()' "$B4" "$PORT"
+	t_listens b "$PORT"
+	t_refused on a setpriv "${AS_CLIENT[@]}" rping -c -a "$B4" -p "$PORT" -C 1
+	t_check "the device connects twice" [ "$(counted a sent)" -eq 2 ]
+	t_check "both connections match the rule" [ "$(counted a own)" -eq 2 ]
+}
+
+# Another task, root's, enables the lower layer and adds an address for a listener.
+later_listener() {
+	T_PROTOCOL=sctp
+	t_port
+	t_bg server b setpriv "${AS_SERVER[@]}" rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_listens b "$PORT"
+	t_listens_on "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
+	t_defer t_listens_on "$B_DEV" tcp "$NS_B"
+	on b ip addr add 10.9.1.77/24 dev "$B_IF"
+	t_defer on b ip addr del 10.9.1.77/24 dev "$B_IF"
+	count b "sctp sport $PORT" "own meta skuid $SERVER"
+	export RNIC_SW_LLP=sctp
+	t_call "$B4" -C 20
+	owned b own
+	t_until 20 t_call 10.9.1.77 -C 20
+	owned b own
+}
+
+associations() { on a cat /proc/net/sctp/assocs | awk -v port="$PORT" '$13 == port' | wc -l; }
+are_connected() { [ "$(on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS')" -eq "$1" ]; }
+
+# Programs of one user share an association, those of two users do not.
+not_shared() {
+	local n=0 user words
+	export RNIC_SW_LLP=sctp
+	t_listens_on "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
+	t_defer t_listens_on "$B_DEV" tcp "$NS_B"
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	for user in $CLIENT $CLIENT $SERVER $SERVER; do
+		n=$((n + 1))
+		read -ra words <<<"$(with_user "$user")"
+		t_bg "client$n" a setpriv "${words[@]}" rping -c -a "$B4" -p "$PORT"
+		t_until "$T_TIME" are_connected $n || t_fail "client $n is not connected"
+	done
+	on a cat /proc/net/sctp/assocs
+	t_check "4 queue pairs are on 2 associations" [ "$(associations)" -eq 2 ]
+}
+
+type -P nft >/dev/null || t_skip_all "nft is not installed"
+two_hosts
+for llp in tcp sctp; do
+	t_case "rules by user, over $llp" "" over $llp by_user
+	t_case "a rule by user rejects, over $llp" "" over $llp rejected
+	t_case "rules by control group, over $llp" "" over $llp by_group
+	t_case "rules by mark, over $llp" "" over $llp by_mark
+done
+t_case "rules by user, after the fallback to revision 1" "" after_fallback
+t_case "rules by user, for a listener that another task changes" "" later_listener
+t_case "programs of two users do not share an association" "" not_shared
+t_end
