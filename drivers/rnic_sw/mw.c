@@ -223,7 +223,10 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
 	spin_unlock_bh(&mr->dev->windows_lock);
 }
 
-/* Find an MR or a window by its STag, see ddp_region_peek(). Return: it, or NULL. */
+/*
+ * Find an MR or a window by its STag, without a reference: see ddp_region_peek().
+ * Return: the MR or window, or NULL.
+ */
 static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8 kind)
 {
 	struct ddp_region *r = ddp_region_peek(&dev->stags, stag);

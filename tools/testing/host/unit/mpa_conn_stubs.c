@@ -3,6 +3,7 @@
  * Stubs of the tests of a connection's worker: socket, listener, and memory
  * that may be short.
  */
+#include <ddp/owner.h>
 #include <linux/mm.h>
 
 #include "mpa_conn.h"

@@ -12,7 +12,7 @@ import termios
 import time
 
 from lib.tracing import TRACE, event
-from lib.wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
+from lib.wire import (KIB, MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
                       check, mpa, netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
@@ -97,6 +97,24 @@ def later(w):
         check("an allocation fails", failed())
     sock.settimeout(None)
     w.initiate(peer=Peer(sock))
+
+
+def receive_buffer(peer):
+    """Return the size of the receive buffer of the device's socket, in KiB."""
+    port = peer.sock.getsockname()[1]
+    shown = shell(f"ss -Htnm sport = :{PORT} and dport = :{port}")
+    return int(re.search(r"skmem:\(.*\brb(\d+)", shown)[1]) // KIB
+
+
+@case("responder: the receive buffer is small until Full Operation", "SEC-25")
+def small(w):
+    peer = w.dial()
+    end = time.monotonic() + PATIENCE
+    while (size := receive_buffer(peer)) > 16 and time.monotonic() < end:
+        time.sleep(0.05)
+    same("KiB before a Request", size, 16)
+    w.initiate(peer=peer)
+    check("an FPDU fits in Full Operation", receive_buffer(peer) >= 512)
 
 
 # TCP Fast Open -------------------------------------------------------------------
