@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections: operations that iw_cm calls, upcalls of sessions, and the state of both.
+ * Set up and end connections: the operations that iw_cm calls, and the upcalls that an LLP
+ * makes for a session.
  *
- * A worker of the lower layer makes the upcalls of a session one at a time.  Each iw_cm
- * event is reported at most once for a connection.
+ * A worker of the LLP makes the upcalls of a session one after the other.  For each
+ * connection the driver reports an iw_cm event of each type at most once.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -34,9 +35,10 @@ static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *
 		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
 	};
 	/*
-	 * A responder must not send before it has received a frame of the initiator.
-	 * The passive program may want to send first, so always request the peer-to-peer
-	 * model with its ready-to-receive message (RFC 6581 9.2).
+	 * The responder must not send before it has received a first message from the
+	 * initiator.  If the passive program sends first and the active program sends nothing,
+	 * the connection would hang.  Therefore always request the peer-to-peer model, in which
+	 * the initiator sends a ready-to-receive message (RFC 6581 9.2).
 	 */
 	if (me->rtr)
 		me->rtr |= NEG_RTR_P2P;
@@ -63,8 +65,9 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 }
 
 /*
- * Check whether the program has rejected a request that it had accepted.  The driver must
- * not report an event for such an ID unless it has already reported ESTABLISHED.
+ * Check whether the program has rejected @ep after it had accepted @ep, but before the driver
+ * has reported ESTABLISHED.  iw_cm then regards the ID as unconnected, so the driver must not
+ * report any event for the ID.
  */
 static bool is_rejected(const struct rnic_ep *ep)
 {
@@ -78,7 +81,7 @@ static void start_qp(struct rnic_ep *ep)
 	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
 					   ep->result.ord);
 
-	/* report a local error to the peer in a Terminate (RFC 6581 9.3) */
+	/* report lack of memory to the peer in a Terminate (RFC 6581 9.3), see rdmap_fail() */
 	if (why == IW_MPA_LOCAL && !ep->result.why)
 		ep->result.why = why;
 	if (why == IW_LOCAL_ABORT)
@@ -91,7 +94,7 @@ static enum iw_reason fail_connect(struct rnic_ep *ep, enum iw_reason why,
 				   const struct ddp_offer *o)
 {
 	ep->qp->rdmap.rtr = 0;
-	/* a CONNECT_REPLY with an error must be the last event: report no CLOSE after it */
+	/* iw_cm expects no event after a CONNECT_REPLY with an error: suppress the later CLOSE */
 	ep->state = EP_REFUSED;
 	rnic_ep_report_failure(ep, rnic_reason_to_status(why), o);
 	return why;
@@ -155,7 +158,7 @@ static void report_closed(struct rnic_ep *ep, enum iw_reason why,
 	case EP_ACCEPTED:
 		if (is_rejected(ep))
 			return;
-		/* iw_cm accepts CLOSE only after ESTABLISHED */
+		/* iw_cm expects CLOSE only after ESTABLISHED */
 		rnic_ep_report_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 		fallthrough;
 	case EP_ESTABLISHED:
@@ -172,7 +175,10 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 	struct rnic_ep *ep = ss->ctx;
 
 	ep->ss = ss;
-	/* an accept that has removed a pending request from the table drops that reference */
+	/*
+	 * Drop the table's reference to a request that has not been accepted.  If a concurrent
+	 * rnic_iw_accept() has removed the request from the table, that function drops it.
+	 */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
 		report_closed(ep, why, o);
@@ -203,7 +209,10 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 			return 0;
 		rnic_ep_put(rnic_pending_remove(ep->dev, ep->number));
 	}
-	/* rnic_ep_free() drops a session reference, but on an error the LLP keeps its own */
+	/*
+	 * If this upcall returns an error, the LLP keeps its reference to the session.  Take
+	 * another one for rnic_ep_free(), which drops a reference to the session.
+	 */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -263,7 +272,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
-	/* SUNRPC retries a connect that fails with -ENETDOWN */
+	/* return -ENETDOWN and no other error, because SUNRPC then retries the connect */
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
@@ -274,7 +283,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		ss = type->connect(&args, &rnic_session_user, ep);
 	else
 		ss = ERR_PTR(-EPROTONOSUPPORT);
-	/* the session may have ended and freed @ep, so do not use @ep from here on */
+	/* do not use @ep from here on: the closed upcall may have freed it already */
 	if (!IS_ERR(ss))
 		count_connect(dev, type);
 	ddp_sock_owner_exit(&owner);
@@ -283,8 +292,8 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 }
 
 /*
- * Start a session for @ep.  The first upcall sets ep->ss, because the upcall may precede
- * the return of the LLP's connect().
+ * Start a session for @ep.  The first upcall sets ep->ss, because an LLP may make this upcall
+ * before its connect operation returns the session.
  */
 static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 {
@@ -301,7 +310,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
-/* Look up a QP that the caller may connect.  Return: the QP, referenced, or NULL. */
+/* Find a QP that the current task may connect.  Return: the QP with a reference, or NULL. */
 static struct rnic_qp *find_callers_qp(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
@@ -332,13 +341,14 @@ static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
 }
 
 /**
- * rnic_iw_connect - iw_cm operation: connect a QP
- * @id: the ID
+ * rnic_iw_connect - connect a QP (iw_cm operation)
+ * @id: iw_cm ID with the addresses
  * @p: QP number, Private Data, IRD and ORD
  *
  * May sleep.
  *
- * Return: 0 if a CONNECT_REPLY event will follow, or a negative errno if no event will.
+ * Return: 0 if the driver will report a CONNECT_REPLY event; a negative errno if the driver
+ * reports no event.
  */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -375,10 +385,10 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 }
 
 /*
- * Accept the request @ep.
+ * Accept the request @ep with the QP @qp.
  *
- * Return: 0 if an upcall follows; -ECONNRESET if the session has ended; or another negative
- * errno.
+ * Return: 0 if the LLP will make an established or closed upcall; -ECONNRESET if the session
+ * has ended already; or another negative errno.
  */
 static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
@@ -411,8 +421,9 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 }
 
 /*
- * Check whether a passive ID has been accepted.  Its provider_data is the number of the
- * pending request, after an accept the QP, and after a later reject NULL.
+ * Check whether the program has accepted the request of a passive ID.  provider_data of such
+ * an ID is first the number of the pending request.  rnic_iw_accept() replaces the number by
+ * a pointer to the QP, and a later rnic_iw_reject() sets provider_data to NULL.
  */
 static bool is_accepted(const struct iw_cm_id *id)
 {
@@ -420,12 +431,14 @@ static bool is_accepted(const struct iw_cm_id *id)
 }
 
 /*
- * Handle an accept of a request that is accepted already.  Report neither an error nor an
- * event, because iw_cm expects neither.  iw_cm has replaced its pointer to the first QP,
- * so release its reference to the first QP here.
+ * Handle a second accept of the same request.  Return 0 and report no event, because iw_cm
+ * can handle neither an error nor another event here.  Before this call iw_cm has overwritten
+ * its pointer to the first QP without dropping its reference to that QP, so drop the reference
+ * here.
  *
- * If @qpn is another QP, end the first QP's connection.  Otherwise iw_cm would keep the
- * other QP referenced as long as that connection lasts, and destroying that QP would wait.
+ * If @qpn is not the first QP, abort the first QP's connection.  Otherwise iw_cm would keep a
+ * reference to the second QP until that connection ends, and destroying the second QP would
+ * wait until then.
  */
 static int accept_again(struct iw_cm_id *id, u32 qpn)
 {
@@ -440,14 +453,15 @@ static int accept_again(struct iw_cm_id *id, u32 qpn)
 }
 
 /**
- * rnic_iw_accept - iw_cm operation: accept a connection request
- * @id: the ID
+ * rnic_iw_accept - accept a connection request (iw_cm operation)
+ * @id: iw_cm ID of the request
  * @p: QP number, Private Data, IRD and ORD
  *
  * May sleep.
  *
- * Return: 0 if an ESTABLISHED event will follow, and then CLOSE if the peer has closed
- * already; or a negative errno if no event will follow.
+ * Return: 0 if the driver reports an ESTABLISHED event, which CLOSE follows if the peer has
+ * closed already; 0 also for a second accept, see accept_again(); or a negative errno if the
+ * driver reports no event.
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -462,7 +476,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = find_callers_qp(dev, p->qpn);
 	if (qp) {
-		/* set this before the accept, because is_rejected() checks it in upcalls */
+		/* is_rejected() reads provider_data in upcalls, so set it before they can start */
 		id->provider_data = qp;
 		err = accept_qp(ep, id, qp, p);
 		rnic_qp_put(qp);
@@ -476,11 +490,12 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 }
 
 /*
- * End the connection of an accepted request that iw_cm rejects.  Report no further event
- * for it, because iw_cm now regards the ID as unconnected.
+ * Handle the reject of a request that has been accepted: abort the connection.  Set
+ * provider_data to NULL, by which is_rejected() recognizes the reject.
  *
- * iw_cm releases the QP only when the program destroys the ID.  Revoke iw_cm's reference,
- * so that the program can destroy the QP first.
+ * iw_cm drops its reference to the QP only when the program destroys the ID, and destroying
+ * the QP waits for that reference.  A program that destroys the QP before the ID would wait for
+ * ever, so revoke iw_cm's reference here.
  *
  * Return: -EINVAL.
  */
@@ -496,7 +511,7 @@ static int reject_accepted(struct iw_cm_id *id)
 	return -EINVAL;
 }
 
-/* Reject @ep; if that fails, abort the session, so that the peer gets a reset */
+/* Reject @ep; if this fails, abort the session, so that the peer does not wait for a reply */
 static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 {
 	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
@@ -514,15 +529,15 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 }
 
 /**
- * rnic_iw_reject - iw_cm operation: reject a connection request
- * @id: the ID
+ * rnic_iw_reject - reject a connection request (iw_cm operation)
+ * @id: iw_cm ID of the request
  * @pd: Private Data for the peer, or NULL
- * @len: bytes of Private Data
+ * @len: length of the Private Data in bytes
  *
  * May sleep.
  *
- * Return: 0 if the request was pending or its session has ended; -EINVAL if the request
- * had been accepted, and its connection is then being ended.
+ * Return: 0 if the request was pending or its session has ended; -EINVAL if the program has
+ * accepted the request before, in which case the connection is aborted.
  */
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 {
@@ -546,7 +561,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
  * rnic_cm_init - set up connection management of a new device
  * @dev: the device
  *
- * Return: 0; -EPROTONOSUPPORT if the kernel has no TCP session type; or -ENOMEM.  The
+ * Return: 0; -EPROTONOSUPPORT if no module provides MPA (the LLP over TCP); or -ENOMEM.  The
  * caller must call rnic_cm_exit() later, also after an error.
  */
 int rnic_cm_init(struct rnic_dev *dev)
@@ -556,12 +571,12 @@ int rnic_cm_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_exit - end connection management of a device
+ * rnic_cm_exit - release the connection management of a device
  * @dev: the device, unregistered
  *
- * Aborts the sessions of all requests that were not accepted, because iw_cm no longer
- * accepts or rejects them.  This includes rejected requests whose peer has not received
- * the reject yet.  Then sleeps until the last endpoint is freed.
+ * Aborts the sessions of all requests in the table, because iw_cm can no longer accept or
+ * reject them.  The table also has rejected requests whose session has not ended yet.  Then
+ * waits until the last endpoint of the device is freed.  May sleep.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {
@@ -573,10 +588,11 @@ void rnic_cm_exit(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_wait_upcalls - wait until no session upcall runs in this module
+ * rnic_cm_wait_upcalls - wait until no session upcall is running
  *
- * The caller must have removed all devices.  The upcall that ended the last session may
- * still be executing code of this module, so it must return before the module is unloaded.
+ * Called before the module is unloaded.  The caller must have removed all devices, so no new
+ * upcall starts.  But a worker of an LLP may still be in the closed upcall of the last session,
+ * whose code is in this module.
  */
 void rnic_cm_wait_upcalls(void)
 {

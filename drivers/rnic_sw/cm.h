@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Endpoints, listeners and iw_cm events, as the cm*.c files share them. */
+/* Structures and functions that the cm*.c files share: endpoints, listeners, iw_cm events. */
 #ifndef _RNIC_SW_CM_H
 #define _RNIC_SW_CM_H
 
@@ -13,35 +13,36 @@
 
 struct net;
 
-/* Number of lower layers, indexed by enum rnic_sw_llp */
+/* Size of an array that is indexed by enum rnic_sw_llp */
 #define RNIC_LLPS	(RNIC_SW_LLP_SCTP + 1)
 
-/* Lower layers and listeners of a device */
+/* Lower layers (LLPs) and listeners of a device */
 struct rnic_llps {
-	/* LLPs, referenced from their first use until the device is removed; may be NULL */
+	/* session type of each LLP in use, with a module reference; NULL if not in use yet */
 	const struct ddp_session_type	*type[RNIC_LLPS];
 	/* serializes changes of the device's "listen" setting */
 	struct mutex			setting_lock;
 	spinlock_t			lock;	/* leaf; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
-	u32				round;	/* number of the last pass over @listeners */
+	u32				round;	/* number of the latest pass, see next_listener() */
 };
 
 /* A listener of iw_cm, and its listeners in the lower layers */
 struct rnic_listener {
-	/* fixed after creation, except @ref; @id is valid until @stopped is set */
+	/* constant after creation, except @ref; iw_cm may free @id after @stopped is set */
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
 	int			backlog;
 	struct ddp_sock_owner	owner;	/* task that has started the listener */
 	struct kref		ref;
 
-	struct list_head	list;	/* in rnic_llps.listeners; protected by rnic_llps.lock */
-	u32			round;	/* last pass that visited it; protected by rnic_llps.lock */
+	/* protected by rnic_llps.lock */
+	struct list_head	list;	/* entry in rnic_llps.listeners */
+	u32			round;	/* number of the last pass that visited this listener */
 
 	struct mutex		lock;	/* protects the members below */
 	bool			stopped;
-	struct ddp_listener	*l[RNIC_LLPS];	/* listener of each LLP; NULL if not in use */
+	struct ddp_listener	*l[RNIC_LLPS];	/* listener in each LLP; NULL if not used */
 };
 
 enum ep_state {
@@ -52,19 +53,24 @@ enum ep_state {
 	EP_REFUSED,		/* active side: a CONNECT_REPLY event has reported the error */
 };
 
+/* Endpoint: state of one connection or connection request, see cm_ep.c */
 struct rnic_ep {
-	/* fixed after creation, except @ref */
+	/* constant after set-up, except @ref */
 	struct rnic_dev		*dev;
 	struct kref		ref;
-	u32			number;	/* passive side: number of the pending request */
+	u32			number;	/* passive side: number in rnic_dev.pending */
 
-	/* written by session upcalls, and by iw_cm operations before the first upcall */
+	/*
+	 * Written by session upcalls.  iw_cm operations write these members before they call
+	 * connect or accept of the LLP, and again if that call fails.
+	 */
 	enum ep_state		state;
-	struct iw_cm_id		*id;	/* ID of iw_cm, referenced; may be NULL */
-	struct rnic_qp		*qp;	/* QP of the connection, referenced; may be NULL */
-	struct ddp_session	*ss;	/* session in the LLP, referenced; may be NULL */
-	struct neg_side		request;	/* offer in the Request */
-	struct neg_local	me;	/* wishes and limits of the local side */
+	struct iw_cm_id		*id;	/* iw_cm ID with a reference, or NULL */
+	struct rnic_qp		*qp;	/* QP with a reference, or NULL */
+	/* session in the LLP with a reference; NULL before the first upcall */
+	struct ddp_session	*ss;
+	struct neg_side		request;	/* values in the initiator's Request */
+	struct neg_local	me;	/* values that the local side wants */
 	struct neg_result	result;	/* outcome of the negotiation */
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints: the object between an iw_cm ID and a session, and the table of pending
- * connection requests.
+ * Endpoints, each of which links a session in an LLP to an iw_cm ID and a QP; and the table of
+ * pending connection requests.
  *
- * An endpoint is referenced by its session until rnic_cm_closed().  On the passive side
- * the table holds a second reference, until the program accepts the request or the
- * session ends.
+ * The session holds a reference to its endpoint until rnic_cm_closed().  For a pending
+ * request the table holds a second reference.  The function that removes the endpoint from the
+ * table takes over this reference: rnic_iw_accept() or, when the session ends, rnic_cm_closed().
  *
- * iw_cm may drop a request silently if its listener is being destroyed or memory is short.
- * So iw_cm gets the number of a request, never a pointer.  Either the accept or the end of
- * the session removes the endpoint from the table, and thereby gets the table's reference.
+ * iw_cm gets the number of a request instead of a pointer to the endpoint.  iw_cm may discard
+ * a request without notifying the driver, if the listener is being destroyed or memory is
+ * short, and then a reference held by iw_cm would never be dropped.
  *
- * Destroying the QP ends an accepted request, and rnic_pending_abort() ends pending ones.
- * So removal of a device does not wait for a program or a peer.
+ * Removal of a device does not wait for a program or a peer: destroying the QP aborts an
+ * accepted connection, and rnic_pending_abort() aborts all pending requests.
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -37,11 +37,11 @@ static void rnic_ep_free(struct kref *ref)
  * rnic_ep_new - allocate an endpoint
  * @dev: the device
  *
- * May sleep.  The memory is charged to the control group of the program that connects.
- * For a peer's request the caller is a worker, so the memory is charged to no program.
+ * May sleep.  The memory is charged to the control group of the current task.  For a peer's
+ * request this is an LLP's worker, so no program is charged for such a request.
  *
- * Return: the endpoint with one reference, or NULL if there is no memory or the device's
- * limit is reached.
+ * Return: the endpoint with one reference; NULL if memory is short or the device has the
+ * maximum number of endpoints.
  */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 {
@@ -61,7 +61,8 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 
 /**
  * rnic_ep_get - take a reference to an endpoint
- * @ep: the endpoint; the caller must have a reference or hold the lock of the table
+ * @ep: the endpoint; the caller must have a reference to it, or hold the lock of the table
+ *	while the table has one
  */
 void rnic_ep_get(struct rnic_ep *ep)
 {
@@ -69,8 +70,8 @@ void rnic_ep_get(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_put - release a reference to an endpoint
- * @ep: the endpoint, which is freed with the last reference
+ * rnic_ep_put - drop a reference to an endpoint
+ * @ep: the endpoint, freed if this was the last reference
  */
 void rnic_ep_put(struct rnic_ep *ep)
 {
@@ -81,7 +82,8 @@ void rnic_ep_put(struct rnic_ep *ep)
  * rnic_ep_abort - abort the session of a pending request
  * @ep: the endpoint, referenced by the caller
  *
- * Any context.  rnic_cm_closed() is called later, when the session has ended.
+ * Does not wait for the end of the session, after which the LLP calls rnic_cm_closed().
+ * Any context.
  */
 void rnic_ep_abort(struct rnic_ep *ep)
 {
@@ -103,7 +105,7 @@ void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 }
 
 /**
- * rnic_ep_detach - release the iw_cm ID and the QP of an endpoint, if attached
+ * rnic_ep_detach - drop the references of an endpoint to its iw_cm ID and QP, if it has any
  * @ep: the endpoint
  */
 void rnic_ep_detach(struct rnic_ep *ep)
@@ -131,10 +133,10 @@ void rnic_pending_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_pending_add - add a request to the table, before it is reported to iw_cm
+ * rnic_pending_add - add a request to the table before reporting the request to iw_cm
  * @dev: the device
  * @ep: the endpoint; the table takes a reference
- * @number: set to the number of the request, for iw_cm; numbers are assigned cyclically
+ * @number: filled in with the number that iw_cm gets for the request; allocated cyclically
  *
  * Return: 0 or a negative errno.
  */
@@ -156,10 +158,11 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
  * @dev: the device
  * @number: the number of the request
  *
- * Called when a program accepts the request, and when its session has ended.
+ * Called when a program accepts the request, when the session of the request has ended, and
+ * when reporting the request to iw_cm has failed.
  *
- * Return: the endpoint with the table's reference, or NULL if the request has been removed
- * already.
+ * Return: the endpoint with the table's reference, which the caller must drop; NULL if the
+ * request is not in the table.
  */
 struct rnic_ep *rnic_pending_remove(struct rnic_dev *dev, u32 number)
 {
@@ -167,14 +170,14 @@ struct rnic_ep *rnic_pending_remove(struct rnic_dev *dev, u32 number)
 }
 
 /**
- * rnic_pending_get - look up a request in order to reject it
+ * rnic_pending_get - look up a request that is to be rejected
  * @dev: the device
  * @number: the number of the request
  *
- * The request stays in the table until its session has ended.  So removal of the device
- * can abort the session instead of waiting until the peer has received the reject.
+ * The request stays in the table until its session has ended.  Otherwise removal of the device
+ * could not find and abort the session, and would wait until the LLP has sent the reject.
  *
- * Return: the endpoint with a new reference, or NULL if the request has been removed.
+ * Return: the endpoint with a new reference, or NULL if the request is not in the table.
  */
 struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number)
 {
@@ -204,8 +207,8 @@ static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
  * rnic_pending_abort - abort all pending requests
  * @dev: the device, which is being removed
  *
- * The caller must have preemption enabled.  Does not wait until the sessions have ended;
- * only then are the requests removed from the table.
+ * Does not wait for the end of the sessions; when a session has ended, rnic_cm_closed() removes
+ * its request from the table.  The caller must have preemption enabled.
  */
 void rnic_pending_abort(struct rnic_dev *dev)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Report events to iw_cm, and fill in their contents. */
+/* Build iw_cm events of connections and report them to iw_cm. */
 #include "cm.h"
 
 /*
- * Keep the module iw_cm loaded by using one of its symbols.  Sessions use IDs, and functions
- * of iw_cm that the IDs point to.  iw_cm does not wait for the end of the sessions when it is
- * unloaded.
+ * Reference a symbol of iw_cm, so that iw_cm cannot be unloaded while this module is loaded.
+ * Sessions call functions of iw_cm through pointers in the IDs, and iw_cm does not wait for the
+ * end of all sessions before it is unloaded.
  */
 static const char *(*const iw_cm_pin)(int) __used = iwcm_reject_msg;
 
@@ -16,9 +16,10 @@ static u8 clamp_u8(u16 n)
 }
 
 /*
- * Fill in addresses, depths and Private Data.  ev->ird and ev->ord are the IRD and ORD that
- * the peer sent, or @ird and @ord if the peer sent none.  The peer's IRD limits the local
- * ORD, and its ORD the local IRD (RFC 6581 9.1).  Private Data beyond 255 bytes is dropped.
+ * Fill in addresses, IRD, ORD and Private Data.  ev->ird and ev->ord are the values that the
+ * peer sent, because the peer's IRD limits the local ORD, and the peer's ORD limits the local
+ * IRD (RFC 6581 9.1).  If the peer sent none, use @ird and @ord.  Cut off Private Data after
+ * 255 bytes.
  */
 static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 		       const struct ddp_offer *o, u16 ird, u16 ord)
@@ -37,7 +38,7 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 
 /**
  * rnic_ep_report_request - report a connection request to iw_cm
- * @ep: the endpoint, in the table of pending requests
+ * @ep: the endpoint, already added to the table of pending requests
  * @listener: the ID of the listener
  * @o: IRD, ORD and Private Data that the peer sent
  *
@@ -77,8 +78,8 @@ int rnic_ep_report_event(struct rnic_ep *ep, enum iw_cm_event_type type, int sta
  * @status: a negative errno
  * @o: IRD, ORD and Private Data that the peer sent; may be NULL
  *
- * If iw_cm has no memory for the Private Data, reports the event without it, because the
- * program must get an event.
+ * If iw_cm has no memory to copy the Private Data, reports the event without Private Data.
+ * Without any event the program would wait for ever.
  */
 void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_offer *o)
 {
@@ -88,10 +89,11 @@ void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_off
 
 /**
  * rnic_reason_to_status - convert a reason to the status of a CONNECT_REPLY event
- * @why: the reason
+ * @why: reason why the connection could not be set up
  *
- * rdma_cm reports -ECONNREFUSED and -ECONNRESET as REJECTED.  It passes the Private Data
- * of a reject to the program for -ECONNREFUSED only; see Documentation/troubleshooting.rst.
+ * rdma_cm reports -ECONNREFUSED and -ECONNRESET to the program as REJECTED.  Only for
+ * -ECONNREFUSED does rdma_cm also pass the Private Data of the peer's reject to the program.
+ * See Documentation/troubleshooting.rst for the errors that programs get.
  *
  * Return: a negative errno.
  */
@@ -122,10 +124,10 @@ int rnic_reason_to_status(enum iw_reason why)
 
 /**
  * rnic_cm_report_peer_gone - report an accepted connection that the peer had already closed
- * @id: the ID
+ * @id: the ID whose request the program has just accepted
  *
- * Reports ESTABLISHED and then CLOSE.  All programs can handle a peer that closes directly
- * after the connection is established, but not all can handle an accept that fails.
+ * Reports ESTABLISHED and then CLOSE instead of failing the accept.  All programs can handle a
+ * peer that closes directly after ESTABLISHED, but some cannot handle an accept that fails.
  */
 void rnic_cm_report_peer_gone(struct iw_cm_id *id)
 {
@@ -135,7 +137,7 @@ void rnic_cm_report_peer_gone(struct iw_cm_id *id)
 		.remote_addr = id->m_remote_addr,
 	};
 
-	/* the program may destroy the ID in the handler of the first event */
+	/* hold a reference, because the program may destroy the ID after the first event */
 	id->add_ref(id);
 	id->event_handler(id, &ev);
 	ev.event = IW_CM_EVENT_CLOSE;

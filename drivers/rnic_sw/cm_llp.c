@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * LLPs of a device.  Each LLP is looked up on its first use, and referenced until the
- * device is removed.
+ * Session types (struct ddp_session_type) of the LLPs that a device uses.  The device looks up
+ * an LLP before its first use, and keeps a reference to it until the device is removed.
  */
 #include <linux/in.h>
 #include <linux/list.h>
@@ -14,15 +14,16 @@
 
 static_assert(RNIC_PATHS == DDP_PATHS_MAX);
 
+/* Names under which the LLPs are registered, see ddp_type_get() */
 static const char *const names[RNIC_LLPS] = {
 	[RNIC_SW_LLP_TCP]	= "mpa",
 	[RNIC_SW_LLP_SCTP]	= "sctp",
 };
 
 /**
- * rnic_fill_policy - convert a device's settings for its LLPs
+ * rnic_fill_policy - copy those settings of a device that its LLPs use
  * @dev: the device
- * @p: the settings in the form that LLPs use; filled in
+ * @p: filled in with the settings
  */
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 {
@@ -34,11 +35,12 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 }
 
 /**
- * rnic_llp - get an LLP of a device
+ * rnic_llp - get the session type of an LLP
  * @dev: the device
  * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT selects the device's "connect" setting
  *
- * Return: the LLP, or NULL if rnic_require_llp() has not succeeded for it before.
+ * Return: the session type; NULL if the device has no reference to the LLP, because
+ * rnic_require_llp() or rnic_require_sctp_user() has not succeeded for it.
  */
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -48,8 +50,8 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 }
 
 /*
- * Store @type, with its reference, until the device is removed.  If a concurrent call
- * has stored the type already, drop the reference.
+ * Store @type and the caller's reference to it in @dev, until the device is removed.  If a
+ * concurrent call has stored the type already, drop the reference instead.
  *
  * Return: 0, or -EPROTONOSUPPORT if @type is NULL.
  */
@@ -58,22 +60,22 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
 {
 	if (!type)
 		return -EPROTONOSUPPORT;
-	/* litmus: none, the type is never replaced */
+	/* litmus: none, a stored pointer is never changed before the device is removed */
 	if (cmpxchg(&dev->llps->type[llp], NULL, type))
 		ddp_type_put(type);
 	return 0;
 }
 
 /**
- * rnic_require_llp - look up an LLP, unless the device has a reference to it already
+ * rnic_require_llp - take a reference to an LLP for a device, if it has none yet
  * @dev: the device
  * @llp: enum rnic_sw_llp
  *
- * Context: process context.  May load a module, so the caller must not hold a lock
- * that loading a module may take.
+ * Context: process context.  May load the LLP's module, so the caller must not hold a lock that
+ * is taken while a module is loaded.
  *
- * Return: 0 if the LLP is referenced until the device is removed; -EPROTONOSUPPORT if
- * the kernel does not have the LLP.
+ * Return: 0 if the device has the reference, which rnic_llps_exit() drops; -EPROTONOSUPPORT if no
+ * module provides the LLP.
  */
 int rnic_require_llp(struct rnic_dev *dev, u8 llp)
 {
@@ -85,11 +87,11 @@ int rnic_require_llp(struct rnic_dev *dev, u8 llp)
 }
 
 /**
- * rnic_require_sctp_user - look up SCTP on behalf of the current program
+ * rnic_require_sctp_user - take a reference to SCTP for a device, on behalf of a program
  * @dev: the device
  *
- * Like rnic_require_llp(), but loads SCTP only if the program could also load it by
- * calling socket(2).
+ * Like rnic_require_llp(), but loads modules only if the current task may create an SCTP socket.
+ * Otherwise programs could load SCTP although the administrator has blacklisted it.
  *
  * Return: 0 or -EPROTONOSUPPORT, as rnic_require_llp().
  */
@@ -107,10 +109,11 @@ int rnic_require_sctp_user(struct rnic_dev *dev)
  * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
- * Looks up TCP only; SCTP is looked up on its first use.
+ * Looks up TCP only.  Callers of rnic_require_llp() or rnic_require_sctp_user() look up SCTP
+ * when it is needed.
  *
- * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  The caller must call rnic_llps_exit() later
- * unless dev->llps is NULL.
+ * Return: 0; -EPROTONOSUPPORT if no module provides TCP's LLP; or -ENOMEM.  Unless dev->llps is
+ * NULL, the caller must call rnic_llps_exit() later, also after an error.
  */
 int rnic_llps_init(struct rnic_dev *dev)
 {
@@ -126,7 +129,7 @@ int rnic_llps_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_llps_exit - release the LLPs of a device
+ * rnic_llps_exit - drop a device's references to LLPs
  * @dev: the device; it must have no listeners and no connections
  */
 void rnic_llps_exit(struct rnic_dev *dev)
