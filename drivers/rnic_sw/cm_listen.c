@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners of iw_cm, each over one or more LLPs of its device.  cm.c handles the
+ * Listeners of iw_cm, each of which listens over one or more LLPs.  cm.c handles the
  * connection requests that a listener receives.
  *
- * A change of the device's "listen" setting applies to all listeners or to none.
- * It iterates over the list of listeners and locks one listener at a time.  So a
- * program that starts or stops one listener never waits for another listener.
+ * A change of the device's "listen" setting applies to all listeners or to none.  The change
+ * locks only one listener at a time, so a program that starts or stops a listener does not
+ * wait while other listeners are changed.
  */
 #include <linux/err.h>
 #include <linux/kref.h>
@@ -62,14 +62,13 @@ static int listen_llp(struct rnic_listener *listener, const struct ddp_listen *a
 }
 
 /*
- * Check whether to ignore the error @err of LLP @llp and continue with the other
- * requested LLPs in @mask.  Errors of SCTP are ignored if TCP is requested as well,
- * for example if the kernel has no SCTP or the port is in use.  -ENOMEM is always
- * an error.
+ * Check whether to ignore that listening over @llp failed with @err, and to use only the
+ * other LLPs in @mask.  If @mask contains TCP, all errors of SCTP are ignored, for example that
+ * the kernel has no SCTP or that the port is in use, with two exceptions:
  *
- * -EACCES is an error if the listener uses an LLP already.  Then the current task
- * is changing the device's setting, and must be notified that it may not bind the
- * port.
+ * * -ENOMEM is never ignored.
+ * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task
+ *   changes the device's setting, and must be notified that it may not bind the port.
  */
 static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
@@ -78,9 +77,9 @@ static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask,
 }
 
 /*
- * Listen over each LLP in @mask that the listener does not use yet.  Start with
- * SCTP, because a client may wait until the TCP port is open and then connect over
- * any LLP.
+ * Listen over each LLP in @mask that the listener does not use yet.  Open the SCTP port before
+ * the TCP port, because a client may poll until the TCP port is open and then connect over
+ * SCTP.
  */
 static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *args,
 		       u8 mask)
@@ -102,9 +101,10 @@ static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *
  * @net: network namespace of the device's sockets
  * @id: ID of a listener or connection
  *
- * rdma_cm adds a wildcard listener to every device of the machine, in any network
- * namespace.  It may also confuse the device's interface with an interface that has
- * the same ifindex in another network namespace.
+ * iw_cm may pass an ID of another network namespace, for two reasons.  rdma_cm adds a wildcard
+ * listener to every device of the machine, whatever the network namespace of the device.  And
+ * rdma_cm identifies interfaces by ifindex, so it may confuse the device's interface with one
+ * of another network namespace that has the same ifindex.
  *
  * Return: true if the namespace of @id is known and is @net, false otherwise.
  */
@@ -119,7 +119,7 @@ bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id)
  * rnic_tos - get the type of service for a connection's packets
  * @id: ID of a listener or connection
  *
- * Return: the TOS or traffic class byte, 0 by default.
+ * Return: the IPv4 TOS or IPv6 traffic class that the program has set, or 0.
  */
 u8 rnic_tos(const struct iw_cm_id *id)
 {
@@ -138,12 +138,12 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 }
 
 /*
- * Check whether to ignore the error @err, so that a wildcard listener exists
- * without listening on this device.  The error is ignored if the interface or its
- * address is gone, because the program still listens on other devices.
+ * Check whether to report success to iw_cm although listening failed with @err.  Errors are
+ * ignored only for wildcard listeners, which then do not listen on this device:
  *
- * Any error is ignored while the core adds its clients to a device.  Otherwise
- * rdma_cm would not use the device at all because of one port that is in use.
+ * * The interface or its address does not exist: the program can still listen on other devices.
+ * * Any error while the core adds its clients to the device: if a single listener failed, for
+ *   example because its port is in use, rdma_cm would not use the device at all.
  */
 static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 {
@@ -160,13 +160,13 @@ static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 }
 
 /*
- * Listen over the LLPs in @mask that the listener does not use yet.  The caller
- * must hold the listener's lock.  After any error the listener uses the same LLPs
- * as before.
+ * Listen over the LLPs in @mask that the listener does not use yet.  If an LLP fails, undo
+ * this, so that the listener uses the same LLPs as before.  The caller must hold the listener's
+ * lock.
  *
- * Return: 0 on success; 0 if the interface or its address is missing and the
- * listener uses an LLP already; 0 if listen_error_ignored() ignores the error; or a
- * negative errno.
+ * Return: 0 or a negative errno.  Two kinds of failure return 0 as well: those that
+ * listen_error_ignored() ignores, and a missing interface or address if the listener uses an
+ * LLP already.
  */
 static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 {
@@ -195,9 +195,9 @@ static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 }
 
 /*
- * Stop listening over all LLPs but those in @mask.  If the listener uses no LLP in
- * @mask, change nothing, because the listener would stop listening completely.  The
- * caller must hold the listener's lock.
+ * Stop listening over all LLPs but those in @mask.  Change nothing if the listener uses no LLP
+ * in @mask, because it would then listen over no LLP at all.  The caller must hold the
+ * listener's lock.
  *
  * Return: 0.
  */
@@ -231,9 +231,9 @@ static void unlink_listener(struct rnic_listener *listener)
 }
 
 /*
- * Start a listener and add it to the device's list.  Add it before reading the setting,
- * so that it cannot miss a concurrent change.  A concurrent rnic_set_listen_llps()
- * either has stored the new setting already, or will find the listener in the list.
+ * Add a listener to the device's list and start it.  The listener must be in the list before
+ * this function reads the setting.  Then a concurrent rnic_set_listen_llps() either has stored
+ * the new setting already, or finds the listener in the list and changes it.
  */
 static int rnic_listener_add(struct rnic_listener *listener)
 {
@@ -254,9 +254,11 @@ static int rnic_listener_add(struct rnic_listener *listener)
 }
 
 /**
- * rnic_iw_listen - iw_cm operation: start a listener
+ * rnic_iw_listen - start a listener (iw_cm operation)
  * @id: ID of the listener, with the address to listen on
  * @backlog: maximum number of pending connection requests
+ *
+ * May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -283,11 +285,11 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 }
 
 /**
- * rnic_iw_unlisten - iw_cm operation: stop a listener
+ * rnic_iw_unlisten - stop a listener (iw_cm operation)
  * @id: ID of the listener
  *
- * May sleep.  Waits for a concurrent rnic_set_listen_llps() only while that function
- * holds this listener's lock.
+ * May sleep.  Waits for a concurrent rnic_set_listen_llps() only while that function holds the
+ * lock of this listener.
  *
  * Return: 0.
  */
@@ -307,6 +309,7 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 
 /* The "listen" setting ------------------------------------------------------ */
 
+/* Begin a pass over all listeners, which next_listener() continues */
 static void begin_round(struct rnic_llps *llps)
 {
 	spin_lock(&llps->lock);
@@ -315,10 +318,12 @@ static void begin_round(struct rnic_llps *llps)
 }
 
 /*
- * Get the next listener that the current pass has not visited, and mark it as
- * visited.  A listener that was added after the pass began counts as visited.
+ * Get the next listener of the current pass.  The list begins with the listeners that the pass
+ * has not visited.  This function sets a listener's @round to the number of the pass and moves
+ * the listener to the end of the list.  rnic_listener_add() does the same with a new listener,
+ * so the pass does not visit it.
  *
- * Return: the listener with a reference taken, or NULL if the pass is complete.
+ * Return: the listener with a reference, or NULL if the pass has visited all listeners.
  */
 static struct rnic_listener *next_listener(struct rnic_llps *llps)
 {
@@ -338,10 +343,11 @@ static struct rnic_listener *next_listener(struct rnic_llps *llps)
 }
 
 /*
- * Call @fn for one listener under its lock, unless it is stopped.  The wait for the
- * lock is killable, because a program may be suspended while it holds the lock.
+ * Call @fn for a listener under the listener's lock, unless the listener is stopped.  The wait
+ * for the lock is killable: a program that starts or stops the listener holds the lock, and
+ * processes of higher priority may delay that program for an unlimited time.
  *
- * Return: the value of @fn; 0 if the listener is stopped; or -EINTR.
+ * Return: the value of @fn; 0 if the listener is stopped; -EINTR if the task is being killed.
  */
 static int apply_to_one(struct rnic_listener *listener,
 			int (*fn)(struct rnic_listener *listener, u8 mask),
@@ -357,7 +363,7 @@ static int apply_to_one(struct rnic_listener *listener,
 	return err;
 }
 
-/* Call @fn for all listeners, until a call fails.  Return: 0 or the first error. */
+/* Call @fn for each listener until a call fails.  Return: 0, or the error of that call. */
 static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *listener, u8 mask),
 			u8 mask)
 {
@@ -373,8 +379,8 @@ static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
 }
 
 /*
- * Call @fn for each listener whose lock is free.  A listener whose lock is held need
- * not change: it is being started with the current setting, or is being stopped.
+ * Call @fn for each listener whose lock is free.  Skip a listener whose lock is held: another
+ * task is either starting it with the current setting or stopping it.  Does not wait.
  */
 static void apply_to_idle(struct rnic_llps *llps,
 			  int (*fn)(struct rnic_listener *listener, u8 mask),
@@ -394,9 +400,9 @@ static void apply_to_idle(struct rnic_llps *llps,
 }
 
 /*
- * Make a listener use the LLPs in @mask only.  Start the missing ones first.  That
- * can fail only for a listener that was started after the first step of
- * switch_llps(), so log the error and continue.
+ * Make a listener use the LLPs in @mask only: start the missing LLPs, then stop the others.
+ * Starting can fail only for a listener that was added after the first step of switch_llps().
+ * The setting is stored already then, so log the error and return success.
  */
 static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 {
@@ -410,10 +416,14 @@ static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
 }
 
 /*
- * Change the LLPs of all listeners to @mask in three steps.  First, start the missing
- * LLPs of each listener; if that fails, undo it and return the error.  Second, store
- * the setting.  Third, stop the other LLPs of each listener.  The third step also makes
- * listeners that were started after the first step use @mask.
+ * Change the LLPs of all listeners to @mask, in three steps:
+ *
+ * 1. Start the missing LLPs of each listener.  If a listener fails, undo this step for all
+ *    listeners and return the error.
+ * 2. Store the setting.
+ * 3. Stop the other LLPs of each listener.  Also start missing LLPs again, for listeners that
+ *    were added after step 1 and before step 2.  If a fatal signal interrupts this step, do it
+ *    for those listeners whose lock is free.
  */
 static int switch_llps(struct rnic_dev *dev, u8 mask)
 {
@@ -438,17 +448,15 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
  * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_require_llp()
  *	successfully for each LLP in it
  *
- * May sleep.  The change applies to all existing listeners or to none.  Starting or
- * stopping a listener waits for this function only while it holds that listener's
- * lock.
+ * May sleep.  The change applies to all existing listeners or to none.
  *
- * Return: 0; the error of a listener, and nothing has changed; or -EINTR if the task
- * is being killed.  After -EINTR the setting may have changed, and listeners whose
- * lock was held may still use their previous LLPs.
+ * Return: 0; -EINTR if the task is being killed; or the error of a listener, in which case
+ * nothing has changed.  After -EINTR the setting may have changed, and listeners whose lock
+ * another task held may still use their previous LLPs.
  */
 int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask)
 {
-	/* forbid I/O in reclaim: storage may be attached through this device */
+	/* allocate without I/O: reclaim could wait for storage that is attached over this device */
 	unsigned int noio = memalloc_noio_save();
 	int err = mutex_lock_killable(&dev->llps->setting_lock);
 
