@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Per-CPU counters: their names, the counter sets, and summation on read.  This file
- * also counts messages and segments; other events are counted where they occur.
+ * Per-CPU counters: their names, the counter sets, and summation on read.  This file also
+ * counts messages and segments.  Other files count all other events by rnic_count() and
+ * rnic_qp_count().
  *
- * Each queue pair counts in one set: the device's own set, or the set of the
- * rdma_counter that the queue pair is bound to ("rdma statistic qp").  For the port
- * the core shows the sum of all sets, including the final values of rdma_counters
- * that have been freed.
+ * Each queue pair counts in one set: the device's own set, or the set of the rdma_counter that
+ * the queue pair is bound to ("rdma statistic qp").  As the values of the port, the core shows
+ * the sum of all sets, plus the last values of rdma_counters that have been freed.
  *
- * Retransmits of TCP are read from TCP before a counter is read, and before a queue
- * pair changes its set.
+ * TCP counts its retransmits itself.  This file reads TCP's count and adds the increase to the
+ * set whenever the counters are read, and before a queue pair moves to another set.
  *
- * count_lock is a spinlock, because any program causes it to be taken by creating or
- * destroying a queue pair or by reading counters.  A program could be suspended while
- * it holds a mutex.  Readers release count_lock after every few queue pairs.
+ * Programs of all users take count_lock when they create or destroy queue pairs or read
+ * counters.  count_lock is a spinlock, because the holder of a mutex can be preempted for a long
+ * time and would then delay all other programs.  Readers release count_lock after every few queue
+ * pairs, so that they do not hold it for long.
  */
 #include <linux/init.h>
 #include <linux/sched.h>
@@ -26,12 +27,12 @@
 
 #define REASON_NAME_MAX	40
 
-/* Index of a reason's counter in the output; IW_OK is no reason to end, so it has none */
+/* Index of the counter of a reason in @descs, which has no entry for IW_OK */
 #define REASON_STAT(why)	(RNIC_COUNTERS + (why) - 1)
 
 static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
 
-/* Names; rnic_init_reason_names() adds the last entries, one for each reason */
+/* Names of all counters; rnic_init_reason_names() fills in those of the reasons at the end */
 static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_RX_WRITES].name		= "rx_writes",
 	[RNIC_RX_SENDS].name		= "rx_sends",
@@ -70,7 +71,9 @@ static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 };
 
 /**
- * rnic_init_reason_names - name the counter of each reason: "end_" and the reason's name
+ * rnic_init_reason_names - fill in the names of the counters of reasons
+ *
+ * The name of such a counter is "end_", followed by the reason's name.
  */
 void __init rnic_init_reason_names(void)
 {
@@ -92,11 +95,11 @@ static struct rdma_hw_stats *alloc_stats(void)
 }
 
 /**
- * rnic_alloc_hw_port_stats - verbs: allocate the statistics of the port
+ * rnic_alloc_hw_port_stats - allocate the statistics of the port (device operation)
  * @ib: the device
  * @port: ignored; a device has one port
  *
- * Return: the statistics, owned by the core; or NULL without memory.
+ * Return: the statistics, which the core frees; NULL if memory is short.
  */
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 {
@@ -104,13 +107,13 @@ struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 }
 
 /**
- * rnic_alloc_counter_stats - verbs: allocate the statistics of an rdma_counter
+ * rnic_alloc_counter_stats - allocate the statistics of an rdma_counter (device operation)
  * @counter: ignored
  *
- * The entries equal those of the port, because the core adds the values of both by
- * index.
+ * The statistics must have the same entries as those of the port, because the core adds the
+ * values of both by index.
  *
- * Return: the statistics, owned by the core; or NULL without memory.
+ * Return: the statistics, which the core frees; NULL if memory is short.
  */
 struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter)
 {
@@ -138,7 +141,7 @@ static void rnic_fill_stats(const u64 __percpu *value,
 		stats->value[REASON_STAT(c)] = sum_up(value, RNIC_COUNTERS + c);
 }
 
-/* Sets -------------------------------------------------------------------- */
+/* Counter sets -------------------------------------------------------------------- */
 
 static u64 __percpu *alloc_values(gfp_t gfp)
 {
@@ -173,8 +176,8 @@ void rnic_counters_exit(struct rnic_dev *dev)
 }
 
 /*
- * Count TCP's retransmits since the last update.  Retransmits of SCTP are not counted,
- * because the streams of an association share them.
+ * Count the retransmits that TCP has made for @qp since the last call.  Retransmits of SCTP
+ * are not counted, because SCTP counts them for an association, which many queue pairs share.
  */
 static void __update_retransmits(struct rnic_qp *qp)
 {
@@ -192,7 +195,8 @@ static void __update_retransmits(struct rnic_qp *qp)
 }
 
 /*
- * Update a few queue pairs of @left and move them to @done.
+ * Update the retransmits of up to RING_IDX_STEPS queue pairs of @left, and move these queue
+ * pairs to @done.
  *
  * Return: true if @left is not empty yet, false if it is.
  */
@@ -210,8 +214,8 @@ static bool __update_retransmits_some(struct list_head *left, struct list_head *
 }
 
 /*
- * Update all queue pairs of a set.  The caller must not run concurrently for the same
- * set; the core serializes readers of a counter.
+ * Update the retransmits of all queue pairs of a set.  Must not run concurrently for the same
+ * set; the core ensures this, because it serializes the readers of a counter.
  */
 static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *set)
 {
@@ -222,8 +226,8 @@ static void update_retransmits(struct rnic_dev *dev, struct rnic_counter_set *se
 	while (__update_retransmits_some(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
 		/*
-		 * while the lock is free, queue pairs of @left may be destroyed or
-		 * bound to another set, which removes them from @left
+		 * Other contexts may take the lock here.  They remove queue pairs from
+		 * @left that are destroyed or bound to another set.
 		 */
 		cond_resched();
 		spin_lock(&dev->count_lock);
@@ -236,16 +240,16 @@ static void __move_to_set(struct rnic_qp *qp, struct rnic_counter_set *set)
 	__update_retransmits(qp);
 	list_move_tail(&qp->set_entry, &set->qps);
 	/*
-	 * publish the set after its values are zeroed; otherwise a context that counts
-	 * could add to values that are not zeroed yet.  Pairs with the address dependency
-	 * in rnic_qp_count().  litmus: publish
+	 * Order the zeroing of a new set's values before the publication of the set.  Otherwise
+	 * a context could add to values that are not zeroed yet.  Pairs with the address
+	 * dependency in rnic_qp_count().  litmus: publish
 	 */
 	smp_store_release(&qp->counts, set->value);
 }
 
 /**
- * rnic_qp_counters_attach - add a queue pair to the device's own counter set
- * @qp: the queue pair, new
+ * rnic_qp_counters_attach - add a new queue pair to the device's own counter set
+ * @qp: the queue pair; its creator has set qp->counts already
  */
 void rnic_qp_counters_attach(struct rnic_qp *qp)
 {
@@ -258,8 +262,9 @@ void rnic_qp_counters_attach(struct rnic_qp *qp)
  * rnic_qp_counters_detach - remove a queue pair from its counter set
  * @qp: the queue pair, being destroyed; its stream must still be bound to the LLP
  *
- * Counts the last retransmits, and makes the queue pair count in the device's own set.
- * Later attempts to bind it to an rdma_counter fail.
+ * Counts the last retransmits in the queue pair's set.  Events that the queue pair still counts
+ * afterwards go to the device's own set.  From now on the queue pair cannot be bound to an
+ * rdma_counter.
  */
 void rnic_qp_counters_detach(struct rnic_qp *qp)
 {
@@ -293,7 +298,7 @@ static struct rnic_counter_set *new_set(struct rnic_dev *dev, u32 *id)
 static int bind_qp_to(struct rnic_counter_set *set, struct rdma_counter *counter,
 		      struct rnic_qp *qp)
 {
-	/* the queue pair is being destroyed, or a concurrent caller has bound it */
+	/* error if the queue pair is being destroyed, or a concurrent caller has bound it */
 	int err = -EINVAL;
 
 	spin_lock(&qp->dev->count_lock);
@@ -325,21 +330,24 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 }
 
 /**
- * rnic_counter_init - verbs: initialize an rdma_counter; nothing to do
- * @counter: the rdma_counter, without driver data
+ * rnic_counter_init - initialize an rdma_counter (device operation)
+ * @counter: the rdma_counter
+ *
+ * Does nothing; bind_first_qp() allocates the set.
  */
 void rnic_counter_init(struct rdma_counter *counter)
 {
 }
 
 /**
- * rnic_counter_bind - verbs: let a queue pair count in an rdma_counter
- * @counter: the rdma_counter, new or with queue pairs bound to it
- * @ib: the queue pair
+ * rnic_counter_bind - bind a queue pair to an rdma_counter (device operation)
+ * @counter: the rdma_counter; allocates its set if this is the first queue pair
+ * @ib: the queue pair, which counts in the set from now on
  * @port: ignored; a device has one port
  *
- * Return: 0; -ENOMEM; or -EINVAL if the queue pair is being destroyed or is bound
- * already.
+ * May sleep.
+ *
+ * Return: 0; -ENOMEM; -EINVAL if the queue pair is being destroyed or is bound already.
  */
 int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 {
@@ -353,12 +361,13 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 }
 
 /**
- * rnic_counter_unbind - verbs: let a queue pair count in the device's own set again
- * @ib: the queue pair
+ * rnic_counter_unbind - unbind a queue pair from its rdma_counter (device operation)
+ * @ib: the queue pair, which counts in the device's own set from now on
  * @port: ignored; a device has one port
  *
- * Return: 0 if the queue pair was bound, so the core must drop its reference to the
- * rdma_counter; -EINVAL if a concurrent caller has unbound the queue pair already.
+ * Return: 0 if the queue pair was bound; the core then drops a reference to the rdma_counter.
+ * -EINVAL if the queue pair was not bound, for example because a concurrent caller has unbound
+ * it already.
  */
 int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 {
@@ -375,8 +384,10 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 }
 
 /**
- * rnic_counter_dealloc - verbs: free an rdma_counter's set
- * @counter: the rdma_counter, to which no queue pair is bound
+ * rnic_counter_dealloc - free the set of an rdma_counter (device operation)
+ * @counter: the rdma_counter; no queue pair may be bound to it
+ *
+ * Sleeps.
  *
  * Return: 0.
  */
@@ -387,15 +398,15 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 
 	if (!set)
 		return 0;
-	/* wait for contexts that found this set under RCU and still count in it */
+	/* wait for contexts that have read qp->counts under RCU and may still count in this set */
 	synchronize_rcu();
 	free_set(set);
 	return 0;
 }
 
 /**
- * rnic_counter_update - verbs: read the values of an rdma_counter
- * @counter: the rdma_counter; its stats are filled in
+ * rnic_counter_update - read the values of an rdma_counter (device operation)
+ * @counter: the rdma_counter; counter->stats is filled in
  *
  * Return: 0.
  */
@@ -420,9 +431,9 @@ static void rnic_fill_dev_stats(struct rnic_dev *dev,
 }
 
 /**
- * rnic_get_hw_stats - verbs: read the counters of the port
+ * rnic_get_hw_stats - read the counters of the port (device operation)
  * @ib: the device
- * @stats: filled in with the values of the device's own set
+ * @stats: filled in with the values of the device's own set; the core adds those of rdma_counters
  * @port: ignored; a device has one port
  * @index: ignored; all counters are filled in
  *
@@ -435,7 +446,7 @@ int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 	return ARRAY_SIZE(descs);
 }
 
-/* Messages and segments, counted by RDMAP ----------------------------------- */
+/* Called by RDMAP to count messages and segments ---------------------------- */
 
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Counters of a device and of selected queue pairs, shown by "rdma statistic show"
- * and "rdma statistic qp".
+ * Counters of a device and of single queue pairs, which "rdma statistic show" and
+ * "rdma statistic qp" display.
  */
 #ifndef _RNIC_SW_COUNTERS_H
 #define _RNIC_SW_COUNTERS_H
@@ -11,12 +11,12 @@
 
 #include "rnic.h"
 
-/* rdma_counter of this driver; the values are in struct rnic_counter_set */
+/* The core's rdma_counter; its values are in the set with the same id in rnic_dev.sets */
 struct rnic_qp_counter {
 	struct rdma_counter	ib;
 };
 
-/* Counters of a set; a set has further counters after these, one for each enum iw_reason */
+/* Indices of the counters in a set.  After these a set has a counter for each enum iw_reason */
 enum rnic_counter {
 	RNIC_RX_WRITES,
 	RNIC_RX_SENDS,
@@ -40,18 +40,18 @@ enum rnic_counter {
 	RNIC_TX_SEGMENTS,
 	RNIC_TX_BYTES,		/* payload bytes */
 	RNIC_TX_RETRANSMITS,	/* TCP segments retransmitted */
-	RNIC_TX_COALESCED,	/* doorbells delayed to coalesce posts */
-	RNIC_CONNECTS,		/* sessions started by connect */
-	RNIC_CONNECTS_SCTP,	/* sessions started by connect over SCTP */
-	RNIC_ACCEPTS,		/* requests accepted by programs */
-	RNIC_REJECTS,		/* requests rejected by programs */
+	RNIC_TX_COALESCED,	/* coalescing periods, see db_moderation.h */
+	RNIC_CONNECTS,		/* sessions that rnic_iw_connect() started */
+	RNIC_CONNECTS_SCTP,	/* those of RNIC_CONNECTS that use SCTP */
+	RNIC_ACCEPTS,		/* connection requests accepted */
+	RNIC_REJECTS,		/* connection requests rejected */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */
 	RNIC_ODP_FAULTS_FAILED,	/* failed page faults on ODP memory */
 	RNIC_ODP_INVALIDATIONS,	/* MMU notifications that invalidated ODP pages */
-	RNIC_ODP_PREFETCHES,	/* prefetch requests for ODP memory */
+	RNIC_ODP_PREFETCHES,	/* ranges in prefetch requests of programs */
 	RNIC_DMABUF_WAITS,	/* streams that waited for a dma-buf mapping */
 	RNIC_DMABUF_WAITS_FAILED, /* failed waits for a dma-buf mapping */
-	RNIC_DMABUF_MOVES,	/* mapped dma-bufs moved by their exporter */
+	RNIC_DMABUF_MOVES,	/* moves of mapped dma-bufs by the exporter */
 	RNIC_COUNTERS
 };
 
@@ -72,8 +72,8 @@ static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
 }
 
 /*
- * Add @n to counter @c of the queue pair's set.  The caller must have BH off, which is an
- * RCU read-side critical section.
+ * Add @n to counter @c of the queue pair's set.  The caller must have BH off, which protects
+ * the set like rcu_read_lock().
  */
 static inline void rnic_qp_count_bh(struct rnic_qp *qp, int c, u64 n)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Doorbell moderation of a send queue: decide when to coalesce posts. */
+/* Doorbell moderation: decide for each doorbell of a send queue whether to coalesce posts. */
 #include "db_moderation.h"
 
 /**
- * db_mod_init - initialize the doorbell moderation of a queue
+ * db_mod_init - initialize the doorbell moderation of a send queue
  * @b: moderation state to initialize
  */
 void db_mod_init(struct db_mod *b)
@@ -14,11 +14,10 @@ void db_mod_init(struct db_mod *b)
 /**
  * db_mod_doorbell - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
- * @now: current time in ns, of a monotonic clock
+ * @now: current time of a monotonic clock, in ns
  *
- * A doorbell is quick if it rings less than DB_MOD_QUICK_NS after @b->last. If
- * the clock has not advanced since @b->last, the clock is too coarse, so the
- * doorbell does not count as quick.
+ * A doorbell is quick if it rings less than DB_MOD_QUICK_NS after @b->last. It is not quick if
+ * @now is not later than @b->last, because the clock is then too coarse for short times.
  *
  * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
  * call db_mod_coalesced(); false if the caller must transmit now and then call
@@ -37,9 +36,9 @@ bool db_mod_doorbell(struct db_mod *b, u64 now)
 }
 
 /**
- * db_mod_answered - record the end of a transmit pass that a doorbell started
+ * db_mod_answered - record that the transmit pass after a doorbell has ended
  * @b: moderation state of the queue
- * @now: time in ns at which the pass ended
+ * @now: current time in ns
  */
 void db_mod_answered(struct db_mod *b, u64 now)
 {
@@ -49,13 +48,13 @@ void db_mod_answered(struct db_mod *b, u64 now)
 /**
  * db_mod_coalesced - record the end of a coalescing period
  * @b: moderation state of the queue
- * @now: time in ns at which the period ended
- * @others: number of requests posted during the period
+ * @now: current time in ns
+ * @others: number of WRs posted during the period
  *
- * A period is worthwhile if at least DB_MOD_STREAK requests were posted and the
- * timer was not late. After any other period the next one needs twice as many
- * consecutive quick doorbells, at most DB_MOD_STREAK_MAX. This avoids delaying
- * a program that waits for each completion, because it posts few requests.
+ * A period was worthwhile if the program posted at least DB_MOD_STREAK WRs and the timer was not
+ * late. After any other period, twice as many consecutive quick doorbells as before are required
+ * to start the next period, but not more than DB_MOD_STREAK_MAX. As a result a program that waits
+ * for each completion, and therefore posts few WRs in a period, is rarely delayed.
  */
 void db_mod_coalesced(struct db_mod *b, u64 now, u32 others)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Doorbell moderation of a send queue: decide when to coalesce posts.
+ * Doorbell moderation: decide for each doorbell of a send queue whether to coalesce posts.
  *
- * A program that posts requests one at a time rings the doorbell for each
- * request. If the doorbells follow each other quickly, one timer replaces many
- * doorbells at the cost of a short delay.
+ * A program that posts WRs one at a time rings the doorbell, by a system call, for each WR. If
+ * the doorbells follow each other quickly, a coalescing period saves most of these calls: the
+ * program posts without a doorbell, and a timer at the end of the period starts transmission.
+ * The cost is a short delay. sq_coalesce.c has the timer.
  */
 #ifndef _RNIC_SW_DB_MODERATION_H
 #define _RNIC_SW_DB_MODERATION_H
@@ -14,31 +15,27 @@
 /* A doorbell is quick if it rings less than this many ns after db_mod.last */
 #define DB_MOD_QUICK_NS	5000u
 
-/*
- * Nominal length of a coalescing period, and the actual length from which the
- * timer counts as late; both in ns
- */
+/* Length of a coalescing period in ns; from DB_MOD_LATE_NS on its timer counts as late */
 #define DB_MOD_PERIOD_NS	10000u
 #define DB_MOD_LATE_NS	20000u
 
 /*
- * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing
- * period, and the minimum number of requests in a worthwhile period. A program
- * with fewer requests outstanding would wait for the timer each time.
+ * DB_MOD_STREAK: number of consecutive quick doorbells that starts a coalescing period, and
+ * number of WRs that makes the period worthwhile. A program that never has that many WRs
+ * outstanding would stop posting and wait for the timer in each period.
  *
- * DB_MOD_STREAK_MAX: maximum number of quick doorbells that a period can need
- * after periods that were not worthwhile
+ * DB_MOD_STREAK_MAX: limit for the number of quick doorbells that starts a period; the number
+ * is doubled after each period that was not worthwhile
  */
 #define DB_MOD_STREAK	16u
 #define DB_MOD_STREAK_MAX	16384u
 
 /**
  * struct db_mod - doorbell moderation state of a send queue
- * @last: time in ns of the last event: the end of a transmit pass that a
- *	doorbell started, or the start or end of a coalescing period.
- *	Coalesced requests are transmitted after the end of the period. If
- *	that takes long, the next doorbell is not quick, which is right: its
- *	system call is cheap in comparison.
+ * @last: time in ns at which a transmit pass after a doorbell ended, or a coalescing period
+ *	started or ended, whichever was last. The transmission of coalesced WRs begins only
+ *	after the period has ended. If this takes long, the next doorbell is not quick, as it
+ *	should be, because the system call of a doorbell is cheap compared to the transmission.
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
  */

@@ -2,10 +2,10 @@
 /*
  * Driver-specific entries of "rdma -dd resource show".
  *
- * The core calls these functions in process context, possibly while the object is
- * about to be destroyed.  So they only use other objects that live longer than this
- * object, and access rings only under the lock of the ring.  Any user may read the
- * entries, so they show no keys and no addresses.
+ * The core calls the rnic_show_*() functions in process context, possibly while the object is
+ * about to be destroyed.  Therefore they use no other objects than those that exist longer than
+ * the shown object, and read a ring only under the lock under which it is freed.  Any user may
+ * read the entries, so they must not contain keys or addresses.
  */
 #include <linux/string_helpers.h>
 #include <net/netlink.h>
@@ -16,14 +16,14 @@
 #include "details.h"
 #include "rnic.h"
 
-#define RIGHTS_MAX	64	/* bytes for the names of all rights, separated by commas */
+#define RIGHTS_MAX	64	/* size of a buffer for the names of all rights, in bytes */
 
 static int put_bool(struct sk_buff *msg, const char *name, bool value)
 {
 	return rdma_nl_put_driver_string(msg, name, str_on_off(value));
 }
 
-/* Add a nested table of driver entries, which @put fills in.  Return: 0 or -EMSGSIZE. */
+/* Add a nested attribute for driver entries and let @put fill it in.  Return: 0 or -EMSGSIZE. */
 static int put_table(struct sk_buff *msg, const void *what,
 		     int (*put)(struct sk_buff *msg, const void *what))
 {
@@ -45,13 +45,13 @@ struct qp_details {
 	struct ddp_query	query;
 	enum qp_state		state;
 	enum iw_reason		why;
-	u32			sq_posted;	/* send WRs posted and not dequeued */
-	u32			sq_busy;	/* send WRs dequeued and not completed */
-	u32			rq_posted;	/* receives posted and not taken */
+	u32			sq_posted;	/* send WRs that are posted but not dequeued */
+	u32			sq_busy;	/* send WRs that are dequeued but not completed */
+	u32			rq_posted;	/* receives that no message uses yet */
 	u16			ird;
 	u16			ord;
-	u16			reads_out;	/* local Reads and atomics without a response */
-	/* Reads and atomics of the peer whose response is not yet accepted by the LLP */
+	u16			reads_out;	/* Reads and atomics without a response yet */
+	/* the peer's Reads and atomics whose response the LLP has not accepted yet */
 	u16			reads_in;
 };
 
@@ -150,7 +150,7 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_qp - verbs: add the driver's details of a queue pair
+ * rnic_show_qp - add the driver's entries of a queue pair to a message (device operation)
  * @msg: netlink message to add to
  * @ib: the queue pair
  *
@@ -202,7 +202,7 @@ static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_mr - verbs: add the driver's details of an MR
+ * rnic_show_mr - add the driver's entries of an MR to a message (device operation)
  * @msg: netlink message to add to
  * @ib: the MR
  *
@@ -217,9 +217,9 @@ int rnic_show_mr(struct sk_buff *msg, struct ib_mr *ib)
 
 struct ring_details {
 	u32	slots;		/* number of slots of the ring */
-	u32	used;		/* slots in use: CQEs not polled, or receives posted */
-	u32	limit;		/* SRQ only: number of receives below which to raise SRQ_LIMIT */
-	u32	armed;		/* CQ only: events requested, RNIC_SW_ARM_* */
+	u32	used;		/* CQ: number of unpolled CQEs; SRQ: number of posted receives */
+	u32	limit;		/* SRQ only: number of receives below which SRQ_LIMIT is raised */
+	u32	armed;		/* CQ only: completions that raise an event, RNIC_SW_ARM_* */
 	bool	broken;		/* CQ: has overrun; SRQ: the program wrote an invalid index */
 };
 
@@ -242,7 +242,7 @@ static int rnic_details_put_cq(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_cq - verbs: add the driver's details of a CQ
+ * rnic_show_cq - add the driver's entries of a CQ to a message (device operation)
  * @msg: netlink message to add to
  * @ib: the CQ
  *
@@ -259,7 +259,7 @@ int rnic_show_cq(struct sk_buff *msg, struct ib_cq *ib)
 	hdr = cq->ring.hdr;
 	if (hdr) {
 		d.slots = cq->ring.slots;
-		/* a program may have written any value to cons, so limit the result */
+		/* limit the number, because a program can write any value to cons */
 		d.used = min(cq->prod - READ_ONCE(hdr->cons), d.slots);
 		d.armed = READ_ONCE(hdr->flags);
 	}
@@ -280,7 +280,7 @@ static int rnic_details_put_srq(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_srq - verbs: add the driver's details of an SRQ
+ * rnic_show_srq - add the driver's entries of an SRQ to a message (device operation)
  * @msg: netlink message to add to
  * @ib: the SRQ
  *
