@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completion queues: each is one ring that a program or a kernel consumer
- * reads.
+ * Completion queues (CQs). The driver writes CQEs to a ring, from which a program or a kernel
+ * consumer reads them.
  *
- * A program can write any value to the shared indices. So the kernel keeps its
- * own producer index, and a wrong consumer index harms only that program.
+ * A program can write any value to the shared indices. Therefore the driver uses its own copy
+ * of the producer index, and a wrong consumer index harms only the program that wrote it.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -20,8 +20,7 @@
  * @ring: ring to set up
  * @udata: udata of the program, or NULL for a kernel consumer
  * @want: minimum number of entries
- * @packed: true if the ring may share a page with other rings, see
- *	rnic_ring_alloc()
+ * @packed: true if the ring may share a page with other rings of the program
  *
  * Return: 0; -EINVAL if @want is 0 or more than RNIC_MAX_CQE; or another
  * negative errno.
@@ -53,8 +52,8 @@ static int respond_create_cq(const struct rnic_ring *ring, struct ib_udata *udat
 }
 
 /*
- * Get the offset of the monotonic clock in the time namespace of the current
- * process. Return: the offset from the kernel's monotonic clock, in ns
+ * Compute how far the monotonic clock in the current process's time namespace is ahead of the
+ * kernel's monotonic clock. Return: the difference in ns, which may be negative
  */
 static s64 clock_shift(void)
 {
@@ -64,6 +63,7 @@ static s64 clock_shift(void)
 	return timespec64_to_ns(&t);
 }
 
+/* Read the program's driver data and set the fields of @cq that depend on them */
 static int read_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 			   struct ib_udata *udata, bool *packed)
 {
@@ -113,9 +113,9 @@ static void exit_cq(struct rnic_cq *cq)
 
 /**
  * rnic_create_user_cq - create a completion queue for a program
- * @ib: the CQ, zeroed except for the fields that ib_core has set
+ * @ib: the CQ, zeroed except for the fields that the core has set
  * @attr: minimum number of entries, completion vector and flags
- * @attrs: contains the udata: struct rnic_sw_create_cq and its response
+ * @attrs: attributes with the driver data: struct rnic_sw_create_cq and its response
  *
  * Return: 0 or a negative errno.
  */
@@ -139,10 +139,10 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 /**
  * rnic_create_cq - create a completion queue for a kernel consumer
- * @ib: the CQ, zeroed except for the fields that ib_core has set
- * @attr: minimum number of entries and completion vector. Flags are refused,
- *	because struct ib_wc has no field for a timestamp.
- * @attrs: unused for kernel consumers
+ * @ib: the CQ, zeroed except for the fields that the core has set
+ * @attr: minimum number of entries and completion vector; must have no flags, because struct
+ *	ib_wc has no field for a timestamp
+ * @attrs: ignored
  *
  * Return: 0; -EOPNOTSUPP if @attr has flags; or another negative errno.
  */
@@ -166,8 +166,8 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 /**
  * rnic_destroy_cq - destroy a completion queue
- * @ib: the CQ; the caller must ensure that no queue pair uses it
- * @udata: unused, see rnic_dealloc_pd()
+ * @ib: the CQ; no queue pair may use it
+ * @udata: ignored, see rnic_dealloc_pd()
  *
  * May sleep.
  *
@@ -204,16 +204,16 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		cq->slot_qp[cq->prod & (cq->ring.slots - 1)] = qp;
 	WRITE_ONCE(cq->prod, cq->prod + 1);
 	/*
-	 * Write the entry before the index, so that a consumer that reads the
-	 * index finds the entry. Pairs with the consumer's acquire of prod;
+	 * Write the CQE before prod. Otherwise a consumer that reads the new prod could read a
+	 * slot that has not been written yet. Pairs with the consumer's acquire of prod;
 	 * litmus: publish
 	 */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 }
 
 /*
- * Disarm the CQ if the consumer has requested an event for this completion. A
- * CQ that is armed once generates one event.
+ * Check whether the consumer has armed the CQ for completions such as @cqe, and if so, disarm
+ * the CQ, so that the consumer gets one event each time it arms the CQ.
  *
  * Return: true if an event must be generated, false otherwise.
  */
@@ -224,10 +224,10 @@ static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 
 	lockdep_assert_held(&cq->lock);
 	/*
-	 * Write prod before reading the flags. Pairs with ring_arm() of the
-	 * provider, which sets the flags before it reads prod. So either this
-	 * function sees the flags, or the consumer sees the completion.
-	 * Otherwise the consumer could wait for an event that never comes.
+	 * Write prod before reading the flags. Pairs with the provider's ring_arm(), which sets
+	 * the flags before it reads prod. Then either this function sees the flags, or the
+	 * consumer sees the completion. Without this order both could miss the other's write,
+	 * and the consumer would wait for an event that is never generated.
 	 * litmus: arm, arm-once
 	 */
 	smp_mb();
@@ -238,8 +238,8 @@ static bool test_and_disarm(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 	was = xchg(flags, 0);
 	if (unlikely(!(was & want)))
 		/*
-		 * The flags changed between READ_ONCE() and xchg() and do not
-		 * cover this completion: restore them.
+		 * The consumer has changed the flags after READ_ONCE(), and they no longer cover
+		 * this completion: restore them, so that the CQ stays armed.
 		 */
 		cmpxchg(flags, 0, was);
 	return was & want;
@@ -258,16 +258,16 @@ static void report_overrun(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_push - write a completion, and generate an event if the CQ is armed
+ * rnic_cq_push - write a completion, and generate an event if the CQ is armed for it
  * @cq: the completion queue
- * @cqe: the completion; rnic_cq_push() sets the timestamp in the ring
+ * @cqe: the completion; its timestamp is ignored, because rnic_cq_push() sets it in the ring
  * @qp: queue pair of the completion
  *
- * Drops the completion if the queue pair is being destroyed. Any context.
+ * Does nothing if the queue pair is being destroyed. Any context.
  *
- * Return: true if the completion was written or dropped; false if the CQ has
- * overrun, with this completion or an earlier one. The caller must then move
- * the queue pair to error.
+ * Return: true if the completion was written, or @qp is being destroyed; false if the ring was
+ * full for this completion or an earlier one, so that the caller must move the queue pair to
+ * the error state.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp)
@@ -340,10 +340,10 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 }
 
 /*
- * Poll up to RING_IDX_STEPS ring entries under the lock, until @got reaches @n.
- * @got is the number of completions in @wc, before and after the call.
+ * Read up to RING_IDX_STEPS ring entries under the lock, and append their completions to @wc.
+ * @got is the number of completions in @wc and is increased; stop when it reaches @n.
  *
- * Return: the number of ring entries read.
+ * Return: the number of ring entries read, including entries without a completion.
  */
 static int poll_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 {
@@ -359,7 +359,7 @@ static int poll_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 		u32 idx = cons++;
 		struct ib_qp *qp = cq->slot_qp[idx & (cq->ring.slots - 1)];
 
-		/* skip entries that rnic_cq_drop_qp() has dropped */
+		/* skip an entry whose completion rnic_cq_drop_qp() has dropped */
 		if (qp)
 			fill_wc(&wc[(*got)++], rnic_cqe_at(&cq->ring, idx), qp);
 	}
@@ -371,10 +371,12 @@ static int poll_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 /**
  * rnic_poll_cq - poll the completion queue of a kernel consumer
  * @ib: the CQ
- * @n: maximum number of completions
- * @wc: array of @n entries to fill
+ * @n: maximum number of completions to return
+ * @wc: filled in with the completions
  *
- * Return: the number of completions returned.
+ * Any context.
+ *
+ * Return: the number of completions in @wc.
  */
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 {
@@ -388,8 +390,8 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 }
 
 /*
- * Drop the completions of @qp among up to RING_IDX_STEPS unpolled entries, from
- * index @idx up to, not including, @end.
+ * Drop the completions of @qp from up to RING_IDX_STEPS ring entries, beginning with index @idx
+ * and ending before index @end. Skip entries that the consumer has polled meanwhile.
  *
  * Return: the index of the first entry that was not examined.
  */
@@ -417,12 +419,11 @@ static u32 drop_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 
 /**
  * rnic_cq_drop_qp - drop the unpolled completions of a queue pair
- * @cq: the CQ. If it belongs to a program, the function does nothing, because
- *	the provider in the program drops the completions.
- * @qp: the queue pair; the caller must ensure that it writes no more
- *	completions
+ * @cq: the CQ
+ * @qp: the queue pair; the caller must ensure that it gets no further completions
  *
- * May sleep.
+ * Does nothing if @cq belongs to a program, because there the provider library drops the
+ * completions. May sleep.
  */
 void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp)
 {
@@ -443,11 +444,13 @@ void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp)
 /**
  * rnic_req_notify_cq - arm the completion queue of a kernel consumer
  * @ib: the CQ
- * @how: which completions generate an event, and whether to report missed
- *	events
+ * @how: which completions generate an event, and whether the return value reports unpolled
+ *	completions (IB_CQ_REPORT_MISSED_EVENTS)
  *
- * Return: 1 if @how has IB_CQ_REPORT_MISSED_EVENTS and the CQ has unpolled
- * completions; 0 otherwise.
+ * Any context.
+ *
+ * Return: 1 if @how has IB_CQ_REPORT_MISSED_EVENTS and the CQ has unpolled completions, for
+ * which no event will be generated; 0 otherwise.
  */
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags how)
 {

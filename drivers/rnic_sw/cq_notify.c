@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Events of completion queues: call the completion handler on the right CPU.
+ * Delivery of completion events: call the completion handler of a CQ, on the right CPU.
  *
- * The handler of a kernel consumer is called on the CPU of the completion
- * vector of the CQ, so that ib_core polls the CQ on that CPU. An IPI carries
- * the event to the CPU. The context that writes the completion calls the
- * handler directly in these cases:
+ * The context that writes a completion sends an IPI to the CPU of the CQ's completion vector,
+ * which calls the kernel consumer's handler there. As a result ib_core also polls the CQ on that
+ * CPU. In these cases the context calls the handler itself, without an IPI:
  *
- * - it already runs on the CPU of the completion vector
- * - the CPU of the completion vector is offline
- * - the kernel is PREEMPT_RT, where handlers may sleep on locks
- * - the CQ belongs to a program, whose CPU the scheduler chooses
+ * - The context already runs on the CPU of the completion vector.
+ * - The CPU of the completion vector is offline.
+ * - The kernel is PREEMPT_RT, where a handler may sleep on a lock.
+ * - The CQ belongs to a program, whose CPU the scheduler chooses.
  *
- * Only one context at a time calls the handler of a kernel consumer
- * (Documentation/infiniband/core_locking.rst). A context that finds cq->notifying
- * clear sets it and calls the handler or sends the IPI. cq->notifying stays set
- * until all requested events are delivered. All other contexts only increment
- * cq->ev_requested.
+ * The handler of a kernel consumer must not be called concurrently for the same CQ
+ * (Documentation/infiniband/core_locking.rst). Therefore a context first increments
+ * cq->ev_requested. If cq->notifying is clear, the context sets it and calls the handler or
+ * sends the IPI. If it is set, another context delivers the event as well, because it calls the
+ * handler until it has delivered all requested events. Only then does it clear cq->notifying.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -29,15 +28,16 @@
 #include "rnic.h"
 
 /*
- * Maximum number of handler calls before the remaining events are deferred to a
- * softirq. A handler that arms the CQ can cause another event during each call.
+ * Maximum number of handler calls in a row. After these, a softirq delivers the remaining
+ * events. Without a limit the loop might never end, because a handler that arms the CQ can
+ * cause another event during each call.
  */
 #define NOTIFY_MAX	16
 
 /*
- * Disable preemption while the handler is called, because other contexts leave
- * their events to this context. On PREEMPT_RT preemption stays enabled, because
- * handlers may sleep on locks.
+ * Disable preemption while this context calls the handler. Other contexts rely on this context
+ * to deliver their events, which preemption would delay. On PREEMPT_RT preemption stays enabled,
+ * because a handler may sleep on a lock.
  */
 static void begin_notify(void)
 {
@@ -52,9 +52,9 @@ static void end_notify(void)
 }
 
 /*
- * Call the handler until all requested events are delivered, at most NOTIFY_MAX
- * times. If events remain, schedule a softirq for them. Then release cq->lock.
- * The caller must hold cq->lock and must have set cq->notifying.
+ * Call the handler until all requested events are delivered, at most NOTIFY_MAX times. If
+ * events remain, raise a softirq that continues. The caller must hold cq->lock and must have set
+ * cq->notifying. Returns with cq->lock released.
  */
 static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	__releases(&cq->lock)
@@ -72,13 +72,14 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 		more = cq->ev_requested != end;
 	} while (more && ++calls < NOTIFY_MAX);
 	cq->notifying = more;
-	/* if no event remains, another context may free @cq after the unlock */
+	/* do not access @cq after the unlock if no event remains: it may have been destroyed */
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		compat_bh_raise(&cq->notify_bh);
 	end_notify();
 }
 
+/* Deliver events in this context, which is the IPI or the softirq; cq->notifying is set */
 static void rnic_cq_notify_here(void *info)
 {
 	struct rnic_cq *cq = info;
@@ -96,7 +97,7 @@ static void rnic_cq_notify_bh(struct compat_bh *notify_bh)
 /**
  * rnic_cq_notify_init - initialize the event delivery of a completion queue
  * @cq: the completion queue
- * @vector: completion vector, below num_comp_vectors of the device
+ * @vector: completion vector, less than num_comp_vectors of the device
  */
 void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector)
 {
@@ -106,11 +107,10 @@ void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector)
 }
 
 /**
- * rnic_cq_notify_exit - stop the event delivery of a completion queue
- * @cq: the completion queue
+ * rnic_cq_notify_exit - wait for the softirq of a completion queue that is being destroyed
+ * @cq: the completion queue; the caller must have called rnic_cq_notify_wait()
  *
- * The caller must have called rnic_cq_notify_wait(). Process context, may
- * sleep.
+ * Process context, may sleep.
  */
 void rnic_cq_notify_exit(struct rnic_cq *cq)
 {
@@ -118,11 +118,10 @@ void rnic_cq_notify_exit(struct rnic_cq *cq)
 }
 
 /*
- * Send an IPI to the CPU of the completion vector, to call the handler there.
+ * Send an IPI to the CPU of the completion vector, so that this CPU calls the handler.
  *
- * Return: true if the IPI was sent; false if the caller must call the handler:
- * on PREEMPT_RT, on the CPU of the completion vector, or if that CPU is
- * offline.
+ * Return: true if the IPI was sent; false if the caller must call the handler itself, because
+ * the kernel is PREEMPT_RT, or the current CPU is that CPU, or that CPU is offline.
  */
 static bool __notify_remote(struct rnic_cq *cq)
 {
@@ -130,20 +129,21 @@ static bool __notify_remote(struct rnic_cq *cq)
 		return false;
 	/*
 	 * smp_call_function_single_async() to the current CPU would call the
-	 * function at once, which would deadlock on cq->lock. The current CPU
-	 * cannot change, because interrupts are off.
+	 * function before it returns, and the function would deadlock on
+	 * cq->lock, which the caller holds. With interrupts off, as here, the
+	 * current CPU cannot change.
 	 */
 	if (cq->cpu == smp_processor_id())
 		return false;
-	/* the call fails if the CPU of the completion vector is offline */
+	/* smp_call_function_single_async() fails if that CPU is offline */
 	return !smp_call_function_single_async(cq->cpu, &cq->call);
 }
 
 /*
- * Start event delivery unless it is already under way.
+ * Start the delivery of events, unless another context delivers events already.
  *
- * Return: true if the caller must call the handler; false if another context
- * already delivers events, or if an IPI was sent.
+ * Return: true if the caller must call rnic_cq_notify_and_unlock(); false if another context
+ * delivers the events, or an IPI was sent to a CPU that will deliver them.
  */
 static bool __start_notify(struct rnic_cq *cq)
 {
@@ -154,10 +154,10 @@ static bool __start_notify(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_notify - deliver an event of a completion queue
- * @cq: the completion queue
+ * rnic_cq_notify - generate a completion event
+ * @cq: the completion queue; the caller has disarmed it for this event
  *
- * The caller must have disarmed the CQ for this event. Any context.
+ * Any context.
  */
 void rnic_cq_notify(struct rnic_cq *cq)
 {
@@ -165,7 +165,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 
 	if (!cq->ib.comp_handler)
 		return;
-	/* ib_core's handler for programs may be called concurrently */
+	/* a program's CQ has a handler of ib_core, which may be called concurrently */
 	if (rnic_cq_is_user(cq)) {
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		return;
@@ -201,11 +201,11 @@ static bool cq_has_notified(struct rnic_cq *cq, u32 end)
 }
 
 /**
- * rnic_cq_notify_wait - wait until all events requested so far have been delivered
+ * rnic_cq_notify_wait - wait until the requested events have been delivered
  * @cq: the completion queue
  *
- * Does not wait for events that are requested after the call. Process context,
- * sleeps. Must not be called from the handler of the CQ.
+ * Does not wait for events that are requested after this function has started. Must not be
+ * called from the handler of the CQ, because the wait would never end. Process context, sleeps.
  */
 void rnic_cq_notify_wait(struct rnic_cq *cq)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Resize the completion queue of a program while the queue is in use. */
+/*
+ * Resize the completion queue (CQ) of a program, while queue pairs may write completions to it.
+ */
 #include <linux/sched.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -17,11 +19,11 @@ static int respond_resize_cq(const struct rnic_ring *ring, struct ib_udata *udat
 	return ib_respond_udata(udata, resp);
 }
 
-/* Resize in progress; @ring is the new ring, after the swap the old ring */
+/* State of a resize */
 struct cq_resize {
-	struct rnic_ring	ring;
+	struct rnic_ring	ring;	/* new ring; after __swap_rings() the old ring */
 	u32			seen;	/* consumer index when it was last read */
-	u32			done;	/* index after the last entry copied */
+	u32			done;	/* index of the next entry to copy */
 	u32			steps;	/* total number of entries copied */
 };
 
@@ -34,12 +36,10 @@ static void copy_entry(struct rnic_cq *cq, struct cq_resize *m)
 }
 
 /*
- * Copy up to RING_IDX_STEPS unpolled entries to the new ring, where they keep
- * their indices.
+ * Copy up to RING_IDX_STEPS unpolled entries to the same indices of the new ring.
  *
- * Return: the number of unpolled entries not copied yet; -EINVAL if the
- * unpolled entries do not fit into the smaller ring, or the consumer index is
- * invalid.
+ * Return: the number of unpolled entries that remain to be copied; -EINVAL if the unpolled
+ * entries do not fit into the new ring, or the program has written an invalid consumer index.
  */
 static int __copy_some(struct rnic_cq *cq, struct cq_resize *m)
 {
@@ -74,12 +74,12 @@ static void __swap_rings(struct rnic_cq *cq, struct cq_resize *m)
 }
 
 /*
- * Copy all unpolled entries to the new ring, then exchange the rings. Copy at
- * most about twice the size of the old ring, so that a CQ that is filled and
- * polled all the time cannot keep the loop running forever.
+ * Copy all unpolled entries to the new ring, then exchange the rings. The lock is released
+ * between batches, so completions may arrive and be polled meanwhile. Give up after copying about
+ * twice the size of the old ring; otherwise the loop might never end.
  *
- * Return: 0; -EINVAL if the unpolled entries do not fit into the new ring;
- * -EBUSY if the limit of copies is reached.
+ * Return: 0; -EINVAL if the unpolled entries do not fit into the new ring or the consumer index
+ * is invalid; -EBUSY if the function gave up.
  */
 static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
 {
@@ -102,9 +102,9 @@ static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
 }
 
 /*
- * Allocate the new ring (first step of a resize). The program maps the ring
- * before the second step, which identifies the ring by its mmap key. So the
- * ring must not share a page with other rings.
+ * First step of a resize: allocate the new ring, which the program then maps. In the second step
+ * the program names the ring by its mmap key, so the ring must not share a page, and thereby its
+ * key, with other rings.
  */
 static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
@@ -120,16 +120,15 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 		swap(cq->resize_ring, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	/* free the ring of an earlier first step, or on error the new ring */
+	/* @ring is now the unused ring of an earlier first step, if any; on error the new ring */
 	rnic_ring_free(&ring);
 	return err;
 }
 
 /*
- * Move the ring of the first step to @ring.
+ * Move the ring that prepare_ring() has allocated from @cq to @ring, if @key is its mmap key.
  *
- * Return: true if a ring was prepared and @key is its mmap key, false
- * otherwise.
+ * Return: true if the ring was moved; false if there is no such ring.
  */
 static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
@@ -144,7 +143,7 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 	return ok;
 }
 
-/* Switch to the ring that the program has mapped (second step of a resize) */
+/* Second step of a resize: copy unpolled entries to the new ring and use it from now on */
 static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
@@ -158,7 +157,7 @@ static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udat
 	mutex_lock(&cq->walk_lock);
 	err = move_entries(cq, &m);
 	mutex_unlock(&cq->walk_lock);
-	/* free the old ring, or the new ring if the switch failed */
+	/* @m.ring is now the old ring; on error the new ring */
 	rnic_ring_free(&m.ring);
 	return err;
 }
@@ -169,12 +168,15 @@ static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udat
  * @cqe: minimum number of entries
  * @udata: struct rnic_sw_resize_cq and its response
  *
- * A program resizes in two steps, so that the CQ is unchanged if the program
- * cannot map the new ring. The program does not poll during the second step.
+ * The program resizes in two steps: first it gets and maps a new ring, then it asks the driver to
+ * use that ring. If the program cannot map the new ring, it can continue with the old ring. The
+ * provider library does not poll the CQ during the second step.
  *
- * Return: 0; -EINVAL if the unpolled completions do not fit into the new ring;
- * -EBUSY if the CQ is filled and polled all the time; -ENOENT if the first step
- * has prepared no ring with this mmap key; -EOPNOTSUPP for unknown flags; or
+ * May sleep.
+ *
+ * Return: 0; -EINVAL if the unpolled completions do not fit into the new ring or the consumer
+ * index is invalid; -EBUSY if completions arrived faster than they could be copied; -ENOENT if
+ * the first step has allocated no ring with this mmap key; -EOPNOTSUPP for unknown flags; or
  * another negative errno.
  */
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
