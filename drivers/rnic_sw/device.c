@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The device as the RDMA core uses it: operations, limits and port attributes. */
+/* The ib_device: its table of operations, its attributes, and the attributes of its port. */
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -18,7 +18,7 @@
 
 #include "../../compat/verbs.h"
 
-/* Not an assigned OUI, because the bit for locally administered addresses is set */
+/* Vendor ID to report: no assigned OUI, because the bit "locally administered" is set */
 #define VENDOR_ID	0x726e73
 
 /* Firmware version to report: the driver's version, followed by the ABI version */
@@ -27,7 +27,7 @@
 #define FW_VER		((u64)VERSION_MAJOR << 32 | VERSION_MINOR << 16 | \
 			 RNIC_SW_ABI_VERSION)
 
-/* IB speed and width to report for each link speed, in ascending order */
+/* InfiniBand speed and width to report for each link speed, in ascending order */
 static const struct {
 	u32	mbps;	/* link speed in Mbit/s */
 	u16	speed;	/* enum ib_port_speed */
@@ -90,9 +90,8 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 }
 
 /*
- * Fill in speed and width of the port.  Do not use ib_get_eth_speed(), because it logs a
- * warning for each query of an interface without a speed (lo, dummy).  Any program can
- * query, and so could flood the log.
+ * Fill in speed and width of the port.  Do not use ib_get_eth_speed(): for an interface without
+ * a speed (lo, dummy) it logs a warning for each query, so any program could flood the log.
  */
 static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 {
@@ -100,7 +99,7 @@ static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 	int err = -ENODEV, i = 0;
 
 	rtnl_lock();
-	/* an unregistered interface may refer to a lower one that is freed (ipvlan) */
+	/* do not query an unregistered ipvlan: its lower interface may have been freed */
 	if (netdev->reg_state == NETREG_REGISTERED)
 		err = __ethtool_get_link_ksettings(netdev, &link);
 	rtnl_unlock();
@@ -171,9 +170,9 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * Deallocate a PD.  This function and all destroy operations ignore @udata.  If the core
- * fails to return a new object to a program, it destroys the object with the udata of
- * the creation.  Rejecting that udata would let the destruction fail.
+ * Deallocate a PD.  All destroy operations ignore @udata, as this one does.  If the core cannot
+ * return a new object to a program, it destroys the object and passes the udata of the creation.
+ * A destroy operation that checked @udata would then fail.
  */
 static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -182,15 +181,16 @@ static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * Disassociate a program's context from a device that is being removed.  Nothing to do:
- * the core destroys the program's objects, and mapped rings are ordinary memory, which
- * the program may keep.
+ * Disassociate a program's context from a device that is being removed.  Does nothing, because
+ * the core destroys the program's objects, and the program may keep the memory of its rings
+ * mapped.  Without this operation the core would delay the removal until all programs have
+ * closed the device.
  */
 static void rnic_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
-/* Query a context for a program that imports it; there is no driver data to return */
+/* Query a context for a program that imports it.  Does nothing: there are no driver data. */
 static int rnic_query_ucontext(struct ib_ucontext *ib,
 			       struct uverbs_attr_bundle *attrs)
 {
@@ -282,7 +282,7 @@ const struct ib_device_ops rnic_device_ops = {
 };
 
 /**
- * rnic_device_init - initialize a device, except for its name and its interface
+ * rnic_device_init - initialize a new device, but not its name and its interface
  * @dev: the device, from ib_alloc_device(); the caller must free it with
  *	ib_dealloc_device(), also after an error
  *
@@ -301,16 +301,16 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->node_type = RDMA_NODE_RNIC;
 	ib->phys_port_cnt = 1;
 	/*
-	 * Consumers create at most as many queues as there are vectors, each
-	 * with its own connection and CQs.  So provide a vector for each CPU.
-	 * The vector selects the CPU that calls a kernel consumer's completion
-	 * handler (cq_notify.c).  It does not affect the CPU that receives
-	 * packets, which RSS and RPS select as for any socket.
+	 * Provide a completion vector for each CPU, because some kernel consumers
+	 * create at most one connection for each vector.  The vector selects the
+	 * CPU that calls a kernel consumer's completion handler (cq_notify.c).  It
+	 * does not select the CPU that receives packets: RSS and RPS do this, as
+	 * for any socket.
 	 */
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
-	/* a program's empty post wakes the transmit path, or flushes receives */
+	/* permit the empty posts by which a program wakes the transmit path or flushes receives */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queries about a device's interface: its index, its network namespace, and whether
- * it is being removed.  netdev.c creates and unregisters devices.
+ * Query the network interface of a device: its index, its network namespace, and whether it is
+ * being removed.  netdev.c creates and unregisters devices.
  *
- * The core keeps the association of device and interface.  The functions of this file
- * drop their references to a net_device before they return.
+ * The core stores which interface a device belongs to.  The functions of this file take a
+ * reference to the net_device only until they return.
  */
 #include <linux/completion.h>
 #include <linux/netdevice.h>
@@ -14,15 +14,14 @@
 #include "rnic.h"
 
 /**
- * rnic_get_net - get the network namespace of a device's sockets
+ * rnic_get_net - get the network namespace in which a device opens sockets
  * @dev: the device
  *
- * Returns the namespace of the interface, which may differ from that of the RDMA
- * device: if the core shares devices among all namespaces, every device is in
- * init_net.
+ * Returns the namespace of the interface.  The RDMA device may be in another namespace: if the
+ * core shares devices among all namespaces, every RDMA device is in init_net.
  *
- * Return: the namespace, which the caller must release with put_net(); NULL if the
- * interface has been removed or is being removed.
+ * Return: the namespace with a reference, which the caller must drop by put_net(); NULL if the
+ * interface is being removed or has been removed.
  */
 struct net *rnic_get_net(struct rnic_dev *dev)
 {
@@ -56,10 +55,11 @@ int rnic_ifindex(struct rnic_dev *dev)
 }
 
 /**
- * rnic_enable_driver - record the task that adds the core's clients to a device
- * @ib: the device, new or moved to another network namespace
+ * rnic_enable_driver - record which task is going to add the core's clients to a device
+ * @ib: the device, which is new or has been moved to another network namespace
  *
- * The core calls this function before it calls the add() of its clients.
+ * The core calls this device operation before it calls the add() of its clients in the same
+ * task.
  *
  * Return: 0.
  */
@@ -73,12 +73,12 @@ int rnic_enable_driver(struct ib_device *ib)
 }
 
 /**
- * rnic_in_client_add - check whether the current task is adding the core's clients
+ * rnic_in_client_add - check whether the current task may be adding the core's clients
  * @dev: the device
  *
- * The core does not report when it has added all clients, so the function continues to
- * return true for that task.  This is harmless, because such a task creates or moves
- * devices for an administrator and has no listeners.
+ * The core does not report when it has added all clients, so this function returns true for
+ * that task even afterwards.  This is harmless: the task creates or moves devices for an
+ * administrator, and starts no listeners of its own.
  *
  * Return: true if the current task made the last call of rnic_enable_driver() for this
  * device, false otherwise.
@@ -90,11 +90,12 @@ bool rnic_in_client_add(const struct rnic_dev *dev)
 }
 
 /**
- * rnic_netdev_wait - wait for unregistration, if the interface is being removed
+ * rnic_netdev_wait - wait for the unregistration of a device whose interface is being removed
  * @dev: the device
  *
- * Sleeps until the unregistration of the device is queued.  Does not wait until the
- * remove() of the consumers has returned, because remove() may wait for the caller.
+ * Returns immediately if the interface is not being removed.  Otherwise waits until the core's
+ * unregistration of the device is queued.  Does not wait until the remove() of each consumer has
+ * returned, because such a remove() may wait for the caller.  May sleep.
  */
 void rnic_netdev_wait(struct rnic_dev *dev)
 {

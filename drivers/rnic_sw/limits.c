@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Limits of a device on the number of objects of each kind, as query_device reports
- * them.
+ * Maximum number of objects of each kind on a device; ibv_query_device() reports most of them.
  *
- * The limits bound the resources of the machine that all programs together can use.
- * The memory of objects is charged to the program's memory control group.  The RDMA
- * control group limits the number of objects for a group of programs.
+ * These limits bound what all programs together can create.  For a group of programs, the RDMA
+ * control group limits the number of objects, and the memory control group limits their memory.
  */
 #include <linux/wait_bit.h>
 
@@ -34,11 +32,11 @@ int rnic_limit(enum rnic_kind kind)
 }
 
 /**
- * rnic_charge - charge one object against the limit
+ * rnic_charge - count a new object
  * @dev: the device
  * @kind: kind of the object
  *
- * Return: 0, or -ENOMEM if the limit has been reached.
+ * Return: 0; -ENOMEM if the device has the maximum number of objects of the kind already.
  */
 int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -47,11 +45,11 @@ int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_uncharge - uncharge one object
+ * rnic_uncharge - stop counting an object that is freed
  * @dev: the device
  * @kind: kind of the object
  *
- * Wakes rnic_wait_none_used() if this was the last object of the kind.
+ * Wakes up rnic_wait_none_used() if this was the last object of the kind.
  */
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -60,7 +58,7 @@ void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_wait_none_used - wait until all objects of a kind are uncharged
+ * rnic_wait_none_used - wait until a device has no object of a kind
  * @dev: the device
  * @kind: the kind
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Initialize the driver and release its resources. */
+/* Initialization and exit of the driver, called by the entry points of the module. */
 #include <linux/init.h>
 
 #include "mem_fault.h"
@@ -9,7 +9,7 @@
 struct workqueue_struct *rnic_wq;
 
 /**
- * rnic_init - set up workqueues and counters, then allow creation of devices
+ * rnic_init - initialize the driver, then let "rdma link add" create devices
  *
  * Return: 0 or a negative errno.
  */
@@ -41,6 +41,6 @@ void rnic_exit(void)
 	rnic_cm_wait_upcalls();
 	rnic_pf_exit();
 	destroy_workqueue(rnic_wq);
-	/* wait for RCU callbacks, because they call rnic_odp_free_chunk() of this module */
+	/* wait for RCU callbacks before unloading: their function rnic_odp_free_chunk() is here */
 	rcu_barrier();
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that a program can map: one or two rings (ring.c), or a page of small
- * rings (page.c).  This file does not know the contents.
+ * Allocate memory for rings and map it into a program. ring.c and page.c decide which rings are
+ * in the memory.
  *
- * The memory is freed with the last reference to its mmap entry. If a program
- * still has the memory mapped, the pages are freed when the program unmaps
- * them.
+ * The memory is freed when the last reference to its mmap entry is dropped. Pages that a program
+ * still has mapped at that time are freed when the program unmaps them.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -16,9 +15,8 @@
 #include "uctx.h"
 
 /*
- * Map vmalloc memory into a VMA. remap_vmalloc_range() cannot be used: it
- * accepts only memory of vmalloc_user(), which is not charged to a control
- * group.
+ * Map all pages of vmalloc memory into a VMA. remap_vmalloc_range() cannot do this, because it
+ * accepts only memory from vmalloc_user(), which is not charged to a control group.
  */
 static int map_pages(struct vm_area_struct *vma, void *mem)
 {
@@ -33,10 +31,9 @@ static int map_pages(struct vm_area_struct *vma, void *mem)
 }
 
 /**
- * rnic_mmap - map the memory of rings into a program (verb)
- * @ib: the context
- * @vma: the VMA; its file offset is a key that the kernel has returned to the
- *	program
+ * rnic_mmap - map the memory of rings into a program (device operation)
+ * @ib: the program's context
+ * @vma: the VMA; its file offset is a key that the driver has returned to the program
  *
  * Return: 0 or a negative errno.
  */
@@ -48,15 +45,14 @@ int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	if (!rdma)
 		return -EINVAL;
 	err = map_pages(vma, container_of(rdma, struct rnic_map, rdma)->mem);
-	/* the VMA now holds references to the pages */
+	/* drop the reference, because the VMA now has references to the pages */
 	rdma_user_mmap_entry_put(rdma);
 	return err;
 }
 
 /**
- * rnic_mmap_free - free mappable memory after the last reference to its mmap
- * entry
- * @rdma: the mmap entry, embedded in struct rnic_map
+ * rnic_mmap_free - free mappable memory (device operation)
+ * @rdma: the mmap entry, embedded in struct rnic_map; its last reference has been dropped
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 {
@@ -70,10 +66,10 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
  * rnic_ring_alloc_mem - allocate zeroed memory for rings
  * @bytes: size in bytes
  *
- * The memory is charged to the caller's control group. A failure is not logged,
- * because a program chooses the size. May sleep.
+ * The memory is charged to the current task's control group. Suppresses the kernel's log message
+ * on failure, because programs choose the size and could flood the log. May sleep.
  *
- * Return: the memory, to be freed by vfree(), or NULL.
+ * Return: the memory, to be freed by vfree(); NULL if memory is short.
  */
 void *rnic_ring_alloc_mem(size_t bytes)
 {
@@ -82,13 +78,12 @@ void *rnic_ring_alloc_mem(size_t bytes)
 
 /**
  * rnic_map_create - allocate zeroed memory that a program can map
- * @uctx: the context
+ * @uctx: the program's context
  * @bytes: size in bytes, rounded up to pages
  *
- * The memory is charged to the caller's control group. May sleep.
+ * The memory is charged to the current task's control group. May sleep.
  *
- * Return: the memory, to be released by rnic_map_release(), or an error
- * pointer.
+ * Return: the memory, to be released by rnic_map_release(); or an error pointer.
  */
 struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 {
@@ -109,11 +104,13 @@ struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 }
 
 /**
- * rnic_map_users - count the references to the first page of mappable memory
+ * rnic_map_users - get the number of mappings of mappable memory
  * @map: the memory
  *
- * Return: the number of mappings, plus temporary references of other parts of
- * the kernel.
+ * Computed from the reference count of the first page, on which other parts of the kernel may
+ * hold temporary references.
+ *
+ * Return: the number of mappings and temporary references.
  */
 unsigned int rnic_map_users(const struct rnic_map *map)
 {
@@ -124,8 +121,7 @@ unsigned int rnic_map_users(const struct rnic_map *map)
  * rnic_map_release - release mappable memory
  * @map: the memory
  *
- * If a program has the memory mapped, its pages are freed when the program
- * unmaps them.
+ * Pages that a program has mapped are freed when the program unmaps them.
  */
 void rnic_map_release(struct rnic_map *map)
 {

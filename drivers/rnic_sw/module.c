@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Module entry points, for a build as a separate module. */
+/* Entry points of the module, if rnic_sw is built as a separate module. */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
