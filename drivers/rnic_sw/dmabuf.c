@@ -2,14 +2,13 @@
 /*
  * MRs on a buffer that another driver exports (dma-buf).
  *
- * The data is copied through the exporter's kernel mapping (dma_buf_vmap()),
- * between its begin_cpu_access() and end_cpu_access(). The page-fault worker
- * maps the buffer when an access finds it unmapped. The buffer is unmapped when
- * it has not been accessed for a while, when the exporter moves or revokes it,
- * and when the MR is destroyed. While the buffer is unmapped no copy is in
- * progress.
+ * DDP copies data through a kernel mapping that the exporter provides (dma_buf_vmap()). The
+ * mapping is used only between the exporter's begin_cpu_access() and end_cpu_access(). This file
+ * never uses the pages of the buffer.
  *
- * This file uses the kernel mapping only, never the pages of the buffer.
+ * If an access finds that the buffer is not mapped, the page-fault worker maps it. The buffer is
+ * unmapped when it has not been accessed for a while, when the exporter moves or revokes it, and
+ * when the MR is destroyed. Before unmapping, the driver waits for copies in progress.
  */
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
@@ -25,51 +24,43 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/*
- * Interval of idle checks, in jiffies; a buffer that was not accessed for one
- * interval is unmapped
- */
+/* Interval of idle checks in jiffies; a check unmaps a buffer not accessed since the last check */
 #define IDLE_INTERVAL	(HZ / 10)
 
 /*
- * Maximum number of attempts to map a buffer if the exporter moves it meanwhile
- * or memory is short. The first retry is after 1 ms; the delay doubles with
- * each retry. MOVED is an internal return value: the buffer was moved
- * meanwhile.
+ * TRIES: maximum number of attempts to map a buffer if the exporter moves it during the attempt
+ * or memory is short. The first retry is after 1 ms; the delay doubles with each retry.
+ *
+ * MOVED: return value of functions of this file, if the exporter has moved the buffer meanwhile
  */
 #define TRIES	8
 #define MOVED	1
 
-/*
- * True on architectures whose atomic instructions work on every kernel mapping,
- * even an uncached one
- */
+/* True on architectures whose atomic instructions work even on an uncached kernel mapping */
 #define CPU_ATOMICS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML_X86) || \
 			 IS_ENABLED(CONFIG_S390))
 
 /**
  * struct rnic_dmabuf - dma-buf of an MR
- * @b: common part of memory that is not pinned; @b.start is an offset in the
+ * @b: part common to all memory that is not pinned; @b.start and @b.end are offsets in the
  *	buffer
- * @device: attached device; reference held
+ * @device: RDMA device that is attached to the buffer; reference held
  * @buf: the dma-buf; reference held
- * @attach: attachment, for move notifications; NULL once detached
+ * @attach: attachment, for which the exporter sends move notifications; NULL after the detach
  * @dir: DMA_BIDIRECTIONAL if the buffer may be written, else DMA_FROM_DEVICE
- * @idle_check: periodic idle check
- * @destroyed: true once the MR has been destroyed
- * @done: completed once the buffer has been released to the exporter
- * @mutex: serializes mapping and unmapping, which may wait for the exporter;
- *	also protects the fields @access_begun and @closed
- * @access_begun: true if begin_cpu_access() was called and end_cpu_access()
- *	must be called
- * @closed: true once the buffer has been unmapped for good and detached
- * @moves: number of moves; written under the buffer's dma_resv lock, as @map
- *	and @at are
- * @map: the mapping, valid while @at is set
- * @inval_lock: held for reading while a copy uses @at, for writing to change it
- * @at: kernel address of the buffer, NULL while it is not mapped
- * @used: true if the buffer was accessed since the last idle check; accessed
- *	without a lock
+ * @idle_check: work item of the next idle check
+ * @destroyed: true after the MR has been destroyed
+ * @done: completed when the buffer has been unmapped and detached after that
+ * @mutex: serializes mapping and unmapping, except by move notifications; its holder may wait
+ *	for the exporter; also protects @access_begun and @closed
+ * @access_begun: true after begin_cpu_access(), until end_cpu_access()
+ * @closed: true after the buffer has been detached and must not be mapped again
+ * @moves: number of moves; the buffer's dma_resv lock protects writes of @moves, @map and @at
+ * @map: the mapping, valid while @at is not NULL
+ * @inval_lock: held for reading while a copy uses @at, and for writing while @at is changed
+ * @at: kernel address of the buffer; NULL while it is not mapped
+ * @used: true if the buffer was accessed after the last idle check; read and written without a
+ *	lock
  */
 struct rnic_dmabuf {
 	struct rnic_pf		b;
@@ -95,11 +86,11 @@ struct rnic_dmabuf {
 /* Called by DDP ------------------------------------------------------------ */
 
 /*
- * Implement ddp_mem_ops.extent. DDP has checked access rights and bounds. The
- * mapping is contiguous, so either the whole range is present or none of it.
+ * Implement ddp_mem_ops.extent. DDP has checked access rights and bounds. The mapping is
+ * contiguous, so the whole range is present if the buffer is mapped; @extent->len is unchanged.
  *
- * Return: true with @extent->lock held for reading; false if the buffer is not
- * mapped or a writer waits for the lock.
+ * Return: true with @extent->lock held for reading; false if the buffer is not mapped, or a
+ * writer waits for the lock because it is going to change the mapping.
  */
 static bool rnic_dmabuf_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
@@ -120,6 +111,7 @@ static bool rnic_dmabuf_get_extent(void *mem, u64 at, bool write, struct ddp_ext
 
 /* Mapping and unmapping ---------------------------------------------------- */
 
+/* Set the address that copies use, after waiting for copies that use the old address */
 static void __rnic_dmabuf_set_addr(struct rnic_dmabuf *d, void *at)
 {
 	rnic_inval_write_lock(&d->inval_lock, true);
@@ -128,9 +120,10 @@ static void __rnic_dmabuf_set_addr(struct rnic_dmabuf *d, void *at)
 }
 
 /*
- * Unmap the buffer if it is mapped. On return no copy is in progress, and none
- * can start before the buffer is mapped again. Return: true if the buffer was
- * mapped, false if not.
+ * Unmap the buffer if it is mapped. On return no copy is in progress, and no copy can start
+ * before the buffer is mapped again. The caller must hold the buffer's dma_resv lock.
+ *
+ * Return: true if the buffer was mapped, false if it was not.
  */
 static bool __unmap(struct rnic_dmabuf *d)
 {
@@ -142,27 +135,27 @@ static bool __unmap(struct rnic_dmabuf *d)
 	return true;
 }
 
-/* Check whether the CPU can use the mapping like ordinary memory */
+/* Check whether the CPU can access the mapping like ordinary memory */
 static bool is_memory(const struct iosys_map *map)
 {
 	/*
-	 * require an aligned mapping, because ddp_paged_atomic() checks the
-	 * alignment of the offset in the buffer only, not of the address
+	 * The mapping must begin at a page boundary, because ddp_paged_atomic() checks only
+	 * whether the offset in the buffer is aligned, not the kernel address.
 	 */
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);
 }
 
 /*
- * Wait until the CPU can use a new mapping.
+ * Wait until the CPU can use a new mapping. @moves is the value of d->moves before the mapping.
  *
- * Return: 0; MOVED if the buffer was moved meanwhile, which requires a new
- * begin_cpu_access(); or a negative errno if the CPU cannot use the mapping.
+ * Return: 0; MOVED if the buffer was moved since then, so that begin_cpu_access() must be called
+ * again; or a negative errno if the CPU cannot use the mapping.
  */
 static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 {
 	/*
-	 * wait, because the move of the buffer to its present location may
-	 * still be in progress
+	 * The exporter may still be copying the data to the buffer's present location.
+	 * Wait for the fences of such work.
 	 */
 	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
 					  MAX_SCHEDULE_TIMEOUT);
@@ -199,14 +192,14 @@ static void end_access(struct rnic_dmabuf *d)
 }
 
 /*
- * Begin CPU access, before the buffer is mapped: if the exporter has lost the
- * buffer, this call fails
+ * Call begin_cpu_access(). The caller must do this before it maps the buffer, because the call
+ * fails if the exporter has lost the buffer.
  */
 static int begin_access(struct rnic_dmabuf *d)
 {
 	int err;
 
-	/* after a move, end the access to the previous location */
+	/* if the buffer was moved, end the access to its previous location first */
 	end_access(d);
 	err = dma_buf_begin_cpu_access(d->buf, d->dir);
 	d->access_begun = !err;
@@ -214,8 +207,9 @@ static int begin_access(struct rnic_dmabuf *d)
 }
 
 /*
- * Map the buffer. Return: 0; MOVED if it was moved meanwhile; or a negative
- * errno
+ * Try once to map the buffer. The caller must hold d->mutex.
+ *
+ * Return: 0; MOVED if the exporter has moved the buffer meanwhile; or a negative errno.
  */
 static int try_to_map(struct rnic_dmabuf *d)
 {
@@ -235,8 +229,8 @@ static int try_to_map(struct rnic_dmabuf *d)
 static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 {
 	/*
-	 * Stop CPU copies before end_cpu_access(), so that the exporter flushes
-	 * all of them
+	 * Unmap the buffer before end_cpu_access(). Otherwise a copy could write data after the
+	 * exporter has made the CPU's writes visible to its device.
 	 */
 	dma_resv_lock(d->buf->resv, NULL);
 	__unmap(d);
@@ -244,16 +238,17 @@ static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 	end_access(d);
 }
 
-/* Idle checks; each queued check holds a reference ------------------------- */
+/* Idle checks: each queued check holds a reference to the memory ------------ */
 
 static void schedule_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	/* a check that was already queued has its own reference */
+	/* drop the reference again if a check was queued already, because it has its own */
 	if (!queue_delayed_work(rnic_pf_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
 		rnic_pf_put(&d->b);
 }
 
+/* Queue an idle check without delay, whether or not a delayed one is queued */
 static void expedite_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
@@ -261,6 +256,7 @@ static void expedite_idle_check(struct rnic_dmabuf *d)
 		rnic_pf_put(&d->b);
 }
 
+/* Unmap and detach the buffer, so that it cannot be mapped again */
 static void close_buffer(struct rnic_dmabuf *d)
 {
 	rnic_dmabuf_unmap(d);
@@ -271,9 +267,11 @@ static void close_buffer(struct rnic_dmabuf *d)
 }
 
 /*
- * Unmap the buffer if it was not accessed since the last check; release it if
- * the MR has been destroyed. Return: true if another check must be scheduled,
- * false if not.
+ * If the MR has been destroyed, unmap and detach the buffer. Otherwise unmap the buffer if it
+ * was not accessed since the last check. The caller must hold d->mutex.
+ *
+ * Return: true if the buffer is still mapped, so that another check must be scheduled; false if
+ * it is not.
  */
 static bool check_idle(struct rnic_dmabuf *d)
 {
@@ -298,8 +296,8 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	bool again = true;
 
 	/*
-	 * do not wait for the mutex: the page-fault worker holds it while it
-	 * waits for the exporter, which may take long
+	 * Check later instead of waiting for the mutex: the page-fault worker holds it while it
+	 * waits for the exporter, possibly for a long time.
 	 */
 	if (mutex_trylock(&d->mutex)) {
 		again = check_idle(d);
@@ -311,8 +309,10 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 }
 
 /*
- * Map the buffer unless it is mapped. Return: 0, also if the exporter moved the
- * buffer during each attempt; or a negative errno if it cannot be mapped.
+ * Map the buffer unless it is mapped, with up to TRIES attempts.
+ *
+ * Return: 0, also if the exporter moved the buffer during each attempt; or a negative errno if
+ * the buffer cannot be mapped.
  */
 static int map_buffer(struct rnic_dmabuf *d)
 {
@@ -330,8 +330,8 @@ static int map_buffer(struct rnic_dmabuf *d)
 	if (!err)
 		schedule_idle_check(d);
 	/*
-	 * after too many moves return 0: the stream then raises another page
-	 * fault
+	 * Return 0 if the buffer was moved during each attempt. The stream then retries, finds
+	 * that the buffer is not mapped, and raises another page fault.
 	 */
 	return err == MOVED ? 0 : err;
 }
@@ -351,8 +351,8 @@ static int rnic_dmabuf_fault(struct rnic_pf *b,
 /* Notifications from the exporter ------------------------------------------ */
 
 /*
- * Unmap the buffer because the exporter moves or revokes it. The exporter holds
- * the buffer's dma_resv lock.
+ * Unmap the buffer because the exporter moves or revokes it. The exporter calls this function
+ * with the buffer's dma_resv lock held.
  */
 static void rnic_dmabuf_move_notify(struct dma_buf_attachment *attach)
 {
@@ -370,9 +370,9 @@ static const struct dma_buf_attach_ops attach_ops = {
 /* Lifetime ----------------------------------------------------------------- */
 
 /*
- * Release the buffer to the exporter before the deregistration of the MR
- * returns, so that other devices see the data written to it. If the exporter
- * blocks, the buffer is released later.
+ * Unmap and detach the buffer of a destroyed MR, by an idle check. Wait for this, so that the
+ * data written to the buffer are visible to other devices when the deregistration of the MR
+ * returns. If the exporter blocks, the wait ends with a timeout, and the buffer is unmapped later.
  */
 static void rnic_dmabuf_end(struct rnic_pf *b)
 {
@@ -411,8 +411,10 @@ static const struct rnic_pf_ops dmabuf_ops = {
 };
 
 /*
- * Check that an MR with these access flags is possible on a range of the
- * buffer. As for mmap(), the access mode of the open file limits the rights.
+ * Check that an MR with the access flags @access can be created on a range of the buffer. As for
+ * mmap(), the mode in which the file of the dma-buf was opened limits the access.
+ *
+ * Return: 0 or a negative errno, see rnic_dmabuf_new().
  */
 static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 			int access)
@@ -430,8 +432,9 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 }
 
 /*
- * Allocate the state of an MR's buffer. Return: the state, not attached; or
- * NULL
+ * Allocate and initialize the state of an MR's buffer, except @buf, @device and @attach.
+ *
+ * Return: the state, or NULL if memory is short or the quota is used up.
  */
 static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 					u64 length, int access)
@@ -459,21 +462,19 @@ static int attach_buffer(struct rnic_dmabuf *d)
 	struct dma_buf_attachment *attach;
 
 	/*
-	 * an exporter that does not support move notifications may pin the
-	 * buffer until dma_buf_detach()
+	 * An exporter that cannot send move notifications may pin the buffer from here until
+	 * dma_buf_detach().
 	 */
 	attach = dma_buf_dynamic_attach(d->buf, d->device, &attach_ops, d);
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	d->attach = attach;
-	/*
-	 * map the buffer now, so that registration fails if this is impossible
-	 */
+	/* map the buffer now, so that the registration fails if the buffer cannot be mapped */
 	return rnic_dmabuf_fault(&d->b, NULL);
 }
 
 /**
- * rnic_dmabuf_new - get a buffer of another driver for an MR
+ * rnic_dmabuf_new - attach to a buffer of another driver, for an MR
  * @dev: the device
  * @fd: file descriptor of the dma-buf in the calling process
  * @offset: first byte, as an offset in the buffer
@@ -482,13 +483,17 @@ static int attach_buffer(struct rnic_dmabuf *d)
  *
  * May sleep.
  *
- * Return: the memory, with a reference for rnic_pf_put(), or an error
- * pointer: -EBADF if @fd is not open; -EINVAL if @fd is not a dma-buf or the
- * range is outside the buffer; -EACCES if the file was not opened for that
- * access; -EOPNOTSUPP if the exporter cannot map the buffer as memory of the
- * CPU, or if @access has atomics and the architecture's atomics require cached
- * memory; any error of the exporter; -ENOMEM if memory is short or the quota is
- * used up.
+ * Return: the memory, with a reference that the caller must drop by rnic_pf_end() or
+ * rnic_pf_put(); or an error pointer:
+ *
+ * * -EBADF: @fd is not open
+ * * -EINVAL: @fd is not a dma-buf, or the range is outside the buffer
+ * * -EACCES: the file was not opened for reading, or not for writing although @access has a
+ *   right to write
+ * * -EOPNOTSUPP: the exporter cannot map the buffer as memory of the CPU; or @access has remote
+ *   atomics, and atomic instructions of the architecture may require cached memory
+ * * -ENOMEM: memory is short, or the quota is used up
+ * * any other error of the exporter
  */
 struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				u64 length, int access)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Interface for MRs on a buffer that another driver exports (dma-buf). */
+/* Interface of dmabuf.c: MRs on a buffer that another driver exports (dma-buf). */
 #ifndef _RNIC_SW_DMABUF_H
 #define _RNIC_SW_DMABUF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Reader/writer lock of memory that can be invalidated (ODP, dma-buf): a copy
- * holds it for reading, an invalidation for writing. While a writer holds the
- * lock, no copy is in progress.
+ * Invalidation lock: reader/writer lock of memory whose pages or mapping can become invalid
+ * (ODP, dma-buf). DDP holds the lock for reading while it copies from or to the memory, and an
+ * invalidation holds the lock for writing, so no copy is in progress during an invalidation.
  */
 #ifndef _RNIC_SW_INVAL_LOCK_H
 #define _RNIC_SW_INVAL_LOCK_H
@@ -12,15 +12,15 @@
 #include <linux/processor.h>
 #include <linux/spinlock.h>
 
-/* Attempts of rnic_inval_write_lock_gap(); they take as long as a few copies */
+/* Number of attempts of rnic_inval_write_lock_gap(), which together take as long as a few copies */
 #define INVAL_TRIES	1000
 
 /**
  * struct rnic_inval_lock - lock of memory that can be invalidated
- * @lock: held for reading during the copy of one extent, for writing to change
- *	which memory is present
- * @writers: number of writers that wait for @lock; a new reader backs off while
- *	@writers is not 0
+ * @lock: held for reading while one extent is copied, and for writing while the pages or the
+ *	mapping are changed
+ * @writers: number of writers that wait for @lock; new readers do not take @lock while this is
+ *	not 0
  */
 struct rnic_inval_lock {
 	rwlock_t	lock;
@@ -34,9 +34,9 @@ static inline void rnic_inval_init(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for reading, unless a writer is waiting for it. Context: BH
- * off. Return: true if the lock is held for reading, false if a writer is
- * waiting.
+ * Take the lock for reading, unless a writer is waiting for it. Context: BH off.
+ *
+ * Return: true if the lock was taken; false if a writer is waiting.
  */
 static inline bool rnic_inval_read_trylock(struct rnic_inval_lock *g)
 {
@@ -52,13 +52,12 @@ static inline void rnic_inval_read_unlock(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for writing and disable BH. While waiting, raise @writers so
- * that new readers back off: readers in softirqs could otherwise starve the
- * writer. Waiting sleeps on PREEMPT_RT, so if @may_sleep is false, do not wait
- * there.
+ * Disable BH and take the lock for writing. Increment @writers during the wait, so that no new
+ * reader takes the lock; otherwise readers in softirqs could starve the writer. If @may_sleep is
+ * false, do not wait on PREEMPT_RT, because waiting for the lock sleeps there.
  *
- * Return: true if the lock is held; false (on PREEMPT_RT only) if the lock was
- * not free and @may_sleep is false, with BH enabled again.
+ * Return: true if the lock was taken; false, with BH enabled again, if the kernel is PREEMPT_RT,
+ * @may_sleep is false and the lock was not free.
  */
 static inline bool rnic_inval_write_lock(struct rnic_inval_lock *g, bool may_sleep)
 {
@@ -76,10 +75,10 @@ static inline bool rnic_inval_write_lock(struct rnic_inval_lock *g, bool may_sle
 }
 
 /*
- * Take the lock for writing between two copies and disable BH, without making
- * readers back off. If copies of many CPUs overlap, the lock may never be free,
- * so fall back to rnic_inval_write_lock() after INVAL_TRIES attempts. May sleep
- * on PREEMPT_RT.
+ * Disable BH and take the lock for writing as soon as it is free, that is between two copies. In
+ * contrast to rnic_inval_write_lock(), readers can still take the lock during the wait. If copies
+ * on several CPUs always overlap, the lock is never free, so call rnic_inval_write_lock() after
+ * INVAL_TRIES attempts. May sleep on PREEMPT_RT.
  */
 static inline void rnic_inval_write_lock_gap(struct rnic_inval_lock *g)
 {

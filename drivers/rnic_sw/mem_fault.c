@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Page faults of MRs whose memory is not pinned: queue of requests and the workers that
- * serve them.
+ * Page faults of MRs whose memory is not pinned: the queue of page-fault requests of each MR, and
+ * the workers that serve them.
  *
- * If the receive or transmit path finds that memory is not present, it queues a request,
- * and a worker faults the memory in. The process that owns the memory can delay this for
- * as long as it likes (userfaultfd, FUSE), so no other context waits for a worker.
- * A stream that ends cancels its request. Destroying an MR completes all requests for the
- * MR; the waiting streams then retry and find that the MR no longer exists. A worker holds
- * references to the objects that it uses; these do not delay the removal of the device.
+ * If the receive or transmit path of a stream finds that memory is not present, it queues a
+ * request, and a worker faults the memory in. The process that owns the memory can delay this for
+ * an unlimited time (userfaultfd, FUSE), so no other context may wait for a worker. Therefore a
+ * stream that ends cancels its request. Destroying an MR completes all its requests; the streams
+ * then retry and find no MR. A worker holds references only to objects that may outlive the device.
  */
 #include <linux/capability.h>
 #include <linux/completion.h>
@@ -23,60 +22,61 @@
 #include "mem_fault.h"
 
 /*
- * Maximum number of active workers of one process. Each worker may block for as long as
- * the process likes, and occupies a thread that is charged to no control group. Therefore
- * only the first OWNERS_FULL processes of a user get WORKERS_MAX workers each. Further
- * processes get WORKERS_MIN, which is enough to make progress.
+ * Maximum number of workers of one process that run concurrently. A process can block its
+ * workers for an unlimited time, and each of them occupies a kernel thread, which is charged to
+ * no control group. Therefore only the first OWNERS_FULL processes of a user may have WORKERS_MAX
+ * running workers. Each further process may have WORKERS_MIN, which is enough for progress.
  */
 #define WORKERS_MAX		16
 #define OWNERS_FULL	32
 #define WORKERS_MIN	1
 
-/* Maximum number of processes with unpinned MRs: no cgroup is charged for their workqueues */
+/* Maximum number of processes with unpinned MRs: their workqueues are charged to no cgroup */
 #define OWNERS_MAX	4096
 
-/* Maximum number of these processes of one user without CAP_SYS_RESOURCE */
+/* Maximum number of such processes for one user, unless the process has CAP_SYS_RESOURCE */
 #define OWNERS_USER_MAX	1024
 
-/* Maximum wait for the release of memory when its MR is destroyed, in jiffies */
+/* Maximum time that rnic_pf_wait_released() waits, in jiffies */
 #define RELEASE_TIMEOUT	HZ
 
 /*
- * Protects the queues of page-fault requests and the workers' state. While it is held, only
- * the locks of ddp_fault_done() and queue_work() are taken.
+ * Protects the queues of page-fault requests and the state of the workers. The only locks that
+ * may be taken while it is held are those of ddp_fault_done() and queue_work().
  */
 static DEFINE_SPINLOCK(faults_lock);
 
 /*
- * Process that has unpinned MRs. Each such process has workqueues of its own, so memory
- * that blocks a worker delays only page faults of the same process.
+ * Owner: a process that has MRs whose memory is not pinned. Each owner has its own workqueues, so
+ * a worker that blocks delays only page faults of the same process.
  */
 struct rnic_pf_owner {
 	struct mm_struct	*mm;	/* each struct rnic_pf has an mmgrab() reference */
 	kuid_t			charged_uid;	/* user whose quota is charged */
-	bool			charged;	/* true if the quota has been charged */
+	bool			charged;	/* the quota has been charged */
 	u32			users;	/* reference count; protected by xa_lock of owners */
-	struct completion	setup_done;	/* set-up ended; failed if @idle_wq is NULL */
-	struct workqueue_struct	*wq;
-	struct workqueue_struct	*idle_wq;	/* for idle checks; not delayed by work on @wq */
-	bool			timed_out;	/* a wait for a release timed out */
-	struct work_struct	free_work;
+	struct completion	setup_done;	/* set-up is over; it failed if @idle_wq is NULL */
+	struct workqueue_struct	*wq;	/* for page-fault workers */
+	struct workqueue_struct	*idle_wq;	/* for idle checks, which workers must not delay */
+	bool			timed_out;	/* rnic_pf_wait_released() has timed out */
+	struct work_struct	free_work;	/* frees this struct, on owner_free_wq */
 };
 
-/* struct rnic_pf_owner, indexed by the address of the mm */
+/* All owners (struct rnic_pf_owner), indexed by the address of the mm */
 static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);
 static struct workqueue_struct *owner_free_wq;
 static atomic_t nr_owners = ATOMIC_INIT(0);
 
-/* Number of processes with unpinned MRs of each user, indexed by uid */
+/* Number of owners of each user, as a value entry, indexed by the uid */
 static DEFINE_XARRAY_FLAGS(owners_by_uid, XA_FLAGS_ACCOUNT);
 
 /* Quotas ------------------------------------------------------------------- */
 
 /*
- * Find the user to charge. For a caller in a user namespace, this is the owner of the
- * ancestor namespace directly below the initial one. If the initial root owns that
- * namespace, as for a container, the namespace's own root is charged.
+ * Find the user to charge for the current process. In the initial user namespace this is the
+ * current user. Otherwise it is the owner of the namespace directly below the initial one that
+ * contains the process. If this owner is the initial root, as for a container, charge the uid that
+ * root of that namespace maps to, so that containers have separate quotas.
  */
 static kuid_t find_charged_uid(void)
 {
@@ -103,8 +103,8 @@ static bool may_charge(unsigned long n)
 }
 
 /*
- * Add @more to the number of processes charged to a user, without a lock. Only the first
- * charge of a user allocates memory.
+ * Add @more, which may be negative, to the number of processes charged to a user. Retries until
+ * no concurrent call has changed the number meanwhile. Allocates memory only if the number was 0.
  *
  * Return: the new number; 0 also if the quota is used up or memory is short.
  */
@@ -133,7 +133,7 @@ static void dec_nr_owners(void)
 		wake_up_var(&nr_owners);
 }
 
-/* Return: number of processes charged to the user, with this one; 0 if it cannot be charged */
+/* Charge one process. Return: the user's number of processes; 0 if a quota or memory is used up */
 static unsigned long charge_owner(kuid_t charged_uid)
 {
 	unsigned long n;
@@ -167,8 +167,8 @@ static struct rnic_pf_owner *find_get_owner(const struct mm_struct *mm)
 }
 
 /*
- * Free an owner. Runs on owner_free_wq because a workqueue cannot be destroyed by one of its
- * own workers, and such a worker may have dropped the last reference.
+ * Free an owner. Runs on owner_free_wq, because a page-fault worker or idle check may have dropped
+ * the last reference, and a work item must not destroy the workqueue that it runs on.
  */
 static void rnic_pf_owner_free_work(struct work_struct *work)
 {
@@ -211,8 +211,8 @@ static struct rnic_pf_owner *new_owner(struct mm_struct *mm)
 }
 
 /*
- * Set up an owner that is already in the table. Other threads of the process that find the
- * owner wait for @setup_done.
+ * Charge the quota for an owner and create its workqueues. Other threads of the process that find
+ * the owner in the table wait for @setup_done.
  */
 static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 {
@@ -228,8 +228,8 @@ static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 }
 
 /*
- * Find the process's owner, or create it. The thread that creates the owner sets it up after
- * inserting it into the table, so that other processes do not wait for the set-up.
+ * Find the owner of @mm, or create it. The creating thread sets the owner up after inserting it
+ * into the table, when it holds no lock of the table, so other processes do not wait for this.
  *
  * Return: the owner, which another thread may still be setting up; NULL if memory is short.
  */
@@ -250,12 +250,13 @@ static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 		kfree(new);
 		if (err != -EBUSY)
 			return NULL;
-		/* another thread has inserted an owner first */
+		/* another thread of the process has inserted an owner meanwhile */
 		own = find_get_owner(mm);
 	}
 	return own;
 }
 
+/* Return: the owner of @mm with a reference; NULL if set-up failed or the task is being killed */
 static struct rnic_pf_owner *get_owner(struct mm_struct *mm)
 {
 	struct rnic_pf_owner *own = find_or_create_owner(mm);
@@ -296,8 +297,8 @@ static void __count_event(const struct rnic_pf *b, enum rnic_counter c)
 }
 
 /**
- * rnic_pf_count_event - count an event of memory that is not pinned
- * @b: the memory; nothing is counted if its MR has been destroyed
+ * rnic_pf_count_event - count an event of memory, unless its MR has been destroyed
+ * @b: the memory
  * @c: the counter
  */
 void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c)
@@ -308,10 +309,10 @@ void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c)
 }
 
 /**
- * rnic_pf_idle_wq - get the workqueue for work other than page faults
+ * rnic_pf_idle_wq - get the workqueue for idle checks
  * @b: the memory
  *
- * Return: a workqueue of the process; blocked page faults do not delay its work items.
+ * Return: a workqueue of the owner, which page-fault workers do not delay.
  */
 struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
 {
@@ -319,12 +320,12 @@ struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
 }
 
 /**
- * rnic_pf_wait_released - wait for the release of memory, at most RELEASE_TIMEOUT
- * @b: the memory
- * @done: completed once the memory has been released
+ * rnic_pf_wait_released - wait until memory is released, at most RELEASE_TIMEOUT
+ * @b: the memory of an MR that has been destroyed
+ * @done: completion that is completed when the memory has been released
  *
- * After one timeout, no later call for the same process waits, so that the timeouts of many
- * MRs do not add up. May sleep.
+ * If a call has timed out, later calls for the same process do not wait. Otherwise the timeouts
+ * of all MRs of a process that exits would add up. May sleep.
  */
 void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done)
 {
@@ -334,6 +335,7 @@ void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done)
 		WRITE_ONCE(own->timed_out, true);
 }
 
+/* Dequeue the next request for a worker. Return: false if there is none; the worker is then idle */
 static bool take_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 {
 	struct rnic_pf *b = wk->b;
@@ -355,6 +357,7 @@ static bool take_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 	return w;
 }
 
+/* Complete the request that a worker has served, unless it was cancelled or completed meanwhile */
 static void end_fault(struct rnic_pf_worker *wk, bool denied)
 {
 	struct ddp_fault *w;
@@ -372,7 +375,7 @@ static void end_fault(struct rnic_pf_worker *wk, bool denied)
 /* Fault in a range. Return: 0, or a negative errno if it cannot be faulted in */
 static int serve(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
-	/* success for an empty range would make the stream retry for ever */
+	/* fail for an empty range: after a success the stream would raise the same fault again */
 	if (want->end <= want->at)
 		return -EFAULT;
 	return b->ops->serve(b, want);
@@ -382,9 +385,8 @@ static void rnic_pf_work(struct work_struct *work)
 {
 	struct rnic_pf_worker *wk = container_of(work, struct rnic_pf_worker, work);
 	/*
-	 * Hold a module reference: unloading then fails instead of waiting for a worker
-	 * that may block. If unloading has already begun, rnic_pf_exit() waits for the
-	 * worker.
+	 * Take a module reference, so that unloading fails immediately while a worker runs. If
+	 * unloading has begun, no reference is taken, and rnic_pf_exit() waits for the worker.
 	 */
 	bool held = try_module_get(THIS_MODULE);
 	struct rnic_pf *b = wk->b;
@@ -411,8 +413,8 @@ static void __start_worker(struct rnic_pf *b)
 			continue;
 		wk->busy = true;
 		/*
-		 * Take a reference for the worker. If the work item has found no request
-		 * and is about to return, queue_work() makes it run again.
+		 * Take a reference for the worker, which drops it. The work item may still be
+		 * running, having found no request; queue_work() then makes it run again.
 		 */
 		kref_get(&b->ref);
 		queue_work(b->owner->wq, &wk->work);
@@ -423,10 +425,9 @@ static void __start_worker(struct rnic_pf *b)
 /* Called by DDP ------------------------------------------------------------ */
 
 /**
- * rnic_pf_request - queue a page-fault request and start a worker
+ * rnic_pf_request - queue a page-fault request and start a worker (ddp_mem_ops.fault_in)
  * @mem: the memory (struct rnic_pf)
- * @w: the stream's request; owned by this file until ddp_fault_done() or
- *	rnic_pf_cancel()
+ * @w: the stream's request; owned by this file until ddp_fault_done() or rnic_pf_cancel()
  *
  * The caller must hold an in-flight reference to the MR. Context: BH off. Does not sleep.
  */
@@ -442,10 +443,10 @@ void rnic_pf_request(void *mem, struct ddp_fault *w)
 }
 
 /**
- * rnic_pf_cancel - cancel the page-fault request of a stream that ends
- * @w: the request; on return no worker uses it
+ * rnic_pf_cancel - cancel the page-fault request of a stream that ends (ddp_mem_ops.cancel)
+ * @w: the request; on return no worker accesses it
  *
- * Does not sleep.
+ * Does not wait for a worker that is faulting in the range. Does not sleep.
  */
 void rnic_pf_cancel(struct ddp_fault *w)
 {
@@ -464,17 +465,17 @@ void rnic_pf_cancel(struct ddp_fault *w)
 /* Lifetime ----------------------------------------------------------------- */
 
 /**
- * rnic_pf_setup - initialize memory of the calling process that is not pinned
+ * rnic_pf_setup - initialize the memory of an MR of the current process
  * @b: the memory, zeroed by the caller
- * @ops: kind of memory
+ * @ops: operations of the kind of memory
  * @dev: the device
  * @start: first byte, an address or an offset in a buffer
  * @length: length in bytes
  *
  * May sleep.
  *
- * Return: 0, with a reference for rnic_pf_put(); -ENOMEM if memory is short, the quota
- * is used up, or the caller is killed.
+ * Return: 0, with one reference to @b; -ENOMEM if memory is short, the quota is used up, or the
+ * task is being killed.
  */
 int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
 		  struct rnic_dev *dev, u64 start, u64 length)
@@ -500,8 +501,8 @@ int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
 }
 
 /**
- * rnic_pf_teardown - release what rnic_pf_setup() has acquired
- * @b: the memory; the caller frees the struct
+ * rnic_pf_teardown - drop the references that rnic_pf_setup() has taken
+ * @b: the memory; the caller frees it afterwards
  */
 void rnic_pf_teardown(struct rnic_pf *b)
 {
@@ -510,9 +511,9 @@ void rnic_pf_teardown(struct rnic_pf *b)
 }
 
 /**
- * rnic_pf_set_region - make an MR refer to all of the memory
- * @r: the MR, not yet published
- * @b: the memory
+ * rnic_pf_set_region - set the memory of an MR
+ * @r: the MR, not yet in the STag table
+ * @b: the memory, whose first byte is the first byte of the MR
  */
 void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
 {
@@ -521,7 +522,7 @@ void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
 	r->from = b->start;
 }
 
-/* Complete up to RING_IDX_STEPS queued requests. Return: true if there may be more */
+/* Complete up to RING_IDX_STEPS queued requests. Return: true if more may be queued */
 static bool __complete_some(struct rnic_pf *b)
 {
 	struct ddp_fault *w;
@@ -538,7 +539,7 @@ static bool __complete_some(struct rnic_pf *b)
 	return true;
 }
 
-/* Complete the requests that workers are serving */
+/* Complete the requests that workers are serving, without waiting for the workers */
 static void __complete_active(struct rnic_pf *b)
 {
 	struct rnic_pf_worker *wk;
@@ -551,11 +552,11 @@ static void __complete_active(struct rnic_pf *b)
 }
 
 /**
- * rnic_pf_end - complete all page-fault requests of an MR that has been removed
- * @b: the memory; the caller's reference is dropped
+ * rnic_pf_end - complete all page-fault requests of an MR that is destroyed
+ * @b: the memory; drops the reference of the MR
  *
- * The caller must ensure that no new request can be queued. Does not wait for page-fault
- * workers. May sleep.
+ * The MR must have been removed from the STag table, so that no request can be queued. Does not
+ * wait for page-fault workers. May sleep.
  */
 void rnic_pf_end(struct rnic_pf *b)
 {
@@ -576,7 +577,7 @@ void rnic_pf_end(struct rnic_pf *b)
 }
 
 /**
- * rnic_pf_init - create the workqueue on which owners are freed
+ * rnic_pf_init - create owner_free_wq
  *
  * Return: 0 or -ENOMEM.
  */
@@ -587,10 +588,10 @@ int rnic_pf_init(void)
 }
 
 /**
- * rnic_pf_exit - wait until all owners have been freed
+ * rnic_pf_exit - wait until all owners have been freed, then destroy owner_free_wq
  *
- * The caller must have destroyed all MRs. Waits also for workers that started after
- * unloading had begun.
+ * The caller must have destroyed all MRs. The wait includes all page-fault workers, because they
+ * use memory that holds a reference to its owner.
  */
 void rnic_pf_exit(void)
 {

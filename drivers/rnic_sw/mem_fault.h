@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Interface to the page-fault workers of MRs whose memory is not pinned (ODP,
- * dma-buf).
+ * Interface of mem_fault.c: MRs whose memory is not pinned (ODP, dma-buf), and the page-fault
+ * workers of these MRs.
  */
 #ifndef _RNIC_SW_MEM_FAULT_H
 #define _RNIC_SW_MEM_FAULT_H
@@ -22,7 +22,7 @@ struct rnic_pf;
  * struct rnic_pf_range - range of memory to be faulted in
  * @at: first byte, an address (ODP) or an offset in the buffer (dma-buf)
  * @end: first byte after the range
- * @write: true if the range is going to be written
+ * @write: true if a copy will write to the range, false if a copy will only read it
  */
 struct rnic_pf_range {
 	u64	at;
@@ -31,21 +31,20 @@ struct rnic_pf_range {
 };
 
 /**
- * struct rnic_pf_ops - operations and parameters of a kind of memory that is
- * not pinned
- * @name: name of the kind in "rdma -dd resource"
- * @workers: number of workers for each MR, at most RNIC_PF_WORKERS
- * @faults: counter of page faults
- * @failed: counter of page faults that failed
- * @mem: operations that DDP calls; @mem.extent is specific to the kind, the
- *	others are rnic_pf_request() and rnic_pf_cancel()
- * @serve: fault in a range; may sleep. Return: 0, or a negative errno if the range
- *	cannot be faulted in
- * @post_fault: called by the worker after each successful page fault; may be
- *	NULL
- * @end: called by rnic_pf_end() when the MR has been destroyed and no new page
- *	fault can be raised; may be NULL
- * @release: free the memory object; called when its last reference is dropped
+ * struct rnic_pf_ops - operations and parameters of a kind of memory: ODP or dma-buf
+ * @name: name of the kind in "rdma -dd resource show"
+ * @workers: number of page-fault workers of each MR, at most RNIC_PF_WORKERS
+ * @faults: counter of page faults, including failed ones
+ * @failed: counter of failed page faults
+ * @mem: operations that DDP calls. @mem.extent is specific to the kind; @mem.fault_in and
+ *	@mem.cancel are rnic_pf_request() and rnic_pf_cancel() for all kinds.
+ * @serve: fault in a range. Returns 0, or a negative errno if the range cannot be faulted in.
+ *	May sleep.
+ * @post_fault: called by the worker after each successful page fault, when the request is
+ *	complete; may be NULL
+ * @end: called by rnic_pf_end() when the MR has been destroyed and no stream can raise a page
+ *	fault for it; may be NULL
+ * @release: free the struct rnic_pf, whose last reference has been dropped
  */
 struct rnic_pf_ops {
 	const char		*name;
@@ -59,38 +58,33 @@ struct rnic_pf_ops {
 	void (*release)(struct rnic_pf *b);
 };
 
-/* Page-fault worker; handles one page fault at a time */
+/* Page-fault worker: serves page-fault requests of one MR, one after the other */
 struct rnic_pf_worker {
 	struct work_struct	work;
 	struct rnic_pf	*b;
 
 	/* protected by faults_lock */
-	bool			busy;
-	/*
-	 * request being served; NULL if there is none, or if it was cancelled
-	 * or completed
-	 */
+	bool			busy;	/* @work is queued, or serves a request */
+	/* request being served; NULL if it was cancelled or completed meanwhile, or if none */
 	struct ddp_fault		*fault;
 };
 
 /**
- * struct rnic_pf - memory of an MR that is not pinned
- * @ref: reference count: one for the MR, one for each active worker, and those
- *	of other work items of the kind
+ * struct rnic_pf - memory of an MR, if the memory is not pinned
+ * @ref: reference count: one for the MR, one for each busy worker, and those that the kind takes,
+ *	for example for idle checks
  * @ops: kind of memory
- * @mm: address space of the process that registered the MR; mmgrab() reference
- * @owner: workqueues of the process that registered the MR
+ * @mm: address space of the process that registered the MR, with an mmgrab() reference
+ * @owner: that process, with its workqueues
  * @start: first byte of the MR, an address (ODP) or an offset in the buffer
  *	(dma-buf)
  * @end: first byte after the MR
- * @read_only: true if the memory must not be written, whatever access is
- *	requested
+ * @read_only: true if the memory cannot be written, so that no MR may grant write access
  * @no_atomics: true if atomic operations on the memory are not possible
- * @dev: the device; must not be used once @dead is true
- * @dead: true once the MR has been destroyed; protected by faults_lock
- * @pending: page-fault requests that no worker has taken yet; protected by
- *	faults_lock
- * @worker: the workers; the first @ops->workers are used
+ * @dev: the device; must not be used if @dead is true, because the device may have been freed
+ * @dead: true after the MR has been destroyed; protected by faults_lock
+ * @pending: page-fault requests that no worker serves yet; protected by faults_lock
+ * @worker: the workers, of which only the first @ops->workers are used
  */
 struct rnic_pf {
 	struct kref			ref;
