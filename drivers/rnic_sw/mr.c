@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory regions: registration of user, dma-buf and kernel memory under STags.
+ * Memory regions (MRs): registration of user memory, dma-bufs and kernel memory under STags.
  *
- * There is no DMA: what the core calls a DMA address is a kernel address.
+ * The device does no DMA, so every DMA address that it gets from the core is a kernel address.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -16,14 +16,14 @@
 #include "odp.h"
 #include "rnic.h"
 
-/* Block sizes from a page to 2 GiB, because ddp_region.skip has 32 bits */
+/* Possible block sizes: a page to 2 GiB, so that an offset in a block fits into ddp_region.skip */
 #define BLOCK_SIZES	(GENMASK(31, PAGE_SHIFT))
 
 /**
- * rnic_ddp_rights - convert access flags to DDP rights
- * @access: IB_ACCESS_*
+ * rnic_ddp_rights - convert access flags of the verbs to DDP rights
+ * @access: mask of IB_ACCESS_*
  *
- * Return: DDP_*.
+ * Return: mask of DDP_* rights, always with DDP_LOCAL_READ.
  */
 u8 rnic_ddp_rights(int access)
 {
@@ -59,7 +59,7 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 	return mr;
 }
 
-/* Free an MR that is not in the STag table */
+/* Free an MR, which must not be in the STag table */
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
@@ -70,7 +70,7 @@ static void free_mr(struct rnic_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* Insert an MR into the STag table. Return: the MR; or an error, with @mr freed */
+/* Insert an MR into the STag table; free it on error. Return: the MR or an error pointer */
 static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int err = ddp_region_insert(&dev->stags, &mr->region, get_random_u8());
@@ -87,7 +87,7 @@ static struct ib_mr *publish_mr(struct rnic_dev *dev, struct rnic_mr *mr)
 /**
  * rnic_get_dma_mr - get an MR of all kernel memory for a kernel consumer
  * @pd: the protection domain
- * @access: IB_ACCESS_*; with remote rights the consumer must trust its peers
+ * @access: mask of IB_ACCESS_*; with remote rights, peers can access all kernel memory
  *
  * Return: the MR or an error pointer.
  */
@@ -103,7 +103,7 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
-/* List the kernel addresses of pinned memory, in blocks as large as possible */
+/* Fill in the list of blocks of pinned memory, with the largest possible block size */
 static int list_blocks(struct rnic_mr *mr)
 {
 	struct ddp_region *r = &mr->region;
@@ -113,7 +113,7 @@ static int list_blocks(struct rnic_mr *mr)
 	unsigned long size;
 	size_t i = 0;
 
-	/* pass the kernel address, because @base may have any offset in a block */
+	/* pass the kernel address, not the TO, because the TO may have any offset in a block */
 	size = ib_umem_find_best_pgsz(mr->umem, BLOCK_SIZES, start);
 	if (!size)
 		return -EINVAL;
@@ -140,6 +140,7 @@ static int pin_memory(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 l
 	return list_blocks(mr);
 }
 
+/* Make the MR use @b, memory that is not pinned; @b may be an error pointer, which is returned */
 static int attach_unpinned(struct rnic_mr *mr, struct rnic_pf *b)
 {
 	if (IS_ERR(b))
@@ -150,29 +151,30 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_pf *b)
 	return 0;
 }
 
-/* Attach ODP memory. Do not check what is mapped there: mappings may change */
+/* Attach ODP memory. The range need not be mapped, because the process may map it later */
 static int attach_odp(struct rnic_mr *mr, u64 start, u64 length)
 {
 	u64 end;
 
-	/* the address after the last byte must be representable */
+	/* require that the address after the last byte fits into 64 bits */
 	if (check_add_overflow(start, length, &end))
 		return -EINVAL;
 	return attach_unpinned(mr, rnic_odp_new(mr->dev, start, length));
 }
 
-/* Fill in the fields that do not depend on the kind of memory */
+/* Fill in those fields of an MR that do not depend on the kind of its memory */
 static void fill_user_mr(struct rnic_mr *mr, u64 length, u64 iova)
 {
 	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
 	mr->region.length = length;
-	/* the core sets these two fields in some of its commands only */
+	/* set these fields, because the core sets them in some of its commands only */
 	mr->ib.iova = iova;
 	mr->ib.length = length;
 	mr->region.rights = rnic_ddp_rights(mr->access);
 	mr->region.valid = true;
 }
 
+/* Check a range for overflows of addresses and of the TO. Return: 0 or -EINVAL */
 static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 {
 	u64 end;
@@ -184,7 +186,7 @@ static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-/* Create an MR outside the STag table. Return: the MR or an error pointer */
+/* Create an MR, but do not insert it into the STag table. Return: the MR or an error pointer */
 static struct rnic_mr *new_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				   u64 iova, int access)
 {
@@ -231,13 +233,13 @@ static int check_access(int access)
 }
 
 /**
- * rnic_reg_user_mr - register a program's memory
+ * rnic_reg_user_mr - register memory of the current process
  * @pd: the protection domain
  * @start: address of the first byte
- * @length: exact length in bytes
- * @iova: tagged offset of the first byte
- * @access: IB_ACCESS_*
- * @dmah: DMA hints; must be NULL because no DMA is done
+ * @length: length in bytes; need not be a multiple of the page size
+ * @iova: TO of the first byte
+ * @access: mask of IB_ACCESS_*
+ * @dmah: DMA hints; must be NULL, because the device does no DMA
  * @udata: driver data; must be empty
  *
  * Return: the MR or an error pointer.
@@ -259,12 +261,12 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
  * rnic_reg_user_mr_dmabuf - register a range of a dma-buf
  * @pd: the protection domain
  * @offset: first byte, as an offset in the buffer
- * @length: exact length in bytes
- * @iova: tagged offset of the first byte
+ * @length: length in bytes; need not be a multiple of the page size
+ * @iova: TO of the first byte
  * @fd: file descriptor of the dma-buf
- * @access: IB_ACCESS_*
- * @dmah: DMA hints; must be NULL because no DMA is done
- * @attrs: attributes of the command; their driver data must be empty
+ * @access: mask of IB_ACCESS_*
+ * @dmah: DMA hints; must be NULL, because the device does no DMA
+ * @attrs: attributes of the command; must contain no driver data
  *
  * Return: the MR or an error pointer, see rnic_dmabuf_new().
  */
@@ -316,7 +318,7 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	return 0;
 }
 
-/* Check whether these rights need no new pinning or mapping of the memory */
+/* Check whether the MR can get the access flags @access without repeating pinning or mapping */
 static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
@@ -328,13 +330,13 @@ static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 	return mr->pf ? !mr->pf->read_only : mr->umem->writable;
 }
 
-/* Check whether the memory can be registered again by its user address */
+/* Check whether the memory has a user address, by which it can be registered again */
 static bool has_user_addr(const struct rnic_mr *mr)
 {
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
-/* Compute the flags after a rereg. IB_ZERO_BASED changes only with the memory */
+/* Compute the access flags after a rereg; IB_ZERO_BASED can change only if the memory changes */
 static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
@@ -344,15 +346,15 @@ static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 	return (access & ~IB_ZERO_BASED) | (mr->access & IB_ZERO_BASED);
 }
 
-/* Get the address of the memory in the process that registered it */
+/* Get the user address of the memory, in the process that registered the MR */
 static u64 registered_addr(const struct rnic_mr *mr)
 {
 	return mr->umem ? mr->umem->address : mr->region.from;
 }
 
 /*
- * Check whether the caller is the process that registered the memory. Another
- * process may use the same context, but has other memory at this address.
+ * Check whether the current process is the one that registered the MR. Another process may use the
+ * same context, but at registered_addr() it has other memory, which must not be registered.
  */
 static bool is_callers(const struct rnic_mr *mr)
 {
@@ -361,8 +363,8 @@ static bool is_callers(const struct rnic_mr *mr)
 }
 
 /*
- * Publish @mr, which replaces @old. The core deregisters @old next and cannot
- * handle -EBUSY, so check here that no valid window is bound to @old.
+ * Publish @mr, which replaces @old. The core deregisters @old afterwards and cannot handle a
+ * failure of this. So check here that no valid window is bound to @old, and forbid further binds.
  */
 static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
 {
@@ -383,19 +385,18 @@ static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
 }
 
 /**
- * rnic_rereg_user_mr - change an MR of a program
+ * rnic_rereg_user_mr - change the memory, the rights or the protection domain of a program's MR
  * @ib: the MR
- * @flags: IB_MR_REREG_*, the properties to change
- * @start: with IB_MR_REREG_TRANS: address of the new memory
- * @length: with IB_MR_REREG_TRANS: length of the new memory in bytes
- * @iova: with IB_MR_REREG_TRANS: TO of the first byte of the new memory
- * @access: with IB_MR_REREG_ACCESS: IB_ACCESS_*; IB_ZERO_BASED changes only
- *	with the memory
- * @pd: the new protection domain
+ * @flags: mask of IB_MR_REREG_*: the properties to change
+ * @start: address of the new memory; used with IB_MR_REREG_TRANS only
+ * @length: length of the new memory in bytes; used with IB_MR_REREG_TRANS only
+ * @iova: TO of the first byte of the new memory; used with IB_MR_REREG_TRANS only
+ * @access: mask of IB_ACCESS_*; used with IB_MR_REREG_ACCESS only; see rereg_access()
+ * @pd: the new protection domain, or the present one
  * @udata: driver data; must be empty
  *
- * Return: NULL if @ib was changed; a new MR that replaces @ib, which the core
- * then deregisters; or an error pointer with nothing changed.
+ * Return: NULL if @ib was changed; a new MR that replaces @ib, in which case the core deregisters
+ * @ib; or an error pointer, in which case nothing has changed.
  */
 struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 				 u64 length, u64 iova, int access,
@@ -421,12 +422,12 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!moves && !is_callers(mr))
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
-		/* register the same memory, for writing or to or from ODP */
+		/* register the same memory again, for writing, or as ODP instead of pinned */
 		start = registered_addr(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
-	/* windows may be bound while memory is pinned: replace_mr() checks again */
+	/* replace_mr() checks again for windows, which may be bound while new_user_mr() runs */
 	return replace_mr(mr, new_user_mr(pd, start, length, iova, access));
 }
 
@@ -435,7 +436,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
  * @ib: the MR
  * @udata: ignored, see rnic_dealloc_pd()
  *
- * On return no peer can access the memory of the MR.
+ * On return no peer can access the memory of the MR. May sleep.
  *
  * Return: 0, or -EBUSY if a valid memory window is bound to the MR.
  */
@@ -457,7 +458,7 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
  * @type: must be IB_MR_TYPE_MEM_REG
  * @max_num_sg: maximum number of pages
  *
- * Return: the MR, not valid before its first registration; or an error pointer.
+ * Return: the MR, whose STag is not valid before a fast registration; or an error pointer.
  */
 struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg)
@@ -483,7 +484,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
-/* Get the page list of the next registration, which rnic_map_mr_sg() fills in */
+/* Get the page list that rnic_map_mr_sg() fills in, for the next fast registration */
 static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 {
 	return &mr->map[!mr->cur_map];
@@ -501,14 +502,13 @@ static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 }
 
 /**
- * rnic_map_mr_sg - set the pages of the next fast registration
- * @ib: the MR; neither its current registration nor a posted invalidation of it
- *	is affected
+ * rnic_map_mr_sg - set the pages for the next fast registration of an MR
+ * @ib: the MR; its present registration and a posted invalidation of it are not affected
  * @sg: the pages
  * @n: number of elements of @sg
- * @off: offset in the first element in bytes; may be NULL
+ * @off: offset of the first byte in the first element, in bytes; may be NULL
  *
- * Return: the number of elements mapped, or a negative errno.
+ * Return: the number of elements of @sg that fit into the page list, or a negative errno.
  */
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off)
@@ -521,14 +521,14 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		return -EINVAL;
 	m->nblocks = 0;
 	mapped = ib_sg_to_pages(ib, sg, n, off, rnic_mr_add_block);
-	/* read ib->iova now: the consumer may change it before the registration */
+	/* read ib->iova here, because the consumer may change it before the fast registration */
 	m->shift = ilog2(ib->page_size);
 	m->skip = ib->iova & (ib->page_size - 1);
 	mr->mapped = true;
 	return mapped;
 }
 
-/* Get the page list to register: the next list if filled in, else the current */
+/* Get the page list to register: the next one if it is filled in, else the present one */
 static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
 {
 	return mr->mapped ? next_mapping(mr) : &mr->map[mr->cur_map];
@@ -566,16 +566,16 @@ static void set_blocks(struct rnic_mr *mr)
 /**
  * rnic_mr_fastreg - execute a fast registration work request
  * @ib: the MR
- * @wr: the work request; rkey: new STag, may differ from the old one in the key
- *	only; raddr and compare_add: first TO and length in bytes; swap:
- *	IB_ACCESS_*
- * @s: the stream of the QP; only its peer may invalidate the MR (RFC 5040
+ * @wr: the work request, with these members: @rkey is the new STag, which may differ from the
+ *	present one in the key only; @raddr and @compare_add are the first TO and the length in
+ *	bytes; @swap is a mask of IB_ACCESS_*
+ * @s: the stream of the QP; of all peers, only the peer of @s may invalidate the MR (RFC 5040
  *	8.1.1, RFC 5042 6.4.5; N-5)
  *
  * Does not sleep.
  *
- * Return: IW_OK; or IW_LOCAL_PROT, with nothing changed, if the MR is valid,
- * has too few pages or does not match @wr or @s.
+ * Return: IW_OK; IW_LOCAL_PROT if the MR is valid already, if its page list is too short, or if
+ * the MR does not match @wr or @s. After IW_LOCAL_PROT nothing has changed.
  */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s)
@@ -584,7 +584,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 
 	if (!may_register(mr, wr, s))
 		return IW_LOCAL_PROT;
-	/* wait for copies in flight: another QP's invalidation may be unfinished */
+	/* wait for copies in flight: another QP's invalidation may still be waiting for them */
 	ddp_region_revoke(&mr->region);
 	set_blocks(mr);
 	mr->region.base = wr->raddr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory windows. A work request binds a window to a range of an MR; until the
- * window is invalidated, peers can access the range. The peers of all streams
- * of the protection domain can use a window of type 1. Only the peer of the
- * stream that has bound it can use a window of type 2 (RFC 5041 8.2).
+ * Memory windows. A work request binds a window to a range of an MR. Until the window is
+ * invalidated, peers can access the range through the window: for a window of type 1 the peers of
+ * all streams of the protection domain; for a window of type 2 only the peer of the stream on
+ * which the window was bound (RFC 5041 8.2).
  *
  * A window uses the block list of its MR, so an MR with valid windows cannot be
  * deregistered. The lock of a window serializes changes of the window, which may wait
@@ -18,16 +18,14 @@
 
 #include "rnic.h"
 
-/*
- * Access flags that a bind accepts. Programs pass local write as well, which is
- * ignored
- */
+/* Access flags that a bind accepts. IB_ACCESS_LOCAL_WRITE is ignored; some programs pass it */
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
 			 IB_ZERO_BASED)
 #define WINDOW_RIGHTS	(DDP_REMOTE_WRITE | DDP_REMOTE_READ | \
 			 DDP_REMOTE_ATOMIC)
 
+/* Memory window; separate from struct rnic_mw, which the core frees without an RCU grace period */
 struct rnic_window {
 	struct ddp_region	region;
 	bool			type2;
@@ -43,7 +41,7 @@ struct rnic_window {
 };
 
 /**
- * rnic_alloc_mw - allocate an unbound window (verb)
+ * rnic_alloc_mw - initialize a window that is not bound (device operation)
  * @ib: the window, allocated by the core
  * @udata: driver data; must be empty
  *
@@ -102,7 +100,7 @@ static void __close_window(struct rnic_dev *dev, struct rnic_window *w)
 }
 
 /**
- * rnic_dealloc_mw - free a window (verb)
+ * rnic_dealloc_mw - deallocate a window (device operation)
  * @ib: the window
  *
  * On return no peer can access memory through the window.
@@ -164,9 +162,8 @@ static int unlink_if_closed(struct rnic_window *w, struct rnic_mr *mr)
 }
 
 /*
- * Unlink all invalidated windows from an MR. If no valid window is bound and
- * @forbid_bind is set, forbid further binds. Return: 0, or -EBUSY if a valid
- * window is bound.
+ * Unlink all invalidated windows from an MR. If no window remains and @forbid_bind is set, forbid
+ * further binds to the MR. Return: 0, or -EBUSY if a valid window is bound.
  */
 static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
 {
@@ -188,7 +185,7 @@ static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
  * rnic_mr_check_unbound - check that no valid window is bound to an MR
  * @mr: the MR
  *
- * May sleep.
+ * A window may be bound again before this function returns. May sleep.
  *
  * Return: 0, or -EBUSY if a valid window is bound.
  */
@@ -198,13 +195,13 @@ int rnic_mr_check_unbound(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_forbid_bind - forbid the binding of windows to an MR
- * @mr: the MR, about to be destroyed
+ * rnic_mr_forbid_bind - forbid binds of windows to an MR that is to be destroyed
+ * @mr: the MR
  *
  * May sleep.
  *
- * Return: 0 if no window is bound and none can be bound from now on; -EBUSY,
- * with nothing forbidden, if a valid window is bound.
+ * Return: 0 if no window is bound to the MR, and binds fail from now on; -EBUSY if a valid window
+ * is bound, in which case binds are still permitted.
  */
 int rnic_mr_forbid_bind(struct rnic_mr *mr)
 {
@@ -212,9 +209,8 @@ int rnic_mr_forbid_bind(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_permit_bind - undo rnic_mr_forbid_bind() for an MR that is not
- * destroyed
- * @mr: the MR
+ * rnic_mr_permit_bind - undo rnic_mr_forbid_bind()
+ * @mr: the MR, which is not destroyed, because of an error
  */
 void rnic_mr_permit_bind(struct rnic_mr *mr)
 {
@@ -235,8 +231,8 @@ static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8
 }
 
 /*
- * Check whether a window with this range and these access flags may be bound to
- * an MR
+ * Check whether a window may be bound to @len bytes of an MR from TO @addr on, with the access
+ * flags @access. @lkey is the STag by which the program names the MR.
  */
 static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 		     int access)
@@ -256,8 +252,8 @@ static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 }
 
 /*
- * Set the fields of a window to a range of an MR. A window grants remote rights
- * only
+ * Make a window refer to @len bytes of an MR from TO @addr on. A window grants remote rights only,
+ * so ignore local rights in @access.
  */
 static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
 			 u64 len, int access, u64 stream)
@@ -355,12 +351,11 @@ static bool __bind(struct rnic_dev *dev, struct rnic_window *w, struct rnic_mr *
  * rnic_mw_bind - execute a bind work request
  * @dev: the device
  * @s: the stream of the QP
- * @wr: the work request; rkey: new STag of the window; inv: lkey of the MR;
- *	raddr and compare_add: TO of the first byte and length in bytes, where
- *	length 0 unbinds the window; swap: IB_ACCESS_*
+ * @wr: the work request, with these members: @rkey is the new STag of the window; @inv is the
+ *	lkey of the MR; @raddr and @compare_add are the TO of the first byte and the length in
+ *	bytes, where length 0 unbinds a window of type 1; @swap is a mask of IB_ACCESS_*
  *
- * Does not sleep. On return no peer can use the previous STag of a type 1
- * window.
+ * After success no peer can access memory through the previous STag of the window. Does not sleep.
  *
  * Return: true if the window was bound or unbound; false, with nothing changed, if the
  * request is invalid. If the MR is changed or deregistered at the same time, false may
