@@ -51,7 +51,7 @@ static DEFINE_SPINLOCK(faults_lock);
  * a worker that blocks delays only page faults of the same process.
  */
 struct rnic_pf_owner {
-	struct mm_struct	*mm;	/* each struct rnic_pf has an mmgrab() reference */
+	struct mm_struct	*mm;	/* valid, because each struct rnic_pf has a reference */
 	kuid_t			charged_uid;	/* user whose quota is charged */
 	bool			charged;	/* the quota has been charged */
 	u32			users;	/* reference count; protected by xa_lock of owners */
@@ -413,8 +413,8 @@ static void __start_worker(struct rnic_pf *b)
 			continue;
 		wk->busy = true;
 		/*
-		 * Take a reference for the worker, which drops it. The work item may still be
-		 * running, having found no request; queue_work() then makes it run again.
+		 * Take a reference, which rnic_pf_work() drops. If that function is still running,
+		 * but has already found no further request, queue_work() makes it run again.
 		 */
 		kref_get(&b->ref);
 		queue_work(b->owner->wq, &wk->work);

@@ -392,7 +392,7 @@ static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
  * @length: length of the new memory in bytes; used with IB_MR_REREG_TRANS only
  * @iova: TO of the first byte of the new memory; used with IB_MR_REREG_TRANS only
  * @access: mask of IB_ACCESS_*; used with IB_MR_REREG_ACCESS only; see rereg_access()
- * @pd: the new protection domain, or the present one
+ * @pd: the new protection domain, or the current one
  * @udata: driver data; must be empty
  *
  * Return: NULL if @ib was changed; a new MR that replaces @ib, in which case the core deregisters
@@ -503,7 +503,7 @@ static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 
 /**
  * rnic_map_mr_sg - set the pages for the next fast registration of an MR
- * @ib: the MR; its present registration and a posted invalidation of it are not affected
+ * @ib: the MR; its current registration and a posted invalidation of it are not affected
  * @sg: the pages
  * @n: number of elements of @sg
  * @off: offset of the first byte in the first element, in bytes; may be NULL
@@ -528,7 +528,7 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 	return mapped;
 }
 
-/* Get the page list to register: the next one if it is filled in, else the present one */
+/* Get the page list to register: the next list if it is filled in, else the current list */
 static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
 {
 	return mr->mapped ? next_mapping(mr) : &mr->map[mr->cur_map];
@@ -567,7 +567,7 @@ static void set_blocks(struct rnic_mr *mr)
  * rnic_mr_fastreg - execute a fast registration work request
  * @ib: the MR
  * @wr: the work request, with these members: @rkey is the new STag, which may differ from the
- *	present one in the key only; @raddr and @compare_add are the first TO and the length in
+ *	current STag in the key only; @raddr and @compare_add are the first TO and the length in
  *	bytes; @swap is a mask of IB_ACCESS_*
  * @s: the stream of the QP; of all peers, only the peer of @s may invalidate the MR (RFC 5040
  *	8.1.1, RFC 5042 6.4.5; N-5)
