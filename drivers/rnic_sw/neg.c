@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * IRD, ORD and RTR negotiation (RFC 6581 section 9), as pure functions.
+ * Compute the outcome of the IRD, ORD and RTR negotiation (RFC 6581 section 9).  All
+ * functions are pure.
  *
- * The negotiated IRD and ORD never exceed the values that the program requested, with
- * two exceptions that the RFC makes.  A Read as ready-to-receive message raises them to
- * 1.  The initiator's IRD is raised to the responder's ORD, up to the device's limit.
+ * The negotiated IRD and ORD never exceed the values that the local program requested,
+ * with two exceptions that the RFC makes.  If the RTR message is a Read, the initiator's
+ * ORD and the responder's IRD are raised to at least 1.  The initiator's IRD is raised to
+ * the responder's ORD, up to the device's limit.
  */
 #include <ddp/pure.h>
 
 #include "neg.h"
 
-/* Get the RTR types B, C and D of @rtr; if A is 0, ignore them (RFC 6581 9.2) */
+/*
+ * Get the RTR types (flags B, C and D) of @rtr, or 0 if flag A (peer-to-peer model) is
+ * clear (RFC 6581 9.2)
+ */
 static u8 rtr_types(u8 rtr)
 {
 	return rtr & NEG_RTR_P2P ? rtr & NEG_RTR_TYPES : 0;
 }
 
 /*
- * Limit the local ORD by the peer's IRD, unless the peer does not negotiate its IRD (RFC
- * 6581 9.1)
+ * Limit the local ORD @mine to the peer's IRD @theirs.  If the peer does not negotiate
+ * its IRD, the local ORD does not change (RFC 6581 9.1).
  */
 static u16 limit_depth(u16 mine, u16 theirs)
 {
@@ -36,11 +41,11 @@ static void init_result(const struct neg_local *me, struct neg_result *r)
 
 /**
  * neg_request - build the initiator's Request
- * @me: wishes and limits of the initiator
+ * @me: requested values and limits of the initiator
  * @req: the Request, filled in
  *
- * Announces every supported RTR type if @me requests the peer-to-peer model.  Otherwise
- * all four flags are 0 (RFC 6581 9.2).
+ * If @me requests the peer-to-peer model, the Request announces every RTR type that the
+ * initiator supports.  Otherwise all four flags are 0 (RFC 6581 9.2).
  */
 void neg_request(const struct neg_local *me, struct neg_side *req)
 {
@@ -55,12 +60,13 @@ void neg_request(const struct neg_local *me, struct neg_side *req)
 }
 
 /*
- * Choose the RTR types that a responder announces: the types that both sides support,
- * or all types of the responder if the sides have none in common (RFC 6581 9.2).
+ * Choose the RTR types that a responder announces: the types that both sides support, or
+ * all types of the responder if the sides have none in common (RFC 6581 9.2).
  *
  * A Read as RTR needs an IRD of at least 1.  If @ird is 0 and the initiator does not
- * negotiate its ORD, exclude the Read, because the responder must not raise its IRD.
- * The result is never empty: a zero-length Write can always be received.
+ * negotiate its ORD, the responder must not raise its IRD, so exclude the Read.  The
+ * result is never empty: if no other type is left, it is the zero-length Write, which
+ * needs no resources at the responder.
  */
 static u8 choose_rtr_types(const struct neg_local *me,
 			   const struct neg_side *req, u16 ird)
@@ -78,21 +84,21 @@ static u8 choose_rtr_types(const struct neg_local *me,
 
 /**
  * neg_accept - build the responder's Reply and compute the responder's result
- * @me: wishes and limits of the responder
+ * @me: requested values and limits of the responder
  * @req: the initiator's Request
- * @rep: the Reply, filled in; may also be used to reject the Request
+ * @rep: the Reply, filled in
  * @r: the result, filled in; @r->why is IW_OK
  *
- * The Reply has the enhanced form if the Request has it.  Otherwise IRD and ORD are those
- * that the program requested (RFC 6581 section 10).  With the enhanced form (RFC 6581
- * 9.1):
+ * The Reply has the enhanced form if the Request has it.  If not, IRD and ORD are those
+ * that the responder's program requested (RFC 6581 section 10).  With the enhanced form
+ * (RFC 6581 9.1):
  *
  * * ORD is at most the initiator's IRD.
- * * IRD is the value that the program requested, and at least 1 if the initiator may
- *   send a Read as RTR.  An initiator with a larger ORD must reduce its ORD.
- * * If the initiator does not negotiate its IRD, the responder's ORD does not change,
- *   and the Reply marks it as not negotiated.  The same holds for the initiator's ORD
- *   and the responder's IRD.
+ * * IRD is the value that the responder's program requested, raised to 1 if the initiator
+ *   may send a Read as RTR.  An initiator with a larger ORD must reduce its ORD.
+ * * If the initiator does not negotiate its IRD, the responder does not change its own
+ *   ORD, and the Reply has NEG_DEPTH_NONE as ORD.  If the initiator does not negotiate
+ *   its ORD, the same holds for the responder's IRD.
  */
 void neg_accept(const struct neg_local *me, const struct neg_side *req,
 		struct neg_side *rep, struct neg_result *r)
@@ -116,7 +122,7 @@ void neg_accept(const struct neg_local *me, const struct neg_side *req,
 }
 
 /*
- * Raise the initiator's IRD to the responder's ORD (RFC 6581 9.1).
+ * Raise the initiator's IRD to the responder's ORD, if that ORD is larger (RFC 6581 9.1).
  *
  * Return: IW_OK, or IW_MPA_IRD if the responder's ORD exceeds the device's limit.
  */
@@ -133,8 +139,8 @@ static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
 
 /*
  * Check whether the initiator can send a Read as RTR, which needs an ORD of at least 1.
- * The initiator may raise an ORD of 0 to 1 if the responder announces an IRD of at least
- * 1.
+ * The initiator may raise an ORD of 0 to 1 if the responder has announced an IRD of at
+ * least 1.
  */
 static bool can_use_read(u16 their_ird, u16 ord)
 {
@@ -142,11 +148,12 @@ static bool can_use_read(u16 their_ird, u16 ord)
 }
 
 /*
- * Choose one RTR type that both sides support, in the order Write, Read, Send.  A Write
- * leaves no state at the responder, and a Send uses a receive.
+ * Choose one RTR type that both sides support.  Prefer a Write, because it leaves no
+ * state at the responder; then a Read; and a Send last, because it can consume a receive
+ * at the responder.
  *
- * Return: IW_OK; IW_MPA_RTR if there is no such type although a side uses the
- * peer-to-peer model.
+ * Return: IW_OK; IW_MPA_RTR if a side uses the peer-to-peer model but there is no common
+ * type.
  */
 static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
 				struct neg_result *r)
@@ -170,23 +177,24 @@ static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
 
 /**
  * neg_complete - compute the initiator's result from the responder's Reply
- * @me: wishes and limits of the initiator
+ * @me: requested values and limits of the initiator
  * @req: the Request that was sent
  * @rep: the responder's Reply, which accepts the Request
  * @r: the result, filled in
  *
- * Unless both frames have the enhanced form, IRD and ORD are those that the program
- * requested, and no RTR is sent.  Otherwise (RFC 6581 9.1, 9.2):
+ * If one of the frames does not have the enhanced form, IRD and ORD are those that the
+ * initiator's program requested, and no RTR is sent.  If both have it (RFC 6581 9.1,
+ * 9.2):
  *
- * * ORD is at most the responder's IRD.  If the responder does not negotiate its IRD,
- *   the initiator's ORD does not change.
+ * * ORD is at most the responder's IRD, or at least 1 if the RTR is a Read.  If the
+ *   responder does not negotiate its IRD, only such a Read changes the initiator's ORD.
  * * IRD is at least the responder's ORD.  If the responder does not negotiate its ORD,
  *   the initiator's IRD does not change.
  * * The RTR is one of the types that both sides announced.  @r->why is IW_MPA_RTR if
  *   there is no such type, or if only one side uses the peer-to-peer model.
  *
- * IRD and ORD in @r are valid even on failure, because the stream must start in order to
- * send a Terminate.
+ * IRD and ORD in @r are valid even on failure, because the initiator must then start the
+ * stream in order to send a Terminate.
  */
 void neg_complete(const struct neg_local *me, const struct neg_side *req,
 		  const struct neg_side *rep, struct neg_result *r)

@@ -26,7 +26,8 @@
  * @ird: IRD, or NEG_DEPTH_NONE
  * @ord: ORD, or NEG_DEPTH_NONE
  * @rtr: mask of NEG_RTR_*
- * @enhanced: the frame has the enhanced form; if not, the other members are invalid
+ * @enhanced: true if the frame has the enhanced form; if false, the frame carries none of
+ *	the other members
  */
 struct neg_side {
 	u16	ird;
@@ -36,13 +37,14 @@ struct neg_side {
 };
 
 /**
- * struct neg_local - wishes and limits of the local side
+ * struct neg_local - requested values and limits of the local side
  * @ird: IRD that the program requested
  * @ord: ORD that the program requested
  * @max: maximum IRD and ORD of the device, at least 1
- * @rtr: mask of the NEG_RTR_* types that are supported; initiator only: NEG_RTR_P2P to
- *	use the peer-to-peer model
- * @enhanced: send the enhanced form; initiator only
+ * @rtr: mask of the NEG_RTR_* types that the local side supports; an initiator also sets
+ *	NEG_RTR_P2P to request the peer-to-peer model
+ * @enhanced: true if the initiator sends its Request in the enhanced form; ignored for a
+ *	responder
  */
 struct neg_local {
 	u16	ird;
@@ -56,10 +58,11 @@ struct neg_local {
  * struct neg_result - outcome of the negotiation for the local side
  * @ird: local IRD
  * @ord: local ORD
- * @rtr: initiator: the one NEG_RTR_* type to send as first message, or 0 for no RTR.
- *	Responder: mask of the types that the initiator may send first, or 0.  If
- *	NEG_RTR_SEND is set, a zero-length Send as first message is the RTR.
- * @why: IW_OK on success; initiator only: IW_MPA_IRD or IW_MPA_RTR on failure.  After a
+ * @rtr: initiator: the one NEG_RTR_* type to send as first message, or 0 to send no RTR.
+ *	Responder: mask of the types that the initiator may send as RTR, or 0.  If
+ *	NEG_RTR_SEND is set, the responder must treat a zero-length Send as first message
+ *	as the RTR.
+ * @why: IW_OK on success; for the initiator IW_MPA_IRD or IW_MPA_RTR on failure.  After a
  *	failure the initiator must send a Terminate with that reason as its only message.
  */
 struct neg_result {
