@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Create devices for "rdma link add", unregister them, and handle events of their
- * interfaces.  interface.c has the queries about a device's interface.
+ * Create devices for "rdma link add", unregister devices, and handle events of their
+ * network interfaces. interface.c has the queries about a device's interface.
  *
- * The core keeps the association of device and interface, so this file holds no
- * reference to a net_device.  A link that goes down does not end connections, because
- * TCP and SCTP decide when a connection times out.
+ * ib_core associates the device with its interface, so this file holds no reference to a
+ * net_device.  An interface that goes down does not end connections, because TCP and SCTP
+ * decide when a connection times out.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -22,23 +22,28 @@
 
 #define DRIVER_ID	((enum rdma_driver_id)RNIC_SW_DRIVER_ID)
 
-/* Serializes rnic_newlink(), so that an interface cannot get two devices */
+/*
+ * Serializes rnic_newlink(), so that two concurrent calls cannot create two devices on
+ * one interface
+ */
 static DEFINE_MUTEX(newlink_mutex);
 
 /*
- * Workqueue of unregister_work.  That work waits for work of rnic_wq, so it needs a
- * workqueue with its own rescuer.
+ * Workqueue of rnic_dev.unregister_work.  That work item flushes work items of rnic_wq,
+ * so it needs a workqueue with a separate rescuer: otherwise it could wait for ever when
+ * memory is short.
  */
 static struct workqueue_struct *unregister_wq;
 
 /*
- * Flush the queue pairs of kernel consumers, then queue the unregistration of the device;
- * second step after begin_removal().  Drops the device reference of begin_removal().
+ * Work function of rnic_dev.unregister_work, queued by begin_removal(): flush the queue
+ * pairs of kernel consumers, then have ib_core unregister the device asynchronously.
+ * Drops the device reference that begin_removal() took.
  *
- * Kernel consumers get flush errors before their remove() is called.  A consumer that
- * then destroys its last queue pair may drop its state of the device and miss remove().
- * NVMe, for example, then retries for ten minutes.  To prevent this, rnic_destroy_qp()
- * waits for @unregistering.
+ * The order matters.  Kernel consumers get their flush errors before ib_core calls their
+ * remove().  A consumer that destroys its last queue pair after such an error may drop
+ * its state of the device, and then miss remove(): NVMe, for example, would retry for ten
+ * minutes.  So rnic_destroy_qp() waits until @unregistering is completed.
  */
 static void rnic_netdev_unregister(struct work_struct *work)
 {
@@ -51,8 +56,9 @@ static void rnic_netdev_unregister(struct work_struct *work)
 }
 
 /*
- * Check whether a device can use the interface: it must be registered and have IPv4 or
- * IPv6.  IPoIB is excluded, because its GIDs are those of InfiniBand.
+ * Check whether a device can be created on the interface: the interface must be
+ * registered and have IPv4 or IPv6.  Exclude IPoIB, because ib_core manages the GIDs of
+ * an IPoIB interface for InfiniBand.
  */
 static bool __is_suitable(struct net_device *netdev)
 {
@@ -61,7 +67,10 @@ static bool __is_suitable(struct net_device *netdev)
 	       (__in_dev_get_rtnl(netdev) || __in6_dev_get(netdev));
 }
 
-/* Get the interface's network namespace, referenced; NULL if the interface is not suitable */
+/*
+ * Get a reference to the interface's network namespace; NULL if the interface is not
+ * suitable
+ */
 static struct net *get_suitable_net(struct net_device *netdev)
 {
 	struct net *net = NULL;
@@ -86,7 +95,8 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 
 /*
  * Derive the node GUID and GID 0 from the interface's MAC address, or from a random
- * address if it has none.  They do not change when the MAC address changes later.
+ * address if the interface has none.  GUID and GID stay the same if the MAC address
+ * changes later.
  */
 static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
 {
@@ -127,9 +137,9 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
 }
 
 /*
- * Unregister a new device if its interface is no longer suitable.  The interface may
- * have been removed, or moved to another network namespace, before the device was
- * registered.  In that case the notifier found no device, and so did not unregister it.
+ * Unregister a new device if its interface is no longer suitable or has left @net.  That
+ * may have happened before the device was registered; rnic_netdev_event() then found no
+ * device to unregister.
  *
  * Return: 0, or -ENODEV if the device has been unregistered.
  */
@@ -201,10 +211,11 @@ static void report_new_address(struct ib_device *ib)
 
 /*
  * Begin to remove a device whose interface is being removed or moved to another network
- * namespace.  Fail all queue pairs first, because otherwise kernel consumers would send
- * requests to their peers in remove() and would wait for responses in vain.
+ * namespace.  Fail all queue pairs first.  Otherwise kernel consumers would send requests
+ * to their peers in remove(), and would wait for responses that cannot arrive.
  *
- * The caller holds RTNL, so leave the flushes and the unregistration to unregister_work.
+ * The caller holds RTNL, so do not wait for consumers here: leave the flushes and the
+ * unregistration to unregister_work.
  */
 static void begin_removal(struct ib_device *ib)
 {
@@ -233,10 +244,10 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		/*
-		 * The core also has a notifier for this, but its notifier
-		 * ignores bonds and their ports, and reports to only one
-		 * device of an interface.  The core does not report the same
-		 * state twice.
+		 * ib_core has a notifier for port state as well.  But that notifier
+		 * ignores bonds and their ports, and dispatches the event for only one
+		 * device of an interface. ib_core dispatches no event if the state has
+		 * not changed, so no event is duplicated.
 		 */
 		ib_dispatch_port_state_event(ib, netdev);
 		break;
@@ -275,15 +286,18 @@ int rnic_netdev_init(void)
 /**
  * rnic_netdev_exit - forbid new devices and unregister all existing ones
  *
- * Unregisters the devices before the notifier, so that kernel consumers can still use
- * their connections in remove(), as for "rdma link del".  Unregistering the notifier
- * delivers NETDEV_UNREGISTER for each interface, which fails all queue pairs.
+ * Unregisters the devices first and the notifier last, because unregistering the notifier
+ * delivers NETDEV_UNREGISTER for each interface, which fails all queue pairs.  In this
+ * order kernel consumers can still use their connections in remove(), as for "rdma link
+ * del".
  */
 void rnic_netdev_exit(void)
 {
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
-	/* this waits for unregister_work items; their devices are unregistered already */
+	/*
+	 * wait for pending unregister_work items, whose devices are already unregistered
+	 */
 	destroy_workqueue(unregister_wq);
 }
