@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * On-demand paging: MRs whose pages are faulted in on access, as if the owning
- * process had accessed them; and ibv_advise_mr(), which prefetches pages.  The
- * tables of present pages are in odp_pages.c.
+ * On-demand paging (ODP): create the memory of ODP MRs, fault their pages in,
+ * and prefetch pages for ibv_advise_mr(). odp_pages.c has the tables of present
+ * pages.
  *
- * Pages are faulted in only while a reference to the users of the owner's mm
- * (mmget()) is held.
+ * Pages of an MR are faulted in on access, as if the owning process had
+ * accessed them. A caller of rnic_odp_fault_in() must hold a reference from
+ * mmget() to the owner's mm, so that the mappings are not torn down meanwhile.
  */
 #include <linux/delay.h>
 #include <linux/memcontrol.h>
@@ -17,14 +18,14 @@
 #include "odp.h"
 #include "odp_range.h"
 
-/* Operations supported on ODP MRs: all operations of the device */
+/* Operations that may access ODP MRs: all operations of the device */
 #define CAPS	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
 		 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | \
 		 IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV)
 
 /*
- * Maximum number of attempts while memory is short. The first retry is after
- * 1 ms; the delay doubles with each retry.
+ * Maximum number of attempts to fault in pages while memory is short. The first
+ * retry is after 1 ms; the delay doubles with each retry.
  */
 #define TRIES	8
 
@@ -38,7 +39,10 @@ static void rnic_odp_release(struct rnic_pf *b)
 	kfree(o);
 }
 
-/* Fault in a range; retry while memory is short */
+/*
+ * Fault in a range. If memory is short, sleep and try again, TRIES times in
+ * total.
+ */
 static int fault_in(struct rnic_odp *o, const struct rnic_pf_range *want)
 {
 	int err = -ENOMEM, n;
@@ -65,10 +69,11 @@ static int rnic_odp_fault(struct rnic_pf *b, const struct rnic_pf_range *want)
 }
 
 /*
- * Enter up to ODP_AHEAD pages after the range into the table, if they are
- * present in the page tables: they are often accessed next. Do so only after a
- * fault for reading, because entering a page for writing would make it dirty
- * and undo an MADV_FREE of it.
+ * After a page fault for reading, enter up to ODP_AHEAD pages that follow the
+ * range into the table of present pages. Programs often access these pages
+ * next. Enter only pages that are mapped in the owner's page tables. Do nothing
+ * after a page fault for writing: entering a page for writing would make it
+ * dirty, and so undo an MADV_FREE of the page.
  */
 static void rnic_odp_fault_around(struct rnic_pf *b, const struct rnic_pf_range *want)
 {
@@ -102,8 +107,8 @@ static u64 rnic_odp_untag(u64 at)
 }
 
 /*
- * Check whether the range of the MR is inside the user address space. An
- * implicit ODP MR, which has the whole address space, is valid as well.
+ * Check whether the MR is inside the user address space. Also accept the range
+ * of an implicit ODP MR, which has the whole address space.
  */
 static bool is_user_memory(const struct rnic_odp *o)
 {
@@ -112,17 +117,18 @@ static bool is_user_memory(const struct rnic_odp *o)
 }
 
 /**
- * rnic_odp_new - get memory of the calling process for an ODP MR
+ * rnic_odp_new - create the memory object of an ODP MR
  * @dev: the device
- * @start: address of the first byte; may be tagged
+ * @start: address of the first byte in the calling process; may be tagged
  * @length: length in bytes
  *
- * Memory need not be mapped in the range, and mappings may change later. May
+ * The range may contain unmapped addresses, and mappings may change later. May
  * sleep.
  *
- * Return: the memory, with a reference for rnic_pf_put(), or an error
- * pointer: -EINVAL if the range is outside the user address space; -ENOMEM if
- * memory is short, the quota is used up, or the caller is killed.
+ * Return: the memory object, with a reference that the caller drops with
+ * rnic_pf_put(); or an error pointer: -EINVAL if the range is outside the user
+ * address space; -ENOMEM if memory is short, the quota is used up, or the
+ * caller is killed.
  */
 struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {
@@ -168,8 +174,8 @@ struct advised {
 };
 
 /*
- * Check that @r is an ODP MR of @pd that contains the range of @sge and, if
- * @write is set, may be written. Return: 0 or a negative errno.
+ * Check that @r is an ODP MR of @pd and contains the range of @sge. If @write
+ * is set, also check that the MR may be written. Return: 0 or a negative errno.
  */
 static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 			   const struct ib_sge *sge, bool write)
@@ -177,8 +183,8 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 	u64 off = sge->addr - r->base;
 
 	/*
-	 * read valid before the other fields; pairs with ddp_region_validate(),
-	 * which sets valid last; litmus: publish
+	 * Read @valid before the other fields. Pairs with
+	 * ddp_region_validate(), which writes @valid last; litmus: publish
 	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != sge->lkey || r->pd != pd ||
 	    r->ops != &rnic_odp_ops.mem || r->kind != RNIC_REGION)
@@ -192,8 +198,8 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
 }
 
 /*
- * Find the memory of a range and take a reference to it. Return: 0 or a
- * negative errno
+ * Find the ODP memory of the range @sge, take a reference to that memory, and
+ * fill in @a. Return: 0 or a negative errno
  */
 static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 			     struct advised *a)
@@ -243,14 +249,15 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 	err = possible ? rnic_odp_prefetch(&a, write, how) : -EFAULT;
 	rnic_pf_put(&a.o->b);
 	/*
-	 * without FLUSH report only invalid arguments and a kill of the caller,
-	 * but not that memory cannot be faulted in
+	 * Without the flag FLUSH, report only an invalid range and a kill of
+	 * the caller. A failure to fault in memory is no error then, because
+	 * the prefetch is only a hint.
 	 */
 	return flush || !possible || err == -EINTR ? err : 0;
 }
 
 /**
- * rnic_advise_mr - prefetch ranges of ODP MRs
+ * rnic_advise_mr - verbs: prefetch ranges of ODP MRs
  * @pd: protection domain of the MRs
  * @advice: kind of prefetch
  * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0
@@ -258,7 +265,7 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
  * @n: number of ranges
  * @attrs: unused
  *
- * Faults the memory in before it returns, with or without the flag FLUSH. The
+ * Faults the memory in before returning, with or without the flag FLUSH. The
  * flag only decides whether a failure to fault in memory is reported. May
  * sleep.
  *

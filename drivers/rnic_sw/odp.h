@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* On-demand paging (ODP): MRs whose pages are faulted in and not pinned. */
+/*
+ * On-demand paging (ODP): memory of MRs whose pages are not pinned, but faulted
+ * in on access.
+ */
 #ifndef _RNIC_SW_ODP_H
 #define _RNIC_SW_ODP_H
 
@@ -10,12 +13,12 @@
 
 /**
  * struct rnic_odp - memory of an ODP MR
- * @b: common part of memory that is not pinned; @b.start is a user address
- *	without its tag
- * @addr_mask: mask of the address bits that are not a tag
+ * @b: part that ODP and dma-buf memory have in common; @b.start is a user
+ *	address without its tag
+ * @addr_mask: mask of the address bits that are not part of a tag
  * @memcg: memory cgroup that is charged for pages and tables, or NULL
- * @chunks: struct odp_chunk, indexed by distance from the chunk of @b.start;
- *	read under RCU
+ * @chunks: struct odp_chunk by chunk number, counted from the chunk that
+ *	contains @b.start; read under RCU
  * @lock: serializes insertion and removal of chunks
  * @count: number of chunks; protected by @lock
  * @next: index in @chunks at which the next search for a chunk to evict starts;
@@ -32,13 +35,13 @@ struct rnic_odp {
 };
 
 /*
- * How rnic_odp_fault_in() handles pages that are not present in the owner's
- * page tables
+ * How rnic_odp_fault_in() handles pages that are not mapped in the owner's page
+ * tables
  */
 enum odp_how {
-	ODP_FAULT,	/* fault in non-present pages; fail if that is impossible */
-	ODP_SKIP_ABSENT,	/* skip non-present pages */
-	ODP_STOP_ABSENT,	/* stop at the first non-present page */
+	ODP_FAULT,	/* fault them in; fail if that is impossible */
+	ODP_SKIP_ABSENT,	/* skip them */
+	ODP_STOP_ABSENT,	/* stop at the first of them */
 };
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * On-demand paging: tables of the pages that are known to be present.
+ * On-demand paging (ODP): tables of the pages that are known to be present.
  *
  * The address space of the owning process is divided into chunks. A chunk that
  * has been accessed has a table of page addresses and an MMU interval notifier.
- * No page reference is held. Before the kernel unmaps or replaces a page of the
- * process, the notifier removes the page from the table. It does so with the
- * invalidation lock held for writing; a copy holds that lock for reading. So
- * when the notifier returns, no copy to or from the page is in progress, and
- * none can start.
+ * The table holds no references to the pages. Before the mm unmaps or replaces
+ * a page of the process, it calls the notifier, which removes the page from the
+ * table while holding the invalidation lock for writing. A copy holds that lock
+ * for reading. So when the notifier returns, no copy to or from the page is in
+ * progress, and none can start.
  *
  * Pages are faulted in by get_user_pages_remote(), as if the process had
  * accessed them. This sleeps and may wait for a program (userfaultfd, FUSE).
@@ -25,21 +25,23 @@
 #include "odp_range.h"
 
 /*
- * Maximum number of chunks of one MR; each further chunk replaces an unused one
+ * Maximum number of chunks of one MR. When an MR has this many, a new chunk
+ * replaces a chunk that no page fault or prefetch is using.
  */
 #define CHUNKS_MAX	16384
-/* Maximum number of chunks examined to find an unused chunk */
+/* Maximum number of chunks that are examined to find a chunk to replace */
 #define EVICT_TRIES		64
 /*
- * Maximum number of attempts to fault in pages that are invalidated meanwhile
+ * Maximum number of attempts to fault in a span, if pages are invalidated
+ * before they can be entered into the table
  */
 #define TRIES		8
 
 #define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
 
 /*
- * Flags in the low bits of a table entry: the page is present, the page is
- * writable
+ * Flags in the low bits of a table entry: the page may be read; the page may
+ * also be written
  */
 #define ENTRY_PRESENT		1ul
 #define ENTRY_WRITABLE	2ul
@@ -49,7 +51,7 @@ struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
 	unsigned long		number;	/* address of the chunk >> CHUNK_SHIFT */
-	u32			users;	/* page faults and prefetches; under rnic_odp.lock */
+	u32			users;	/* page faults and prefetches in progress; rnic_odp.lock */
 	struct rnic_inval_lock	inval_lock;	/* protects the entries of @page */
 	unsigned long		*page;	/* ODP_CHUNK_PAGES entries: kernel address and flags */
 	struct rcu_head		rcu;
@@ -58,8 +60,8 @@ struct odp_chunk {
 /* Lookup ------------------------------------------------------------------- */
 
 /*
- * Compute the index of a chunk in the xarray. Count from the MR's first chunk,
- * to keep the xarray flat.
+ * Compute the index of a chunk in the xarray. The index counts from the MR's
+ * first chunk, which keeps the xarray flat.
  */
 static unsigned long chunk_index(const struct rnic_odp *o, unsigned long number)
 {
@@ -73,8 +75,9 @@ static bool is_accessible(unsigned long page, bool write)
 }
 
 /*
- * Compute the length in bytes of the contiguous extent that begins in page @i,
- * at most @want. @len is the number of its bytes in page @i.
+ * Compute the length in bytes of the contiguous extent that begins in page @i
+ * of the chunk. @len is the number of its bytes in page @i. The result is at
+ * most @want.
  */
 static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
@@ -90,7 +93,7 @@ static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 }
 
 /**
- * rnic_odp_get_extent - find present memory
+ * rnic_odp_get_extent - find the contiguous present memory at an address
  * @mem: memory of the MR (struct rnic_pf)
  * @at: address of the first byte
  * @write: true if the memory is going to be written
@@ -100,8 +103,9 @@ static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
  * Context: BH off.
  *
  * Return: true, with @extent->lock held for reading, if the first byte is
- * present. False if the first byte is not present, if it is not writable but
- * @write is set, or if a writer waits for the lock.
+ * present. False if the first byte is not present, if @write is set but the
+ * byte is not writable, or if another context waits to take the lock for
+ * writing.
  */
 bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
@@ -111,8 +115,8 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 
 	at &= o->addr_mask;
 	/*
-	 * the chunk stays allocated: it is freed after an RCU grace period, and
-	 * BH are off
+	 * the chunk cannot be freed here, because it is freed after an RCU
+	 * grace period and BH are off
 	 */
 	c = xa_load(&o->chunks, chunk_index(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_inval_read_trylock(&c->inval_lock))
@@ -130,15 +134,15 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 /* Invalidation ------------------------------------------------------------- */
 
 /*
- * Remove pages from the table. Return: true if any of them was present, false
- * if not
+ * Remove the pages of span @s from the table. Return: true if any of them was
+ * present, false if none was
  */
 static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 {
 	bool any = false;
 	u32 i;
 
-	/* so no copy is in progress */
+	/* copies hold the lock for reading, so none is in progress */
 	lockdep_assert_held_write(&c->inval_lock.lock);
 	for (i = s->first; i < s->first + s->pages; i++) {
 		any |= c->page[i];
@@ -148,9 +152,11 @@ static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
 }
 
 /*
- * Remove the pages of a range from the table before the mm changes them.
- * Return: false if this would have to sleep but the notifier must not, true
- * otherwise.
+ * Remove the pages of a range from the table. The mm calls this notifier before
+ * it changes these pages.
+ *
+ * Return: true; false if the notifier would have to sleep to take the lock, but
+ * @range does not permit sleeping.
  */
 static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 				const struct mmu_notifier_range *range,
@@ -203,8 +209,9 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Remove a chunk from the xarray, then clear its table, because a reader may
- * have found the chunk before its removal. Then free the chunk.
+ * Remove a chunk from the xarray and free it after an RCU grace period. The
+ * table is cleared after the removal, because a reader may have found the chunk
+ * before.
  */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
@@ -220,8 +227,8 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 }
 
 /*
- * Evict a chunk without users. Return: true if a chunk was evicted, false if
- * none was found
+ * Evict a chunk that no page fault or prefetch is using. Return: true if a
+ * chunk was evicted, false if none was found
  */
 static bool __evict_chunk(struct rnic_odp *o)
 {
@@ -277,8 +284,9 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Find a chunk and take a reference to it. Create the chunk if it does not
- * exist and @make is set. Return: the chunk, or NULL.
+ * Find a chunk and increment its number of users, so that it is not evicted. If
+ * the chunk does not exist and @make is set, create it. Return: the chunk, or
+ * NULL.
  */
 static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 				   bool make)
@@ -328,8 +336,8 @@ void rnic_odp_drop_chunks(struct rnic_odp *o)
 /* Faulting in -------------------------------------------------------------- */
 
 /*
- * Set a table entry. A writable entry stays writable if the same page is
- * entered for reading
+ * Enter @page into a table entry, as writable if @write is set. If the entry
+ * already contains the same page as writable, it stays writable.
  */
 static void __set_entry(unsigned long *entry, struct page *page, bool write)
 {
@@ -341,7 +349,7 @@ static void __set_entry(unsigned long *entry, struct page *page, bool write)
 }
 
 /*
- * Enter pages into the table. Return: true if the pages were entered; false,
+ * Enter @n pages into the table. Return: true if the pages were entered; false,
  * with no page entered, if a page may have been invalidated since @seq was
  * read.
  */
@@ -352,8 +360,8 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 	long i;
 
 	/*
-	 * take the lock without making readers back off: each of them would
-	 * raise a needless page fault
+	 * take the lock without making readers back off, because a reader that
+	 * backs off raises a needless page fault
 	 */
 	rnic_inval_write_lock_gap(&c->inval_lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
@@ -364,8 +372,9 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 }
 
 /*
- * Count the pages from @at to the end of its VMA, up to @pages. Used to limit
- * get_user_pages_remote() to a VMA: it would warn about a hole below a stack.
+ * Count the pages from @at to the end of the VMA that contains @at, up to
+ * @pages. get_user_pages_remote() must not get a range that begins or continues
+ * outside a VMA, because it would log a warning about a hole below a stack.
  */
 static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 				    u32 pages)
@@ -378,9 +387,12 @@ static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 }
 
 /*
- * Take references to the pages of a span. Fault them in if @how is ODP_FAULT.
- * Return: number of pages, which may be less than the span has; -EINTR if the
- * caller is killed; or another negative errno, -EFAULT if there is no mapping.
+ * Take references to the pages of a span. If @how is ODP_FAULT, fault in the
+ * pages that are absent; otherwise stop at the first of them.
+ *
+ * Return: the number of pages, which may be less than the span has; -EINTR if
+ * the current task is killed; or another negative errno, -EFAULT if @s begins
+ * outside a mapping.
  */
 static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 		      enum odp_how how, struct page **page)
@@ -395,8 +407,9 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	if (mmap_read_lock_killable(o->b.mm))
 		return -EINTR;
 	/*
-	 * charge page cache and page tables to the owner's memory cgroup; a
-	 * worker would charge them to none
+	 * charge page cache and page tables to the owner's memory cgroup,
+	 * because the current task may be a kernel worker, for which no cgroup
+	 * is charged
 	 */
 	old = set_active_memcg(o->memcg);
 	n = __mapped_pages(o->b.mm, at, s->pages);
@@ -409,9 +422,10 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 }
 
 /*
- * Fault in pages of a span and enter them into the table. Return: number of
- * pages entered; -EAGAIN if a page may have been invalidated meanwhile; or
- * another negative errno.
+ * Fault in pages of a span and enter them into the table.
+ *
+ * Return: the number of pages entered; -EAGAIN if a page may have been
+ * invalidated meanwhile; or another negative errno.
  */
 static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
 			  const struct odp_span *s, bool write, enum odp_how how)
@@ -436,8 +450,8 @@ static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
 /**
  * rnic_odp_is_user_range - check whether a range can be user memory
  * @o: the memory
- * @at: first byte
- * @end: first byte after the range
+ * @at: address of the first byte
+ * @end: address of the first byte after the range
  *
  * Return: true if the range is inside the user address space, false if not.
  */
@@ -451,8 +465,10 @@ bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
 }
 
 /*
- * Fault in pages of a span. Return: number of pages to advance by, or a
- * negative errno
+ * Fault in pages of a span, as @how requires.
+ *
+ * Return: the number of pages by which the caller must advance; or a negative
+ * errno.
  */
 static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 			  enum odp_how how)
@@ -473,8 +489,8 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 	}
 	put_chunk(o, c);
 	/*
-	 * If invalidations interfered too often, report success. A stream that
-	 * still finds the pages absent raises another page fault.
+	 * Report success if every attempt met an invalidation. A stream that
+	 * then still finds the pages absent raises another page fault.
 	 */
 	if (n == -EAGAIN)
 		return s->pages;
@@ -485,10 +501,9 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
 
 /**
  * rnic_odp_fault_in - fault in the pages of a range
- * @o: the memory; the caller must hold a reference to the users of its mm
- *	(mmget())
- * @at: first byte
- * @end: first byte after the range
+ * @o: the memory; the caller must hold a reference from mmget() to its mm
+ * @at: address of the first byte
+ * @end: address of the first byte after the range
  * @write: true if the pages are going to be written
  * @how: handling of pages that are not present
  *
@@ -496,7 +511,7 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
  *
  * Return: 0; -EFAULT if a page cannot be faulted in or, with ODP_STOP_ABSENT,
  * is not present; -ENOMEM if memory is short or, with ODP_STOP_ABSENT, a chunk
- * does not exist; -EINTR if the caller is killed.
+ * does not exist; -EINTR if the current task is killed.
  */
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 		      enum odp_how how)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * On-demand paging: arithmetic on pages and chunks.
+ * On-demand paging (ODP): arithmetic on pages and chunks.
  *
- * Addresses are user addresses. @end and @to are the address of the first byte
- * after a range. They must not wrap to 0, so a range never includes the last
- * byte of the 64-bit address space.
+ * Addresses are user addresses. A range does not include its end address (@end
+ * or @to). The end address must not wrap to 0, so a range cannot include the
+ * last byte of the 64-bit address space.
  */
 #include "odp_range.h"
 
 /**
  * odp_span - compute the next pages of a range to fault in at once
- * @at: first byte that is not yet faulted in
- * @end: first byte after the range
+ * @at: address of the first byte that is not yet faulted in
+ * @end: address of the first byte after the range
  * @shift: log2 of the page size
  *
- * Return: at most ODP_BATCH pages of one chunk, starting with the page of @at;
- * 0 pages if @at is not before @end.
+ * Return: at most ODP_BATCH pages of one chunk, starting with the page that
+ * contains @at; 0 pages if @at is not less than @end.
  */
 struct odp_span odp_span(u64 at, u64 end, u8 shift)
 {
@@ -34,10 +34,10 @@ struct odp_span odp_span(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_span_in_chunk - intersect a range with a chunk
+ * odp_span_in_chunk - compute the pages of a chunk that overlap a range
  * @chunk: number of the chunk
- * @from: first byte of the range
- * @to: first byte after the range
+ * @from: address of the first byte of the range
+ * @to: address of the first byte after the range
  * @shift: log2 of the page size
  *
  * Return: the pages of the chunk that contain bytes of the range; may be 0
@@ -63,12 +63,14 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 
 /**
  * odp_ahead_end - compute the end of the look-ahead range after a page fault
- * @at: first byte after the range that was faulted in
- * @end: first byte after the MR
+ * @at: address of the first byte after the range that was faulted in
+ * @end: address of the first byte after the MR
  * @shift: log2 of the page size
  *
- * Return: first byte after the look-ahead range, which has at most ODP_AHEAD
- * pages; @at if the MR has no bytes after @at.
+ * The look-ahead range begins at @at.
+ *
+ * Return: address of the first byte after the look-ahead range, which has at
+ * most ODP_AHEAD pages; @at if the MR has no bytes from @at on.
  */
 u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 {
@@ -80,7 +82,7 @@ u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_addr_mask - find the bits of a user address that are not a tag
+ * odp_addr_mask - find the bits of a user address that are not part of a tag
  * @untag: function that removes the tag from an address
  *
  * Return: mask of the bits that @untag does not clear.

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* On-demand paging: arithmetic on pages and chunks. */
+/* On-demand paging (ODP): arithmetic on pages and chunks. */
 #ifndef _RNIC_SW_ODP_RANGE_H
 #define _RNIC_SW_ODP_RANGE_H
 
 #include <ddp/pure.h>
 
-/* Number of pages of a chunk; a table of their 64-bit addresses has 4 KiB */
+/*
+ * Number of pages of a chunk. The table of their 64-bit addresses then has 4
+ * KiB.
+ */
 #define ODP_CHUNK_PAGES	512u
 
-/* Maximum number of pages faulted in at once */
+/* Maximum number of pages that one call of get_user_pages_remote() faults in */
 #define ODP_BATCH	32u
 /*
- * Maximum look-ahead: number of pages after a faulted-in range that are entered
- * into the table as well if they are present
+ * Maximum number of look-ahead pages: pages after a faulted-in range that are
+ * also entered into the table if they are mapped already
  */
 #define ODP_AHEAD	64u
 
