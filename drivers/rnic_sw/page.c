@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages that several small rings share, if the program supports this.
+ * Pages that several small rings share, if the program permits sharing.
  *
  * A ring of few slots needs only a fraction of a page, and a program with
- * thousands of QPs has thousands of rings. All rings on a page belong to one
- * context, so a program that writes to the wrong ring damages only its own
- * rings.
+ * thousands of QPs has thousands of rings, so sharing saves memory. All rings
+ * on a page belong to one user context. A program that writes to the wrong ring
+ * therefore damages only its own rings.
  */
 #include <linux/bitmap.h>
 #include <linux/err.h>
@@ -14,7 +14,7 @@
 
 #include "rnic.h"
 
-#define FIND_TRIES	8	/* maximum number of pages searched for free space */
+#define FIND_TRIES	8	/* maximum number of pages that are searched for free space */
 
 static u32 bytes_to_units(size_t bytes)
 {
@@ -22,8 +22,9 @@ static u32 bytes_to_units(size_t bytes)
 }
 
 /*
- * Mark units of a page as used. Remove a full page from the list of pages with
- * free space. Return: address of the first unit.
+ * Mark @units units of a page as used, from unit @at on. If the page is then
+ * full, remove it from the list of pages with free space. Return: address of
+ * the first unit.
  */
 static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units)
 {
@@ -34,9 +35,10 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
 }
 
 /*
- * Check whether a page has more mappings than the one of its program, or any
- * while it is empty. A forked child that has dropped its privileges may have
- * such a mapping, and must not see rings that are created later.
+ * Check whether a page may be mapped by another process than its program. A
+ * page with rings may have at most one mapping, that of the program; an empty
+ * page must have none. A forked child that has dropped its privileges may still
+ * have a mapping of the page, and must not see rings that are created later.
  */
 static bool __rnic_page_is_shared(const struct rnic_map *page)
 {
@@ -44,8 +46,8 @@ static bool __rnic_page_is_shared(const struct rnic_map *page)
 }
 
 /*
- * Allocate space on a page. Return: the space; NULL if too little is free or
- * the page is shared
+ * Allocate space on a page. Return: address of the space; NULL if not enough
+ * space is free or __rnic_page_is_shared() returns true
  */
 static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 {
@@ -58,9 +60,9 @@ static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 }
 
 /*
- * Search for a page with enough free space, and allocate the space. Move pages
- * that are not suitable to the tail, so that the next search starts with
- * others. Return: the space, or NULL.
+ * Search for a page with enough free space, and allocate the space. Move each
+ * page that is not suitable to the tail of the list, so that the next search
+ * starts with other pages. Return: address of the space, or NULL.
  */
 static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
@@ -82,8 +84,8 @@ static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **
 }
 
 /*
- * Create a page and allocate space on it. Return: the space, or an error
- * pointer
+ * Create a page and allocate space on it. Return: address of the space, or an
+ * error pointer
  */
 static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
@@ -102,15 +104,15 @@ static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **
 }
 
 /**
- * rnic_page_alloc_space - get zeroed space for a small ring
+ * rnic_page_alloc_space - allocate zeroed space for a small ring
  * @u: the context
  * @bytes: size in bytes, at most that of a page
  * @page: set to the page that contains the space; unchanged on error
  *
  * May sleep.
  *
- * Return: the space, to be released by rnic_page_free_space(), or an error
- * pointer.
+ * Return: address of the space, to be released by rnic_page_free_space(), or an
+ * error pointer.
  */
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 {
@@ -118,7 +120,10 @@ void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map *
 
 	if (!at)
 		return rnic_page_create(u, bytes_to_units(bytes), page);
-	/* the program may have written there while the space was free */
+	/*
+	 * clear the space again, because the program may have written to it
+	 * while it was free
+	 */
 	memset(at, 0, bytes);
 	return at;
 }
@@ -126,13 +131,13 @@ void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map *
 /**
  * rnic_page_free_space - release the space of a small ring
  * @page: the page
- * @at: the space; no longer used by the kernel
+ * @at: address of the space, which the kernel no longer uses
  * @bytes: size as given to rnic_page_alloc_space()
  *
- * Clears the space, so that no data of the kernel remains there. Frees the page
- * if it is empty and another page has free space. The last page with free space
- * is kept for programs that repeatedly create and destroy a queue: they do not
- * need a new page each time. May sleep.
+ * Clears the space, so that no kernel data remains in it. Frees the page if it
+ * is then empty, unless it is the only page of the context with free space.
+ * That page is kept for programs that repeatedly create and destroy a queue:
+ * otherwise each creation would allocate a page. May sleep.
  */
 void rnic_page_free_space(struct rnic_map *page, void *at, size_t bytes)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Values of a device's settings: the defaults, and access to the list of further SCTP
- * interfaces.  settings.c has the names and the text form of the settings.
+ * interfaces. settings.c has the names and the text form of the settings.
  *
- * A reader of the list never gets a mixture of old and new ifindexes.
+ * The list is protected by a seqlock, so a reader never gets a mixture of old and new
+ * ifindexes.
  */
 #include <linux/seqlock.h>
 #include <linux/string.h>
@@ -31,7 +32,7 @@ void rnic_policy_init(struct rnic_policy *p)
 }
 
 /**
- * rnic_policy_get_paths - read a consistent copy of the further SCTP interfaces
+ * rnic_policy_get_paths - read a consistent copy of the list of further SCTP interfaces
  * @p: settings of a device
  * @paths: array of RNIC_PATHS ifindexes, filled in; unused entries are 0
  */
@@ -46,7 +47,7 @@ void rnic_policy_get_paths(const struct rnic_policy *p, int *paths)
 }
 
 /**
- * rnic_policy_set_paths - set the further SCTP interfaces
+ * rnic_policy_set_paths - replace the list of further SCTP interfaces
  * @p: settings of a device
  * @paths: array of RNIC_PATHS ifindexes; unused entries are 0
  */

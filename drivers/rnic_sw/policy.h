@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Settings of a device: their values and their text form. */
+/* Settings of a device: values (policy.c) and text form (settings.c). */
 #ifndef _RNIC_SW_POLICY_H
 #define _RNIC_SW_POLICY_H
 
