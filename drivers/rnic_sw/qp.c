@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: creation, start and close of the connection, destruction, the flush after
- * an error, and the failure of all queue pairs of a device.  qp_error.c has state changes
- * and error reporting.
+ * Queue pairs: create and destroy a queue pair, start and close its connection, flush its
+ * queues after an error, and fail all queue pairs of a device. qp_error.c has state
+ * changes and error reporting.
  *
- * A queue pair is reference-counted (qp_table.c).  Its memory contains its stream, so
- * destruction waits until the LLP has released the stream.
+ * Queue pairs are reference-counted (qp_table.c).  The memory of a queue pair contains
+ * its stream, so rnic_destroy_qp() waits until the LLP has released the stream.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
@@ -19,15 +19,19 @@
 #define SLOT_ALIGN	16
 
 /*
- * Keep a queue pair within the slab size of 2 KiB, because the next size is 4 KiB.  Lock
- * debugging and PREEMPT_RT enlarge the locks, so the limit does not apply to them.
+ * Keep struct rnic_qp within the slab size of 2 KiB, because the next larger size is 4
+ * KiB.  Lock debugging and PREEMPT_RT enlarge the locks, so the limit does not apply to
+ * such kernels.
  */
 static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
 	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));
 
 /* Flush after an error ------------------------------------------------------ */
 
-/* Async event of each enum iw_event; IW_EVENT_NONE has none, and only iw_cm reports the end */
+/*
+ * Async event for each enum iw_event.  For IW_EVENT_NONE no async event is raised,
+ * because iw_cm reports the end of the connection.
+ */
 static const enum ib_event_type events[] = {
 	[IW_EVENT_FATAL]	= IB_EVENT_QP_FATAL,
 	[IW_EVENT_ACCESS]	= IB_EVENT_QP_ACCESS_ERR,
@@ -75,16 +79,20 @@ static void __set_rights(struct rnic_qp *qp, int access)
  *
  * Context: the LLP's worker; may sleep.
  *
- * Return: IW_OK; IW_MPA_LOCAL if the queues of outstanding Reads could not be allocated;
- * IW_LOCAL_ABORT if the queue pair is in the error state already.  After IW_MPA_LOCAL
- * the queue pair is in RTS, so that the LLP can send a Terminate.
+ * Return: IW_OK; IW_MPA_LOCAL if the queues of outstanding requests could not be
+ * allocated; IW_LOCAL_ABORT if the queue pair has left IDLE already, because it has
+ * failed.  After IW_MPA_LOCAL the queue pair is in RTS, so that the LLP can send a
+ * Terminate.
  */
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
 	struct mem_cgroup *old;
 	int err;
 
-	/* charge the owner's control group, because the current task is a worker */
+	/*
+	 * charge the owner's control group, because a worker has none that could be
+	 * charged
+	 */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
@@ -103,15 +111,16 @@ void rnic_qp_close(struct rnic_qp *qp)
 }
 
 /*
- * Compute the access rights after a modify that also changes the state.  Such a modify
- * can only remove rights from @access:
+ * Compute the access rights after a modify that also changes the state.  @access has the
+ * present rights, @named the rights in the modify.  Such a modify can only remove rights:
  *
  * * If @named is 0, no right is removed.
- * * Otherwise remote read and remote write are removed unless they are in @named.
- * * Atomics are removed unless they are in @named, or both read and write are.
+ * * If @named is not 0, remote read and remote write are removed unless they are in
+ *   @named.
+ * * Atomics are then removed unless @named has atomics, or both read and write.
  *
- * Connection managers pass none, read and write, or all three, so they never change the
- * rights that the consumer has set.
+ * Connection managers pass no rights, or read and write, or all three.  So they never
+ * change the rights that the consumer has set.
  */
 static int narrow_access(int access, int named)
 {
@@ -201,7 +210,10 @@ static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx, bool packed
 	return sq->swqe ? 0 : -ENOMEM;
 }
 
-/* Allocate the SGE arrays of the send WR being transmitted and of the receive in use */
+/*
+ * Allocate one array for the SGEs of the send WR that is being transmitted and for the
+ * SGEs of the receive in use
+ */
 static int alloc_sges(struct rnic_qp *qp)
 {
 	u32 recv = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
@@ -228,7 +240,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
-	/* if the kernel has no SCTP, fail now rather than at connect */
+	/* if the kernel has no SCTP, fail here rather than later in connect */
 	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_user(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
@@ -309,7 +321,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
 	__set_rights(qp, ALL_RIGHTS);
 	/*
-	 * check the receives of an SRQ against the SRQ's PD, and all other
+	 * The SGEs of receives from an SRQ are checked against the SRQ's PD, all other
 	 * accesses against the QP's PD: RFC 5042 2.2.4 (SEC-2)
 	 */
 	if (qp->srq)
@@ -323,8 +335,8 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 
 /**
  * rnic_create_qp - verbs: create a queue pair
- * @ib: allocated by the core
- * @attr: requested attributes; set to the limits that are granted
+ * @ib: the queue pair, allocated by ib_core
+ * @attr: requested attributes; the capacities are set to those of the queue pair
  * @udata: struct rnic_sw_create_qp and its response; NULL for a kernel consumer
  *
  * Return: 0; -EOPNOTSUPP for a type other than RC; or another negative errno.
@@ -350,7 +362,10 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		err = rnic_qp_respond(qp, udata);
 	if (!err) {
 		qp->cap = attr->cap;
-		/* this must be last, because lookups by number find the QP from here on */
+		/*
+		 * publish the QP only when it is complete, because lookups by number can
+		 * find it at once
+		 */
 		err = rnic_qp_publish(qp);
 	}
 	if (err)
@@ -365,8 +380,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
  * @ib: the queue pair
  * @udata: ignored, see rnic_dealloc_pd()
  *
- * Aborts the connection, and sleeps until the LLP and iw_cm have released the queue
- * pair.
+ * Aborts the connection.  Sleeps until the LLP and iw_cm have dropped their references to
+ * the queue pair.
  *
  * Return: 0.
  */
@@ -378,8 +393,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 		rnic_netdev_wait(qp->dev);
 	rnic_qp_unpublish(qp);
 	/*
-	 * suppress the completions of the flush, because they could overrun a
-	 * CQ that other queue pairs use
+	 * make rnic_cq_push() drop the completions of the flush: they could otherwise
+	 * overrun a CQ that other queue pairs use
 	 */
 	WRITE_ONCE(qp->dying, true);
 	rnic_qp_fail(qp, IW_LOCAL_ABORT);
@@ -389,13 +404,19 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	wait_for_completion(&qp->released);
 	rnic_qp_erase(qp);
 	rnic_sq_coalesce_stop(&qp->sq);
-	/* wait for running handlers, because the consumer may then free their data */
+	/*
+	 * wait for completion handlers that are running: after this function has
+	 * returned, the consumer may free data that they use
+	 */
 	rnic_cq_notify_wait(qp->scq);
 	rnic_cq_notify_wait(qp->rcq);
 	rnic_cq_drop_qp(qp->scq, ib);
 	rnic_cq_drop_qp(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
-	/* free the receive ring first, because the send ring owns the memory of both */
+	/*
+	 * retire the receive ring first, because the send ring owns the memory of both
+	 * rings
+	 */
 	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
 	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
 	free_qp(qp);
@@ -409,7 +430,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
  * @dev: the device
  * @why: the reason
  *
- * Does not wait for the connections to end.
+ * Does not wait until the connections have ended.
  *
  * Context: preemptible; may reschedule.
  */
@@ -430,10 +451,11 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
  * @dev: the device
  * @why: the reason for queue pairs that have not failed yet
  *
- * Waits until every WR that a flush has found posted is completed.  Skips the queue
- * pairs of programs.
+ * Waits until the flushes have completed all WRs that were posted when they began.  Skips
+ * the queue pairs of programs.
  *
- * Context: process context, may sleep; the caller must not be a work item of rnic_wq.
+ * Context: process context, may sleep; the caller must not be a work item of rnic_wq,
+ * because the function waits for work items of rnic_wq.
  */
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 {
@@ -444,8 +466,9 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 		if (!rnic_qp_is_user(qp)) {
 			rnic_qp_fail(qp, why);
 			/*
-			 * the QP may have failed before without having its
-			 * flush scheduled yet, so schedule it here
+			 * another context may have failed the QP without having scheduled
+			 * its flush yet; rnic_qp_fail() then schedules none, so schedule
+			 * a flush here
 			 */
 			rnic_qp_reflush(qp);
 			flush_work(&qp->err_work);

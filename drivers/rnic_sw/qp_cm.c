@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * References of iw_cm to queue pairs.
+ * References of iw_cm to queue pairs (QPs).
  *
- * iw_cm keeps a reference to a QP until it has processed CLOSE.  If it never got
- * ESTABLISHED, it keeps the reference until the program destroys the ID.  Destroying a QP
- * waits for iw_cm's references.
+ * rnic_destroy_qp() waits until iw_cm has dropped its references. iw_cm drops its
+ * reference after it has processed the CLOSE event.  If the driver never reported
+ * ESTABLISHED, iw_cm drops the reference only when the program destroys the iw_cm ID.
  *
- * The references are counted in a handle that may outlive the QP.  So rnic_qp_cm_revoke()
- * can end a wait that would otherwise last until the program destroys the ID.
+ * The references are counted in a handle, which can outlive the QP.  So
+ * rnic_qp_cm_revoke() can drop iw_cm's references early, when rnic_destroy_qp() would
+ * otherwise wait until the program destroys the ID.
  */
 #include <linux/slab.h>
 
 #include "rnic.h"
 
 /*
- * Handle of a QP for iw_cm.  iw_cm gets a pointer to @ib.  It passes the pointer to the
- * functions of this file and to ib_modify_qp(), which uses only ->real_qp.
+ * Handle of a QP for iw_cm. iw_cm gets a pointer to @ib instead of a pointer to the QP.
+ * iw_cm passes this pointer only to the functions of this file, and to ib_modify_qp(),
+ * which only uses ->real_qp.
  */
 struct rnic_qp_cm {
 	struct ib_qp	ib;
 	spinlock_t	lock;	/* leaf; protects the members below */
-	struct rnic_qp	*qp;	/* NULL after iw_cm's references are revoked */
-	unsigned int	refs;	/* number of iw_cm's references, plus one of the QP itself */
-	/* references that rnic_get_qp() took, for later rnic_qp_add_ref() calls */
+	struct rnic_qp	*qp;	/* NULL after rnic_qp_cm_revoke() */
+	unsigned int	refs;	/* number of iw_cm's references, plus one for the QP */
+	/*
+	 * references that rnic_get_qp() took and rnic_qp_add_ref() has not taken over yet
+	 */
 	unsigned int	early_refs;
 };
 
@@ -59,7 +63,7 @@ static void __get_ref(struct rnic_qp_cm *cm)
 		kref_get(&cm->qp->ref);
 }
 
-/* Drop a reference of iw_cm, or the reference of the QP itself if @own */
+/* Drop a reference of iw_cm, or if @own is set the QP's own reference to the handle */
 static void put_ref(struct rnic_qp_cm *cm, bool own)
 {
 	struct rnic_qp *qp;
@@ -78,8 +82,7 @@ static void put_ref(struct rnic_qp_cm *cm, bool own)
 
 /**
  * rnic_qp_cm_exit - drop the QP's own reference to its handle
- * @qp: the QP; iw_cm's references to it must have been dropped or revoked; the QP may
- *	have no handle yet
+ * @qp: the QP, to which iw_cm must have no reference; may have no handle yet
  */
 void rnic_qp_cm_exit(struct rnic_qp *qp)
 {
@@ -89,11 +92,11 @@ void rnic_qp_cm_exit(struct rnic_qp *qp)
 
 /**
  * rnic_qp_cm_revoke - drop iw_cm's references to a QP on behalf of iw_cm
- * @qp: the QP, referenced by the caller or by iw_cm
+ * @qp: the QP; the caller or iw_cm must have a reference to it
  *
- * iw_cm keeps its pointer to the handle, and passes it to rnic_qp_rem_ref() at an unknown
- * later time.  The caller must ensure that the iw_cm ID is in a state in which iw_cm does
- * not use the QP until then.
+ * iw_cm still has its pointer to the handle, and later passes the pointer to
+ * rnic_qp_rem_ref().  The caller must ensure that iw_cm makes no other use of the handle,
+ * given the state of the iw_cm ID.
  */
 void rnic_qp_cm_revoke(struct rnic_qp *qp)
 {
@@ -110,9 +113,10 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
 }
 
 /*
- * Take a reference that the next rnic_qp_add_ref() takes over.
+ * Take a reference for iw_cm, which the next rnic_qp_add_ref() takes over.
  *
- * Return: true; false if the references are revoked, because a QP is connected only once.
+ * Return: true if the reference was taken; false if rnic_qp_cm_revoke() was called
+ * before.  The QP cannot be connected again then, because a QP is connected at most once.
  */
 static bool get_early(struct rnic_qp_cm *cm)
 {
@@ -134,15 +138,15 @@ static bool get_early(struct rnic_qp_cm *cm)
  * @ib: the device
  * @qpn: the QP number
  *
- * iw_cm calls this function and then rnic_qp_add_ref(), holding a lock of its own.  This
- * function takes a reference, so that the QP cannot be freed between the calls, and
- * rnic_qp_add_ref() takes it over.
+ * iw_cm calls this function and then rnic_qp_add_ref(), and holds a lock of iw_cm during
+ * both calls.  This function takes a reference, so that the QP cannot be freed between
+ * the calls; rnic_qp_add_ref() takes that reference over.
  *
- * A program chooses the number, and iw_cm later moves the QP to the error state.  So the
- * function returns only a QP of the calling program.
+ * A program chooses @qpn, and iw_cm later moves the QP to the error state.  So the
+ * function must not return a QP of another program.
  *
- * Return: the handle of the QP; NULL if there is no such QP, if it does not belong to the
- * caller, or if its references are revoked.
+ * Return: the handle of the QP; NULL if there is no such QP, if the QP does not belong to
+ * the caller, or if rnic_qp_cm_revoke() was called for it.
  */
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 {
@@ -161,9 +165,10 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
  * rnic_qp_add_ref - iw_cm operation: take a reference to a QP
  * @ib: the handle, from rnic_get_qp()
  *
- * Takes over a reference that rnic_get_qp() took, if there is one.
+ * If rnic_get_qp() has taken a reference that is not taken over yet, takes it over
+ * instead of taking another one.
  *
- * Any context.
+ * Context: any.
  */
 void rnic_qp_add_ref(struct ib_qp *ib)
 {
@@ -179,10 +184,10 @@ void rnic_qp_add_ref(struct ib_qp *ib)
 }
 
 /**
- * rnic_qp_rem_ref - iw_cm operation: release a reference to a QP
- * @ib: the handle
+ * rnic_qp_rem_ref - iw_cm operation: drop a reference to a QP
+ * @ib: the handle; if its references were revoked, the QP may be freed already
  *
- * Any context.  If the reference was revoked, the QP may have been freed already.
+ * Context: any.
  */
 void rnic_qp_rem_ref(struct ib_qp *ib)
 {
@@ -190,7 +195,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib)
 }
 
 /**
- * rnic_qp_cm_put - release a reference of iw_cm that iw_cm will not release itself
+ * rnic_qp_cm_put - drop a reference of iw_cm that iw_cm will not drop itself
  * @qp: the QP
  */
 void rnic_qp_cm_put(struct rnic_qp *qp)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State changes and error reporting of a queue pair.  This file does not use the send and
- * receive queues: it only schedules qp->err_work, which flushes both queues in qp.c.
+ * State changes and error reporting of a queue pair.  This file does not access the send
+ * and receive queues: it schedules qp->err_work, whose function in qp.c flushes both.
  *
- * A queue pair keeps the first reason why its stream ended.
+ * A queue pair stores only the first reason why its stream ended.
  */
 #include "counters.h"
 #include "rnic.h"
@@ -14,8 +14,8 @@
  * @qp: the queue pair
  * @event: the event
  *
- * Raises no event if the queue pair is being destroyed, because the handler might also
- * destroy it.
+ * Raises no event if the queue pair is being destroyed.  The consumer's event handler
+ * might otherwise destroy the queue pair a second time.
  *
  * Context: process context.
  */
@@ -64,7 +64,7 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to)
 
 /**
  * rnic_qp_reflush - schedule the work item that settles the stream and flushes the queues
- * @qp: the queue pair; the scheduled work item has a reference to it
+ * @qp: the queue pair; a reference is taken for the work item
  *
  * Context: any.
  */
@@ -76,9 +76,9 @@ void rnic_qp_reflush(struct rnic_qp *qp)
 }
 
 /*
- * Move to state @to if permitted, and store @why if it is the first reason.
+ * Move to state @to if that is permitted, and store @why if no reason is stored yet.
  *
- * Return: true if @why is the first reason, false if there was a reason already.
+ * Return: true if @why was stored, false if the queue pair had a reason already.
  */
 static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 				enum iw_reason why)
@@ -119,7 +119,7 @@ void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 /**
  * rnic_qp_fail - fail the stream and move the queue pair to ERROR, from any state
  * @qp: the queue pair
- * @why: the reason
+ * @why: the reason; ignored if the stream has failed before
  *
  * A worker flushes the queues later.
  *

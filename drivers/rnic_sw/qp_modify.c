@@ -4,16 +4,16 @@
 
 #include "rnic.h"
 
-/* Attributes that modify checks and applies */
+/* Attributes that rnic_modify_qp() checks and applies */
 #define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
 		 IB_QP_PORT | IB_QP_PKEY_INDEX |			\
 		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC |	\
 		 IB_QP_RATE_LIMIT)
 
 /*
- * Attributes that ib_modify_qp() ignores.  They belong to InfiniBand's transport and paths, and
- * have no meaning for iWARP.  Programs and connection managers that support both
- * transports set them.
+ * Attributes that rnic_modify_qp() ignores.  They belong to InfiniBand's transport and
+ * paths, and have no meaning for iWARP.  But programs and connection managers that
+ * support both InfiniBand and iWARP set them.
  */
 #define IGNORED (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT |		\
 		 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER | \
@@ -32,7 +32,10 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 	return map[s];
 }
 
-/* Check whether no WR is posted.  RESET needs this, because posted WRs cannot be discarded. */
+/*
+ * Check whether no WR is posted.  Only then a modify to RESET is accepted, because posted
+ * WRs cannot be discarded.
+ */
 static bool has_nothing_posted(const struct rnic_qp *qp)
 {
 	return !rnic_ring_prod(&qp->sq.ring) &&
@@ -40,8 +43,8 @@ static bool has_nothing_posted(const struct rnic_qp *qp)
 }
 
 /*
- * Check whether modify accepts the state @to: the current state, a state that modify can
- * enter, or a state that the connection manager will enter.
+ * Check whether a modify to state @to is valid: @to must be the current state, a state
+ * that a modify can enter, or a state that the connection manager will enter later.
  */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -56,10 +59,16 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 		return now == QP_IDLE && has_nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
-		/* the connection manager makes the further transitions */
+		/*
+		 * accepted without effect, because the connection manager makes these
+		 * transitions
+		 */
 		return now == QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTS:
-		/* modify cannot enter RTS; only establishing a connection can */
+		/*
+		 * only establishing a connection enters RTS, so a modify must not change
+		 * the state
+		 */
 		return now == QP_RTS ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
@@ -76,8 +85,9 @@ static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * Check the requested IRD or ORD @want.  Before the connection (@idle), @want becomes the
- * limit of the negotiation.  After that, @want must equal the negotiated value @now.
+ * Check the requested IRD or ORD @want.  If @idle is set, the QP is not connected yet,
+ * and @want becomes the limit for the negotiation.  After the connection is established,
+ * @want must equal the negotiated value @now.
  */
 static bool is_valid_depth(bool idle, u8 want, u16 now)
 {
@@ -86,7 +96,7 @@ static bool is_valid_depth(bool idle, u8 want, u16 now)
 	return want == min_t(u16, now, U8_MAX);
 }
 
-/* Get the negotiated IRD and ORD, or before the connection their limits */
+/* Get the negotiated IRD and ORD, or in IDLE the limits for their negotiation */
 static void get_depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
 	if (READ_ONCE(qp->state) != QP_IDLE) {
@@ -113,7 +123,9 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
-/* Set the limits of IRD and ORD; after the connection they are no longer used */
+/*
+ * Set the limits for the negotiation of IRD and ORD; no effect once the QP is connected
+ */
 static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		       int mask)
 {
@@ -123,7 +135,9 @@ static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ird_max, attr->max_dest_rd_atomic);
 }
 
-/* Check the rate limit @rate, in kbit/s, 0 for no limit; the QP must be connected */
+/*
+ * Check the rate limit @rate in kbit/s, where 0 means no limit.  The QP must be in RTS.
+ */
 static int check_rate(const struct rnic_qp *qp, u32 rate)
 {
 	if (rate && rate < RNIC_SW_RATE_MIN)
@@ -136,7 +150,7 @@ static int set_rate(struct rnic_qp *qp, u32 rate)
 	return ddp_stream_pace(&qp->rdmap.stream, (u64)rate * 1000 / 8);
 }
 
-/* Check whether @as names the current state; QP_IDLE stands for RESET, INIT and RTR */
+/* Check whether @as is the current state.  QP_IDLE matches RESET, INIT and RTR. */
 static bool is_current_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
 	enum qp_state now = READ_ONCE(qp->state);
@@ -152,7 +166,7 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 {
 	int err;
 
-	/* attributes in neither list are not supported */
+	/* attributes that are in neither list are not supported */
 	if (mask & ~(APPLIED | IGNORED))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_CUR_STATE && !is_current_state(qp, attr->cur_qp_state))
@@ -168,7 +182,8 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 }
 
 /**
- * rnic_modify_qp - verbs: change state, access rights, depths or rate
+ * rnic_modify_qp - verbs: change state, access rights, IRD and ORD, or rate of a queue
+ * pair
  * @ib: the queue pair
  * @attr: new values
  * @mask: IB_QP_*: which values of @attr are valid
@@ -206,7 +221,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
  * @ib: the queue pair
  * @attr: attributes, filled in
  * @mask: ignored; all values are filled in
- * @init: attributes of the creation, filled in
+ * @init: creation attributes, filled in
  *
  * Return: 0.
  */

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ownership of queue pairs: which task may connect a queue pair, and which control group
- * is charged for it.
+ * Ownership of queue pairs: check which task may connect a queue pair, and remember the
+ * control group that is charged for it.
  *
- * Programs name the queue pair to be connected by number, and rdma_cm does not check the
- * number.  Without a check here, a program could connect another program's queue pair to
- * a peer of its choice.  That peer could then access the other program's memory.
+ * When a program connects, it names a queue pair by number, and rdma_cm does not check
+ * this number.  Without the check in this file, a program could connect another program's
+ * queue pair to a peer of its choice.  That peer could then access the other program's
+ * memory.
  *
  * * A program's queue pair may be connected by a process that has the same mm, or that has
  *   the same credentials in the same PID namespace, for example a child process.  The PID
  *   namespace separates containers that share the host's network and user namespace: both
  *   run as root there.
  * * A kernel consumer's queue pair may be connected only by the thread that has just
- *   moved it to RTR in the kernel.  rdma_connect() and rdma_accept() do so before they
- *   call iw_cm, if rdma_create_qp() created the queue pair.  No program can move it to
- *   RTR.  A queue pair that ib_create_qp() created cannot be connected by number.
+ *   moved it to RTR with ib_modify_qp(), which no program can do. rdma_connect() and
+ *   rdma_accept() do so before they call iw_cm, if the queue pair was created by
+ *   rdma_create_qp().  A queue pair created by ib_create_qp() stays out of RTR, so no
+ *   program can connect it by its number.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -26,14 +28,17 @@
 #include "rnic.h"
 
 /**
- * rnic_qp_owner_init - make the current process the owner
- * @qp: queue pair being created; if a kernel consumer's, it gets no owner
+ * rnic_qp_owner_init - make the current process the owner of its new queue pair
+ * @qp: queue pair being created; a kernel consumer's queue pair gets no owner
  */
 void rnic_qp_owner_init(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return;
-	/* take a reference, so that no other process gets an mm at the same address */
+	/*
+	 * take a reference: otherwise another process could get an mm at the same address
+	 * later, and pass the check
+	 */
 	mmgrab(current->mm);
 	qp->owner.mm = current->mm;
 	qp->owner.cred = get_current_cred();
@@ -42,8 +47,8 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_owner_exit - drop the references to the owner
- * @qp: queue pair being freed; it must not be in the table
+ * rnic_qp_owner_exit - drop the references to the owner of a queue pair
+ * @qp: queue pair being freed; lookups by number must no longer find it
  */
 void rnic_qp_owner_exit(struct rnic_qp *qp)
 {
@@ -78,11 +83,11 @@ static struct pid *swap_authorized(struct rnic_qp *qp, struct pid *pid)
 
 /**
  * rnic_qp_authorize - authorize the current thread, or revoke an authorization
- * @qp: the queue pair; a program's is ignored
- * @to: state that the kernel consumer is moving the queue pair to
+ * @qp: the queue pair; the function does nothing if it belongs to a program
+ * @to: state to which the kernel consumer is moving the queue pair
  *
  * If @to is RTR, authorizes the current thread to connect the queue pair once.  If @to is
- * another state, revokes any authorization.
+ * another state, revokes the authorization of any thread.
  */
 void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -102,7 +107,10 @@ static bool rnic_qp_is_authorized(struct rnic_qp *qp)
 	return mine;
 }
 
-/* Consume the authorization if it is the current thread's */
+/*
+ * Revoke the authorization if the current thread has it.  Return: true if the thread had
+ * it
+ */
 static bool rnic_qp_consume_auth(struct rnic_qp *qp)
 {
 	struct pid *me = task_pid(current);
@@ -123,9 +131,9 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
  * rnic_qp_is_callers - check whether the current task owns a queue pair
  * @qp: the queue pair
  *
- * Does not consume the authorization by rnic_qp_authorize().
+ * Does not consume the authorization that rnic_qp_authorize() gave.
  *
- * Context: the task that named the queue pair; the caller may hold locks.
+ * Context: the task that passed the number of the queue pair; the caller may hold locks.
  *
  * Return: true if the current task owns a program's queue pair, or is authorized to
  * connect a kernel consumer's queue pair; false otherwise.
@@ -143,9 +151,10 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
 
 /**
  * rnic_qp_may_connect - check whether the current task may connect a queue pair
- * @qp: the queue pair, named in a connect or accept
+ * @qp: queue pair whose number was passed in a connect or accept
  *
- * Consumes the authorization by rnic_qp_authorize().
+ * If the queue pair belongs to a kernel consumer, consumes the authorization that
+ * rnic_qp_authorize() gave, so a second call returns false.
  *
  * Return: true if the current task may connect the queue pair, false if not.
  */

@@ -2,8 +2,8 @@
 /*
  * Permitted state transitions of a queue pair.
  *
- * A queue pair has one stream in its lifetime.  So RTS can only follow IDLE, only ERROR
- * can follow TERMINATE, and no state can follow ERROR.
+ * A queue pair has only one stream during its lifetime, so RTS can only follow IDLE, and
+ * no state can follow ERROR.  Only ERROR can follow TERMINATE.
  */
 #include <ddp/pure.h>
 
@@ -31,7 +31,8 @@ static const u8 transitions[QP_STATE_NR] = {
  * @from: current state
  * @to: new state
  *
- * Return: true if the transition is permitted; false if not, or if @from equals @to.
+ * Return: true if the transition is permitted; false if it is not, for example because
+ * @from equals @to.
  */
 bool qp_state_may(enum qp_state from, enum qp_state to)
 {

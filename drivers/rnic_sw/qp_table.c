@@ -2,17 +2,19 @@
 /*
  * Table of queue pairs by number.
  *
- * A number is taken from a random block, so that a program cannot derive the numbers of
- * other programs from its own.  In addition, qp_owner.c checks which task may connect a
- * queue pair.
+ * The numbers of a program are taken from random blocks, so that another program cannot
+ * guess them from its own numbers.  In addition, qp_owner.c checks which task may connect
+ * a queue pair.
  *
- * Within a PD the numbers are consecutive to save memory.  For each block in use, each
- * xarray of queue pairs needs one or two nodes of about 600 bytes.  This file has one
- * such xarray, and the core has others.
+ * Within a block the numbers are consecutive, and a PD uses up a block before it takes
+ * the next one.  This saves memory, because each block in use needs one or two xarray
+ * nodes of about 600 bytes in each xarray of queue pairs: the one of this file and those
+ * of the core.
  *
- * A lookup takes a reference under the table's lock.  So it either finds a queue pair and
- * keeps it from being freed, or does not find it.  A number is reused only after the last
- * reference is dropped, so it always means the same queue pair to a holder of a reference.
+ * A lookup takes a reference under the table's lock.  So either the lookup fails, or the
+ * queue pair stays allocated for the caller.  A number is reused only after the last
+ * reference to its queue pair is dropped.  So a holder of a reference never finds another
+ * queue pair under the same number.
  */
 #include <linux/random.h>
 
@@ -20,11 +22,14 @@
 
 #define QPN_MASK	0xffffffu
 #define QPN_MIN		2	/* InfiniBand reserves 0 and 1 */
-#define QPN_BLOCK	64	/* numbers in a block: entries of an xarray node */
-/* Numbers to try before creation fails; that happens only if nearly all 2^24 are in use */
+#define QPN_BLOCK	64	/* numbers in a block, as many as an xarray node has entries */
+/*
+ * Numbers to try before creation of a QP fails, which happens only if nearly all 2^24 are
+ * in use
+ */
 #define QPN_TRIES	64
 
-#define LISTED		XA_MARK_0	/* mark of the queue pairs that lookups find */
+#define LISTED		XA_MARK_0	/* mark of queue pairs that lookups can find */
 
 /**
  * rnic_qp_table_init - initialize an empty table
@@ -36,9 +41,9 @@ void rnic_qp_table_init(struct rnic_dev *dev)
 }
 
 /*
- * Choose the next number of the PD's block, or the first number of a random block.
- * Concurrent callers may get the same number, and rnic_qp_insert() then succeeds for only
- * one of them.
+ * Choose the next number of the PD's block or, after the last one, the first number of a
+ * random block.  Concurrent callers may get the same number; rnic_qp_insert() then
+ * succeeds for only one of them.
  */
 static u32 rnic_qpn_next(struct rnic_pd *pd)
 {
@@ -63,8 +68,8 @@ static int rnic_qp_insert(struct rnic_dev *dev, u32 qpn, struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_publish - assign a number and insert a queue pair into the table
- * @qp: the queue pair, completely initialized, because lookups find it from here on
+ * rnic_qp_publish - assign a number to a queue pair and insert it into the table
+ * @qp: the queue pair, completely initialized, because lookups can find it at once
  *
  * Return: 0 or -ENOMEM.
  */
@@ -78,7 +83,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
 		if (qp->ib.qp_num < QPN_MIN)
 			continue;
 		err = rnic_qp_insert(qp->dev, qp->ib.qp_num, qp);
-		/* the number is in use: try another block */
+		/* the number is in use, so try another block */
 		if (err == -EBUSY)
 			WRITE_ONCE(pd->qpn_next, 0);
 	}
@@ -87,9 +92,9 @@ int rnic_qp_publish(struct rnic_qp *qp)
 
 /**
  * rnic_qp_unpublish - hide a queue pair from lookups
- * @qp: the queue pair; the caller must hold the reference from its creation
+ * @qp: the queue pair; the caller must hold the initial reference
  *
- * The number stays reserved until rnic_qp_erase().
+ * The number stays reserved until rnic_qp_erase() is called.
  */
 void rnic_qp_unpublish(struct rnic_qp *qp)
 {
@@ -114,7 +119,8 @@ void rnic_qp_erase(struct rnic_qp *qp)
  *
  * Context: any.
  *
- * Return: the queue pair with a reference taken, or NULL.
+ * Return: the queue pair with a reference taken; NULL if no queue pair has the number, or
+ * if it is hidden from lookups.
  */
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 {
@@ -130,9 +136,9 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 }
 
 /**
- * rnic_qp_by_number - get the queue pair that has a number, even a hidden one
+ * rnic_qp_by_number - get the queue pair that has a number, even if hidden from lookups
  * @dev: the device
- * @qpn: number of a queue pair; a reference must keep that queue pair from being freed
+ * @qpn: number of a queue pair, to which a reference must be held
  *
  * Takes no reference.
  *
@@ -144,13 +150,14 @@ struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
 }
 
 /**
- * rnic_qp_find_next - look up the next queue pair by number
+ * rnic_qp_find_next - look up the queue pair with the next higher number
  * @dev: the device
  * @qpn: in: number after which to search, 0 for the first search; out: number found
  *
  * Context: any.
  *
- * Return: the queue pair with a reference taken, or NULL at the end.
+ * Return: the queue pair with a reference taken; NULL if there is none with a higher
+ * number.
  */
 struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn)
 {
