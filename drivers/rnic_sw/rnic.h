@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Objects of the verbs interface, and the functions that the driver's files share. */
+/*
+ * Objects of the verbs (device, PD, CQ, SRQ, QP, MR, MW), and the functions that the
+ * files of rnic_sw call in each other.
+ */
 #ifndef _RNIC_SW_RNIC_H
 #define _RNIC_SW_RNIC_H
 
@@ -30,11 +33,11 @@
 #define RNIC_OP_REG_MR		0x40
 #define RNIC_OP_READ_INV	0x41
 
-#define RNIC_PATHS	4	/* further interfaces that SCTP may use */
+#define RNIC_PATHS	4	/* maximum number of further interfaces for SCTP */
 
 /*
- * Settings of a device.  @lock protects @paths.  Every other member is
- * independent, and is accessed with READ_ONCE() and WRITE_ONCE().
+ * Settings of a device.  @lock protects @paths.  Each other member is independent of the
+ * rest, and is accessed with READ_ONCE() and WRITE_ONCE().
  */
 struct rnic_policy {
 	u8	llp_connect;	/* LLP of outgoing connections: enum rnic_sw_llp */
@@ -45,10 +48,10 @@ struct rnic_policy {
 	u8	mpa_markers;	/* 1: request MPA markers; 0: do not */
 	u8	mpa_rtr;	/* RTR types to offer: mask of DDP_RTR_* */
 	u16	streams;	/* SCTP streams to request in each direction; 0: the default */
-	seqlock_t lock;		/* protects @paths, which readers copy as a whole */
+	seqlock_t lock;		/* so that readers get a consistent copy of @paths */
 	/*
-	 * ifindexes of further interfaces whose addresses SCTP may use; a 0 ends
-	 * the list
+	 * ifindexes of further interfaces, whose addresses SCTP may use in addition to
+	 * those of the device's interface; a 0 ends the list
 	 */
 	int	paths[RNIC_PATHS];
 };
@@ -66,21 +69,21 @@ enum rnic_kind {
 	RNIC_SRQS,
 	RNIC_MRS,
 	RNIC_MWS,
-	/* endpoints: connections, and requests that no program has accepted yet */
+	/* endpoints: connections, and connection requests that no program has accepted yet */
 	RNIC_EPS,
 	RNIC_KINDS
 };
 
-/* Set of per-CPU counters, and the queue pairs that count in the set */
+/* Set of per-CPU counters, and the queue pairs whose events are counted in the set */
 struct rnic_counter_set {
-	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see counters.h */
+	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values for each CPU */
 	struct list_head	qps;	/* protected by rnic_dev.count_lock */
 };
 
 struct rnic_dev {
 	struct ib_device	ib;		/* first member, for ib_alloc_device() */
 	struct ddp_stags	stags;
-	spinlock_t		windows_lock;	/* leaf lock; protects bindings of MWs to MRs */
+	spinlock_t		windows_lock;	/* protects bindings of MWs to MRs; leaf lock */
 	struct xarray		qps;		/* queue pairs by number, see qp_table.c */
 	/* unaccepted connection requests by number, see cm_ep.c */
 	struct xarray		pending;
@@ -91,11 +94,11 @@ struct rnic_dev {
 	struct rnic_counter_set	default_set;	/* counter set of QPs without an rdma_counter */
 	struct xarray		sets;		/* struct rnic_counter_set by rdma_counter id */
 	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
-	/* task of the last rnic_enable_driver() call; see rnic_in_client_add() */
+	/* task that called rnic_enable_driver() last; see rnic_in_client_add() */
 	const struct task_struct *enable_task;
 	u64			enable_start_time;	/* start_time of @enable_task */
 	bool			removing;		/* the interface is being removed */
-	struct work_struct	unregister_work;	/* unregisters the device if @removing */
+	struct work_struct	unregister_work;	/* unregisters the device; see @removing */
 	struct completion	unregistering;		/* unregistration is queued */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 	COMPAT_DECLARE_PORT(port_reported);
@@ -108,21 +111,21 @@ struct rnic_pd {
 
 struct rnic_cq {
 	struct ib_cq		ib;
-	/* fixed after creation, except @ring, which resize replaces under @lock */
+	/* constant after creation, except @ring, which a resize replaces under @lock */
 	struct rnic_ring	ring;
 	bool			timestamps;	/* write a timestamp into each CQE */
 	s64			clock_shift;	/* ns to add for the program's time namespace */
 	/* CPU that calls the completion handler, see cq_notify.c */
 	unsigned int		cpu;
 	call_single_data_t	call;			/* IPI that calls the handler on @cpu */
-	struct compat_bh	notify_bh;		/* softirq for repeated handler calls */
-	struct mutex		walk_lock;		/* serializes iterations over the ring */
+	struct compat_bh	notify_bh;		/* softirq for further handler calls */
+	struct mutex		walk_lock;		/* serializes loops over the ring */
 
-	/* protects the free slots of the ring and the members below */
+	/* protects the free slots of the ring, and the members below */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
-	bool			overrun;	/* a CQE found no free slot */
-	bool			notifying;	/* handler runs or is scheduled */
+	bool			overrun;	/* a CQE was lost, because no slot was free */
+	bool			notifying;	/* the handler is running or scheduled */
 	/* kernel consumer: numbers of events raised and delivered */
 	u32			ev_requested, ev_done;
 	struct rnic_ring	resize_ring;		/* new ring during a resize */
@@ -139,15 +142,15 @@ struct rnic_srq {
 	u32			max_sge;
 	struct work_struct	event_work;	/* raises SRQ events */
 
-	/* protects the members below; also prod of a kernel consumer's ring */
+	/* protects the members below, and prod in the ring of a kernel consumer */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
-	u32			head;		/* index of the next receive to take */
-	/* number of posted receives below which to raise SRQ_LIMIT; 0: not armed */
+	u32			head;		/* index of the next WQE to dequeue */
+	/* raise SRQ_LIMIT when fewer WQEs than this are posted; 0: no limit is armed */
 	u32			limit;
-	/* SRQ_LIMIT has been raised, and no receive has been taken since */
+	/* SRQ_LIMIT has been raised, and no WQE has been dequeued since */
 	bool			limit_reported;
 	bool			broken;		/* the program wrote an invalid prod */
-	bool			error_reported;	/* SRQ_ERR raised or pending */
+	bool			error_reported;	/* SRQ_ERR has been raised or is pending */
 	bool			error_pending;	/* @event_work must raise SRQ_ERR */
 	u32			limits_pending;	/* SRQ_LIMIT events that @event_work must raise */
 };
@@ -170,11 +173,11 @@ struct rnic_mw {
 	struct rnic_window	*w;
 };
 
-/* Pages of a fast registration, and the offset of the first byte in them */
+/* List of pages for a fast registration */
 struct rnic_mapping {
 	void	**block;	/* addresses of the pages */
 	u32	nblocks;	/* number of pages */
-	u32	skip;		/* offset of the first byte, in bytes */
+	u32	skip;		/* offset of the first byte in the first page, in bytes */
 	u8	shift;		/* log2 of the page size in bytes */
 };
 
@@ -189,14 +192,14 @@ struct rnic_mr {
 	int			access;		/* user memory: IB_ACCESS_* */
 	u8			denied_rights;	/* DDP_* rights that the memory cannot grant */
 	u32			max_blocks;	/* fast registration: capacity in pages */
-	/* fast registration: the registered mapping and the next one to register */
+	/* fast registration: one entry is registered, the other is for the next registration */
 	struct rnic_mapping	map[2];
-	u8			cur_map;	/* index in @map of the registered mapping */
-	bool			mapped;		/* the next mapping in @map is filled in */
+	u8			cur_map;	/* index in @map of the registered entry */
+	bool			mapped;		/* the other entry of @map is filled in */
 	struct rcu_head		rcu;
 };
 
-/* Software WQE: the kernel's state of a send WR from its dequeue to its completion */
+/* Software WQE: the kernel's state of a send WR, from dequeuing the WQE to completing the WR */
 struct rnic_swqe {
 	u64	wr_id;
 	u32	len;		/* message length in bytes */
@@ -212,28 +215,28 @@ struct rnic_sq {
 	struct rnic_swqe	*swqe;
 	u32			max_sge;
 	u32			max_inline;
-	bool			sig_all;	/* every WR gets a completion */
+	bool			sig_all;	/* every WR gets a CQE */
 
-	/* index after the last message that is segmented completely; transmit path only */
+	/* index after the last WR whose messages are completely segmented; transmit path only */
 	u32			cut;
 
 	spinlock_t		lock;		/* protects the members below, except @coalesce */
 	u32			head;		/* index of the next WR to dequeue */
-	u32			seen;		/* prod as last read, except by a flush */
-	/* index after the last message accepted by the LLP */
+	u32			seen;		/* prod as read last by the transmit path */
+	/* index after the last WR whose messages the LLP has accepted */
 	u32			sent;
 	u32			tail;		/* index of the oldest WR not completed */
 	u32			end;		/* if closing: index after the last WR to send */
 	u32			flush_end;	/* index after the last WR to flush */
-	bool			completing;	/* a context writes completions of this queue */
-	bool			closing;	/* WRs from @end on must not be dequeued */
-	bool			flushing;	/* WRs before @flush_end must be completed */
-	/* a flush has found a failed WR, so all later WRs fail as well */
+	bool			completing;	/* a context is writing CQEs of this queue */
+	bool			closing;	/* WRs from @end on must not be sent */
+	bool			flushing;	/* a flush completes all WRs before @flush_end */
+	/* a flush has completed a WR with an error, so all later WRs fail as well */
 	bool			broken;
 	/* a WR has been completed with the error that the peer's Terminate reported */
 	bool			remote_err_reported;
 	bool			coalescing;	/* a timer will check for further posts */
-	/* fixed after creation; NULL for a kernel consumer; see sq_coalesce.c */
+	/* constant after creation; NULL for a kernel consumer; see sq_coalesce.c */
 	struct rnic_coalesce	*coalesce;
 };
 
@@ -242,15 +245,18 @@ struct rnic_rq {
 	u32			max_sge;
 	struct mutex		flush_lock;	/* serializes flushes of the queue */
 
-	/* owned by the receive path; after ddp_stream_settle() by the holder of @flush_lock */
+	/*
+	 * owned by the receive path until ddp_stream_settle(), then by the holder of
+	 * @flush_lock
+	 */
 	u64			wr_id;		/* wr_id of the receive in use */
-	bool			taken;		/* a receive taken from the SRQ is in use */
+	bool			taken;		/* a receive dequeued from the SRQ is in use */
 	bool			bad;		/* the receive in use is invalid */
 	u32			tail;		/* index of the oldest receive not completed */
 
-	/* protects the members below; also prod of a kernel consumer's ring */
+	/* protects the members below, and prod in the ring of a kernel consumer */
 	spinlock_t		lock;
-	u32			head;		/* index of the next receive to take */
+	u32			head;		/* index of the next WQE to dequeue */
 	bool			flushing;	/* a flush has started */
 };
 
@@ -274,26 +280,26 @@ struct rnic_qp {
 	spinlock_t		lock;
 	enum qp_state		state;
 	enum iw_reason		why;		/* first reason why the stream ended, or IW_OK */
-	bool			error_reported;		/* error event raised; err_work only */
+	bool			error_reported;		/* error event raised; for err_work only */
 	bool			last_wqe_reported;	/* LAST_WQE_REACHED raised; rq.flush_lock */
 
-	/* see qp_owner.c; fixed after creation, except @authorized, which @lock protects */
+	/* see qp_owner.c; constant after creation, except @authorized, which @lock protects */
 	struct {
-		struct mm_struct	*mm;	/* NULL: kernel consumer */
+		struct mm_struct	*mm;	/* NULL for a kernel consumer */
 		const struct cred	*cred;
 		struct pid_namespace	*pid_ns;
 		struct mem_cgroup	*memcg;	/* control group to charge */
-		struct pid		*authorized;	/* thread that may connect */
+		struct pid		*authorized;	/* thread that may connect the QP */
 	} owner;
 
 	/* written under dev->count_lock, see counters.c */
-	u64 __percpu		*counts;	/* values of its set; read under RCU */
+	u64 __percpu		*counts;	/* counters of the QP's set; read under RCU */
 	struct list_head	set_entry;	/* in rnic_counter_set.qps */
-	u32			retransmits;	/* TCP retransmits counted so far */
+	u32			retransmits;	/* TCP retransmits already counted */
 
 	struct kref		ref;
-	struct rnic_qp_cm	*cm;		/* handle that iw_cm gets, see qp_cm.c */
-	struct completion	released;	/* the last reference is dropped */
+	struct rnic_qp_cm	*cm;		/* iw_cm's handle of the QP, see qp_cm.c */
+	struct completion	released;	/* completed when the last reference is dropped */
 	struct work_struct	err_work;	/* settles the stream and flushes both queues */
 	struct work_struct	complete_work;	/* writes remaining send completions */
 };
@@ -329,8 +335,8 @@ static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ib)
 }
 
 /*
- * Check whether a program owns the CQ.  The core sets uobject before it calls the driver's
- * create function; a kernel consumer's CQ has none.
+ * Check whether a program owns the CQ. ib_core sets uobject before it calls the driver's
+ * create function; a kernel consumer's CQ has no uobject.
  */
 static inline bool rnic_cq_is_user(const struct rnic_cq *cq)
 {
@@ -377,12 +383,12 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 /*
- * Write a completion of @qp, and raise an event if the consumer has requested an event
- * for such a completion.  Any context.  For a kernel consumer @cqe->wr_id contains the
- * WR's wr_cqe or wr_id.
+ * Write the completion @cqe of @qp, and raise an event if the consumer has requested one
+ * for such a completion.  For a kernel consumer @cqe->wr_id contains wr_cqe or wr_id of
+ * the WR.  Context: any.
  *
- * Return: false if the CQ has overrun, so that the caller must move @qp to the error
- * state; true otherwise.
+ * Return: true if the completion was written, or dropped because @qp is being destroyed;
+ * false if the CQ has overrun, so that the caller must move @qp to the error state.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
@@ -397,9 +403,10 @@ static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 
 static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 {
 	/*
-	 * Read cons before reusing the slots before cons, which the consumer has read.
-	 * Otherwise a CQE could be overwritten while the program reads it.  Pairs with the
-	 * provider's ring_publish_cons(); @lock protects a kernel consumer's cons.
+	 * Read cons before reusing the slots before cons, which the consumer has
+	 * released.  Otherwise a CQE could be overwritten while the program still reads
+	 * it.  Pairs with the provider's ring_publish_cons().  A kernel consumer's cons
+	 * is protected by @lock instead.
 	 */
 	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);
@@ -432,7 +439,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg);
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off);
-/* Execute a fast registration WR: set the key, the rights, and @s as the MR's stream */
+/* Execute a fast registration WR: set key and rights of the MR, and bind the MR to stream @s */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s);
 u8 rnic_ddp_rights(int ib_access);
@@ -452,11 +459,14 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 /*
- * Close the connection gracefully after all posted WRs are sent, because the consumer
- * closes or the peer has half-closed
+ * Close the connection gracefully after all WRs posted so far are sent.  Called if the
+ * consumer closes the connection, or if the peer has half-closed it.
  */
 void rnic_qp_close(struct rnic_qp *qp);
-/* Set the peer's access rights; @with_state: only reduce them, see narrow_access() */
+/*
+ * Set the peer's access rights; if @with_state is set, only remove rights, see
+ * narrow_access()
+ */
 void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
@@ -464,9 +474,9 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 /* qp_error.c: state changes and error reporting */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
-/* Schedule a flush of WRs that were posted in ERROR.  Any context */
+/* Schedule a flush, for WRs that were posted in state ERROR.  Context: any. */
 void rnic_qp_reflush(struct rnic_qp *qp);
-/* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Any context */
+/* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Context: any. */
 void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);
 
 /* qp_modify.c: modify and query */
@@ -485,7 +495,7 @@ struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 
-/* qp_cm.c: references that iw_cm holds */
+/* qp_cm.c: references of iw_cm to queue pairs */
 int rnic_qp_cm_init(struct rnic_qp *qp);
 void rnic_qp_cm_exit(struct rnic_qp *qp);
 void rnic_qp_cm_revoke(struct rnic_qp *qp);
@@ -494,7 +504,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);
 void rnic_qp_rem_ref(struct ib_qp *ib);
 
-/* qp_owner.c: right to connect a queue pair */
+/* qp_owner.c: which task may connect a queue pair */
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to);
@@ -512,7 +522,7 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,
 				struct rdmap_wr *wr);
 
-/* rqe.c: slots of receive queues and SRQs */
+/* rqe.c: WQEs of receive queues and SRQs */
 u32 rnic_rqe_stride(u32 max_sge);
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id);
@@ -550,8 +560,8 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 /*
- * Take the oldest posted receive.  Return: IW_OK if a receive was taken, with @bad set
- * if the receive is invalid; otherwise the reason why no receive was taken.
+ * Dequeue the oldest WQE.  Return: IW_OK if a WQE was dequeued, with @bad set if it is
+ * invalid; otherwise the reason why none was dequeued.
  */
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
