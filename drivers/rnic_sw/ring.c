@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Sizes and memory of rings of slots, which are shared with a program or used
- * by a kernel consumer. ring_idx.c checks their indices.
+ * Sizes and memory of rings. A ring is an array of slots with a header, and is
+ * shared with a program or used by a kernel consumer. ring_idx.c checks the
+ * indices of rings.
  *
- * Two rings can share memory. The first ring owns it, so the second must be
- * freed before the first.
+ * Two rings can share one allocation. The first ring owns the memory, so the
+ * second ring must be freed before the first.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -19,8 +20,8 @@
 /* Maximum number of slots of a ring */
 #define RING_SLOTS_MAX	BIT(24)
 /*
- * Maximum size of the slots of a ring, in bytes: the size of two rings with
- * headers, rounded up to a page, fits in 31 bits
+ * Maximum size of the slots of a ring, in bytes. With this limit the size of
+ * two rings with headers, rounded up to a page, fits in 31 bits.
  */
 #define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
 
@@ -46,7 +47,7 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 		return -EINVAL;
 	ring->slots = slots;
 	ring->stride = stride;
-	/* align the header of a second ring */
+	/* align the size, because the header of a second ring may follow */
 	ring->bytes = ALIGN(bytes + RNIC_SW_RING_HDR, RNIC_SW_RING_HDR);
 	return 0;
 }
@@ -58,8 +59,10 @@ static void set_ring_addr(struct rnic_ring *ring, void *at)
 }
 
 /*
- * Allocate memory for a ring, or for @ring and a second ring. Return: the
- * memory; NULL if memory for a kernel consumer is short; or an error pointer.
+ * Allocate @bytes of memory, for @ring or for @ring and a second ring.
+ *
+ * Return: the memory; for a kernel consumer NULL if memory is short; for a
+ * program an error pointer on failure.
  */
 static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
 			    bool packed)
@@ -91,7 +94,7 @@ static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontex
  * @second: second ring with its sizes set by rnic_ring_shape(), placed after
  *	@ring in the same memory; may be NULL
  * @uctx: the program's context, or NULL for a kernel consumer
- * @packed: true if the program permits that other rings are in the same mapping
+ * @packed: true if the program permits other rings in the same mapping
  *
  * The memory is charged to the caller's control group. The caller must free
  * @second before @ring. May sleep.
@@ -115,7 +118,8 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 }
 
 /*
- * Clear the pointers of a ring that is freed, so that it is not accessed again
+ * Clear the pointers of a ring whose memory is being freed, so that the memory
+ * is not used again
  */
 static void clear_ring_addr(struct rnic_ring *ring)
 {
@@ -125,7 +129,7 @@ static void clear_ring_addr(struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_free - free a ring
+ * rnic_ring_free - free the memory of a ring
  * @ring: the ring
  *
  * If a program has the ring mapped, the pages are freed when the program unmaps
@@ -142,9 +146,10 @@ void rnic_ring_free(struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_retire - free a ring that other contexts may read
+ * rnic_ring_retire - free the memory of a ring that other contexts may read
  * @ring: the ring
- * @lock: lock under which they read it; they find no ring after this returns
+ * @lock: lock under which the other contexts read @ring->hdr; they find it NULL
+ *	after this function returns
  */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 {
@@ -159,7 +164,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 }
 
 /**
- * rnic_ring_key - get the file offset with which a program maps a ring
+ * rnic_ring_key - get the file offset at which a program maps a ring
  * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the file offset for mmap().

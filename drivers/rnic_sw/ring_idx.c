@@ -8,12 +8,13 @@
  * ring_idx_posted - count the slots that are posted and not yet dequeued
  * @prod: producer index, which the caller has read once
  * @head: index of the next slot to dequeue
- * @tail: index of the oldest slot that is dequeued and not completed, at most
- *	@slots before @head
+ * @tail: index of the oldest slot that is dequeued and not completed; @head -
+ *	@tail must not exceed @slots
  * @slots: number of slots of the ring
  *
- * The slots from @tail to @prod must fit into the ring. A caller that dequeues
- * only posted slots therefore never has more than @slots of them in use.
+ * The slots from @tail to @prod must fit into the ring. So a caller that
+ * dequeues only the slots counted here never has more than @slots of them in
+ * use.
  *
  * Return: the number of posted slots; RING_IDX_INVALID if @prod is before @head
  * or more than @slots after @tail.
@@ -29,7 +30,7 @@ u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
  * ring_idx_unread - count the slots that the consumer has not read yet
  * @prod: index of the next slot that the producer fills
  * @cons: consumer index, which the caller has read once
- * @seen: value of the consumer index when the caller read it before
+ * @seen: value of the consumer index at the caller's previous read
  * @slots: number of slots of the ring
  *
  * Return: the number of unread slots; RING_IDX_INVALID if it exceeds @slots, or

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive queue: each Send or Immediate Data consumes the oldest WQE. A queue
- * pair with a shared receive queue (SRQ) consumes WQEs of the SRQ instead.
+ * Receive queue of a queue pair: each received Send or Immediate Data consumes
+ * the oldest WQE. A queue pair with a shared receive queue (SRQ) consumes WQEs
+ * of the SRQ instead.
  */
 #include "rnic.h"
 
 /*
  * Dequeue the oldest receive. The caller must hold rq->lock.
  *
- * Return: IW_OK; IW_DDP_U_NO_BUFFER if no receive is posted or the queue is
- * being flushed; IW_LOCAL_PROT if the local program has written an invalid WQE
- * or producer index.
+ * Return: IW_OK; IW_DDP_U_NO_BUFFER if no receive is posted or a flush has
+ * started; IW_LOCAL_PROT if the local program has written an invalid WQE or
+ * producer index.
  */
 static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
 {
@@ -84,8 +85,9 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 }
 
 /*
- * Get the status for the receive that was in use when the stream ended. It is
- * an error other than "flushed" if the receive is the cause of the failure.
+ * Get the completion status of the receive whose message was not complete when
+ * the stream failed. If the receive caused the failure, the status tells how;
+ * if not, the receive is flushed.
  */
 static u8 taken_status(const struct rnic_qp *qp)
 {
@@ -94,7 +96,7 @@ static u8 taken_status(const struct rnic_qp *qp)
 	switch (qp->why) {
 	case IW_DDP_U_TOO_LONG:
 		return IB_WC_LOC_LEN_ERR;
-	case IW_RDMAP_CATASTROPHIC:	/* buffer without write access */
+	case IW_RDMAP_CATASTROPHIC:	/* the buffer has no write access */
 		return IB_WC_LOC_PROT_ERR;
 	default:
 		return IB_WC_WR_FLUSH_ERR;
@@ -102,8 +104,9 @@ static u8 taken_status(const struct rnic_qp *qp)
 }
 
 /*
- * Begin a flush, and set NEED_WAKEUP so that a program that posts later enters
- * the kernel, which flushes its request.
+ * Begin a flush: let no further receive be dequeued, and set NEED_WAKEUP. A
+ * program that posts a receive later then enters the kernel, which flushes
+ * again.
  *
  * Return: the index after the last posted WQE; rq->head if the producer index
  * is invalid.
@@ -131,7 +134,10 @@ static u32 begin_flush(struct rnic_rq *rq)
 	return n;
 }
 
-/* Remove the oldest WQE, dequeued or only posted. Return: its wr_id */
+/*
+ * Remove the oldest WQE, whether it is already dequeued or only posted. Return:
+ * its wr_id
+ */
 static u64 flush_one(struct rnic_rq *rq)
 {
 	const struct rnic_sw_rqe *slot;
@@ -149,9 +155,9 @@ static u64 flush_one(struct rnic_rq *rq)
 }
 
 /*
- * Flush the receive that the queue pair has dequeued from the SRQ, if any. The
- * other WQEs of the SRQ belong to the other queue pairs. Then raise
- * IB_EVENT_QP_LAST_WQE_REACHED, once for the queue pair.
+ * Flush the receive that the queue pair has dequeued from the SRQ and not
+ * completed, if any. All other WQEs remain in the SRQ for other queue pairs.
+ * Then raise IB_EVENT_QP_LAST_WQE_REACHED, at most once for the queue pair.
  */
 static void flush_shared(struct rnic_qp *qp)
 {
@@ -182,7 +188,8 @@ static void flush_shared(struct rnic_qp *qp)
  *
  * Flushes the receives that are posted when the flush begins. A program that
  * posts later finds NEED_WAKEUP set and enters the kernel, which flushes again.
- * Process context, may sleep.
+ *
+ * Context: process context, may sleep.
  */
 void rnic_rq_flush(struct rnic_qp *qp)
 {
@@ -206,7 +213,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
 						    taken_status(qp);
 		cqe.wr_id = flush_one(rq);
-		/* ignore an overrun: the CQ has reported it */
+		/* ignore an overrun, because rnic_cq_push() has reported it */
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
 		cond_resched();
 	}
@@ -238,11 +245,11 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 }
 
 /**
- * rnic_post_recv - post receive work requests
+ * rnic_post_recv - verbs: post receive work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
- *	the ring itself. It passes NULL, to have them flushed if the queue pair
- *	is in error.
+ *	the ring itself, and passes NULL. If the queue pair is in error, the
+ *	function then flushes these requests.
  * @bad: set to the first request that was not posted
  *
  * Return: 0 or a negative errno.

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Format of receive WQEs, in the rings of receive queues and shared receive
- * queues: get the size of a WQE, read a WQE and write a WQE. rq.c and srq.c
- * choose the WQE.
+ * Format of receive WQEs in the rings of receive queues and SRQs: compute the
+ * size of a WQE, read a WQE, and write a WQE. rq.c and srq.c decide which WQE
+ * is read or written.
  *
- * Each field of a WQE is read once, because a program may write to it at any
- * time.
+ * The kernel reads each field of a WQE once, because a program can change the
+ * WQE at any time. With a second read the kernel could use a value that it has
+ * not checked.
  */
 #include "rnic.h"
 #include "sqe.h"
 
 /**
- * rnic_rqe_stride - get the distance between receive WQEs in a ring
+ * rnic_rqe_stride - compute the distance between receive WQEs in a ring
  * @max_sge: maximum number of SGEs of each WQE
  *
  * Return: the distance in bytes.
@@ -24,13 +25,13 @@ u32 rnic_rqe_stride(u32 max_sge)
 
 /**
  * rnic_rqe_read - read a receive WQE once and check it
- * @slot: the WQE; a program may write to it at any time
+ * @slot: the WQE, which a program can change at any time
  * @max_sge: maximum number of SGEs of the queue
- * @r: RDMAP state, whose recv_buf is set to the buffer of the WQE
+ * @r: RDMAP state, whose recv_buf is set to the buffer that the WQE describes
  * @wr_id: set to the wr_id of the WQE, even if the WQE is invalid
  *
- * Return: true if the WQE is valid; false if it has too many SGEs or a reserved
- * field is not zero. The caller must then fail the queue pair.
+ * Return: true if the WQE is valid; false if it has too many SGEs, or if a
+ * reserved field is not zero. If false, the caller must fail the queue pair.
  */
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id)
@@ -64,7 +65,7 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 /**
  * rnic_rqe_post - write a receive request of a kernel consumer to a ring
  * @ring: the ring; the caller must hold the lock of the queue
- * @oldest: index of the oldest WQE whose slot must not be overwritten yet
+ * @oldest: index of the oldest WQE that is still in use
  * @max_sge: maximum number of SGEs of each WQE
  * @wr: receive request to write
  *

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Text form of a device's settings: a table of their names, with functions to show and
- * to set each value.  policy.c has the defaults.
+ * Text form of a device's settings: a table of the settings by name, with functions that
+ * show and set their values. policy.c has the defaults.
  *
- * A change applies to new connections, including those of existing listeners.  An
- * exception is an existing SCTP listener, which keeps the number of streams and the
- * interfaces that were set when it started.
+ * A change applies to new connections, and also to those that existing listeners accept.
+ * There is one exception: an existing SCTP listener keeps the number of streams and the
+ * further interfaces that were set when it started.
  */
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
@@ -63,10 +63,10 @@ static const char *name_of_value(const struct value_name *w, u8 value)
 	return w->name;
 }
 
-/* Setting with named values, stored in a u8 member of struct rnic_policy */
+/* Setting whose values have names, stored in a u8 member of struct rnic_policy */
 struct choice {
 	const struct value_name	*values;
-	const char		*invalid;	/* message that lists the values */
+	const char		*invalid;	/* error message, which lists the accepted values */
 	size_t			at;	/* offset of the member in struct rnic_policy, in bytes */
 	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
 };
@@ -166,9 +166,9 @@ static size_t append_name(char *text, size_t size, size_t at, const char *name)
 }
 
 /*
- * Call @add for each name in @text until a call fails.
+ * Call @add for each name in the list @text, until a call fails.
  *
- * Return: 0; -EINVAL if @text has no name; -ENOMEM; or the error of @add.
+ * Return: 0; -EINVAL if @text contains no name; -ENOMEM; or the error of @add.
  */
 static int rnic_policy_read_list(const char *text,
 				 int (*add)(void *list, const char *name),
@@ -235,7 +235,10 @@ static int rnic_set_mpa_rtr(struct ib_device *ib,
 	return err;
 }
 
-/* Write the names of the interfaces to @text; skip interfaces that no longer exist in @net */
+/*
+ * Write the names of the interfaces @paths to @text; skip interfaces that no longer exist
+ * in @net
+ */
 static void rnic_format_paths(struct net *net, const int *paths, char *text,
 			      size_t size)
 {
@@ -251,7 +254,10 @@ static void rnic_format_paths(struct net *net, const int *paths, char *text,
 	}
 }
 
-/* Show the SCTP interfaces; a task of another network namespace does not get their names */
+/*
+ * Show the further SCTP interfaces.  In another network namespace than that of the
+ * device, show "elsewhere" instead of their names.
+ */
 static void rnic_show_paths(struct ib_device *ib,
 			    const struct ib_device_param *param, char *text,
 			    size_t size)
@@ -271,7 +277,7 @@ static void rnic_show_paths(struct ib_device *ib,
 	put_net(net);
 }
 
-/* List of further SCTP interfaces while it is parsed */
+/* List of further SCTP interfaces, while its text is parsed */
 struct paths {
 	struct net	*net;
 	int		own;	/* ifindex of the device's interface, which must not be listed */

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * User contexts: creation when a program opens the device, and destruction when
- * the program closes it.
+ * User contexts: created when a program opens the device, and destroyed when
+ * the program closes the device.
  *
- * This file also asserts the layout of all data that programs and the kernel
- * share.
+ * This file also asserts the layout of all structures that programs and the
+ * kernel share.
  */
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
-/* ABI 1: these offsets are built into programs and must not change */
+/*
+ * ABI 1: programs are compiled with these sizes and offsets, so they must not
+ * change
+ */
 static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 	      offsetof(struct rnic_sw_ring, cons) == 64 &&
 	      offsetof(struct rnic_sw_ring, flags) == 68);
@@ -59,8 +62,9 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40);
 
 /**
- * rnic_alloc_ucontext - open the device for a program (verb)
- * @ib: the context, allocated by the core
+ * rnic_alloc_ucontext - verbs: create the context of a program that opens the
+ * device
+ * @ib: the context, allocated by ib_core
  * @udata: struct rnic_sw_alloc_ctx and its response
  *
  * Return: 0 or a negative errno.
@@ -81,8 +85,9 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_dealloc_ucontext - close the device for a program (verb)
- * @ib: the context; the core has destroyed all its queues
+ * rnic_dealloc_ucontext - verbs: destroy the context of a program that closes
+ * the device
+ * @ib: the context; ib_core has destroyed all its queues
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Interface to user contexts, and to rings mapped by programs or used by kernel consumers. */
+/* Interface to user contexts, and to the rings of programs and kernel consumers */
 #ifndef _RNIC_SW_UCTX_H
 #define _RNIC_SW_UCTX_H
 
@@ -12,7 +12,7 @@
 
 #include "ring_idx.h"
 
-/* User context: a program's open device */
+/* User context: the state that a program has for one open device */
 struct rnic_uctx {
 	struct ib_ucontext	ib;
 	struct mutex		pages_lock;	/* protects the members below */
@@ -20,24 +20,24 @@ struct rnic_uctx {
 	u64			pages_created;	/* number of pages ever created */
 };
 
-/* Unit of allocation on a page of small rings, in bytes; number of units on a page */
+/* Unit of allocation on a page of small rings, in bytes, and the number of units on a page */
 #define RNIC_PAGE_UNIT		RNIC_SW_RING_HDR
 #define RNIC_PAGE_UNITS		(PAGE_SIZE / RNIC_PAGE_UNIT)
 
-/* Ring, which a program may have mapped */
+/* Ring of a program, which can map it, or of a kernel consumer */
 struct rnic_ring {
 	struct rnic_sw_ring	*hdr;		/* header with indices; NULL: no ring */
 	void			*slot0;		/* first slot */
 	u32			slots;		/* number of slots, a power of two */
 	u32			stride;		/* size of a slot in bytes */
 	u32			bytes;		/* size of header and slots, in bytes */
-	u32			alloc_bytes;		/* size with a second ring; if @map */
+	u32			alloc_bytes;		/* size of the allocation; if @map */
 	/* memory to be freed with the ring; both are NULL for the second ring of a pair */
-	void			*mem;		/* for a kernel consumer; __vmalloc() */
-	struct rnic_map		*map;		/* for a program */
+	void			*mem;		/* of a kernel consumer; __vmalloc() memory */
+	struct rnic_map		*map;		/* of a program */
 };
 
-/* Mappable memory: one or two rings, or a page of small rings */
+/* Memory that a program can map: one or two rings, or a page of small rings */
 struct rnic_map {
 	struct rdma_user_mmap_entry rdma;
 	void			*mem;		/* vmalloc memory, a multiple of PAGE_SIZE */
@@ -73,17 +73,19 @@ void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
 
 /* ring.c: rings */
 /*
- * A ring is created in two steps: rnic_ring_shape() computes the sizes, rnic_ring_alloc()
- * allocates the memory of one ring or of two adjacent rings. With @uctx a program can map
- * the memory; with @packed a small ring may share a page with other rings. A ring of 0 slots
- * has no memory and may be passed to rnic_ring_free(). The caller must free the second ring
- * of a pair before the first. A program's mapping stays valid after the ring is freed.
+ * A ring is created in two steps: rnic_ring_shape() computes the sizes, and
+ * rnic_ring_alloc() allocates the memory of one ring or of two adjacent rings. If @uctx
+ * is not NULL, its program can map the memory. If @packed is set, a small ring may share
+ * a page with other rings. A ring of 0 slots has no memory; it may be passed to
+ * rnic_ring_free(). The caller must free the second ring of a pair before the first.
+ * After a ring is freed, its mapping by a program remains valid until the program unmaps
+ * it.
  */
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
-/* Free a ring that other contexts read under @lock; they find no ring after this returns */
+/* Free a ring that other contexts read under @lock; they find hdr NULL after this returns */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_key(const struct rnic_ring *ring);	/* file offset for mmap() */
 u32 rnic_ring_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
@@ -94,20 +96,24 @@ static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
 }
 
-/* Read the producer index of a send or receive queue; a program may have set it to any value */
+/*
+ * Read the producer index of a send or receive queue. A program may have written any
+ * value to it.
+ */
 static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 {
 	/*
-	 * read the index before the slots that precede it; pairs with the release in
+	 * Read the index before the slots that precede it. Pairs with the release in
 	 * rnic_ring_set_prod() or in the program's ring_publish_prod(); litmus: publish
 	 */
 	return smp_load_acquire(&ring->hdr->prod);
 }
 
 /*
- * Read the producer index of a send or receive queue once. @head: next slot to dequeue;
- * @tail: oldest slot in use. Return: the number of WQEs that have been posted but not
- * dequeued; RING_IDX_INVALID if the WQEs posted and in use exceed the number of slots.
+ * Read the producer index of a send or receive queue once, and count the WQEs that are
+ * posted but not dequeued. @head is the index of the next WQE to dequeue, @tail that of
+ * the oldest WQE in use. Return: the number; RING_IDX_INVALID if the WQEs posted and in
+ * use exceed the number of slots.
  */
 static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 				   u32 tail)
@@ -115,22 +121,23 @@ static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 	return ring_idx_posted(rnic_ring_prod(ring), head, tail, ring->slots);
 }
 
-/* Publish the producer index */
+/* Publish the producer index @prod to the consumer of the ring */
 static inline void rnic_ring_set_prod(struct rnic_ring *ring, u32 prod)
 {
 	/*
-	 * fill the slots before the index covers them; pairs with the acquire in the
-	 * consumer's read of prod; litmus: publish
+	 * Write the slots before the index. Pairs with the acquire in the consumer's read
+	 * of prod; litmus: publish
 	 */
 	smp_store_release(&ring->hdr->prod, prod);
 }
 
-/* Publish the consumer index */
+/* Publish the consumer index @cons to the producer of the ring */
 static inline void rnic_ring_set_cons(struct rnic_ring *ring, u32 cons)
 {
 	/*
-	 * read the slots before the producer may reuse them; pairs with the acquire in the
-	 * producer's read of cons; litmus: publish
+	 * Finish reading the slots before writing the index, because the producer may
+	 * then reuse the slots. Pairs with the acquire in the producer's read of cons;
+	 * litmus: publish
 	 */
 	smp_store_release(&ring->hdr->cons, cons);
 }
