@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Functions of RDMAP that the verbs call: set the depths of the request queues
- * of a stream, and fail the stream. rdmap_ulp.c handles the failure.
+ * Functions of RDMAP that the verbs call: set the depths (IRD and ORD) of the request
+ * queues of a stream, and fail the stream. rdmap_ulp.c handles the failure.
  *
- * The request queues are replaced only before the stream runs.
+ * The arrays of the request queues are replaced only before the stream runs.
  */
 #include <linux/slab.h>
 
 #include "rdmap.h"
 
 /**
- * rdmap_refusal_reason - get the reason for refusing an access that was allowed before
+ * rdmap_refusal_reason - get the reason for which an access is refused only now
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *
- * For an access that was allowed when the request of the peer was delivered,
- * and is refused when the request is served.
+ * The access was allowed when the peer's request was delivered, and is refused when the
+ * request is served. So either the queue pair or the STag has lost the right.
  *
- * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants @right;
- * IW_RDMAP_P_STAG if the queue pair grants it, so that the STag is the cause.
+ * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants @right; IW_RDMAP_P_STAG if
+ * it does, so that the STag must be the cause.
  */
 enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right)
 {
@@ -41,8 +41,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 	struct rdmap_req *in, *out;
 
 	/*
-	 * Room for ird unanswered requests, ird answered requests that are not
-	 * released yet, and one request whose response is being sent
+	 * The queue must have space for ird unanswered requests, ird answered requests
+	 * that are not released yet, and one request whose response is being sent
 	 */
 	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL_ACCOUNT);
 	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL_ACCOUNT);
@@ -77,7 +77,7 @@ void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord)
 
 /**
  * rdmap_destroy - free the queues of outstanding requests
- * @r: RDMAP state of the stream; the caller must ensure that it does not run
+ * @r: RDMAP state of the stream; the caller must ensure that the stream does not run
  */
 void rdmap_destroy(struct rdmap *r)
 {

@@ -26,7 +26,9 @@
  */
 #define RDMAP_TERM_MAX		128
 
-/* Operation of a work request; the values differ from those of the ABI */
+/*
+ * Operation of a work request; these values differ from the opcodes of the ABI
+ */
 enum rdmap_wr_op {
 	RDMAP_WR_WRITE,
 	RDMAP_WR_SEND,
@@ -34,17 +36,18 @@ enum rdmap_wr_op {
 	RDMAP_WR_FETCH_ADD,
 	RDMAP_WR_CMP_SWAP,
 	RDMAP_WR_LOCAL_INV,
-	RDMAP_WR_REG,		/* fast registration; the verbs execute it */
-	RDMAP_WR_BIND,		/* bind of a memory window; the verbs execute it */
+	RDMAP_WR_REG,		/* fast registration, executed by the verbs */
+	RDMAP_WR_BIND,		/* bind of a memory window, executed by the verbs */
 };
 
 #define RDMAP_WR_FENCE		0x1
 #define RDMAP_WR_SOLICITED	0x2
 /*
- * Invalidate after a Send the STag @inv at the peer, after a Read the sink STag
+ * Send: the peer invalidates its STag rdmap_wr.inv after the message. Read: the
+ * local sink STag is invalidated after the response.
  */
 #define RDMAP_WR_INVALIDATE	0x4
-#define RDMAP_WR_RTR		0x8	/* RTR Read; it has no work request */
+#define RDMAP_WR_RTR		0x8	/* Read as RTR message, without a work request */
 #define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
 
 /**
@@ -52,15 +55,15 @@ enum rdmap_wr_op {
  * @op: operation
  * @flags: RDMAP_WR_*
  * @slot: free-running index of the WQE in the send queue
- * @buf: local memory: source, or sink of a Read or an atomic
+ * @buf: local memory: the source, or the sink of a Read or an atomic
  * @raddr: remote TO; registration and bind: start address
  * @rkey: remote STag; registration and bind: new key
  * @inv: STag to invalidate; bind: lkey of the MR
  * @imm: immediate data in wire byte order
- * @compare_add: atomics: value to compare with or to add; registration and
+ * @compare_add: atomics: value to compare with, or to add; registration and
  *	bind: length in bytes
  * @swap: atomics: value to store; registration and bind: access rights
- * @sge: array for the SGEs of @buf, sized for the largest request of the queue
+ * @sge: array for the SGEs of @buf, large enough for each request of the queue
  */
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
@@ -76,21 +79,24 @@ struct rdmap_wr {
 	struct ddp_sge		*sge;
 };
 
-/* Check whether @wr needs a response of the peer, so that ORD limits it */
+/*
+ * Check whether @wr requests a response from the peer. The ORD limits the
+ * number of such requests.
+ */
 static inline bool rdmap_wr_has_response(const struct rdmap_wr *wr)
 {
 	return wr->op == RDMAP_WR_READ || wr->op == RDMAP_WR_FETCH_ADD ||
 	       wr->op == RDMAP_WR_CMP_SWAP;
 }
 
-/* Received message that consumed a receive: a Send or Immediate Data */
+/* Received message that has consumed a receive: a Send or Immediate Data */
 struct rdmap_recv {
 	u32	len;		/* bytes of the Send, or of the preceding Write */
 	u32	inv;		/* local STag that the Send invalidated */
 	__be32	imm;		/* immediate data in wire byte order */
-	bool	invalidated;	/* the Send has invalidated @inv */
-	bool	solicited;	/* the message requests a solicited event */
-	bool	immediate;	/* the message is Immediate Data, not a Send */
+	bool	invalidated;	/* true if the Send has invalidated @inv */
+	bool	solicited;	/* true if the message requests a solicited event */
+	bool	immediate;	/* true for Immediate Data, false for a Send */
 };
 
 /* Type of the message being segmented, for commit_message() */
@@ -108,26 +114,33 @@ struct rdmap {
 	 * @rtr_send_expected.
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
-	/* the first message has not arrived; if an empty Send, it is the RTR */
+	/*
+	 * the first message has not arrived yet, and is the RTR if it is an
+	 * empty Send
+	 */
 	bool			rtr_send_expected;
 
 	/*
-	 * the transmit path uses the last fields of @stream and the next group
+	 * the transmit path writes the last fields of @stream, and the fields
+	 * from @out to @out_raw
 	 */
 	struct ddp_stream	stream;
 
 	/* transmit path only */
 	/*
 	 * Type of the message being segmented. commit_message() accounts for
-	 * the message at the next pull after its last segment, or in
+	 * this message after its last segment, either at the next pull or in
 	 * rdmap_handle_sent().
 	 */
 	enum rdmap_out		out;
-	struct rdmap_wr		wr;		/* WR pulled last from the send queue */
-	bool			have_wr;	/* @wr has not been started yet */
-	bool			wr_preferred;	/* the next message should be a WR */
-	bool			imm_pending;	/* Immediate Data of @wr must be sent */
-	/* number of responses segmented, but not yet accepted by the LLP */
+	struct rdmap_wr		wr;		/* WR that was pulled last from the send queue */
+	bool			have_wr;	/* start_wr() has not processed @wr yet */
+	bool			wr_preferred;	/* send a WR, if any, before the next response */
+	bool			imm_pending;	/* Immediate Data of @wr must still be sent */
+	/*
+	 * number of responses that are segmented, but not accepted by the LLP
+	 * yet
+	 */
 	u16			responses;
 	u16			spent;		/* PASS_BUDGET used in this pass */
 	/* segments and payload bytes of @stream added to the counters so far */
@@ -137,20 +150,20 @@ struct rdmap {
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
 
-	/* receive path only, written at most once for each stream */
+	/* receive path only; not written while Writes and Sends are received */
 	struct ddp_buf		peer_term_buf;	/* buffer of the peer's Terminate */
 	u8			peer_term_raw[RDMAP_TERM_MAX];
 	u8			peer_layer;	/* layer in the peer's Terminate */
 	u8			peer_type;	/* error type in the peer's Terminate */
-	bool			bad_rreq;	/* the Read Request in @req is refused */
+	bool			bad_rreq;	/* the last Read Request, in @req, was refused */
 
 	/* receive path only */
-	bool			in_recv;	/* the current message uses a receive */
+	bool			in_recv;	/* the current message has consumed a receive */
 	/* opcode of the message in progress on each queue, or 0 */
 	u8			opcode[DDP_QUEUES];
 	struct ddp_buf		recv_buf;	/* buffer of the receive in use */
 	struct ddp_sge		*recv_sge;	/* SGEs of @recv_buf */
-	u32			write_len;	/* bytes of the current Write so far */
+	u32			write_len;	/* admitted bytes of the current Write */
 	/* bytes of the last complete Write, reported with Immediate Data */
 	u32			last_write_len;
 	struct ddp_buf		req_buf;
@@ -161,8 +174,8 @@ struct rdmap {
 	u8			aresp[RDMAP_ARESP_LEN];
 
 	/*
-	 * Leaf lock for the fields below. The receive and transmit paths run
-	 * with BH off, so they take the lock without _bh.
+	 * Leaf lock that protects the fields below. The receive and transmit
+	 * paths run with BH off, so they take the lock without _bh.
 	 */
 	spinlock_t		lock;
 	u8			term[RDMAP_TERM_BUILD_MAX];	/* Terminate to send */
@@ -170,13 +183,16 @@ struct rdmap {
 	bool			term_pending;	/* @term must be sent */
 	/* the stream has failed, and @term_pending is valid */
 	bool			term_decided;
-	/* the response to the oldest unserved request has begun */
+	/*
+	 * the transmit path has started the response to the oldest unserved
+	 * request
+	 */
 	bool			answering;
-	/* @irq may have unserved requests; may be read without the lock */
+	/* @irq may have unserved requests; also read without the lock */
 	bool			irq_pending;
-	u16			ird;		/* maximum unanswered requests of the peer */
+	u16			ird;		/* maximum number of unanswered requests */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
-	/* requests of the peer whose responses the LLP has not accepted yet */
+	/* requests of the peer, until the LLP has accepted their responses */
 	struct rdmap_reqq	irq;
 };
 
@@ -187,7 +203,7 @@ static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 	return container_of(s, struct rdmap, stream);
 }
 
-/* rdmap_rx.c and rdmap_tx.c: functions in struct ddp_ulp_ops */
+/* rdmap_rx.c and rdmap_tx.c: upcalls, see struct ddp_ulp_ops */
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g);
 enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -206,15 +222,19 @@ void rdmap_handle_sent(struct ddp_stream *s);
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 
 /* rdmap.c */
-/*
- * Set IRD and ORD. The caller must call this before the stream runs. May sleep
- */
+/* Set IRD and ORD. The stream must not run yet. May sleep. */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
-/* Get the reason for refusing an access that was allowed before */
+/*
+ * Get the reason for which an access is refused that was allowed when the
+ * peer's request arrived
+ */
 enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right);
-/* Fail the stream, and send a Terminate unless @why is a local reason */
+/*
+ * Fail the stream, and send a Terminate unless @why is a local reason without a
+ * Terminate
+ */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /* Implemented by the verbs, called by RDMAP ------------------------------- */
@@ -225,28 +245,33 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
  * @r: the stream
  * @wr: set to the request
  *
- * Reads the WQE once and checks it. If the WQE is invalid, the function fails
- * the stream, and the flush completes the request with an error. Transmit path
- * only, BH off.
+ * Reads the WQE once and checks it. If the WQE is invalid, fails the stream;
+ * the flush then completes the request with an error.
  *
- * Return: true if @wr is set; false if no request is posted, so that the next
- * post will schedule transmit, or if the WQE is invalid.
+ * Context: transmit path, BH off.
+ *
+ * Return: true if @wr is set. False if the WQE is invalid, or if no request is
+ * posted; the next post then schedules transmit.
  */
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 
 /* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_cut(struct rdmap *r, u32 slot);
 /*
- * Complete WRs that need no response: the LLP has accepted all pulled segments
+ * The LLP has accepted all pulled segments: complete the WRs that need no
+ * response
  */
 void rdmap_sq_complete_sent(struct rdmap *r);
 /* Complete the WR at @slot after its response of @len bytes has been placed */
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len);
-/* Record that the WR at @slot is in error. The caller must fail the stream */
+/*
+ * Set the WR at @slot to an error status. The caller must then fail the stream.
+ */
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
 /*
- * Execute and complete RDMAP_WR_REG, _BIND or _LOCAL_INV. Return: true if the
- * request succeeded, false if it failed and is not completed
+ * Execute and complete the local request @wr: RDMAP_WR_REG, RDMAP_WR_BIND or
+ * RDMAP_WR_LOCAL_INV. Return: true if the request succeeded and is completed,
+ * false if it failed and is not completed
  */
 bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr);
 
@@ -262,25 +287,30 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* counters.c */
 /*
- * Count @n messages: delivered, or if @sent is true, about to be sent. BH off
+ * Count @n messages that are delivered or, if @sent is true, will be sent next.
+ * Context: BH off.
  */
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
 /*
- * Count @segments segments with @bytes bytes of payload in total: received, or
- * if @sent is true, accepted by the LLP. BH off
+ * Count @segments segments with @bytes bytes of payload in total. The segments
+ * have been received or, if @sent is true, accepted by the LLP. Context: BH
+ * off.
  */
 void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent);
 
 /* Count a segment that is admitted for placement out of order */
 void rdmap_count_early(struct rdmap *r);
 
-/* qp_error.c: state of the queue pair */
-/* Change the QP state, notify the consumer and flush: the stream has failed */
+/* qp_error.c: failure of the queue pair */
+/*
+ * The stream has failed: change the QP state, and schedule the notification of
+ * the consumer and the flush
+ */
 void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f);
 /*
- * Handle the end of the LLP stream like rdmap_report_failure(), unless the
- * stream has already failed
+ * The LLP stream has ended: unless the stream has failed before, do the same as
+ * rdmap_report_failure()
  */
 void rdmap_report_down(struct rdmap *r, enum iw_reason why);
 

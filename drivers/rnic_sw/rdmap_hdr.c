@@ -2,9 +2,9 @@
 /*
  * Encode and decode the RDMAP headers of Read Requests and Atomic Operations,
  * and compute the results of Atomic Operations. ddp_mem_atomic() does the
- * atomic access to memory.
+ * access to memory.
  *
- * Headers are in network byte order and need not be aligned.
+ * Encoded headers are in network byte order and need not be aligned.
  */
 #include <ddp/pure.h>
 
@@ -45,12 +45,12 @@ void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r)
 }
 
 /**
- * rdmap_rreq_advance - advance a Read Request past the part already answered
+ * rdmap_rreq_advance - remove the answered part from a Read Request
  * @r: the request
  * @bytes: bytes of the response already sent, at most @r->len
  *
- * If the response fails after @bytes bytes, the Terminate quotes the advanced
- * request (RFC 5040 section 4.8, Terminated RDMA Header).
+ * If the response fails after @bytes bytes, the Terminate quotes the request
+ * without the answered part (RFC 5040 section 4.8, Terminated RDMA Header).
  */
 void rdmap_rreq_advance(struct rdmap_rreq *r, u32 bytes)
 {
@@ -105,9 +105,9 @@ enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 }
 
 /*
- * Add @a and @b field by field. Each bit in @tops is the top bit of a field,
- * and a carry out of a field is dropped. So the top bits are added by XOR,
- * separately from the other bits.
+ * Add @a and @b field by field. Each bit set in @tops is the top bit of a
+ * field. A carry out of a field is dropped, so the top bits are added by XOR,
+ * and the other bits are added without them.
  */
 static u64 add_fields(u64 a, u64 b, u64 tops)
 {

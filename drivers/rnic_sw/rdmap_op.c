@@ -16,7 +16,10 @@ static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
 		.rights = DDP_REMOTE_READ, .hdr_len = RDMAP_RREQ_LEN,
 		.name = "read-request",
 	},
-	/* The local side chose the sink STag: the peer needs no remote right */
+	/*
+	 * the local side has chosen the sink STag, so the STag needs no remote
+	 * right
+	 */
 	[RDMAP_OP_READ_RESP] = {
 		.opcode = RDMAP_OP_READ_RESP,
 		.supported = true, .tagged = true, .rights = DDP_LOCAL_WRITE,

@@ -14,10 +14,11 @@
  * @supported: true if messages with the opcode are accepted
  * @tagged: T bit of messages with the opcode
  * @qn: queue number of untagged messages with the opcode
- * @rights: DDP_* rights that an STag must grant: the STag in the DDP header of
- *	a tagged message, the Data Source STag of a Read Request, or the STag
- *	of an Atomic Request
- * @hdr_len: length of the RDMAP header in bytes; minimum length of the message
+ * @rights: DDP_* rights that an STag in the message must grant: the STag in the
+ *	DDP header of a tagged message, the Data Source STag of a Read Request,
+ *	or the STag of an Atomic Request
+ * @hdr_len: length of the RDMAP header in bytes; also the minimum length of the
+ *	message
  * @invalidates: true if the message carries an Invalidate STag
  * @solicited: true if the message requests a solicited event
  * @name: name of the opcode in tracepoints

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Queue of outstanding requests, and the checks of their responses. */
+/* Queue of outstanding requests, and checks of the responses to them. */
 #include <ddp/pure.h>
 
 #include "rdmap_reqq.h"
 
-/* Get entry number @n, counted from the oldest request */
+/* Get the entry of the @n-th request, where the oldest request has number 0 */
 static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
@@ -28,9 +28,9 @@ void rdmap_reqq_init(struct rdmap_reqq *q, struct rdmap_req *req, u16 size)
  * rdmap_reqq_push - append a request
  * @q: the queue
  *
- * Return: the zeroed entry, which the caller fills in; NULL if the queue is
- * full. A requester must then wait for a response, and a responder must fail
- * the stream with error 1/2/02 (IW_DDP_U_NO_BUFFER).
+ * Return: the zeroed entry, which the caller fills in; NULL if the queue is full. If it
+ * is full, a requester must wait for a response, and a responder must fail the stream
+ * with error 1/2/02 (IW_DDP_U_NO_BUFFER).
  */
 struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 {
@@ -81,10 +81,10 @@ struct rdmap_req *rdmap_reqq_peek_unserved(const struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_mark_served - mark the request from rdmap_reqq_peek_unserved() as served
+ * rdmap_reqq_mark_served - mark the oldest unserved request as served
  * @q: the queue
  *
- * The request stays outstanding until it is released.
+ * The request remains in the queue until it is released.
  */
 void rdmap_reqq_mark_served(struct rdmap_reqq *q)
 {
@@ -113,19 +113,18 @@ void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
  * @h: DDP header of the segment
  * @payload: length of the payload in bytes
  *
- * Ensures that the peer writes only to the sink of an outstanding Read. RFC
- * 5040 5.2.2 allows a Data Sink to check STag, Tagged Offset and length against
- * the request. The caller must pass segments in order. Each segment must begin
- * at the end of the previous segment, and the last segment must end the
- * request.
+ * Ensures that the peer writes only to the sink of an outstanding Read. RFC 5040 5.2.2
+ * allows a Data Sink to check STag, Tagged Offset and length against the request. The
+ * caller must pass segments in order. Each segment must begin where the previous segment
+ * ended, and the last segment must end where the request ends.
  *
- * A mismatch is a DDP tagged buffer error, because RDMAP's protection errors do
- * not apply to responses (RFC 5040 figure 10). STag and TO of an empty segment
- * are ignored (RFC 5041 section 5.2).
+ * A mismatch is reported as a DDP tagged buffer error, because RDMAP's protection errors
+ * do not apply to responses (RFC 5040 figure 10). STag and TO of an empty segment are
+ * ignored (RFC 5041 section 5.2).
  *
- * Return: IW_OK; IW_RDMAP_OPCODE if @oldest is NULL or not a Read;
- * IW_DDP_T_STAG if the STag is not the sink STag of the request;
- * IW_DDP_T_BOUNDS if TO, length or L bit do not match the request.
+ * Return: IW_OK; IW_RDMAP_OPCODE if @oldest is NULL or not a Read; IW_DDP_T_STAG if the
+ * STag is not the sink STag of the request; IW_DDP_T_BOUNDS if TO, length or L bit do not
+ * match the request.
  */
 enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 				const struct ddp_hdr *h, u32 payload)
@@ -164,11 +163,11 @@ static bool is_requested(const struct rdmap_req *req, const struct ddp_hdr *h,
  * @h: DDP header of a Read Response segment that arrived out of order
  * @payload: length of the payload in bytes
  *
- * Compares the segment with the sink of each Read in @q, because an
- * out-of-order segment does not show which request it answers. The caller must
- * call rdmap_resp_check() when the segment is next in order.
+ * Compares the segment with the sink of each Read in @q, because an out-of-order segment
+ * does not show to which request it belongs. The caller must call rdmap_resp_check() as
+ * well when the segment is next in order.
  *
- * Return: true if the sink of a Read covers the segment, so that it may be
+ * Return: true if the sink of a Read covers the segment, so that the segment may be
  * placed; false otherwise.
  */
 bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,

@@ -2,16 +2,16 @@
 /*
  * Queue of outstanding Read and Atomic Requests, oldest first.
  *
- * A requester queues its own requests until the response is placed; ORD limits
- * their number. A responder queues the requests of the peer until the LLP has
- * accepted the response; IRD limits the number of unserved requests. Reads and
- * atomics share ORD and IRD (RFC 7306 5.2, 5.2.2 (4), N-15), and they are
- * answered in the order of the requests.
+ * A requester keeps each of its requests in a queue until the response is
+ * placed; the ORD limits their number. A responder keeps each request of the
+ * peer in a queue until the LLP has accepted the response; the IRD limits the
+ * number of unserved requests. Reads and atomics share ORD and IRD (RFC 7306
+ * 5.2, 5.2.2 (4), N-15), and are answered in the order of the requests.
  *
- * The queue is a ring in memory of the caller, protected by a lock of the
- * caller. A request is served when all of its response has been passed to DDP.
- * Served requests precede unserved requests. A requester does not mark requests
- * as served.
+ * The queue is a ring in an array of the caller, protected by a lock of the
+ * caller. A responder marks a request as served when the whole response has
+ * been passed to DDP. Served requests precede unserved requests in the queue. A
+ * requester does not mark requests as served.
  */
 #ifndef _RNIC_SW_RDMAP_REQQ_H
 #define _RNIC_SW_RDMAP_REQQ_H
@@ -23,8 +23,8 @@
 
 /**
  * struct rdmap_req - an outstanding Read or Atomic Request
- * @rreq: Read Request header; for an atomic of a requester, only the sink STag
- *	and the sink TO are used
+ * @rreq: Read Request header; for an atomic, the requester uses only the sink
+ *	STag and the sink TO
  * @atomic: responder: Atomic Request of the peer
  * @is_atomic: true for an atomic, false for a Read
  * @slot: requester: free-running index of the WQE in the send queue

@@ -5,8 +5,9 @@
  *
  * Layout of Terminate Control: the upper four bits of the first byte are the
  * layer, the lower four bits the error type. The second byte is the error code.
- * M, D and R are the three most significant bits of the third byte. C
- * bit-fields are not used, because their layout depends on the compiler.
+ * M, D and R are the three most significant bits of the third byte. Shifts and
+ * masks are used instead of C bit-fields, because the layout of bit-fields
+ * depends on the compiler.
  */
 #include <ddp/pure.h>
 
@@ -17,7 +18,10 @@
 static_assert(RDMAP_TERM_DDP_UNTAGGED == IW_DDP_HDR_MAX);
 static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
 
-/* Get the IW_QUOTE_* bits that the reason requires and for which @f has data */
+/*
+ * Get the IW_QUOTE_* bits of the headers that the reason requires to quote and
+ * that @f contains
+ */
 static u8 quote_bits(const struct iw_reason_row *row, const struct iw_fault *f)
 {
 	u8 quote = row->quote;
@@ -40,7 +44,7 @@ static u8 *append(u8 *out, const u8 *src, size_t len)
  * @out: buffer of RDMAP_TERM_BUILD_MAX bytes
  * @f: the fault
  *
- * Leaves out the headers that are not quoted, instead of sending zeros.
+ * Omits headers that are not quoted, instead of sending zeros for them.
  *
  * Return: the length of the message in bytes, without DDP header; 0 if the
  * reason is local, so that the caller must send no Terminate.
@@ -129,13 +133,13 @@ static bool take_rdma(struct rdmap_term *t, struct reader *r)
  * @p: the message, without DDP header
  * @len: length of @p in bytes
  *
- * Ignores reserved bits. Ignores bytes after the headers that M, D and R
+ * Ignores reserved bits. Also ignores bytes after the headers that M, D and R
  * announce, because some peers send zeros in place of headers that they do not
  * quote.
  *
  * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than RDMAP_TERM_LEN
- * or than M, D and R announce. Layer, type and code in @t are valid in both
- * cases if @len is at least RDMAP_TERM_LEN.
+ * or than M, D and R announce. In both cases layer, type and code in @t are
+ * valid if @len is at least RDMAP_TERM_LEN.
  */
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * RDMAP as the ULP of a DDP stream: the table of upcalls, and the upcalls for
- * failure and end of the stream.  rdmap_rx.c and rdmap_tx.c handle received and
- * transmitted messages.
+ * failure and end of the stream. rdmap_rx.c and rdmap_tx.c have the upcalls for
+ * received and transmitted messages.
  *
- * A stream fails once: rdmap_failed() is called for the first failure only.
+ * DDP calls rdmap_failed() only for the first failure of a stream.
  */
 #include "rdmap.h"
 
 /*
- * Set the reason, and the header to quote, after the transmit path could not
- * read local memory. If the message is a Read Response, quote the peer's
- * request (RFC 5040 7.2). Otherwise fail the work request of the message.
+ * Set the reason in @f, and the header to quote, after the transmit path could
+ * not read local memory. If the message was a Read Response, quote the part of
+ * the peer's request that is not answered (RFC 5040 7.2). If it was a work
+ * request, set the request to an error status.
  */
 static void fill_source_fault(struct rdmap *r, struct iw_fault *f)
 {
@@ -48,7 +49,8 @@ static bool is_tagged_reason(enum iw_reason why)
  * Build the Terminate in r->term. A local protection error or a CQ overrun is
  * reported to the peer as a local catastrophic error (RFC 5040 7.1 (1)).
  *
- * Return: the length of the Terminate in bytes, or 0 if none is to be sent.
+ * Return: the length of the Terminate in bytes, or 0 if no Terminate must be
+ * sent.
  */
 static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
 {
@@ -66,16 +68,18 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 	if (!f.seg_len && is_tagged_reason(f.why))
 		fill_source_fault(r, &f);
 	/*
-	 * The failure is in a received segment, so the receive path called this
-	 * function, and it may read its fields @bad_rreq and @req.
+	 * If f.seg_len is set, the failure is in a received segment. So this
+	 * function then runs in the receive path, and may read that path's
+	 * fields @bad_rreq and @req.
 	 */
 	if (f.seg_len && r->bad_rreq) {
 		memcpy(f.rdma, r->req, sizeof(f.rdma));
 		f.rdma_len = sizeof(f.rdma);
 	}
 	/*
-	 * The local receive buffer has no write access, which the peer did not
-	 * cause. So report a local catastrophic error.
+	 * A received segment did not get write access to the local receive
+	 * buffer. The peer has not caused this, so report a local catastrophic
+	 * error.
 	 */
 	if (f.why == IW_LOCAL_PROT && f.seg_len)
 		f.why = IW_RDMAP_CATASTROPHIC;

@@ -10,7 +10,7 @@
 #define RDMAP_RV		0x40	/* 01b */
 #define RDMAP_OPCODE_MASK	0x0f
 
-/* Opcodes (RFC 5040 figure 4; 0x8 and above: RFC 7306 figure 1) */
+/* Opcodes (RFC 5040 figure 4; from 0x8 on: RFC 7306 figure 1) */
 #define RDMAP_OP_WRITE		0x0
 #define RDMAP_OP_READ_REQ	0x1
 #define RDMAP_OP_READ_RESP	0x2
