@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Receive path of RDMAP: admit and deliver messages by opcode. */
+/*
+ * Receive path of RDMAP: admit and deliver received messages, depending on
+ * their opcode.
+ */
 #include "rdmap.h"
 
 /*
- * Minimum length in bytes of a Read Response that a worker copies. A softirq,
- * which cannot be preempted, copies only shorter responses.
+ * Minimum length in bytes of a Read Response that is sent by a worker. Shorter
+ * responses may be copied in a softirq, which cannot be preempted.
  */
 #define BULK_MIN	(16 * 1024)
 
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
 	/*
-	 * RFC 5041 5.2: the message exceeds 2^32 - 1 bytes, for which the RFCs
-	 * define no error code
+	 * RFC 5041 5.2: the Write is longer than 2^32 - 1 bytes. The RFCs
+	 * define no error code for this.
 	 */
 	if (r->write_len + payload < payload)
 		return IW_RDMAP_UNSPEC;
@@ -21,7 +24,8 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 }
 
 /*
- * Check a Read Response segment, and add its payload to the request's progress
+ * Check a Read Response segment, and add its payload to the progress of the
+ * oldest local request
  */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 				     u32 payload)
@@ -39,24 +43,24 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 }
 
 /*
- * Check whether the peer may already have the whole response that is being
- * sent. That is possible once the whole response is segmented, even if the
- * transmit path has not marked the request as served yet.
+ * Check whether the peer may already have received the whole response that is
+ * being sent. That is possible once the response is completely segmented, even
+ * if the transmit path has not marked the request as served yet.
  */
 static bool __may_be_answered(const struct rdmap *r)
 {
 	/*
-	 * The transmit path sets in_msg in begin_message(), then sets answering
-	 * under r->lock in next_response(). So a reader that finds answering
-	 * set under the lock does not read the in_msg of an earlier message.
-	 * Otherwise a response not sent yet could count as received.
-	 * litmus: answered
+	 * The transmit path first sets in_msg in begin_message(), and later
+	 * sets answering under r->lock in next_response(). So a reader that
+	 * holds the lock and finds answering set cannot read a value of in_msg
+	 * from an earlier message. Such a value could be false, and a response
+	 * that is not sent yet would count as received. litmus: answered
 	 */
 	lockdep_assert_held(&r->lock);
 	return r->answering && !READ_ONCE(r->stream.in_msg);
 }
 
-/* Admit a Read or Atomic Request; both share the queue and the IRD */
+/* Admit a Read or Atomic Request. Both kinds share the queue and the IRD. */
 static enum iw_reason admit_request(struct rdmap *r,
 				    const struct rdmap_op_row *row,
 				    struct ddp_grant *g)
@@ -64,7 +68,7 @@ static enum iw_reason admit_request(struct rdmap *r,
 	bool full;
 
 	spin_lock(&r->lock);
-	/* do not count a request whose response the peer may already have */
+	/* do not count the request whose response the peer may already have */
 	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
 	spin_unlock(&r->lock);
 	/*
@@ -110,8 +114,8 @@ static enum iw_reason take_recv(struct rdmap *r)
 }
 
 /*
- * Check whether the segment is the peer's RTR Send: an empty Send as the first
- * message, which must not consume a receive (RFC 6581 1.1, 9.2; N-21)
+ * Check whether the segment is the peer's RTR Send: an empty Send that is the
+ * first message. It must not consume a receive (RFC 6581 1.1, 9.2; N-21).
  */
 static bool is_rtr_send(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
 {
@@ -148,11 +152,12 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 }
 
 /*
- * Check whether all segments of an untagged message have the same opcode. The
- * opcode of the first segment has selected the buffer, so it must not change.
+ * Check whether an untagged segment has the same opcode as the first segment of
+ * its message. The opcode of the first segment has selected the buffer, so it
+ * must not change.
  *
- * Return: true if the message is tagged or @opcode is the opcode of its first
- * segment; false otherwise.
+ * Return: true if the segment is tagged, or if @opcode is the opcode of the
+ * first segment; false otherwise.
  */
 static bool check_message_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
@@ -208,7 +213,8 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	enum iw_reason why;
 
 	/*
-	 * an untagged segment uses the buffer that the first segment selected
+	 * nothing to check for an untagged segment, which uses the buffer that
+	 * the first segment has selected
 	 */
 	if (!h->tagged)
 		why = IW_OK;
@@ -217,8 +223,8 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	else
 		why = admit_response(r, h, payload);
 	/*
-	 * If a batch is refused, DDP calls this function again for each
-	 * segment, so do not count the batch.
+	 * Do not count a refused batch: DDP calls this function again for each
+	 * segment of the batch.
 	 */
 	if (!why || n == 1)
 		rdmap_count_bytes(r, n, payload, false);
@@ -235,9 +241,10 @@ void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n)
 }
 
 /*
- * Check whether an out-of-order segment may be placed: an RDMA Write, or a Read
- * Response in the sink of an outstanding Read (RFC 5040 5.2.2). DDP calls
- * rdmap_admit() for the full check when the segment is next in order.
+ * Check whether a segment that arrived out of order may be placed. It must be
+ * an RDMA Write, or a Read Response in the sink of an outstanding Read (RFC
+ * 5040 5.2.2). DDP calls rdmap_admit() for the full check when the segment is
+ * next in order.
  *
  * Return: true if the segment may be placed, false otherwise.
  */
@@ -319,7 +326,10 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	return IW_OK;
 }
 
-/* Convert a reason of ddp_mem_check() to RDMAP's reason (RFC 5040 7.2) */
+/*
+ * Convert the reason that ddp_mem_check() has returned to the reason of RDMAP
+ * (RFC 5040 7.2)
+ */
 static enum iw_reason source_reason(enum iw_reason why)
 {
 	switch (why) {
@@ -357,7 +367,9 @@ static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 	return IW_OK;
 }
 
-/* Append a copy of @req to the unserved requests, and schedule transmit */
+/*
+ * Append a copy of @req to the peer's unserved requests, and schedule transmit
+ */
 static enum iw_reason queue_request(struct rdmap *r,
 				    const struct rdmap_req *req)
 {
@@ -428,7 +440,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 	return why ?: queue_request(r, &req);
 }
 
-/* Remove the oldest local request, whose response is complete */
+/* Remove and return the oldest local request, whose response is complete */
 static struct rdmap_req take_answered(struct rdmap *r)
 {
 	struct rdmap_req req;
@@ -465,7 +477,10 @@ static enum iw_reason store_response(struct rdmap *r, u32 total)
 	why = ddp_mem_store(&r->stream, &sink, &old);
 	if (!why || why == IW_AGAIN)
 		return why;
-	/* the sink was valid when the request was sent and is not now; fail the request */
+	/*
+	 * the sink was valid when the request was sent, but is not now, so fail
+	 * the request
+	 */
 	rdmap_sq_set_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }
@@ -475,7 +490,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	enum iw_reason why = store_response(r, total);
 	struct rdmap_req req;
 
-	/* DDP delivers a deferred response again, so do not count it twice */
+	/* DDP delivers a deferred response again, so do not count it yet */
 	if (why == IW_AGAIN)
 		return why;
 	rdmap_count_messages(r, RDMAP_OP_ATOMIC_RESP, 1, false);
@@ -495,7 +510,10 @@ static enum iw_reason deliver_response(struct rdmap *r)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
 	if (!(req.flags & RDMAP_WR_RTR))
 		rdmap_sq_complete_response(r, req.slot, req.rreq.len);
-	/* a work request may wait for a free entry in @orq, or at a fence */
+	/*
+	 * schedule transmit: a work request may wait for a free entry in
+	 * r->orq, or have a fence
+	 */
 	ddp_kick(&r->stream);
 	return IW_OK;
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Transmit path of RDMAP: choose the next message. After a failure of the
- * stream only a Terminate is sent. Before a failure the ready-to-receive (RTR)
- * message is sent first, then responses and work requests alternate.
+ * Transmit path of RDMAP: choose the next message. The ready-to-receive (RTR)
+ * message is sent first; then responses and work requests alternate. After the
+ * stream has failed, only a Terminate is sent.
  */
 #include "rdmap.h"
 
 /*
- * Budget of one transmit pass: PASS_BUDGET messages, PASS_LOCALS local
- * requests, or a mix of both. The limit ends a pass even if messages without
- * payload never fill a batch of the LLP. Otherwise a program that keeps posting
- * such messages could keep BH off.
+ * Budget of one transmit pass: PASS_BUDGET messages, or PASS_LOCALS local
+ * requests, or a mix of both. A pass also ends when a batch of the LLP is full,
+ * but messages without payload may never fill a batch. Without the budget a
+ * program that keeps posting such messages could keep BH off.
  */
 #define PASS_BUDGET		256
 #define PASS_LOCALS		64
 
-/* Payload of messages of zero bytes */
+/* Payload of messages without payload bytes */
 static const struct ddp_buf empty;
 
 static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
@@ -56,10 +56,10 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	r->term_pending = false;
 	spin_unlock(&r->lock);
 	/*
-	 * The stream has failed, but rdmap_failed() has not built the Terminate
-	 * yet. Keep the stream pending until rdmap_failed() schedules transmit.
-	 * Otherwise a close in progress could end the stream without the
-	 * Terminate.
+	 * The stream has failed, but rdmap_failed() has not decided yet whether
+	 * to send a Terminate. Mark the stream as pending until rdmap_failed()
+	 * schedules transmit. Otherwise a close in progress could end the
+	 * stream before the Terminate is sent.
 	 */
 	if (!term_decided)
 		ddp_tx_set_pending(&r->stream);
@@ -73,7 +73,9 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-/* Set up an empty Read as RTR message, and add an entry for it to r->orq */
+/*
+ * Set up an empty Read as RTR message, and add it to the outstanding requests
+ */
 static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 {
 	const struct rdmap_rreq nothing = {
@@ -91,7 +93,10 @@ static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 	set_read_request(r, m, &nothing);
 }
 
-/* Get the RTR message, which precedes all other messages (RFC 6581 9.2) */
+/*
+ * Set up the RTR message, which must be the first message (RFC 6581 9.2).
+ * Return: false if there is no RTR message to send
+ */
 static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 {
 	if (r->rtr & DDP_RTR_WRITE) {
@@ -127,8 +132,9 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 }
 
 /*
- * Drop the cached MR reference, then fail the stream. The order matters,
- * because the failure notifies the consumer, which may invalidate the MR.
+ * Drop the cached MR reference, then fail the stream. The failure notifies the
+ * consumer, which may invalidate the MR, and the invalidation waits for the
+ * cached reference.
  */
 static void fail_sending(struct rdmap *r, enum iw_reason why)
 {
@@ -142,8 +148,8 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 }
 
 /*
- * Defer the response until its memory has been faulted in. No byte of it has
- * been sent, so the request must count as unanswered.
+ * Defer the response until its memory has been faulted in. No byte of the
+ * response has been sent, so the request must count as unanswered.
  */
 static void defer_response(struct rdmap *r)
 {
@@ -153,10 +159,11 @@ static void defer_response(struct rdmap *r)
 }
 
 /*
- * Execute an atomic and set up its response. The atomic is executed only when
- * its response is next to be sent, so it takes effect after earlier requests.
+ * Execute an atomic and set up its response. An atomic is executed only when
+ * its response is the next message to send, so it takes effect after the peer's
+ * earlier requests.
  *
- * Return: true if the response is set up; false if the access was refused and
+ * Return: true if the response is set up. False if the access was refused and
  * the stream has failed, or if the response is deferred until its memory has
  * been faulted in.
  */
@@ -188,7 +195,7 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 
 	/*
 	 * The receive path sets irq_pending before it schedules transmit. So if
-	 * this pass does not see irq_pending, the next pass does.
+	 * this pass does not see irq_pending, the scheduled pass does.
 	 */
 	if (!READ_ONCE(r->irq_pending))
 		return false;
@@ -212,8 +219,8 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 }
 
 /*
- * Check whether a work request may be sent now, and set the stream blocked if
- * the request must wait for a response of the peer.
+ * Check whether a work request may be sent now. If the request must wait for a
+ * response of the peer, mark the stream as blocked.
  *
  * Return: false if the request has a fence and local requests are unanswered,
  * or if the request needs a response and the ORD is reached; true otherwise.
@@ -231,15 +238,19 @@ static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
 	if (rdmap_wr_has_response(wr) && rdmap_reqq_is_full(&r->orq))
 		ok = false;
 	spin_unlock(&r->lock);
-	/* with an ORD of 0 no response can unblock the stream */
+	/*
+	 * with an ORD of 0 no request is outstanding, so no response would
+	 * unblock the stream
+	 */
 	if (!ok && due)
 		ddp_tx_set_blocked(&r->stream);
 	return ok;
 }
 
 /*
- * Get the STag to send for a message of @len bytes. Return: @stag, but
- * DDP_STAG_NONE if @stag is 0 and the message is empty
+ * Get the STag to send in a message of @len bytes. Return: DDP_STAG_NONE if
+ * @stag is 0 and the message is empty, because some peers refuse STag 0; @stag
+ * otherwise
  */
 static u32 stag_to_send(u32 stag, u32 len)
 {
@@ -287,8 +298,9 @@ static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
 }
 
 /*
- * Add a Read or an atomic to r->orq before it is sent, because the response may
- * arrive before the sending function returns. Return: the Read Request header
+ * Add a Read or an atomic to the outstanding requests, and return its Read
+ * Request header. This must be done before the request is sent, because the
+ * response may arrive before the sending function returns.
  */
 static struct rdmap_rreq record_request(struct rdmap *r,
 					const struct rdmap_wr *wr)
@@ -324,8 +336,8 @@ static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
 }
 
 /*
- * Set up an Atomic Request. Unused values are zero and unused masks all ones
- * (RFC 7306 5.2.1).
+ * Set up an Atomic Request. Values that the operation does not use are sent as
+ * zero, unused masks as all ones (RFC 7306 5.2.1).
  */
 static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 		       struct ddp_msg *m)
@@ -355,7 +367,8 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 	if (!wr->buf.len)
 		return true;
 	/*
-	 * only an atomic can have DDP_STAG_DMA, see check_read() in sq_parse.c
+	 * a Read cannot have DDP_STAG_DMA as sink, see check_read() in
+	 * sq_parse.c
 	 */
 	if (sink->stag == DDP_STAG_DMA)
 		return r->stream.dma_ok;
@@ -367,7 +380,7 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
  * Start the work request r->wr: execute a local request, or set up the message
  * of any other request.
  *
- * Return: true if @m is set up; false if a local request was executed, or if
+ * Return: true if @m is set up. False if a local request was executed, or if
  * the request was invalid and the stream has failed.
  */
 static bool start_wr(struct rdmap *r, struct ddp_msg *m)
@@ -420,15 +433,19 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 			r->out = RDMAP_OUT_WR;
 			return true;
 		}
-		/* charge a local request to the budget */
+		/*
+		 * a local request sends no message, so charge it to the budget
+		 * here
+		 */
 		r->spent += PASS_BUDGET / PASS_LOCALS;
 	}
 	return false;
 }
 
 /*
- * Account for the previous message after its last segment has been pulled: mark
- * the request of a response as served, or advance sq.cut past a work request.
+ * Account for the previous message, whose last segment has been pulled. After a
+ * response, mark the peer's request as served; after a work request, advance
+ * sq.cut past the request.
  */
 static void commit_message(struct rdmap *r)
 {
@@ -490,12 +507,13 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 
 	/*
 	 * Test again, because next_regular() may have failed the stream.
-	 * Without the second test this function would return false, and a close
-	 * in progress would end the stream before the Terminate is sent.
+	 * Without this test the function would return false, and a close in
+	 * progress would end the stream before the Terminate is sent.
 	 */
 	if (!any && test_bit(0, &s->failed)) {
 		/*
-		 * do not account for the last message: its request is flushed
+		 * do not account for the previous message, because the flush
+		 * completes its request
 		 */
 		r->out = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);
@@ -505,7 +523,7 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	return any;
 }
 
-/* Count segments and payload bytes that were pulled since the last call */
+/* Count the segments and payload bytes that were pulled since the last call */
 static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;
