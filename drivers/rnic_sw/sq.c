@@ -3,16 +3,16 @@
  * Send queue: a program or kernel consumer writes WQEs, the transmit path pulls
  * the WQEs, and the requests are completed in order.
  *
- * All indices are free-running: tail <= head <= prod. tail is the oldest
- * request that is not completed, head the next WQE to pull. cut is the index
- * after the last request whose messages are completely segmented. sent is the
- * index after the last request that the LLP has accepted. A software WQE
- * (struct rnic_swqe) holds the contents of the completion of each pulled
- * request in kernel memory, where the program cannot change them.
+ * All indices are free-running: tail <= head <= prod. tail is the index of the
+ * oldest request that is not completed, head that of the next WQE to pull. cut
+ * is the index after the last request whose messages are completely segmented.
+ * sent is the index after the last request that the LLP has accepted. For each
+ * pulled request a software WQE (struct rnic_swqe) holds the contents of its
+ * completion in kernel memory, where the program cannot change them.
  *
  * No loop over the whole ring holds the lock, because a ring can be large.
  * Requests are marked as sent, or as to be flushed, by advancing one index.
- * They are removed at most RING_IDX_STEPS at a time.
+ * They are completed in steps of at most RING_IDX_STEPS requests.
  */
 #include <linux/delay.h>
 
@@ -20,12 +20,15 @@
 #include "rnic.h"
 
 /*
- * Number of requests after which a context, which may be a softirq, leaves the
- * remaining completions to a worker
+ * Number of requests that a context, which may be a softirq, completes before
+ * it leaves the remaining completions to a worker
  */
 #define COMPLETE_MAX	256
 
-/* The status values of the verbs are written to CQEs unchanged */
+/*
+ * CQEs contain the status values of the verbs, so the ABI must have the same
+ * values
+ */
 static_assert((int)IB_WC_SUCCESS == RNIC_SW_OK);
 static_assert((int)IB_WC_LOC_LEN_ERR == RNIC_SW_LOC_LEN_ERR);
 static_assert((int)IB_WC_LOC_QP_OP_ERR == RNIC_SW_LOC_QP_OP_ERR);
@@ -36,16 +39,16 @@ static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
 static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
 
 enum swqe_state {
-	SWQE_PULLED,		/* done when the LLP has accepted the message */
-	SWQE_AWAITS_RESPONSE,		/* done when the response has been placed */
-	SWQE_DONE,		/* can complete after all earlier requests */
+	SWQE_PULLED,		/* done once the LLP has accepted the message */
+	SWQE_AWAITS_RESPONSE,		/* done once the response is placed */
+	SWQE_DONE,		/* complete once all earlier requests are completed */
 };
 
-/* Copy the fixed part of a WQE, which a program may change at any time */
+/* Copy the fixed part of a WQE. A program may change the WQE at any time. */
 static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
 	memcpy(e, rnic_ring_slot(&sq->ring, idx), sizeof(*e));
-	/* the compiler must not read the WQE again after this point */
+	/* keep the compiler from reading the WQE again after this point */
 	barrier();
 }
 
@@ -61,7 +64,10 @@ static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 	n->state = SWQE_PULLED;
 }
 
-/* Count the WQEs posted and not pulled; RING_IDX_INVALID if prod is invalid */
+/*
+ * Count the WQEs that are posted and not pulled; RING_IDX_INVALID if prod is
+ * invalid
+ */
 static u32 __rnic_sq_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
@@ -79,9 +85,9 @@ static u32 __end_of_posted(struct rnic_sq *sq)
 }
 
 /*
- * Check for new WQEs. If there are none, set NEED_WAKEUP so that the next post
- * enters the kernel, then check again. Keep the flag clear while posts are
- * coalesced, because the timer will schedule transmit.
+ * Check for new WQEs. If there are none, set NEED_WAKEUP, so that the next post
+ * enters the kernel, and then check again. While posts are coalesced, keep
+ * NEED_WAKEUP clear, because the timer will schedule transmit.
  *
  * Return: the number of WQEs to pull; RING_IDX_INVALID if the producer index is
  * invalid.
@@ -112,8 +118,8 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 }
 
 /*
- * Get the number of WQEs to pull. Read the producer index only after all WQEs
- * found at the previous read have been pulled.
+ * Get the number of WQEs to pull. Read the producer index again only after all
+ * WQEs that the previous read found have been pulled.
  *
  * Return: the number; RING_IDX_INVALID if the producer index is invalid.
  */
@@ -130,7 +136,7 @@ static u32 __posted_or_arm_wakeup(struct rnic_sq *sq)
 }
 
 /*
- * Pull the next WQE and parse it.
+ * Pull the next WQE and parse it into @wr.
  *
  * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the error status with
  * which the flush must complete the request.
@@ -188,8 +194,9 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
  * rnic_sq_close - stop sending requests that are posted later (RFC 5041 6.2.1)
  * @qp: queue pair that has begun to close
  *
- * Requests posted later are not sent, and stay in the queue until the flush. If
- * the producer index is invalid, no further request is sent at all.
+ * Requests that are posted after this call are not sent, but stay in the queue
+ * until the flush. If the producer index is invalid, no further request is
+ * sent, not even those posted before.
  */
 void rnic_sq_close(struct rnic_qp *qp)
 {
@@ -216,8 +223,9 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 }
 
 /*
- * Get the status of a flushed request. If the RDMAP layer of the peer has sent
- * a Terminate, the oldest request that awaits a response gets a remote error.
+ * Get the status with which a request is flushed. If the RDMAP layer of the
+ * peer has sent a Terminate, the oldest request that awaits a response gets a
+ * remote error.
  */
 static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
@@ -233,11 +241,11 @@ static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 }
 
 /*
- * Dequeue the next posted WQE, without sending it, so that the flush can
- * complete it.
+ * Dequeue the next posted WQE without sending it, so that the flush can
+ * complete the request.
  *
- * Return: true if a WQE was dequeued; false if no flush is in progress or all
- * WQEs to flush are dequeued.
+ * Return: true if a WQE was dequeued; false if no flush is in progress, or if
+ * all WQEs to flush are dequeued.
  */
 static bool __pop_wqe_to_flush(struct rnic_sq *sq)
 {
@@ -258,11 +266,11 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
 }
 
 /*
- * Check whether the oldest request can be completed, and if it can, store the
- * status in its software WQE. During a flush every request can be completed.
+ * Check whether the oldest request can be completed. If it can only be
+ * completed because of a flush, set its status to an error.
  *
  * Return: true if the oldest request can be completed; false if it cannot, or
- * the queue is empty.
+ * if the queue is empty.
  */
 static bool __can_complete_oldest(struct rnic_qp *qp)
 {
@@ -272,7 +280,8 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 	if (sq->tail == sq->head && !__pop_wqe_to_flush(sq))
 		return false;
 	/*
-	 * after a failed request no later request succeeds, even if it was sent
+	 * if a request has completed with an error, no later request may
+	 * succeed, even if it was sent
 	 */
 	if (!sq->broken && !n->status && __is_done(sq, n))
 		return true;
@@ -285,8 +294,8 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 
 /*
  * Remove requests that can be completed, up to and including the first request
- * that needs a CQE, but at most RING_IDX_STEPS. If a request needs a CQE, set
- * @needs_cqe and fill in @cqe.
+ * that needs a CQE, but at most RING_IDX_STEPS requests. If a request needs a
+ * CQE, set @needs_cqe and fill in @cqe.
  *
  * Return: the number of requests removed.
  */
@@ -319,9 +328,10 @@ static void complete_later(struct rnic_qp *qp)
 
 /*
  * Complete, in order, all requests that are done, and release sq->lock. If
- * another context is already completing requests, leave all requests to that
- * context. After COMPLETE_MAX requests, leave the others to a worker. The lock
- * is not held while a CQE is written and the consumer is notified.
+ * another context is already completing requests, that context will find these
+ * requests as well, so only release the lock. After COMPLETE_MAX requests,
+ * leave the remaining ones to a worker. The lock is released while a CQE is
+ * written and the consumer is notified.
  */
 static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
@@ -338,7 +348,10 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	sq->completing = true;
 	do {
 		taken = __take_completed(qp, &cqe, &needs_cqe);
-		/* if both are false, no request can be completed now */
+		/*
+		 * if no CQE is due and the step was not full, no request is
+		 * left that can be completed
+		 */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
@@ -367,8 +380,10 @@ static void complete_ready(struct rnic_qp *qp)
 
 /**
  * rnic_sq_complete_work - complete the remaining requests in a worker
- * @work: complete_work of a queue pair. The function drops the queue pair's
- *	reference that complete_later() has taken for the work item.
+ * @work: complete_work of a queue pair
+ *
+ * Drops the reference to the queue pair that complete_later() has taken for the
+ * work item.
  */
 void rnic_sq_complete_work(struct work_struct *work)
 {
@@ -409,7 +424,9 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 	if (!sq->flushing) {
 		rnic_swqe(sq, slot)->state = SWQE_DONE;
 		/*
-		 * the LLP does not report a local request, so advance past it
+		 * a local request sends no message, which the LLP could accept:
+		 * so advance the index here, unless earlier requests are still
+		 * being sent
 		 */
 		if (sq->sent == slot)
 			sq->sent++;
@@ -428,7 +445,10 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	struct rnic_swqe *n = rnic_swqe(sq, slot);
 	unsigned long flags;
 
-	/* the flush after the failure completes the request in order */
+	/*
+	 * the flush that follows the failure completes the request with this
+	 * status, in order
+	 */
 	spin_lock_irqsave(&sq->lock, flags);
 	n->status = n->opcode == RNIC_SW_OP_BIND_MW ? IB_WC_MW_BIND_ERR :
 						      IB_WC_LOC_PROT_ERR;
@@ -465,9 +485,11 @@ bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
  * rnic_sq_flush - complete all posted requests
  * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
  *
- * Requests that are not done complete with an error, and so do all requests
- * after such a request. A program that posts later finds NEED_WAKEUP set and
- * enters the kernel, which flushes again. Process context.
+ * Requests that are done complete with success. The first request that is not
+ * done and all requests after it complete with an error. A program that posts
+ * later finds NEED_WAKEUP set and enters the kernel, which flushes again.
+ *
+ * Context: process.
  */
 void rnic_sq_flush(struct rnic_qp *qp)
 {
@@ -491,7 +513,8 @@ void rnic_sq_flush(struct rnic_qp *qp)
 
 /*
  * Check whether the CQEs of all requests before @end are written. While
- * sq->completing is set, the CQE of the last removed request may be missing.
+ * sq->completing is set, the CQE of the request that was removed last may not
+ * be written yet.
  *
  * Return: true if all these CQEs are written, false otherwise.
  */
@@ -511,9 +534,10 @@ static bool is_completed_up_to(struct rnic_sq *sq, u32 end)
  * rnic_sq_wait_flushed - wait until all requests of a flush have completed
  * @qp: queue pair; the caller must have called rnic_sq_flush()
  *
- * Does not wait for requests posted after the flush. A worker of rnic_wq may
- * complete some of the requests, so the function must not be called from
- * rnic_wq. Sleeps.
+ * Does not wait for requests that are posted after the flush has begun.
+ *
+ * Context: process; sleeps. Not in a work item of rnic_wq, because the function
+ * may wait for rnic_sq_complete_work() on rnic_wq.
  */
 void rnic_sq_wait_flushed(struct rnic_qp *qp)
 {

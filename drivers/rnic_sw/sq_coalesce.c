@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Handle doorbells of a program: transmit at once, or coalesce posts for a
+ * Handle doorbells of a program: transmit immediately, or coalesce posts for a
  * short period.
  *
- * NEED_WAKEUP stays clear during the period, so that a post costs no system
- * call. A timer ends the period and schedules transmit, which then sends all
- * requests posted during the period.
+ * During the period NEED_WAKEUP stays clear, so a post makes no system call. A
+ * timer ends the period and schedules transmit, which sends all requests that
+ * were posted during the period.
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
@@ -15,21 +15,24 @@
 #include "rnic.h"
 
 /*
- * Factor of all times of the doorbell moderation. KASAN and KCSAN slow down a
- * program so much that with the normal times it would never coalesce posts.
+ * Factor by which all times of the doorbell moderation are multiplied. KASAN
+ * and KCSAN make a program so slow that with the normal times its posts would
+ * never be coalesced.
  */
 #define TIME_SCALE	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
 
 struct rnic_coalesce {
 	struct rnic_qp	*qp;
-	struct hrtimer	timer;		/* armed or running while sq.coalescing */
+	struct hrtimer	timer;		/* armed, or handler running, while sq.coalescing is set */
 
 	/* protected by the lock of the send queue */
 	struct db_mod	db_mod;
-	u32		first_prod;		/* producer index at period start */
+	u32		first_prod;		/* producer index at the start of the period */
 };
 
-/* Get the current time for struct db_mod, in ns divided by TIME_SCALE */
+/*
+ * Get the current time in the unit of struct db_mod: ns divided by TIME_SCALE
+ */
 static u64 rnic_db_mod_now(void)
 {
 	return ktime_get_ns() / TIME_SCALE;
@@ -37,9 +40,9 @@ static u64 rnic_db_mod_now(void)
 
 /*
  * End a coalescing period and schedule transmit. Runs in hard interrupt
- * context, except on PREEMPT_RT. A softirq timer could be deferred to
- * ksoftirqd. That would delay the coalesced posts, because they ring no
- * doorbell.
+ * context, except on PREEMPT_RT. A timer in softirq context could be deferred
+ * to ksoftirqd, which would delay the coalesced posts: no doorbell starts to
+ * transmit them earlier.
  */
 static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 {
@@ -54,9 +57,10 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
 	/*
-	 * Transmit finds posts without a doorbell: it sets NEED_WAKEUP, then
-	 * reads prod again. Pairs with ring_publish_prod() of the provider,
-	 * which writes prod before it reads flags; litmus: gather
+	 * The transmit path will find posts that rang no doorbell. If it finds
+	 * none, it sets NEED_WAKEUP, then reads prod again. Pairs with
+	 * ring_publish_prod() of the provider, which writes prod before it
+	 * reads flags; litmus: gather
 	 */
 	ddp_kick(&g->qp->rdmap.stream);
 	return HRTIMER_NORESTART;
@@ -64,7 +68,7 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 
 /**
  * rnic_sq_coalesce_alloc - allocate the coalescing state of a send queue
- * @qp: user queue pair; its program must not be able to post yet
+ * @qp: queue pair of a program, which must not be able to post yet
  *
  * Return: 0 or -ENOMEM.
  */
@@ -84,10 +88,10 @@ int rnic_sq_coalesce_alloc(struct rnic_qp *qp)
 
 /**
  * rnic_sq_coalesce_stop - stop the coalescing timer of a send queue
- * @sq: the queue; the caller must ensure that no doorbell follows. Does nothing
- *	for the queue of a kernel consumer, which has no timer.
+ * @sq: the queue; rnic_sq_doorbell() must not be called for it any more
  *
- * Waits until the timer handler has returned.
+ * Waits until the timer handler has returned. Does nothing for the queue of a
+ * kernel consumer, which has no timer.
  */
 void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 {
@@ -97,9 +101,9 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
 
 /*
  * Decide whether to coalesce posts from this doorbell on, and start the timer
- * if it is not armed. During a flush never coalesce, because clearing
- * NEED_WAKEUP after rnic_sq_flush() has set it would leave later posts
- * unflushed. sq->lock orders the two functions; litmus: gather-flush
+ * if it is not armed. Never begin to coalesce during a flush: this would clear
+ * the NEED_WAKEUP that rnic_sq_flush() has set, and later posts would not be
+ * flushed. Both functions hold sq->lock; litmus: gather-flush
  *
  * Return: true if the timer will schedule transmit, false if the caller must
  * transmit.
@@ -120,10 +124,7 @@ static bool __sq_may_coalesce(struct rnic_sq *sq)
 	return true;
 }
 
-/*
- * Take sq->lock and decide whether to coalesce posts. Return: as
- * __sq_may_coalesce()
- */
+/* Call __sq_may_coalesce() with sq->lock held. Return: its return value */
 static bool rnic_sq_may_coalesce(struct rnic_sq *sq)
 {
 	unsigned long flags;
@@ -136,15 +137,18 @@ static bool rnic_sq_may_coalesce(struct rnic_sq *sq)
 }
 
 /**
- * rnic_sq_doorbell - transmit or start to coalesce posts after a doorbell
+ * rnic_sq_doorbell - transmit, or coalesce posts, after a doorbell
  * @qp: queue pair of a program
  *
- * Process context, no lock held.
+ * Context: process, no lock held.
  */
 void rnic_sq_doorbell(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	/* without high-resolution timers the timer would fire a tick later */
+	/*
+	 * do not coalesce without high-resolution timers: the timer would
+	 * expire only at the next tick, much later than the period
+	 */
 	bool fine = hrtimer_resolution <= DB_MOD_PERIOD_NS;
 	unsigned long flags;
 

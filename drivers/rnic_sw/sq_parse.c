@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Parse the WQEs of a send queue: copy each field once, then check the copy,
- * because a program may write to a WQE at any time.
+ * Parse the WQEs of a send queue. Each field is copied once, and the copy is
+ * checked, because a program may write to a WQE at any time.
  */
 #include "rnic.h"
 #include "sqe.h"
@@ -41,9 +41,9 @@ static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
 }
 
 /*
- * Set the buffer of the request to the inline data in the WQE. The data is not
- * copied before it is sent. A program that changes the data affects only the
- * payload.
+ * Use the inline data in the WQE as the buffer of the request. The data is not
+ * copied here but when it is sent. If a program changes the data before, only
+ * the payload changes.
  */
 static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
 				      const struct rnic_sw_sqe *e, void *slot,
@@ -114,9 +114,9 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 }
 
 /*
- * Check that a Read has exactly one sink, with an STag that can be sent to the
- * peer. Allow a Read without a sink, unless the request invalidates the STag of
- * the sink.
+ * Check that a Read has at most one SGE, and that the STag of its sink may be
+ * sent to the peer. A Read without an SGE is allowed, unless the request
+ * invalidates the STag of the sink.
  */
 static enum ib_wc_status check_read(struct rdmap_wr *wr)
 {
@@ -131,7 +131,7 @@ static enum ib_wc_status check_read(struct rdmap_wr *wr)
 	return IB_WC_SUCCESS;
 }
 
-/* Check that an atomic has exactly one sink of 8 bytes, for the old value */
+/* Check that an atomic has exactly one SGE of 8 bytes, for the old value */
 static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 {
 	if (wr->buf.flat || wr->buf.nsge != 1)
@@ -140,7 +140,10 @@ static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 						     IB_WC_LOC_LEN_ERR;
 }
 
-/* Check a Read or an atomic, which is invalid if the ORD is 0 */
+/*
+ * Check a Read or an atomic. If the ORD is 0, neither can be sent. Other
+ * requests are accepted.
+ */
 static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 					       struct rdmap_wr *wr)
 {
@@ -159,7 +162,7 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
  * @wr: set to the request, except for wr->slot, which the caller must set
  *
  * Return: IB_WC_SUCCESS if the WQE is valid; otherwise the status with which
- * the request completes. The caller must then fail the queue pair.
+ * the request must complete. The caller must then fail the queue pair.
  */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,

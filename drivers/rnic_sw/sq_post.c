@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Post to a send queue: write the requests of a kernel consumer as WQEs in the
- * format that programs use, and handle the doorbells of programs.
+ * Post to a send queue: write the requests of a kernel consumer to the ring, as
+ * WQEs in the same format that programs use, and handle the doorbells of
+ * programs.
  */
 #include "rnic.h"
 
@@ -14,8 +15,9 @@ static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
 }
 
 /*
- * Encode a fast registration. Record address and length of the MR now, because
- * the consumer may map the MR again before the registration is executed.
+ * Encode a fast registration. Copy address and length of the MR now, because
+ * the consumer may call ib_map_mr_sg() for the MR again before the registration
+ * is executed.
  */
 static void encode_reg(const struct ib_reg_wr *wr, struct rnic_sw_sqe *e)
 {
@@ -175,7 +177,7 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 }
 
 /**
- * rnic_post_send - post send work requests
+ * rnic_post_send - verbs: post send work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
  *	the ring itself, and passes NULL to ring the doorbell.

@@ -4,15 +4,18 @@
  * supports.
  *
  * Fields that an opcode does not use must be zero, because a later kernel may
- * use them. A program that sets such a field by accident is refused now, so it
- * cannot depend on the field being ignored.
+ * give them a meaning. A program that sets such a field by accident fails now,
+ * and so cannot come to depend on the field being ignored.
  */
 #include "sqe.h"
 
 #define KNOWN_FLAGS	(RNIC_SW_SEND_FENCE | RNIC_SW_SEND_SIGNALED |	\
 			 RNIC_SW_SEND_SOLICITED | RNIC_SW_SEND_INLINE)
 
-/* Fields of struct rnic_sw_sqe that an opcode uses */
+/*
+ * Groups of fields of struct rnic_sw_sqe; used_fields[] has the groups that
+ * each opcode uses
+ */
 #define DATA	0x01	/* SGEs or inline data */
 #define TAG	0x02	/* imm_data or inv_stag */
 #define REMOTE	0x04	/* rkey and remote_addr */
@@ -53,7 +56,7 @@ static bool is_rest_clean(const struct rnic_sw_sqe *e, u8 used)
  * rnic_sqe_is_clean - check whether a send request uses only supported fields
  * @e: copy of the fixed part of the WQE
  *
- * Return: true if programs may use the opcode, no unknown flag is set and all
+ * Return: true if programs may use the opcode, no unknown flag is set, and all
  * fields that the opcode does not use are zero; false otherwise.
  */
 bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
@@ -67,7 +70,8 @@ bool rnic_sqe_is_clean(const struct rnic_sw_sqe *e)
 }
 
 /**
- * rnic_rqe_is_clean - check whether a receive request uses no reserved field
+ * rnic_rqe_is_clean - check whether the reserved field of a receive request is
+ * zero
  * @e: copy of the fixed part of the WQE
  *
  * Return: true if the reserved field is zero, false otherwise.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shared receive queues (SRQ): many queue pairs dequeue WQEs from one ring, in
+ * Shared receive queues (SRQs): many queue pairs dequeue WQEs from one ring, in
  * order.
  *
- * A dequeued WQE is copied, so the slot can be reused at once. An SRQ is never
- * flushed. A queue pair that moves to error flushes the receive that it has
- * dequeued, and raises IB_EVENT_QP_LAST_WQE_REACHED (see rq.c).
+ * The contents of a WQE are copied when it is dequeued, so its slot can be
+ * reused immediately. An SRQ is never flushed. A queue pair that moves to error
+ * flushes the receive that it has dequeued, and raises
+ * IB_EVENT_QP_LAST_WQE_REACHED (see rq.c).
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -66,7 +67,7 @@ static void rnic_srq_raise_event(struct rnic_srq *srq, int event)
 }
 
 /*
- * Dequeue an event that rnic_modify_srq() has deferred to the worker.
+ * Dequeue an event that rnic_modify_srq() has deferred to event_work.
  *
  * Return: the event, or 0 if no event is deferred.
  */
@@ -99,7 +100,7 @@ static void rnic_srq_event_work(struct work_struct *work)
 }
 
 /**
- * rnic_create_srq - create a shared receive queue
+ * rnic_create_srq - verbs: create a shared receive queue
  * @ib: the SRQ, allocated by ib_core
  * @attr: requested attributes; max_wr and max_sge are set to the actual sizes.
  *	srq_limit is ignored, because only rnic_modify_srq() arms the limit.
@@ -146,7 +147,7 @@ give:
 }
 
 /**
- * rnic_destroy_srq - destroy a shared receive queue
+ * rnic_destroy_srq - verbs: destroy a shared receive queue
  * @ib: the SRQ; the caller must ensure that no queue pair uses it
  * @udata: unused, see rnic_dealloc_pd()
  *
@@ -165,8 +166,9 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 }
 
 /*
- * Get the number of WQEs posted and not dequeued. Once the producer index has
- * been invalid, return 0 always, so that no further WQE is dequeued.
+ * Get the number of WQEs that are posted and not dequeued. If the producer
+ * index is invalid, or was invalid in an earlier call, return 0, so that no
+ * further WQE is dequeued.
  */
 static u32 __rnic_srq_posted(struct rnic_srq *srq)
 {
@@ -180,10 +182,11 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
 }
 
 /*
- * Get the event to raise if @posted WQEs are posted: an invalid producer index,
- * or fewer WQEs than the limit. Record that the event has been raised.
+ * Get the event to raise if @posted WQEs are posted: SRQ_ERR if the producer
+ * index is invalid, or SRQ_LIMIT if fewer WQEs are posted than the limit.
+ * Record that the event is raised, so that it is raised only once.
  *
- * Return: the event, or 0 if no event is to be raised.
+ * Return: the event, or 0 if no event must be raised.
  */
 static int __next_event(struct rnic_srq *srq, u32 posted)
 {
@@ -204,7 +207,10 @@ static int __next_event(struct rnic_srq *srq, u32 posted)
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-/* Defer @event to the worker. Return: true if @event is an event, false if 0 */
+/*
+ * Defer @event to event_work. Return: true if @event was deferred, false if it
+ * is 0
+ */
 static bool __defer_event(struct rnic_srq *srq, int event)
 {
 	if (event == IB_EVENT_SRQ_ERR)
@@ -215,16 +221,17 @@ static bool __defer_event(struct rnic_srq *srq, int event)
 }
 
 /**
- * rnic_modify_srq - arm the limit of a shared receive queue
+ * rnic_modify_srq - verbs: arm the limit of a shared receive queue
  * @ib: the SRQ
  * @attr: new attributes
  * @mask: attributes to change; only IB_SRQ_LIMIT is supported
  * @udata: must be empty
  *
- * If fewer WQEs are posted than the new limit, a worker raises the limit event
- * at once. The function does not call the event handler itself, because the
- * caller may hold locks that the handler takes. If no WQE has been dequeued
- * since the last limit event, the event is raised when a WQE is dequeued.
+ * If fewer WQEs are posted than the new limit, event_work raises the limit
+ * event immediately. This function does not call the event handler itself,
+ * because the caller may hold locks that the handler takes. But if no WQE has
+ * been dequeued since the last limit event, the event is raised only when a WQE
+ * is dequeued.
  *
  * Return: 0; -EOPNOTSUPP if @mask has another attribute; -EINVAL if the limit
  * exceeds the size of the queue; or another negative errno.
@@ -255,7 +262,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 }
 
 /**
- * rnic_query_srq - query the attributes of a shared receive queue
+ * rnic_query_srq - verbs: query the attributes of a shared receive queue
  * @ib: the SRQ
  * @attr: set to sizes and limit of the queue
  *
@@ -273,7 +280,10 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* Dequeue the oldest WQE. Return: as rnic_srq_take() */
+/*
+ * Dequeue the oldest WQE. The caller must hold srq->lock. Return: as
+ * rnic_srq_take()
+ */
 static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 				 bool *bad)
 {
@@ -290,14 +300,14 @@ static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_
  * rnic_srq_take - dequeue the oldest WQE for a message to a queue pair
  * @srq: the queue
  * @r: RDMAP state of the queue pair, whose recv_buf is set to the buffer
- * @wr_id: set to the wr_id of the WQE, if the return value is IW_OK
- * @bad: set to true if the WQE is invalid, else to false, if the return value
- *	is IW_OK
+ * @wr_id: set to the wr_id of the WQE; unchanged if no WQE is dequeued
+ * @bad: set to true if the WQE is invalid, to false if it is valid; unchanged
+ *	if no WQE is dequeued
  *
- * Any context.
+ * Context: any.
  *
- * Return: IW_OK; IW_DDP_U_NO_BUFFER if no WQE is posted; IW_LOCAL_PROT if the
- * program has written an invalid producer index.
+ * Return: IW_OK if a WQE was dequeued; IW_DDP_U_NO_BUFFER if no WQE is posted;
+ * IW_LOCAL_PROT if the program has written an invalid producer index.
  */
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad)
@@ -316,7 +326,8 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 }
 
 /**
- * rnic_post_srq_recv - post receive work requests to a shared receive queue
+ * rnic_post_srq_recv - verbs: post receive work requests to a shared receive
+ * queue
  * @ib: SRQ of a kernel consumer; a program writes receives to its ring itself
  * @wr: list of requests
  * @bad: set to the first request that was not posted

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Tracepoints of queue pairs: start, state changes, end and messages. */
+/* Tracepoints of queue pairs: start, state changes, end, and messages. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnic_sw
 
@@ -34,7 +34,10 @@ TRACE_EVENT(rnic_qp_state,
 	TP_ARGS(qp, to),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
-		/* copy the names, because readers of raw records cannot resolve addresses */
+		/*
+		 * copy the names, because a reader of the raw trace buffer
+		 * cannot dereference pointers
+		 */
 		__array(char, from, 16)
 		__array(char, to, 16)
 	),
@@ -52,7 +55,10 @@ TRACE_EVENT(rnic_qp_ended,
 	TP_ARGS(qp, why),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
-		/* copy the name, because the string belongs to another module */
+		/*
+		 * copy the name, because tracing rejects a pointer to a string
+		 * of another module
+		 */
 		__array(char, why, 32)
 	),
 	TP_fast_assign(
