@@ -24,7 +24,8 @@ static u32 ring(struct db_mod *b, u64 *now, u32 n, u32 gap)
 }
 
 /*
- * A first doorbell and DB_MOD_STREAK quick doorbells start a coalescing period.
+ * A coalescing period starts when DB_MOD_STREAK quick doorbells follow a first
+ * doorbell.
  */
 static void a_row(struct kunit *test)
 {
@@ -37,8 +38,8 @@ static void a_row(struct kunit *test)
 }
 
 /*
- * A doorbell counts as quick only less than DB_MOD_QUICK_NS after the last
- * event.
+ * A doorbell counts as quick only if it rings less than DB_MOD_QUICK_NS after
+ * the previous doorbell or period.
  */
 static void how_quick(struct kunit *test)
 {
@@ -68,7 +69,8 @@ static void out_of_the_row(struct kunit *test)
 }
 
 /*
- * No doorbell counts as quick if the clock has not advanced or has gone back.
+ * A doorbell does not count as quick if the clock has not advanced, or has gone
+ * back.
  */
 static void no_clock(struct kunit *test)
 {
@@ -83,7 +85,8 @@ static void no_clock(struct kunit *test)
 }
 
 /*
- * Ring quick doorbells until a period starts. Return: the number of doorbells
+ * Ring quick doorbells until a coalescing period starts. Return: the number of
+ * doorbells
  */
 static u32 until_next(struct db_mod *b, u64 *now)
 {
@@ -95,8 +98,9 @@ static u32 until_next(struct db_mod *b, u64 *now)
 }
 
 /*
- * Each period with fewer than DB_MOD_STREAK requests doubles the threshold, up
- * to DB_MOD_STREAK_MAX; a period with enough requests resets the threshold.
+ * Each coalescing period with fewer than DB_MOD_STREAK requests doubles the
+ * threshold, up to DB_MOD_STREAK_MAX. A period with at least DB_MOD_STREAK
+ * requests resets the threshold.
  */
 static void few_follow(struct kunit *test)
 {
@@ -121,7 +125,10 @@ static void few_follow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, until_next(&b, &now));
 }
 
-/* A period with a late timer is not worthwhile, even with 1000 requests. */
+/*
+ * A coalescing period whose timer is late is not worthwhile, even with 1000
+ * requests.
+ */
 static void late(struct kunit *test)
 {
 	u64 now = START;

@@ -3,8 +3,8 @@
  * Exhaustive tests of the IRD, ORD and RTR negotiation (RFC 6581 section 9).
  *
  * The tests combine all flags with IRD and ORD values: small values, the device's limit,
- * values above the limit, and the largest 14-bit values.  Each check function returns
- * "ok", or a text with the requirement that is violated.
+ * values above the limit, and the largest 14-bit values.  Each function that returns a
+ * string returns "ok", or a text that names the violated requirement.
  */
 #include <kunit/test.h>
 
@@ -19,7 +19,10 @@ static const u16 wire[] = { 0, 1, 2, 3, LIMIT, LIMIT + 1, 0x3ffe, NONE };
 #define LOCALS	((u32)ARRAY_SIZE(local))
 #define WIRES	((u32)ARRAY_SIZE(wire))
 
-/* Remove the lowest digit in @base from @x, the number of a combination of values */
+/*
+ * Remove the lowest digit of @x, which has base @base, and return it.  @x is the number
+ * of a combination of values; each of its digits selects one value.
+ */
 static u32 digit(u32 *x, u32 base)
 {
 	u32 d = *x % base;
@@ -102,14 +105,14 @@ static const char *accept_flags(const struct neg_local *me,
 		return "announced but not supported";
 	if (r->rtr != (types & req->rtr))
 		return "MPA2-49";
-	/* RFC 6581 9.1 (MPA2-37) forbids raising IRD to 1, which a Read needs */
+	/* a Read needs an IRD of 1, but RFC 6581 9.1 (MPA2-37) forbids to raise the IRD here */
 	if (!me->ird && req->ord == NONE)
 		both &= ~NEG_RTR_READ;
 	return both & ~types ? "MPA2-45 MPA2-46" : "ok";
 }
 
 /*
- * A responder's Reply and result obey RFC 6581 for every Request and every local
+ * The Reply and the result of a responder obey RFC 6581 for every Request and every local
  * configuration.
  *
  * RFC 6581 9.1: MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39.  RFC 6581 9.2: MPA2-43 to
@@ -170,7 +173,10 @@ static const char *complete_ird(const struct neg_local *me,
 	return r->ird != max(ird, rep->ord) ? "MPA2-32, IRD" : "ok";
 }
 
-/* Compute the RTR types that an initiator can send, by RFC 6581 9.2 and the ORD of a Read */
+/*
+ * Compute the RTR types that an initiator can send according to RFC 6581 9.2; a Read also
+ * needs an ORD of at least 1
+ */
 static u8 usable(const struct neg_local *me, const struct neg_side *rep)
 {
 	u8 both = me->rtr & rep->rtr;
@@ -208,7 +214,8 @@ static const char *complete_flags(const struct neg_local *me,
 }
 
 /*
- * An initiator's result obeys RFC 6581 for every Reply and every local configuration.
+ * The result of an initiator obeys RFC 6581 for every Reply and every local
+ * configuration.
  *
  * RFC 6581 9.1: MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40.  RFC 6581 9.2: MPA2-49 to
  * MPA2-51, MPA2-55.  RFC 6581 9.3: MPA2-57.
@@ -257,8 +264,8 @@ static const char *request_word(const struct neg_local *me,
 }
 
 /*
- * An initiator's Request announces its configuration if it has the enhanced form;
- * otherwise IRD, ORD and flags are 0.
+ * If the Request of an initiator has the enhanced form, it announces the initiator's
+ * configuration.  If not, its IRD, ORD and flags are 0.
  *
  * RFC 6581 9.2: MPA2-41, MPA2-42, MPA2-52, MPA2-54.  RFC 6581 10: MPA2-62.
  */
@@ -279,8 +286,8 @@ static void every_wish(struct kunit *test)
 }
 
 /*
- * Check that the results of an initiator and a responder of this driver match (RFC 6581
- * 9.1)
+ * Let an initiator and a responder of this driver negotiate, and check that their results
+ * match (RFC 6581 9.1)
  */
 static const char *both_ends(const struct neg_local *a,
 			     const struct neg_local *b)
@@ -322,8 +329,8 @@ static void every_pair(struct kunit *test)
 }
 
 /*
- * If the peer does not use the enhanced form, the local side does not use it either, and
- * IRD and ORD are those that the program requested.
+ * If the peer does not use the enhanced form, neither does the local side, and IRD and
+ * ORD are those that the local program requested.
  *
  * RFC 6581 10: MPA2-61, MPA2-65
  */

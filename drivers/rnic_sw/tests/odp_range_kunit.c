@@ -60,8 +60,8 @@ static void walk(struct kunit *test)
 }
 
 /*
- * odp_span_in_chunk() returns the common pages of range and chunk, 0 pages if
- * there are none.
+ * odp_span_in_chunk() returns the pages that the range and the chunk have in
+ * common, and 0 pages if there are none.
  */
 static void here(struct kunit *test)
 {
@@ -82,8 +82,8 @@ static void here(struct kunit *test)
 }
 
 /*
- * odp_ahead_end() ends the look-ahead after ODP_AHEAD pages, or at the end of
- * the MR.
+ * The look-ahead range of odp_ahead_end() ends after ODP_AHEAD pages, or at the
+ * end of the MR if that is nearer.
  */
 static void ahead(struct kunit *test)
 {
@@ -96,7 +96,8 @@ static void ahead(struct kunit *test)
 }
 
 /*
- * Address tags of arm64, x86 (LAM with 6 bits) and RISC-V (7 bits), and no tag
+ * Functions that remove the address tags of arm64 (8 bits), x86 (LAM, 6 bits)
+ * and RISC-V (7 bits), and one that removes no bit
  */
 static u64 untag_arm64(u64 at)
 {
@@ -118,7 +119,10 @@ static u64 untag_none(u64 at)
 	return at;
 }
 
-/* The mask of odp_addr_mask() excludes exactly the bits of the tag. */
+/*
+ * In the mask that odp_addr_mask() returns, exactly the bits of the tag are
+ * clear.
+ */
 static void address(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_addr_mask(untag_arm64));

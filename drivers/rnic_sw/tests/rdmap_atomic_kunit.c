@@ -15,7 +15,7 @@ static const struct rdmap_atomic example = {
 	.cmp_mask = 0x6162636465666768,
 };
 
-/* Encoded form of example, written by hand from RFC 7306 figure 4 */
+/* Encoded form of the request above, written by hand from RFC 7306 figure 4 */
 static const u8 example_octets[RDMAP_AREQ_LEN] = {
 	0x00, 0x00, 0x00, 0x02, 0x01, 0x02, 0x03, 0x04,
 	0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24,
@@ -36,7 +36,7 @@ static void request_octets(struct kunit *test)
 }
 
 /*
- * An Atomic Request that is decoded and encoded again has the original bytes.
+ * An Atomic Request has the same bytes after it is decoded and encoded again.
  */
 static void request_back(struct kunit *test)
 {
@@ -49,8 +49,9 @@ static void request_back(struct kunit *test)
 }
 
 /*
- * RFC 7306 5.2.1: the decoder ignores reserved bits (EXT-35) and accepts only
- * the codes of FetchAdd and CmpSwap (EXT-36, EXT-44), not of Swap (N-16).
+ * RFC 7306 5.2.1: rdmap_atomic_decode() ignores reserved bits (EXT-35). It
+ * accepts the codes of FetchAdd and CmpSwap (EXT-36, EXT-44), and refuses all
+ * others, also that of Swap (N-16).
  */
 static void request_codes(struct kunit *test)
 {
@@ -91,7 +92,7 @@ static void response_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1112131415161718ull, old);
 }
 
-/* Add @add to @old field by field, as in the pseudocode of RFC 7306 5.1.1 */
+/* Add @add to @old field by field, like the pseudocode of RFC 7306 5.1.1 */
 static u64 add_by_bits(u64 old, u64 add, u64 tops)
 {
 	u64 result = 0, carry = 0;
@@ -120,8 +121,8 @@ static u64 fetch_add(u64 old, u64 add, u64 tops)
 }
 
 /*
- * RFC 7306 1.1, 5.1.1 (EXT-3, EXT-20): FetchAdd with mask 0 adds 64-bit values
- * and drops the carry.
+ * RFC 7306 1.1, 5.1.1 (EXT-3, EXT-20): FetchAdd with mask 0 adds 64-bit values,
+ * and drops the carry out of the top bit.
  */
 static void add_plain(struct kunit *test)
 {

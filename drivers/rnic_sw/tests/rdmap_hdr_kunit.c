@@ -28,7 +28,9 @@ static void rreq_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)p[RDMAP_RREQ_LEN]);
 }
 
-/* A decoded Read Request has the fields from which it was encoded. */
+/*
+ * rdmap_rreq_decode() returns the fields from which a Read Request was encoded.
+ */
 static void rreq_round_trip(struct kunit *test)
 {
 	struct rdmap_rreq r;
@@ -42,8 +44,9 @@ static void rreq_round_trip(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8 (RDMAP-49): after 2048 bytes of the response, both offsets are
- * advanced and the size is reduced by 2048.
+ * RFC 5040 4.8 (RDMAP-49): if 2048 bytes of the response have been sent,
+ * rdmap_rreq_advance() adds 2048 to both offsets and subtracts 2048 from the
+ * size.
  */
 static void rreq_progress(struct kunit *test)
 {
@@ -61,8 +64,8 @@ static void rreq_progress(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8 (RDMAP-48): before any byte of the response is sent, the
- * original request is quoted.
+ * RFC 5040 4.8 (RDMAP-48): if no byte of the response has been sent, the
+ * Terminate quotes the request unchanged.
  */
 static void rreq_no_progress(struct kunit *test)
 {
@@ -75,8 +78,8 @@ static void rreq_no_progress(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.1 (RDMAP-17, RDMAP-22, RDMAP-23): the control field has RV 01b,
- * reserved bits 0 and the opcode, as in RFC 5040 appendix A.
+ * RFC 5040 4.1 (RDMAP-17, RDMAP-22, RDMAP-23): the control field consists of RV
+ * 01b, two zero bits and the opcode, as in the examples of RFC 5040 appendix A.
  */
 static void control_field(struct kunit *test)
 {

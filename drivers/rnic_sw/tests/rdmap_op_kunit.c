@@ -30,7 +30,10 @@ static const struct {
 	[0xb] = { true, false, 3 },
 };
 
-/* Set @h to combination @x of opcode, reserved bits, RV, T bit, L bit and QN */
+/*
+ * Set @h to combination number @x of opcode, reserved bits, RV, T bit, L bit
+ * and QN
+ */
 static void spell(u32 x, struct ddp_hdr *h)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 256, 0x10000, 0xfffffffe };
@@ -91,8 +94,8 @@ static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
 }
 
 /*
- * RFC 5040 4.1, 5.3 (RDMAP-26, RDMAP-95): the row of each opcode has the
- * properties of the RFCs' figures.
+ * The row of each opcode has the properties that the figures of the RFCs give.
+ * RFC 5040 4.1, 5.3 (RDMAP-26, RDMAP-95)
  */
 static void rows_as_tabled(struct kunit *test)
 {
@@ -113,8 +116,8 @@ static void rows_as_tabled(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.2 (RDMAP-28), RFC 7306 5.2.1, 5.2.2 (EXT-34, EXT-49): each row has
- * the RFC's header length and the right that the opcode needs.
+ * Each row has the header length of the RFC and the right that the opcode
+ * needs. RFC 5040 4.2 (RDMAP-28); RFC 7306 5.2.1, 5.2.2 (EXT-34, EXT-49)
  */
 static void headers_and_rights(struct kunit *test)
 {

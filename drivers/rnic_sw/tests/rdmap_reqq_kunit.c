@@ -85,10 +85,10 @@ static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 }
 
 /*
- * The queue behaves like the model in 30000 random steps of each size. RFC 5040
- * 6.1 (RDMAP-142): the queue never has more requests than its size. RFC 5040
- * 5.2.1, 5.2.2, 5.5 (20) (RDMAP-72, RDMAP-86, RDMAP-131): requests are served
- * and answered oldest first.
+ * For each queue size the queue behaves like the model in 30000 random steps.
+ * RFC 5040 6.1 (RDMAP-142): the queue never has more requests than its size.
+ * RFC 5040 5.2.1, 5.2.2, 5.5 (20) (RDMAP-72, RDMAP-86, RDMAP-131): requests are
+ * served and answered oldest first.
  */
 static void random_operations(struct kunit *test)
 {
@@ -115,7 +115,10 @@ static void random_operations(struct kunit *test)
 	}
 }
 
-/* A full queue accepts a new request only after a request is released. */
+/*
+ * A full queue accepts a new request only after the oldest request has been
+ * released.
+ */
 static void overrun(struct kunit *test)
 {
 	struct rdmap_req req[4];
@@ -149,7 +152,7 @@ static void no_depth(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&q));
 }
 
-/* rdmap_reqq_push() zeroes an entry whose memory was not zero. */
+/* rdmap_reqq_push() zeroes the entry, even if its memory had other contents. */
 static void entries_are_fresh(struct kunit *test)
 {
 	struct rdmap_req *req, mem;
@@ -180,8 +183,9 @@ static struct ddp_hdr answer(const struct rdmap_req *req, u32 payload)
 }
 
 /*
- * Check that segments with a wrong STag, TO, L bit or length are refused; RFC
- * 5040 5.2.2 (RDMAP-84, RDMAP-87), RFC 5041 5.2, 5.4 (N-8)
+ * Check that a segment of @payload bytes with a wrong STag, TO or L bit is
+ * refused, and also a segment that is too long; RFC 5040 5.2.2 (RDMAP-84,
+ * RDMAP-87), RFC 5041 5.2, 5.4 (N-8)
  */
 static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 			   u32 payload)
@@ -209,8 +213,8 @@ static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 }
 
 /*
- * rdmap_resp_check() accepts 2000 responses with random segment lengths, and
- * refuses faulty segments in place of each segment.
+ * rdmap_resp_check() accepts each segment of 2000 responses with random segment
+ * lengths, and refuses a faulty segment at the same place.
  */
 static void answers(struct kunit *test)
 {
@@ -249,7 +253,10 @@ static void huge_answer(struct kunit *test)
 			rdmap_resp_check(&req, &h, 0xffffffff));
 }
 
-/* RFC 5040 7.2 (2) (RDMAP-158): a response without a request is refused. */
+/*
+ * RFC 5040 7.2 (2) (RDMAP-158): a response is refused if no request is
+ * outstanding.
+ */
 static void unasked(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(10, 0);
@@ -280,8 +287,8 @@ static void empty_answer(struct kunit *test)
 }
 
 /*
- * rdmap_resp_is_expected() accepts an out-of-order segment only in the sink of
- * an outstanding Read.
+ * rdmap_resp_is_expected() accepts an out-of-order segment only if the sink of
+ * an outstanding Read covers it.
  */
 static void early_answers(struct kunit *test)
 {

@@ -4,10 +4,10 @@
 #include "../rdmap_term.h"
 
 /*
- * Expected first three bytes of the Terminate for each reason, if all headers
- * are known. Written by hand from RFC 5040 figures 8 to 10, RFC 5041 7.2, RFC
- * 5044 8 and RFC 6581 8 (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44, RDMAP-46,
- * RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55, MPA2-23, MPA2-24).
+ * First three bytes of the Terminate that is expected for each reason if all
+ * headers are known. Written by hand from RFC 5040 figures 8 to 10, RFC 5041
+ * 7.2, RFC 5044 8 and RFC 6581 8 (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44,
+ * RDMAP-46, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55, MPA2-23, MPA2-24).
  */
 static const u8 golden[IW_REASON_NR][3] = {
 	[IW_DDP_CATASTROPHIC]	= { 0x10, 0x00, 0x00 },
@@ -52,7 +52,8 @@ static bool on_wire(enum iw_reason why)
 }
 
 /*
- * Make a fault with @ddp_len and @rdma_len header bytes, all of them different
+ * Make a fault with a DDP header of @ddp_len bytes and an RDMAP header of
+ * @rdma_len bytes, in which no two bytes are equal
  */
 static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 {
@@ -70,8 +71,8 @@ static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 }
 
 /*
- * Build the expected message in @out from the golden bytes. Return: the length
- * of the message in bytes
+ * Build the message that is expected for @f in @out, without
+ * rdmap_term_build(). Return: the length of the message in bytes
  */
 static size_t spell(u8 *out, const struct iw_fault *f)
 {
@@ -114,8 +115,8 @@ static void check_octets(struct kunit *test, enum iw_reason why, u8 ddp_len,
 }
 
 /*
- * rdmap_term_build() builds the expected Terminate for each reason and each
- * combination of known headers.
+ * rdmap_term_build() builds the expected Terminate for each reason, whichever
+ * headers are known.
  */
 static void golden_for_every_reason(struct kunit *test)
 {
@@ -133,8 +134,8 @@ static void golden_for_every_reason(struct kunit *test)
 }
 
 /*
- * rdmap_term_build() builds no Terminate for a local reason, and every other
- * reason has golden bytes.
+ * rdmap_term_build() builds no Terminate for a local reason. Every other reason
+ * has an entry in golden[].
  */
 static void local_reasons_are_silent(struct kunit *test)
 {
@@ -154,8 +155,9 @@ static void local_reasons_are_silent(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8 (RDMAP-37, N-2): Terminate Control of error 1/2/05 is packed
- * correctly; the siw driver packs the bytes of this error wrongly.
+ * RFC 5040 4.8 (RDMAP-37, N-2): for error 1/2/05 layer and error type are
+ * packed into the first byte of Terminate Control, and the error code is the
+ * second byte.
  */
 static void control_packing(struct kunit *test)
 {
@@ -184,8 +186,8 @@ static void check_parsed(struct kunit *test, const struct iw_fault *f,
 }
 
 /*
- * Check that each truncated message is refused, and that the code is parsed if
- * at least 4 bytes are present; RFC 5040 5.4 (RDMAP-110)
+ * Check that each truncated message is refused, and that the error code is
+ * parsed if the message has at least 4 bytes; RFC 5040 5.4 (RDMAP-110)
  */
 static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 {
@@ -194,8 +196,8 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 
 	for (n = 0; n < len; n++) {
 		/*
-		 * the message ends where the buffer ends: KASAN detects an
-		 * overread
+		 * the message ends at the end of the buffer, so KASAN detects a
+		 * read beyond the message
 		 */
 		u8 *cut = kunit_kzalloc(test, n + 1, GFP_KERNEL);
 
@@ -209,8 +211,8 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 }
 
 /*
- * RFC 5040 4.8 (RDMAP-42 to RDMAP-44, RDMAP-46): rdmap_term_parse() parses the
- * messages of rdmap_term_build() correctly.
+ * RFC 5040 4.8 (RDMAP-42 to RDMAP-44, RDMAP-46): rdmap_term_parse() returns the
+ * fields from which rdmap_term_build() has built a message.
  */
 static void round_trip(struct kunit *test)
 {
@@ -234,7 +236,8 @@ static void round_trip(struct kunit *test)
 
 /*
  * RFC 5040 4.8, 7.1 (1) (RDMAP-41, N-7): rdmap_term_parse() ignores reserved
- * bits, and zeros in place of headers that are not quoted.
+ * bits, and also zeros that a peer sends in place of headers that it does not
+ * quote.
  */
 static void tolerant(struct kunit *test)
 {
@@ -257,8 +260,9 @@ static void tolerant(struct kunit *test)
 }
 
 /*
- * RFC 5040 4.8 (RDMAP-43): DDP Segment Length precedes a quoted DDP header even
- * if the M bit is not set.
+ * RFC 5040 4.8 (RDMAP-43): a message with the D bit but without the M bit is
+ * parsed correctly. DDP Segment Length precedes the quoted DDP header even
+ * then.
  */
 static void header_without_m(struct kunit *test)
 {

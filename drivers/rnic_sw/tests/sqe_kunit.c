@@ -4,8 +4,8 @@
 #include "../sqe.h"
 
 /*
- * Bytes of the WQE after the first 16 that each opcode may set: @from to @to -
- * 1
+ * For each opcode, the bytes of the WQE that a program may set after the first
+ * 16 bytes: from byte @from up to byte @to - 1
  */
 static const struct may {
 	const char	*name;
@@ -34,7 +34,8 @@ KUNIT_ARRAY_PARAM(may, mays, describe_may);
 static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
 
 /*
- * A WQE with one byte set after the first 16 is accepted if the opcode uses it.
+ * If one byte after the first 16 is not zero, a WQE is accepted only if its
+ * opcode uses that byte.
  */
 static void each_octet(struct kunit *test)
 {
@@ -49,7 +50,7 @@ static void each_octet(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, rnic_sqe_is_clean(&e));
 		((u8 *)&e)[i] = 0x80;
 		KUNIT_EXPECT_EQ_MSG(test, rnic_sqe_is_clean(&e),
-				    i >= m->from && i < m->to, "octet %zu", i);
+				    i >= m->from && i < m->to, "byte %zu", i);
 	}
 }
 
@@ -67,7 +68,8 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 }
 
 /*
- * A request with SGEs or inline data is accepted, a request with both refused.
+ * A request with SGEs or with inline data is accepted if its opcode uses data.
+ * A request with both is refused.
  */
 static void data(struct kunit *test)
 {
@@ -92,7 +94,10 @@ static void flags(struct kunit *test)
 				i < 4);
 }
 
-/* Unknown opcodes, and opcodes that only the kernel may use, are refused. */
+/*
+ * An unknown opcode is refused, and so is an opcode that only the kernel may
+ * use.
+ */
 static void opcodes(struct kunit *test)
 {
 	int i;
@@ -102,7 +107,7 @@ static void opcodes(struct kunit *test)
 				    "%d", i);
 }
 
-/* A receive WQE is rejected if its reserved field is not zero. */
+/* A receive WQE is refused if its reserved field is not zero. */
 static void receives(struct kunit *test)
 {
 	struct rnic_sw_rqe e = { .wr_id = ~0ull, .num_sge = ~0u };
