@@ -210,8 +210,8 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 
 /*
  * Remove a chunk from the xarray and free it after an RCU grace period. The
- * table is cleared after the removal, because a reader may have found the chunk
- * before.
+ * table is cleared after the removal from the xarray, because a reader may have
+ * looked the chunk up before. The caller must hold o->lock.
  */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
@@ -263,8 +263,8 @@ static int __insert_chunk(struct rnic_odp *o, struct odp_chunk *c)
 }
 
 /*
- * Create a chunk. Return: the chunk; NULL if memory is short or no chunk could
- * be evicted
+ * Create a chunk and insert it into the xarray. The caller must hold o->lock.
+ * Return: the chunk; NULL if memory is short, or if no chunk could be evicted
  */
 static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 {

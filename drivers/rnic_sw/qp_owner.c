@@ -36,8 +36,8 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
 	if (!rnic_qp_is_user(qp))
 		return;
 	/*
-	 * take a reference: otherwise another process could get an mm at the same address
-	 * later, and pass the check
+	 * take a reference: if the mm_struct were freed, that of another process could
+	 * get the same address, and the other process would pass the check
 	 */
 	mmgrab(current->mm);
 	qp->owner.mm = current->mm;
@@ -108,8 +108,8 @@ static bool rnic_qp_is_authorized(struct rnic_qp *qp)
 }
 
 /*
- * Revoke the authorization if the current thread has it.  Return: true if the thread had
- * it
+ * Revoke the authorization if it is that of the current thread.  Return: true if it was,
+ * false if not
  */
 static bool rnic_qp_consume_auth(struct rnic_qp *qp)
 {

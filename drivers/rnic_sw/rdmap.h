@@ -110,7 +110,7 @@ enum rdmap_out {
 struct rdmap {
 	/*
 	 * The next two fields are set before the stream runs. Afterwards only
-	 * the transmit path uses @rtr, and only the receive path
+	 * the transmit path uses @rtr, and only the receive path uses
 	 * @rtr_send_expected.
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
@@ -122,7 +122,8 @@ struct rdmap {
 
 	/*
 	 * the transmit path writes the last fields of @stream, and the fields
-	 * from @out to @out_raw
+	 * from @out to @out_raw; the fields of the receive path are in other
+	 * cache lines
 	 */
 	struct ddp_stream	stream;
 
@@ -142,8 +143,11 @@ struct rdmap {
 	 * yet
 	 */
 	u16			responses;
-	u16			spent;		/* PASS_BUDGET used in this pass */
-	/* segments and payload bytes of @stream added to the counters so far */
+	u16			spent;		/* part of PASS_BUDGET used in this pass */
+	/*
+	 * number of segments and payload bytes that count_sent() has already
+	 * counted
+	 */
 	u32			segments;
 	u32			bytes;
 	struct ddp_buf		out_buf;
@@ -250,8 +254,9 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
  *
  * Context: transmit path, BH off.
  *
- * Return: true if @wr is set. False if the WQE is invalid, or if no request is
- * posted; the next post then schedules transmit.
+ * Return: true if @wr is set. False if the WQE is invalid, if the stream has
+ * failed, or if no request is posted that may be sent; the next post then
+ * schedules transmit.
  */
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 

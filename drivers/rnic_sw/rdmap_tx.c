@@ -15,7 +15,7 @@
 #define PASS_BUDGET		256
 #define PASS_LOCALS		64
 
-/* Payload of messages without payload bytes */
+/* Buffer of messages without payload */
 static const struct ddp_buf empty;
 
 static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)

@@ -88,7 +88,7 @@ struct rnic_dev {
 	/* unaccepted connection requests by number, see cm_ep.c */
 	struct xarray		pending;
 	u32			pending_next;	/* next number to try in @pending */
-	atomic_t		used[RNIC_KINDS];	/* existing objects, see limits.c */
+	atomic_t		used[RNIC_KINDS];	/* number of objects, see limits.c */
 	struct rnic_policy	policy;
 	spinlock_t		count_lock;	/* protects the assignment of QPs to counter sets */
 	struct rnic_counter_set	default_set;	/* counter set of QPs without an rdma_counter */
@@ -126,7 +126,7 @@ struct rnic_cq {
 	u32			prod;
 	bool			overrun;	/* a CQE was lost, because no slot was free */
 	bool			notifying;	/* the handler is running or scheduled */
-	/* kernel consumer: numbers of events raised and delivered */
+	/* kernel consumer: number of events requested and delivered so far */
 	u32			ev_requested, ev_done;
 	struct rnic_ring	resize_ring;		/* new ring during a resize */
 	struct ib_qp		**slot_qp;	/* kernel consumer: QP of each slot, or NULL */
@@ -235,7 +235,7 @@ struct rnic_sq {
 	bool			broken;
 	/* a WR has been completed with the error that the peer's Terminate reported */
 	bool			remote_err_reported;
-	bool			coalescing;	/* a timer will check for further posts */
+	bool			coalescing;	/* posts are coalesced until a timer expires */
 	/* constant after creation; NULL for a kernel consumer; see sq_coalesce.c */
 	struct rnic_coalesce	*coalesce;
 };

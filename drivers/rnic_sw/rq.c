@@ -122,8 +122,9 @@ static u32 begin_flush(struct rnic_rq *rq)
 	/*
 	 * Write flags before reading prod. Pairs with ring_publish_prod() of
 	 * the provider, which writes prod before it reads flags. So either this
-	 * function finds the new WQE, or the program enters the kernel.
-	 * Otherwise the WQE would never be flushed. litmus: wakeup
+	 * function finds the new WQE, or the program enters the kernel. Without
+	 * the barrier neither might happen, and the WQE would never be flushed.
+	 * litmus: wakeup
 	 */
 	smp_mb();
 	n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);

@@ -108,7 +108,8 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 	 * Write flags before reading prod. Pairs with ring_publish_prod() of
 	 * the provider, which writes prod before it reads flags. So either this
 	 * function finds the new WQE, or the program rings the doorbell.
-	 * Otherwise the WQE would never be sent. litmus: wakeup
+	 * Without the barrier neither might happen, and the WQE would never be
+	 * sent. litmus: wakeup
 	 */
 	smp_mb();
 	n = __rnic_sq_posted(sq);
@@ -502,8 +503,9 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	/*
 	 * Write flags before reading prod. Pairs with ring_publish_prod() of
 	 * the provider, which writes prod before it reads flags. So either this
-	 * function finds the new WQE, or the program enters the kernel.
-	 * Otherwise the WQE would never be flushed. litmus: wakeup
+	 * function finds the new WQE, or the program enters the kernel. Without
+	 * the barrier neither might happen, and the WQE would never be flushed.
+	 * litmus: wakeup
 	 */
 	smp_mb();
 	WRITE_ONCE(sq->flush_end, __end_of_posted(sq));

@@ -31,7 +31,7 @@ struct rnic_ring {
 	u32			slots;		/* number of slots, a power of two */
 	u32			stride;		/* size of a slot in bytes */
 	u32			bytes;		/* size of header and slots, in bytes */
-	u32			alloc_bytes;		/* size of the allocation; if @map */
+	u32			alloc_bytes;		/* size of allocation, if @map is set */
 	/* memory to be freed with the ring; both are NULL for the second ring of a pair */
 	void			*mem;		/* of a kernel consumer; __vmalloc() memory */
 	struct rnic_map		*map;		/* of a program */
@@ -43,7 +43,7 @@ struct rnic_map {
 	void			*mem;		/* vmalloc memory, a multiple of PAGE_SIZE */
 
 	/* used for a page of small rings only; protected by pages_lock of its context */
-	u64			number;		/* unique in the context; 0: not such a page */
+	u64			number;		/* unique number; 0: not a page of small rings */
 	struct list_head	list;		/* entry in rnic_uctx.pages */
 	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);	/* units that rings occupy */
 };
