@@ -9,7 +9,7 @@
 #include "odp_range.h"
 
 /**
- * odp_span - compute the next pages of a range to fault in at once
+ * odp_span - compute the next pages of a range to fault in together
  * @at: address of the first byte that is not yet faulted in
  * @end: address of the first byte after the range
  * @shift: log2 of the page size

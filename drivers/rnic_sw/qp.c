@@ -90,8 +90,8 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	int err;
 
 	/*
-	 * charge the owner's control group, because a worker has none that could be
-	 * charged
+	 * charge the owner's control group, because a worker belongs to none that could
+	 * be charged
 	 */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
@@ -363,8 +363,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (!err) {
 		qp->cap = attr->cap;
 		/*
-		 * publish the QP only when it is complete, because lookups by number can
-		 * find it at once
+		 * publish the QP only when it is complete, because from then on lookups
+		 * by number can find it
 		 */
 		err = rnic_qp_publish(qp);
 	}
@@ -466,9 +466,9 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 		if (!rnic_qp_is_user(qp)) {
 			rnic_qp_fail(qp, why);
 			/*
-			 * another context may have failed the QP without having scheduled
-			 * its flush yet; rnic_qp_fail() then schedules none, so schedule
-			 * a flush here
+			 * rnic_qp_fail() schedules no flush if another context has failed
+			 * the QP before, and that context may not have scheduled its
+			 * flush yet; so schedule a flush here
 			 */
 			rnic_qp_reflush(qp);
 			flush_work(&qp->err_work);

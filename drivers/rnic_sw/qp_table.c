@@ -69,7 +69,8 @@ static int rnic_qp_insert(struct rnic_dev *dev, u32 qpn, struct rnic_qp *qp)
 
 /**
  * rnic_qp_publish - assign a number to a queue pair and insert it into the table
- * @qp: the queue pair, completely initialized, because lookups can find it at once
+ * @qp: the queue pair; must be completely initialized, because lookups can find it before
+ *	this function returns
  *
  * Return: 0 or -ENOMEM.
  */

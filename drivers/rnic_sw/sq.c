@@ -329,10 +329,10 @@ static void complete_later(struct rnic_qp *qp)
 
 /*
  * Complete, in order, all requests that are done, and release sq->lock. If
- * another context is already completing requests, that context will find these
- * requests as well, so only release the lock. After COMPLETE_MAX requests,
- * leave the remaining ones to a worker. The lock is released while a CQE is
- * written and the consumer is notified.
+ * another context is already completing requests, only release the lock,
+ * because that context will complete these requests as well. After COMPLETE_MAX
+ * requests, leave the remaining ones to a worker. The lock is not held while a
+ * CQE is written and the consumer is notified.
  */
 static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)

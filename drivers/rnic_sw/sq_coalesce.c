@@ -88,7 +88,8 @@ int rnic_sq_coalesce_alloc(struct rnic_qp *qp)
 
 /**
  * rnic_sq_coalesce_stop - stop the coalescing timer of a send queue
- * @sq: the queue; rnic_sq_doorbell() must not be called for it any more
+ * @sq: the queue; the caller must ensure that rnic_sq_doorbell() is not called
+ *	for it
  *
  * Waits until the timer handler has returned. Does nothing for the queue of a
  * kernel consumer, which has no timer.
