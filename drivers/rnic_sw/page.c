@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages that several small rings share, if the program permits sharing.
+ * Allocate the memory of small rings on pages that several rings share, if the
+ * program permits sharing.
  *
  * A ring of few slots needs only a fraction of a page, and a program with
  * thousands of QPs has thousands of rings, so sharing saves memory. All rings

@@ -20,8 +20,8 @@
 
 /*
  * Keep struct rnic_qp within the slab size of 2 KiB, because the next larger size is 4
- * KiB.  Lock debugging and PREEMPT_RT enlarge the locks, so the limit does not apply to
- * such kernels.
+ * KiB.  Lock debugging and PREEMPT_RT enlarge the locks, so the limit does not apply if
+ * one of them is enabled.
  */
 static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
 	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));

@@ -23,7 +23,7 @@
 
 struct rnic_coalesce {
 	struct rnic_qp	*qp;
-	struct hrtimer	timer;		/* armed, or handler running, while sq.coalescing is set */
+	struct hrtimer	timer;		/* armed, or its handler is running, while sq.coalescing */
 
 	/* protected by the lock of the send queue */
 	struct db_mod	db_mod;
@@ -104,7 +104,8 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
  * Decide whether to coalesce posts from this doorbell on, and start the timer
  * if it is not armed. Never begin to coalesce during a flush: this would clear
  * the NEED_WAKEUP that rnic_sq_flush() has set, and later posts would not be
- * flushed. Both functions hold sq->lock; litmus: gather-flush
+ * flushed. sq->lock orders this function and rnic_sq_flush(); litmus:
+ * gather-flush
  *
  * Return: true if the timer will schedule transmit, false if the caller must
  * transmit.

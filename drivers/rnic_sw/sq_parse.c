@@ -42,8 +42,8 @@ static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
 
 /*
  * Use the inline data in the WQE as the buffer of the request. The data is not
- * copied here but when it is sent. If a program changes the data before, only
- * the payload changes.
+ * copied here, but only when it is sent. If a program changes the data before
+ * it is sent, only the payload changes.
  */
 static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
 				      const struct rnic_sw_sqe *e, void *slot,

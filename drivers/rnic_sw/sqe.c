@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Check that a work request of a program uses only fields that this kernel
+ * Check that a work request of a program uses only fields that the driver
  * supports.
  *
- * Fields that an opcode does not use must be zero, because a later kernel may
- * give them a meaning. A program that sets such a field by accident fails now,
- * and so cannot come to depend on the field being ignored.
+ * Fields that an opcode does not use must be zero, because a later version of
+ * the driver may give them a meaning. A program that sets such a field by
+ * accident fails now, and so cannot come to depend on the field being ignored.
  */
 #include "sqe.h"
 
