@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Copying of large payloads. */
+/* Copying of payloads by whole pages, which is faster for large payloads. */
 #ifndef _DDP_COPY_H
 #define _DDP_COPY_H
 
@@ -8,14 +8,15 @@
 #include <linux/string.h>
 
 /*
- * Copy with copy_page() where whole pages are copied. The caller must ensure
- * that @len >= PAGE_SIZE and that @dst and @src have the same page offset.
+ * Copy whole pages with copy_page(), and the bytes before and after the whole
+ * pages with memcpy(). The caller must ensure that @len >= PAGE_SIZE and that
+ * @dst and @src have the same page offset.
  */
 static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 {
 	size_t at = -(uintptr_t)dst & ~PAGE_MASK;
 
-	/* KASAN does not instrument copy_page(), so check both ranges here */
+	/* KASAN does not instrument copy_page(), so check both ranges explicitly */
 	kasan_check_read(src, len);
 	kasan_check_write(dst, len);
 	memcpy(dst, src, at);
@@ -25,9 +26,10 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 }
 
 /*
- * Payload length, in bytes, from which the LLPs align their copy of the payload
- * with the page offset of its source or destination. ddp_copy() then copies
- * whole pages. With pages of 16 KiB or more no segment is that long.
+ * Minimum payload length in bytes for which an LLP aligns its transmit buffer:
+ * it copies the payload to the page offset that the payload has at its source,
+ * so that ddp_copy() copies whole pages. With pages of 16 KiB or more no
+ * segment is that long.
  */
 #define DDP_COPY_LONG	(4 * PAGE_SIZE)
 
@@ -38,8 +40,8 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
  * @len: number of bytes
  *
  * Copies whole pages with copy_page() if @dst and @src have the same page
- * offset. On x86 CPUs without fast short REP MOVSB, memcpy() copies word by
- * word and is slower.
+ * offset. On x86 CPUs without fast short REP MOVSB, memcpy() is slower than
+ * copy_page(), because it copies word by word.
  */
 static inline void ddp_copy(void *dst, const void *src, size_t len)
 {

@@ -3,7 +3,8 @@
  * Interface between DDP and a lower layer (LLP): MPA over TCP, or SCTP.
  *
  * RFC 5041 section 3 lists eleven requirements on an LLP. A number in
- * parentheses below is the item of that list which a function or field meets.
+ * parentheses below is the item of that list that the function or field
+ * fulfils.
  */
 #ifndef _DDP_LLP_H
 #define _DDP_LLP_H
@@ -17,32 +18,33 @@ struct ddp_stream;
 
 /**
  * struct ddp_llp_ops - operations that the LLP provides to DDP
- * @kick: schedule the transmit path, because DDP has something to send. Any
- *	context, including the LLP's own upcalls. Never transmits before it
- *	returns. If @bulk is set, transmit in a worker, because there is much
- *	data to copy.
- * @push: run the transmit path before returning if possible, else schedule the
- *	transmit path. Process context, no lock held.
- * @read: copy the next @len bytes of the current segment to @dst. Called only
- *	while the LLP passes the segment to ddp_rx_segment() or
- *	ddp_rx_place_early(); @len never exceeds the unread bytes of the
- *	segment. Each byte is copied at most once, so a sender that still writes
- *	the received pages cannot change a value after DDP has checked it.
- *	Returns false if the CPU cannot read all bytes: @dst then has zeros for
- *	the unreadable bytes, and DDP must not deliver the segment.
- * @close: end the stream for the ULP. If @why is IW_LOCAL_CLOSE, end it
- *	gracefully, after all pulled segments have been sent (9). For every
+ * @kick: schedule the transmit path, because DDP has a segment to send. May be
+ *	called in any context, even inside an upcall that the LLP makes, so it
+ *	must not transmit before it returns. If @bulk is set, much data must be
+ *	copied, so the LLP should transmit in a worker instead of softirq.
+ * @push: transmit in the calling process if the LLP can do so now, else
+ *	schedule the transmit path. Process context, no lock held.
+ * @read: copy the next @len bytes of the current segment to @dst. DDP calls it
+ *	only inside ddp_rx_segment() and ddp_rx_place_early(); @len never
+ *	exceeds the unread bytes of the segment. A sender on this machine may
+ *	still be writing the received pages, so each byte is copied at most
+ *	once: no value can change after DDP has checked it. Returns false if the
+ *	CPU cannot read all bytes: @dst then has zeros for the unreadable bytes,
+ *	and DDP must not deliver the segment.
+ * @close: end the stream on request of the ULP. If @why is IW_LOCAL_CLOSE, end
+ *	it gracefully, after all pulled segments have been sent (9). For every
  *	other reason end it abortively (8). Any context.
- * @quiesce: detach from the stream. On return no upcall for the stream runs and
- *	none will start. May sleep.
- * @resume: have the deferred segment passed to ddp_rx_segment() again, because
- *	its page fault has been resolved or has failed. Any context. Never
- *	passes the segment before it returns.
- * @query: fill in @q, which is zeroed. Called under the RCU read lock, so it
- *	must not sleep. The stream may be ending.
- * @pace: limit the rate to @rate bytes per second, LLP headers included; 0
- *	means no limit. Called under the RCU read lock, so it must not sleep.
- *	NULL if the LLP cannot limit the rate.
+ * @quiesce: detach the LLP from the stream. On return no upcall for the stream
+ *	runs and none will start. May sleep.
+ * @resume: schedule the receive path to pass the deferred segment to
+ *	ddp_rx_segment() again, because its page fault has been resolved or has
+ *	failed. Any context, so it must not pass the segment before it returns.
+ * @query: fill in the fields of @q that the LLP knows; DDP has set defaults.
+ *	Called under the RCU read lock, so it must not sleep. The connection may
+ *	be closing at the same time.
+ * @pace: limit the transmit rate to @rate bytes per second, LLP headers
+ *	included; 0 means no limit. Called under the RCU read lock, so it must
+ *	not sleep. NULL if the LLP cannot limit the rate.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -67,18 +69,22 @@ struct ddp_llp {
 };
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp);
-/* Fail the stream for an LLP error (CRC, marker); RDMAP may send a Terminate */
+/*
+ * Fail the stream because the LLP has detected an error, such as a wrong CRC.
+ * RDMAP may send a Terminate before it closes the stream.
+ */
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why);
-/* Report that the LLP stream has ended; called by the LLP's worker */
+/* Report that the LLP's connection has ended; called in the LLP's worker */
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
 
 /**
- * ddp_rx_begin - begin a receive pass, which processes several segments
+ * ddp_rx_begin - begin a receive pass
  * @s: stream
  *
- * Between this call and ddp_rx_end() DDP may keep a cached MR reference from
- * one segment to the next. Called by the LLP's receive path only. The caller
- * must keep BH off until ddp_rx_end() has returned.
+ * A receive pass is a series of calls that process received segments. Until
+ * ddp_rx_end(), DDP may keep a cached MR reference from one segment to the
+ * next, so the caller must keep BH off until ddp_rx_end() has returned. Called
+ * by the LLP's receive path only.
  */
 void ddp_rx_begin(struct ddp_stream *s);
 void ddp_rx_end(struct ddp_stream *s);
@@ -91,36 +97,39 @@ void ddp_rx_end(struct ddp_stream *s);
  *	it is shorter
  * @len: length of the segment in bytes, header included (7)
  *
- * The LLP must pass segments in order (5) and each at most once (11), except
- * that it passes a deferred segment again. DDP reads the bytes after @head with
- * ddp_llp_ops.read. Called by the LLP's receive path only, with BH off, never
- * concurrently for one stream.
+ * The LLP must pass the segments in order (5) and each only once (11); only a
+ * deferred segment is passed again. DDP reads the bytes after @head with
+ * ddp_llp_ops.read.
+ *
+ * Context: receive path of the LLP, BH off. Calls for one stream must not
+ * overlap.
  *
  * Return: IW_OK if the segment was processed.
- * IW_AGAIN if a page fault defers the segment: the LLP must keep the segment,
- * and must pass no segment until ddp_llp_ops.resume is called.
- * Otherwise the reason for which the stream has failed: the LLP must discard
- * everything that it receives later, and keep transmitting until DDP calls
- * ddp_llp_ops.close.
+ * IW_AGAIN if a page fault defers the segment: the LLP must keep this segment
+ * and pass no later one until DDP calls ddp_llp_ops.resume.
+ * Any other value is the reason for which the stream has failed: the LLP must
+ * discard everything that it receives from now on. It must continue to transmit
+ * until DDP calls ddp_llp_ops.close, because RDMAP may send a Terminate.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_fast - process a segment in the fast path, if its header allows
+ * ddp_rx_fast - try to process a segment without decoding its header
  * @s: stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment
- * @body: bytes after @head, contiguous in memory. Each byte is read once, so a
- *	sender may still be writing them.
+ * @body: bytes after @head, contiguous in memory. DDP reads each byte only
+ *	once, so @body may be memory that a sender on this machine can still
+ *	write.
  * @len: length of the segment in bytes, header included
- * @why: set to the value that ddp_rx_segment() would return, if the fast path
- *	processes the segment
+ * @why: if the segment was processed, set to the value that ddp_rx_segment()
+ *	would have returned
  *
- * The fast path processes a segment whose length and header equal those of the
- * previous segment except for the TO or the MO. The TO or MO must continue the
- * previous segment. If the previous segment ended an RDMA Write, any TO is
- * accepted. This covers most segments of long messages, and series of short
- * Writes.
+ * A segment is processed here only if its length and its header equal those of
+ * the previous segment, except for the TO or the MO. The TO or MO must continue
+ * the previous segment; but if that segment ended an RDMA Write, any TO is
+ * accepted. Most segments of long messages, and series of short Writes, satisfy
+ * these conditions.
  *
  * Context: as for ddp_rx_segment(), between ddp_rx_begin() and ddp_rx_end().
  *
@@ -131,14 +140,15 @@ bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len
 		 enum iw_reason *why);
 
 /**
- * ddp_rx_next_page_off - get the page offset at which the next segment will be placed
+ * ddp_rx_next_page_off - predict the page offset at which the next segment is placed
  * @s: stream
  *
- * If the LLP copies the payload to this page offset, ddp_copy() can place whole
- * pages. The result is only a hint.
+ * An LLP that copies payloads to a buffer of its own should place the next
+ * payload at this page offset of the buffer: ddp_copy() can then copy whole
+ * pages from the buffer to the MR. The result is only a hint.
  *
- * Return: the offset in bytes, or -1 if no tagged segment can continue the
- * previous one.
+ * Return: the page offset in bytes, or -1 if no tagged segment can continue the
+ * previous segment.
  */
 int ddp_rx_next_page_off(const struct ddp_stream *s);
 
@@ -147,8 +157,9 @@ int ddp_rx_next_page_off(const struct ddp_stream *s);
  * @s: stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @len: length of the segment in bytes, header included
- * @n: number of segments that the LLP holds between the last processed segment
- *	and this one; each must have passed this check
+ * @n: number of received segments between the last segment that DDP has
+ *	processed and this one. This function must have returned true for each
+ *	of them.
  *
  * Return: true if the TO continues those @n segments, and the length and the
  * rest of the header equal those of the last processed segment; false
@@ -163,23 +174,23 @@ bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
  *	can write
  * @n: number of segments; ddp_rx_is_next() must have returned true for each
  * @why: set to the value that ddp_rx_segment() would return for the first
- *	segment that is not processed
+ *	segment that is not processed; not valid if all segments are processed
  *
- * Has the effect of ddp_rx_fast() for each segment in turn, but checks all of
- * them at once if possible. The caller must keep the batch short, because a
- * context that fails the stream or revokes the MR waits for the batch.
+ * Processes the segments as repeated calls of ddp_rx_fast() would, but checks
+ * and copies all of them together if possible. The caller must keep the batch
+ * short, because ddp_region_revoke() and ddp_stream_settle() wait for it.
  *
- * Return: number of segments processed. @why is valid if this is less than @n.
+ * Return: number of segments processed; @n if there was no error.
  */
 u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
 
 /**
- * ddp_rx_fault_pending - check whether a page fault of the receive path is pending
+ * ddp_rx_fault_pending - check whether the receive path waits for a page fault
  * @s: stream
  *
- * Return: true if a page fault is pending, so the LLP must keep the deferred
- * segment; false if no page fault is pending or the stream has failed, so the
- * LLP may pass the segment again.
+ * Return: true if a page-fault request is pending, so the LLP must keep the
+ * deferred segment; false if the request is complete or the stream has failed,
+ * so the LLP may pass the segment again.
  */
 bool ddp_rx_fault_pending(const struct ddp_stream *s);
 
@@ -201,15 +212,16 @@ struct ddp_placed {
  * @len: length of the segment in bytes, header included
  * @p: filled in if the segment is placed
  *
- * Delivery must be in order, but placement need not be (5; RFC 5041 5.3). So a
- * tagged segment is placed now if the checks allow it. An error is reported
- * only when the segment is next in order.
+ * Messages must be delivered in order, but segments may be placed in any order
+ * (5; RFC 5041 5.3). So a tagged segment that passes all checks is placed now.
+ * If a check fails, nothing is reported now: the segment is checked again when
+ * it is next in order, and then fails the stream.
  *
  * Context: as for ddp_rx_segment().
  *
- * Return: true if the segment is placed: the LLP must call
+ * Return: true if the segment is placed; the LLP must call
  * ddp_rx_deliver_early() when the segment is next in order. False if the
- * segment is not placed: the LLP must keep the segment and pass it to
+ * segment is not placed; the LLP must keep the segment, and pass it to
  * ddp_rx_segment() when it is next in order.
  */
 bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
@@ -220,7 +232,8 @@ bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
  * @s: stream
  * @p: record from ddp_rx_place_early()
  *
- * Called when the segment is next in order. Repeats all steps except the copy.
+ * Called when the segment is next in order. Does all that ddp_rx_segment()
+ * does, except for the copy.
  *
  * Context: as for ddp_rx_segment().
  *
@@ -233,8 +246,8 @@ enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_place
  * @hdr: encoded DDP header
  * @hdr_len: length of @hdr in bytes
  * @len: length of the payload in bytes; ddp_tx_fill() copies the payload
- * @left: number of bytes of the message after this segment; 0 for the last
- *	segment. Not valid if ddp_tx_fill() fails.
+ * @left: number of bytes of the message that follow this segment; 0 for the
+ *	last segment. Not valid if ddp_tx_fill() fails.
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
@@ -244,19 +257,19 @@ struct ddp_txseg {
 };
 
 /**
- * ddp_tx_begin - begin to pull segments
+ * ddp_tx_begin - begin to pull a batch of segments
  * @s: stream
  *
- * The caller must call ddp_tx_next(), ddp_tx_fill(), ddp_tx_batch() and
- * ddp_tx_unpull() only between this call and ddp_tx_end(), with BH off all the
- * time. Each segment pulled must be filled, or undone with ddp_tx_unpull(),
- * before ddp_tx_end(). ddp_stream_settle() waits for ddp_tx_end(), so the
- * caller must call it after one batch at most.
+ * Until ddp_tx_end(), the caller may call ddp_tx_next(), ddp_tx_fill(),
+ * ddp_tx_batch() and ddp_tx_unpull(), and must keep BH off. Before ddp_tx_end()
+ * it must have filled each segment that it has pulled, or have called
+ * ddp_tx_unpull(). ddp_stream_settle() waits for ddp_tx_end(), so the caller
+ * must call ddp_tx_end() after one batch at most.
  */
 void ddp_tx_begin(struct ddp_stream *s);
 /*
- * Check whether @s (may be NULL) has failed, so that only a Terminate can still
- * be sent
+ * Check whether @s, which may be NULL, has failed. Nothing but a Terminate is
+ * sent on a failed stream.
  */
 bool ddp_tx_has_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
@@ -265,14 +278,14 @@ void ddp_tx_end(struct ddp_stream *s);
  * ddp_tx_next - pull the next segment to send
  * @s: stream
  * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
- *	header included (1). It may differ from call to call; segments already
- *	pulled are not segmented again (2).
+ *	header included (1). It may differ from call to call, but a change does
+ *	not affect segments that are already pulled (2).
  * @seg: filled in
  *
  * Called by the LLP's transmit path only, with BH off.
  *
- * Return: true if @seg is valid: the caller must fetch the payload with
- * ddp_tx_fill() or undo the pull with ddp_tx_unpull(). False if there is
+ * Return: true if @seg is valid; the caller must then copy the payload with
+ * ddp_tx_fill(), or undo the pull with ddp_tx_unpull(). False if there is
  * nothing to send now.
  */
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
@@ -281,32 +294,36 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
  * ddp_tx_unpull - undo the last ddp_tx_next()
  * @s: stream; none of the segment's payload may have been fetched
  *
- * Used by an LLP that has no space for the segment. The next ddp_tx_next()
- * returns the bytes of the segment again. ddp_tx_sent() does not include the
- * segment until then.
+ * An LLP calls this function if it has no space for the segment. The next
+ * ddp_tx_next() returns the same bytes again, and only the ddp_tx_sent() after
+ * that reports them as sent.
  */
 void ddp_tx_unpull(struct ddp_stream *s);
 
 /**
- * ddp_tx_pending - check whether a kick will announce more segments
+ * ddp_tx_pending - check whether the ULP will kick because it has more to send
  * @s: stream, or NULL
  *
- * Called by the transmit path after ddp_tx_next() has returned false. A
- * graceful end must wait for the kick.
+ * Called by the transmit path after ddp_tx_next() has returned false. While the
+ * result is true, the LLP must not end the stream gracefully: the segments that
+ * the ULP has not provided yet would be lost.
  *
- * Return: true if RDMAP has used up its budget, if a Terminate is still being
- * built, or if a page fault must be resolved first; false otherwise.
+ * Return: true if RDMAP has used up its budget and lets other streams transmit,
+ * if RDMAP is still building a Terminate, or if a page fault must be resolved
+ * first; false otherwise.
  */
 bool ddp_tx_pending(const struct ddp_stream *s);
 
 /**
- * ddp_tx_blocked - check whether the next message is blocked on a response
+ * ddp_tx_blocked - check whether the next message must wait for a response
  * @s: stream, or NULL
  *
- * A fence, or the limit of outstanding Reads, blocks a work request until a
- * response of the peer arrives; the receive path then kicks. A graceful end
- * must wait for the response, unless no response can arrive any more. Called by
- * the transmit path only.
+ * A work request with a fence waits for the responses of earlier requests, and
+ * the ORD limits the number of outstanding requests. The receive path kicks
+ * when a response arrives. The LLP must not end the stream gracefully while a
+ * message is blocked, unless the peer can send no response any more.
+ *
+ * Context: transmit path of the LLP.
  *
  * Return: true if a message is blocked; false otherwise.
  */
@@ -316,15 +333,14 @@ bool ddp_tx_blocked(const struct ddp_stream *s);
  * ddp_tx_fill - copy the next payload bytes of the current segment
  * @s: stream
  * @dst: destination
- * @len: number of bytes, at most the remaining payload of the segment
+ * @len: number of bytes, at most the payload bytes that are not copied yet
  *
  * The caller may copy the payload with one call or with several.
  *
  * Return: true if the bytes are copied. False if the stream has failed, if the
- * memory may not be read, or if a page fault must be resolved first. A
- * forbidden read fails the stream. If false, the LLP must discard the segment.
- * After the page fault a kick follows, and ddp_tx_next() returns the segment
- * again.
+ * memory may not be read, or if a page fault must be resolved first. The LLP
+ * must then discard the segment. A forbidden read has failed the stream. After
+ * a page fault DDP kicks, and ddp_tx_next() returns the segment again.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
@@ -332,20 +348,21 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
  * ddp_tx_page_off - get the page offset of the current segment's source
  * @s: stream; none of the segment's payload may have been fetched
  *
- * If the LLP has the payload copied to this page offset, ddp_copy() can copy
- * whole pages, which is faster. The offset is only a hint: it is that of the
- * TO, which may differ from that of the kernel address.
+ * An LLP that fills a long segment at this page offset of its buffer lets
+ * ddp_copy() copy whole pages, which is faster. The offset is only a hint,
+ * because it is computed from the TO, and the kernel address may have another
+ * page offset.
  *
- * Return: the offset in bytes.
+ * Return: the page offset in bytes.
  */
 u32 ddp_tx_page_off(struct ddp_stream *s);
 
 /**
  * struct ddp_txbatch - buffer for a batch of segments of the same length
- * @at: address of the first segment
+ * @at: address at which the header of the first segment is written
  * @stride: distance between the starts of two adjacent segments, in bytes
  * @len: length of each segment in bytes, header included
- * @most: maximum number of segments; together they are one batch at most
+ * @most: maximum number of segments; all of them must fit into one batch
  */
 struct ddp_txbatch {
 	u8	*at;
@@ -355,25 +372,28 @@ struct ddp_txbatch {
 };
 
 /**
- * ddp_tx_batch - pull and fill several full-length segments of the current message
- * @s: stream; the payload of the segment pulled last must have been copied
- * @run: destination; @run->len must be the current MULPDU of the LLP
+ * ddp_tx_batch - pull and fill several segments of maximum length
+ * @s: stream; the whole payload of the last pulled segment must have been
+ *	copied
+ * @run: buffer to write to; @run->len must be the MULPDU that the LLP can send
+ *	now
  *
- * Writes headers and payloads as ddp_tx_next() and ddp_tx_fill() would, but
- * checks the MR once for the batch. Never writes the last segment of the
- * message. Stops at a page fault or an error, which the next ddp_tx_next() or
- * ddp_tx_fill() handles.
+ * Writes the headers and payloads that ddp_tx_next() and ddp_tx_fill() would
+ * write, but checks the MR only once for the whole batch. Never writes the last
+ * segment of the message. Stops at a page fault or an error, which the next
+ * ddp_tx_next() or ddp_tx_fill() handles.
  *
  * Return: number of segments written.
  */
 u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
 
 /**
- * ddp_tx_sent - report that the LLP has accepted all segments pulled so far
+ * ddp_tx_sent - report that the LLP is responsible for all segments pulled so far
  * @s: stream
  *
- * The LLP must deliver these segments or report a failure (3). Called by the
- * transmit path only.
+ * The LLP must deliver these segments to the peer or report a failure (3).
+ *
+ * Context: transmit path of the LLP.
  */
 void ddp_tx_sent(struct ddp_stream *s);
 

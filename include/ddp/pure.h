@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The only kernel facilities that a pure file may use: types, numbers, strings
- * and byte order, but no skb, socket, page, lock, clock or allocation. The host
- * tests supply their own headers with the same names.
+ * All kernel headers that a pure file may include: types, numbers, strings and
+ * byte order. A pure file uses no skb, socket, page, lock, clock or allocation,
+ * so that its unit tests can run as an ordinary process, with headers of the
+ * same names.
  */
 #ifndef _DDP_PURE_H
 #define _DDP_PURE_H
