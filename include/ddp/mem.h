@@ -3,9 +3,10 @@
  * Interface to registered memory and its STags (RFC 5041 section 8).
  *
  * "MR" means any memory that an STag names: a memory region or a memory window.
- * A pinned MR has a list of blocks. An MR without blocks is kernel memory named
- * by its address, ODP memory or a dma-buf. The pages of ODP memory and of a
- * dma-buf may be absent.
+ * A pinned MR has a table of blocks, which are contiguous ranges of kernel
+ * addresses. An MR without blocks is kernel memory whose TOs are kernel
+ * addresses, ODP memory, or a dma-buf. Pages of ODP memory and of a dma-buf may
+ * be absent.
  */
 #ifndef _DDP_MEM_H
 #define _DDP_MEM_H
@@ -24,25 +25,25 @@ struct ddp_stream;
 #define DDP_REMOTE_READ		0x04
 #define DDP_REMOTE_ATOMIC	0x08
 #define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
-#define DDP_LOCAL_READ		0x10	/* right of every memory region, of no memory window */
-/* Flag of an access, not a right: buffer of a receive, so recv_pd is checked */
+#define DDP_LOCAL_READ		0x10	/* granted to every memory region, to no memory window */
+/* Flag of an access, not a right: the memory is a receive buffer, so its PD must  be recv_pd */
 #define DDP_RECEIVED		0x20
 
-#define DDP_STAG_KEY_MASK	0xffu	/* key in the low byte of an STag, chosen by the consumer */
-#define DDP_STAG_DMA		0x100u	/* STag of all kernel memory, for local use only */
+#define DDP_STAG_KEY_MASK	0xffu	/* key: low byte of an STag, chosen by the consumer */
+#define DDP_STAG_DMA		0x100u	/* STag of all kernel memory; never valid for a peer */
 /*
- * STag that is never valid. Sent in a message without payload if the ULP gives
- * no STag. The receiver must ignore it (RFC 5041 5.2), but some adapters refuse
- * a tagged message with STag 0.
+ * STag that no MR ever has. It is sent in a tagged message without payload if
+ * the ULP has given no STag. The receiver must ignore the STag then (RFC 5041
+ * 5.2), but some adapters refuse STag 0.
  */
 #define DDP_STAG_NONE		1u
 
 /**
- * struct ddp_extent - extent of present pages of an MR without blocks
+ * struct ddp_extent - contiguous present memory of an MR without blocks
  * @at: kernel address of the first byte
- * @len: number of contiguous bytes
- * @lock: lock that keeps the pages present, held for reading; NULL if the pages
- *	cannot become absent
+ * @len: number of bytes
+ * @lock: lock that keeps the pages present while it is held for reading; NULL
+ *	if the pages cannot become absent
  */
 struct ddp_extent {
 	void		*at;
@@ -51,25 +52,25 @@ struct ddp_extent {
 };
 
 /**
- * struct ddp_fault - page-fault request of one direction of a stream
+ * struct ddp_fault - page-fault request of the receive or transmit path of a stream
  * @mem: ODP memory or dma-buf with the missing pages; NULL before the first
  *	request
  * @ops: operations of @mem; NULL before the first request
- * @done: called by ddp_fault_done(); resumes the receive or transmit path
+ * @done: function that ddp_fault_done() calls to resume the path
  * @entry: list entry for the owner of @mem
  * @priv: private data of the owner of @mem
- * @at: start of the missing range, an address of @mem
+ * @at: first missing byte, as an address of @mem
  * @len: length of the missing range in bytes
- * @write: true if the range will be written, false if it will be read
- * @fault_failed: true if the pages of the last request cannot be faulted in
- * @pending: true while a request is pending; set by the receive or transmit
- *	path, cleared by ddp_fault_done() or ddp_mem_ops.cancel
- * @suppressed: true if a missing page must not cause a request; set by the
- *	receive or transmit path
+ * @write: true if the path will write to the range, false if it will read
+ * @fault_failed: true if the last request has failed: the pages cannot be
+ *	faulted in
+ * @pending: true while a request is pending; set by the path, cleared by
+ *	ddp_fault_done() or ddp_mem_ops.cancel
+ * @suppressed: true if the path must not issue a request when a page is
+ *	missing; set by the path
  *
  * The owner of @mem is the code that implements @ops. While @pending is set,
- * only the owner may access this structure. Otherwise only the stream's receive
- * or transmit path may.
+ * only the owner may access this structure; otherwise only the path may.
  */
 struct ddp_fault {
 	void				*mem;
@@ -87,18 +88,18 @@ struct ddp_fault {
 
 /**
  * struct ddp_mem_ops - operations of an MR whose pages may be absent
- * @extent: find the present pages at @at, for reading or writing. On entry
- *	@extent->len is the number of bytes wanted; on return it is the number
- *	of contiguous bytes present. Returns true with @extent->lock held for
- *	reading, or false if the first page is missing.
+ * @extent: find contiguous present memory from the address @at on. @write is
+ *	true if it will be written. On entry @extent->len is the number of bytes
+ *	wanted; on return it is the number of bytes found. Returns true with
+ *	@extent->lock held for reading, or false if the first page is missing.
  * @fault_in: start to fault in the range that @w describes. The implementation
- *	calls ddp_fault_done() when this has succeeded or failed, possibly
- *	before it returns.
+ *	must call ddp_fault_done() when the range is present or cannot be
+ *	faulted in; it may do so before it returns.
  * @cancel: cancel the request @w. On return ddp_fault_done() is not running for
- *	@w and will not be called for @w.
+ *	@w and will not be called for it.
  *
- * No operation sleeps. @extent and @fault_in are called with an in-flight
- * reference to the MR and BH off.
+ * No operation may sleep. DDP calls @extent and @fault_in with an in-flight
+ * reference to the MR and with BH off.
  */
 struct ddp_mem_ops {
 	bool (*extent)(void *mem, u64 at, bool write, struct ddp_extent *extent);
@@ -118,35 +119,37 @@ struct ddp_stags {
  * struct ddp_region - MR: memory that an STag names
  * @node: entry in the device's table
  * @index: STag index (STag >> 8); valid while the MR is in the table
- * @base: first valid TO, an address of the consumer's choosing
- * @length: number of bytes from @base; the bounds are exact
+ * @base: first valid TO, chosen by the consumer
+ * @length: length in bytes; a peer can access no byte outside, even of the same
+ *	page
  * @stag: STag: index and key
  * @rights: DDP_* access rights
- * @valid: false if the STag is allocated but may not be used: before a fast
- *	registration or bind, or after an invalidation
+ * @valid: true if the STag may be used. False before a fast registration or
+ *	bind, and after an invalidation; the STag is then only allocated.
  * @pd: protection domain
  * @stream: id of the only stream that may use the MR, or 0 if all streams of
  *	@pd may
- * @may_invalidate: true if a work request or the peer may invalidate the MR
+ * @may_invalidate: true if a work request or the peer may invalidate the STag
  *	(fast-registered memory, type 2 windows)
- * @scope: id of the only stream whose peer may invalidate the MR, or 0 if no
+ * @scope: id of the only stream whose peer may invalidate the STag, or 0 if no
  *	peer may (RFC 5040 8.1.1 (7), N-5)
- * @block: kernel addresses of the blocks, or NULL if the MR has none
+ * @block: table of the kernel address of each block, or NULL if the MR has no
+ *	blocks
  * @shift: log2 of the block size
  * @skip: offset of @base in the first block, in bytes
- * @ops: operations that find the pages of an MR without blocks; NULL if the TO
- *	is a kernel address
+ * @ops: operations that find and fault in the pages of an MR without blocks;
+ *	NULL if the TOs are kernel addresses
  * @mem: argument of @ops: the ODP memory or dma-buf
  * @from: address in @mem that corresponds to @base
  * @kind: type of the structure that embeds this one; private to the ULP
- * @users: reference count: 1, plus 1 for each access in flight and each cached
- *	reference. Every CPU that uses the MR writes this count but only reads
- *	the fields above, so the count is in another cache line.
- * @access_lock: held for each access in flight on PREEMPT_RT, where a BH-off
- *	section can be preempted
+ * @users: reference count: 1, plus 1 for each in-flight reference, cached ones
+ *	included. This field is in a cache line of its own, because every CPU
+ *	that uses the MR writes it, but only reads the fields above.
+ * @access_lock: lock that each access in flight holds on PREEMPT_RT, where
+ *	BH-disabled sections can be preempted
  *
- * The fields from @base to @kind, except @valid, are constant while the MR is
- * valid. They change only between ddp_region_revoke() and
+ * While the MR is valid, the fields from @base to @kind are constant, except
+ * for @valid. They change only between ddp_region_revoke() and
  * ddp_region_validate().
  */
 struct ddp_region {
@@ -184,18 +187,19 @@ void ddp_stags_destroy(struct ddp_stags *t);
 /*
  * Register and revoke MRs:
  *
- * ddp_region_insert() gives @r an STag with an unpredictable index and the key
- * @key, and inserts @r into the table. May sleep.
+ * ddp_region_insert() assigns an STag with an unpredictable index and the key
+ * @key to @r, and inserts @r into the table. May sleep.
  *
  * ddp_region_revoke() clears @r->valid and waits for all accesses in flight. On
- * return the network can no longer access the memory (RFC 5041 8.3.1 (6)). The
- * wait lasts at most for the copy of a segment or batch and one more lookup.
- * Process or softirq context. Returns true if @r was valid, false if not.
+ * return the network can no longer access the memory (RFC 5041 8.3.1 (6)). Each
+ * path delays it at most for the copy of one segment or batch and for one
+ * lookup, which then finds the MR invalid. Process or softirq context. Returns
+ * true if @r was valid, false if not.
  *
  * ddp_region_validate() makes @r valid with a new key.
  *
- * ddp_region_remove() revokes @r and removes it from the table. The caller may
- * unpin the memory at once, but must free @r only after an RCU grace period.
+ * ddp_region_remove() revokes @r and removes it from the table. On return the
+ * caller may unpin the memory, but must free @r only after an RCU grace period.
  */
 int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key);
 bool ddp_region_revoke(struct ddp_region *r);
@@ -203,8 +207,8 @@ void ddp_region_validate(struct ddp_region *r, u8 key);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
 
 /*
- * Complete the page-fault request @w, and resume the path that issued it. Does
- * not sleep. Any context.
+ * Complete the page-fault request @w, and resume the path that issued it. Any
+ * context; does not sleep.
  */
 void ddp_fault_done(struct ddp_fault *w, bool fault_failed);
 

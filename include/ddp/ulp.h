@@ -13,7 +13,7 @@
 struct ddp_llp;
 struct ddp_stream;
 
-#define DDP_QUEUES	4	/* Sends, Read Requests, Terminate, Atomic Responses */
+#define DDP_QUEUES	4	/* for Sends, Read Requests, Terminates and Atomic Responses */
 
 /**
  * struct ddp_hdr - decoded DDP header (RFC 5041 section 4)
@@ -53,7 +53,8 @@ struct ddp_sge {
  * @nsge: number of SGEs
  * @len: total length in bytes
  *
- * The ULP owns the buffer and must not change it while DDP uses it.
+ * The ULP owns the buffer, and must not change it until DDP has finished with
+ * it.
  */
 struct ddp_buf {
 	void			*flat;
@@ -63,9 +64,9 @@ struct ddp_buf {
 };
 
 /**
- * struct ddp_grant - result of ddp_ulp_ops.admit
- * @rights: tagged segment: DDP_* rights that the STag must have
- * @buf: untagged segment: buffer of the message
+ * struct ddp_grant - what the ULP grants a segment that it has admitted
+ * @rights: for a tagged segment: DDP_* rights that its STag must have
+ * @buf: for an untagged segment: buffer of its message
  */
 struct ddp_grant {
 	u8			rights;
@@ -76,10 +77,10 @@ struct ddp_grant {
  * struct ddp_msg - message to send
  * @hdr: header of the first segment; DDP sets MSN, MO and the L bit
  * @buf: payload
- * @rights: right that registered memory in @buf must have: DDP_REMOTE_READ for
- *	a Read Response, DDP_LOCAL_READ for all other messages
- * @send_if_failed: true if the message is sent even after the stream has failed
- *	(Terminate); its payload must be in @buf->flat
+ * @rights: right that the registered memory of @buf must have: DDP_REMOTE_READ
+ *	for a Read Response, DDP_LOCAL_READ for all other messages
+ * @send_if_failed: true if the message is sent even though the stream has
+ *	failed (Terminate); its payload must be in @buf->flat
  */
 struct ddp_msg {
 	struct ddp_hdr		hdr;
@@ -90,51 +91,54 @@ struct ddp_msg {
 
 /**
  * struct ddp_ulp_ops - operations that RDMAP provides to DDP
- * @admit: admit a segment before any of it is placed. Called once for each
- *	segment, except for segments passed to @more or @wrote. For a tagged
- *	segment, set the rights that its STag needs. For an untagged segment,
- *	set the buffer of the message, or return IW_DDP_U_NO_BUFFER if this MSN
- *	has no buffer.
+ * @admit: decide whether a segment may be placed. Called once for each segment,
+ *	before any of it is placed, except for segments passed to @more or
+ *	@wrote. For a tagged segment, set the rights that its STag needs. For an
+ *	untagged segment, set the buffer of its message, or return
+ *	IW_DDP_U_NO_BUFFER if there is no buffer for this MSN.
  * @more: admit @n segments that continue the previous segment: their headers
- *	equal that of the previous segment but for the TO or the MO. DDP keeps
- *	using the rights or the buffer that @admit has set. @h is the header of
- *	the first segment, and @payload the sum of the payload lengths. @n is 1
- *	for an untagged segment. On an error with @n > 1 the state must be
- *	unchanged; DDP then calls @more for each segment.
- * @wrote: account for @n RDMA Writes of one segment each, with @payload bytes
- *	each, that have been placed. Their headers equal that of the segment
- *	that ended the previous Write, but for the TO. Replaces @admit and
- *	@deliver for these messages. Called before the next @admit or @deliver,
- *	in ddp_rx_end() at the latest.
- * @may_place_early: decide whether a tagged segment that arrived out of order
- *	may be placed, and set the rights that its STag needs. Must not change
- *	the state, because @admit follows when the segment is next in order (RFC
- *	5041 5.3). Returns true if the segment may be placed.
- * @deliver: deliver a message after its last segment is placed. Called in
+ *	differ from its header only in the TO or the MO. DDP keeps using the
+ *	rights or the buffer that @admit has set. @h is the header of the first
+ *	segment, and @payload the sum of the payload lengths. @n is 1 for
+ *	untagged segments. If it returns an error for @n > 1, it must leave its
+ *	state unchanged; DDP then calls @more for each segment separately.
+ * @wrote: count @n RDMA Writes that have been placed. Each has one segment with
+ *	@payload bytes, whose header differs only in the TO from the last
+ *	segment of the Write before. Replaces @admit and @deliver for these
+ *	messages. Called before the next @admit or @deliver, at the latest in
+ *	ddp_rx_end().
+ * @may_place_early: decide whether a tagged segment that has arrived out of
+ *	order may be placed now, and set the rights that its STag needs. Must
+ *	not change the state of the ULP, because @admit is called when the
+ *	segment is next in order (RFC 5041 5.3). Returns true if the segment may
+ *	be placed.
+ * @deliver: process a message whose last segment has been placed. Called in
  *	order, once for each message, except for messages passed to @wrote.
  *	@total is the length of an untagged message, or the payload length of
  *	the last segment of a tagged message. For an untagged message it may
- *	return IW_AGAIN with its state unchanged, and is then called again after
- *	the page fault. For a message that needed DDP_REMOTE_WRITE, DDP may hold
- *	a cached MR reference. So this upcall must not revoke an MR, nor take a
- *	lock that is held while an MR is revoked.
- * @next: get the next message to send; returns false if there is none. To yield
- *	after enough messages, call ddp_tx_resched() and return false. Must
+ *	return IW_AGAIN, and leave its state unchanged; DDP calls it again after
+ *	the page fault. If the message needed DDP_REMOTE_WRITE, DDP may hold a
+ *	cached MR reference during the upcall. So the upcall must then neither
+ *	revoke an MR, nor take a lock under which another context revokes an MR.
+ * @next: get the next message to send; returns false if there is none. To let
+ *	other streams transmit, call ddp_tx_resched() and return false. Must
  *	return false while ddp_tx_fault_pending() is true. DDP may hold a cached
- *	MR reference. So the ULP must call ddp_tx_put_mr() before it invalidates
- *	memory, fails the stream, or takes a lock that is held while an MR is
- *	revoked.
- * @sent: account for the messages that the LLP has accepted: all messages whose
- *	last segment was pulled.
- * @failed: handle a failure of the stream; @f->why may be a local reason. DDP
- *	places nothing after this upcall returns, but still calls @next, for a
+ *	MR reference during the upcall, so the upcall must call ddp_tx_put_mr()
+ *	before it invalidates memory, fails the stream, or takes a lock under
+ *	which another context revokes an MR.
+ * @sent: complete the messages that the LLP has accepted: all messages whose
+ *	last segment was pulled
+ * @failed: handle a failure of the stream; @f->why may be a local reason. After
+ *	this upcall DDP begins to place no further segment; ddp_stream_settle()
+ *	waits for a copy in progress. DDP still calls @next, which may return a
  *	Terminate. Called at most once.
- * @down: handle the end of the LLP stream. Called once, as the last upcall.
+ * @down: handle the end of the LLP's connection. Called once, as the last
+ *	upcall.
  *
  * Context: @admit, @more, @wrote, @may_place_early and @deliver run in the
- * receive path, @next and @sent in the transmit path, all with BH off and
- * atomic. @failed runs in either path or in the context that fails the stream.
- * @down runs in the LLP's worker.
+ * receive path, @next and @sent in the transmit path; all of them run with BH
+ * off and must not sleep. @failed runs in one of the two paths, or in another
+ * context that fails the stream. @down runs in the LLP's worker.
  */
 struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -152,7 +156,7 @@ struct ddp_ulp_ops {
 	void (*down)(struct ddp_stream *s, enum iw_reason why);
 };
 
-/* Position of a copy in a ddp_buf */
+/* Position in a ddp_buf, up to which a copy has proceeded */
 struct ddp_cursor {
 	const struct ddp_buf	*buf;
 	u32			sge;
@@ -165,7 +169,7 @@ struct ddp_uq {
 	u32	mo;		/* MO of the next expected segment */
 };
 
-/* Last received segment, for quoting in a Terminate and for the fast paths */
+/* Last received segment: a Terminate may quote it, and the fast paths compare with it */
 struct ddp_rx_seg {
 	struct ddp_hdr	h;
 	u32		len;		/* segment length in bytes, header included */
@@ -173,10 +177,10 @@ struct ddp_rx_seg {
 	u8		raw[IW_DDP_HDR_MAX];	/* header as received */
 	u8		raw_len;	/* number of valid bytes in raw */
 	u8		rights;		/* rights that the STag needs; tagged only */
-	bool		placed;		/* true if placed earlier, out of order */
+	bool		placed;		/* true if it was placed before, out of order */
 };
 
-/* Segment that was admitted and is deferred until a page fault is resolved */
+/* Segment that was admitted, but is deferred until its page fault is resolved */
 struct ddp_deferred {
 	bool			valid;		/* a segment is deferred */
 	u8			raw_len;	/* number of valid bytes in raw */
@@ -187,66 +191,71 @@ struct ddp_deferred {
 
 /* One DDP stream, embedded in a queue pair */
 struct ddp_stream {
-	/* constant once the ULP has initialized the stream */
+	/* constant after the ULP has initialized the stream */
 	const struct ddp_ulp_ops *ulp;
 	struct ddp_stags	*stags;
 	void			*pd;
-	void			*recv_pd;	/* PD of receive buffers; the SRQ's, if any */
-	u64			id;	/* unique id, never reused */
-	bool			dma_ok;	/* stream of a kernel ULP, may use DDP_STAG_DMA */
+	void			*recv_pd;	/* PD of receive buffers: the SRQ's, if any */
+	u64			id;	/* id of the stream, never reused */
+	bool			dma_ok;	/* kernel consumer: may use DDP_STAG_DMA */
 
-	/* set by ddp_stream_set_rights(), read for each copy */
+	/* set by ddp_stream_set_rights(); read before each copy */
 	u8			denied;	/* DDP_REMOTE_* rights that the QP forbids */
 
-	/* set once by ddp_stream_bind() and once by ddp_stream_unbind(); read under RCU */
+	/* set once by ddp_stream_bind(), and finally by ddp_stream_unbind(); read under RCU */
 	struct ddp_llp __rcu	*llp;
 
 	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
 
-	/* owned by the receive path, except while a request is pending */
+	/* owned by the receive path; by the owner of the missing memory while pending is set */
 	struct ddp_fault		rx_fault;
 
 	/* written by the receive path only */
 	bool			rx_busy;	/* path is running; read by ddp_stream_settle() */
 	bool			rx_begun;	/* between ddp_rx_begin() and ddp_rx_end() */
 	/*
-	 * cached reference to the last segment's MR, or NULL; dropped in
-	 * ddp_rx_end(), and before any upcall that may invalidate an MR
+	 * MR of the last segment with a cached reference, or NULL. The receive
+	 * path drops the reference in ddp_rx_end(), and before each upcall that
+	 * may invalidate an MR.
 	 */
 	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */
-	u32			rx_wrote;	/* number of Writes not yet passed to wrote() */
+	u32			rx_wrote;	/* number of placed Writes, for wrote() */
 	struct ddp_uq		uq[DDP_QUEUES];	/* receive state of the untagged queues */
-	struct ddp_cursor	sink[DDP_QUEUES];	/* next byte to place, per queue */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* position of the next segment's payload */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
-	/* owned by the transmit path, except while a request is pending */
+	/*
+	 * owned by the transmit path; by the owner of the missing memory while
+	 * pending is set
+	 */
 	struct ddp_fault		tx_fault;
 
 	/* written by the transmit path only */
 	bool			tx_busy;	/* path is running; read by ddp_stream_settle() */
-	bool			tx_pending;		/* a kick will announce more to send */
-	bool			tx_blocked;		/* next message blocked by fence or ORD */
+	bool			tx_pending;		/* the ULP will kick when there is more */
+	bool			tx_blocked;		/* next message waits for a response */
 	/*
-	 * true while msg is not completely segmented; set before next(), and
-	 * also read by the receive path
+	 * True while segments of msg are left to pull. The transmit path sets
+	 * it before next() takes a message, and the receive path also reads it.
 	 */
 	bool			in_msg;
 	struct ddp_msg		msg;	/* message that is being sent */
-	u32			cut;	/* number of bytes of msg in pulled segments */
-	u32			cut_before;	/* cut before the last segment was pulled */
-	struct ddp_cursor	src;	/* next byte of msg to copy */
-	/* cached reference to the last MR read, or NULL; dropped in ddp_tx_end() */
+	u32			cut;	/* number of payload bytes of msg that were pulled */
+	u32			cut_before;	/* value of cut before the last pull */
+	struct ddp_cursor	src;	/* position of the next payload byte of msg to copy */
+	/* MR that was read last, with a cached reference, or NULL; dropped in ddp_tx_end() */
 	struct ddp_region	*tx_mr;
 	u32			msn[DDP_QUEUES];	/* MSN of the next message, per queue */
 	u32			segments;	/* number of segments pulled; wraps */
-	u32			bytes;		/* payload bytes of these segments; wraps */
+	u32			bytes;		/* number of payload bytes pulled; wraps */
 };
 
 /*
- * Both paths read the fields up to failed, the receive path writes those from
- * rx_busy to deferred, and the transmit path those from tx_busy on. The
- * page-fault requests keep these groups in different cache lines.
+ * Both paths read the fields up to failed. The receive path writes the fields
+ * from rx_busy to deferred, and the transmit path writes those from tx_busy on.
+ * rx_fault and tx_fault lie between these groups, so that no two groups share a
+ * cache line.
  */
 static_assert(DDP_GAP(struct ddp_stream, failed, rx_busy) >= DDP_CACHELINE);
 static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_CACHELINE);
@@ -261,23 +270,24 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 void ddp_stream_close_if_failed(struct ddp_stream *s);
 
 /*
- * Wait until neither path of a failed stream accesses registered memory or
- * executes a work request any more. Sleeps.
+ * Wait until both paths of a failed stream have stopped accessing registered
+ * memory and executing work requests. Sleeps.
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
 /*
- * Functions for next() only. Report that there is nothing to send before a
- * kick, which the ULP will make:
+ * The following functions may be called in next() only.
+ *
+ * Report that there is nothing to send now, but that the ULP will kick later
  */
 void ddp_tx_set_pending(struct ddp_stream *s);
-/* Let other streams transmit first, although there is more to send */
+/* Let other streams transmit, and kick, because there is more to send */
 void ddp_tx_resched(struct ddp_stream *s);
 /* Drop the cached MR reference, see ddp_ulp_ops.next */
 void ddp_tx_put_mr(struct ddp_stream *s);
 /* Report that the next message must wait for a response of the peer */
 void ddp_tx_set_blocked(struct ddp_stream *s);
-/* Check whether a page fault must be resolved before the next segment is sent */
+/* Check whether transmission must wait until a page fault is resolved */
 bool __ddp_tx_fault_pending(const struct ddp_stream *s);
 static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
 {
@@ -285,30 +295,30 @@ static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
 }
 
 /*
- * Start transmission, because next() has a message: ddp_kick() and
- * ddp_kick_bulk() schedule the transmit path, from any context; ddp_push() may
- * transmit before it returns, in process context
+ * Start transmission, because next() can return a message. ddp_kick() and
+ * ddp_kick_bulk() schedule the transmit path, in any context. ddp_push() may
+ * transmit before it returns, and needs process context.
  */
 void ddp_kick(struct ddp_stream *s);
 void ddp_kick_bulk(struct ddp_stream *s);
 void ddp_push(struct ddp_stream *s);
 
-/* Query the state of the LLP stream, or limit its rate; process context */
+/* Get the state of the stream in its LLP, or limit its rate; process context */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
 int ddp_stream_pace(struct ddp_stream *s, u64 rate);
 
 /*
- * Check whether @s may access [@to, @to + @len) of @stag with @rights now. Used
- * for a delivered Read or Atomic Request, and for the sink of a request that
- * will be sent.
+ * Check whether @s may access [@to, @to + @len) of @stag with @rights now.
+ * Called for a Read or Atomic Request that was delivered, and for the sink of a
+ * request before it is sent.
  */
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights);
 
 /*
  * Atomically replace the aligned u64 at @to of @stag by the value that @result
- * computes, and set @old to the previous value. The peer needs
- * DDP_REMOTE_ATOMIC. If @result is NULL, only check the access. Called with BH
+ * computes, and set @old to the previous value. Fails unless the peer has
+ * DDP_REMOTE_ATOMIC. If @result is NULL, only checks the access. Called with BH
  * off, and with @result only in the transmit path. Returns IW_AGAIN if a page
  * fault must be resolved first.
  */
@@ -317,19 +327,20 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      const void *how, u64 *old);
 
 /*
- * Copy @src into registered memory of the local ULP. Called in the receive path
- * with BH off. Returns IW_AGAIN if a page fault must be resolved first.
+ * Copy @src to registered memory that a work request of the local ULP names.
+ * Called in the receive path with BH off. Returns IW_AGAIN if a page fault must
+ * be resolved first.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src);
 
-/* Invalidate @stag on request of the peer if @remote, else of the local ULP */
+/* Invalidate @stag, on request of the peer if @remote is set, else of the local ULP */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
 
 /*
  * Find the valid MR of @stag in the device's table and take an in-flight reference.
  * The caller must keep BH off until it drops the reference with
- * ddp_region_put(), after one copy at most.
+ * ddp_region_put(), and may hold the reference for one copy at most.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag);
 /* Find the MR of @stag, valid or not, for the length of an RCU read-side section */
