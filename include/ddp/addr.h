@@ -33,17 +33,20 @@ static inline int ddp_addr_len(const struct sockaddr_storage *a)
 }
 
 bool ddp_addr_is_wildcard(const struct sockaddr_storage *a);
-/* Compare two addresses: family, address, scope and port */
+/* Check whether two addresses are equal: family, address, IPv6 scope and port */
 bool ddp_addr_equal(const struct sockaddr_storage *a,
 		    const struct sockaddr_storage *b);
-/* Hash a peer's IPv4 address, or the first 64 bits of its IPv6 address */
+/* Hash the IPv4 address of a peer, or the first 64 bits of its IPv6 address */
 u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed);
 /* Hash an address with its port, scope and network namespace */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
-/* Convert an IPv4-mapped IPv6 address to IPv4 */
+/* Convert an IPv4-mapped IPv6 address to an IPv4 address; leave others unchanged */
 void ddp_addr_unmap(struct sockaddr_storage *a);
-/* List up to @room addresses of an interface, with port 0; return the number */
+/*
+ * Store up to @room addresses of an interface in @at, each with port 0. Return:
+ * the number of addresses stored.
+ */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room);
 /* Find the interface that rdma_cm would find by the address @a; 0 if none */

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Data exchanged at connection setup: IRD, ORD, RTR types and Private Data. */
+/*
+ * Parameters that both sides exchange at connection setup: IRD, ORD, RTR types
+ * and Private Data.
+ */
 #ifndef _DDP_OFFER_H
 #define _DDP_OFFER_H
 
 #include <ddp/pure.h>
 
 #define DDP_PD_MAX	512	/* maximum bytes of Private Data, RFC 5044 7.1.1 */
-#define DDP_DEPTH_NONE	0x3fff	/* IRD or ORD "not negotiated", RFC 6581 9.1 */
+#define DDP_DEPTH_NONE	0x3fff	/* value of IRD and ORD for "not negotiated", RFC 6581 9.1 */
 
 #define DDP_RTR_P2P	0x1	/* flag A: peer-to-peer model */
 #define DDP_RTR_SEND	0x2	/* flag B: RTR is a zero-length Send */
 #define DDP_RTR_WRITE	0x4	/* flag C: RTR is a zero-length Write */
 #define DDP_RTR_READ	0x8	/* flag D: RTR is a zero-length Read */
 
-/* Layout of the IRD/ORD word that precedes Private Data, RFC 6581 section 9 */
+/* Layout of the IRD/ORD word, which precedes the Private Data (RFC 6581 section 9) */
 #define DDP_WORD_SIZE	4
 #define DDP_WORD_A	0x80000000u
 #define DDP_WORD_B	0x40000000u
@@ -23,9 +26,9 @@
 #define DDP_WORD_IRD_SHIFT 16
 
 /**
- * struct ddp_offer - contents of one side's start-up message
- * @enhanced: true if the message has the IRD/ORD word of RFC 6581. If false,
- *	@ird, @ord and @rtr are not valid.
+ * struct ddp_offer - parameters in the start-up message of one side
+ * @enhanced: true if the message has the IRD/ORD word of RFC 6581; otherwise
+ *	@ird, @ord and @rtr are not valid
  * @ird: Inbound RDMA Read Queue Depth, 14 bits
  * @ord: Outbound RDMA Read Queue Depth, 14 bits
  * @rtr: DDP_RTR_* flags
@@ -67,7 +70,7 @@ static inline u32 ddp_offer_encode_word(const struct ddp_offer *o)
 
 /**
  * ddp_offer_decode_word - decode a peer's IRD/ORD word, RFC 6581 section 9
- * @o: offer; its enhanced, ird, ord and rtr fields are set from @word
+ * @o: offer of the peer; enhanced, ird, ord and rtr are set from @word
  * @word: the word in host byte order
  *
  * If flag A is not set, the other RTR flags are ignored (9.2).

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Interface of the listening sockets, which all lower layers use.
+ * Listening sockets, for all lower layers.
  *
- * A port is a listening socket. Several devices may listen on one wildcard
- * address and port number. They share the port, and the local address of an
- * incoming connection selects the listener.
+ * A port is a listening socket. Several devices may listen on the same wildcard
+ * address and port number: they then share one port, and each has its own
+ * listener on this port. The local address of an incoming connection selects
+ * the listener.
  *
- * Over TCP, a connection request is pending until the ULP is notified of it;
- * over SCTP, until the ULP accepts or rejects it. The number of pending
- * requests of a listener is limited. Over TCP, a new request to a full listener
+ * A connection request is pending until the ULP is notified of it (TCP), or
+ * until the ULP has accepted or rejected it (SCTP). Each listener has a limit
+ * of pending requests. Over TCP, a new request to a listener at its limit
  * evicts a pending request.
  */
 #ifndef _DDP_PORT_H
@@ -24,28 +25,29 @@ struct ddp_port;
 struct delayed_work;
 struct socket;
 
-#define DDP_SOURCES	64	/* number of hash buckets for sources of requests */
+#define DDP_SOURCES	64	/* number of hash buckets for the source addresses of requests */
 
 /**
- * struct ddp_port_listener - listener on a port, for one interface
- * @dl: generic part of the listener, for the user of sessions
+ * struct ddp_port_listener - listener of one interface on a port
+ * @dl: part of the listener that the user of sessions knows
  * @ops: operations of the LLP
  * @port: the port
  * @list: entry in the port's list of listeners; read under RCU
  * @ifindex: the interface
  * @limit: maximum number of pending requests
- * @seed: random seed for hashing the sources of requests
- * @ref: reference count; each request attached to the listener holds one
+ * @seed: random seed of the hash of source addresses
+ * @ref: reference count; each attached request holds a reference
  * @rcu: RCU head for freeing the listener
- * @lock: protects the fields below. Only locks that ddp_port_ops.evict() takes
- *	may be taken under it.
- * @dead: true if the listener is being removed and accepts no more requests
+ * @lock: protects the fields below. A lock may be taken under it only if
+ *	ddp_port_ops.evict() takes it.
+ * @dead: true if the listener is being removed, so it accepts no more requests
  * @upcalls: number of upcalls in progress
- * @nattached: number of attached requests, whether pending or not
+ * @nattached: number of attached requests, pending or not
  * @npending: number of pending requests
  * @requests: pending requests, oldest first
- * @pending_from: number of pending requests in each bucket of sources
- * @from: pending requests in each bucket of sources, oldest first
+ * @pending_from: number of pending requests in each hash bucket of source
+ *	addresses
+ * @from: pending requests in each hash bucket of source addresses, oldest first
  */
 struct ddp_port_listener {
 	struct ddp_listener		dl;
@@ -72,13 +74,13 @@ struct ddp_port_listener {
  * struct ddp_conn_req - connection request attached to a listener
  * @listener: the listener (reference held), or NULL
  * @list: entry in the listener's list of pending requests
- * @bucket_entry: entry in the list of the request's bucket
- * @source: hash of the peer's address
- * @pending: true if the request is pending and on both lists
- * @evicted: true if the request was evicted and is ending
+ * @bucket_entry: entry in the list of the hash bucket of @source
+ * @source: hash of the peer's address, see ddp_addr_hash_source()
+ * @pending: true if the request is pending, and therefore on both lists
+ * @evicted: true if the request was evicted, so the LLP is ending it
  *
- * Embedded in the LLP's connection. The LLP serializes ddp_port_attach() and
- * ddp_port_detach() for one request.
+ * Embedded in the LLP's connection. The LLP must not call ddp_port_attach() and
+ * ddp_port_detach() concurrently for the same request.
  */
 struct ddp_conn_req {
 	struct ddp_port_listener	*listener;
@@ -91,16 +93,17 @@ struct ddp_conn_req {
 
 /**
  * struct ddp_port_ops - operations of an LLP for listening sockets
- * @type: session type of the LLP. A user that listens holds a reference to the
- *	LLP's module, so the module cannot be unloaded while it has a port.
- * @open: create a socket and bind it as @a specifies, but do not listen. If
- *	*@sock is set on an error, the caller releases the socket. May sleep.
+ * @type: session type of the LLP. The user of a listener holds a reference to
+ *	the LLP's module, so the module cannot be unloaded while a port exists.
+ * @open: create a socket and bind it as @a specifies; the caller then calls
+ *	listen(). If an error is returned, but *@sock is set, the caller
+ *	releases the socket. May sleep.
  * @queue: queue @work on a workqueue of the LLP, with a delay of @delay
- *	jiffies. Any context, such as a socket callback.
- * @accepted: take over @sock, the socket of a new connection. The caller has
- *	restored the original socket callbacks, and resets the connection if an
- *	error is returned. May sleep.
- * @evict: end the request @c, which is evicted or whose listener is being
+ *	jiffies. Any context, because socket callbacks call it.
+ * @accepted: take over @sock, the socket of a new connection, whose callbacks
+ *	are the original ones. If an error is returned, the caller resets the
+ *	connection. May sleep.
+ * @evict: end the request @c, because its listener is at its limit or is being
  *	removed. Called with the listener's lock held, so it must not sleep.
  *	NULL if the LLP cannot end pending requests.
  */
@@ -132,7 +135,7 @@ ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
 		       const struct sockaddr_storage *called, int vrf);
 void ddp_port_put(struct ddp_port_listener *l);
 
-/* Attach connection requests to a listener, report and detach them */
+/* Attach connection requests to a listener, report them to the ULP, detach them */
 bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
 		     const struct sockaddr_storage *from);
 void ddp_port_detach(struct ddp_conn_req *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Reasons for which a stream or connection ends. The table in
- * drivers/ddp/reason.c defines the Terminate fields, the counter and the trace
- * name of each reason.
+ * drivers/ddp/reason.c gives each reason its Terminate fields, its async event
+ * and its name in counters and traces.
  */
 #ifndef _DDP_REASON_H
 #define _DDP_REASON_H
@@ -12,25 +12,25 @@
 /*
  * Reason for which a stream has ended.
  *
- * A comment below begins with the layer/type/code of the Terminate that reports
- * the reason (RFC 5040 4.8). A reason without layer/type/code is local. If a
- * Terminate is sent for IW_LOCAL_PROT or IW_LOCAL_CQ, the Terminate has the
- * fields of IW_RDMAP_CATASTROPHIC.
+ * The comment of a reason begins with layer/type/code of the Terminate that
+ * reports it (RFC 5040 4.8). A reason without them is local: no Terminate names
+ * it. The Terminate that may follow IW_LOCAL_PROT or IW_LOCAL_CQ has the fields
+ * of IW_RDMAP_CATASTROPHIC.
  *
- * Programs receive the number as vendor error, so a number must never be
- * changed or reused. Add a new reason at the end, and to the list in
+ * Programs receive the number as vendor error of a completion, so a number must
+ * never be changed or reused. Add a new reason at the end, and to the list in
  * Documentation/counters.rst.
  */
 enum iw_reason {
 	IW_OK = 0,
 
-	IW_DDP_CATASTROPHIC = 1,	/* 1/0/00 local failure of placement */
+	IW_DDP_CATASTROPHIC = 1,	/* 1/0/00 local catastrophic error */
 	IW_DDP_SHORT = 2,	/* 1/0/00 segment shorter than its header */
 
-	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid STag, or right missing (N-3) */
+	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid STag, or missing right (N-3) */
 	IW_DDP_T_BOUNDS = 4,	/* 1/1/01 base or bounds violation */
 	IW_DDP_T_ASSOC = 5,	/* 1/1/02 STag of another PD or stream */
-	IW_DDP_T_WRAP = 6,	/* 1/1/03 TO wraps */
+	IW_DDP_T_WRAP = 6,	/* 1/1/03 range wraps at 2^64 */
 	IW_DDP_T_VERSION = 7,	/* 1/1/04 wrong DDP version, tagged segment */
 
 	IW_DDP_U_QN = 8,	/* 1/2/01 invalid queue number */
@@ -42,7 +42,7 @@ enum iw_reason {
 
 	IW_MPA_LOST = 14,	/* 2/0/01 connection closed, reset or timed out */
 	IW_MPA_CRC = 15,	/* 2/0/02 received CRC does not match */
-	IW_MPA_MARKER = 16,	/* 2/0/03 marker and length disagree */
+	IW_MPA_MARKER = 16,	/* 2/0/03 marker does not match ULPDU_Length */
 	IW_MPA_STARTUP = 17,	/* 2/0/04 invalid start-up frame */
 	IW_MPA_LOCAL = 18,	/* 2/0/05 local catastrophic error */
 	IW_MPA_IRD = 19,	/* 2/0/06 insufficient IRD */
@@ -53,21 +53,21 @@ enum iw_reason {
 	IW_RDMAP_P_STAG = 22,	/* 0/1/00 remote protection: invalid STag */
 	IW_RDMAP_P_BOUNDS = 23,	/* 0/1/01 base or bounds violation */
 	IW_RDMAP_P_ACCESS = 24,	/* 0/1/02 access rights violation */
-	IW_RDMAP_P_ASSOC = 25,	/* 0/1/03 STag not of this stream */
-	IW_RDMAP_P_WRAP = 26,	/* 0/1/04 TO wraps */
+	IW_RDMAP_P_ASSOC = 25,	/* 0/1/03 STag of another PD or stream */
+	IW_RDMAP_P_WRAP = 26,	/* 0/1/04 range wraps at 2^64 */
 	IW_RDMAP_P_INVALIDATE = 27,	/* 0/1/09 invalidation not allowed */
 	IW_RDMAP_P_UNSPEC = 28,	/* 0/1/ff unspecified protection error */
 
 	IW_RDMAP_VERSION = 29,	/* 0/2/05 wrong RDMAP version */
 	IW_RDMAP_OPCODE = 30,	/* 0/2/06 unexpected opcode */
-	IW_RDMAP_STREAM = 31,	/* 0/2/07 catastrophic for the stream: misaligned atomic */
-	IW_RDMAP_GLOBAL = 32,	/* 0/2/08 catastrophic, global */
+	IW_RDMAP_STREAM = 31,	/* 0/2/07 catastrophic for this stream: misaligned atomic */
+	IW_RDMAP_GLOBAL = 32,	/* 0/2/08 catastrophic for the whole RNIC */
 	IW_RDMAP_INVALIDATE = 33,	/* 0/2/09 STag cannot be invalidated */
 	IW_RDMAP_UNSPEC = 34,	/* 0/2/ff unspecified operation error */
 
 	/* local reasons, which have no Terminate fields of their own */
 	IW_PEER_TERMINATE = 35,	/* the peer sent a Terminate */
-	IW_SCTP_ADAPTATION = 36,	/* association is not for DDP */
+	IW_SCTP_ADAPTATION = 36,	/* association without DDP's adaptation indication */
 	IW_SCTP_CONTROL = 37,	/* malformed session control chunk */
 	IW_SCTP_SEQUENCE = 38,	/* chunk not allowed in this state */
 	IW_SCTP_SSN = 39,	/* DDP-SSN outside the window, or repeated */
@@ -79,39 +79,41 @@ enum iw_reason {
 	IW_TIMEOUT = 45,	/* a timeout expired */
 	IW_LOCAL_CLOSE = 46,	/* graceful end by the ULP */
 	IW_LOCAL_ABORT = 47,	/* abortive end by the ULP */
-	IW_LOCAL_PROT = 48,	/* work request may not access its memory */
+	IW_LOCAL_PROT = 48,	/* work request names memory that it may not access */
 	IW_LOCAL_CQ = 49,	/* completion queue overrun */
 	IW_NO_MEMORY = 50,	/* allocation failed */
-	IW_UNREADABLE = 51,	/* received data cannot be read by a CPU */
+	IW_UNREADABLE = 51,	/* the CPU cannot read the received data */
 	IW_SCTP_ADDRESSES = 52,	/* association has too many addresses */
 
 	IW_REASON_NR
 };
 
 /*
- * Return value of functions of DDP, the ULP and the LLP: a page fault must be
- * resolved before the operation can proceed, like -EAGAIN. Never the reason for
- * which a stream ends.
+ * Returned by functions of DDP, the ULP and the LLP if a page fault must be
+ * resolved before the operation can proceed, like -EAGAIN. A stream never ends
+ * for this reason.
  */
 #define IW_AGAIN	((enum iw_reason)(IW_REASON_NR + 1))
 
-/* Length in bytes of the longest DDP header, the tagged one, the Read Request */
+/*
+ * Header lengths in bytes: longest DDP header (untagged), tagged DDP header,
+ * Read Request header
+ */
 #define IW_DDP_HDR_MAX		18
 #define IW_DDP_T_HDR_LEN	14
 #define IW_RDMA_HDR_MAX		28
 
 /**
- * struct iw_fault - description of a failure, and of the segment that caused it
+ * struct iw_fault - failure of a stream, and the headers that a Terminate quotes
  * @why: reason of the failure
- * @seg_len: length of the whole DDP segment in bytes (ULPDU_Length, RFC 5040
- *	4.8, N-6); 0 if no received segment caused the failure
+ * @seg_len: length in bytes of the DDP segment that caused the failure
+ *	(ULPDU_Length, RFC 5040 4.8, N-6); 0 if no received segment caused it
  * @ddp_len: number of valid bytes in @ddp (0, 14 or 18)
  * @rdma_len: number of valid bytes in @rdma (0 or 28)
  * @ddp: DDP header of the segment, as received
- * @rdma: Read Request header as received, if the failure is in serving a Read
- *	Request
+ * @rdma: Read Request header as received, if the failure occurred while a Read
+ *	Request was served
  *
- * Holds everything that a Terminate quotes (RFC 5040 4.8).
  */
 struct iw_fault {
 	enum iw_reason	why;
@@ -127,7 +129,10 @@ struct iw_fault {
 #define IW_QUOTE_D	0x40	/* DDP header */
 #define IW_QUOTE_R	0x20	/* RDMAP (Read Request) header */
 
-/* Layers in a Terminate, and DDP's error type of tagged segments (RFC 5040 4.8) */
+/*
+ * Values of the layer field of a Terminate, and the error type that DDP uses
+ * for tagged segments (RFC 5040 4.8)
+ */
 #define IW_LAYER_RDMAP	0
 #define IW_LAYER_DDP	1
 #define IW_LAYER_LLP	2
@@ -136,9 +141,9 @@ struct iw_fault {
 
 /**
  * enum iw_event - async event for the consumer when a stream ends
- * @IW_EVENT_NONE: no event, because the end is an ordinary one
+ * @IW_EVENT_NONE: no async event; only the connection manager reports the end
  * @IW_EVENT_FATAL: fatal error of the stream
- * @IW_EVENT_ACCESS: access by the peer that is not allowed
+ * @IW_EVENT_ACCESS: access of the peer that is not allowed
  * @IW_EVENT_REQUEST: error that the peer has reported with a Terminate
  */
 enum iw_event {
@@ -153,8 +158,9 @@ enum iw_event {
  * @layer: layer in a Terminate, or IW_NOT_ON_WIRE
  * @type: error type in a Terminate
  * @code: error code in a Terminate
- * @quote: IW_QUOTE_* flags of the headers that a Terminate quotes if known
- * @event: event for the consumer, enum iw_event
+ * @quote: IW_QUOTE_* flags of the headers that a Terminate quotes, if they are
+ *	known
+ * @event: async event for the consumer, enum iw_event
  * @name: name for counters and traces, like "ddp-tagged-bounds"
  * @rule: RFC section that defines the reason, or "none"
  */

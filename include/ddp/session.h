@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Interface for setting up and ending streams over any lower layer (LLP).
+ * Set-up and end of connections over any lower layer (LLP).
  *
- * An LLP registers a session type by name, and rnic_sw looks the type up by
- * name, so rnic_sw does not depend on an LLP's module.
+ * Each LLP registers a session type by name, and rnic_sw gets the type by name.
+ * So the module rnic_sw does not depend on the module of an LLP.
  */
 #ifndef _DDP_SESSION_H
 #define _DDP_SESSION_H
@@ -23,17 +23,17 @@ struct ddp_stream;
 struct net;
 
 #define DDP_PATHS_MAX	4	/* maximum number of further interfaces for SCTP */
-#define DDP_ANSWER_TIMEOUT	120	/* seconds in which the ULP must accept or reject */
+#define DDP_ANSWER_TIMEOUT	120	/* seconds within which the ULP must reply to a request */
 
 /**
  * struct ddp_policy - settings of a device for its sessions
  * @revision: MPA revision 1 or 2; 0 means 2 with fallback to 1
- * @crc: true to request CRC
+ * @crc: true to request CRCs from the peer
  * @markers: true to request the peer to insert markers
- * @streams: number of SCTP streams to request in each direction; 0 means the
+ * @streams: number of SCTP streams to request in each direction; 0 for the
  *	LLP's default
- * @paths: ifindex of each further interface whose addresses SCTP may use; 0
- *	after the last one
+ * @paths: ifindex of each other interface whose addresses SCTP may use; 0 after
+ *	the last one
  */
 struct ddp_policy {
 	u8	revision;
@@ -45,29 +45,30 @@ struct ddp_policy {
 
 /**
  * struct ddp_session_user - upcalls from an LLP to the user of sessions
- * @policy: fill in the settings for the session of a peer that has connected to
- *	@l. An LLP may use the settings given when @l was created instead.
+ * @policy: fill in the settings for a peer that has connected to @l. An LLP
+ *	need not call it, and may use the settings given to listen instead.
  * @request: handle a peer's request for a session on @l. Returns 0 if the user
- *	has taken over one reference to @ss; the user must then call accept,
- *	reject or stop within DDP_ANSWER_TIMEOUT, or the LLP ends the session.
- *	Returns an error if the user refuses the request; the LLP then ends the
- *	session and keeps the reference.
- * @refused: count a connection setup on @l that ended before @request
- * @established: handle the agreement of both sides. Active side: @o is the
- *	peer's reply, and the LLP starts the stream given to connect when this
- *	upcall has returned. If it returns a reason other than IW_OK, the stream
- *	carries only the Terminate. Passive side: @o is NULL, and the LLP sends
- *	the reply after this upcall and before any segment. The LLP must make
- *	this upcall whatever the peer does, because a program that waits for it
- *	cannot be killed.
- * @peer_closed: handle a half-close: the peer will send no more. Called at most
- *	once, between @established and @closed.
- * @closed: handle the end of the session. Called exactly once for each session
- *	that @request has not refused. @o is the peer's reject, or NULL.
+ *	takes over one reference to @ss; the user must then call accept, reject
+ *	or stop within DDP_ANSWER_TIMEOUT, or else the LLP ends the session.
+ *	Returns a negative errno if the user refuses the request; the LLP then
+ *	ends the session and keeps the reference.
+ * @refused: count a connection setup on @l that failed before @request
+ * @established: handle the success of start-up. Active side: @o is the peer's
+ *	reply, and the LLP starts the stream given to connect after this upcall.
+ *	If the upcall returns another value than IW_OK, the stream carries only
+ *	a Terminate. Passive side: @o is NULL, and the LLP calls it after
+ *	accept, before it sends the reply or any segment. The program that has
+ *	accepted waits for this upcall or @closed and cannot be killed
+ *	meanwhile, so the LLP must make one of them whatever the peer does.
+ * @peer_closed: handle a half-close: the peer will send no more data. Called at
+ *	most once, between @established and @closed.
+ * @closed: handle the end of the session. Called exactly once, unless @request
+ *	has refused the session. @o is the content of the peer's reject, or
+ *	NULL.
  *
- * An LLP calls these from a worker, and only through ddp_session_report_request() and
- * the other ddp_session_*() functions below. The upcalls may sleep, but must
- * not wait for a peer or a program.
+ * An LLP makes these upcalls in a worker, and only through
+ * ddp_session_report_request() and the other ddp_session_*() functions below.
+ * An upcall may sleep, but must not wait for a peer or a program.
  */
 struct ddp_session_user {
 	void (*policy)(struct ddp_listener *l, struct ddp_policy *p);
@@ -82,17 +83,18 @@ struct ddp_session_user {
 };
 
 /**
- * struct ddp_session - one session, from its set-up to its end
+ * struct ddp_session - one connection, from its set-up to its end
  * @type: the LLP
  * @user: upcalls
  * @ctx: private to the user
- * @accepted: true if an accept has taken effect, so an established or closed
- *	upcall follows; set by the LLP before that upcall
+ * @accepted: true if accept has succeeded, so that the established or closed
+ *	upcall will follow; set by the LLP before that upcall
  * @ref: reference count
- * @local: local address, valid from the request or established upcall on
- * @remote: the peer's address, valid from the request or established upcall on
+ * @local: local address; valid in and after the request or established upcall
+ * @remote: the peer's address; valid in and after the request or established
+ *	upcall
  *
- * Embedded in the LLP's connection, which the release operation of @type frees.
+ * Embedded in the LLP's connection, which @type->release frees.
  */
 struct ddp_session {
 	const struct ddp_session_type	*type;
@@ -105,7 +107,7 @@ struct ddp_session {
 };
 
 /**
- * struct ddp_listener - listener for sessions, embedded in the LLP's listener
+ * struct ddp_listener - listener, embedded in the LLP's own structure
  * @type: the LLP
  * @user: upcalls
  * @ctx: private to the user
@@ -143,14 +145,14 @@ struct ddp_connect {
 /**
  * struct ddp_listen - arguments of ddp_session_type.listen
  * @net: network namespace
- * @ifindex: accept only requests to addresses of this interface
+ * @ifindex: interface; only requests to its addresses are accepted
  * @vrf: ifindex of the VRF to listen in, or 0; set by the LLP
  * @backlog: maximum number of pending requests
- * @v6only: true if an IPv6 wildcard address does not include IPv4
+ * @v6only: true if an IPv6 wildcard address does not include IPv4 addresses
  * @tos: type of service or traffic class for packets to the peers
  * @owner: task that listens; must be valid until the listener is ended
  * @local: address and port to listen on
- * @policy: settings of the device, for an LLP that does not use
+ * @policy: settings of the device, for an LLP that does not call
  *	ddp_session_user.policy
  */
 struct ddp_listen {
@@ -168,23 +170,23 @@ struct ddp_listen {
 /**
  * struct ddp_session_type - operations of a lower layer for sessions
  * @name: "mpa" or "sctp"
- * @owner: module of the LLP
+ * @owner: module of the LLP; users of the type hold a reference to it
  * @list: entry in the list of types, owned by the registry
  * @connect: start to set up a session. The LLP reports the result with the
- *	established or closed upcall. If an error pointer is returned, no upcall
- *	follows.
+ *	established or closed upcall, unless @connect returns an error pointer.
  * @listen: listen for requests; returns the listener or an error pointer
- * @unlisten: stop listening and free @l. On return no request upcall runs or
- *	will start. Sessions already passed to the user continue. Sleeps.
- * @accept: accept a request. If 0 is returned, the established or closed upcall
- *	follows, after a timeout of the LLP at the latest.
- * @reject: reject a request. If 0 is returned, the closed upcall follows, after
- *	a timeout of the LLP at the latest.
+ * @unlisten: stop listening and free the listener. On return no request upcall
+ *	runs or will start. Sessions that the user has taken over continue.
+ *	Sleeps.
+ * @accept: accept a request. If it returns 0, the established or closed upcall
+ *	follows, at the latest when a timeout of the LLP expires.
+ * @reject: reject a request. If it returns 0, the closed upcall follows, at the
+ *	latest when a timeout of the LLP expires.
  * @stop: end a session, abortively if @abort is set, else gracefully. The
- *	closed upcall follows if it has not been made yet. Any context.
- * @release: free the session after its last reference is dropped
+ *	closed upcall follows, unless it has been made before. Any context.
+ * @release: free the session; called when its last reference is dropped
  *
- * connect, listen, accept and reject are called from process context.
+ * @connect, @listen, @accept and @reject are called in process context.
  */
 struct ddp_session_type {
 	const char	*name;
@@ -215,12 +217,12 @@ enum iw_reason ddp_session_report_established(struct ddp_session *ss,
 void ddp_session_report_peer_closed(struct ddp_session *ss);
 void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
 			       const struct ddp_offer *o);
-/* Wait until no upcall runs, before the module of a user is unloaded */
+/* Wait until no upcall runs; called before the module of a user is unloaded */
 void ddp_session_sync_upcalls(void);
 
 int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);
-/* Get a type by name, loading module iw-llp-NAME if necessary; may return NULL */
+/* Get a type by name, and load module iw-llp-NAME if necessary; NULL if not available */
 const struct ddp_session_type *ddp_type_get(const char *name);
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol);

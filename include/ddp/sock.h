@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Socket operations of the lower layers that do not depend on the protocol. */
+/* Socket helpers for the lower layers that do not depend on the protocol. */
 #ifndef _DDP_SOCK_H
 #define _DDP_SOCK_H
 
@@ -14,11 +14,11 @@ struct sock;
 struct socket;
 
 /**
- * struct ddp_sock_calls - socket callbacks
- * @data_ready: handle the arrival of data, or of a connection to accept (TCP)
- * @state_change: handle a change of the connection state, or the arrival of a
- *	connection to accept (SCTP)
- * @write_space: handle free space in the send buffer
+ * struct ddp_sock_calls - callbacks of a socket
+ * @data_ready: handle the arrival of data, or (TCP) of a connection to accept
+ * @state_change: handle a change of the connection state, or (SCTP) the arrival
+ *	of a connection to accept
+ * @write_space: handle newly free space in the send buffer
  */
 struct ddp_sock_calls {
 	void (*data_ready)(struct sock *sk);
@@ -26,7 +26,7 @@ struct ddp_sock_calls {
 	void (*write_space)(struct sock *sk);
 };
 
-/* Check whether an errno means that a retry may succeed: no space or memory */
+/* Check whether the operation may succeed when retried: no space or memory was free */
 static inline bool ddp_sock_is_transient(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
