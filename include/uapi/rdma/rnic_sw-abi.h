@@ -2,13 +2,13 @@
 /*
  * rnic_sw: interface between the kernel module and its libibverbs provider.
  *
- * Rings are shared memory: a header of two cache lines, followed by the slots.
- * The number of slots is a power of two. The indices prod and cons are never
- * masked in memory: they wrap at 2^32, and are masked to find a slot. The
- * writer of an index must use a release store, after it has filled or read the
- * slots. The reader of an index must use an acquire load. The kernel reads each
- * byte that a program wrote only once, so the program cannot change a checked
- * value.
+ * A ring is shared memory: a header of two cache lines, followed by the slots.
+ * The number of slots is a power of two. The indices prod and cons are stored
+ * unmasked and wrap at 2^32; they are masked only to find a slot. A writer of
+ * an index must first fill or read the slots, and then store the index with
+ * release semantics. A reader of an index must load the index with acquire
+ * semantics. The kernel reads each byte that a program has written only once,
+ * so that the program cannot change a value after the kernel has checked it.
  */
 #ifndef _UAPI_RDMA_RNIC_SW_ABI_H
 #define _UAPI_RDMA_RNIC_SW_ABI_H
@@ -40,17 +40,18 @@ struct rnic_sw_ring {
 #define RNIC_SW_RING_HDR	128	/* bytes of struct rnic_sw_ring */
 
 /*
- * Flag of an SQ or RQ, written by the kernel while it does not poll the ring.
- * The program must advance prod, execute a full barrier and then read this
- * flag. If it is set, the program must call post_send or post_recv without a
- * work request. The kernel sets the flag of an RQ only if the queue pair is in
- * the error state. It then flushes receives that the program posts.
+ * The kernel sets this flag of an SQ or RQ while it does not poll the ring.
+ * After the program has advanced prod, it must execute a full barrier and then
+ * read this flag. If the flag is set, the program must call post_send or
+ * post_recv without a work request. The kernel sets the flag of an RQ only if
+ * the queue pair is in the error state, because it must then flush the receives
+ * that the program posts.
  */
 #define RNIC_SW_RING_NEED_WAKEUP	0x1
 
-/* Flags of a CQ, set by the program: completions that raise an event */
+/* Flags of a CQ, set by the program: kinds of completions that raise an event */
 #define RNIC_SW_ARM_ANY			0x1	/* any completion */
-#define RNIC_SW_ARM_SOLICITED		0x2	/* solicited or failed */
+#define RNIC_SW_ARM_SOLICITED		0x2	/* solicited or failed completion */
 
 enum rnic_sw_opcode {
 	RNIC_SW_OP_WRITE	= 0,
@@ -166,22 +167,24 @@ enum rnic_sw_status {
  * @wr_id: wr_id that the program gave in the work request
  * @qp_num: number of the queue pair
  * @byte_len: number of bytes received or read
- * @status: enum rnic_sw_status; a later kernel may return other values
- * @opcode: enum rnic_sw_opcode of the request. RNIC_SW_OP_RECV for a receive,
- *	or RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for one consumed by a Write
- *	with immediate.
+ * @status: enum rnic_sw_status; a program must accept unknown values, which a
+ *	later kernel may return
+ * @opcode: enum rnic_sw_opcode of the send work request; RNIC_SW_OP_RECV for a
+ *	receive; RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for a receive that a
+ *	Write with immediate has consumed
  * @flags: RNIC_SW_WC_*, if @status is RNIC_SW_OK
  * @imm_data: immediate data in network byte order, if @flags has
  *	RNIC_SW_WC_WITH_IMM
  * @inv_stag: STag that the peer has invalidated, if @flags has
  *	RNIC_SW_WC_WITH_INV
- * @vendor_err: number of the reason, if @status is not RNIC_SW_OK
+ * @vendor_err: number of the reason for the failure, if @status is not
+ *	RNIC_SW_OK
  * @timestamp: completion time in nanoseconds of CLOCK_MONOTONIC, in the time
  *	namespace of the program that created the CQ; 0 unless the CQ was
  *	created with RNIC_SW_CREATE_CQ_TIMESTAMP
  *
- * A later kernel may append fields, so the program must use the ring's stride
- * to get from one completion to the next.
+ * A later kernel may append fields, so the distance between two completions is
+ * the stride of the ring, not the size of this structure.
  */
 struct rnic_sw_cqe {
 	__aligned_u64	wr_id;
@@ -199,10 +202,11 @@ struct rnic_sw_cqe {
 };
 
 /*
- * Data of commands and responses. The kernel refuses a command that has unknown
- * bits in comp_mask or flags. It also refuses nonzero bytes in reserved fields,
- * or after the end of the structure that it knows. In a response, bits of
- * comp_mask show which fields the kernel has added to those defined here.
+ * Data of commands and responses. The kernel refuses a command with unknown
+ * bits in comp_mask or flags, with nonzero bytes in reserved fields, or with
+ * nonzero bytes after the end of the structure that it knows. In a response,
+ * bits of comp_mask show which fields the kernel has filled in besides those
+ * defined here.
  */
 struct rnic_sw_alloc_ctx {
 	__u32		comp_mask;
@@ -219,12 +223,12 @@ struct rnic_sw_alloc_ctx_resp {
 };
 
 /*
- * A small ring may share its mapping with other rings of the same context. To
- * permit this, the program sets RNIC_SW_CREATE_*_PACK when it creates the
- * queue. The response then has the number of the mapping (map_number) and the
- * offset of the ring in the mapping (ring_offset). Number 0 means that the
- * mapping belongs to this queue alone. A map_number is never reused, but a
- * ring_key may be.
+ * A small ring may share its mapping with other rings of the same context. The
+ * program permits this with RNIC_SW_CREATE_*_PACK when it creates the queue.
+ * The response then has the number of the mapping (map_number) and the offset
+ * of the ring in the mapping (ring_offset). Number 0 means that the mapping
+ * contains this queue only. The kernel never reuses a map_number, but may reuse
+ * a ring_key.
  */
 
 /*
@@ -247,7 +251,7 @@ struct rnic_sw_create_cq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	__u32		slots;		/* number of slots */
-	__u32		stride;		/* distance of two slots in bytes */
+	__u32		stride;		/* bytes from one slot to the next */
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
 	__u32		ring_offset;	/* offset in the mapping, in bytes */
@@ -255,10 +259,10 @@ struct rnic_sw_create_cq_resp {
 };
 
 /*
- * A CQ is resized by two commands. The first command creates a new ring and
- * returns its mmap parameters; the CQ keeps using its old ring. The second
- * command has RNIC_SW_RESIZE_CQ_SWITCH and the key of the new ring, and
- * switches the CQ to the new ring. Completions not yet polled keep their
+ * A CQ is resized by two commands. The first one creates a new ring and returns
+ * its mmap parameters; the CQ keeps using its old ring. The second one has
+ * RNIC_SW_RESIZE_CQ_SWITCH and the key of the new ring, and makes the CQ use
+ * the new ring. Completions that the program has not polled yet keep their
  * indices.
  */
 #define RNIC_SW_RESIZE_CQ_SWITCH	0x1
@@ -273,11 +277,11 @@ struct rnic_sw_resize_cq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	__u32		slots;		/* number of slots of the new ring */
-	__u32		stride;		/* distance of two slots in bytes */
+	__u32		stride;		/* bytes from one slot to the next */
 	__u32		comp_mask;
 };
 
-/* Shared receive queue; its slots have the format of the slots of an RQ */
+/* Shared receive queue; its slots have the format of RQ slots */
 #define RNIC_SW_CREATE_SRQ_PACK		0x1
 
 struct rnic_sw_create_srq {
@@ -289,7 +293,7 @@ struct rnic_sw_create_srq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	__u32		slots;		/* number of slots */
-	__u32		stride;		/* distance of two slots in bytes */
+	__u32		stride;		/* bytes from one slot to the next */
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
 	__u32		ring_offset;	/* offset in the mapping, in bytes */
@@ -313,21 +317,21 @@ struct rnic_sw_create_qp {
 };
 
 /*
- * Both rings are in one mapping: the ring of the send queue, followed by the
- * ring of the receive queue
+ * Both rings are in one mapping: first that of the send queue, then that of the
+ * receive queue
  */
 struct rnic_sw_create_qp_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	/*
-	 * number of bytes between the start of the send queue's ring and that
-	 * of the receive queue's ring; unused if rq_slots is 0
+	 * offset in bytes from the ring of the send queue to that of the
+	 * receive queue; unused if rq_slots is 0
 	 */
 	__u32		rq_offset;
 	__u32		sq_slots;	/* number of slots of the SQ */
 	__u32		rq_slots;	/* number of slots of the RQ, or 0 */
-	__u32		sq_stride;	/* distance of two SQ slots in bytes */
-	__u32		rq_stride;	/* distance of two RQ slots in bytes */
+	__u32		sq_stride;	/* bytes from one SQ slot to the next */
+	__u32		rq_stride;	/* bytes from one RQ slot to the next */
 	__u32		max_inline;	/* maximum inline data in bytes */
 	__u32		comp_mask;
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
