@@ -3,8 +3,9 @@
 #include "bounds.h"
 
 /*
- * Check whether the MR contains [@to, @to + @len). A range that ends at 2^64 is
- * refused as wrapped, because @to + @len is then 0 (RFC 5041 7.1 T5).
+ * Check whether the MR contains [@to, @to + @len). A range that ends exactly at
+ * 2^64 is refused as wrapped too, because @to + @len is then 0 (RFC 5041 7.1
+ * T5).
  */
 static enum iw_reason check_range(const struct ddp_region *r, u64 to, u32 len)
 {
@@ -20,8 +21,8 @@ static enum iw_reason check_range(const struct ddp_region *r, u64 to, u32 len)
 }
 
 /*
- * Check whether the QP forbids one of the rights. READ_ONCE() because the ULP
- * may change the denied rights at any time.
+ * Check whether the QP forbids one of the rights. The ULP may change the denied
+ * rights at any time, hence READ_ONCE().
  */
 static bool is_denied(const struct ddp_stream *s, u8 rights)
 {
@@ -38,8 +39,8 @@ static bool is_denied(const struct ddp_stream *s, u8 rights)
  * @rights: DDP_* rights that the access needs; DDP_RECEIVED in addition for the
  *	buffer of a receive
  *
- * The caller must hold an in-flight reference to @r. Revocation waits for the
- * reference, so the caller may complete an access that was checked.
+ * The caller must hold an in-flight reference to @r until the access is
+ * complete: revocation waits for this reference.
  *
  * Return: IW_OK if the stream may access the range; IW_DDP_T_STAG if the key is
  * stale, the STag is not valid, or a right is missing (RFC 5041 7.1 T1, T2);
@@ -51,9 +52,9 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 				u32 len, u8 rights)
 {
 	/*
-	 * Read valid before the other fields, which ddp_region_validate() sets
-	 * before valid. Otherwise fields of an earlier registration could be
-	 * checked. litmus: publish, revoke
+	 * Read valid before the other fields; pairs with ddp_region_validate(),
+	 * which sets valid after them. Otherwise this function could check
+	 * fields of an earlier registration. litmus: publish, revoke
 	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
 		return IW_DDP_T_STAG;
@@ -74,9 +75,9 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
  * @to: TO of the first byte
  * @len: number of bytes, not 0
  *
- * Key, PD and rights of the MR cannot change while the MR is referenced, so
- * they are not checked again. But the MR may have been revoked, and the
- * stream's rights may have been reduced.
+ * Key, PD and rights of the MR cannot change while the caller holds the
+ * reference, so they are not checked again. But the MR may have been revoked,
+ * and the rights of the stream may have been reduced.
  *
  * Return: IW_OK if the stream may access the range; IW_DDP_T_STAG if the MR has
  * been revoked or the QP forbids a right; IW_DDP_T_WRAP or IW_DDP_T_BOUNDS as
@@ -87,8 +88,9 @@ enum iw_reason ddp_bounds_recheck(const struct ddp_region *r,
 				  u32 len)
 {
 	/*
-	 * Read valid for each copy: ddp_region_revoke() clears valid, then
-	 * waits for the copies under references taken before; litmus: hold
+	 * The MR may have been revoked since the last copy, so check it again.
+	 * If valid is still set, ddp_region_revoke() waits for the copy,
+	 * because it clears valid before it waits for references. litmus: hold
 	 */
 	if (!smp_load_acquire(&r->valid) || is_denied(s, rights))
 		return IW_DDP_T_STAG;

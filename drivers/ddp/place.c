@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copying between segments and registered memory, in both directions.
+ * Copies between segments and registered memory, in both directions.
  *
  * The MR of an SGE or of a tagged segment is looked up, checked and referenced
  * once, before the copy. The reference may be cached for the next SGE or
- * segment. All blocks of an MR have the same size, so the block of a TO is
- * found by a shift. Blocks that are adjacent in memory are copied as one
- * extent. paged.c copies from and to MRs without blocks.
+ * segment. All blocks of an MR have the same size, so a shift of the TO gives
+ * the index of the block. Blocks with adjacent kernel addresses are copied as
+ * one extent. paged.c copies from and to MRs without blocks.
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
@@ -17,9 +17,9 @@
 #include "internal.h"
 
 /*
- * Find the extent at @to in an MR whose pages are
- * mapped in blocks. *@len is the number of bytes
- * wanted on entry, and the length of the extent on return.
+ * Find the extent at @to in an MR with blocks. On entry *@len is the number of
+ * bytes wanted; on return it is the number of contiguous bytes, at most that
+ * number. Return: the kernel address of the extent.
  */
 static void *region_extent(const struct ddp_region *r, u64 to, u32 *len)
 {
@@ -55,11 +55,12 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 }
 
 /*
- * Place the last segment of a message. A program may poll the last byte of a
- * Write to detect that the message is complete. No RFC requires that this
- * works, but adapters support it. memcpy() may copy the end first, so the last
- * byte is copied separately, after all others. The last byte may be visible too
- * early if the last segment is empty, or if it arrives out of order over SCTP.
+ * Place the last segment of a message, and write its last byte after all
+ * others. A program may poll the last byte of a Write to detect that the whole
+ * message has arrived. No RFC guarantees that this works, but adapters support
+ * it. memcpy() may copy the end first, so the last byte is copied separately.
+ * The byte may still be visible too early if the last segment is empty, or
+ * arrives out of order over SCTP.
  */
 static enum iw_reason region_from_llp_last(const struct ddp_region *r, u64 to, u32 len,
 					   struct ddp_llp *llp, struct ddp_fault *w)
@@ -98,7 +99,7 @@ static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* Place the last segment of a message like region_from_llp_last(), from @src */
+/* Place the last segment of a message from @src, as region_from_llp_last() does */
 static enum iw_reason region_from_flat_last(const struct ddp_region *r, u64 to, u32 len,
 					    const u8 *src, struct ddp_fault *w)
 {
@@ -139,7 +140,10 @@ static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* Copy @each bytes to each of @n buffers; returns the number of buffers filled */
+/*
+ * Copy @n times @each consecutive bytes of the MR to @n buffers, whose starts
+ * are @stride bytes apart. Return: the number of buffers filled.
+ */
 static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 			  u32 each, u32 n, struct ddp_fault *w)
 {
@@ -153,15 +157,16 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 		for (; extent > each; extent -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
-		/* the bytes for this buffer may cross into the next extent */
+		/* the bytes of this buffer may lie in two extents */
 		region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
 }
 
 /*
- * Set @m to the next bytes of the buffer: at most @len, and at most the rest of
- * the current SGE. Return: true if @m is set; false at the end of the buffer.
+ * Set @m to the memory of the next bytes of the buffer: at most @len bytes, and
+ * at most the rest of the current SGE. Return: true if @m is set; false at the
+ * end of the buffer.
  */
 static bool cursor_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 {
@@ -187,19 +192,20 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
 /**
  * ddp_place_tagged - place the payload of a tagged segment
  * @s: stream
- * @llp: LLP to read from; NULL to repeat only the checks, for a payload that
- *	was placed out of order
+ * @llp: LLP to read the payload from; NULL to repeat only the checks, because
+ *	the payload was placed before, out of order
  * @h: header of the segment
  * @len: length of the payload in bytes, not 0
  * @rights: DDP_* rights that the STag needs
  *
- * On success @s->rx_mr may be a cached reference to the MR.
+ * On success @s->rx_mr is the MR, with a cached reference, except on
+ * PREEMPT_RT.
  *
  * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must
  * be resolved first; IW_UNREADABLE if the CPU cannot read the payload; or the
- * reason for which the access is not allowed. A part of the payload may have
- * been placed only with IW_AGAIN, IW_UNREADABLE, and IW_DDP_T_STAG if a page
- * cannot be faulted in.
+ * reason for which the access is not allowed. With IW_AGAIN and IW_UNREADABLE a
+ * part of the payload may have been placed, and with IW_DDP_T_STAG if a page
+ * cannot be faulted in; otherwise none.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -226,8 +232,8 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
  * @body: payload in contiguous memory, or NULL
  * @to: TO of the payload
  * @len: length of the payload in bytes, not 0
- * @last: true if the segment is the last one of its message, so the last byte
- *	is placed after all others
+ * @last: true if the segment is the last of its message, so that its last byte
+ *	must be placed after all others
  *
  * Return: as for ddp_place_tagged().
  */
@@ -248,15 +254,15 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_can_batch - check whether a batch of payloads can be placed in one copy
+ * ddp_place_can_batch - check whether several payloads can be placed with one copy
  * @s: stream; @s->rx_mr must be the cached reference to the MR
  * @to: TO of the first payload
  * @len: total length of the payloads in bytes, not 0
  *
- * Return: true if the MR has blocks and the stream may access the range now.
- * The copy may still fail if the MR is revoked or the rights are reduced
- * meanwhile. False if the access is not allowed, or if the MR has no blocks,
- * because a part of the range may need a page fault.
+ * Return: true if the MR has blocks, and the stream may access the range now;
+ * the copy can still fail, if the MR is revoked or the rights are reduced
+ * before it. False if the access is not allowed, or if the MR has no blocks: a
+ * page fault might then be needed in the middle of the batch.
  */
 bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
@@ -284,7 +290,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 		ddp_mr_cache_drop(&s->rx_mr);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
-	/* the local ULP has posted the buffer, so the peer did not cause the error */
+	/* the local consumer has posted the buffer, so an error is not the peer's fault */
 	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
 		return IW_LOCAL_PROT;
 	why = body ? region_from_flat(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
@@ -298,10 +304,11 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
  * @s: stream
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
- * @to: position in the message's buffer; advanced by @len on success
- * @len: length of the payload in bytes, at most the remaining buffer
+ * @to: position in the buffer of the message; advanced by @len on success
+ * @len: length of the payload in bytes; the rest of the buffer is at least as
+ *	long
  *
- * On success @s->rx_mr may be a cached reference to the MR of the last SGE.
+ * On success @s->rx_mr may be the MR of the last SGE, with a cached reference.
  *
  * Return: IW_OK if the whole payload is placed; IW_LOCAL_PROT if the buffer may
  * not be written; IW_UNREADABLE if the CPU cannot read the payload; IW_AGAIN if
@@ -350,7 +357,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 }
 
 /**
- * ddp_fetch - copy the next bytes of the message that is being sent
+ * ddp_fetch - copy the next payload bytes of the message that is being sent
  * @s: stream
  * @from: position in the message's buffer; advanced by @len on success
  * @dst: destination
@@ -386,10 +393,10 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
  * ddp_cursor_page_off - get the page offset of the next byte of a buffer
  * @c: position in the buffer
  *
- * The offset is only a hint: the page offset of the TO may differ from that of
- * the kernel address.
+ * The result is only a hint, because the kernel address may have another page
+ * offset than the TO.
  *
- * Return: the page offset of the TO in bytes, or 0 at the end of the buffer and
+ * Return: the page offset of the TO in bytes; 0 at the end of the buffer and
  * for a flat buffer.
  */
 u32 ddp_cursor_page_off(struct ddp_cursor *c)
@@ -400,9 +407,9 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
 }
 
 /*
- * Set @m to the next multiple of @each bytes in the current SGE, at most @n *
- * @each bytes. Return: the length of @m divided by @each; 0 for a flat buffer
- * or at the end of the buffer.
+ * Set @m to the memory of the next whole pieces of @each bytes in the current
+ * SGE, at most @n pieces. Return: the number of pieces; 0 for a flat buffer, or
+ * at the end of the buffer.
  */
 static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
 {
@@ -414,7 +421,7 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
 }
 
 /**
- * ddp_fetch_batch - copy the next bytes of the message to several buffers
+ * ddp_fetch_batch - copy the next payload bytes of the message to several buffers
  * @s: stream
  * @from: position in the message's buffer; advanced by the bytes copied
  * @dst: first buffer
@@ -423,9 +430,9 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
  * @n: number of buffers; @n * @each must not exceed a batch, nor the unsent
  *	bytes of the message
  *
- * Return: number of buffers filled. This is less than @n at the end of an SGE,
- * or if a page is missing or the memory may not be read; ddp_fetch() then
- * handles the next buffer.
+ * Return: number of buffers filled. It is less than @n if the current SGE ends,
+ * a page is missing, or the memory may not be read. The caller must then call
+ * ddp_fetch() for the next buffer.
  */
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		    u32 stride, u32 each, u32 n)
@@ -436,7 +443,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 	if (!n || is_kernel_memory(s, m.stag) ||
 	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
 		return 0;
-	/* do not request a page fault now: the next ddp_fetch() does */
+	/* ddp_fetch() will request the page fault if a page is missing */
 	s->tx_fault.suppressed = true;
 	n = region_scatter(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
 	s->tx_fault.suppressed = false;
@@ -446,7 +453,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 }
 
 /**
- * ddp_mem_store - copy kernel memory of the ULP into its registered memory
+ * ddp_mem_store - copy kernel memory of the ULP into registered memory
  * @s: stream
  * @m: destination; @m->len bytes are copied
  * @src: source
@@ -481,7 +488,7 @@ struct atomic_update {
 	u64		old;
 };
 
-/* Replace *@word by the result of a struct atomic_update, atomically */
+/* Atomically replace *@word by the value that a struct atomic_update computes */
 static void ddp_atomic_replace(void *arg, u64 *word)
 {
 	struct atomic_update *c = arg;
@@ -509,7 +516,7 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 
 /**
  * ddp_mem_atomic - atomically read and replace a u64 of registered memory
- * @s: stream whose peer requests the operation
+ * @s: stream whose peer has requested the operation
  * @stag: STag of the memory
  * @to: TO of eight bytes that are aligned in memory (RFC 7306 5.1)
  * @result: function that computes the new value from the old value, both in
@@ -522,10 +529,10 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
  *
  * Context: BH off; if @result is not NULL, only the transmit path.
  *
- * Return: IW_OK if the u64 is replaced, or may be accessed if @result is NULL;
- * IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN, with the memory
- * unchanged, if a page fault must be resolved first; or the reason for which
- * the peer may not access the u64.
+ * Return: IW_OK if the u64 is replaced (with @result), or if the access is
+ * allowed (without); IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN if a
+ * page fault must be resolved first, and the memory is unchanged; or the reason
+ * for which the peer may not access the u64.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
@@ -545,7 +552,10 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
-	/* after the page fault the stream is queued again and sends the response */
+	/*
+	 * The transmit path repeats the operation after the page fault, when
+	 * ddp_tx_resume() kicks. Until then a graceful end must wait.
+	 */
 	if (why == IW_AGAIN)
 		s->tx_pending = true;
 	if (!why && result)

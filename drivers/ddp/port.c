@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening sockets and their listeners: see ddp/port.h.
+ * Listening sockets and the listeners that share them, see ddp/port.h.
  *
  * The table of ports is changed under ports_lock and looked up under RCU.
  * Sockets are opened and closed outside the lock, so only callers that use the
- * same port wait for each other. ports_lock is a spinlock, not a mutex, because
- * a user process must not be stopped while it holds the lock. At most one hash
- * chain is searched under ports_lock.
+ * same port wait for each other. User processes take ports_lock, so it is a
+ * spinlock: a process that was preempted with a mutex held would block all
+ * others. Under the lock at most one hash chain is searched.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -30,12 +30,15 @@
 
 #include "backlog.h"
 
-/* Limits of pending requests per listener; many programs set a backlog of 1 or 3 */
+/*
+ * Bounds of a listener's limit of pending requests. Many programs listen with a
+ * backlog of 1 or 3, which is too small for requests that arrive together.
+ */
 #define BACKLOG_MIN	64
 #define BACKLOG_MAX	4096
 
-#define ACCEPT_BATCH	64	/* maximum number of connections accepted per work item */
-#define ACCEPT_RETRY	(HZ / 10)	/* delay in jiffies after an error (no memory) */
+#define ACCEPT_BATCH	64	/* connections accepted in one run of the work item */
+#define ACCEPT_RETRY	(HZ / 10)	/* retry delay in jiffies after a failed accept */
 
 struct ddp_port {
 	/* constant after creation */
@@ -45,7 +48,7 @@ struct ddp_port {
 	int			vrf;
 	u8			tos;
 
-	/* err and sock are constant after opened is completed */
+	/* constant after opened is completed: err and sock */
 	struct completion	opened;
 	int			err;
 	struct socket		*sock;
@@ -79,10 +82,13 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 	struct sock *sk = sock->sk;
 
 	ddp_sock_set_lock_class(sk);
-	/* a child socket may inherit the callbacks of its listening socket */
+	/* a child may have inherited the callbacks of its listening socket */
 	ddp_sock_restore_calls(sk, &p->orig_calls);
 	compat_sk_child_net(sk);
-	/* a TCP child inherits the type of service, an SCTP child does not */
+	/*
+	 * set the type of service, because an SCTP child, unlike a TCP child,
+	 * does not inherit it
+	 */
 	ddp_sock_set_tos(sk, p->tos);
 	if (!p->ops->accepted(p, sock))
 		return;
@@ -101,15 +107,15 @@ static int accept_one(struct ddp_port *p)
 }
 
 /*
- * Accept all waiting connections. Continue after an error of one connection,
- * because other connections would otherwise wait for the next notification of
- * the socket.
+ * Accept all waiting connections. Continue if one of them was aborted: the
+ * other connections would otherwise wait until the socket notifies of another
+ * one.
  */
 static void ddp_port_accept_all(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(to_delayed_work(work),
 					  struct ddp_port, work);
-	/* no I/O for reclaim, because it may go to storage through this device */
+	/* reclaim must not wait for storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int n, err = 0;
 
@@ -119,7 +125,7 @@ static void ddp_port_accept_all(struct work_struct *work)
 			break;
 	}
 	memalloc_noio_restore(noio);
-	/* no connection is waiting, or the socket is no longer listening */
+	/* stop if no connection is waiting, or the socket no longer listens */
 	if (err == -EAGAIN || err == -EINVAL)
 		return;
 	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_RETRY : 0);
@@ -131,7 +137,7 @@ static void ddp_port_state_change(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	p = sk->sk_user_data;
-	/* ignore a child that has inherited this callback and is not accepted yet */
+	/* a child that is not accepted yet has inherited this callback: ignore it */
 	if (p && sk->sk_state == TCP_LISTEN)
 		p->ops->queue(&p->work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -143,7 +149,7 @@ static void ddp_port_data_ready(struct sock *sk)
 	ddp_port_state_change(sk);
 }
 
-/* TCP reports a new child by data_ready, SCTP by state_change */
+/* TCP reports a new connection with data_ready, SCTP with state_change */
 static const struct ddp_sock_calls calls = {
 	.data_ready	= ddp_port_data_ready,
 	.state_change	= ddp_port_state_change,
@@ -189,10 +195,11 @@ static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int limit
 }
 
 /*
- * Find the port for @a. Devices share a port only on a wildcard address, where
- * the local address of a connection selects the device. Return: the port that
- * the device may share; NULL if no such port exists; -EADDRINUSE if the port is
- * not on a wildcard address, or already has a listener for the interface.
+ * Find the port on which the device can listen as @a specifies. Devices share a
+ * port only on a wildcard address, where the local address of a connection
+ * selects the device. Return: the port; NULL if none exists for this address
+ * and port number; -EADDRINUSE if the port is not on a wildcard address, or the
+ * interface already has a listener on it.
  */
 static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 				    const struct ddp_listen *a)
@@ -254,7 +261,7 @@ ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	return l;
 }
 
-/* Add @l to the port that exists for @a, or else to the new port @fresh */
+/* Add @l to the port that exists for @a; if none exists, add the new port @fresh */
 static int ddp_listener_add(struct ddp_port_listener *l,
 			    const struct ddp_listen *a,
 			    struct ddp_port *fresh)
@@ -275,7 +282,7 @@ static int ddp_listener_add(struct ddp_port_listener *l,
 	return PTR_ERR_OR_ZERO(p);
 }
 
-/* Remove @l from the table; the last listener closes the port */
+/* Remove @l from its port, and free the port with its last listener */
 static void ddp_listener_remove(struct ddp_port_listener *l)
 {
 	struct ddp_port *p = l->port;
@@ -294,8 +301,9 @@ static void ddp_listener_remove(struct ddp_port_listener *l)
 }
 
 /*
- * Open the port if @first is set, else wait until the first caller has opened
- * it. Return: 0, or the negative errno of the first caller.
+ * Open the socket of the port if @first is set, because the caller has created
+ * the port. Otherwise wait until the creator has opened the socket. Return: 0,
+ * or the negative errno for which the socket could not be opened.
  */
 static int open_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
 		     bool first)
@@ -348,9 +356,9 @@ EXPORT_SYMBOL_GPL(ddp_port_listen);
 
 /**
  * ddp_port_unlisten - stop listening
- * @dl: the listener; freed when no request is attached to it any more
+ * @dl: the listener; it is freed when its last request is detached
  *
- * Sleeps. On return no request upcall runs or will start.
+ * Sleeps. On return no upcall on the listener runs or will start.
  */
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
@@ -417,7 +425,8 @@ __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 
 /*
  * Check whether the interface of a listener is in a VRF. One socket may serve
- * several VRFs, and these may have the same address.
+ * several VRFs, in which the same address can exist, so the address alone does
+ * not identify the listener.
  */
 static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {
@@ -428,10 +437,10 @@ static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *
  * ddp_port_get_listener - find the listener of an incoming connection
  * @p: port on which the connection arrived
  * @called: local address of the connection
- * @vrf: VRF in which the connection arrived, or 0
+ * @vrf: ifindex of the VRF in which the connection arrived, or 0
  *
- * Return: the listener for the local address in @vrf, with a reference; NULL if
- * there is none.
+ * Return: the listener for the local address in @vrf, with a reference that the
+ * caller must drop; NULL if there is none.
  */
 struct ddp_port_listener *
 ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
@@ -454,12 +463,13 @@ EXPORT_SYMBOL_GPL(ddp_port_get_listener);
  * @ops: operations of the LLP
  * @net: network namespace
  * @called: local address and port number of the connection
- * @vrf: VRF of the port on which the connection arrived, or 0
+ * @vrf: ifindex of the VRF of the port on which the connection arrived, or 0
  *
- * Used if the port may have been freed. Searches only ports whose address
- * equals @called, not ports on a wildcard address.
+ * For callers whose port may have been freed. Searches only the ports whose
+ * address equals @called, and no port on a wildcard address.
  *
- * Return: the listener with a reference, or NULL if there is none.
+ * Return: the listener, with a reference that the caller must drop; NULL if
+ * there is none.
  */
 struct ddp_port_listener *
 ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,

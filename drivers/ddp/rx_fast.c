@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Fast paths of received segments. They skip header decoding, admission and the
- * STag lookup; rx.c has the general path.
+ * Fast paths of received segments: they skip header decoding, admission and the
+ * STag lookup. rx.c has the general path.
  *
  * A fast path processes a segment whose length and header equal those of the
  * previous segment, except for the TO or the MO:
@@ -13,9 +13,9 @@
  * untagged, not last   its MO continues the previous one,  rx_untagged_next()
  *                      and its payload is contiguous
  *
- * The fast paths of tagged segments need the cached MR reference of the
- * previous segment. They check validity, bounds and rights for every segment or
- * batch.
+ * The fast paths of tagged segments need the MR reference that the path has
+ * cached for the previous segment. They check validity, bounds and rights again
+ * for each segment or batch.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -25,7 +25,7 @@
 #include "trace.h"
 #include "untagged.h"
 
-/* Compare DDP control byte, RsvdULP and STag; faster than a call of memcmp() */
+/* Compare the bytes before the TO or QN, without a slow call of memcmp() */
 static bool same_before_to(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
@@ -33,7 +33,7 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Compare length, and header up to TO or QN, with those of the last segment */
+/* Check whether length, and header up to the TO or QN, equal those of the last segment */
 static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -41,7 +41,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && same_before_to(head, g->raw);
 }
 
-/* Check whether a segment follows the last one and @n more of the same length */
+/* Check whether the TO is right for a segment after the last one and @n more of equal length */
 static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -49,7 +49,7 @@ static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 	return get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
 }
 
-/* Advance the TO of the saved header by @n segments */
+/* Advance the TO of the last segment's header by @n segments */
 static void ddp_rx_step(struct ddp_stream *s, u32 n)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
@@ -83,9 +83,9 @@ static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, 
 }
 
 /*
- * Defer or fail a Write that rx_repeat_write() could not place, for the reason
- * @why. First admit the Write, as the general path does. If that fails, fail
- * the stream for the reason of admit() instead of @why.
+ * Defer or fail a Write that rx_repeat_write() could not place because of @why.
+ * The general path calls admit() before placement, so call admit() first: if it
+ * fails, its reason replaces @why.
  */
 static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_reason why)
 {
@@ -106,9 +106,9 @@ static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_r
 
 /*
  * Place a single-segment Write whose header equals that of the previous Write's
- * last segment but for the TO. admit() would accept this Write too, so it is
- * not called. ddp_rx_report_writes() later reports all such Writes with one
- * wrote().
+ * last segment, except for the TO. admit() would accept this Write too, so it
+ * is not called. ddp_rx_report_writes() reports all such Writes later with one
+ * wrote() upcall.
  */
 static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 				      const u8 *head, const void *body)
@@ -127,9 +127,9 @@ static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /*
- * Read the MO, which is the first field after the bytes at head. A sender may
- * still be writing the MO, so the barrier keeps the compiler from reading it
- * twice.
+ * Read the MO, which begins at @body, directly after the bytes at head. A
+ * sender on this machine may still be writing the MO, so the barrier prevents
+ * the compiler from reading it a second time.
  */
 static u32 read_mo(const void *body)
 {
@@ -184,7 +184,7 @@ static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, cons
 }
 
 /*
- * Try the fast paths of a tagged segment. The payload is at @body, or is read
+ * Try the fast paths of a tagged segment, whose payload is at @body, or is read
  * from @llp if @body is NULL. Return: true if the segment was processed and
  * @why is set; false if nothing was done.
  */
@@ -205,7 +205,7 @@ bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why)
 {
-	/* ddp_rx_begin() has set rx_busy, so reading failed is enough */
+	/* ddp_rx_begin() has set rx_busy, so ddp_stream_settle() waits for this call */
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? ddp_rx_tagged_fast(s, NULL, head, body, len, why)
@@ -233,8 +233,8 @@ EXPORT_SYMBOL_GPL(ddp_rx_is_next);
 /*
  * Process a batch of @n segments with one check and one copy. Return: true if
  * the batch was processed and @why is set; false if nothing was done. If the MR
- * is revoked between the check and the copy, @why is the failure of the first
- * segment. more() has counted all @n segments even then.
+ * is revoked between the check and the copy, the first segment fails for the
+ * reason @why, although more() has admitted all @n segments.
  */
 static bool rx_batch_at_once(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
@@ -263,7 +263,7 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
 	if (n > 1 && rx_batch_at_once(s, bodies, n, why))
 		return *why ? 0 : n;
 	for (i = 0; i < n; i++) {
-		/* another CPU may fail the stream between two segments */
+		/* another context may have failed the stream since the last segment */
 		*why = IW_DDP_CATASTROPHIC;
 		if (test_bit(0, &s->failed))
 			break;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Upcalls to users of sessions: see ddp/session.h.
+ * Upcalls from lower layers to users of sessions, see ddp/session.h.
  *
- * A worker of the LLP makes the upcalls, and holds no reference to the user's
+ * A worker of the LLP makes the upcalls, without a reference to the user's
  * module. After the closed upcall the user may free its data, and its module
- * may be unloaded. But the code of the upcall may still be running. So each
- * upcall is an SRCU reader, and the user's module calls
+ * may be unloaded, although the code of the upcall may still be running. So
+ * each upcall is an SRCU read-side section, and the user's module calls
  * ddp_session_sync_upcalls() before it is unloaded.
  */
 #include <linux/export.h>
@@ -34,8 +34,9 @@ void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
  * @ss: the session; the caller must have taken a reference for the user
  * @o: IRD, ORD, RTR types and Private Data of the peer
  *
- * Return: 0 if the user has taken over the reference and will accept, reject or
- * stop the session; a negative errno if the user refused the request.
+ * Return: 0 if the user has taken over the reference, and will accept, reject
+ * or stop the session; a negative errno if the user has refused the request, so
+ * the caller must drop the reference.
  */
 int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
 			       const struct ddp_offer *o)
@@ -61,12 +62,12 @@ void ddp_session_report_refused(struct ddp_listener *l, enum iw_reason why)
 }
 
 /**
- * ddp_session_report_established - report that both sides have agreed
+ * ddp_session_report_established - report the success of start-up
  * @ss: the session
- * @o: active side: the peer's reply; passive side: NULL
+ * @o: the peer's reply on the active side; NULL on the passive side
  *
- * Return: IW_OK if the user accepts the peer's reply, or has none to check;
- * otherwise the reason for which the user refuses the reply.
+ * Return: IW_OK if @o is NULL or the user accepts the reply; otherwise the
+ * reason for which the user refuses the reply.
  */
 enum iw_reason ddp_session_report_established(struct ddp_session *ss,
 					      const struct ddp_offer *o)
@@ -80,7 +81,7 @@ enum iw_reason ddp_session_report_established(struct ddp_session *ss,
 EXPORT_SYMBOL_GPL(ddp_session_report_established);
 
 /**
- * ddp_session_report_peer_closed - report that the peer will send no more
+ * ddp_session_report_peer_closed - report that the peer will send no more data
  * @ss: the session
  */
 void ddp_session_report_peer_closed(struct ddp_session *ss)
@@ -93,10 +94,10 @@ void ddp_session_report_peer_closed(struct ddp_session *ss)
 EXPORT_SYMBOL_GPL(ddp_session_report_peer_closed);
 
 /**
- * ddp_session_report_closed - report that the session is over
+ * ddp_session_report_closed - report the end of a session
  * @ss: the session
  * @why: reason of the end
- * @o: contents of the peer's reject, or NULL if the peer has not rejected
+ * @o: contents of the peer's reject, or NULL if the peer has sent no reject
  */
 void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
 			       const struct ddp_offer *o)
@@ -109,10 +110,11 @@ void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
 EXPORT_SYMBOL_GPL(ddp_session_report_closed);
 
 /**
- * ddp_session_sync_upcalls - wait for all upcalls before a user's module is unloaded
+ * ddp_session_sync_upcalls - wait until no upcall runs
  *
- * The user must have no sessions and listeners left. Sleeps until all upcalls
- * in progress have returned.
+ * Called before the module of a user is unloaded. The user must have no
+ * sessions or listeners left. Sleeps until all upcalls in progress have
+ * returned.
  */
 void ddp_session_sync_upcalls(void)
 {

@@ -2,16 +2,16 @@
 /*
  * STag table of a device, and in-flight references to MRs.
  *
- * The STags are in a hash table, because their indices are random: in a tree
- * each STag would need nodes of its own.
+ * The STags are in a hash table and not in a tree, because their indices are
+ * random: each STag would need tree nodes of its own.
  *
- * An MR is found under RCU and accessed under an in-flight reference.
- * Revocation waits for all in-flight references. A reference lasts for one copy
- * of a segment or batch, with BH off. The path may cache the reference for its
- * next segment, but drops the reference before BH is enabled again. So
- * revocation may spin in process and in softirq context, because no other
- * context on its CPU can hold a reference. For PREEMPT_RT see
- * region_access_begin().
+ * An MR is looked up under RCU and accessed under an in-flight reference.
+ * Revocation spins until all in-flight references are dropped. A path holds its
+ * reference for the copy of one segment or batch, with BH off. The path may
+ * cache the reference for its next segment, but drops it before BH is enabled
+ * again. So revocation may spin in process and in softirq context: no context
+ * that it has interrupted on its own CPU can hold a reference. For PREEMPT_RT
+ * see region_access_begin().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -25,22 +25,23 @@
 #include "internal.h"
 
 #define STAG_INDEX_BITS		24
-#define STAG_INDEX_MIN		0x100	/* lowest index that is given to an MR */
-#define STAG_TRIES		64	/* maximum number of indices that are tried */
+#define STAG_INDEX_MIN		0x100	/* lowest index of an MR */
+#define STAG_TRIES		64	/* maximum number of random indices to try */
 
 /* Initial value of ddp_region.users: no access is in flight */
 #define USERS_INITIAL		1
 
-/* Compare the index, without the memcmp() call of the default function */
+/* Compare the index directly; the default function calls memcmp() */
 static int ddp_stag_cmp(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
 }
 
 /*
- * Parameters of the hash table. rhashtable uses a random seed for each table,
- * because a program that knew the hash could make a chain long: it sees its
- * STags, and could keep only MRs whose STags have the same hash.
+ * Parameters of the hash table. The hash has a random seed for each table,
+ * because a program sees the STags of its MRs: if the program knew the hash, it
+ * could keep only MRs that fall into the same hash chain, and so make every
+ * lookup in this chain slow.
  */
 static const struct rhashtable_params region_params = {
 	.key_len = sizeof_field(struct ddp_region, index),
@@ -113,7 +114,7 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, region_params);
 		if (!err)
 			return 0;
-		/* the table is too full: wait until its worker has grown the table */
+		/* wait until the worker of the table has made the full table larger */
 		if (err != -EEXIST)
 			usleep_range(1000, 2000);
 	}
@@ -124,9 +125,9 @@ EXPORT_SYMBOL_GPL(ddp_region_insert);
 /* In-flight references ----------------------------------------------------- */
 
 /*
- * Track in-flight references with lockdep. A context that waits for in-flight
- * references must hold none, or its CPU would spin forever; lockdep reports the
- * mistake.
+ * Track in-flight references with lockdep. A context must not wait for
+ * in-flight references while it holds one, because it would spin forever;
+ * lockdep reports this mistake.
  */
 #ifdef CONFIG_LOCKDEP
 static struct lockdep_map ddp_uses = STATIC_LOCKDEP_MAP_INIT("ddp_uses", &ddp_uses);
@@ -152,10 +153,11 @@ static void assert_no_access(void) {}
 #endif
 
 /*
- * Begin an access to an MR. On PREEMPT_RT an access may be preempted, even by
- * the context that then waits for the end of this access. So each access holds
- * access_lock there, and the context that waits takes access_lock too: the
- * preempted access then inherits the priority of the waiting context.
+ * Begin an access to an MR. On PREEMPT_RT, the context that waits for the end
+ * of the access may have preempted the access, so it must not spin. Therefore
+ * each access holds access_lock there, and the waiting context acquires
+ * access_lock: the preempted access then inherits the waiting context's
+ * priority.
  */
 static void region_access_begin(struct ddp_region *r)
 {
@@ -171,14 +173,14 @@ static void region_access_end(struct ddp_region *r)
 		spin_unlock(&r->access_lock);
 }
 
-/* Wait until no access to @r is in flight. The caller must have found valid clear. */
+/* Wait until no access to @r is in flight. The caller must have seen or made @r invalid. */
 static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
 	/*
 	 * Valid was cleared before users is read; pairs with ddp_region_find().
-	 * So a path whose reference is not seen below finds @r invalid, and
-	 * does not access the memory after this function returns.
+	 * So a path whose reference is missing in the value of users read below
+	 * finds @r invalid, and does not access the memory.
 	 */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
@@ -189,8 +191,8 @@ static void region_wait_unused(struct ddp_region *r)
 	while (refcount_read(&r->users) != USERS_INITIAL)
 		cpu_relax();
 	/*
-	 * Read users before everything that the caller does next, so that the
-	 * copies under those references are complete
+	 * Read users before all later accesses of the caller, so that the
+	 * copies made under the dropped references are complete
 	 */
 	smp_acquire__after_ctrl_dep();
 }
@@ -265,7 +267,7 @@ EXPORT_SYMBOL_GPL(ddp_region_find);
  */
 void ddp_region_put(struct ddp_region *r)
 {
-	/* the initial reference is never dropped, so nothing is freed here */
+	/* the initial reference is never dropped, so the count cannot become 0 */
 	WARN_ON_ONCE(refcount_dec_and_test(&r->users));
 	region_access_end(r);
 }
@@ -276,13 +278,13 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * @r: the MR
  *
  * On return the network can no longer access the memory (RFC 5041 8.3.1 (6)).
- * For each path that uses the MR, waits at most for the copy of a segment or
- * batch and one more lookup.
+ * Each path delays the call at most for the copy of one segment or batch and
+ * for one lookup, which then finds the MR invalid.
  *
  * Context: process or softirq. The caller must hold no in-flight reference.
  *
  * Return: true if this call has made the MR invalid; false if the MR was
- * invalid already. Only one of several concurrent calls returns true.
+ * invalid before. Only one of several concurrent calls returns true.
  */
 bool ddp_region_revoke(struct ddp_region *r)
 {
@@ -296,7 +298,7 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
 /**
  * ddp_region_validate - make a revoked MR valid
  * @r: the MR; the caller must have set all fields but stag and valid
- * @key: low byte of its STag from now on
+ * @key: new low byte of its STag
  */
 void ddp_region_validate(struct ddp_region *r, u8 key)
 {
@@ -356,8 +358,9 @@ enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
  * ddp_mr_cache_drop - drop the cached MR reference
  * @held: the cached MR, or NULL; set to NULL
  *
- * The path must call this before it revokes an MR, or calls a function that may
- * revoke one, because revocation waits for the reference.
+ * The calling path must call this function before it revokes an MR, or calls a
+ * function that may revoke an MR: revocation would wait for the reference
+ * forever.
  */
 void ddp_mr_cache_drop(struct ddp_region **held)
 {
@@ -372,7 +375,7 @@ void ddp_mr_cache_drop(struct ddp_region **held)
  */
 void ddp_mr_cache_done(struct ddp_region **held)
 {
-	/* a reference holds access_lock there, so it must not outlast the copy */
+	/* on PREEMPT_RT a reference holds access_lock, so drop it directly after the copy */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		ddp_mr_cache_drop(held);
 }
@@ -385,7 +388,7 @@ void ddp_mr_cache_done(struct ddp_region **held)
  * @m: the SGE
  * @rights: DDP_* rights that the access needs
  *
- * Skips the lookup if the cached MR has the STag of the SGE.
+ * Skips the lookup if the STag of the cached MR is that of the SGE.
  *
  * Return: IW_OK if the access is allowed, and the caller must call
  * ddp_mr_cache_done() after the copy; otherwise the reason for which it is not
@@ -401,20 +404,21 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		return ddp_region_get(s, m, rights, held);
 	}
 	/*
-	 * Check for each copy that the MR is still valid. ddp_region_revoke()
-	 * clears valid and then waits for copies whose reference is older;
+	 * The MR may have been revoked since the last copy, so check it again.
+	 * If this check finds valid set, ddp_region_revoke() waits for the
+	 * copy, because it clears valid before it waits for references.
 	 * litmus: hold
 	 */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
 	ddp_mr_cache_drop(held);
-	/* the cached MR may have been removed, and another MR may have its STag */
+	/* the STag may belong to another MR now, if the cached MR has been removed */
 	return ddp_region_get(s, m, rights, held);
 }
 
 /**
- * ddp_mem_check - check whether an access is allowed right now
+ * ddp_mem_check - check whether an access is allowed now
  * @s: stream that requests the access
  * @stag: STag of the memory
  * @to: TO of the first byte
@@ -471,9 +475,9 @@ static enum iw_reason invalidate_invalid(const struct ddp_stream *s, const struc
 
 /*
  * Check whether @r may be invalidated, and invalidate it. The caller must hold
- * an in-flight reference. A new registration of @r, with another key or stream,
- * waits for the reference. So @r cannot be registered anew between the check
- * and the invalidation. litmus: invalidate
+ * an in-flight reference: a new registration of @r with another key or stream
+ * waits for this reference, and so cannot happen between the check and the
+ * invalidation. litmus: invalidate
  */
 static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_region *r,
 					u32 stag, bool remote)
@@ -496,15 +500,16 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
 
 /**
  * ddp_mem_invalidate - invalidate an STag
- * @s: stream on which the invalidation is requested
+ * @s: stream through which the invalidation is requested
  * @stag: the STag
- * @remote: true if the peer requests the invalidation, by Send with Invalidate
- *	(RFC 5040 5.3); false if the local consumer does
+ * @remote: true if the peer requests the invalidation with a Send with
+ *	Invalidate (RFC 5040 5.3); false if a work request of the local consumer
+ *	does
  *
  * A peer may invalidate only memory that was registered or bound through its
- * own stream. It may never invalidate an ordinary memory region (RFC 5040 4.8,
- * 8.1.1 (7); N-4, N-5). The local consumer may also invalidate an STag that is
- * invalid already, because some consumers begin with an invalidation.
+ * own stream, and never an ordinary memory region (RFC 5040 4.8, 8.1.1 (7);
+ * N-4, N-5). The local consumer may also invalidate an STag that is already
+ * invalid, because some consumers invalidate an STag before its first use.
  *
  * Context: process or softirq; does not sleep. The caller must hold no
  * in-flight reference.
@@ -518,7 +523,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	/* a softirq that revoked the MR on this CPU would spin forever */
+	/* a softirq on this CPU that revokes the MR would spin forever for this reference */
 	local_bh_disable();
 	r = region_lookup(s->stags, stag);
 	if (r && region_try_get(r)) {
@@ -528,7 +533,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 		why = invalidate_invalid(s, r, stag, remote);
 	}
 	local_bh_enable();
-	/* wait for other references; RCU keeps @r allocated */
+	/* wait until others drop their references; meanwhile RCU keeps @r allocated */
 	if (!why)
 		region_wait_unused(r);
 	rcu_read_unlock();

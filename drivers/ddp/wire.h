@@ -10,7 +10,7 @@
 #define DDP_DV_MASK		0x03	/* DDP version field */
 #define DDP_DV			0x01	/* only valid DDP version */
 
-/* Offset of RsvdULP (tagged), or of its first byte (untagged) */
+/* Offset of RsvdULP in a tagged header, and of its first byte in an untagged header */
 #define DDP_ULP8		1
 
 /* Offsets and header length of a tagged segment (4.2), in bytes */
