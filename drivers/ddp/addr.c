@@ -53,10 +53,11 @@ EXPORT_SYMBOL_GPL(ddp_addr_equal);
 /**
  * ddp_addr_hash_source - hash the source of a connection request
  * @a: address of the peer
- * @seed: random number, kept secret so that a peer cannot choose its hash
+ * @seed: random number; must be secret, so that a peer cannot choose addresses
+ *	with a certain hash
  *
  * Hashes the whole IPv4 address, but only the first 64 bits of an IPv6 address,
- * because one host can use all addresses of an IPv6 network.
+ * because a single host can use all addresses of its IPv6 subnet.
  *
  * Return: the hash.
  */
@@ -76,8 +77,8 @@ EXPORT_SYMBOL_GPL(ddp_addr_hash_source);
  * ddp_addr_hash - hash an address with its port, scope and network namespace
  * @net: network namespace of the address
  * @a: the address
- * @seed: random number, kept secret so that a program cannot fill one hash
- *	chain
+ * @seed: random number; must be secret, so that a program cannot choose
+ *	addresses which fill one hash chain
  *
  * Return: the hash.
  */
@@ -181,7 +182,7 @@ static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* List IPv6 addresses in the kernel's order: by scope, widest first */
+/* List IPv6 addresses in the order of the kernel's list: by scope, widest first */
 static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 		     int room)
 {
@@ -219,8 +220,8 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
  * @net: network namespace
  * @ifindex: the interface
  * @family: address family
- * @at: array to fill; ports are set to 0, and IPv6 addresses are sorted by
- *	scope, widest first
+ * @at: array to fill; each port is 0, and IPv6 addresses are sorted by scope,
+ *	widest first
  * @room: number of elements of @at; further addresses are not listed
  *
  * Return: number of addresses stored.

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Admission of connection requests to a listener.
+ * Decisions on the admission and eviction of connection requests of a listener.
  *
- * Requests of a hostile peer look like requests of other peers, and may arrive
- * faster. So a full listener does not refuse a new request: it evicts the
- * oldest request of the source that has the most pending requests. A source
- * with many requests thus cannot displace the requests of other sources. If the
- * LLP cannot evict requests, sources with few pending requests may exceed the
- * limit.
+ * A listener cannot distinguish the requests of a hostile peer from those of
+ * other peers, and the hostile peer may send more of them. So a full listener
+ * does not refuse a new request, but evicts the oldest request of the source
+ * that has the most pending requests: a source with many requests cannot
+ * displace those of other sources. If the LLP cannot evict requests, sources
+ * with few pending requests may exceed the limit.
  */
 #include "admission.h"
 
-#define SHARE	4	/* a source's share is the limit divided by this number */
+#define SHARE	4	/* share of one source: the limit divided by this number */
 
 /**
  * ddp_admit_fits - decide whether an LLP that cannot evict may attach a request
  * @c: state of the listener
  *
- * A source with fewer pending requests than a quarter of the limit may exceed
- * the limit by a quarter.
+ * A source may exceed the limit by a quarter while it has less than a quarter
+ * of the limit of pending requests.
  *
  * Return: true if the request may be attached, false otherwise.
  */
@@ -33,11 +33,12 @@ bool ddp_admit_fits(const struct ddp_backlog *c)
  * ddp_admit_takes - decide whether an LLP that can evict may attach a request
  * @c: state of the listener
  *
- * An evicted request stays attached until its socket is closed. So the number
- * of attached requests has its own limit, twice that of pending requests.
+ * An evicted request stays attached until its socket is closed. So attached
+ * requests have a limit of their own, twice that of pending requests.
  *
- * Return: true if the request may be attached; the caller must then evict
- * another request if @c->npending has reached @c->limit. False otherwise.
+ * Return: true if the request may be attached; if @c->npending has reached
+ * @c->limit, the caller must first evict another request. False if it may not
+ * be attached.
  */
 bool ddp_admit_takes(const struct ddp_backlog *c)
 {
@@ -50,8 +51,8 @@ bool ddp_admit_takes(const struct ddp_backlog *c)
  * @sources: number of buckets
  * @oldest: bucket of the listener's oldest pending request
  *
- * Return: the bucket with the most requests. If several buckets have the most,
- * @oldest if it is among them, else the first of them.
+ * Return: the bucket with the most requests; among several such buckets @oldest
+ * if it is one of them, else the first one.
  */
 u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
 {
@@ -64,12 +65,13 @@ u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
 }
 
 /**
- * ddp_admit_evict_request - choose the request of a bucket that is evicted
- * @source: source of each request, oldest first
+ * ddp_admit_evict_request - choose the request in a bucket that is evicted
+ * @source: hash of the source address of each request, oldest request first
  * @n: number of requests, at least one
  *
- * Different sources may share a bucket. A source with many requests must not
- * displace requests of another source in its bucket.
+ * Different sources may have the same bucket. This choice prevents that a
+ * source with many requests displaces the requests of another source in its
+ * bucket.
  *
  * Return: index of the oldest request of the source that has the most requests
  * in @source.

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Admission of connection requests to a listener. */
+/* Decisions on the admission and eviction of connection requests of a listener. */
 #ifndef _DDP_ADMISSION_H
 #define _DDP_ADMISSION_H
 
 #include <ddp/pure.h>
 
 /**
- * struct ddp_backlog - state of a listener when a new request arrives
+ * struct ddp_backlog - numbers of requests of a listener when a new request arrives
  * @limit: maximum number of pending requests
- * @npending: number of pending requests
- * @nattached: number of attached requests: pending, evicted, or passed to the
- *	ULP
- * @own: number of pending requests in the bucket of the new request's source
+ * @npending: number of pending requests, without the new one
+ * @nattached: number of attached requests, without the new one: pending
+ *	requests, evicted ones, and those passed to the ULP
+ * @own: number of pending requests in the hash bucket of the new request's
+ *	source address
  */
 struct ddp_backlog {
 	u32	limit;

@@ -2,9 +2,10 @@
 /*
  * Connection requests that are attached to a listener, see ddp/port.h.
  *
- * The listener's lock is a spinlock, so a user process cannot be stopped while
- * it holds the lock. Only the removal of a listener sleeps: ddp_backlog_drain()
- * waits for upcalls in progress. Workers of the LLP never wait.
+ * User processes take the listener's lock, so it is a spinlock: a process that
+ * was preempted with a mutex held would block the workers of the LLP. Only the
+ * removal of a listener sleeps: ddp_backlog_drain() waits for upcalls in
+ * progress.
  */
 #include <linux/export.h>
 #include <linux/random.h>
@@ -16,7 +17,7 @@
 #include "backlog.h"
 #include "admission.h"
 
-#define EVICT_CANDIDATES	16	/* maximum number of requests compared for an eviction */
+#define EVICT_CANDIDATES	16	/* requests of a bucket that are compared */
 
 /**
  * ddp_backlog_init - initialize the lock, lists and seed of a new listener
@@ -104,13 +105,16 @@ static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 /**
  * ddp_port_attach - attach a connection request to a listener
  * @l: the listener
- * @c: the request, not attached; holds a reference to @l on success
+ * @c: the request, which must not be attached; on success it holds a reference
+ *	to @l
  * @from: the peer's address
  *
- * Evicts another request if the listener is full and the LLP can evict
- * requests. The caller must serialize this call with ddp_port_detach() for @c.
- * A request attached before evict_first() sets l->dead is evicted by
- * evict_first(); later requests are refused. litmus: children
+ * Evicts another request if the listener is at its limit and the LLP can evict
+ * requests. Calls of this function and of ddp_port_detach() for the same
+ * request must not overlap. No request stays on a listener that is being
+ * removed: evict_first() sets l->dead under the lock and then evicts the
+ * requests that are attached, and later calls of this function fail.
+ * litmus: children
  *
  * Return: true if @c is attached and pending; false if the listener has too
  * many requests or is being removed.
@@ -160,8 +164,8 @@ void ddp_port_detach(struct ddp_conn_req *c)
 EXPORT_SYMBOL_GPL(ddp_port_detach);
 
 /*
- * Begin an upcall on @l, for the request @c (may be NULL). Return: true if the
- * caller may make the upcall, and must then call end_upcall(); false if the
+ * Begin an upcall on @l, for the request @c, which may be NULL. Return: true if
+ * the caller may make the upcall, and must then call end_upcall(); false if the
  * listener is being removed or @c has been evicted.
  */
 static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
@@ -171,7 +175,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->evicted);
 	l->upcalls += ok;
-	/* the ULP is notified of @c now, so @c must no longer be evicted */
+	/* the ULP will know @c, so make @c ineligible for eviction */
 	if (ok && c && l->ops->evict)
 		__unlist(l, c);
 	spin_unlock(&l->lock);
@@ -180,8 +184,9 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 
 /*
  * End an upcall, and wake ddp_backlog_drain() after the last one.
- * ddp_backlog_drain() takes the lock to check the count, so the listener cannot
- * be freed before the unlock; litmus: upcalls
+ * has_no_upcalls() takes the lock, so ddp_backlog_drain() cannot return, and
+ * the listener cannot be freed, before the lock is released here.
+ * litmus: upcalls
  */
 static void end_upcall(struct ddp_port_listener *l)
 {
@@ -215,9 +220,9 @@ EXPORT_SYMBOL_GPL(ddp_port_get_policy);
  * @ss: the session; its user must be that of the listener
  * @o: IRD, ORD, RTR types and Private Data of the peer
  *
- * Return: 0 if the user has taken the request and will accept, reject or stop
+ * Return: 0 if the user has taken the request, and will accept, reject or stop
  * it; -ECONNREFUSED if the listener is being removed or @c has been evicted; or
- * the user's negative errno if the user refused the request.
+ * the negative errno with which the user has refused the request.
  */
 int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 		     const struct ddp_offer *o)
@@ -253,8 +258,8 @@ EXPORT_SYMBOL_GPL(ddp_port_refused);
 
 /*
  * Mark the listener as dead, and evict its oldest pending request. Return: true
- * if a request was evicted; false if none is pending, or the LLP cannot evict.
- * litmus: children, children-weak
+ * if a request was evicted; false if none is pending, or the LLP cannot evict
+ * requests. litmus: children, children-weak
  */
 static bool evict_first(struct ddp_port_listener *l)
 {
@@ -272,8 +277,8 @@ static bool evict_first(struct ddp_port_listener *l)
 }
 
 /*
- * Check for upcalls under the lock, so that end_upcall() has released the lock
- * before the caller frees the listener. litmus: upcalls
+ * Check whether no upcall is in progress. Takes the lock, so end_upcall() has
+ * released the lock before the caller frees the listener. litmus: upcalls
  */
 static bool has_no_upcalls(struct ddp_port_listener *l)
 {
@@ -286,7 +291,7 @@ static bool has_no_upcalls(struct ddp_port_listener *l)
 }
 
 /**
- * ddp_backlog_drain - evict all requests of a listener and wait for its upcalls
+ * ddp_backlog_drain - evict the pending requests of a listener and wait for its upcalls
  * @l: the listener; the caller must have removed @l from its port
  *
  * Sleeps. On return no upcall on @l runs or will start.

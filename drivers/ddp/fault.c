@@ -2,10 +2,10 @@
 /*
  * Page faults of a stream.
  *
- * The receive and the transmit path never sleep. A path that finds a page
- * missing issues a page-fault request and leaves its state unchanged. When the
- * request has succeeded or failed, the path retries. If the page is absent
- * again by then, the path issues another request.
+ * The receive path and the transmit path never sleep. A path that finds a page
+ * missing issues a page-fault request and leaves its state unchanged. It
+ * retries when the request is complete. If the page is missing again by then,
+ * it issues another request.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -15,8 +15,8 @@
 static bool is_pending(const struct ddp_fault *w)
 {
 	/*
-	 * Read pending before the result, which ddp_fault_done() writes before
-	 * it clears pending; litmus: publish
+	 * Read pending before fault_failed, because ddp_fault_done() writes
+	 * fault_failed before it clears pending; litmus: publish
 	 */
 	return smp_load_acquire(&w->pending);
 }
@@ -36,8 +36,8 @@ EXPORT_SYMBOL_GPL(ddp_rx_fault_pending);
  * __ddp_tx_fault_pending - check whether a page fault blocks the transmit path
  * @s: the stream
  *
- * Return: true if a request is pending; false if none is pending or the stream
- * has failed.
+ * Return: true if a page-fault request is pending; false if none is, or if the
+ * stream has failed.
  */
 bool __ddp_tx_fault_pending(const struct ddp_stream *s)
 {
@@ -89,8 +89,9 @@ void ddp_faults_cancel(struct ddp_stream *s)
 }
 
 /*
- * Check whether the last request was for the page at @at and has failed. Clear
- * the result, so that the next access to the page issues a new request.
+ * Check whether the last request was for the page at the address @at of @mem
+ * and has failed. Clears the failure, so that the next access to the page
+ * issues a new request.
  */
 static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool write)
 {
@@ -102,22 +103,23 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
 }
 
 /**
- * ddp_fault_clear_failed - clear a failure if its pages have become present
+ * ddp_fault_clear_failed - clear the failure of the last request after a successful access
  * @w: request of the calling path; @w->fault_failed is set
  * @r: MR without blocks
- * @to: TO of the first byte that was accessed
+ * @to: TO of the first byte that the path has accessed
  * @len: number of bytes
  * @write: true if the access was a write
  *
- * If the pages become absent again, the next access issues a new request
- * instead of returning the old failure.
+ * Called when the path has accessed the pages, so they are present. If they
+ * become absent later, the next access issues a new request and does not return
+ * the old failure.
  */
 void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,
 			    u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 
-	/* the memory's owner may write @w while the request is pending */
+	/* while a request is pending, only the owner of the memory may access @w */
 	if (is_pending(w))
 		return;
 	if (w->mem == r->mem && w->write == write && w->at - at < len)
@@ -125,24 +127,23 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
 }
 
 /**
- * ddp_fault_request - request that missing pages are faulted in
- * @w: request of the calling path; the path must hold an in-flight reference to
- *	@r
+ * ddp_fault_request - request that the missing pages of an MR are faulted in
+ * @w: request of the calling path, which must hold an in-flight reference to @r
  * @r: MR without blocks
  * @to: TO of the first missing byte
  * @len: number of bytes wanted from @to on
  * @write: true if the access is a write
  *
- * Return: IW_AGAIN if a request is pending now, or if @w->suppressed is set and
- * no request was issued; IW_DDP_T_STAG, as for a revoked MR, if the last
- * request was for this page and has failed.
+ * Return: IW_AGAIN if a request has been issued or was already pending, or if
+ * @w->suppressed is set and no request was issued; IW_DDP_T_STAG, as for a
+ * revoked MR, if the last request was for this page and has failed.
  */
 enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
 				 u64 to, u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 
-	/* each path has one request at a time */
+	/* a path has only one request, so do not issue another one while it is pending */
 	if (w->suppressed || is_pending(w))
 		return IW_AGAIN;
 	if (test_and_clear_failed(w, r->mem, at, write))
@@ -160,7 +161,7 @@ enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r
 /**
  * ddp_fault_done - complete a page-fault request, and resume the waiting path
  * @w: the request; the caller must ensure that ddp_mem_ops.cancel() for @w does
- *	not return before this call does
+ *	not return before this function does
  * @fault_failed: true if the pages cannot be faulted in
  *
  * Context: any.
@@ -169,8 +170,8 @@ void ddp_fault_done(struct ddp_fault *w, bool fault_failed)
 {
 	WRITE_ONCE(w->fault_failed, fault_failed);
 	/*
-	 * Write the result before pending; pairs with is_pending(). From now on
-	 * the path owns the request. litmus: publish
+	 * Write fault_failed before pending; pairs with is_pending(). From now
+	 * on the path owns the request. litmus: publish
 	 */
 	smp_store_release(&w->pending, false);
 	w->done(w);

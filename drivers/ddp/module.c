@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Module description of iw_ddp, and exports of the functions of pure files. */
+/* Module description of iw_ddp, and the exports of functions in pure files. */
 #include <linux/export.h>
 #include <linux/module.h>
 

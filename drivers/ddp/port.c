@@ -356,7 +356,7 @@ EXPORT_SYMBOL_GPL(ddp_port_listen);
 
 /**
  * ddp_port_unlisten - stop listening
- * @dl: the listener; it is freed when its last request is detached
+ * @dl: the listener; it is freed as soon as no request is attached to it
  *
  * Sleeps. On return no upcall on the listener runs or will start.
  */

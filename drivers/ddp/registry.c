@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Registry of lower layers, by name. */
+/* Registry of lower layers, which users look up by name. */
 #include <linux/export.h>
 #include <linux/kmod.h>
 #include <linux/spinlock.h>
@@ -10,7 +10,10 @@
 #include "internal.h"
 
 static LIST_HEAD(types);
-/* protects types; a spinlock, so a user process cannot be stopped while holding it */
+/*
+ * Protects types. User processes take this lock, so it is a spinlock: a process
+ * that was preempted with a mutex held would block all others.
+ */
 static DEFINE_SPINLOCK(types_lock);
 
 static struct ddp_session_type *__ddp_find_type(const char *name)
@@ -26,7 +29,7 @@ static struct ddp_session_type *__ddp_find_type(const char *name)
 
 /**
  * ddp_type_register - register a lower layer
- * @type: its name and operations
+ * @type: name and operations of the lower layer
  *
  * Return: 0, or -EEXIST if the name is in use.
  */
@@ -46,8 +49,8 @@ EXPORT_SYMBOL_GPL(ddp_type_register);
 
 /**
  * ddp_type_unregister - unregister a lower layer
- * @type: the registered type; the caller must ensure that no references to it
- *	are left
+ * @type: the registered type; the caller must ensure that no reference to it is
+ *	held
  */
 void ddp_type_unregister(struct ddp_session_type *type)
 {
@@ -73,7 +76,8 @@ static const struct ddp_session_type *find_and_get(const char *name)
  * ddp_type_get - get a lower layer by name
  * @name: "mpa" or "sctp"
  *
- * Loads the module iw-llp-NAME if the type is not registered. May sleep.
+ * Loads the module with the alias iw-llp-NAME if the type is not registered.
+ * May sleep.
  *
  * Return: the type with a module reference, which the caller must drop with
  * ddp_type_put(); NULL if the lower layer is not available.
@@ -93,9 +97,10 @@ EXPORT_SYMBOL_GPL(ddp_type_get);
  * @name: "mpa" or "sctp"
  * @protocol: protocol of the lower layer, such as IPPROTO_SCTP
  *
- * The kernel loads the dependencies of a module even if an administrator has
- * blacklisted them. To respect the blacklist, this function loads the module
- * only if the process can create a socket of @protocol.
+ * When the kernel loads the module of a lower layer, it also loads the protocol
+ * modules that this module needs, even if an administrator has blacklisted
+ * them. To respect the blacklist, this function loads the module only if the
+ * current process can create a socket of @protocol.
  *
  * Return: the type with a module reference, as for ddp_type_get(); NULL if the
  * lower layer is not available, or the process cannot create the socket.

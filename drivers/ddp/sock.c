@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Socket operations: see ddp/sock.h. */
+/* Socket helpers for the lower layers, see ddp/sock.h. */
 #include <linux/export.h>
 #include <linux/ipv6.h>
 #include <linux/net.h>
@@ -14,10 +14,10 @@
 #include "internal.h"
 
 /*
- * Lock classes of the RNIC's sockets. Reclaim may write to storage through
- * these sockets, so reclaim may take their locks. A task may wait for reclaim
- * while it holds the lock of another socket. If all sockets had the same class,
- * lockdep would report a deadlock.
+ * Lock classes of the RNIC's sockets. Reclaim may write to storage that is
+ * reached through these sockets, and then takes their locks; another socket's
+ * lock may be held while a task waits for reclaim. If all sockets had the same
+ * lock class, lockdep would report a deadlock that cannot occur.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key keys[2][2];
@@ -50,8 +50,9 @@ void ddp_sock_init_lock_class(struct sock *sk)
  * @sk: the socket; the caller must be its only user
  *
  * Sets only the class of the mutex-like half of the socket lock, because only
- * this half is held while memory is allocated. The spinlock keeps its class,
- * because the softirq already takes the spinlock for arriving packets.
+ * this half is held while memory is allocated. The class of the spinlock is
+ * left unchanged, because the softirq may already be using the spinlock for
+ * packets that arrive.
  */
 void ddp_sock_set_lock_class(struct sock *sk)
 {
@@ -59,7 +60,10 @@ void ddp_sock_set_lock_class(struct sock *sk)
 			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
 				   : "sk_lock-AF_INET-IWARP",
 			 &keys[is_v6(sk)][1], 0);
-	/* this module contains the class: keep it loaded until the socket is freed */
+	/*
+	 * the lock class is in this module, so keep the module loaded until the
+	 * socket is freed
+	 */
 	compat_sk_owner_set(sk);
 }
 #else
@@ -91,7 +95,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_vrf);
  * ddp_sock_can_create - check whether the current process could create a socket
  * @protocol: protocol of the socket, such as IPPROTO_SCTP
  *
- * Loads the module of the protocol, as socket(2) does. Process context.
+ * Loads the module of the protocol if necessary, as socket(2) does. Process
+ * context.
  *
  * Return: true if the process could create a socket, false otherwise.
  */
@@ -106,9 +111,9 @@ bool ddp_sock_can_create(int protocol)
 }
 
 /*
- * Set the traffic class, except for the two ECN bits, which belong to TCP or
- * SCTP. Does what the IPV6_TCLASS option does, because the kernel has no
- * ip6_sock_set_*() function for this option.
+ * Set the traffic class, except for the two ECN bits, which TCP or SCTP sets.
+ * Does what the IPV6_TCLASS socket option does, for which no ip6_sock_set_*()
+ * function exists.
  */
 static void set_traffic_class(struct sock *sk, u8 tos)
 {
@@ -125,12 +130,12 @@ static void set_traffic_class(struct sock *sk, u8 tos)
 /**
  * ddp_sock_set_tos - set the type of service of outgoing packets
  * @sk: the socket
- * @tos: type of service or traffic class; its two ECN bits are ignored; 0 for
- *	no change
+ * @tos: type of service or traffic class; its two ECN bits are ignored; 0 to
+ *	change nothing
  *
- * Also sets the socket's priority for the queues of this host. An IPv6 socket
- * may have an IPv4 peer, so for an IPv6 socket both the traffic class and the
- * type of service are set.
+ * Also sets the socket's priority, which queueing disciplines of this host use.
+ * An IPv6 socket gets both a traffic class and a type of service, because its
+ * peer may be an IPv4 peer.
  */
 void ddp_sock_set_tos(struct sock *sk, u8 tos)
 {
@@ -139,7 +144,7 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos)
 	if (sk->sk_family == AF_INET6)
 		set_traffic_class(sk, tos);
 	ip_sock_set_tos(sk, tos);
-	/* a child inherits the tos of its listening socket, but not the priority */
+	/* an accepted socket inherits the type of service, but not the priority */
 	sock_set_priority(sk, rt_tos2priority(tos));
 }
 EXPORT_SYMBOL_GPL(ddp_sock_set_tos);
@@ -164,7 +169,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_bind);
  * @sock: the socket
  * @to: address and port of the peer
  *
- * Return: 0 if the connection is being set up or is up already; a negative
+ * Return: 0 if the connection is being set up or is established; a negative
  * errno otherwise.
  */
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
@@ -185,8 +190,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_connect);
  * @remote: set to the peer's address; may be NULL
  *
  * Converts IPv4-mapped IPv6 addresses to IPv4. Sets @remote even if the
- * connection has been lost or was not set up, because a reset may arrive before
- * this call.
+ * connection was never established or has been lost, because a reset may arrive
+ * before this call.
  */
 void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote)
@@ -206,12 +211,12 @@ EXPORT_SYMBOL_GPL(ddp_sock_get_addrs);
 /**
  * ddp_sock_set_calls - set the callbacks of a socket
  * @sk: the socket
- * @owner: sk_user_data for the callbacks
- * @calls: new callbacks; NULL for each callback that is not changed
+ * @owner: value of sk_user_data that the callbacks use
+ * @calls: new callbacks; a NULL member leaves that callback unchanged
  * @orig_calls: set to the previous callbacks
  *
- * The new callbacks are not called for earlier events, so the caller must check
- * the state of the socket.
+ * The new callbacks are not called for events that occurred before this call,
+ * so the caller must check the state of the socket afterwards.
  */
 void ddp_sock_set_calls(struct sock *sk, void *owner,
 			const struct ddp_sock_calls *calls,
@@ -219,7 +224,10 @@ void ddp_sock_set_calls(struct sock *sk, void *owner,
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, owner);
-	/* the kernel has no function to set these; users set them under this lock */
+	/*
+	 * the kernel has no function to set the callbacks: assign them under
+	 * sk_callback_lock
+	 */
 	orig_calls->data_ready = sk->sk_data_ready;
 	orig_calls->state_change = sk->sk_state_change;
 	orig_calls->write_space = sk->sk_write_space;
@@ -238,9 +246,9 @@ EXPORT_SYMBOL_GPL(ddp_sock_set_calls);
  * @sk: the socket
  * @orig_calls: callbacks from ddp_sock_set_calls()
  *
- * Clears sk_user_data. The callbacks set by ddp_sock_set_calls() must read
- * sk_user_data under sk_callback_lock. So on return none of them uses the owner
- * or will use it.
+ * Clears sk_user_data. The callbacks given to ddp_sock_set_calls() must read
+ * sk_user_data under sk_callback_lock: then no callback uses the owner after
+ * this function has returned.
  */
 void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls)
 {
@@ -256,10 +264,10 @@ EXPORT_SYMBOL_GPL(ddp_sock_restore_calls);
 /**
  * ddp_sock_reason - convert an errno of a socket to a reason
  * @err: negative errno
- * @otherwise: reason for an errno without a specific meaning
+ * @otherwise: reason to return for an errno that this function does not know
  *
  * Return: IW_PEER_REFUSED, IW_PEER_RESET, IW_TIMEOUT or IW_UNREACHABLE if @err
- * means this; @otherwise for any other errno.
+ * has this meaning; @otherwise for any other errno.
  */
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {

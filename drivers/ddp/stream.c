@@ -2,9 +2,10 @@
 /*
  * Lifetime of a stream: bind it to an LLP, fail it at most once, and unbind it.
  *
- * A stream is embedded in a queue pair. ddp_stream_kick() reads the stream's LLP
- * under RCU, so it needs neither a lock nor a reference. A stream is bound at most once:
- * unbinding replaces the LLP by unbound_llp, whose operations do nothing.
+ * A stream is embedded in a queue pair. A kick reads the pointer to the LLP
+ * under RCU, so it needs neither a lock nor a reference. A stream can be bound
+ * only once: unbinding replaces the LLP by unbound_llp, whose operations do
+ * nothing.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -33,7 +34,7 @@ static void ddp_no_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 }
 
-/* .read is not set, because unbound_llp never passes a segment */
+/* .read is never called, because unbound_llp never passes a segment */
 static const struct ddp_llp_ops no_ops = {
 	.kick		= ddp_no_kick,
 	.push		= ddp_no_op,
@@ -46,7 +47,7 @@ static const struct ddp_llp_ops no_ops = {
 static struct ddp_llp unbound_llp = { .ops = &no_ops };
 
 /**
- * ddp_stream_init - initialize a stream that is not bound yet
+ * ddp_stream_init - initialize a stream, which is not bound yet
  * @s: the stream
  * @ulp: upcalls to RDMAP
  * @stags: STags of the device
@@ -76,7 +77,8 @@ EXPORT_SYMBOL_GPL(ddp_stream_init);
  * @s: the stream
  * @llp: the LLP's side of the stream
  *
- * After success the LLP may pass received segments and pull segments to send.
+ * On success the LLP may pass received segments to the stream, and pull
+ * segments from it.
  *
  * Return: 0 on success; -EISCONN if the stream is bound already; -ENOTCONN if
  * the stream has been unbound.
@@ -86,8 +88,8 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 	struct ddp_llp *old;
 
 	/*
-	 * Only one of several concurrent bind calls succeeds, and none after an
-	 * unbind; litmus: bind
+	 * Only one of several concurrent calls finds NULL and binds, and no
+	 * call does so after an unbind; litmus: bind
 	 */
 	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
 	if (!old)
@@ -98,17 +100,18 @@ EXPORT_SYMBOL_GPL(ddp_stream_bind);
 
 /**
  * ddp_stream_unbind - detach a stream from its LLP permanently
- * @s: the stream, whether bound or not; it cannot be bound again
+ * @s: the stream; it may never have been bound, and cannot be bound later
  *
- * May sleep. On return no upcall runs or will run.
+ * May sleep. On return no upcall from the LLP runs or will run.
  */
 void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
 	/*
-	 * Later lookups find unbound_llp. Kicks in progress are RCU readers, so
-	 * the old LLP stays allocated for them. litmus: kick
+	 * From now on RCU readers find unbound_llp. A kick that has found the
+	 * old LLP may still run, but the old LLP is not freed before an RCU
+	 * grace period. litmus: kick
 	 */
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&unbound_llp));
 	if (llp)
@@ -122,10 +125,10 @@ EXPORT_SYMBOL_GPL(ddp_stream_unbind);
  * @s: the stream; all rights are allowed before the first call
  * @rights: DDP_REMOTE_* rights that are allowed
  *
- * An access of the peer needs both these rights and those of the STag. Both are
- * checked before each copy of a segment or batch, and before each atomic
- * operation. So the call also affects messages that have begun, but does not
- * wait for a copy in progress.
+ * A peer may access memory only if both these rights and those of the STag
+ * permit it. Both are checked before each copy of a segment or batch, and
+ * before each atomic operation. So the call also affects messages that have
+ * begun, but does not wait for a copy in progress.
  *
  * Context: any.
  */
@@ -138,10 +141,11 @@ EXPORT_SYMBOL_GPL(ddp_stream_set_rights);
 /**
  * ddp_stream_fail - fail a stream
  * @s: the stream
- * @f: the failure; ignored if the stream has failed before (RFC 5041 7.1)
+ * @f: the failure; ignored if the stream has failed before, because only the
+ *	first failure is reported (RFC 5041 7.1)
  *
  * Context: any. The caller must hold no in-flight reference, because the ULP
- * may invalidate memory.
+ * may revoke an MR, and revocation would wait for the reference.
  */
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 {
@@ -159,9 +163,9 @@ EXPORT_SYMBOL_GPL(ddp_stream_fail);
 static bool is_busy(const bool *busy)
 {
 	/*
-	 * Read the flag before everything that the caller does next; pairs with
-	 * the release in rx_clear_busy() or ddp_tx_end(). So all copies of the
-	 * path are complete. litmus: settle
+	 * Read the flag before all later accesses of the caller; pairs with the
+	 * release in rx_clear_busy() or ddp_tx_end(). So all copies of a path
+	 * whose flag is clear are complete. litmus: settle
 	 */
 	return smp_load_acquire(busy);
 }
@@ -171,16 +175,17 @@ static bool is_busy(const bool *busy)
  * @s: the stream; it must have failed
  *
  * On return neither path accesses registered memory or executes a work request,
- * and neither will do so later. Sleeps instead of spinning, because on
- * PREEMPT_RT the caller may have preempted the path. litmus: settle
+ * and neither will do so later. Sleeps and does not spin: on PREEMPT_RT the
+ * caller may have preempted the path, which could then never stop.
+ * litmus: settle
  */
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
 	/*
 	 * Set failed before reading the busy flags; pairs with rx_set_busy()
-	 * and ddp_tx_begin(). So a path whose flag is not seen finds failed
-	 * set.
+	 * and ddp_tx_begin(). So a path whose flag is found clear below finds
+	 * failed set when it starts.
 	 */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
@@ -210,7 +215,7 @@ EXPORT_SYMBOL_GPL(ddp_llp_error);
  * @why: the reason, such as IW_MPA_LOST
  *
  * Notifies the ULP even if the stream has failed before, because from now on
- * not even a Terminate can be sent.
+ * nothing can be sent, not even a Terminate.
  *
  * Context: worker of the LLP.
  */
@@ -241,11 +246,12 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_stream_close);
 
 /**
- * ddp_stream_close_if_failed - close a stream that failed before it was bound
+ * ddp_stream_close_if_failed - close a stream that had failed before it was bound
  * @s: the stream; the caller must have bound it, by connect or accept
  *
- * The context that failed the stream may have found no LLP to close, because
- * the bind came later. So this function closes the LLP. litmus: failed
+ * When the stream failed, the ULP may have found no LLP to close, because the
+ * stream was not bound yet. This function then closes the new LLP.
+ * litmus: failed
  */
 void ddp_stream_close_if_failed(struct ddp_stream *s)
 {
@@ -281,8 +287,8 @@ EXPORT_SYMBOL_GPL(ddp_kick);
  * ddp_kick_bulk - schedule the transmit path for much data
  * @s: the stream
  *
- * The LLP transmits in a worker. The worker can be preempted, and sends work
- * requests that are posted meanwhile in the same batch.
+ * The LLP transmits in a worker, which can be preempted while it copies. Work
+ * requests that are posted before the worker runs are sent in the same batch.
  *
  * Context: any.
  */
@@ -332,7 +338,7 @@ void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q)
 EXPORT_SYMBOL_GPL(ddp_stream_query);
 
 /**
- * ddp_stream_pace - limit the rate of a stream
+ * ddp_stream_pace - limit the transmit rate of a stream
  * @s: the stream; it may be ending
  * @rate: bytes per second, LLP headers included; 0 for no limit
  *

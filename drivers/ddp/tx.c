@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Transmit path: segment messages one after the other as the LLP pulls segments. */
+/*
+ * Transmit path: cut messages into segments when the LLP pulls them, one
+ * message after the other.
+ */
 #include <linux/export.h>
 
 #include "hdr.h"
@@ -8,8 +11,8 @@
 #include "trace.h"
 
 /*
- * Check whether the rest of the current message must not be sent: the stream
- * has failed, and the message is not the Terminate (RFC 5041 7.1)
+ * Check whether the rest of the current message must not be sent, because the
+ * stream has failed and the message is not the Terminate (RFC 5041 7.1)
  */
 static bool is_abandoned(const struct ddp_stream *s)
 {
@@ -33,19 +36,19 @@ void ddp_tx_end(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
 	/*
-	 * Complete all reads and work requests before clearing tx_busy; pairs
-	 * with is_busy() of ddp_stream_settle(); litmus: settle
+	 * Complete all reads of memory and all work requests before clearing
+	 * tx_busy; pairs with is_busy() of ddp_stream_settle(); litmus: settle
 	 */
 	smp_store_release(&s->tx_busy, false);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
- * ddp_tx_set_pending - report that there is nothing to send before a kick
+ * ddp_tx_set_pending - report that there is nothing to send until the ULP kicks
  * @s: the stream
  *
- * Called from next(), which must then return false. The ULP must kick when
- * there is more to send. A graceful end waits for this kick.
+ * Called from next(), which must then return false. The ULP must kick when it
+ * has more to send. Until then the LLP does not end the stream gracefully.
  */
 void ddp_tx_set_pending(struct ddp_stream *s)
 {
@@ -54,10 +57,11 @@ void ddp_tx_set_pending(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_set_pending);
 
 /**
- * ddp_tx_resched - let other streams transmit, and schedule the transmit path
+ * ddp_tx_resched - let other streams transmit, and schedule the transmit path again
  * @s: the stream
  *
- * Called from next() if there is more to send; next() must then return false.
+ * Called from next() although there is more to send; next() must then return
+ * false.
  */
 void ddp_tx_resched(struct ddp_stream *s)
 {
@@ -76,8 +80,9 @@ EXPORT_SYMBOL_GPL(ddp_tx_pending);
  * ddp_tx_put_mr - drop the cached MR reference of the transmit path
  * @s: the stream
  *
- * Called from next(), before it invalidates memory, fails the stream, or takes
- * a lock that is held while an MR is revoked.
+ * Called from next() before it invalidates memory, fails the stream, or takes a
+ * lock under which another context revokes an MR: revocation waits for the
+ * reference.
  */
 void ddp_tx_put_mr(struct ddp_stream *s)
 {
@@ -86,11 +91,11 @@ void ddp_tx_put_mr(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_put_mr);
 
 /**
- * ddp_tx_set_blocked - report that a message is blocked until the peer responds
+ * ddp_tx_set_blocked - report that a message must wait for a response of the peer
  * @s: the stream
  *
  * Called from next(), which may still return another message. The receive path
- * kicks when a response of the peer arrives.
+ * kicks when a response arrives.
  */
 void ddp_tx_set_blocked(struct ddp_stream *s)
 {
@@ -119,16 +124,16 @@ static bool begin_message(struct ddp_stream *s)
 	s->tx_pending = false;
 	s->tx_blocked = false;
 	/*
-	 * Set in_msg before next() takes the ULP's lock, under which the
-	 * receive path reads in_msg. So the receive path sees in_msg set for a
-	 * message that next() has taken. litmus: answered
+	 * Set in_msg before next() takes a message under the ULP's lock. The
+	 * receive path reads in_msg under the same lock, so it finds in_msg set
+	 * if the message was taken. litmus: answered
 	 */
 	WRITE_ONCE(s->in_msg, true);
 	if (!s->ulp->next(s, &s->msg)) {
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
-	/* this message does not use the cached MR, so let revocation proceed */
+	/* revocation must not wait for a reference that this message does not use */
 	if (s->msg.buf->flat || !s->msg.buf->len)
 		ddp_mr_cache_drop(&s->tx_mr);
 	if (!s->msg.hdr.tagged)
@@ -138,7 +143,7 @@ static bool begin_message(struct ddp_stream *s)
 	return true;
 }
 
-/* Compute the header of the next segment. Return: payload length in bytes. */
+/* Compute the header of the next segment. Return: the payload length in bytes. */
 static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
 	const struct ddp_cut cut = {
@@ -163,8 +168,9 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 
 	if (unlikely(ddp_tx_fault_pending(s))) {
 		/*
-		 * ddp_tx_pending() must return true even if the fault is
-		 * resolved before it is called
+		 * Nothing can be pulled now, so the LLP calls ddp_tx_pending()
+		 * next. It must return true even if the page fault has been
+		 * resolved by then.
 		 */
 		s->tx_pending = true;
 		return false;
@@ -187,7 +193,8 @@ EXPORT_SYMBOL_GPL(ddp_tx_next);
 
 /*
  * Write the headers of the next @n segments, which have @len bytes of payload
- * each. The last segment of the message must not be among them.
+ * each. The last segment of the message must not be one of them, because all
+ * headers are copied from the first one, which has no L bit.
  */
 static void put_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u32 n,
 			u32 len)
@@ -213,7 +220,7 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 
 	if (!s->in_msg || is_abandoned(s) || ddp_tx_fault_pending(s))
 		return 0;
-	/* leave out the last segment, which has the L bit and may be shorter */
+	/* exclude the last segment, which has the L bit and may be shorter */
 	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
 	n = ddp_fetch_batch(s, &s->src, run->at + hdr_len, run->stride, len, n);
 	if (n)
@@ -222,7 +229,7 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_batch);
 
-/* noinline, because this is rare */
+/* noinline keeps this rare path out of ddp_tx_fill() */
 noinline void ddp_tx_unpull(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
