@@ -18,7 +18,7 @@ static void decode_untagged(struct ddp_hdr *h, const u8 *p)
 
 /**
  * ddp_hdr_decode - decode the header of a segment
- * @h: filled in; tagged fields of an untagged header, and vice versa, are 0
+ * @h: filled in; fields that the kind of header does not have are 0
  * @p: first bytes of the segment
  * @len: number of bytes at @p
  *
@@ -73,12 +73,12 @@ size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_hdr_again - encode a header that differs from another only in TO or MO
+ * ddp_hdr_again - encode the header of another segment of the same message
  * @p: destination
- * @like: encoded header of another segment of the same message
- * @h: header to encode; only its TO or MO may differ from @like
+ * @like: encoded header of a segment of the same message
+ * @h: header to encode; may differ from @like in the TO or MO only
  *
- * Copies the equal bytes, which is faster than ddp_hdr_encode().
+ * Copies the bytes before the TO or MO, which is faster than ddp_hdr_encode().
  */
 void ddp_hdr_again(u8 *p, const u8 *like, const struct ddp_hdr *h)
 {

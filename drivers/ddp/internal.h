@@ -9,15 +9,18 @@
 
 struct ddp_rx_seg;
 
-/* rx.c: steps of the general receive path that rx_fast.c also uses */
+/*
+ * rx.c: steps of the general receive path that rx_fast.c also uses. Admit a
+ * segment; for a deferred segment, use the saved grant.
+ */
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant);
-/* Defer an admitted segment until its page fault is resolved */
+/* Save an admitted segment and its grant until its page fault is resolved */
 void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 		  const struct ddp_grant *grant);
 void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 			 const struct ddp_rx_seg *g);
-/* Report coalesced Writes to the ULP; called before admit() and deliver() */
+/* Report the Writes counted in rx_wrote to the ULP; called before admit() and deliver() */
 void ddp_rx_report_writes(struct ddp_stream *s);
 
 /* rx_fast.c: try the fast paths of a tagged segment */
@@ -82,10 +85,10 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 	c->off = off;
 }
 
-/* stag.c: check an access to the SGE @m, and take an in-flight reference */
+/* stag.c: check an access to the SGE @m, and take an in-flight reference to its MR */
 enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
-/* Like ddp_region_get(), but use and set the cached MR reference *@held */
+/* Like ddp_region_get(), but use the cached MR reference *@held if possible, else replace it */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 				const struct ddp_sge *m, u8 rights);
 void ddp_mr_cache_done(struct ddp_region **held);

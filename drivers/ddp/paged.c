@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copying from and to MRs without a table of blocks: kernel memory, ODP memory
- * and dma-bufs.
+ * Copies from and to MRs without blocks: kernel memory, ODP memory and
+ * dma-bufs.
  *
- * ODP and dma-buf pages may become absent. So one extent at a time is copied,
- * under the lock that keeps the pages of the extent present. The lock is
- * released after each extent, so that invalidation waits for one extent at
- * most.
+ * Pages of ODP memory and of a dma-buf may become absent at any time. So one
+ * extent is copied at a time, under the lock that keeps its pages present. The
+ * lock is released after each extent, so that invalidation of the pages waits
+ * for one extent at most.
  *
- * If an extent is missing, the copy stops, and the caller repeats the whole
- * copy after the page fault. The repetition is harmless, because it copies the
- * same bytes to the same place, and the ULP has not been notified yet.
+ * If a page is missing, the copy stops, and the caller repeats the whole copy
+ * after the page fault. This is harmless: the repeated copy writes the same
+ * bytes to the same addresses, and the ULP has not been notified of the data
+ * yet.
  */
 #include <ddp/copy.h>
 #include "internal.h"
 
 /*
  * State of a copy between an MR without blocks and either the LLP or buffers.
- * The buffers have equal distances from each other; most copies use only one
+ * The starts of the buffers are equally far apart. Most copies use only one
  * buffer.
  */
 struct paged_copy {
 	struct ddp_llp	*llp;	/* LLP to read from, or NULL */
-	void		*flat;	/* next byte of the current buffer, if llp is NULL */
+	void		*flat;	/* next byte of the current buffer; used if llp is NULL */
 	u32		pos_left;	/* bytes left in the current buffer */
-	u32		each;	/* bytes of each further buffer */
-	u32		gap;	/* bytes between the end of a buffer and the next one */
+	u32		each;	/* length in bytes of each later buffer */
+	u32		gap;	/* bytes from the end of a buffer to the next buffer */
 	u32		done;	/* number of bytes copied */
 	bool		write;	/* true to copy into the MR, false to copy out of it */
 	bool		last;	/* true to copy the last byte after all others */
@@ -33,7 +34,8 @@ struct paged_copy {
 
 /*
  * Find the extent at @to and lock its pages. Return: true if the first page is
- * present, and the caller must call release_extent(); false if it is missing.
+ * present, and the caller must then call release_extent(); false if the first
+ * page is missing.
  */
 static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 			struct ddp_extent *extent)
@@ -45,7 +47,7 @@ static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 	}
 	if (!r->ops->extent(r->mem, r->from + (to - r->base), write, extent))
 		return false;
-	/* the MMU notifier or dma-buf exporter takes this lock for writing */
+	/* the lock excludes the MMU notifier or dma-buf exporter, which takes it for writing */
 	lockdep_assert_held_read(extent->lock);
 	return true;
 }
@@ -83,7 +85,7 @@ static bool copy_bytes(struct paged_copy *c, void *at, u32 len)
 	return true;
 }
 
-/* Copy one extent. @whole: true if the copy ends at the end of the extent */
+/* Copy one extent. @whole: true if this extent is the last one of the copy */
 static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, bool whole)
 {
 	u32 most = extent->len - (c->last && whole);
@@ -179,7 +181,7 @@ enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
  * @n: number of buffers
  * @w: page-fault request of the calling path
  *
- * Looks up each extent once, not once for each buffer.
+ * Looks up each extent only once, even if it fills several buffers.
  *
  * Return: number of buffers filled; less than @n if a page is missing.
  */
@@ -199,8 +201,8 @@ u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
  * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
- * @src: the buffer; each byte is read once, unless the copy is repeated after a
- *	page fault
+ * @src: the buffer; each byte is read only once, unless a page fault makes the
+ *	caller repeat the copy
  * @last: true to copy the last byte after all others, because a program may
  *	poll the last byte
  * @w: page-fault request of the calling path
@@ -222,12 +224,12 @@ enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
  * ddp_paged_atomic - atomically modify a u64 of an MR without blocks
  * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the u64
- * @change: function that modifies the u64; NULL to check the alignment only
+ * @change: function that modifies the u64; NULL to check only the alignment
  * @arg: argument of @change
  * @w: page-fault request of the calling path
  *
- * Return: IW_OK if the u64 is modified, or aligned if @change is NULL;
- * IW_RDMAP_STREAM if the u64 is misaligned; IW_AGAIN if a page fault must be
+ * Return: IW_OK if the u64 is modified, or if it is aligned and @change is
+ * NULL; IW_RDMAP_STREAM if it is misaligned; IW_AGAIN if a page fault must be
  * resolved first; IW_DDP_T_STAG if the page cannot be faulted in.
  */
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
@@ -237,7 +239,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 	struct ddp_extent extent = { .len = sizeof(u64) };
 	u64 at = r->ops ? r->from + (to - r->base) : to;
 
-	/* pages are aligned, so the kernel address is aligned if @at is */
+	/* @at and the kernel address have the same page offset, and so the same alignment */
 	if (!IS_ALIGNED(at, sizeof(u64)))
 		return IW_RDMAP_STREAM;
 	if (!change)

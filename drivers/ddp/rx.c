@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * General receive path: decode, admit, check, place and deliver each segment,
- * in this order and once (RFC 5041 section 7.1). rx_fast.c has the fast paths
- * for segments that continue or repeat the previous segment.
+ * General receive path: decode, admit, check, place and deliver each segment
+ * once, in this order (RFC 5041 section 7.1). rx_fast.c has the fast paths for
+ * segments that continue or repeat the previous segment.
  *
- * A tagged segment that arrives out of order may be placed at once. When the
- * segment is next in order, all steps except the copy are repeated (section
+ * A tagged segment that arrives out of order may be placed when it arrives.
+ * When it is next in order, all steps except the copy are repeated (section
  * 5.3). A segment that needs a page fault is deferred after it has been
- * admitted, and the LLP passes the segment again later.
+ * admitted, and the LLP passes it again later.
  */
 #include <linux/export.h>
 
@@ -26,7 +26,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 
 	g->len = len;
 	g->placed = false;
-	/* @head is as long as a tagged header; read the rest of an untagged header */
+	/* @head has the length of a tagged header; read the other bytes of an untagged one */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
 	memcpy(g->raw, head, g->raw_len);
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
@@ -41,7 +41,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 	return why;
 }
 
-/* Admit a segment; for a deferred segment return the result of its admission */
+/* Admit a segment. For a deferred segment, which was admitted before, use the saved grant. */
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant)
 {
@@ -55,7 +55,7 @@ enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			   const struct ddp_grant *grant)
 {
-	/* revocation must not wait for a page fault */
+	/* drop the cached MR reference, or revocation would wait for the page fault */
 	ddp_mr_cache_drop(&s->rx_mr);
 	s->deferred = (struct ddp_deferred) {
 		.valid = true,
@@ -69,8 +69,9 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 }
 
 /*
- * Check whether @g has the header and length of the deferred segment. The
- * header may differ, because a sender may still be writing the received pages.
+ * Check whether @g is the deferred segment: header and length must be equal.
+ * The header can differ, because a sender on this machine may still be writing
+ * the received pages.
  */
 static noinline bool matches_deferred(const struct ddp_deferred *p,
 				      const struct ddp_rx_seg *g)
@@ -83,7 +84,8 @@ static noinline bool matches_deferred(const struct ddp_deferred *p,
  * Check whether the cached MR reference may be kept for the next segment. The
  * reference must be dropped
  * - outside a receive pass, because BH may be enabled before the next segment;
- * - before deliver() of any message but a Write, which may invalidate the MR;
+ * - before deliver() of any message but a Write, because deliver() may
+ *   invalidate the MR;
  * - if @g has no payload, because the MR was not checked for @g;
  * - if @g was placed out of order, because rx_seg does not describe @g.
  */
@@ -202,7 +204,7 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->may_place_early(s, &g.h, g.payload, &grant))
 		return false;
-	/* only a segment that is next in order may issue a page-fault request */
+	/* the only request of the path is reserved for the segment that is next in order */
 	s->rx_fault.suppressed = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;
@@ -261,8 +263,9 @@ static void rx_clear_busy(struct ddp_stream *s)
 }
 
 /*
- * Set rx_busy, unless a receive pass has set it. Return: true if the segment
- * may be processed; false if the stream has failed, so nothing may be placed.
+ * Set rx_busy, unless ddp_rx_begin() has set it. Return: true if the segment
+ * may be processed; false if the stream has failed, so that nothing may be
+ * placed.
  */
 static bool ddp_rx_enter(struct ddp_stream *s)
 {

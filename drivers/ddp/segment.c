@@ -7,8 +7,8 @@ static_assert(DDP_MULPDU_MIN > DDP_U_HDR_LEN);
 
 /**
  * ddp_cut_next - compute the next segment of a message
- * @c: state of the segmentation; @c->done < @c->total unless the message is
- *	empty
+ * @c: state of the segmentation; @c->done must be less than @c->total, unless
+ *	the message is empty
  * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
  *	header included; at least DDP_MULPDU_MIN, and may differ from call to
  *	call

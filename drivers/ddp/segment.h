@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Segmentation of messages. */
+/* Segmentation of messages (RFC 5041 section 5.2). */
 #ifndef _DDP_SEGMENT_H
 #define _DDP_SEGMENT_H
 
@@ -13,7 +13,7 @@
  * struct ddp_cut - state of the segmentation of a message
  * @first: header of the first segment, as set by the ULP
  * @total: length of the message in bytes
- * @done: number of bytes in the segments computed before
+ * @done: number of bytes in the segments that were computed before
  */
 struct ddp_cut {
 	const struct ddp_hdr	*first;

@@ -2,9 +2,9 @@
 /*
  * Untagged queues (RFC 5041 sections 4.3 and 7.1).
  *
- * The LLP passes segments in order, so exactly one pair of MSN and MO is valid
- * at any time. DDP checks that a segment has the next expected MSN (7.1 U5) and
- * MO (U3). The ULP decides whether the message has a buffer (U2).
+ * The LLP passes segments in order, so at any time a queue accepts exactly one
+ * MSN and MO. DDP checks that a segment has this MSN (7.1 U5) and MO (U3). The
+ * ULP decides whether the message has a buffer (U2).
  */
 #include "untagged.h"
 #include "wire.h"
@@ -24,8 +24,8 @@ void ddp_uq_init(struct ddp_uq *q)
  * @uq: all DDP_QUEUES queues of the stream
  * @h: header of the segment
  *
- * Called before the ULP chooses a buffer, also for segments without payload.
- * The MSN is compared for equality only, so its wrap needs no special case.
+ * Called before the ULP chooses a buffer, even for a segment without payload.
+ * The MSN is only compared for equality, so its wrap needs no special case.
  *
  * Return: IW_OK if the segment is the next expected one;
  * IW_DDP_U_QN if the queue number is invalid (RFC 5041 7.1 U1);

@@ -5,7 +5,7 @@
 #define BOUND	64
 #define SOURCES	16
 
-/* Fake listener: sources of the pending requests, oldest first */
+/* Simulated listener: source of each pending request, oldest request first */
 struct share_ctx {
 	u32	who[BOUND];
 	u32	n;
@@ -40,7 +40,7 @@ static void comes(struct share_ctx *c, u32 source)
 	c->npending[source]++;
 }
 
-/* A single source with 1000 requests keeps as many as the limit. */
+/* If only one source sends requests, it keeps as many as the limit of the listener. */
 static void share_one_source(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -76,8 +76,8 @@ static void share_stays(struct kunit *test)
 
 /*
  * 1000 requests of three other sources do not evict the 10 requests of a
- * source. If four sources send requests in turn, each keeps a quarter of the
- * limit.
+ * source. If four sources then send 1000 requests in turn, each keeps a quarter
+ * of the limit.
  */
 static void share_equal(struct kunit *test)
 {
@@ -109,7 +109,7 @@ static void share_alike(struct kunit *test)
 }
 
 /*
- * In a bucket with two sources, the oldest request of the source that has more
+ * If two sources share a bucket, the oldest request of the source with more
  * requests is evicted. If both have equally many, the oldest request of the
  * bucket is evicted.
  */
@@ -136,8 +136,9 @@ static void share_memory(struct kunit *test)
 }
 
 /*
- * A source with fewer requests than a quarter of the limit may exceed the limit
- * by a quarter; other sources may not exceed the limit.
+ * If the LLP cannot evict, a source with fewer requests than a quarter of the
+ * limit may exceed the limit by a quarter; other sources may not exceed the
+ * limit.
  */
 static void share_fits(struct kunit *test)
 {

@@ -37,7 +37,7 @@ static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
 	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
 }
 
-/* Check a further range of the MR, after check() has succeeded */
+/* Check a further range of the MR with ddp_bounds_recheck() */
 static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
 {
 	return ddp_bounds_recheck(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
@@ -109,8 +109,8 @@ static void bounds_denied(struct kunit *test)
 }
 
 /*
- * RFC 5042 2.2.4 (SEC-2): the buffer of a receive must be in the PD of
- * receives, and all other memory in the PD of the stream.
+ * RFC 5042 2.2.4 (SEC-2): a receive buffer must be in recv_pd, and all other
+ * memory in the PD of the stream.
  */
 static void bounds_received(struct kunit *test)
 {
@@ -156,8 +156,8 @@ static void bounds_association(struct kunit *test)
 
 /*
  * If several checks fail, the first failure is reported, in the order STag,
- * association, rights, range. All four are wrong at first, and are corrected
- * one after the other.
+ * association, rights, range. All four are wrong at first, and the test
+ * corrects one after the other.
  */
 static void bounds_order(struct kunit *test)
 {
@@ -218,8 +218,8 @@ static void describe_place(const struct place *p, char *desc)
 KUNIT_ARRAY_PARAM(place, places, describe_place);
 
 /*
- * Check a range byte by byte, as reference for ddp_bounds_check(). The memory
- * itself must not wrap.
+ * Compute the expected result of ddp_bounds_check() for a range, byte by byte.
+ * The MR @p itself must not wrap.
  */
 static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 {
@@ -236,8 +236,8 @@ static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 
 /*
  * RFC 5041 7.1 T3 to T5, 8.3 (1), 8.3.1 (3) (DDP-98, DDP-99, DDP-100, DDP-116,
- * DDP-125): ranges of 1 to 20 bytes around both ends of an MR, and around 2^64,
- * have the result of range_ref().
+ * DDP-125): for ranges of 1 to 20 bytes around both ends of an MR, and around
+ * 2^64, both functions return the result of range_ref().
  */
 static void bounds_ranges(struct kunit *test)
 {
@@ -267,7 +267,7 @@ static void bounds_ranges(struct kunit *test)
 
 /*
  * RFC 5041 7.1 T5 (DDP-100): the checks do not overflow for a range of 2^32 - 1
- * bytes, the longest possible one.
+ * bytes, the longest possible range.
  */
 static void bounds_longest(struct kunit *test)
 {

@@ -12,8 +12,8 @@ struct wire {
 };
 
 /*
- * Terminate fields of all reasons, from RFC 5040 figure 9, RFC 5041 7.2, and
- * RFC 5044 8 with RFC 6580 and RFC 6581
+ * Expected Terminate fields of all reasons that have any: RFC 5040 figure 9,
+ * RFC 5041 7.2, RFC 5044 8 with RFC 6580 and RFC 6581
  */
 static const struct wire wires[] = {
 	{ IW_RDMAP_CATASTROPHIC,	0, 0, 0x00 },
@@ -74,8 +74,8 @@ static void reason_on_the_wire(struct kunit *test)
 }
 
 /*
- * Get the headers to quote according to RFC 5040 figure 10. No header is quoted
- * for the error type "local catastrophic".
+ * Get the headers that a Terminate must quote according to RFC 5040 figure 10.
+ * For the error type "local catastrophic" it quotes no header.
  */
 static u8 quote_ref(const struct wire *w)
 {
@@ -83,14 +83,14 @@ static u8 quote_ref(const struct wire *w)
 		return 0;
 	if (w->layer == 1 || w->type == 2)
 		return MD;
-	/* a Send requests an invalidation, so no Read Request is quoted */
+	/* a Send has requested the invalidation, so there is no Read Request to quote */
 	return w->why == IW_RDMAP_P_INVALIDATE ? MD : MD | IW_QUOTE_R;
 }
 
 /*
  * RFC 5041 7.1, RFC 5040 4.8 and figure 10 (DDP-103, RDMAP-39, RDMAP-45,
- * RDMAP-50, RDMAP-51, RDMAP-53 to 55): each reason quotes the headers of the
- * RFCs.
+ * RDMAP-50, RDMAP-51, RDMAP-53 to 55): for each reason, a Terminate quotes the
+ * headers that the RFCs require.
  */
 static void reason_quotes(struct kunit *test)
 {
@@ -118,8 +118,8 @@ static void reason_locals(struct kunit *test)
 }
 
 /*
- * Expected events of the reasons that have neither IW_EVENT_FATAL nor, as the
- * reasons in ends[], IW_EVENT_NONE
+ * Expected events. A reason without an entry here must have IW_EVENT_NONE if
+ * ends[] lists it, and IW_EVENT_FATAL otherwise.
  */
 static const u8 events[IW_REASON_NR] = {
 	[IW_DDP_T_STAG]		= IW_EVENT_ACCESS,
@@ -205,7 +205,10 @@ static void reason_unique(struct kunit *test)
 				       iw_reason_row(IW_DDP_CATASTROPHIC)));
 }
 
-/* Numbers of the reasons: ABI (vendor errors), so they must never change */
+/*
+ * Expected name of each number. Programs receive the number as vendor error, so
+ * a number must never change.
+ */
 static const char * const numbers[] = {
 	[0]	= "ok",
 	[1]	= "ddp-catastrophic",
@@ -262,7 +265,7 @@ static const char * const numbers[] = {
 	[52]	= "sctp-addresses",
 };
 
-/* Each reason has the number that is ABI. */
+/* Each reason has the number that numbers[] gives it. */
 static void reason_numbers(struct kunit *test)
 {
 	u32 why;

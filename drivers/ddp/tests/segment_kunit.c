@@ -54,7 +54,7 @@ static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 		at = offset_of(c->first, &h);
 		KUNIT_ASSERT_LE(test, ddp_hdr_len(&h) + len, mulpdu);
 		KUNIT_ASSERT_LE(test, at + len, c->total);
-		/* only the last segment may be shorter */
+		/* only the last segment may be shorter than the MULPDU */
 		if (!h.last)
 			KUNIT_EXPECT_EQ(test, ddp_hdr_len(&h) + len, mulpdu);
 		for (i = 0; i < len; i++)
@@ -109,8 +109,9 @@ static void segment_empty(struct kunit *test)
 }
 
 /*
- * RFC 5041 5.2 (DDP-51, DDP-53): the messages of the RFC's examples, 2000 bytes
- * with a MULPDU of 1500 bytes, have two segments with the offsets of the RFC.
+ * RFC 5041 5.2 (DDP-51, DDP-53): the example messages of the RFC, 2000 bytes
+ * with a MULPDU of 1500 bytes, are cut into two segments with the offsets that
+ * the RFC gives.
  */
 static void segment_rfc_examples(struct kunit *test)
 {

@@ -12,8 +12,8 @@ static void init_all(struct ddp_uq *uq)
 }
 
 /*
- * RFC 5041 4.3 (DDP-42, DDP-45): as first segment of each queue, MSN 1 with MO
- * 0 is accepted, and MSN 0 is refused.
+ * RFC 5041 4.3 (DDP-42, DDP-45): the first segment of each queue is accepted
+ * with MSN 1 and MO 0, and is refused with MSN 0.
  */
 static void untagged_first_segment(struct kunit *test)
 {
@@ -37,7 +37,10 @@ struct due {
 	enum iw_reason	why;
 };
 
-/* Segments for queue 2, which expects MSN 7, MO 100, and for other queues */
+/*
+ * Segments to check, and the expected results: queue 2 expects MSN 7 and MO
+ * 100, all others MSN 1 and MO 0
+ */
 static const struct due dues[] = {
 	{ "due", 2, 7, 100, IW_OK },
 	{ "another queue", 3, 1, 0, IW_OK },
@@ -103,7 +106,7 @@ static void untagged_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uq[0].msn, 3u);
 }
 
-/* Check a segment byte by byte, as reference for ddp_uq_check_len() */
+/* Compute the expected result of ddp_uq_check_len() for a segment, byte by byte */
 static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
@@ -118,7 +121,7 @@ static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 
 /*
  * RFC 5041 7.1 U4 (DDP-93): for MOs and payloads below 12 bytes and buffers
- * below 24 bytes, ddp_uq_check_len() has the result of fits_ref().
+ * below 24 bytes, ddp_uq_check_len() returns the result of fits_ref().
  */
 static void untagged_fits(struct kunit *test)
 {
