@@ -17,8 +17,9 @@
  * ddp_admit_fits - decide whether an LLP that cannot evict may attach a request
  * @c: state of the listener
  *
- * A source may exceed the limit by a quarter while it has less than a quarter
- * of the limit of pending requests.
+ * The request may be attached if fewer requests than the limit are pending. If
+ * its source has fewer pending requests than a quarter of the limit, up to 5/4
+ * of the limit may be pending.
  *
  * Return: true if the request may be attached, false otherwise.
  */
@@ -69,9 +70,8 @@ u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
  * @source: hash of the source address of each request, oldest request first
  * @n: number of requests, at least one
  *
- * Different sources may have the same bucket. This choice prevents that a
- * source with many requests displaces the requests of another source in its
- * bucket.
+ * Different sources may share a bucket. This choice keeps a source with many
+ * requests from displacing the requests of another source in its bucket.
  *
  * Return: index of the oldest request of the source that has the most requests
  * in @source.

@@ -17,7 +17,7 @@
 #include "backlog.h"
 #include "admission.h"
 
-#define EVICT_CANDIDATES	16	/* requests of a bucket that are compared */
+#define EVICT_CANDIDATES	16	/* maximum number of requests of a bucket to choose from */
 
 /**
  * ddp_backlog_init - initialize the lock, lists and seed of a new listener
@@ -175,7 +175,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->evicted);
 	l->upcalls += ok;
-	/* the ULP will know @c, so make @c ineligible for eviction */
+	/* the ULP is notified of @c now, so @c is no longer pending and must not be evicted */
 	if (ok && c && l->ops->evict)
 		__unlist(l, c);
 	spin_unlock(&l->lock);

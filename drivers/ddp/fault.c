@@ -3,9 +3,9 @@
  * Page faults of a stream.
  *
  * The receive path and the transmit path never sleep. A path that finds a page
- * missing issues a page-fault request and leaves its state unchanged. It
- * retries when the request is complete. If the page is missing again by then,
- * it issues another request.
+ * missing issues a page-fault request and leaves its state unchanged. The path
+ * retries when the request has succeeded or failed. If the page is missing
+ * again by then, the path issues another request.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>

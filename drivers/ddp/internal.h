@@ -9,10 +9,7 @@
 
 struct ddp_rx_seg;
 
-/*
- * rx.c: steps of the general receive path that rx_fast.c also uses. Admit a
- * segment; for a deferred segment, use the saved grant.
- */
+/* rx.c: steps of the general receive path that rx_fast.c also uses */
 enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant);
 /* Save an admitted segment and its grant until its page fault is resolved */

@@ -33,9 +33,9 @@ struct paged_copy {
 };
 
 /*
- * Find the extent at @to and lock its pages. Return: true if the first page is
- * present, and the caller must then call release_extent(); false if the first
- * page is missing.
+ * Find the extent at @to, and take the lock that keeps its pages present.
+ * Return: true if the first page is present, and the caller must then call
+ * release_extent(); false if the first page is missing.
  */
 static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 			struct ddp_extent *extent)

@@ -203,9 +203,9 @@ static bool is_kernel_memory(const struct ddp_stream *s, u32 stag)
  *
  * Return: IW_OK if the whole payload is placed; IW_AGAIN if a page fault must
  * be resolved first; IW_UNREADABLE if the CPU cannot read the payload; or the
- * reason for which the access is not allowed. With IW_AGAIN and IW_UNREADABLE a
- * part of the payload may have been placed, and with IW_DDP_T_STAG if a page
- * cannot be faulted in; otherwise none.
+ * reason for which the access is not allowed. A part of the payload may have
+ * been placed with IW_AGAIN and IW_UNREADABLE, and with IW_DDP_T_STAG if a page
+ * cannot be faulted in; with any other reason, nothing has been placed.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -286,7 +286,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
-		/* this copy does not use the cached MR, so let revocation proceed */
+		/* revocation must not wait for a reference that this copy does not use */
 		ddp_mr_cache_drop(&s->rx_mr);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
@@ -343,7 +343,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	enum iw_reason why;
 
 	if (is_kernel_memory(s, m->stag)) {
-		/* this copy does not use the cached MR, so let revocation proceed */
+		/* revocation must not wait for a reference that this copy does not use */
 		ddp_mr_cache_drop(&s->tx_mr);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;

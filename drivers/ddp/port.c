@@ -37,7 +37,7 @@
 #define BACKLOG_MIN	64
 #define BACKLOG_MAX	4096
 
-#define ACCEPT_BATCH	64	/* connections accepted in one run of the work item */
+#define ACCEPT_BATCH	64	/* maximum number of accepts per run of the work item */
 #define ACCEPT_RETRY	(HZ / 10)	/* retry delay in jiffies after a failed accept */
 
 struct ddp_port {
@@ -48,7 +48,7 @@ struct ddp_port {
 	int			vrf;
 	u8			tos;
 
-	/* constant after opened is completed: err and sock */
+	/* err and sock are constant after opened has been completed */
 	struct completion	opened;
 	int			err;
 	struct socket		*sock;
@@ -108,8 +108,7 @@ static int accept_one(struct ddp_port *p)
 
 /*
  * Accept all waiting connections. Continue if one of them was aborted: the
- * other connections would otherwise wait until the socket notifies of another
- * one.
+ * other connections would otherwise wait until another connection arrives.
  */
 static void ddp_port_accept_all(struct work_struct *work)
 {

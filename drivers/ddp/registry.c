@@ -11,8 +11,9 @@
 
 static LIST_HEAD(types);
 /*
- * Protects types. User processes take this lock, so it is a spinlock: a process
- * that was preempted with a mutex held would block all others.
+ * Protects the list of types. User processes take this lock, so it is a
+ * spinlock: a process that was preempted with a mutex held would block all
+ * others.
  */
 static DEFINE_SPINLOCK(types_lock);
 

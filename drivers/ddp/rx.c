@@ -204,7 +204,7 @@ static bool rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->may_place_early(s, &g.h, g.payload, &grant))
 		return false;
-	/* the only request of the path is reserved for the segment that is next in order */
+	/* the path has one page-fault request: keep it for the segment that is next in order */
 	s->rx_fault.suppressed = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;

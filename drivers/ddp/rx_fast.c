@@ -41,7 +41,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && same_before_to(head, g->raw);
 }
 
-/* Check whether the TO is right for a segment after the last one and @n more of equal length */
+/* Check whether the TO is the expected one after the last segment and @n more of its length */
 static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;

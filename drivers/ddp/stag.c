@@ -10,8 +10,8 @@
  * reference for the copy of one segment or batch, with BH off. The path may
  * cache the reference for its next segment, but drops it before BH is enabled
  * again. So revocation may spin in process and in softirq context: no context
- * that it has interrupted on its own CPU can hold a reference. For PREEMPT_RT
- * see region_access_begin().
+ * that was interrupted on this CPU can hold a reference. For PREEMPT_RT see
+ * region_access_begin().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -179,8 +179,8 @@ static void region_wait_unused(struct ddp_region *r)
 	assert_no_access();
 	/*
 	 * Valid was cleared before users is read; pairs with ddp_region_find().
-	 * So a path whose reference is missing in the value of users read below
-	 * finds @r invalid, and does not access the memory.
+	 * So a path whose reference is not counted in the value of users read
+	 * below finds @r invalid, and does not access the memory.
 	 */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
@@ -523,7 +523,10 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	/* a softirq on this CPU that revokes the MR would spin forever for this reference */
+	/*
+	 * otherwise a softirq on this CPU that revokes the MR would spin
+	 * forever, because this context holds a reference
+	 */
 	local_bh_disable();
 	r = region_lookup(s->stags, stag);
 	if (r && region_try_get(r)) {

@@ -210,7 +210,7 @@ void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_llp_error);
 
 /**
- * ddp_llp_down - report the end of the LLP stream
+ * ddp_llp_down - report that the LLP's connection has ended
  * @s: the stream
  * @why: the reason, such as IW_MPA_LOST
  *

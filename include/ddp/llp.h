@@ -338,9 +338,10 @@ bool ddp_tx_blocked(const struct ddp_stream *s);
  * The caller may copy the payload with one call or with several.
  *
  * Return: true if the bytes are copied. False if the stream has failed, if the
- * memory may not be read, or if a page fault must be resolved first. The LLP
- * must then discard the segment. A forbidden read has failed the stream. After
- * a page fault DDP kicks, and ddp_tx_next() returns the segment again.
+ * memory may not be read, or if a page fault must be resolved first; the LLP
+ * must then discard the segment. If the memory may not be read, DDP fails the
+ * stream. After a page fault DDP kicks, and ddp_tx_next() returns the segment
+ * again.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 

@@ -26,7 +26,7 @@ struct ddp_stream;
 #define DDP_REMOTE_ATOMIC	0x08
 #define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
 #define DDP_LOCAL_READ		0x10	/* granted to every memory region, to no memory window */
-/* Flag of an access, not a right: the memory is a receive buffer, so its PD must  be recv_pd */
+/* Flag of an access, not a right: the memory is a receive buffer, so its PD must be recv_pd */
 #define DDP_RECEIVED		0x20
 
 #define DDP_STAG_KEY_MASK	0xffu	/* key: low byte of an STag, chosen by the consumer */
@@ -192,7 +192,7 @@ void ddp_stags_destroy(struct ddp_stags *t);
  *
  * ddp_region_revoke() clears @r->valid and waits for all accesses in flight. On
  * return the network can no longer access the memory (RFC 5041 8.3.1 (6)). Each
- * path delays it at most for the copy of one segment or batch and for one
+ * path delays the call at most for the copy of one segment or batch and for one
  * lookup, which then finds the MR invalid. Process or softirq context. Returns
  * true if @r was valid, false if not.
  *

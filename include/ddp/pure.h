@@ -2,8 +2,8 @@
 /*
  * All kernel headers that a pure file may include: types, numbers, strings and
  * byte order. A pure file uses no skb, socket, page, lock, clock or allocation,
- * so that its unit tests can run as an ordinary process, with headers of the
- * same names.
+ * so that its unit tests can run as an ordinary process, with replacements for
+ * these headers.
  */
 #ifndef _DDP_PURE_H
 #define _DDP_PURE_H

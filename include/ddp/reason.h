@@ -113,7 +113,6 @@ enum iw_reason {
  * @ddp: DDP header of the segment, as received
  * @rdma: Read Request header as received, if the failure occurred while a Read
  *	Request was served
- *
  */
 struct iw_fault {
 	enum iw_reason	why;

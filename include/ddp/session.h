@@ -56,9 +56,9 @@ struct ddp_policy {
  * @established: handle the success of start-up. Active side: @o is the peer's
  *	reply, and the LLP starts the stream given to connect after this upcall.
  *	If the upcall returns another value than IW_OK, the stream carries only
- *	a Terminate. Passive side: @o is NULL, and the LLP calls it after
- *	accept, before it sends the reply or any segment. The program that has
- *	accepted waits for this upcall or @closed and cannot be killed
+ *	a Terminate. Passive side: @o is NULL, and the LLP makes this upcall
+ *	after accept, before it sends the reply or any segment. A program that
+ *	has called accept waits for this upcall or @closed and cannot be killed
  *	meanwhile, so the LLP must make one of them whatever the peer does.
  * @peer_closed: handle a half-close: the peer will send no more data. Called at
  *	most once, between @established and @closed.

@@ -211,8 +211,8 @@ struct ddp_stream {
 	struct ddp_fault		rx_fault;
 
 	/* written by the receive path only */
-	bool			rx_busy;	/* path is running; read by ddp_stream_settle() */
-	bool			rx_begun;	/* between ddp_rx_begin() and ddp_rx_end() */
+	bool			rx_busy;	/* set while the path runs; read by ddp_stream_settle() */
+	bool			rx_begun;	/* true between ddp_rx_begin() and ddp_rx_end() */
 	/*
 	 * MR of the last segment with a cached reference, or NULL. The receive
 	 * path drops the reference in ddp_rx_end(), and before each upcall that
@@ -220,9 +220,9 @@ struct ddp_stream {
 	 */
 	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */
-	u32			rx_wrote;	/* number of placed Writes, for wrote() */
+	u32			rx_wrote;	/* number of Writes to report with wrote() */
 	struct ddp_uq		uq[DDP_QUEUES];	/* receive state of the untagged queues */
-	struct ddp_cursor	sink[DDP_QUEUES];	/* position of the next segment's payload */
+	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: where the next payload goes */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
 	/*
@@ -232,7 +232,7 @@ struct ddp_stream {
 	struct ddp_fault		tx_fault;
 
 	/* written by the transmit path only */
-	bool			tx_busy;	/* path is running; read by ddp_stream_settle() */
+	bool			tx_busy;	/* set while the path runs; read by ddp_stream_settle() */
 	bool			tx_pending;		/* the ULP will kick when there is more */
 	bool			tx_blocked;		/* next message waits for a response */
 	/*
