@@ -143,8 +143,9 @@ struct ddp_stags {
  * @from: address in @mem that corresponds to @base
  * @kind: type of the structure that embeds this one; private to the ULP
  * @users: reference count: 1, plus 1 for each in-flight reference, cached ones
- *	included. This field is in a cache line of its own, because every CPU
- *	that uses the MR writes it, but only reads the fields above.
+ *	included. This field is in another cache line than the fields above,
+ *	because every CPU that uses the MR writes it, but only reads those
+ *	fields.
  * @access_lock: lock that each access in flight holds on PREEMPT_RT, where
  *	BH-disabled sections can be preempted
  *
