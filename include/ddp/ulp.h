@@ -211,7 +211,7 @@ struct ddp_stream {
 	struct ddp_fault		rx_fault;
 
 	/* written by the receive path only */
-	bool			rx_busy;	/* set while the path runs, see ddp_stream_settle() */
+	bool			rx_busy;	/* path is running; read by ddp_stream_settle() */
 	bool			rx_begun;	/* true between ddp_rx_begin() and ddp_rx_end() */
 	/*
 	 * MR of the last segment with a cached reference, or NULL. The receive
@@ -232,7 +232,7 @@ struct ddp_stream {
 	struct ddp_fault		tx_fault;
 
 	/* written by the transmit path only */
-	bool			tx_busy;	/* set while the path runs, see ddp_stream_settle() */
+	bool			tx_busy;	/* path is running; read by ddp_stream_settle() */
 	bool			tx_pending;		/* the ULP will kick when there is more */
 	bool			tx_blocked;		/* next message waits for a response */
 	/*
