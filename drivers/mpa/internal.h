@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Declare the structures and functions that the files of iw_mpa share. */
+/* Structures and functions that the files of iw_mpa (MPA over TCP) share. */
 #ifndef _MPA_INTERNAL_H
 #define _MPA_INTERNAL_H
 
@@ -26,48 +26,52 @@ struct sk_buff;
 struct sk_buff_head;
 struct socket;
 
-/* Phase of a connection; written under its mutex */
+/* Phase of a connection; changed only with the connection's mutex held */
 enum mpa_phase {
-	MPA_NEW,		/* connection is being set up; the worker does nothing */
-	MPA_CONNECTING,		/* TCP handshake, active side only */
-	MPA_STARTUP,		/* exchange of Request and Reply frames */
-	MPA_FULL,		/* Full Operation */
-	MPA_ENDED,		/* connection has ended; its socket is released */
+	MPA_NEW,		/* not set up yet; events are stored, but not handled */
+	MPA_CONNECTING,		/* TCP handshake in progress; active side only */
+	MPA_STARTUP,		/* exchange of the MPA Request and Reply frames */
+	MPA_FULL,		/* Full Operation (RFC 5044 section 7): exchange of FPDUs */
+	MPA_ENDED,		/* torn down: no socket, and all later events are ignored */
 };
 
 /* Events for the worker; bit numbers in mpa_conn.events */
 enum mpa_event {
-	MPA_EV_STATE,		/* TCP or the connection has changed state */
+	MPA_EV_STATE,		/* the state of the socket or of the connection has changed */
 	MPA_EV_RX,		/* the socket may have data that the worker must receive */
 	MPA_EV_TX,		/* the worker must run the transmit routine */
-	MPA_EV_CLOSE,		/* the ULP requests a graceful end */
-	MPA_EV_ABORT,		/* the ULP requests an abortive end */
+	MPA_EV_CLOSE,		/* a graceful close is requested */
+	MPA_EV_ABORT,		/* an abortive close is requested, for the reason mpa_conn.why */
 	MPA_EV_TIMEOUT,		/* the timer has expired; the worker must check the deadline */
 };
 
 /*
- * Bits of mpa_conn.tx, the ownership state of the transmit side; tx.c has a
- * table of the transitions. OWNED: a context runs the transmit routine, with BH
- * off. PENDING without OWNED: work is pending and exactly one runner is
- * scheduled (the softirq of a CPU, the worker or the retry timer). OWNED and
- * PENDING: the owner must check for work again before it releases ownership.
- * DEAD: no context can become the owner.
+ * Bits of mpa_conn.tx, which ensures that one context at a time (the owner) runs
+ * the transmit routine. tx.c has a table of the transitions.
+ *
+ * OWNED: a context runs the transmit routine, with BH off.
+ * PENDING without OWNED: work is pending, and exactly one context is scheduled to
+ * run the transmit routine: the softirq of a CPU, the worker or the retry timer.
+ * PENDING and OWNED: work was added while the owner was transmitting, so the owner
+ * must check for work again before it releases ownership.
+ * DEAD: transmission was stopped, and no context can become the owner.
  */
 #define MPA_TX_OWNED	0x1
 #define MPA_TX_PENDING	0x2
 #define MPA_TX_DEAD	0x4
 
-#define MPA_BATCH	65536	/* approximate maximum length of a batch, in bytes */
+#define MPA_BATCH	65536	/* approximate maximum length of a batch in bytes */
 #define MPA_OUT_VECS	40
 
 /**
  * struct mpa_out - batch of FPDUs to be passed to TCP
- * @vec: pages that hold the batch; each entry holds a page reference
- * @n: number of entries used in @vec
- * @len: number of bytes written to the batch
- * @reserved: number of bytes reserved after the written bytes
- * @sent: number of written bytes that TCP has accepted
- * @last: true if no segment was pending after the batch was built
+ * @vec: memory for the FPDUs; each entry in use holds a reference on its page
+ * @n: number of entries of @vec in use
+ * @len: number of bytes of @vec that contain FPDUs
+ * @reserved: number of bytes of @vec, after the first @len bytes, that are reserved
+ *	for more FPDUs
+ * @sent: number of bytes of the FPDUs that TCP has accepted
+ * @last: true if DDP had no more segments to send when the batch was built
  */
 struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
@@ -80,17 +84,20 @@ struct mpa_out {
 
 /**
  * struct mpa_cursor - position in TCP's receive queue
- * @at: address of the next byte; NULL if no CPU can read this byte
- * @run: number of contiguous bytes at @at that may be consumed (current extent)
- * @left: number of bytes after the current extent that may be consumed
+ * @at: address of the next byte; NULL if this byte is in device memory that no CPU
+ *	can read
+ * @run: number of bytes from @at to the end of the current extent
+ * @left: number of bytes after the current extent that may still be consumed
  * @seq: TCP sequence number of the first byte after the current extent
- * @frag: index of the fragment of @part in which the current extent ends; -1 for
- *	the linear part
+ * @frag: index of the fragment of @part in which the current extent ends; -1 if
+ *	the extent ends in the linear part
  * @part: skb in which the current extent ends: @skb or a member of its frag_list
- * @skb: current skb of @queue
+ * @skb: skb of @queue that contains @part
  * @queue: TCP's receive queue
  * @ended: true if the queue has no bytes after the current extent, even if @left
  *	is not 0
+ *
+ * The current extent is the range of contiguous memory that the cursor reads now.
  */
 struct mpa_cursor {
 	const u8		*at;
@@ -104,109 +111,120 @@ struct mpa_cursor {
 	bool			ended;
 };
 
-/* Start-up queue: connections of one process or of one listener, in FIFO order */
+/*
+ * Start-up queue: until Full Operation, the connections that one process opens, or
+ * that one listener accepts, are served in the order of their events.
+ */
 struct mpa_connq {
-	/* fixed after creation */
-	const void		*listener;	/* listener; NULL for a connecting process */
-	pid_t			process;	/* tgid that connects; 0 for a listener */
+	/* constant after creation */
+	const void		*listener;	/* NULL if @process opens the connections */
+	pid_t			process;	/* tgid; 0 if @listener accepts the connections */
 
-	/* references of the connections that use this queue and of a queued @work */
+	/* each connection that uses the queue has a reference, and so has a queued @work */
 	refcount_t		ref;
 	struct hlist_node	node;		/* entry in connqs; protected by connqs_lock */
 
 	spinlock_t		lock;		/* leaf lock; protects @due */
-	struct list_head	due;		/* connections with events, in FIFO order */
+	struct list_head	due;		/* connections with pending events, in FIFO order */
 
 	struct work_struct	work;		/* mpa_connq_work() */
 };
 
 struct mpa_conn {
-	/* fixed after creation */
+	/* constant after the connection is set up, except for fields of @ss */
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
 	struct ddp_policy	policy;
-	struct net		*net;	/* referenced netns; NULL on the passive side */
+	struct net		*net;	/* netns (reference held); NULL on the passive side */
 	netns_tracker		net_tracker;
 	int			ifindex;
 	u8			tos;
 	struct mpa_connq		*connq;	/* start-up queue; used until Full Operation */
 
 	/*
-	 * Protected by the mutex, see conn_event.c. The exception is @tx_open,
-	 * which the receive path also sets. If another context holds the mutex,
-	 * the worker does not wait; mpa_conn_unlock() queues the worker again.
+	 * The fields up to @last are protected by the mutex, except @tx_open,
+	 * which the receive path also sets. A worker that finds the mutex held
+	 * returns without waiting; mpa_conn_unlock() then queues the worker again.
 	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
 	struct socket		*sock;
 	struct mpa_startup	*su;	/* start-up state machine; NULL from Full Operation on */
-	struct ddp_stream	*next_stream;	/* bound stream, starts in Full Operation */
+	struct ddp_stream	*next_stream;	/* bound stream; starts in Full Operation */
 	u8			revision;	/* MPA revision; valid from Full Operation on */
 	bool			crc;		/* CRC in use; valid from Full Operation on */
-	bool			tx_open;	/* FPDUs may be sent; set once, see may_send() */
-	bool			reported;	/* session is reported to the user */
-	bool			established;	/* responder has called established() */
+	bool			tx_open;	/* sending FPDUs is permitted, see may_send() */
+	bool			reported;	/* ULP knows the session: closed upcall required */
+	bool			established;	/* responder only: established upcall was made */
 	u16			written;	/* bytes of our start-up frame accepted by TCP */
 	bool			peer_closed;	/* peer's FIN and all data before it received */
-	bool			peer_closed_first;	/* peer closed before the ULP did */
+	bool			peer_closed_first;	/* @peer_closed was set before @closing */
 	bool			fin_sent;	/* TCP has accepted our FIN */
-	bool			all_acked;	/* peer has acknowledged all data before our FIN */
-	bool			timed;	/* @deadline is valid */
-	bool			armed;	/* the timer is set to @timer_expires */
+	bool			all_acked;	/* FIN sent, and all data before it acknowledged */
+	bool			timed;	/* a time limit is set: @deadline is valid */
+	bool			armed;	/* the timer is armed: @timer_expires is valid */
 	unsigned long		deadline;	/* time limit of the current step, in jiffies */
 	unsigned long		timer_expires;	/* expiry of the timer, in jiffies */
-	u64			step;	/* progress of a graceful end: STEP_* of conn.c */
-	unsigned long		last;	/* final time limit of a graceful end, in jiffies */
+	u64			step;	/* graceful close: last result of get_progress() */
+	unsigned long		last;	/* graceful close: see extend_deadline(); in jiffies */
 
-	/* entry in the listener's backlog, until the request is reported to the user */
+	/* entry in the listener's backlog until the Request is reported to the ULP */
 	struct ddp_conn_req	conn_req;
 
 	/*
-	 * Protected by the socket lock. @stream is the stream that receives;
-	 * NULL if received data must not be passed to DDP.
+	 * The fields up to @rx_deferred are protected by the socket lock. Received
+	 * segments are passed to @stream; it is NULL while DDP must not get any.
 	 */
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
 	u32			rx_pos;		/* position of the next FPDU, see fpdu.h */
-	const u8		*rx_copy;	/* next byte for mpa_rx_read(); NULL: use @cur */
-	u32			rx_left;	/* bytes of the segment not read by DDP yet */
-	bool			rx_markers;	/* peer inserts markers */
-	bool			rx_enabled;	/* data_ready callback receives FPDUs */
-	bool			rx_stopped;	/* received data is discarded */
-	bool			rx_deferred;	/* next FPDU is deferred by a page fault */
+	const u8		*rx_copy;	/* source of mpa_rx_read(); NULL for @cur */
+	u32			rx_left;	/* bytes of the segment that DDP has not read yet */
+	bool			rx_markers;	/* the peer inserts markers */
+	bool			rx_enabled;	/* mpa_data_ready() may receive FPDUs */
+	bool			rx_stopped;	/* all data received from now on is discarded */
+	bool			rx_deferred;	/* a page fault keeps the next FPDU in the queue */
 
 	/*
-	 * Delay of the last retry after a memory shortage, in ms. Accessed by the
-	 * transmit owner, before Full Operation by the worker.
+	 * Delay before the last retry after a failed allocation, in ms. Accessed
+	 * only by the worker before Full Operation, and only by the owner of the
+	 * transmit side from then on.
 	 */
 	u16			retry_ms ____cacheline_aligned_in_smp;
 
-	/* accessed by the owner of the transmit side; @send_err with the socket lock held */
-	struct ddp_stream	*tx_stream;
+	/*
+	 * Accessed only by the owner of the transmit side, with two exceptions:
+	 * enter_full() sets @tx_stream and @tx_markers before transmission starts,
+	 * and @send_err is protected by the socket lock.
+	 */
+	struct ddp_stream	*tx_stream;	/* segments to send are pulled from this stream */
 	struct mpa_out		out;
-	bool			tx_markers;
+	bool			tx_markers;	/* our side inserts markers */
 	u32			tx_pos;		/* position of the next FPDU, see fpdu.h */
-	int			send_err;	/* errno of a failed send */
+	int			send_err;	/* negative errno of a fatal send error, or 0 */
 
 	/* accessed by any context */
 	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */
 	unsigned long		events;	/* bit mask of pending events, enum mpa_event */
-	bool			holder_polls;	/* mutex holder checks for events */
+	bool			holder_polls;	/* mutex is held, and its holder checks @events */
 
-	bool			closing;	/* graceful end is requested */
-	bool			drained;	/* TCP has all FPDUs before a graceful end */
-	enum iw_reason		why;	/* reason of a requested abortive end */
+	bool			closing;	/* a graceful close is requested */
+	bool			drained;	/* graceful close: TCP has accepted the last FPDU */
+	enum iw_reason		why;	/* reason of the requested abortive close */
 
-	struct list_head	connq_entry;	/* entry in @connq->due; @connq->lock held */
-	struct work_struct	work;	/* worker, used from Full Operation on */
+	struct list_head	connq_entry;	/* entry in @connq->due; @connq->lock protects it */
+	struct work_struct	work;	/* mpa_conn_work(); the worker from Full Operation on */
 	struct delayed_work	timer;	/* sets MPA_EV_TIMEOUT */
 	struct delayed_work	tx_retry;	/* retry timer; holds a reference while queued */
-	struct llist_node	txq;	/* entry in a CPU's queue, which holds a reference */
+	struct llist_node	txq;	/* entry in a CPU's txqs, which holds a reference */
 	struct rcu_head		rcu;
 
-	/* protects @retransmits and, for contexts without the mutex, the use of @sock */
-	spinlock_t		query_lock;	/* leaf lock */
-	u32			retransmits;	/* number of retransmissions of released sockets */
+	/*
+	 * Leaf lock. Protects @retransmits, and prevents that @sock is released
+	 * while a context that does not hold the mutex uses @sock.
+	 */
+	spinlock_t		query_lock;
+	u32			retransmits;	/* retransmitted packets of released sockets */
 
 	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
 };
@@ -229,15 +247,18 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 	return container_of(llp, struct mpa_conn, llp);
 }
 
-/* time limit to send a start-up frame if memory is short, in seconds */
+/* Time limit for sending a start-up frame after a failed allocation, in seconds */
 #define MPA_DEADLINE_MEMORY	10
-/* time limit for both FINs after the peer has acknowledged all data, in seconds */
+/*
+ * Graceful close: time limit for sending our FIN and receiving the peer's FIN, after
+ * the peer has acknowledged all our data, in seconds
+ */
 #define MPA_DEADLINE_CLOSE	10
 
-#define MPA_RETRY_MIN	1	/* minimum delay of a retry after a memory shortage, in ms */
-#define MPA_RETRY_MAX	1000	/* maximum delay of such a retry, in ms */
+#define MPA_RETRY_MIN	1	/* minimum delay of a retry after a failed allocation, in ms */
+#define MPA_RETRY_MAX	1000	/* maximum delay of a retry after a failed allocation, in ms */
 
-/* Get the next retry delay in ms: double the last delay @ms, within the limits */
+/* Compute the next retry delay in ms: twice the last delay @ms, within the limits */
 static inline u16 mpa_backoff(u16 ms)
 {
 	return clamp(2 * ms, MPA_RETRY_MIN, MPA_RETRY_MAX);
@@ -318,7 +339,7 @@ void mpa_cursor_next(struct mpa_cursor *cur);
 bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len);
 bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len);
 
-/* Consume @len bytes of the current extent */
+/* Consume @len bytes of the current extent, which must have that many bytes left */
 static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 {
 	if (cur->at)
@@ -327,21 +348,21 @@ static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 }
 
 /*
- * Copy bytes of the current extent without consuming them. A sender on this
- * machine may still write these bytes, so a second copy may differ.
+ * Copy @len bytes of the current extent without consuming them. If the sender is on
+ * this machine, it may still write to these bytes, so a second copy may differ.
  */
 static inline void mpa_cursor_peek(const struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memcpy(dst, cur->at, len);
-	/* the compiler must not read the source again instead of the copy */
+	/* prevent the compiler from reading the source again instead of the copy */
 	barrier();
 }
 
-/* Copy bytes of the current extent and consume them */
+/* Copy @len bytes of the current extent and consume them */
 static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	ddp_copy(dst, cur->at, len);
-	/* the compiler must not read the source again instead of the copy */
+	/* prevent the compiler from reading the source again instead of the copy */
 	barrier();
 	mpa_cursor_advance(cur, len);
 }
@@ -365,7 +386,7 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 
 /**
  * mpa_cursor_may_read - check whether the next bytes are contiguous and readable
- * @cur: the cursor
+ * @cur: the cursor; advanced to the next extent if the current extent is consumed
  * @len: number of bytes
  *
  * Return: true if @len bytes can be read at @cur->at, false otherwise.
@@ -398,11 +419,11 @@ static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
 	return cur->run + cur->left;
 }
 
-/* State of a connected socket */
+/* State of a connection's socket */
 enum mpa_sock_state {
 	MPA_SOCK_CONNECTING,	/* TCP handshake in progress */
-	MPA_SOCK_OPEN,		/* established; the peer has not closed */
-	MPA_SOCK_PEER_DONE,	/* TCP has received the peer's FIN and all data before it */
+	MPA_SOCK_OPEN,		/* established; the peer has not sent a FIN */
+	MPA_SOCK_PEER_DONE,	/* TCP has received the peer's FIN and all data before the FIN */
 	MPA_SOCK_CLOSED,	/* closed by both sides */
 	MPA_SOCK_LOST,		/* reset, timed out or refused */
 };
