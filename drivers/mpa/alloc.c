@@ -9,20 +9,20 @@
 #include "internal.h"
 
 static atomic_t conn_count = ATOMIC_INIT(0);	/* number of connections not yet released */
-static struct kmem_cache *mpa_conn_cache;	/* saves memory: kmalloc() would use 2 KiB each */
+static struct kmem_cache *mpa_conn_cache;	/* kmalloc() would use 2 KiB per connection */
 
 /**
  * mpa_conn_new - allocate a connection without a socket
- * @user: upcalls of the user
- * @ctx: opaque pointer that the user's upcalls can use
+ * @user: upcalls to the ULP
+ * @ctx: opaque pointer for these upcalls
  * @policy: settings of the device; copied
  * @listener: listener that accepts the connection; NULL if the calling process
  *	connects
  *
  * Context: process, may sleep.
  *
- * Return: the connection; NULL if memory is short. The connection has one
- * reference, for the socket's callbacks; mpa_conn_finish() drops it.
+ * Return: the connection, or NULL if an allocation failed. The connection has one
+ * reference, for the socket's callbacks; mpa_conn_finish() drops this reference.
  */
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
@@ -51,7 +51,7 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 
 /**
  * mpa_conn_alloc_startup - allocate the start-up state machine of a connection
- * @c: the connection, not visible to other contexts yet
+ * @c: the connection, which no other context uses yet
  * @initiator: true if this side sends the Request
  *
  * Return: 0 or -ENOMEM.
@@ -67,12 +67,12 @@ int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator)
 }
 
 /**
- * mpa_conn_abandon - abandon a connection that could not be set up
- * @c: the connection, in phase MPA_NEW; the reference of the socket's callbacks
- *	passes to the caller
+ * mpa_conn_abandon - release the socket of a connection that could not be set up
+ * @c: the connection, in phase MPA_NEW. The caller takes over the reference of the
+ *	socket's callbacks and must drop it.
  *
- * The worker may be queued already, but does nothing in the phases MPA_NEW and
- * MPA_ENDED. So no other context uses the socket.
+ * The worker may be queued already, but it does nothing in the phases MPA_NEW and
+ * MPA_ENDED, so it does not use the socket.
  */
 void mpa_conn_abandon(struct mpa_conn *c)
 {
@@ -88,10 +88,13 @@ static void mpa_conn_free(struct rcu_head *rcu)
 }
 
 /**
- * mpa_conn_release - free a connection after its last reference is dropped
- * @ref: reference count of its session
+ * mpa_conn_release - free a connection after its last reference was dropped
+ * @ref: reference count, embedded in the session of the connection
  *
- * Any context. The socket is already released, and the timer is stopped.
+ * The socket must already be released, and the timer stopped. Memory is freed after
+ * an RCU grace period.
+ *
+ * Context: any.
  */
 void mpa_conn_release(struct kref *ref)
 {
@@ -110,7 +113,9 @@ void mpa_conn_release(struct kref *ref)
 /**
  * mpa_conn_wait_all - wait until all connections are released
  *
- * The caller must have made sure that no new connections are created. Sleeps.
+ * The caller must ensure that no new connections are created.
+ *
+ * Context: process, may sleep.
  */
 void mpa_conn_wait_all(void)
 {
@@ -131,7 +136,8 @@ int __init mpa_alloc_init(void)
 /**
  * mpa_alloc_exit - destroy the slab cache of connections
  *
- * The caller must have waited for mpa_conn_free() of all connections.
+ * The caller must have called rcu_barrier() after the last connection was released,
+ * because an RCU callback, mpa_conn_free(), frees each connection.
  */
 void mpa_alloc_exit(void)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State machine of a connection: Full Operation and the end of the connection.
- * conn_start.c has the TCP handshake and start-up.
+ * State machine of a connection in Full Operation, and tear-down in any phase.
+ * conn_start.c handles the TCP handshake and start-up.
  *
  * After mpa_conn_begin() only the worker changes the phase, with the mutex
- * held; conn_event.c schedules the worker. References are held by the session's
- * user, the bound stream, the queued worker, the entry in the start-up queue,
- * and the socket's callbacks. mpa_conn_finish() drops the reference of the
- * callbacks.
+ * held; conn_event.c schedules the worker. Each of these has a reference on the
+ * connection: the ULP, the bound stream, the queued worker, the entry in the
+ * start-up queue, and the socket's callbacks. mpa_conn_finish() drops the
+ * reference of the callbacks.
  */
 #include <linux/bits.h>
 
@@ -15,34 +15,38 @@
 #include "trace.h"
 
 /*
- * Maximum time without progress during a graceful end, in seconds: longer than
- * the 120 s that TCP may wait between two retransmissions
+ * Maximum time without progress during a graceful close, in seconds. TCP may wait
+ * 120 s between two retransmissions, so the limit must be longer.
  */
 #define DEADLINE_DRAIN	130ul
 /*
- * Maximum time from the moment when TCP has accepted the last FPDU until the
- * peer has acknowledged all data, in seconds. The data fits into TCP's send
- * buffer.
+ * Graceful close: maximum time from when TCP has accepted the last FPDU until the
+ * peer has acknowledged all data, in seconds. This is at most the data in TCP's
+ * send buffer.
  */
 #define DEADLINE_ACKED	900
 
-/* Progress of a graceful end: flags above the 32-bit TCP sequence number */
-#define STEP_BEGUN	BIT_ULL(32)	/* a graceful end is requested */
+/*
+ * Progress of a graceful close: these flags, combined with the TCP sequence number
+ * (the low 32 bits) up to which the peer has acknowledged our data
+ */
+#define STEP_BEGUN	BIT_ULL(32)	/* a graceful close is requested */
 #define STEP_DRAINED	BIT_ULL(33)	/* TCP has accepted all our FPDUs */
 #define STEP_SHUT	BIT_ULL(34)	/* TCP has accepted our FIN */
 #define STEP_ALL	BIT_ULL(35)	/* the peer has acknowledged all data before our FIN */
 
 /*
- * Check whether the socket must be reset instead of closed.
+ * Check whether tear-down must reset the TCP connection instead of sending a FIN.
  *
- * In Full Operation, close even if the ULP aborts. TCP then delivers the data
- * that TCP has accepted, which the ULP may have reported as sent (RFC 5041 3 (3),
- * DDP-3). Reset if TCP has accepted a part of a batch, so that the stream may
- * end inside an FPDU. Reset also if a time limit has expired, since the peer
- * then does not acknowledge or does not close.
+ * In Full Operation, send a FIN even if the ULP aborts. A reset would discard data
+ * that TCP has accepted but not delivered, and the ULP may already have reported
+ * this data as sent (RFC 5041 3 (3), DDP-3). There are two exceptions. Reset if TCP
+ * has accepted only a part of a batch, because a FIN could then end the stream inside
+ * an FPDU. Reset if a time limit has expired, because the peer then does not
+ * acknowledge our data or does not close.
  *
  * Before Full Operation no data has to be delivered. So reset, unless the peer
- * has rejected or the ULP has closed the connection.
+ * has rejected the Request or the ULP has closed the connection.
  */
 static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 {
@@ -53,7 +57,7 @@ static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 
 /**
  * mpa_conn_set_phase - change the phase of a connection
- * @c: the connection; its mutex is held
+ * @c: the connection; the caller must hold its mutex
  * @phase: the new phase
  */
 void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase)
@@ -63,10 +67,10 @@ void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase)
 }
 
 /**
- * mpa_conn_finish - end a connection
+ * mpa_conn_finish - tear down a connection: release its socket and notify the ULP
  * @c: the connection
- * @why: reason, reported to the stream and the user
- * @o: the peer's offer in a rejecting Reply, or NULL
+ * @why: reason to report to the stream and the ULP
+ * @o: contents of the peer's rejecting Reply; NULL if the peer has not rejected
  *
  * Context: worker, with the mutex held.
  */
@@ -93,21 +97,22 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		ddp_llp_down(s, why);
 	if (c->reported)
 		ddp_session_report_closed(&c->ss, why, o);
-	/* drop the reference of the socket's callbacks */
+	/* drop the reference of the socket's callbacks, which are removed now */
 	ddp_session_put(&c->ss);
 }
 
-/* Graceful end of Full Operation ------------------------------------------- */
+/* Graceful close in Full Operation ----------------------------------------- */
 
 /*
- * Our FIN is sent after the last FPDU. Data that TCP has accepted may already be
- * reported as sent, so TCP must deliver this data, which may be megabytes. So
- * the time limit is extended while the peer acknowledges data.
+ * A graceful close sends our FIN after the last FPDU. TCP must deliver all data
+ * before the FIN, because the ULP may already have reported this data as sent. The
+ * peer may need a long time to receive megabytes, so the time limit is extended
+ * whenever the peer acknowledges data.
  */
 
 /*
- * Get the progress of a graceful end: STEP_* flags and acknowledged position.
- * @drained: TCP has accepted all our FPDUs.
+ * Get the progress of a graceful close: STEP_* flags, and the TCP sequence number up
+ * to which the peer has acknowledged. @drained: true if TCP has accepted all FPDUs.
  */
 static u64 get_progress(struct mpa_conn *c, bool drained)
 {
@@ -120,9 +125,10 @@ static u64 get_progress(struct mpa_conn *c, bool drained)
 }
 
 /*
- * Extend the time limit if the graceful end has made progress. Until the peer
- * has acknowledged all data, the limit is never later than @c->last. @c->last is
- * fixed once TCP has accepted all FPDUs (@drained).
+ * Extend the time limit if the graceful close has made progress since the last call.
+ * Until the peer has acknowledged all data, the limit is never later than @c->last.
+ * @c->last itself is extended only until TCP has accepted all FPDUs (@drained), so
+ * that a peer that acknowledges slowly cannot delay the close without limit.
  */
 static void extend_deadline(struct mpa_conn *c, bool drained)
 {
@@ -146,8 +152,8 @@ static void extend_deadline(struct mpa_conn *c, bool drained)
 }
 
 /*
- * Send our FIN if a graceful end is requested and all FPDUs are sent, and extend
- * the time limit
+ * Advance a graceful close, if requested: send our FIN once TCP has accepted all
+ * FPDUs, and extend the time limit
  */
 static void mpa_conn_send_fin(struct mpa_conn *c)
 {
@@ -156,30 +162,29 @@ static void mpa_conn_send_fin(struct mpa_conn *c)
 	if (!READ_ONCE(c->closing))
 		return;
 	/*
-	 * Send the FIN after the last FPDU, not before. Pairs with note_drained(),
-	 * which sets drained after the last FPDU is passed to TCP; litmus: drained
+	 * Pairs with note_drained(), which sets drained after the last FPDU was
+	 * passed to TCP. Without the acquire, our FIN could be sent before the last
+	 * FPDU; litmus: drained
 	 */
 	drained = smp_load_acquire(&c->drained);
 	if (drained && !c->fin_sent)
 		c->fin_sent = mpa_sock_shutdown(c);
 	extend_deadline(c, drained);
-	/* memory for the FIN is short, and no callback reports free memory */
+	/* TCP had no memory for the FIN and does not report when it has: retry by timer */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer(c, HZ / 10);
 }
 
-/*
- * Record that the peer has closed. Return: true for the first call, false
- * otherwise.
- */
+/* Record that the peer has closed. Return: true for the first call, false otherwise. */
 static bool note_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return false;
 	/*
-	 * All data before the peer's FIN is processed. Pairs with
-	 * send_one_batch(), which otherwise could miss work that a response has
-	 * permitted, and would set drained too soon; litmus: drained
+	 * peer_closed is set after all data before the peer's FIN is processed.
+	 * Pairs with send_one_batch(). Without the release, send_one_batch() could
+	 * see peer_closed, but miss work that the peer's last response has unblocked,
+	 * and set drained before this work is sent; litmus: drained
 	 */
 	smp_store_release(&c->peer_closed, true);
 	c->peer_closed_first = !READ_ONCE(c->closing);
@@ -192,8 +197,8 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
 }
 
 /*
- * Finish the connection if TCP has ended. The caller must have received all data
- * that was in the socket.
+ * Tear down the connection if TCP has closed or lost it, or report to the ULP that
+ * the peer has closed. The caller must have received all data that was in the socket.
  */
 static void mpa_conn_check_closed(struct mpa_conn *c)
 {
@@ -202,10 +207,9 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
 
 	/*
-	 * First receive the data that arrived before the end of the connection,
-	 * even if a reset has arrived. A late segment may have made out-of-order
-	 * data and the FIN available after the last receive, and has then set
-	 * MPA_EV_RX again.
+	 * Data that arrived before a FIN or reset must be received first. A TCP
+	 * segment that filled a gap may have made out-of-order data and the FIN
+	 * available after the caller's receive; its callback has set MPA_EV_RX again.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
@@ -213,7 +217,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
-	/* wait until the deferred FPDU is read: mpa_llp_resume() sets an event */
+	/* a deferred FPDU is still queued: mpa_llp_resume() will set MPA_EV_RX */
 	if (READ_ONCE(c->rx_deferred))
 		return;
 	if (up_state != MPA_SOCK_CLOSED && up_state != MPA_SOCK_PEER_DONE)
@@ -231,8 +235,8 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 		ddp_session_report_peer_closed(&c->ss);
 		/*
 		 * Work that waits for the peer's first FPDU or for a response
-		 * can no longer be sent. The transmit routine must check this,
-		 * because a graceful end must not wait for such work.
+		 * can no longer be sent. Run the transmit routine, which detects
+		 * this, so that a graceful close does not wait for such work.
 		 */
 		mpa_tx_kick(c, false);
 	}
@@ -241,16 +245,16 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 /* State machine ------------------------------------------------------------ */
 
 /*
- * Advance a connection in Full Operation: receive, send our FIN if all FPDUs are
- * sent, and check whether TCP has ended. Return: true if the socket has more data
- * than one call receives, false otherwise.
+ * Advance a connection in Full Operation: receive, advance a graceful close, and
+ * check whether TCP has closed or lost the connection. Return: true if the socket
+ * has more data than one call receives, false otherwise.
  */
 static bool serve_full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
 	mpa_conn_send_fin(c);
-	/* look at the state of TCP only after all data has been received */
+	/* process all received data before reacting to a FIN or reset that followed it */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else
@@ -259,9 +263,9 @@ static bool serve_full(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_step - advance the state machine as far as possible now
+ * mpa_conn_step - advance the state machine as far as possible without waiting
  * @c: the connection, not in phase MPA_NEW or MPA_ENDED
- * @events: bit mask of the events that were set, enum mpa_event
+ * @events: bit mask of the events to handle, enum mpa_event
  *
  * Context: worker, with the mutex held.
  *
@@ -275,8 +279,9 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		return false;
 	}
 	/*
-	 * If established() was called, the program may have posted work. So the
-	 * graceful end then begins in Full Operation, after the Reply is sent.
+	 * After a responder's established upcall, the program may have posted work
+	 * that must be sent. The graceful close then waits for Full Operation, which
+	 * begins when the Reply is sent. In all other cases, close now.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
@@ -296,9 +301,9 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 }
 
 /**
- * mpa_conn_bind - bind the stream that starts after start-up
- * @c: the connection; its mutex is held
- * @s: the stream; holds a reference on the connection until mpa_conn_quiesce()
+ * mpa_conn_bind - bind the stream that starts when start-up is complete
+ * @c: the connection; the caller must hold its mutex
+ * @s: the stream; gets a reference on the connection until mpa_conn_quiesce()
  *
  * Return: 0 if @s is bound now; -EISCONN if @s was bound already; -ENOTCONN if
  * @s has been unbound.
@@ -315,10 +320,13 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 }
 
 /**
- * mpa_conn_quiesce - unbind the stream and end the connection
+ * mpa_conn_quiesce - detach the stream and abort the connection
  * @c: the connection
  *
- * Sleeps. When this returns, no upcall for the stream runs or will run.
+ * On return no upcall for the stream runs or will run. Drops the reference that
+ * mpa_conn_bind() has taken for the stream.
+ *
+ * Context: process, may sleep.
  */
 void mpa_conn_quiesce(struct mpa_conn *c)
 {
@@ -333,12 +341,12 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_stop - request the end of a connection on behalf of the ULP
+ * mpa_conn_stop - request that the worker close a connection
  * @c: the connection
- * @why: IW_LOCAL_CLOSE for a graceful end, after all posted work is sent; any
- *	other reason for an abortive end
+ * @why: IW_LOCAL_CLOSE for a graceful close, after all posted work is sent; any
+ *	other reason for an abortive close
  *
- * Any context.
+ * Context: any.
  */
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 {
@@ -348,9 +356,9 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 		return;
 	}
 	/*
-	 * All work is posted before closing is set. Pairs with send_one_batch(),
-	 * which otherwise could set drained before this work is sent;
-	 * litmus: drained
+	 * closing is set after the ULP has posted all its work. Pairs with
+	 * send_one_batch(). Without the release, send_one_batch() could see closing,
+	 * but miss the work, and set drained before the work is sent; litmus: drained
 	 */
 	smp_store_release(&c->closing, true);
 	mpa_conn_event(c, MPA_EV_CLOSE);
