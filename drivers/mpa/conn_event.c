@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Events, mutex and timer of a connection, which schedule its worker. The worker
- * is in conn_work.c.
+ * Set the events of a connection, acquire and release its mutex, and set its timer.
+ * The worker that handles the events is in conn_work.c.
  *
- * Any context may set an event. No event is lost: either the holder of the mutex
- * finds the event, or the worker is queued.
+ * Any context may set an event. No event is lost: if a context holds the mutex, that
+ * context checks for events, at the latest in mpa_conn_unlock(). If no context holds
+ * the mutex, setting an event queues the worker.
  */
 #include "internal.h"
 
 /*
- * Queue the worker: until Full Operation the worker of the start-up queue, from
- * Full Operation on the connection's own worker. Return: true if queued, so the
- * caller's reference passes to the queue; false if queued already.
+ * Queue the worker that handles the connection's events: the worker of the start-up
+ * queue before Full Operation, the connection's own worker from then on. Return: true
+ * if queued, and the worker will drop the caller's reference; false if the connection
+ * was queued already, and the caller keeps the reference.
  */
 static bool queue_conn(struct mpa_conn *c)
 {
@@ -27,7 +29,7 @@ static bool queue_conn(struct mpa_conn *c)
 	return queue_work(mpa_wq, &c->work);
 }
 
-/* Queue the worker with a reference, unless the last reference is dropped */
+/* Queue the worker, unless the connection's last reference was already dropped */
 static void mpa_conn_queue(struct mpa_conn *c)
 {
 	if (!kref_get_unless_zero(&c->ss.ref))
@@ -39,26 +41,28 @@ static void mpa_conn_queue(struct mpa_conn *c)
 /**
  * mpa_conn_event - set an event for the worker
  * @c: the connection; the caller must hold a reference, be a callback of the
- *	socket, or have found the connection under RCU, where it may be ending
+ *	socket, or be an RCU reader that has looked up the connection, which may
+ *	already be torn down
  * @ev: the event
  *
- * Any context. The context that handles the event sees all memory that was
- * written before this call. No worker is queued while @c->holder_polls is set,
- * because the holder of the mutex checks for events, at the latest in
- * mpa_conn_unlock().
+ * The context that handles the event sees all memory that the caller has written
+ * before this call. No worker is queued while @c->holder_polls is set, because the
+ * holder of the mutex then checks for events, at the latest in mpa_conn_unlock().
+ *
+ * Context: any.
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
-	/* an ended connection handles no events */
+	/* no worker handles events of a connection that was torn down */
 	if (READ_ONCE(c->phase) == MPA_ENDED)
 		return;
 	/*
-	 * A full barrier before and after the bit is set. The caller's writes
-	 * come before the bit, so that the context that handles the event sees
-	 * them; pairs with xchg() in mpa_conn_poll_once(). holder_polls is read
-	 * after the bit is set. Pairs with mpa_conn_unlock(), which clears
-	 * holder_polls and then reads the events. Otherwise both could miss the
-	 * event; litmus: seen-to, seen-to-what
+	 * test_and_set_bit() is a full barrier, which orders two things. The
+	 * caller's writes come before the bit, so the context that handles the event
+	 * sees these writes; pairs with xchg() in mpa_conn_poll_once(). And the bit
+	 * is set before holder_polls is read; pairs with mpa_conn_unlock(), which
+	 * clears holder_polls before it reads the events. Without this order both
+	 * functions could miss the event; litmus: seen-to, seen-to-what
 	 */
 	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->holder_polls))
@@ -69,7 +73,7 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
  * mpa_conn_has_events - check whether the worker has events to handle
  * @c: the connection
  *
- * Any context.
+ * Context: any.
  *
  * Return: true if an event is set and the phase is neither MPA_NEW nor
  * MPA_ENDED, false otherwise.
@@ -92,7 +96,9 @@ bool mpa_conn_has_events(const struct mpa_conn *c)
  * mpa_conn_lock - acquire the mutex of a connection
  * @c: the connection
  *
- * Sleeps. Until mpa_conn_unlock(), events do not queue the worker.
+ * Until mpa_conn_unlock(), events do not queue the worker.
+ *
+ * Context: process, may sleep.
  */
 void mpa_conn_lock(struct mpa_conn *c)
 {
@@ -104,8 +110,8 @@ void mpa_conn_lock(struct mpa_conn *c)
  * mpa_conn_unlock - release the mutex, and queue the worker if events are set
  * @c: the connection; the caller must hold a reference and the mutex
  *
- * If a worker could not take the mutex, that worker has returned without handling
- * the events.
+ * A worker that runs while the mutex is held returns without handling the events,
+ * so this function must queue the worker again.
  */
 void mpa_conn_unlock(struct mpa_conn *c)
 {
@@ -113,10 +119,10 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	mutex_unlock(&c->mutex);
 	/*
 	 * holder_polls is cleared and the mutex is released before the events are
-	 * read. Pairs with test_and_set_bit() in mpa_conn_event(): either that
-	 * function sees holder_polls clear, or this function sees the event. If a
-	 * worker could not take the mutex, this function sees the event for which
-	 * the worker was queued; litmus: seen-to, seen-to-held
+	 * read. Pairs with test_and_set_bit() in mpa_conn_event(): either
+	 * mpa_conn_event() sees holder_polls clear, or this function sees the event.
+	 * This function also sees the event of a worker that has found the mutex
+	 * held and has returned; litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
 	if (mpa_conn_has_events(c))
@@ -124,12 +130,12 @@ void mpa_conn_unlock(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_arm_timer - set the timer after which the worker checks the deadline
+ * mpa_conn_arm_timer - arm the timer that makes the worker check the deadline
  * @c: the connection; the caller must hold its mutex
- * @delay: maximum delay, in jiffies
+ * @delay: delay in jiffies after which the timer must expire at the latest
  *
- * If the timer already expires earlier, it is not changed. The worker then sets
- * the timer again for the deadline.
+ * A timer that already expires earlier is not changed. When it expires, the worker
+ * arms the timer again for the deadline.
  */
 void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
 {

@@ -2,11 +2,12 @@
 /*
  * Start-up queues: FIFO queues of connections before Full Operation.
  *
- * A program that opens many connections expects the peer to see these in the
- * order of creation. So all connections of one process share a queue, and all
- * connections accepted by one listener share a queue. Each queue has one worker,
- * which is in conn_work.c. An event adds a connection to its queue, unless the
- * connection is queued already.
+ * A program that opens many connections expects the peer to see the connections in
+ * the order in which they were opened. So all connections that one process opens
+ * share a queue, and all connections that one listener accepts share a queue. An
+ * event adds a connection to its queue, unless the connection is queued already.
+ * Each queue has one worker, mpa_connq_work() of conn_work.c, which handles the
+ * events.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -16,13 +17,13 @@
 
 #include "internal.h"
 
-/* Start-up queues: one for each process that has connected, one for each listener */
+/* All start-up queues, hashed by listener or process; protected by connqs_lock */
 static DEFINE_HASHTABLE(connqs, 12);
 static DEFINE_SPINLOCK(connqs_lock);
 
 /*
- * Compute the hash key of a queue. The random seed prevents a user from choosing
- * processes whose queues share a bucket.
+ * Compute the hash key of a queue. Without the random seed, a user could create
+ * processes whose queues all share a hash bucket, and make look-ups slow.
  */
 static u32 hash_key(const void *listener, pid_t process)
 {
@@ -51,7 +52,7 @@ static struct mpa_connq *__find_get(const void *listener, pid_t process)
  * mpa_connq_put - drop a reference on a start-up queue
  * @connq: the queue; may be NULL
  *
- * Any context.
+ * Context: any.
  */
 void mpa_connq_put(struct mpa_connq *connq)
 {
@@ -69,10 +70,10 @@ void mpa_connq_put(struct mpa_connq *connq)
  * mpa_line_take_first - remove the first connection from a start-up queue
  * @connq: the queue
  *
- * Context: interrupts enabled.
+ * Context: any with interrupts enabled.
  *
- * Return: the connection, whose reference passes from the queue to the caller;
- * NULL if the queue is empty.
+ * Return: the connection with the reference that the queue had, which the caller
+ * must drop; NULL if the queue is empty.
  */
 struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
 {
@@ -88,10 +89,10 @@ struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
 
 /**
  * mpa_line_kick - queue the worker of a start-up queue
- * @connq: the start-up queue; the caller must hold a reference, or hold
- *	@connq->lock while a connection is queued
+ * @connq: the start-up queue; the caller must hold a reference on it, or on a
+ *	connection that uses it
  *
- * Any context.
+ * Context: any.
  */
 void mpa_line_kick(struct mpa_connq *connq)
 {
@@ -120,11 +121,11 @@ static struct mpa_connq *new_connq(const void *listener, pid_t process,
  * mpa_connq_get - find or create the start-up queue of a new connection
  * @listener: listener that accepts the connection; NULL if the calling process
  *	connects
- * @work: function of the worker; used if the queue is created
+ * @work: work function for a queue that is created
  *
  * Context: process, may sleep.
  *
- * Return: the queue with a reference for the caller; NULL if memory is short.
+ * Return: the queue with a reference for the caller; NULL if an allocation failed.
  */
 struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 {
@@ -146,11 +147,12 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 }
 
 /**
- * mpa_connq_has_waiting - check whether a start-up queue has a connection
+ * mpa_connq_has_waiting - check whether a connection is queued in a start-up queue
  * @connq: the queue
  *
- * Any context. The result is only a hint, since the queue is read without
- * @connq->lock.
+ * The result is only a hint, because @connq->lock is not taken.
+ *
+ * Context: any.
  *
  * Return: true if a connection is queued, false otherwise.
  */
@@ -160,13 +162,13 @@ bool mpa_connq_has_waiting(const struct mpa_connq *connq)
 }
 
 /**
- * mpa_connq_add - add a connection to its start-up queue, after an event
+ * mpa_connq_add - add a connection to its start-up queue, and queue the worker
  * @c: the connection; the caller must hold a reference
  *
- * Any context.
+ * Context: any.
  *
- * Return: true if queued, so the caller's reference passes to the queue; false if
- * the connection was queued already, so the caller keeps its reference.
+ * Return: true if added; the queue then takes over the caller's reference. False if
+ * the connection was queued already; the caller then keeps its reference.
  */
 bool mpa_connq_add(struct mpa_conn *c)
 {

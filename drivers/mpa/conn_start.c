@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Start up a connection, from the TCP handshake to Full Operation: send and
- * receive the start-up frames, and report Requests and results to the user.
+ * receive the start-up frames, and report Requests and results to the ULP.
  *
- * startup.c evaluates the frames and decides the next step; conn.c ends
- * connections. The caller of each function must hold the mutex. @c->su is valid
- * until Full Operation.
+ * startup.c evaluates the frames and decides the next step; conn.c tears down
+ * connections. All functions of this file require that the caller holds the
+ * connection's mutex. The start-up state machine @c->su exists until Full Operation.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -24,7 +24,7 @@ static enum iw_reason lost_reason(int err)
 	return ddp_sock_reason(err, IW_MPA_LOST);
 }
 
-/* Enter Full Operation with the results of start-up */
+/* Enter Full Operation with the parameters that start-up has negotiated */
 static void enter_full(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -41,7 +41,7 @@ static void enter_full(struct mpa_conn *c)
 	mpa_conn_set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
 	/*
-	 * Set tx_open before tx_stream. If the user has refused the Reply, the
+	 * Set tx_open before tx_stream. If the ULP has refused the Reply, the
 	 * stream has failed already. If tx_open were still false, the transmit
 	 * routine could then set drained, and the Terminate would be lost.
 	 */
@@ -56,14 +56,15 @@ static void enter_full(struct mpa_conn *c)
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_enable_rx(c);
-	/* the callback has not received the data that arrived before rx_enabled was set */
+	/* the callback did not receive data that arrived before rx_enabled was set */
 	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
 
 /*
- * Read a part of the peer's start-up frame. Return: -EAGAIN if no bytes have arrived
- * yet; 0 if bytes were processed, or the peer has closed or reset the connection.
+ * Read bytes of the peer's start-up frame and pass them to the state machine. Return:
+ * -EAGAIN if no bytes have arrived yet; 0 if bytes were processed, or the peer has
+ * closed or reset the connection.
  */
 static int read_frame(struct mpa_conn *c)
 {
@@ -81,9 +82,9 @@ static int read_frame(struct mpa_conn *c)
 }
 
 /*
- * Report a responder's connection as established before the Reply is sent. The
- * peer may send FPDUs as soon as the peer has the Reply, so the program must be
- * ready to receive before.
+ * Report a responder's connection to the ULP as established before the Reply is
+ * sent. The peer may send FPDUs as soon as it has received the Reply, and the ULP
+ * must be ready for these FPDUs.
  */
 static void notify_accepted(struct mpa_conn *c)
 {
@@ -95,8 +96,8 @@ static void notify_accepted(struct mpa_conn *c)
 
 /*
  * Send the part of our start-up frame that TCP has not accepted yet. Return: 0 if
- * TCP has accepted the whole frame; -EAGAIN if TCP has not accepted a part of the
- * frame; or another negative errno.
+ * TCP has accepted the whole frame now; -EAGAIN if a part of the frame remains to be
+ * sent; or another negative errno.
  */
 static int write_remaining(struct mpa_conn *c)
 {
@@ -117,9 +118,9 @@ static int write_remaining(struct mpa_conn *c)
 }
 
 /*
- * Set the timer to send the remaining part of our start-up frame later. A new
- * socket has buffer space, so TCP only accepts less than the whole frame if
- * memory is short. No callback reports free memory, so retry with growing delays.
+ * Set the timer to retry sending our start-up frame. A new socket has buffer space for
+ * the frame, so TCP accepts less than the whole frame only if an allocation failed.
+ * No callback reports when memory is free again, so retry with growing delays.
  */
 static void defer_write(struct mpa_conn *c)
 {
@@ -131,7 +132,7 @@ static void defer_write(struct mpa_conn *c)
 
 /*
  * Send our start-up frame. Return: true if TCP has accepted the whole frame; false
- * if a retry is scheduled, or the connection has ended.
+ * if a retry is scheduled, or sending failed and the connection was torn down.
  */
 static bool write_frame(struct mpa_conn *c)
 {
@@ -153,7 +154,7 @@ static bool write_frame(struct mpa_conn *c)
 	return true;
 }
 
-/* Report the Request to the user; end the connection if the report fails */
+/* Report the Request to the ULP; tear down the connection if the ULP refuses it */
 static void notify_request(struct mpa_conn *c)
 {
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
@@ -166,8 +167,8 @@ static void notify_request(struct mpa_conn *c)
 }
 
 /*
- * Check whether the peer has sent data between its Request and our Reply. If so,
- * start-up fails. Return: true if start-up has failed, false otherwise.
+ * Check whether the peer has sent data between its Request and our Reply, which is a
+ * protocol error that ends start-up. Return: true if so, false otherwise.
  */
 static bool refuse_early_data(struct mpa_conn *c)
 {
@@ -178,11 +179,12 @@ static bool refuse_early_data(struct mpa_conn *c)
 }
 
 /*
- * Report a complete Request to the user, if not reported yet. Start-up then waits
- * for mpa_accept() or mpa_reject(). The peer may already have closed or reset the
- * connection. TCP reports this only once, so check the state of the socket.
+ * Report a complete Request to the ULP, unless it was reported already. Start-up then
+ * waits for mpa_accept() or mpa_reject(). If the peer has closed or reset the
+ * connection meanwhile, tear it down. TCP reports a close or reset only once, maybe
+ * before the Request was complete, so each call checks the state of the socket.
  *
- * Return: true if start-up has to wait, or the connection has ended; false if
+ * Return: true if start-up has to wait, or the connection was torn down; false if
  * start-up has failed, because the peer has sent more than its Request.
  */
 static bool handle_request(struct mpa_conn *c)
@@ -209,8 +211,8 @@ static bool handle_request(struct mpa_conn *c)
 }
 
 /*
- * Connect again with revision 1, after the peer has not understood revision 2.
- * If the device is configured for one revision only, end the connection instead.
+ * Connect again and use MPA revision 1, because the peer may not support revision 2.
+ * If the device is configured for one revision only, tear down the connection.
  */
 static void retry_revision_1(struct mpa_conn *c)
 {
@@ -234,7 +236,7 @@ static void retry_revision_1(struct mpa_conn *c)
 				NULL);
 }
 
-/* Do the steps that c->su requests, until a step has to wait or start-up ends */
+/* Do the steps that the state machine requests, until a step has to wait or start-up ends */
 static void advance_startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -268,7 +270,10 @@ static void advance_startup(struct mpa_conn *c)
 	}
 }
 
-/* Begin to exchange start-up frames if the TCP handshake is complete */
+/*
+ * Begin to exchange start-up frames if the TCP handshake is complete; tear down the
+ * connection if the handshake has failed
+ */
 static void check_connected(struct mpa_conn *c)
 {
 	int err;
@@ -289,7 +294,7 @@ static void check_connected(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_advance_start - advance start-up as far as possible now
+ * mpa_conn_advance_start - advance start-up as far as possible without waiting
  * @c: the connection, in phase MPA_CONNECTING or MPA_STARTUP
  *
  * Context: worker, with the mutex held.
@@ -306,7 +311,7 @@ void mpa_conn_advance_start(struct mpa_conn *c)
  * mpa_conn_begin - set the first phase and the time limit of a new connection
  * @c: the connection, with its socket; the caller must hold the mutex
  *
- * The worker handles events once the caller has called mpa_conn_unlock().
+ * The worker handles no event before the caller has called mpa_conn_unlock().
  */
 void mpa_conn_begin(struct mpa_conn *c)
 {

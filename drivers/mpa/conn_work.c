@@ -3,17 +3,17 @@
  * Workers of connections: handle events, check the deadline, transmit.
  *
  * conn_event.c sets the events and queues the workers. The workers advance the
- * state machine in conn.c. Until Full Operation the worker of the start-up queue
- * handles the events of a connection, later the connection's own worker. A queued
- * worker holds a reference. The mutex ensures that one worker at a time handles
- * the events of a connection.
+ * state machine in conn.c. Before Full Operation the worker of the start-up queue
+ * handles the events of a connection, from then on the connection's own worker. A
+ * queued worker has a reference on the connection. The connection's mutex ensures
+ * that only one worker at a time handles its events.
  */
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
 #include "internal.h"
 
-#define MAX_POLLS	4	/* maximum checks for events each time a worker has the mutex */
+#define MAX_POLLS	4	/* maximum calls of mpa_conn_poll_once() per run of a worker */
 #define BATCH	16	/* maximum number of connections in a call of mpa_connq_work() */
 
 static void mpa_conn_timed_out(struct work_struct *work)
@@ -31,9 +31,9 @@ static bool deadline_passed(const struct mpa_conn *c, unsigned int grace)
 }
 
 /*
- * End the connection if its deadline has passed. @more: true if the socket has more
- * received data. The peer's action for which the deadline waits may be in this
- * data, so allow MPA_DEADLINE_CLOSE more seconds.
+ * Tear down the connection if its deadline has passed. @more: true if the socket has
+ * received data that is not processed yet. The peer may have met the deadline by
+ * what it sent in this data, so allow MPA_DEADLINE_CLOSE seconds more.
  */
 static void check_deadline(struct mpa_conn *c, bool more)
 {
@@ -44,10 +44,10 @@ static void check_deadline(struct mpa_conn *c, bool more)
 }
 
 /*
- * Handle the events that are set. Data is received before the deadline is
- * checked, so that a delayed worker does not end a connection whose Reply has
- * arrived in time. Return: true if the worker should now let other work run; false
- * if the worker may check for events again.
+ * Handle the events that are set. Data is received before the deadline is checked:
+ * otherwise a worker that was delayed would tear down a connection although the
+ * peer's Reply has arrived in time. Return: true if the worker has done enough and
+ * should let other work run; false if the worker may check for events again.
  */
 static bool mpa_conn_poll_once(struct mpa_conn *c)
 {
@@ -60,7 +60,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
 		check_deadline(c, enough);
-	/* also after the end: this event is the only scheduled runner, see tx.c */
+	/* must not be skipped: no other context is scheduled to transmit, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;
@@ -69,9 +69,10 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 }
 
 /*
- * Handle events until no event is set, at most MAX_POLLS times. Handling an event
- * often causes new events, also at a peer on this machine. @in_connq: called by
- * the worker of a start-up queue, so stop if another connection is queued there.
+ * Handle events until no event is set, but at most MAX_POLLS times. Handling an event
+ * often causes new events soon, and polling for them costs less than queueing the
+ * worker again. @in_connq: true in the worker of a start-up queue, which must stop
+ * early if another connection is waiting in the queue.
  */
 static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 {
@@ -86,8 +87,8 @@ static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 /*
  * Handle the events of a connection. @in_connq: true in the worker of the start-up
  * queue, false in the connection's own worker. The caller must hold a reference.
- * If the mutex is held, do nothing, because mpa_conn_unlock() queues the worker
- * again.
+ * If another context holds the mutex, do nothing: mpa_conn_unlock() in that context
+ * queues the worker again.
  */
 static void mpa_conn_run(struct mpa_conn *c, bool in_connq)
 {
@@ -95,7 +96,7 @@ static void mpa_conn_run(struct mpa_conn *c, bool in_connq)
 
 	if (!mutex_trylock(&c->mutex))
 		return;
-	/* avoid deadlock: reclaim may need storage that is reached through this device */
+	/* reclaim must not do I/O: storage may be reached through this connection */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
 		mpa_conn_poll(c, in_connq);
@@ -115,7 +116,7 @@ static void mpa_conn_work(struct work_struct *w)
  * mpa_connq_work - handle the events of connections in start-up, in FIFO order
  * @work: work item of a start-up queue
  *
- * Waits neither for a peer, nor for a program, nor for another start-up queue.
+ * Never waits for a peer, a program or another start-up queue.
  */
 void mpa_connq_work(struct work_struct *work)
 {
@@ -140,7 +141,7 @@ void mpa_connq_work(struct work_struct *work)
 void mpa_conn_init(struct mpa_conn *c)
 {
 	mutex_init(&c->mutex);
-	/* no worker is queued before the creator calls mpa_conn_unlock() */
+	/* events must not queue the worker until the creator calls mpa_conn_unlock() */
 	c->holder_polls = true;
 	spin_lock_init(&c->query_lock);
 	INIT_WORK(&c->work, mpa_conn_work);
