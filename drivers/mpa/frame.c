@@ -3,11 +3,12 @@
  * Build batches of FPDUs from DDP's segments, so that one call passes many FPDUs
  * to TCP.
  *
- * FPDUs are written to a page fragment of the CPU. Bytes are only appended to a
- * fragment, so connections can share the fragment and TCP can hold references to
- * it. Only bytes that have not been passed to TCP may be returned to the fragment.
- * The caller has BH off from pulling a segment until the segment is written.
- * Reserved bytes belong to the batch, no matter which CPU writes them.
+ * FPDUs are written to a page fragment of the current CPU. Each batch gets new bytes
+ * at the end of the used part of the fragment, so several connections can share the
+ * fragment, and bytes that TCP references are never overwritten. Only bytes that have
+ * not been passed to TCP may be returned to the fragment. The caller has BH off from
+ * pulling a segment until the segment is written. Reserved bytes belong to the batch:
+ * no other connection writes to them.
  */
 /* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
@@ -22,18 +23,18 @@
 
 #define FRAG_MIN	256	/* minimum free space of a usable fragment, in bytes */
 
-#define FRAG_SPARES	8	/* maximum number of exhausted fragments to recycle */
+#define FRAG_SPARES	8	/* number of exhausted fragments to keep for reuse */
 
-#define ANY_PAGE_OFF	U32_MAX	/* no requirement for the page offset */
+#define ANY_PAGE_OFF	U32_MAX	/* the FPDU may begin at any page offset */
 
 /*
  * Page fragments of a CPU. Exhausted fragments are kept, and are used again after
- * TCP and the receiver have dropped their references. Allocating a fragment would
- * cost an eighth of the time to send 64 KiB. @lock protects the other fields on
+ * TCP and the receiver have dropped their references, because allocating a fragment
+ * costs an eighth of the time to send 64 KiB. @lock protects the other fields on
  * PREEMPT_RT, where code with BH off can be preempted.
  */
 struct frags {
-	struct page_frag	pf;
+	struct page_frag	pf;	/* current fragment, from which bytes are reserved */
 	struct page_frag	spare[FRAG_SPARES];	/* ring of exhausted fragments */
 	u8			oldest;	/* index of the oldest fragment in @spare */
 	local_lock_t		lock;
@@ -43,7 +44,7 @@ static DEFINE_PER_CPU(struct frags, frags) = {
 	.lock = INIT_LOCAL_LOCK(lock),
 };
 
-/* Reserve @len bytes at the fragment's write position for the batch */
+/* Reserve the next @len bytes of the fragment for the batch */
 static void mpa_frame_add_vec(struct mpa_out *o, struct page_frag *pf, u32 len)
 {
 	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
@@ -67,12 +68,12 @@ static void mpa_frag_put(struct page_frag *pf)
 }
 
 /*
- * Replace the exhausted fragment with the oldest spare fragment, to which TCP and
- * the receiver may have dropped their references
+ * Replace the exhausted fragment with the oldest spare fragment, which is the most
+ * likely one to be no longer referenced by TCP and the receiver
  */
 static void mpa_frag_rotate(struct frags *f)
 {
-	/* do not keep pages of the emergency reserve */
+	/* do not keep pages of the emergency reserve as spare fragments */
 	if (f->pf.page && page_is_pfmemalloc(f->pf.page))
 		mpa_frag_put(&f->pf);
 	swap(f->pf, f->spare[f->oldest]);
@@ -81,8 +82,8 @@ static void mpa_frag_rotate(struct frags *f)
 }
 
 /*
- * Find a spare fragment without other users in the ring, after an allocation has
- * failed. Return: true if found, false otherwise.
+ * After an allocation has failed, search the ring for a spare fragment that nothing
+ * else references. Return: true if found, false otherwise.
  */
 static bool mpa_frag_reclaim(struct frags *f)
 {
@@ -100,8 +101,8 @@ static bool mpa_frag_reclaim(struct frags *f)
 }
 
 /*
- * Ensure that the CPU's fragment has at least @least free bytes. Return: true if
- * so, false if memory is short.
+ * Ensure that the CPU's fragment has at least @least free bytes. Return: true on
+ * success, false if no memory is available.
  */
 static bool mpa_frag_refill(struct frags *f, u32 least)
 {
@@ -112,9 +113,10 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 }
 
 /*
- * Skip bytes of the fragment up to page offset @off. If source and destination
- * have the same page offset, long FPDUs are copied page by page, which is faster.
- * The time saved outweighs the skipped bytes.
+ * Skip bytes of the fragment up to page offset @off, if the fragment has enough
+ * space. ddp_copy() copies whole pages, which is faster, if the payload of a long
+ * FPDU has the same page offset at its source and in the fragment. The time saved
+ * is worth the skipped bytes.
  */
 static void mpa_frag_skip(struct page_frag *pf, u32 off)
 {
@@ -125,7 +127,7 @@ static void mpa_frag_skip(struct page_frag *pf, u32 off)
 /*
  * Reserve at least @need bytes for the batch, and up to @most if the fragment has
  * space. @off: page offset for the first byte, or ANY_PAGE_OFF. Return: true if
- * reserved; false if memory is short or all MPA_OUT_VECS vectors are in use.
+ * reserved; false if no memory is available or all MPA_OUT_VECS vectors are in use.
  */
 static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
 {
@@ -134,7 +136,7 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 	while (o->reserved < need) {
 		u32 least = min_t(u32, need - o->reserved, FRAG_MIN);
 
-		/* a fragment of one page has no space to skip to the offset */
+		/* up to one page is skipped, for which a fragment of one page is too small */
 		if (off != ANY_PAGE_OFF && pf->size > PAGE_SIZE)
 			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
@@ -147,7 +149,10 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 	return true;
 }
 
-/* Reserve bytes as __reserve() does, unless @need bytes are already reserved */
+/*
+ * Reserve bytes of this CPU's fragment, unless @need bytes are already reserved; see
+ * __reserve() for parameters and result
+ */
 static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 {
 	bool ok;
@@ -161,9 +166,9 @@ static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 }
 
 /*
- * Get the page offset at which an FPDU should begin. For a long segment it is such
- * that the payload has the page offset of its source. Return: the page offset;
- * ANY_PAGE_OFF for other segments and with markers.
+ * Get the page offset at which an FPDU should begin. Return: for a long segment, the
+ * page offset that gives the payload the page offset of its source; ANY_PAGE_OFF for
+ * a shorter segment, or if markers are inserted.
  */
 static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
@@ -173,8 +178,9 @@ static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 }
 
 /*
- * Return the last @len bytes of @v to the CPU's fragment, if they are the last
- * reserved bytes of this fragment. The caller must not use these bytes.
+ * Return the last @len bytes of @v to this CPU's fragment, if @v ends where the free
+ * space of the fragment begins. In all other cases the bytes stay unused. The caller
+ * must no longer use these bytes.
  */
 static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 {
@@ -187,7 +193,7 @@ static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 	local_unlock_nested_bh(&frags.lock);
 }
 
-/* Release all written and reserved bytes of the batch after its first @len bytes */
+/* Shorten the batch to its first @len bytes, and release all bytes after these */
 static void trim_batch(struct mpa_out *o, u32 len)
 {
 	u32 over = o->len + o->reserved - len;
@@ -218,8 +224,8 @@ struct writer {
 };
 
 /*
- * Get the destination of the next bytes. @len: number of bytes to write; reduced
- * to the number of bytes that are contiguous at the destination.
+ * Get the destination of the next bytes. @len: number of bytes to write; reduced to
+ * the number of bytes that are contiguous at the destination, if that is less.
  */
 static u8 *writer_dst(struct writer *w, u32 *len)
 {
@@ -233,7 +239,7 @@ static u8 *writer_dst(struct writer *w, u32 *len)
 	return page_address(v->bv_page) + v->bv_offset + w->off;
 }
 
-/* Account @len reserved bytes as written */
+/* Account @len bytes, which were reserved, as written */
 static void mpa_frame_account(struct mpa_conn *c, u32 len)
 {
 	c->tx_pos += len;
@@ -247,7 +253,7 @@ static void writer_advance(struct writer *w, u32 len)
 	mpa_frame_account(w->c, len);
 }
 
-/* Add the bytes that were written at @p to the CRC, and move the writer past them */
+/* Add the @len bytes written at @p to the CRC, and advance the writer by @len bytes */
 static void writer_commit(struct writer *w, const u8 *p, u32 len)
 {
 	if (w->c->crc)
@@ -255,7 +261,7 @@ static void writer_commit(struct writer *w, const u8 *p, u32 len)
 	writer_advance(w, len);
 }
 
-/* Write bytes without inserting markers */
+/* Write @len bytes without inserting markers */
 static void put_plain(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
@@ -270,8 +276,8 @@ static void put_plain(struct writer *w, const u8 *src, u32 len)
 }
 
 /*
- * Write a marker if the stream has a marker at this position. Return: number of
- * bytes up to the next marker; U32_MAX if markers are not in use.
+ * Write a marker if the stream must have a marker at the current position. Return:
+ * number of bytes up to the next marker; U32_MAX if markers are not in use.
  */
 static u32 maybe_put_marker(struct writer *w)
 {
@@ -287,7 +293,7 @@ static u32 maybe_put_marker(struct writer *w)
 	return mpa_marker_dist(w->c->tx_pos);
 }
 
-/* Write bytes, and insert markers */
+/* Write @len bytes, and insert the markers that are due between them */
 static void put_bytes(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
@@ -299,7 +305,10 @@ static void put_bytes(struct writer *w, const u8 *src, u32 len)
 	}
 }
 
-/* Write payload that DDP supplies, and insert markers. Return: false if DDP fails. */
+/*
+ * Let DDP write @len bytes of payload, and insert the markers that are due between
+ * them. Return: true on success, false if DDP has not supplied the payload.
+ */
 static bool put_payload(struct writer *w, u32 len)
 {
 	while (len) {
@@ -314,7 +323,7 @@ static bool put_payload(struct writer *w, u32 len)
 	return true;
 }
 
-/* Write PAD and CRC field, and insert markers */
+/* Write the PAD and the CRC field, and insert the markers that are due before each */
 static void put_trailer(struct writer *w, u32 ulpdu_len)
 {
 	static const u8 zero[MPA_ALIGN];
@@ -327,7 +336,7 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	put_plain(w, crc, sizeof(crc));
 }
 
-/* Write the length field and the DDP header. Return: number of bytes written. */
+/* Write the length field and the DDP header to @p. Return: number of bytes written. */
 static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
@@ -336,8 +345,8 @@ static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 }
 
 /*
- * Write an FPDU that has markers or is not contiguous. Return: true if written,
- * false if DDP has not supplied the payload.
+ * Write an FPDU piece by piece, with markers or to memory that is not contiguous.
+ * Return: true if written, false if DDP has not supplied the payload.
  */
 static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 {
@@ -351,8 +360,8 @@ static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 }
 
 /*
- * Write PAD and CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU; @at:
- * length of the length field and the ULPDU together.
+ * Write the PAD and the CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU;
+ * @at: length of the length field and the ULPDU together, in bytes.
  */
 static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
@@ -382,7 +391,7 @@ static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 	return true;
 }
 
-/* Initialize a writer at the first reserved byte, after the written bytes */
+/* Initialize a writer at the first reserved byte of the batch */
 static void writer_seek_end(struct writer *w, struct mpa_conn *c)
 {
 	struct mpa_out *o = &c->out;
@@ -397,8 +406,8 @@ static void writer_seek_end(struct writer *w, struct mpa_conn *c)
 }
 
 /*
- * Get the address of the reserved bytes. Return: NULL if the reserved bytes are
- * not contiguous.
+ * Get the address of the reserved bytes. Return: the address; NULL if the reserved
+ * bytes are not contiguous.
  */
 static u8 *mpa_frame_reserved(const struct mpa_out *o)
 {
@@ -425,9 +434,9 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
 }
 
 /*
- * Write the next segments of the message as FPDUs of @wire bytes each. At most
- * @most FPDUs are written, and only into the first contiguous part of the reserved
- * bytes. @mulpdu: length of each ULPDU.
+ * Write the next segments of the current message as FPDUs of @wire bytes each. Write
+ * at most @most FPDUs, and only to the first contiguous part of the reserved bytes.
+ * @mulpdu: length of each ULPDU.
  */
 static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
@@ -451,9 +460,9 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 }
 
 /*
- * Get the number of bytes to reserve for an FPDU of @wire bytes. After a short last
- * segment of a message, more short messages are likely. So reserve at least as
- * many bytes as the batch already has.
+ * Get the number of bytes to reserve for an FPDU of @wire bytes. If the segment is
+ * short and the last one of its message, more short messages probably follow, so
+ * reserve at least as many bytes as the batch already has.
  */
 static u32 mpa_frame_reserve_len(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
 {
@@ -461,9 +470,9 @@ static u32 mpa_frame_reserve_len(const struct mpa_out *o, const struct ddp_txseg
 }
 
 /*
- * Add a segment that was pulled to the batch. If DDP does not supply the payload,
- * the FPDU is dropped. Return: true if the segment was processed; false if memory
- * is short or vectors are used up, so DDP keeps the segment.
+ * Add the segment that was pulled last to the batch. If DDP does not supply the
+ * payload, drop the FPDU. Return: true if the segment was added or dropped; false if
+ * no memory or no vector was available, and the pull of the segment was undone.
  */
 static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 {
@@ -471,7 +480,7 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	/* a long FPDU needs a certain page offset, so drop the reserved bytes */
+	/* reserved bytes may have the wrong page offset for a long FPDU, so release them */
 	if (seg->len >= DDP_COPY_LONG)
 		trim_batch(&c->out, len);
 	if (!reserve(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
@@ -482,22 +491,22 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	if (!write_fpdu(c, seg, wire)) {
 		trim_batch(&c->out, len);
 		c->tx_pos = pos;
-		/* add_fpdus() must not add the next segments of this message */
+		/* prevent add_fpdus() from adding the next segments of this message */
 		seg->left = 0;
 	}
 	return true;
 }
 
 /*
- * Add the full segments that follow @seg in its message, as many as fit into
- * @reserved bytes of the batch. @mulpdu: length of a full ULPDU.
+ * Add the full-length segments that follow @seg in its message, as many as fit into
+ * @reserved bytes. @mulpdu: length of a full-length ULPDU.
  */
 static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 		      u32 reserved)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/* not for long segments, which need a page offset, nor the last segment */
+	/* leave the last segment, and long segments, which need a page offset, to add_fpdu() */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(reserved / wire, (seg->left - 1) / seg->len);
@@ -505,7 +514,7 @@ static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpd
 		write_fpdus(c, mulpdu, wire, n);
 }
 
-/* Pull segments into the batch; for the parameters and result see mpa_frame_build() */
+/* Pull segments and add them to the batch; see mpa_frame_build() for the result */
 static bool fill_batch(struct mpa_conn *c, u32 emss)
 {
 	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
@@ -532,7 +541,7 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
  * @emss: effective maximum segment size of TCP in bytes, which limits the length
  *	of FPDUs (RFC 5044 5.1)
  *
- * Return: false if memory is short and the batch is empty, true otherwise.
+ * Return: false if the batch is empty because no memory is available, true otherwise.
  */
 bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 {
@@ -540,14 +549,14 @@ bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 
 	ddp_tx_begin(c->tx_stream);
 	ok = fill_batch(c, emss);
-	/* release the reserved bytes, because the connection may become idle */
+	/* an idle connection must not keep reserved bytes, so release them */
 	trim_batch(&c->out, c->out.len);
 	ddp_tx_end(c->tx_stream);
 	return ok;
 }
 
 /**
- * mpa_frame_drop - release the batch, sent or not
+ * mpa_frame_drop - release the memory of the batch, whether it was sent or not
  * @c: the connection; the caller must own its transmit side
  */
 void mpa_frame_drop(struct mpa_conn *c)

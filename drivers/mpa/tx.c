@@ -4,10 +4,10 @@
  *
  * The transmit routine runs in passes, see tx_pass(). A pass sends at most
  * BATCHES batches. The context that runs a pass is the owner of the transmit
- * side, and has BH off while it is the owner. The owner only waits for another
- * CPU that holds the spinlock of the socket to receive. So the owner does not
- * sleep, and can only be preempted on PREEMPT_RT. A context that has to wait
- * for memory, or for a process that owns the socket, first releases ownership.
+ * side, and has BH off while it is the owner. The owner never sleeps, and is only
+ * preempted on PREEMPT_RT. It may spin until another CPU that receives releases the
+ * spinlock of the socket. To wait for memory, or for a process that owns the
+ * socket, a context must first release ownership.
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
  * the softirq of the CPU that called mpa_tx_kick(), or the worker. The worker
@@ -36,14 +36,14 @@ enum runner {
 };
 
 enum verdict {
-	TX_SENT,		/* TCP has accepted a batch; more may be pending */
-	TX_LAST,		/* TCP has accepted a batch; no segment is pending */
-	TX_IDLE,		/* no segment is pending */
-	TX_NOT_OPEN,		/* no FPDU may be sent yet; a pass follows when permitted */
-	TX_FULL,		/* TCP has no space; mpa_write_space() requests a pass */
+	TX_SENT,		/* TCP has accepted a batch; DDP may have more to send */
+	TX_LAST,		/* TCP has accepted a batch; DDP has no more to send now */
+	TX_IDLE,		/* DDP has nothing to send now */
+	TX_NOT_OPEN,		/* sending is not permitted yet; a pass follows when it is */
+	TX_FULL,		/* TCP's send buffer is full; mpa_write_space() requests a pass */
 	TX_LIMIT,		/* the pass has sent BATCHES batches */
 	TX_BUSY,		/* a process owns the socket */
-	TX_NOMEM,		/* memory is short; a timer schedules the retry */
+	TX_NOMEM,		/* an allocation failed; a timer schedules the retry */
 	TX_LOST,		/* the connection is lost */
 };
 
@@ -53,12 +53,12 @@ enum verdict {
  * State of mpa_conn.tx:
  *
  *   0              no work is pending
- *   PENDING        work is pending, and exactly one runner is scheduled: the
- *                  softirq of a CPU, the worker or the retry timer
+ *   PENDING        work is pending, and exactly one context (the runner) is
+ *                  scheduled: the softirq of a CPU, the worker or the retry timer
  *   OWNED          a context runs a pass
  *   OWNED|PENDING  a context runs a pass, and another pass is requested: the
  *                  owner must check for work again before it releases ownership
- *   DEAD           alone or with other bits: transmission has ended, and no
+ *   DEAD           alone or with other bits: transmission was stopped, and no
  *                  context can become the owner
  *
  *   from state     function that changes the state      to state
@@ -72,7 +72,8 @@ enum verdict {
  *   OWNED          tx_release_pending()                 PENDING
  *   OWNED|PENDING  tx_release_pending()                 PENDING
  *
- * A request in PENDING or OWNED|PENDING does not change the state.
+ * tx_request() and tx_request_or_own() do not change the states PENDING and
+ * OWNED|PENDING.
  *
  * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. If DEAD
  * is set, mpa_tx_try_release() and tx_release_pending() keep DEAD, and no
@@ -80,9 +81,9 @@ enum verdict {
  */
 
 /*
- * Request a pass. The atomic operation is a full barrier even if the state does
- * not change. So the context that clears PENDING afterwards sees the work that
- * the caller made pending. Pairs with mpa_tx_become_owner() and
+ * Request a pass for work that the caller has made pending. The atomic operation
+ * is a full barrier even if the state does not change, so that the context that
+ * clears PENDING afterwards sees this work. Pairs with mpa_tx_become_owner() and
  * mpa_tx_try_release(). Return: true if the caller must schedule a runner;
  * false if a runner is scheduled, the owner will check again, or DEAD is set.
  */
@@ -92,8 +93,8 @@ static bool tx_request(struct mpa_conn *c)
 }
 
 /*
- * Become the owner if the state is 0, or else request a pass. Return: true if
- * the caller is the owner now, false otherwise.
+ * Become the owner if the state is 0; request a pass in any other state. Return:
+ * true if the caller is the owner now, false otherwise.
  */
 static bool tx_request_or_own(struct mpa_conn *c)
 {
@@ -106,8 +107,8 @@ static bool tx_request_or_own(struct mpa_conn *c)
 }
 
 /*
- * Become the owner. The caller must be the runner that was scheduled. Return:
- * true if the caller is the owner now, false if DEAD is set.
+ * Become the owner. The caller must be the scheduled runner. Return: true if the
+ * caller is the owner now, false if DEAD is set.
  */
 static bool mpa_tx_become_owner(struct mpa_conn *c)
 {
@@ -117,8 +118,8 @@ static bool mpa_tx_become_owner(struct mpa_conn *c)
 }
 
 /*
- * Release ownership, unless another pass is requested. Return: true if
- * ownership is released. False if a pass was requested, so the caller is still
+ * Release ownership, unless another pass is requested. Return: true if ownership
+ * is released; false if another pass was requested, so that the caller is still
  * the owner and must check for work again.
  */
 static bool mpa_tx_try_release(struct mpa_conn *c)
@@ -137,8 +138,8 @@ static bool mpa_tx_try_release(struct mpa_conn *c)
 
 /*
  * Release ownership while work is pending. Return: true if the caller must
- * schedule a runner; no context can become the owner until the caller does so.
- * False if DEAD is set.
+ * schedule a runner, because no context can become the owner until one is
+ * scheduled; false if DEAD is set, so that no pass can follow.
  */
 static bool tx_release_pending(struct mpa_conn *c)
 {
@@ -153,24 +154,25 @@ static bool tx_release_pending(struct mpa_conn *c)
 /* One pass ----------------------------------------------------------------- */
 
 /*
- * Check whether FPDUs may be sent. An initiator may send from Full Operation
- * on, a responder after the peer's first valid FPDU.
+ * Check whether FPDUs may be sent. An initiator may send as soon as it enters Full
+ * Operation, a responder after it has received the peer's first valid FPDU.
  */
 static bool may_send(const struct mpa_conn *c)
 {
 	/*
-	 * Pairs with open_tx(), which sets tx_open after enter_full() has set the
-	 * stream: a context that sees tx_open also sees the stream;
+	 * Pairs with open_tx(), which sets tx_open after enter_full() has set
+	 * tx_stream: a context that sees tx_open set also sees tx_stream;
 	 * litmus: publish
 	 */
 	return smp_load_acquire(&c->tx_open);
 }
 
 /*
- * Check whether a responder will never be permitted to send FPDUs. The receive
- * path has stopped, the stream has failed or the peer has closed, so no first
- * valid FPDU will arrive. The last FPDU received may just have set tx_open. So
- * tx_open is read after the other fields. Pairs with open_tx().
+ * Check whether a responder will never be permitted to send FPDUs. This is so if
+ * no valid FPDU has arrived, and none will be accepted, because receiving was
+ * stopped, the stream has failed or the peer has closed. tx_open must be read after
+ * the fields that show this: the last FPDU before the stop may have set tx_open,
+ * see open_tx().
  */
 static bool cannot_open(const struct mpa_conn *c)
 {
@@ -203,14 +205,14 @@ static enum verdict send_batch(struct mpa_conn *c)
 }
 
 /*
- * Build a batch. @closing: a graceful end is requested. A batch is then built
- * even if a responder may not send FPDUs yet. The result shows whether the
- * graceful end has to wait for pending segments.
+ * Build a batch. @closing: true if a graceful close is requested. A batch is then
+ * built even if a responder may not send FPDUs yet, because the result shows
+ * whether the graceful close has to wait for pending segments.
  */
 static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
 	/*
-	 * Pairs with enter_full(), which sets the stream after crc, tx_markers
+	 * Pairs with enter_full(), which sets tx_stream after crc, tx_markers
 	 * and the other fields that are read to build a batch; litmus: publish
 	 */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
@@ -221,13 +223,13 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
 }
 
 /*
- * Record that all segments are sent before the FIN. Afterwards no batch is
- * built, since the worker may send the FIN at any time.
+ * Record that TCP has accepted all segments that a graceful close has to wait for.
+ * From then on no batch is built, since the worker may send the FIN at any time.
  */
 static void note_drained(struct mpa_conn *c)
 {
 	/*
-	 * The last FPDU is passed to TCP before drained is set. Pairs with
+	 * drained is set after the last FPDU was passed to TCP. Pairs with
 	 * mpa_conn_send_fin(), which reads drained before it sends the FIN.
 	 */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
@@ -235,10 +237,10 @@ static void note_drained(struct mpa_conn *c)
 }
 
 /*
- * Check whether all segments are sent that a graceful end has to wait for. The
- * caller must have checked that a graceful end is requested (closing). @v:
- * verdict on the last batch; @no_responses: true if the peer has closed, so no
- * response will arrive.
+ * Check whether all segments are sent that a graceful close has to wait for. The
+ * caller must have checked that a graceful close is requested (closing). @v:
+ * verdict on the last batch; @no_responses: true if the peer has closed, so that
+ * no response will arrive.
  *
  * If the verdict is TX_IDLE, the result depends on DDP and on the peer:
  *
@@ -250,46 +252,45 @@ static void note_drained(struct mpa_conn *c)
  *   yes      no                no                -            yes
  *
  *   (1) the ULP may post more work
- *   (2) pending work is sent before the FIN
- *   (3) a response will permit more work
- *   (4) no response will arrive
+ *   (2) DDP will have more segments, which must be sent before the FIN
+ *   (3) a response of the peer will unblock more work
+ *   (4) no response will arrive, so the blocked work can never be sent
  *
- * If the verdict is TX_NOT_OPEN, all is sent if cannot_open(). With any other
- * verdict the graceful end has to wait. The caller sets drained if all is sent,
- * and the worker then sends the FIN, see mpa_conn_send_fin().
+ * If the verdict is TX_NOT_OPEN, the result is that of cannot_open(). With any
+ * other verdict the graceful close has to wait.
  */
 static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
-	/* do not wait for segments that can never be sent */
+	/* if TX_NOT_OPEN, do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
 		return v == TX_NOT_OPEN && cannot_open(c);
 	return !ddp_tx_pending(s) && (no_responses || !ddp_tx_blocked(s));
 }
 
-/* Send the remaining part of the last batch, or else build and send a new batch */
+/* Send the rest of the last batch; if there is none, build and send a new batch */
 static enum verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
 	 * closing is read before segments are pulled. The acquire pairs with the
 	 * release in mpa_conn_stop(). So if closing is true, the pull sees all
-	 * work that was posted before the graceful end was requested. If the end
-	 * is requested later, even by the pull, PENDING is set and another pass
-	 * follows.
+	 * work that was posted before the graceful close was requested. If the
+	 * close is requested after this read, mpa_conn_stop() sets PENDING, so that
+	 * another pass follows.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
 	/*
 	 * Pairs with note_peer_closed(): if peer_closed is true, the pull sees
-	 * the effect of all responses that were received before the peer's FIN.
+	 * the work that responses received before the peer's FIN have unblocked.
 	 */
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
-	/* a request that arrives after our last FPDU gets no response */
+	/* the FIN follows now, so even a request of the peer gets no response */
 	if (c->drained)
 		return TX_IDLE;
-	/* invalid for a batch of an earlier pass: work may be pending by now */
+	/* for the rest of an earlier batch: DDP may have more segments by now */
 	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c, closing);
@@ -299,13 +300,13 @@ static enum verdict send_one_batch(struct mpa_conn *c)
 		return v;
 	if (is_all_sent(c, v, no_responses))
 		note_drained(c);
-	/* a graceful end needs another pull, which returns no segment: TX_IDLE */
+	/* after TX_LAST a graceful close needs one more pull, to check is_all_sent() */
 	return v == TX_LAST ? TX_SENT : v;
 }
 
 /*
- * Check whether the owner may release ownership without scheduling a runner.
- * The context that later changes the cause of such a verdict requests a pass.
+ * Check whether the owner may release ownership without scheduling a runner. This
+ * is so if another context will request a pass as soon as there is something to do.
  * mpa_tx_try_release() detects a request that was made before the release.
  */
 static bool may_leave(enum verdict v)
@@ -314,8 +315,8 @@ static bool may_leave(enum verdict v)
 }
 
 /*
- * Run a pass. The caller must be the owner and have BH off. Ownership is
- * released if may_leave() is true for the result, and kept otherwise.
+ * Run a pass. The caller must be the owner and have BH off. If may_leave() is true
+ * for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
 static enum verdict tx_pass(struct mpa_conn *c)
 {
@@ -336,10 +337,10 @@ static enum verdict tx_pass(struct mpa_conn *c)
 /* Queue of a CPU: connections that transmit in softirq --------------------- */
 
 /*
- * Transmit queue of a CPU. A connection is queued on the CPU that called
- * mpa_tx_kick(), and transmits in the next softirq. A CPU drains its queue for
- * at most 1 ms. The connections that are still queued then transmit in their
- * workers, which any CPU may run.
+ * Transmit queue of a CPU. mpa_tx_kick() adds a connection to the queue of the CPU
+ * on which it is called, and the connection transmits in the next softirq of this
+ * CPU. The softirq drains the queue for at most 1 ms. Connections that are left then
+ * transmit in their workers, which may run on any CPU.
  */
 struct txq {
 	struct llist_head	conns;
@@ -357,10 +358,10 @@ static void enqueue(struct mpa_conn *c)
 }
 
 /*
- * Queue a connection on this CPU, in any context. The caller must have set
- * PENDING, so the connection is not in the queue of any CPU. The caller must
- * hold a reference, be a callback of the socket, or have found the connection
- * under RCU.
+ * Add a connection to this CPU's queue, in any context. tx_request() or
+ * tx_release_pending() must have returned true to the caller, which ensures that no
+ * CPU has the connection in its queue. The caller must hold a reference, be a
+ * callback of the socket, or be an RCU reader that has looked up the connection.
  */
 static void mpa_txq_add(struct mpa_conn *c)
 {
@@ -378,7 +379,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 
 /* Choice of the next runner ------------------------------------------------ */
 
-/* Queue the worker to transmit, when the retry timer expires */
+/* Let the worker transmit after the retry timer has expired */
 static void mpa_tx_retry(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
@@ -389,9 +390,9 @@ static void mpa_tx_retry(struct work_struct *work)
 }
 
 /*
- * Schedule a retry by timer after a memory shortage, each time with a longer
- * delay. The state stays PENDING, so a pass requested meanwhile also waits for
- * the timer.
+ * Schedule a retry by timer after a failed allocation, each time with a longer
+ * delay. The state stays PENDING until then, so a pass that is requested meanwhile
+ * also waits for the timer.
  */
 static void retry_later(struct mpa_conn *c)
 {
@@ -402,10 +403,9 @@ static void retry_later(struct mpa_conn *c)
 }
 
 /*
- * Release ownership after a pass that has left work pending, and schedule the
- * next runner. @v: result of tx_pass(); @who: context of the caller. Return:
- * true if the caller is the worker and may run the next pass itself, false
- * otherwise.
+ * Release ownership and schedule the next runner, if the pass has left work
+ * pending. @v: result of tx_pass(); @who: context of the caller. Return: true if
+ * the caller is the worker and may run the next pass itself, false otherwise.
  *
  * Never run two successive passes in softirq. A softirq that is raised in
  * softirq may run before this CPU receives what the first pass has sent to a
@@ -417,7 +417,7 @@ static bool tx_reschedule(struct mpa_conn *c, enum verdict v, enum runner who)
 	if (may_leave(v) || !tx_release_pending(c))
 		return false;
 	if (v == TX_LOST) {
-		/* schedule no runner, since the worker ends the connection */
+		/* schedule no runner, since the worker tears down the connection */
 		mpa_conn_event(c, MPA_EV_STATE);
 		return false;
 	}
@@ -435,11 +435,13 @@ static bool tx_reschedule(struct mpa_conn *c, enum verdict v, enum runner who)
 /**
  * mpa_tx_kick - schedule the transmit routine
  * @c: the connection
- * @bulk: true if there is much to send, so that the worker runs the transmit
- *	routine; false to run the transmit routine in softirq
+ * @bulk: true to run the transmit routine in the worker, because there is much to
+ *	send; false to run it in softirq
  *
- * Any context. Never runs the transmit routine itself, since the caller may
- * hold any lock, even the socket lock.
+ * Never runs the transmit routine before it returns, since the caller may hold
+ * any lock, even the socket lock.
+ *
+ * Context: any.
  */
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
@@ -455,8 +457,7 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
  * mpa_tx_push - run the transmit routine in the calling process
  * @c: the connection
  *
- * Only requests a pass if another context is the owner or a runner is
- * scheduled.
+ * If another context is the owner, or a runner is scheduled, only requests a pass.
  *
  * Context: process, no lock held.
  */
@@ -479,8 +480,8 @@ static void mpa_tx_softirq(struct mpa_conn *c)
 }
 
 /*
- * Drain the queue of this CPU, in softirq. The queue holds a reference on each
- * connection, and no connection is in the queues of two CPUs.
+ * Drain the queue of this CPU, in softirq. Drops the queue's reference on each
+ * connection. No connection is in the queues of two CPUs at the same time.
  */
 static void mpa_txq_serve(struct compat_bh *bh)
 {
@@ -489,7 +490,7 @@ static void mpa_txq_serve(struct compat_bh *bh)
 	struct llist_node *first;
 	struct mpa_conn *c, *next;
 
-	/* llist is last-in first-out: restore the order in which it was filled */
+	/* llist is last-in first-out: restore the order in which connections were added */
 	first = llist_reverse_order(llist_del_all(&d->conns));
 	llist_for_each_entry_safe(c, next, first, txq) {
 		if (ktime_get_ns() < until)
@@ -515,7 +516,7 @@ static bool tx_pass_in_worker(struct mpa_conn *c)
 		go_on = tx_reschedule(c, v, WORKER);
 	}
 	local_bh_enable();
-	/* ownership is released, so it is safe to sleep until the socket is free */
+	/* ownership is released, so this context may sleep until the socket is free */
 	if (go_on && v == TX_BUSY)
 		mpa_sock_wait_unowned(c);
 	return go_on;
@@ -525,7 +526,7 @@ static bool tx_pass_in_worker(struct mpa_conn *c)
  * mpa_tx_work - run the transmit routine in the worker
  * @c: the connection; its event MPA_EV_TX was set
  *
- * Sleeps while a process owns the socket.
+ * Context: worker; sleeps while a process owns the socket.
  */
 void mpa_tx_work(struct mpa_conn *c)
 {
@@ -547,18 +548,18 @@ void mpa_tx_init(struct mpa_conn *c)
 }
 
 /**
- * mpa_tx_stop - end transmission, and wait for the owner
+ * mpa_tx_stop - stop transmission permanently
  * @c: the connection
  *
- * Sleeps until the current owner has released ownership.
+ * Context: process; sleeps until the current owner has released ownership.
  */
 void mpa_tx_stop(struct mpa_conn *c)
 {
 	/*
 	 * The caller may access the owner's fields after the loop. The acquire
 	 * pairs with the release operations of mpa_tx_try_release() and
-	 * tx_release_pending(); otherwise the caller could read old values of
-	 * these fields; litmus: owner-stop
+	 * tx_release_pending(). Without the acquire, the caller could read old
+	 * values of these fields; litmus: owner-stop
 	 */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
@@ -584,7 +585,9 @@ void mpa_txq_init(void)
 /**
  * mpa_txq_exit - wait until no CPU drains its queue
  *
- * All connections must be released. Sleeps.
+ * All connections must be released.
+ *
+ * Context: process, may sleep.
  */
 void mpa_txq_exit(void)
 {
