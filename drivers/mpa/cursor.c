@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Read bytes from TCP's receive queue: the linear part, page fragments and
- * frag_list of each skb. The cursor only moves forward. Pages need not be mapped,
- * because this driver requires that the kernel has all memory mapped.
+ * Read bytes from TCP's receive queue: from the linear part, the page fragments and
+ * the frag_list of each skb. Pages are not mapped with kmap(), because this driver
+ * requires a kernel that has all memory mapped.
  *
  * An extent ("run" in names) is a range of contiguous bytes in memory: the linear
  * part of an skb, or one or more adjacent fragments.
  *
- * The socket lock protects the queue, but not the bytes in the queue. A page may
- * belong to a sender on this machine that still writes the page. So bytes are
- * copied and never used in place. A page may also belong to a device, so that no
- * CPU can read the page. The cursor never moves past the limit set by
- * mpa_cursor_set() or past the end of the queue.
+ * The socket lock protects the queue, but not the bytes in the queue. A sender on
+ * this machine may share a page with the queue and still write to this page. So bytes
+ * are copied and never used in place. A page may also be device memory, which no CPU
+ * can read. The cursor only moves forward, and never past the limit that
+ * mpa_cursor_set() has set, or past the end of the queue.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
@@ -27,8 +27,8 @@ static u32 piece_len(const struct mpa_cursor *cur)
 }
 
 /*
- * Get the address of the current linear part or fragment. Return: NULL if no CPU
- * can read its bytes.
+ * Get the address of the current linear part or fragment. Return: the address; NULL
+ * if the fragment is device memory, which no CPU can read.
  */
 static const void *piece(const struct mpa_cursor *cur)
 {
@@ -40,8 +40,8 @@ static const void *piece(const struct mpa_cursor *cur)
 }
 
 /*
- * Move to the next fragment, or to the linear part of the next frag_list member.
- * Return: true if moved, false if the skb has no more fragments and members.
+ * Move to the next fragment; after the last fragment, move to the linear part of the
+ * next frag_list member. Return: true if moved, false at the end of the skb.
  */
 static bool next_piece(struct mpa_cursor *cur)
 {
@@ -59,8 +59,8 @@ static bool next_piece(struct mpa_cursor *cur)
 }
 
 /*
- * Move to the next fragment if it begins at @end, the end of the current
- * fragment. Return: true if moved, false otherwise.
+ * Move to the next fragment if it is adjacent in memory. @end: address of the end of
+ * the current fragment. Return: true if moved, false otherwise.
  */
 static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 {
@@ -74,9 +74,10 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 }
 
 /*
- * Begin an extent at offset @off of the current linear part or fragment; @off may
- * be its end. A sender on this machine may put adjacent pages into separate
- * fragments, which are combined into one extent.
+ * Begin an extent at offset @off of the current linear part or fragment. @off may be
+ * the length of this part or fragment; the extent is then empty. A sender on this
+ * machine may put adjacent pages into separate fragments, so combine these fragments
+ * into one extent.
  */
 static void enter_piece(struct mpa_cursor *cur, u32 off)
 {
@@ -111,9 +112,9 @@ static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 }
 
 /*
- * Find the byte with the sequence number @cur->seq in @skb or in an skb after
- * @skb. An skb may repeat bytes of the previous skb; the repeated bytes are
- * skipped.
+ * Find the byte with the sequence number @cur->seq in @skb or in an skb after @skb,
+ * and begin an extent at this byte. An skb may begin with bytes that the previous
+ * skb also has; searching by sequence number skips these bytes.
  */
 static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 {
@@ -132,7 +133,10 @@ static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 	mpa_cursor_enter(cur, skb, off);
 }
 
-/* Move to the next piece of the skb or to the next skb; after the last, set @cur->ended */
+/*
+ * Begin an extent at the next fragment or frag_list member of the skb, or at the next
+ * skb of the queue. At the end of the queue, set @cur->ended.
+ */
 static void mpa_cursor_step(struct mpa_cursor *cur)
 {
 	if (next_piece(cur))
@@ -167,7 +171,7 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 
 /**
  * mpa_cursor_next - move to the next extent if the current extent is consumed
- * @cur: the cursor; @cur->run is 0 on return if no bytes are left
+ * @cur: the cursor; on return @cur->run is 0 if no bytes are left
  */
 void mpa_cursor_next(struct mpa_cursor *cur)
 {
@@ -176,8 +180,9 @@ void mpa_cursor_next(struct mpa_cursor *cur)
 }
 
 /*
- * Get how many of the next @len bytes are contiguous. Return: number of bytes; 0
- * if no bytes are left.
+ * Get the number of contiguous bytes at the cursor, at most @len. Moves to the next
+ * extent if the current extent is consumed. Return: number of bytes; 0 if no bytes
+ * are left.
  */
 static u32 next_run(struct mpa_cursor *cur, u32 len)
 {

@@ -14,8 +14,8 @@
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
  *
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is
- * kept elsewhere or passed to DDP. Pages in the queue may belong to a sender on this
- * machine that still writes them. So bytes are copied to private memory, and
+ * stored elsewhere or passed to DDP. A sender on this machine may share pages with
+ * the queue and still write to them. So bytes are copied to private memory, and
  * only the copy is used for decisions. If a header is copied twice, both copies
  * must be equal.
  *
@@ -38,13 +38,13 @@
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /*
- * Maximum number of bytes to receive in one call of mpa_rx(). The socket lock is
- * then released for contexts that wait for it, and the worker continues. An FPDU
- * shorter than FPDU_COST counts as FPDU_COST bytes.
+ * Maximum number of bytes to receive in one call of mpa_rx(). When they are used up,
+ * the socket lock is released, so that other contexts can take it, and the worker
+ * continues to receive. An FPDU shorter than FPDU_COST counts as FPDU_COST bytes.
  */
 #define RX_BUDGET	(256 * 1024)
 
-/* Minimum cost of an FPDU, in bytes of the budget */
+/* Minimum number of bytes by which an FPDU reduces the budget */
 #define FPDU_COST	256
 
 /*
@@ -57,12 +57,12 @@ static_assert(MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
 
 /* Result of receiving an FPDU */
 enum mpa_rx_result {
-	MPA_RX_NEXT,	/* consumed, or not accepted by a fast path: use the slow path next */
-	MPA_RX_WAIT,	/* stays queued: incomplete, or deferred by a page fault */
+	MPA_RX_NEXT,	/* consumed, or left to the slow path: receive the next FPDU there */
+	MPA_RX_WAIT,	/* stays queued, because it is incomplete or a page fault defers it */
 	MPA_RX_FAILED,	/* the stream has failed */
 };
 
-/* Copy buffer of a CPU; the content is valid until BH is enabled again */
+/* Buffer of a CPU for copies of FPDUs; the content is valid until BH is enabled again */
 struct copy {
 	local_lock_t	lock;	/* needed on PREEMPT_RT, where code with BH off is preemptible */
 	u8		*fpdu;
@@ -73,7 +73,7 @@ static DEFINE_PER_CPU(struct copy, copies) = {
 };
 
 /**
- * mpa_rx_read - read the next bytes of the segment that is passed to DDP
+ * mpa_rx_read - read the next bytes of the segment that DDP is processing
  * @c: the connection
  * @dst: destination
  * @len: number of bytes
@@ -96,16 +96,16 @@ bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 }
 
 /*
- * Permit FPDUs to be sent: a responder may send after the first valid FPDU of
- * the peer (RFC 5044 7.1.2 (4))
+ * Permit sending after a valid FPDU was received. A responder must not send before
+ * it has received the initiator's first valid FPDU (RFC 5044 7.1.2 (4)).
  */
 static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
 		return;
 	/*
-	 * Pairs with may_send(): a context that sees tx_open also sees the stream,
-	 * which enter_full() has set; litmus: publish
+	 * Pairs with may_send(): a context that sees tx_open set also sees tx_stream,
+	 * which enter_full() has set before; litmus: publish
 	 */
 	smp_store_release(&c->tx_open, true);
 	mpa_tx_kick(c, false);
@@ -113,8 +113,8 @@ static void open_tx(struct mpa_conn *c)
 
 /*
  * Pass a segment to DDP. @head: first bytes of the ULPDU; @copied: true if the
- * remaining bytes of the ULPDU follow @head. DDP reads these bytes after @head
- * if @copied is true, or else from the queue.
+ * whole ULPDU is at @head, so that DDP reads the remaining bytes there; false if
+ * DDP reads the remaining bytes from the queue.
  */
 static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 			      const u8 *head, bool copied)
@@ -128,9 +128,9 @@ static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /*
- * Copy an FPDU to @fpdu, without markers, and verify the copy. Return: IW_OK if
+ * Copy an FPDU to @fpdu, leaving out markers, and verify the copy. Return: IW_OK if
  * the FPDU is valid; IW_UNREADABLE if no CPU can read the bytes in the queue; or
- * a reason of mpa_verify_result().
+ * the reason that mpa_verify_result() returns.
  */
 static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
@@ -149,7 +149,7 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	return mpa_verify_result(&t);
 }
 
-/* Tell DDP about an error that MPA has found. Return: @why. */
+/* Report an error that MPA has detected to DDP, which fails the stream. Return: @why. */
 static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
@@ -157,10 +157,10 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
 }
 
 /*
- * Get the offset of an FPDU in the copy buffer. If the ULPDU has at least
- * DDP_COPY_LONG bytes, the FPDU gets its page offset in the queue, so that whole
- * pages are copied. A sender on this machine uses the same page offset for the
- * source.
+ * Get the offset at which to copy an FPDU into the copy buffer. If the ULPDU has at
+ * least DDP_COPY_LONG bytes, the copy gets the page offset that the FPDU has in the
+ * queue, so that whole pages are copied, which is faster. If the sender uses this
+ * driver on this machine, its source has the same page offset.
  */
 static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -189,11 +189,11 @@ static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /*
- * Move the cursor to the end of @f, past the bytes that DDP has not read. @from is
- * mpa_cursor_left() at the beginning of @f.
+ * Advance the cursor to the end of @f, past the bytes that DDP has not read. @from:
+ * result of mpa_cursor_left() at the beginning of @f.
  *
- * The number of bytes to skip is never negative, because DDP accepts only segments
- * that are longer than the header that mpa_rx_slow() has copied.
+ * The number of bytes to skip is never negative, because DDP accepts no segment
+ * that is shorter than the header that mpa_rx_slow() has copied.
  */
 static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
@@ -206,8 +206,8 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 }
 
 /*
- * Convert DDP's result @why for an FPDU. If the FPDU is deferred until a page is
- * faulted in (IW_AGAIN), set @c->rx_deferred.
+ * Convert DDP's result @why for an FPDU to enum mpa_rx_result. If a page fault
+ * defers the FPDU (IW_AGAIN), set @c->rx_deferred.
  */
 static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
 					 enum iw_reason why)
@@ -220,9 +220,9 @@ static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
 }
 
 /*
- * Receive the FPDU at the cursor on the slow path, if the FPDU is complete. @f
- * is filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire
- * bytes are consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
+ * Receive the FPDU at the cursor on the slow path, if the FPDU is complete. @f:
+ * filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire
+ * bytes were consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
  * if the stream has failed.
  */
 static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
@@ -244,7 +244,7 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 	}
 	mpa_fpdu_decode(f, c->rx_pos, c->rx_markers, head, len);
 	if (f->wire > left) {
-		/* copy the header again when more bytes have arrived */
+		/* the header will be copied again when more bytes have arrived */
 		c->cur = from;
 		return MPA_RX_WAIT;
 	}
@@ -273,14 +273,14 @@ static bool mpa_rx_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 	if (!mpa_cursor_may_read(&c->cur, f->wire))
 		return false;
 	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
-	/* if the lengths differ, the slow path copies the header again */
+	/* if the lengths differ, the slow path will copy the header again */
 	return get_unaligned_be16(head) == f->ulpdu_len;
 }
 
 /*
- * Get the destination of a batch's first payload in the copy buffer. The payload
- * gets the page offset that it will have in the MR, so that whole pages are
- * copied to the MR.
+ * Get the address in the copy buffer for the first payload of a batch. The payload
+ * gets the page offset at which DDP will place it in the MR, so that DDP can copy
+ * whole pages.
  */
 static u8 *mpa_rx_start(const struct mpa_conn *c)
 {
@@ -291,7 +291,7 @@ static u8 *mpa_rx_start(const struct mpa_conn *c)
 }
 
 /*
- * Copy and verify the FPDUs after @f that continue the message of @f. Stop if @r
+ * Copy and verify the FPDUs that follow @f and continue its message. Stop if @r
  * has no more space, the budget is used up, or the next FPDU is invalid or does
  * not continue the message. Return: number of FPDUs added to @r.
  */
@@ -315,9 +315,9 @@ static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 /*
  * Move the cursor back to the first FPDU of a batch that DDP has not placed.
- * @from: cursor at the beginning of the batch; @bytes: length of the placed
- * FPDUs; @why: why DDP has not placed the next FPDU. Return: result of the FPDU
- * that is not placed.
+ * @from: cursor at the beginning of the batch; @bytes: total length of the placed
+ * FPDUs; @why: DDP's result for the first FPDU that is not placed. Return: @why,
+ * converted by mpa_rx_outcome().
  */
 static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 					const struct mpa_cursor *from,
@@ -329,9 +329,10 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 }
 
 /*
- * Verify a batch of FPDUs, as many as @r has space for, and place their payloads
- * together. The length of the placed FPDUs is added to @used. Return: result of
- * the last FPDU; MPA_RX_NEXT if no FPDU continues the message of @f.
+ * Copy and verify as many FPDUs as @r has space for, and let DDP place their
+ * payloads with one call. *@used: increased by the length of the placed FPDUs.
+ * Return: MPA_RX_NEXT if all were placed, or no FPDU continues the message of @f;
+ * the result of the first FPDU that was not placed otherwise.
  */
 static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 					       const struct mpa_fpdu *f,
@@ -356,8 +357,8 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 
 /*
  * Receive batches of FPDUs that continue the message of @f, on the CRC fast path.
- * This function is not inlined, so that it costs nothing for messages of one
- * segment. Parameters and result are those of mpa_rx_fast().
+ * noinline, so that messages of one segment do not pay for this code. Parameters
+ * and result are those of mpa_rx_fast().
  */
 static noinline enum mpa_rx_result
 mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
@@ -370,17 +371,17 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 	do {
 		before = *used;
 		result = mpa_rx_crc_one_batch(c, f, &r, budget, used);
-		/* if the batch has space left, the next FPDU needs the slow path */
+		/* if the batch was not filled, the next FPDU needs the slow path */
 	} while (result == MPA_RX_NEXT && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
 	return result;
 }
 
 /*
- * Receive FPDUs after @f on the fast paths: FPDUs that are contiguous, have the
- * length of @f, and continue its message or repeat a Write. The length of the
- * consumed FPDUs is added to @used. Return: result of the last FPDU; MPA_RX_NEXT
- * if no FPDU qualifies for a fast path.
+ * Receive FPDUs that follow @f on a fast path, as long as they are contiguous in the
+ * queue, have the length of @f, and continue its message or repeat a Write. *@used:
+ * increased by the length of the consumed FPDUs. Return: MPA_RX_NEXT if the next FPDU
+ * may be received on the slow path; otherwise the result of the last FPDU.
  */
 static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 				      const struct mpa_fpdu *f,
@@ -392,7 +393,7 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 
 	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_left(&c->cur) < f->wire)
 		return MPA_RX_NEXT;
-	/* with CRC, only the slow path copies long FPDUs, page by page */
+	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
 		       mpa_rx_crc_batch(c, f, budget, used) : MPA_RX_NEXT;
@@ -410,9 +411,9 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 }
 
 /*
- * Stop receiving. A responder that has received no valid FPDU can now never send.
- * So schedule the transmit routine, which checks this and lets a graceful end
- * proceed, see cannot_open().
+ * Stop receiving after the stream has failed. A responder that has received no valid
+ * FPDU will now never be permitted to send. Schedule the transmit routine, which
+ * detects this and lets a graceful close proceed, see cannot_open().
  */
 static void mpa_rx_stop(struct mpa_conn *c)
 {
@@ -421,10 +422,9 @@ static void mpa_rx_stop(struct mpa_conn *c)
 }
 
 /*
- * Receive FPDUs, beginning at the cursor, while *@budget is positive. @budget:
- * number of bytes to receive, must be positive. Each FPDU reduces *@budget by its
- * length or FPDU_COST, whichever is greater. If the stream fails, @c->rx_stopped
- * is set. Return: number of bytes consumed.
+ * Receive FPDUs, beginning at the cursor, while *@budget is positive. Each FPDU
+ * reduces *@budget by its length or FPDU_COST, whichever is greater. If the stream
+ * fails, set @c->rx_stopped. Return: number of bytes consumed.
  */
 static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Operate on a connected socket. rx.c receives FPDUs. */
+/* Operations on the socket of a connection. rx.c receives FPDUs from the socket. */
 #include <linux/net.h>
 #include <net/rps.h>
 #include <net/sock.h>
@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Receive FPDUs in TCP's callback, or set MPA_EV_RX for the worker */
+/* Receive FPDUs, if permitted here; leave data that is not received to the worker */
 static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *c;
@@ -47,7 +47,7 @@ static void mpa_write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
-		/* sk_stream_write_space(), which this callback replaces, also does this */
+		/* done as in sk_stream_write_space(), which this callback replaces */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -75,7 +75,7 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* no setsockopt() sets these fields; senders have BH off, so TCP must not sleep */
+	/* TCP must not sleep, because senders have BH off; no function sets these fields */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* otherwise a peer's urgent pointer would remove a byte from the stream */
@@ -84,11 +84,11 @@ void mpa_sock_prepare(struct socket *sock)
 }
 
 /**
- * mpa_sock_attach - install the callbacks of the connection's socket
- * @c: the connection; the callbacks have a reference on the connection
+ * mpa_sock_attach - install our callbacks on the connection's socket
+ * @c: the connection, which has a reference for the callbacks
  *
- * The callbacks do not report data or changes of state that came before this
- * call. The caller must check for these, see mpa_sock_is_quiet().
+ * TCP does not call them for data or changes of state that came before this call.
+ * The caller must check for these, see mpa_sock_is_quiet().
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -96,8 +96,8 @@ void mpa_sock_attach(struct mpa_conn *c)
 }
 
 /*
- * Check whether TCP can allocate its FIN. TCP tries once, and if that fails,
- * proceeds as if the FIN were sent, so the peer would never notice the end.
+ * Check whether TCP can allocate its FIN, by allocating and freeing such an skb. If
+ * TCP cannot, TCP proceeds as if the FIN were sent, and the peer never gets a FIN.
  * The caller must keep BH off, so that the memory freed here is free for TCP.
  */
 static bool can_alloc_fin(struct sock *sk)
@@ -113,8 +113,8 @@ static bool can_alloc_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN, if the state of TCP permits a FIN. Return: false if memory for
- * the FIN is short, so nothing is done; true otherwise.
+ * Send our FIN, if the state of TCP permits a FIN. Return: false if nothing was done
+ * because the FIN cannot be allocated, true otherwise.
  */
 static bool send_fin(struct sock *sk)
 {
@@ -134,11 +134,11 @@ static bool send_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN before the socket is released. If TCP finds no memory for the
- * FIN, TCP changes its state without sending a FIN, but can still reset.
+ * Send our FIN before the socket is released. If TCP has no memory for the FIN, TCP
+ * may change its state without sending one, but can still send a reset.
  *
- * Return: true if the FIN is not sent, so the caller must reset the socket;
- * false otherwise.
+ * Return: true if no FIN was sent and the caller must reset the connection, false
+ * otherwise.
  */
 static bool fails_to_send_fin(struct sock *sk)
 {
@@ -161,13 +161,13 @@ static void unlock_as_softirq(struct sock *sk)
 }
 
 /*
- * Lock the socket as a softirq does, with BH off, and without owning the socket.
+ * Lock the socket as a softirq does: take only its spinlock, with BH off.
  *
- * Data that arrives while a process owns the socket is added to the backlog, and
- * the owner processes the backlog. If the worker were the owner, it would charge
- * the data to the program's control group. But the worker must not write pages
- * out. If the group were full of pages that could be swapped, the kernel would
- * kill a program of the group. In softirq the data is charged without reclaim.
+ * If the worker owned the socket by lock_sock(), data that arrives would be added
+ * to the socket's backlog. The worker would then process the backlog and charge the
+ * data to the program's control group. But the worker must not write pages out. So
+ * at the group's limit the kernel would kill a program of the group, even if pages
+ * could be swapped. In softirq the data is charged without reclaim.
  */
 static void lock_as_softirq(struct sock *sk)
 {
@@ -186,7 +186,7 @@ static void lock_as_softirq(struct sock *sk)
  * Consume unread data if TCP still has data to send and no FPDU is deferred. If
  * unread data is queued on close, TCP resets the connection and discards our data
  * that is not sent yet. If TCP has nothing to send, keep the unread data, so that
- * TCP resets. Otherwise the peer would assume that we have received all its data.
+ * TCP resets: after a FIN the peer would assume that we have received all its data.
  */
 static void drop_unread(struct mpa_conn *c)
 {
@@ -205,7 +205,7 @@ static void drop_unread(struct mpa_conn *c)
  * @c: the connection; the caller must have stopped its transmit side
  * @abort: true to reset the connection, false to send a FIN
  *
- * Sleeps. When this returns, no callback of the socket runs or will run.
+ * Context: process, may sleep. On return our callbacks neither run nor will run.
  */
 void mpa_sock_release(struct mpa_conn *c, bool abort)
 {
@@ -216,7 +216,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
 		drop_unread(c);
-	/* without FIN or reset, the peer would wait about 90 s for its keepalive limit */
+	/* without FIN or reset, the peer would detect the close by keepalive after 90 s */
 	lock_sock(sock->sk);
 	abort = abort || fails_to_send_fin(sock->sk);
 	release_sock(sock->sk);
@@ -267,10 +267,10 @@ static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *l
  * @local: local address, with the port that the ULP has chosen
  * @owner: task that connects
  *
- * If the port is in use, a second attempt lets TCP choose another port. The port
- * is also in use if TCP has not ended an earlier connection to the same
- * destination yet; connect() detects this. If another cause leads to the error,
- * the second attempt returns the same error.
+ * If the port is in use, retry and let TCP choose another port. bind() fails if
+ * another socket uses the port, and connect() fails if TCP has not ended an earlier
+ * connection from this port to the same destination yet. If the error has another
+ * cause, the retry returns the same error.
  *
  * Return: 0 if MPA_EV_STATE will report the result, or a negative errno.
  */
@@ -315,11 +315,11 @@ enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 
 /**
  * mpa_sock_is_quiet - check whether the callbacks have missed no event
- * @c: the connection; its callbacks are installed
+ * @c: the connection, on whose socket our callbacks are installed
  *
- * Return: true if TCP is established and no data is queued. False if the callbacks
- * may have missed data or the end of the connection, so the caller must set an
- * event for the worker.
+ * Return: true if TCP is established and no data is queued. False if data, a FIN or
+ * a reset may have arrived before the callbacks were installed; the caller must then
+ * set an event for the worker.
  */
 bool mpa_sock_is_quiet(struct mpa_conn *c)
 {
@@ -337,8 +337,8 @@ bool mpa_sock_is_quiet(struct mpa_conn *c)
  * @c: the connection, in Full Operation; TCP has received the peer's FIN, and
  *	all complete FPDUs before the FIN are processed
  *
- * Return: true if the socket still has bytes, which are an incomplete FPDU; false
- * if the socket has none, or received data is discarded.
+ * Return: true if unread bytes are left, which must be an incomplete FPDU; false if
+ * no bytes are left, or all received data is discarded.
  */
 bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
 {
@@ -374,13 +374,13 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
  * @page: page with a start-up frame; TCP keeps a reference until the peer has
  *	acknowledged the frame
  * @from: offset of the first byte that TCP has not accepted yet
- * @len: number of bytes that TCP has not accepted yet; a new socket has space
- *	for all of them
+ * @len: number of bytes that TCP has not accepted yet; the send buffer of a new
+ *	socket has space for them
  *
- * If TCP supports it (COMPAT_SPLICE_PAGES), the frame is not copied. For a copy,
- * TCP would allocate 32 KiB and keep this memory as long as the socket.
+ * With COMPAT_SPLICE_PAGES, TCP uses @page and does not copy the frame. For a copy
+ * TCP would allocate 32 KiB and keep this memory as long as the socket exists.
  *
- * Return: number of bytes accepted by TCP; -EAGAIN if memory is short; or
+ * Return: number of bytes accepted by TCP; -EAGAIN if no memory is available; or
  * another negative errno.
  */
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
@@ -399,7 +399,7 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
  * mpa_sock_shutdown - send our FIN
  * @c: the connection
  *
- * Return: false if memory for the FIN is short, so nothing is done; true
+ * Return: false if nothing was done because the FIN cannot be allocated, true
  * otherwise.
  */
 bool mpa_sock_shutdown(struct mpa_conn *c)
@@ -416,11 +416,11 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
 /**
  * mpa_sock_get_acked - get the position up to which the peer has acknowledged
  * @c: the connection
- * @all: set to true if the peer has acknowledged all our data; a FIN may still
- *	be unacknowledged, since TCP delivers the FIN even after the socket is
- *	released
+ * @all: set to true if the peer has acknowledged all our data, and to false
+ *	otherwise. Our FIN may still be unacknowledged, since TCP delivers the
+ *	FIN even after the socket is released.
  *
- * The callbacks do not report that the data before the FIN is acknowledged.
+ * TCP does not report to the callbacks that data was acknowledged.
  *
  * Return: TCP's sequence number of the next byte to be acknowledged.
  */
@@ -465,7 +465,7 @@ void mpa_sock_stop_rx(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_receive - receive from the worker
+ * mpa_sock_receive - receive FPDUs in the worker
  * @c: the connection
  *
  * Return: true if the socket has more data than one call receives, false
@@ -499,7 +499,7 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
  * @c: the connection; the caller must own its transmit side
  *
  * If Receive Flow Steering is enabled, packets of the connection are then
- * received on the CPU of the posting program. sendmsg() does this as well.
+ * received on the CPU of the posting program, as after a sendmsg() on this CPU.
  */
 void mpa_sock_record_flow(const struct mpa_conn *c)
 {
@@ -508,9 +508,9 @@ void mpa_sock_record_flow(const struct mpa_conn *c)
 
 /*
  * Take the spinlock of the socket, unless a process owns the socket. Spin while
- * another CPU receives: a program may send a response before that CPU has
- * released the lock. Do not wait for a process that owns the socket, since that
- * process may sleep. Return: true if locked, false if a process owns the socket.
+ * another CPU receives and holds the spinlock, so that a program can respond to
+ * received data without delay. Do not wait for a process that owns the socket,
+ * because it may sleep. Return: true if locked, false if a process owns the socket.
  */
 static bool trylock_for_send(struct sock *sk)
 {
@@ -522,9 +522,9 @@ static bool trylock_for_send(struct sock *sk)
 }
 
 /*
- * Pass @len bytes to TCP, and store a fatal error for mpa_sock_get_state(). TCP
- * reports sk_err once and clears it, so check sk_err here without clearing it.
- * If sk_err is 0, -EPIPE from TCP only means that our FIN is sent.
+ * Pass @len bytes to TCP, and store a fatal error for mpa_sock_get_state(). TCP's
+ * send function would return sk_err and clear it, so check sk_err before, without
+ * clearing it. If sk_err is 0, -EPIPE only means that our FIN is already sent.
  */
 static int send_locked(struct mpa_conn *c, struct msghdr *msg, u32 len)
 {
@@ -541,8 +541,8 @@ static int send_locked(struct mpa_conn *c, struct msghdr *msg, u32 len)
 }
 
 /*
- * Check whether TCP has refused data for lack of memory. TCP's queues are then
- * empty, so no ACK will free space and call mpa_write_space().
+ * Check whether TCP has refused data for lack of memory, although its send queues
+ * are empty. No ACK will then free space, so mpa_write_space() will not be called.
  */
 static bool is_short_of_memory(const struct sock *sk, int n)
 {
@@ -556,10 +556,10 @@ static bool is_short_of_memory(const struct sock *sk, int n)
  * The end of a batch is the end of a TCP segment (MSG_EOR), so that FPDUs stay
  * aligned with segments (RFC 5044 5.1).
  *
- * Return: 0 if TCP has accepted the whole batch; -EAGAIN if TCP has no more space,
- * so mpa_write_space() will be called; -ENOMEM if memory is short, so
- * mpa_write_space() will not be called; -EBUSY if a process owns the socket;
- * another negative errno if the connection is lost.
+ * Return: 0 if TCP has accepted the whole batch; -EAGAIN if the send buffer is full,
+ * and TCP will call mpa_write_space(); -ENOMEM if no memory is available, and TCP
+ * will not call mpa_write_space(); -EBUSY if a process owns the socket; another
+ * negative errno if the connection is lost.
  */
 int mpa_sock_send(struct mpa_conn *c)
 {
@@ -591,7 +591,7 @@ int mpa_sock_send(struct mpa_conn *c)
  * mpa_sock_wait_unowned - wait until no process owns the socket
  * @c: the connection
  *
- * Sleeps. A process may own the socket again when this returns.
+ * Context: process, may sleep. On return a process may own the socket again.
  */
 void mpa_sock_wait_unowned(struct mpa_conn *c)
 {
