@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Compute the CRC32c of an FPDU, whose bytes are added in any number of calls.
+ * Compute the CRC32c of an FPDU. The bytes of the FPDU may be added by several calls.
  *
  * RFC 5044 section 4.4 uses the CRC of iSCSI: the initial value is all ones, and
  * the result is inverted and sent least significant byte first.
@@ -34,7 +34,7 @@ u32 mpa_crc_update(u32 crc, const void *p, size_t n)
 
 /**
  * mpa_crc_final - write the CRC field of an FPDU
- * @crc: value of the CRC after all bytes before the CRC field are added
+ * @crc: result of mpa_crc_update() for all bytes before the CRC field
  * @out: destination; written least significant byte first
  */
 void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
@@ -44,7 +44,7 @@ void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 
 /**
  * mpa_crc_matches - check whether a CRC field is correct
- * @crc: value of the CRC after all bytes before the CRC field are added
+ * @crc: result of mpa_crc_update() for all bytes before the CRC field
  * @field: CRC field as received, MPA_CRC_SIZE bytes
  *
  * Return: true if the CRC field is correct, false otherwise.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* CRC32c of an FPDU, RFC 5044 section 4.4. */
+/* Compute the CRC32c of an FPDU, RFC 5044 section 4.4. */
 #ifndef _MPA_CRC_H
 #define _MPA_CRC_H
 

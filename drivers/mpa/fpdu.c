@@ -46,12 +46,12 @@ u32 mpa_marker_dist(u32 pos)
 }
 
 /**
- * mpa_marker_count - count the markers inside one FPDU
+ * mpa_marker_count - count the markers of an FPDU
  * @pos: position in the stream where the FPDU begins
  * @content: length of the FPDU without markers, in bytes
  *
- * A marker that follows the last byte of the FPDU belongs to the next FPDU (RFC
- * 5044 section 4.3) and is not counted.
+ * A marker that follows the last byte of the FPDU is not counted, because it belongs
+ * to the next FPDU (RFC 5044 section 4.3).
  *
  * Return: number of markers, including a marker before the length field.
  */
@@ -82,12 +82,12 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 }
 
 /**
- * mpa_fpdu_head_len - compute the length of the bytes before the ULPDU
+ * mpa_fpdu_head_len - compute the offset of the ULPDU in its FPDU
  * @pos: position in the stream where the FPDU begins
  * @markers: true if the sender inserts markers
  *
- * Return: length of the length field, plus the marker before it if present, in
- * bytes.
+ * Return: number of bytes of the length field, and of the marker before the length
+ * field if the FPDU begins with a marker.
  */
 u32 mpa_fpdu_head_len(u32 pos, bool markers)
 {
@@ -97,14 +97,14 @@ u32 mpa_fpdu_head_len(u32 pos, bool markers)
 }
 
 /**
- * mpa_fpdu_decode - decode the first bytes of an FPDU
+ * mpa_fpdu_decode - decode the length field of an FPDU
  * @f: result; all lengths are derived from one read of the length field
  * @pos: position in the stream where the FPDU begins
  * @markers: true if the peer inserts markers
  * @p: the first bytes of the FPDU, in private memory
  * @len: number of bytes at @p
  *
- * Return: true if @f is filled in; false if @len is too short to contain the
+ * Return: true if @f is filled in; false if the @len bytes do not contain the whole
  * length field, so that only @f->start and @f->head are set.
  */
 bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
@@ -121,12 +121,12 @@ bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 
 /**
  * mpa_marker_fpduptr - compute the FPDUPTR of a marker
- * @pos: position in the stream where the FPDU begins, with its leading marker if
- *	present
+ * @pos: position in the stream where the FPDU begins. If the FPDU begins with a
+ *	marker (the leading marker), this is the position of that marker.
  * @at: position in the stream where the marker begins
  *
- * FPDUPTR is the distance from the length field, which follows a leading marker
- * (RFC 5044 section 4.2).
+ * FPDUPTR is the distance from the start of the length field to the marker (RFC 5044
+ * section 4.2). The length field follows the leading marker.
  *
  * Return: number of bytes from the length field to the marker; 0 for a leading
  * marker.
@@ -148,8 +148,8 @@ u32 mpa_marker_fpduptr(u32 pos, u32 at)
  * The reserved field and the low two bits of FPDUPTR are ignored (RFC 5044
  * section 4.2).
  *
- * Return: true if FPDUPTR equals @back; false otherwise, so the FPDU is invalid
- * (IW_MPA_MARKER).
+ * Return: true if FPDUPTR equals @back; false if not, in which case the FPDU is
+ * invalid (IW_MPA_MARKER).
  */
 bool mpa_marker_is_valid(const u8 *p, u32 back)
 {
@@ -169,14 +169,14 @@ void mpa_marker_encode(u8 *p, u32 back)
 }
 
 /**
- * mpa_mulpdu - compute the largest ULPDU to put into one FPDU
+ * mpa_mulpdu - compute the maximum length of a ULPDU to send in one FPDU
  * @emss: effective maximum segment size of TCP, in bytes
  * @markers: true if this side inserts markers
  *
- * With this ULPDU the FPDU fits into a TCP segment at any position of the markers
- * (RFC 5044 section 4.5). If @emss is too small for a ULPDU of 128 bytes, the
- * FPDU is longer than a TCP segment. The upper limit (section 3) ensures that
- * FPDUPTR fits into 16 bits.
+ * An FPDU with a ULPDU of this length fits into a TCP segment, wherever its markers
+ * are (RFC 5044 section 4.5). The result is at least 128, even if @emss is too small
+ * for this length; such FPDUs are longer than a TCP segment. The upper limit of the
+ * result (section 3) ensures that FPDUPTR fits into 16 bits.
  *
  * Return: MULPDU in bytes, 128 to 64768.
  */

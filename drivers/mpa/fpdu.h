@@ -2,9 +2,9 @@
 /*
  * Compute lengths of FPDUs and positions of their markers.
  *
- * A position (@pos) is the distance in bytes from the first byte of Full
- * Operation in one direction. Positions wrap at 2^32; only the position modulo
- * 512 matters.
+ * A position in the stream (@pos) is the number of bytes that one side has sent
+ * before it in Full Operation, markers included. Positions wrap at 2^32, which does
+ * no harm, because markers depend only on the position modulo 512.
  */
 #ifndef _MPA_FPDU_H
 #define _MPA_FPDU_H
@@ -18,7 +18,7 @@
 /**
  * struct mpa_fpdu - position and lengths of an FPDU
  * @start: position of the first byte of the FPDU in the stream
- * @head: length of leading marker and length field, in bytes
+ * @head: length of the leading marker, if present, and the length field, in bytes
  * @ulpdu_len: length of the ULPDU, in bytes
  * @wire: total length of the FPDU in bytes, markers included
  */

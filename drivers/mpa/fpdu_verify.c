@@ -3,10 +3,10 @@
  * Copy and verify FPDUs from memory that a sender may still write. A sender on
  * this machine can splice pages into TCP and continue to write these pages.
  *
- * mpa_verify_...() handle a single FPDU, with or without CRC and markers.
- * mpa_fpdu_batch_...() handle a batch of FPDUs of equal length, with CRC and
- * without markers. These functions supply destinations, and the caller (rx.c)
- * copies the bytes and decides what an invalid FPDU leads to.
+ * mpa_verify_*() handle a single FPDU, with or without CRC and markers.
+ * mpa_fpdu_batch_*() handle a batch of FPDUs of equal length, with CRC and
+ * without markers. These functions return the destination of the next bytes; the
+ * caller (rx.c) copies the bytes, and handles invalid FPDUs.
  *
  * CRC and markers of the copy are checked, and only the copy is passed to DDP.
  * So exactly the verified bytes are placed. Bytes are added to the CRC soon after
@@ -18,8 +18,9 @@
 /* One FPDU ----------------------------------------------------------------- */
 
 /*
- * Maximum number of bytes to copy before they are added to the CRC: two pages of
- * 4 KiB, a quarter of the smallest first-level cache
+ * Maximum number of bytes to copy before they are added to the CRC. This is two
+ * pages of 4 KiB, and a quarter of the smallest first-level cache, so that the bytes
+ * are still in the cache.
  */
 #define PIECE		8192
 
@@ -40,7 +41,7 @@ static bool is_at_marker(const struct mpa_verify *t)
 	return t->markers && !mpa_marker_dist(t->pos);
 }
 
-/* Check the marker that has been copied, and add the marker to the CRC */
+/* Check the marker in @t->marker, and add it to the CRC if CRC is in use */
 static void check_marker(struct mpa_verify *t)
 {
 	if (!mpa_marker_is_valid(t->marker, mpa_marker_fpduptr(t->f.start, t->pos)))
@@ -51,9 +52,8 @@ static void check_marker(struct mpa_verify *t)
 }
 
 /*
- * Add the bytes copied since the last call to the CRC. The first call adds the
- * length field together with the bytes after the length field, since no marker
- * is between them.
+ * Add the bytes copied since the last call to the CRC. The first call also adds the
+ * length field, which mpa_verify_begin() has copied.
  */
 static void mpa_verify_crc(struct mpa_verify *t)
 {
@@ -69,7 +69,7 @@ static void mpa_verify_crc(struct mpa_verify *t)
  * @t: state; the caller must have set @t->markers and @t->crc
  * @f: result of mpa_fpdu_decode() for @head
  * @head: private copy of the first @f->head bytes of the FPDU
- * @to: destination of the FPDU without markers, MPA_CONTENT_MAX bytes
+ * @to: buffer of MPA_CONTENT_MAX bytes for the FPDU without markers
  */
 void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 		      const u8 *head, u8 *to)
@@ -150,15 +150,15 @@ enum iw_reason mpa_verify_result(const struct mpa_verify *t)
 /* Batch of FPDUs of one length --------------------------------------------- */
 
 /*
- * Computing the CRC requires that the copied FPDU is contiguous. Placing payloads
- * together requires that the payloads are contiguous. fpdu_verify.h describes how
- * one copy meets both requirements.
+ * To compute a CRC, each copied FPDU must be contiguous. To place the payloads with
+ * one call, the payloads must be contiguous without the headers between them.
+ * fpdu_verify.h describes how copying each FPDU once achieves both.
  */
 
 /**
  * mpa_fpdu_batch_begin - start a batch
- * @r: the batch; @r->left is set to 0 if FPDUs of this length have no payload or
- *	are too long for a batch
+ * @r: the batch; @r->left is set to 0, so that the batch accepts no FPDU, if FPDUs of
+ *	this length have no payload or are too long for a batch
  * @ulpdu_len: ULPDU length of each FPDU, in bytes
  * @at: destination of the first payload. The buffer must have
  *	MPA_FPDU_BATCH_SIZE bytes, beginning MPA_HEADS_MAX bytes before @at
@@ -177,8 +177,8 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
  * mpa_fpdu_batch_want - get the destination of the next FPDU
  * @r: the batch; @r->left must not be 0
  *
- * Return: the destination. The caller must copy the @r->wire bytes of the FPDU
- * there and then call mpa_fpdu_batch_got().
+ * Return: the destination. The caller must copy the @r->wire bytes of the FPDU to the
+ * destination and then call mpa_fpdu_batch_got().
  */
 u8 *mpa_fpdu_batch_want(struct mpa_fpdu_batch *r)
 {
@@ -201,15 +201,15 @@ static bool same_heads(const u8 *a, const u8 *b)
 }
 
 /**
- * mpa_fpdu_batch_got - verify the FPDU that was copied, and keep its payload
+ * mpa_fpdu_batch_got - verify the FPDU that was copied, and add its payload
  * @r: the batch
  * @head: earlier copy of the first MPA_HEADS_MAX bytes of the FPDU
  *
- * The payload is kept if both copies of the header are equal and the CRC is
- * correct. Otherwise the caller must process the FPDU on the slow path.
+ * The payload is added to the batch if both copies of the header are equal and the
+ * CRC is correct.
  *
- * Return: true if the payload is added to the batch, false if the payload is
- * dropped.
+ * Return: true if the payload was added; false if not, so that the caller must
+ * process the FPDU on the slow path.
  */
 bool mpa_fpdu_batch_got(struct mpa_fpdu_batch *r, const u8 *head)
 {

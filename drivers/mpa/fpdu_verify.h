@@ -2,8 +2,8 @@
 /*
  * Copy and verify FPDUs from memory that a sender may still write.
  *
- * These functions supply the destination of the next bytes. The caller copies
- * these bytes, and the functions then process the copy.
+ * The _want() functions return the destination of the next bytes. The caller copies
+ * the bytes there, and the _got() functions then process the copy.
  */
 #ifndef _MPA_FPDU_VERIFY_H
 #define _MPA_FPDU_VERIFY_H
@@ -23,9 +23,9 @@
  * @pos: position in the stream of the next byte to copy
  * @got: number of bytes copied, without markers
  * @summed: number of copied bytes that are included in @sum, without markers
- * @sum: CRC of the first @summed bytes and of the markers among them
- * @to: destination of the FPDU without markers
- * @marker: destination of the marker that is copied next
+ * @sum: CRC of the first @summed bytes, and of the markers copied so far
+ * @to: buffer for the FPDU without markers
+ * @marker: buffer for the current marker
  */
 struct mpa_verify {
 	struct mpa_fpdu	f;
@@ -49,10 +49,10 @@ enum iw_reason mpa_verify_result(const struct mpa_verify *t);
 /* Batch of FPDUs of one length --------------------------------------------- */
 
 /*
- * The payloads of a batch are contiguous in the destination. But each FPDU is
- * copied as a whole, so its first MPA_HEADS_MAX bytes overwrite the end of the
- * previous payload. The overwritten bytes are saved before the copy, and restored
- * after the CRC is verified.
+ * The payloads of a batch are contiguous in the buffer. But each FPDU is copied as a
+ * whole, so its length field and DDP header (MPA_HEADS_MAX bytes) overwrite the end
+ * of the previous payload. The overwritten bytes are saved before the copy, and
+ * restored after the CRC is verified.
  */
 
 /* Length of the length field and a tagged DDP header, in bytes */
@@ -60,15 +60,15 @@ enum iw_reason mpa_verify_result(const struct mpa_verify *t);
 
 /*
  * Maximum size of a batch in bytes, including the header of its first FPDU. A
- * batch and its destination in the MR together fit into the smallest first-level
- * cache, which has 32 KiB.
+ * batch, together with its destination in the MR, must fit into the smallest
+ * first-level cache, which has 32 KiB.
  */
 #define MPA_FPDU_BATCH_SIZE	(14 * 1024)
 
 /**
  * struct mpa_fpdu_batch - batch of FPDUs with CRC and without markers
- * @at: destination of the next payload; the buffer has at least MPA_HEADS_MAX
- *	bytes before @at
+ * @at: address for the next payload; the buffer has at least MPA_HEADS_MAX bytes
+ *	before this address
  * @left: number of FPDUs that can still be added
  * @payload: length of the payload of each FPDU, in bytes
  * @wire: length of each FPDU, in bytes

@@ -3,14 +3,14 @@
  * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
  * The result does not depend on how the bytes of a frame are split into calls of
- * mpa_startup_input(). mpa_startup_input() checks the header when all of it has
- * arrived, except the key: it refuses a key at the first wrong byte.
+ * mpa_startup_input(). A wrong key is refused at its first wrong byte; the other
+ * fields of the header are checked when the complete header has arrived.
  */
 #include "startup.h"
 
 static_assert(MPA_PD_MAX == DDP_PD_MAX);
 
-/* End start-up, so that the caller closes the connection for the reason @why */
+/* End start-up: the next step of the caller is to close the connection, with reason @why */
 static void fail(struct mpa_startup *su, enum iw_reason why)
 {
 	su->why = why;
@@ -22,7 +22,10 @@ static u8 peer_flags(const struct mpa_startup *su)
 	return su->hdr[MPA_HDR_FLAGS];
 }
 
-/* Check whether the peer has sent a Reply with flag R; RFC 5044 7.1.1: ignore R of a Request */
+/*
+ * Check whether the peer has sent a rejecting Reply (flag R). Flag R of a Request is
+ * ignored (RFC 5044 7.1.1).
+ */
 static bool peer_has_rejected(const struct mpa_startup *su)
 {
 	return su->initiator && peer_flags(su) & MPA_FLAG_R;
@@ -49,10 +52,10 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 }
 
 /**
- * mpa_startup_want - get the caller's next step
+ * mpa_startup_want - get the step that the caller must do next
  * @su: the state machine
  *
- * Return: the next step of the caller, see enum mpa_want.
+ * Return: the next step, see enum mpa_want.
  */
 enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 {
@@ -76,9 +79,9 @@ enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 }
 
 /*
- * Set our offer. In an enhanced frame, the word with IRD and ORD uses 4 of the 512
- * bytes of Private Data (RFC 6581 section 9). Return: 0 if set; -EINVAL if @o does
- * not fit into a frame.
+ * Set our offer. @enhanced: true if our frame will be enhanced; the IRD/ORD word then
+ * uses 4 of the 512 bytes of Private Data (RFC 6581 section 9). Return: 0 if set;
+ * -EINVAL if the Private Data, the IRD or the ORD of @o does not fit into a frame.
  */
 static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
 		     bool enhanced)
@@ -99,14 +102,14 @@ static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
  * @su: the state machine; the next step should be MPA_WANT_OFFER
  * @o: the offer; copied
  *
- * A Request uses revision 2 only if @o is enhanced (RFC 6581 sections 6 and 10),
- * because every responder supports revision 1. A Reply is enhanced if the Request
- * was enhanced. A Reply that is not enhanced does not contain the IRD, ORD and RTR
- * flags of @o. An enhanced Reply requires that @o is enhanced.
+ * A Request uses revision 2 only if @o is enhanced (RFC 6581 sections 6 and 10);
+ * otherwise it uses revision 1, which every responder supports. A Reply is enhanced
+ * if the Request was enhanced, which requires that @o is enhanced. A Reply that is
+ * not enhanced does not contain the IRD, ORD and RTR flags of @o.
  *
- * Return: 0 if the next step is MPA_WANT_WRITE. -EINVAL if @o does not fit into a
- * frame, or is not enhanced although the Request was enhanced; @su is unchanged.
- * -ENOTCONN if the next step is not MPA_WANT_OFFER.
+ * Return: 0 if the offer is set, and the next step is MPA_WANT_WRITE. -EINVAL if @o
+ * does not fit into a frame, or is not enhanced although the Request was enhanced;
+ * @su is then unchanged. -ENOTCONN if the next step is not MPA_WANT_OFFER.
  */
 int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 {
@@ -131,15 +134,15 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 /**
  * mpa_startup_reject - reject the peer's Request
  * @su: the state machine of a responder; the next step should be MPA_WANT_OFFER
- * @o: Private Data, and if enhanced the IRD and ORD that this side requires; copied
+ * @o: Private Data of the Reply, and if enhanced the IRD and ORD that this side
+ *	requires; copied
  *
  * The Reply to an enhanced Request is enhanced (RFC 6581 section 10). If @o is not
- * enhanced, IRD and ORD of the Reply are set to the value that means that nothing
- * is negotiated.
+ * enhanced, the Reply has DDP_DEPTH_NONE ("not negotiated") as IRD and ORD.
  *
  * Return: 0 if the next step is MPA_WANT_WRITE; -EINVAL if @o does not fit into a
- * frame; -ENOTCONN if the next step is not MPA_WANT_OFFER, or @su is an
- * initiator's.
+ * frame; -ENOTCONN if the next step is not MPA_WANT_OFFER, or this side is the
+ * initiator.
  */
 int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 {
@@ -159,7 +162,7 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 	return 0;
 }
 
-/* Get the flags of the frame to send */
+/* Get the flags of our frame */
 static u8 our_flags(const struct mpa_startup *su)
 {
 	u8 flags = 0;
@@ -176,7 +179,7 @@ static u8 our_flags(const struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_output - encode the frame to send
+ * mpa_startup_output - encode our frame
  * @su: the state machine; the next step must be MPA_WANT_WRITE
  * @buf: destination
  * @size: size of @buf in bytes; MPA_FRAME_MAX is always enough
@@ -216,11 +219,12 @@ void mpa_startup_handle_sent(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_need - get the number of bytes missing in the current part of a frame
+ * mpa_startup_need - get the number of bytes that the caller should read next
  * @su: the state machine
  *
- * The current part is the header or the data of the peer's frame. The caller must
- * not read more than this number of bytes, so that no bytes of FPDUs are read.
+ * These are the missing bytes of the header of the peer's frame, then those of the
+ * data after the header. The caller must not read more bytes, because bytes after
+ * the frame are FPDUs.
  *
  * Return: number of bytes; 0 if the next step is not MPA_WANT_READ.
  */
@@ -233,7 +237,7 @@ size_t mpa_startup_need(const struct mpa_startup *su)
 	return 0;
 }
 
-/* Check the bytes of the key received so far (RFC 5044 section 7.1.2 (5) and (8)) */
+/* Check the bytes of the key that have arrived (RFC 5044 section 7.1.2 (5) and (8)) */
 static enum iw_reason check_key(const struct mpa_startup *su)
 {
 	const char *key = su->initiator ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
@@ -270,7 +274,7 @@ static enum iw_reason read_header(struct mpa_startup *su)
 	return IW_OK;
 }
 
-/* Split the data of the peer's frame into the word with IRD and ORD and Private Data */
+/* Decode the IRD/ORD word, if the peer's frame has one, and remove it from the Private Data */
 static void read_data(struct mpa_startup *su)
 {
 	struct ddp_offer *o = &su->peer;
@@ -284,10 +288,10 @@ static void read_data(struct mpa_startup *su)
 }
 
 /*
- * Check whether the peer has not understood our enhanced Request. Its Reply is
- * then not enhanced, since the peer took the word with IRD and ORD for Private
- * Data, so the Reply must be ignored. A rejecting Reply with revision 2 is valid
- * although it is not enhanced.
+ * Check whether the peer has misunderstood our enhanced Request. The peer's Reply is
+ * then not enhanced, because the peer took the IRD/ORD word for Private Data. Such a
+ * Reply must be ignored. A rejecting Reply with revision 2 is valid even if it is
+ * not enhanced.
  */
 static bool is_misunderstood(const struct mpa_startup *su)
 {
@@ -296,7 +300,7 @@ static bool is_misunderstood(const struct mpa_startup *su)
 	return !peer_has_rejected(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
 }
 
-/* Evaluate the peer's complete frame and set the next state */
+/* Evaluate the complete frame of the peer and set the next state */
 static void finish_frame(struct mpa_startup *su)
 {
 	read_data(su);
@@ -315,7 +319,10 @@ static void finish_frame(struct mpa_startup *su)
 		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
 }
 
-/* Evaluate the bytes received so far. Return: IW_OK, or why the frame is invalid. */
+/*
+ * Evaluate the bytes of the peer's frame that have arrived. Return: IW_OK if they are
+ * valid; the reason if they are invalid.
+ */
 static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 {
 	enum iw_reason why = IW_OK;
@@ -332,7 +339,7 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 	return why;
 }
 
-/* End start-up because of invalid input. Return: result for mpa_startup_input(). */
+/* End start-up because of invalid input. Return: @why, negated for mpa_startup_input(). */
 static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
 {
 	fail(su, why);
@@ -345,13 +352,14 @@ static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
  * @p: the bytes
  * @n: number of bytes
  *
- * The caller must call this if the next step is MPA_WANT_READ. A responder must
- * also pass the bytes that arrive during MPA_WANT_OFFER. These bytes end start-up,
- * because an initiator must not send between its Request and our Reply.
+ * The caller must call this function if the next step is MPA_WANT_READ. A responder
+ * must also pass any bytes that arrive while the next step is MPA_WANT_OFFER. Such
+ * bytes end start-up, because an initiator must not send between its Request and our
+ * Reply.
  *
- * Return: number of bytes consumed, which does not include bytes after the end of
- * the frame; or a negative enum iw_reason if the bytes are invalid, so that the
- * next step is MPA_WANT_CLOSE.
+ * Return: number of bytes consumed, without bytes after the end of the frame; or a
+ * negated enum iw_reason if the bytes are invalid, and the next step is
+ * MPA_WANT_CLOSE.
  */
 ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 {
@@ -383,10 +391,11 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
  * mpa_startup_eof - record that the peer has closed or reset the connection
  * @su: the state machine
  *
- * A responder that only supports revision 1 closes the connection on an enhanced
- * Request (RFC 6581 section 10). So an initiator retries with revision 1 if no byte
- * of a Reply has arrived. A truncated frame is invalid (RFC 5044 section 7.1.1). A
- * pending rejecting Reply is still sent.
+ * A responder that only supports revision 1 closes the connection when it receives
+ * an enhanced Request (RFC 6581 section 10). So if no byte of a Reply has arrived,
+ * the next step of the initiator is to retry with revision 1. A truncated frame is
+ * invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not sent yet is sent
+ * before the connection is closed.
  */
 void mpa_startup_eof(struct mpa_startup *su)
 {
@@ -403,11 +412,11 @@ void mpa_startup_eof(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_fall_back - restart with revision 1, on a new connection
+ * mpa_startup_fall_back - restart with revision 1, for a new TCP connection
  * @su: the state machine; the next step must be MPA_WANT_RETRY
  *
- * The new Request has the Private Data of our offer, without the word with IRD and
- * ORD (RFC 6581 section 10). The next step is then MPA_WANT_WRITE.
+ * The new Request has the Private Data of our offer, without the IRD/ORD word (RFC
+ * 6581 section 10). On return the next step is MPA_WANT_WRITE.
  */
 void mpa_startup_fall_back(struct mpa_startup *su)
 {

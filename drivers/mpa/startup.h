@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * MPA start-up, RFC 5044 section 7.1 and RFC 6581: a state machine that
- * consumes bytes and returns the caller's next step. The caller reads, sends and
- * closes.
+ * consumes received bytes and returns the caller's next step. The caller reads from
+ * the socket, sends, and closes the connection.
  *
- * Order of the calls (mpa_startup_...) and the step that ends start-up:
- *	initiator: init, offer, output, sent, input ... ENTER, CLOSE or RETRY
- *	responder: init, input ..., offer or reject, output, sent, ENTER or CLOSE
+ * Order of the calls of mpa_startup_*(), and the step with which start-up ends:
+ *	initiator: init, offer, output, handle_sent, input; ENTER, CLOSE or RETRY
+ *	responder: init, input, offer or reject, output, handle_sent; ENTER or CLOSE
+ * input is called once for each piece of the frame that arrives.
  */
 #ifndef _MPA_STARTUP_H
 #define _MPA_STARTUP_H
@@ -18,16 +19,16 @@
 
 /**
  * enum mpa_want - next step of the caller
- * @MPA_WANT_OFFER: call mpa_startup_offer(). A responder may call
- *	mpa_startup_reject() instead; the peer's offer is in mpa_startup.peer
+ * @MPA_WANT_OFFER: call mpa_startup_offer(). A responder, which finds the peer's
+ *	offer in mpa_startup.peer, may call mpa_startup_reject() instead
  * @MPA_WANT_WRITE: send the frame of mpa_startup_output(), then call
  *	mpa_startup_handle_sent()
  * @MPA_WANT_READ: pass mpa_startup_need() more bytes to mpa_startup_input()
- * @MPA_WANT_ENTER: enter Full Operation with the results, start-up is complete
- * @MPA_WANT_CLOSE: end the connection for the reason mpa_startup.why
- * @MPA_WANT_RETRY: end the connection, because the peer may not support revision
- *	2. Then call mpa_startup_fall_back() and use a new connection, or end the
- *	session for the reason mpa_startup.why
+ * @MPA_WANT_ENTER: enter Full Operation, because start-up has succeeded
+ * @MPA_WANT_CLOSE: close the connection for the reason mpa_startup.why
+ * @MPA_WANT_RETRY: close the TCP connection, because the peer may not support
+ *	revision 2. Then either call mpa_startup_fall_back() and continue on a new TCP
+ *	connection, or give up for the reason mpa_startup.why
  */
 enum mpa_want {
 	MPA_WANT_OFFER,
@@ -42,11 +43,11 @@ enum mpa_startup_state {
 	MPA_SU_OFFER,		/* the ULP must supply our offer or a rejection */
 	MPA_SU_SEND,		/* our Request or accepting Reply must be sent */
 	MPA_SU_SEND_REJECT,	/* our rejecting Reply must be sent */
-	MPA_SU_HEADER,		/* the 20-byte header of the peer's frame is expected */
-	MPA_SU_DATA,		/* the data after the peer's header is expected */
+	MPA_SU_HEADER,		/* waiting for the 20-byte header of the peer's frame */
+	MPA_SU_DATA,		/* waiting for the data after the peer's header */
 	MPA_SU_ENTER,		/* start-up has succeeded */
-	MPA_SU_CLOSE,		/* start-up has failed, or a side has rejected */
-	MPA_SU_RETRY,		/* start-up has failed, but revision 1 may succeed */
+	MPA_SU_CLOSE,		/* start-up has failed, or one side has rejected */
+	MPA_SU_RETRY,		/* start-up has failed, but may succeed with revision 1 */
 };
 
 /**
@@ -54,17 +55,21 @@ enum mpa_startup_state {
  * @initiator: true if this side sends the Request
  * @rev_max: highest MPA revision that this side uses
  * @want_crc: true if this side requests CRC
- * @rx_markers: true if the peer must insert markers (our M flag); also a result
+ * @rx_markers: true if this side requires that the peer inserts markers (our M flag)
  * @state: current state
- * @got: bytes of the peer's frame received so far
+ * @got: number of bytes of the peer's frame that have arrived
  * @data_len: PD_Length of the peer's frame, valid once its header is complete
  * @hdr: header of the peer's frame
  * @mine: our offer
- * @why: reason for MPA_WANT_CLOSE and MPA_WANT_RETRY
- * @revision: MPA revision of our frame, later the revision in use
+ * @why: reason to close the connection; valid if the next step is MPA_WANT_CLOSE or
+ *	MPA_WANT_RETRY
+ * @revision: MPA revision of our frame; the revision in use once the peer's frame has
+ *	been evaluated
  * @tx_markers: true if this side must insert markers (the peer's M flag)
- * @crc: our C flag, later true if CRC is in use (C flag of either side)
- * @enhanced: true if our frame is enhanced (RFC 6581), later true if both sides are
+ * @crc: our C flag; once the peer's frame has been evaluated, true if CRC is in use,
+ *	because either side has set flag C
+ * @enhanced: true if our frame is enhanced (RFC 6581); once the peer's frame has been
+ *	evaluated, true if the frames of both sides are enhanced
  * @peer: the peer's offer; valid if the next step of a responder is
  *	MPA_WANT_OFFER, or the next step of either side is MPA_WANT_ENTER, or
  *	MPA_WANT_CLOSE with @why IW_PEER_REJECT
@@ -76,14 +81,14 @@ struct mpa_startup {
 	bool			want_crc;
 	bool			rx_markers;
 
-	/* used during start-up only */
+	/* used only during start-up */
 	enum mpa_startup_state	state;
 	u16			got;
 	u16			data_len;
 	u8			hdr[MPA_HDR_LEN];
 	struct ddp_offer	mine;
 
-	/* results of start-up; some are also used during start-up */
+	/* results of start-up, some of which are also used before start-up is complete */
 	enum iw_reason		why;
 	u8			revision;
 	bool			tx_markers;

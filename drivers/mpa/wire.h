@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Define the layout of MPA frames, FPDUs and markers: RFC 5044, RFC 6581 section 6. */
+/* Layout of MPA start-up frames, FPDUs and markers: RFC 5044, RFC 6581 section 6. */
 #ifndef _MPA_WIRE_H
 #define _MPA_WIRE_H
 
@@ -31,10 +31,10 @@
 #define MPA_HDR_PD_LENGTH	18	/* offset of PD_Length, which has 16 bits */
 #define MPA_HDR_LEN		20
 
-#define MPA_FLAG_M		0x80	/* the sender requires markers */
-#define MPA_FLAG_C		0x40	/* the sender prefers CRC */
+#define MPA_FLAG_M		0x80	/* the receiver of the frame must insert markers */
+#define MPA_FLAG_C		0x40	/* the sender of the frame requests CRC */
 #define MPA_FLAG_R		0x20	/* the Request is rejected; in a Reply only */
-#define MPA_FLAG_S		0x10	/* Private Data starts with the IRD/ORD word */
+#define MPA_FLAG_S		0x10	/* an IRD/ORD word precedes the Private Data */
 
 #define MPA_REV_PLAIN		1	/* MPA revision of RFC 5044 */
 #define MPA_REV_ENHANCED	2	/* MPA revision of RFC 6581 */
