@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners, and their connections that are not reported to the ULP yet.
+ * Listeners, and connections that TCP has accepted but the ULP does not know yet.
  *
  * A connection accepted by TCP belongs to the listener whose interface has the
- * address to which the peer has connected. The connection is reported after a
- * complete Request has arrived. If a listener has too many connections that are
- * not reported, one of them is reset.
+ * address to which the peer has connected. The connection is reported to the ULP
+ * after a complete Request has arrived. If too many connections of a listener are
+ * not reported yet, one of them is reset.
  */
 #include <linux/net.h>
 #include <net/inet_sock.h>
@@ -17,10 +17,10 @@
 #include "internal.h"
 
 /*
- * Choose the VRF to listen in. With tcp_l3mdev_accept, an unbound socket on a
- * wildcard address accepts connections of all VRFs. No other socket can then be
- * bound to the port, so all devices share this socket. Return: ifindex of the VRF;
- * 0 for no VRF, or for a socket that all devices share.
+ * Choose the VRF to listen in. If the sysctl tcp_l3mdev_accept is set, a socket on a
+ * wildcard address that is not bound to a VRF accepts connections of all VRFs, and no
+ * other socket can be bound to its port. All devices then share this socket. Return:
+ * ifindex of the VRF; 0 for no VRF, or for a socket that all devices share.
  */
 static int mpa_listen_vrf(const struct ddp_listen *a)
 {
@@ -43,16 +43,16 @@ static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 	return ddp_sock_bind(*sock, a->local);
 }
 
-/* Queue a work item of the port on MPA's workqueue */
+/* Queue a work item of the listening port on MPA's workqueue */
 static void mpa_listen_queue(struct delayed_work *work, unsigned long delay)
 {
 	queue_delayed_work(mpa_wq, work, delay);
 }
 
 /*
- * Create the connection for an accepted socket. The caller must then set the
- * socket of the connection. Return: the connection, in the listener's backlog;
- * NULL if memory is short or the listener refuses the connection.
+ * Create the connection for a socket that TCP has accepted, without setting the
+ * connection's socket. Return: the connection, which is added to the listener's
+ * backlog; NULL if an allocation failed or the listener refuses the connection.
  */
 static struct mpa_conn *new_child(struct ddp_port_listener *l,
 				  struct socket *sock)
@@ -87,8 +87,8 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 
 	ddp_sock_get_addrs(sock, &called, NULL);
 	/*
-	 * sk_bound_dev_if is the VRF, or the interface of a link-local address,
-	 * to which TCP has bound the socket
+	 * TCP binds an accepted socket to the VRF, or to the interface of a
+	 * link-local address: sk_bound_dev_if is the ifindex
 	 */
 	l = ddp_port_get_listener(p, &called,
 				  ddp_sock_vrf(sock_net(sk), sk->sk_bound_dev_if));
@@ -98,7 +98,7 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put(l);
 	if (!c)
 		return -EBUSY;
-	/* @c may end at any time, which drops the reference of the callbacks */
+	/* hold @c, because its tear-down may drop the reference of the callbacks soon */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_sock_limit_rcvbuf(c);
@@ -114,8 +114,9 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 }
 
 /*
- * Reset a connection that is not reported yet, because its listener has too many
- * or is being removed. Called with the listener's lock held; does not sleep.
+ * Reset a connection that is not reported yet, because its listener has too many such
+ * connections or is being removed. Called with the listener's lock held, so this
+ * function must not sleep.
  */
 static void mpa_listen_evict(struct ddp_conn_req *conn_req)
 {
@@ -134,8 +135,8 @@ static const struct ddp_port_ops port_ops = {
 /**
  * mpa_listen - listen for connection requests
  * @a: address, interface and backlog
- * @user: upcalls of the user
- * @ctx: opaque pointer that the user's upcalls can use
+ * @user: upcalls to the ULP
+ * @ctx: opaque pointer for these upcalls
  *
  * Context: process, may sleep.
  *

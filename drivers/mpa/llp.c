@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Implement the interfaces ddp/llp.h and ddp/session.h.
+ * Implement the interfaces ddp/llp.h (to DDP) and ddp/session.h (to the ULP).
  *
- * Other files send, receive and change the state of a connection. Any function of
- * this file may run while the connection is ending.
+ * The functions mostly call other files, which send, receive and change the state of
+ * a connection. Each function may run while the worker tears down the connection.
  */
 #include <linux/err.h>
 #include <linux/net.h>
@@ -60,7 +60,7 @@ static const char *phase_name(enum mpa_phase phase)
 /*
  * Read the statistics of a socket. The caller must hold the connection's
  * query_lock, so that the socket is not released. The socket lock is not taken, so
- * the values may come from different moments.
+ * the values may not be consistent with each other.
  */
 static void mpa_sock_read_stats(const struct sock *sk, struct ddp_query *q)
 {
@@ -76,7 +76,7 @@ static void mpa_sock_read_stats(const struct sock *sk, struct ddp_query *q)
 	q->retransmits += READ_ONCE(tp->total_retrans);
 }
 
-/* Read the statistics of a connection's socket; @q->mulpdu is set to the EMSS */
+/* Read the statistics of a connection's socket; the EMSS is returned in @q->mulpdu */
 static void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 {
 	spin_lock_bh(&c->query_lock);
@@ -102,14 +102,15 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 }
 
 /*
- * Limit the rate of a socket like SO_MAX_PACING_RATE, for which the kernel exports
- * no function. TCP paces itself, unless a queueing discipline paces the socket.
+ * Limit the rate of a socket as setsockopt(SO_MAX_PACING_RATE) does, for which the
+ * kernel exports no function. TCP does the pacing itself, unless a queueing
+ * discipline does it. @rate: bytes per second, ~0UL for no limit.
  */
 static void pace(struct sock *sk, unsigned long rate)
 {
 	/*
-	 * cmpxchg, because the fq queueing discipline may set its own status
-	 * concurrently; litmus: none, TCP reads no other data with it
+	 * cmpxchg, because the fq queueing discipline may set sk_pacing_status to
+	 * SK_PACING_FQ concurrently; litmus: none, TCP reads no other data with it
 	 */
 	if (rate != ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
@@ -145,9 +146,9 @@ const struct ddp_llp_ops mpa_llp_ops = {
 };
 
 /*
- * Create the socket, bind the stream and begin to connect. The socket is created
- * without the mutex. Otherwise a context that takes the mutex would wait as long
- * as creating a socket waits.
+ * Create the socket, start the TCP handshake and bind the stream. The mutex is not
+ * held while the socket is created and connects, because that may take long, and
+ * other contexts that need the mutex would have to wait.
  */
 static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 {
@@ -164,7 +165,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 	err = mpa_conn_bind(c, args->stream);
 	if (!err)
 		mpa_conn_begin(c);
-	/* queues the worker if TCP has already reported a result */
+	/* queues the worker if the socket's callbacks have already set an event */
 	mpa_conn_unlock(c);
 	return err;
 }
@@ -184,13 +185,13 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
 	c->reported = true;
-	/* one reference for the user, one for this function, since @c may end soon */
+	/* one reference for the ULP, one for this function, as @c may be torn down soon */
 	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
 	err = begin_connect(c, args);
 	if (err) {
 		mpa_conn_abandon(c);
-		/* drop the references of the user and of the socket's callbacks */
+		/* drop the references of the ULP and of the socket's callbacks */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
 	}
@@ -199,9 +200,9 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 }
 
 /*
- * Reply to a Request that was reported to the user. @s: stream to start; NULL to
+ * Reply to a Request that was reported to the ULP. @s: stream to start; NULL to
  * reject the Request. Return: 0 if the worker will send the Reply; -ECONNRESET if
- * the connection has ended; or another negative errno.
+ * the connection was torn down; or another negative errno.
  */
 static int send_reply(struct mpa_conn *c, struct ddp_stream *s,
 		      const struct ddp_offer *o)

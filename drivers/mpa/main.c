@@ -9,8 +9,8 @@ struct workqueue_struct *mpa_wq;
 
 /**
  * mpa_init - initialize MPA and register it as a lower layer
- * @owner: module on which a device holds a reference while the device uses MPA;
- *	NULL if MPA is a part of the device's module
+ * @owner: module that must stay loaded while a device uses MPA; NULL if MPA is part
+ *	of the device's module
  *
  * Return: 0 or a negative errno.
  */
@@ -46,12 +46,14 @@ exit_rx:
 /**
  * mpa_exit - unregister MPA, wait for all connections and free all memory
  *
- * The caller must have ensured that no device uses MPA. Sleeps.
+ * The caller must ensure that no device uses MPA.
+ *
+ * Context: process, may sleep.
  */
 void mpa_exit(void)
 {
 	ddp_type_unregister(&mpa_session_type);
-	/* a connection that has ended may still have a queued worker, which holds a reference */
+	/* a queued worker may still hold a reference on a connection that was torn down */
 	mpa_conn_wait_all();
 	mpa_txq_exit();
 	destroy_workqueue(mpa_wq);

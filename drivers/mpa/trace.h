@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Define the tracepoints of MPA connections. */
+/* Tracepoints of MPA connections. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iw_mpa
 
@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-/* Values of the phases, for programs that decode a recorded trace */
+/* export the values of enum mpa_phase to programs that decode a recorded trace */
 TRACE_DEFINE_ENUM(MPA_NEW);
 TRACE_DEFINE_ENUM(MPA_CONNECTING);
 TRACE_DEFINE_ENUM(MPA_STARTUP);
@@ -53,7 +53,7 @@ TRACE_EVENT(mpa_conn_end,
 	TP_ARGS(c, why),
 	TP_STRUCT__entry(
 		__field(const void *, c)
-		/* a copy, because the string is in another module */
+		/* copied, because the string is in another module, which may be unloaded */
 		__array(char, why, 32)
 	),
 	TP_fast_assign(
