@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Test the CRC with the two FPDUs whose bytes RFC 5044 shows. */
+/* Test the CRC with the two example FPDUs of RFC 5044. */
 #include <kunit/test.h>
 
 #include "../crc.h"
 
-/* RFC 5044 figure 5: first FPDU of a stream, which begins with a marker */
+/* RFC 5044 figure 5: the first FPDU of a stream, which begins with a marker */
 static const u8 figure5[48] = {
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x2a, 0x41, 0x43,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x01,
 };
 
-/* RFC 5044 figure 6: second FPDU, at position 0x1ec, with a marker inside */
+/* RFC 5044 figure 6: the second FPDU, at position 0x1ec, with a marker inside */
 static const u8 figure6[48] = {
 	0x00, 0x2a, 0x41, 0x43, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
@@ -22,8 +22,8 @@ static const u8 crc5[MPA_CRC_SIZE] = { 0x52, 0x23, 0x99, 0x83 };
 static const u8 crc6[MPA_CRC_SIZE] = { 0x84, 0x92, 0x58, 0x98 };
 
 /*
- * Compute a CRC with two calls, the first for @cut bytes. Return: true if the CRC
- * is @want, false otherwise.
+ * Compute the CRC of @p with two calls of mpa_crc_update(), the first for @cut bytes.
+ * Return: true if the CRC field is @want, false otherwise.
  */
 static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
 {
@@ -38,7 +38,7 @@ static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
 
 /*
  * RFC 5044 4.3, 4.4 (MPA-33, MPA-48, MPA-49, MPA-51, MPA-52): the CRCs of figures
- * 5 and 6 are computed correctly, independent of how the bytes are split.
+ * 5 and 6 are computed correctly, wherever the bytes are split into two calls.
  */
 static void crc_rfc5044_figures(struct kunit *test)
 {
@@ -66,8 +66,8 @@ static void crc_sees_every_bit(struct kunit *test)
 }
 
 /*
- * RFC 5044 4.4 (MPA-48): the CRC of "123456789" is the check value of CRC32c, least
- * significant byte first.
+ * RFC 5044 4.4 (MPA-48): the CRC of "123456789" is the published check value of
+ * CRC32c, stored least significant byte first.
  */
 static void crc_check_value(struct kunit *test)
 {

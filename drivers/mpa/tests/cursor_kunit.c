@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test the cursor on skbs with linear part, fragments and frag_list, and at the
- * end of the queue.
+ * Test the cursor of cursor.c on skbs with a linear part, fragments and a frag_list,
+ * and at the end of the queue.
  */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
@@ -9,7 +9,7 @@
 
 #include "../internal.h"
 
-#define FIRST	0xffffffc0u	/* sequence number of the first byte; wraps in the first skb */
+#define FIRST	0xffffffc0u	/* first sequence number, which wraps inside the first skb */
 
 static u8 pattern(u32 seq)
 {
@@ -22,7 +22,10 @@ static void fill(u8 *p, u32 seq, u32 len)
 		*p++ = pattern(seq++);
 }
 
-/* Create an skb with @linear bytes, then @frag bytes in each of two fragments */
+/*
+ * Create an skb with @linear bytes in the linear part and, unless @frag is 0, two
+ * fragments of @frag bytes
+ */
 static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
 			       u32 frag)
 {
@@ -57,9 +60,9 @@ static void add_part(struct sk_buff *skb, struct sk_buff *part)
 
 /*
  * Create a queue of three skbs. The first skb has two members in its frag_list.
- * The second skb repeats 7 bytes of the first, and has no linear part. The third
- * skb is linear, and @gap bytes are missing before it. Return: number of bytes in
- * the queue, without repeated bytes.
+ * The second skb repeats the last 7 bytes of the first, and has no linear part. The
+ * third skb is linear, and @gap bytes are missing before it. Return: number of bytes
+ * in the queue, without the repeated bytes.
  */
 static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 {
@@ -79,7 +82,7 @@ static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 	return seq + skb->len - FIRST;
 }
 
-/* Count the bytes at @p that differ from the queue's bytes at offset @off */
+/* Count the bytes at @p that differ from the bytes at offset @off of the queue */
 static u32 wrong(const u8 *p, u32 off, u32 len)
 {
 	u32 i, n = 0;
@@ -100,8 +103,8 @@ static u32 not_zero(const u8 *p, u32 len)
 }
 
 /*
- * Read or skip all bytes from offset @off to @all, @piece bytes at a time. Expect
- * that the bytes are correct, and that no bytes are left afterwards.
+ * Copy or skip all bytes from offset @off to @all, @piece bytes at a time. Expect
+ * that the copied bytes are correct, and that no bytes are left afterwards.
  */
 static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 		 u32 piece)
@@ -128,7 +131,7 @@ static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 0));
 }
 
-/* The cursor reads and skips all bytes of a queue, with any start and length. */
+/* The cursor copies and skips all bytes of a queue, from any start, in pieces of any size. */
 static void cursor_walks_every_part(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -141,8 +144,8 @@ static void cursor_walks_every_part(struct kunit *test)
 }
 
 /*
- * Add @len bytes of @pages, beginning at offset @skew, to @skb, with one fragment
- * for each page
+ * Add @len bytes of @pages, beginning at offset @skew of the first page, to @skb, as
+ * one fragment for each page
  */
 static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
 {
@@ -157,8 +160,8 @@ static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, 
 }
 
 /*
- * The cursor combines fragments with adjacent pages into one extent, up to its
- * limit, but not fragments with other pages.
+ * The cursor combines fragments into one extent, up to its limit, if their pages are
+ * adjacent, but not if their pages are not adjacent.
  */
 static void cursor_runs_over_pages(struct kunit *test)
 {
@@ -217,7 +220,7 @@ static void cursor_stays_within_what_arrived(struct kunit *test)
 	__skb_queue_purge(&q);
 }
 
-/* Expect that exactly @have bytes can be read although the limit is larger */
+/* Expect that the cursor copies exactly @have bytes although its limit is larger */
 static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
@@ -233,7 +236,7 @@ static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, 1));
 }
 
-/* The cursor stops at the end of the queue, and before a missing byte. */
+/* The cursor stops at the end of the queue, and at a gap in the sequence numbers. */
 static void cursor_ends_with_the_queue(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -254,7 +257,7 @@ static void cursor_ends_with_the_queue(struct kunit *test)
 	__skb_queue_purge(&q);
 }
 
-/* The cursor can skip fragments that no CPU can read, but does not read these. */
+/* The cursor skips fragments in device memory, which no CPU can read, but never reads them. */
 static void cursor_reads_no_device_memory(struct kunit *test)
 {
 	struct sk_buff_head q;

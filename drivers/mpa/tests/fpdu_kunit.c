@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Test lengths and markers against a reference that counts byte by byte. */
+/* Test FPDU lengths and markers against a reference that counts byte by byte. */
 #include <kunit/test.h>
 
 #include "../fpdu.h"
@@ -21,8 +21,8 @@ struct walk {
 };
 
 /*
- * Count the bytes and markers of an FPDU one by one, as a reference. @pos: position
- * of the FPDU in the stream; @content: length of the FPDU without markers.
+ * Reference: count the bytes and markers of an FPDU one by one. @pos: position of
+ * the FPDU in the stream; @content: length of the FPDU without markers.
  */
 static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 {
@@ -48,7 +48,7 @@ static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 	w->len = at - pos;
 }
 
-/* Compute the length of an FPDU without markers, as a reference */
+/* Reference: compute the length of an FPDU without markers */
 static u32 content_ref(u32 ulpdu_len)
 {
 	u32 len = 2 + ulpdu_len;
@@ -77,8 +77,8 @@ static void fpdu_content_is_padded(struct kunit *test)
 }
 
 /*
- * RFC 5044 4.3 (MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36; at the wrap at 2^32
- * MPA-31): length, number of markers and FPDUPTR agree with the reference.
+ * RFC 5044 4.3 (MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36; MPA-31 for positions
+ * that wrap at 2^32): length, number of markers and FPDUPTR agree with the reference.
  */
 static void fpdu_agrees_with_walk(struct kunit *test)
 {
@@ -104,8 +104,8 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 }
 
 /*
- * Expect that all lengths in struct mpa_fpdu are derived from the two bytes of the
- * length field
+ * Expect that mpa_fpdu_decode() sets all fields of struct mpa_fpdu to the values that
+ * follow from @pos and from the length field in @p
  */
 static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 			size_t len)
@@ -123,8 +123,8 @@ static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 }
 
 /*
- * RFC 5044 5.2, 6 (MPA-67, MPA-73): mpa_fpdu_decode() needs the bytes up to the end
- * of the length field, and no more.
+ * RFC 5044 5.2, 6 (MPA-67, MPA-73): mpa_fpdu_decode() needs all bytes up to the end
+ * of the length field, and no bytes after the length field.
  */
 static void fpdu_peek_reads_the_length(struct kunit *test)
 {
@@ -170,7 +170,7 @@ static void fpdu_rfc5044_figures(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0x1ec, 42, true),
 			0x220u - 0x1ec);
 	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(0x1ec, 0x200), 0x14u);
-	/* FPDUPTR counts the bytes of the length field, but not of a leading marker */
+	/* FPDUPTR includes the bytes of the length field, but not those of a leading marker */
 	KUNIT_EXPECT_EQ(test, mpa_marker_fpduptr(512, 1024), 508u);
 }
 
@@ -190,7 +190,8 @@ static void fpdu_ending_on_boundary(struct kunit *test)
 
 /*
  * RFC 5044 4.2, 8 (3) (MPA-22, MPA-23, MPA-25; on receive MPA-24, MPA-26; MPA-134):
- * markers are encoded correctly, and the receiver ignores the reserved bits.
+ * markers are encoded correctly, a receiver detects a wrong FPDUPTR, and it ignores
+ * the reserved bits.
  */
 static void fpdu_marker_octets(struct kunit *test)
 {
@@ -212,7 +213,7 @@ static void fpdu_marker_octets(struct kunit *test)
 	}
 }
 
-/* Get the maximum length of an FPDU at all positions of the markers, in bytes */
+/* Get the maximum length of an FPDU over all positions in the stream, in bytes */
 static u32 longest(u32 ulpdu_len, bool markers)
 {
 	u32 pos, len, max = 0;
@@ -226,9 +227,10 @@ static u32 longest(u32 ulpdu_len, bool markers)
 
 /*
  * RFC 5044 4.5 (MPA-55, MPA-56): an FPDU with a ULPDU of MULPDU bytes has at most
- * EMSS bytes at all positions of the markers. With MULPDU + 1 bytes the FPDU is
- * longer at some position. If EMSS is 1 to 3 bytes more than a multiple of 512, the
- * RFC's formula counts a marker that cannot occur, so MULPDU + 1 is not checked.
+ * EMSS bytes, at any position in the stream. With MULPDU + 1 bytes the FPDU is
+ * longer at some position. MULPDU + 1 is not tested if EMSS is 1 to 3 bytes more
+ * than a multiple of 512, because the RFC's formula then counts a marker that cannot
+ * occur.
  */
 static void mulpdu_is_tight(struct kunit *test)
 {
@@ -250,7 +252,7 @@ static void mulpdu_is_tight(struct kunit *test)
 
 /*
  * RFC 5044 3, 4.5 (MPA-6, MPA-7, MPA-60, and examples of MPA-55, MPA-56): MULPDU is
- * between 128 and 64768 bytes.
+ * at least 128 and at most 64768 bytes.
  */
 static void mulpdu_has_limits(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test batches of FPDUs with contiguous payloads, from a source that changes while
- * the FPDUs are copied and verified.
+ * Test batches of FPDUs whose payloads are stored contiguously. The source of each FPDU
+ * changes between copying and verifying the FPDU.
  */
 #include <kunit/test.h>
 
@@ -10,7 +10,7 @@
 
 #define MANY		7
 #define ULPDU_MOST	2000
-#define BEFORE		(MPA_HEADS_MAX + 8)	/* size of the space before the first payload */
+#define BEFORE		(MPA_HEADS_MAX + 8)	/* bytes of the buffer before the first payload */
 #define BEHIND		(MPA_ALIGN - 1 + MPA_CRC_SIZE)
 #define UNTOUCHED	0xee
 
@@ -28,7 +28,7 @@ static u8 pattern(u32 i)
 	return i * 151 + (i >> 8);
 }
 
-/* Write the FPDU with number @nth, counted from 0, to @p */
+/* Write FPDU number @nth, counted from 0, to @p */
 static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 {
 	u32 end = mpa_fpdu_content_len(ulpdu_len) - MPA_CRC_SIZE, i;
@@ -39,7 +39,7 @@ static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
 }
 
-/* Clear the buffer. Return: destination of the first payload. */
+/* Fill the buffer with UNTOUCHED. Return: destination of the first payload. */
 static u8 *new_memory(struct fixture *x)
 {
 	memset(x->memory, UNTOUCHED, sizeof(x->memory));
@@ -55,8 +55,9 @@ static struct fixture *new_fixture(struct kunit *test)
 }
 
 /*
- * Count the wrong bytes of the buffer, which must have the payloads of @n FPDUs and
- * no other changed bytes
+ * Count the wrong bytes of the buffer. The buffer must contain the payloads of @n
+ * FPDUs, and all other bytes must be UNTOUCHED. Only bytes directly after the
+ * payloads are not checked, because a dropped FPDU may have been copied there.
  */
 static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 {
@@ -68,16 +69,15 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 		for (i = 0; i < payload; i++)
 			wrong += x->memory[BEFORE + k * payload + i] !=
 				 pattern(k * ulpdu_len + MPA_HEADS_MAX + i);
-	/* skip the bytes after the payloads, where an FPDU may have been copied and dropped */
 	for (i = BEFORE + (n + 1) * payload + BEHIND; i < sizeof(x->memory); i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	return wrong;
 }
 
 /*
- * Receive the FPDU of @x, and overwrite the source before the FPDU is verified.
- * @head: earlier copy of the header. Return: true if the payload is kept, false
- * otherwise.
+ * Copy the FPDU of @x to the batch, overwrite the source, and then verify the copy.
+ * @head: copy of the header that the caller has made before. Return: true if the
+ * payload was added to the batch, false otherwise.
  */
 static bool comes(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
@@ -90,8 +90,8 @@ static bool comes(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 }
 
 /*
- * RFC 5044 6 (MPA-69): the payloads of a batch are stored as verified, and the bytes
- * that headers have overwritten are restored.
+ * RFC 5044 6 (MPA-69): the payloads of a batch are stored as they were verified, and
+ * the bytes that headers have overwritten are restored.
  */
 static void run_side_by_side(struct kunit *test)
 {
@@ -109,7 +109,10 @@ static void run_side_by_side(struct kunit *test)
 	}
 }
 
-/* Expect that FPDU 2 is dropped if @bit is changed, and that two payloads are kept */
+/*
+ * Expect that FPDU 2 is dropped if @bit of it is changed, and that the payloads of
+ * FPDUs 0 and 1, which were added before, stay unchanged
+ */
 static void changed(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r, u32 ulpdu_len,
 		    u32 bit)
 {
@@ -120,8 +123,8 @@ static void changed(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch
 }
 
 /*
- * RFC 5044 4.4, 8 (2) (MPA-53, MPA-54, MPA-133): an FPDU with any bit changed is
- * dropped, but the earlier payloads are kept and more FPDUs can be added.
+ * RFC 5044 4.4, 8 (2) (MPA-53, MPA-54, MPA-133): an FPDU is dropped if any of its bits
+ * is changed. The earlier payloads stay unchanged, and more FPDUs can be added.
  */
 static void run_drops_what_is_wrong(struct kunit *test)
 {
@@ -146,8 +149,8 @@ static void run_drops_what_is_wrong(struct kunit *test)
 }
 
 /*
- * An FPDU is dropped if its header differs from the earlier copy of the header,
- * even if the CRC is correct.
+ * An FPDU is dropped if its header differs from the copy that was made of the header
+ * before, even if the CRC is correct.
  */
 static void run_drops_what_is_another(struct kunit *test)
 {
@@ -183,7 +186,7 @@ static void run_has_room(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, 0u, r.left);
 			continue;
 		}
-		/* end of an FPDU after the last accepted one; payloads are contiguous */
+		/* end of the first FPDU that the batch does not accept */
 		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content_len(ulpdu);
 		KUNIT_EXPECT_GT(test, end, (u32)MPA_FPDU_BATCH_SIZE);
 		end -= ulpdu - IW_DDP_T_HDR_LEN;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test copying and verifying FPDUs from a source whose bytes change after each
- * read. Each byte must be read once, and the verified bytes must be passed to DDP.
+ * Test how FPDUs are copied and verified if the sender changes each byte of the
+ * source after it was read. Each byte must be read exactly once, and the copy for DDP
+ * must contain the bytes that were verified.
  */
 #include <kunit/test.h>
 
@@ -16,11 +17,11 @@ static const u32 sizes[] = {
 	4097, 8192, ULPDU_MOST,
 };
 
-/* Source of an FPDU; @looks: how often each byte was read; @at: next byte to read */
+/* Source of an FPDU, as shared with a sender */
 struct source {
 	u8	octets[WIRE_MOST];
-	u8	looks[WIRE_MOST];
-	u32	at;
+	u8	looks[WIRE_MOST];	/* number of times that each byte was read */
+	u32	at;			/* index of the next byte to read */
 };
 
 struct fixture {
@@ -57,7 +58,7 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 	return at + MPA_CRC_SIZE;
 }
 
-/* Copy bytes from the source, and then change these bytes in the source */
+/* Copy @len bytes from the source, and then change these bytes in the source */
 static void copy_out(struct source *s, void *dst, u32 len)
 {
 	u32 i;
@@ -70,7 +71,7 @@ static void copy_out(struct source *s, void *dst, u32 len)
 	s->at += len;
 }
 
-/* Receive an FPDU as rx.c does */
+/* Copy and verify an FPDU with the calls that rx.c makes. Return: the result. */
 static enum iw_reason run(struct source *s, struct mpa_verify *t, u32 start,
 			  u8 *fpdu)
 {
@@ -98,7 +99,7 @@ static struct fixture *new_fixture(struct kunit *test)
 	return x;
 }
 
-/* Set the source to the @len bytes of the FPDU in @x->right, and reset the counters */
+/* Copy the @len bytes of the FPDU in @x->right to the source, and reset the counters */
 static void fill(struct fixture *x, u32 len)
 {
 	memcpy(x->src.octets, x->right, len);
@@ -108,8 +109,8 @@ static void fill(struct fixture *x, u32 len)
 }
 
 /*
- * Receive an FPDU from the source. Expect that each byte is read once, the ULPDU is
- * correct, and no byte after the FPDU is written.
+ * Copy and verify an FPDU from the changing source. Expect that each byte is read
+ * once, the copied ULPDU is correct, and no byte after the copy is written.
  */
 static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			  u32 ulpdu_len, bool markers)
@@ -134,8 +135,8 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 }
 
 /*
- * RFC 5044 4.3, 6 (MPA-69; at the wrap at 2^32 MPA-31): the bytes passed to DDP are the
- * verified bytes, even if the sender changes the source.
+ * RFC 5044 4.3, 6 (MPA-69; MPA-31 for positions that wrap at 2^32): the bytes passed to
+ * DDP are the verified bytes, even if the sender changes the source.
  */
 static void take_from_a_writer(struct kunit *test)
 {
@@ -172,7 +173,7 @@ static void take_finds_each_change(struct kunit *test)
 
 /*
  * RFC 5044 8 (3) (MPA-134, MPA-136, MPA-137): each wrong marker is detected, both
- * with a correct CRC and with CRC not in use.
+ * if the CRC is correct and if CRC is not in use.
  */
 static void take_finds_wrong_markers(struct kunit *test)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test how MPA start-up receives frames: compare the results for all kinds of frames
- * with a reference, and split frames at all positions.
+ * Test how MPA start-up handles received frames: compare the results for all kinds
+ * of frames with a reference, and split frames at all positions.
  */
 #include <kunit/test.h>
 
 #include "../startup.h"
 
-/* Input of a start-up: role and settings of this side, fields of the peer's frame */
+/* Input of a start-up: role and settings of this side, and fields of the peer's frame */
 struct given {
 	bool	initiator;
-	bool	enhanced;	/* this side is initiator, and its Request is enhanced */
+	bool	enhanced;	/* this side is the initiator and sends an enhanced Request */
 	bool	crc;		/* this side requests CRC */
 	bool	markers;	/* this side requests markers */
 	u8	ours;		/* highest MPA revision of this side */
@@ -21,8 +21,8 @@ struct given {
 
 /* Result of a start-up */
 struct outcome {
-	enum mpa_want	want;
-	enum iw_reason	why;
+	enum mpa_want	want;		/* next step */
+	enum iw_reason	why;		/* reason if start-up has failed */
 	ssize_t		last;		/* last result of mpa_startup_input() */
 	size_t		eaten;		/* number of bytes consumed */
 };
@@ -59,8 +59,8 @@ static void fill_offer(bool enhanced, u16 pd_len)
 }
 
 /*
- * Build the peer's frame in frame[], and fill the bytes after the frame. Return:
- * length of the frame in bytes.
+ * Build the peer's frame in frame[], and fill the rest of frame[] with other bytes.
+ * Return: length of the frame in bytes.
  */
 static size_t build_frame(const struct given *g)
 {
@@ -78,7 +78,7 @@ static size_t build_frame(const struct given *g)
 	return len;
 }
 
-/* Run the state machine up to the peer's frame */
+/* Advance the state machine until it waits for the peer's frame */
 static void begin(const struct given *g)
 {
 	mpa_startup_init(&su, g->initiator, g->ours, g->crc, g->markers);
@@ -109,7 +109,7 @@ static void feed(struct outcome *o, size_t len, size_t piece)
 	o->why = su.why;
 }
 
-/* Set the reason. Return: MPA_WANT_CLOSE. */
+/* Set *@why to @because. Return: MPA_WANT_CLOSE. */
 static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
 {
 	*why = because;
@@ -117,8 +117,8 @@ static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
 }
 
 /*
- * Get the next step that RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 require after the
- * peer's frame, as a reference
+ * Reference: get the next step that RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 require
+ * after the peer's frame
  */
 static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
 {
@@ -167,7 +167,7 @@ static bool row(struct given *g, u32 i)
 	return g->initiator && g->ours == 2;
 }
 
-/* Expect that the state machine has the results of the accepted frame @g */
+/* Expect that the results of start-up are those of the valid frame @g */
 static void expect_results(struct kunit *test, const struct given *g)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
@@ -184,7 +184,7 @@ static void expect_results(struct kunit *test, const struct given *g)
 				     g->pd_len - skip), 0);
 }
 
-/* Expect that the frame has the result @whole if received byte by byte */
+/* Expect that start-up has the result @whole, too, if the frame arrives byte by byte */
 static void expect_same(struct kunit *test, const struct given *g,
 			const struct outcome *whole)
 {
@@ -234,7 +234,7 @@ static void startup_truth_table(struct kunit *test)
 }
 
 /*
- * A valid frame of each kind has the same result if split in two at any position,
+ * A valid frame of each kind leads to the same result, wherever it is split in two,
  * and the byte after the frame is not consumed.
  */
 static void startup_every_cut(struct kunit *test)
@@ -269,8 +269,8 @@ static void startup_every_cut(struct kunit *test)
 }
 
 /*
- * A caller that always reads mpa_startup_need() bytes reads all bytes of the frame,
- * and no byte after the frame.
+ * A caller that always reads the number of bytes that mpa_startup_need() returns
+ * reads the whole frame, and no byte after the frame.
  */
 static void startup_need_ends_with_the_frame(struct kunit *test)
 {
@@ -349,8 +349,8 @@ static void startup_eof(struct kunit *test)
 }
 
 /*
- * If the peer closes before our Reply is sent, start-up fails, but a rejecting Reply
- * is still sent.
+ * If the peer closes before our accepting Reply is sent, start-up fails. A rejecting
+ * Reply is sent even if the peer has closed.
  */
 static void startup_eof_while_asking(struct kunit *test)
 {
@@ -373,7 +373,7 @@ static void startup_eof_while_asking(struct kunit *test)
 	mpa_startup_eof(&su);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
-	/* the rejecting Reply is sent completely */
+	/* the rejecting Reply is still sent, and start-up ends afterwards */
 	begin(&g);
 	feed(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
@@ -387,7 +387,7 @@ static void startup_eof_while_asking(struct kunit *test)
 }
 
 /*
- * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102, MPA-122): start-up fails if an
+ * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102, MPA-122): start-up fails if the
  * initiator sends data between its Request and our Reply.
  */
 static void startup_extra_octets(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test how MPA start-up sends frames: compare Requests byte by byte, check that a
- * Reply depends on its Request, and connect an initiator with a responder.
+ * Test how MPA start-up encodes frames: compare Requests byte by byte, check that a
+ * Reply matches its Request, and let an initiator and a responder exchange frames.
  */
 #include <kunit/test.h>
 
@@ -27,14 +27,17 @@ static void fill_offer(bool enhanced, u16 pd_len)
 		offer.pd[pd_len] = pd_len * 7 + 3;
 }
 
-/* Encode our frame in ours[]. Return: length of the frame in bytes. */
+/* Encode the frame of @su in ours[]. Return: length of the frame in bytes. */
 static size_t output(void)
 {
 	memset(ours, 0x55, sizeof(ours));
 	return mpa_startup_output(&su, ours, sizeof(ours));
 }
 
-/* Expect that our frame is @want, and that a buffer of @len - 1 bytes is too small */
+/*
+ * Expect that the frame of @su has the @len bytes at @want, and that a buffer of
+ * @len - 1 bytes is refused as too small
+ */
 static void expect_frame(struct kunit *test, const u8 *want, size_t len)
 {
 	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, len - 1), 0);
@@ -74,7 +77,7 @@ static void startup_request_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 	expect_frame(test, enhanced, sizeof(enhanced));
 
-	/* RFC 6581 6 (MPA2-7): a Request of revision 1 has no word with IRD and ORD */
+	/* RFC 6581 6 (MPA2-7): a Request of revision 1 has no IRD/ORD word */
 	mpa_startup_init(&su, true, 1, true, false);
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 	expect_frame(test, plain, sizeof(plain));
@@ -119,7 +122,10 @@ static void startup_offer_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 }
 
-/* Receive a Request; if enhanced, its word with IRD and ORD has A=1 */
+/*
+ * Let @su receive a Request with 4 bytes of data: the IRD/ORD word with flag A if the
+ * Request is enhanced, Private Data if not
+ */
 static void receive_request(u8 flags, u8 rev)
 {
 	u8 request[24] = "MPA ID Req Frame";
@@ -134,7 +140,7 @@ static void receive_request(u8 flags, u8 rev)
 /*
  * RFC 5044 7.1.1, 7.1.2 (2) (MPA-81, MPA-86, MPA-89, MPA-104, MPA-107), RFC 6581 10
  * (MPA2-60, MPA2-61, MPA2-64, MPA2-65): a Reply has the revision of its Request, and
- * is enhanced only if the Request was.
+ * is enhanced only if the Request was enhanced.
  */
 static void startup_reply_follows_request(struct kunit *test)
 {
@@ -169,8 +175,9 @@ static void startup_reply_follows_request(struct kunit *test)
 }
 
 /*
- * RFC 6581 7 (N-20): if an enhanced Request is rejected without IRD and ORD, the
- * Reply still has the word with IRD and ORD. Accepting without IRD and ORD fails.
+ * RFC 6581 7 (N-20): if the ULP rejects an enhanced Request without giving IRD and
+ * ORD, the Reply still has an IRD/ORD word. The ULP cannot accept such a Request
+ * without giving IRD and ORD.
  */
 static void startup_reject_without_numbers(struct kunit *test)
 {
@@ -188,8 +195,9 @@ static void startup_reject_without_numbers(struct kunit *test)
 }
 
 /*
- * RFC 6581 9, 12 (MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68): IRD, ORD and flags
- * are unchanged after encoding and decoding. If A=0, the other flags are cleared.
+ * RFC 6581 9, 12 (MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68): IRD, ORD and RTR
+ * flags are unchanged after encoding and decoding; without flag A, no other RTR flag
+ * is set after decoding.
  */
 static void startup_word(struct kunit *test)
 {
@@ -210,7 +218,7 @@ static void startup_word(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->rtr,
 				(u8)(i & DDP_RTR_P2P ? a->rtr : 0));
 	}
-	/* each RTR flag is decoded from its own bit, and only if A=1 */
+	/* each RTR flag is decoded from its own bit, and only if flag A is set */
 	ddp_offer_decode_word(b, 0xc0000000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_SEND);
 	ddp_offer_decode_word(b, 0x80004000);
@@ -219,7 +227,7 @@ static void startup_word(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->rtr, 0);
 }
 
-/* Pass the frame that @from sends to @to */
+/* Let @from send its frame, and pass the frame to @to */
 static void carry(struct mpa_startup *from, struct mpa_startup *to)
 {
 	size_t len = mpa_startup_output(from, ours, sizeof(ours));
@@ -228,7 +236,10 @@ static void carry(struct mpa_startup *from, struct mpa_startup *to)
 	mpa_startup_input(to, ours, len);
 }
 
-/* Expect that both sides enter Full Operation with the same results */
+/*
+ * Expect that both sides enter Full Operation with the same parameters. @word: true
+ * if both frames must have an IRD/ORD word.
+ */
 static void expect_agreement(struct kunit *test, bool word)
 {
 	EXPECT_WANT(test, &su, MPA_WANT_ENTER);
@@ -252,7 +263,7 @@ static void expect_agreement(struct kunit *test, bool word)
 
 /*
  * RFC 5044 4.4, 7.1 (MPA-42, MPA-84, MPA-86, MPA-112): our initiator and our
- * responder have the same results, with all combinations of their settings.
+ * responder agree on all parameters, for all combinations of their settings.
  */
 static void startup_both_ends(struct kunit *test)
 {
@@ -266,7 +277,7 @@ static void startup_both_ends(struct kunit *test)
 		mpa_startup_init(&other, false, i & 8 ? 2 : 1, i & 16, i & 32);
 		mpa_startup_offer(&su, &offer);
 		carry(&su, &other);
-		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes */
+		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes the connection */
 		lost = mpa_startup_want(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
