@@ -21,8 +21,8 @@
 #define DEADLINE_DRAIN	130ul
 /*
  * Graceful close: maximum time from when TCP has accepted the last FPDU until the
- * peer has acknowledged all data, in seconds. This is at most the data in TCP's
- * send buffer.
+ * peer has acknowledged all data, in seconds. The unacknowledged data is at most one
+ * send buffer of TCP.
  */
 #define DEADLINE_ACKED	900
 
@@ -170,7 +170,7 @@ static void mpa_conn_send_fin(struct mpa_conn *c)
 	if (drained && !c->fin_sent)
 		c->fin_sent = mpa_sock_shutdown(c);
 	extend_deadline(c, drained);
-	/* TCP had no memory for the FIN and does not report when it has: retry by timer */
+	/* TCP has no memory for the FIN, and will not report free memory: retry by timer */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer(c, HZ / 10);
 }
@@ -181,7 +181,7 @@ static bool note_peer_closed(struct mpa_conn *c)
 	if (c->peer_closed)
 		return false;
 	/*
-	 * peer_closed is set after all data before the peer's FIN is processed.
+	 * peer_closed is set after all data before the peer's FIN was processed.
 	 * Pairs with send_one_batch(). Without the release, send_one_batch() could
 	 * see peer_closed, but miss work that the peer's last response has unblocked,
 	 * and set drained before this work is sent; litmus: drained
@@ -209,7 +209,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	/*
 	 * Data that arrived before a FIN or reset must be received first. A TCP
 	 * segment that filled a gap may have made out-of-order data and the FIN
-	 * available after the caller's receive; its callback has set MPA_EV_RX again.
+	 * available since then; mpa_data_ready() has then set MPA_EV_RX again.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
@@ -254,7 +254,7 @@ static bool serve_full(struct mpa_conn *c)
 	bool more = mpa_sock_receive(c);
 
 	mpa_conn_send_fin(c);
-	/* process all received data before reacting to a FIN or reset that followed it */
+	/* process all received data first, and then the FIN or reset that followed the data */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else
@@ -279,9 +279,10 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		return false;
 	}
 	/*
-	 * After a responder's established upcall, the program may have posted work
-	 * that must be sent. The graceful close then waits for Full Operation, which
-	 * begins when the Reply is sent. In all other cases, close now.
+	 * Before Full Operation, close at once, unless a responder has made the
+	 * established upcall. The program may then have posted work that must be
+	 * sent, so the graceful close waits for Full Operation, which begins when
+	 * the Reply is sent.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);

@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-#define MAX_POLLS	4	/* maximum calls of mpa_conn_poll_once() per run of a worker */
+#define MAX_POLLS	4	/* maximum calls of mpa_conn_poll_once() per mpa_conn_poll() */
 #define BATCH	16	/* maximum number of connections in a call of mpa_connq_work() */
 
 static void mpa_conn_timed_out(struct work_struct *work)
@@ -32,8 +32,8 @@ static bool deadline_passed(const struct mpa_conn *c, unsigned int grace)
 
 /*
  * Tear down the connection if its deadline has passed. @more: true if the socket has
- * received data that is not processed yet. The peer may have met the deadline by
- * what it sent in this data, so allow MPA_DEADLINE_CLOSE seconds more.
+ * received data that is not processed yet. This data may contain what the deadline
+ * waits for, so allow MPA_DEADLINE_CLOSE seconds more.
  */
 static void check_deadline(struct mpa_conn *c, bool more)
 {
@@ -60,7 +60,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
 		check_deadline(c, enough);
-	/* must not be skipped: no other context is scheduled to transmit, see tx.c */
+	/* never skip this: no other context is scheduled to transmit, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;
@@ -96,7 +96,7 @@ static void mpa_conn_run(struct mpa_conn *c, bool in_connq)
 
 	if (!mutex_trylock(&c->mutex))
 		return;
-	/* reclaim must not do I/O: storage may be reached through this connection */
+	/* no I/O in reclaim, which would deadlock on storage reached through this device */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
 		mpa_conn_poll(c, in_connq);

@@ -3,12 +3,12 @@
  * Build batches of FPDUs from DDP's segments, so that one call passes many FPDUs
  * to TCP.
  *
- * FPDUs are written to a page fragment of the current CPU. Each batch gets new bytes
- * at the end of the used part of the fragment, so several connections can share the
- * fragment, and bytes that TCP references are never overwritten. Only bytes that have
- * not been passed to TCP may be returned to the fragment. The caller has BH off from
- * pulling a segment until the segment is written. Reserved bytes belong to the batch:
- * no other connection writes to them.
+ * FPDUs are written to a page fragment of the current CPU, which all connections
+ * share. A batch reserves the next free bytes of the fragment, and no other batch
+ * writes to these bytes. Bytes that were passed to TCP are not overwritten, because
+ * TCP may still use them; reserved bytes that were not passed to TCP can be returned
+ * to the fragment. The caller has BH off from pulling a segment until the segment is
+ * written.
  */
 /* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
@@ -239,7 +239,7 @@ static u8 *writer_dst(struct writer *w, u32 *len)
 	return page_address(v->bv_page) + v->bv_offset + w->off;
 }
 
-/* Account @len bytes, which were reserved, as written */
+/* Count the next @len reserved bytes as written */
 static void mpa_frame_account(struct mpa_conn *c, u32 len)
 {
 	c->tx_pos += len;
@@ -293,7 +293,7 @@ static u32 maybe_put_marker(struct writer *w)
 	return mpa_marker_dist(w->c->tx_pos);
 }
 
-/* Write @len bytes, and insert the markers that are due between them */
+/* Write @len bytes, and insert markers where the stream must have them */
 static void put_bytes(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
@@ -306,7 +306,7 @@ static void put_bytes(struct writer *w, const u8 *src, u32 len)
 }
 
 /*
- * Let DDP write @len bytes of payload, and insert the markers that are due between
+ * Let DDP write @len bytes of payload, and insert markers where the stream must have
  * them. Return: true on success, false if DDP has not supplied the payload.
  */
 static bool put_payload(struct writer *w, u32 len)
@@ -323,7 +323,7 @@ static bool put_payload(struct writer *w, u32 len)
 	return true;
 }
 
-/* Write the PAD and the CRC field, and insert the markers that are due before each */
+/* Write the PAD and the CRC field, and insert markers where the stream must have them */
 static void put_trailer(struct writer *w, u32 ulpdu_len)
 {
 	static const u8 zero[MPA_ALIGN];

@@ -157,23 +157,24 @@ struct mpa_conn {
 	bool			reported;	/* ULP knows the session: closed upcall required */
 	bool			established;	/* responder only: established upcall was made */
 	u16			written;	/* bytes of our start-up frame accepted by TCP */
-	bool			peer_closed;	/* peer's FIN and all data before it received */
+	bool			peer_closed;	/* peer's FIN and all its data were processed */
 	bool			peer_closed_first;	/* @peer_closed was set before @closing */
 	bool			fin_sent;	/* TCP has accepted our FIN */
-	bool			all_acked;	/* FIN sent, and all data before it acknowledged */
+	bool			all_acked;	/* FIN sent, and all our data acknowledged */
 	bool			timed;	/* a time limit is set: @deadline is valid */
 	bool			armed;	/* the timer is armed: @timer_expires is valid */
 	unsigned long		deadline;	/* time limit of the current step, in jiffies */
 	unsigned long		timer_expires;	/* expiry of the timer, in jiffies */
 	u64			step;	/* graceful close: last result of get_progress() */
-	unsigned long		last;	/* graceful close: see extend_deadline(); in jiffies */
+	unsigned long		last;	/* graceful close: upper limit of @deadline, in jiffies */
 
 	/* entry in the listener's backlog until the Request is reported to the ULP */
 	struct ddp_conn_req	conn_req;
 
 	/*
-	 * The fields up to @rx_deferred are protected by the socket lock. Received
-	 * segments are passed to @stream; it is NULL while DDP must not get any.
+	 * The fields up to @rx_deferred are protected by the socket lock. @stream is
+	 * the stream to which received segments are passed, or NULL if no segment
+	 * may be passed to DDP.
 	 */
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
@@ -220,7 +221,7 @@ struct mpa_conn {
 	struct rcu_head		rcu;
 
 	/*
-	 * Leaf lock. Protects @retransmits, and prevents that @sock is released
+	 * Leaf lock. Protects @retransmits, and keeps @sock from being released
 	 * while a context that does not hold the mutex uses @sock.
 	 */
 	spinlock_t		query_lock;

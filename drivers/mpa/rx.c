@@ -57,8 +57,8 @@ static_assert(MPA_FPDU_BATCH_SIZE <= MPA_CONTENT_MAX);
 
 /* Result of receiving an FPDU */
 enum mpa_rx_result {
-	MPA_RX_NEXT,	/* consumed, or left to the slow path: receive the next FPDU there */
-	MPA_RX_WAIT,	/* stays queued, because it is incomplete or a page fault defers it */
+	MPA_RX_NEXT,	/* the FPDU was consumed, or must be received on the slow path */
+	MPA_RX_WAIT,	/* the FPDU stays queued: incomplete, or deferred by a page fault */
 	MPA_RX_FAILED,	/* the stream has failed */
 };
 
@@ -257,7 +257,7 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 	return mpa_rx_outcome(c, why);
 }
 
-/* Reduce the budget by an FPDU of @wire bytes. Return: @wire. */
+/* Reduce the budget by the cost of an FPDU of @wire bytes. Return: @wire. */
 static u32 charge_budget(int *budget, u32 wire)
 {
 	*budget -= max_t(int, wire, FPDU_COST);

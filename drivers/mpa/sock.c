@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Receive FPDUs, if permitted here; leave data that is not received to the worker */
+/* Receive FPDUs directly if rx_enabled is set, and let the worker receive what is left */
 static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *c;
@@ -47,7 +47,7 @@ static void mpa_write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
-		/* done as in sk_stream_write_space(), which this callback replaces */
+		/* do what sk_stream_write_space(), which this callback replaces, would do */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -75,7 +75,7 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* TCP must not sleep, because senders have BH off; no function sets these fields */
+	/* TCP must not sleep for memory, because callers of mpa_sock_send() have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* otherwise a peer's urgent pointer would remove a byte from the stream */
@@ -85,7 +85,7 @@ void mpa_sock_prepare(struct socket *sock)
 
 /**
  * mpa_sock_attach - install our callbacks on the connection's socket
- * @c: the connection, which has a reference for the callbacks
+ * @c: the connection; mpa_conn_new() has taken a reference for the callbacks
  *
  * TCP does not call them for data or changes of state that came before this call.
  * The caller must check for these, see mpa_sock_is_quiet().
@@ -96,8 +96,8 @@ void mpa_sock_attach(struct mpa_conn *c)
 }
 
 /*
- * Check whether TCP can allocate its FIN, by allocating and freeing such an skb. If
- * TCP cannot, TCP proceeds as if the FIN were sent, and the peer never gets a FIN.
+ * Check whether TCP can allocate its FIN, by allocating and freeing an skb. If TCP
+ * cannot, TCP proceeds as if the FIN were sent, and the peer never gets a FIN.
  * The caller must keep BH off, so that the memory freed here is free for TCP.
  */
 static bool can_alloc_fin(struct sock *sk)
@@ -135,7 +135,7 @@ static bool send_fin(struct sock *sk)
 
 /*
  * Send our FIN before the socket is released. If TCP has no memory for the FIN, TCP
- * may change its state without sending one, but can still send a reset.
+ * may change its state without sending a FIN, but can still send a reset.
  *
  * Return: true if no FIN was sent and the caller must reset the connection, false
  * otherwise.
@@ -216,7 +216,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
 		drop_unread(c);
-	/* without FIN or reset, the peer would detect the close by keepalive after 90 s */
+	/* without FIN or reset, the peer would detect the close only by keepalive (90 s) */
 	lock_sock(sock->sk);
 	abort = abort || fails_to_send_fin(sock->sk);
 	release_sock(sock->sk);

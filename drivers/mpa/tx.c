@@ -5,8 +5,8 @@
  * The transmit routine runs in passes, see tx_pass(). A pass sends at most
  * BATCHES batches. The context that runs a pass is the owner of the transmit
  * side, and has BH off while it is the owner. The owner never sleeps, and is only
- * preempted on PREEMPT_RT. It may spin until another CPU that receives releases the
- * spinlock of the socket. To wait for memory, or for a process that owns the
+ * preempted on PREEMPT_RT. The owner may spin while another CPU receives and holds
+ * the spinlock of the socket. To wait for memory, or for a process that owns the
  * socket, a context must first release ownership.
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
@@ -257,7 +257,8 @@ static void note_drained(struct mpa_conn *c)
  *   (4) no response will arrive, so the blocked work can never be sent
  *
  * If the verdict is TX_NOT_OPEN, the result is that of cannot_open(). With any
- * other verdict the graceful close has to wait.
+ * other verdict the graceful close has to wait. If all is sent, the caller sets
+ * drained, and the worker then sends the FIN, see mpa_conn_send_fin().
  */
 static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 {
@@ -287,10 +288,10 @@ static enum verdict send_one_batch(struct mpa_conn *c)
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
-	/* the FIN follows now, so even a request of the peer gets no response */
+	/* the FIN comes next, so even a request of the peer gets no response */
 	if (c->drained)
 		return TX_IDLE;
-	/* for the rest of an earlier batch: DDP may have more segments by now */
+	/* not valid for the rest of an earlier batch: DDP may have more segments by now */
 	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c, closing);
@@ -371,7 +372,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 		enqueue(c);
 		return;
 	}
-	/* if the softirq were raised with BH on, ksoftirqd would run it later */
+	/* with BH on, raising the softirq would only wake ksoftirqd, which runs later */
 	local_bh_disable();
 	enqueue(c);
 	local_bh_enable();
@@ -490,7 +491,7 @@ static void mpa_txq_serve(struct compat_bh *bh)
 	struct llist_node *first;
 	struct mpa_conn *c, *next;
 
-	/* llist is last-in first-out: restore the order in which connections were added */
+	/* an llist is last-in first-out: restore the order in which connections were added */
 	first = llist_reverse_order(llist_del_all(&d->conns));
 	llist_for_each_entry_safe(c, next, first, txq) {
 		if (ktime_get_ns() < until)

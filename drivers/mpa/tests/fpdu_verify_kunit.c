@@ -17,7 +17,7 @@ static const u32 sizes[] = {
 	4097, 8192, ULPDU_MOST,
 };
 
-/* Source of an FPDU, as shared with a sender */
+/* Source of an FPDU, like a receive queue to which the sender can still write */
 struct source {
 	u8	octets[WIRE_MOST];
 	u8	looks[WIRE_MOST];	/* number of times that each byte was read */
