@@ -372,7 +372,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 		enqueue(c);
 		return;
 	}
-	/* with BH on, raising the softirq would only wake ksoftirqd, which runs later */
+	/* let local_bh_enable() run the softirq at once, instead of waking ksoftirqd */
 	local_bh_disable();
 	enqueue(c);
 	local_bh_enable();
