@@ -174,9 +174,9 @@ void mpa_marker_encode(u8 *p, u32 back)
  * @markers: true if this side inserts markers
  *
  * An FPDU with a ULPDU of this length fits into a TCP segment, wherever its markers
- * are (RFC 5044 section 4.5). The result is at least 128, even if @emss is too small
- * for this length; such FPDUs are longer than a TCP segment. The upper limit of the
- * result (section 3) ensures that FPDUPTR fits into 16 bits.
+ * are (RFC 5044 section 4.5). But the result is at least 128; if @emss is too small
+ * for a ULPDU of 128 bytes, the FPDU is longer than a TCP segment. The upper limit of
+ * the result (section 3) ensures that FPDUPTR fits into 16 bits.
  *
  * Return: MULPDU in bytes, 128 to 64768.
  */

@@ -103,8 +103,8 @@ static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
  * @o: the offer; copied
  *
  * A Request uses revision 2 only if @o is enhanced (RFC 6581 sections 6 and 10);
- * otherwise it uses revision 1, which every responder supports. A Reply is enhanced
- * if the Request was enhanced, which requires that @o is enhanced. A Reply that is
+ * otherwise it uses revision 1, which every responder supports. If the Request was
+ * enhanced, the Reply is enhanced as well, and @o must be enhanced. A Reply that is
  * not enhanced does not contain the IRD, ORD and RTR flags of @o.
  *
  * Return: 0 if the offer is set, and the next step is MPA_WANT_WRITE. -EINVAL if @o

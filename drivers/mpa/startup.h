@@ -28,7 +28,7 @@
  * @MPA_WANT_CLOSE: close the connection for the reason mpa_startup.why
  * @MPA_WANT_RETRY: close the TCP connection, because the peer may not support
  *	revision 2. Then either call mpa_startup_fall_back() and continue on a new TCP
- *	connection, or give up for the reason mpa_startup.why
+ *	connection, or end the session for the reason mpa_startup.why
  */
 enum mpa_want {
 	MPA_WANT_OFFER,

@@ -160,8 +160,8 @@ static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, 
 }
 
 /*
- * The cursor combines fragments into one extent, up to its limit, if their pages are
- * adjacent, but not if their pages are not adjacent.
+ * The cursor combines fragments into one extent, up to its limit, but only if their
+ * pages are adjacent.
  */
 static void cursor_runs_over_pages(struct kunit *test)
 {
@@ -270,7 +270,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 		kunit_skip(test, "this kernel has none");
 	}
 	expect_end(test, &q, 10 + 2 * 150 + 2 * 33 + 5);
-	/* a member of a frag_list has its own flag */
+	/* each member of a frag_list has its own flag for unreadable fragments */
 	compat_skb_hide_frags(skb_shinfo(skb_peek(&q))->frag_list);
 	expect_end(test, &q, 10 + 2 * 150);
 	compat_skb_hide_frags(skb_peek(&q));
