@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Limits on the memory, unaccepted associations and addresses that peers can
- * make this host keep. A peer is unaccepted until a program has accepted one of
- * the peer's sessions, and again some seconds after the last accepted session
- * has ended.
+ * Limits on what peers can make this host keep: memory, unaccepted associations and
+ * addresses. A peer is unaccepted until a program has accepted one of the peer's
+ * sessions. It becomes unaccepted again SDDP_IDLE_UNUSED seconds after its last accepted
+ * session has ended.
  */
 #ifndef _SDDP_ADMISSION_H
 #define _SDDP_ADMISSION_H
@@ -15,47 +15,46 @@
 /* Maximum memory for out-of-order chunks of one association, bytes */
 #define SDDP_EARLY_ASSOC	(8 * 1024 * 1024)
 /*
- * Memory for out-of-order chunks that each association may use even if other
- * associations have used up the total, bytes
+ * Memory for out-of-order chunks that each association may use even if the memory of
+ * SDDP_EARLY_ALL is used up, bytes
  */
 #define SDDP_EARLY_MIN	(64 * 1024)
 /*
- * Memory for out-of-order chunks that one session may use before the peer has
- * replied to the session's Initiate, bytes
+ * Memory for out-of-order chunks of a session that this side has begun, while the peer
+ * has not replied to the Initiate, bytes
  */
 #define SDDP_EARLY_UNANSWERED	SDDP_EARLY_MIN
 
 /*
- * Limits for deferred chunks: chunks that wait for a page fault in local
- * memory, and later chunks of the same session. A chunk above these limits
- * stays in SCTP's queue. The limits are far below those for out-of-order
- * chunks, so that page faults cannot use up the memory for chunks that arrive
- * out of order.
+ * Limits for deferred chunks. These are segments that wait for a page fault in local
+ * memory, and later chunks of the same session. A chunk that exceeds a limit stays in
+ * SCTP's queue, and all later chunks of the association wait there. The limits are far
+ * below those for out-of-order chunks, so that page faults cannot use up the memory for
+ * chunks that arrive out of order.
  */
-#define SDDP_DEFERRED_CHUNKS	1024			/* number of chunks of one session */
-#define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* memory of one association, bytes */
-#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)	/* memory of all associations, bytes */
+#define SDDP_DEFERRED_CHUNKS	1024			/* chunks of one session */
+#define SDDP_DEFERRED_ASSOC	(1024 * 1024)		/* bytes of one association */
+#define SDDP_DEFERRED_ALL	(8 * 1024 * 1024)	/* bytes of all associations */
 
 /*
- * Maximum numbers of unaccepted associations. An association is unaccepted if a
- * peer has created it and it has no session that a program has accepted or
- * could still accept.
+ * Maximum numbers of unaccepted associations. An association is unaccepted if a peer has
+ * established it, no program has accepted a session on it recently, and no Initiate
+ * waits for a program's reply.
  */
-#define SDDP_UNACCEPTED_PEER	64	/* maximum per peer address, local address and port */
-#define SDDP_UNACCEPTED_LADDR	256	/* maximum per local address and port */
-#define SDDP_UNACCEPTED_NET	1024	/* maximum per network namespace */
+#define SDDP_UNACCEPTED_PEER	64	/* from one peer address to one local address and port */
+#define SDDP_UNACCEPTED_LADDR	256	/* to one local address and port */
+#define SDDP_UNACCEPTED_NET	1024	/* in one network namespace */
 
 /*
- * Maximum number of protocol violations of an unaccepted peer; the next one
- * ends the association. A chunk is a violation if it belongs to no session of
- * a program, or if its error ends the session.
+ * Maximum number of protocol violations of an unaccepted peer. One more violation ends
+ * the association. A chunk is a violation if it belongs to no session of a program, or
+ * if its error ends the session.
  */
 #define SDDP_VIOLATIONS_MAX	32
 
 /*
- * Maximum number of addresses of a peer. For each address SCTP keeps state and
- * timers and sends heartbeats, whether or not the peer replies from the
- * address.
+ * Maximum number of addresses of a peer. For each address SCTP keeps state and timers
+ * and sends heartbeats, even if the peer never replies from the address.
  */
 #define SDDP_ADDRESSES_MAX	16
 
@@ -66,9 +65,8 @@ bool sddp_may_keep_early(u32 kept, u64 all, u32 cost);
 bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all);
 
 /**
- * struct sddp_unaccepted - numbers of unaccepted associations
- * @peer: number from the new association's peer address to its local address
- *	and port
+ * struct sddp_unaccepted - numbers of unaccepted associations, without the new association
+ * @peer: number from the new association's peer address to its local address and port
  * @laddr: number to the new association's local address and port
  * @net: number in the new association's network namespace
  */
@@ -79,12 +77,11 @@ struct sddp_unaccepted {
 };
 
 /**
- * enum sddp_evict_group - group of unaccepted associations whose oldest is evicted
- * @SDDP_EVICT_NONE: no group: no association is evicted
- * @SDDP_EVICT_PEER: associations from the new association's peer address to its
- *	local address and port
- * @SDDP_EVICT_LADDR: associations to the new association's local address and
- *	port
+ * enum sddp_evict_group - group of unaccepted associations whose oldest member is evicted
+ * @SDDP_EVICT_NONE: no association is evicted
+ * @SDDP_EVICT_PEER: associations from the new association's peer address to its local
+ *	address and port
+ * @SDDP_EVICT_LADDR: associations to the new association's local address and port
  * @SDDP_EVICT_NET: associations in the new association's network namespace
  */
 enum sddp_evict_group {

@@ -32,12 +32,13 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_check_idle - start the idle timer if no session is accepted
- * @a: the association; worker context
+ * @a: the association
  *
- * If there is no session at all, also free the transmit buffer. If, in
- * addition, the peer is unaccepted, count the association as unaccepted. If a
- * limit for unaccepted associations is reached, request the end of the
- * association instead.
+ * If there is no session at all, also free the transmit buffer. If, in addition, the
+ * peer is unaccepted, count the association as unaccepted. If a limit for unaccepted
+ * associations is reached, request the end of the association instead.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_assoc_check_idle(struct sddp_assoc *a)
 {
@@ -69,8 +70,10 @@ static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
 
 /**
  * sddp_assoc_session_end - account for a session that has ended or moved away
- * @a: the association; worker context
+ * @a: the association
  * @st: the session's stream
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
@@ -100,11 +103,12 @@ static bool sddp_assoc_unaccept(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_handle_idle - handle the expiry of the idle timer
- * @a: the association; worker context
+ * @a: the association
  *
- * Return: true if the caller must end the association; false if the association
- * has an accepted session, or the timer has been started again, or a session or
- * a reserved stream number remains.
+ * Context: worker, with the association's mutex held.
+ * Return: true if the caller must end the association; false if the association has an
+ * accepted session, or the timer has been started again, or a session or a reserved
+ * stream number remains.
  */
 bool sddp_assoc_handle_idle(struct sddp_assoc *a)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The table of associations, and the choice of an association for a new local
- * session.
+ * The table of associations, and the choice of an association for a new local session.
  *
  * A connect reserves a stream number of an association to the same destination,
  * or adds a new association with a socket. The connecting task creates the socket,
@@ -26,7 +25,7 @@
 #define STEPS	64	/* maximum number of associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(dests, 10);	/* associations of the active side, by destination */
+static DEFINE_HASHTABLE(dests, 10);	/* associations that this side creates */
 static DEFINE_SPINLOCK(assocs_lock);
 
 /*
@@ -50,8 +49,7 @@ static u32 dest_hash(const struct ddp_connect *args)
  * sddp_table_add - add an association that a peer has created
  * @a: the association; sddp_table_del() removes it
  *
- * The association is not added to the hash table, so no local session connects
- * to it.
+ * Do not add the association to the hash table: local sessions must not use it.
  */
 void sddp_table_add(struct sddp_assoc *a)
 {
@@ -69,8 +67,11 @@ static void __table_del(struct sddp_assoc *a)
 
 /**
  * sddp_table_del - remove an association from the table
- * @a: the association, to which no local session connects afterwards; worker
- *	context
+ * @a: the association
+ *
+ * No new local session can use the association afterwards.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_table_del(struct sddp_assoc *a)
 {
@@ -81,10 +82,12 @@ void sddp_table_del(struct sddp_assoc *a)
 
 /**
  * sddp_table_unhash - remove an association from the hash table
- * @a: the association; worker context
+ * @a: the association
  *
- * No local session connects to the association afterwards. Its present sessions
+ * No new local session can use the association afterwards. Its present sessions
  * continue.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_table_unhash(struct sddp_assoc *a)
 {
@@ -95,10 +98,11 @@ void sddp_table_unhash(struct sddp_assoc *a)
 
 /**
  * sddp_table_del_if_idle - remove an association from the table if it is idle
- * @a: the association; worker context
+ * @a: the association
  *
- * Return: true if the association has been removed; false if it has a session
- * or a reserved stream number.
+ * Context: worker, with the association's mutex held.
+ * Return: true if the association has been removed; false if it has a session or a
+ * reserved stream number.
  */
 bool sddp_table_del_if_idle(struct sddp_assoc *a)
 {
@@ -155,9 +159,9 @@ static bool may_share(const struct sddp_assoc *a,
 }
 
 /*
- * Reserve a stream number below the association's limit. If the peer later
- * allows fewer streams, the worker moves the session to another association.
- * Return: 0; -EBUSY if no number is free; -ENOMEM if memory is short.
+ * Reserve a stream number below the association's limit. If the handshake shows later
+ * that the peer allows fewer streams, the worker moves the session to another
+ * association. Return: 0; -EBUSY if no number is free; -ENOMEM if memory is short.
  */
 static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 {
@@ -171,10 +175,10 @@ static int reserve_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 }
 
 /*
- * Find an association to the destination and reserve a stream number of it. The
- * lookup ends after STEPS associations. Later associations in the bucket get no
- * new sessions, so they end once they are idle. Return: the association; NULL
- * if none of those checked has a free number.
+ * Find an association to the destination and reserve a stream number of it. Check at
+ * most STEPS associations. The associations after these in the hash bucket get no new
+ * sessions, so they end once they are idle. Return: the association; NULL if none of the
+ * checked associations has a free number.
  */
 static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args,
 						  u32 dest_node, int vrf, u16 *id)
@@ -278,10 +282,9 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
  * @work: worker function for a new association
  * @id: set to the number of the streams
  *
- * Use an association in the table if one has a free number, otherwise a new
- * association. May sleep to allocate memory, but waits for no peer and no
- * program.
+ * Use an association in the table if one has a free number, otherwise a new association.
  *
+ * Context: may sleep to allocate memory, but does not wait for a peer or a program.
  * Return: the association, referenced, or an error pointer.
  */
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
@@ -307,12 +310,14 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 
 /**
  * sddp_assoc_reserve_again - reserve another pair of streams for a session
- * @a: the session's association, which has too few streams; worker context
+ * @a: the session's present association, which has too few streams
  * @ss: the session
  * @id: set to the number of the streams
  *
- * A new association requests as many streams as the peer has allowed on @a.
+ * If a new association is needed, it requests as many streams as the peer has allowed on
+ * @a.
  *
+ * Context: worker, with the mutex of @a held.
  * Return: the association, referenced, or an error pointer.
  */
 struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
@@ -330,7 +335,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_unreserve - release a reserved stream number that is not used
+ * sddp_assoc_unreserve - release a reserved stream number that no session has used
  * @a: the association; the caller must hold a reference
  * @id: number of the streams, from sddp_assoc_reserve()
  */
@@ -338,8 +343,8 @@ void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 {
 	xa_erase(&a->streams, id);
 	/*
-	 * if nothing else uses the association, let the worker start the idle
-	 * timer
+	 * if this was the last reservation and there is no session, let the worker start
+	 * the idle timer
 	 */
 	if (atomic_dec_and_test(&a->live)) {
 		WRITE_ONCE(a->unreserved, true);

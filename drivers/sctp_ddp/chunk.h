@@ -12,10 +12,9 @@
 #include "wire.h"
 
 /**
- * enum sddp_chunk_kind - meaning of a chunk to the session
+ * enum sddp_chunk_kind - kind of a chunk, as the state machine in session.h distinguishes them
  * @SDDP_KIND_SEGMENT: a DDP Segment
- * @SDDP_SAY_INITIATE: an Initiate or Enhanced Initiate, which requests a
- *	session
+ * @SDDP_SAY_INITIATE: an Initiate or Enhanced Initiate, which requests a session
  * @SDDP_SAY_ACCEPT: an Accept or Enhanced Accept of the ULP
  * @SDDP_SAY_REJECT: a Reject or Enhanced Reject of the ULP
  * @SDDP_SAY_TERMINATE: a Terminate, the sender's last chunk of the session
@@ -29,11 +28,11 @@ enum sddp_chunk_kind {
 };
 
 /**
- * struct sddp_control - a decoded Session Control chunk
+ * struct sddp_control - a Session Control chunk in decoded form
  * @ssn: DDP-SSN
- * @what: meaning of the chunk, never SDDP_KIND_SEGMENT
- * @offer: IRD/ORD word and Private Data; @offer.enhanced is set if the Function
- *	Code is one of the three enhanced codes
+ * @what: kind of the chunk, never SDDP_KIND_SEGMENT
+ * @offer: IRD/ORD word and Private Data; @offer.enhanced is set if the Function Code is
+ *	one of the three enhanced codes
  */
 struct sddp_control {
 	u16			ssn;

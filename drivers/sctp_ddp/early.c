@@ -43,11 +43,12 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
 
 /**
  * sddp_early_may_defer - check whether a deferred chunk may be kept
- * @st: the stream; worker context
+ * @st: the stream
  *
- * A deferred chunk is a segment that waits for a page fault, or a later chunk
- * of the same session.
+ * A deferred chunk is a segment that waits for a page fault, or a later chunk of the
+ * same session.
  *
+ * Context: worker, with the association's mutex held.
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
 bool sddp_early_may_defer(const struct sddp_stream *st)
@@ -74,12 +75,13 @@ static void uncharge(struct sddp_stream *st, u32 len)
 
 /**
  * sddp_early_new - allocate memory to keep a chunk
- * @st: the stream; worker context
+ * @st: the stream
  * @ssn: DDP-SSN of the chunk
  * @len: number of bytes of the chunk to keep
  *
- * Return: the chunk, not yet in the tree; NULL if the limits do not allow it or
- * memory is short.
+ * Context: worker, with the association's mutex held.
+ * Return: the chunk, not yet in the tree; NULL if the limits do not allow it or memory
+ * is short.
  */
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 {
@@ -103,9 +105,11 @@ static u16 ssn_distance(const struct sddp_stream *st, u16 ssn)
 
 /**
  * sddp_early_add - insert a chunk into the tree
- * @st: the stream; worker context
- * @k: the chunk, from sddp_early_new(); the caller must ensure that the tree
- *	has no chunk with the same DDP-SSN
+ * @st: the stream
+ * @k: the chunk, from sddp_early_new(); the caller must ensure that the tree has no
+ *	chunk with the same DDP-SSN
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 {
@@ -126,9 +130,10 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 
 /**
  * sddp_early_has - check whether a chunk with a given DDP-SSN is kept
- * @st: the stream; worker context
+ * @st: the stream
  * @ssn: the DDP-SSN
  *
+ * Context: worker, with the association's mutex held.
  * Return: true if such a chunk is kept, false otherwise.
  */
 bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
@@ -148,10 +153,11 @@ bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
 
 /**
  * sddp_early_tally - count the chunks that have arrived for a session
- * @st: the stream; worker context
+ * @st: the stream
  *
- * Return: the count of processed and kept chunks, and whether a Terminate is
- * among the kept chunks.
+ * Context: worker, with the association's mutex held.
+ * Return: the count of processed and kept chunks, and whether a Terminate is among the
+ * kept chunks.
  */
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 {
@@ -170,11 +176,11 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 
 /**
  * sddp_early_take - remove the next chunk in order from the tree
- * @st: the stream; worker context
+ * @st: the stream
  *
- * Return: the chunk; NULL if the next chunk in order is not kept. The caller
- * must free the chunk with sddp_early_free() or add it again with
- * sddp_early_add().
+ * Context: worker, with the association's mutex held.
+ * Return: the chunk; NULL if the next chunk in order is not kept. The caller must free
+ * the chunk with sddp_early_free() or add it again with sddp_early_add().
  */
 struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 {
@@ -192,8 +198,10 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 
 /**
  * sddp_early_free - free a kept chunk
- * @st: the stream; worker context
+ * @st: the stream
  * @k: the chunk; the caller must have removed it from the tree
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 {
@@ -203,9 +211,10 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 
 /**
  * sddp_early_set_put_off - set whether the next chunk in order is deferred
- * @st: the stream; worker context
- * @deferred: true if the chunk waits for a page fault, in the tree or in SCTP's
- *	queue
+ * @st: the stream
+ * @deferred: true if the chunk waits for a page fault, in the tree or in SCTP's queue
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 {
@@ -222,7 +231,9 @@ void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 
 /**
  * sddp_early_free_all - free all kept chunks of a stream
- * @st: the stream; worker context
+ * @st: the stream
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_early_free_all(struct sddp_stream *st)
 {

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Structures of iw_sctp_ddp and the functions that its files share. */
+/*
+ * Structures of iw_sctp_ddp, and the functions that its files call of each other.
+ *
+ * Each association has one worker, the work item in assoc_work.c, which holds the
+ * association's mutex while it runs. sddp_assoc_accepted() and sddp_assoc_evict() take
+ * the same mutex, and call some of the worker's functions in place of the worker. The
+ * ULP is rnic_sw, which uses the interfaces in ddp/session.h and ddp/ulp.h.
+ */
 #ifndef _SDDP_INTERNAL_H
 #define _SDDP_INTERNAL_H
 
@@ -34,8 +41,8 @@ struct socket;
 #define SDDP_IDLE_UNUSED	10	/* idle timeout for an unaccepted peer, seconds */
 
 /*
- * Time limit for SCTP to accept the Initiate, or the ULP's reply to an
- * Initiate, seconds
+ * Time limit, in seconds, until SCTP accepts the first control chunk that this side
+ * sends in a session. For an Initiate, the time limit includes the SCTP handshake.
  */
 #define SDDP_DEADLINE_SAY	30
 
@@ -51,7 +58,8 @@ enum sddp_phase {
  * struct sddp_chunk_desc - description of a received DATA chunk
  * @id: number of the SCTP stream that carried the chunk
  * @ppid: Payload Protocol Identifier
- * @legal: true if the chunk is unordered and complete, as RFC 5043 10 requires
+ * @legal: true if the chunk is unordered, as RFC 5043 10 requires, and the receive queue
+ *	has all of its user data
  * @len: length of the user data, bytes
  */
 struct sddp_chunk_desc {
@@ -62,18 +70,18 @@ struct sddp_chunk_desc {
 };
 
 /*
- * Number of bytes at the beginning of a chunk that decide how the chunk is
- * processed: the DDP-SSN and the longest DDP header
+ * Number of bytes at the beginning of a chunk that are copied out of SCTP's queue before
+ * the chunk is processed: the DDP-SSN and the longest DDP header
  */
 #define SDDP_HEAD	(SDDP_SEGMENT + IW_DDP_HDR_MAX)
 
 /**
- * struct sddp_head - the decoded beginning of a chunk
- * @sane: true if the chunk has a DDP-SSN, is unordered and complete, has one of
- *	DDP's Payload Protocol Identifiers, and is not too long for a segment
+ * struct sddp_head - the decoded first bytes of a chunk
+ * @sane: true if the chunk has a DDP-SSN, is unordered and complete, has one of DDP's
+ *	Payload Protocol Identifiers, and is not too long for a segment
  * @numbered: true if the chunk is long enough for a DDP-SSN
- * @ssn: DDP-SSN, if @numbered
- * @function: Function Code of a Session Control chunk, else 0
+ * @ssn: DDP-SSN, valid if @numbered
+ * @function: Function Code of a Session Control chunk, 0 for other chunks
  */
 struct sddp_head {
 	bool	sane;
@@ -83,15 +91,15 @@ struct sddp_head {
 };
 
 /**
- * struct sddp_kept - an out-of-order or deferred chunk
- * @node: node of the stream's tree
+ * struct sddp_kept - copy of an out-of-order or deferred chunk
+ * @node: node of the stream's tree of kept chunks
  * @ssn: DDP-SSN
  * @control: true for a Session Control chunk, false for a DDP Segment
- * @placed: true if the payload has been placed, so only @p has to be delivered
+ * @placed: true if DDP has placed the payload and only the delivery remains
  * @p: record for ddp_rx_deliver_early(), valid if @placed
  * @len: length of @data, bytes
- * @data: copy of the chunk; empty if the payload has been placed or is not
- *	needed
+ * @data: copy of the chunk; empty if DDP has placed the payload, or if the session
+ *	discards received segments
  */
 struct sddp_kept {
 	struct rb_node		node;
@@ -103,7 +111,7 @@ struct sddp_kept {
 	u8			data[];
 };
 
-/* Limits for the segments that the worker passes to SCTP next */
+/* Limits for the segments that the worker passes to SCTP in the next transmit slot */
 struct sddp_tx_budget {
 	u32	fragment;		/* maximum length of the user data of a chunk, bytes */
 	u32	bytes;			/* number of bytes that may be passed to SCTP now */
@@ -111,15 +119,15 @@ struct sddp_tx_budget {
 
 /**
  * struct sddp_src - the chunk that the receive path is processing
- * @arrived: socket buffer of the chunk in SCTP's receive queue; NULL for a kept
- *	chunk
- * @flat: copy of a kept chunk, if @arrived is NULL
+ * @arrived: socket buffer of the chunk in SCTP's receive queue; NULL if the chunk is a
+ *	kept chunk
+ * @flat: the data of the kept chunk; NULL if the chunk is in SCTP's queue
  * @len: length of the chunk, bytes
  * @off: offset of the next byte to read
  * @bad: true if a read of the chunk has failed
  * @head_len: length of @head, bytes
- * @head: copy of the first bytes of @arrived; all later reads of these bytes
- *	use the copy
+ * @head: copy of the first bytes of @arrived; all later reads of these bytes return the
+ *	copy
  */
 struct sddp_src {
 	const struct sk_buff	*arrived;
@@ -136,12 +144,12 @@ struct sddp_assoc {
 	bool			active;
 	struct net		*net;	/* referenced */
 	netns_tracker		net_tracker;
-	/* active side: interface that has the address from */
+	/* active side: interface that has the local address */
 	int			ifindex;
 	int			vrf;	/* interface index of the VRF, or 0 */
 	u8			tos;
-	u16			streams_requested;	/* number of streams to request */
-	/* active side: further interfaces, 0 ends the list */
+	u16			streams_requested;	/* active side: streams to request */
+	/* active side: indexes of further interfaces that SCTP may use; 0 after the last one */
 	int			paths[DDP_PATHS_MAX];
 	struct sockaddr_storage	to;	/* active side: remote address */
 	struct sockaddr_storage	from;	/* first local address */
@@ -149,100 +157,128 @@ struct sddp_assoc {
 	struct ddp_sock_owner	owner;
 
 	/* protected by assocs_lock */
-	struct list_head	list;	/* entry in the list of all associations */
-	struct hlist_node	dest_node;	/* entry in the hash table by destination */
+	struct list_head	list;	/* entry in the list of all associations, assoc_table.c */
+	struct hlist_node	dest_node;	/* entry in the hash table dests */
 
-	/* protected by unaccepted_lock; source is set before the entry is in the list */
+	/*
+	 * protected by unaccepted_lock; source is set before the association is added to
+	 * the list
+	 */
 	struct list_head	unaccepted;	/* entry in the list of unaccepted associations */
-	u32			source;	/* hash of the peer's address */
-	bool			evicted;	/* chosen for eviction */
+	u32			source;	/* hash of the peer's address, without the port */
+	bool			evicted;	/* chosen for eviction by sddp_unaccepted_join() */
 
-	/* written with the mutex held; phase, sock, limit and peer_tag are also read without */
+	/*
+	 * written with the mutex held; phase, limit and peer_tag are also read without
+	 * the mutex, and sock is also read with lock held
+	 */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
-	enum iw_reason		why;	/* reason of the end, in phase SDDP_ENDED */
+	enum iw_reason		why;	/* reason of the end; valid in phase SDDP_ENDED */
 	struct socket		*sock;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	u32			limit;	/* number of usable streams */
-	/* the peer's Verification Tag; SCTP's differs after a restart of the peer */
+	u32			limit;	/* number of streams that both directions have */
+	/*
+	 * Verification Tag that the peer used when the association was established. A
+	 * different tag in SCTP's association shows that the peer has restarted.
+	 */
 	u32			peer_tag;
 	struct sddp_src		src;
-	u32			kept;	/* memory of kept chunks, bytes */
+	u32			kept;	/* memory of the kept chunks of all streams, bytes */
 	u32			deferred;	/* number of streams with a deferred segment */
-	u32			accepted_sessions;	/* number of accepted sessions */
-	bool			peer_accepted;	/* a session is or was recently accepted */
-	unsigned long		idle_until;	/* end of the idle timeout, jiffies */
-	u32			violations;	/* number of an unaccepted peer's violations */
-	enum iw_reason		end_reason;	/* reason for a pending end, or IW_OK */
-	int			send_err;	/* negative errno of a fatal send error, or 0 */
-	u32			delay;	/* last retry delay, milliseconds; 0 after a success */
-	unsigned long		retry_at;	/* expiry of the retry timer, jiffies */
+	u32			accepted_sessions;	/* accepted sessions that have not ended */
+	/*
+	 * passive side: a session is accepted, or was accepted less than
+	 * SDDP_IDLE_UNUSED seconds ago
+	 */
+	bool			peer_accepted;
+	/* time at which the worker ends the association if it has no session, jiffies */
+	unsigned long		idle_until;
+	u32			violations;	/* protocol violations of an unaccepted peer */
+	/* reason for which the worker must end the association, or IW_OK */
+	enum iw_reason		end_reason;
+	/* errno of a send after the association ended, or 0 */
+	int			send_err;
+	u32			delay;	/* last delay of a retry, milliseconds, or 0 */
+	unsigned long		retry_at;	/* expiry time of the timer retry, jiffies */
 	u8			*out;	/* transmit buffer, or NULL */
 	u32			out_size;	/* size of the transmit buffer, bytes */
-	u32			out_at;	/* offset of the pending chunk in the buffer, bytes */
-	u32			out_len;	/* length of the pending chunk, bytes; 0 if none */
-	bool			out_more;	/* more segments of the message follow */
-	u32			corked;	/* bytes that SCTP holds back, see cork() */
-	struct sddp_stream	*out_stream;	/* stream of the pending chunk */
-	struct list_head	control_queue;	/* streams with a control chunk to send */
-	struct list_head	segment_queue;	/* streams with segments to send */
-	struct list_head	unacked;	/* streams that await a SACK for a control chunk */
-	/* acknowledged TSN; kept up to date while unacked is not empty */
+	u32			out_at;	/* offset of the pending segment's chunk in out, bytes */
+	/* length of the pending segment's chunk, bytes; 0 if no segment is pending */
+	u32			out_len;
+	bool			out_more;	/* the message has more segments */
+	u32			corked;	/* bytes that SCTP holds back, see cork() in tx.c */
+	struct sddp_stream	*out_stream;	/* stream of the pending segment, or NULL */
+	struct list_head	control_queue;	/* streams that have a control chunk to send */
+	struct list_head	segment_queue;	/* streams that may have segments to send */
+	struct list_head	unacked;	/* streams with an unacknowledged control chunk */
+	/*
+	 * last TSN that the peer has acknowledged cumulatively; updated only while
+	 * unacked has entries
+	 */
 	u32			acked;
-	bool			watch_acks;	/* SACKs must schedule the worker */
-	struct list_head	late;	/* streams past their deadline */
-	unsigned long		polled_at;	/* last start of the worker, jiffies */
+	bool			watch_acks;	/* acknowledgments must schedule the worker */
+	struct list_head	late;	/* streams whose timer has expired, for check_late() */
+	unsigned long		polled_at;	/* start of the worker's present run, jiffies */
 	struct sddp_stall	stall;
 
 	/*
-	 * table by stream number: a struct sddp_stream; NULL if the number is
-	 * reserved; a value if the session is orphaned (orphan.c)
+	 * table of streams by number. An entry is a struct sddp_stream, or NULL if the
+	 * number is reserved for a session, or a value (xa_mk_value()) if the session is
+	 * orphaned, see orphan.c.
 	 */
 	struct xarray		streams;
-	atomic_t		live;	/* number of sessions and of reserved stream numbers */
+	atomic_t		live;	/* sessions that have not ended, plus reserved numbers */
 
-	/* leaf lock; protects ready, and sock for sddp_sock_query() */
+	/*
+	 * leaf lock; protects ready. sock is changed with this lock held, because
+	 * sddp_sock_query() reads it without the mutex.
+	 */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	struct list_head	ready;	/* streams with events */
 
-	bool			sndbuf_full;	/* SCTP accepts no more chunks */
-	bool			unsent_full;	/* SCTP's queue of unsent segments is full */
+	bool			sndbuf_full;	/* SCTP's send buffer has no space for a chunk */
+	/* SCTP has UNSENT_MAX unsent bytes: the worker passes no segment to SCTP */
+	bool			unsent_full;
 	bool			stop;	/* the module is being unloaded */
-	bool			unreserved;	/* the last reserved number was released unused */
-	bool			idle_due;	/* the idle timer has expired */
-	bool			stall_due;	/* a check for stalled data must be made */
+	/* the last reservation was cancelled: the worker must check the idle timeout */
+	bool			unreserved;
+	bool			idle_due;	/* set when the timer idle has expired */
+	bool			stall_due;	/* set when the timer look has expired */
 	struct work_struct	work;	/* the worker */
 	struct delayed_work	idle;	/* idle timer */
-	struct delayed_work	look;	/* timer of the checks for stalled data */
-	struct delayed_work	retry;	/* timer of retries to send or receive */
+	struct delayed_work	look;	/* timer of the check for unacknowledged data, path.c */
+	struct delayed_work	retry;	/* timer of the next retry to send or receive */
 	struct kref		ref;
 	struct rcu_head		rcu;
 
 	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
-	struct wait_queue_entry	space;	/* entry in the socket's wait queue */
+	/* entry in the socket's wait queue; calls sddp_sock_wakeup() */
+	struct wait_queue_entry	space;
 };
 
-/* Events that the worker handles */
+/* Events of a stream, which sddp_stream_event() sets and the worker handles */
 enum sddp_event {
-	SDDP_EV_TX,		/* the stream may have something to send */
-	SDDP_EV_RX,		/* a page fault is resolved: process deferred segments */
+	SDDP_EV_TX,		/* the stream may have chunks to send, or its state has changed */
+	SDDP_EV_RX,		/* a page fault has been resolved or has failed */
 	SDDP_EV_CLOSE,		/* the ULP requests a graceful end */
 	SDDP_EV_ABORT,		/* the ULP requests an abortive end */
-	SDDP_EV_TIMEOUT,	/* the deadline of the current step may have expired */
+	SDDP_EV_TIMEOUT,	/* the stream's timer has expired: check the deadline */
 };
 
 /* A pair of SCTP streams and the DDP Stream Session on it */
 struct sddp_stream {
-	struct rcu_head		rcu;	/* first field, because kfree_rcu() needs a small offset */
+	struct rcu_head		rcu;	/* first, because kfree_rcu() needs an offset below 4096 */
 
 	/* constant after creation */
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
 
 	/*
-	 * Association and stream number. The worker may change both before the
-	 * Initiate is sent, with the lock of the old association held.
+	 * Association and stream number. Before the Initiate is sent, the worker may
+	 * move the session to another association. It changes both fields with the lock
+	 * of the old association held.
 	 */
 	struct sddp_assoc	*a;	/* referenced */
 	u16			id;
@@ -251,8 +287,8 @@ struct sddp_stream {
 	spinlock_t		lock;	/* leaf lock */
 	struct sddp_control	*reply;	/* Accept or Reject, or NULL */
 	struct ddp_stream	*reply_stream;	/* DDP stream of an Accept, or NULL */
-	bool			answered;	/* the ULP has replied */
-	bool			ended;	/* the session is over for its user */
+	bool			answered;	/* the ULP has accepted or rejected the session */
+	bool			ended;	/* set by sddp_stream_end() */
 
 	/* protected by the association's mutex */
 	struct sddp_session	s;
@@ -260,40 +296,54 @@ struct sddp_stream {
 	struct rb_root		early;	/* kept chunks by DDP-SSN */
 	u32			early_count;	/* number of kept chunks */
 	u32			early_cost;	/* memory of kept chunks, bytes */
-	bool			deferred;	/* the chunk with DDP-SSN rx_next is deferred */
-	struct sddp_stream	*next;	/* next session on these streams, referenced; or NULL */
-	struct sddp_tally	tally;	/* count of received chunks, valid if counting */
-	bool			counting;	/* chunks are only counted, not processed */
+	bool			deferred;	/* the segment with DDP-SSN rx_next is deferred */
+	/*
+	 * stream of the next session with this number, while this session is not
+	 * released; referenced
+	 */
+	struct sddp_stream	*next;
+	struct sddp_tally	tally;	/* count of received chunks; valid if counting is set */
+	/* the session has ended: received chunks are only counted, and not processed */
+	bool			counting;
 	u16			tx_ssn;	/* DDP-SSN of the next chunk to send */
-	struct ddp_stream	*stream;	/* DDP stream, or NULL */
-	struct sddp_control	*pending_control;	/* Initiate or reply to be sent */
-	struct ddp_conn_req	conn_req;	/* request that awaits the ULP's reply */
-	bool			reported;	/* requested by the user or reported to the user */
-	bool			up;	/* accepted; counted in accepted_sessions */
-	bool			rx_stopped;	/* received segments must be discarded */
-	/* the peer's Terminate has been reported to the user */
+	struct ddp_stream	*stream;	/* bound DDP stream, or NULL */
+	/* Initiate, Accept or Reject to send, or NULL */
+	struct sddp_control	*pending_control;
+	struct ddp_conn_req	conn_req;	/* request that waits for the ULP's reply */
+	/* the ULP has requested the session or was notified of it */
+	bool			reported;
+	/* the session is accepted, and counted in accepted_sessions */
+	bool			up;
+	/* a chunk or segment was in error: discard later segments */
+	bool			rx_stopped;
+	/* the ULP has been notified of the peer's Terminate */
 	bool			peer_closed;
-	bool			peer_closed_first;	/* peer_closed was set before closing */
-	bool			drained;	/* all segments before our Terminate are sent */
-	u32			control_tsn;	/* TSN of the last control chunk sent */
+	/* peer_closed was set before closing was set */
+	bool			peer_closed_first;
+	/* SCTP has accepted all segments that must precede our Terminate */
+	bool			drained;
+	u32			control_tsn;	/* TSN of our last control chunk */
 	struct list_head	await_ack;	/* entry in the association's list unacked */
 	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */
 	struct list_head	late;	/* entry in the association's list late */
-	u64			step;	/* last result of close_progress() */
-	unsigned int		timed;	/* time limit of the current step, seconds; 0: none */
-	unsigned long		deadline;	/* end of the current step's time limit, jiffies */
+	u64			step;	/* last result of close_progress() in stream.c */
+	/* time limit that set the deadline, seconds; 0 if there is no deadline */
+	unsigned int		timed;
+	/* time at which the worker ends the session, jiffies */
+	unsigned long		deadline;
 
 	/*
-	 * written from any context; ready, the entry in the association's list
-	 * of streams with events, is protected by the association's lock
+	 * Fields that are written in any context. ready is the entry in the association's
+	 * list ready, and is protected by the association's lock.
 	 */
 	struct list_head	ready ____cacheline_aligned_in_smp;
 
-	bool			closing;	/* a graceful end is requested */
-	enum iw_reason		why;	/* reason of a requested abortive end */
+	bool			closing;	/* the ULP has requested a graceful end */
+	enum iw_reason		why;	/* reason of an abortive end that the ULP has requested */
 	unsigned long		events;	/* pending events, bits of enum sddp_event */
-	unsigned long		unbind;	/* bit 0: request to detach the DDP stream */
-	struct delayed_work	timer;	/* timer that expires at the deadline */
+	/* bit 0: the ULP waits until the worker has unbound the DDP stream */
+	unsigned long		unbind;
+	struct delayed_work	timer;	/* timer that expires at the deadline or later */
 };
 
 #ifdef CONFIG_SMP
@@ -340,20 +390,20 @@ void sddp_assoc_check_idle(struct sddp_assoc *a);
 void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
 bool sddp_assoc_handle_idle(struct sddp_assoc *a);
 
-/* assoc_work.c: the worker of an association */
+/* assoc_work.c: the worker, and setup of associations that peers create */
 void sddp_assoc_work(struct work_struct *w);
 int sddp_assoc_accepted(struct sddp_assoc *a);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
-/* unaccepted.c: unaccepted associations */
+/* unaccepted.c: associations without an accepted session */
 struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a);
 bool sddp_unaccepted_rejoin(struct sddp_assoc *a);
 void sddp_unaccepted_leave(struct sddp_assoc *a);
 void sddp_assoc_accepted_session(struct sddp_assoc *a);
 bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a);
 
-/* stream.c: lifetime of a pair of streams and its session */
+/* stream.c: lifetime of a pair of streams, and requests of the ULP to its session */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active);
 void sddp_stream_release(struct kref *ref);
@@ -374,7 +424,7 @@ void sddp_stream_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st);
 void __sddp_stream_take_answer(struct sddp_stream *st);
 
-/* stream_work.c: handling of a stream's events */
+/* stream_work.c: how the worker handles events of a stream */
 void sddp_stream_cleanup(struct sddp_stream *st);
 void sddp_stream_handle_events(struct sddp_stream *st);
 
@@ -390,7 +440,7 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 			  struct sddp_head *h);
 bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len);
 
-/* early.c: out-of-order and deferred chunks */
+/* early.c: storage of out-of-order and deferred chunks */
 bool sddp_early_may_defer(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
@@ -401,7 +451,7 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
 void sddp_early_set_put_off(struct sddp_stream *st, bool deferred);
 void sddp_early_free_all(struct sddp_stream *st);
 
-/* orphan.c: orphaned sessions */
+/* orphan.c: sessions of peers that no local program uses */
 void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h);
 int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			    const struct sddp_head *h);
@@ -425,7 +475,7 @@ enum sddp_sock_state {
 	SDDP_SOCK_CONNECTING,	/* handshake in progress */
 	SDDP_SOCK_OPEN,
 	SDDP_SOCK_PEER_DONE,	/* the peer has sent SHUTDOWN */
-	SDDP_SOCK_LOST,		/* aborted, timed out or refused, or the peer has restarted */
+	SDDP_SOCK_LOST,		/* SCTP aborted or timed out, or the peer has restarted */
 };
 
 /* sock.c: operations on a connected socket */
@@ -456,14 +506,14 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 
-/* recv.c: SCTP's receive queue */
+/* recv.c: receiving chunks from SCTP's receive queue */
 int sddp_recv(struct sddp_assoc *a);
 
-/* Result of a check for stalled data */
+/* Result of a check whether the peer acknowledges data */
 enum sddp_path_state {
-	SDDP_PATH_IDLE,		/* all data is acknowledged; no further check is scheduled */
+	SDDP_PATH_IDLE,		/* all data is acknowledged; no check is scheduled */
 	SDDP_PATH_BUSY,		/* data is in flight */
-	SDDP_PATH_DEAD,		/* no data gets through: end the association */
+	SDDP_PATH_DEAD,		/* no data was acknowledged for a minute: end the association */
 };
 
 /* path.c: path MTU and path failure */
@@ -471,11 +521,11 @@ void __sddp_path_set_timeouts(struct sctp_association *asoc);
 void sddp_path_watch(struct sddp_assoc *a);
 enum sddp_path_state sddp_path_check(struct sddp_assoc *a);
 
-/* bind.c: addresses of a socket */
+/* bind.c: binding a socket to addresses */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
 
-/* listen_addrs.c: listeners, and the addresses that they listen on */
+/* listen_addrs.c: listeners of the ULP, and a socket for each of their addresses */
 int sddp_laddrs_init(void);
 void sddp_laddrs_exit(void);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
@@ -483,14 +533,14 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 void *ctx);
 void sddp_unlisten(struct ddp_listener *l);
 
-/* listen.c: listening on one address */
+/* listen.c: listening sockets, each on one address */
 extern const struct ddp_port_ops sddp_port_ops;
 
-/* request.c: Initiates of peers */
+/* request.c: passing Initiates of peers to the ULP */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 
-/* llp.c: interfaces to DDP and to connection setup */
+/* llp.c: operations in ddp/llp.h and ddp/session.h */
 extern const struct ddp_llp_ops sddp_llp_ops;
 extern struct ddp_session_type sddp_session_type;
 

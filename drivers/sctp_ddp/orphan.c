@@ -84,10 +84,12 @@ static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
 
 /**
  * sddp_assoc_violation - count a protocol violation
- * @a: the association; worker context
+ * @a: the association
  *
- * If the peer is unaccepted and has committed more than SDDP_VIOLATIONS_MAX
- * violations, request the end of the association.
+ * If the peer is unaccepted and has committed more than SDDP_VIOLATIONS_MAX violations,
+ * request the end of the association.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_assoc_violation(struct sddp_assoc *a)
 {
@@ -97,16 +99,17 @@ void sddp_assoc_violation(struct sddp_assoc *a)
 
 /**
  * sddp_orphan_first_chunk - process a first chunk that is not an Initiate
- * @a: the association; worker context
+ * @a: the association
  * @in: description of the chunk; the association has no session on its streams
  * @h: the decoded beginning of the chunk
  *
  * Count a protocol violation, and reply with a Terminate unless the chunk is a
  * Terminate.
  *
- * Return: 0 if the chunk has been processed; -EBUSY if the stream number is
- * reserved for a local session, and the caller must drop the chunk; -ENOMEM if
- * memory is short, and the chunk must stay in SCTP's queue.
+ * Context: worker, with the association's mutex held.
+ * Return: 0 if the chunk has been processed; -EBUSY if the stream number is reserved for
+ * a local session, and the caller must drop the chunk; -ENOMEM if memory is short, and
+ * the chunk must stay in SCTP's queue.
  */
 int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			    const struct sddp_head *h)
@@ -131,10 +134,12 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
 
 /**
  * sddp_orphan_next_chunk - process a chunk of an orphaned session
- * @a: the association; worker context
+ * @a: the association
  * @id: number of the streams
  * @value: the session's value in the table
  * @h: the decoded beginning of the chunk
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 			    const struct sddp_head *h)
@@ -150,10 +155,12 @@ void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 
 /**
  * sddp_orphan_session - replace an ended session in the table by a value
- * @st: the stream of a peer's session, see may_orphan(); worker context
+ * @st: the stream of a peer's session, see may_orphan()
  * @owed: true if our Terminate must be sent, as this side's first chunk
  *
  * The caller must release the stream, which is no longer in the table.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_orphan_session(struct sddp_stream *st, bool owed)
 {
@@ -179,10 +186,11 @@ static int sddp_orphan_terminate(struct sddp_assoc *a, u16 id)
 
 /**
  * sddp_orphan_send_terminates - send the Terminates of orphaned sessions
- * @a: the association; worker context
+ * @a: the association
  *
- * Return: 0 if all have been sent; an error of sddp_sock_send() otherwise, and
- * the remaining Terminates are sent by a later call.
+ * Context: worker, with the association's mutex held.
+ * Return: 0 if all have been sent; an error of sddp_sock_send() otherwise, and the
+ * remaining Terminates are sent by a later call.
  */
 int sddp_orphan_send_terminates(struct sddp_assoc *a)
 {

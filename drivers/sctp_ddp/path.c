@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Path MTU and path failure of an association. The decisions are made in
- * stall.c.
+ * Path MTU and path failure of an association: reads the state of SCTP's association,
+ * and takes the actions that stall.c chooses.
  */
 #include <net/ipv6.h>
 #include <net/sctp/kernel.h>
@@ -42,7 +42,7 @@ static void get_stall_view(struct sddp_assoc *a, struct sddp_stall_view *v)
 	release_sock(sk);
 }
 
-/* Send a heartbeat to the peer's primary address at once */
+/* Send a heartbeat to the peer's primary address without waiting for SCTP's timer */
 static void sddp_path_probe(struct sddp_assoc *a)
 {
 	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
@@ -61,8 +61,9 @@ static void sddp_path_probe(struct sddp_assoc *a)
 }
 
 /*
- * Report a smaller path MTU to SCTP, as an ICMP message would. SCTP applies the
- * new MTU the next time it sends. Do nothing if there is no smaller size.
+ * Lower the path MTU of @t to the next smaller size, as SCTP itself does after an ICMP
+ * error. SCTP applies the new MTU when it sends next. Do nothing if there is no smaller
+ * size.
  */
 static void __shrink_pmtu(struct sctp_transport *t)
 {
@@ -74,10 +75,10 @@ static void __shrink_pmtu(struct sctp_transport *t)
 }
 
 /*
- * Lower the path MTU of every transport, so that new chunks fit the path. SCTP
- * cannot refragment chunks that it retransmits, so IP must fragment their
- * packets. For this, SCTP also lowers the route's MTU, which is restored after
- * some minutes.
+ * Lower the path MTU of every transport, so that new chunks fit the path. SCTP cannot
+ * fragment again the chunks that it retransmits, so IP must fragment their packets.
+ * Therefore SCTP also lowers the MTU of the route. The route's MTU returns to its former
+ * value after some minutes.
  */
 static void shrink_pmtu(struct sddp_assoc *a)
 {
@@ -94,13 +95,15 @@ static void shrink_pmtu(struct sddp_assoc *a)
 }
 
 /**
- * __sddp_path_set_timeouts - set the number of timeouts after which SCTP gives up
- * @asoc: SCTP's association, established; the caller must hold the socket lock
+ * __sddp_path_set_timeouts - set the number of timeouts after which SCTP gives up the peer
+ * @asoc: SCTP's association, established
  *
- * The number grows with the number of the peer's addresses. An address is
- * counted only if the peer has replied from that address, because a peer could
- * otherwise prolong its timeout by announcing many addresses. SCTP does not
- * count heartbeat timeouts of addresses without a reply either.
+ * The number grows with the number of the peer's addresses. Count an address only if the
+ * peer has replied from it: otherwise a peer could prolong its timeout by announcing
+ * many addresses. SCTP does not count heartbeat timeouts of addresses without a reply
+ * either.
+ *
+ * Context: socket lock held.
  */
 void __sddp_path_set_timeouts(struct sctp_association *asoc)
 {
@@ -114,10 +117,12 @@ void __sddp_path_set_timeouts(struct sctp_association *asoc)
 }
 
 /**
- * sddp_path_watch - start the periodic check for stalled data
- * @a: the association, which has just sent data; worker context
+ * sddp_path_watch - schedule the next check for unacknowledged data
+ * @a: the association, which has just sent data
  *
- * Does nothing if a check is already scheduled.
+ * Do nothing if a check is already scheduled.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_path_watch(struct sddp_assoc *a)
 {
@@ -126,14 +131,15 @@ void sddp_path_watch(struct sddp_assoc *a)
 
 /**
  * sddp_path_check - check whether the peer acknowledges the data in flight
- * @a: the association; worker context
+ * @a: the association
  *
- * If acknowledgments are missing, send a heartbeat or lower the path MTU.
+ * If acknowledgments are missing, send a heartbeat or lower the path MTU. While data is
+ * in flight, schedule the next check.
  *
- * Return: SDDP_PATH_IDLE if no data is in flight; SDDP_PATH_DEAD if no data has
- * been acknowledged for too long, so the caller must end the association;
- * SDDP_PATH_BUSY otherwise. Unless the result is SDDP_PATH_IDLE, the next check
- * is scheduled.
+ * Context: worker, with the association's mutex held.
+ * Return: SDDP_PATH_IDLE if no data is in flight; SDDP_PATH_DEAD if the caller must end
+ * the association, because the peer has acknowledged nothing for too long;
+ * SDDP_PATH_BUSY otherwise.
  */
 enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 {
@@ -149,8 +155,8 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 	else if (what == SDDP_STALL_SHRINK)
 		shrink_pmtu(a);
 	/*
-	 * Keep checking while the peer's window is closed, because SCTP does
-	 * not report its opening.
+	 * Continue the checks while the peer's window is closed, because SCTP does not
+	 * notify this module when the window opens.
 	 */
 	if (!v.in_flight)
 		return SDDP_PATH_IDLE;

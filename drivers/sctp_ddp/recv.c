@@ -85,11 +85,12 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 
 /**
  * sddp_recv - receive chunks from SCTP
- * @a: the association; worker context
+ * @a: the association
  *
- * Return: 1 if RX_BUDGET chunks have been received and more may be queued; 0 if
- * no chunk of this association is queued; -ENOMEM if a chunk stays in the queue
- * because memory is short or a page fault is pending.
+ * Context: worker, with the association's mutex held.
+ * Return: 1 if RX_BUDGET chunks have been received and more may be queued; 0 if no chunk
+ * of this association is queued; -ENOMEM if a chunk stays in the queue because memory is
+ * short or a page fault is pending.
  */
 int sddp_recv(struct sddp_assoc *a)
 {

@@ -26,12 +26,13 @@ static int sddp_listen_pass(struct ddp_port_listener *l, struct sddp_stream *st,
 
 /**
  * sddp_listen_request - pass a peer's Initiate to the ULP
- * @st: the stream; worker context
+ * @st: the stream
  * @o: the peer's offer
  *
- * Return: 0 if the ULP will accept or reject the session; -ECONNREFUSED if
- * there is no listener; another negative errno if the listener has too many
- * pending requests or the ULP refuses the request.
+ * Context: worker, with the association's mutex held.
+ * Return: 0 if the ULP will accept or reject the session; -ECONNREFUSED if there is no
+ * listener; another negative errno if the listener has too many pending requests or the
+ * ULP refuses the request.
  */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {

@@ -225,7 +225,9 @@ static void take_in_order(struct sddp_stream *st)
 
 /**
  * sddp_rx_resume - process a deferred segment if its page fault is no longer pending
- * @st: the stream; worker context
+ * @st: the stream
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_rx_resume(struct sddp_stream *st)
 {
@@ -352,10 +354,11 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 
 /**
  * sddp_rx_stop_keeping - stop keeping chunks if the session has ended
- * @st: the stream; worker context
+ * @st: the stream
  *
- * Frees the kept chunks. From then on, received chunks of the session are only
- * counted.
+ * Frees the kept chunks. From then on, received chunks of the session are only counted.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_rx_stop_keeping(struct sddp_stream *st)
 {
@@ -554,7 +557,9 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 
 /**
  * sddp_rx_begin - begin a session whose Initiate was kept by the previous session
- * @st: the session's stream, now in the table; worker context
+ * @st: the session's stream, now in the table
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_rx_begin(struct sddp_stream *st)
 {
@@ -564,12 +569,13 @@ void sddp_rx_begin(struct sddp_stream *st)
 
 /**
  * sddp_rx_chunk - process a DATA chunk
- * @a: the association, with the chunk in @a->src; worker context
+ * @a: the association, with the chunk in @a->src
  * @in: description of the chunk
  *
+ * Context: worker, with the association's mutex held.
  * Return: true if the chunk has been processed, kept or discarded; false if memory is
- * short or a page fault is pending. In that case the caller must leave the chunk in SCTP's
- * queue and receive it again.
+ * short or a page fault is pending. In that case the caller must leave the chunk in
+ * SCTP's queue and receive it again.
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 {

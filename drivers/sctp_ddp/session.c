@@ -13,8 +13,8 @@ void sddp_session_init(struct sddp_session *s, bool active)
 }
 
 /*
- * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks of the
- * peer are ignored, except its Terminate: the peer sends nothing after that.
+ * End the session because of an illegal chunk (RFC 5043 6.1). Later chunks of the peer
+ * are ignored, except its Terminate, which shows that the peer sends no further chunk.
  */
 static enum sddp_do end_by_violation(struct sddp_session *s)
 {
@@ -32,8 +32,8 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 }
 
 /*
- * Process an Accept. It must be enhanced if the Initiate was, and else not
- * (RFC 6581 section 7).
+ * Process an Accept. The Accept must be enhanced if the Initiate was enhanced, and must
+ * not be otherwise (RFC 6581 section 7).
  */
 static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 {
@@ -57,7 +57,7 @@ static enum sddp_do receive_refusal(struct sddp_session *s, enum sddp_do which)
 	return which;
 }
 
-/* Process a Reject. An enhanced Initiate may get either kind of Reject. */
+/* Process a Reject. The reply to an Enhanced Initiate may be a Reject or an Enhanced Reject. */
 static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
@@ -76,8 +76,8 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		return SDDP_DO_PEER_DONE;
 	default:
 		/*
-		 * A violation, because no session is open. The peer sends nothing
-		 * after its Terminate, and no Terminate is sent in reply.
+		 * The Terminate is a violation, because no session is open. Neither side
+		 * sends a chunk after it: this side sends no Terminate in reply.
 		 */
 		s->peer_done = true;
 		s->we_done = true;
@@ -86,8 +86,8 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 }
 
 /*
- * Process a segment. If the peer is the active side, its first segment shows that it
- * has received our Accept, because it sends no segment before that.
+ * Process a segment. A segment from the active side shows that the peer has received our
+ * Accept, because the active side sends no segment before the Accept.
  */
 static enum sddp_do receive_segment(struct sddp_session *s)
 {
@@ -98,7 +98,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 	return SDDP_DO_DELIVER;
 }
 
-/* Process a chunk after the end of the session: ignore all but the peer's Terminate */
+/* Process a chunk after the end of the session: only record a Terminate of the peer */
 static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	if (what == SDDP_SAY_TERMINATE)
@@ -109,21 +109,20 @@ static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind wh
 /**
  * sddp_session_receive - process a received chunk
  * @s: the session
- * @what: meaning of the chunk; chunks must be passed in the order of their
- *	DDP-SSNs
+ * @what: kind of the chunk
  * @enhanced: true if the chunk is enhanced (RFC 6581)
  *
- * For a chunk that cannot be decoded, the caller must call sddp_session_abort()
- * instead.
+ * The caller must pass chunks in the order of their DDP-SSNs. For a chunk that cannot be
+ * decoded, the caller must call sddp_session_abort() instead.
  *
- * Return: the action that the chunk requires, see enum sddp_do.
+ * Return: the action that the caller must take, see enum sddp_do.
  */
 enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind what,
 				  bool enhanced)
 {
 	if (s->state == SDDP_OVER)
 		return receive_late(s, what);
-	/* RFC 5043 6.2: the peer's Terminate was its final chunk */
+	/* RFC 5043 6.2: no chunk may follow the peer's Terminate */
 	if (s->peer_done)
 		return end_by_violation(s);
 	switch (what) {
@@ -150,8 +149,9 @@ void sddp_session_abort(struct sddp_session *s)
 }
 
 /*
- * Check whether a Terminate may be sent. It must not overtake our Accept
- * (RFC 5043 6.6). The active side must not send it before the reply to its Initiate.
+ * Check whether a Terminate may be sent. The Terminate must not overtake our Accept (RFC
+ * 5043 6.6). The active side must not send a Terminate before it has the reply to its
+ * Initiate.
  */
 static bool may_terminate(const struct sddp_session *s)
 {
@@ -163,10 +163,10 @@ static bool may_terminate(const struct sddp_session *s)
 /**
  * sddp_session_may_send - check whether a chunk may be sent now
  * @s: the session
- * @what: meaning of the chunk
+ * @what: kind of the chunk
  *
- * Return: true if the chunk continues a legal sequence and cannot overtake one
- * of our control chunks, false otherwise.
+ * Return: true if the chunk continues a legal sequence and cannot overtake one of our
+ * control chunks, false otherwise.
  */
 bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
@@ -184,9 +184,9 @@ bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind wh
 }
 
 /**
- * sddp_session_sent - note that a chunk has been sent
+ * sddp_session_sent - record that a chunk has been sent
  * @s: the session; sddp_session_may_send() must have returned true for the chunk
- * @what: meaning of the chunk
+ * @what: kind of the chunk
  * @enhanced: true if the chunk was enhanced (RFC 6581)
  */
 void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
@@ -210,7 +210,7 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		break;
 	default:
 		/*
-		 * a Terminate in reply to an Initiate ends the session
+		 * a Terminate in reply to an Initiate is a refusal and ends the session
 		 * (RFC 5043 6.4)
 		 */
 		if (s->state == SDDP_REQUESTED) {
@@ -223,7 +223,7 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 }
 
 /**
- * sddp_session_acked - note that the peer has received our last control chunk
+ * sddp_session_acked - record that the peer has received our last control chunk
  * @s: the session
  */
 void sddp_session_acked(struct sddp_session *s)
@@ -232,11 +232,11 @@ void sddp_session_acked(struct sddp_session *s)
 }
 
 /**
- * sddp_session_is_acked - check whether the peer has received our last chunk
+ * sddp_session_is_acked - check whether the peer has received our last chunk of the session
  * @s: the session
  *
- * Return: true if our last chunk has been sent and acknowledged, so that only the
- * peer may still send chunks of this session; false otherwise.
+ * Return: true if our last chunk has been sent and acknowledged, so that only the peer
+ * may still send chunks of this session; false otherwise.
  */
 bool sddp_session_is_acked(const struct sddp_session *s)
 {
@@ -256,16 +256,16 @@ bool sddp_session_is_over(const struct sddp_session *s)
 }
 
 /**
- * sddp_session_is_reusable - check whether the next session may begin
+ * sddp_session_is_reusable - check whether the next session may use the streams
  * @s: the session
  *
- * The next session must not begin while a chunk of this one can still arrive
- * (RFC 5043 6.6). The peer's last chunk is processed in order, so all of its chunks
- * have been received. The caller must check whether the peer has received our
- * segments.
+ * The next session must not begin while a chunk of this session can still arrive at
+ * either side (RFC 5043 6.6). The peer's last chunk is processed after all of its other
+ * chunks, so all of them have been received. This function does not know whether the
+ * peer has received our segments: the caller must check that.
  *
- * Return: true if the session is over and the peer has received our last control
- * chunk, false otherwise.
+ * Return: true if the session is over and the peer has received our last control chunk,
+ * false otherwise.
  */
 bool sddp_session_is_reusable(const struct sddp_session *s)
 {

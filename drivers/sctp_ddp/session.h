@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * State machine for the legal sequences of a DDP Stream Session (RFC 5043
- * section 6, RFC 6581 section 7).
+ * State machine of a DDP Stream Session: checks that the sequence of chunks is legal
+ * (RFC 5043 section 6, RFC 6581 section 7). The legal sequences, as the active side sees
+ * them, are:
  *
- *	active:  INITIATE ->, <- ACCEPT, segments <->, TERMINATE either way
- *		 INITIATE ->, <- REJECT			rejected by the ULP
- *		 INITIATE ->, <- TERMINATE		refused without the ULP
+ *	INITIATE ->, <- ACCEPT, segments <->, TERMINATE either way
+ *	INITIATE ->, <- REJECT			rejected by the ULP
+ *	INITIATE ->, <- TERMINATE		refused without the ULP
  *
  * The caller passes received chunks in the order of their DDP-SSNs, and calls
- * sddp_session_may_send() before it sends a chunk. The machine only keeps the state: the
- * caller sends the chunks and ends the session.
+ * sddp_session_may_send() before it sends a chunk. The state machine only keeps the
+ * state: the caller sends the chunks and ends the session.
  *
- * A machine serves one session. The caller must not begin the next session on the
- * same pair of streams before sddp_session_is_reusable() returns true: until then
- * a chunk of this session can still arrive.
+ * A state machine serves one session. The caller must not begin the next session on the
+ * same pair of streams before sddp_session_is_reusable() returns true: until then a
+ * chunk of this session can still arrive.
  */
 #ifndef _SDDP_SESSION_H
 #define _SDDP_SESSION_H
@@ -30,8 +31,8 @@
  * @SDDP_OPEN: accepted: segments may be sent and received
  * @SDDP_OVER: rejected, refused, or ended by a protocol violation
  *
- * An accepted session stays SDDP_OPEN when both sides have sent their Terminate. Use
- * sddp_session_is_over() to detect that.
+ * An accepted session remains in SDDP_OPEN even after both sides have sent their
+ * Terminate. sddp_session_is_over() detects that both have.
  */
 enum sddp_state {
 	SDDP_IDLE,
@@ -42,17 +43,17 @@ enum sddp_state {
 };
 
 /**
- * enum sddp_do - action that a received chunk requires
+ * enum sddp_do - action that the caller must take for a received chunk
  * @SDDP_DO_ASK: pass the Initiate to the ULP, which accepts or rejects the session
  * @SDDP_DO_ENTER: enter Full Operation: the peer has accepted the session
  * @SDDP_DO_REJECTED: end the session: the peer's ULP has rejected it
- * @SDDP_DO_REFUSED: end the session: the peer has refused the Initiate without
- *	passing it to its ULP (RFC 5043 6.4)
- * @SDDP_DO_DELIVER: hand the segment to DDP
- * @SDDP_DO_PEER_DONE: note the peer's Terminate: the peer sends nothing more
- * @SDDP_DO_IGNORE: do nothing: the session has ended already
- * @SDDP_DO_END: end the session, with a Terminate if one may be sent: the chunk is
- *	not legal in this state (RFC 5043 6.1)
+ * @SDDP_DO_REFUSED: end the session: the peer has refused the Initiate without passing
+ *	the Initiate to its ULP (RFC 5043 6.4)
+ * @SDDP_DO_DELIVER: pass the segment to DDP
+ * @SDDP_DO_PEER_DONE: process the peer's Terminate: the peer sends no further chunk
+ * @SDDP_DO_IGNORE: discard the chunk: the session has ended already
+ * @SDDP_DO_END: end the session, with a Terminate if sddp_session_may_send() allows one:
+ *	the chunk is not legal in the session's state (RFC 5043 6.1)
  */
 enum sddp_do {
 	SDDP_DO_ASK,
@@ -69,10 +70,12 @@ enum sddp_do {
  * struct sddp_session - state of one session, as seen by one side
  * @state: current state
  * @active: true if this side sends the Initiate
- * @enhanced: true if the Initiate was enhanced (RFC 6581), so the Accept must be, too
- * @peer_done: true if the peer has sent its last chunk: Terminate or Reject
- * @we_done: true if this side has sent its last chunk
- * @control_unacked: true while the peer may not have received our last control chunk
+ * @enhanced: true if the Initiate was an Enhanced Initiate (RFC 6581), so that the
+ *	Accept must be enhanced, too
+ * @peer_done: true if the peer sends no further chunk of the session
+ * @we_done: true if this side sends no further chunk of the session
+ * @control_unacked: true if this side has sent a control chunk and does not know yet
+ *	that the peer has received the last one
  */
 struct sddp_session {
 	enum sddp_state	state;

@@ -487,15 +487,16 @@ enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
 
 /**
  * sddp_sock_send - send one chunk
- * @a: the association; worker context
+ * @a: the association
  * @id: number of the stream
  * @ppid: Payload Protocol Identifier
  * @buf: user data
  * @len: length of the user data, bytes
  *
+ * Context: worker, with the association's mutex held.
  * Return: 0 if SCTP has accepted the chunk; -EAGAIN if the send buffer is full, after
- * which sddp_sock_wakeup() schedules the worker when there is space; -ENOMEM or
- * -ENOBUFS if memory is short; another negative errno if the association has ended.
+ * which sddp_sock_wakeup() schedules the worker when there is space; -ENOMEM or -ENOBUFS
+ * if memory is short; another negative errno if the association has ended.
  */
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
@@ -539,13 +540,14 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 
 /**
  * sddp_sock_last_tsn - get the TSN of the last chunk passed to SCTP
- * @a: the association; worker context
+ * @a: the association
  *
  * SCTP assigns TSNs in the order in which it accepts chunks. So the TSN of a chunk that
  * SCTP has not sent yet is known, too.
  *
- * Return: the TSN that the last chunk has or will have; if SCTP's association has
- * ended, a TSN that will never be acknowledged.
+ * Context: worker, with the association's mutex held.
+ * Return: the TSN that the last chunk has or will have; if SCTP's association has ended,
+ * a TSN that will never be acknowledged.
  */
 u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 {
@@ -563,8 +565,9 @@ u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 
 /**
  * sddp_sock_acked - get the last TSN that the peer has acknowledged cumulatively
- * @a: the association; worker context
+ * @a: the association
  *
+ * Context: worker, with the association's mutex held.
  * Return: the TSN; the previously known TSN if SCTP's association has ended or the peer
  * has restarted.
  */

@@ -91,10 +91,12 @@ void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 
 /**
  * sddp_sock_grow_rcvbuf - raise the receive buffer after the first accepted session
- * @a: the association; worker context
+ * @a: the association
  *
- * SCTP computes its window from the buffer limit only once, when the association
- * begins. So this raises the window as well; SCTP announces it with the next SACK.
+ * SCTP computes its window from the buffer limit only once, when the association begins.
+ * So this raises the window as well; SCTP announces it with the next SACK.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
 {
@@ -113,13 +115,13 @@ void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
 
 /**
  * sddp_sock_shrink_buffers - restore the buffer limits of an unaccepted peer
- * @a: the association; worker context
+ * @a: the association
  *
  * SCTP announces the smaller window with its next SACK.
  *
- * Return: true if the limits are restored or SCTP's association has ended; false if
- * SCTP holds more received data than the limit, so that the caller must end the
- * association.
+ * Context: worker, with the association's mutex held.
+ * Return: true if the limits are restored or SCTP's association has ended; false if SCTP
+ * holds more received data than the limit, so that the caller must end the association.
  */
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 {
@@ -148,12 +150,14 @@ static u32 longest_chunk(u32 len)
 
 /**
  * sddp_sock_tx_budget - get the limits for the next segments
- * @a: the association; worker context
+ * @a: the association
  * @budget: set to the limits
  *
  * The longest chunk depends on the path MTU (RFC 5043 9) and leaves space for a SACK in
  * the packet. If SCTP has enough unsent data, sets unsent_full, so that the next
  * acknowledgment schedules the worker.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
@@ -189,13 +193,14 @@ static int sddp_sndbuf_cost(u32 len)
 
 /**
  * sddp_sock_cork - let SCTP hold back the next chunks
- * @a: the association; worker context
+ * @a: the association
  * @len: maximum number of bytes that the caller passes to SCTP while corked
  *
- * SCTP can then pass the packets of many chunks to IP at once (GSO). SCTP also sends
- * the chunks when a SACK arrives. The send buffer must have space for all of @len,
- * because chunks that are held back free no space.
+ * SCTP can then pass the packets of many chunks to IP at once (GSO). SCTP also sends the
+ * chunks when a SACK arrives. The send buffer must have space for all of @len, because
+ * chunks that are held back free no space.
  *
+ * Context: worker, with the association's mutex held.
  * Return: true if SCTP holds back chunks now; false if the send buffer has not enough
  * space or SCTP's association has ended.
  */
@@ -217,9 +222,11 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 
 /**
  * sddp_sock_uncork - let SCTP stop holding back chunks
- * @a: the association; worker context
+ * @a: the association
  *
  * SCTP sends the chunks that it held back together with the next chunk.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_sock_uncork(struct sddp_assoc *a)
 {

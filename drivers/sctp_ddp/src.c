@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Reading the bytes of a chunk, from SCTP's receive queue or from a kept copy, and
- * decoding the beginning of a chunk.
+ * Access to the bytes of the chunk that the receive path is processing, and decoding of
+ * the first bytes. The chunk is in SCTP's receive queue, or is a kept copy (early.c).
  *
- * recv.c takes chunks from the queue. The first bytes of a chunk are copied once, and
- * all decisions are based on this copy.
+ * The first bytes of a chunk are copied once, and all decisions are based on this copy.
+ * recv.c removes chunks from SCTP's queue.
  */
 #include <linux/skbuff.h>
 
 #include "internal.h"
 
-/* Maximum segment length that a Terminate can quote, in bytes */
+/*
+ * Maximum length of a received segment, bytes: RDMAP's Terminate has 16 bits for the
+ * length of the segment that it quotes
+ */
 #define SEGMENT_MAX	U16_MAX
 
 /*
- * Copy bytes that have been copied out of the queue before: the head of a chunk in the
- * queue, or a kept chunk. Return: the number of bytes copied, which may be less than @len.
+ * Copy bytes from memory of this module: from the copy of a queued chunk's first bytes,
+ * or from a kept chunk. Return: the number of bytes copied, which is less than @len if
+ * the memory has fewer bytes at @off.
  */
 static u32 read_from_copy(const struct sddp_src *src, u32 off, void *dst, u32 len)
 {
@@ -28,16 +32,17 @@ static u32 read_from_copy(const struct sddp_src *src, u32 off, void *dst, u32 le
 }
 
 /**
- * sddp_src_read - copy bytes of the current chunk
- * @a: the association; worker context
- * @off: offset in the chunk
+ * sddp_src_read - copy bytes of the chunk in @a->src
+ * @a: the association
+ * @off: offset in the chunk, bytes
  * @dst: destination
  * @len: number of bytes
  *
- * Bytes that cannot be copied are set to zero in @dst.
+ * Set the bytes of @dst to zero that cannot be copied, and set @a->src.bad.
  *
+ * Context: worker, with the association's mutex held.
  * Return: true if all bytes have been copied; false if some are past the end of the
- * chunk, or in a device's memory, which the CPU cannot read.
+ * chunk, or are in a device's memory, which the CPU cannot read.
  */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
@@ -46,7 +51,7 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 
 	if (n == len)
 		return true;
-	/* skb_copy_bits() fails if skb_frags_readable() is false for a buffer */
+	/* skb_copy_bits() fails if the buffer has fragments in a device's memory */
 	if (src->arrived &&
 	    !skb_copy_bits(src->arrived, off + n, dst + n, len - n))
 		return true;
@@ -56,10 +61,11 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 }
 
 /*
- * Copy the first bytes of the association's current chunk once: all decisions are based
- * on this copy, so the bytes cannot change between two reads. Over SCTP nothing else
- * writes to them anyway, because SCTP copies each packet to its own memory before it
- * verifies the checksum. Return: true if the CPU can read the bytes, false otherwise.
+ * Copy the first bytes of the chunk in @a->src. All decisions are based on this copy, so
+ * the bytes cannot change between a check and their use. In fact no other context writes
+ * to the bytes in SCTP's queue either, because SCTP copies each packet to its own memory
+ * before it verifies the checksum. Return: true if the CPU can read the bytes, false
+ * otherwise.
  */
 static bool fetch_head(struct sddp_assoc *a)
 {
@@ -72,8 +78,8 @@ static bool fetch_head(struct sddp_assoc *a)
 }
 
 /*
- * Check whether a chunk is a legal one of DDP: an association with DDP's Adaptation
- * Indication must carry no other chunks (RFC 5043 5.1).
+ * Check whether DDP allows a chunk: an association with DDP's Adaptation Indication must
+ * carry no chunks of other protocols (RFC 5043 5.1)
  */
 static bool is_legal(const struct sddp_chunk_desc *in)
 {
@@ -86,12 +92,14 @@ static bool is_legal(const struct sddp_chunk_desc *in)
 }
 
 /**
- * sddp_src_decode_head - decode the beginning of a chunk
- * @a: the association; worker context
- * @in: description of the chunk in the association's src
- * @h: set to the decoded beginning; all zero if the CPU cannot read the chunk
+ * sddp_src_decode_head - decode the first bytes of a chunk
+ * @a: the association, with the chunk in @a->src
+ * @in: description of the chunk
+ * @h: set to the decoded bytes; all zero if the CPU cannot read the chunk
  *
  * The result does not depend on the state of a session.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			  struct sddp_head *h)
@@ -109,12 +117,15 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 
 /**
  * sddp_src_read_next - copy the next bytes of the segment that DDP processes
- * @a: the association; worker context
+ * @a: the association, with the segment's chunk in @a->src
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if all bytes have been copied; false if some cannot be read, which are
- * then set to zero in @dst.
+ * Copy from offset @a->src.off, and advance this offset by @len.
+ *
+ * Context: worker, with the association's mutex held.
+ * Return: true if all bytes have been copied; false if some cannot be read, and these
+ * bytes are zero in @dst.
  */
 bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len)
 {

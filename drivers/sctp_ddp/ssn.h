@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Arithmetic on the DDP-SSNs of received chunks (RFC 5043 sections 5.2.1, 6.1 and
- * 10): compares a chunk with the next one in order, and detects that all chunks of
- * an ended session have been received.
+ * Arithmetic on the DDP-SSNs of received chunks (RFC 5043 sections 5.2.1, 6.1 and 10):
+ * finds out whether a chunk is the next one in order, and whether all chunks of an ended
+ * session have been received.
  */
 #ifndef _SDDP_SSN_H
 #define _SDDP_SSN_H
@@ -14,10 +14,11 @@
 
 /**
  * enum sddp_ssn_order - position of a chunk relative to the next expected DDP-SSN
- * @SDDP_SSN_NEXT: next in order
- * @SDDP_SSN_EARLY: out of order: a chunk with a lower DDP-SSN is missing
- * @SDDP_SSN_DUP: duplicate: a chunk with this DDP-SSN has been processed
- * @SDDP_SSN_FAR: further ahead than a sender that obeys RFC 5043 section 10 can be
+ * @SDDP_SSN_NEXT: the chunk has the next expected DDP-SSN
+ * @SDDP_SSN_EARLY: out of order: a chunk with a lower DDP-SSN has not been received yet
+ * @SDDP_SSN_DUP: duplicate: a chunk with this DDP-SSN has already been processed
+ * @SDDP_SSN_FAR: so far ahead that the sender has exceeded the number of chunks in
+ *	flight that RFC 5043 section 10 allows
  */
 enum sddp_ssn_order {
 	SDDP_SSN_NEXT,
@@ -30,12 +31,13 @@ enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn);
 
 /**
  * struct sddp_tally - count of the received chunks of an ended session
- * @n: number of received chunks, modulo 65536; if @last is set, less the number of
- *	chunks that the peer has sent in the session
+ * @n: if @last is false: number of received chunks, modulo 65536. If @last is true:
+ *	number of received chunks minus the number of chunks that the peer has sent in
+ *	the session.
  * @last: true if the peer's Terminate has been received
  *
- * The DDP-SSN of the Terminate gives the number of chunks that the peer has sent.
- * So a count is enough to detect that all of them have been received.
+ * The DDP-SSN of the peer's Terminate gives the number of chunks that the peer has sent
+ * in the session. So the count is zero again when all of them have been received.
  */
 struct sddp_tally {
 	u16	n;

@@ -2,11 +2,11 @@
 /*
  * Detection of data that a reachable peer does not acknowledge.
  *
- * A path whose MTU is smaller than expected, and that returns no ICMP errors, drops
- * all long packets (a PMTU black hole). Heartbeats still pass, so SCTP does not end
- * the association. So the worker checks every SDDP_STALL_LOOK seconds while data is
- * in flight. If no data was acknowledged since the previous check, it takes these
- * actions:
+ * If the MTU of a path is smaller than SCTP expects, and the router returns no ICMP
+ * errors, the path drops all long packets (a PMTU black hole). Heartbeats are short and
+ * still pass, so SCTP does not end the association. Therefore the worker makes a check
+ * every SDDP_STALL_LOOK seconds while data is in flight. As long as the peer
+ * acknowledges nothing new, the checks lead to these actions:
  *
  *	first check without progress		ASK: send a heartbeat now
  *	next check, if the peer has replied	SHRINK the packets, wait
@@ -17,18 +17,25 @@
 
 #include <ddp/pure.h>
 
-#define SDDP_STALL_LOOK	4	/* interval between two checks, in seconds */
+#define SDDP_STALL_LOOK	4	/* interval between two checks, seconds */
 
-/* Number of consecutive timeouts after which SCTP regards a path as failed */
+/*
+ * Number of consecutive timeouts of data or heartbeats after which SCTP regards a path
+ * as failed
+ */
 #define SDDP_PATH_TIMEOUTS	5
-/* Number of consecutive timeouts after which SCTP regards a peer with one path as failed */
+/*
+ * Number of consecutive timeouts of data or heartbeats after which SCTP ends the
+ * association with a peer that has one path
+ */
 #define SDDP_PEER_TIMEOUTS	8
 
 /**
- * enum sddp_stall_do - action after a check
- * @SDDP_STALL_NOTHING: do nothing
+ * enum sddp_stall_do - action that the caller must take after a check
+ * @SDDP_STALL_NOTHING: no action
  * @SDDP_STALL_ASK: send a heartbeat to find out whether the peer is reachable
- * @SDDP_STALL_SHRINK: lower the path MTU if sddp_stall_lower_pmtu() has a smaller size
+ * @SDDP_STALL_SHRINK: lower the path MTU to the size that sddp_stall_lower_pmtu()
+ *	chooses, if there is one
  * @SDDP_STALL_END: end the association
  */
 enum sddp_stall_do {
@@ -40,12 +47,12 @@ enum sddp_stall_do {
 
 /**
  * struct sddp_stall_view - state of the association at a check
- * @in_flight: true if data is in flight, so that another check is needed
- * @ack_expected: true if data is in flight and the peer's window is open; a peer whose
- *	window is closed may delay its acknowledgment without limit
+ * @in_flight: true if data is in flight, so that another check must follow
+ * @ack_expected: true if data is in flight and the peer's window is open. A peer whose
+ *	window is closed may withhold its acknowledgments without limit.
  * @acked: last TSN that the peer has acknowledged cumulatively
- * @last_heard: time of the last packet from the peer on any path, in nanoseconds
- * @now: current time, in nanoseconds, of the same clock as @last_heard
+ * @last_heard: time of the last packet from the peer on any path, nanoseconds
+ * @now: current time, nanoseconds, by the same clock as @last_heard
  */
 struct sddp_stall_view {
 	bool	in_flight;
@@ -56,12 +63,12 @@ struct sddp_stall_view {
 };
 
 /**
- * struct sddp_stall - state between the checks of an association; initially zero
- * @acked: TSN that the peer had acknowledged cumulatively at the previous check
+ * struct sddp_stall - state that an association keeps from check to check; initially zero
+ * @acked: last TSN that the peer had acknowledged cumulatively at the previous check
  * @checks: number of consecutive checks without progress
- * @step: number of checks since the present cycle of heartbeat, smaller packets and
- *	waiting began; see the thresholds in stall.c
- * @since: time of the last SDDP_STALL_ASK, in nanoseconds
+ * @step: number of checks in the present cycle; a cycle consists of a heartbeat, smaller
+ *	packets, and a wait, see the constants in stall.c
+ * @since: time of the last SDDP_STALL_ASK, nanoseconds
  */
 struct sddp_stall {
 	u32	acked;

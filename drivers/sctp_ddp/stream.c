@@ -221,7 +221,9 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 
 /**
  * __sddp_stream_take_answer - make the ULP's reply, if any, the pending control chunk
- * @st: the stream, with its lock held; worker context
+ * @st: the stream, with its lock held
+ *
+ * Context: worker, with the association's mutex held.
  */
 void __sddp_stream_take_answer(struct sddp_stream *st)
 {
@@ -282,11 +284,13 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 
 /**
  * sddp_stream_end - end a session for the ULP
- * @st: the stream; worker context
+ * @st: the stream
  * @why: the reason
  * @o: the data of the peer's Reject, or NULL
  *
  * Only the first call has an effect. The worker still sends a Terminate if one is due.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o)
@@ -331,7 +335,9 @@ static void forget_next(struct sddp_stream *st)
 
 /**
  * sddp_stream_discard - release a stream that has been removed from the table
- * @st: the stream, with its session ended; worker context
+ * @st: the stream, with its session ended
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_discard(struct sddp_stream *st)
 {
@@ -346,7 +352,9 @@ void sddp_stream_discard(struct sddp_stream *st)
 
 /**
  * sddp_stream_drop - remove a stream from the table and release it
- * @st: the stream, with its session ended; worker context
+ * @st: the stream, with its session ended
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_drop(struct sddp_stream *st)
 {
@@ -356,7 +364,9 @@ void sddp_stream_drop(struct sddp_stream *st)
 
 /**
  * sddp_stream_peer_done - process the peer's Terminate
- * @st: the stream, with an accepted session; worker context
+ * @st: the stream, with an accepted session
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_peer_done(struct sddp_stream *st)
 {
@@ -377,10 +387,11 @@ static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 
 /**
  * sddp_stream_shutdown_reason - get the reason of an end by the peer's SHUTDOWN
- * @st: the stream; worker context
+ * @st: the stream
  *
  * RFC 5043 6.2: the end is graceful if either side has sent its Terminate.
  *
+ * Context: worker, with the association's mutex held.
  * Return: IW_PEER_CLOSED or IW_LOCAL_CLOSE after a graceful end, IW_PEER_RESET if
  * neither side has sent its Terminate.
  */
@@ -418,10 +429,12 @@ static void renew_deadline(struct sddp_stream *st)
 
 /**
  * sddp_stream_advance_close - advance a graceful end if one is requested
- * @st: the stream; worker context
+ * @st: the stream
  *
  * The transmit path sends all posted requests and then our Terminate. After that the
  * session waits for the peer's Terminate.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_advance_close(struct sddp_stream *st)
 {

@@ -158,7 +158,9 @@ static void sddp_stream_start_next(struct sddp_stream *st)
 
 /**
  * sddp_stream_cleanup - free resources of a session if it has ended
- * @st: the stream, which may be removed from the table and freed; worker context
+ * @st: the stream, which may be removed from the table and freed
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_cleanup(struct sddp_stream *st)
 {
@@ -178,7 +180,9 @@ void sddp_stream_cleanup(struct sddp_stream *st)
 
 /**
  * sddp_stream_handle_events - handle the events of a stream
- * @st: the stream; worker context
+ * @st: the stream
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_stream_handle_events(struct sddp_stream *st)
 {

@@ -30,7 +30,9 @@ static void await_ack(struct sddp_stream *st)
 
 /**
  * sddp_tx_process_acks - process the acknowledgments of control chunks
- * @a: the association; worker context
+ * @a: the association
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_tx_process_acks(struct sddp_assoc *a)
 {
@@ -336,7 +338,9 @@ static bool has_control(const struct sddp_stream *st)
 
 /**
  * sddp_tx_enqueue - queue a stream that may have something to send
- * @st: the stream; worker context
+ * @st: the stream
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_tx_enqueue(struct sddp_stream *st)
 {
@@ -414,8 +418,9 @@ static int serve_slots(struct sddp_assoc *a)
 
 /**
  * sddp_tx_serve - give transmit slots to the streams
- * @a: the association; worker context
+ * @a: the association
  *
+ * Context: worker, with the association's mutex held.
  * Return: 1 if there may be more to send and SCTP accepts more; 0 if there is nothing to
  * send, or if the send buffer was already full; -EAGAIN if SCTP accepts no more chunks
  * now; another negative errno if memory is short, see ddp_sock_is_transient(), or if the

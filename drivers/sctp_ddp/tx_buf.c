@@ -11,9 +11,11 @@
 
 /**
  * sddp_tx_free_buf - free the transmit buffer
- * @a: the association, which has nothing to send; worker context
+ * @a: the association, which has nothing to send
  *
  * Does nothing if a segment is pending.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_tx_free_buf(struct sddp_assoc *a)
 {

@@ -141,11 +141,13 @@ void sddp_unaccepted_leave(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_accepted_session - account for an accepted session
- * @a: the association; worker context
+ * @a: the association
  *
  * The worker calls this when a program has accepted a session of the peer, or the peer a
  * session of ours. On an association that the peer has established, the first accepted
  * session raises the buffer limits.
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_assoc_accepted_session(struct sddp_assoc *a)
 {

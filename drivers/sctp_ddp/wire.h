@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Layout of DDP's chunks over SCTP: RFC 5043 section 5, RFC 6581 section 7. */
+/* Layout of the user data of DDP's DATA chunks: RFC 5043 section 5, RFC 6581 section 7. */
 #ifndef _SDDP_WIRE_H
 #define _SDDP_WIRE_H
 
@@ -11,15 +11,15 @@
 #define SDDP_PPID_CONTROL	17
 
 /*
- * Offset and size of the DDP-SSN, with which both kinds of chunk begin, RFC
- * 5043 5.2.1
+ * Offset and size, in bytes, of the DDP-SSN. Both kinds of chunk begin with the DDP-SSN
+ * (RFC 5043 5.2.1).
  */
 #define SDDP_SSN		0	/* 16 bits */
 #define SDDP_SSN_SIZE		2
 
 /*
- * Offset of the DDP Segment in a DDP Segment Chunk, without padding before it,
- * RFC 5043 5.2.2
+ * Offset of the DDP Segment in a DDP Segment Chunk: the segment follows the DDP-SSN
+ * without padding (RFC 5043 5.2.2)
  */
 #define SDDP_SEGMENT		2
 
@@ -47,10 +47,7 @@
 #define SDDP_PD_MAX		512
 #define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
 
-/*
- * Length of user data that every path must carry in one chunk, bytes, RFC 5043
- * 9
- */
+/* Length of the user data, in bytes, that a chunk can have on every path (RFC 5043 9) */
 #define SDDP_CHUNK_MIN	516
 
 /* Maximum number of chunks in flight on one stream, RFC 5043 10 */
