@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Checks of the limits on what peers can make this host keep: see admission.h.
- */
+/* Checks of the limits on what peers can make this host keep: see admission.h. */
 #include "admission.h"
 
 /* Bounds of a retry delay, milliseconds */
@@ -10,13 +8,13 @@
 
 /**
  * sddp_may_keep_early - check whether an out-of-order chunk may be kept
- * @kept: memory in use for chunks of the association, bytes
- * @all: memory in use for chunks of all associations, bytes
+ * @kept: memory in use for kept chunks of the association, bytes
+ * @all: memory in use for kept chunks of all associations, bytes
  * @cost: memory for this chunk, bytes
  *
- * An association may use at most half of the memory that is not in use, so that
- * many associations together leave memory for another one. This limit is at
- * least SDDP_EARLY_MIN and at most SDDP_EARLY_ASSOC.
+ * An association may use at most half of the memory that is not in use, so that a
+ * further association still gets memory, however many there are. This limit is at least
+ * SDDP_EARLY_MIN and at most SDDP_EARLY_ASSOC.
  *
  * Return: true if the chunk may be kept, false otherwise.
  */
@@ -34,9 +32,9 @@ bool sddp_may_keep_early(u32 kept, u64 all, u32 cost)
 
 /**
  * sddp_may_keep_deferred - check whether a deferred chunk may be kept
- * @chunks: number of kept chunks of the chunk's session
- * @kept: memory in use for chunks of the association, bytes
- * @all: memory in use for chunks of all associations, bytes
+ * @chunks: number of kept chunks of the session
+ * @kept: memory in use for kept chunks of the association, bytes
+ * @all: memory in use for kept chunks of all associations, bytes
  *
  * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
@@ -47,11 +45,11 @@ bool sddp_may_keep_deferred(u32 chunks, u32 kept, u64 all)
 }
 
 /**
- * sddp_choose_evict_group - choose the group to evict an association from
- * @c: numbers of unaccepted associations, without the new one
+ * sddp_choose_evict_group - choose the group of associations to evict one from
+ * @c: numbers of unaccepted associations, without the new association
  *
- * Return: the group whose oldest association must be evicted; SDDP_EVICT_NONE
- * if no limit is reached.
+ * Return: the group whose oldest association must be evicted; SDDP_EVICT_NONE if no
+ * limit is reached.
  */
 enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
 {
@@ -65,8 +63,8 @@ enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
 }
 
 /**
- * sddp_retry_delay - compute the next delay after a failed allocation
- * @before: the previous delay, milliseconds; 0 for the first failure
+ * sddp_retry_delay - compute the delay before the next retry
+ * @before: delay before the previous retry, milliseconds; 0 for the first retry
  *
  * Return: twice the previous delay, at least 10 and at most 1000 milliseconds.
  */
@@ -92,13 +90,13 @@ static int badness(int err)
 }
 
 /**
- * sddp_worse_error - choose the error to report if several addresses failed
+ * sddp_worse_error - choose which of the errors of two addresses to report
  * @a: 0 or a negative errno
  * @b: 0 or a negative errno
  *
- * Any other error is reported rather than -EADDRINUSE, which only shows that
- * another program has the port. -ENOMEM is reported rather than any other
- * error, because the caller retries after -ENOMEM.
+ * -EADDRINUSE is reported only if there is no other error, because it only shows that
+ * another program uses the port. -ENOMEM is reported rather than any other error,
+ * because the caller retries after -ENOMEM.
  *
  * Return: the error to report, or 0 if both are 0.
  */

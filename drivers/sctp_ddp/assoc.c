@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lifetime of an association: its references and timers, and the scheduling of
- * its worker, which is in assoc_work.c.
+ * Lifetime of an association: its references and timers, and the scheduling of its
+ * worker, which is in assoc_work.c.
  *
- * All sessions between two endpoints share an association as long as the
- * association has free streams. The side that created the association assigns
- * the stream numbers. The socket is released before the last reference is
- * dropped, so a reference may be dropped in any context.
+ * All sessions between two endpoints share an association as long as the association has
+ * free streams. The side that created the association assigns the stream numbers. The
+ * worker releases the socket before the last reference can be dropped, so a reference
+ * may be dropped in any context.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -44,8 +44,8 @@ static void sddp_assoc_release(struct kref *ref)
  * sddp_assoc_put - drop a reference
  * @a: the association
  *
- * Any context. Dropping the last reference does not sleep, because the socket
- * has been released before.
+ * Context: any. Dropping the last reference does not sleep, because the worker has
+ * released the socket before.
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {
@@ -56,9 +56,10 @@ void sddp_assoc_put(struct sddp_assoc *a)
  * sddp_assoc_kick - schedule the worker
  * @a: the association
  *
- * Any context. The caller must hold a reference, be in an RCU read-side
- * critical section, or be a callback of the association's socket. If the last
- * reference has been dropped, the worker is not scheduled.
+ * Do nothing if the last reference has been dropped.
+ *
+ * Context: any. The caller must hold a reference, be in an RCU read-side critical
+ * section, or be a callback of the association's socket.
  */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
@@ -102,8 +103,8 @@ static void sddp_assoc_retry_expired(struct work_struct *w)
  * @owner: task that connects; copied; NULL if the peer has created the association
  * @work: the worker, sddp_assoc_work()
  *
- * Return: the association with one reference, which belongs to the socket
- * callbacks until the association ends; NULL if memory is short.
+ * Return: the association with one reference, which belongs to the socket callbacks
+ * until the association ends; NULL if memory is short.
  */
 struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *owner,
 				  work_func_t work)
@@ -139,8 +140,9 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 
 /**
  * sddp_assoc_wait_freed - wait until all associations are freed
+ * The caller must ensure that no new association can be created.
  *
- * The caller must ensure that no new association can be created. Sleeps.
+ * Context: sleeps.
  */
 void sddp_assoc_wait_freed(void)
 {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The idle timeout of an association, after which an association without
- * sessions ends.
+ * The idle timeout of an association: an association without sessions ends after it.
  *
- * Only a session that a local program has requested or was notified of prolongs
- * the timeout, so no peer can keep an association for ever. The worker ends the
+ * Only a session that a local program has requested or was notified of prolongs the
+ * timeout, so that no peer can keep an association for ever. The worker ends the
  * association (assoc_work.c).
  */
 #include "internal.h"
 
 /*
- * Compute the time of the next idle check. While the peer counts as accepted,
- * the check is SDDP_IDLE_UNUSED seconds after the end of the last accepted
- * session, because the peer then counts as unaccepted again. Return: the time,
- * jiffies.
+ * Compute the time, in jiffies, at which the idle timer must expire. While peer_accepted
+ * is set, that is SDDP_IDLE_UNUSED seconds after the end of the last accepted session,
+ * because the peer then becomes unaccepted. Otherwise it is the end of the idle timeout.
  */
 static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
 {
@@ -55,10 +53,9 @@ void sddp_assoc_check_idle(struct sddp_assoc *a)
 }
 
 /*
- * Compute the idle timeout that starts at the end of a session. Return: the
- * timeout, seconds; 0 if the session does not prolong the idle timeout. Only a
- * session that a local program has requested or was notified of prolongs it, so
- * no peer can keep an association for ever.
+ * Compute the idle timeout, in seconds, that starts at the end of a session. Return: the
+ * timeout; 0 if the session does not prolong the idle timeout, because no local program
+ * has requested it or was notified of it.
  */
 static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
 					  const struct sddp_stream *st)
@@ -69,8 +66,8 @@ static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_session_end - account for a session that has ended or moved away
- * @a: the association
+ * sddp_assoc_session_end - account for a session that has ended or has been moved
+ * @a: the association that the session was on
  * @st: the session's stream
  *
  * Context: worker, with the association's mutex held.
@@ -87,9 +84,9 @@ void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 }
 
 /*
- * Treat the peer as unaccepted again, with the buffer limits of an unaccepted
- * peer. Return: true if done; false if SCTP holds more received data than these
- * limits allow.
+ * Treat the peer as unaccepted again, with the buffer limits of an unaccepted peer.
+ * Return: true on success; false if SCTP holds more received data than these limits
+ * allow.
  */
 static bool sddp_assoc_unaccept(struct sddp_assoc *a)
 {
@@ -107,7 +104,7 @@ static bool sddp_assoc_unaccept(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  * Return: true if the caller must end the association; false if the association has an
- * accepted session, or the timer has been started again, or a session or a reserved
+ * accepted session, if the timer has been started again, or if a session or a reserved
  * stream number remains.
  */
 bool sddp_assoc_handle_idle(struct sddp_assoc *a)

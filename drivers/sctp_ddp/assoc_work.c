@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The worker of an association: creates the socket, receives and sends chunks,
- * and advances the state of the sessions.
+ * The worker of an association: creates the socket, receives and sends chunks, and
+ * advances the state of the sessions. References and timers of the association are in
+ * assoc.c.
  *
- * References and timers of the association are in assoc.c. A program sets its
- * requests in its stream and never takes the association's mutex: programs
- * share the association, and a stopped program must not hold up the other
- * programs.
+ * A program only stores its requests in its stream, and never takes the association's
+ * mutex. Several programs share the association, so a program that is stopped while it
+ * holds the mutex would delay the others.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -34,7 +34,7 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 }
 
 /*
- * End the sessions of the association. If @but_waiting is true, keep the sessions
+ * End the sessions of the association. If @but_waiting is true, do not end the sessions
  * that have a deferred segment.
  */
 static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
@@ -51,8 +51,8 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
 }
 
 /*
- * End the association and all its sessions. Send no Terminate, because that
- * would only delay the end (RFC 5043 11.3). The caller must hold the mutex.
+ * End the association and all its sessions. Send no Terminates, because they would only
+ * delay the end (RFC 5043 11.3). The caller must hold the mutex.
  */
 static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 			      bool abort)
@@ -68,8 +68,8 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	end_streams(a, why, false);
 	sddp_sock_release(a, abort);
 	/*
-	 * Free the buffer now: a QP that is not destroyed yet may keep the
-	 * structure for long.
+	 * Free the buffer now: a QP that is not destroyed yet holds a reference to the
+	 * association, possibly for a long time.
 	 */
 	kvfree(a->out);
 	a->out = NULL;
@@ -78,9 +78,9 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 }
 
 /*
- * Notify all sessions that the SCTP handshake is complete. Each session then
- * sends its Initiate, or moves to another association if the peer does not
- * allow its stream number.
+ * Set an event on all sessions, because the SCTP handshake is complete. Each session
+ * then sends its Initiate, or moves to another association if the peer does not allow
+ * its stream number.
  */
 static void begin_sessions(struct sddp_assoc *a)
 {
@@ -106,7 +106,7 @@ static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
 }
 
 /*
- * Check the deadlines of the streams whose timer has expired. @more: SCTP's
+ * Check the deadlines of the streams whose timer has expired. @more: true if SCTP's
  * queue may have more chunks.
  */
 static void check_late(struct sddp_assoc *a, bool more)
@@ -121,19 +121,19 @@ static void check_late(struct sddp_assoc *a, bool more)
 }
 
 /*
- * Start the retry timer, or make it expire earlier. Retries to send and to
- * receive share the timer. The timer is never postponed, so a sequence of
- * failures cannot delay a retry for ever. Return: true if the timer now expires
- * after @delay jiffies; false if it expires earlier or at that time already.
+ * Start the retry timer, or make it expire earlier. Retries to send and retries to
+ * receive share the timer. The timer is never postponed, so a sequence of failures
+ * cannot delay a retry for ever. Return: true if the timer now expires in @delay
+ * jiffies; false if it was already going to expire by then.
  */
 static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
 	/*
-	 * queue_delayed_work() is a full barrier, also if the timer is already
-	 * queued: sddp_assoc_retry_expired() then sees the flags that this
-	 * worker has set, and clears them. Otherwise no retry would follow.
+	 * queue_delayed_work() is a full barrier, even if the timer is already pending:
+	 * so sddp_assoc_retry_expired() sees and clears the flags that this worker has
+	 * set. Otherwise the flags would suppress the retry.
 	 */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
 		if (!time_before(at, a->retry_at))
@@ -145,10 +145,9 @@ static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
 }
 
 /*
- * Schedule a retry because SCTP accepts no more data. Normally an
- * acknowledgment schedules the worker, see sddp_sock_wakeup(). But if socket
- * memory is short, there may be no data in flight, so that no acknowledgment
- * will arrive.
+ * Schedule a retry because SCTP accepts no more data. Normally an acknowledgment wakes
+ * up the worker, see sddp_sock_wakeup(). But if socket memory is short, there may be no
+ * data in flight, and so no acknowledgment will arrive.
  */
 static void sddp_assoc_retry(struct sddp_assoc *a)
 {
@@ -156,8 +155,8 @@ static void sddp_assoc_retry(struct sddp_assoc *a)
 }
 
 /*
- * Schedule a retry because memory was short. The delay grows with each
- * consecutive failure, see sddp_retry_delay().
+ * Schedule a retry because memory was short. The delay grows with each consecutive
+ * failure, see sddp_retry_delay().
  */
 static void sddp_assoc_backoff(struct sddp_assoc *a)
 {
@@ -168,10 +167,10 @@ static void sddp_assoc_backoff(struct sddp_assoc *a)
 }
 
 /*
- * Send chunks of the streams. Schedule a retry if SCTP accepts no more data or
- * memory is short. Ignore other errors, because the association has ended and
- * the worker detects that from the socket state. Return: true if more chunks
- * can be sent now, false otherwise.
+ * Send chunks of the streams. Schedule a retry if SCTP accepts no more data or memory is
+ * short. Ignore other errors: they show that the association has ended, which the worker
+ * also detects from the socket state. Return: true if more chunks can be sent now, false
+ * otherwise.
  */
 static bool sddp_assoc_transmit(struct sddp_assoc *a)
 {
@@ -185,10 +184,11 @@ static bool sddp_assoc_transmit(struct sddp_assoc *a)
 }
 
 /*
- * Handle the events of all streams on a->ready, then transmit. @more: SCTP's
- * queue may have more chunks. @lost: do not transmit, because the peer may have
- * restarted and would receive data of the earlier association. Return: true if
- * the worker must run again at once, false otherwise.
+ * Handle the events of all streams on a->ready, then transmit. @more: true if SCTP's
+ * queue may have more chunks. @lost: true to transmit nothing, because the peer may have
+ * restarted and would receive data of the earlier association. Return: true if the
+ * caller must schedule the worker again, because there is more to do now; false
+ * otherwise.
  */
 static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 {
@@ -222,7 +222,7 @@ static void make_assoc(struct sddp_assoc *a)
 {
 	int err;
 
-	/* create no socket if all sessions for this association have ended */
+	/* create no socket if all sessions that needed the association have ended */
 	if (sddp_table_del_if_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 		return;
@@ -253,7 +253,7 @@ static void sddp_assoc_check_connected(struct sddp_assoc *a)
 
 	switch (sddp_sock_get_state(a, &err)) {
 	case SDDP_SOCK_CONNECTING:
-		/* handle sessions that end during the handshake */
+		/* end the sessions that the ULP aborts or that time out during the handshake */
 		sddp_assoc_handle_events(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
@@ -265,30 +265,30 @@ static void sddp_assoc_check_connected(struct sddp_assoc *a)
 }
 
 /*
- * Test and clear a flag that requests a check. The caller makes the check
- * afterwards. Return: true if the flag was set, false otherwise.
+ * Test and clear a flag that requests a check, which the caller makes afterwards.
+ * Return: true if the flag was set, false otherwise.
  */
 static bool test_and_clear_due(bool *due)
 {
 	/*
-	 * litmus: none, xchg() is a full barrier: the flag is cleared before
-	 * the check
+	 * litmus: none, xchg() is a full barrier: a flag that is set during the check
+	 * remains set for the next run of the worker
 	 */
 	return READ_ONCE(*due) && xchg(due, false);
 }
 
 /*
- * Check whether received data must be processed before the association ends.
- * @more: result of sddp_recv(). Data to be sent is not considered: SCTP no
- * longer accepts any, and programs could post work requests for ever. Return:
- * true if received data must be processed first, false otherwise.
+ * Check whether received data must be processed before the association ends. @more:
+ * result of sddp_recv(). Pending transmissions are not considered: SCTP accepts no more
+ * data, and programs could post work requests for ever. Return: true if received data
+ * must be processed first, false otherwise.
  */
 static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state up_state,
 			       int more)
 {
 	/*
-	 * Deferred segments arrived before the peer's SHUTDOWN, so they are
-	 * processed first. They are given up if the association is lost.
+	 * Deferred segments arrived before the peer's SHUTDOWN, so they are processed
+	 * first. If the association is lost, they are discarded.
 	 */
 	if (a->deferred)
 		return up_state != SDDP_SOCK_LOST || more > 0;
@@ -296,9 +296,9 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
 }
 
 /*
- * Accept no new local sessions after the peer's SHUTDOWN, while deferred
- * segments or queued chunks prevent the end of the association. @taken: SCTP's
- * queue is empty, so also end all sessions without a deferred segment.
+ * After the peer's SHUTDOWN, add no new local sessions to the association, although
+ * deferred segments or queued chunks delay its end. @taken: true if SCTP's queue is
+ * empty; then also end all sessions without a deferred segment.
  */
 static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 {
@@ -308,9 +308,9 @@ static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 }
 
 /*
- * Check for stalled data, and free the transmit buffer if no data is in flight.
- * Return: false if no data reaches the peer and the association must end, true
- * otherwise.
+ * Check whether the peer acknowledges data, and free the transmit buffer if no data is
+ * in flight. Return: false if the association must end, because no data reaches the
+ * peer; true otherwise.
  */
 static bool sddp_assoc_look(struct sddp_assoc *a)
 {
@@ -328,13 +328,14 @@ static void serve_up(struct sddp_assoc *a)
 	bool again;
 
 	/*
-	 * Read the socket state before receiving: if the state shows a SHUTDOWN
-	 * or ABORT, all data that the peer sent before is already in the queue.
+	 * Read the socket state before receiving: if the state shows a SHUTDOWN or
+	 * ABORT, all data that the peer sent before it is already in the queue.
 	 */
 	up_state = sddp_sock_get_state(a, &err);
 	more = sddp_recv(a);
 	/*
-	 * keep the association if a session has begun since end_reason was set
+	 * keep the association if a session has begun after sddp_assoc_check_idle() set
+	 * end_reason
 	 */
 	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
 		a->end_reason = IW_OK;
@@ -348,7 +349,7 @@ static void serve_up(struct sddp_assoc *a)
 		return;
 	}
 	/*
-	 * check even if chunks are queued, because a peer may never stop
+	 * handle the idle timer even if chunks are queued, because a peer may never stop
 	 * sending
 	 */
 	if (test_and_clear_due(&a->idle_due) && sddp_assoc_handle_idle(a)) {
@@ -380,14 +381,14 @@ static void serve_up(struct sddp_assoc *a)
  * sddp_assoc_work - run the worker of an association
  * @w: the association's work item
  *
- * Drops the reference that sddp_assoc_kick() has taken.
+ * Drop the reference that sddp_assoc_kick() has taken.
  */
 void sddp_assoc_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
 	/*
-	 * avoid I/O: memory reclaim may depend on storage reached through this
-	 * device
+	 * Allocate without I/O: memory reclaim would otherwise wait for storage that may
+	 * be reached through this very device.
 	 */
 	unsigned int flags = memalloc_noio_save();
 
@@ -418,9 +419,11 @@ void sddp_assoc_work(struct work_struct *w)
  * @a: the association, chosen by sddp_unaccepted_join(); the caller must hold a
  *	reference
  *
- * Sleeps. The worker that adds a new association calls this function instead of
- * scheduling @a's worker, so associations cannot arrive faster than they are
- * evicted.
+ * The work item of the listening socket, which adds the new association, calls this
+ * function instead of scheduling the worker of @a. So peers cannot create associations
+ * faster than this function ends them.
+ *
+ * Context: sleeps.
  */
 void sddp_assoc_evict(struct sddp_assoc *a)
 {
@@ -434,14 +437,15 @@ void sddp_assoc_evict(struct sddp_assoc *a)
  * sddp_assoc_accepted - set up an association that a peer has created
  * @a: the new association, with a socket that has no callbacks yet
  *
- * May evict another unaccepted association. Sleeps. After success the reference
- * belongs to the socket callbacks, and the caller must not use @a: the
- * association may have ended already. After an error the caller must drop the
- * reference and release the socket.
+ * May evict another unaccepted association. After success the reference belongs to the
+ * socket callbacks, and the caller must not use @a, because the association may have
+ * ended already. After an error the caller must drop the reference and release the
+ * socket.
  *
- * Return: 0; -EPROTO if the peer's Adaptation Indication is not that of DDP
- * (RFC 5043 7.1) or the peer has too many addresses, and the listener's user is
- * notified; -EPROTO also if the peer has reset the association.
+ * Context: sleeps.
+ * Return: 0; -EPROTO if the peer's Adaptation Indication is not that of DDP (RFC 5043
+ * 7.1) or the peer has too many addresses, in which case the listener's ULP is notified;
+ * -EPROTO also if the peer has reset the association.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
@@ -452,17 +456,14 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	why = sddp_sock_check_established(a);
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
-		/*
-		 * do not report a peer that has reset the association as
-		 * refused
-		 */
+		/* do not count a reset by the peer as a refusal by this side */
 		if (why != IW_PEER_RESET)
 			sddp_listen_refused(a, why);
 		return -EPROTO;
 	}
 	/*
-	 * Take a reference for the rest of this function: the worker may end
-	 * the association as soon as the mutex is released.
+	 * Take a reference for the rest of this function: the worker may end the
+	 * association as soon as the mutex is released.
 	 */
 	sddp_assoc_get(a);
 	sddp_table_add(a);
@@ -470,10 +471,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_check_idle(a);
-	/*
-	 * schedule the worker for chunks that arrived before the callbacks were
-	 * set
-	 */
+	/* schedule the worker for chunks that arrived before sddp_sock_attach() */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
 	sddp_assoc_put(a);
@@ -486,9 +484,9 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_stop_all - end all associations at module unload
+ * The caller must ensure that no new association can be created.
  *
- * The caller must ensure that no new association can be created. Sleeps until
- * all associations are freed.
+ * Context: sleeps until all associations are freed.
  */
 void sddp_assoc_stop_all(void)
 {

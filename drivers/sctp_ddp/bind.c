@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Binding of a socket to one address (RFC 5043 7.2), and to one address of each
- * further interface in the device's settings. SCTP sends and receives on the
- * further interfaces if the first path fails.
+ * Binding of a socket to one address (RFC 5043 7.2), and to one address of each further
+ * interface in the device's setting paths. SCTP sends and receives on the further
+ * interfaces if the first path fails.
  */
 #include <linux/net.h>
 #include <net/ipv6.h>
@@ -20,8 +20,8 @@ static bool is_link_local(const struct sockaddr_storage *a)
 }
 
 /*
- * Get the first address of an interface, unless that address is link-local.
- * Return: true if @addr has been set, false if there is no such address.
+ * Get the first address of an interface. Return: true if @addr has been set; false if
+ * the interface has no address of the family, or its first address is link-local.
  */
 static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 			  struct sockaddr_storage *addr)
@@ -31,11 +31,10 @@ static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 }
 
 /*
- * Bind a socket also to an address of a further interface, with the port that
- * the socket is bound to. If the interface has no address, or the address is in
- * use, skip the interface, because one path is enough. Return: 0; -ENOMEM if
- * memory is short, and SCTP has then released the port and all addresses of the
- * socket.
+ * Add an address of a further interface to a bound socket, with the socket's port. If
+ * the interface has no suitable address, or the port is in use on it, skip the
+ * interface, because one path is enough. Return: 0; -ENOMEM if memory is short, in which
+ * case SCTP has released the port and all addresses of the socket.
  */
 static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 {
@@ -52,13 +51,12 @@ static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
  * sddp_bind - bind a socket to an address and to addresses of further interfaces
  * @sock: the socket
  * @at: the first address, with the port for all addresses
- * @paths: array of DDP_PATHS_MAX indexes of further interfaces; a 0 ends the
- *	list
+ * @paths: array of DDP_PATHS_MAX indexes of further interfaces; 0 after the last index
  *
- * If @at is link-local, the further interfaces are not used.
+ * If @at is link-local, do not use the further interfaces.
  *
- * Return: 0; a negative errno if @at is not available or memory is short. After
- * an error the caller must not use the socket any further.
+ * Return: 0; a negative errno if @at is not available or memory is short. After an error
+ * the caller must not use the socket any further.
  */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths)

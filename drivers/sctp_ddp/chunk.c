@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Encoding and decoding of DDP's chunks over SCTP: see chunk.h. */
+/* Encoding and decoding of the user data of DDP's DATA chunks: see chunk.h. */
 #include "chunk.h"
 
 static_assert(SDDP_PD_MAX == DDP_PD_MAX);
@@ -8,11 +8,11 @@ static_assert(SDDP_CONTROL_MAX == SDDP_CHUNK_MIN);
 /**
  * sddp_ssn_decode - read the DDP-SSN at the beginning of a chunk
  * @ssn: set to the DDP-SSN on success
- * @p: the chunk's payload
- * @len: length of the payload, bytes
+ * @p: user data of the chunk
+ * @len: length of the user data, bytes
  *
- * Return: true on success, false if the chunk is too short for a DDP-SSN (RFC
- * 5043 5.2.1).
+ * Return: true on success, false if the chunk is too short for a DDP-SSN (RFC 5043
+ * 5.2.1).
  */
 bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
 {
@@ -24,7 +24,7 @@ bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
 
 /**
  * sddp_ssn_encode - write the DDP-SSN at the beginning of a chunk
- * @p: buffer for the chunk's payload, at least SDDP_SSN_SIZE bytes
+ * @p: buffer for the chunk's user data, at least SDDP_SSN_SIZE bytes
  * @ssn: the DDP-SSN
  */
 void sddp_ssn_encode(u8 *p, u16 ssn)
@@ -57,9 +57,10 @@ static bool decode_function(struct sddp_control *c, u16 function)
 }
 
 /*
- * Read the IRD/ORD word of an enhanced chunk and advance @p. If an Enhanced
- * Reject has no such word, decode it as a Reject (RFC 6581 7, N-20). Return: true on
- * success; false if another enhanced chunk is too short for the word.
+ * Read the IRD/ORD word of an enhanced chunk and advance @p past the word. If an
+ * Enhanced Reject is too short for the word, decode it as a plain Reject (RFC 6581 7,
+ * N-20). Return: true on success; false if another enhanced chunk is too short for the
+ * word.
  */
 static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 				   size_t *len)
@@ -78,11 +79,10 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 
 /**
  * sddp_control_function - read the Function Code of a Session Control chunk
- * @p: the chunk's payload
- * @len: length of the payload, bytes
+ * @p: user data of the chunk
+ * @len: length of the user data, bytes
  *
- * Return: the Function Code; 0, which is not a valid code, if the chunk is too
- * short.
+ * Return: the Function Code; 0, which is not a valid code, if the chunk is too short.
  */
 u16 sddp_control_function(const u8 *p, size_t len)
 {
@@ -94,14 +94,14 @@ u16 sddp_control_function(const u8 *p, size_t len)
 /**
  * sddp_control_decode - decode a Session Control chunk
  * @c: set to the decoded chunk; undefined after an error
- * @p: the chunk's payload
- * @len: length of the payload, bytes
+ * @p: user data of the chunk
+ * @len: length of the user data, bytes
  *
- * A Terminate has no Private Data (RFC 5043 5.2.3). If the peer sends Private
- * Data in a Terminate, the data is ignored and the chunk is valid.
+ * A Terminate has no Private Data (RFC 5043 5.2.3). If the peer sends Private Data in a
+ * Terminate, ignore the data and treat the chunk as valid.
  *
- * Return: IW_OK; IW_SCTP_CONTROL if the chunk is too short, has an unknown
- * Function Code, or has more than 512 bytes of Private Data.
+ * Return: IW_OK; IW_SCTP_CONTROL if the chunk is too short, has an unknown Function
+ * Code, or has more than 512 bytes of Private Data.
  */
 enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 				   size_t len)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Storage for the chunks of a stream that cannot be delivered yet: out-of-order
- * chunks, and chunks that are deferred for a page fault.
+ * Storage for the chunks of a stream that cannot be delivered yet: out-of-order chunks,
+ * and chunks that are deferred because of a page fault.
  *
- * A red-black tree sorted by DDP-SSN holds the chunks, so the order in which
- * the peer sends chunks cannot raise the cost of an operation. The limits of
+ * The chunks of a stream are in a red-black tree, sorted by DDP-SSN, so the order in
+ * which the peer sends chunks cannot raise the cost of an operation. The limits of
  * admission.h are checked before memory is allocated.
  */
 #include <linux/mm.h>
@@ -14,12 +14,12 @@
 #include "admission.h"
 #include "internal.h"
 
-static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);	/* memory of all kept chunks */
+/* memory of the kept chunks of all associations */
+static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);
 
 /*
- * Compute the memory that a kept chunk uses. The structure is included, because
- * there may be many chunks of which only the structure is kept. Return: the
- * size, bytes.
+ * Compute the memory, in bytes, that a kept chunk with @len bytes of data uses. Include
+ * the structure itself, because a peer can cause many kept chunks without data.
  */
 static u32 kept_size(u32 len)
 {
@@ -31,9 +31,9 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
 	u32 bytes = kept_size(len);
 
 	/*
-	 * Limit the memory until the peer's Accept arrives. Normally few chunks
-	 * overtake the Accept, but if the Accept gets lost, all segments that
-	 * the peer sends after the Accept must be kept.
+	 * Limit the memory until the peer's Accept has arrived. Normally few segments
+	 * arrive before the Accept. But if the Accept gets lost, all segments that the
+	 * peer sends before it retransmits the Accept must be kept.
 	 */
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)
@@ -80,8 +80,8 @@ static void uncharge(struct sddp_stream *st, u32 len)
  * @len: number of bytes of the chunk to keep
  *
  * Context: worker, with the association's mutex held.
- * Return: the chunk, not yet in the tree; NULL if the limits do not allow it or memory
- * is short.
+ * Return: the kept chunk, which the caller must fill in and add to the tree; NULL if a
+ * limit is reached or memory is short.
  */
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 {
@@ -104,10 +104,10 @@ static u16 ssn_distance(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_add - insert a chunk into the tree
+ * sddp_early_add - insert a kept chunk into the tree
  * @st: the stream
- * @k: the chunk, from sddp_early_new(); the caller must ensure that the tree has no
- *	chunk with the same DDP-SSN
+ * @k: the chunk, from sddp_early_new(); the tree must have no chunk with the same
+ *	DDP-SSN
  *
  * Context: worker, with the association's mutex held.
  */
@@ -152,12 +152,12 @@ bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_tally - count the chunks that have arrived for a session
+ * sddp_early_tally - count the chunks that have been received for a session
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
- * Return: the count of processed and kept chunks, and whether a Terminate is among the
- * kept chunks.
+ * Return: the count of the processed and the kept chunks. Its member last is set if a
+ * Terminate is among the kept chunks.
  */
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 {
@@ -179,8 +179,8 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
- * Return: the chunk; NULL if the next chunk in order is not kept. The caller must free
- * the chunk with sddp_early_free() or add it again with sddp_early_add().
+ * Return: the chunk, which the caller must free with sddp_early_free() or add again with
+ * sddp_early_add(); NULL if the next chunk in order is not kept.
  */
 struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 {
@@ -222,9 +222,7 @@ void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
 		return;
 	st->deferred = deferred;
 	st->a->deferred += deferred ? 1 : -1;
-	/*
-	 * schedule the worker for chunks that stayed in SCTP's queue meanwhile
-	 */
+	/* schedule the worker for chunks that were left in SCTP's queue */
 	if (!deferred)
 		sddp_assoc_kick(st->a);
 }

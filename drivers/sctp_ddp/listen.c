@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening sockets: options, addresses, and associations that peers create.
+ * Listening sockets: options, addresses, and set-up of the associations that peers
+ * create.
  *
- * The listener for a peer's Initiate is looked up in request.c, not here,
- * because an association may outlive the listener that accepted it.
+ * The listener for a peer's Initiate is looked up in request.c, not here, because an
+ * association may outlive the listener that accepted it.
  */
 #include <linux/net.h>
 #include <net/ip.h>
@@ -23,8 +24,8 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 	if (err)
 		return err;
 	/*
-	 * allow an IPv6 address that is tentative during duplicate address
-	 * detection
+	 * allow binding to an IPv6 address that is still tentative during duplicate
+	 * address detection
 	 */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listeners, and the addresses that they listen on.
+ * Listeners of the ULP, and a socket for each address that they listen on.
  *
- * A wildcard listener has one socket for each address of its device's interface
- * (RFC 5043 7.2). The listener creates and closes sockets when addresses are
- * added and removed. With a single wildcard socket, each association would have
- * all addresses of the host, and a peer could send to any interface.
+ * A wildcard listener has one socket for each address of its device's interface (RFC
+ * 5043 7.2). When addresses are added or removed, the listener creates or closes
+ * sockets. With a single wildcard socket, each association would have all addresses of
+ * the host, and a peer could send to any interface.
  *
- * sddp_listen() creates the first sockets, and a work item of the listener all
- * later ones. Sockets are never created with a lock held.
+ * sddp_listen() creates the first sockets. A work item of the listener creates all later
+ * sockets. No socket is created with a lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -32,52 +32,55 @@
 #include "admission.h"
 #include "internal.h"
 
-#define UPDATE_DELAY	50	/* delay from an address change to the update, milliseconds */
+#define UPDATE_DELAY	50	/* milliseconds from a change of addresses to the update */
 
 /* A local address and port, and the listener on them */
 struct laddr {
 	struct hlist_node	list;	/* entry in the listener's table laddrs */
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*at;	/* the listener */
-	bool			seen;	/* the current update has found the address */
+	bool			seen;	/* update: the interface has the address */
 };
 
-/* Snapshot of the addresses of an interface, each with the listener's port */
+/* Snapshot of the addresses that a listener must listen on, each with the listener's port */
 struct addresses {
 	int			n;	/* number of addresses */
 	struct sockaddr_storage	at[];
 };
 
 /*
- * Listener that sddp_listen() returns. Upcalls do not pass this listener: each
- * address has its own struct ddp_listener with the same user context, and
- * upcalls pass that one.
+ * Listener that sddp_listen() returns. Each of its addresses has a struct ddp_listener
+ * of its own, with the same ctx. Upcalls pass the listener of the address to the ULP,
+ * not this listener.
  */
 struct sddp_listener {
 	struct ddp_listener	dl;
 
 	/* constant after creation */
-	struct ddp_listen	args;		/* arguments; net is referenced */
+	struct ddp_listen	args;		/* arguments of sddp_listen(); net is referenced */
 	netns_tracker		net_tracker;
 	struct sockaddr_storage	local;
 	struct ddp_policy	policy;
 
 	/*
-	 * used by sddp_listen(), later by the work item, at the end by
-	 * destroy_listener()
+	 * owned by sddp_listen() until work_owns_table is set, then by the work item,
+	 * and by destroy_listener() after the work item is cancelled
 	 */
-	DECLARE_HASHTABLE(laddrs, 6);	/* addresses that the listener listens on */
-	u32			delay;		/* last retry delay, milliseconds, or 0 */
+	DECLARE_HASHTABLE(laddrs, 6);	/* table of struct laddr */
+	u32			delay;		/* last delay before a retry, milliseconds, or 0 */
 
 	struct hlist_node	list;		/* entry in wildcards; laddrs_lock, RCU readers */
-	bool			work_owns_table;	/* the work item may use laddrs */
-	bool			ending;		/* being removed; set with laddrs_lock held */
+	/* the work item may use the table laddrs */
+	bool			work_owns_table;
+	/* destroy_listener() runs; set with laddrs_lock held */
+	bool			ending;
 	struct delayed_work	update;		/* work item that updates laddrs */
 	struct rcu_head		rcu;
 };
 
-static DEFINE_HASHTABLE(wildcards, 6);	/* wildcard listeners, by namespace */
-static DEFINE_SPINLOCK(laddrs_lock);	/* protects wildcards and the queueing of update */
+static DEFINE_HASHTABLE(wildcards, 6);	/* wildcard listeners, hashed by network namespace */
+/* protects wildcards, and queueing of the work item update */
+static DEFINE_SPINLOCK(laddrs_lock);
 
 static u32 sddp_laddr_hash(const struct sddp_listener *l,
 			   const struct sockaddr_storage *addr)
@@ -136,7 +139,7 @@ static void list_family(const struct sddp_listener *l, sa_family_t family,
 }
 
 /*
- * List the addresses that the listener must listen on. Return: the list, which
+ * List the addresses that a wildcard listener must listen on. Return: the list, which
  * the caller must free with kvfree(); NULL if memory is short.
  */
 static struct addresses *list_all(const struct sddp_listener *l)
@@ -155,10 +158,9 @@ static struct addresses *list_all(const struct sddp_listener *l)
 }
 
 /*
- * Check whether the update may continue, and yield the CPU if necessary.
- * Return: true if the update may continue; false if the listener is being
- * removed, so the caller must stop, because destroy_listener() waits for the work
- * item.
+ * Check whether an update may continue, and yield the CPU if necessary. Return: true if
+ * the update may continue; false if destroy_listener() waits for the work item, so that
+ * the caller must stop.
  */
 static bool may_continue(const struct sddp_listener *l)
 {
@@ -167,8 +169,8 @@ static bool may_continue(const struct sddp_listener *l)
 }
 
 /*
- * Queue an update of the listener in @ms milliseconds, unless an update is
- * already queued, which then covers this change as well. Any context.
+ * Queue an update of the listener in @ms milliseconds. Do nothing if an update is
+ * already queued, because that update finds all changes. Any context.
  */
 static void queue_update(struct sddp_listener *l, u32 ms)
 {
@@ -181,10 +183,10 @@ static void queue_update(struct sddp_listener *l, u32 ms)
 }
 
 /*
- * Queue updates of the wildcard listeners whose addresses may have changed,
- * except @by. @ifindex: the interface, or 0 for any. Do not update listeners in
- * other network namespaces: the owner of one namespace may change addresses at
- * any rate and must not cause work in other namespaces.
+ * Queue updates of the wildcard listeners in @net on interface @ifindex, or on all
+ * interfaces if @ifindex is 0, except the listener @by. Listeners in other network
+ * namespaces are not updated: the owner of a namespace may change addresses at any rate,
+ * which must not cause work in other namespaces.
  */
 static void sddp_laddrs_changed(const struct net *net, int ifindex,
 				const struct sddp_listener *by)
@@ -200,8 +202,8 @@ static void sddp_laddrs_changed(const struct net *net, int ifindex,
 }
 
 /*
- * Stop listening on addresses that are not in @all. Return: true if a socket
- * has been closed, false otherwise.
+ * Stop listening on addresses that are not in @all. Return: true if a socket has been
+ * closed, false otherwise.
  */
 static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all)
 {
@@ -228,8 +230,8 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 }
 
 /*
- * Listen on the addresses of @all that have no socket yet. Return: 0, or the
- * error that sddp_worse_error() chooses.
+ * Listen on the addresses of @all that have no socket yet. Return: 0, or the error that
+ * sddp_worse_error() chooses among those of all addresses.
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
@@ -242,8 +244,8 @@ static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *al
 }
 
 /*
- * Stop listening on removed addresses, then listen on new addresses. Return: 0
- * or a negative errno.
+ * Update a listener: stop listening on removed addresses, then listen on new addresses.
+ * Return: 0 or a negative errno.
  */
 static int update(struct sddp_listener *l)
 {
@@ -253,8 +255,8 @@ static int update(struct sddp_listener *l)
 	if (!all)
 		return -ENOMEM;
 	/*
-	 * Update the other listeners: an address may have moved to another
-	 * interface, whose listener could not bind to it until now.
+	 * Update the other listeners, too: an address may have moved to the interface of
+	 * another listener, which could not bind to the address until now.
 	 */
 	if (unlisten_unseen(l, all))
 		sddp_laddrs_changed(l->args.net, 0, l);
@@ -264,8 +266,8 @@ static int update(struct sddp_listener *l)
 }
 
 /*
- * Queue the update again after -ENOMEM, with a growing delay. No further
- * address notification would cause the update.
+ * Queue the update again after -ENOMEM, with a growing delay: no address notification
+ * would trigger the update later.
  */
 static void retry_update(struct sddp_listener *l)
 {
@@ -274,25 +276,24 @@ static void retry_update(struct sddp_listener *l)
 }
 
 /*
- * Run the work item: update a listener. Ignore errors other than -ENOMEM, so
- * that an address whose port another program uses does not affect the other
- * addresses.
+ * Update a listener (work item). Ignore errors other than -ENOMEM: for example, if
+ * another program uses the port on one address, the listener still listens on the
+ * others.
  */
 static void sddp_laddrs_update_one(struct work_struct *work)
 {
 	struct sddp_listener *l = container_of(to_delayed_work(work),
 					       struct sddp_listener, update);
 	/*
-	 * avoid I/O: memory reclaim may depend on storage reached through this
-	 * device
+	 * Allocate without I/O: memory reclaim would otherwise wait for storage that may
+	 * be reached through this very device.
 	 */
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
 	/*
-	 * Read the flag before the table, because sddp_listen() fills the table
-	 * until the flag is set. Pairs with the release in listen_wildcard().
-	 * litmus: publish
+	 * Read the flag before the table, because sddp_listen() fills the table until
+	 * the flag is set. Pairs with the release in listen_wildcard(). litmus: publish
 	 */
 	if (smp_load_acquire(&l->work_owns_table) && !READ_ONCE(l->ending))
 		err = update(l);
@@ -314,9 +315,10 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether the listener's interface is a further path of another device's
- * listener on the same port. That listener then accepts the associations to the
- * interface's addresses.
+ * Check whether a listener of another device, on the same port, has the listener's
+ * interface as a further path (setting paths). That other listener then accepts the
+ * associations to the interface's addresses, so -EADDRINUSE is no error for this
+ * listener.
  */
 static bool is_path(const struct sddp_listener *l)
 {
@@ -334,9 +336,9 @@ static bool is_path(const struct sddp_listener *l)
 }
 
 /*
- * Start a wildcard listener. Add the listener to the hash table before it binds
- * addresses: if two listeners start at once, each must find the other in
- * is_path(). Return: 0 or a negative errno.
+ * Start a wildcard listener. Add the listener to the hash table before it binds to
+ * addresses, so that of two listeners that start concurrently, the later one to bind
+ * finds the other in is_path(). Return: 0 or a negative errno.
  */
 static int listen_wildcard(struct sddp_listener *l)
 {
@@ -351,9 +353,8 @@ static int listen_wildcard(struct sddp_listener *l)
 	if (err)
 		return err;
 	/*
-	 * Write the table before the flag, so that the work item sees all
-	 * entries. Pairs with the acquire in sddp_laddrs_update_one().
-	 * litmus: publish
+	 * Write the table before the flag, so that the work item sees all entries. Pairs
+	 * with the acquire in sddp_laddrs_update_one(). litmus: publish
 	 */
 	smp_store_release(&l->work_owns_table, true);
 	/* addresses may have changed since update() listed them */
@@ -378,14 +379,14 @@ static void destroy_listener(struct sddp_listener *l)
 	spin_lock_irq(&laddrs_lock);
 	hash_del_rcu(&l->list);
 	/*
-	 * From now on notifications queue no update of this listener, and a
-	 * running work item stops early.
+	 * After this, notifications queue no update of this listener, and a running work
+	 * item stops early.
 	 */
 	WRITE_ONCE(l->ending, true);
 	spin_unlock_irq(&laddrs_lock);
 	cancel_delayed_work_sync(&l->update);
 	unlisten_all(l);
-	/* other listeners may bind to the addresses now */
+	/* update the other listeners, which can bind to the addresses now */
 	if (ddp_addr_is_wildcard(&l->local))
 		sddp_laddrs_changed(l->args.net, 0, l);
 	put_net_track(l->args.net, &l->net_tracker);
@@ -418,14 +419,13 @@ sddp_new_listener(const struct ddp_listen *a,
 /**
  * sddp_listen - start a listener
  * @a: address, interface and limits; copied
- * @user: upcalls; each gets the listener of a single address, which has @ctx,
- *	and not the returned listener
- * @ctx: the user's context
+ * @user: the ULP's upcalls. They pass the listener of a single address, which has @ctx,
+ *	and not the returned listener.
+ * @ctx: the ULP's context
  *
- * May sleep.
- *
- * Return: the listener, to be ended with sddp_unlisten(); an error pointer if
- * the listener cannot be started.
+ * Context: may sleep.
+ * Return: the listener, which sddp_unlisten() ends and frees; an error pointer if the
+ * listener cannot be started.
  */
 struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 				 const struct ddp_session_user *user,
@@ -447,10 +447,12 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 }
 
 /**
- * sddp_unlisten - end a listener
- * @dl: the listener, which is freed
+ * sddp_unlisten - end and free a listener
+ * @dl: the listener
  *
- * Sleeps. No request upcall runs or starts after it returns.
+ * No request upcall runs or will start after this function returns.
+ *
+ * Context: sleeps.
  */
 void sddp_unlisten(struct ddp_listener *dl)
 {
@@ -473,7 +475,7 @@ static int sddp_inetaddr_event(struct notifier_block *nb, unsigned long event,
 	return sddp_addr_event(ifa->ifa_dev->dev);
 }
 
-/* Handle an IPv6 address notification. Atomic context. */
+/* Handle an IPv6 address notification. Context: may be atomic. */
 static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
 				void *info)
 {
@@ -504,8 +506,7 @@ int sddp_laddrs_init(void)
 
 /**
  * sddp_laddrs_exit - unregister from address notifications
- *
- * The caller must have ended all listeners.
+ * All listeners must have ended.
  */
 void sddp_laddrs_exit(void)
 {

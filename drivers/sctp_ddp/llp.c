@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* SCTP's implementation of the interfaces in ddp/llp.h and ddp/session.h. */
+/* Implementation of the interfaces in ddp/llp.h and ddp/session.h for SCTP. */
 #include <linux/err.h>
 #include <linux/slab.h>
 
 #include "internal.h"
 
 /*
- * Schedule the worker, which does all transmission because SCTP may sleep to
- * send
+ * Schedule the worker. Only the worker sends, because sending over SCTP may sleep;
+ * therefore sddp_llp_push() also only schedules the worker.
  */
 static void sddp_llp_kick(struct ddp_llp *llp, bool bulk)
 {
@@ -45,7 +45,7 @@ static const char *sddp_phase_name(const struct sddp_stream *st)
 
 	if (READ_ONCE(st->ended))
 		return "ended";
-	/* data_race(): session.c writes the state without WRITE_ONCE() */
+	/* data_race(): session.c, a pure file, writes the state without WRITE_ONCE() */
 	if (data_race(READ_ONCE(st->s.state)) == SDDP_OPEN)
 		return "full";
 	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";
@@ -72,9 +72,9 @@ const struct ddp_llp_ops sddp_llp_ops = {
 };
 
 /*
- * Allocate a control chunk. Return: the chunk; ERR_PTR(-EINVAL) if the Private
- * Data is too long, or IRD or ORD exceeds 14 bits; ERR_PTR(-ENOMEM) if memory
- * is short.
+ * Allocate a control chunk with an offer. Return: the chunk; ERR_PTR(-EINVAL) if the
+ * Private Data is too long, or IRD or ORD exceeds 14 bits; ERR_PTR(-ENOMEM) if memory is
+ * short.
  */
 static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
 					  const struct ddp_offer *o)
@@ -121,13 +121,13 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	st->ss.local = *args->local;
 	st->ss.remote = *args->remote;
 	st->reported = true;
-	/* take the user's reference */
+	/* take the ULP's reference */
 	ddp_session_get(&st->ss);
 	say = alloc_control(SDDP_SAY_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
 	/*
-	 * take a reference for this function, because the session may end at
-	 * once
+	 * take a reference for this function, because the session may end before the
+	 * function returns
 	 */
 	ddp_session_get(&st->ss);
 	if (!err) {
@@ -135,7 +135,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 		err = sddp_llp_begin(st, args);
 	}
 	if (err) {
-		/* drop the user's reference and the table's */
+		/* drop the references of the ULP and of the table */
 		ddp_session_put(&st->ss);
 		ddp_session_put(&st->ss);
 	} else {
@@ -146,9 +146,9 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 }
 
 /*
- * Queue the reply to an Initiate for the worker: an Accept if @s is set, else a
- * Reject. The worker sends an enhanced reply if the Initiate was enhanced (RFC
- * 6581 7). Return: 0 or a negative errno.
+ * Pass the ULP's reply to an Initiate to the worker: an Accept if @s is set, a Reject if
+ * @s is NULL. The worker makes the reply enhanced if the Initiate was enhanced (RFC 6581
+ * 7). Return: 0 or a negative errno.
  */
 static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
 			  const struct ddp_offer *o)

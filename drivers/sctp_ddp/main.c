@@ -36,8 +36,8 @@ static void __exit sddp_exit(void)
 {
 	ddp_type_unregister(&sddp_session_type);
 	/*
-	 * End idle associations, and wait until the workers of ended
-	 * associations have finished.
+	 * End the remaining associations, which are idle, and wait until all
+	 * associations are freed.
 	 */
 	sddp_assoc_stop_all();
 	sddp_laddrs_exit();

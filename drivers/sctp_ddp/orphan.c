@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Orphaned sessions: sessions of a peer that no local program uses. The peer
- * has violated the protocol, or the session was refused, or this side has ended
- * the session and waits for the peer's Terminate.
+ * Orphaned sessions: sessions of a peer that no local program uses, because the peer has
+ * violated the protocol, or the session was refused, or this side has ended the session
+ * before the peer's Terminate has arrived.
  *
- * The association's table of streams has a value in place of such a session
- * (RFC 5043 6.1, 6.4). The value holds the number of received chunks, whether
- * the peer's Terminate was among them, and whether our Terminate must be sent.
+ * To save memory, the association's table of streams has a value in place of such a
+ * session's stream (RFC 5043 6.1, 6.4). The value consists of the number of received
+ * chunks, whether the peer's Terminate was among them, and whether our Terminate must be
+ * sent.
  */
 #include "admission.h"
 #include "internal.h"
 
-/*
- * Bits of an orphaned session's value; bits 0 to 15: number of received chunks
- */
+/* Bits of an orphaned session's value; bits 0 to 15 are the number of received chunks */
 #define LAST	BIT(16)			/* the peer's Terminate has been received */
-#define OWED	BIT(17)			/* our Terminate must be sent */
-#define MARK	XA_MARK_1		/* mark of table entries with OWED */
+#define OWED	BIT(17)			/* our Terminate must still be sent */
+#define MARK	XA_MARK_1		/* mark of the table entries that have OWED set */
 
 static void *sddp_orphan_entry(const struct sddp_tally *t, bool owed)
 {
@@ -29,12 +28,13 @@ static struct sddp_tally tally_of(unsigned long value)
 }
 
 /*
- * Update the value of an orphaned session. If all chunks have been received and
- * our Terminate has been sent, free the stream number for the peer's next
- * session. On an association that this side has created, keep the number in
- * use: a local session could otherwise begin with this number before the peer
- * has received our Terminate. The caller must ensure that the table has an
- * entry for @id, so no memory is needed.
+ * Update the value of an orphaned session. If all chunks have been received and our
+ * Terminate has been sent, free the stream number for the peer's next session.
+ *
+ * If this side has created the association, keep the number in use instead: otherwise a
+ * local session could begin with this number before the peer has received our Terminate.
+ *
+ * The table must already have an entry for @id, so that xa_store() needs no memory.
  */
 static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 			    const struct sddp_tally *t, bool owed)
@@ -53,7 +53,7 @@ static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 /**
  * sddp_tally_head - count a received chunk of an ended or orphaned session
  * @t: the session's count of chunks; updated
- * @h: the decoded beginning of the chunk
+ * @h: the decoded first bytes of the chunk
  */
 void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h)
 {
@@ -98,18 +98,18 @@ void sddp_assoc_violation(struct sddp_assoc *a)
 }
 
 /**
- * sddp_orphan_first_chunk - process a first chunk that is not an Initiate
+ * sddp_orphan_first_chunk - process a chunk that begins a session without an Initiate
  * @a: the association
  * @in: description of the chunk; the association has no session on its streams
- * @h: the decoded beginning of the chunk
+ * @h: the decoded first bytes of the chunk
  *
  * Count a protocol violation, and reply with a Terminate unless the chunk is a
  * Terminate.
  *
  * Context: worker, with the association's mutex held.
- * Return: 0 if the chunk has been processed; -EBUSY if the stream number is reserved for
- * a local session, and the caller must drop the chunk; -ENOMEM if memory is short, and
- * the chunk must stay in SCTP's queue.
+ * Return: 0 if the chunk has been processed; -EBUSY if the caller must discard the
+ * chunk, because the stream number is reserved for a local session; -ENOMEM if the chunk
+ * must stay in SCTP's queue, because memory is short.
  */
 int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			    const struct sddp_head *h)
@@ -137,7 +137,7 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
  * @a: the association
  * @id: number of the streams
  * @value: the session's value in the table
- * @h: the decoded beginning of the chunk
+ * @h: the decoded first bytes of the chunk
  *
  * Context: worker, with the association's mutex held.
  */
@@ -154,11 +154,11 @@ void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 }
 
 /**
- * sddp_orphan_session - replace an ended session in the table by a value
- * @st: the stream of a peer's session, see may_orphan()
- * @owed: true if our Terminate must be sent, as this side's first chunk
+ * sddp_orphan_session - replace the stream of an ended session in the table by a value
+ * @st: the stream, for which may_orphan() has returned true
+ * @owed: true if our Terminate must be sent, as the only chunk of this side
  *
- * The caller must release the stream, which is no longer in the table.
+ * The caller must release the stream afterwards.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -167,8 +167,8 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 	struct sddp_tally t = st->tally;
 
 	/*
-	 * No chunk of the session can follow: the peer has sent its last chunk,
-	 * or gets a Terminate in reply to its Initiate (RFC 5043 6.4).
+	 * The peer sends no more chunks of the session: it has sent its last chunk, or
+	 * gets a Terminate in reply to its Initiate (RFC 5043 6.4).
 	 */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
@@ -189,8 +189,8 @@ static int sddp_orphan_terminate(struct sddp_assoc *a, u16 id)
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
- * Return: 0 if all have been sent; an error of sddp_sock_send() otherwise, and the
- * remaining Terminates are sent by a later call.
+ * Return: 0 if SCTP has accepted all of them; otherwise an error of sddp_sock_send(),
+ * and a later call sends the remaining Terminates.
  */
 int sddp_orphan_send_terminates(struct sddp_assoc *a)
 {

@@ -2,10 +2,10 @@
 /*
  * Receiving chunks from SCTP's receive queue.
  *
- * The worker reads chunks in the queue and removes them afterwards. Only the
- * worker removes chunks, so a chunk stays in the queue while the worker reads
- * it. Chunks are removed with SCTP's recvmsg, which also opens the receive
- * window.
+ * The worker reads a chunk while the chunk is in the queue, and removes the chunk
+ * afterwards. No other context removes chunks, so the chunk cannot be freed while the
+ * worker reads it. The worker removes chunks with SCTP's recvmsg, which also opens the
+ * receive window.
  */
 #include <linux/net.h>
 #include <net/sctp/sctp.h>
@@ -14,15 +14,16 @@
 
 #include "internal.h"
 
-#define BATCH		16	/* maximum number of chunks found while the socket is locked once */
-#define RX_BUDGET	512	/* maximum number of chunks per call of sddp_recv() */
+#define BATCH		16	/* chunks that one walk of the queue collects */
+/* maximum number of chunks that one call of sddp_recv() processes */
+#define RX_BUDGET	512
 
 /*
- * Find the first chunks of the queue, up to BATCH, without removing them. Stop
- * at a chunk that the peer has sent after a restart, because the chunk could be
- * mistaken for a chunk of an earlier session. Use the association that each
- * chunk refers to, because the socket may no longer refer to an association.
- * Return: the number of chunks found.
+ * Collect the first chunks of the queue, up to BATCH, without removing them. Stop at a
+ * chunk that the peer has sent after a restart, because the chunk could be mistaken for
+ * a chunk of an earlier session. Use the association that each chunk refers to, because
+ * the socket may no longer refer to an association. Return: the number of chunks
+ * collected.
  */
 static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 {
@@ -63,9 +64,9 @@ static void consume(struct sddp_assoc *a, u32 len)
 }
 
 /*
- * Process the first chunk of the queue. Return: true if the chunk has been
- * processed and removed; false if memory is short or a page fault is pending,
- * so the chunk stays in SCTP's queue for a later call.
+ * Process the first chunk of the queue. Return: true if the chunk has been processed and
+ * removed; false if the chunk stays in SCTP's queue for a later call, because memory is
+ * short or a page fault is pending.
  */
 static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 {
@@ -88,9 +89,9 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
- * Return: 1 if RX_BUDGET chunks have been received and more may be queued; 0 if no chunk
- * of this association is queued; -ENOMEM if a chunk stays in the queue because memory is
- * short or a page fault is pending.
+ * Return: 1 if RX_BUDGET chunks have been processed and more may be queued; 0 if no
+ * chunk of this association is queued; -ENOMEM if a chunk stays in the queue because
+ * memory is short or a page fault is pending.
  */
 int sddp_recv(struct sddp_assoc *a)
 {

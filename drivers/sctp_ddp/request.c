@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Requests of peers: look up the listener for an Initiate and notify its user.
+ * Initiates of peers: look up the listener for an Initiate and notify the listener's
+ * ULP.
  *
- * An association may outlive the listener that accepted it, and may carry
- * sessions for later listeners. So the listener is looked up for each Initiate,
- * by the local address and port of the association. Listening sockets are in
- * listen.c.
+ * An association may outlive the listener that accepted it, and may carry sessions for
+ * later listeners. So the listener is looked up for each Initiate, by the local address
+ * and port of the association. Listening sockets are in listen.c.
  */
 #include "internal.h"
 
@@ -14,7 +14,7 @@ static int sddp_listen_pass(struct ddp_port_listener *l, struct sddp_stream *st,
 {
 	int err;
 
-	/* RFC 5043 6.4: refuse the request if too many are pending */
+	/* RFC 5043 6.4: refuse the Initiate if too many requests are pending */
 	if (!ddp_port_attach(l, &st->conn_req, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
@@ -49,12 +49,15 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 }
 
 /**
- * sddp_listen_refused - report a peer's start-up that ended before its request
- * @a: the association; worker context, or before any other context can find it
+ * sddp_listen_refused - report to the ULP a set-up that failed before it was notified
+ * @a: the association
  * @why: the reason
  *
- * Notify the user of the listener, for statistics. Do nothing if there is no
- * listener.
+ * Look up the listener by the association's local address, and call the ULP's refused()
+ * upcall, which counts the failure. Do nothing if there is no listener.
+ *
+ * Context: worker, with the association's mutex held, or before any other context can
+ * find the association.
  */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {

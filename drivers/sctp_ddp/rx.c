@@ -2,14 +2,13 @@
 /*
  * Processing of received chunks, in whatever order they arrive.
  *
- * A chunk that is next in order is passed to the session or to DDP at once. An
- * out-of-order tagged segment is placed at once, and only its header is kept;
- * any other out-of-order chunk is kept whole. No memory is allocated before the
- * DDP-SSN has been checked against the window (RFC 5043 10). Chunks of a
- * session that is over are only counted.
+ * A chunk that is next in order is passed to the session or to DDP without delay. DDP places the
+ * payload of an out-of-order tagged segment without delay, and the stream keeps only the header;
+ * any other out-of-order chunk is kept as a whole. The DDP-SSN is checked against the window (RFC
+ * 5043 10) before memory is allocated. Chunks of a session that has ended are only counted.
  *
- * A segment that must wait for a page fault is deferred: the stream keeps the
- * segment, and treats all later chunks as out of order until it is delivered.
+ * A segment that must wait for a page fault is deferred: the stream keeps it, and treats all later
+ * chunks as out of order until the segment is delivered.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -19,7 +18,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* End a session that has failed, with a Terminate if one may be sent */
+/* End a session because of an error in a chunk; the worker sends a Terminate if one may be sent */
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_session_abort(&st->s);
@@ -40,7 +39,7 @@ static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 	return sddp_src_read_next(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
 }
 
-/* Pass the segment in the association's src to DDP. BH is off. */
+/* Pass the segment in @a->src to DDP. Context: worker, BH off. */
 static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
@@ -52,9 +51,9 @@ static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 }
 
 /*
- * Deliver a segment that is next in order. @p: result of ddp_rx_place_early() if the
- * segment has been placed already, or NULL. Return: true if the segment has been
- * delivered or discarded, false if the caller must defer it.
+ * Deliver a segment that is next in order. @p: record of ddp_rx_place_early() if DDP has placed
+ * the payload already, else NULL. Return: true if the segment has been delivered or discarded,
+ * false if the caller must defer it.
  */
 static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
@@ -83,18 +82,18 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 	sddp_stream_set_deadline(st, 0);
 	st->up = true;
 	sddp_assoc_accepted_session(st->a);
-	/* a stream that has failed already is started as well, see ddp/session.h */
+	/* this also starts a DDP stream that has failed already, see ddp/session.h */
 	ddp_session_report_established(&st->ss, o);
 }
 
-/* Report the peer's Initiate to the listener and wait for the ULP's reply */
+/* Report the peer's Initiate to the listener's ULP, and set a deadline for the ULP's reply */
 static void sddp_rx_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
 	st->reported = !sddp_listen_request(st, o);
 	if (st->reported)
 		sddp_unaccepted_leave(st->a);
-	/* RFC 5043 6.4: without a ULP that decides, send a Terminate, not a Reject */
+	/* RFC 5043 6.4: if no ULP has rejected the session, send a Terminate, not a Reject */
 	if (!st->reported)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
@@ -127,10 +126,7 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/*
- * Process the peer's Terminate. Allocates nothing: for lack of memory a Terminate
- * would be lost, and its pair of streams would stay in use.
- */
+/* Process the peer's Terminate. Allocate nothing: to lose it would keep the streams in use. */
 static void take_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
@@ -180,7 +176,7 @@ static void take_control(struct sddp_stream *st, u32 len)
 	kfree(c);
 }
 
-/* Process a segment that is next in order. Return: true if done, false if it must be deferred */
+/* Process a segment that is next in order. Return: false if it must be deferred, else true. */
 static bool take_segment(struct sddp_stream *st, u32 len,
 			 const struct ddp_placed *p)
 {
@@ -193,7 +189,7 @@ static bool take_segment(struct sddp_stream *st, u32 len,
 	return true;
 }
 
-/* Process a kept chunk that is next in order. Return: true if done, false if it must be deferred */
+/* Process a kept chunk that is next in order. Return: false if it must be deferred, else true. */
 static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
@@ -203,7 +199,7 @@ static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 	return true;
 }
 
-/* Process kept chunks in order, until one is missing or must stay deferred */
+/* Process kept chunks in order, until one has not been received or must be deferred */
 static void take_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
@@ -235,10 +231,7 @@ void sddp_rx_resume(struct sddp_stream *st)
 		take_in_order(st);
 }
 
-/*
- * Place the payload of an out-of-order segment. Return: true if the payload has been
- * placed and @p is set, false if the whole segment must be kept.
- */
+/* Let DDP place an out-of-order segment. Return: true if placed, false if it must be kept. */
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
@@ -254,9 +247,9 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 }
 
 /*
- * Keep an out-of-order chunk. Its payload is not kept if it has been placed, or if
- * the session discards segments. Return: true if the chunk is kept, false if memory is
- * short or the chunk cannot be read.
+ * Keep an out-of-order chunk, without its data if DDP has placed the payload or if the session
+ * discards segments. Return: true if the chunk is kept, false if memory is short or the chunk
+ * cannot be read.
  */
 static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
 {
@@ -267,7 +260,9 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct sddp_kept *k;
 
-	/* one byte above the maximum is enough to detect that the chunk is too long */
+	/*
+	 * one byte above the maximum lets sddp_control_decode() detect that the chunk is too long
+	 */
 	if (control)
 		len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
 	k = sddp_early_new(st, ssn, len);
@@ -285,19 +280,13 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	return true;
 }
 
-/*
- * Check whether an out-of-order chunk is legal in the session's state. Before our reply
- * none is, because the peer sends nothing between its Initiate and our reply.
- */
+/* Check whether an out-of-order chunk is legal: the active side sends nothing before our reply */
 static bool may_be_early(const struct sddp_stream *st)
 {
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-/*
- * Keep a segment that waits for a page fault. Return: true if the segment is kept,
- * false if the caller must leave the chunk in SCTP's queue and receive it again.
- */
+/* Keep a segment that waits for a page fault. Return: false if it must stay in SCTP's queue. */
 static bool keep_deferred(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
@@ -317,7 +306,7 @@ static bool keep_deferred(struct sddp_stream *st, u32 len)
 	return true;
 }
 
-/* Process a chunk that is next in order. Return: true, or false if it must stay queued in SCTP */
+/* Process the next chunk in order. Return: false if it must stay in SCTP's queue, else true. */
 static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
@@ -329,10 +318,7 @@ static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 	return true;
 }
 
-/*
- * Pass the peer's Terminate to the state machine once the Terminate and all chunks
- * before it have been received. The session has ended for the ULP.
- */
+/* Pass the peer's Terminate to the state machine once all chunks before it have been received */
 static void check_complete(struct sddp_stream *st)
 {
 	if (!sddp_tally_complete(&st->tally))
@@ -341,11 +327,11 @@ static void check_complete(struct sddp_stream *st)
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* Count a chunk of an ended session */
+/* Count a chunk of a session that has ended for the ULP */
 static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			const struct sddp_head *h)
 {
-	/* a segment shows that the peer has received our Accept */
+	/* the state machine takes a segment as a sign that the peer has received our Accept */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	sddp_tally_head(&st->tally, h);
@@ -353,16 +339,19 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 }
 
 /**
- * sddp_rx_stop_keeping - stop keeping chunks if the session has ended
+ * sddp_rx_stop_keeping - free the kept chunks of a session if it has ended
  * @st: the stream
  *
- * Frees the kept chunks. From then on, received chunks of the session are only counted.
+ * Received chunks of the session are only counted afterwards.
  *
  * Context: worker, with the association's mutex held.
  */
 void sddp_rx_stop_keeping(struct sddp_stream *st)
 {
-	/* the peer's reply to our Initiate is still processed: it decides the end */
+	/*
+	 * until the peer has replied to our Initiate, process its chunks: the reply decides the
+	 * end
+	 */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
 	    st->s.state == SDDP_INITIATED)
 		return;
@@ -381,7 +370,7 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *i
 	count_chunk(st, in, h);
 }
 
-/* Process an out-of-order chunk. Return: true, or false if the chunk must stay queued in SCTP */
+/* Process an out-of-order chunk. Return: false if it must stay in SCTP's queue, else true. */
 static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
@@ -403,7 +392,7 @@ static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	return true;
 }
 
-/* Process a chunk by its DDP-SSN. Return: true, or false if the chunk must stay queued in SCTP */
+/* Process a chunk by its DDP-SSN. Return: false if it must stay in SCTP's queue, else true. */
 static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 		       const struct sddp_head *h)
 {
@@ -438,8 +427,8 @@ static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
 }
 
 /*
- * Add a stream for a session that the peer begins. Return: the stream,
- * ERR_PTR(-EBUSY) if its number is reserved, or ERR_PTR(-ENOMEM).
+ * Add a stream to the table for a session that the peer begins. Return: the stream;
+ * ERR_PTR(-EBUSY) if its number is reserved; ERR_PTR(-ENOMEM) if memory is short.
  */
 static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 {
@@ -457,13 +446,13 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/* Process or count a chunk. Return: true, or false if the chunk must stay queued in SCTP */
+/* Process or count a chunk. Return: false if it must stay in SCTP's queue, else true. */
 static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			  const struct sddp_head *h)
 {
 	bool taken = true;
 
-	/* this function may remove the stream from the table */
+	/* hold a reference, because the calls below may remove the stream from the table */
 	ddp_session_get(&st->ss);
 	if (st->counting)
 		count_chunk(st, in, h);
@@ -481,9 +470,9 @@ static bool begins_session(const struct sddp_head *h)
 }
 
 /*
- * Process a chunk on a pair of streams that has no session. RFC 5043 6: the chunk
- * must be an Initiate; any other chunk is a violation and is not kept. Return: 0 if
- * the chunk has been processed, or a negative errno; -ENOMEM if memory is short.
+ * Process a chunk on a pair of streams without a session. The chunk must be an Initiate (RFC 5043
+ * 6); any other chunk is a violation and is not kept. Return: 0 if the chunk has been processed;
+ * -ENOMEM if memory is short; another negative errno if the chunk must be discarded.
  */
 static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			      const struct sddp_head *h)
@@ -495,22 +484,22 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc
 	st = new_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
-	/* the result is true: only segments are deferred */
+	/* ignore the result, which is true: only a segment can be deferred */
 	process_chunk(st, in, h);
 	return 0;
 }
 
 /*
- * Check whether a received chunk must belong to the next session, because all chunks
- * of this session have been received. On an association that the peer has
- * established, the chunk shows that the peer has received our last chunk.
+ * Check whether this session is over, so that a received chunk must belong to the next session. If
+ * the peer has established the association, the chunk also shows that the peer has received our
+ * last chunk: only the peer begins sessions there, and only after that.
  */
 static bool is_session_over(const struct sddp_stream *st)
 {
 	return sddp_session_is_over(&st->s) && (st->ended || !st->a->active);
 }
 
-/* Remove the stream of a session that is over, so that the next one can begin */
+/* Remove the stream of a session that is over, so that the next session can begin */
 static void free_number(struct sddp_stream *st)
 {
 	sddp_session_acked(&st->s);
@@ -519,9 +508,9 @@ static void free_number(struct sddp_stream *st)
 }
 
 /*
- * Check whether a chunk is the next session's Initiate (RFC 5043 6.6), received while
- * chunks of this session are still deferred. All chunks of this session must have
- * been received, and our last chunk must have been sent.
+ * Check whether a chunk is the next session's Initiate (RFC 5043 6.6), which has arrived while
+ * chunks of this session are deferred: all chunks of this session have been received, and our last
+ * chunk has been sent.
  */
 static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_head *h)
 {
@@ -535,9 +524,8 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
 }
 
 /*
- * Keep the next session's Initiate until this session's stream is released. Return:
- * true if the Initiate is kept, false if the caller must leave it in SCTP's queue and
- * receive it again.
+ * Keep the next session's Initiate until this session's stream is released. Return: true if the
+ * Initiate is kept, false if the caller must leave it in SCTP's queue and receive it again.
  */
 static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
@@ -556,8 +544,8 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 }
 
 /**
- * sddp_rx_begin - begin a session whose Initiate was kept by the previous session
- * @st: the session's stream, now in the table
+ * sddp_rx_begin - begin a session whose Initiate was kept during the previous session
+ * @st: the session's stream, which has replaced the previous stream in the table
  *
  * Context: worker, with the association's mutex held.
  */
@@ -573,9 +561,9 @@ void sddp_rx_begin(struct sddp_stream *st)
  * @in: description of the chunk
  *
  * Context: worker, with the association's mutex held.
- * Return: true if the chunk has been processed, kept or discarded; false if memory is
- * short or a page fault is pending. In that case the caller must leave the chunk in
- * SCTP's queue and receive it again.
+ * Return: true if the chunk has been processed, kept or discarded; false if the caller must leave
+ * the chunk in SCTP's queue and receive it again, because memory is short or a page fault is
+ * pending.
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 {
@@ -583,7 +571,7 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 	struct sddp_head h;
 	void *at;
 
-	/* ignore a stream number that does not exist in both directions */
+	/* discard a chunk on a stream that does not exist in both directions */
 	if (in->id >= a->limit)
 		return true;
 	sddp_src_decode_head(a, in, &h);

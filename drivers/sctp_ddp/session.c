@@ -261,8 +261,9 @@ bool sddp_session_is_over(const struct sddp_session *s)
  *
  * The next session must not begin while a chunk of this session can still arrive at
  * either side (RFC 5043 6.6). The peer's last chunk is processed after all of its other
- * chunks, so all of them have been received. This function does not know whether the
- * peer has received our segments: the caller must check that.
+ * chunks, so this side has received all of them. The state machine does not track our
+ * segments. Therefore the caller must call sddp_session_acked() for our last control
+ * chunk only after the peer has received all of our chunks.
  *
  * Return: true if the session is over and the peer has received our last control chunk,
  * false otherwise.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lifetime, state and sending of a connected socket.
+ * Connected sockets: set-up and release, state, and sending.
  *
- * The sockets are one-to-one style, so each has one association. Only the
+ * The sockets are one-to-one style, so each socket has one association. Only the
  * association's worker sends on the socket and receives from it (recv.c).
  */
 #include <linux/net.h>
@@ -32,10 +32,10 @@ static void sddp_data_ready(struct sock *sk)
 }
 
 /*
- * Let SCTP accept no more data if the peer has restarted: a restarted peer must not
- * receive data of the previous association. Sets the send buffer to zero while SCTP
- * still holds the socket lock. The worker then ends the association, so the errors
- * of sends before that have no effect.
+ * If the peer has restarted, set the send buffer size to zero while SCTP still holds the
+ * socket lock. SCTP then accepts no more data, so a restarted peer cannot receive data
+ * of the previous association. The worker may see failed sends until it ends the
+ * association.
  */
 static void __block_send(const struct sddp_assoc *a, struct sock *sk)
 {
@@ -65,8 +65,8 @@ static const struct ddp_sock_calls calls = {
 
 /*
  * Schedule the worker for acknowledgments, and for ICMP errors that report an
- * unreachable peer. SCTP calls no socket callback for these events but only wakes up
- * the socket's wait queue, so this is a wait queue callback.
+ * unreachable peer. For these events SCTP calls no socket callback and only wakes up the
+ * socket's wait queue, so this function is a wait queue callback.
  */
 static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
 			    int flags, void *key)
@@ -89,7 +89,7 @@ static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
  * sddp_sock_set - set an SCTP option of a socket
  * @sock: the socket
  * @name: the option
- * @value: its value
+ * @value: the option's value
  * @len: length of the value, bytes
  *
  * Return: 0 or a negative errno.
@@ -127,7 +127,7 @@ static int set_optional(struct socket *sock, int name, void *value, int len)
 
 static int set_timers(struct socket *sock)
 {
-	/* a minimum above 200 ms, the time by which a peer may delay its SACK */
+	/* the minimum RTO is above 200 ms, the longest time by which a peer may delay a SACK */
 	struct sctp_rtoinfo rto = {
 		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
 	};
@@ -140,7 +140,7 @@ static int set_timers(struct socket *sock)
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
-	/* use another path, if the peer has several, after the first timeout */
+	/* use another path, if there is one, from the first timeout on */
 	struct sctp_paddrthlds thresholds = { .spt_pathpfthld = 0 };
 
 	path.spp_address.ss_family = sock->sk->sk_family;
@@ -155,9 +155,10 @@ static int set_timers(struct socket *sock)
  * sddp_sock_prepare - set the options of a socket before it connects or listens
  * @sock: the new socket; sockets accepted from it inherit the options
  * @streams: number of streams to request, equal in both directions (RFC 5043 8)
- * @listens: true for a listening socket; it gets the buffer limits of unaccepted peers
+ * @listens: true for a listening socket, whose accepted sockets get the buffer limits of
+ *	unaccepted peers
  *
- * Return: 0, or -ENOMEM if SCTP has no memory for the copy of an option.
+ * Return: 0, or -ENOMEM if SCTP has no memory to copy an option.
  */
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 {
@@ -180,7 +181,10 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	      set_optional(sock, SCTP_NODELAY, &on, sizeof(on));
 	if (err)
 		return err;
-	/* the peer's addresses are checked only once, so do not let it add more */
+	/*
+	 * disable ASCONF: the number of the peer's addresses is checked only once, so
+	 * the peer must not add addresses later
+	 */
 	return set_optional(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
 	       set_timers(sock);
 }
@@ -207,7 +211,7 @@ void sddp_sock_share_cookie(struct socket *child, const struct socket *listener)
  * sddp_sock_attach - set the callbacks of the association's socket
  * @a: the association; sddp_sock_release() restores the original callbacks
  *
- * The callbacks do not report events that happened before this call, so the caller
+ * The callbacks are not called for events that happened before this call, so the caller
  * must check the socket's state afterwards.
  */
 void sddp_sock_attach(struct sddp_assoc *a)
@@ -219,7 +223,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 	add_wait_queue(sk_sleep(sk), &a->space);
 }
 
-/* Restore the socket's original callbacks, if they have been replaced */
+/* Restore the socket's original callbacks, if sddp_sock_attach() has replaced them */
 static void detach(struct sddp_assoc *a, struct sock *sk)
 {
 	if (sk->sk_user_data != a)
@@ -228,7 +232,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	ddp_sock_restore_calls(sk, &a->orig_calls);
 }
 
-/* Set the association's socket, under the lock because sddp_sock_query() reads it */
+/* Set the association's socket, with the lock held because sddp_sock_query() reads it */
 static void set_sock(struct sddp_assoc *a, struct socket *sock)
 {
 	spin_lock_irq(&a->lock);
@@ -239,8 +243,8 @@ static void set_sock(struct sddp_assoc *a, struct socket *sock)
 /**
  * sddp_sock_release - release the association's socket
  * @a: the association
- * @abort: true to send an ABORT, false to send a SHUTDOWN, which SCTP completes
- *	after this returns
+ * @abort: true to send an ABORT; false to send a SHUTDOWN, whose handshake SCTP
+ *	completes after this function has returned
  */
 void sddp_sock_release(struct sddp_assoc *a, bool abort)
 {
@@ -256,8 +260,8 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 }
 
 /*
- * Enable or disable the reporting of ICMP errors by the socket. As in TCP, ICMP errors end the
- * association during the handshake only.
+ * Enable or disable the reporting of ICMP errors by the socket. As with TCP, ICMP errors
+ * end an association only during the handshake.
  */
 static void set_icmp_errors(struct socket *sock, int may)
 {
@@ -268,7 +272,7 @@ static void set_icmp_errors(struct socket *sock, int may)
 			      KERNEL_SOCKPTR(&may), sizeof(may));
 }
 
-/* Bind to the ULP's port, or to any free port if the ULP's is in use over SCTP */
+/* Bind to the ULP's port, or to any free port if an SCTP socket already uses the ULP's port */
 static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
@@ -281,14 +285,14 @@ static int bind_some_port(struct sddp_assoc *a)
 }
 
 /*
- * Bind a connecting socket so that no other connecting socket gets its port, but a
- * later listener may.
+ * Bind a connecting socket so that no other connecting socket gets its port, but a later
+ * listener may use the port.
  *
- * If two associations had the same addresses and ports, SCTP would find only the
- * newer one. The peer would regard the newer one as a restart of the older one. A listener
- * must be able to use the port because the association may outlive the program that
- * chose the port. SCTP allows that if both sockets have SO_REUSEADDR, so this function
- * sets SO_REUSEADDR after the bind.
+ * If two associations had the same addresses and ports, SCTP would find only the newer
+ * association, and the peer would regard the newer one as a restart of the older one. A
+ * listener must be able to use the port, because the association may outlive the program
+ * that chose the port. SCTP allows the listener to share the port if both sockets have
+ * SO_REUSEADDR, so this function sets SO_REUSEADDR after the bind.
  */
 static int sddp_bind_local(struct sddp_assoc *a)
 {
@@ -299,7 +303,7 @@ static int sddp_bind_local(struct sddp_assoc *a)
 	return err;
 }
 
-/* Check whether there is a route to the peer: SCTP reports no error if there is none */
+/* Check whether SCTP has found a route to the peer: the connect succeeds even without a route */
 static bool has_route(struct socket *sock)
 {
 	struct sctp_association *asoc;
@@ -355,12 +359,14 @@ int sddp_sock_connect(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_peer_restarted - check whether the peer has restarted
+ * sddp_sock_peer_restarted - check whether the peer has restarted the association
  * @a: the association, established
- * @asoc: SCTP's association, which may have ended; its socket is locked
+ * @asoc: SCTP's association, which may have ended
  *
- * A restarted peer has lost all sessions, so its chunks belong to none of them.
+ * A restarted peer has lost all sessions, so the chunks that it sends belong to no
+ * session.
  *
+ * Context: socket lock held.
  * Return: true if the peer has restarted, false otherwise.
  */
 bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
@@ -370,9 +376,9 @@ bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
 }
 
 /*
- * Check whether a socket error ends the association. sk_err may also hold errors that
- * SCTP recovers from, such as a lack of memory. After -ECONNABORTED SCTP has ended the
- * association.
+ * Check whether a socket error shows that the association has ended. SCTP also reports
+ * errors that it recovers from, such as a lack of memory. -ECONNABORTED shows that SCTP
+ * has ended the association.
  */
 static bool is_fatal(int err)
 {
@@ -383,7 +389,10 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
 {
 	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
-	/* SCTP may have completed a SHUTDOWN before the worker runs */
+	/*
+	 * SCTP's association has ended: SCTP may have completed the peer's SHUTDOWN
+	 * before the worker runs.
+	 */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
 		return a->phase == SDDP_UP && !is_fatal(err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
@@ -398,8 +407,10 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
 /**
  * sddp_sock_get_state - get the state of the association's socket
  * @a: the association
- * @err: set to the negative errno of the socket, or 0; the reason of the end if the
- *	state is SDDP_SOCK_LOST
+ * @err: set to the negative errno of the socket, or 0; gives the reason of the end if
+ *	the state is SDDP_SOCK_LOST
+ *
+ * If the socket is open, also adjust its send buffer and the number of timeouts.
  *
  * Return: the state, see enum sddp_sock_state.
  */
@@ -419,7 +430,10 @@ enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 	return up_state;
 }
 
-/* Set the addresses; the local one is the first address that the socket is bound to */
+/*
+ * Set the association's addresses; the local address is the first address that the
+ * socket is bound to
+ */
 static void set_addrs(struct sddp_assoc *a)
 {
 	__be16 port;
@@ -433,8 +447,8 @@ static void set_addrs(struct sddp_assoc *a)
 }
 
 /*
- * Check whether an association can carry sessions. RFC 5043 11.1: the peer must have
- * sent DDP's Adaptation Indication. Return: IW_OK or the reason why not.
+ * Check whether an association can carry sessions: the peer must have sent DDP's
+ * Adaptation Indication (RFC 5043 11.1). Return: IW_OK, or the reason why not.
  */
 static enum iw_reason __check_peer(const struct sctp_association *asoc,
 				   const struct sock *sk)
@@ -442,8 +456,8 @@ static enum iw_reason __check_peer(const struct sctp_association *asoc,
 	if (!asoc)
 		return IW_PEER_RESET;
 	/*
-	 * if the peer restarted before the socket was accepted, the queued chunks
-	 * belong to the previous association
+	 * if the peer restarted before the socket was accepted, the queued chunks belong
+	 * to the previous association
 	 */
 	if (asoc->c.peer_ttag && !skb_queue_empty(&sk->sk_receive_queue))
 		return IW_PEER_RESET;
@@ -456,7 +470,7 @@ static enum iw_reason __check_peer(const struct sctp_association *asoc,
 
 /**
  * sddp_sock_check_established - read the properties of an established association
- * @a: the association; sets its limit, peer_tag, acked and addresses
+ * @a: the association; limit, peer_tag, acked, local and remote are set
  *
  * Return: IW_OK, or the reason why the association cannot carry sessions.
  */
@@ -477,7 +491,7 @@ enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
 					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
 		a->acked = asoc->ctsn_ack_point;
-		/* clear sk_err, which may hold an ICMP error */
+		/* clear sk_err, which may contain an ICMP error from the handshake */
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
@@ -486,7 +500,7 @@ enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_send - send one chunk
+ * sddp_sock_send - pass one chunk to SCTP
  * @a: the association
  * @id: number of the stream
  * @ppid: Payload Protocol Identifier
@@ -523,12 +537,15 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	if (ppid == SDDP_PPID_CONTROL)
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 
-	/* set before the call, so that space freed after it schedules the worker */
+	/*
+	 * set before the call, so that sddp_sock_wakeup() schedules the worker for space
+	 * that SCTP frees after the call
+	 */
 	WRITE_ONCE(a->sndbuf_full, true);
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
 		WRITE_ONCE(a->sndbuf_full, false);
-	/* keep the first error: SCTP returns -EPIPE to all later sends */
+	/* record the first error, which is the cause: SCTP returns -EPIPE to all later sends */
 	if (n != -EPIPE && is_fatal(n))
 		a->send_err = n;
 	if (n < 0)
@@ -542,8 +559,8 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
  * sddp_sock_last_tsn - get the TSN of the last chunk passed to SCTP
  * @a: the association
  *
- * SCTP assigns TSNs in the order in which it accepts chunks. So the TSN of a chunk that
- * SCTP has not sent yet is known, too.
+ * SCTP assigns TSNs in the order in which it accepts chunks. So the TSN of a chunk is
+ * known even before SCTP sends the chunk.
  *
  * Context: worker, with the association's mutex held.
  * Return: the TSN that the last chunk has or will have; if SCTP's association has ended,
@@ -568,8 +585,7 @@ u32 sddp_sock_last_tsn(struct sddp_assoc *a)
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
- * Return: the TSN; the previously known TSN if SCTP's association has ended or the peer
- * has restarted.
+ * Return: the TSN; @a->acked if SCTP's association has ended or the peer has restarted.
  */
 u32 sddp_sock_acked(struct sddp_assoc *a)
 {

@@ -2,9 +2,10 @@
 /*
  * Buffer limits of a connected socket, in both directions.
  *
- * An unaccepted peer gets small buffers. They suffice, because the worker consumes its
- * chunks at once and sends it only short chunks. The limits also bound other memory
- * that SCTP keeps for the peer, such as fragments of incomplete messages.
+ * An unaccepted peer gets small buffers. They suffice, because the worker processes the
+ * peer's chunks without waiting for a program, and sends only short chunks to the peer.
+ * The limits also bound other memory that SCTP keeps for the peer, such as fragments of
+ * incomplete messages.
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
@@ -16,7 +17,7 @@
 
 #include "internal.h"
 
-#define RCVBUF		(8 * 1024 * 1024)	/* bytes; SCTP announces half of this */
+#define RCVBUF		(8 * 1024 * 1024)	/* bytes; SCTP announces half of this as window */
 #define RCVBUF_UNACCEPTED	(128 * 1024)
 #define SNDBUF		(2 * 1024 * 1024)
 #define SNDBUF_MIN	(128 * 1024)
@@ -33,15 +34,16 @@
 #define SACK_RESERVE	32
 
 /*
- * SCTP charges this overhead to the send buffer for each chunk. So the send buffer keeps
- * the number of chunks in flight within the bound of RFC 5043 10.
+ * SCTP charges the overhead SKB_TRUESIZE(1) + sizeof(struct sctp_chunk) to the send
+ * buffer for each chunk. So the size of the send buffer limits the number of chunks in
+ * flight, as RFC 5043 10 requires.
  */
 static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
 	      SDDP_IN_FLIGHT_MAX);
 
 /*
- * Set both buffer limits, in bytes, like SO_RCVBUFFORCE and SO_SNDBUFFORCE but without
- * doubling the values.
+ * Set both buffer limits, in bytes, as SO_RCVBUFFORCE and SO_SNDBUFFORCE do, but without
+ * doubling the values
  */
 static void __set_buffers(struct sock *sk, int rcvbuf, int sndbuf)
 {
@@ -53,7 +55,7 @@ static void __set_buffers(struct sock *sk, int rcvbuf, int sndbuf)
 /**
  * sddp_sock_init_buffers - set the initial buffer limits of a socket
  * @sock: the socket, not connected yet
- * @unaccepted: true to set the limits of an unaccepted peer
+ * @unaccepted: true to set the limits for an unaccepted peer
  */
 void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
 {
@@ -70,11 +72,13 @@ void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
 /**
  * __sddp_sock_grow_sndbuf - raise the send buffer limit to fit the peer's window
  * @a: the association
- * @sk: its socket, locked
+ * @sk: the association's socket
  *
- * The limit is at most half of the peer's window, so that chunks do not overrun the
- * peer's buffer and get lost. It is never lowered here. Does nothing
- * if the peer is unaccepted or has restarted.
+ * The new limit is at most half of the peer's window, so that chunks do not overrun the
+ * peer's buffer and get lost. The limit is never lowered. Do nothing if the peer is
+ * unaccepted or has restarted.
+ *
+ * Context: worker, with the association's mutex and the socket lock held.
  */
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 {
@@ -90,11 +94,12 @@ void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 }
 
 /**
- * sddp_sock_grow_rcvbuf - raise the receive buffer after the first accepted session
+ * sddp_sock_grow_rcvbuf - raise the buffer limits after the first accepted session
  * @a: the association
  *
- * SCTP computes its window from the buffer limit only once, when the association begins.
- * So this raises the window as well; SCTP announces it with the next SACK.
+ * SCTP computes its receive window from the buffer limit only when the association
+ * begins. So this function also raises the window, which SCTP announces with the next
+ * SACK.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -120,8 +125,9 @@ void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
  * SCTP announces the smaller window with its next SACK.
  *
  * Context: worker, with the association's mutex held.
- * Return: true if the limits are restored or SCTP's association has ended; false if SCTP
- * holds more received data than the limit, so that the caller must end the association.
+ * Return: true if the limits are restored or SCTP's association has ended; false if the
+ * caller must end the association, because SCTP holds more received data than the limit
+ * allows.
  */
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 {
@@ -141,7 +147,7 @@ bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 	return fits;
 }
 
-/* Compute the user data of the longest chunk, in bytes, if SCTP fragments at @len bytes */
+/* Compute the maximum length, in bytes, of a chunk's user data if SCTP fragments at @len bytes */
 static u32 longest_chunk(u32 len)
 {
 	len -= min_t(u32, len, SACK_RESERVE);
@@ -154,7 +160,7 @@ static u32 longest_chunk(u32 len)
  * @budget: set to the limits
  *
  * The longest chunk depends on the path MTU (RFC 5043 9) and leaves space for a SACK in
- * the packet. If SCTP has enough unsent data, sets unsent_full, so that the next
+ * the packet. If SCTP has UNSENT_MAX unsent bytes, set unsent_full, so that the next
  * acknowledgment schedules the worker.
  *
  * Context: worker, with the association's mutex held.
@@ -165,7 +171,7 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
-	/* set before the check, so that an acknowledgment after it schedules the worker */
+	/* set before the check, so that an acknowledgment after the check schedules the worker */
 	WRITE_ONCE(a->unsent_full, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
@@ -181,8 +187,8 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 }
 
 /*
- * Compute how many bytes SCTP charges to the send buffer for @len bytes of user data in
- * chunks of the smallest size, which is the maximum.
+ * Compute the maximum number of bytes that SCTP charges to the send buffer for @len
+ * bytes of user data: the number for chunks of the smallest size
  */
 static int sddp_sndbuf_cost(u32 len)
 {
@@ -192,17 +198,18 @@ static int sddp_sndbuf_cost(u32 len)
 }
 
 /**
- * sddp_sock_cork - let SCTP hold back the next chunks
+ * sddp_sock_cork - make SCTP hold back the next chunks
  * @a: the association
- * @len: maximum number of bytes that the caller passes to SCTP while corked
+ * @len: maximum number of bytes that the caller passes to SCTP until it calls
+ *	sddp_sock_uncork()
  *
  * SCTP can then pass the packets of many chunks to IP at once (GSO). SCTP also sends the
- * chunks when a SACK arrives. The send buffer must have space for all of @len, because
- * chunks that are held back free no space.
+ * chunks when a SACK arrives. The send buffer must have space for @len bytes, because it
+ * does not drain while SCTP holds back chunks.
  *
  * Context: worker, with the association's mutex held.
- * Return: true if SCTP holds back chunks now; false if the send buffer has not enough
- * space or SCTP's association has ended.
+ * Return: true if SCTP holds back chunks now; false if the send buffer does not have
+ * enough space or SCTP's association has ended.
  */
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 {
@@ -221,7 +228,7 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 }
 
 /**
- * sddp_sock_uncork - let SCTP stop holding back chunks
+ * sddp_sock_uncork - make SCTP stop holding back chunks
  * @a: the association
  *
  * SCTP sends the chunks that it held back together with the next chunk.
@@ -243,9 +250,9 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 /**
  * sddp_sock_query - fill in the statistics of the association's socket
  * @a: the association, which may be ending
- * @q: set if the association has a socket
+ * @q: filled in if the association has a socket, otherwise unchanged
  *
- * The caller must hold the RCU read lock.
+ * Context: RCU read lock held.
  */
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 {
@@ -254,8 +261,8 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 
 	spin_lock_irqsave(&a->lock, flags);
 	/*
-	 * SCTP may change or end its association at any time, but frees the memory
-	 * only after an RCU grace period
+	 * SCTP may change or end its association at any time, but frees the memory only
+	 * after an RCU grace period.
 	 */
 	if (a->sock)
 		asoc = sctp_sk_asoc(a->sock->sk);

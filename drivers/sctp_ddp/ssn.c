@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Order of DDP-SSNs: see ssn.h. */
+/* Arithmetic on DDP-SSNs: see ssn.h. */
 #include "ssn.h"
 
 /**
- * sddp_ssn_compare - compare a DDP-SSN with the next expected one
+ * sddp_ssn_compare - compare the DDP-SSN of a chunk with the next expected DDP-SSN
  * @next: next expected DDP-SSN
  * @ssn: DDP-SSN of a received chunk
  *
- * The caller must call this before it allocates memory for an out-of-order chunk:
- * at most 32767 chunks may be in flight (RFC 5043 section 10).
+ * The caller must call this function before it allocates memory for an out-of-order
+ * chunk: a chunk beyond the 32767 that may be in flight (RFC 5043 section 10) must not
+ * use memory.
  *
  * Return: the position, see enum sddp_ssn_order. SDDP_SSN_EARLY includes duplicates of
  * kept chunks, which the caller must detect.
@@ -34,9 +35,9 @@ void sddp_tally_chunk(struct sddp_tally *t)
 }
 
 /**
- * sddp_tally_last - note that a counted chunk is the peer's Terminate
- * @t: the count of the session's chunks, including this one
- * @ssn: DDP-SSN of the Terminate; ignored if a Terminate has been noted already
+ * sddp_tally_last - record that the chunk counted last is the peer's Terminate
+ * @t: the count of the session's chunks, including the Terminate
+ * @ssn: DDP-SSN of the Terminate; ignored if a Terminate has been recorded already
  */
 void sddp_tally_last(struct sddp_tally *t, u16 ssn)
 {
@@ -50,8 +51,8 @@ void sddp_tally_last(struct sddp_tally *t, u16 ssn)
  * sddp_tally_complete - check whether all chunks of a session have been received
  * @t: the count of the session's chunks
  *
- * Return: true if the peer's Terminate and all chunks before it have been received,
- * so that no more chunk of the session can arrive; false otherwise.
+ * Return: true if the peer's Terminate and all chunks before it have been received, so
+ * that no more chunk of the session can arrive; false otherwise.
  */
 bool sddp_tally_complete(const struct sddp_tally *t)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Detection of PMTU black holes: see stall.h. */
+/* Detection of data that a reachable peer does not acknowledge: see stall.h. */
 #include "admission.h"
 #include "stall.h"
 
 /*
- * Number of checks without progress until each action. After SHRINK_AT the next
- * cycle begins two checks later, because SCTP needs that long to retransmit the data
- * in smaller packets.
+ * Numbers of checks without progress after which each action is taken. PROBE_AT,
+ * SHRINK_AT and WAIT_UNTIL count from the start of the present cycle, END_AT from the
+ * last progress. Two checks without action follow SHRINK_AT, because SCTP needs that
+ * long to retransmit the data in smaller packets. Then the next cycle begins.
  */
 #define PROBE_AT		1
 #define SHRINK_AT	2
@@ -14,13 +15,14 @@
 #define END_AT		15
 
 /**
- * sddp_stall_check - evaluate a check
+ * sddp_stall_check - choose the action for a check
  * @s: state kept between checks; updated
- * @v: state of the association now
+ * @v: present state of the association
  *
- * The caller must call this every SDDP_STALL_LOOK seconds while data is in flight.
+ * The caller must call this function every SDDP_STALL_LOOK seconds while data is in
+ * flight.
  *
- * Return: the action to take, see enum sddp_stall_do.
+ * Return: the action that the caller must take, see enum sddp_stall_do.
  */
 enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 				    const struct sddp_stall_view *v)
@@ -36,7 +38,10 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 		s->since = v->now;
 		return SDDP_STALL_ASK;
 	}
-	/* wait while the peer is silent: SCTP itself detects an unreachable peer */
+	/*
+	 * Do not shrink packets while the peer has not replied to the heartbeat: SCTP
+	 * itself detects an unreachable peer.
+	 */
 	if (s->step == SHRINK_AT) {
 		if (v->last_heard > s->since)
 			return SDDP_STALL_SHRINK;
@@ -49,12 +54,12 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 
 /**
  * sddp_stall_lower_pmtu - choose the next smaller path MTU
- * @pmtu: current path MTU, bytes
+ * @pmtu: present path MTU, bytes
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
- * The sizes are the MTU of Ethernet, the minimum MTU of IPv6, and the size that
- * every IPv4 host accepts. Each is large enough for the 516 bytes that
- * RFC 5043 section 9 requires.
+ * The sizes are the MTU of Ethernet, the minimum MTU of IPv6, and the packet size that
+ * every IPv4 host accepts. Each is large enough for the 516 bytes of user data that RFC
+ * 5043 section 9 requires.
  *
  * Return: the new path MTU in bytes, or 0 if there is no smaller one.
  */
@@ -73,11 +78,11 @@ u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least)
  * sddp_stall_timeouts - compute the number of timeouts after which SCTP gives up the peer
  * @paths: number of peer addresses that have replied at least once
  *
- * Some paths may be down for a long time while another path works. The number grows
- * with @paths, so that timeouts of the failed paths alone do not end the association.
+ * Some paths may be down for a long time while another path works. The number grows with
+ * @paths, so that timeouts of the failed paths alone do not end the association.
  *
  * Return: the number of consecutive timeouts, summed over all paths, after which SCTP
- * must end the association.
+ * ends the association.
  */
 u32 sddp_stall_timeouts(u32 paths)
 {

@@ -2,11 +2,12 @@
 /*
  * Lifetime of a stream: a pair of SCTP streams and the session on it.
  *
- * For its user the session is over when st->ended is set and the user is notified. The
- * stream number stays in use until no chunk of the session can arrive (RFC 5043 6.6).
- * Until then the association keeps the stream, to send a Terminate and to discard
- * chunks. The session's user, the bound DDP stream, the association's table and the list
- * of streams with events each hold a reference. stream_work.c handles the events.
+ * A session ends for the ULP when sddp_stream_end() sets st->ended and notifies the ULP.
+ * The stream's number stays in use until no chunk of the session can arrive (RFC 5043
+ * 6.6). Until then the association's table keeps the stream, to send a Terminate and to
+ * discard chunks. References are held by the ULP, by the bound DDP stream, by the
+ * association's table, and by the association's list of streams with events.
+ * stream_work.c handles the events.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -15,17 +16,19 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Maximum time without progress during a graceful end, in seconds */
+/* Maximum time without progress during a graceful end, seconds */
 #define DEADLINE_DRAIN	130
-/* Maximum wait for the peer's Terminate after the peer has acknowledged ours, in seconds */
+/* Maximum wait for the peer's Terminate after the peer has acknowledged ours, seconds */
 #define DEADLINE_CLOSE	10
 
 /**
- * sddp_stream_event - notify the worker of an event
+ * sddp_stream_event - set an event of a stream and schedule the worker
  * @st: the stream; the caller must hold a reference or the RCU read lock
  * @ev: the event
  *
- * Any context.
+ * Do nothing if the last reference to the stream has been dropped.
+ *
+ * Context: any.
  */
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 {
@@ -52,7 +55,7 @@ void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 		ddp_session_put(&st->ss);
 }
 
-/* Notify the worker that the deadline may be over */
+/* Handle the expiry of a stream's timer */
 static void sddp_stream_timed_out(struct work_struct *work)
 {
 	struct sddp_stream *st = container_of(to_delayed_work(work),
@@ -62,11 +65,14 @@ static void sddp_stream_timed_out(struct work_struct *work)
 }
 
 /**
- * sddp_stream_set_deadline - set the deadline of the current step
- * @st: the stream; worker context, or before the worker can find the stream
- * @seconds: time from now; 0 for no deadline
+ * sddp_stream_set_deadline - set or cancel the deadline of a session's set-up or end
+ * @st: the stream
+ * @seconds: time from now; 0 to cancel the deadline
  *
- * When the timer expires, the worker checks the deadline itself.
+ * The timer only schedules the worker, which then compares the deadline with the time.
+ *
+ * Context: worker, with the association's mutex held, or before the worker can find the
+ * stream.
  */
 void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 {
@@ -78,7 +84,7 @@ void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 		cancel_delayed_work(&st->timer);
 }
 
-/* Check whether @when is after the deadline plus @grace seconds */
+/* Check whether @when is at least @grace seconds after the deadline */
 static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 			 unsigned int grace)
 {
@@ -86,15 +92,20 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 }
 
 /**
- * sddp_stream_check_deadline - end a session whose deadline is over
- * @st: the stream; worker context, after all events and received chunks are processed
- * @more: true if SCTP's queue may have more chunks, so that the deadline is extended
+ * sddp_stream_check_deadline - end a session if its deadline has passed
+ * @st: the stream
+ * @more: true if SCTP's queue may have more chunks; extends the deadline by
+ *	DEADLINE_CLOSE seconds
+ *
+ * Context: worker, with the association's mutex held, after the worker has processed all
+ * events and received chunks.
  */
 void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 {
 	/*
-	 * a chunk that arrived in time may still be in SCTP's queue, so use the time of
-	 * the last read of the queue
+	 * A chunk that arrived before the deadline may have been queued when the
+	 * deadline passed. So end the session only if this run of the worker, which has
+	 * processed the queue, began after the deadline.
 	 */
 	if (sddp_is_late(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
@@ -104,11 +115,12 @@ void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 
 /**
  * sddp_stream_new - allocate a stream without an association
- * @user: upcalls; NULL if the session's user is not known yet
- * @ctx: the user's context
+ * @user: the ULP's upcalls; NULL if the ULP is not known yet
+ * @ctx: the ULP's context
  * @active: true if this side sends the Initiate
  *
- * Return: the stream with one reference, for the association's table; NULL if memory is short.
+ * Return: the stream with one reference, for the association's table; NULL if memory is
+ * short.
  */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active)
@@ -137,7 +149,9 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
  * sddp_stream_release - free a stream
  * @ref: its reference count, which has dropped to zero
  *
- * Any context. sddp_stream_end() must have stopped the timer.
+ * The stream's timer must not be pending; sddp_stream_end() cancels it.
+ *
+ * Context: any.
  */
 void sddp_stream_release(struct kref *ref)
 {
@@ -151,24 +165,25 @@ void sddp_stream_release(struct kref *ref)
 	kfree_rcu(st, rcu);
 }
 
-/* Requests of the user ------------------------------------------------------- */
+/* Requests of the ULP -------------------------------------------------------- */
 
 /**
  * sddp_stream_begin - begin a session on reserved streams
  * @st: the stream; no other context may use it yet
- * @s: the DDP stream to start after the peer has accepted the session; holds a
- *	reference on @st until sddp_stream_quiesce()
+ * @s: the DDP stream to start after the peer has accepted the session; holds a reference
+ *	on @st until sddp_stream_quiesce()
  *
- * The worker checks whether the association has failed, or has too few streams.
+ * This function does not check whether the association has failed or has too few
+ * streams: the worker does.
  *
- * Return: 0 on success, after which the caller must kick the worker; -EISCONN if @s is
- * bound already; -ENOTCONN if @s has been unbound.
+ * Return: 0 on success, after which the caller must set an event to schedule the worker;
+ * -EISCONN if @s is bound already; -ENOTCONN if @s has been unbound.
  */
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 {
 	int err;
 
-	/* get the DDP stream's reference */
+	/* take the DDP stream's reference */
 	ddp_session_get(&st->ss);
 	st->stream = s;
 	err = ddp_stream_bind(s, &st->llp);
@@ -185,21 +200,24 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 
 /**
  * sddp_stream_set_reply - set the ULP's reply to an Initiate, for the worker to send
- * @st: the stream, which has been reported to the ULP
- * @c: the reply; owned by the stream afterwards if this succeeds
+ * @st: the stream, whose Initiate the ULP was notified of
+ * @c: the reply; owned by the stream if this function succeeds
  * @s: the DDP stream to start, which holds a reference on @st until
  *	sddp_stream_quiesce(); NULL for a Reject
  *
- * Return: 0 on success, after which the caller must kick the worker; -ECONNRESET if
- * the session has ended or has a reply already; -EISCONN if @s is bound already;
- * -ENOTCONN if @s has been unbound.
+ * Return: 0 on success, after which the caller must set an event to schedule the worker;
+ * -ECONNRESET if the session has ended or has a reply already; -EISCONN if @s is bound
+ * already; -ENOTCONN if @s has been unbound.
  */
 int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 			  struct ddp_stream *s)
 {
 	int err = 0;
 
-	/* get the DDP stream's reference first: the stream may be unbound right after the bind */
+	/*
+	 * take the DDP stream's reference before the bind: the ULP may unbind the
+	 * stream, and so drop the reference, right after the bind
+	 */
 	if (s)
 		ddp_session_get(&st->ss);
 	spin_lock(&st->lock);
@@ -221,9 +239,9 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 
 /**
  * __sddp_stream_take_answer - make the ULP's reply, if any, the pending control chunk
- * @st: the stream, with its lock held
+ * @st: the stream
  *
- * Context: worker, with the association's mutex held.
+ * Context: worker, with the association's mutex and the stream's lock held.
  */
 void __sddp_stream_take_answer(struct sddp_stream *st)
 {
@@ -240,8 +258,10 @@ void __sddp_stream_take_answer(struct sddp_stream *st)
  * sddp_stream_quiesce - unbind the DDP stream and end the session
  * @st: the stream
  *
- * Sleeps until the worker has unbound the DDP stream. After that, no upcall for the DDP
- * stream runs. Drops the DDP stream's reference.
+ * Wait until the worker has unbound the DDP stream. After that no upcall for the DDP
+ * stream runs or will start. Then drop the DDP stream's reference.
+ *
+ * Context: sleeps.
  */
 void sddp_stream_quiesce(struct sddp_stream *st)
 {
@@ -255,19 +275,20 @@ void sddp_stream_quiesce(struct sddp_stream *st)
 /**
  * sddp_stream_stop - request the end of a session
  * @st: the stream
- * @why: IW_LOCAL_CLOSE for a graceful end, after all posted requests have been sent;
- *	any other reason for an abortive end
+ * @why: IW_LOCAL_CLOSE for a graceful end, after all posted requests have been sent; any
+ *	other reason for an abortive end
  *
- * Any context.
+ * Context: any.
  */
 void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(st->why, why);
 		/*
-		 * Store why before set_bit() in sddp_stream_event(), which orders
-		 * nothing. Pairs with xchg() in sddp_stream_handle_events(), which
-		 * would otherwise read a stale reason. litmus: why
+		 * Store why before set_bit() in sddp_stream_event() sets the event,
+		 * because set_bit() orders nothing. Pairs with xchg() in
+		 * sddp_stream_handle_events(), which would otherwise see the event with
+		 * a stale reason. litmus: why
 		 */
 		smp_wmb();
 		sddp_stream_event(st, SDDP_EV_ABORT);
@@ -275,8 +296,8 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 	}
 	/*
 	 * Store closing after all posted requests. Pairs with the acquire in
-	 * nothing_pulled(): otherwise our Terminate could be sent before the requests.
-	 * litmus: drained
+	 * nothing_pulled(): otherwise the worker could send our Terminate before the
+	 * requests. litmus: drained
 	 */
 	smp_store_release(&st->closing, true);
 	sddp_stream_event(st, SDDP_EV_CLOSE);
@@ -288,7 +309,8 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
  * @why: the reason
  * @o: the data of the peer's Reject, or NULL
  *
- * Only the first call has an effect. The worker still sends a Terminate if one is due.
+ * Only the first call for a stream has an effect. The worker sends a Terminate
+ * afterwards if sddp_session_may_send() allows it.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -321,7 +343,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* End the session that waits for the number of @st: the association has ended */
+/* End the next session, which waits for the number of @st, because the association has ended */
 static void forget_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
@@ -335,7 +357,7 @@ static void forget_next(struct sddp_stream *st)
 
 /**
  * sddp_stream_discard - release a stream that has been removed from the table
- * @st: the stream, with its session ended
+ * @st: the stream; its session has ended
  *
  * Context: worker, with the association's mutex held.
  */
@@ -352,7 +374,7 @@ void sddp_stream_discard(struct sddp_stream *st)
 
 /**
  * sddp_stream_drop - remove a stream from the table and release it
- * @st: the stream, with its session ended
+ * @st: the stream; its session has ended
  *
  * Context: worker, with the association's mutex held.
  */
@@ -363,8 +385,8 @@ void sddp_stream_drop(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_peer_done - process the peer's Terminate
- * @st: the stream, with an accepted session
+ * sddp_stream_peer_done - process the peer's Terminate of an accepted session
+ * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  */
@@ -375,21 +397,26 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	st->peer_closed = true;
 	st->peer_closed_first = !READ_ONCE(st->closing);
 	ddp_session_report_peer_closed(&st->ss);
-	/* let the transmit path continue: fenced requests no longer wait for responses */
+	/*
+	 * Let the worker send our Terminate if one is pending. The Terminate no longer
+	 * waits for requests that need responses of the peer, because no response can
+	 * arrive.
+	 */
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* Get the reason of a graceful end */
+/* Get the reason to report for a graceful end */
 static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 {
 	return st->peer_closed_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
 /**
- * sddp_stream_shutdown_reason - get the reason of an end by the peer's SHUTDOWN
+ * sddp_stream_shutdown_reason - get the reason to report for a session that a SHUTDOWN ends
  * @st: the stream
  *
- * RFC 5043 6.2: the end is graceful if either side has sent its Terminate.
+ * RFC 5043 6.2: the peer's SHUTDOWN ends the session gracefully if either side has sent
+ * its Terminate.
  *
  * Context: worker, with the association's mutex held.
  * Return: IW_PEER_CLOSED or IW_LOCAL_CLOSE after a graceful end, IW_PEER_RESET if
@@ -403,8 +430,9 @@ enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 }
 
 /*
- * Compute the progress of a graceful end. The value changes with each segment that SCTP
- * accepts, and after our Terminate has been sent with each TSN that the peer acknowledges.
+ * Compute a value that changes when a graceful end makes progress: with each chunk that
+ * SCTP accepts, and after our Terminate has been sent, with each TSN that the peer
+ * acknowledges.
  */
 static u64 close_progress(const struct sddp_stream *st)
 {
@@ -415,7 +443,7 @@ static u64 close_progress(const struct sddp_stream *st)
 	return 1ull << 32 | st->tx_ssn;
 }
 
-/* Extend the deadline if the graceful end has made progress */
+/* Extend the deadline if the graceful end has made progress since the last call */
 static void renew_deadline(struct sddp_stream *st)
 {
 	u64 step = close_progress(st);
@@ -428,7 +456,7 @@ static void renew_deadline(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_advance_close - advance a graceful end if one is requested
+ * sddp_stream_advance_close - advance a graceful end if the ULP has requested one
  * @st: the stream
  *
  * The transmit path sends all posted requests and then our Terminate. After that the
@@ -440,12 +468,16 @@ void sddp_stream_advance_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
-	/* end the stream gracefully only after the peer has received our last chunk */
+	/* end the session only after the peer has received our last chunk */
 	if (sddp_session_is_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)
 		renew_deadline(st);
-	/* if st->up is set, the user may have posted data to send after the Accept */
+	/*
+	 * No Accept has been sent or received, so normally there is nothing to send. But
+	 * if st->up is set, the Accept is still pending, and the ULP may have posted
+	 * data to be sent after it.
+	 */
 	else if (!st->up)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 }

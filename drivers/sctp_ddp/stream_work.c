@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Handling of a stream's events, and release of its number after the end.
+ * How the worker handles the events of a stream, and releases the stream's number after
+ * the end of the session.
  *
  * The association's worker calls these functions with the association's mutex held.
- * stream.c sets events and ends sessions; it must not call rx.c or tx.c.
+ * stream.c sets events and ends sessions, and must not call rx.c or tx.c.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -21,10 +22,9 @@ static void finish_unbind(struct sddp_stream *st)
 }
 
 /*
- * Notify the user that the session is established, before the Accept is passed to SCTP.
- * So the program is ready when the first data of the peer arrives, and the peer cannot
- * delay the notification. It must not, because a program that waits for the notification
- * cannot be killed.
+ * Notify the ULP that the session is established, before the Accept is passed to SCTP.
+ * So the program is ready when the peer's first data arrives. The notification must not
+ * depend on the peer, because a program that waits for it cannot be killed.
  */
 static void sddp_notify_accepted(struct sddp_stream *st)
 {
@@ -33,7 +33,10 @@ static void sddp_notify_accepted(struct sddp_stream *st)
 	ddp_session_report_established(&st->ss, NULL);
 }
 
-/* Start sending the ULP's reply, with a deadline in case SCTP does not accept the chunk */
+/*
+ * Prepare the sending of the ULP's reply, and set a deadline in case SCTP does not
+ * accept the chunk
+ */
 static void sddp_stream_start_reply(struct sddp_stream *st)
 {
 	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
@@ -42,8 +45,9 @@ static void sddp_stream_start_reply(struct sddp_stream *st)
 }
 
 /*
- * Process the ULP's reply and the request to unbind. Both are read in one critical
- * section, because the ULP may request the unbind right after its reply.
+ * Process the ULP's reply and its request to unbind the DDP stream. Read both in one
+ * critical section: the ULP may request the unbind right after its reply, and the worker
+ * must not see the unbind without the reply.
  */
 static void sddp_stream_take_requests(struct sddp_stream *st)
 {
@@ -66,8 +70,8 @@ static void sddp_stream_take_requests(struct sddp_stream *st)
 
 /*
  * Set the association and number of a stream. Return: true if the stream was on the old
- * association's list of streams with events; the caller must then drop that list's
- * reference.
+ * association's list of streams with events, so that the caller must drop the list's
+ * reference; false otherwise.
  */
 static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 {
@@ -79,9 +83,10 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
 	/*
-	 * Store a after list_del_init(). Pairs with the lock of @to, which
-	 * sddp_stream_event() takes after it has read a: that does not hold our lock,
-	 * so its list_add_tail() could be overwritten. litmus: home
+	 * Store a after list_del_init(). sddp_stream_event() reads a and then takes the
+	 * lock of @to, not the lock that this function holds: without the order,
+	 * list_del_init() could overwrite its list_add_tail(). Pairs with the lock of
+	 * @to. litmus: home
 	 */
 	smp_store_release(&st->a, to);
 	spin_unlock_irq(&from->lock);
@@ -89,9 +94,10 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 }
 
 /*
- * Move a session to another association. The peer does not allow the session's stream
- * number on this one, and no chunk of the session has been sent. Return: true if the
- * session has been moved, false if no stream was available and the session has ended.
+ * Move a session to another association, because the peer does not allow the session's
+ * stream number on this association. No chunk of the session has been sent. Return: true
+ * if the session has been moved; false if no other stream was available, so that the
+ * session has ended.
  */
 static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 {
@@ -108,7 +114,7 @@ static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
-	/* reads st->up, so call it before the other worker finds the stream */
+	/* call this before change_assoc(), after which the other worker may change st->up */
 	sddp_assoc_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);
@@ -116,7 +122,7 @@ static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 	xa_store(&to->streams, id, st, GFP_KERNEL);
 	/* let the other worker handle pending events and check the deadline */
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
-	/* drop the stream's reference; the worker holds another one */
+	/* drop the reference that the stream held; this worker holds another reference */
 	sddp_assoc_put(from);
 	return true;
 }
@@ -126,7 +132,7 @@ static bool is_beyond_limit(const struct sddp_stream *st)
 	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
 }
 
-/* Check whether the next session may use the stream number */
+/* Check whether the next session may use the stream's number now */
 static bool is_free(const struct sddp_stream *st)
 {
 	return st->s.state == SDDP_IDLE || sddp_session_is_reusable(&st->s);
@@ -135,8 +141,9 @@ static bool is_free(const struct sddp_stream *st)
 /*
  * Check whether an ended session may be orphaned, so that only a count of its chunks is
  * kept. The peer must have begun the session and established the association. Then only
- * the peer can begin the next session, which it does after it has received all of our
- * chunks. We must have no chunk left to send but a Terminate.
+ * the peer can begin the next session on this number, and it must not do so before it
+ * has received all of our chunks. The only chunk that we may still have to send is a
+ * Terminate.
  */
 static bool may_orphan(const struct sddp_stream *st)
 {
@@ -144,7 +151,7 @@ static bool may_orphan(const struct sddp_stream *st)
 	       (st->s.we_done || !st->reported);
 }
 
-/* Replace the ended session in the table by the next session, which has waited for it */
+/* Replace the ended session in the table by the next session, whose Initiate has been kept */
 static void sddp_stream_start_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
@@ -157,7 +164,7 @@ static void sddp_stream_start_next(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_cleanup - free resources of a session if it has ended
+ * sddp_stream_cleanup - release the stream and its number if the session has ended
  * @st: the stream, which may be removed from the table and freed
  *
  * Context: worker, with the association's mutex held.
@@ -189,10 +196,10 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	unsigned long events;
 
 	sddp_stream_take_requests(st);
-	/* the stream has been removed from the table, or is not in the table yet */
+	/* ignore a stream that has been removed from the table or is not in the table yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
-	/* litmus: none, see queue_work() */
+	/* litmus: none, queue_work() makes all events visible that were set before it */
 	events = xchg(&st->events, 0);
 	if (st->a->phase == SDDP_ENDED) {
 		sddp_stream_end(st, st->a->why, NULL);
@@ -207,7 +214,10 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	sddp_stream_advance_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_enqueue(st);
-	/* the worker checks deadlines after it has processed all received data */
+	/*
+	 * the worker checks the deadline in check_late(), after it has processed all
+	 * received data
+	 */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);
 	sddp_stream_cleanup(st);

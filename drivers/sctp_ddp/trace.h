@@ -73,7 +73,7 @@ TRACE_EVENT(sddp_assoc_end,
 	TP_ARGS(a, why),
 	TP_STRUCT__entry(
 		__field(const void *, a)
-		/* a copy: the string belongs to another module, which may be unloaded */
+		/* copy the string, because it belongs to another module, which may be unloaded */
 		__array(char, why, 32)
 	),
 	TP_fast_assign(

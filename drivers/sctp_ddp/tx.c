@@ -2,9 +2,11 @@
 /*
  * Transmission of chunks, by the association's worker.
  *
- * Segments are pulled from DDP as SCTP accepts them, so at most one pulled segment of an
- * association is pending. Streams with segments get transmit slots in FIFO order. Streams
- * with a control chunk get their slots first.
+ * The worker gives transmit slots to the streams of the association. Streams with a
+ * control chunk to send get their slots first, then streams with segments in FIFO order.
+ * The worker pulls segments from DDP one by one, as SCTP accepts them, so at most one
+ * segment of an association is pulled and not yet accepted by SCTP (the pending
+ * segment).
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,13 +15,14 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other stream has segments */
+/* Maximum bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other stream has segments */
 #define SLOT_BYTES		(16 * 1024)
-#define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP sends in one pass */
-#define MAX_SLOTS		8		/* maximum per call of sddp_tx_serve() */
-#define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, in seconds */
+#define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP passes to IP at once (GSO) */
+/* maximum number of slots per call of sddp_tx_serve() */
+#define MAX_SLOTS		8
+#define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, seconds */
 
-/* Put the stream on the list of streams that wait for the SACK of a control chunk */
+/* Add the stream to the list of streams whose last control chunk is not acknowledged */
 static void await_ack(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
@@ -53,7 +56,7 @@ void sddp_tx_process_acks(struct sddp_assoc *a)
 	}
 }
 
-/* Send a control chunk. Return: 0 or an error of sddp_sock_send() */
+/* Encode a control chunk and pass it to SCTP. Return: 0 or an error of sddp_sock_send(). */
 static int send_control(struct sddp_stream *st, struct sddp_control *c)
 {
 	u8 buf[SDDP_CONTROL_MAX];
@@ -62,7 +65,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 
 	c->ssn = st->tx_ssn;
 	len = sddp_control_encode(buf, sizeof(buf), c);
-	/* cannot happen: an offer that does not fit has been rejected already */
+	/* cannot happen: alloc_control() has rejected an offer that does not fit */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
 	/* set before the send, so that the acknowledgment schedules the worker */
@@ -77,7 +80,10 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 	return 0;
 }
 
-/* Send the pending Initiate, Accept or Reject, if any. Return: 0 or a negative errno */
+/*
+ * Send the pending Initiate, Accept or Reject, if there is one and the session's state
+ * allows it. Return: 0 or a negative errno.
+ */
 static int send_prepared(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->pending_control;
@@ -99,7 +105,10 @@ static int send_prepared(struct sddp_stream *st)
 	return 0;
 }
 
-/* Send the session's Terminate if it is due. Return: 0 or a negative errno */
+/*
+ * Send the session's Terminate if the session has ended for the ULP, or if a graceful
+ * end is requested and all segments have been sent. Return: 0 or a negative errno.
+ */
 static int send_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
@@ -119,8 +128,9 @@ static void uncork(struct sddp_assoc *a)
 }
 
 /*
- * Let SCTP hold back the segments of a message, because SCTP sends many chunks at once
- * at a lower cost. The last segment must not be held back. @left: bytes left in the slot
+ * Cork SCTP while more segments of the message follow, because SCTP can pass many chunks
+ * to IP at a lower cost. Uncork it before the last segment of the message or of the
+ * slot, so that this segment and those held back are sent. @left: bytes left in the slot
  * after the pending segment.
  */
 static void cork(struct sddp_assoc *a, u32 left)
@@ -138,7 +148,7 @@ static void cork(struct sddp_assoc *a, u32 left)
 		uncork(a);
 }
 
-/* Pass the pending segment to SCTP. Return: 0 or an error of sddp_sock_send() */
+/* Pass the pending segment to SCTP. Return: 0 or an error of sddp_sock_send(). */
 static int send_pending(struct sddp_assoc *a)
 {
 	struct sddp_stream *st = a->out_stream;
@@ -157,14 +167,14 @@ static int send_pending(struct sddp_assoc *a)
 	return 0;
 }
 
-/* Grow the transmit buffer for chunks of @size bytes. Return: 0 or -ENOMEM */
+/* Grow the transmit buffer for chunks of @size bytes. Return: 0 or -ENOMEM. */
 static int grow_out_buf(struct sddp_assoc *a, u32 size)
 {
 	u8 *out;
 
 	/*
-	 * Add space for the result of out_offset(). This may double the allocation,
-	 * but only as long as segments of that length are sent.
+	 * Add space for the offset that out_offset() returns. This may double the memory
+	 * of the buffer, but only while segments of that length are sent.
 	 */
 	if (size > DDP_COPY_LONG)
 		size += PAGE_SIZE;
@@ -180,8 +190,9 @@ static int grow_out_buf(struct sddp_assoc *a, u32 size)
 }
 
 /*
- * Compute the offset of a segment in the transmit buffer. The payload of a long segment
- * gets the same page offset as its source, so that ddp_copy() can copy whole pages.
+ * Compute the offset of a segment's chunk in the transmit buffer. The payload of a long
+ * segment gets the same page offset as its source, so that ddp_copy() can copy whole
+ * pages.
  */
 static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 {
@@ -193,8 +204,8 @@ static u32 out_offset(struct sddp_stream *st, const struct ddp_txseg *seg)
 }
 
 /*
- * Pull the next segment into the transmit buffer. Return: true if a segment is pending
- * now, false if DDP has none to send.
+ * Pull the next segment into the transmit buffer, with at most @mulpdu bytes. Return:
+ * true if a segment is pending now, false if DDP has none to send.
  */
 static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 {
@@ -216,7 +227,10 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 		memcpy(p, seg.hdr, seg.hdr_len);
 		a->out_len = SDDP_SEGMENT + seg.hdr_len + seg.len;
 		a->out_more = seg.left;
-		/* if the payload cannot be read, the next segment may be a Terminate */
+		/*
+		 * if the payload cannot be read, pull again: DDP may send RDMAP's
+		 * Terminate instead
+		 */
 	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
 	ddp_tx_end(st->stream);
 	local_bh_enable();
@@ -228,23 +242,26 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 }
 
 /*
- * Pull the next segment. If there is none, set st->drained to true if all segments that
- * must precede the session's Terminate have been sent. If the pull makes the stream fail,
- * RDMAP's Terminate is sent in a later slot. Return: true if there was no segment, false
- * if a segment is pending now.
+ * Pull the next segment. If DDP has none, compute st->drained: true if SCTP has accepted
+ * all segments that must precede the session's Terminate. If the pull makes the DDP
+ * stream fail, RDMAP's Terminate is sent in a later slot. Return: true if there was no
+ * segment, false if a segment is pending now.
  */
 static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 {
 	/*
 	 * Read closing before the pull. Pairs with the release in sddp_stream_stop():
-	 * otherwise a request posted before the close could be missed by the pull, and
-	 * the session's Terminate be sent before it. litmus: drained
+	 * otherwise the pull could miss a request that was posted before the close, and
+	 * the session's Terminate would be sent before that request. litmus: drained
 	 */
 	bool closing = smp_load_acquire(&st->closing);
 
 	if (st->stream && build_next_segment(st, mulpdu))
 		return false;
-	/* requests that are pending or wait for responses get another slot later */
+	/*
+	 * not drained while requests are pending or wait for responses that the peer can
+	 * still send
+	 */
 	st->drained = closing && !ddp_tx_pending(st->stream) &&
 		      (st->peer_closed || !ddp_tx_blocked(st->stream));
 	return true;
@@ -252,7 +269,8 @@ static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 
 /*
  * Send segments of a stream, up to @most bytes. Return: 1 if the stream may have more
- * segments, 0 if it has none, -EAGAIN if SCTP has enough unsent data, or another errno.
+ * segments; 0 if it has none; -EAGAIN if SCTP has UNSENT_MAX unsent bytes; or another
+ * negative errno.
  */
 static int send_segments(struct sddp_stream *st, u32 most)
 {
@@ -277,7 +295,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 		sent += a->out_len;
 		cork(a, most - min(most, sent));
 		err = send_pending(a);
-		/* end the slot; if a segment is still pending, the next slot sends it */
+		/* end the slot; if the segment is still pending, the next slot sends it */
 		if (err)
 			return err == -EAGAIN ? 1 : err;
 	}
@@ -285,15 +303,16 @@ static int send_segments(struct sddp_stream *st, u32 most)
 }
 
 /*
- * Send the association's pending segment, if any, whatever stream has this slot. Return:
- * 0 or an error of sddp_sock_send().
+ * Send the pending segment that SCTP did not accept in an earlier slot, if there is one.
+ * It may belong to another stream than the one that has this slot. Return: 0 or an error
+ * of sddp_sock_send().
  */
 static int send_leftover(struct sddp_assoc *a)
 {
 	/*
-	 * If the stream failed within a message, or SCTP was short of memory, SCTP may
-	 * still hold back chunks. It sends them with the next chunk, which may be the
-	 * session's Terminate.
+	 * Uncork SCTP, which is still corked if the stream failed within a message or
+	 * SCTP was short of memory. SCTP then sends the chunks held back together with
+	 * the next chunk, which may be the session's Terminate.
 	 */
 	uncork(a);
 	return a->out_len ? send_pending(a) : 0;
@@ -305,28 +324,33 @@ static bool has_segments(const struct sddp_stream *st)
 }
 
 /*
- * Send chunks of one stream in its slot. Return: 1 if the stream may have more to send,
- * 0 if not, or a negative errno.
+ * Send chunks of one stream in its slot: at most @most bytes of segments, or none if
+ * @most is 0. Return: 1 if the stream may have more to send, 0 if not, or a negative
+ * errno.
  */
 static int send_slot(struct sddp_stream *st, u32 most)
 {
 	int err = send_leftover(st->a);
 
-	/* more segments may be pending now, for example RDMAP's Terminate */
+	/* DDP may have segments again, for example RDMAP's Terminate */
 	st->drained = false;
 	if (!err)
 		err = send_prepared(st);
 	if (!err && most && has_segments(st))
 		err = send_segments(st, most);
-	/* send the Terminate only after all segments; an ended session has no segments */
+	/*
+	 * send the session's Terminate only after all segments; an ended session sends
+	 * no segments
+	 */
 	if (err)
 		return err;
 	return send_terminate(st);
 }
 
 /*
- * Check whether a stream has a control chunk to send before all segments. That is not so
- * for the Terminate of a graceful end, which is sent in a slot without more segments.
+ * Check whether a stream has a control chunk that must be sent before all segments. The
+ * Terminate of a graceful end does not count: it is sent in the slot that finds no more
+ * segments.
  */
 static bool has_control(const struct sddp_stream *st)
 {
@@ -337,7 +361,7 @@ static bool has_control(const struct sddp_stream *st)
 }
 
 /**
- * sddp_tx_enqueue - queue a stream that may have something to send
+ * sddp_tx_enqueue - queue a stream for a transmit slot if it may have something to send
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
@@ -352,7 +376,7 @@ void sddp_tx_enqueue(struct sddp_stream *st)
 		list_add_tail(&st->queue_entry, &a->segment_queue);
 }
 
-/* Find the stream that gets the next slot. Return: the stream, or NULL if there is none */
+/* Find the stream that gets the next slot. Return: the stream, or NULL if there is none. */
 static struct sddp_stream *next_slot(struct sddp_assoc *a)
 {
 	struct list_head *from = &a->control_queue;
@@ -363,8 +387,9 @@ static struct sddp_stream *next_slot(struct sddp_assoc *a)
 }
 
 /*
- * Give a slot to a stream, and queue the stream again if necessary. Return: 0 if the
- * stream has sent all, 1 if it may have more to send, or a negative errno.
+ * Give a slot to a stream, and queue the stream again if it may have more to send.
+ * Return: 0 if the stream has sent all, 1 if it may have more to send, or a negative
+ * errno.
  */
 static int use_slot(struct sddp_stream *st)
 {
@@ -382,7 +407,7 @@ static int use_slot(struct sddp_stream *st)
 			sddp_tx_enqueue(st);
 		sddp_stream_cleanup(st);
 	} else if (!ddp_sock_is_transient(err)) {
-		/* remove a stream that fails, so that other streams can still send */
+		/* dequeue a stream whose send has failed, so that other streams can still send */
 		list_del_init(&st->queue_entry);
 	}
 	ddp_session_put(&st->ss);
@@ -391,7 +416,7 @@ static int use_slot(struct sddp_stream *st)
 
 /*
  * Send pending Terminates of orphaned sessions, then give slots to the streams. Return:
- * 0 if no stream can send more now; 1 if a stream can and SCTP accepts more chunks;
+ * 0 if no stream can send more now; 1 if a stream can, and SCTP accepts more chunks;
  * -EAGAIN if SCTP accepts no more chunks; or another negative errno.
  */
 static int serve_slots(struct sddp_assoc *a)
@@ -404,8 +429,9 @@ static int serve_slots(struct sddp_assoc *a)
 		if (!st)
 			return 0;
 		/*
-		 * a segment is pending: let the caller schedule a retry, because SCTP
-		 * may not schedule the worker
+		 * The previous slot has filled the send buffer. Return -EAGAIN, so that
+		 * the caller schedules a retry: SCTP may not wake up the worker, see
+		 * sddp_assoc_retry().
 		 */
 		if (READ_ONCE(a->sndbuf_full))
 			return -EAGAIN;
@@ -422,9 +448,9 @@ static int serve_slots(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  * Return: 1 if there may be more to send and SCTP accepts more; 0 if there is nothing to
- * send, or if the send buffer was already full; -EAGAIN if SCTP accepts no more chunks
- * now; another negative errno if memory is short, see ddp_sock_is_transient(), or if the
- * association has ended.
+ * send, or if the send buffer was already full before the call; -EAGAIN if SCTP accepts
+ * no more chunks now; another negative errno if memory is short, see
+ * ddp_sock_is_transient(), or if the association has ended.
  */
 int sddp_tx_serve(struct sddp_assoc *a)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Freeing the transmit buffer of an association and dropping its pending segment.
+ * Freeing the transmit buffer of an association, and dropping its pending segment.
  *
- * tx.c allocates and fills the buffer. The pending segment is one that was pulled from
- * DDP and that SCTP has not accepted yet.
+ * tx.c allocates and fills the buffer. The pending segment is the segment that tx.c has
+ * pulled from DDP and that SCTP has not accepted yet.
  */
 #include <linux/mm.h>
 
@@ -13,7 +13,7 @@
  * sddp_tx_free_buf - free the transmit buffer
  * @a: the association, which has nothing to send
  *
- * Does nothing if a segment is pending.
+ * Do nothing if a segment is pending.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -27,8 +27,10 @@ void sddp_tx_free_buf(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_drop_pending - drop the association's pending segment if it is one of a stream
- * @st: the stream; worker context, with the association's mutex held
+ * sddp_tx_drop_pending - drop the association's pending segment if it belongs to a stream
+ * @st: the stream
+ *
+ * Context: worker, with the association's mutex held.
  */
 void sddp_tx_drop_pending(struct sddp_stream *st)
 {

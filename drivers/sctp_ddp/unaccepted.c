@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unaccepted associations: a peer has established the association, no program has
- * accepted a session on it recently, and no Initiate is waiting for a program's reply.
+ * accepted a session on it recently, and no Initiate waits for a program's reply.
  *
- * Each of them may use little memory, and their number is limited, see admission.h. A new
- * association is always admitted. If a limit is reached, the oldest association is
- * evicted, preferably one from the new association's own peer address.
+ * Each unaccepted association may use little memory, and their number is limited, see
+ * admission.h. A new association is always admitted. If a limit is reached, the worker
+ * of the listening socket evicts the oldest unaccepted association of the group that
+ * sddp_choose_evict_group() chooses.
  */
 #include <linux/once.h>
 #include <linux/random.h>
@@ -19,7 +20,7 @@
 static LIST_HEAD(unaccepted);		/* oldest first */
 static DEFINE_MUTEX(unaccepted_lock);
 
-/* Hash the peer's address, for comparison with the addresses of other peers */
+/* Hash the peer's address without its port, to compare it with the addresses of other peers */
 static u32 hash_peer(const struct sddp_assoc *a)
 {
 	static u32 seed;
@@ -34,8 +35,8 @@ static bool is_same_laddr(const struct sddp_assoc *a, const struct sddp_assoc *b
 }
 
 /*
- * Check whether @other belongs to the same group as @a. @among: the criterion, which is the
- * same peer and local address, the same local address, or the same network namespace.
+ * Check whether @other is in the group @among with @a: associations with the same peer
+ * and local address, with the same local address, or in the same network namespace
  */
 static bool is_in_group(const struct sddp_assoc *a, const struct sddp_assoc *other,
 			enum sddp_evict_group among)
@@ -65,7 +66,7 @@ static struct sddp_unaccepted __sddp_count_unaccepted(const struct sddp_assoc *a
 	return there;
 }
 
-/* Find the association to evict in favour of @a. Return: NULL if no limit is reached */
+/* Find the association to evict if @a is added. Return: NULL if no limit is reached. */
 static struct sddp_assoc *__choose_assoc(const struct sddp_assoc *a)
 {
 	const struct sddp_unaccepted there = __sddp_count_unaccepted(a);
@@ -79,9 +80,10 @@ static struct sddp_assoc *__choose_assoc(const struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_join - count an association as unaccepted
- * @a: the new association; the caller must hold its mutex
+ * sddp_unaccepted_join - count a new association as unaccepted
+ * @a: the association
  *
+ * Context: the association's mutex held.
  * Return: the association that the caller must evict because a limit is reached, with a
  * reference; NULL if no limit is reached.
  */
@@ -104,12 +106,13 @@ struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
 
 /**
  * sddp_unaccepted_rejoin - count an association as unaccepted again
- * @a: the association, without a session; the caller must hold its mutex
+ * @a: the association, without a session
  *
- * @a becomes the first candidate for eviction.
+ * Make @a the first candidate for eviction.
  *
- * Return: true if @a is counted now, or is being evicted; false if a limit is reached,
- * so that the caller must end @a.
+ * Context: worker, with the association's mutex held.
+ * Return: true if @a is counted now, or is being evicted; false if the caller must end
+ * @a, because a limit is reached.
  */
 bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
 {
@@ -128,9 +131,11 @@ bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
 /**
  * sddp_unaccepted_leave - stop counting an association as unaccepted
  * @a: the association, which has an accepted session or a pending connection request, or
- *	is ending; the caller must hold its mutex
+ *	is ending
  *
- * A pending connection request is counted at its listener instead.
+ * A listener limits its pending connection requests separately.
+ *
+ * Context: the association's mutex held.
  */
 void sddp_unaccepted_leave(struct sddp_assoc *a)
 {
@@ -143,9 +148,9 @@ void sddp_unaccepted_leave(struct sddp_assoc *a)
  * sddp_assoc_accepted_session - account for an accepted session
  * @a: the association
  *
- * The worker calls this when a program has accepted a session of the peer, or the peer a
- * session of ours. On an association that the peer has established, the first accepted
- * session raises the buffer limits.
+ * The worker calls this function when a program has accepted a session of the peer, or
+ * the peer has accepted a session of a program. On an association that the peer has
+ * established, the first accepted session raises the buffer limits.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -160,15 +165,15 @@ void sddp_assoc_accepted_session(struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_cancel_evict - check whether an eviction must be cancelled
- * @a: the association that sddp_unaccepted_join() has chosen; the caller must hold its
- *	mutex
+ * sddp_unaccepted_cancel_evict - cancel an eviction if the association has a session now
+ * @a: the association that sddp_unaccepted_join() has chosen
  *
- * An Initiate may have arrived after @a was chosen. If the program rejects the session,
- * @a is counted as unaccepted again.
+ * An Initiate may have arrived after @a was chosen. If the program then rejects the
+ * session, sddp_unaccepted_rejoin() counts @a again.
  *
- * Return: true if the association has a session and must be kept, false if the caller
- * must end it.
+ * Context: the association's mutex held.
+ * Return: true if the association has a session and the eviction is cancelled, false if
+ * the caller must end the association.
  */
 bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a)
 {
