@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* KUnit tests of the limits on memory and associations that peers can use. */
+/* KUnit tests of the limits on the memory and the associations that peers can use. */
 #include <kunit/test.h>
 
 #include "../admission.h"
 
 /*
- * Show that 1000 associations, each of which keeps as many out-of-order chunks
- * as allowed, together stay within SDDP_EARLY_ALL plus SDDP_EARLY_MIN each.
+ * Show that 1000 associations together use at most SDDP_EARLY_ALL bytes plus
+ * SDDP_EARLY_MIN bytes each, if each association keeps as many out-of-order chunks as
+ * allowed.
  */
 static void early_octets_are_bounded(struct kunit *test)
 {
@@ -22,7 +23,7 @@ static void early_octets_are_bounded(struct kunit *test)
 			all += piece;
 		}
 		KUNIT_ASSERT_LE(test, kept[n], (u32)SDDP_EARLY_ASSOC);
-		/* each association, also the last, gets SDDP_EARLY_MIN bytes */
+		/* each association, even the last, may use SDDP_EARLY_MIN bytes */
 		KUNIT_ASSERT_GT(test, kept[n] + piece, (u32)SDDP_EARLY_MIN);
 	}
 	KUNIT_EXPECT_LE(test, all, (u64)SDDP_EARLY_ALL +
@@ -30,8 +31,8 @@ static void early_octets_are_bounded(struct kunit *test)
 }
 
 /*
- * Show that a single association may use exactly SDDP_EARLY_ASSOC bytes, and
- * that SDDP_EARLY_MIN bytes are granted however much memory is in use.
+ * Show that a single association may use SDDP_EARLY_ASSOC bytes and not more, and that
+ * SDDP_EARLY_MIN bytes are granted however much memory is in use.
  */
 static void alone_it_gets_all_of_its_share(struct kunit *test)
 {
@@ -45,8 +46,8 @@ static void alone_it_gets_all_of_its_share(struct kunit *test)
 }
 
 /*
- * Show that the eviction group is chosen by the first limit that is reached: of
- * the peer address, then of the local address, then of the network namespace.
+ * Show that the eviction group is that of the first limit that is reached, checked in
+ * this order: of the peer address, of the local address, of the network namespace.
  */
 static void who_leaves(struct kunit *test)
 {
@@ -65,10 +66,7 @@ static void who_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SDDP_EVICT_PEER, sddp_choose_evict_group(&c));
 }
 
-/*
- * Show that the retry delay doubles from 10 up to 1000 milliseconds and does
- * not grow further
- */
+/* Show that the retry delay doubles from 10 to 1000 milliseconds and does not grow further */
 static void waits_longer_each_time(struct kunit *test)
 {
 	u32 delay = sddp_retry_delay(0), n;
@@ -85,8 +83,8 @@ static void waits_longer_each_time(struct kunit *test)
 }
 
 /*
- * Show that -ENOMEM is reported rather than any other error, and
- * -EADDRINUSE only if there is no other error, in any order of the errors.
+ * Show that -ENOMEM is reported rather than any other error, and -EADDRINUSE only if
+ * there is no other error, whichever of the two errors comes first.
  */
 static void memory_counts_for_most(struct kunit *test)
 {
@@ -100,8 +98,8 @@ static void memory_counts_for_most(struct kunit *test)
 }
 
 /*
- * Show that deferred chunks are kept only below each of three limits, which
- * leave memory for an out-of-order chunk of 70000 bytes.
+ * Show that deferred chunks are kept only below each of three limits, and that these
+ * limits leave memory for an out-of-order chunk of 70000 bytes.
  */
 static void waiting(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* KUnit tests of the encoding and decoding of DDP's chunks over SCTP. */
+/* KUnit tests of the encoding and decoding of DDP's DATA chunks. */
 #include <kunit/test.h>
 
 #include "../chunk.h"
@@ -54,8 +54,8 @@ static void fill(const struct kind *k, u16 pd_len)
 }
 
 /*
- * Encode a chunk byte by byte, without the code under test. Return: the length
- * of the chunk, bytes.
+ * Encode a chunk byte by byte as the RFCs define, without using the code under test.
+ * Return: the length of the chunk, bytes.
  */
 static size_t by_hand(const struct kind *k, u16 pd_len)
 {
@@ -96,11 +96,10 @@ static void expect_same(struct kunit *test, const struct kind *k, u16 pd_len)
 }
 
 /*
- * Show that every kind of chunk is encoded and decoded as the RFCs define: RFC
- * 5043 5.2.1 (SCTPDDP-10), RFC 5043 5.2.3 (SCTPDDP-12, SCTPDDP-15), RFC 6581 7
- * (MPA2-13, MPA2-14), RFC 6581 9 (MPA2-25). Show that more than 512 bytes of
- * Private Data, the IRD/ORD word included, are refused: RFC 5043 5.2.3
- * (SCTPDDP-16), RFC 6581 7 (MPA2-15).
+ * Show that every kind of chunk is encoded and decoded as the RFCs define: RFC 5043
+ * 5.2.1 (SCTPDDP-10), RFC 5043 5.2.3 (SCTPDDP-12, SCTPDDP-15), RFC 6581 7 (MPA2-13,
+ * MPA2-14), RFC 6581 9 (MPA2-25). Show that more than 512 bytes of Private Data, the
+ * IRD/ORD word included, are refused: RFC 5043 5.2.3 (SCTPDDP-16), RFC 6581 7 (MPA2-15).
  */
 static void there_and_back(struct kunit *test)
 {
@@ -132,9 +131,9 @@ static void there_and_back(struct kunit *test)
 }
 
 /*
- * Show that a chunk with an incomplete Function Code is invalid: RFC 5043 5.2.3
- * (SCTPDDP-12). Show that an enhanced chunk with an incomplete IRD/ORD word is
- * invalid, unless it is an Enhanced Reject: RFC 6581 7 (MPA2-13).
+ * Show that a chunk with a truncated Function Code is invalid: RFC 5043 5.2.3
+ * (SCTPDDP-12). Show that an enhanced chunk with a truncated IRD/ORD word is invalid,
+ * unless it is an Enhanced Reject: RFC 6581 7 (MPA2-13).
  */
 static void every_truncation(struct kunit *test)
 {
@@ -147,8 +146,8 @@ static void every_truncation(struct kunit *test)
 		for (n = 0; n < len; n++) {
 			want = IW_SCTP_CONTROL;
 			/*
-			 * RFC 6581 7 (N-20): an Enhanced Reject without the
-			 * word is decoded as a Reject
+			 * RFC 6581 7 (N-20): an Enhanced Reject that is too short for
+			 * the word is decoded as a Reject
 			 */
 			if (k->code == 7 && n >= 4)
 				want = IW_OK;
@@ -161,10 +160,7 @@ static void every_truncation(struct kunit *test)
 	}
 }
 
-/*
- * Show that exactly Function Codes 1 to 7 are valid: RFC 5043 5.2.3
- * (SCTPDDP-13)
- */
+/* Show that Function Codes 1 to 7 are valid and all others are not: RFC 5043 5.2.3 (SCTPDDP-13) */
 static void every_code(struct kunit *test)
 {
 	static u8 chunk[20];
@@ -203,9 +199,7 @@ static void terminate_has_no_data(struct kunit *test)
 	}
 }
 
-/*
- * Show that the encoder never writes past the end of a buffer of 0 to 31 bytes
- */
+/* Show that the encoder never writes past the end of a buffer, for sizes from 0 to 31 bytes */
 static void no_room(struct kunit *test)
 {
 	const struct kind *k;
@@ -225,7 +219,7 @@ static void no_room(struct kunit *test)
 
 /*
  * Show that the encoder refuses an IRD or ORD of more than 14 bits, which would
- * change the flags of the IRD/ORD word: RFC 6581 9 (MPA2-25).
+ * overwrite the flags of the IRD/ORD word: RFC 6581 9 (MPA2-25).
  */
 static void depths_too_deep(struct kunit *test)
 {
@@ -263,8 +257,9 @@ static void ssn_in_front(struct kunit *test)
 }
 
 /*
- * Show that the Adaptation Indication and the Payload Protocol Identifiers have
- * the numbers of RFC 5043 5.1 and 5.2. Tests with a raw peer show their use.
+ * Show that the constants for the Adaptation Indication and the Payload Protocol
+ * Identifiers have the values of RFC 5043 5.1 and 5.2. Tests with a raw peer show that
+ * the driver sends and checks them.
  */
 static void numbers(struct kunit *test)
 {

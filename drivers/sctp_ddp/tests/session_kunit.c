@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of the state machine of a session. This file states the legal sequences of
- * RFC 5043 section 6 and RFC 6581 section 7 as rules about a list of chunks. The tests
- * compare the state machine of each side with these rules for every list of up to five
- * chunks.
+ * KUnit tests of the state machine of a session. This file expresses the legal sequences
+ * of RFC 5043 section 6 and RFC 6581 section 7 as rules about a list of chunks. The
+ * tests compare the state machine of each side with these rules for every list of up to
+ * five chunks.
  */
 #include <kunit/test.h>
 
@@ -11,7 +11,7 @@
 
 #define LONGEST	5
 
-/* A chunk that this side sends (ours) or receives */
+/* A chunk that this side sends (if ours is set) or receives */
 struct chunk {
 	bool		ours;
 	enum sddp_chunk_kind	what;
@@ -29,20 +29,24 @@ static const struct chunk kinds[] = {
 	{ .what = SDDP_KIND_SEGMENT },
 };
 
-/* The sequence of chunks so far, and the state that the rules give it */
+/* A sequence of sent and received chunks, and the state of the session according to the rules */
 struct story {
 	struct chunk	said[LONGEST + 1];
 	int		n;
 	bool		active;
 	bool		broken;		/* an illegal chunk was received */
-	bool		in_vain;	/* it was a Terminate without an open session */
-	bool		doubt;		/* our last control chunk has not been acknowledged */
+	bool		in_vain;	/* the illegal chunk was a Terminate before any reply */
+	bool		doubt;		/* the peer may not have received our last control chunk */
 };
 
-static struct kunit *test;		/* the running test, for must() */
+/* the test that is running; must() reports failures to it */
+static struct kunit *test;
 static u32 stories;
 
-/* Format the sequence for a failure message: ">i'" is our enhanced Initiate */
+/*
+ * Format a sequence for a failure message, for example ">i'" for our Enhanced Initiate:
+ * direction, then initial letter of the kind, then "'" if the chunk is enhanced
+ */
 static const char *told(const struct story *t)
 {
 	static char text[4 * (LONGEST + 1) + 1];
@@ -73,8 +77,8 @@ static bool is_no(const struct chunk *c)
 }
 
 /*
- * Check whether the chunks after the Accept are legal. RFC 5043 6.2: they are segments,
- * except that the last chunk of each side may be a Terminate.
+ * Check whether the chunks after the Accept are legal. RFC 5043 6.2: all of them are
+ * segments, except that the last chunk of each side may be a Terminate.
  */
 static bool legal_open(const struct chunk *said, int n)
 {
@@ -93,9 +97,9 @@ static bool legal_open(const struct chunk *said, int n)
 }
 
 /*
- * Check whether the whole sequence is legal (RFC 5043 6.2 to 6.4, RFC 6581 7). A reply is
- * enhanced if the Initiate is, and else not. But the Reject of an enhanced Initiate need
- * not be enhanced.
+ * Check whether the whole sequence is legal (RFC 5043 6.2 to 6.4, RFC 6581 7). An Accept
+ * or Reject is enhanced if the Initiate is enhanced, and otherwise not. But the Reject
+ * of an Enhanced Initiate need not be enhanced.
  */
 static bool legal(const struct story *t)
 {
@@ -126,7 +130,7 @@ static bool has_terminate(const struct story *t, bool ours)
 	return false;
 }
 
-/* Check whether the second chunk is a legal Reject or Terminate */
+/* Check whether the reply to the Initiate is a legal Reject or Terminate */
 static bool turned_down(const struct story *t)
 {
 	struct story two = *t;
@@ -142,7 +146,7 @@ static bool over(const struct story *t)
 	return has_terminate(t, false) && (t->in_vain || has_terminate(t, true));
 }
 
-/* Get the action that the last chunk of a legal sequence requires */
+/* Get the action that the state machine must return for the last chunk of a legal sequence */
 static enum sddp_do asks_for(const struct story *t)
 {
 	switch (t->said[t->n - 1].what) {
@@ -160,8 +164,9 @@ static enum sddp_do asks_for(const struct story *t)
 }
 
 /*
- * Check whether this side may send the last chunk of @next. RFC 5043 6.6: a Terminate must
- * not overtake a control chunk. RFC 5043 6.1: only a Terminate may follow a violation.
+ * Check whether this side may send the last chunk of @next. RFC 5043 6.6: a Terminate
+ * must not overtake a control chunk. RFC 5043 6.1: after a violation, only a Terminate
+ * may be sent.
  */
 static bool may_say(const struct story *t, const struct story *next)
 {
@@ -218,7 +223,10 @@ static void say(struct sddp_session s, struct story t, const struct chunk *c)
 	go_on(&s, &next);
 }
 
-/* Check whether our reply is enhanced exactly if the Initiate is; the caller ensures that */
+/*
+ * Check whether a chunk that this side sends is enhanced as the Initiate requires. The
+ * state machine does not check this, because its caller ensures it.
+ */
 static bool our_kind(const struct story *t, const struct chunk *c)
 {
 	if (c->what == SDDP_SAY_ACCEPT || c->what == SDDP_SAY_REJECT)
@@ -264,9 +272,9 @@ static u32 all_stories(struct kunit *now, bool active)
 }
 
 /*
- * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44,
- * SCTPDDP-45, SCTPDDP-46 (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7): the state
- * machine of the active side agrees with the rules for every sequence.
+ * Show that the state machine of the active side agrees with the rules for every
+ * sequence: SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44,
+ * SCTPDDP-45, SCTPDDP-46 (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7).
  */
 static void every_story_active(struct kunit *test)
 {
@@ -274,9 +282,9 @@ static void every_story_active(struct kunit *test)
 }
 
 /*
- * SCTPDDP-1, SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and
- * MPA2-21 (RFC 5043 2, 6.1, 6.2, 6.6, RFC 6581 7): the state machine of the passive side
- * agrees with the rules for every sequence.
+ * Show that the state machine of the passive side agrees with the rules for every
+ * sequence: SCTPDDP-1, SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and
+ * MPA2-21 (RFC 5043 2, 6.1, 6.2, 6.6, RFC 6581 7).
  */
 static void every_story_passive(struct kunit *test)
 {
@@ -287,7 +295,7 @@ static void every_story_passive(struct kunit *test)
 
 struct step {
 	struct chunk	chunk;
-	enum sddp_do	asks;		/* action that a received chunk requires */
+	enum sddp_do	asks;		/* expected action for a received chunk */
 };
 
 #define SAY(w, e)	{ { true, SDDP_SAY_##w, e } }
@@ -324,7 +332,7 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 	walk(test, active, steps, ARRAY_SIZE(steps));			\
 } while (0)
 
-/* RFC 5043 6.2 (SCTPDDP-29): an accepted session is over after both Terminates */
+/* Show that an accepted session is over after both Terminates: RFC 5043 6.2 (SCTPDDP-29) */
 static void accepted(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
@@ -336,8 +344,8 @@ static void accepted(struct kunit *test)
 }
 
 /*
- * Our Terminate counts as received only after its acknowledgment, even if the peer's
- * Terminate was received first
+ * Show that our Terminate counts as received by the peer only after its acknowledgment,
+ * even if the peer's Terminate has been received first
  */
 static void heard_at_last(struct kunit *test)
 {
@@ -353,7 +361,7 @@ static void heard_at_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_acked(&s));
 }
 
-/* RFC 5043 6.3 (SCTPDDP-34): a rejected session is over after the Reject */
+/* Show that a rejected session is over after the Reject: RFC 5043 6.3 (SCTPDDP-34) */
 static void rejected(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
@@ -362,8 +370,8 @@ static void rejected(struct kunit *test)
 }
 
 /*
- * RFC 5043 5.2.3 and 6.4 (SCTPDDP-21, SCTPDDP-39): a Terminate in reply to an Initiate
- * ends the session
+ * Show that a Terminate in reply to an Initiate ends the session: RFC 5043 5.2.3 and 6.4
+ * (SCTPDDP-21, SCTPDDP-39)
  */
 static void not_by_the_ulp(struct kunit *test)
 {
@@ -372,8 +380,8 @@ static void not_by_the_ulp(struct kunit *test)
 }
 
 /*
- * RFC 5043 5.1 and 5.2.3 (SCTPDDP-6, SCTPDDP-13): a chunk that cannot be decoded ends the
- * session, after which only a Terminate may be sent
+ * Show that a chunk that cannot be decoded ends the session, and that only a Terminate
+ * may be sent afterwards: RFC 5043 5.1 and 5.2.3 (SCTPDDP-6, SCTPDDP-13)
  */
 static void broken(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of the comparison of DDP-SSNs, against a list of received chunks, and of the
- * count of received chunks of an ended session.
+ * KUnit tests of the arithmetic on DDP-SSNs: of sddp_ssn_compare(), against a model of
+ * the receive path, and of the count of received chunks of an ended session.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -10,13 +10,16 @@
 
 #define MANY	6
 
-/* Maximum number of chunks in flight (RFC 5043 section 10), independent of wire.h */
+/*
+ * Maximum number of chunks in flight (RFC 5043 section 10); not taken from wire.h, so
+ * that an error there is found
+ */
 #define IN_FLIGHT	32767
 
 static u16 next;			/* next expected DDP-SSN */
-static bool here[0x10000];		/* DDP-SSNs received out of order */
+static bool here[0x10000];		/* true for each DDP-SSN received out of order */
 
-/* Values of the next expected DDP-SSN with which the tests begin */
+/* Values of the next expected DDP-SSN at the beginning of a test */
 static const u16 starts[] = {
 	0, 1, 31, 32, 32762, 32766, 32767, 32768, 65529, 65530, 65533, 65535,
 };
@@ -38,7 +41,10 @@ static enum sddp_ssn_order turn_ref(u16 ssn)
 	return ahead ? SDDP_SSN_EARLY : SDDP_SSN_NEXT;
 }
 
-/* Receive a chunk, then process all received chunks that are next in order */
+/*
+ * Model of the receive path: receive a chunk, then process all received chunks that are
+ * next in order
+ */
 static void push(struct kunit *test, u16 ssn)
 {
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
@@ -65,8 +71,8 @@ static void order_of(u32 n, u8 *order)
 }
 
 /*
- * RFC 5043 6.1 and 10 (SCTPDDP-27, SCTPDDP-65): chunks are processed in the order of their
- * DDP-SSNs, in whatever order they are received.
+ * Show that chunks are processed in the order of their DDP-SSNs, in whatever order they
+ * are received: RFC 5043 6.1 and 10 (SCTPDDP-27, SCTPDDP-65).
  */
 static void every_permutation(struct kunit *test)
 {
@@ -81,7 +87,7 @@ static void every_permutation(struct kunit *test)
 				push(test, starts[at] + order[i]);
 			KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 		}
-		/* all of these chunks are duplicates now */
+		/* the same chunks are duplicates now and have no effect */
 		for (i = 0; i < MANY; i++)
 			push(test, starts[at] + i);
 		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
@@ -89,8 +95,9 @@ static void every_permutation(struct kunit *test)
 }
 
 /*
- * RFC 5043 5.2.1 (SCTPDDP-9): DDP-SSNs are compared modulo 65536. RFC 5043 10
- * (SCTPDDP-69): a gap larger than the maximum number of chunks in flight is detected.
+ * Show that DDP-SSNs are compared modulo 65536: RFC 5043 5.2.1 (SCTPDDP-9). Show that a
+ * gap larger than the maximum number of chunks in flight is detected: RFC 5043 10
+ * (SCTPDDP-69).
  */
 static void every_turn(struct kunit *test)
 {
@@ -105,8 +112,8 @@ static void every_turn(struct kunit *test)
 }
 
 /*
- * RFC 5043 10 (SCTPDDP-69): all chunks that a sender may have in flight are valid, even
- * if they are received in reverse order.
+ * Show that all chunks that a sender may have in flight are valid, even if they are
+ * received in reverse order: RFC 5043 10 (SCTPDDP-69).
  */
 static void a_whole_window_backwards(struct kunit *test)
 {
@@ -123,7 +130,10 @@ static void a_whole_window_backwards(struct kunit *test)
 	}
 }
 
-/* RFC 5043 5.2.1 (SCTPDDP-9): chunks in order are accepted while the DDP-SSN wraps 3 times */
+/*
+ * Show that chunks in order are accepted while the DDP-SSN wraps three times: RFC 5043
+ * 5.2.1 (SCTPDDP-9)
+ */
 static void round_and_round(struct kunit *test)
 {
 	u32 n;
@@ -134,8 +144,8 @@ static void round_and_round(struct kunit *test)
 }
 
 /*
- * sddp_ssn_compare() agrees with the reference for random DDP-SSNs: near the next expected
- * one, far ahead of it, and before it
+ * Show that sddp_ssn_compare() agrees with turn_ref() for random DDP-SSNs: near the next
+ * expected DDP-SSN, far ahead of it, and before it.
  */
 static void at_random(struct kunit *test)
 {
@@ -161,8 +171,8 @@ static void at_random(struct kunit *test)
 }
 
 /*
- * RFC 5043 6.6 (SCTPDDP-46): a session is complete when all of its chunks have been
- * received and not before, in whatever order they are received.
+ * Show that a session is complete as soon as all of its chunks have been received, and
+ * not before, in whatever order they are received: RFC 5043 6.6 (SCTPDDP-46).
  */
 static void whole_when_all_are_here(struct kunit *test)
 {
@@ -174,8 +184,8 @@ static void whole_when_all_are_here(struct kunit *test)
 		order_of(n, order);
 		for (at = 0; at < ARRAY_SIZE(starts); at++) {
 			/*
-			 * the chunks below starts[at] were counted when the
-			 * session ended
+			 * the chunks with DDP-SSNs below starts[at] were counted when
+			 * the session ended
 			 */
 			t = (struct sddp_tally){ .n = starts[at] };
 			last = starts[at] + MANY - 1;
@@ -191,8 +201,9 @@ static void whole_when_all_are_here(struct kunit *test)
 }
 
 /*
- * A session is complete only when the number of received chunks is the one that the first
- * Terminate gives: neither more chunks nor a second Terminate make it complete
+ * Show that a session is complete only if the number of received chunks is the number
+ * that the first Terminate gives: neither further chunks nor a second Terminate make it
+ * complete.
  */
 static void never_whole(struct kunit *test)
 {

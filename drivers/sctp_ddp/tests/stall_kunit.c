@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of the detection of PMTU black holes, as sequences of checks. */
+/*
+ * KUnit tests of sddp_stall_check() with sequences of checks, and of the sizes and
+ * limits in stall.c
+ */
 #include <kunit/test.h>
 
 #include "../stall.h"
 
-/* State of the association at a check, and the action that the check must return */
+/* State of the association at a check, and the action that sddp_stall_check() must return */
 struct look {
 	bool			ack_expected;
 	u32			acked;
@@ -38,28 +41,28 @@ static void tell(struct kunit *test, const struct look *l, u32 n)
 		tell(test, story, ARRAY_SIZE(story));			\
 	} while (0)
 
-/* No action is taken while data is acknowledged or none is in flight */
+/* Show that no action is taken while data is acknowledged or no data is in flight */
 static void all_is_well(struct kunit *test)
 {
 	TELL(test, IDLE(7), IDLE(7), GETS_ON(8), GETS_ON(9), IDLE(12), IDLE(12),
 	     GETS_ON(0xffffffff), GETS_ON(0), GETS_ON(1));
 }
 
-/* A single check without progress causes only a heartbeat */
+/* Show that a single check without progress causes only a heartbeat */
 static void late(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), GETS_ON(6),
 	     STUCK(6, true, ASK), IDLE(6), STUCK(6, true, ASK));
 }
 
-/* The packet size does not change while the peer does not reply to the heartbeat */
+/* Show that packets do not shrink while the peer does not reply to the heartbeat */
 static void silent(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, false, NOTHING),
 	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
-/* After packets have become smaller, two checks pass before the next heartbeat */
+/* Show that two checks pass between smaller packets and the next heartbeat */
 static void smaller(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, true, SHRINK),
@@ -67,7 +70,7 @@ static void smaller(struct kunit *test)
 	     STUCK(5, true, ASK), STUCK(5, true, SHRINK), GETS_ON(6));
 }
 
-/* The association ends after 60 seconds without progress, and not before */
+/* Show that the association ends after 60 seconds without progress, and not before */
 static void hopeless(struct kunit *test)
 {
 	struct sddp_stall_view v = { .ack_expected = true, .acked = 9 };
@@ -83,7 +86,7 @@ static void hopeless(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
 }
 
-/* RFC 5043 9 (SCTPDDP-60): packets never become too small for 516 bytes of user data */
+/* Show that packets never become too small for 516 bytes of user data: RFC 5043 9 (SCTPDDP-60) */
 static void sizes(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_lower_pmtu(65535, 0));
@@ -94,7 +97,7 @@ static void sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stall_lower_pmtu(576, 0));
 }
 
-/* The number of timeouts is at most 80, however many addresses the peer announces */
+/* Show that the number of timeouts is at most 80, however many addresses the peer announces */
 static void timeouts(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(0));
