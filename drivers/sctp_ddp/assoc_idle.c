@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The idle timeout of an association: an association without sessions ends after it.
+ * The idle timeout of an association, after which the worker ends an association without
+ * sessions (assoc_work.c).
  *
  * Only a session that a local program has requested or was notified of prolongs the
- * timeout, so that no peer can keep an association for ever. The worker ends the
- * association (assoc_work.c).
+ * timeout, so that no peer can keep an association for ever.
  */
 #include "internal.h"
 

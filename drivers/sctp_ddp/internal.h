@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Structures of iw_sctp_ddp, and the functions that its files call of each other.
+ * Structures of iw_sctp_ddp, and the functions that its files share.
  *
  * Each association has one worker, the work item in assoc_work.c, which holds the
  * association's mutex while it runs. sddp_assoc_accepted() and sddp_assoc_evict() take
@@ -178,7 +178,7 @@ struct sddp_assoc {
 	struct socket		*sock;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	u32			limit;	/* number of streams that both directions have */
+	u32			limit;	/* number of usable streams in each direction */
 	/*
 	 * Verification Tag that the peer used when the association was established. A
 	 * different tag in SCTP's association shows that the peer has restarted.
@@ -198,7 +198,7 @@ struct sddp_assoc {
 	u32			violations;	/* protocol violations of an unaccepted peer */
 	/* reason for which the worker must end the association, or IW_OK */
 	enum iw_reason		end_reason;
-	/* errno of a send after the association ended, or 0 */
+	/* errno of a send that found the association ended, or 0 */
 	int			send_err;
 	u32			delay;	/* last delay of a retry, milliseconds, or 0 */
 	unsigned long		retry_at;	/* expiry time of the timer retry, jiffies */
@@ -207,7 +207,7 @@ struct sddp_assoc {
 	u32			out_at;	/* offset of the pending segment's chunk in out, bytes */
 	/* length of the pending segment's chunk, bytes; 0 if no segment is pending */
 	u32			out_len;
-	bool			out_more;	/* the message has more segments */
+	bool			out_more;	/* segments of the same message follow */
 	u32			corked;	/* bytes that SCTP holds back, see cork() in tx.c */
 	struct sddp_stream	*out_stream;	/* stream of the pending segment, or NULL */
 	struct list_head	control_queue;	/* streams that have a control chunk to send */
@@ -288,7 +288,7 @@ struct sddp_stream {
 	struct sddp_control	*reply;	/* Accept or Reject, or NULL */
 	struct ddp_stream	*reply_stream;	/* DDP stream of an Accept, or NULL */
 	bool			answered;	/* the ULP has accepted or rejected the session */
-	bool			ended;	/* set by sddp_stream_end() */
+	bool			ended;	/* the session has ended for the ULP */
 
 	/* protected by the association's mutex */
 	struct sddp_session	s;

@@ -39,7 +39,7 @@ struct laddr {
 	struct hlist_node	list;	/* entry in the listener's table laddrs */
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*at;	/* the listener */
-	bool			seen;	/* update: the interface has the address */
+	bool			seen;	/* mark of unlisten_unseen(): the address still exists */
 };
 
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
@@ -72,14 +72,14 @@ struct sddp_listener {
 	struct hlist_node	list;		/* entry in wildcards; laddrs_lock, RCU readers */
 	/* the work item may use the table laddrs */
 	bool			work_owns_table;
-	/* destroy_listener() runs; set with laddrs_lock held */
+	/* being removed; set with laddrs_lock held */
 	bool			ending;
 	struct delayed_work	update;		/* work item that updates laddrs */
 	struct rcu_head		rcu;
 };
 
 static DEFINE_HASHTABLE(wildcards, 6);	/* wildcard listeners, hashed by network namespace */
-/* protects wildcards, and queueing of the work item update */
+/* protects wildcards, ending, and the queueing of the work item update */
 static DEFINE_SPINLOCK(laddrs_lock);
 
 static u32 sddp_laddr_hash(const struct sddp_listener *l,

@@ -126,7 +126,10 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* Process the peer's Terminate. Allocate nothing: to lose it would keep the streams in use. */
+/*
+ * Process the peer's Terminate. Allocate no memory: if an allocation failed, the Terminate would
+ * be lost, and the streams would remain in use.
+ */
 static void take_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
@@ -231,7 +234,10 @@ void sddp_rx_resume(struct sddp_stream *st)
 		take_in_order(st);
 }
 
-/* Let DDP place an out-of-order segment. Return: true if placed, false if it must be kept. */
+/*
+ * Let DDP place the payload of an out-of-order segment. Return: true if DDP has placed the payload
+ * and @p is set, false if the whole segment must be kept.
+ */
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
@@ -385,7 +391,7 @@ static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	}
 	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early(st, in, h->ssn))
 		return true;
-	/* retry if deferred chunks use the memory: the peer has caused no error */
+	/* retry later if deferred chunks use the memory: the peer has made no error */
 	if (st->a->deferred)
 		return false;
 	refuse_chunk(st, in, h, IW_NO_MEMORY);
@@ -490,9 +496,9 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc
 }
 
 /*
- * Check whether this session is over, so that a received chunk must belong to the next session. If
- * the peer has established the association, the chunk also shows that the peer has received our
- * last chunk: only the peer begins sessions there, and only after that.
+ * Check whether a session is over, so that a received chunk belongs to the next session. On an
+ * association that the peer has established, only the peer begins sessions, and only after it has
+ * received our last chunk. So there the received chunk also acknowledges our last chunk.
  */
 static bool is_session_over(const struct sddp_stream *st)
 {

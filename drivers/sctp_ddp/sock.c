@@ -140,7 +140,7 @@ static int set_timers(struct socket *sock)
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
-	/* use another path, if there is one, from the first timeout on */
+	/* use another path, if the peer has several addresses, after the first timeout */
 	struct sctp_paddrthlds thresholds = { .spt_pathpfthld = 0 };
 
 	path.spp_address.ss_family = sock->sk->sk_family;
@@ -194,9 +194,9 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
  * @child: the accepted socket
  * @listener: the listening socket
  *
- * A peer that has not received the COOKIE ACK retransmits its COOKIE ECHO. SCTP
- * verifies that chunk with the key of the accepted socket. The cookie was created
- * with the listener's key, so SCTP would drop every retransmission.
+ * A peer that has not received the COOKIE ACK retransmits its COOKIE ECHO. SCTP verifies
+ * the retransmission with the key of the accepted socket, but has created the cookie
+ * with the listener's key. Without the copy, SCTP would drop every retransmission.
  */
 void sddp_sock_share_cookie(struct socket *child, const struct socket *listener)
 {

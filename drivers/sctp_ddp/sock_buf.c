@@ -188,7 +188,7 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 
 /*
  * Compute the maximum number of bytes that SCTP charges to the send buffer for @len
- * bytes of user data: the number for chunks of the smallest size
+ * bytes of user data. The number is highest if all chunks have the smallest size.
  */
 static int sddp_sndbuf_cost(u32 len)
 {

@@ -103,9 +103,9 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
 {
 	/*
-	 * A chunk that arrived before the deadline may have been queued when the
-	 * deadline passed. So end the session only if this run of the worker, which has
-	 * processed the queue, began after the deadline.
+	 * A chunk that arrived before the deadline may still be in SCTP's queue after
+	 * the deadline. So end the session only if the present run of the worker, which
+	 * has processed the queue, began after the deadline.
 	 */
 	if (sddp_is_late(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
@@ -200,7 +200,7 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 
 /**
  * sddp_stream_set_reply - set the ULP's reply to an Initiate, for the worker to send
- * @st: the stream, whose Initiate the ULP was notified of
+ * @st: the stream of the Initiate, of which the ULP was notified
  * @c: the reply; owned by the stream if this function succeeds
  * @s: the DDP stream to start, which holds a reference on @st until
  *	sddp_stream_quiesce(); NULL for a Reject
@@ -287,8 +287,8 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 		/*
 		 * Store why before set_bit() in sddp_stream_event() sets the event,
 		 * because set_bit() orders nothing. Pairs with xchg() in
-		 * sddp_stream_handle_events(), which would otherwise see the event with
-		 * a stale reason. litmus: why
+		 * sddp_stream_handle_events(): otherwise the worker could see the event
+		 * but a stale reason. litmus: why
 		 */
 		smp_wmb();
 		sddp_stream_event(st, SDDP_EV_ABORT);

@@ -34,8 +34,8 @@ static void sddp_notify_accepted(struct sddp_stream *st)
 }
 
 /*
- * Prepare the sending of the ULP's reply, and set a deadline in case SCTP does not
- * accept the chunk
+ * Set a deadline for SCTP to accept the ULP's reply, and notify the ULP if the reply is
+ * an Accept
  */
 static void sddp_stream_start_reply(struct sddp_stream *st)
 {
@@ -83,10 +83,10 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
 	/*
-	 * Store a after list_del_init(). sddp_stream_event() reads a and then takes the
-	 * lock of @to, not the lock that this function holds: without the order,
-	 * list_del_init() could overwrite its list_add_tail(). Pairs with the lock of
-	 * @to. litmus: home
+	 * Store a after list_del_init(). sddp_stream_event() reads a, then takes only
+	 * the lock of @to for its list_add_tail() of st->ready. Without the order,
+	 * list_del_init() could overwrite the links that list_add_tail() sets. Pairs
+	 * with the lock of @to. litmus: home
 	 */
 	smp_store_release(&st->a, to);
 	spin_unlock_irq(&from->lock);

@@ -129,9 +129,9 @@ static void uncork(struct sddp_assoc *a)
 
 /*
  * Cork SCTP while more segments of the message follow, because SCTP can pass many chunks
- * to IP at a lower cost. Uncork it before the last segment of the message or of the
- * slot, so that this segment and those held back are sent. @left: bytes left in the slot
- * after the pending segment.
+ * to IP at a lower cost. Uncork SCTP before the last segment of the message or of the
+ * slot, so that SCTP sends this segment and the segments held back. @left: bytes left in
+ * the slot after the pending segment.
  */
 static void cork(struct sddp_assoc *a, u32 left)
 {
@@ -332,7 +332,10 @@ static int send_slot(struct sddp_stream *st, u32 most)
 {
 	int err = send_leftover(st->a);
 
-	/* DDP may have segments again, for example RDMAP's Terminate */
+	/*
+	 * compute drained again in this slot: DDP may have more segments, such as
+	 * RDMAP's Terminate
+	 */
 	st->drained = false;
 	if (!err)
 		err = send_prepared(st);

@@ -4,9 +4,9 @@
  * accepted a session on it recently, and no Initiate waits for a program's reply.
  *
  * Each unaccepted association may use little memory, and their number is limited, see
- * admission.h. A new association is always admitted. If a limit is reached, the worker
- * of the listening socket evicts the oldest unaccepted association of the group that
- * sddp_choose_evict_group() chooses.
+ * admission.h. A new association is always admitted. If a limit is reached, the work
+ * item of the listening socket evicts the oldest unaccepted association of the group
+ * that sddp_choose_evict_group() chooses.
  */
 #include <linux/once.h>
 #include <linux/random.h>
