@@ -69,7 +69,8 @@ struct sddp_listener {
 	DECLARE_HASHTABLE(laddrs, 6);	/* table of struct laddr */
 	u32			delay;		/* last delay before a retry, milliseconds, or 0 */
 
-	struct hlist_node	list;		/* entry in wildcards; laddrs_lock, RCU readers */
+	/* entry in wildcards; changed under laddrs_lock, read under RCU */
+	struct hlist_node	list;
 	/* the work item may use the table laddrs */
 	bool			work_owns_table;
 	/* being removed; set with laddrs_lock held */
@@ -315,10 +316,9 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether a listener of another device, on the same port, has the listener's
- * interface as a further path (setting paths). That other listener then accepts the
- * associations to the interface's addresses, so -EADDRINUSE is no error for this
- * listener.
+ * Check whether another device's listener on the same port has the interface of @l in
+ * its setting paths. That listener then accepts the associations to the interface's
+ * addresses, so -EADDRINUSE is no error for @l.
  */
 static bool is_path(const struct sddp_listener *l)
 {
@@ -337,8 +337,8 @@ static bool is_path(const struct sddp_listener *l)
 
 /*
  * Start a wildcard listener. Add the listener to the hash table before it binds to
- * addresses, so that of two listeners that start concurrently, the later one to bind
- * finds the other in is_path(). Return: 0 or a negative errno.
+ * addresses: if two listeners start concurrently and one of them gets -EADDRINUSE, it
+ * must find the other listener in is_path(). Return: 0 or a negative errno.
  */
 static int listen_wildcard(struct sddp_listener *l)
 {

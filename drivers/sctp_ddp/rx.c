@@ -39,7 +39,7 @@ static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 	return sddp_src_read_next(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
 }
 
-/* Pass the segment in @a->src to DDP. Context: worker, BH off. */
+/* Pass the segment in the association's src to DDP. Context: worker, BH off. */
 static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 {
 	u8 head[IW_DDP_T_HDR_LEN];

@@ -38,7 +38,7 @@ static u32 read_from_copy(const struct sddp_src *src, u32 off, void *dst, u32 le
  * @dst: destination
  * @len: number of bytes
  *
- * Set the bytes of @dst to zero that cannot be copied, and set @a->src.bad.
+ * Set to zero the bytes of @dst that cannot be copied, and set @a->src.bad.
  *
  * Context: worker, with the association's mutex held.
  * Return: true if all bytes have been copied; false if some are past the end of the
