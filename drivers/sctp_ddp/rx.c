@@ -286,7 +286,7 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 	return true;
 }
 
-/* Check whether an out-of-order chunk is legal: the active side sends nothing before our reply */
+/* Check whether an out-of-order chunk is legal: the active side sends none before our reply */
 static bool may_be_early(const struct sddp_stream *st)
 {
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;

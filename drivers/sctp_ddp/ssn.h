@@ -37,7 +37,7 @@ enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn);
  * @last: true if the peer's Terminate has been received
  *
  * The DDP-SSN of the peer's Terminate gives the number of chunks that the peer has sent
- * in the session. So the count is zero again when all of them have been received.
+ * in the session. So once @last is true, @n is zero if all of them have been received.
  */
 struct sddp_tally {
 	u16	n;

@@ -130,7 +130,10 @@ static bool has_terminate(const struct story *t, bool ours)
 	return false;
 }
 
-/* Check whether the reply to the Initiate is a legal Reject or Terminate */
+/*
+ * Check whether the second chunk is a legal reply that ends the session: a Reject or a
+ * Terminate
+ */
 static bool turned_down(const struct story *t)
 {
 	struct story two = *t;
