@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: `cbmc --big-endian` or `cbmc --arch s390x` proves a program as a big-endian machine runs it.
-# Seen: CBMC's memory is big-endian then. But the preprocessor is the host's gcc, which still defines
-# __BYTE_ORDER__ as little-endian. So code that selects its conversions by that macro, as the kernel's
-# and glibc's headers do, is proved with the wrong ones.
+# Guess: `cbmc --big-endian` or `cbmc --arch s390x` proves a program as a big-endian machine runs
+# it.
+# Seen: CBMC's memory is big-endian then, but the preprocessor is the host's gcc, which still
+# defines __BYTE_ORDER__ as little-endian. So code that selects its conversions by that macro, as
+# the kernel's and glibc's headers do, is proved with the conversions for the wrong byte order.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

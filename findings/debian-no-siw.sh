@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: rdma-core of Debian brings siw.driver and siw's provider. So Debian's kernel has the module
-# siw, and a test of iWARP can start with `rdma link add siw0 type siw`.
-# Seen: the kernels of Debian 12 and 13 are built without CONFIG_RDMA_SIW. The other software
-# device, rxe, is there, but it speaks RoCE. The kernel for clouds has neither.
+# Guess: Debian's rdma-core contains siw.driver and siw's provider, so Debian's kernel contains the
+# module siw, and a test of iWARP can start with `rdma link add siw0 type siw`.
+# Seen: the kernels of Debian 12 and 13 are built without CONFIG_RDMA_SIW. They contain the other
+# software device, rxe, but rxe speaks RoCE. Debian's kernel for clouds contains neither of the two.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: the kernel's header for SCTP's socket options, <linux/sctp.h>, compiles by itself, as headers
-# for user space have to.
-# Seen: it does not. It takes the value of SCTP_EOF from MSG_FIN, which only <sys/socket.h> has, and
-# includes nothing that brings that. The order matters: <sys/socket.h> has to be first. libsctp-dev's
-# <netinet/sctp.h> hides that, because it includes <sys/socket.h> before. The headers of the RDMA
-# drivers, <rdma/*.h>, do compile alone.
+# Guess: the kernel's header for SCTP's socket options, <linux/sctp.h>, compiles by itself, as
+# headers for user space have to.
+# Seen: the header does not compile by itself. It takes the value of SCTP_EOF from MSG_FIN, which
+# only <sys/socket.h> defines, and does not include that header. A program must include
+# <sys/socket.h> first. libsctp-dev's <netinet/sctp.h> hides the fault, because it includes
+# <sys/socket.h> before <linux/sctp.h>. The headers of the RDMA drivers, <rdma/*.h>, do compile
+# alone.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

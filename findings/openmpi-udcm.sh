@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Guess: Debian 12's Open MPI can use iWARP by its BTL openib, whose connection manager rdmacm is
 # the one for iWARP.
-# Seen: openib is there, and its file of devices names iWARP adapters, even software iWARP. But it is
-# built with one connection manager, udcm. That needs QPs for datagrams, which iWARP does not have.
+# Seen: openib is installed, and its file of devices names iWARP adapters, even software iWARP. But
+# openib is built with only one connection manager, udcm, which needs QPs for datagrams. iWARP does
+# not have such QPs.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

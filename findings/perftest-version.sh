@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: `ib_write_bw --version` prints the version that the package has, and exits with 0, so a
-# script can test for the tool in this way. Likewise --help.
-# Seen: both print what they should and exit with 1, as after an error. The version is 6.24 in a
-# package of version 25.01.
+# Guess: `ib_write_bw --version` prints the version of the package and exits with 0, so a script can
+# test for the tool in this way. The same holds for --help.
+# Seen: both options print their text but exit with 1, as after an error. The printed version is
+# 6.24, although the package has version 25.01.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

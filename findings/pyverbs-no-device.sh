@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: rdma-core's own tests fail on a machine without an RDMA device, or say that they could not
-# run. A CI that runs them sees by the exit status if its device has gone.
-# Seen: with the module ib_uverbs loaded and no device, all are skipped, the last line is "OK", and the
-# status is 0. Without ib_uverbs nearly all are errors. So a lost device looks like a pass, and a lost
-# module does not. (ibv_devices and `ibv_devinfo -l` also exit with 0, ibv_devinfo with 255.)
+# Guess: on a machine without an RDMA device, rdma-core's own tests fail, or report that they could
+# not run. So a CI that runs these tests can see by the exit status whether its device is missing.
+# Seen: if the module ib_uverbs is loaded and there is no device, all tests are skipped, the last
+# line is "OK", and the exit status is 0. Without ib_uverbs nearly all tests end in errors. So a
+# lost device looks like a pass, and a lost module does not. (Without a device, ibv_devices and
+# `ibv_devinfo -l` also exit with 0, ibv_devinfo with 255.)
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

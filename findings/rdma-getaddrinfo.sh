@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: all of rdma-core's example programs say the same where the kernel has no RDMA: that no
-# device was found.
-# Seen: rping and ucmatose do. rdma_server and rdma_client print "Bad value for ai_flags", although
-# their flags are good. rdma_getaddrinfo() returns -1 if it cannot initialize librdmacm, and they
-# pass that to gai_strerror(), for which -1 is EAI_BADFLAGS. The exit statuses differ, too.
+# Guess: where the kernel has no RDMA, all of rdma-core's example programs print the same message:
+# that no device was found.
+# Seen: rping and ucmatose print this message, but rdma_server and rdma_client print "Bad value for
+# ai_flags", although their flags are valid. The cause is that rdma_getaddrinfo() returns -1 if it
+# cannot initialize librdmacm, and the two programs pass this value to gai_strerror(), for which -1
+# is EAI_BADFLAGS. The exit statuses of the programs differ, too.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: librspreload.so, which moves programs to RDMA by LD_PRELOAD, covers every socket() of a
-# program, whatever flags the type has.
+# Guess: librspreload.so, which moves programs to RDMA by LD_PRELOAD, replaces every socket() of a
+# program, whatever flags the socket type contains.
 # Seen: rsocket() refuses SOCK_CLOEXEC and SOCK_NONBLOCK with EOPNOTSUPP, before it looks for a
-# device. librspreload passes the flags on, and then silently makes an ordinary socket: such a program
-# runs over TCP or UDP. It does not replace accept4(), epoll_wait() or ppoll() either.
+# device. librspreload passes these flags on and, when rsocket() fails, silently makes an ordinary
+# socket, so that the program runs over TCP or UDP. librspreload does not replace accept4(),
+# epoll_wait() or ppoll() either.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: a script that is named on the command line, `tshark -X lua_script:FILE`, runs, or tshark
-# says that it does not. Captures of RDMA are often read by root, as part of a test.
-# Seen: as root, 4.0 runs the script. 4.4 does not, prints nothing about it and exits with 0. Even a
-# file that does not exist is no error then; 4.0 reports that one.
+# Guess: tshark runs a script that is named on the command line, `tshark -X lua_script:FILE`, or
+# reports that it does not. Root matters, because tests often read captures of RDMA as root.
+# Seen: as root, 4.0 runs the script. 4.4 does not run it, prints no message about it and exits with
+# 0, even if the file does not exist; 4.0 reports a missing file.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

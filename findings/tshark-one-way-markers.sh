@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: each direction of an MPA connection is dissected by what its receiver has asked for. The M
-# bit of a Reply concerns only what the initiator sends (RFC 5044, section 7.1.1).
-# Seen: if just one side wants markers, tshark expects them in both directions. It dissects the
-# direction with markers. FPDUs of the other direction are plain TCP data to it, without a remark.
-# With markers in both directions it dissects both, CRC and all.
+# Guess: tshark dissects each direction of an MPA connection by what its receiver has requested,
+# because the M bit of a Reply concerns only what the initiator sends (RFC 5044, section 7.1.1).
+# Seen: if only one side requests markers, tshark expects markers in both directions. It dissects
+# the direction with markers, but shows the FPDUs of the other direction as plain TCP data, without
+# a warning. If both directions contain markers, tshark dissects both, CRC included.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: tshark finds MPA at any port: its start-up frames begin with a key of 16 bytes, and tshark
-# has a heuristic for it. NVMe over RDMA uses port 4420, the registered one.
-# Seen: a dissector that has registered the port comes first. At 4420 that is NVMe/TCP, which takes
-# the whole connection, so not one frame is MPA. The option tcp.try_heuristic_first, which is off by
-# default, gives the heuristic precedence; the same bytes at port 40001 need no option.
+# Guess: tshark finds MPA at any port, because MPA's start-up frames begin with a key of 16 bytes,
+# and tshark has a heuristic for this key. NVMe over RDMA uses port 4420, its registered port.
+# Seen: a dissector that is registered for the port comes before the heuristic. At port 4420 this is
+# the dissector of NVMe/TCP, which takes the whole connection, so tshark shows no MPA frame. The
+# option tcp.try_heuristic_first, which is off by default, gives the heuristic precedence. At port
+# 40001 the same bytes need no option.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: a connection by RFC 6581 (MPA revision 2, of 2012) is as good as one of revision 1. Linux
-# drivers use it by default.
-# Seen: tshark dissects its FPDUs, but warns twice about each start-up frame, because bits and number
-# are those of RFC 6581 and not of RFC 5044. The depths in the frame's first four bytes are shown as
-# Private Data without fields. With revision 1 there is no warning.
+# Guess: tshark dissects a connection by RFC 6581 (MPA revision 2, of 2012) as well as one of
+# revision 1, because Linux drivers use revision 2 by default.
+# Seen: tshark dissects the FPDUs of such a connection, but warns twice about each start-up frame,
+# because the frame's bits and revision number are those of RFC 6581 and not of RFC 5044. tshark
+# shows the depths in the frame's first four bytes as Private Data, without fields. With revision 1
+# there is no warning.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

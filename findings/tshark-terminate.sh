@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Guess: the headers that a Terminate quotes are shown with the fields that they have.
-# Seen: tshark takes 14 bytes for every quoted DDP header. That is the size of a tagged header. A
-# Read Request has an untagged one, of 18 bytes. Its last field, the message offset, is shown as the
-# beginning of the RDMAP header, and the last four bytes of that, half of an address, not at all.
+# Guess: tshark shows the headers that a Terminate quotes with the fields that they have.
+# Seen: tshark takes 14 bytes for every quoted DDP header, which is the size of a tagged header. A
+# Read Request has an untagged header of 18 bytes. tshark shows the last field of this header, the
+# message offset, as the beginning of the RDMAP header, and does not show the last four bytes of the
+# RDMAP header, half of an address.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"
