@@ -137,8 +137,8 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 }
 
 /*
- * Create a new ring with the first resize command, and map it. The kernel keeps
- * the old one
+ * Create a new ring with the first of the two resize commands, and map the new
+ * ring. The kernel uses the old ring until the second command.
  */
 static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 		     uint64_t *key)
@@ -162,7 +162,7 @@ static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 	return rnic_sw_map_queue(q, cq->vcq.cq.context, &at);
 }
 
-/* Make the kernel use the new ring, with the second resize command */
+/* Switch the kernel to the new ring, with the second of the two resize commands */
 static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
@@ -236,8 +236,8 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 
 /*
  * Replace the ring of a CQ; on failure the CQ keeps the old ring. Creating,
- * mapping and unmapping a ring may take long, so do this without q.lock and
- * arm_lock: other threads can poll and arm the CQ meanwhile.
+ * mapping and unmapping a ring may take long. Do all three without q.lock and
+ * arm_lock, so that other threads can poll and arm the CQ meanwhile.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 {

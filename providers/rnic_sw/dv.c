@@ -8,7 +8,7 @@
 static_assert((int)RNIC_SW_DV_LLP_DEFAULT == RNIC_SW_LLP_DEFAULT &&
 	      (int)RNIC_SW_DV_LLP_TCP == RNIC_SW_LLP_TCP &&
 	      (int)RNIC_SW_DV_LLP_SCTP == RNIC_SW_LLP_SCTP,
-	      "the kernel's numbers");
+	      "enum rnic_sw_dv_llp must have the values of enum rnic_sw_llp");
 
 bool rnic_sw_dv_is_supported(struct ibv_device *device)
 {

@@ -72,7 +72,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->opcode = wc_opcode(cqe);
 	wc->vendor_err = vendor_err(cqe);
 	wc->byte_len = cqe->byte_len;
-	wc->imm_data = cqe->imm_data;	/* or the invalidated STag: a union in both structs */
+	wc->imm_data = cqe->imm_data;	/* or the invalidated STag, which shares the union */
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = 0;
 	wc->wc_flags = wc_flags(cqe);
@@ -83,8 +83,9 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 }
 
 /*
- * Get the next completion in place, or NULL if there is none. The kernel does
- * not reuse its slot before the caller publishes cons.
+ * Return a pointer to the next completion in the ring, or NULL if there is none.
+ * The kernel does not reuse the completion's slot before the caller publishes
+ * cons.
  */
 static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
 {
@@ -170,9 +171,9 @@ void rnic_sw_remove_cqes(struct rnic_sw_cq *cq, uint32_t qp_num)
 }
 
 /*
- * Copy the next completion and release its slot at once, because the program
- * may post work requests before its next call: the kernel needs free slots for
- * their completions. Return: 0; ENOENT if the CQ is empty.
+ * Copy the next completion and release its slot immediately, instead of in the
+ * next call. Before that call the program may post work requests, for whose
+ * completions the kernel needs free slots. Return: 0; ENOENT if the CQ is empty.
  */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {

@@ -186,8 +186,8 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
  * ioctl, which costs more than all other processing of a small message.
  *
  * Call syscall() because write() is a cancellation point. A thread cancelled
- * there would leave a published request without a doorbell, or the ring lock
- * held.
+ * there would leave a published request without a doorbell, or would not release
+ * the ring lock.
  *
  * Return: 0 or a positive errno.
  */
@@ -291,8 +291,9 @@ static int retry_doorbell(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
  * rnic_sw_publish - make posted requests visible to the kernel
  * @q: SQ or RQ of a QP, locked
  *
- * Return: true if the caller must ring the doorbell after unlocking the queue,
- * with a reference in @q->refs for that; false if the kernel needs no doorbell.
+ * Return: true if the caller must ring the doorbell after unlocking the queue:
+ * the function has then taken a reference in @q->refs, which the doorbell drops;
+ * false if the kernel needs no doorbell.
  */
 bool rnic_sw_publish(struct rnic_sw_queue *q)
 {

@@ -92,8 +92,8 @@ static inline bool ring_full(struct rnic_sw_queue *q)
  * The release orders the slots before prod. The barrier orders the write of
  * prod before the read of flags. The kernel writes flags, then reads prod, with
  * a barrier between them as well. So either the kernel reads the new prod, or
- * this function reads NEED_WAKEUP; otherwise a request could remain unnoticed.
- * litmus: publish, wakeup
+ * this function reads NEED_WAKEUP. Without the barriers both could read old
+ * values, and the kernel would not process the request. litmus: publish, wakeup
  */
 static inline bool ring_publish_prod(struct rnic_sw_queue *q)
 {
@@ -139,8 +139,9 @@ static inline void ring_publish_cons(struct rnic_sw_queue *q)
  * The function only sets bits, so a request for any completion stays in force
  * after a request for solicited completions. The barrier orders the request
  * before the caller's next check of the CQ. It pairs with the kernel's barrier
- * between writing a completion and reading flags: without them a completion
- * could be missed and raise no event. litmus: arm
+ * between writing a completion and reading flags. Without these barriers the
+ * caller could miss a completion for which the kernel raises no event.
+ * litmus: arm
  */
 static inline void ring_arm(struct rnic_sw_queue *q, uint32_t bit)
 {

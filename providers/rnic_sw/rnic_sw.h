@@ -32,24 +32,24 @@ struct rnic_sw_context {
 	struct verbs_context	vctx;
 	uint32_t		llp;	/* enum rnic_sw_llp set by rnic_sw_dv_set_llp() */
 	int			env_llp;	/* enum rnic_sw_llp from RNIC_SW_LLP; -1: invalid */
-	bool			can_pack;	/* kernel can pack small rings in a mapping */
+	bool			can_pack;	/* kernel can put several rings in a mapping */
 	pthread_mutex_t		pages_lock;	/* protects pages and the mappings in it */
-	void			*pages;	/* tree of shared mappings by number; see tsearch(3) */
-	pthread_mutex_t		dying_lock;	/* protects dying; held only briefly */
-	struct list_head	dying;	/* QPs being destroyed; no new QP may have their numbers */
+	void			*pages;	/* tsearch(3) tree of shared mappings, sorted by number */
+	pthread_mutex_t		dying_lock;	/* protects dying; not held during commands */
+	struct list_head	dying;	/* QPs being destroyed; no new QP may get their numbers */
 };
 
 /* Thread domain */
 struct rnic_sw_td {
 	struct ibv_td		ibtd;
-	atomic_int		refs;	/* number of parent domains that use it */
+	atomic_int		refs;	/* number of parent domains that use this thread domain */
 };
 
 /* Protection domain, or parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	atomic_int		refs;	/* 1 for the program, and 1 for each object created on it */
-	atomic_int		parents;	/* number of parent domains created on it */
+	atomic_int		refs;	/* 1 for the program, and 1 per object in this domain */
+	atomic_int		parents;	/* number of parent domains created on this one */
 	struct rnic_sw_pd	*domain;	/* of a parent domain: the protection domain */
 	struct rnic_sw_td	*td;	/* of a parent domain: the thread domain, or NULL */
 };
@@ -58,9 +58,9 @@ struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
 	pthread_spinlock_t	arm_lock;	/* held to arm the CQ and to replace q.hdr */
-	pthread_mutex_t		resize_lock;	/* serializes resizes; outermost lock */
-	struct rnic_sw_cqe	cqe;		/* completion between start and end_poll */
-	atomic_uintptr_t	poller;		/* thread between start_poll and end_poll, or 0 */
+	pthread_mutex_t		resize_lock;	/* serializes resizes; see lock_resize() */
+	struct rnic_sw_cqe	cqe;		/* current completion of start_poll and next_poll */
+	atomic_uintptr_t	poller;	/* thread between start_poll and end_poll; 0: none */
 	atomic_int		refs;		/* number of SQs and RQs that complete to this CQ */
 	struct ibv_pd		*parent;	/* parent domain given at creation, or NULL */
 };
@@ -80,7 +80,7 @@ struct rnic_sw_qp {
 	uint32_t		max_recv_sge;	/* maximum number of SGEs of a receive */
 	uint32_t		max_inline;	/* maximum inline data, in bytes */
 
-	atomic_uintptr_t	poster;		/* thread between wr_start and wr_complete, or 0 */
+	atomic_uintptr_t	poster;	/* thread between wr_start and wr_complete; 0: none */
 
 	/* valid between wr_start and wr_complete; protected by sq.lock */
 	uint32_t		wr_first;	/* value of sq.prod at wr_start */
@@ -187,8 +187,9 @@ static inline uint64_t rnic_sw_ns(const struct timespec *t)
 /*
  * Disable cancellation of this thread while it destroys an object that has
  * events. libibverbs waits at a cancellation point until the program has
- * acknowledged the events. A thread cancelled there would leave the kernel's
- * object destroyed, the provider's part leaked and the library's event lock held.
+ * acknowledged the events. If the thread were cancelled there, the kernel would
+ * have destroyed its object, but the provider's part would leak and the
+ * library's event lock would stay locked.
  *
  * Return: the previous state, for rnic_sw_allow_cancel().
  */

@@ -33,7 +33,8 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 		 (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
 	/*
-	 * a library older than the headers of this build has a shorter struct
+	 * do not write beyond the struct of a library that is older than the
+	 * headers of this build
 	 */
 	if (attr_size >= offsetof(struct ibv_device_attr_ex,
 				  packet_pacing_caps) + sizeof(pacing_caps))
@@ -69,8 +70,8 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 		if (clock_gettime(CLOCK_MONOTONIC, &now))
 			return errno;
 		/*
-		 * nanoseconds only, like timestamps: a 32-bit long is too short
-		 * for them
+		 * tv_nsec contains the whole time, like the timestamps of
+		 * completions. A 32-bit long is too short for that time
 		 */
 		if (rnic_sw_ns(&now) > LONG_MAX)
 			return EOVERFLOW;
@@ -92,7 +93,7 @@ static struct rnic_sw_pd *new_pd(void)
 /* Drop the references of a parent domain that is freed */
 static void drop_parent_domain(struct rnic_sw_pd *pd)
 {
-	/* litmus: none, a count */
+	/* litmus: none, a plain counter */
 	atomic_fetch_sub(&pd->domain->parents, 1);
 	rnic_sw_put_pd(&pd->domain->ibpd);
 	if (pd->td)
@@ -189,7 +190,7 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 	if (!pd)
 		return NULL;
 	pd->domain = to_pd(rnic_sw_get_pd(attr->pd));
-	atomic_fetch_add(&pd->domain->parents, 1);	/* litmus: none, a count */
+	atomic_fetch_add(&pd->domain->parents, 1);	/* litmus: none, a plain counter */
 	if (attr->td) {
 		pd->td = to_td(attr->td);
 		atomic_fetch_add(&pd->td->refs, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Tests of cancelled threads: a post or destroy that has begun completes. */
+/* Tests of thread cancellation: a cancelled thread completes a post or destroy already begun. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -48,7 +48,7 @@ static void post_recv(void *qp)
 	CHECK(!rnic_sw_post_recv(&((struct rnic_sw_qp *)qp)->vqp.qp, &wr, &bad));
 }
 
-/* A cancelled thread still rings the doorbell of its post, and rings a failed one again */
+/* A cancelled thread rings the doorbell of its post, and repeats an earlier doorbell that failed */
 static void test_cancelled_post(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of what posting writes to a ring, byte for byte, with both APIs, and of
- * invalid requests.
+ * Tests of the bytes that posting writes to a ring, with ibv_post_send() and
+ * ibv_wr_*(), and of the rejection of invalid requests.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static struct ibv_sge pieces[MAX_SGE + 1] = {
 	{ 0x1000, 10, 1 }, { 0x2000, 20, 2 }, { 0x3000, 30, 3 },
 };
 
-/* Opcode with all of its fields, and the WQE expected in the ring */
+/* Opcode to post, and the WQE expected in the ring */
 struct kind {
 	enum ibv_wr_opcode	op;
 	bool			has_data;
@@ -129,8 +129,8 @@ static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
 }
 
 /*
- * Post into a slot that held other data: fields that an opcode does not use
- * become zero
+ * Post a request into a slot that is filled with 0xa5. The WQE must be as
+ * expected: fields that the opcode does not use are zero.
  */
 static void has_posted(void (*way)(struct rnic_sw_qp *, const struct kind *),
 		       const struct kind *k)
@@ -366,7 +366,7 @@ static void test_receives(void)
 	destroy(qp, cq);
 }
 
-/* Post that another thread executes */
+/* Post that another thread executes; argument of post_late() */
 struct turn {
 	struct rnic_sw_queue	*q;
 	int			(*post_one)(void *queue, struct ibv_recv_wr *wr);
@@ -388,7 +388,7 @@ static void waits_for_lock(struct turn t)
 
 	pthread_spin_lock(&t.q->lock);
 	CHECK(!pthread_create(&thread, NULL, post_late, &t));
-	/* give the other thread time to post, if no lock delays it */
+	/* give the other thread time to post: without the lock it would do so now */
 	usleep(20000);
 	CHECK(!t.q->prod && !t.q->hdr->prod);
 	pthread_spin_unlock(&t.q->lock);
@@ -407,7 +407,7 @@ static int post_send_ex(void *qp, struct ibv_recv_wr *wr)
 	return try_ex(to_qp(qp), 0, 0);
 }
 
-/* Posting takes the lock of the queue, for every kind of queue and both APIs */
+/* Every post function takes the lock of its queue: a post waits while the test holds the lock */
 static void test_locks(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

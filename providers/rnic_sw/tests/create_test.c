@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of creating objects: attributes and responses are checked, and failures
- * leak nothing.
+ * Tests of creating objects: the provider checks attributes and the kernel's
+ * responses, and a failed creation leaks nothing.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 #include "provider_test.h"
 
-/* Functions that make a response of the fake kernel invalid */
+/* Functions that make a response of the fake kernel invalid; tests store one in spoil[] */
 
 static void no_slots(struct played_ring *r) { r->slots = 0; }
 static void odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
@@ -70,8 +70,8 @@ static void *qp_of(void)
 }
 
 /*
- * Creation fails with @want, and the kernel's object is destroyed if there was
- * one
+ * Creation fails with errno @want. If the kernel has created its object, the
+ * provider destroys that object.
  */
 static void not_made(void *(*make)(void), int want)
 {
@@ -90,7 +90,7 @@ static void is_refused(void *(*make)(void), unsigned int rings)
 
 	for (ring = 0; ring < rings; ring++) {
 		for EACH(i, nonsense) {
-			/* not for a second ring: only the first ring has an mmap offset */
+			/* a key cannot be invalid for the second ring, which has no key */
 			if (ring && nonsense[i] == nowhere)
 				continue;
 			spoil[ring] = nonsense[i];
@@ -287,8 +287,8 @@ static void test_cq_reads(void)
 }
 
 /*
- * The read functions return all fields of a completion; of a failed one, the
- * vendor error
+ * The read functions return all fields of a completion. For a failed completion
+ * they return the vendor error, and no flags.
  */
 static void test_cq_read(void)
 {

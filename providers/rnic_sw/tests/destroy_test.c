@@ -50,8 +50,8 @@ static void test_forget_all(void)
 }
 
 /*
- * Completions are removed from a single-threaded CQ between start_poll and
- * end_poll
+ * A thread can destroy a QP between start_poll and end_poll of a CQ, also if the
+ * CQ is single-threaded. The QP's completions are removed.
  */
 static void test_forget_ex(void)
 {
@@ -85,8 +85,8 @@ static void *replace_qp(void *cq)
 }
 
 /*
- * While the destroy command waits for events, another thread can create and
- * destroy QPs
+ * While the destroy command waits until events are acknowledged, another thread
+ * can create and destroy QPs
  */
 static void test_destroy_awaits(void)
 {
@@ -136,7 +136,7 @@ static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
 	CHECK(!pthread_create(&thread, NULL, destroy_qp, qp));
 	while (!destroyed)
 		sched_yield();
-	/* the destroy command has returned: give the thread time to finish, if nothing delays it */
+	/* the command has destroyed the QP: give the thread time to finish, if it can */
 	usleep(20000);
 	return thread;
 }
@@ -193,8 +193,8 @@ static void *refused_cqs(void *arg)
 }
 
 /*
- * CQs stay in use until the QP's completions are removed, after the kernel has
- * destroyed the QP
+ * After the kernel has destroyed a QP, its CQs cannot be destroyed until the
+ * QP's completions have been removed from them
  */
 static void test_cqs_in_use(void)
 {
@@ -213,8 +213,9 @@ static void test_cqs_in_use(void)
 }
 
 /*
- * While one of a QP's CQs is between start_poll and end_poll, both CQs stay in
- * use
+ * While a thread is between start_poll and end_poll of one of a QP's CQs, another
+ * thread cannot complete the destruction of the QP, and neither CQ can be
+ * destroyed
  */
 static void swept_late(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
 		       struct ibv_cq_ex *polled)
@@ -248,14 +249,14 @@ static struct rnic_sw_qp *doomed;
 static pthread_t destroyer;
 
 /*
- * Destroy the QP while the doorbell of a post is in progress. The kernel may
- * complete a request that early.
+ * Destroy the QP in another thread while the doorbell of a post is in progress:
+ * the kernel may complete a request before its doorbell has returned
  */
 static void destroy_in_bell(void)
 {
 	destroyed = 0;
 	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
-	/* give the other thread time to destroy the QP, if nothing delays it */
+	/* give the other thread time to destroy the QP: it must not have done so */
 	usleep(20000);
 	CHECK(!destroyed);
 }
@@ -342,8 +343,8 @@ static void test_given_up(void)
 static atomic_bool through;
 
 /*
- * The posting thread stays in its doorbell until the other thread is ready to
- * destroy
+ * Delay the doorbell of the posting thread until the other thread is about to
+ * destroy the QP
  */
 static void stay_in_bell(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of protection, parent and thread domains: each stays in use while an
- * object on it exists.
+ * Tests of protection, parent and thread domains: deallocating a domain fails
+ * with EBUSY while the domain contains an object.
  */
 #include <errno.h>
 
@@ -116,7 +116,10 @@ static void test_unimported(void)
 	CHECK(!rnic_sw_dealloc_pd(parent));
 }
 
-/* An MR that another process has deregistered does not keep a PD in use */
+/*
+ * A PD can be deallocated although the provider still counts an imported MR on
+ * it: the kernel decides, because another process may have deregistered the MR
+ */
 static void test_gone_elsewhere(void)
 {
 	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);

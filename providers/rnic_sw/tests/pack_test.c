@@ -38,7 +38,10 @@ static void test_shared(void)
 	CHECK(!rnic_sw_destroy_cq(&other->vcq.cq) && !is_mapped(mem));
 }
 
-/* Mappings with the same key but different numbers are separate mappings. */
+/*
+ * The provider identifies shared mappings by number: rings in mappings with
+ * different numbers do not share memory, even if the keys are the same.
+ */
 static void test_numbers(void)
 {
 	struct rnic_sw_cq *old = make_cq(), *cq, *next;
@@ -60,8 +63,9 @@ static void test_numbers(void)
 static struct rnic_sw_ring *given_up;
 
 /*
- * Once the kernel has switched rings, the old ring's memory may belong to
- * another queue
+ * Called during each resize command. After the second command the kernel may
+ * give the old ring's memory to another queue; imitate that by setting a flag,
+ * which the provider must not copy to the new ring.
  */
 static void given_away(bool step2)
 {
@@ -69,7 +73,7 @@ static void given_away(bool step2)
 		given_up->flags = RNIC_SW_ARM_ANY;
 }
 
-/* After a resize the new ring of a CQ has a mapping of its own. */
+/* A resize replaces a ring in a shared mapping by a ring that does not share its mapping. */
 static void test_resized(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -106,8 +110,8 @@ static void test_nonsense(void)
 	page.used = AREA;
 	refused();
 	/*
-	 * another size for an existing mapping; then a new one that cannot be
-	 * mapped
+	 * first, report another size for an existing mapping; then report a new
+	 * mapping that cannot be mapped
 	 */
 	page.used = 0;
 	page.bytes = AREA;

@@ -142,7 +142,10 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 		return refuse_create;
 	if (attr->cap.max_recv_wr)
 		rq = new_ring(1, STRIDE);
-	/* make_qp() passes zeros: an earlier attempt must not have left other values */
+	/*
+	 * each command must begin with zeros, as make_qp() passes them, even if
+	 * the provider repeats the command
+	 */
 	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
 	llp_asked = c->llp;
 	sq.bytes += rq.bytes;
@@ -345,7 +348,10 @@ static ssize_t hear(const void *buf, size_t len)
 	return len;
 }
 
-/* Execute a doorbell command, which holds a reference to the QP meanwhile */
+/*
+ * Execute a doorbell command. While bells is not 0, the kernel's QP is in use
+ * and a destroy command fails.
+ */
 static ssize_t carry(const void *buf, size_t len)
 {
 	void (*run)(void) = in_bell;
@@ -360,7 +366,7 @@ static ssize_t carry(const void *buf, size_t len)
 	return ret;
 }
 
-/* Receive the doorbells. Replaces the C library's function. */
+/* Replace the C library's function, to receive the doorbells */
 long syscall(long number, ...)
 {
 	const void *buf;
@@ -377,8 +383,8 @@ long syscall(long number, ...)
 }
 
 /*
- * Replaces the C library's function. A cancellation point; the provider must
- * not use it.
+ * Replace the C library's function, which is a cancellation point. The provider
+ * must not use it for doorbells.
  */
 ssize_t write(int fd, const void *buf, size_t len)
 {

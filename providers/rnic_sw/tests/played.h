@@ -9,7 +9,7 @@
 
 #define SLOTS		4
 #define STRIDE		256
-#define CQE_STRIDE	64		/* stride of CQEs, like that of a later kernel */
+#define CQE_STRIDE	64		/* a kernel may use longer CQEs than the provider */
 #define MAX_SGE		3
 #define MAX_INLINE	48
 #define RING		(RNIC_SW_RING_HDR + SLOTS * STRIDE)
@@ -29,14 +29,14 @@ extern unsigned int areas;	/* number of areas of the file in use */
 extern unsigned int kicks;	/* number of doorbells of all queues */
 extern unsigned int ioctls;	/* number of doorbells by ioctl */
 extern bool deaf;		/* true if all doorbells fail with EIO */
-extern unsigned int short_of_memory;	/* number of doorbells that fail with ENOMEM */
+extern unsigned int short_of_memory;	/* how many of the next doorbells fail with ENOMEM */
 extern void (*_Atomic in_bell)(void);	/* called during the next doorbell */
 extern bool other_creds;	/* true if doorbells by write() fail with EACCES */
 extern int refuse_create;	/* errno returned by create and register commands */
 extern atomic_uint ended;	/* number of CQs, SRQs and QPs destroyed */
 extern uint64_t cq_flags;	/* driver flags of the CQ created last */
-extern uint32_t rate_asked;
-extern uint32_t llp_asked;
+extern uint32_t rate_asked;	/* rate limit of the last modify command */
+extern uint32_t llp_asked;	/* LLP of the QP created last */
 extern uint32_t rq_offset;	/* offset reported for receive queues */
 
 /* Location and size of a ring as reported by the kernel; a QP has two */
@@ -55,20 +55,20 @@ extern struct played_page {
 	uint32_t	used;
 } page;
 
-extern void (*spoil[2])(struct played_ring *r);
+extern void (*spoil[2])(struct played_ring *r);	/* called to make a response invalid, or NULL */
 extern uint32_t qp_num;		/* number of the next QP */
 extern uint32_t next_qp_num;	/* number of all QPs after the next one */
 extern atomic_uint destroyed;	/* number of QPs destroyed */
-extern unsigned int asked;	/* number of commands to destroy a CQ or PD */
+extern unsigned int asked;	/* number of commands that destroy a CQ or PD */
 extern int refusal;		/* errno returned by destroy and reregister commands */
-extern void *(*acker)(void *);	/* thread that the next destroy command waits for */
-extern void *acked;		/* argument of that thread, then its result */
+extern void *(*acker)(void *);	/* thread for whose end the next destroy QP command waits */
+extern void *acked;		/* argument of acker's thread, then the thread's result */
 extern uint64_t made;		/* mmap offset of the ring that the last resize created */
 extern bool bad_key;		/* true if the next ring cannot be mapped */
 extern unsigned int switches;	/* number of commands that switch a CQ to a new ring */
-extern bool refuse_switch;
+extern bool refuse_switch;	/* true if commands that switch rings fail with EINVAL */
 extern unsigned int resize_pages;	/* size of the next ring in pages; 0: default */
-extern void (*resizing)(bool step2);	/* called by resize commands; @step2: it switches rings */
+extern void (*resizing)(bool step2);	/* called by resize commands; @step2: second command */
 extern struct played_region {	/* arguments of the last registration and the last advice */
 	void		*at;
 	size_t		len;

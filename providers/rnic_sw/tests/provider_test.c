@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tests of the provider with a fake kernel: commands create rings in a memory
- * file, and the tests read and write the kernel's side of them.
+ * Tests of the provider with a fake kernel. Its commands create rings in a
+ * memory file, and the tests read and write the rings as the kernel would.
  * scripts/build-provider --test builds and runs this program.
  */
 #define _GNU_SOURCE
@@ -284,7 +284,7 @@ static void test_poll_ex(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* Each completion polled with next_poll frees its slot at once */
+/* start_poll and next_poll free the slot of the completion that they return */
 static void test_poll_ex_room(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN);
@@ -329,8 +329,8 @@ static void test_credentials(void)
 }
 
 /*
- * If a doorbell fails, the request counts as posted once, and the next post
- * rings again
+ * If a doorbell fails, the post succeeds. The next post rings the doorbell
+ * again; if that fails too, the post is rejected.
  */
 static void test_unheard(void)
 {
@@ -495,7 +495,7 @@ int main(void)
 		return 1;
 	}
 	rnic_sw_init_context(&own);
-	alarm(60);		/* end a test that deadlocks after 60 s */
+	alarm(60);		/* kill this program after 60 s if a test deadlocks */
 	test_contents();
 	test_creating();
 	test_packing();

@@ -140,7 +140,10 @@ static void test_pd(void)
 	CHECK(!rnic_sw_dealloc_pd(child) && !rnic_sw_dealloc_pd(domain));
 }
 
-/* Parent and thread domains can be deallocated, because the kernel does not know them. */
+/*
+ * Parent and thread domains exist only in the provider, so they can be
+ * deallocated while the kernel refuses all destroy commands
+ */
 static void test_parent(void)
 {
 	refusal = EIO;

@@ -45,7 +45,11 @@ static void test_resize_refused(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* Check that the locks are free while the kernel creates a ring, and held while it switches */
+/*
+ * Check, during a resize command, that the CQ's locks are free while the kernel
+ * creates a ring (first command) and held while the kernel switches rings (second
+ * command)
+ */
 static void poll_and_arm(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
@@ -62,7 +66,7 @@ static void poll_and_arm(bool step2)
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
 }
 
-/* The effects of polling and arming during the first command are kept in the new ring. */
+/* If a thread polls and arms the CQ during the first command, the new ring keeps both effects. */
 static void test_resize_and_poll(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -87,7 +91,7 @@ static void *resize(void *arg)
 	return NULL;
 }
 
-/* Start a second resize, and give it time to finish if nothing delays it */
+/* Start a second resize in another thread, and give it time to finish if nothing delays it */
 static void resize_too(bool step2)
 {
 	resizing = NULL;
@@ -96,8 +100,8 @@ static void resize_too(bool step2)
 }
 
 /*
- * Concurrent resizes are serialized: the fake kernel checks the key of each
- * switch
+ * Two concurrent resizes are serialized. If they were not, the second command of
+ * one would pass the key of the other, which the fake kernel checks.
  */
 static void test_resize_twice(void)
 {
