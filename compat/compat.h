@@ -17,7 +17,7 @@
 /*
  * Flag with which sendmsg() takes references to pages instead of copying them;
  * 0 if the kernel does not support this. Some kernels define MSG_SPLICE_PAGES
- * but ignore it, so the definition of the flag is not a sufficient test.
+ * but ignore it, so Kbuild.probe searches for skb_splice_from_iter() instead.
  */
 #ifdef HAVE_SPLICE_PAGES
 #define COMPAT_SPLICE_PAGES	MSG_SPLICE_PAGES
@@ -26,8 +26,9 @@
 #endif
 
 /*
- * Check for unreadable fragments, which kernels without skb_frags_readable() do
- * not have
+ * Check whether the CPU can read the fragments of an skb. In kernels without
+ * skb_frags_readable() it always can. Tests make an skb unreadable with
+ * compat_skb_hide_frags().
  */
 #ifdef HAVE_SKB_FRAGS_READABLE
 #define compat_skb_hide_frags(skb)	((skb)->unreadable = true)
@@ -36,7 +37,7 @@
 #define compat_skb_hide_frags(skb)	((void)(skb))
 #endif
 
-/* Initialize a timer and set its function */
+/* Initialize a timer and set its function, for kernels that do this in two steps */
 #ifndef HAVE_HRTIMER_SETUP
 #define hrtimer_setup(timer, fn, clock, mode) do {			\
 	struct hrtimer *__timer = (timer);				\
@@ -47,9 +48,9 @@
 #endif
 
 /*
- * Declare the member of struct rnic_dev that compat/rdma.h uses: the last
- * reported port state, or IB_PORT_NOP if none has been reported. Protected by
- * RTNL.
+ * Declare a member of struct rnic_dev for compat_port_state() in compat/rdma.h:
+ * the port state of the last event, or IB_PORT_NOP before the first event.
+ * Protected by RTNL.
  */
 #ifdef HAVE_DISPATCH_PORT_STATE
 #define COMPAT_DECLARE_PORT(name)
@@ -102,7 +103,8 @@
 
 /*
  * Make an SCTP child socket hold a reference to its network namespace. In
- * kernels without sk_clone() it holds none, even if its listening socket does.
+ * kernels without sk_clone() a child socket holds no such reference, even if its
+ * listening socket does.
  */
 #ifdef HAVE_SK_CLONE
 #define compat_sk_child_net(sk)
@@ -134,9 +136,10 @@
 #endif
 
 /*
- * Work item that runs in softirq context, on the CPU that has raised it. Its
- * function takes a struct compat_bh *, which is embedded in a struct of the
- * caller.
+ * Work item that runs in softirq context, on the CPU that called
+ * compat_bh_raise(): a BH workqueue item, or a tasklet in kernels without BH
+ * workqueues. Its function takes a struct compat_bh *, which is embedded in a
+ * struct of the caller.
  */
 #ifdef HAVE_WQ_BH
 #define compat_bh		work_struct

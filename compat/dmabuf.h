@@ -11,27 +11,28 @@
 #include <linux/module.h>
 
 /*
- * Accept a string: in older kernels MODULE_IMPORT_NS() takes a bare name and
- * makes it a string
+ * Let MODULE_IMPORT_NS() take a string: in older kernels it takes a name without
+ * quotes and makes that a string
  */
 #ifndef HAVE_IMPORT_NS_STRING
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
 #endif
 
-/* Use the member's previous name */
+/* Name of the member of struct dma_buf_attach_ops in older kernels */
 #ifndef HAVE_DMABUF_INVALIDATE
 #define invalidate_mappings	move_notify
 #endif
 
 /*
- * Attach to a buffer. Kernels that cache the mapping of an attachment map a
- * dynamic attachment for DMA at once, if the exporter never moves the buffer.
+ * Attach to a buffer. If the exporter never moves the buffer, kernels that cache
+ * the mapping of an attachment map a dynamic attachment for DMA during the call.
  * This device has no DMA, so attach statically in that case.
  *
- * In some of these kernels dma_buf_vmap() takes the reservation lock itself.
- * There an importer cannot unmap the buffer in its move notification, where
- * that lock is held. So fail with -EOPNOTSUPP if the exporter moves buffers.
+ * In some of these kernels dma_buf_vmap() and dma_buf_vunmap() take the
+ * reservation lock. The exporter calls the importer's move notification with
+ * this lock held, so the importer cannot unmap the buffer there. On these kernels
+ * fail with -EOPNOTSUPP if the exporter moves buffers.
  */
 #ifdef HAVE_DMABUF_MAPS
 static inline struct dma_buf_attachment *
@@ -49,8 +50,8 @@ compat_dmabuf_attach(struct dma_buf *buf, struct device *dev,
 #endif
 
 /*
- * Drop the reservation lock, which the caller holds, while mapping and
- * unmapping: the functions of these kernels take the lock themselves
+ * Drop the reservation lock, which the caller holds, around dma_buf_vmap() and
+ * dma_buf_vunmap(): in these kernels both functions take the lock
  */
 #ifndef HAVE_DMABUF_VMAP_LOCKED
 static inline int compat_dmabuf_vmap(struct dma_buf *buf, struct iosys_map *map)
@@ -78,14 +79,15 @@ static inline void compat_dmabuf_vunmap(struct dma_buf *buf,
 /*
  * Map a buffer for the CPU so that it stays in place until it is unmapped.
  *
- * In older kernels some exporters, such as amdgpu, evict a buffer that is
- * mapped for the CPU without notifying importers. No header shows this. The
- * member name invalidate_mappings is newer than the fix, so test for that.
+ * In older kernels some exporters, such as amdgpu, evict a buffer that is mapped
+ * for the CPU without notifying importers. No header shows whether a kernel has
+ * this fault. The member name invalidate_mappings is newer than the fix, so
+ * Kbuild.probe searches for that name.
  *
  * On kernels without that name pin the buffer while it is mapped. Reject I/O
  * memory, because pinning would move it or make its driver warn. Pinning may
- * also move a buffer that is in memory, so map the buffer only after pinning
- * it.
+ * also move a buffer that is in system memory, so map the buffer only after
+ * pinning it.
  */
 #ifdef HAVE_DMABUF_INVALIDATE
 #define compat_dmabuf_map(buf, attach, map)	dma_buf_vmap(buf, map)

@@ -2,7 +2,8 @@
 /*
  * Replacements that let the driver use the interfaces of the newest RDMA core
  * on older kernels. Included before those files of drivers/rnic_sw that need
- * them, and by policy.h. A header is included only if a replacement needs it.
+ * replacements, and by policy.h. This file includes a header only if a
+ * replacement needs the header.
  */
 #ifndef _COMPAT_RDMA_H
 #define _COMPAT_RDMA_H
@@ -19,8 +20,8 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
 #endif
 
 /*
- * Pass NULL for the additional parameter of older kernels, which returns the
- * VMAs
+ * In older kernels get_user_pages_remote() has an additional parameter, which
+ * returns the VMAs; pass NULL
  */
 #ifdef HAVE_GUP_VMAS
 #include <linux/mm.h>
@@ -42,7 +43,7 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 
-/* Replace the function of older kernels, which is not exported */
+/* Older kernels have this function, but do not export it to modules */
 #define ib_device_get_netdev compat_device_get_netdev
 static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 							  u32 port)
@@ -60,9 +61,10 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 
 /*
  * Dispatch a port event if the port state has changed since the last event.
- * Keep the last reported state in port_reported. The core's cached state cannot
- * be used for that: the core updates it later, in a work item that takes RTNL.
- * So it is stale while a caller that holds RTNL sets an interface down and up.
+ * Keep the state of the last event in port_reported, because the core's cached
+ * state is not reliable: the core updates its cache later, in a work item that
+ * takes RTNL. If a caller sets an interface down and up without releasing RTNL,
+ * the cached state is stale at the second event.
  */
 #ifndef HAVE_DISPATCH_PORT_STATE
 #include <linux/netdevice.h>
@@ -105,9 +107,9 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * Copy in and check a command's driver data, and copy out its response. The
- * newest kernel's <rdma/ib_verbs.h> documents the rules for both at struct
- * ib_udata.
+ * Copy a command's driver data from user space and check them, and copy the
+ * driver's response to user space. The newest kernel's <rdma/ib_verbs.h>
+ * documents the rules for both at struct ib_udata.
  */
 #ifndef HAVE_UDATA_IN
 #include <linux/stddef.h>
@@ -171,13 +173,13 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 #endif
 
 /*
- * Return the network namespace of an iw_cm_id, or NULL if it is unknown. The
- * caller must be the provider, while it connects the iw_cm_id or listens on it.
+ * Return the network namespace of an iw_cm_id, or NULL if it is unknown. Only to
+ * be called while iw_cm connects the iw_cm_id or starts to listen on it.
  *
  * No kernel has the member iw_cm_id.net yet. The only user of iw_cm is rdma_cm,
- * which sets the iw_cm_id's context to its struct rdma_id_private. That begins
- * with struct rdma_cm_id. To confirm that the context is an rdma_cm_id, compare
- * its device and address with those of the iw_cm_id.
+ * which sets the context of the iw_cm_id to its struct rdma_id_private. The first
+ * member of that struct is a struct rdma_cm_id. To confirm that the context is an
+ * rdma_cm_id, compare its device and address with those of the iw_cm_id.
  */
 #ifdef HAVE_IW_CM_NET
 #define compat_iw_cm_net(id)	((id)->net)

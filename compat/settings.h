@@ -71,7 +71,8 @@ static ssize_t compat_store_param(struct device *device,
 COMPAT_SETTING(connect);
 COMPAT_SETTING(listen);
 /*
- * put the SCTP settings into llp/ as well, because ib->groups has no free entry
+ * the SCTP settings are in llp/ too, because ib->groups has no free entry for a
+ * directory of their own
  */
 COMPAT_SETTING(streams);
 COMPAT_SETTING(paths);
@@ -109,8 +110,8 @@ static const struct attribute_group compat_mpa_group = {
 #define COMPAT_PARAMS	.device_group = &compat_llp_group,
 
 /*
- * Set groups[2] for mpa/: the core sets groups[0] and [1], and uses [3] for
- * counters
+ * Put the group of mpa/ into groups[2]: the core sets groups[0] and [1], and
+ * uses [3] for counters
  */
 static inline void compat_set_device_ops(struct ib_device *ib,
 					 const struct ib_device_ops *ops)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Adaptors from struct ib_device_ops of older kernels to the driver's
- * functions, which have the signatures of the newest kernel. If a kernel has
- * another signature, the driver's name becomes a macro that names the adaptor.
- * For members that not every kernel has, macros contain the initializers.
+ * functions, which have the signatures of the newest kernel. If a member of
+ * struct ib_device_ops has another signature in this kernel, a macro replaces the
+ * name of the driver's function by that of an adaptor. For members that not
+ * every kernel has, macros contain the initializers.
  */
 #ifndef _COMPAT_VERBS_H
 #define _COMPAT_VERBS_H
@@ -14,8 +15,8 @@
 #include "settings.h"
 
 /*
- * Serve both user-space CQs and kernel CQs with one function, as older kernels
- * require
+ * Create user-space CQs and kernel CQs in one function: older kernels have only
+ * the member create_cq, and pass it driver data only for user-space CQs
  */
 #ifdef HAVE_CREATE_USER_CQ
 #define COMPAT_CREATE_USER_CQ	.create_user_cq = rnic_create_user_cq,
@@ -97,7 +98,8 @@ static struct ib_mr *compat_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 #endif
 
 /*
- * Pass port number 1, because older kernels pass none and a device has one port
+ * Pass port number 1 to the driver: in older kernels these operations have no
+ * port parameter, and the device has one port
  */
 #ifndef HAVE_COUNTER_PORT
 static int compat_counter_bind(struct rdma_counter *counter, struct ib_qp *qp)
@@ -123,10 +125,10 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #endif
 
 /*
- * Fill in GID 1 with the hardware address of the network interface. Newer
- * kernels need only GID 0. The connection manager of older kernels searches the
- * GID table for the hardware address. No header shows this, so test for
- * fill_res_srq_entry, which is newer than the change.
+ * Fill in GID 1 with the hardware address of the network interface, for which the
+ * connection manager of older kernels searches the GID table. Newer kernels need
+ * only GID 0. No header shows which of both a kernel does, so Kbuild.probe
+ * searches for fill_res_srq_entry, which is newer than the change.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1

@@ -10,9 +10,9 @@
 #include <net/sctp/structs.h>
 
 /*
- * Return the association of a one-to-one style socket, or NULL if it has ended.
- * A caller without the socket lock must be in an RCU read-side section, in
- * which the association stays valid.
+ * Return the association of a one-to-one style socket, or NULL if the socket has
+ * none any longer. A caller without the socket lock must be in an RCU read-side
+ * section; the association stays valid until the end of that section.
  */
 static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 {
@@ -22,7 +22,7 @@ static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 }
 
 /*
- * Give an accepted socket the cookie key of its listening socket. If a COOKIE
+ * Copy the cookie key of a listening socket to an accepted socket. If a COOKIE
  * ACK is lost, the peer retransmits its COOKIE ECHO. The accepted socket
  * receives that chunk, and needs the listener's key to verify the cookie.
  */
@@ -49,8 +49,8 @@ static inline void sctp_assoc_add_rwnd(struct sctp_association *asoc, u32 more)
 }
 
 /*
- * Reduce the receive window by @less bytes. SCTP does not announce the bytes in
- * rwnd_press, so reduce rwnd_press first, then rwnd, neither of them below 0.
+ * Reduce the receive window by @less bytes. Reduce rwnd_press first, whose bytes
+ * SCTP does not announce to the peer, then rwnd. Reduce neither below 0.
  */
 static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
 {
@@ -61,8 +61,8 @@ static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
 }
 
 /*
- * Hold back chunks, so that chunks of several messages are sent together, until
- * sctp_assoc_end_cork() is called or a SACK is received
+ * Make SCTP hold back chunks until sctp_assoc_end_cork() is called or a SACK is
+ * received, so that SCTP sends chunks of several messages in one packet
  */
 static inline void sctp_assoc_cork(struct sctp_association *asoc)
 {
@@ -70,8 +70,8 @@ static inline void sctp_assoc_cork(struct sctp_association *asoc)
 }
 
 /*
- * Stop holding back chunks. The chunks held back are sent with the next
- * message.
+ * Make SCTP stop holding back chunks. SCTP sends the chunks that it has held
+ * back together with the next message.
  */
 static inline void sctp_assoc_end_cork(struct sctp_association *asoc)
 {
@@ -79,8 +79,8 @@ static inline void sctp_assoc_end_cork(struct sctp_association *asoc)
 }
 
 /*
- * Return the TSN of the last queued chunk, which may get that TSN only when it
- * is sent
+ * Return the TSN that the last chunk in the transmit queue has, or will get: SCTP
+ * assigns the TSN of a chunk when it sends the chunk
  */
 static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 {
