@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Runs the registered test suites and reports in KTAP, one line per case. */
+/* Test runner: runs the registered suites and prints KTAP, one line for each case. */
 #include <kunit/test.h>
 #include <fnmatch.h>
 #include <setjmp.h>
@@ -19,9 +19,9 @@ static size_t suites_nr;
 static jmp_buf out_of_case;
 static unsigned int passed, failed, skipped;
 
-/* used by the stubs of the unit tests, see unit/linux/held.h */
+/* counts that the stubs of the unit tests maintain, see unit/linux/held.h */
 _Thread_local int host_held, host_reads, host_bh_off;
-/* used by the stubs of the unit tests, see unit/linux/once.h */
+/* number of calls of get_random_once(), see unit/linux/once.h */
 _Thread_local int host_seeds;
 
 void host_register(struct kunit_suite *const *s, size_t n)
@@ -104,7 +104,10 @@ static void free_all(struct kunit *test)
 	test->allocated = NULL;
 }
 
-/* Run a case once: for one parameter, or for a case without parameters */
+/*
+ * Run a case once; a case with parameters is run once for each of them. Fail the
+ * case if it leaves a lock, an RCU read-side section or a BH-off section behind.
+ */
 static void run_once(struct kunit_suite *s, struct kunit_case *c,
 		     struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The out-of-line kernel functions that pure files call. */
+/* Replacements for the kernel functions that pure files call and that are not inline. */
 #include <linux/crc32c.h>
 
 #include "unit/linux/atomic.h"

@@ -89,7 +89,7 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
-/* A hash in which each bit of both arguments counts */
+/* Hash in which each bit of both arguments changes the result */
 static inline u32 jhash_1word(u32 a, u32 seed)
 {
 	u32 n = (a ^ (seed << 7 | seed >> 25)) * 0x9e3779b1;
@@ -190,8 +190,8 @@ static void wildcard(struct kunit *test)
 }
 
 /*
- * All these addresses are different for ddp_addr_equal() and have different
- * hashes, and hashes depend on the seed
+ * ddp_addr_equal() distinguishes all these addresses, their hashes differ, and
+ * another seed gives other hashes
  */
 static void told_apart(struct kunit *test)
 {
@@ -315,7 +315,7 @@ static void listed6(struct kunit *test)
 	expect_list(test, AF_INET, ADDRESSES, want, 0);
 }
 
-/* Nothing is listed for an interface that is removed or has no addresses */
+/* The list of addresses is empty if the interface is removed or has no addresses */
 static void nothing_listed(struct kunit *test)
 {
 	struct sockaddr_storage at;

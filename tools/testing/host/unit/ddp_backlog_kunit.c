@@ -134,8 +134,8 @@ static void asked_while_there(struct kunit *test)
 }
 
 /*
- * A source that shares a counter with the evicted source keeps its older
- * request
+ * If two sources share a counter, a request of the source with more requests is
+ * evicted. The other source keeps its only request, although that one is older.
  */
 static void alike(struct kunit *test)
 {
@@ -153,8 +153,8 @@ static void alike(struct kunit *test)
 }
 
 /*
- * Evicted requests count until they have left: there are at most twice as many
- * as the limit
+ * Evicted requests count until they have ended, so a listener has at most twice
+ * as many requests as the limit
  */
 static void no_more_than_twice(struct kunit *test)
 {
@@ -175,8 +175,8 @@ static void no_more_than_twice(struct kunit *test)
 }
 
 /*
- * If requests cannot be evicted, sources with few requests get a quarter more
- * than the limit
+ * If no request can be evicted, a listener accepts a quarter more requests than
+ * the limit, but only from sources with few requests
  */
 static void nobody_goes(struct kunit *test)
 {

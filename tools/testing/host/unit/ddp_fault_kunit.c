@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/ddp/{wait,stream}.c: page faults of a stream. Lower
+ * Unit tests of drivers/ddp/{fault,stream}.c: page faults of a stream. Lower
  * layer and memory are stubs.
  */
 #include <kunit/test.h>
@@ -94,7 +94,7 @@ static void waits_for_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.forgotten);
 }
 
-/* A failed page fault is reported to an access of that page only */
+/* A failed page fault fails the next access to the page, and no access to another page */
 static void memory_denied(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &stubs, .ops = &fake_ops };
@@ -110,11 +110,11 @@ static void memory_denied(struct kunit *test)
 	ddp_fault_done(w, true);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
 			ddp_fault_request(w, &r, 115, 1, false));
-	/* once */
+	/* the failure is reported only once */
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 115, 1, false));
 }
 
-/* A page whose fault has failed, but that was accessed later, is requested again */
+/* After a page fault has failed, a successful access to the page clears the failure */
 static void memory_had(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &stubs, .ops = &fake_ops };
@@ -158,7 +158,7 @@ static void nothing(void *arg, u64 *word)
 {
 }
 
-/* A copy or atomic that finds the page present clears the failure */
+/* A copy or an atomic that finds the page present clears the recorded failure */
 static void copy_had(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &stubs, .ops = &comes_and_goes };

@@ -10,20 +10,20 @@
 
 #define BASE	1000	/* TO of the MR's first byte */
 #define FROM	16	/* offset of that byte in the memory */
-#define RUN	24	/* contiguous bytes */
+#define RUN	24	/* bytes that are contiguous in the memory */
 #define END	64	/* size of the memory */
 
 static struct {
 	u8		octets[END];	/* the memory */
 	rwlock_t	lock;
-	u32		runs;		/* accesses to present memory */
-	u32		written;	/* accesses for writing */
-	u32		brought;	/* page faults */
+	u32		runs;		/* number of accesses to present memory */
+	u32		written;	/* number of accesses for writing */
+	u32		brought;	/* number of page faults */
 	u64		at;		/* offset of the last page fault */
-	u32		reads;		/* reads from the lower layer */
+	u32		reads;		/* number of reads from the lower layer */
 	u32		last;		/* bytes of the last read */
 	bool		unreadable;
-	bool		outside;	/* data was copied without the lock */
+	bool		outside;	/* true if data was copied without the lock */
 } stubs;
 
 static bool mem_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
@@ -177,7 +177,7 @@ static void llp_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.reads);
 }
 
-/* The page fault is for the first missing byte */
+/* A copy of memory that is partly missing requests the first missing byte */
 static void is_missing(struct kunit *test)
 {
 	struct ddp_fault w = {};

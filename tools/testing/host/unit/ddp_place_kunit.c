@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/ddp/place.c: placing data. The lower layer is a stub;
- * the memory is that of mpa_frame_stubs.c. Each test compares it with the result of
- * a simple reference.
+ * the memory is that of mpa_frame_stubs.c. Each test compares the memory with
+ * expected[], which the test fills byte by byte.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -52,7 +52,7 @@ static void open_memory(u32 seed)
 	new_segment();
 }
 
-/* Index in the memory of byte @off of an MR, or of DMA memory */
+/* Return the index in stubs.memory of byte @off of an MR, or of DMA memory */
 static u32 index_of(u32 stag, u32 off)
 {
 	if (stag == DDP_STAG_DMA)
@@ -74,7 +74,7 @@ static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
 		expected[index_of(stag, off + i)] = octets[i];
 }
 
-/* The memory is as expected, and no reference to an MR is left */
+/* Expect that the memory has the expected bytes, and that no reference to an MR is left */
 static void compare(struct kunit *test)
 {
 	ddp_mr_cache_drop(&stubs.s.rx_mr);
@@ -109,7 +109,7 @@ static void tagged_anywhere(struct kunit *test)
 	compare(test);
 }
 
-/* State at the barrier before the last byte is written */
+/* What the barrier before the last byte's write finds: all other bytes must be in place */
 static struct {
 	u32	stag, off, len;
 	u32	barriers;
@@ -233,7 +233,7 @@ static void another(struct kunit *test)
 	compare(test);
 }
 
-/* On errors, and if there is no lower layer to read from, no memory is changed */
+/* No memory changes if a segment fails a check, or if there is no lower layer to read from */
 static void tagged_only_looks(struct kunit *test)
 {
 	open_memory(3);
@@ -382,7 +382,7 @@ static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
 	return ddp_fetch(&stubs.s, &from, dst, len);
 }
 
-/* A reference to an MR is cached, until the next access is to DMA memory */
+/* The stream caches its reference to an MR until it accesses other memory, such as DMA memory */
 static void use_stays(struct kunit *test)
 {
 	u8 octets[8];
@@ -447,7 +447,7 @@ static void not_there(struct kunit *test)
 	open_memory(8);
 	stubs.present[1] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
-	/* the part that is present */
+	/* the bytes on the present page have been placed */
 	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
 	compare(test);
 	KUNIT_EXPECT_TRUE(test, stubs.fault);
@@ -546,8 +546,8 @@ static void atomics(struct kunit *test)
 }
 
 /*
- * If the page is not present, nothing is changed and the transmit path has more
- * to do later
+ * If the page is not present, an atomic changes nothing and requests the page
+ * for the transmit path, which repeats the atomic
  */
 static void atomic_waits(struct kunit *test)
 {

@@ -51,7 +51,7 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 	stubs.body = body;
 	stubs.to = to;
 	stubs.len = len;
-	/* successful up to that segment */
+	/* succeed up to segment number places_at */
 	if (stubs.placed >= stubs.places_at)
 		return place();
 	if (++stubs.placed == stubs.fails_at)
@@ -77,7 +77,7 @@ static enum iw_reason admit_segment(struct ddp_stream *s, const struct ddp_hdr *
 
 	stubs.admitted++;
 	stubs.wrote_first = stubs.wrote;
-	/* a next segment may have a cached reference */
+	/* only a segment that continues a message may find a cached reference */
 	stubs.mr_refs += !h->tagged && !goes_on && s->rx_mr;
 	stubs.admit_hdr = *h;
 	stubs.payload = payload;
@@ -312,7 +312,7 @@ static void describe_way(const struct way *w, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, describe_way);
 
-/* The failure is reported once, and later segments are ignored */
+/* Expect that the failure is reported once, and that later segments are ignored */
 static void expect_failed(struct kunit *test, struct ddp_stream *s,
 			  enum iw_reason why)
 {
@@ -329,7 +329,7 @@ static void expect_failed(struct kunit *test, struct ddp_stream *s,
 	KUNIT_EXPECT_EQ(test, delivered, stubs.delivered);
 }
 
-/* The stream stays open: only the ULP closes the lower layer */
+/* Expect that the stream stays open: only the ULP closes the lower layer */
 static void expect_open(struct kunit *test, struct ddp_stream *s)
 {
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
@@ -401,8 +401,8 @@ static void placed_early(struct kunit *test)
 }
 
 /*
- * A segment that may not be placed early is kept until it is in order, and is
- * no error before
+ * The lower layer keeps an out-of-order segment that may not be placed early.
+ * Whatever is wrong with the segment fails the stream only when it is in order.
  */
 static void not_placed_early(struct kunit *test)
 {
@@ -454,7 +454,10 @@ static void put_off_tagged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
-/* A deferred untagged segment as well, also if delivery is deferred */
+/*
+ * A deferred untagged segment is admitted once, and placed and delivered on
+ * retry. If only its delivery is deferred, the retry does not place it again.
+ */
 static void put_off_untagged(struct kunit *test)
 {
 	const struct ddp_hdr second = { .last = true, .msn = 2 };
@@ -495,11 +498,11 @@ static void comes_again_changed(struct kunit *test)
 	}
 }
 
-/* The lower layer ends ------------------------------------------------------ */
+/* The connection of the lower layer ends ------------------------------------ */
 
 /*
- * The ULP is notified when the lower layer ends, even if the stream has failed
- * before
+ * When the lower layer's connection ends, the ULP is notified, even if the
+ * stream has failed before
  */
 static void goes_down(struct kunit *test)
 {

@@ -9,8 +9,8 @@
 #include "rx.h"
 
 /*
- * Within a receive pass the MR reference stays cached after a Write, because no
- * upcall at its end can invalidate the MR
+ * Within a receive pass the MR reference stays cached after the end of a Write,
+ * because the upcalls for a Write do not invalidate MRs
  */
 static void use_outlasts_a_write(struct kunit *test)
 {
@@ -34,7 +34,7 @@ static void use_outlasts_a_write(struct kunit *test)
 	rx_receive(s, &good_write, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 
-	/* an earlier out-of-order segment is not the base for comparing the next one */
+	/* a segment is not compared with a segment that was placed early and is delivered now */
 	ddp_rx_begin(s);
 	rx_receive(s, &good_write, 0, 50);
 	memcpy(p.hdr, wire.octets, sizeof(p.hdr));
@@ -145,8 +145,9 @@ static void alike_told(struct kunit *test)
 }
 
 /*
- * A Write after the end of another one does not continue it, and the first
- * segment of a longer Write is not a repeated Write
+ * A Write whose TO is where the previous Write ended is a repeated Write, not a
+ * segment that continues the previous Write. The first segment of a longer Write
+ * is neither.
  */
 static void alike_is_no_part(struct kunit *test)
 {
@@ -155,8 +156,8 @@ static void alike_is_no_part(struct kunit *test)
 	u8 head[IW_DDP_HDR_MAX];
 
 	/*
-	 * at the TO where the last one ended: a repeated Write, read from the
-	 * lower layer
+	 * a Write at the TO where the last Write ended is a repeated Write,
+	 * whose payload is read from the lower layer
 	 */
 	h.to += 36;
 	rx_receive(s, &h, 0, 50);
@@ -176,7 +177,7 @@ static void alike_is_no_part(struct kunit *test)
 	h.last = true;
 	rx_receive(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
-	/* that it follows a longer Write does not matter */
+	/* a Write of one segment after a longer Write is a repeated Write too */
 	rx_receive(s, &some_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.repeated);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
@@ -185,8 +186,8 @@ static void alike_is_no_part(struct kunit *test)
 }
 
 /*
- * A repeated Write that fails is quoted as received and not delivered, and no
- * other is accepted after it
+ * If a repeated Write fails, the error report quotes its header as received, the
+ * Write is not delivered, and no other Write is accepted after it
  */
 static void alike_fails(struct kunit *test)
 {
@@ -228,8 +229,8 @@ static void alike_fails(struct kunit *test)
 }
 
 /*
- * Nothing is accepted if the transmit path has failed the stream, despite the
- * cached reference
+ * After the transmit path has failed the stream, no Write is accepted, although
+ * the receive path still has the cached MR reference
  */
 static void alike_after_a_failure(struct kunit *test)
 {
@@ -245,8 +246,8 @@ static void alike_after_a_failure(struct kunit *test)
 }
 
 /*
- * A repeated Write on a non-present page is admitted once and delivered once,
- * and none overtakes it
+ * A repeated Write to a page that is not present is admitted once and delivered
+ * once, and no other Write overtakes it
  */
 static void alike_waits(struct kunit *test)
 {
@@ -272,7 +273,7 @@ static void alike_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
-	/* the right needed is still that of the Write */
+	/* the stream still remembers the access right that Writes need */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);

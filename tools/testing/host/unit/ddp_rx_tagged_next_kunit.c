@@ -25,7 +25,7 @@ static void use_stays(struct kunit *test)
 	rx_receive(s, &write_goes_on, 0, 50);
 	rx_receive(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
-	/* a segment without payload would not check the MR */
+	/* a segment without payload does not access the MR, so the reference is dropped */
 	rx_receive(s, &write_goes_on, 0, 50);
 	rx_receive(s, &write_goes_on, 0, 14);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
@@ -75,7 +75,7 @@ static void use_ends_with_a_failure(struct kunit *test)
 
 /* Next segments ------------------------------------------------------------------ */
 
-/* Whatever follows the first segment is handled as its own header says */
+/* Expect that a segment after the first one is handled according to its own header */
 static void expect_own(struct kunit *test, const u8 *octets, u32 len)
 {
 	struct ddp_stream *s = rx_open();
@@ -147,7 +147,7 @@ static void untagged_begins_anew(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* A failed segment is quoted as received */
+/* If a segment that continues a message fails, the error report quotes its header as received */
 static void goes_on_and_fails(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -183,7 +183,7 @@ static int more_comes(struct ddp_stream *s, u64 to, u32 len)
 	return why;
 }
 
-/* The fast path leaves segments that do not continue the last one alone */
+/* The fast path does not accept a segment that does not continue the last segment */
 static void short_way(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -215,7 +215,7 @@ static void short_way(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* The fast path fails like the general path, and nothing is placed after that */
+/* An error on the fast path fails the stream as on the general path, and ends placement */
 static void short_way_fails(struct kunit *test)
 {
 	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_OPCODE, IW_MPA_CRC };
@@ -253,8 +253,8 @@ static void short_way_fails(struct kunit *test)
 }
 
 /*
- * Nothing is placed after the transmit path has failed the stream, despite the
- * cached reference
+ * After the transmit path has failed the stream, no segment is placed, although
+ * the receive path still has the cached MR reference
  */
 static void short_way_after_a_failure(struct kunit *test)
 {
@@ -317,7 +317,7 @@ static bool joins(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 	return ddp_rx_is_next(s, head, len, n);
 }
 
-/* The next segment must continue the accepted ones */
+/* Expect that the stream accepts a next segment only after the @taken segments of the batch */
 static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
 	KUNIT_EXPECT_TRUE(test, joins(s, 36 * (1 + taken), 50, 0));
@@ -336,7 +336,7 @@ static void run_joins(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, joins(s, 36 * 6, 50, 5));
 	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 50, 4));
 	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 49, 5));
-	/* the offset is that in the MR's pages, not in TOs */
+	/* the page offset is computed from the MR's memory, not from the TO */
 	region.base = 5;
 	region.skip = 4000;
 	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_next_page_off(s));
@@ -371,8 +371,8 @@ static void run_at_once(struct kunit *test)
 }
 
 /*
- * If the batch does not fit at once, or RDMAP refuses several at once, segments
- * are accepted one by one
+ * If the batch cannot be placed with one copy, or RDMAP does not admit several
+ * segments together, the segments are admitted and placed one by one
  */
 static void run_one_by_one(struct kunit *test)
 {
@@ -396,7 +396,7 @@ static void run_one_by_one(struct kunit *test)
 	}
 }
 
-/* A single segment is not offered twice */
+/* If RDMAP refuses a batch of one segment, the segment is not offered to RDMAP again */
 static void run_of_one(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
@@ -411,8 +411,8 @@ static void run_of_one(struct kunit *test)
 }
 
 /*
- * If the second segment fails, the first is placed, the second is quoted, and
- * no other is touched
+ * If the second segment of a batch fails, the first one is placed, the error
+ * report quotes the second one, and the third one is not processed
  */
 static void run_fails_in_the_middle(struct kunit *test)
 {
@@ -435,8 +435,8 @@ static void run_fails_in_the_middle(struct kunit *test)
 }
 
 /*
- * If the second segment is deferred, it is retried by the general path, already
- * admitted
+ * If the second segment of a batch is deferred, the general path retries it
+ * without admitting it again
  */
 static void run_waits_in_the_middle(struct kunit *test)
 {
@@ -459,8 +459,8 @@ static void run_waits_in_the_middle(struct kunit *test)
 }
 
 /*
- * The MR has been invalidated since it was checked, or another context has
- * failed the stream
+ * No segment of a batch is placed if the MR has been invalidated since it was
+ * checked, or if another context has failed the stream
  */
 static void run_comes_too_late(struct kunit *test)
 {
@@ -483,7 +483,7 @@ static void run_comes_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 
-	/* the stream fails in the middle, if segments are accepted one by one */
+	/* the stream fails in the middle of a batch whose segments are placed one by one */
 	s = run_open();
 	stubs.fits = false;
 	stubs.places_at = U32_MAX;

@@ -11,7 +11,10 @@
 #define PAYLOAD	30u
 #define MOST	100u	/* size of the buffer */
 
-/* The MSN is where a tagged header has the TO, and equals the payload length */
+/*
+ * The MSN equals the payload length: if the fast path took the MSN, at the offset
+ * of a tagged header's TO, for a TO, the next segment would look contiguous
+ */
 static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = PAYLOAD };
 
 /* Open a stream, begin a pass and receive the first segment of a message */
@@ -42,8 +45,8 @@ static bool at(struct ddp_stream *s, u32 mo, enum iw_reason *why)
 }
 
 /*
- * A segment is accepted only if all of its header except the MO is the same and
- * the MO is contiguous
+ * Expect that the fast path accepts the segment if @good. It must accept only
+ * segments that differ from the last one in nothing but a contiguous MO.
  */
 static void expect_more(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
@@ -118,7 +121,7 @@ static void is_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
-/* RFC 5041 7.1 U4: a segment beyond the buffer is quoted as received */
+/* RFC 5041 7.1 U4: the error report quotes a segment beyond the buffer as received */
 static void is_too_long(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
@@ -157,7 +160,7 @@ static void is_refused(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* A deferred segment is admitted once, and none overtakes it */
+/* A deferred segment is admitted once, and no other segment overtakes it */
 static void waits(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
@@ -203,8 +206,8 @@ static void has_its_queue(struct kunit *test)
 }
 
 /*
- * The general path is used after another message, without payload, or if the
- * segment is not contiguous
+ * A segment uses the general path if the last segment belongs to another message,
+ * if it has no payload, or if its MO is not contiguous
  */
 static void begins_anew(struct kunit *test)
 {

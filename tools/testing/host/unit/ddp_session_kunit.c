@@ -13,11 +13,11 @@
 #include <ddp/session.h>
 
 static struct {
-	sem_t	inside;		/* an upcall has begun */
-	sem_t	go_on;		/* the upcall may return */
-	sem_t	waits;		/* rmmod waits for the upcall */
+	sem_t	inside;		/* posted when an upcall has begun */
+	sem_t	go_on;		/* posted when the upcall may return */
+	sem_t	waits;		/* posted when rmmod waits for the upcall */
 	bool	returned;
-	bool	too_soon;	/* rmmod did not wait */
+	bool	too_soon;	/* true if rmmod did not wait for the upcall */
 } stubs;
 
 void host_srcu_waits(void)

@@ -9,8 +9,8 @@
 void ddp_addr_unmap(struct sockaddr_storage *a) {}
 
 /*
- * As inet_getname(): with @peer 1 it fails on a closed socket, with 2 it does
- * not
+ * Get an address of the socket, like inet_getname(): on a closed socket this
+ * fails with @peer 1, but not with @peer 2
  */
 static int getname(struct socket *sock, struct sockaddr *addr, int peer)
 {
@@ -40,8 +40,8 @@ static void names(struct kunit *test, int state)
 }
 
 /*
- * The peer's address is known even after the peer has closed: it is reported
- * and used to count connections
+ * ddp_sock_get_addrs() returns both addresses even after the peer has closed,
+ * because its callers report the addresses and count connections by them
  */
 static void both_names(struct kunit *test)
 {

@@ -10,7 +10,7 @@
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 
-/* Other tests have stubs of these names */
+/* Rename these functions, because other tests of this program have stubs with their names */
 #define ddp_mr_cache_drop		stag_hold_drop
 #define ddp_mem_check		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
@@ -28,7 +28,7 @@ static struct {
 	struct ddp_region	*entry;
 	int			grows_after;	/* sleeps before the table can grow */
 	u32			sleeps;
-	u32			asked[STAG_KEPT];	/* indices tried, in order */
+	u32			asked[STAG_KEPT];	/* indices of all insertions, in order */
 	u32			n;
 } table;
 
@@ -87,8 +87,8 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 #define rhashtable_remove_fast(ht, node, params)	take_out(ht, node)
 
 /*
- * Accesses in flight just before the MR is invalidated: registering it again
- * waits for them
+ * Number of accesses in flight when ddp_mem_invalidate() clears the MR's valid
+ * flag. Registration of the MR with another key waits for these accesses.
  */
 static int uses_when_shut;
 static bool shut(bool *valid);
@@ -118,10 +118,10 @@ static bool shut(bool *valid)
 /* Accesses in flight --------------------------------------------------------------- */
 
 static struct {
-	u32			spins;
-	bool			valid;		/* the MR was valid while waiting */
-	struct ddp_region	*copied;	/* MR being accessed, or cached */
-	u32			ends_at;	/* iteration at which it ends */
+	u32			spins;		/* iterations of the wait for the access */
+	bool			valid;		/* true if the MR was valid during the wait */
+	struct ddp_region	*copied;	/* MR that is accessed, or cached */
+	u32			ends_at;	/* iteration in which the access ends */
 } copy;
 
 void host_relax(void)
@@ -130,7 +130,7 @@ void host_relax(void)
 	copy.valid |= region.valid;
 	if (copy.spins == copy.ends_at)
 		ddp_mr_cache_drop(&copy.copied);
-	/* waiting for an access that does not exist */
+	/* the code under test waits for an access that does not exist */
 	BUG_ON(copy.spins > 100);
 }
 
@@ -189,8 +189,8 @@ static void expect_shut(struct kunit *test)
 }
 
 /*
- * DDP-117, DDP-128, SEC-17: the MR is invalidated, and then accesses in flight
- * are waited for
+ * DDP-117, DDP-128, SEC-17: ddp_region_revoke() invalidates the MR, and then
+ * waits for accesses in flight
  */
 static void revoke_waits(struct kunit *test)
 {
@@ -202,8 +202,8 @@ static void revoke_waits(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, copy.copied);
 	expect_shut(test);
 	/*
-	 * only one caller learns that the MR was valid, and without accesses
-	 * there is no wait
+	 * a second call reports that the MR was not valid, and does not wait
+	 * because there is no access
 	 */
 	KUNIT_EXPECT_FALSE(test, ddp_region_revoke(&region));
 	KUNIT_EXPECT_EQ(test, 3u, copy.spins);
@@ -261,7 +261,7 @@ static void hold_is_no_licence(struct kunit *test)
 	expect_shut(test);
 }
 
-/* An MR with the STag of a cached, invalid MR is found */
+/* If the cached MR is invalid, a new MR with the same STag is found instead */
 static void held_is_another(struct kunit *test)
 {
 	struct ddp_region gone;
@@ -302,8 +302,9 @@ static void allowed_again(struct kunit *test)
 }
 
 /*
- * N-5: an access blocks registration with another key between the check and the
- * invalidation. DDP-128, RDMAP-177, SEC-17: accesses in flight are waited for.
+ * N-5: ddp_mem_invalidate() itself counts as an access from its check to the
+ * invalidation, so that the MR is not registered with another key in between.
+ * DDP-128, RDMAP-177, SEC-17: ddp_mem_invalidate() waits for accesses in flight.
  */
 static void shut_as_looked_at(struct kunit *test)
 {
@@ -316,7 +317,7 @@ static void shut_as_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
 	expect_shut(test);
 
-	/* a peer can invalidate once; the owner may do so again */
+	/* a peer can invalidate a valid MR only; the owner may also invalidate an invalid MR */
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
 	uses_when_shut = -1;
@@ -335,7 +336,7 @@ static bool all_differ(void)
 	return true;
 }
 
-/* RFC 5042 6.1.1: if an index is in use, another random one is tried at once */
+/* RFC 5042 6.1.1: if an index is in use, insertion tries another random index without sleeping */
 static void another_index(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
@@ -351,7 +352,7 @@ static void another_index(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (other.index << 8) | KEY, other.stag);
 }
 
-/* If the table cannot grow, publishing is retried a limited number of times */
+/* If the table cannot grow, insertion sleeps and retries, a limited number of times */
 static void waits_for_room(struct kunit *test)
 {
 	struct ddp_region other = { 0 };

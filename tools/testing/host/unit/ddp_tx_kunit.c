@@ -27,7 +27,7 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 }
 
 static bool tagged_message;
-static u32 run_ends_after = U32_MAX;	/* segments */
+static u32 run_ends_after = U32_MAX;	/* number of segments after which a batch ends */
 
 u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
@@ -49,7 +49,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 static struct ddp_buf memory;
 static u8 words[20];
 static bool no_octets;
-static u32 held;	/* MR references held at upcalls */
+static u32 held;	/* number of upcalls during which the stream has an MR reference */
 
 static struct {
 	u32		times;
@@ -63,7 +63,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *f)
 	failure.why = f->why;
 }
 
-/* A message of 100 bytes or, after a failure, a Terminate */
+/* Stub of the ULP: return a message of 100 bytes or, after a failure, a Terminate */
 static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	held += !!s->tx_mr;
@@ -76,7 +76,7 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-/* The stream fails while the message is chosen */
+/* Stub of the ULP: fail the stream while choosing the next message */
 static bool fails_just_then(struct ddp_stream *s, struct ddp_msg *m)
 {
 	const struct iw_fault f = { .why = IW_LOCAL_ABORT };
@@ -214,7 +214,7 @@ static void memory_comes_later(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
-	/* a graceful end waits for it */
+	/* a graceful end waits for the deferred segment */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(s));
 	ddp_tx_end(s);
 
@@ -319,8 +319,8 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
 	/*
-	 * the reference is kept for the next message, unless that would not
-	 * check the MR
+	 * the reference stays cached if the next message is in an MR, and is
+	 * dropped if the next message is in the ULP's own buffer
 	 */
 	memory.flat = NULL;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
@@ -350,7 +350,7 @@ static void use_stays(struct kunit *test)
 struct cut_message {
 	u8	bytes[2048];
 	u32	len;
-	u32	runs;		/* segments made in batches */
+	u32	runs;		/* number of segments made in batches */
 };
 
 /* Send the message with batches of up to @most segments; 0: no batches */

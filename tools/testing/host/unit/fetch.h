@@ -4,10 +4,10 @@
 
 #include <ddp/reason.h>
 
-/* The memory that is sent: result of fetching, and bytes fetched */
+/* Stub of the memory that is sent, and the number of bytes read from it */
 extern struct host_memory {
-	enum iw_reason	result;
-	u32		fetched;
+	enum iw_reason	result;		/* result of each read */
+	u32		fetched;	/* bytes read */
 	u32		page_off;	/* page offset of the next bytes to fetch */
 } host_memory;
 

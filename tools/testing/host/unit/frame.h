@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Test fixture: a connection that transmits, with its messages, their memory
- * and their pages
+ * Test fixture: a connection that transmits, the messages that it sends, the
+ * memory of these messages, and the pages of batches
  */
 #ifndef _HOST_DOORS_FRAME_H
 #define _HOST_DOORS_FRAME_H
@@ -40,23 +40,23 @@ extern struct frame_stubs {
 	u32			next;		/* index of the next message to send */
 	u32			sent_msgs;		/* messages sent completely */
 	u32			failed;		/* number of failed() upcalls */
-	u8			rights;		/* rights needed on the messages' memory */
+	u8			rights;		/* access rights that the messages need */
 
 	u8			memory[BLOCKS * BLOCK] __aligned(BLOCK);
 	void			*blocks[BLOCKS];
 	bool			present[BLOCKS];	/* ODP pages that are present */
 	struct ddp_fault		*fault;
-	bool			fault_at_once;	/* page faults complete at once */
-	bool			missed;		/* a page was just found non-present */
-	u32			retry_len;		/* length of the next access after that */
-	int			mr_refs;		/* references to MRs in use */
+	bool			fault_at_once;	/* page faults complete immediately */
+	bool			missed;		/* the last access found a page not present */
+	u32			retry_len;		/* length of the access after @missed */
+	int			mr_refs;		/* number of references to MRs */
 	u32			mr_lookups;		/* number of lookups of an MR */
-	u32			fails_at;	/* lookup at which the stream fails as well */
+	u32			fails_at;	/* number of the lookup that fails the stream */
 
 	u32			page_size;
-	u32			made, pages;	/* pages allocated, and those not yet freed */
-	bool			emergency;	/* allocate pages from emergency reserves */
-	u32			short_of;	/* one of so many page allocations fails; 0: none */
+	u32			made, pages;	/* pages allocated; pages not yet freed */
+	bool			emergency;	/* pages come from emergency reserves */
+	u32			short_of;	/* page allocations fail with probability 1/n */
 } stubs;
 
 extern struct ddp_region regions[2];
@@ -70,7 +70,7 @@ struct message *add_message(bool tagged);
 void add_piece(struct message *m, u32 stag, u32 off, u32 len);
 void add_any(void);
 
-/* frame_want.c: expected content of a batch */
+/* frame_want.c: expected bytes of a batch */
 extern struct frame_want {
 	u8	octets[OCTETS];
 	u32	len;

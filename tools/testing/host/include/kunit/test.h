@@ -4,9 +4,9 @@
 
 /*
  * The part of KUnit that the unit tests use, for a user-space process. Names,
- * arguments and type checks are those of the oldest supported kernel, so that
- * tests which build here also build there: no KUNIT_EXPECT_MEMEQ, no
- * kunit_add_action.
+ * arguments and type checks are those of the oldest supported kernel, so that a
+ * test which builds with this header also builds with that kernel. Therefore
+ * KUNIT_EXPECT_MEMEQ and kunit_add_action are missing.
  */
 #include <linux/bug.h>
 #include <linux/err.h>
@@ -21,7 +21,7 @@
 struct kunit {
 	void		*priv;
 	const void	*param_value;
-	/* the fields from here on belong to the runner */
+	/* only the runner, kunit.c, uses the fields from here on */
 	const char	*name;
 	const char	*param;
 	bool		failed;
@@ -44,7 +44,7 @@ struct kunit_suite {
 	struct kunit_case *test_cases;
 };
 
-/* where an expectation is in the source, and its text */
+/* position of an expectation in the source, and its text */
 struct kunit_loc {
 	const char	*file;
 	int		line;
@@ -136,9 +136,9 @@ static void __attribute__((constructor)) register_suites(void)		\
 
 #define KUNIT_SUCCEED(test)	do { } while (0)
 #define KUNIT_FAIL(test, fmt, ...) \
-	host_fail_at(test, false, "not to come here", fmt, ##__VA_ARGS__)
+	host_fail_at(test, false, "not to reach this line", fmt, ##__VA_ARGS__)
 
-/* every macro as EXPECT and as ASSERT, each with and without _MSG */
+/* each macro exists as EXPECT and as ASSERT, with and without _MSG */
 #define KUNIT_EXPECT_TRUE_MSG(test, c, fmt, ...) \
 	host_unary(test, false, c, #c, fmt, ##__VA_ARGS__)
 #define KUNIT_EXPECT_TRUE(test, c) \

@@ -16,7 +16,7 @@
 #define __init
 #define __exit
 #define __must_check	__attribute__((__warn_unused_result__))
-/* a lock taken by the caller */
+/* sparse annotation of a lock that the caller has taken */
 #define __releases(x)
 #define __maybe_unused	__attribute__((__unused__))
 #define __printf(a, b)	__attribute__((__format__(printf, a, b)))

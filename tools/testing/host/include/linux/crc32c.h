@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* As in the kernel, the caller inverts before and after */
+/* As in the kernel, the caller inverts the CRC before and after the call */
 u32 crc32c(u32 crc, const void *p, size_t len);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_LIST_H
 #define _HOST_LINUX_LIST_H
 
-/* Only so that structs compile */
+/* Only so that structs compile: no pure file uses a list */
 struct list_head { struct list_head *next, *prev; };
 
 #endif

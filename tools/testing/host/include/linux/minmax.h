@@ -3,8 +3,8 @@
 #define _HOST_LINUX_MINMAX_H
 
 /*
- * Type checks as strict as in 6.1: -Wcompare-distinct-pointer-types makes two
- * types an error
+ * Checks types as strictly as the oldest supported kernel: if both arguments have
+ * different types, comparing the pointers to them does not compile
  */
 #define host_pick(x, y, op) ({				\
 	__auto_type _x = (x);				\

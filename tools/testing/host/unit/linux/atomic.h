@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
-/* Called at write barriers, so that a test can check what is visible then */
+/* Called at each write barrier, so that a test can check the memory at that time; may be NULL */
 extern void (*host_at_wmb)(void);
 #define wmb()		smp_wmb()
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)

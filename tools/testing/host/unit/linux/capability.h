@@ -6,7 +6,7 @@
 
 #define CAP_SYS_RESOURCE	24
 
-/* Provided by the test */
+/* Defined by the test */
 bool capable(int cap);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <linux/bug.h>
 
-/* Single-threaded: waiting for an incomplete one would never end */
+/* The tests have one thread, in which a wait for an incomplete completion would never end */
 struct completion { int done; };
 #define init_completion(c)	((void)((c)->done = 0))
 #define complete_all(c)		((void)((c)->done = 1))

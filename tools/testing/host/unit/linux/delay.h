@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_DELAY_H
 #define _HOST_DOORS_DELAY_H
 
-/* Called instead of sleeping; the test lets other contexts run */
+/* Called instead of sleeping; defined by the test, which runs other contexts here */
 void host_sleep(void);
 #define usleep_range(min, max)	host_sleep()
 #define might_sleep()		do { } while (0)

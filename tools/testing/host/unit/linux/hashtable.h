@@ -4,7 +4,7 @@
 
 #include <linux/list.h>
 
-/* A single list, as there are few entries */
+/* Hash table without buckets: all entries are in one list, because there are few */
 
 static inline void host_hlist_add(struct hlist_node *n, struct hlist_node **first)
 {
@@ -22,7 +22,7 @@ static inline void hash_del(struct hlist_node *n)
 		n->next->here = n->here;
 }
 
-/* Accepts an entry that is in no table */
+/* Remove an entry; does nothing if the entry is in no table */
 static inline void hash_del_rcu(struct hlist_node *n)
 {
 	if (n->here)

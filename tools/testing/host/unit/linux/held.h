@@ -6,12 +6,12 @@
 #include <linux/bug.h>
 
 /*
- * Number of locks, RCU readers and BH-off sections of this thread; zero at the
- * end of a case
+ * Number of locks, RCU read-side sections and BH-off sections that this thread
+ * is in. The runner fails a case that ends with other values than zero.
  */
 extern _Thread_local int host_held, host_reads, host_bh_off;
 
-/* A test may define this to turn interrupts off */
+/* A test may define this function and return true, so that interrupts count as off */
 bool host_irqs_off(void) __attribute__((weak));
 #define irqs_disabled()		(host_irqs_off && host_irqs_off())
 

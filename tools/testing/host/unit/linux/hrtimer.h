@@ -21,7 +21,7 @@ struct hrtimer {
 
 extern unsigned int hrtimer_resolution;
 
-/* Provided by the test, which fires the timer */
+/* Called when a timer is set up; defined by the test, which later fires the timer */
 void host_hrtimer(struct hrtimer *timer);
 
 #define hrtimer_setup(t, f, clock, mode) \

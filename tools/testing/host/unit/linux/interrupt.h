@@ -6,7 +6,7 @@
 
 #define in_hardirq()		0
 
-/* Softirq work as in compat/compat.h; the test runs it */
+/* Work item for softirq context, as in compat/compat.h; the test defines host_raise() */
 struct compat_bh { void (*run)(struct compat_bh *bh); };
 void host_raise(struct compat_bh *bh);
 #define compat_bh_init(b, f)	((b)->run = (f))

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Any function of all arguments */
+/* The tests need no good hash, only one that depends on all arguments */
 static inline u32 jhash_3words(u32 a, u32 b, u32 c, u32 seed)
 {
 	return ((a * 31 + b) * 31 + c) * 31 + seed;

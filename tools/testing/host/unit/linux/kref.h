@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Single-threaded */
+/* Not atomic, because the tests that use krefs have one thread */
 struct kref { int refs; };
 
 static inline void kref_init(struct kref *k)

@@ -6,7 +6,7 @@
 
 #define NSEC_PER_MSEC	1000000L
 
-/* Current time, provided by the test */
+/* Current time in nanoseconds; defined by the test */
 u64 host_now(void);
 #define ktime_get_ns()	host_now()
 #define ktime_to_ns(t)	(t)

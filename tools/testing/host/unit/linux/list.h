@@ -60,7 +60,7 @@ static inline void list_del_init(struct list_head *n)
 	INIT_LIST_HEAD(n);
 }
 
-/* Clear the pointers, so that later use of the entry is noticed */
+/* Clear the pointers, so that a test that still uses the entry crashes */
 static inline void list_del(struct list_head *n)
 {
 	list_del_init(n);

@@ -5,7 +5,7 @@
 #include <linux/container_of.h>
 #include <linux/types.h>
 
-/* Single-threaded */
+/* Not atomic, because the tests have one thread */
 struct llist_node { struct llist_node *next; };
 struct llist_head { struct llist_node *first; };
 

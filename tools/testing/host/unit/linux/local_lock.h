@@ -4,7 +4,7 @@
 
 #include <linux/held.h>
 
-/* One thread and one CPU; counts as a lock */
+/* The tests have one thread and one CPU, so a local lock is an ordinary lock */
 typedef struct { int held; } local_lock_t;
 #define INIT_LOCAL_LOCK(name)		{ 0 }
 #define local_lock_nested_bh(l)		host_lock_taken(&(l)->held)

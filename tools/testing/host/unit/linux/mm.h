@@ -16,7 +16,7 @@
 
 struct page;
 
-/* Provided by the test */
+/* Defined by the test */
 struct page *alloc_page(gfp_t gfp);
 #ifndef page_address
 void *page_address(const struct page *p);

@@ -4,7 +4,7 @@
 
 #include <linux/held.h>
 
-/* Single-threaded; a test may define host_unlocked() to be called on unlock */
+/* The tests have one thread. A test may define host_unlocked(), which each unlock calls */
 struct mutex { int held; };
 void host_unlocked(struct mutex *m) __attribute__((weak));
 

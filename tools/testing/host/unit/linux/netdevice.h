@@ -41,12 +41,12 @@ struct notifier_block {
 	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *info);
 };
 
-/* Provided by the test */
+/* Defined by the test */
 int register_netdevice_notifier(struct notifier_block *nb);
 #define unregister_netdevice_notifier(nb)	((void)(nb))
 #define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))
 
-/* Interface addresses and their notifiers, provided by the test */
+/* Addresses of interfaces, and their notifiers; the test defines the functions */
 struct in_device { struct net_device *dev; };
 struct inet6_dev { struct net_device *dev; };
 struct in_ifaddr { struct in_device *ifa_dev; };

@@ -4,7 +4,7 @@
 
 #include <linux/string.h>
 
-/* Always the same number; counts the calls */
+/* Fill @p with the same bytes in each call, and count the calls */
 extern _Thread_local int host_seeds;
 #define get_random_once(p, len)	(host_seeds++, memset(p, 7, len))
 

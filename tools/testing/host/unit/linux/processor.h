@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_PROCESSOR_H
 #define _HOST_DOORS_PROCESSOR_H
 
-/* Called while spinning; the test lets other contexts run */
+/* Called in each iteration of a busy-wait; defined by the test, which runs other contexts here */
 void host_relax(void);
 #define cpu_relax()		host_relax()
 

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Random numbers, provided by the test */
+/* Return a random number; defined by the test */
 u32 host_random(void);
 #define get_random_u32()	host_random()
 

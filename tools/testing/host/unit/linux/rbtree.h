@@ -6,7 +6,7 @@
 #include <linux/container_of.h>
 #include <linux/types.h>
 
-/* An unbalanced tree */
+/* A binary tree that is never rebalanced, so nodes have no colour */
 struct rb_node { struct rb_node *up, *rb_left, *rb_right; };
 struct rb_root { struct rb_node *rb_node; };
 
@@ -44,7 +44,7 @@ static inline struct rb_node *rb_next(const struct rb_node *n)
 	return n->up;
 }
 
-/* Supports removal of the first node only */
+/* Remove a node, which must be the first one: other nodes are not supported */
 static inline void rb_erase(struct rb_node *n, struct rb_root *root)
 {
 	WARN_ON(n != rb_first(root));

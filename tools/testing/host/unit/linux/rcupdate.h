@@ -10,7 +10,7 @@
 /* Only so that structs compile */
 struct rcu_head { int unused; };
 
-/* Single-threaded */
+/* The tests have one thread: count the read-side sections, and call call_rcu() functions at once */
 #define rcu_read_lock()		((void)host_reads++)
 #define rcu_read_unlock()	((void)WARN_ON(host_reads-- <= 0))
 #define rcu_dereference(p)	READ_ONCE(p)

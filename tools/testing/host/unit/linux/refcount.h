@@ -6,7 +6,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* Single-threaded */
+/* Not atomic, because the tests that use refcounts have one thread */
 static inline void refcount_set(refcount_t *r, int n)
 {
 	r->refs = n;

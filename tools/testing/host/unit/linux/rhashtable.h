@@ -9,7 +9,7 @@ struct rhashtable_compare_arg {
 	const void *key;
 };
 
-/* Parameters of a hash table; the test has the table itself */
+/* Parameters of a hash table; the test implements the table */
 struct rhashtable_params {
 	u16	key_len;
 	u16	key_offset;

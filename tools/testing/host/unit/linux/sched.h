@@ -5,7 +5,7 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
-/* The current task is set by the test */
+/* The current task; defined by the test */
 struct task_struct { pid_t tgid; u64 start_time; };
 extern struct task_struct *current;
 

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_SCTP_H
 #define _HOST_DOORS_SCTP_H
 
-/* Socket options are the same in user space */
+/* The header for user space has the same socket options */
 #include_next <linux/sctp.h>
 
 #endif

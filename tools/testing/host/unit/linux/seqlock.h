@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_SEQLOCK_H
 #define _HOST_DOORS_SEQLOCK_H
 
-/* Single-threaded */
+/* Only so that structs compile */
 typedef struct { int unused; } seqlock_t;
 
 #endif

@@ -13,10 +13,10 @@ struct sk_buff {
 	u32	truesize;
 };
 
-/* Provided by the test */
+/* Defined by the test */
 int skb_copy_bits(const struct sk_buff *skb, int off, void *to, int len);
 
-/* Pages are allocated and freed by the test */
+/* Page; the test allocates and frees pages */
 struct page {
 	int	refs;
 	u32	size;

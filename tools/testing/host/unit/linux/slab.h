@@ -11,8 +11,8 @@
 #define __GFP_NOWARN		0u
 #endif
 
-extern int host_pieces;		/* allocations not yet freed */
-extern bool host_short;		/* allocations fail */
+extern int host_pieces;		/* number of allocations that are not freed yet */
+extern bool host_short;		/* true if all allocations fail */
 void *host_zalloc(size_t size);
 void *host_pages(size_t size);
 void host_free(const void *p);
@@ -29,7 +29,7 @@ void host_free(const void *p);
 #define kfree_rcu(p, member)	kfree(p)
 #define kvfree(p)		kfree(p)
 
-/* The pointer holds the object size */
+/* A pointer to a cache is not an address: its value is the object size */
 struct kmem_cache;
 #define SLAB_ACCOUNT			0
 #define KMEM_CACHE(type, flags)		((struct kmem_cache *)sizeof(struct type))

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_SMP_H
 #define _HOST_DOORS_SMP_H
 
-/* The current CPU and calls to other CPUs are provided by the test */
+/* The test defines host_cpu(), the current CPU, and the function that calls other CPUs */
 typedef struct {
 	void	(*func)(void *info);
 	void	*info;

@@ -6,7 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/held.h>
 
-/* Single-threaded: waiting for a lock would never end */
+/* The tests have one thread, in which a wait for a lock would never end: warn instead */
 static inline void host_lock(spinlock_t *l)
 {
 	host_lock_taken(&l->held);

@@ -5,8 +5,9 @@
 #include <linux/compiler.h>
 
 /*
- * Counts readers; works with several threads. The test provides what happens
- * during a wait.
+ * SRCU is a count of readers, which works with several threads.
+ * synchronize_srcu() calls host_srcu_waits() while there are readers; the test
+ * defines host_srcu_waits().
  */
 void host_srcu_waits(void);
 #define DEFINE_STATIC_SRCU(name)	static int name

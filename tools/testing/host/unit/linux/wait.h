@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_WAIT_H
 #define _HOST_DOORS_WAIT_H
 
-/* No context waits: the test calls the function */
+/* No thread ever waits: the test calls the entry's function to wake it up */
 struct wait_queue_entry {
 	int (*func)(struct wait_queue_entry *w, unsigned int mode, int flags, void *key);
 };

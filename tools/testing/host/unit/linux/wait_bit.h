@@ -4,7 +4,7 @@
 
 #include <linux/bug.h>
 
-/* Single-threaded: waiting would never end */
+/* The tests have one thread, in which a wait would never end: warn instead */
 #define wait_var_event(var, cond)	WARN_ON(!(cond))
 #define wake_up_var(var)		((void)(var))
 #define wait_on_bit(p, nr, how)		WARN_ON(*(p) >> (nr) & 1)

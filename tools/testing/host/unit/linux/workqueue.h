@@ -16,7 +16,7 @@ struct delayed_work { struct work_struct work; };
 #define INIT_WORK(w, f)		((w)->func = (f))
 #define INIT_DELAYED_WORK(d, f)	((d)->work.func = (f))
 
-/* Provided by the test, which runs the work */
+/* Defined by the test, which also calls the functions of the work items */
 bool host_queue(struct work_struct *w);
 #define queue_work(q, w)		((void)(q), host_queue(w))
 void host_cancel(struct work_struct *w);

@@ -10,7 +10,7 @@
 
 #define XA_MARK_1	1
 
-/* An array of a few entries */
+/* Array for indices below 8, which suffices for the tests */
 struct xarray {
 	struct {
 		void	*at;
@@ -87,7 +87,7 @@ static inline void xa_init_flags(struct xarray *xa, u32 flags)
 
 static inline void xa_destroy(struct xarray *xa) {}
 
-/* Allocates the first free index; NULL is stored as a value entry */
+/* Allocate the first free index. If @at is NULL, store a value entry to reserve the index. */
 struct host_xa_limit { u32 least, most; };
 #define XA_LIMIT(a, b)		((struct host_xa_limit) { a, b })
 static inline int xa_alloc(struct xarray *xa, u32 *id, void *at,
@@ -103,7 +103,7 @@ static inline int xa_alloc(struct xarray *xa, u32 *id, void *at,
 #define XA_PRESENT		0
 #define xa_limit_32b		XA_LIMIT(1, 7)
 
-/* Numbers from 1 on; a number that was used is used again last */
+/* Allocate the next free index from @next on, cyclically: a freed index is reused late */
 static inline int xa_alloc_cyclic(struct xarray *xa, u32 *id, void *at,
 				  struct host_xa_limit l, u32 *next, gfp_t gfp)
 {

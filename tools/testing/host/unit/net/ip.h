@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <net/tcp.h>
 
-/* Functions that ddp/sock.c calls and that do not matter to the tests */
+/* Functions that ddp/sock.c calls. They do nothing or fail, as no test depends on them. */
 struct net;
 struct ipv6_pinfo { u8 tclass; };
 

@@ -6,12 +6,12 @@
 #include <linux/types.h>
 #include <net/net_trackers.h>
 
-/* Number of references, and of tracked references among them, checked by the test */
+/* Network namespace: numbers of references, and of those that are tracked; tests check both */
 struct net { int held, tracked; };
 
 /*
- * For short-lived references. Long-lived ones need a tracker, so there is no
- * get_net().
+ * Take a short-lived reference. The driver must take long-lived references with
+ * get_net_track(), so get_net() is missing.
  */
 static inline struct net *maybe_get_net(struct net *net)
 {

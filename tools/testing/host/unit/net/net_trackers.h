@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_NET_TRACKERS_H
 #define _HOST_DOORS_NET_TRACKERS_H
 
-/* The namespace that a long-lived reference is to */
+/* Tracker of a long-lived reference: the namespace, or NULL while there is no reference */
 typedef struct { const struct net *net; } netns_tracker;
 
 #endif

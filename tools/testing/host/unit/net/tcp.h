@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* The parts of a connected socket that mpa/sock.c uses; the test provides TCP */
+/* The parts of a connected socket that mpa/sock.c uses; the test defines TCP's functions */
 struct sk_buff;
 struct sk_buff_head { int unused; };
 
@@ -80,7 +80,7 @@ struct tcp_sock {
 
 #define tcp_sk(s)	container_of(s, struct tcp_sock, sk)
 
-/* replaces the C library's struct */
+/* use a name other than the C library's struct msghdr, whose fields differ */
 #define msghdr		host_msghdr
 struct iov_iter { const struct bio_vec *vec; u32 n, len, off; };
 struct msghdr { int msg_flags; struct iov_iter msg_iter; };

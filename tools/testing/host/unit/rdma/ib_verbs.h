@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-/* The part of the verbs that the queues use; names and fields are the kernel's */
+/* The part of the verbs that the files under test use, with the kernel's names and fields */
 enum ib_wc_status {
 	IB_WC_SUCCESS		= 0,
 	IB_WC_LOC_LEN_ERR	= 1,
@@ -101,7 +101,7 @@ struct rdma_hw_stats;
 struct iw_cm_id;
 struct iw_cm_conn_param;
 
-/* Types that are embedded in others, with only the fields that are used */
+/* Types that the driver's structs contain, with only the fields that the driver uses */
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { struct ib_ucontext *ucontext; };
@@ -168,7 +168,7 @@ struct net;
 struct net_device;
 enum rdma_driver_id { RDMA_DRIVER_UNKNOWN };
 
-/* The RDMA core is provided by the test */
+/* Functions of the RDMA core; defined by the test */
 struct ib_device *host_alloc_device(void);
 #define ib_alloc_device_with_net(type, member, net) \
 	((void)(net), container_of(host_alloc_device(), struct type, member))

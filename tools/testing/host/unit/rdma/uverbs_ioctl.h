@@ -6,7 +6,7 @@
 
 #define IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION	(1 << 0)
 
-/* There is no user-space program: no input and no response */
+/* The tests have no user-space program: the driver data of a command are zero */
 #define rdma_udata_to_drv_context(udata, type, member)	((void)(udata), (type *)NULL)
 #define ib_copy_validate_udata_in_cm(udata, req, end, valid)	\
 	((void)(udata), memset(&(req), 0, sizeof(req)), 0)

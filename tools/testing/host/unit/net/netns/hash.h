@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_NETNS_HASH_H
 #define _HOST_DOORS_NETNS_HASH_H
 
-/* All namespaces have the same hash: code must compare namespaces as well */
+/* All namespaces have the same hash, so that tests fail if code compares only hashes */
 #define net_hash_mix(net)	((void)(net), 0)
 
 #endif

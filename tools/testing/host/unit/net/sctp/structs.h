@@ -108,12 +108,12 @@ struct socket { struct sock *sk; const struct proto_ops *ops; };
 #define sock_set_reuseaddr(sk)	((void)(sk))
 #define sock_no_linger(sk)	((void)(sk))
 #define init_net		(*(struct net *)NULL)
-/* A test may define this to provide a socket */
+/* A test may define this function, which returns the socket that sock_create_kern() creates */
 struct socket *host_socket(void) __attribute__((weak));
 #define sock_create_kern(n, f, t, p, s)		\
 	((void)(n), *(s) = host_socket ? host_socket() : NULL, *(s) ? 0 : -EPROTONOSUPPORT)
 
-/* The kernel's, which has one type */
+/* As in the kernel, where CMSG_DATA() is of type void * */
 #undef CMSG_DATA
 #define CMSG_DATA(c)		((void *)((c) + 1))
 
