@@ -16,30 +16,30 @@ extern struct mpa_conn_stubs {
 	bool			closed;		/* the socket is closed */
 	bool			fin;		/* the peer's FIN has arrived */
 	bool			coming;		/* the TCP handshake is in progress */
-	u32			requests;		/* connection requests reported to the program */
-	u32			refused, ended;	/* connections ended before and after the request */
+	u32			requests;		/* connection requests reported */
+	u32			refused, ended;	/* ends reported to listener, and to program */
 	u32			half_closes;		/* half-closes reported */
-	enum iw_reason		why;		/* reason of the last end */
-	bool			reset;		/* the connection was reset */
+	enum iw_reason		why;		/* reason reported last */
+	bool			reset;		/* the last release was an abort */
 	bool			no_memory;	/* no memory for a FIN */
 	bool			cut;		/* the peer's FIN is inside an FPDU */
-	u32			fins;
+	u32			fins;		/* FINs sent */
 	u32			written, acked;	/* TCP sequence numbers */
-	int			connects;	/* result of reconnecting: 0 or an error */
+	int			connects;	/* result of connecting again: 0 or an error */
 	int			takes;		/* bytes of a frame accepted by TCP, or an error */
-	u32			queued, connq_queued;	/* work queued: own, and in the ordered queue */
+	u32			queued, connq_queued;	/* own work queued; adds to the queue */
 	struct work_struct	*work;		/* work item that is queued, if @keep_work */
-	bool			keep_work;
+	bool			keep_work;	/* queue work items in @work */
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
-	u32			full_passes;		/* passes with much to transmit */
+	u32			full_passes;		/* calls of mpa_tx_work() */
 	struct mpa_connq		line;
-	struct mpa_conn		*first;		/* connection in @line */
+	struct mpa_conn		*first;		/* only connection in @line, or NULL */
 	bool			others;		/* other connections wait in the queue */
 	u32			received;	/* calls of the receive path */
-	u32			events;		/* receive calls that raise an event each */
-	bool			more;		/* one receive call does not take all */
-	u32			armed, disarmed;	/* calls to start and stop the timer */
-	unsigned long		delay;		/* last timeout */
+	u32			events;		/* number of receive calls that raise an event */
+	bool			more;		/* receive calls leave data in the queue */
+	u32			armed, disarmed;	/* calls that start and stop the timer */
+	unsigned long		delay;		/* last timeout, jiffies */
 	u8			frame[MPA_FRAME_MAX];
 } stubs;
 

@@ -8,8 +8,8 @@
 #include "mpa_conn.h"
 
 /*
- * A later deadline does not restart the timer. When the timer expires it is
- * started for the remaining time.
+ * Setting a later deadline does not restart the timer. When the timer expires
+ * before the deadline, the worker starts it for the remaining time.
  */
 static void timer_is_moved_seldom(struct kunit *test)
 {
@@ -61,8 +61,8 @@ static void one_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u + 4, stubs.received);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.queued);
 	/*
-	 * connections in the ordered queue do not matter to a connection's own
-	 * worker
+	 * a worker that serves only one connection makes up to 4 passes, even if
+	 * other connections wait in the ordered queue
 	 */
 	stubs.others = true;
 	run_worker(c);
@@ -75,8 +75,8 @@ static void one_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.full_passes);
 	KUNIT_EXPECT_EQ(test, 6u, stubs.queued);
 	/*
-	 * a connection with more to receive gets another run, even after its
-	 * deadline, but not forever
+	 * a connection that has not received all data gets another run even
+	 * after its deadline, but not without limit
 	 */
 	stubs.events = 0;
 	stubs.more = true;
@@ -111,7 +111,7 @@ static void turn_holds_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refs, c->ss.ref.refs);
 }
 
-/* An active connection whose Reply has arrived */
+/* Open an active connection whose Reply has arrived */
 static struct mpa_conn *replied(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
@@ -129,8 +129,8 @@ static struct mpa_conn *replied(struct kunit *test)
 }
 
 /*
- * The first receive pass of Full Operation follows at once, unless others wait
- * in the ordered queue
+ * When a connection reaches Full Operation, its first receive pass follows in
+ * the same run of the worker, unless other connections wait in the ordered queue
  */
 static void full_in_turn(struct kunit *test)
 {
@@ -175,7 +175,7 @@ static void not_now(struct kunit *test)
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
-	/* the worker comes just before the mutex is released */
+	/* the worker runs, and finds the mutex held, just before the mutex is released */
 	stubs.unlocked = comes_in_vain;
 	mpa_conn_lock(c);
 	mpa_conn_unlock(c);
@@ -197,8 +197,8 @@ static void not_now(struct kunit *test)
 }
 
 /*
- * Events do not queue a connection while it is created; mpa_conn_begin() does
- * if there was one
+ * Events do not queue a connection that is still being created. If there was an
+ * event, unlocking the connection after mpa_conn_begin() queues it.
  */
 static void not_yet(struct kunit *test)
 {
@@ -208,7 +208,7 @@ static void not_yet(struct kunit *test)
 	c->phase = MPA_NEW;
 	mpa_conn_init(c);
 	mpa_conn_event(c, MPA_EV_STATE);
-	/* a worker that runs all the same does nothing */
+	/* if a worker runs for the connection nevertheless, the worker does nothing */
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	mpa_conn_lock(c);

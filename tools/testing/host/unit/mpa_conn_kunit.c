@@ -6,8 +6,8 @@
 #include "mpa_conn.h"
 
 /*
- * The program gets one connection request, and is notified if the peer then
- * closes or resets
+ * The program gets one connection request. If the peer then closes or resets the
+ * connection, the program is notified.
  */
 static void caller_waits(struct kunit *test)
 {
@@ -28,8 +28,8 @@ static void caller_waits(struct kunit *test)
 }
 
 /*
- * A peer that has closed before its request is processed is not reported to the
- * program
+ * If a peer closes before the worker processes its Request, the program gets no
+ * connection request
  */
 static void caller_was_there(struct kunit *test)
 {
@@ -59,8 +59,8 @@ static void caller_talks_on(struct kunit *test)
 }
 
 /*
- * A Request that arrives before the TCP handshake ends is reported only after
- * it
+ * If a Request arrives before the TCP handshake is complete, the program gets the
+ * connection request only after the handshake
  */
 static void caller_is_coming(struct kunit *test)
 {
@@ -106,7 +106,7 @@ static void ends(struct mpa_conn *c, bool drained)
 	run_worker(c);
 }
 
-/* The connection ends after @seconds, not earlier */
+/* Let @seconds pass; the connection must not end before the last jiffy of that time */
 static void after(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
@@ -122,7 +122,7 @@ static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason
 	KUNIT_EXPECT_EQ(test, reset, stubs.reset);
 }
 
-/* An active connection that has a Request to send */
+/* Open an active connection whose Request is not sent yet; @takes: result of sending */
 static struct mpa_conn *calling(struct kunit *test, int takes)
 {
 	static const struct ddp_offer offer = {
@@ -140,7 +140,7 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 	return c;
 }
 
-/* The Reply has a minute from the time at which TCP accepts the Request */
+/* The time limit for the Reply is a minute, from the time at which TCP accepts the Request */
 static void request_goes(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, INT_MAX);
@@ -150,7 +150,7 @@ static void request_goes(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
-/* Sending the Request is retried while memory is short, up to a time limit */
+/* If memory is short, the worker retries sending the Request, up to a time limit */
 static void request_without_memory(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ENOMEM);
@@ -166,8 +166,8 @@ static void request_without_memory(struct kunit *test)
 }
 
 /*
- * An error of TCP while sending the Request ends the connection with that
- * reason
+ * An error of TCP while sending the Request ends the connection with the reason
+ * that belongs to the error
  */
 static void request_is_lost(struct kunit *test)
 {
@@ -181,8 +181,8 @@ static void request_is_lost(struct kunit *test)
 }
 
 /*
- * After a reset of an enhanced Request the connection is made again with
- * revision 1. A failure to connect is reported.
+ * If the peer resets the connection after an enhanced Request, the worker
+ * connects again, with revision 1. The program is notified if that fails.
  */
 static void older_cannot_connect(struct kunit *test)
 {
@@ -234,8 +234,8 @@ static void end_behind_octets(struct kunit *test)
 }
 
 /*
- * Data that TCP has accepted before the FIN has time as long as the peer
- * acknowledges some of it
+ * The connection does not end while the peer keeps acknowledging the data that
+ * TCP accepted before the FIN, however slowly
  */
 static void end_is_slow(struct kunit *test)
 {
@@ -253,7 +253,7 @@ static void end_is_slow(struct kunit *test)
 		poll_events(c);
 		expect_end(test, 0, false, IW_OK);
 	}
-	/* the FIN is acknowledged as well; the peer's FIN follows at once */
+	/* the peer acknowledges the FIN and then sends its own FIN */
 	stubs.acked++;
 	poll_events(c);
 	expect_end(test, 0, false, IW_OK);
@@ -267,8 +267,8 @@ static void end_is_slow(struct kunit *test)
 }
 
 /*
- * There is a time limit for the next acknowledgment, and one for the peer's FIN
- * after it
+ * There is a time limit for each next acknowledgment, and after the last one a
+ * time limit for the peer's FIN
  */
 static void end_never_comes(struct kunit *test)
 {
@@ -299,7 +299,10 @@ static void end_never_comes(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
-/* There is a limit for all acknowledgments together, however regular they are */
+/*
+ * There is a time limit for all acknowledgments together, which ends the
+ * connection even if the peer acknowledges regularly
+ */
 static void end_is_too_slow(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(100);
@@ -358,7 +361,7 @@ static void end_by_the_peer(struct kunit *test)
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
-/* If no data is unacknowledged, a silent peer gets the short limit */
+/* If all data is acknowledged, the short time limit applies to a peer that does not close */
 static void end_with_nothing_sent(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
@@ -369,8 +372,8 @@ static void end_with_nothing_sent(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/*
-	 * if the peer has closed and TCP has the FIN, the connection ends at
-	 * once
+	 * if the peer has closed and TCP has accepted our FIN, the connection
+	 * ends without delay
 	 */
 	c = open_established(0);
 	stubs.fin = true;
@@ -380,8 +383,8 @@ static void end_with_nothing_sent(struct kunit *test)
 }
 
 /*
- * If there is no memory for the FIN it is retried; unacknowledged data keeps
- * its full time limit
+ * If there is no memory for the FIN, the worker retries sending it. The time
+ * limit for unacknowledged data does not become shorter by that.
  */
 static void end_without_memory(struct kunit *test)
 {

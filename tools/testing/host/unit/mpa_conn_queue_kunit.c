@@ -16,9 +16,9 @@
 static struct {
 	struct mpa_conn		c[CROWD];
 	struct work_struct	*queued;
-	const struct mpa_conn	*looked[CROWD];	/* connections as they were handled */
+	const struct mpa_conn	*looked[CROWD];	/* connections in the order of handling */
 	u32			looks;
-	bool			again;	/* each connection gets another event while it is handled */
+	bool			again;	/* handling a connection raises another event for it */
 } stubs;
 
 static struct task_struct process;
@@ -168,7 +168,7 @@ static void never_done(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, run());
 }
 
-/* A process and a listener have a queue each; the hash has a random seed */
+/* Each process and each listener has its own queue; the hash of queues has a random seed */
 static void lines(struct kunit *test)
 {
 	int seeds = host_seeds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Stubs of the tests of a connection's worker: socket, listener, and memory
- * that may be short.
+ * Stubs for the tests of a connection's worker: socket, listener, and memory
+ * allocations that can fail.
  */
 #include <ddp/owner.h>
 #include <linux/mm.h>
@@ -195,7 +195,7 @@ void ddp_session_report_peer_closed(struct ddp_session *ss)
 	stubs.half_closes++;
 }
 
-/* The rest ----------------------------------------------------------------- */
+/* Other functions of iw_mpa and DDP ---------------------------------------- */
 
 bool mpa_connq_add(struct mpa_conn *c)
 {
@@ -244,7 +244,7 @@ static void released(struct kref *ref)
 
 static const struct ddp_session_type type = { .release = released };
 
-/* A peer has connected to a listener and sent a Request */
+/* Open a connection of a peer that has connected to a listener and sent a Request */
 struct mpa_conn *open_passive(void)
 {
 	static const char key[] = "MPA ID Req Frame\x40\x01";
@@ -270,7 +270,7 @@ struct mpa_conn *open_passive(void)
 /* Run the worker that is responsible in the connection's current phase */
 void run_worker(struct mpa_conn *c)
 {
-	/* the worker drops a reference */
+	/* take the reference of a queued work item, which the worker drops */
 	ddp_session_get(&c->ss);
 	if (c->phase == MPA_FULL) {
 		c->work.func(&c->work);
@@ -293,7 +293,7 @@ void expect_reset(void)
 	stubs.fin = true;
 }
 
-/* A connection in Full Operation, with data not yet acknowledged by the peer */
+/* Open a connection in Full Operation, with @octets bytes that the peer has not acknowledged */
 struct mpa_conn *open_established(u32 octets)
 {
 	struct mpa_conn *c = open_passive();
@@ -302,7 +302,7 @@ struct mpa_conn *open_established(u32 octets)
 	c->phase = MPA_FULL;
 	c->timed = false;
 	c->reported = true;
-	/* the sequence number wraps on the way */
+	/* the sequence numbers of these bytes wrap around 2^32 */
 	stubs.acked = -(octets / 2);
 	stubs.written = stubs.acked + octets;
 	return c;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/frame.c with drivers/ddp/{tx,place}.c: messages to
- * bytes for TCP. Memory and pages are stubs. Each batch is compared byte by
- * byte with a reference implementation of the RFCs (frame_want.c).
+ * Unit tests of drivers/mpa/frame.c with drivers/ddp/{tx,place}.c, which convert
+ * messages to bytes for TCP. Memory and pages are stubs. Each batch is compared
+ * byte by byte with a reference implementation of the RFCs (frame_want.c).
  */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
@@ -38,7 +38,7 @@ static u32 differs(const struct mpa_out *o, const u8 *octets)
 	return i;
 }
 
-/* TCP frees the last batch; its content must not have changed */
+/* Let TCP free the pages of the last batch, whose bytes must not have changed since it was sent */
 static void tcp_done(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tcp.out.len, differs(&tcp.out, tcp.octets));
@@ -62,7 +62,7 @@ static void tcp_takes(struct kunit *test)
 
 /* Batches ------------------------------------------------------------------- */
 
-/* No page space is reserved beyond the bytes of the batch */
+/* Expect that the batch has reserved exactly the page space of its bytes */
 static void expect_no_room(struct kunit *test)
 {
 	const struct mpa_out *o = &stubs.c.out;
@@ -81,7 +81,7 @@ static void expect_within_bounds(struct kunit *test, u32 emss)
 	const struct mpa_out *o = &stubs.c.out;
 	u32 most = max_t(u32, MPA_BATCH, 2 * emss), octets = 0, i;
 
-	/* too small a segment for the smallest FPDU */
+	/* if a TCP segment is shorter than the shortest FPDU, a batch may be longer */
 	if (emss < MPA_MULPDU_MIN + 16)
 		most += MPA_MULPDU_MIN + 16;
 	KUNIT_EXPECT_LE(test, o->len, most);
@@ -97,8 +97,8 @@ static void expect_within_bounds(struct kunit *test, u32 emss)
 }
 
 /*
- * The batch has the expected bytes, and its complete messages have been
- * consumed
+ * Expect that the batch has the right bytes, and that DDP has pulled exactly the
+ * messages that are complete in it, and the one that continues
  */
 static void expect_octets(struct kunit *test, u32 mulpdu)
 {
@@ -117,13 +117,13 @@ static void expect_octets(struct kunit *test, u32 mulpdu)
 		KUNIT_ASSERT_EQ(test, stubs.sent_msgs, stubs.next - stubs.s.in_msg);
 }
 
-/* A batch is marked as last if it is not full */
+/* Expect that the batch is marked as the last one if another FPDU would fit into it */
 static void expect_last(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 
-	/* unless the next FPDU does not fit into the current page */
+	/* do not check a batch that ended for lack of memory or of free vectors */
 	if (!stubs.short_of && o->n < MPA_OUT_VECS - 1)
 		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
 }
@@ -192,7 +192,7 @@ static void any_messages(struct kunit *test)
 	}
 }
 
-/* Failed page allocations lose nothing */
+/* If page allocations fail, all messages are sent correctly nevertheless */
 static void little_memory(struct kunit *test)
 {
 	u32 seed;
@@ -241,7 +241,7 @@ static void lie_alike(struct kunit *test)
 	u32 from, i;
 
 	if (payload < DDP_COPY_LONG)
-		kunit_skip(test, "no FPDU has as many octets as four pages of this size");
+		kunit_skip(test, "no FPDU is as long as four pages of this size");
 	for (from = 0; from < BLOCK; from += 585) {
 		open_conn(from, false, from & 1);
 		stubs.page_size = 8 * BLOCK;
@@ -276,7 +276,10 @@ static void open_large(u32 stag)
 	add_piece(add_message(true), stag, 5, 60000);
 }
 
-/* No batch follows a segment without memory, and its page space is not consumed */
+/*
+ * Expect that no batch is made, because the first segment's memory is not
+ * present, and that the page space of the segment is free again
+ */
 static void expect_idle(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
@@ -307,7 +310,7 @@ static void not_there(struct kunit *test)
 	close_conn(test);
 }
 
-/* If the page fault completes at once, the segment is sent again by itself */
+/* If the page fault completes immediately, the segment is retried alone, not in a batch */
 static void there_again(struct kunit *test)
 {
 	open_large(PAGED);
@@ -320,8 +323,8 @@ static void there_again(struct kunit *test)
 }
 
 /*
- * If a batch of FPDUs ends early at a non-present page, exactly the complete
- * FPDUs are sent
+ * If a page in the middle of a batch is not present, the batch contains exactly
+ * the FPDUs whose pages are present
  */
 static void run_stops_short(struct kunit *test)
 {
@@ -378,8 +381,8 @@ static void right_taken(struct kunit *test)
 }
 
 /*
- * FPDUs before the end of the MR are sent; the one that exceeds it fails the
- * stream
+ * FPDUs before the end of the MR are sent. The FPDU that exceeds the MR is not,
+ * and fails the stream.
  */
 static void out_of_bounds(struct kunit *test)
 {
@@ -392,7 +395,7 @@ static void out_of_bounds(struct kunit *test)
 	close_conn(test);
 }
 
-/* The stream fails after the first segment: the others are not sent */
+/* If the stream fails after the first segment, the other segments are not sent */
 static void fails_meanwhile(struct kunit *test)
 {
 	open_large(BLOCKED);
@@ -403,7 +406,7 @@ static void fails_meanwhile(struct kunit *test)
 	close_conn(test);
 }
 
-/* Pages from emergency reserves are freed once they are used up */
+/* A page from emergency reserves is freed when its space is used up */
 static void emergency(struct kunit *test)
 {
 	open_large(BLOCKED);

@@ -27,7 +27,7 @@ void put_page(struct page *page)
 	free(page);
 }
 
-/* As the kernel's function */
+/* Make room for @least bytes in @f, like the kernel's function */
 bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 {
 	if (f->page) {
@@ -57,8 +57,8 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 /* Memory -------------------------------------------------------------------- */
 
 /*
- * Position of a block in memory: of eight, 0 to 3 are contiguous, 4 and 5 are
- * swapped, 6 and 7 are contiguous
+ * Return the position in memory of a block of the pinned MR: of each eight
+ * blocks, the 5th and 6th are swapped, so that the MR is not contiguous
  */
 u32 block_index(u32 block)
 {

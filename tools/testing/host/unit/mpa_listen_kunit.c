@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Unit tests of drivers/mpa/listen.c: accepting TCP connections, and failing to. */
+/* Unit tests of drivers/mpa/listen.c: accepting TCP connections, and failing to accept. */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/in.h>
@@ -9,7 +9,7 @@
 #undef sock_net
 #define sock_net(sk)			(&stubs.net)
 #define ip6_sock_set_v6only(sk)		((void)(sk), stubs.v6only = true)
-/* As the kernel's function */
+/* Check whether a socket bound to @bound receives from @dif or @sdif, like the kernel's function */
 #define inet_sk_bound_dev_eq(net, bound, dif, sdif) \
 	((void)(net), (bound) ? (bound) == (dif) || (bound) == (sdif) : !(sdif) || stubs.wildcard)
 
@@ -20,7 +20,7 @@ static struct {
 	struct sock			sk;
 	struct socket			sock;
 	struct ddp_port_listener	*called;	/* listener called by the peer, if any */
-	int				held;		/* references to listeners */
+	int				held;		/* number of references to listeners */
 	struct mpa_conn			*c;
 	bool				no_policy, no_memory, no_room, no_place;
 	bool				ends_at_once, quiet;
@@ -104,7 +104,7 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 	return true;
 }
 
-/* The rest of iw_mpa --------------------------------------------------------------- */
+/* Other functions of iw_mpa -------------------------------------------------------- */
 
 struct workqueue_struct *mpa_wq;
 
@@ -140,7 +140,7 @@ void mpa_conn_abandon(struct mpa_conn *c)
 
 void mpa_sock_prepare(struct socket *sock) {}
 
-/* The socket's callbacks hold a reference to the connection, and may run at once */
+/* From here on the socket's callbacks may run, and they use a reference to the connection */
 void mpa_sock_attach(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
@@ -173,7 +173,7 @@ void mpa_conn_lock(struct mpa_conn *c)
 	mutex_lock(&c->mutex);
 }
 
-/* The connection may be freed from here on */
+/* After the unlock the connection may end, and be freed, at any time */
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);
@@ -211,8 +211,8 @@ static int accepted(void)
 }
 
 /*
- * A new connection begins and is polled under its mutex; then the callbacks
- * have the only reference
+ * A new connection begins and is polled under its mutex. After that the only
+ * reference is that of the socket's callbacks.
  */
 static void request_accepted(struct kunit *test)
 {
@@ -226,8 +226,8 @@ static void request_accepted(struct kunit *test)
 }
 
 /*
- * If no data has arrived yet, no event is needed: the socket's callbacks report
- * what comes later
+ * If no data has arrived yet, no event is raised: the socket's callbacks raise
+ * one when data arrives
  */
 static void requests_not_logged(struct kunit *test)
 {
@@ -245,7 +245,7 @@ static void ends_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
 
-/* If a peer cannot be accepted, the error says why and nothing leaks */
+/* If a peer cannot be accepted, the function returns why, and nothing leaks */
 static void request_failed(struct kunit *test)
 {
 	struct ddp_port_listener *called = stubs.called;
@@ -263,7 +263,7 @@ static void request_failed(struct kunit *test)
 		*lacks[i] = false;
 		KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	}
-	/* only in two of the cases there was a connection to free */
+	/* only in two of the cases a connection had been allocated, and was freed */
 	KUNIT_EXPECT_EQ(test, 2, stubs.given_up);
 	KUNIT_EXPECT_EQ(test, 2, stubs.freed);
 	KUNIT_EXPECT_EQ(test, 0, stubs.begun);

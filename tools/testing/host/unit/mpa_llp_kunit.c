@@ -14,19 +14,19 @@ static struct {
 	struct net	net;
 	int		connect, bind;	/* results of these functions */
 	struct mpa_conn	*c;		/* connection that is queued for the worker */
-	u32		looks;		/* events raised */
-	u32		holder_polls;	/* events raised with the mutex held */
-	u32		let_go;		/* connections unlocked */
-	u32		begun;		/* connections that were begun */
-	u32		sockets;	/* sockets in existence */
-	bool		reset;		/* the last released socket was reset */
+	u32		looks;		/* number of events raised */
+	u32		holder_polls;	/* number of events raised with the mutex held */
+	u32		let_go;		/* number of unlocks */
+	u32		begun;		/* calls of mpa_conn_begin() */
+	u32		sockets;	/* number of open sockets */
+	bool		reset;		/* true if the last release was an abort */
 	u32		timed, timed_for;
 } stubs;
 
 static int dont_care;
 struct workqueue_struct *mpa_wq;
 
-/* A queued connection has a reference */
+/* Queue the connection for the worker, with a reference */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	stubs.looks++;
@@ -55,7 +55,7 @@ static void worker_done(void)
 	stubs.c = NULL;
 }
 
-/* The rest of iw_mpa ------------------------------------------------------- */
+/* Other functions of iw_mpa ------------------------------------------------ */
 
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 		     const struct ddp_sock_owner *owner)
@@ -160,7 +160,10 @@ static struct ddp_session *connects(u16 private_data)
 	return mpa_session_type.connect(&args, NULL, NULL);
 }
 
-/* Connecting fails with @err, and leaves nothing except a worker that may still run */
+/*
+ * Expect that connecting fails with @err, and that nothing is left but the
+ * reference of a worker that is still queued
+ */
 static void expect_vain(struct kunit *test, u16 private_data, int err)
 {
 	struct ddp_session *ss = connects(private_data);
@@ -185,7 +188,7 @@ static void no_way_there(struct kunit *test)
 	expect_vain(test, 0, -ENETUNREACH);
 }
 
-/* The worker was woken by a socket that is already released when it runs */
+/* If binding the stream fails, the socket is released, although it has already queued the worker */
 static void no_stream(struct kunit *test)
 {
 	stubs.bind = -EISCONN;
@@ -215,7 +218,7 @@ static void under_way(struct kunit *test)
 	ddp_session_put(ss);
 }
 
-/* A peer has connected to a listener, and the program has the request */
+/* Open a connection of a peer whose connection request the program has received */
 static struct mpa_conn *asks(struct kunit *test)
 {
 	static const struct ddp_policy policy;
@@ -237,8 +240,8 @@ static void gone(struct mpa_conn *c, bool bound)
 }
 
 /*
- * Once the program has accepted or rejected, its time limit ends and the worker
- * sends the Reply
+ * When the program accepts or rejects, the time limit for its decision is
+ * removed, and the worker is queued to send the Reply
  */
 static void answers(struct kunit *test)
 {
@@ -285,7 +288,7 @@ static void answers_in_vain(struct kunit *test)
 	gone(c, false);
 }
 
-/* The numbers of the socket, with the retransmissions of earlier ones */
+/* A query returns the socket's state, and also counts retransmissions of earlier sockets */
 static void looked_at(struct kunit *test)
 {
 	static struct tcp_sock tp;
@@ -313,7 +316,7 @@ static void looked_at(struct kunit *test)
 	c.sock = NULL;
 	mpa_llp_ops.query(&c.llp, &q);
 	KUNIT_EXPECT_EQ(test, 3u, (u32)q.retransmits);
-	/* those of the next socket are added */
+	/* retransmissions of the next socket are added */
 	c.sock = &sock;
 	tp.total_retrans = 2;
 	mpa_llp_ops.query(&c.llp, &q);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Test fixture: received bytes, some unreadable, and a fake DDP layer */
+/* Test fixture: received bytes, which may be unreadable in part, and a stub of DDP */
 #ifndef _HOST_DOORS_MPA_GATHER_H
 #define _HOST_DOORS_MPA_GATHER_H
 
@@ -21,27 +21,27 @@ extern struct mpa_rx_stubs {
 	u8		octets[3 * WIRE];
 	u8		got[2 * MPA_CONTENT_MAX];	/* bytes received by DDP */
 	u32		len;
-	u32		reads;		/* payload bytes that DDP reads itself */
-	u32		segments;
-	u32		payload;	/* payload bytes per segment */
-	enum iw_reason	why;		/* result of the next segments */
-	u32		more;		/* number of segments accepted by ddp_rx_fast() */
-	u32		next_segs;
+	u32		reads;		/* most payload bytes that DDP reads of a segment */
+	u32		segments;	/* calls of ddp_rx_segment() */
+	u32		payload;	/* payload bytes of a segment */
+	enum iw_reason	why;		/* result of ddp_rx_segment() */
+	u32		more;		/* number of segments that ddp_rx_fast() accepts */
+	u32		next_segs;	/* number of segments that it has accepted */
 	enum iw_reason	why_more;	/* result of ddp_rx_fast() for an accepted segment */
 	int		off;		/* page offset for a batch, or -1 if none is possible */
-	u32		next_possible;		/* segments that would continue the message */
-	u32		batch_takes;		/* segments that a batch accepts */
-	enum iw_reason	why_not;	/* reason for which it accepts no more */
-	u32		off_calls, batch_calls;	/* calls of ddp_rx_next_page_off() and of ddp_rx_batch() */
-	const u8	*bodies;
+	u32		next_possible;		/* segments that continue the message */
+	u32		batch_takes;		/* segments that ddp_rx_batch() accepts */
+	enum iw_reason	why_not;	/* its result if it does not accept all */
+	u32		off_calls, batch_calls;	/* calls of ddp_rx_next_page_off, ddp_rx_batch */
+	const u8	*bodies;	/* payloads of the last batch */
 	u32		errors;		/* errors reported to DDP */
-	enum iw_reason	wrong;
-	u32		kicks;
+	enum iw_reason	wrong;		/* last error reported to DDP */
+	u32		kicks;		/* calls of mpa_tx_kick() */
 	int		runs;		/* receive passes begun and not ended */
 	struct tcp_sock	tp;
-	struct sk_buff	skb;		/* begins the data that is received */
+	struct sk_buff	skb;		/* first skb of TCP's queue */
 	u32		unread;		/* bytes in TCP's queue */
-	bool		waits;		/* a segment waits for a page */
+	bool		waits;		/* a page fault of the receive path is pending */
 } stubs;
 
 int rx_test_init(struct kunit *test);
@@ -52,7 +52,7 @@ u32 run_rx(void);
 u32 gather_within(int *budget);
 /* Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: as mpa_rx() */
 bool receive(u32 unread);
-/* The stream fails: DDP gets the reason, and the transmit path is scheduled */
+/* Expect that the stream fails: DDP gets the reason, and the transmit path is scheduled */
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why);
 /* Write the length and the CRC of an FPDU with any content */
 void finish_fpdu(u8 *p, u32 ulpdu_len);

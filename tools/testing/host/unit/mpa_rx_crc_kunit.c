@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/rx.c: batches of FPDUs that continue each
- * other.
+ * Unit tests of drivers/mpa/rx.c: batches of FPDUs that continue the same
+ * message.
  */
 #include "../../../../drivers/mpa/fpdu_verify.h"
 #include "mpa_rx.h"
 
-/* The first FPDU is passed up by itself; @more after it could form a batch */
+/* Receive three FPDUs. DDP gets the first one alone; @more of the others can form a batch. */
 static void go_together(u32 more)
 {
 	stubs.c.crc = true;
@@ -15,7 +15,7 @@ static void go_together(u32 more)
 	receive_bytes(0, 3 * WIRE);
 }
 
-/* The batch consists of @n payloads without headers */
+/* Expect that DDP has received the first FPDU, and then @n payloads without headers */
 static void expect_bodies(struct kunit *test, u32 n)
 {
 	u32 i;
@@ -40,8 +40,8 @@ static void together(struct kunit *test)
 }
 
 /*
- * FPDUs with markers, without CRC, or that are placed page by page are passed
- * up one by one
+ * DDP gets FPDUs one by one if the connection uses markers or no CRC, or if the
+ * FPDUs are so long that they are copied page by page
  */
 static void not_together(struct kunit *test)
 {
@@ -54,7 +54,7 @@ static void not_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
 
-	/* all of the FPDUs lie between two markers */
+	/* FPDUs between two markers, without a marker in them, are no batch either */
 	go_together(2);
 	stubs.c.rx_markers = true;
 	stubs.c.rx_pos = 4;
@@ -75,8 +75,8 @@ static void not_together(struct kunit *test)
 }
 
 /*
- * An FPDU with a wrong CRC ends the batch, and is then passed up by itself to
- * report the error
+ * A batch ends before an FPDU with a wrong CRC. The receive path then processes
+ * this FPDU alone, and reports the error.
  */
 static void together_and_wrong(struct kunit *test)
 {
@@ -91,8 +91,8 @@ static void together_and_wrong(struct kunit *test)
 }
 
 /*
- * If not all FPDUs of a batch are accepted, the cursor is at the first of the
- * others
+ * If DDP does not accept all FPDUs of a batch, the cursor points to the first
+ * FPDU that it has not accepted
  */
 static void together_as_far_as(struct kunit *test)
 {
@@ -141,8 +141,8 @@ static void together_in_one_piece(struct kunit *test)
 }
 
 /*
- * More FPDUs than fit in one batch, to any page offset: all payloads arrive
- * with the expected page offset
+ * If there are more FPDUs than fit in one batch, all payloads arrive, and each
+ * batch has the page offset of the memory that the payloads are for
  */
 static void many_together(struct kunit *test)
 {
@@ -189,7 +189,7 @@ static void many_together(struct kunit *test)
 	}
 }
 
-/* After a full batch that is not accepted completely, the pass ends */
+/* If DDP does not accept all FPDUs of a full batch, the pass ends after it */
 static void full_as_far_as(struct kunit *test)
 {
 	static u8 queue[30 * 1448];

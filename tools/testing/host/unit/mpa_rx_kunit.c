@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/rx.c: received bytes, some unreadable, to DDP
- * segments.
+ * Unit tests of drivers/mpa/rx.c: passing received bytes, which may be
+ * unreadable in part, to DDP as segments.
  */
 #include "mpa_rx.h"
 
@@ -33,8 +33,8 @@ static void from_a_copy(struct kunit *test)
 }
 
 /*
- * FPDUs of maximum length, at any page offset, are copied completely and
- * without anything else
+ * The copy of an FPDU of maximum length contains exactly the bytes of the FPDU,
+ * at any page offset
  */
 static void long_copies(struct kunit *test)
 {
@@ -79,7 +79,7 @@ static void goes_on(struct kunit *test)
 static void goes_on_in_a_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
-	/* in a copy the first one as well: DDP decides */
+	/* FPDUs that are copied for the CRC check are all offered to the fast path */
 	stubs.more = 2;
 	stubs.c.tx_open = true;
 	receive_bytes(0, 2 * WIRE);
@@ -100,7 +100,7 @@ static void does_not_go_on(struct kunit *test)
 {
 	stubs.more = 2;
 	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
-	/* as many bytes are there as if it were as long */
+	/* the queue contains as many bytes as for an FPDU of full length */
 	receive_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, run_rx());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.segments);
@@ -142,7 +142,7 @@ static void goes_on_and_waits(struct kunit *test)
 		stubs.len = 0;
 		stubs.c.rx_deferred = false;
 		stubs.why_more = IW_AGAIN;
-		/* in a copy this is the first FPDU */
+		/* copied FPDUs use the fast path from the first on, others from the second */
 		receive_bytes(0, 3 * WIRE);
 		KUNIT_EXPECT_EQ(test, how ? 0u : (u32)WIRE, run_rx());
 		KUNIT_EXPECT_EQ(test, stubs.more - 1, stubs.next_segs);
@@ -156,7 +156,7 @@ static void goes_on_and_waits(struct kunit *test)
 	}
 }
 
-/* Headers and payload that the CPU cannot read fail the stream */
+/* A header that the CPU cannot read fails the stream */
 static void unreadable_head(struct kunit *test)
 {
 	receive_bytes(0, WIRE);
@@ -174,7 +174,7 @@ static void unreadable_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
-/* The rest of an FPDU is unreadable, and DDP has not read it */
+/* If DDP does not read the end of an FPDU, and that end is unreadable, the stream fails */
 static void no_end(struct kunit *test)
 {
 	receive_bytes(0, WIRE + HEADS);
@@ -193,7 +193,7 @@ static void wrong_digest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
-/* An error that DDP has found itself is not reported to it again */
+/* An error that DDP has returned is not reported to DDP again */
 static void ddp_refuses(struct kunit *test)
 {
 	stubs.why = IW_UNREADABLE;
@@ -203,7 +203,7 @@ static void ddp_refuses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 }
 
-/* DDP cannot read beyond its segment, whatever follows */
+/* DDP cannot read beyond the end of its segment, even if other FPDUs follow */
 static void beyond(struct kunit *test)
 {
 	int budget = 1;
@@ -245,7 +245,7 @@ static void budgeted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
 
-/* A deferred FPDU stays in the queue, unchanged */
+/* An FPDU that DDP defers stays in the queue unchanged */
 static void not_now(struct kunit *test)
 {
 	stubs.why = IW_AGAIN;
@@ -266,7 +266,7 @@ static void received(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive(0));
 	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
-	/* after the budget is used up there may be complete FPDUs left */
+	/* mpa_rx() returns true if it leaves a complete FPDU because the budget is used up */
 	stubs.len = 0;
 	KUNIT_EXPECT_FALSE(test, receive((most - 1) * WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
@@ -304,7 +304,10 @@ static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u3
 	KUNIT_EXPECT_EQ(test, clamp * 1024, stubs.tp.window_clamp);
 }
 
-/* For an incomplete FPDU the receive buffer grows by the skb that it begins in */
+/*
+ * While an incomplete FPDU is queued, the receive buffer is larger by the size of
+ * the skb in which the FPDU begins
+ */
 static void window_kept(struct kunit *test)
 {
 	buffer_after(test, WIRE + 100, 88, 600, 290);
@@ -312,7 +315,7 @@ static void window_kept(struct kunit *test)
 	buffer_after(test, WIRE + 100, 500, 1012, 506);
 	buffer_after(test, WIRE + 100, 3584, 4096, 2048);
 	buffer_after(test, WIRE + 100, 9000, 4096, 2048);
-	/* not if nothing is left, or if the receive path has stopped */
+	/* the buffer does not grow without an incomplete FPDU, or after reception has stopped */
 	buffer_after(test, WIRE, 500, 600, 290);
 	stubs.c.rx_stopped = true;
 	buffer_after(test, WIRE + 100, 500, 600, 290);

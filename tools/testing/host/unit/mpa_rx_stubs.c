@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * drivers/mpa/rx.c, with stubs of TCP's receive queue and of DDP for its tests.
+ * Includes drivers/mpa/rx.c, and has stubs of TCP's receive queue and of DDP for
+ * its tests.
  */
 #include "mpa_rx.h"
 #include "../../../../drivers/mpa/rx.c"
@@ -35,7 +36,7 @@ struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
 	return &stubs.skb;
 }
 
-/* As on some kernels: half of the buffer is usable */
+/* Let TCP use half of the receive buffer for data */
 int tcp_full_space(const struct sock *sk)
 {
 	return sk->sk_rcvbuf / 2;
@@ -46,7 +47,7 @@ void tcp_read_done(struct sock *sk, size_t len)
 	stubs.unread -= len;
 }
 
-/* The queue has FPDUs of WIRE bytes, all alike */
+/* Fill the queue with identical FPDUs of WIRE bytes */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		    const struct sk_buff *skb, u32 off, u32 left)
 {
@@ -94,7 +95,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 		return stubs.why;
 	memcpy(stubs.got + stubs.len, head, ahead);
 	stubs.len += ahead;
-	/* in two pieces */
+	/* read the rest of the segment in two calls */
 	if (reads && (!mpa_rx_read(&stubs.c, stubs.got + stubs.len, reads / 2) ||
 		      !mpa_rx_read(&stubs.c, stubs.got + stubs.len + reads / 2,
 				   reads - reads / 2)))
@@ -129,7 +130,7 @@ bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 	return n < stubs.next_possible;
 }
 
-/* The batch has payloads only, no headers */
+/* Accept up to @batch_takes payloads; DDP gets no headers of a batch */
 u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
 	u32 taken = min(n, stubs.batch_takes);
@@ -157,7 +158,7 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 	stubs.kicks++;
 }
 
-/* What all cases do ----------------------------------------------------------- */
+/* Helpers of all cases -------------------------------------------------------- */
 
 void finish_fpdu(u8 *p, u32 ulpdu_len)
 {
@@ -218,6 +219,6 @@ void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.errors);
 	KUNIT_EXPECT_EQ(test, why, stubs.wrong);
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
-	/* one for the error, and one if a first segment was accepted */
+	/* one kick for the error, and one if DDP has accepted the first segment */
 	KUNIT_EXPECT_EQ(test, before + 1 + !!stubs.segments, stubs.kicks);
 }

@@ -15,18 +15,18 @@ static struct {
 	int		locked;
 	bool		no_memory;	/* no memory for a FIN */
 	bool		fin_lost;	/* allocating the FIN succeeds, but TCP cannot send it */
-	bool		queued;		/* bytes not yet sent or acknowledged */
+	bool		queued;		/* TCP has bytes not yet sent or not acknowledged */
 	int		result;		/* result of sending */
 	int		flags;		/* flags of the last send */
 	u32		unread;
 	u32		received;	/* calls of mpa_rx() */
-	bool		more;		/* mpa_rx() does not take all */
+	bool		more;		/* mpa_rx() leaves complete FPDUs */
 	u32		fins, resets, released;
-	bool		worker;		/* the worker runs as soon as the socket is unlocked */
-	enum mpa_sock_state	fate;		/* what the worker finds */
+	bool		worker;		/* run the worker when the socket is unlocked */
+	enum mpa_sock_state	fate;		/* state of the socket that the worker reads */
 	int		err;
-	int		no_bind, no_connect;	/* results with the port that the ULP chose */
-	int		no_any;		/* result with another port */
+	int		no_bind, no_connect;	/* results for the port that the ULP chose */
+	int		no_any;		/* result for another port */
 	u16		port;		/* port that the socket is bound to */
 	u32		made, connects;
 	int		vrf;		/* VRF of the socket */
@@ -91,7 +91,7 @@ int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 	return stubs.locked == 1 ? stubs.result : -EDEADLK;
 }
 
-/* The state changes even if the FIN cannot be sent */
+/* Send a FIN. As in TCP, the state changes even if the FIN cannot be sent. */
 static void shut(struct sock *sk, int how)
 {
 	sk->sk_state = TCP_FIN_WAIT1;
@@ -131,7 +131,7 @@ int sock_sendmsg(struct socket *s, struct msghdr *m)
 	return -EAGAIN;
 }
 
-/* The rest -------------------------------------------------------------------- */
+/* Other functions of DDP and iw_mpa ------------------------------------------- */
 
 int ddp_sock_vrf(struct net *net, int ifindex)
 {
@@ -198,8 +198,9 @@ static int test_init(struct kunit *test)
 }
 
 /*
- * Data is sent with BH off in any task's context: no task fragment. MPA-64:
- * Nagle's algorithm is off.
+ * mpa_sock_prepare() sets the options of a socket. TCP must not use the page
+ * fragment of the current task, because iw_mpa sends with BH off in the context
+ * of any task. MPA-64: Nagle's algorithm is off.
  */
 static void prepared(struct kunit *test)
 {
@@ -249,7 +250,7 @@ static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 po
 	KUNIT_EXPECT_EQ(test, made, stubs.made);
 	KUNIT_EXPECT_EQ(test, connects, stubs.connects);
 	KUNIT_EXPECT_EQ(test, port, stubs.port);
-	/* all but the one in use */
+	/* all sockets are released, except the connection's socket */
 	KUNIT_EXPECT_EQ(test, made - !err, stubs.released);
 	KUNIT_EXPECT_EQ(test, !err, stubs.c.sock == &stubs.sock);
 }
@@ -297,15 +298,19 @@ static void sent(struct kunit *test)
 	sends(test, 100, true, 0, 0);
 	sends(test, 60, true, -EAGAIN, 0);
 	sends(test, -EAGAIN, true, -EAGAIN, 0);
-	/* nothing is queued that could free space later: memory is short */
+	/* TCP has no data whose acknowledgment would free space, so memory is short */
 	sends(test, -EAGAIN, false, -ENOMEM, 0);
-	/* the connection is over, with data queued or without */
+	/* the connection has ended, with data queued or without */
 	sends(test, -EPIPE, false, -EPIPE, 0);
 	sends(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
 	sends(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
 }
 
-/* As TCP leaves the socket; the worker runs as soon as the sender unlocks it */
+/*
+ * Send after a reset. TCP has closed the socket and recorded the error. The
+ * worker runs as soon as the sender unlocks the socket, and must find a lost
+ * connection.
+ */
 static void resets_as(struct kunit *test, int err)
 {
 	test_init(test);
@@ -322,7 +327,7 @@ static void resets_as(struct kunit *test, int err)
 	KUNIT_EXPECT_EQ(test, -err, stubs.err);
 }
 
-/* A reset is not an orderly close, whichever context sees the error first */
+/* A reset is not reported as an orderly close, even if the sender reads the error first */
 static void reset_seen(struct kunit *test)
 {
 	resets_as(test, ECONNRESET);
@@ -330,7 +335,7 @@ static void reset_seen(struct kunit *test)
 	resets_as(test, EPIPE);
 }
 
-/* An error in sending after both FINs is no loss of the connection */
+/* If sending fails after both FINs, the connection is closed, not lost */
 static void closed_seen(struct kunit *test)
 {
 	test_init(test);
@@ -372,7 +377,7 @@ static void sent_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&stubs.c));
 }
 
-/* A FIN is sent once, if there is memory for it */
+/* Expect this result and this number of FINs from mpa_sock_shutdown() in @state */
 static void shuts(struct kunit *test, int state, bool ok, u32 fins)
 {
 	stubs.tp.sk.sk_state = state;
@@ -390,7 +395,7 @@ static void shutdown_once(struct kunit *test)
 	stubs.no_memory = true;
 	shuts(test, TCP_ESTABLISHED, false, 0);
 	shuts(test, TCP_FIN_WAIT1, true, 0);
-	/* with data queued, the FIN needs no memory of its own */
+	/* if data is queued, TCP adds the FIN to it, and needs no memory */
 	stubs.queued = true;
 	shuts(test, TCP_ESTABLISHED, true, 1);
 }
@@ -406,7 +411,7 @@ static void acked(struct kunit *test, u32 una, u32 written, bool all)
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
-/* The acknowledgment of the FIN is not waited for: that is up to TCP */
+/* All data counts as acknowledged even if the FIN is not, because TCP takes care of its FIN */
 static void acknowledged(struct kunit *test)
 {
 	acked(test, 100, 200, false);
@@ -445,7 +450,10 @@ static void released(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
 }
 
-/* DDP-3: unread data is discarded: TCP's reset would lose data reported as sent */
+/*
+ * DDP-3: a release discards unread data first, because TCP would otherwise reset
+ * the connection, and lose data that was reported as sent
+ */
 static void released_unread(struct kunit *test)
 {
 	stubs.queued = true;
@@ -455,13 +463,13 @@ static void released_unread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
-/* Unread data resets the connection if no sent data can be lost by that */
+/* If a reset cannot lose sent data, a release leaves unread data, so that TCP resets */
 static void released_unheard(struct kunit *test)
 {
 	stubs.unread = 5;
 	releases(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
-	/* an FPDU that is deferred for memory was not received either */
+	/* a deferred FPDU has not been received, so the connection is reset too */
 	stubs.queued = true;
 	stubs.c.rx_deferred = true;
 	releases(test, false, 1);
@@ -479,13 +487,13 @@ static void released_in_vain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 }
 
-/* Retransmissions of earlier sockets remain counted */
+/* Releasing a socket adds its retransmissions to the count of the connection */
 static void looked_at(struct kunit *test)
 {
 	stubs.tp.total_retrans = 3;
 	mpa_sock_release(&stubs.c, true);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.c.retransmits);
-	/* those of the next socket are added */
+	/* retransmissions of the next socket are added */
 	stubs.c.sock = &stubs.sock;
 	stubs.tp.total_retrans = 2;
 	mpa_sock_release(&stubs.c, true);
@@ -498,14 +506,14 @@ static void received(struct kunit *test)
 	stubs.more = true;
 	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&stubs.c));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.received);
-	/* the receive path discards what arrives, and uses the stream no more */
+	/* from now on the receive path discards data, and does not use the stream */
 	stubs.c.stream = (void *)&stubs;
 	mpa_sock_stop_rx(&stubs.c);
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_stopped);
 	KUNIT_EXPECT_NULL(test, stubs.c.stream);
 }
 
-/* Addresses and routes are those of the interface's VRF */
+/* The socket is created in the VRF of the connection's interface */
 static void vrf(struct kunit *test)
 {
 	stubs.c.ifindex = 3;

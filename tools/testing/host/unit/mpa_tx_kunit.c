@@ -13,12 +13,12 @@
 #define CROWD	300
 #define STRETCH	4	/* batches per transmit pass */
 
-/* A connection and what it has to transmit */
+/* A connection and the number of batches that it has to transmit */
 struct tx_conn {
 	struct mpa_conn		c;
 	struct ddp_stream	stream;
 	u32			left;		/* batches to transmit */
-	u32			works;		/* runs of the worker requested */
+	u32			works;		/* number of times the worker was queued */
 	u64			done;		/* time of the last batch, ns */
 };
 
@@ -28,11 +28,11 @@ static struct {
 	u32			sent;		/* batches sent */
 	int			err;		/* result of sending */
 	u32			tries;		/* attempts to send */
-	u32			works;		/* runs of workers requested */
-	u32			waits;		/* waits for a socket */
+	u32			works;		/* number of times a worker was queued */
+	u32			waits;		/* number of waits for a socket */
 	struct compat_bh	*raised;
 	struct delayed_work	*timer;
-	unsigned long		ms;		/* timeout of that work */
+	unsigned long		ms;		/* timeout of the delayed work */
 	bool			irqs_off;
 } stubs;
 
@@ -52,7 +52,7 @@ bool host_irqs_off(void)
 	return stubs.irqs_off;
 }
 
-/* Raising with BH and interrupts on would wake ksoftirqd */
+/* Raise the softirq. Fail if BH and interrupts are on, which would wake ksoftirqd. */
 void host_raise(struct compat_bh *bh)
 {
 	WARN_ON(!host_bh_off && !stubs.irqs_off);
@@ -90,7 +90,7 @@ static bool fire(void)
 	return d;
 }
 
-/* The rest of iw_mpa ------------------------------------------------------- */
+/* Other functions of iw_mpa ------------------------------------------------ */
 
 static struct tx_conn *to_tx_conn(struct mpa_conn *c)
 {
@@ -184,7 +184,7 @@ static void work(struct tx_conn *g)
 	mpa_tx_work(&g->c);
 }
 
-/* All is sent, and no reference or pending work is left */
+/* Expect that all batches are sent, and that no reference or pending work is left */
 static void expect_done(struct kunit *test, u32 n)
 {
 	struct tx_conn *g;
@@ -200,8 +200,8 @@ static void expect_done(struct kunit *test, u32 n)
 /* Cases -------------------------------------------------------------------- */
 
 /*
- * If many connections are scheduled at once, the softirq ends in time and no
- * connection is forgotten
+ * If many connections are scheduled together, each run of the softirq stays
+ * within its time limit, and every connection transmits
  */
 static void crowd_is_woken(struct kunit *test)
 {
@@ -243,7 +243,7 @@ static void few_in_softirq(struct kunit *test)
 	expect_done(test, 10);
 }
 
-/* A caller with interrupts off must not have BH enabled on return */
+/* mpa_tx_kick() must not enable BH if its caller has interrupts off */
 static void interrupts_off(struct kunit *test)
 {
 	crowd(1, 2);
@@ -256,8 +256,8 @@ static void interrupts_off(struct kunit *test)
 }
 
 /*
- * A connection with much to transmit gets one pass in softirq, then its worker
- * continues
+ * A connection with much data transmits for one pass in softirq; after that its
+ * worker continues
  */
 static void much_is_the_workers(struct kunit *test)
 {
@@ -279,8 +279,8 @@ static void much_is_the_workers(struct kunit *test)
 }
 
 /*
- * Posting transmits one pass inline and the next in softirq, never two passes
- * in a row in the same context
+ * A post transmits one pass in the caller's context, and leaves the next pass to
+ * the softirq. No context makes two passes in a row.
  */
 static void push_is_one_stretch(struct kunit *test)
 {
@@ -297,8 +297,8 @@ static void push_is_one_stretch(struct kunit *test)
 }
 
 /*
- * Without memory, sending is retried with increasing delays, whatever is
- * scheduled meanwhile
+ * Without memory, sending is retried with increasing delays. Scheduling the
+ * connection meanwhile does not shorten the delay.
  */
 static void no_memory(struct kunit *test)
 {
@@ -386,7 +386,7 @@ static struct mpa_conn *ends_shut(u32 batches)
 	return c;
 }
 
-/* The peer's first FPDU may still arrive: batches held back are not discarded */
+/* While the peer's first FPDU may still arrive, a close waits for the batches held back */
 static void end_waits_for_turn(struct kunit *test)
 {
 	struct mpa_conn *c = ends_shut(2);
@@ -399,7 +399,7 @@ static void end_waits_for_turn(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* Once it cannot arrive any more, the end does not wait for the batches */
+/* When the peer has closed, its first FPDU cannot arrive: a close does not wait for the batches */
 static void turn_never_comes(struct kunit *test)
 {
 	struct mpa_conn *c = ends_shut(2);
@@ -415,15 +415,15 @@ static void turn_never_comes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, c->drained);
 }
 
-/* With no batch held back there is nothing to wait for */
+/* If no batch is held back, a close does not wait for the peer's first FPDU */
 static void nothing_held_back(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
 }
 
 /*
- * A request that is blocked on the peer's response is sent before the end,
- * unless no response can arrive
+ * A close waits for work requests that cannot be sent before a response of the
+ * peer, unless the peer has closed and therefore cannot respond
  */
 static void end_waits_for_answer(struct kunit *test)
 {
@@ -433,7 +433,7 @@ static void end_waits_for_answer(struct kunit *test)
 	c->closing = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_FALSE(test, c->drained);
-	/* the transmit path does not poll for it */
+	/* the transmit path does not run again and again to wait for the response */
 	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
 	c->peer_closed = true;
 	tx_conns[0].stream.tx_pending = true;

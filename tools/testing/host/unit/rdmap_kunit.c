@@ -8,8 +8,8 @@
 #include "../../../../drivers/rnic_sw/rdmap.h"
 
 static struct {
-	u32		events, downs;
-	enum iw_reason	why;
+	u32		events, downs;	/* calls of the QP's event and down functions */
+	enum iw_reason	why;		/* reason of the last call */
 } stubs;
 
 void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f)
@@ -40,7 +40,7 @@ static void expect_terminate(struct kunit *test, const struct rdmap *r,
 	KUNIT_EXPECT_EQ(test, 0, memcmp(r->term, bytes, len));
 }
 
-/* Only the first fault is reported, and its Terminate is kept */
+/* Expect that only the first of two faults is reported, and determines the Terminate */
 static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why,
 			 const u8 *bytes, u32 len)
 {
@@ -131,7 +131,10 @@ static void request_is_wrong(struct kunit *test)
 	expect_terminate(test, r, want, 24);
 }
 
-/* The Terminate has the rest of the Read Request; the peer has @rights */
+/*
+ * Fail a Read Response in progress, with @rights of the peer. Expect that the
+ * Terminate describes the part of the Read Request that is not answered yet.
+ */
 static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
 {
 	const struct rdmap_rreq left = {
@@ -163,7 +166,7 @@ static void source_goes(struct kunit *test)
 	expect_left(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
 }
 
-/* RDMAP-140, RDMAP-141: IRD and ORD are as agreed */
+/* RDMAP-140, RDMAP-141: a query returns the negotiated IRD and ORD */
 static void depths(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap();

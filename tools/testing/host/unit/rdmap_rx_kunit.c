@@ -14,9 +14,9 @@
 
 static struct {
 	u32			taken, done;	/* receives consumed and completed */
-	u32			invalidations, stag;	/* STags invalidated, and the last one */
+	u32			invalidations, stag;	/* number of invalidations; last STag */
 	u32			answered;
-	struct rdmap_recv	recv;		/* the last one completed */
+	struct rdmap_recv	recv;		/* receive completed last */
 	enum iw_reason	sink;	/* result of storing the response of an atomic */
 } stubs;
 
@@ -155,8 +155,8 @@ static void each_kind_of_send(struct kunit *test)
 }
 
 /*
- * If the sink of an atomic's response is no longer valid the request fails; if
- * it is not present the response is deferred
+ * If the sink of an atomic's response is no longer valid, the work request fails.
+ * If the sink's page is not present, the response is deferred.
  */
 static void atomic_answered(struct kunit *test)
 {
@@ -217,7 +217,7 @@ static enum iw_reason receive_empty_send(struct rdmap *r)
 	return receive_message(r, (struct ddp_hdr){ .ulp8 = 0x43 }, "", 0);
 }
 
-/* A receiver that has agreed to a Send as the first message (RTR) */
+/* Open a receiver that expects an RTR message of type Send as the first message */
 static struct rdmap *open_for_ready(void)
 {
 	struct rdmap *r = open_receiver();
@@ -296,8 +296,8 @@ static void requests_are_queued(struct kunit *test)
 }
 
 /*
- * RDMAP-66, RDMAP-82, RDMAP-143: as many requests as agreed are accepted, and
- * one more for each response
+ * RDMAP-66, RDMAP-82, RDMAP-143: IRD requests are accepted, and one more after
+ * each response
  */
 static void as_many_as_agreed(struct kunit *test)
 {
@@ -396,7 +396,7 @@ static void word_is_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
 }
 
-/* RDMAP-170: the QP does not permit remote reads */
+/* RDMAP-170: a Read Request fails if the QP does not permit remote reads */
 static void queue_pair_has_no_right(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -443,8 +443,8 @@ static enum iw_reason receive_write_segment(struct rdmap *r, bool more, u32 byte
 }
 
 /*
- * DDP-48: a message has at most 2^32 - 1 bytes, wherever its segments are
- * placed. A following Immediate reports that length.
+ * DDP-48: a message may have 2^32 - 1 bytes, but not more, at whatever TOs its
+ * segments are placed. A following Immediate reports the length of the Write.
  */
 static void longest_write(struct kunit *test)
 {
@@ -463,7 +463,7 @@ static void longest_write(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, IW_OK, rdmap_deliver(&r->stream, &write, 0));
 		KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, imm, bytes, sizeof(bytes)));
 		KUNIT_EXPECT_EQ(test, U32_MAX, stubs.recv.len);
-		/* the next Write is counted from zero */
+		/* the length of the next Write is counted from zero */
 		KUNIT_EXPECT_EQ(test, IW_OK, receive_write_segment(r, more, 5));
 	}
 }
@@ -484,7 +484,7 @@ static void many_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, posted.received);
 }
 
-/* The next segment of a Send uses the buffer of the first */
+/* The next segment of a Send uses the buffer of the first segment */
 static void send_goes_on(struct kunit *test)
 {
 	const struct ddp_hdr h = { .ulp8 = 0x43 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Test fixture: posted work requests, and a lower layer that takes what is sent */
+/* Test fixture: posted work requests, and a lower layer that accepts all segments */
 #ifndef _HOST_DOORS_RDMAP_TX_H
 #define _HOST_DOORS_RDMAP_TX_H
 
@@ -12,21 +12,21 @@
 
 extern struct posted {
 	struct rdmap_wr		wr;		/* template of all work requests */
-	u32			left;
-	u32			cut;		/* requests segmented completely */
-	u32			locals;
-	u32			failed;		/* requests failed */
+	u32			left;		/* work requests not yet started */
+	u32			cut;		/* work requests segmented completely */
+	u32			locals;		/* local work requests executed */
+	u32			failed;		/* work requests failed */
 	u32			failures;	/* failures of the stream */
-	enum iw_reason		why;
+	enum iw_reason		why;		/* reason of the last failure */
 	u32			received;	/* segments received */
-	u32			bytes;		/* bytes in them */
+	u32			bytes;		/* bytes in received segments */
 	u32			delivered;	/* messages received */
-	u32			mr_refs;		/* MR references when one may be invalidated */
+	u32			mr_refs;		/* MR references cached at invalidations */
 	u8			terminate_len;		/* length of the Terminate; 0: none */
 	struct ddp_sge		sge[1];
 } posted;
 
-extern u32 kicks;			/* times the lower layer was scheduled */
+extern u32 kicks;			/* number of times the lower layer was scheduled */
 extern struct ddp_txseg pulled;		/* the last segment */
 
 /* Transmit the next segment. Return: false if there is none. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/rdmap_tx.c with DDP's transmit side: what is
- * sent next. Lower layer and verbs are stubs.
+ * Unit tests of drivers/rnic_sw/rdmap_tx.c with DDP's transmit side: the choice
+ * of the next message to send. Lower layer and verbs are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -25,7 +25,7 @@ static void locals_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 128u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
 
-	/* once there are no more, it does not schedule itself again */
+	/* when no request is left, the transmit path does not schedule itself again */
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 150u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
@@ -47,7 +47,7 @@ static void messages_rest(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(&r->stream));
 }
 
-/* Messages that the lower layer has accepted do not count for that limit */
+/* The limit does not apply to messages that the lower layer has accepted meanwhile */
 static void turn_ends_when_taken(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1000);
@@ -110,8 +110,9 @@ static bool invalidates(u8 opcode)
 }
 
 /*
- * The next message is complete, has this opcode and queue, or is tagged, and
- * has an STag only if it invalidates one
+ * Expect that the next message has one segment and this opcode, and is either
+ * @tagged or for queue @qn. An untagged message has an STag only if it invalidates
+ * that STag.
  */
 static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
 			bool tagged, u32 qn)
@@ -129,8 +130,8 @@ static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
 }
 
 /*
- * The RTR message is sent before a posted Send and before the response to the
- * peer's Read
+ * Expect that the RTR message is sent before a posted Send and before the
+ * response to the peer's Read
  */
 static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
 			 u32 qn)
@@ -223,8 +224,8 @@ static void immediate_follows(struct kunit *test)
 }
 
 /*
- * RDMAP-21, RDMAP-25, RDMAP-30, RDMAP-65, RDMAP-70: a Read Request has what was
- * posted, and is recorded
+ * RDMAP-21, RDMAP-25, RDMAP-30, RDMAP-65, RDMAP-70: a Read Request has the fields
+ * of the work request, and is recorded in the queue of outstanding requests
  */
 static void read_is_asked(struct kunit *test)
 {
@@ -261,7 +262,10 @@ static void expect_empty_read(struct kunit *test, struct rdmap *r)
 	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.src_stag);
 }
 
-/* MPA2-49: STag 0 is not sent without payload, in RTR messages neither: adapters refuse it */
+/*
+ * MPA2-49: Writes and Reads of length 0, including RTR messages, do not have
+ * STag 0, because adapters refuse that STag
+ */
 static void empty_messages_have_an_stag(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 2);
@@ -279,7 +283,7 @@ static void empty_messages_have_an_stag(struct kunit *test)
 	expect_empty_read(test, r);
 }
 
-/* RDMAP-142: at most ORD requests are outstanding; a response allows the next */
+/* RDMAP-142: at most ORD requests are outstanding; after a response the next one is sent */
 static void reads_wait(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
@@ -310,7 +314,7 @@ static void fence_waits(struct kunit *test)
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 }
 
-/* A graceful end waits for requests that are blocked on a response */
+/* A graceful end waits for work requests that cannot be sent before a response */
 static void end_waits_for_answers(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
@@ -319,7 +323,7 @@ static void end_waits_for_answers(struct kunit *test)
 	rdmap_reqq_push(&r->orq);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_blocked(&r->stream));
-	/* the transmit path does not poll for the response */
+	/* the transmit path does not schedule itself to wait for the response */
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(&r->stream));
 	rdmap_reqq_pop(&r->orq);
@@ -330,7 +334,7 @@ static void end_waits_for_answers(struct kunit *test)
 	r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
 	KUNIT_EXPECT_EQ(test, (u32)DEPTH, pull_all(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_blocked(&r->stream));
-	/* if ORD is 0 there is nothing to wait for */
+	/* if ORD is 0, no response can ever allow the Read, so a graceful end does not wait */
 	r = open_rdmap(RDMAP_WR_READ, 1);
 	rdmap_reqq_init(&r->orq, NULL, 0);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
@@ -435,7 +439,7 @@ static void atomic_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
 }
 
-/* The sink of a request is checked before the request is sent */
+/* Expect that the sink of a request is checked before the request is sent */
 static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(op, 1);
@@ -480,9 +484,9 @@ static void terminate_leaves(struct kunit *test)
 }
 
 /*
- * RDMAP-105: a fault found while looking for the next message sends its
- * Terminate at once. A graceful end would otherwise take the transmit path for
- * drained.
+ * RDMAP-105: if choosing the next message finds a fault, the Terminate is the
+ * next message. If there were none, a graceful end would take the transmit path
+ * for drained, and would not send the Terminate.
  */
 static void terminate_is_not_missed(struct kunit *test)
 {
@@ -501,8 +505,8 @@ static void terminate_is_not_missed(struct kunit *test)
 }
 
 /*
- * If another CPU has failed the stream and is about to set the Terminate, the
- * transmit path tries again
+ * If another CPU has marked the stream as failed, but has not built the Terminate
+ * yet, the transmit path has no message and stays pending
  */
 static void terminate_is_about_to_come(struct kunit *test)
 {
@@ -513,7 +517,7 @@ static void terminate_is_about_to_come(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(&r->stream));
 }
 
-/* A Write, followed by a request that may invalidate its MR */
+/* Send a Write whose MR reference is cached, then post a request that may invalidate the MR */
 static struct rdmap *behind_a_write(struct kunit *test, enum rdmap_wr_op op)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
@@ -542,12 +546,12 @@ static void lets_go(struct kunit *test)
 	expect_nothing_held(test, r, 0);
 	KUNIT_EXPECT_EQ(test, 1u, posted.locals);
 
-	/* a Read whose sink may not be written */
+	/* the next request is a Read whose sink may not be written, so the stream fails */
 	r = behind_a_write(test, RDMAP_WR_READ);
 	mem.check = IW_DDP_T_STAG;
 	expect_nothing_held(test, r, 1);
 
-	/* an atomic of the peer that was permitted when it arrived */
+	/* the next message answers an atomic of the peer, which is no longer permitted */
 	r = behind_a_write(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;

@@ -138,7 +138,7 @@ struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n)
 	memset(&posted, 0, sizeof(posted));
 	memset(&host_memory, 0, sizeof(host_memory));
 	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
-	/* fields that rdmap_tx.c forgets to set have wrong values */
+	/* wrong values, so that tests fail if rdmap_tx.c does not set a field */
 	r.stream.msg = (struct ddp_msg) {
 		.hdr = { .ulp8 = 0xff, .ulp32 = 9, .qn = 9, .stag = 9, .to = 9 },
 		.rights = DDP_REMOTE_WRITE,

@@ -13,24 +13,24 @@ extern struct rnic_sq_stubs {
 	struct rnic_sw_ring	hdr;
 	struct rnic_sw_sqe	slots[SLOTS];
 	struct rnic_swqe	swqes[SLOTS];
-	u32			completed;
+	u32			completed;	/* number of completions */
 	struct rnic_sw_cqe	last;		/* last completion */
 	u8			status[SLOTS];	/* status of each completion */
-	u32			failed;
-	u32			mr_refs;		/* MR references held at the failure */
-	u32			worker_runs;
+	u32			failed;		/* calls of rdmap_fail() */
+	u32			mr_refs;		/* cached MR references at these calls */
+	u32			worker_runs;	/* runs of the worker requested */
 	u32			early;		/* completions out of order */
 	u32			locked;		/* completions generated under the queue's lock */
 	u32			in_push;		/* calls of rnic_cq_push() in progress */
-	u32			concurrent;		/* concurrent calls of it */
-	bool			also_elsewhere;		/* another context completes at the same time */
+	u32			concurrent;		/* calls that overlapped another call */
+	bool			also_elsewhere;		/* run the worker during a completion */
 	bool			full;		/* the CQ is full */
-	bool			ends_in_sleep;		/* the context ends during the next sleep */
-	u32			sleeps;
-	u64			now;
-	u32			kicks;
-	u32			pushes;
-	struct hrtimer		*timer;
+	bool			ends_in_sleep;		/* other context ends in the next sleep */
+	u32			sleeps;		/* number of sleeps */
+	u64			now;		/* current time, ns */
+	u32			kicks;		/* calls of ddp_kick() */
+	u32			pushes;		/* calls of ddp_push() */
+	struct hrtimer		*timer;		/* timer of coalesced posts */
 } stubs;
 
 /* Open a send queue of which @used slots have been used and freed */

@@ -13,32 +13,32 @@
 extern struct rx_stubs {
 	u32		failed, placed, delivered;	/* number of calls */
 	enum iw_reason	why;				/* reason of the last failure */
-	struct iw_fault	quoted;
+	struct iw_fault	quoted;				/* fault of the last failure */
 	enum iw_reason	admits, places, delivers;	/* results of the stubs */
 	u8		rights;				/* rights that a tagged segment needs */
-	u32		closed, kicked, quiesced;
-	u32		checked;			/* checked, as placed earlier */
-	u32		mr_refs;				/* MR references held at upcalls */
-	u32		admitted, payload;
+	u32		closed, kicked, quiesced;	/* calls of the lower layer */
+	u32		checked;			/* segments checked only, not placed */
+	u32		mr_refs;				/* MR references at upcalls */
+	u32		admitted, payload;		/* admissions; payload of the last */
 	u32		next_segs;			/* segments admitted as next segments */
 	u32		repeated;			/* placed as repeated Writes */
 	u32		wrote;				/* repeated Writes reported */
 	u32		wrote_len;			/* bytes of each Write reported */
-	u32		wrote_first;			/* reported before the next admission */
-	const void	*body;				/* payload of a next segment */
-	u64		to;				/* its TO */
-	u32		len;
+	u32		wrote_first;			/* @wrote at the last admission */
+	const void	*body;				/* payload of the last segment */
+	u64		to;				/* TO of the last segment */
+	u32		len;				/* length of that payload */
 	struct ddp_cursor *sink;			/* sink of an untagged segment */
-	u32		fitted;				/* bytes that were to be placed at once */
-	bool		fits;				/* segments may be placed at once */
-	bool		refuses_many;			/* RDMAP refuses several at once */
+	u32		fitted;				/* bytes of the last batch */
+	bool		fits;				/* a batch can be placed as one */
+	bool		refuses_many;			/* RDMAP refuses batches */
 	u32		places_at;			/* @places applies from this segment on */
 	u32		fails_at;			/* segment that fails the stream; 0: none */
 	struct ddp_hdr	admit_hdr;				/* header at admission */
 	struct ddp_hdr	deliver_hdr;				/* header at delivery */
 	u32		total;				/* length of the message at delivery */
-	u32		down;
-	enum iw_reason	down_why;
+	u32		down;				/* calls of down() */
+	enum iw_reason	down_why;			/* reason of the last call */
 } stubs;
 
 extern struct rx_wire {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Test fixture: a fake socket, and stubs of all that an association calls, see
- * sddp_assoc_kunit.c
+ * Test fixture: stubs of the socket and of all functions that an association
+ * calls, see sddp_assoc_kunit.c
  */
 #ifndef _HOST_DOORS_SDDP_ASSOC_H
 #define _HOST_DOORS_SDDP_ASSOC_H
@@ -16,27 +16,27 @@ extern struct sddp_assoc_stubs {
 	struct ddp_sock_owner	owner;	/* task that connects */
 	struct sddp_assoc	*a;
 	bool			queued;		/* the worker is queued */
-	enum sddp_sock_state		fate;
+	enum sddp_sock_state		fate;	/* state of the socket */
 	int			more;		/* result of sddp_recv() */
-	bool			again;		/* there is more to send */
+	bool			again;		/* result of sddp_tx_serve(): more to send */
 	u32			received;	/* calls of sddp_recv() */
-	u32			released, aborted;	/* releases of the socket, and aborts */
-	enum iw_reason		wrong;		/* reason for which the association is unusable */
+	u32			released, aborted;	/* releases of the socket; aborts */
+	enum iw_reason		wrong;		/* reason why the association is unusable */
 	enum iw_reason		refused;	/* reason reported to the listener */
 	bool			waits;		/* the retry timer is running */
-	unsigned long		due;
-	bool			no_memory;	/* no memory to send; nothing is sent */
-	u32			sent;
+	unsigned long		due;		/* time at which it expires, jiffies */
+	bool			no_memory;	/* sending fails for lack of memory */
+	u32			sent;		/* successful calls of sddp_tx_serve() */
 	u32			acks;		/* checks for acknowledgments */
-	u32			ended, unhashed;
+	u32			ended, unhashed;	/* sessions ended; unhash calls */
 	bool			comes;		/* a session begins during the next receive */
 	bool			armed;		/* the idle timer is running */
-	unsigned long		idle_timeout;
+	unsigned long		idle_timeout;	/* time at which it expires, jiffies */
 	bool			sndbuf_full;		/* too many unaccepted associations */
-	bool			holds;		/* SCTP holds too much data */
-	u32			rejoined, shrunk;
-	bool			locks_at_once;		/* the worker gets each mutex at once */
-	int			left;		/* memory in use after that */
+	bool			holds;		/* SCTP has queued too much data */
+	u32			rejoined, shrunk;	/* calls; successful calls */
+	bool			locks_at_once;		/* run the worker at the next unlock */
+	int			left;		/* allocations left after that run */
 } stubs;
 
 #endif

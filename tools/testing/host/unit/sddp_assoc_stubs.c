@@ -48,8 +48,9 @@ void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner 
 void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
 /*
- * After an unlock the worker may run and finish before the unlocking context
- * continues
+ * Run the worker as soon as a mutex is unlocked, if the test requests it: on
+ * another CPU the worker may finish, and free memory, before the unlocking
+ * context continues
  */
 void host_unlocked(struct mutex *m)
 {
@@ -102,7 +103,7 @@ int sddp_recv(struct sddp_assoc *a)
 	return stubs.more;
 }
 
-/* SCTP does not accept data, and does not report when it will */
+/* Without memory SCTP accepts no data, and does not report when there is memory again */
 int sddp_tx_serve(struct sddp_assoc *a)
 {
 	if (READ_ONCE(a->sndbuf_full))
@@ -129,7 +130,7 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 	return SDDP_PATH_BUSY;
 }
 
-/* The rest of iw_sctp_ddp, and DDP ---------------------------------------------- */
+/* Other functions of iw_sctp_ddp, and DDP --------------------------------------- */
 
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {

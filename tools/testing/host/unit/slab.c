@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Allocator that counts: memory that a table still has is no leak to the sanitizer. */
+/*
+ * Allocator that counts allocations, because the sanitizer does not report memory
+ * to which a table still has a pointer as a leak.
+ */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <stdlib.h>
