@@ -4,7 +4,7 @@
 #include <linux/errno.h>
 #include <linux/socket.h>
 
-/* replaces compat/rdma.h */
+/* leave out compat/rdma.h, and define what the driver needs of it */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 
@@ -14,7 +14,7 @@ static struct {
 	struct iw_cm_event	reported[4];
 	u8			pd[U8_MAX];	/* private data of the last event */
 	int			count;
-	int			fails;		/* number of events that fail at first */
+	int			fails;		/* how many of the next events fail */
 	int			held;
 	struct iw_cm_id		id;
 	struct ddp_session	ss;
@@ -83,8 +83,8 @@ static void depths_of_an_accept(struct kunit *test)
 }
 
 /*
- * If the peer has sent no IRD and ORD, a Reply reports what was agreed, and a
- * request the maximum
+ * If the peer has sent no IRD and ORD, a Reply event has the negotiated values,
+ * and a connection request event has the maximum values
  */
 static void no_depths(struct kunit *test)
 {
@@ -98,7 +98,7 @@ static void no_depths(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, stubs.reported[1].provider_data, xa_mk_value(77));
 }
 
-/* An event has 8 bits for each value (N-22) */
+/* N-22: values that exceed the 8 bits of their field in an event are reported as 255 */
 static void more_than_fits(struct kunit *test)
 {
 	stubs.offer.ird = 256;
@@ -110,7 +110,7 @@ static void more_than_fits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.reported[0].private_data_len, U8_MAX);
 }
 
-/* Without memory for the peer's data the Reject is reported without it */
+/* If there is no memory for the peer's private data, the Reject is reported without them */
 static void no_memory(struct kunit *test)
 {
 	stubs.fails = 1;
@@ -120,7 +120,10 @@ static void no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.reported[1].private_data_len, 0);
 }
 
-/* ESTABLISHED and CLOSE are reported in this order, with a reference to the cm_id */
+/*
+ * If the peer is gone at the accept, iw_cm gets ESTABLISHED and then CLOSE, and the
+ * cm_id reference is dropped
+ */
 static void peer_gone_at_accept(struct kunit *test)
 {
 	rnic_cm_report_peer_gone(&stubs.id);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * drivers/rnic_sw/cm*.c and qp_cm.c between a stub of iw_cm and a stub of a lower layer:
- * which events iw_cm gets, and which references it holds, in each order of its calls.
+ * Unit tests of drivers/rnic_sw/cm*.c and qp_cm.c: which events iw_cm gets, and which
+ * references it holds, for each order of accept, reject and the lower layer's upcalls.
+ * iw_cm and the lower layer are stubs.
  */
 #include <kunit/test.h>
 #include <linux/container_of.h>
@@ -9,11 +10,11 @@
 #include <linux/errno.h>
 #include <linux/socket.h>
 
-/* Replaces compat/rdma.h */
+/* Leave out compat/rdma.h, and define what the driver needs of it */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 
-/* One thread */
+/* The tests have one thread, so tables need no lock */
 #define xa_lock(xa)	((void)(xa))
 #define xa_unlock(xa)	((void)(xa))
 
@@ -99,7 +100,7 @@ const char *iwcm_reject_msg(int reason)
 	return "";
 }
 
-/* The rest of rnic_sw -------------------------------------------------------------- */
+/* Other functions of rnic_sw ------------------------------------------------------- */
 
 int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -166,7 +167,7 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 	return &type;
 }
 
-/* What iw_cm and the lower layer do ------------------------------------------------ */
+/* Helpers that act as iw_cm and the lower layer ------------------------------------ */
 
 static int test_init(struct kunit *test)
 {
@@ -198,7 +199,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* As iw_cm does it: look the QP up, take a reference, call the provider */
+/* Accept like iw_cm: look the QP up, take a reference to it, call the provider */
 static int accept_with(u32 qpn, struct ib_qp **held)
 {
 	struct iw_cm_conn_param p = { .qpn = qpn, .ird = 1, .ord = 1 };
@@ -253,8 +254,9 @@ static void rejected(struct kunit *test)
 }
 
 /*
- * A reject of an accepted request ends the connection.  iw_cm gets no event, whether or
- * not the session was established meanwhile, and destroying the QP does not wait for it.
+ * If iw_cm rejects a request that it has accepted, the connection ends.  iw_cm gets no
+ * event, even if the session is established after the reject.  The QP can be destroyed
+ * although iw_cm still has its handle of the QP.
  */
 static void rejected_when_accepted(struct kunit *test)
 {
@@ -268,7 +270,10 @@ static void rejected_when_accepted(struct kunit *test)
 	rnic_session_user.peer_closed(&stubs.ss);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	/* the QP's own is the last reference, and iw_cm's handle outlives it */
+	/*
+	 * only the initial reference to the QP is left; iw_cm drops its handle
+	 * after the QP is freed
+	 */
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 1);
 	destroy_qp(0);
 	memset(&stubs.qp[0], 0xff, sizeof(stubs.qp[0]));
@@ -277,7 +282,10 @@ static void rejected_when_accepted(struct kunit *test)
 	all_released(test);
 }
 
-/* The same, but the session ends without being established */
+/*
+ * If iw_cm rejects a request that it has accepted, and the session is never
+ * established, iw_cm gets no event
+ */
 static void rejected_and_closed(struct kunit *test)
 {
 	struct ib_qp *held;
@@ -292,7 +300,7 @@ static void rejected_and_closed(struct kunit *test)
 	all_released(test);
 }
 
-/* After ESTABLISHED iw_cm gets CLOSE in any case: it waits for that */
+/* After ESTABLISHED iw_cm always gets CLOSE, even after a reject, because iw_cm waits for CLOSE */
 static void rejected_when_established(struct kunit *test)
 {
 	struct ib_qp *held;
@@ -310,8 +318,9 @@ static void rejected_when_established(struct kunit *test)
 }
 
 /*
- * A second accept with the same QP changes nothing but who holds it; with another one
- * it ends the connection.  iw_cm gets one ESTABLISHED and one CLOSE.
+ * A second accept with the same QP gives iw_cm another handle of the QP and does nothing
+ * else.  An accept with another QP ends the connection: iw_cm gets one ESTABLISHED and one
+ * CLOSE.
  */
 static void accepted_twice(struct kunit *test)
 {
@@ -321,7 +330,7 @@ static void accepted_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &second));
 	KUNIT_EXPECT_PTR_EQ(test, first, second);
 	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_OK);
-	/* its own, the endpoint's, iw_cm's */
+	/* references: the initial one, one of the endpoint, and one of iw_cm */
 	KUNIT_EXPECT_EQ(test, stubs.qp[0].ref.refs, 3);
 	KUNIT_EXPECT_EQ(test, 0, accept_with(1, &third));
 	KUNIT_EXPECT_EQ(test, stubs.qp_error[0], IW_LOCAL_ABORT);
@@ -337,7 +346,7 @@ static void accepted_twice(struct kunit *test)
 	all_released(test);
 }
 
-/* A QP whose references were revoked is not connected again */
+/* After rnic_qp_cm_revoke() iw_cm cannot look the QP up to connect it */
 static void revoked_qp_is_not_found(struct kunit *test)
 {
 	rnic_qp_cm_revoke(&stubs.qp[0]);
@@ -350,7 +359,7 @@ static void revoked_qp_is_not_found(struct kunit *test)
 	all_released(test);
 }
 
-/* A device that is removed aborts the requests that are pending, and those only */
+/* Removing a device aborts pending connection requests, but no request that was accepted */
 static void pending_requests_are_stopped(struct kunit *test)
 {
 	struct ib_qp *held;
@@ -368,7 +377,7 @@ static void pending_requests_are_stopped(struct kunit *test)
 	all_released(test);
 }
 
-/* An accept after the end of the session reports ESTABLISHED and CLOSE at once */
+/* An accept after the end of the session reports ESTABLISHED and CLOSE during the call */
 static void accepted_too_late(struct kunit *test)
 {
 	struct ib_qp *held;

@@ -113,7 +113,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
 
-/* Complete a request that has an additional value, and poll it */
+/* Add a completion with an STag or immediate data to the CQ, and poll it */
 static struct ib_wc found(u8 opcode, u16 flags, u8 status)
 {
 	const struct rnic_sw_cqe cqe = {
@@ -127,7 +127,10 @@ static struct ib_wc found(u8 opcode, u16 flags, u8 status)
 	return wc;
 }
 
-/* Each kind of received message sets its own flag and no other */
+/*
+ * The flags of a polled receive say whether its message has immediate data or an
+ * invalidated STag
+ */
 static void what_was_received(struct kunit *test)
 {
 	struct ib_wc wc = found(RNIC_SW_OP_RECV, 0, 0);
@@ -173,7 +176,7 @@ static void failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_WR_FLUSH_ERR, (int)wc.status);
 }
 
-/* An overrun is reported once, and nothing is added after it */
+/* An overrun is reported once, and no completion is added to the CQ after it */
 static void overrun(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
@@ -206,8 +209,8 @@ static void forgotten(struct kunit *test)
 }
 
 /*
- * A request for events causes one event; for solicited ones, only by a
- * solicited or failed completion
+ * Arming the CQ causes one event. If it is armed for solicited completions, only
+ * a solicited or failed completion causes the event.
  */
 static void events(struct kunit *test)
 {

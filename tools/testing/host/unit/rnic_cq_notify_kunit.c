@@ -17,18 +17,18 @@
 static struct {
 	struct rnic_cq		cq;
 	unsigned int		cpu;		/* current CPU */
-	bool			moves;		/* the task migrates after reading it */
+	bool			moves;		/* the task migrates after reading @cpu */
 	bool			offline;	/* the vector's CPU is offline */
 	call_single_data_t	*called;	/* pending interrupt of another CPU */
 	struct compat_bh	*raised;
 	int			preempt_off;
-	u32			preemptible;	/* handlers that could be preempted */
+	u32			preemptible;	/* handler calls with preemption enabled */
 	u32			handler_calls, calls_on_vector;
-	u32			in_handler;		/* handlers in progress */
+	u32			in_handler;		/* handler calls in progress */
 	u32			nested;
-	u32			again;		/* events that occur while the handler runs */
+	u32			again;		/* handler calls during which events occur */
 	bool			ended;		/* destroy the QP while the handler runs */
-	bool			waited;		/* destroying the QP waits */
+	bool			waited;		/* destroying the QP had to wait */
 	jmp_buf			waits;
 	bool			busy;		/* other QPs keep completing */
 	u32			slept;
@@ -40,13 +40,13 @@ unsigned int host_cpu(void)
 {
 	unsigned int cpu = stubs.cpu;
 
-	/* with a lock held and interrupts off there is no migration */
+	/* a task that holds the CQ's lock, with interrupts off, cannot migrate */
 	if (stubs.moves && !stubs.cq.lock.held)
 		stubs.cpu = VECTOR;
 	return cpu;
 }
 
-/* As in the kernel: on the same CPU the function is called directly */
+/* Call a function on another CPU or, as in the kernel, directly if @cpu is this CPU */
 int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 {
 	if (stubs.offline)
@@ -60,7 +60,7 @@ int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 	return 0;
 }
 
-/* Deliver the interrupt */
+/* Deliver the pending interrupt to the vector's CPU */
 static void interrupt(void)
 {
 	call_single_data_t *csd = stubs.called;
@@ -130,8 +130,8 @@ static void on_completion(struct ib_cq *cq, void *context)
 	if (stubs.again) {
 		stubs.again--;
 		/*
-		 * the handler has armed the CQ: the other CPU completes, and so
-		 * does an interrupt here
+		 * the handler has armed the CQ: add completions on another CPU
+		 * and, in an interrupt, on this CPU
 		 */
 		complete_on(!VECTOR);
 		complete_on(stubs.cpu);
@@ -164,7 +164,10 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.cq.ib.uobject ? 0 : stubs.preemptible);
 }
 
-/* From another CPU, one interrupt covers all completions until it is delivered */
+/*
+ * For completions on another CPU one interrupt is pending at a time, however many
+ * completions there are
+ */
 static void elsewhere(struct kunit *test)
 {
 	rnic_cq_notify(&stubs.cq);
@@ -177,7 +180,10 @@ static void elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
-/* On the vector's CPU the handler is called directly, unless an interrupt is pending */
+/*
+ * For a completion on the vector's CPU the handler is called directly, unless an
+ * interrupt is pending
+ */
 static void here(struct kunit *test)
 {
 	stubs.cpu = VECTOR;
@@ -190,7 +196,7 @@ static void here(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
-/* The completing task may be preempted and migrate to the vector's CPU */
+/* If the completing task migrates to the vector's CPU meanwhile, the handler is called once */
 static void moves_there(struct kunit *test)
 {
 	stubs.moves = true;
@@ -199,7 +205,7 @@ static void moves_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 }
 
-/* Without the vector's CPU the handler is called directly */
+/* If the vector's CPU is offline, the handler is called directly on this CPU */
 static void offline(struct kunit *test)
 {
 	stubs.offline = true;
@@ -224,9 +230,9 @@ static void nobody_to_tell(struct kunit *test)
 }
 
 /*
- * Events that occur while a handler runs are handled after it, by the same
- * context: called directly, by an interrupt, and where no interrupt is
- * possible, as on PREEMPT_RT
+ * If events occur while a handler runs, the same context calls the handler again
+ * afterwards. This holds if the handler was called directly, by an interrupt, or
+ * where no interrupt is possible, as on PREEMPT_RT.
  */
 static void one_handler_at_a_time(struct kunit *test)
 {
@@ -244,8 +250,8 @@ static void one_handler_at_a_time(struct kunit *test)
 }
 
 /*
- * A handler with ever new events leaves them to softirq after a while; no other
- * context runs it in between
+ * If each call of the handler finds new events, softirq continues after 16 calls.
+ * No other context calls the handler until then.
  */
 static void kept_at_it(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/inval_lock.h: writers that invalidate or map pages,
- * against CPUs that copy.
+ * Unit tests of drivers/rnic_sw/inval_lock.h: writers, which invalidate or map pages,
+ * compete for the lock with readers, which are CPUs that copy.
  */
 #include <kunit/test.h>
 #include <linux/processor.h>
@@ -9,12 +9,15 @@
 
 static struct {
 	u32	tries;
-	u32	gap_at;		/* try at which no reader holds the lock; 0: there always is one */
+	u32	gap_at;		/* number of the try at which no reader has the lock; 0: none */
 	u32	waits;		/* number of waits for the lock with BH off */
-	bool	made_way;	/* new readers backed off during the wait */
+	bool	made_way;	/* true if new readers backed off during the wait */
 } stubs;
 
-/* As in the kernel: readers with BH off overtake a waiting writer */
+/*
+ * Try to take the lock for writing. As in the kernel, readers with BH off overtake
+ * a waiting writer.
+ */
 static bool try_lock(rwlock_t *l)
 {
 	l->readers = -(++stubs.tries == stubs.gap_at);
@@ -80,8 +83,8 @@ static void between(struct kunit *test)
 }
 
 /*
- * If readers leave no gap, that writer makes new readers back off: it never
- * waits indefinitely
+ * If there is always a reader, rnic_inval_write_lock_gap() makes new readers back
+ * off, so that it does not wait without limit
  */
 static void no_gap(struct kunit *test)
 {

@@ -10,8 +10,9 @@
 #include <linux/socket.h>
 
 /*
- * Killable locks: the caller is killed at lock number @killed_at. At the second
- * lock, that of the first listener, another caller comes.
+ * Stub of mutex_lock_killable(). Lock number killed_at fails, because the caller
+ * is killed. At the second lock, the one of the first listener, other_caller()
+ * runs as a concurrent caller.
  */
 static int locks, killed_at;
 static void (*other_caller)(void);
@@ -29,7 +30,7 @@ static inline int lock_taken(int *held)
 #define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
 #define mutex_lock_killable(m)	lock_taken(&(m)->held)
 
-/* replaces compat/rdma.h */
+/* leave out compat/rdma.h, and define what the driver needs of it */
 #define _COMPAT_RDMA_H
 #define compat_iw_cm_net(id)	((id)->net)
 struct ib_device_param { const char *name; };
@@ -48,7 +49,7 @@ static struct {
 	struct rnic_dev		dev;
 	struct iw_cm_id		id[MANY];
 	struct ddp_listener	l[RNIC_LLPS][MANY];
-	u8			llps_of[MANY];	/* lower layers on which it listens */
+	u8			llps_of[MANY];	/* lower layers on which a program listens */
 	int			tcp_fails_for, sctp_fails_for, error;
 	bool			no_sctp, in_client_add;
 } stubs;
@@ -149,7 +150,7 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-/* The rest of rnic_sw ------------------------------------------------------------- */
+/* Other functions of rnic_sw ------------------------------------------------------ */
 
 struct net *rnic_get_net(struct rnic_dev *dev)
 {
@@ -247,8 +248,8 @@ static void they_follow(struct kunit *test)
 }
 
 /*
- * A wildcard listener that cannot listen on a new device does not fail the
- * device's creation
+ * If a wildcard listener cannot listen on a new device, the device is created
+ * nevertheless
  */
 static void wildcard_errors_ignored(struct kunit *test)
 {
@@ -265,7 +266,7 @@ static void wildcard_errors_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), 0);
 	expect(test, TCP, 0, TCP);
 	rnic_iw_unlisten(&stubs.id[1]);
-	/* a listener on an address does get the error */
+	/* a listener that is bound to an address gets the error */
 	local->sin_addr.s_addr = 1;
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	stubs.tcp_fails_for = NOBODY;
@@ -281,7 +282,7 @@ static void all_or_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
 	expect(test, TCP, TCP, TCP);
 	KUNIT_EXPECT_EQ(test, stubs.dev.policy.llp_listen, TCP);
-	/* with TCP as well, SCTP is optional: used where possible */
+	/* if the setting is both, a listener for which SCTP fails keeps only TCP */
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
@@ -325,7 +326,7 @@ static void killed(struct kunit *test)
 		if (stubs.dev.policy.llp_listen == TCP)
 			expect(test, TCP, TCP, TCP);
 	}
-	/* too late to cancel: the setting applies to all */
+	/* this kill came too late to cancel the change: the setting applies to all listeners */
 	expect(test, SCTP, SCTP, SCTP);
 	killed_at = 0;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
@@ -341,8 +342,8 @@ static void third_comes(void)
 }
 
 /*
- * A listener that starts during the change follows it as well, or keeps its
- * protocol if it cannot
+ * A listener that starts while the setting changes gets the new protocol as well,
+ * or keeps the old one if listening on the new protocol fails
  */
 static void begun_meanwhile(struct kunit *test)
 {
@@ -380,8 +381,8 @@ static void ended_meanwhile(struct kunit *test)
 }
 
 /*
- * A listener whose address was removed keeps its protocol and does not fail the
- * change
+ * A listener whose address was removed keeps its protocol, and the change of the
+ * setting succeeds for the other listeners
  */
 static void address_gone(struct kunit *test)
 {
@@ -391,8 +392,8 @@ static void address_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, TCP, SCTP);
 	/*
-	 * the listener keeps it as well if the change is undone because another
-	 * listener fails
+	 * the listener also keeps its protocol if another listener fails, so
+	 * that the change is undone
 	 */
 	stubs.sctp_fails_for = NOBODY;
 	stubs.tcp_fails_for = 2;

@@ -53,7 +53,7 @@ bool capable(int cap)
 #define module_put(m)		((void)(m))
 #define wait_for_completion_timeout(c, t)	((void)(t), (c)->done)
 
-/* Tables with arbitrary keys ------------------------------------------------------- */
+/* Replacement of xarrays, whose indices are addresses here -------------------------- */
 
 static struct table {
 	struct { unsigned long id; void *at; } row[MOST + 8];
@@ -88,7 +88,10 @@ static inline void *table_load(const struct table *t, unsigned long id)
 	return i < t->rows ? t->row[i].at : NULL;
 }
 
-/* Return: the previous entry */
+/*
+ * Replace the entry @was by @at; change nothing if the entry is not @was. Return:
+ * the previous entry.
+ */
 static inline void *table_swap(struct table *t, unsigned long id, void *was, void *at)
 {
 	void *now = table_load(t, id);
@@ -104,7 +107,7 @@ static inline void *table_swap(struct table *t, unsigned long id, void *was, voi
 	return now;
 }
 
-/* Workqueues of a process: another process may come while they are created */
+/* The workqueues of a process. While they are created, another process may create an MR. */
 
 struct workqueue_struct { int unused; };
 
@@ -126,7 +129,7 @@ static struct workqueue_struct *make_queue(int max_active)
 	return stubs.no_queues ? NULL : &any;
 }
 
-/* A caller that would wait is killed instead */
+/* Stub of a killable wait: a caller that would have to wait is killed, and gets -EINTR */
 static int wait_killed(const struct completion *c)
 {
 	stubs.waited += !c->done;
@@ -224,7 +227,7 @@ static void test_exit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, stubs.mms[i].held);
 }
 
-/* A user has a quota of processes; further MRs of a process do not count */
+/* A user has a quota of processes with ODP MRs; further MRs of a process do not count */
 static void of_a_user(struct kunit *test)
 {
 	struct rnic_pf more = {};
@@ -244,8 +247,8 @@ static void of_a_user(struct kunit *test)
 }
 
 /*
- * Beyond the first 32 processes of a user a process has one thread, until some
- * of the 32 are gone
+ * While a user has 32 processes with ODP MRs, the workqueue of a further process
+ * has one thread instead of 16
  */
 static void threads_of_a_user(struct kunit *test)
 {
@@ -277,7 +280,10 @@ static void of_all(struct kunit *test)
 	destroy_mrs(0, MOST);
 }
 
-/* A process is released for the user that it was charged to */
+/*
+ * A process is uncharged from the user that was charged for it, even if the
+ * caller's user has changed
+ */
 static void another_by_then(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH));
@@ -289,8 +295,8 @@ static void another_by_then(struct kunit *test)
 }
 
 /*
- * Processes in a user namespace, or in one nested in it, are charged to the
- * owner of the outer one
+ * Processes in a user namespace, and in namespaces nested in it, are charged to
+ * the owner of the outermost of these namespaces
  */
 static void of_a_namespace(struct kunit *test)
 {
@@ -310,8 +316,8 @@ static void of_a_namespace(struct kunit *test)
 }
 
 /*
- * A container of root with its own UIDs has its own quota, which its nested
- * namespaces share
+ * A user namespace of root that maps UID 0 to another UID has its own quota,
+ * which the namespaces nested in it share
  */
 static void of_containers(struct kunit *test)
 {
@@ -329,7 +335,7 @@ static void of_containers(struct kunit *test)
 	become_user(200005);
 	host_caller.ns = &two;
 	KUNIT_EXPECT_EQ(test, 2 * EACH, create_mrs(EACH, EACH + 1));
-	/* a namespace without its own UIDs is charged to root */
+	/* processes in a namespace that maps UID 0 to root, or to no UID, are charged to root */
 	become_user(0);
 	stubs.privileged = false;
 	host_caller.ns = &same;
@@ -344,7 +350,7 @@ static void another(void)
 	create_mr(MOST + 1);
 }
 
-/* The last free process of the overall limit goes to one of two concurrent callers */
+/* If two callers concurrently exceed the overall limit, one of them succeeds */
 static void at_once(struct kunit *test)
 {
 	become_user(0);
@@ -362,7 +368,7 @@ static void own_thread(void)
 	rnic_pf_setup(&stubs.b[1], &kind, NULL, 0, 1);
 }
 
-/* Two threads of a process can share the last free one of their user */
+/* If only one process is left in the quota, two threads of that process can both create MRs */
 static void last_for_two(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH + 1, create_mrs(2, EACH - 1));
@@ -382,8 +388,8 @@ static void own_thread_waits(void)
 }
 
 /*
- * If creation fails, the waiting thread fails too, nothing is charged, and the
- * next attempt starts anew
+ * If one thread fails to create the workqueues, a thread that waits for them
+ * fails too, no process is charged, and the next MR creates the workqueues
  */
 static void not_made(struct kunit *test)
 {

@@ -17,7 +17,7 @@ struct ib_device_attr;
 #include "../../../../drivers/rnic_sw/mem_fault.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
 
-/* Verbs, as far as mr.c uses them -------------------------------------------- */
+/* The part of the verbs that mr.c uses --------------------------------------- */
 
 enum {
 	IB_ACCESS_ON_DEMAND	= 1 << 6,
@@ -25,7 +25,7 @@ enum {
 	IB_MR_REREG_ACCESS	= 1 << 2,
 };
 
-/* make PAGE_SHIFT=16: page size of some arm64 kernels */
+/* 12 unless make PAGE_SHIFT=16 selects pages of 64 KiB, which arm64 may have */
 #ifndef PAGE_SHIFT
 #define PAGE_SHIFT			12
 #endif
@@ -65,7 +65,7 @@ struct ib_block_iter { int unused; };
 
 #define sg_dma_address(sg)			((sg)->addr)
 #define ib_umem_offset(umem)			0
-/* the smallest page size */
+/* return the smallest size of the set @sizes */
 #define ib_umem_find_best_pgsz(umem, sizes, at)	((void)(at), (sizes) & -(sizes))
 #define ib_umem_num_dma_blocks(umem, size)	1
 #define rdma_block_iter_dma_address(it)		((void)(it), 0)
@@ -74,7 +74,7 @@ struct ib_block_iter { int unused; };
 /* Offset of the memory in its page */
 #define SPOT	0x5678
 
-/* Number of pinned memory objects, and what happens while memory is pinned */
+/* Number of struct ib_umem, and a function called while memory is pinned, or NULL */
 static int umems;
 static void (*while_pinning)(void);
 
@@ -102,7 +102,7 @@ static void ib_umem_release(struct ib_umem *umem)
 	kfree(umem);
 }
 
-/* Adds each page of the scatterlist to the MR */
+/* Add each page of the scatterlist to the MR */
 static int ib_sg_to_pages(struct ib_mr *ib, struct scatterlist *sg, int n,
 			  unsigned int *off, int (*add)(struct ib_mr *ib, u64 addr))
 {
@@ -177,7 +177,7 @@ static struct rnic_dev device;
 static struct ib_pd domain = { .device = &device.ib };
 static struct scatterlist pages[2] = { { 0x10000 }, { 0x20000 } };
 
-/* An MR with two pages mapped */
+/* Allocate an MR and map two pages */
 static struct rnic_mr *mapped(struct kunit *test)
 {
 	struct ib_mr *ib = rnic_alloc_mr(&domain, IB_MR_TYPE_MEM_REG, 2);
@@ -262,7 +262,7 @@ static void not_registered(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
-/* Blocks have the consumer's size, often 4 KiB, however large a page is */
+/* The blocks of an MR have the size that the consumer sets, whatever the page size is */
 static void blocks_as_said(struct kunit *test)
 {
 	static struct scatterlist blocks[2] = { { 0x11000 }, { 0x15000 } };
@@ -284,7 +284,7 @@ static void blocks_as_said(struct kunit *test)
 static struct ib_mr *known;
 static struct rnic_mw window;
 
-/* Set what the core sets */
+/* Set the field that the RDMA core sets in a new MR */
 static struct ib_mr *owned(struct ib_mr *ib)
 {
 	if (!IS_ERR_OR_NULL(ib))
@@ -325,7 +325,10 @@ static struct ib_mr *rereg(int flags, int access)
 					NULL));
 }
 
-/* The old MR is unchanged and keeps its window, and there is no new MR */
+/*
+ * Bind a window to the MR while its reregistration pins memory. Expect that the
+ * reregistration fails, and that the old MR is unchanged and keeps the window.
+ */
 static void unchanged(struct kunit *test, int flags, int access)
 {
 	struct ib_mr *ib;
@@ -339,13 +342,16 @@ static void unchanged(struct kunit *test, int flags, int access)
 	KUNIT_EXPECT_TRUE(test, to_rnic_mr(known)->region.valid);
 	KUNIT_EXPECT_TRUE(test, window.w && table[0]->valid);
 	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_dereg_mr(known, NULL));
-	/* a window can still be bound to it */
+	/* a window can still be bound to the old MR */
 	ddp_region_revoke(table[0]);
 	KUNIT_EXPECT_TRUE(test, bind(known->lkey));
 	ddp_region_revoke(table[0]);
 }
 
-/* As the core does: destroy the old MR, to which no window can be bound any more */
+/*
+ * Expect that the reregistration returned a new MR, and that no window can be
+ * bound to the old MR. Destroy the old MR, as the RDMA core does.
+ */
 static void replaced(struct kunit *test, struct ib_mr *ib)
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
@@ -363,8 +369,8 @@ static void end(struct kunit *test)
 }
 
 /*
- * Blocks of pinned memory are at least a page, and the memory may begin
- * anywhere in the first
+ * The blocks of a user MR are not smaller than a page, and the memory may begin
+ * at any offset in the first block
  */
 static void blocks_of_pages(struct kunit *test)
 {
@@ -374,7 +380,7 @@ static void blocks_of_pages(struct kunit *test)
 	end(test);
 }
 
-/* A window is bound to the old MR while the new memory is pinned */
+/* Changing the memory fails if a window is bound to the old MR while the new memory is pinned */
 static void moves_meets_bind(struct kunit *test)
 {
 	begin(test, RIGHTS);
@@ -383,7 +389,7 @@ static void moves_meets_bind(struct kunit *test)
 	end(test);
 }
 
-/* A window is bound while the memory is pinned again for writing */
+/* Adding local write access fails if a window is bound while the memory is pinned again */
 static void pinned_anew_meets_bind(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
@@ -394,7 +400,7 @@ static void pinned_anew_meets_bind(struct kunit *test)
 	end(test);
 }
 
-/* Without an STag for the new MR the old one stays, and windows can be bound to it */
+/* If no STag is free for the new MR, the old MR remains, and windows can be bound to it */
 static void no_place_for_another(struct kunit *test)
 {
 	begin(test, RIGHTS);
@@ -425,8 +431,8 @@ static void of_another_program(struct kunit *test)
 }
 
 /*
- * The driver data of a command that destroys the old MR is not checked: it is
- * that of the new MR
+ * When the RDMA core destroys the old MR, it passes the driver data of the
+ * reregistration, so rnic_dereg_mr() does not check them
  */
 static void replaced_is_gone(struct kunit *test)
 {
@@ -458,8 +464,8 @@ static u64 base(void)
 }
 
 /*
- * The base TO stays as long as the memory is not changed, whatever the access
- * flags are
+ * Changing the access flags does not change the base TO of an MR, even if the new
+ * flags contain IB_ZERO_BASED
  */
 static void base_stays(struct kunit *test)
 {

@@ -157,7 +157,7 @@ static void not_so_much(struct kunit *test)
 	expect_shut(test);
 }
 
-/* A bind fails from a stream of another PD, or with an unknown STag */
+/* A bind fails if the stream has another PD, or if the STag belongs to no window */
 static void not_its_window(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.mr, RKEY | 1, BASE, LENGTH,

@@ -15,10 +15,10 @@ static struct {
 	struct net_device	netdev;
 	struct rnic_dev		*dev;		/* the created device */
 	bool			registered;
-	int			refs;		/* references to the device, without the core's */
-	bool			removed;		/* the interface is removed during creation */
-	struct net		*new_net;	/* the interface moves to this namespace */
-	bool			notified;	/* the notifier has removed the device */
+	int			refs;		/* references to the device, except the core's */
+	bool			removed;		/* remove the interface during creation */
+	struct net		*new_net;	/* move the interface to this namespace */
+	bool			notified;	/* let the notifier remove the device */
 	u32			unregistered;
 } stubs;
 
@@ -109,15 +109,15 @@ void ib_unregister_device_queued(struct ib_device *ib)
 	unregister(ib);
 }
 
-/* The interface may be removed before the device can be found, or just after */
+/* Register a device, and remove or move its interface meanwhile, if the test requests it */
 int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 {
 	static struct task_struct adder, other;
 
 	stubs.registered = true;
 	/*
-	 * only the registering task is inside enable_driver(): no other task,
-	 * and no later task in the same task_struct
+	 * rnic_in_client_add() must be true for the registering task only, not
+	 * for another task or for a later task in the same task_struct
 	 */
 	adder.start_time = 5;
 	current = &adder;
@@ -140,7 +140,7 @@ int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 
 void ib_dispatch_event(struct ib_event *event) {}
 
-/* The rest of rnic_sw ------------------------------------------------------------ */
+/* Other functions of rnic_sw ----------------------------------------------------- */
 
 int rnic_device_init(struct rnic_dev *dev)
 {

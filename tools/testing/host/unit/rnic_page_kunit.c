@@ -15,7 +15,7 @@ static struct {
 	struct rnic_uctx	u;
 	int			pages;
 	bool			short_of_memory;
-	unsigned int		users;		/* users of any page */
+	unsigned int		users;		/* number of users of each page */
 } stubs;
 
 /* Stubs ------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ struct space {
 	size_t		bytes;
 };
 
-/* Take space, check that it is zero, and fill it as a program may */
+/* Allocate space, check that it is zero, and write to all of it as a program may */
 static struct space alloc_space(struct kunit *test, size_t bytes)
 {
 	struct space r = { .bytes = bytes };
@@ -83,7 +83,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* At most one page is left, which belongs to the context */
+/* Check that only the one page that the context keeps is left at most */
 static void test_exit(struct kunit *test)
 {
 	KUNIT_EXPECT_LE(test, stubs.pages, 1);
@@ -114,7 +114,7 @@ static void beside_each_other(struct kunit *test)
 	free_space(&d);
 }
 
-/* Space that is given back is used again, and is zero */
+/* Freed space is allocated again, and is zero then */
 static void room_again(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c;
@@ -127,7 +127,7 @@ static void room_again(struct kunit *test)
 	free_space(&b);
 }
 
-/* The last page of a context is kept; another empty page is freed */
+/* When a page becomes empty, the context keeps it if it is the last page, and else frees it */
 static void empty_pages(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c = alloc_space(test, HALF);
@@ -145,8 +145,8 @@ static void empty_pages(struct kunit *test)
 }
 
 /*
- * Only some of many full pages are searched each time, and others the next
- * time: a page with enough space is found eventually
+ * An allocation searches only a few of many pages, and the next allocation
+ * searches other pages. So some allocation finds the page with enough space.
  */
 static void not_for_ever(struct kunit *test)
 {
@@ -160,7 +160,7 @@ static void not_for_ever(struct kunit *test)
 	}
 	a = alloc_space(test, HALF);
 	KUNIT_EXPECT_EQ(test, 21, stubs.pages);
-	/* move these pages before that page */
+	/* make these pages the first ones that are searched */
 	for (i = 0; i < 20; i++) {
 		free_space(&small[i]);
 		small[i] = alloc_space(test, HALF - 128);
@@ -186,7 +186,7 @@ static void short_of_memory(struct kunit *test)
 
 	stubs.short_of_memory = true;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, (int)PTR_ERR(rnic_page_alloc_space(&stubs.u, HALF, &page)));
-	/* on failure no page is returned: it belongs to other rings */
+	/* a failed allocation must not return a page, which would belong to other rings */
 	KUNIT_EXPECT_NULL(test, page);
 	free_space(&a);
 	a = alloc_space(test, HALF);
@@ -195,8 +195,8 @@ static void short_of_memory(struct kunit *test)
 }
 
 /*
- * A forked child shares the existing rings, but no ring is placed later in a
- * page that it can see
+ * After a fork no new ring is placed in a page that the child has mapped too; the
+ * child shares only the rings that existed at the fork
  */
 static void forked(struct kunit *test)
 {
@@ -214,8 +214,8 @@ static void forked(struct kunit *test)
 }
 
 /*
- * No ring is placed in a page that a forked child can see, even if it is the
- * context's last
+ * No ring is placed in a page that a forked child has mapped, even if that page
+ * is empty and the last one of the context
  */
 static void left_to_a_child(struct kunit *test)
 {

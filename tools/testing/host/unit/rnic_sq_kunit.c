@@ -49,7 +49,10 @@ static void end_of_an_idle_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 }
 
-/* After a close, an invalid producer index is left to the flush */
+/*
+ * After a graceful close the send queue reads no new requests, so an invalid
+ * producer index does not fail the stream
+ */
 static void nonsense_waits(struct kunit *test)
 {
 	begin_at(1);
@@ -62,8 +65,8 @@ static void nonsense_waits(struct kunit *test)
 }
 
 /*
- * Before a close, requests read earlier are sent first; then the stream fails,
- * with no MR reference held
+ * Without a close, an invalid producer index fails the stream after the requests
+ * read before have been sent. The stream then has no cached MR reference.
  */
 static void nonsense_fails(struct kunit *test)
 {
@@ -84,7 +87,7 @@ static void nonsense_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 }
 
-/* A signalled request completes at once after any number of unsignalled ones */
+/* A signalled request completes in the same call after any number of unsignalled requests */
 static void told_behind_many(struct kunit *test)
 {
 	u32 n;
@@ -102,7 +105,7 @@ static void told_behind_many(struct kunit *test)
 	}
 }
 
-/* After many completions a worker generates the rest */
+/* One context generates at most 256 completions in a row; the worker generates the others */
 static void rest_is_told_later(struct kunit *test)
 {
 	begin_at(0);
@@ -117,7 +120,7 @@ static void rest_is_told_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
 }
 
-/* Waiting for a flush includes the worker's part, but no later posts */
+/* rnic_sq_wait_flushed() waits for the worker's completions too, but not for later posts */
 static void flush_is_awaited(struct kunit *test)
 {
 	begin_at(3);
@@ -132,7 +135,7 @@ static void flush_is_awaited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
-/* Waiting for a flush includes a context that was completing when the flush began */
+/* rnic_sq_wait_flushed() also waits for a context that was generating completions at the flush */
 static void flush_awaits_another(struct kunit *test)
 {
 	begin_at(0);
@@ -146,7 +149,7 @@ static void flush_awaits_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
-/* The last request may have left the queue before its completion is generated */
+/* The wait includes the last completion, whose request is dequeued before it is generated */
 static void last_is_awaited(struct kunit *test)
 {
 	begin_at(0);
@@ -158,7 +161,7 @@ static void last_is_awaited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
 
-/* No worker is queued for as many completions as one context may generate */
+/* For exactly 256 completions, which one context may generate, no worker is queued */
 static void all_are_told(struct kunit *test)
 {
 	begin_at(0);
@@ -169,7 +172,7 @@ static void all_are_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.qp.sq.completing);
 }
 
-/* Unsignalled requests are processed in bounded steps */
+/* Unsignalled requests too are dequeued at most 256 at a time; the worker continues */
 static void told_to_nobody(struct kunit *test)
 {
 	begin_at(0);
@@ -184,8 +187,8 @@ static void told_to_nobody(struct kunit *test)
 }
 
 /*
- * Completions are generated without the lock and in order, by one context;
- * others leave theirs to it
+ * One context at a time generates completions, in order and without the lock. A
+ * second context leaves its completions to the first one.
  */
 static void told_in_order(struct kunit *test)
 {
@@ -202,8 +205,8 @@ static void told_in_order(struct kunit *test)
 }
 
 /*
- * RDMAP-125: the response to a later request does not complete a request that
- * was not sent
+ * RDMAP-125: no request completes before it is sent, even if the response to a
+ * later request has arrived
  */
 static void answered_before_sent(struct kunit *test)
 {
@@ -225,8 +228,8 @@ static void answered_before_sent(struct kunit *test)
 }
 
 /*
- * A request posted on a failed stream is flushed, even if it is unsignalled:
- * draining a QP needs its completion
+ * A request posted on a failed stream is flushed, and generates a completion even
+ * if it is unsignalled, because draining a QP waits for that completion
  */
 static void posted_in_error(struct kunit *test)
 {
@@ -245,8 +248,8 @@ static void posted_in_error(struct kunit *test)
 }
 
 /*
- * A Send is complete, a Read waits for its response, and two more requests
- * follow; then a Terminate arrives
+ * Receive a Terminate after a Send has completed, while a Read waits for its
+ * response, and other requests follow. Expect @culprit as the status of the Read.
  */
 static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 {
@@ -276,14 +279,14 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(want), stubs.completed);
 	for (n = 0; n < ARRAY_SIZE(want); n++)
 		KUNIT_EXPECT_EQ(test, want[n], stubs.status[n]);
-	/* too late: the request was flushed */
+	/* a response that arrives after the flush completes nothing */
 	rdmap_sq_complete_response(r, 1, 0);
 	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), stubs.completed);
 }
 
 /*
- * RDMAP-145: a request without response and all after it are completed in
- * error, sent or not
+ * RDMAP-145: a request whose response is missing, and all requests after it,
+ * complete in error, even if they were sent
  */
 static void terminated(struct kunit *test)
 {
@@ -331,7 +334,10 @@ static void end_coalescing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pieces - 1, host_pieces);
 }
 
-/* As a program: post, and ring the doorbell if the ring's flag is set */
+/*
+ * Post like a program, and ring the doorbell if the ring's flag is set. Return:
+ * true if it was set.
+ */
 static bool post_and_ring(void)
 {
 	bool rings;
@@ -361,8 +367,8 @@ static void post_until_coalesced(struct kunit *test)
 }
 
 /*
- * After several consecutive doorbells none is needed until the timer expires;
- * then all posts are sent together
+ * After several consecutive doorbells, posts need no doorbell until the timer
+ * expires. Then all these posts are sent together.
  */
 static void posts_are_gathered(struct kunit *test)
 {
@@ -379,15 +385,15 @@ static void posts_are_gathered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, (u32)stubs.qp.counts[RNIC_TX_COALESCED]);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK + 1, pull_all());
 	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
-	/* many posts were coalesced: the next one starts the timer again */
+	/* because many posts were coalesced, the next post starts the timer again */
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
 	KUNIT_EXPECT_TRUE(test, stubs.timer->queued);
 	end_coalescing(test);
 }
 
 /*
- * A transmit path that another context has started does not request doorbells
- * while the timer runs
+ * While the timer runs, a transmit path that runs for another reason sends the
+ * posted requests, and does not make the program ring doorbells again
  */
 static void runner_stays_quiet(struct kunit *test)
 {
@@ -403,7 +409,7 @@ static void runner_stays_quiet(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* A doorbell that was not needed does not postpone the timer */
+/* A program that rings the doorbell although the flag is clear does not postpone the timer */
 static void rung_all_the_same(struct kunit *test)
 {
 	u32 i;
@@ -417,7 +423,7 @@ static void rung_all_the_same(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* After an error, each post needs a doorbell again, which flushes it */
+/* After an error, each post needs a doorbell again, and the doorbell flushes the post */
 static void error_while_gathered(struct kunit *test)
 {
 	u32 done;
@@ -437,7 +443,7 @@ static void error_while_gathered(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* A doorbell concurrent with a flush does not clear the flag after it */
+/* A doorbell that is concurrent with a flush does not clear the flag that the flush has set */
 static void error_under_a_doorbell(struct kunit *test)
 {
 	u32 i;
@@ -453,7 +459,7 @@ static void error_under_a_doorbell(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* With at most DB_MOD_STREAK requests in flight, coalescing soon stops */
+/* A program that keeps at most DB_MOD_STREAK requests in flight soon gets no coalescing */
 static void window_of(struct kunit *test, u32 window)
 {
 	u32 gathered = 0, posted = 0, i;
@@ -499,7 +505,7 @@ static void late_timer(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* With a coarse clock the timer would be a tick late, so nothing is coalesced */
+/* With a coarse clock the timer could expire a whole tick late, so posts are not coalesced */
 static void clock_too_coarse(struct kunit *test)
 {
 	u32 i;

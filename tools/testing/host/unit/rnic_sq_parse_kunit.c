@@ -6,7 +6,7 @@
 
 static struct {
 	struct rnic_qp		qp;
-	struct rdmap_wr		wr;		/* the queue's last work request */
+	struct rdmap_wr		wr;		/* work request parsed last */
 	struct ddp_sge		sges[RDMAP_SGE_MAX];
 	struct rnic_sw_sqe	e;
 	struct rnic_sw_sge	sge;
@@ -38,7 +38,10 @@ static void read_invalidates(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stubs.wr.flags & RDMAP_WR_INVALIDATE);
 }
 
-/* Without a sink it is invalid: it must not invalidate the sink of the previous one */
+/*
+ * A Read with Invalidate without a sink is rejected: the STag to invalidate would
+ * be that of the work request parsed before
+ */
 static void read_invalidates_nothing(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 1));

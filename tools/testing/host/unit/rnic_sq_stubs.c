@@ -17,7 +17,7 @@ bool host_queue(struct work_struct *w)
 	return true;
 }
 
-/* During a sleep the completing context finishes, then the worker runs */
+/* During a sleep, let the context that generates completions finish, then run the worker */
 void host_sleep(void)
 {
 	stubs.sleeps++;

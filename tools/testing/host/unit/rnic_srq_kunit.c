@@ -16,10 +16,10 @@ static struct {
 	struct rnic_sw_ring	hdr;
 	u8			slots[SLOTS][256];
 	struct work_struct	*queued;
-	bool			in_call;	/* a verb of the driver is running */
+	bool			in_call;	/* true while a verb of the driver runs */
 	u32			reached;	/* number of limit events */
 	u32			errors;
-	u32			in_calls;	/* events generated while a verb is running */
+	u32			in_calls;	/* number of events generated during a verb */
 } stubs;
 
 struct workqueue_struct *rnic_wq;
@@ -114,7 +114,7 @@ static void on_event(struct ib_event *event, void *context)
 
 /* Cases -------------------------------------------------------------------------- */
 
-/* An SRQ with three receives, created with any limit */
+/* Create an SRQ with this limit, and post three receives */
 static void begin_with(struct kunit *test, u32 limit)
 {
 	struct ib_srq_init_attr attr = {
@@ -194,8 +194,8 @@ static void armed(struct kunit *test)
 }
 
 /*
- * Arming a limit above the number of receives generates one event for each
- * receive taken
+ * Arming a limit above the number of receives generates an event immediately, but
+ * only one for each number of receives
  */
 static void armed_again(struct kunit *test)
 {
@@ -216,7 +216,7 @@ static void armed_again(struct kunit *test)
 	}
 }
 
-/* Each limit that was reached generates its event, even if the worker runs late */
+/* Each armed limit that is reached generates its own event, even if the worker runs only later */
 static void told_late(struct kunit *test)
 {
 	begin_with(test, 0);

@@ -48,7 +48,7 @@ static void expect_over(struct kunit *test, enum iw_reason why, bool abort)
 
 static void test_exit(struct kunit *test)
 {
-	if (stubs.queued)	/* the reference of the work item */
+	if (stubs.queued)	/* drop the reference of the work item */
 		sddp_assoc_put(stubs.a);
 	sddp_assoc_put(stubs.a);
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
@@ -89,8 +89,8 @@ static void lost_sends_nothing(struct kunit *test)
 }
 
 /*
- * While a stream is deferred, a lost association sends nothing, and the
- * deferral does not delay its end
+ * A lost association sends nothing and ends without delay, even if one of its
+ * streams is deferred
  */
 static void lost_while_put_off(struct kunit *test)
 {
@@ -105,8 +105,8 @@ static void lost_while_put_off(struct kunit *test)
 }
 
 /*
- * A lack of memory does not delay the end of a lost association with a deferred
- * stream
+ * If a stream is deferred, a lost association ends without delay, even if there
+ * is no memory to receive the remaining data
  */
 static void lost_without_memory(struct kunit *test)
 {
@@ -117,7 +117,7 @@ static void lost_without_memory(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* Without a deferred stream, the end waits for memory to receive the remaining data */
+/* If no stream is deferred, the end waits for memory to receive the remaining data */
 static void without_memory(struct kunit *test)
 {
 	stubs.fate = SDDP_SOCK_LOST;
@@ -143,7 +143,10 @@ static void done_while_put_off(struct kunit *test)
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
-/* Other sessions end at once, and no new session uses the association */
+/*
+ * After a SHUTDOWN of the peer only the session with a deferred segment stays. The
+ * other sessions end, and no new session uses the association.
+ */
 static void others_are_done(struct kunit *test)
 {
 	static struct sddp_stream waits = { .id = 1, .deferred = true }, other = { .id = 2 };
@@ -181,7 +184,10 @@ static void always_more_to_send(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* A peer that has sent SHUTDOWN accepts no more data */
+/*
+ * After a SHUTDOWN the association ends even if there is more data to send, which
+ * the peer would not accept
+ */
 static void done_while_sending(struct kunit *test)
 {
 	stubs.again = true;
@@ -210,7 +216,7 @@ static void pass_until(unsigned long then, u32 each)
 	}
 }
 
-/* A deferred session and other events do not postpone the retry of sending */
+/* A deferred session and events for the worker do not postpone the next attempt to send */
 static void not_put_off(struct kunit *test)
 {
 	stubs.a->deferred = 1;
@@ -227,7 +233,7 @@ static void not_put_off(struct kunit *test)
 	works();
 }
 
-/* A retry of receiving is soon, even if the retry of sending is later */
+/* The next attempt to receive is made after 10 ms, even if the next attempt to send is later */
 static void sooner(struct kunit *test)
 {
 	stubs.no_memory = true;
@@ -236,7 +242,7 @@ static void sooner(struct kunit *test)
 	stubs.more = -ENOMEM;
 	works();
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
-	/* the delay grows when it expires, not with each check */
+	/* the delay grows when the timer expires, not with each run of the worker */
 	works();
 	KUNIT_EXPECT_EQ(test, 10u, stubs.a->delay);
 	pass_until(jiffies + 11, 1000000);
@@ -245,7 +251,10 @@ static void sooner(struct kunit *test)
 	works();
 }
 
-/* An association that ends at once stays allocated while it is being accepted */
+/*
+ * If an association ends while it is being accepted, it stays allocated until
+ * sddp_assoc_accepted() is done
+ */
 static void accepted(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
@@ -261,7 +270,7 @@ static void accepted(struct kunit *test)
 	works();
 }
 
-/* An unusable association: accept() fails, and the listener counts the reason */
+/* If an association is unusable, accepting it fails, and the listener counts the reason */
 static void unfit(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
@@ -335,14 +344,14 @@ static void passes(u32 ms)
 			continue;
 		stubs.armed = false;
 		stubs.a->idle.work.func(&stubs.a->idle.work);
-		/* the timer's reference */
+		/* works() drops the reference of the timer */
 		works();
 		while (stubs.queued)
 			works();
 	}
 }
 
-/* The association ends after exactly this time */
+/* Expect that the association ends after exactly @seconds */
 static void expect_end_in(struct kunit *test, u32 seconds)
 {
 	passes(seconds * 1000 - 1);
@@ -352,14 +361,14 @@ static void expect_end_in(struct kunit *test, u32 seconds)
 	expect_over(test, IW_LOCAL_CLOSE, !stubs.a->active);
 }
 
-/* An association without any session */
+/* An association without any session ends after 10 s */
 static void silent(struct kunit *test)
 {
 	of_a_peer();
 	expect_end_in(test, 10);
 }
 
-/* An association that is evicted, but gets a session before it ends, stays */
+/* If an evicted association gets a session before it ends, it does not end */
 static void wanted_again(struct kunit *test)
 {
 	of_a_peer();
@@ -373,7 +382,7 @@ static void wanted_again(struct kunit *test)
 	expect_over(test, IW_LOCAL_CLOSE, true);
 }
 
-/* An association that violated the protocol ends even then */
+/* An evicted association that has violated the protocol ends even if it gets a session */
 static void unwanted_for_good(struct kunit *test)
 {
 	of_a_peer();
@@ -387,8 +396,8 @@ static void unwanted_for_good(struct kunit *test)
 }
 
 /*
- * After its last accepted session an association counts as unaccepted after 10
- * s, and ends after 60 s
+ * 10 s after the end of its last accepted session an association counts as
+ * unaccepted again, and after 60 s it ends
  */
 static void was_a_guest(struct kunit *test)
 {
@@ -404,7 +413,7 @@ static void was_a_guest(struct kunit *test)
 	expect_end_in(test, 50);
 }
 
-/* Requests that were not reported to a program do not extend this time */
+/* Requests that were not reported to a program do not extend the 60 s */
 static void refused_calls(struct kunit *test)
 {
 	int n;
@@ -420,8 +429,8 @@ static void refused_calls(struct kunit *test)
 }
 
 /*
- * A request that the program rejects gives the time of a new association, and
- * never shortens it
+ * After a program has rejected a request, the association has the 10 s of a new
+ * association, or what is left of the 60 s, if that is longer
  */
 static void turned_away(struct kunit *test)
 {
@@ -438,7 +447,7 @@ static void turned_away(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* If a session is accepted in time, all times start again */
+/* If another session is accepted before the end, both times start again after that session */
 static void next_guest(struct kunit *test)
 {
 	static const u32 after[] = { 9999, 10000, 59999 };
@@ -457,7 +466,7 @@ static void next_guest(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* A request is pending when the time is up, and accepted later */
+/* The association does not end while a request is pending, which may be accepted later */
 static void accepted_late(struct kunit *test)
 {
 	of_a_peer();
@@ -474,7 +483,10 @@ static void accepted_late(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* A session begins and ends between the timer and the worker */
+/*
+ * If a session begins and ends after the timer has expired and before the worker
+ * runs, the times start again
+ */
 static void in_time(struct kunit *test)
 {
 	of_a_peer();
@@ -488,7 +500,7 @@ static void in_time(struct kunit *test)
 	expect_end_in(test, 50);
 }
 
-/* The time begins with the end of the last of several sessions */
+/* With several sessions the times start when the last session ends */
 static void several(struct kunit *test)
 {
 	of_a_peer();
@@ -502,8 +514,8 @@ static void several(struct kunit *test)
 }
 
 /*
- * The association ends early if there are too many unaccepted ones, or if it
- * holds too much data
+ * The association ends after 10 s instead of 60 s if there are too many unaccepted
+ * associations, or if SCTP has queued too much data for it
  */
 static void no_stranger(struct kunit *test)
 {
@@ -519,7 +531,7 @@ static void no_stranger(struct kunit *test)
 	}
 }
 
-/* An active association stays for local sessions only, not for those of the peer */
+/* Only local sessions extend the time of an active association, not sessions of the peer */
 static void our_own(struct kunit *test)
 {
 	passes(4999);

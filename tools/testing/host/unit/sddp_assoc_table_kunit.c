@@ -182,8 +182,8 @@ static void vrf(struct kunit *test)
 }
 
 /*
- * After the peer's SHUTDOWN no session uses the association, but it stays in
- * the table
+ * After sddp_table_unhash(), as after the peer's SHUTDOWN, no new session uses the
+ * association, but the association stays in the table
  */
 static void left(struct kunit *test)
 {

@@ -26,7 +26,7 @@ static struct {
 	struct sock	sk;
 	struct socket	sock;
 	int		err;		/* result of binding the first address */
-	int		bound;		/* number of binds to that address */
+	int		bound;		/* number of binds to the first address */
 	int		without;	/* interface without address */
 	int		taken;		/* interface whose address is in use */
 	int		near;		/* interface with a link-local address only */
@@ -44,7 +44,7 @@ int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 	return stubs.err;
 }
 
-/* The first address of an interface has the ifindex as its last byte */
+/* List one address, whose last byte is the ifindex of the interface */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *list, int n)
 {
@@ -107,7 +107,7 @@ static void has(struct kunit *test, int n, const int *added)
 		KUNIT_EXPECT_EQ(test, added[i], stubs.added[i]);
 }
 
-/* All interfaces up to the maximum are added, or those before the first 0 */
+/* The addresses of the interfaces before the first 0 in the list, at most the maximum, are added */
 static void all_of_them(struct kunit *test)
 {
 	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };
@@ -120,7 +120,7 @@ static void all_of_them(struct kunit *test)
 	has(test, 2, two);
 }
 
-/* Unusable addresses are left out; those after them are added */
+/* Unusable addresses are left out, and the addresses after them are added */
 static void some_of_them(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5, 6 };
@@ -132,7 +132,7 @@ static void some_of_them(struct kunit *test)
 	has(test, 1, &paths[3]);
 }
 
-/* On lack of memory SCTP has released the port, so the bind fails */
+/* If there is no memory to add an address, the bind fails, because SCTP has released the port */
 static void no_memory(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
@@ -142,7 +142,7 @@ static void no_memory(struct kunit *test)
 	has(test, 1, paths);
 }
 
-/* If the first address fails, no other is added */
+/* If binding to the first address fails, no other address is added */
 static void none_of_them(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
@@ -153,8 +153,8 @@ static void none_of_them(struct kunit *test)
 }
 
 /*
- * A link-local address is not combined with others: no route leads over another
- * interface
+ * No address is added to a link-local address, because a peer's link-local address
+ * cannot be reached over another interface
  */
 static void near_by(struct kunit *test)
 {

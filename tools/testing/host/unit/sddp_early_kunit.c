@@ -11,7 +11,7 @@
 
 static struct sddp_assoc assoc, other;
 static struct sddp_stream stream, far;
-static int pieces;		/* allocations before the test */
+static int pieces;		/* number of allocations before the test */
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
 
@@ -26,7 +26,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* Everything is freed and accounted for */
+/* Free all chunks, and expect that all memory is freed and all counts are zero */
 static void end(struct kunit *test)
 {
 	sddp_early_free_all(&stream);
@@ -88,7 +88,7 @@ static void forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, assoc.kept, stream.early_cost);
 }
 
-/* Little is kept before the peer has accepted, and an association has a limit */
+/* Few bytes are kept before the peer has accepted the session; an association has a limit too */
 static void no_more_than_may_be(struct kunit *test)
 {
 	const u32 len = 60000;
@@ -107,7 +107,7 @@ static void no_more_than_may_be(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, keep(&far, 0, len));
 }
 
-/* Fewer chunks may be deferred for memory than may be kept */
+/* The limit for deferred chunks is lower than that for chunks kept out of order */
 static void waiting(struct kunit *test)
 {
 	u16 n;

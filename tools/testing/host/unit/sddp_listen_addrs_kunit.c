@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unit tests of drivers/sctp_ddp/listen_addrs.c: a listener on a wildcard address
- * follows the addresses of its interface, and no others.
+ * has a socket on each address of its interface, and on no other address.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -25,11 +25,11 @@ static struct {
 	u32			queued;		/* number of times work was queued */
 	int			addresses;	/* number of addresses of the interface */
 	u32			laddrs;		/* number of sockets */
-	int			wrong;		/* error for the next socket */
-	bool			changes;	/* the addresses change while they are read */
+	int			wrong;		/* error of creating sockets; 0: none */
+	bool			changes;	/* change the addresses while they are read */
 	bool			moved;		/* address 2 has moved to interface 3 */
-	bool			exclusive;	/* an address can have one listener */
-	u32			taken;		/* addresses in use, one bit each */
+	bool			exclusive;	/* an address can have only one socket */
+	u32			taken;		/* addresses with a socket, one bit each */
 	int			vrf;		/* VRF of the interface */
 	int			listens_in;	/* VRF of the last socket */
 } stubs;
@@ -54,7 +54,7 @@ int register_inet6addr_notifier(struct notifier_block *nb)
 	return 0;
 }
 
-/* Nothing is queued while it is pending */
+/* Queue delayed work, unless it is pending already */
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {
 	struct run *free = NULL;
@@ -80,7 +80,7 @@ void host_cancel_delayed(struct delayed_work *d)
 			stubs.due[i].d = NULL;
 }
 
-/* Notify of an address change on this interface */
+/* Call the notifier for an address change on this interface */
 static void tell(struct net_device *dev, bool v6)
 {
 	struct in_device in = { dev };
@@ -191,7 +191,7 @@ static struct ddp_listener *listens(struct net *net)
 	return listens_on(net, 2);
 }
 
-/* Run the first pending work. Return: its delay, 0 for none. */
+/* Run the first pending work. Return: the delay with which the work was queued. */
 static unsigned long runs(void)
 {
 	struct run *r = stubs.due[0].d ? &stubs.due[0] : &stubs.due[1], now = *r;
@@ -217,7 +217,7 @@ static int test_init(struct kunit *test)
 	stubs.addresses = 2;
 	KUNIT_EXPECT_EQ(test, 0, sddp_laddrs_init());
 	listener = listens(&stubs.net);
-	/* addresses that were added meanwhile */
+	/* the listener checks for addresses that were added before it was on the list */
 	KUNIT_EXPECT_EQ(test, 0u, runs());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
 	stubs.queued = 0;
@@ -235,7 +235,10 @@ static void test_exit(struct kunit *test)
 	sddp_laddrs_exit();
 }
 
-/* Many changes cause one check, soon; a change during the check causes another one */
+/*
+ * Many address changes cause one check, without delay; a change during the check
+ * causes another check
+ */
 static void followed(struct kunit *test)
 {
 	int n;
@@ -271,7 +274,10 @@ static void elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 }
 
-/* When a listener ends, other listeners of the namespace may use its addresses */
+/*
+ * When a listener ends, the other listeners of its namespace are checked, as they
+ * may use its addresses
+ */
 static void left_to_others(struct kunit *test)
 {
 	struct ddp_listener *there = listens(&stubs.other), *second;
@@ -300,7 +306,10 @@ static void gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 }
 
-/* A lack of memory is retried, because no further notification would come */
+/*
+ * After a lack of memory the check is repeated, because no further notification
+ * would cause a check
+ */
 static void short_of_memory(struct kunit *test)
 {
 	stubs.addresses++;
@@ -328,8 +337,8 @@ static void runs_as(int i)
 }
 
 /*
- * An address that moves to the interface of another listener is released before
- * it is used there
+ * If an address moves from one listener's interface to another's, the second
+ * listener gets the address after the first one has released it
  */
 static void moves(struct kunit *test)
 {
@@ -353,7 +362,7 @@ static void moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)BIT(1), stubs.taken);
 }
 
-/* New addresses are used in the VRF that the interface has by then */
+/* A socket on a new address is created in the VRF that the interface is in at that time */
 static void vrf(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, stubs.listens_in);

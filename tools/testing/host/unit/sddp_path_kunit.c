@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/path.c and stall.c: detecting that data sent
- * over SCTP does not arrive. The association is a stub.
+ * Unit tests of drivers/sctp_ddp/path.c and stall.c: detecting that SCTP packets
+ * do not arrive at the peer. The association is a stub.
  */
 #include <kunit/test.h>
 #include <linux/sctp.h>
@@ -19,9 +19,9 @@ static struct {
 	struct sock		sk;
 	struct socket		sock;
 	u64			now;		/* current time, ms */
-	bool			armed;		/* the check is scheduled */
-	u32			heartbeats;		/* heartbeats; the peer replies */
-	u32			rested;		/* checks with nothing in flight */
+	bool			armed;		/* a check is scheduled */
+	u32			heartbeats;		/* number of heartbeats; the peer replies */
+	u32			rested;		/* number of checks with no data in flight */
 } stubs;
 
 struct workqueue_struct *sddp_wq;
@@ -48,7 +48,7 @@ int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 	return 0;
 }
 
-/* Ten chunks in large packets are in flight */
+/* Create an association with ten chunks, in large packets, in flight */
 static int test_init(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
@@ -102,8 +102,8 @@ static void watched(struct kunit *test)
 }
 
 /*
- * Large packets are lost: the path MTU is lowered, and after a minute the
- * association ends
+ * If large packets are lost, the path MTU is lowered, and the association ends
+ * after a minute
  */
 static void swallowed(struct kunit *test)
 {
@@ -115,8 +115,8 @@ static void swallowed(struct kunit *test)
 }
 
 /*
- * A peer may close its window for any time; losses after it has opened the
- * window are noticed
+ * A closed window of the peer does not end the association, however long it
+ * lasts. After the peer opens the window, losses are detected again.
  */
 static void shut(struct kunit *test)
 {
@@ -130,7 +130,7 @@ static void shut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
 }
 
-/* If SCTP has ended the association, the worker handles that */
+/* If SCTP has ended the association, the check does nothing: the worker handles the end */
 static void gone(struct kunit *test)
 {
 	stubs.sk.asoc = NULL;

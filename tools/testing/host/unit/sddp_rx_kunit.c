@@ -17,14 +17,14 @@ static struct {
 	struct ddp_stream	stream;		/* the program's stream */
 	u8			chunk[64];
 	u32			len;
-	bool			waits;		/* its memory is not present */
-	u32			delivered;	/* segments delivered */
+	bool			waits;		/* the program's memory is not present */
+	u32			delivered;	/* number of segments delivered */
 	u32			kicks, requests, refused;
 	u32			closed, peer_closed;
 	enum iw_reason		why;
-	int			held;		/* references to the association */
-	int			nobody;		/* error for which no request can be reported */
-	bool			request_reported, accepted;	/* of the last session that left */
+	int			held;		/* number of references to the association */
+	int			nobody;		/* error of reporting a request; 0: none */
+	bool			request_reported, accepted;	/* of the session ended last */
 } stubs;
 
 unsigned long jiffies;
@@ -100,7 +100,7 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	return otherwise;
 }
 
-/* The rest of iw_sctp_ddp ------------------------------------------------------ */
+/* Other functions of iw_sctp_ddp ----------------------------------------------- */
 
 int skb_copy_bits(const struct sk_buff *skb, int off, void *dst, int len)
 {
@@ -191,7 +191,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* End the association; nothing is left of it */
+/* End the association, and check that no session, chunk or reference is left */
 static void test_exit(struct kunit *test)
 {
 	struct sddp_assoc *a = &stubs.a;
@@ -215,7 +215,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, a->deferred);
 }
 
-/* An open session of the peer that the program has accepted */
+/* Open a session of the peer that the program has accepted */
 static struct sddp_stream *opened(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
@@ -235,7 +235,7 @@ static struct sddp_stream *opened(u16 id)
 	return st;
 }
 
-/* Return: true if the chunk was accepted, false if it must stay queued in SCTP */
+/* Receive a chunk. Return: true if it was accepted, false if it must stay queued in SCTP. */
 static bool receive_chunk(u16 id, u32 ppid, u16 ssn, u16 function)
 {
 	struct sddp_chunk_desc in = { .id = id, .ppid = ppid, .legal = true, .len = 40 };
@@ -267,7 +267,7 @@ static bool control(u16 ssn, u16 function)
 	return receive_chunk(0, SDDP_PPID_CONTROL, ssn, function);
 }
 
-/* The page fault is complete */
+/* Complete the page fault for which the session waits */
 static void resume(struct sddp_stream *st)
 {
 	stubs.waits = false;
@@ -297,8 +297,8 @@ static void deferred(struct kunit *test)
 }
 
 /*
- * Chunks beyond the limit stay queued in SCTP and are received again, whether
- * or not the pages are present
+ * Chunks beyond the limit of deferred chunks stay queued in SCTP. They are
+ * received again later, even if the page is still not present then.
  */
 static void put_off_with_sctp(struct kunit *test)
 {
@@ -343,8 +343,8 @@ static void ends_put_off(struct kunit *test)
 }
 
 /*
- * A session ends while its Accept is unacknowledged: its Terminate can be sent
- * after the peer's first segment
+ * If a session ends while its Accept is not acknowledged, its Terminate can be
+ * sent only after the peer's first segment has arrived
  */
 static void ends_in_doubt(struct kunit *test)
 {
@@ -359,8 +359,8 @@ static void ends_in_doubt(struct kunit *test)
 }
 
 /*
- * A Terminate is processed even without memory: otherwise the stream would
- * never be free again
+ * A Terminate is processed even without memory. If it were not, its SCTP stream
+ * could never be used for another session.
  */
 static void terminate_without_memory(struct kunit *test)
 {
@@ -379,7 +379,7 @@ static void terminate_without_memory(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
 
-/* Another control message without memory ends the session */
+/* If there is no memory for a control message other than Terminate, the session ends */
 static void control_without_memory(struct kunit *test)
 {
 	opened(0);
@@ -410,8 +410,8 @@ static void many_due(struct kunit *test)
 }
 
 /*
- * A session that the program has closed and the peer has closed, with a
- * deferred last Write. Return: the session.
+ * Open a session that both the program and the peer have closed, but whose last
+ * Write is deferred. Return: the session.
  */
 static struct sddp_stream *closed_put_off(struct kunit *test)
 {
@@ -427,8 +427,8 @@ static struct sddp_stream *closed_put_off(struct kunit *test)
 }
 
 /*
- * The peer may reuse the stream: its next session waits until the deferred
- * Write is delivered
+ * Let the peer begin the next session on the stream. Expect that this session waits
+ * for the deferred Write of the first session. Return: the first session.
  */
 static struct sddp_stream *next_waits(struct kunit *test)
 {
@@ -449,7 +449,7 @@ static void memory_comes(struct sddp_stream *st)
 	serve();
 }
 
-/* The first session ends in order, and the next one begins */
+/* When the page is present, the first session ends normally, and the next session begins */
 static void next_session(struct kunit *test)
 {
 	struct sddp_stream *next;
@@ -493,23 +493,20 @@ static void next_breaks_the_rules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
-	/* a Terminate has to be sent for it */
+	/* a Terminate has to be sent for the next session */
 	KUNIT_EXPECT_TRUE(test, xa_is_value(xa_load(&stubs.a.streams, 0)));
 	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
 
-/* If the association ends first, nothing is left of either session */
+/* If the association ends while the next session waits, both sessions are freed */
 static void next_is_lost(struct kunit *test)
 {
 	next_waits(test);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
-/*
- * The next session is not accepted from SCTP while memory is short or the limit
- * is reached
- */
+/* The next session's Initiate stays queued in SCTP without memory or above the limit */
 static void next_without_memory(struct kunit *test)
 {
 	struct sddp_stream *st = closed_put_off(test);
@@ -527,8 +524,8 @@ static void next_without_memory(struct kunit *test)
 }
 
 /*
- * A stream cannot be reused while one of its Terminates, or a chunk before it,
- * is missing
+ * An SCTP stream cannot be used for another session while one of both Terminates,
+ * or a chunk before the peer's Terminate, is missing
  */
 static void next_too_soon(struct kunit *test)
 {
@@ -551,8 +548,8 @@ static void next_too_soon(struct kunit *test)
 }
 
 /*
- * A leaving session records whether it was reported to a program, and whether
- * that accepted it
+ * When a session ends, the association is notified whether the session was
+ * reported to a program, and whether the program accepted it
  */
 static void what_leaves(struct kunit *test)
 {

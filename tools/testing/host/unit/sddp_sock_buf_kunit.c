@@ -40,7 +40,10 @@ static void narrow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 128 * KIB, stubs.sk.sk_sndbuf);
 }
 
-/* The peer announces this window, a part of which is in flight */
+/*
+ * Let the peer announce a window of @announced bytes, of which a quarter is in
+ * flight. Return: the size of the send buffer.
+ */
 static int learns(u32 announced)
 {
 	stubs.asoc.peer.rwnd = announced - announced / 4;
@@ -61,7 +64,7 @@ static void learnt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * MIB, learns(64 * MIB));
 }
 
-/* A peer that has restarted gets a send buffer of 0, and its window is ignored */
+/* After the peer has restarted, its window is ignored, and the send buffer is set to 0 */
 static void learnt_of_another(struct kunit *test)
 {
 	stubs.a.active = true;
@@ -80,7 +83,7 @@ static void of_a_stranger(struct kunit *test)
 	sddp_sock_grow_rcvbuf(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 2 * MIB, stubs.sk.sk_sndbuf);
 	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
-	/* the window grows once, by half of what was added to the buffer */
+	/* the receive window grows once, by half of the bytes added to the receive buffer */
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
 	sddp_sock_grow_rcvbuf(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
@@ -89,8 +92,8 @@ static void of_a_stranger(struct kunit *test)
 }
 
 /*
- * After its sessions an association shrinks to the limits of an unaccepted one,
- * unless SCTP holds more data
+ * After its last session the buffers of an association shrink to those of an
+ * unaccepted association, unless SCTP has queued more data than fit
  */
 static void a_stranger_again(struct kunit *test)
 {
@@ -128,7 +131,7 @@ bool sddp_sock_peer_restarted(const struct sddp_assoc *a, const struct sctp_asso
 	return asoc->c.peer_vtag != a->peer_tag;
 }
 
-/* A sender that finds no space is scheduled when there is space */
+/* If there is no space to send, the sender is scheduled when there is space again */
 static void to_send(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).bytes);
@@ -141,7 +144,7 @@ static void to_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, room_of(MIB).bytes);
 }
 
-/* Data is held back only if SCTP has space for it */
+/* Chunks are corked only if the send buffer has space for them */
 static void corked(struct kunit *test)
 {
 	stubs.sk.sk_sndbuf = 128 * KIB;

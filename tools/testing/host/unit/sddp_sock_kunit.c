@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/sock.c: state of an association's socket, and
- * why it ended. SCTP is a stub.
+ * Unit tests of drivers/sctp_ddp/sock.c: the state of an association's socket, and
+ * the reason why the association ended. SCTP is a stub.
  */
 #include <kunit/test.h>
 #include <linux/in.h>
@@ -18,7 +18,7 @@ static struct {
 	struct sock		sk;
 	struct socket		sock;
 	int			result;		/* result of sending */
-	bool			believed;	/* ICMP errors are reported */
+	bool			believed;	/* SCTP reports ICMP errors (IP_RECVERR) */
 	int			options;	/* number of SCTP options set */
 	int			fails;		/* number of the option that fails; 0: none */
 	int			why;
@@ -33,7 +33,7 @@ static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 		return stubs.why;
 	if (level != SOL_IP || name != IP_RECVERR)
 		return 0;
-	/* an error may arrive at the last moment */
+	/* an ICMP error may arrive just before SCTP stops reporting them */
 	if (stubs.believed)
 		stubs.sk.sk_err = EHOSTUNREACH;
 	stubs.believed = *(int *)value.at;
@@ -42,7 +42,7 @@ static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 
 static const struct proto_ops ops = { .setsockopt = set_option };
 
-/* Sending on an association that is gone reports its error once */
+/* Send. As in SCTP, the error that ended the association is returned once. */
 int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 		   size_t len)
 {
@@ -51,7 +51,7 @@ int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 	return stubs.result;
 }
 
-static struct socket *made;	/* socket made and not released */
+static struct socket *made;	/* socket that was created and is not released */
 
 struct socket *host_socket(void)
 {
@@ -70,9 +70,9 @@ void ddp_sock_release(struct socket *s)
 		made = NULL;
 }
 
-/* The rest ---------------------------------------------------------------------- */
+/* Other functions of DDP and iw_sctp_ddp ---------------------------------------- */
 
-/* As in ddp/sock.c */
+/* The same mapping as in ddp/sock.c */
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {
 	switch (err) {
@@ -158,7 +158,7 @@ static void fares(struct kunit *test, enum sddp_sock_state want, int want_err)
 		KUNIT_EXPECT_EQ(test, want_err, err);
 }
 
-/* SCTP has ended the association with this error */
+/* Let SCTP end the association with this error */
 static void ends(int err)
 {
 	stubs.sk.asoc = NULL;
@@ -190,7 +190,10 @@ static void peer_done(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* ENOMEM from an SCTP timer does not end the association */
+/*
+ * An ENOMEM that a timer of SCTP has recorded in the socket does not count as the
+ * association's end
+ */
 static void short_once(struct kunit *test)
 {
 	stubs.sk.sk_err = ENOMEM;
@@ -199,7 +202,7 @@ static void short_once(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 	stubs.sk.asoc = NULL;
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
-	/* the error that ends it replaces ENOMEM */
+	/* an error that ends the association replaces ENOMEM */
 	ends(ECONNRESET);
 	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
@@ -209,7 +212,10 @@ static int sends(void)
 	return sddp_sock_send(&stubs.a, 1, SDDP_PPID_SEGMENT, "", 1);
 }
 
-/* If the sender gets the error first, the worker still finds it */
+/*
+ * If the sender reads the error of the association first, the worker gets the same
+ * error nevertheless
+ */
 static void lost_while_sending(struct kunit *test)
 {
 	fares(test, SDDP_SOCK_OPEN, 0);
@@ -219,7 +225,7 @@ static void lost_while_sending(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
-/* A SHUTDOWN of the peer is found as such, even if the sender gets the error first */
+/* A SHUTDOWN of the peer is not mistaken for a loss, even if the sender gets an error first */
 static void done_while_sending(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
@@ -230,7 +236,7 @@ static void done_while_sending(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* Whether SCTP accepts data or has no space, the association goes on */
+/* A lack of send buffer space does not end the association */
 static void sent(struct kunit *test)
 {
 	stubs.a.delay = 40;
@@ -246,7 +252,7 @@ static void sent(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* State of an association that is not yet established, or never is */
+/* States of an association that is being established, and of one that cannot be established */
 static void coming(struct kunit *test)
 {
 	stubs.a.phase = SDDP_CONNECTING;
@@ -260,7 +266,7 @@ static void coming(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, 0);
 }
 
-/* ICMP errors do not end an established association, now or later */
+/* ICMP errors do not end an established association: SCTP does not report them then */
 static void disbelieved(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, stubs.believed);
@@ -268,18 +274,21 @@ static void disbelieved(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* A restarted peer is another peer */
+/* If the peer has restarted, the association counts as lost */
 static void anew(struct kunit *test)
 {
 	stubs.asoc.c.peer_vtag = 8;
 	fares(test, SDDP_SOCK_LOST, 0);
-	/* its acknowledgments belong to another association */
+	/* acknowledgments of the restarted peer do not count: they belong to another association */
 	stubs.a.acked = 5;
 	stubs.asoc.ctsn_ack_point = 7;
 	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&stubs.a));
 }
 
-/* After a restart SCTP accepts no more data, whichever context is about to send */
+/*
+ * The state change callback of a restart sets the send buffer to 0, so that no
+ * context can send after it
+ */
 static void held_back(struct kunit *test)
 {
 	sddp_sock_attach(&stubs.a);
@@ -289,14 +298,17 @@ static void held_back(struct kunit *test)
 	stubs.asoc.c.peer_vtag = 8;
 	called->state_change(&stubs.sk);
 	KUNIT_EXPECT_EQ(test, 0, stubs.sk.sk_sndbuf);
-	/* before the association is accepted its peer is not known */
+	/*
+	 * before the association is accepted, a restart cannot be detected: no peer
+	 * tag is recorded
+	 */
 	stubs.sk.sk_sndbuf = 1000;
 	stubs.a.peer_tag = 0;
 	called->state_change(&stubs.sk);
 	KUNIT_EXPECT_EQ(test, 1000, stubs.sk.sk_sndbuf);
 }
 
-/* Without memory for a socket option the socket is unusable */
+/* If setting any SCTP option fails for lack of memory, preparing the socket fails */
 static void prepared(struct kunit *test)
 {
 	int n;
@@ -309,7 +321,7 @@ static void prepared(struct kunit *test)
 		stubs.fails = n;
 		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_prepare(&stubs.sock, 10, n % 2));
 	}
-	/* an option that SCTP does not know is left out */
+	/* an option that SCTP does not know is skipped */
 	stubs.options = 0;
 	stubs.fails = 3;
 	stubs.why = -ENOPROTOOPT;
@@ -318,8 +330,8 @@ static void prepared(struct kunit *test)
 }
 
 /*
- * A peer that restarted before it was accepted: a request of the earlier peer
- * is not reported
+ * If the peer restarts before the association is accepted, data that the earlier
+ * incarnation has sent makes the association unusable
  */
 static void anew_before_taken(struct kunit *test)
 {
@@ -327,12 +339,12 @@ static void anew_before_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
 	stubs.asoc.c.peer_ttag = 6;
 	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_check_established(&stubs.a));
-	/* nothing of the earlier peer is queued */
+	/* without queued data of the earlier incarnation the association is usable */
 	stubs.sk.sk_receive_queue.n = 0;
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
 }
 
-/* Addresses and routes are those of the interface's VRF */
+/* The socket is created in the VRF of the association's interface */
 static void vrf(struct kunit *test)
 {
 	struct sddp_assoc a = { .vrf = 30 };
@@ -351,7 +363,10 @@ static void probed(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, sddp_sock_probe());
 }
 
-/* Data sent before the association ended is never taken for acknowledged */
+/*
+ * After the end of the association, data that was not acknowledged before does not
+ * count as acknowledged
+ */
 static void marked(struct kunit *test)
 {
 	stubs.asoc.ctsn_ack_point = 5;

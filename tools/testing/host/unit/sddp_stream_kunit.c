@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/stream{,_work}.c: life of a session, which may
- * have to move to another association.
+ * Unit tests of drivers/sctp_ddp/stream{,_work}.c: life cycle of a session, which
+ * may have to move to another association.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -13,15 +13,15 @@
 static struct {
 	struct sddp_assoc	a, other;
 	int			another;	/* result of reserving another association */
-	u32			requests;		/* number of attempts */
+	u32			requests;		/* number of such reservations */
 	struct ddp_stream	stream;		/* the program's stream */
 	u32			bound, up, downs, closed, refused;
 	enum iw_reason		why;		/* reason of the last end */
 	struct delayed_work	*timer;
-	u32			queued;		/* times queued for sending */
+	u32			queued;		/* number of times queued for sending */
 	u32			puts;		/* references to associations dropped */
-	bool			eager;		/* the other association's worker runs at once */
-	u32			guests_left;	/* sessions that left after they were accepted */
+	bool			eager;		/* other association accepts in its kick */
+	u32			guests_left;	/* accepted sessions that have ended */
 } stubs;
 
 unsigned long jiffies;
@@ -78,7 +78,7 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	return otherwise;
 }
 
-/* The rest of iw_sctp_ddp ------------------------------------------------------ */
+/* Other functions of iw_sctp_ddp ----------------------------------------------- */
 
 void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
@@ -117,7 +117,10 @@ void sddp_assoc_accepted_session(struct sddp_assoc *a)
 	a->peer_accepted = true;
 }
 
-/* The session is accepted at once on the other association */
+/*
+ * Queue the worker. If @eager, the session is accepted on the other association
+ * before this returns.
+ */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
 	if (stubs.eager && a == &stubs.other)
@@ -131,7 +134,7 @@ void sddp_early_free_all(struct sddp_stream *st) {}
 void sddp_rx_begin(struct sddp_stream *st) {}
 void sddp_orphan_session(struct sddp_stream *st, bool owed) {}
 
-/* Run an association's worker */
+/* Run an association's worker. Return: the number of sessions with events. */
 static u32 work(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
@@ -174,7 +177,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.other.live));
 }
 
-/* Open a session, with a reference for the program besides the table's */
+/* Open a session with two references: one of the table and one of the program */
 static struct sddp_stream *opened(u16 id, bool active)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, active);
@@ -188,7 +191,7 @@ static struct sddp_stream *opened(u16 id, bool active)
 	return st;
 }
 
-/* The QP is notified of the end once, and unbound */
+/* Expect that the QP was notified of the end once, with @why, and that the QP is unbound */
 static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reason why)
 {
 	KUNIT_EXPECT_EQ(test, 1u, stubs.downs);
@@ -213,7 +216,7 @@ static void ends_before_its_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.bound);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	/* a later answer fails */
+	/* an accept after the end fails */
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_set_reply(st, c, &stubs.stream));
 	work(&stubs.a);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 1));
@@ -235,7 +238,7 @@ static void moves_on(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&stubs.other.streams, 2));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.puts);
-	/* events raised meanwhile are handled there */
+	/* the other association handles events that were raised during the move */
 	KUNIT_EXPECT_EQ(test, 1u, work(&stubs.other));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
@@ -246,8 +249,8 @@ static void moves_on(struct kunit *test)
 }
 
 /*
- * If the session is accepted there at once, the first association does not
- * count it as accepted
+ * If the peer accepts the session on the other association immediately, the first
+ * association does not count it as an accepted session
  */
 static void up_at_once(struct kunit *test)
 {
@@ -267,7 +270,7 @@ static void up_at_once(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* The last stream that the peer allows can be used */
+/* A session on the last stream that the peer allows does not move */
 static void stays(struct kunit *test)
 {
 	struct sddp_stream *st = opened(3, true);
@@ -282,7 +285,7 @@ static void stays(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* Without another association the session fails; if it has ended, none is reserved */
+/* If no other association can be reserved, the session fails */
 static void goes_nowhere(struct kunit *test)
 {
 	struct sddp_stream *st = opened(6, true);
@@ -306,7 +309,7 @@ static void ends_where_it_is(struct kunit *test)
 	expect_over(test, st, IW_LOCAL_ABORT);
 }
 
-/* The program accepts or rejects a request, but SCTP does not accept the message */
+/* Let the program accept or reject a request while SCTP does not accept the control message */
 static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -324,7 +327,7 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind wha
 	return st;
 }
 
-/* The worker finds that the session's timer has expired */
+/* Run the worker after the session's timer has expired */
 static void look_late(struct sddp_stream *st)
 {
 	stubs.a.polled_at = jiffies;
@@ -334,7 +337,7 @@ static void look_late(struct sddp_stream *st)
 	sddp_stream_check_deadline(st, false);
 }
 
-/* The time limit is half a minute from the program's answer */
+/* Expect that the session ends half a minute after the program has accepted or rejected */
 static void expect_time(struct kunit *test, struct sddp_stream *st)
 {
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
@@ -359,7 +362,10 @@ static void cannot_say_no(struct kunit *test)
 	ddp_session_put(&st->ss);
 }
 
-/* The connection is reported as established at once, and later as ended */
+/*
+ * If the Accept cannot be sent, the program gets established immediately, and
+ * closed at the time limit
+ */
 static void cannot_say_yes(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
@@ -373,7 +379,10 @@ static void cannot_say_yes(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* A graceful end while the Accept is not sent: posted data is sent after the Accept */
+/*
+ * After a graceful close, a session whose Accept is not sent yet stays open, to
+ * send Accept and data
+ */
 static void yes_and_bye(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
@@ -382,7 +391,7 @@ static void yes_and_bye(struct kunit *test)
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
-	/* the Accept's time limit is not extended */
+	/* the close does not extend the time limit of the Accept */
 	KUNIT_EXPECT_EQ(test, deadline, st->deadline);
 	KUNIT_EXPECT_NE(test, 0u, st->timed);
 	st->s.state = SDDP_OPEN;
@@ -395,7 +404,7 @@ static void yes_and_bye(struct kunit *test)
 	expect_over(test, st, IW_LOCAL_CLOSE);
 }
 
-/* The device is removed while the Reject is not sent */
+/* If the device is removed before the Reject is sent, the session ends without delay */
 static void no_and_gone(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);

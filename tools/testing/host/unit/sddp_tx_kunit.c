@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{tx,tx_buf,orphan}.c: what is sent over SCTP,
- * and in which order. Streams and socket are stubs.
+ * Unit tests of drivers/sctp_ddp/{tx,tx_buf,orphan}.c: which chunks are sent over
+ * SCTP, and in which order. Streams and socket are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/copy.h>
@@ -12,21 +12,21 @@
 #include "fetch.h"
 
 #define FRAGMENT	1000
-#define TURN		16384u	/* bytes before the next session's turn */
+#define TURN		16384u	/* bytes that a session sends before the next session does */
 #define SENT		512	/* maximum number of chunks recorded */
 
-/* A session and what it has to send */
+/* A session and the number of messages that it has to send */
 struct guest {
 	struct sddp_stream	st;
 	struct ddp_stream	stream;
 	struct ddp_buf		buf;
 	u32			left;		/* messages to send */
-	bool			awaits;		/* blocked on a response of the peer */
+	bool			awaits;		/* must not send before a response of the peer */
 };
 
 static struct {
 	struct sddp_assoc	a;
-	const u8		*last;		/* last chunk sent, or attempted */
+	const u8		*last;		/* last chunk passed to SCTP, accepted or not */
 	u32			last_len;
 	struct guest		g[3];
 	struct sddp_tx_budget	budget;
@@ -36,11 +36,11 @@ static struct {
 	u32			controls;	/* control chunks sent */
 	u32			taken;		/* messages reported as sent to DDP */
 	u32			corks, uncorks;
-	u32			no_deadline;	/* deadlines ended */
-	enum iw_reason		refused;	/* reason counted for the peer */
+	u32			no_deadline;	/* number of deadlines removed */
+	enum iw_reason		refused;	/* reason for which a chunk was refused */
 } stubs;
 
-/* The rest of iw_sctp_ddp -------------------------------------------------- */
+/* Other functions of iw_sctp_ddp ------------------------------------------- */
 
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
@@ -157,7 +157,7 @@ static void end(struct kunit *test)
 	sddp_tx_free_buf(&stubs.a);
 }
 
-/* A session with @messages messages of @len bytes to send */
+/* Open a session that has @messages messages of @len bytes to send */
 static struct guest *open(u16 id, u32 messages, u32 len)
 {
 	struct guest *g = &stubs.g[id];
@@ -178,7 +178,7 @@ static struct guest *open(u16 id, u32 messages, u32 len)
 	return g;
 }
 
-/* Return: number of runs of the worker that had more to do */
+/* Send until there is no more to do. Return: the number of calls that left something to do. */
 static u32 run_all(void)
 {
 	u32 n = 0;
@@ -188,7 +188,7 @@ static u32 run_all(void)
 	return n;
 }
 
-/* Number of consecutive chunks of one stream, from @from on */
+/* Return the number of consecutive chunks of one stream, from chunk number @from on */
 static u32 stretch(u32 from)
 {
 	u32 i = from;
@@ -198,7 +198,7 @@ static u32 stretch(u32 from)
 	return i - from;
 }
 
-/* Sessions take turns, however much one has to send */
+/* Sessions send in turn, TURN bytes each, however much one of them has to send */
 static void by_turns(struct kunit *test)
 {
 	u32 i, n, rounds;
@@ -217,8 +217,8 @@ static void by_turns(struct kunit *test)
 }
 
 /*
- * The chunk has its header, and a payload as fetched, at the expected page
- * offset if it is long
+ * Expect that the last chunk has the right header and payload. A long payload must
+ * have page offset @off.
  */
 static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
 {
@@ -256,8 +256,8 @@ static void lie_alike(struct kunit *test)
 		sddp_tx_serve(&stubs.a);
 		expect_payload(test, i, stubs.budget.fragment, off);
 		/*
-		 * a chunk that was not accepted stays where it is, even if the
-		 * path has changed
+		 * a chunk that SCTP did not accept is sent again unchanged, even
+		 * if the path MTU has changed
 		 */
 		host_memory.page_off = 0;
 		stubs.budget.fragment = FRAGMENT;
@@ -268,7 +268,10 @@ static void lie_alike(struct kunit *test)
 	}
 }
 
-/* Segments of a message are corked; the last ones are sent at once */
+/*
+ * Segments of a message are corked; the cork is removed for the last ones, so that
+ * SCTP sends them
+ */
 static void held_back(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 300000);
@@ -282,8 +285,8 @@ static void held_back(struct kunit *test)
 }
 
 /*
- * RDMAP-125: a chunk that SCTP did not accept is sent first later, and no chunk
- * twice
+ * RDMAP-125: a chunk that SCTP did not accept is the first one sent later, and no
+ * chunk is sent twice
  */
 static void takes_no_more(struct kunit *test)
 {
@@ -302,7 +305,7 @@ static void takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.a.out_stream);
 }
 
-/* SCTPDDP-44: data posted early waits for the reply to the Initiate */
+/* SCTPDDP-44: data posted before the reply to the Initiate is sent only after that reply */
 static void silent_before_the_answer(struct kunit *test)
 {
 	struct guest *g = open(0, 3, 900);
@@ -349,12 +352,12 @@ static void accept_is_said(struct kunit *test)
 	run_all();
 	KUNIT_EXPECT_NULL(test, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.no_deadline);
-	/* no segment is sent before it */
+	/* no segment is sent before the Accept */
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 2, (int)g->st.tx_ssn);
 }
 
-/* The Terminate is sent once, after all data, and its acknowledgment is watched */
+/* The Terminate is sent once, after all data, and the association watches for its acknowledgment */
 static void terminate_is_last(struct kunit *test)
 {
 	struct guest *g = open(0, 3, 900);
@@ -365,7 +368,7 @@ static void terminate_is_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done && g->st.s.control_unacked);
-	/* only earlier chunks are acknowledged */
+	/* the peer has acknowledged only the chunks before the Terminate */
 	sddp_tx_process_acks(&stubs.a);
 	KUNIT_EXPECT_TRUE(test, g->st.s.control_unacked);
 	KUNIT_EXPECT_TRUE(test, stubs.a.watch_acks);
@@ -377,8 +380,8 @@ static void terminate_is_last(struct kunit *test)
 }
 
 /*
- * All data is sent and the Accept is unacknowledged; then RDMAP has a Terminate
- * message, which is sent before the session's Terminate
+ * If RDMAP has a Terminate message to send while the session's Terminate waits for
+ * the acknowledgment of the Accept, RDMAP's Terminate message is sent first
  */
 static void terminate_is_last_in_doubt(struct kunit *test)
 {
@@ -418,8 +421,8 @@ static void terminate_is_last_later(struct kunit *test)
 }
 
 /*
- * A request that is blocked on a response is sent first, unless no response can
- * arrive
+ * The session's Terminate is sent after work requests that cannot be sent before a
+ * response of the peer, unless no response can arrive
  */
 static void terminate_waits_for_answer(struct kunit *test)
 {
@@ -479,8 +482,8 @@ static void what_was_wrong(struct kunit *test)
 }
 
 /*
- * A session that was never accepted is answered by one Terminate, and forgotten
- * when all its chunks have arrived
+ * For an orphaned session one Terminate is sent. Its table entry is removed when
+ * all chunks up to the peer's Terminate have arrived.
  */
 static void stray_is_answered(struct kunit *test)
 {
@@ -503,7 +506,7 @@ static void stray_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 }
 
-/* A Terminate is not answered, and a single one leaves no table entry */
+/* No Terminate is sent in reply to a Terminate without a session, and no table entry is created */
 static void stray_terminate(struct kunit *test)
 {
 	struct sddp_head h = {
@@ -517,8 +520,8 @@ static void stray_terminate(struct kunit *test)
 }
 
 /*
- * A peer without accepted session that sends too many chunks without a session
- * is disconnected
+ * The association of a peer without an accepted session ends after too many chunks
+ * that belong to no session
  */
 static void too_many_strays(struct kunit *test)
 {

@@ -12,8 +12,8 @@
 #define CROWD	(SDDP_UNACCEPTED_LADDR + 2)
 
 static struct sddp_assoc assocs[CROWD];
-static u32 held;		/* references taken */
-static u32 widened;		/* sockets given full buffers */
+static u32 held;		/* number of references taken */
+static u32 widened;		/* number of sockets that got full buffers */
 
 bool ddp_addr_equal(const struct sockaddr_storage *a,
 		    const struct sockaddr_storage *b)
@@ -52,14 +52,17 @@ static void end(struct kunit *test)
 		sddp_unaccepted_leave(&assocs[i]);
 }
 
-/* Another association, from this address. Return: the association to evict for it. */
+/* Add an association from this address. Return: the association to evict for it, or NULL. */
 static struct sddp_assoc *add_assoc(int i, u32 from)
 {
 	((struct sockaddr_in *)&assocs[i].remote)->sin_addr.s_addr = from;
 	return sddp_unaccepted_join(&assocs[i]);
 }
 
-/* As many as one peer address may have, and one more */
+/*
+ * Add as many associations as one peer address may have, and one more. Return: the
+ * association to evict.
+ */
 static struct sddp_assoc *too_many(void)
 {
 	int i;
@@ -70,8 +73,8 @@ static struct sddp_assoc *too_many(void)
 }
 
 /*
- * The oldest association of an address that has too many is evicted, even if
- * others are older
+ * If a peer address has too many associations, the oldest one of that address is
+ * evicted, even if associations of other addresses are older
  */
 static void own_first(struct kunit *test)
 {
@@ -83,14 +86,14 @@ static void own_first(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_assoc(i, 1));
 	KUNIT_EXPECT_EQ(test, 1u, held);
 	KUNIT_EXPECT_TRUE(test, assocs[0].evicted);
-	/* an association is evicted once */
+	/* an association is evicted only once: it does not become a candidate again */
 	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(&assocs[0]));
 	KUNIT_EXPECT_TRUE(test, list_empty(&assocs[0].unaccepted));
 }
 
 /*
- * If all come from different addresses, the oldest at the same local address is
- * evicted
+ * If all associations come from different addresses, the oldest one at the same
+ * local address is evicted
  */
 static void oldest_here(struct kunit *test)
 {
@@ -101,7 +104,7 @@ static void oldest_here(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_assoc(i, i + 1));
 }
 
-/* Limits apply to a local address and a network namespace */
+/* The limits apply separately to each local address and each network namespace */
 static void elsewhere(struct kunit *test)
 {
 	struct sddp_assoc *there = &assocs[CROWD - 1];
@@ -114,7 +117,7 @@ static void elsewhere(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, add_assoc(CROWD - 2, 1));
 }
 
-/* An association that has gained a session meanwhile is not evicted */
+/* If an association gains a session after it was chosen for eviction, the eviction is cancelled */
 static void spared(struct kunit *test)
 {
 	struct sddp_assoc *a = too_many();
@@ -171,7 +174,10 @@ static void accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, a->accepted_sessions);
 }
 
-/* A local association with an accepted session is only counted */
+/*
+ * An accepted session of an association that this side initiated is counted, with
+ * no other effect
+ */
 static void accepted_by_the_peer(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[0];
