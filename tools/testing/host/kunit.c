@@ -106,7 +106,7 @@ static void free_all(struct kunit *test)
 
 /*
  * Run a case once; a case with parameters is run once for each of them. Fail the
- * case if it leaves a lock, an RCU read-side section or a BH-off section behind.
+ * case if it ends inside a lock, an RCU read-side section or a BH-off section.
  */
 static void run_once(struct kunit_suite *s, struct kunit_case *c,
 		     struct kunit *test)

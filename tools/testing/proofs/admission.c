@@ -35,23 +35,24 @@ void prove_early(void)
 	u64 all = ANY(u64), sum = (u64)kept + cost;
 	bool may = sddp_may_keep_early(kept, all, cost);
 
-	MUST("an association's own bound", !may || sum <= 8 * MIB);
-	MUST("the least it gets always", sum > 64 * KIB || may);
-	MUST("beyond the least: half of what is left", sum <= 64 * KIB ||
+	MUST("an association may keep at most 8 MiB", !may || sum <= 8 * MIB);
+	MUST("an association may always keep 64 KiB", sum > 64 * KIB || may);
+	MUST("above 64 KiB: half of what others leave of 64 MiB, at most 8 MiB", sum <= 64 * KIB ||
 	     may == (all < 64 * MIB &&
 		     sum <= least((64 * MIB - all) / 2, 8 * MIB)));
 	/*
-	 * so the sum over all associations is bounded, apart from the 64 KiB that each
-	 * association may always use
+	 * this limits the sum over all associations, except for the 64 KiB that each
+	 * association may always keep
 	 */
-	MUST("SEC-24: all together", !may || sum <= 64 * KIB ||
+	MUST("SEC-24: all associations keep at most 64 MiB above their 64 KiB",
+	     !may || sum <= 64 * KIB ||
 	     all + cost <= 64 * MIB);
 	if (may && sum > 64 * KIB)
-		REACHED("more than the least");
+		REACHED("more than 64 KiB");
 	if (!may && sum <= 8 * MIB)
-		REACHED("the others keep too much");
+		REACHED("refused because the others keep too much");
 	if (may && all >= 64 * MIB)
-		REACHED("the least, whatever the others keep");
+		REACHED("at most 64 KiB although the others keep 64 MiB");
 }
 
 /*
@@ -68,28 +69,29 @@ void prove_leaver(void)
 	GIVEN(c.peer <= c.laddr && c.laddr <= c.net);
 	GIVEN(c.peer <= 64 && c.laddr <= 256 && c.net <= 1024);
 	from = sddp_choose_evict_group(&c);
-	MUST("SEC-25: there is somebody to leave", from == SDDP_EVICT_NONE ||
+	MUST("SEC-25: the chosen group has an association to evict", from == SDDP_EVICT_NONE ||
 	     (from == SDDP_EVICT_PEER ? c.peer :
 	      from == SDDP_EVICT_LADDR ? c.laddr : c.net));
-	MUST("its own kind first: others only if that is within its bound",
+	MUST("another group is chosen only if the peer is below its limit",
 	     from == SDDP_EVICT_NONE || from == SDDP_EVICT_PEER || c.peer < 64);
 	/*
 	 * the evicted association belongs to the set that it is chosen from and to all
 	 * larger sets
 	 */
 	gone = from != SDDP_EVICT_NONE;
-	MUST("SEC-24, SEC-25: the bounds hold with the newcomer",
+	MUST("SEC-24, SEC-25: the limits hold after eviction and admission",
 	     c.net + 1 - gone <= 1024 &&
 	     c.laddr + 1 - (from == SDDP_EVICT_PEER || from == SDDP_EVICT_LADDR) <= 256 &&
 	     c.peer + 1 - (from == SDDP_EVICT_PEER) <= 64);
-	MUST("nobody leaves while there is room", from == SDDP_EVICT_NONE ||
+	MUST("nothing is evicted while all groups are below their limits",
+	     from == SDDP_EVICT_NONE ||
 	     c.peer == 64 || c.laddr == 256 || c.net == 1024);
 	if (from == SDDP_EVICT_PEER && c.net == 1024)
-		REACHED("its own, all being full");
+		REACHED("an association of the peer, with the namespace full");
 	if (from == SDDP_EVICT_NET)
-		REACHED("anybody's");
+		REACHED("any association of the namespace");
 	if (from == SDDP_EVICT_NONE)
-		REACHED("room");
+		REACHED("nothing to evict");
 }
 
 /* The retry delay is never 0 and is bounded, however often memory is short */
@@ -97,10 +99,10 @@ void prove_delay(void)
 {
 	u32 before = ANY(u32), delay = sddp_retry_delay(before);
 
-	MUST("10 ms to a second", delay >= 10 && delay <= 1000);
-	MUST("not shorter than the last time", delay >= before || before > 1000);
-	MUST("at least twice that, up to the most",
+	MUST("the delay is 10 ms to 1 s", delay >= 10 && delay <= 1000);
+	MUST("the delay is not shorter than the previous one", delay >= before || before > 1000);
+	MUST("the delay is twice the previous one, at most 1 s",
 	     before < 10 || delay == least(2 * (u64)before, 1000));
 	if (delay == 1000 && before < 1000)
-		REACHED("the most");
+		REACHED("the maximum delay");
 }

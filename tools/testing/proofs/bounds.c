@@ -40,7 +40,8 @@ static bool inside(const struct question *q)
 }
 
 /*
- * Compute the expected result (RFC 5041 7.1 T1, T2; 8.2; T5; T3, T4; 5.2 for empty segments)
+ * Compute the expected result, with checks in the order of RFC 5041 7.1 T1, T2; 8.2; T5;
+ * T3, T4; see 5.2 for empty segments
  */
 static enum iw_reason answer(const struct question *q)
 {
@@ -64,21 +65,21 @@ void prove_bounds(void)
 
 	q.r.valid = any_bool();
 	why = ddp_bounds_check(&q.r, &q.s, q.stag, q.to, q.len, q.rights);
-	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: all of RFC 5041 7.1",
+	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: the result is that of RFC 5041 7.1",
 	     why == answer(&q));
-	MUST("DDP-125, SEC-15: never outside",
+	MUST("DDP-125, SEC-15: no access outside the MR is allowed",
 	     why || !q.len || inside(&q));
-	MUST("DDP-123, DDP-124: never another's", why || associated(&q));
+	MUST("DDP-123, DDP-124: no access without association is allowed", why || associated(&q));
 	if (why == IW_OK && q.len)
 		REACHED("allowed");
 	if (why == IW_OK && !q.len && !inside(&q))
-		REACHED("empty, elsewhere");
+		REACHED("an empty range outside the MR is allowed");
 	if (why == IW_DDP_T_ASSOC)
-		REACHED("association");
+		REACHED("not associated");
 	if (why == IW_DDP_T_WRAP)
-		REACHED("wrap");
+		REACHED("the range wraps");
 	if (why == IW_DDP_T_BOUNDS)
-		REACHED("bounds");
+		REACHED("out of bounds");
 }
 
 /*
@@ -94,10 +95,10 @@ void prove_more(void)
 	GIVEN(q.len && q.stag == q.r.stag && associated(&q) &&
 	      !(q.rights & ~q.r.rights & ~DDP_RECEIVED));
 	why = ddp_bounds_recheck(&q.r, &q.s, q.rights, q.to, q.len);
-	MUST("DDP-56, DDP-96 to DDP-100: as if it were asked about anew", why == answer(&q));
-	MUST("DDP-125, SEC-15: never outside", why || inside(&q));
+	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check", why == answer(&q));
+	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || inside(&q));
 	if (!why)
-		REACHED("allowed more");
+		REACHED("another range is allowed");
 	if (why == IW_DDP_T_STAG)
-		REACHED("revoked");
+		REACHED("a right was revoked");
 }

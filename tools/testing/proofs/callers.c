@@ -38,15 +38,16 @@ void prove_fits(void)
 
 	GIVEN(sound(&c) && c.nattached <= 2 * BOUND_MOST);
 	fits = ddp_admit_fits(&c);
-	MUST("within the bound everybody", c.npending >= c.limit || fits);
-	MUST("a fourth beyond it, no more", !fits ||
+	MUST("below the limit every request is admitted", c.npending >= c.limit || fits);
+	MUST("at most 5/4 of the limit are pending", !fits ||
 	     c.npending + 1 <= c.limit + c.limit / 4);
-	MUST("beyond it who has less than a fourth", c.npending < c.limit ||
+	MUST("from the limit on, only sources with less than 1/4 of it are admitted",
+	     c.npending < c.limit ||
 	     fits == (c.own < c.limit / 4 && c.npending < c.limit + c.limit / 4));
 	if (fits && c.npending >= c.limit)
-		REACHED("beyond the bound");
+		REACHED("admitted at or above the limit");
 	if (!fits && c.own < c.limit / 4)
-		REACHED("full for everybody");
+		REACHED("refused although the source has less than 1/4 of the limit");
 }
 
 /*
@@ -61,7 +62,7 @@ void prove_takes(void)
 	GIVEN(sound(&c) && c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	full = c.npending == c.limit;
 	if (!ddp_admit_takes(&c)) {
-		MUST("refused at twice the bound only", c.nattached == 2 * c.limit);
+		MUST("a request is refused only at twice the limit", c.nattached == 2 * c.limit);
 		REACHED("refused");
 		return;
 	}
@@ -71,10 +72,10 @@ void prove_takes(void)
 	 */
 	c.nattached++;
 	c.npending += !full;
-	MUST("SEC-24, SEC-25: never more than twice the bound", sound(&c) &&
+	MUST("SEC-24, SEC-25: at most twice the limit are attached", sound(&c) &&
 	     c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	if (full)
-		REACHED("in another one's place");
+		REACHED("admitted after an eviction");
 }
 
 /* The source to evict from is one with the largest number of pending requests */
@@ -92,15 +93,15 @@ void prove_loser(void)
 	 */
 	GIVEN(npending[oldest]);
 	loser = ddp_admit_evict_bucket(npending, sources, oldest);
-	MUST("one of them, that has somebody to lose",
+	MUST("the chosen source has a pending request",
 	     loser < sources && npending[loser]);
-	MUST("nobody has more: who has less loses none",
+	MUST("no source has more pending requests than the chosen one",
 	     npending[other] <= npending[loser]);
-	MUST("of several that have the most the oldest one",
+	MUST("the oldest request's source is chosen if none has more requests",
 	     loser == oldest || npending[oldest] < npending[loser]);
 	if (loser != oldest && sources == SOURCES)
-		REACHED("another one than the oldest");
+		REACHED("another source than that of the oldest request");
 	if (loser == oldest && other != oldest &&
 	    npending[other] == npending[oldest])
-		REACHED("the oldest of several");
+		REACHED("the oldest request's source, of several with as many");
 }

@@ -28,14 +28,14 @@ void prove_ssn(void)
 
 	GIVEN(len <= 1 << 20);
 	p = any_octets(len);
-	MUST("SCTPDDP-10: every chunk has one",
+	MUST("SCTPDDP-10: an SSN is decoded from every chunk of 2 bytes or more",
 	     sddp_ssn_decode(&ssn, p, len) == (len >= 2));
 	if (len < 2)
 		return;
-	MUST("SCTPDDP-11, SCTPDDP-12: first", ssn == octets(p, 2));
+	MUST("SCTPDDP-11, SCTPDDP-12: the SSN is the first field", ssn == octets(p, 2));
 	sddp_ssn_encode(out, ssn);
 	sddp_ssn_decode(&again, out, 2);
-	MUST("SCTPDDP-10: the same again", again == ssn);
+	MUST("SCTPDDP-10: decoding the encoded SSN gives the SSN", again == ssn);
 	REACHED("end");
 }
 
@@ -62,9 +62,9 @@ static void private_data(const struct sddp_control *c, const u8 *p, size_t len)
 	u32 word = c->offer.enhanced ? 4 : 0;
 	size_t at = ANY(size_t);
 
-	MUST("SCTPDDP-16, MPA2-15: how much", c->offer.pd_len == len - 4 - word);
+	MUST("SCTPDDP-16, MPA2-15: length of the Private Data", c->offer.pd_len == len - 4 - word);
 	GIVEN(at < c->offer.pd_len);
-	MUST("SCTPDDP-14, SCTPDDP-19, MPA2-14: which",
+	MUST("SCTPDDP-14, SCTPDDP-19, MPA2-14: contents of the Private Data",
 	     c->offer.pd[at] == p[4 + word + at]);
 	REACHED("private data");
 }
@@ -80,23 +80,24 @@ void prove_control(void)
 	GIVEN(len <= 1 << 16);
 	p = any_octets(len);
 	why = sddp_control_decode(&c, p, len);
-	MUST("SCTPDDP-13, SCTPDDP-16, MPA2-11: legal, or not",
+	MUST("SCTPDDP-13, SCTPDDP-16, MPA2-11: exactly the legal chunks are accepted",
 	     why == (legal(p, len) ? IW_OK : IW_SCTP_CONTROL));
 	if (why) {
-		REACHED("wrong");
+		REACHED("an illegal chunk");
 		return;
 	}
 	code = octets(p + 2, 2);
 	MUST("SCTPDDP-12: DDP-SSN", c.ssn == octets(p, 2));
 	MUST("SCTPDDP-13, MPA2-11: Function Code", c.what == says[code]);
-	MUST("MPA2-11: form", c.offer.enhanced == (code >= 5 && len >= 8));
+	MUST("MPA2-11: enhanced form", c.offer.enhanced == (code >= 5 && len >= 8));
 	if (code == 4) {
-		MUST("SCTPDDP-17: nothing with a Terminate", !c.offer.pd_len);
+		MUST("SCTPDDP-17: a Terminate has no Private Data", !c.offer.pd_len);
 		REACHED("terminate");
 		return;
 	}
 	if (c.offer.enhanced)
-		MUST("MPA2-25: the word", c.offer.ird == (octets(p + 4, 2) & 0x3fff) &&
+		MUST("MPA2-25: IRD and ORD in the word",
+		     c.offer.ird == (octets(p + 4, 2) & 0x3fff) &&
 		     c.offer.ord == (octets(p + 6, 2) & 0x3fff));
 	private_data(&c, p, len);
 }
@@ -121,7 +122,7 @@ static u16 code_of(const struct sddp_control *c)
 		c->what == SDDP_SAY_ACCEPT ? 2 : 3) + (enhanced ? 4 : 0);
 }
 
-/* Check an encoded chunk against the layout of RFC 5043 5.2.3 and RFC 6581 7 */
+/* Assert that an encoded chunk has the layout of RFC 5043 5.2.3 and RFC 6581 7 */
 static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	bool data = c->what != SDDP_SAY_TERMINATE;
@@ -130,11 +131,11 @@ static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 
 	MUST("SCTPDDP-12: DDP-SSN", octets(p, 2) == c->ssn);
 	MUST("SCTPDDP-13, MPA2-11: Function Code", octets(p + 2, 2) == code_of(c));
-	MUST("SCTPDDP-17, MPA2-16: how long",
+	MUST("SCTPDDP-17, MPA2-16: length of the chunk",
 	     len == 4 + word + (data ? c->offer.pd_len : 0));
-	MUST("SCTPDDP-16, MPA2-15: not too long", len <= 516);
+	MUST("SCTPDDP-16, MPA2-15: the chunk has at most 516 bytes", len <= 516);
 	if (word)
-		MUST("MPA2-25: the word",
+		MUST("MPA2-25: IRD and ORD in the word",
 		     (octets(p + 4, 2) & 0x3fff) == c->offer.ird &&
 		     (octets(p + 6, 2) & 0x3fff) == c->offer.ord);
 	GIVEN(data && at < c->offer.pd_len);
@@ -156,11 +157,11 @@ void prove_encode(void)
 	p = any_octets(size);
 	len = sddp_control_encode(p, size, &c);
 	if (len) {
-		MUST("SCTPDDP-12: in the room", len <= size);
+		MUST("SCTPDDP-12: the chunk fits into the buffer", len <= size);
 		drawn(&c, p, len);
 		return;
 	}
-	MUST("SCTPDDP-16, MPA2-15: refused for a reason",
+	MUST("SCTPDDP-16, MPA2-15: only a chunk that does not fit is refused",
 	     size < 4 + word + (data ? c.offer.pd_len : 0) ||
 	     (word && (c.offer.pd_len > 508 || c.offer.ird > 0x3fff ||
 		       c.offer.ord > 0x3fff)));

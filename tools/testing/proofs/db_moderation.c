@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbell moderation. For any sequence of doorbells and any time stamps, the state stays
- * within bounds. Only a streak of doorbells at short intervals delays a post.
+ * Doorbell moderation. For any sequence of doorbells and any time stamps, the threshold
+ * stays within its bounds. Only a streak of doorbells at short intervals delays a post.
  *
  * Files: rnic_sw/db_moderation.c
  * Bound: 1, there is no loop
@@ -27,8 +27,9 @@ void prove_init(void)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	MUST("the row is bounded from the start", sound(&b) && !b.streak);
-	REACHED("set");
+	MUST("the initial threshold is within its bounds and the streak is empty",
+	     sound(&b) && !b.streak);
+	REACHED("initialized");
 }
 
 void prove_rung(void)
@@ -40,15 +41,16 @@ void prove_rung(void)
 	GIVEN(sound(&b));
 	was = b;
 	gathers = db_mod_doorbell(&b, now);
-	MUST("the row stays bounded", sound(&b));
-	MUST("only what comes quickly waits", !gathers ||
+	MUST("the threshold stays within its bounds", sound(&b));
+	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
 	     (now > was.last && now - was.last < DB_MOD_QUICK_NS));
-	MUST("only behind a row", !gathers || b.streak >= was.threshold);
-	MUST("a row grows by one, or is none", !b.streak || b.streak == was.streak + 1);
+	MUST("a post is delayed only after a streak of threshold doorbells",
+	     !gathers || b.streak >= was.threshold);
+	MUST("the streak grows by one or is reset", !b.streak || b.streak == was.streak + 1);
 	if (gathers)
-		REACHED("gathers");
+		REACHED("a post is delayed");
 	if (!gathers && b.streak)
-		REACHED("not yet");
+		REACHED("the streak grows");
 }
 
 void prove_answered(void)
@@ -59,8 +61,9 @@ void prove_answered(void)
 	GIVEN(sound(&b));
 	was = b;
 	db_mod_answered(&b, now);
-	MUST("an answer is no doorbell", sound(&b) && b.streak == was.streak);
-	REACHED("answered");
+	MUST("the end of a transmit pass does not change the streak",
+	     sound(&b) && b.streak == was.streak);
+	REACHED("the end of a pass");
 }
 
 void prove_gathered(void)
@@ -74,13 +77,13 @@ void prove_gathered(void)
 	was = b;
 	db_mod_coalesced(&b, now, others);
 	worth = others >= DB_MOD_STREAK && now - was.last < DB_MOD_LATE_NS;
-	MUST("the row stays bounded", sound(&b));
-	MUST("in vain: it takes twice as many, up to the most", worth ||
+	MUST("the threshold stays within its bounds", sound(&b));
+	MUST("not worth it: threshold doubles up to the maximum, streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
-	MUST("with many others, in time: as few as at first", !worth ||
+	MUST("worth it: threshold is the minimum, streak is kept", !worth ||
 	     (b.threshold == DB_MOD_STREAK && b.streak == was.streak));
 	if (worth)
-		REACHED("worth while");
+		REACHED("coalescing was worth it");
 	if (!worth && b.threshold == was.threshold)
 		REACHED("the most");
 }

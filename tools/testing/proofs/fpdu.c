@@ -46,9 +46,10 @@ void prove_content(void)
 	u32 content = mpa_fpdu_content_len(ulpdu);
 
 	MUST("MPA-15: PAD is 0 to 3", pad <= 3);
-	MUST("MPA-15, MPA-16: all of it", content == 2 + ulpdu + pad + 4);
+	MUST("MPA-15, MPA-16: content is length field, ULPDU, PAD and CRC",
+	     content == 2 + ulpdu + pad + 4);
 	MUST("MPA-19: a multiple of 4", content % 4 == 0);
-	MUST("MPA-47: no markers, nothing more",
+	MUST("MPA-47: without markers the FPDU has only its content",
 	     mpa_fpdu_wire_len(ANY(u32), ulpdu, false) == content);
 	REACHED("end");
 }
@@ -65,22 +66,23 @@ void prove_markers(void)
 	u64 end = f.pos + f.wire;
 	u32 n = mpa_marker_count(f.pos & U32_MAX, f.content);
 
-	MUST("MPA-28, MPA-29: one at each boundary inside",
+	MUST("MPA-28, MPA-29: one marker at each multiple of 512 in the FPDU",
 	     n == boundaries(f.pos, end));
-	MUST("MPA-16, MPA-28: nothing else", f.wire == f.content + 4 * n);
-	/* so the last four bytes are the CRC field and not a marker */
-	MUST("MPA-33: what would follow is the next FPDU's",
+	MUST("MPA-16, MPA-28: the FPDU consists of content and markers",
+	     f.wire == f.content + 4 * n);
+	/* the last four bytes of an FPDU are the CRC field, never a marker */
+	MUST("MPA-33: no marker follows the CRC field in the FPDU",
 	     (end - 4) % 512 != 0);
-	MUST("MPA-31: the same where the position wraps",
+	MUST("MPA-31: the length is the same if the position wraps at 2^32",
 	     mpa_fpdu_wire_len((f.pos + (u64)512 * ANY(u32)) & U32_MAX, f.ulpdu,
 			       true) == f.wire);
-	MUST("no sum of lengths is beyond an int", f.wire <= 65535 + 9 + 130 * 4);
+	MUST("the length of an FPDU is bounded", f.wire <= 65535 + 9 + 130 * 4);
 	if (f.lead)
 		REACHED("leading marker");
 	if (n == 129)
-		REACHED("the most there are");
+		REACHED("the maximum number of markers");
 	if (!n)
-		REACHED("none");
+		REACHED("no marker");
 }
 
 void prove_to_marker(void)
@@ -89,7 +91,8 @@ void prove_to_marker(void)
 	u32 to = mpa_marker_dist(pos & U32_MAX);
 
 	GIVEN(pos < (u64)1 << 62);
-	MUST("MPA-28: the next boundary", to < 512 && (pos + to) % 512 == 0);
+	MUST("MPA-28: the next marker is at the next multiple of 512",
+	     to < 512 && (pos + to) % 512 == 0);
 	REACHED("end");
 }
 
@@ -106,18 +109,20 @@ void prove_peek(void)
 	p = any_octets(len);
 	at = markers && pos % 512 == 0 ? 4 : 0;
 	told = mpa_fpdu_decode(&f, pos & U32_MAX, markers, p, len);
-	MUST("MPA-73: told when the length is there", told == (len >= at + 2));
-	MUST("MPA-117: where the ULPDU begins",
+	MUST("MPA-73: the header is decoded as soon as the length field is received",
+	     told == (len >= at + 2));
+	MUST("MPA-117: offset of the ULPDU",
 	     mpa_fpdu_head_len(pos & U32_MAX, markers) == at + 2);
 	if (!told) {
 		REACHED("too short");
 		return;
 	}
-	MUST("MPA-67, MPA-70: by ULPDU_Length", f.ulpdu_len == octets(p + at, 2) &&
+	MUST("MPA-67, MPA-70: the ULPDU's length is ULPDU_Length",
+	     f.ulpdu_len == octets(p + at, 2) &&
 	     f.head == at + 2 && f.start == (pos & U32_MAX));
-	MUST("MPA-16: and its place", f.wire ==
+	MUST("MPA-16: length of the whole FPDU", f.wire ==
 	     mpa_fpdu_wire_len(pos & U32_MAX, f.ulpdu_len, markers));
-	REACHED("told");
+	REACHED("decoded");
 }
 
 /* A marker anywhere in an FPDU is encoded correctly, and only a correct one is accepted */
@@ -131,20 +136,20 @@ void prove_marker(void)
 	GIVEN(f.ulpdu <= MPA_MULPDU_MAX);
 	GIVEN(at % 512 == 0 && at >= f.pos && at < f.pos + f.wire);
 	back = mpa_marker_fpduptr(f.pos & U32_MAX, at & U32_MAX);
-	MUST("MPA-30, MPA-32, MPA-35: octets from the length field",
+	MUST("MPA-30, MPA-32, MPA-35: FPDUPTR is the distance from the length field",
 	     back == (at == f.pos ? 0 : at - field));
-	MUST("MPA-25: it fits FPDUPTR", back <= 0xfffc && !(back & 3));
+	MUST("MPA-25: the distance fits into FPDUPTR", back <= 0xfffc && !(back & 3));
 	mpa_marker_encode(p, back);
-	MUST("MPA-22, MPA-23: as it is drawn",
+	MUST("MPA-22, MPA-23: layout of the marker",
 	     !p[0] && !p[1] && octets(p + 2, 2) == back);
-	MUST("MPA-68: what we send we take", mpa_marker_is_valid(p, back));
+	MUST("MPA-68: an encoded marker is valid", mpa_marker_is_valid(p, back));
 	ptr = octets(any + 2, 2);
-	MUST("MPA-24, MPA-26, MPA-134: what we take",
+	MUST("MPA-24, MPA-26, MPA-134: a marker is valid only with the right FPDUPTR",
 	     mpa_marker_is_valid(any, back) == (ptr / 4 * 4 == back));
 	if (at != f.pos)
-		REACHED("inside");
+		REACHED("not at the start of the FPDU");
 	if (back == 0xfffc || at - field > 64000)
-		REACHED("far");
+		REACHED("far from the length field");
 }
 
 /* MULPDU has the value of RFC 5044 4.5, for the maximum number of markers in a segment */
@@ -158,9 +163,9 @@ void prove_mulpdu(void)
 	mulpdu = mpa_mulpdu(emss, markers);
 	over = 6 + emss % 4 + (markers ? 4 * ((emss + 511) / 512) : 0);
 	fits = emss >= over + 128 ? emss - over : 128;
-	MUST("MPA-55, MPA-56, MPA-60: the formula",
+	MUST("MPA-55, MPA-56, MPA-60: MULPDU has the value of the formula",
 	     mulpdu == (fits > 64768 ? 64768 : fits));
-	MUST("MPA-6: its limits", mulpdu >= 128 && mulpdu <= 64768);
+	MUST("MPA-6: MULPDU is 128 to 64768", mulpdu >= 128 && mulpdu <= 64768);
 	REACHED("end");
 }
 
@@ -171,7 +176,7 @@ void prove_mulpdu_fits(void)
 
 	GIVEN(emss <= 1 << 17 && pos % 4 == 0);
 	mulpdu = mpa_mulpdu(emss, markers);
-	MUST("MPA-62: one FPDU in one segment", mulpdu == 128 ||
+	MUST("MPA-62: an FPDU fits into one TCP segment", mulpdu == 128 ||
 	     mpa_fpdu_wire_len(pos, mulpdu, markers) <= emss);
 	if (mulpdu > 128 && markers)
 		REACHED("markers");

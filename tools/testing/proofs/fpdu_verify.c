@@ -20,7 +20,7 @@ static u32 summed;
 /* Stub of the kernel's CRC function, which counts the bytes and returns any value */
 u32 crc32c(u32 crc, const void *p, size_t len)
 {
-	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
+	MUST("the CRC covers only memory of the copy", __CPROVER_r_ok(p, len));
 	summed += len;
 	return ANY(u32);
 }
@@ -38,8 +38,9 @@ static u32 to_be_summed(const struct mpa_verify *t, u32 got)
 }
 
 /*
- * Check the invariant between two steps. The position accounts for whole markers only.
- * The CRC covers all copied content, unless only the length field has been copied.
+ * Check the invariant that holds between two steps: the position has advanced by the
+ * copied content and by whole markers, and the CRC covers all copied content, unless only
+ * the length field has been copied.
  */
 static bool sound(const struct mpa_verify *t)
 {
@@ -76,12 +77,12 @@ void prove_begin(void)
 	GIVEN(f.start % 4 == 0 && f.ulpdu_len <= MPA_ULPDU_MAX);
 	f.head = mpa_fpdu_head_len(f.start, t.markers);
 	mpa_verify_begin(&t, &f, head, to);
-	MUST("sound to begin with", sound(&t) && t.got == 2 && !t.summed);
-	MUST("the length field is there",
+	MUST("the invariant holds at the beginning", sound(&t) && t.got == 2 && !t.summed);
+	MUST("the length field is copied",
 	     to[0] == head[f.head - 2] && to[1] == head[f.head - 1]);
-	MUST("MPA-49, MPA-51: the digest begins with a leading marker",
+	MUST("MPA-49, MPA-51: the CRC begins with a leading marker",
 	     summed == (t.crc ? f.head - 2 : 0));
-	MUST("MPA-32: a leading marker points nowhere", t.marker_wrong ==
+	MUST("MPA-32: FPDUPTR of a leading marker is 0", t.marker_wrong ==
 	     (f.head == 6 && (octets(head + 2, 2) & 0xfffc)));
 	REACHED("end");
 }
@@ -100,33 +101,34 @@ void prove_step(void)
 	wrong = t.marker_wrong;
 	due = t.markers && t.pos % 512 == 0;
 	to = mpa_verify_want(&t, &len);
-	MUST("MPA-73: all of it, then no more", !to == (got == content(&t)));
+	MUST("MPA-73: copying ends exactly at the end of the FPDU", !to == (got == content(&t)));
 	if (!to) {
-		MUST("MPA-50: all up to the digest is summed", !t.crc ||
+		MUST("MPA-50: the CRC covers all content before the CRC field", !t.crc ||
 		     t.summed == content(&t) - 4);
-		REACHED("all there");
+		REACHED("the FPDU is complete");
 		return;
 	}
-	MUST("where it goes is ours", len && len <= 8192 && __CPROVER_w_ok(to, len));
-	MUST("MPA-38: a marker goes apart", due == (to == t.marker));
-	MUST("MPA-38: all else behind what is there, and ends with the FPDU", due ||
+	MUST("the destination is inside the buffer", len && len <= 8192 && __CPROVER_w_ok(to, len));
+	MUST("MPA-38: exactly the markers are copied to the marker field", due == (to == t.marker));
+	MUST("MPA-38: content is copied after the copied content, up to its end", due ||
 	     ((u8 *)to == t.to + got && got + len <= content(&t)));
-	MUST("MPA-28: up to the next marker", due || !t.markers ||
+	MUST("MPA-28: a copy ends before the next marker", due || !t.markers ||
 	     pos % 512 + len <= 512 || !(pos % 512));
-	MUST("MPA-49: what stands before a marker is summed before it",
+	MUST("MPA-49: content before a marker is in the CRC before the marker is",
 	     !summed && (!due || before == to_be_summed(&t, got)));
 	mpa_verify_got(&t, len);
-	MUST("it goes on", t.pos == pos + len && t.got == got + (due ? 0 : len));
-	MUST("MPA-49, MPA-50: the digest covers markers, and all up to itself",
+	MUST("position and copied content advance",
+	     t.pos == pos + len && t.got == got + (due ? 0 : len));
+	MUST("MPA-49, MPA-50: the CRC covers the markers and the content before the CRC field",
 	     summed == (!t.crc ? 0 : to_be_summed(&t, t.got) - before + (due ? 4 : 0)));
-	MUST("MPA-137: each marker is looked at, and nothing else is", t.marker_wrong ==
+	MUST("MPA-137: a wrong marker is recorded, and nothing else is", t.marker_wrong ==
 	     (wrong || (due && (octets(t.marker + 2, 2) & 0xfffc) !=
 			       mpa_marker_fpduptr(t.f.start, pos))));
-	MUST("sound as before", sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
+	MUST("the invariant holds again", sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
 	if (due)
 		REACHED("marker");
 	if (got >= 2 + t.f.ulpdu_len)
-		REACHED("tail");
+		REACHED("PAD or CRC field");
 }
 
 void prove_verdict(void)
@@ -145,12 +147,13 @@ void prove_verdict(void)
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;
 	why = mpa_verify_result(&t);
-	MUST("MPA-21, MPA-48, MPA-54, MPA-87, MPA-133: the digest",
+	MUST("MPA-21, MPA-48, MPA-54, MPA-87, MPA-133: exactly a wrong CRC is reported",
 	     (why == IW_MPA_CRC) == (t.crc && field != (u32)~t.sum));
-	MUST("MPA-71, MPA-134: then the markers", why == IW_MPA_CRC ||
+	MUST("MPA-71, MPA-134: if the CRC is right, a wrong marker is reported",
+	     why == IW_MPA_CRC ||
 	     why == (t.marker_wrong ? IW_MPA_MARKER : IW_OK));
 	if (why == IW_MPA_CRC)
-		REACHED("digest");
+		REACHED("wrong CRC");
 	if (why == IW_OK && t.crc)
-		REACHED("good");
+		REACHED("right CRC");
 }

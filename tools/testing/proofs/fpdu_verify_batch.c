@@ -24,16 +24,13 @@ static u32 summed_len, sum;
 /* Stub of the kernel's CRC function, which stores its arguments and returns sum */
 u32 crc32c(u32 crc, const void *p, size_t len)
 {
-	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
+	MUST("the CRC covers only memory of the copy", __CPROVER_r_ok(p, len));
 	summed = p;
 	summed_len = len;
 	return sum;
 }
 
-/*
- * mpa_fpdu_batch_begin() allows as many FPDUs as the buffer can hold: one more would not
- * fit
- */
+/* mpa_fpdu_batch_begin() allows exactly as many FPDUs as the buffer can hold */
 void prove_room(void)
 {
 	u8 *memory = any_octets(MPA_FPDU_BATCH_SIZE);
@@ -43,21 +40,23 @@ void prove_room(void)
 	GIVEN(ulpdu <= MPA_ULPDU_MAX);
 	mpa_fpdu_batch_begin(&r, ulpdu, memory + 16);
 	if (!r.left) {
-		MUST("none without a payload, or longer than all", ulpdu <= 14 ||
+		MUST("no FPDU is allowed only without payload or longer than the buffer",
+		     ulpdu <= 14 ||
 		     mpa_fpdu_content_len(ulpdu) > MPA_FPDU_BATCH_SIZE);
 		REACHED("none");
 		return;
 	}
-	MUST("a few", r.left <= MPA_FPDU_BATCH_SIZE && ulpdu - 14 < MPA_FPDU_BATCH_SIZE);
+	MUST("number and length of the FPDUs are bounded",
+	     r.left <= MPA_FPDU_BATCH_SIZE && ulpdu - 14 < MPA_FPDU_BATCH_SIZE);
 	end = (r.left - 1) * (ulpdu - 14) + mpa_fpdu_content_len(ulpdu);
-	MUST("the last one ends inside", end <= MPA_FPDU_BATCH_SIZE);
-	MUST("one more would not", end + (ulpdu - 14) > MPA_FPDU_BATCH_SIZE);
-	REACHED("some");
+	MUST("the last FPDU ends inside the buffer", end <= MPA_FPDU_BATCH_SIZE);
+	MUST("one more FPDU would not fit", end + (ulpdu - 14) > MPA_FPDU_BATCH_SIZE);
+	REACHED("FPDUs are allowed");
 }
 
 /*
- * One FPDU is copied and verified. A short FPDU suffices, because the code reads no byte
- * between header and CRC.
+ * Copy and verify one FPDU. The proof uses a short FPDU, which suffices because the code
+ * itself reads no byte between header and CRC.
  */
 void prove_step(void)
 {
@@ -75,8 +74,9 @@ void prove_step(void)
 		before[i] = memory[first + i];
 	left = r.left;
 	to = mpa_fpdu_batch_want(&r);
-	MUST("its head stands in front of its payload", to == memory + first);
-	MUST("where it goes is ours", r.wire == wire && __CPROVER_w_ok(to, wire));
+	MUST("the FPDU is copied so that its payload follows the previous one",
+	     to == memory + first);
+	MUST("the destination is inside the buffer", r.wire == wire && __CPROVER_w_ok(to, wire));
 	for (i = 0; i < wire; i++)
 		to[i] = ANY(u8);
 	same = true;
@@ -87,18 +87,18 @@ void prove_step(void)
 	right = field == (u32)~sum;
 	octet = to[16];
 	good = mpa_fpdu_batch_got(&r, head);
-	MUST("MPA-54, MPA-69, MPA-133: as it was looked at, and its digest right",
+	MUST("MPA-54, MPA-69, MPA-133: only the expected header with the right CRC is accepted",
 	     good == (same && right));
-	MUST("MPA-48, MPA-50: the digest is of all that precedes it", !same ||
+	MUST("MPA-48, MPA-50: the CRC covers all bytes before the CRC field", !same ||
 	     (summed == to && summed_len == wire - 4));
-	MUST("what stood there is there again", memory[first + at] == before[at]);
-	MUST("its payload is there", memory[16 + first] == octet);
-	MUST("the next one goes behind it, or in its place",
+	MUST("the overwritten bytes are restored", memory[first + at] == before[at]);
+	MUST("the payload stays in the buffer", memory[16 + first] == octet);
+	MUST("the next payload goes after an accepted one, or replaces a refused one",
 	     r.at == memory + 16 + first + (good ? ulpdu - 14 : 0) && r.left == left - good);
 	if (good)
 		REACHED("good");
 	if (same && !right)
-		REACHED("digest");
+		REACHED("wrong CRC");
 	if (!same)
-		REACHED("another");
+		REACHED("another header than expected");
 }

@@ -20,14 +20,14 @@ void prove_order(void)
 	u16 one = 1;
 	bool big = !*(u8 *)&one;
 
-	MUST("the machine's order is the one asked for", big == PROOF_BIG);
-	MUST("the code is told that order",
+	MUST("CBMC uses the byte order that scripts/prove selects", big == PROOF_BIG);
+	MUST("the compiler's macros have that byte order",
 	     big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__));
 	MUST("conversions have that order", big == (cpu_to_be16(one) == one));
 	REACHED("order");
 }
 
-/* Check a tagged header against the byte layout of RFC 5041 section 4 */
+/* Assert that a tagged header has the byte layout of RFC 5041 section 4 */
 static void tagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
 	MUST("DDP-26: STag", h->stag == octets(p + 2, 4));
@@ -67,7 +67,8 @@ void prove_decode(void)
 	p = any_octets(len);
 	whole = len && len >= (p[0] & 0x80 ? 14 : 18);
 	why = ddp_hdr_decode(&h, p, len);
-	MUST("DDP-46: a whole header", (why == IW_DDP_SHORT) == !whole);
+	MUST("DDP-46: exactly an incomplete header is reported as short",
+	     (why == IW_DDP_SHORT) == !whole);
 	if (!whole) {
 		REACHED("short");
 		return;
@@ -75,7 +76,7 @@ void prove_decode(void)
 	layout(&h, p);
 	version = (p[0] & 3) == 1;
 	/* the reserved bits between L and DV are ignored */
-	MUST("DDP-23, DDP-25: version",
+	MUST("DDP-23, DDP-25: exactly a wrong version is reported",
 	     why == (version ? IW_OK : p[0] & 0x80 ? IW_DDP_T_VERSION
 						   : IW_DDP_U_VERSION));
 	if (!version)

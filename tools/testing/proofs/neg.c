@@ -54,13 +54,13 @@ void prove_word(void)
 
 	ddp_offer_decode_word(&o, word);
 	again = ddp_offer_encode_word(&o);
-	MUST("MPA2-25: layout", o.ird == (word >> 16 & NONE) &&
+	MUST("MPA2-25: layout of the word", o.ird == (word >> 16 & NONE) &&
 	     o.ord == (word & NONE) && !(o.rtr & 1) == !(word >> 31));
-	MUST("MPA2-54, MPA2-55: without A the rest is nothing",
+	MUST("MPA2-54, MPA2-55: without A the flags B, C and D are ignored",
 	     o.rtr & A || !o.rtr);
-	MUST("MPA2-25: the same again",
+	MUST("MPA2-25: encoding is the inverse of decoding",
 	     again == (word >> 31 ? word : word & 0x3fff3fff));
-	MUST("MPA2-54: A=0 is B=C=D=0",
+	MUST("MPA2-54: if A is 0, so are B, C and D",
 	     again >> 31 || !(again & ~(u32)0x3fff3fff));
 	REACHED("end");
 }
@@ -71,30 +71,31 @@ void prove_request(void)
 	struct neg_side req;
 
 	neg_request(&me, &req);
-	MUST("MPA2-62: enhanced only if wanted", req.enhanced == me.enhanced);
+	MUST("MPA2-62: the Request is enhanced exactly if the policy is",
+	     req.enhanced == me.enhanced);
 	if (!req.enhanced)
 		return;
-	MUST("RDMAP-142: no more than asked for or possible",
+	MUST("RDMAP-142: depths are those of the program, limited by the device",
 	     req.ird == least(me.ird, me.max) && req.ord == least(me.ord, me.max));
-	MUST("MPA2-41, MPA2-42, MPA2-52, MPA2-54: model and types",
+	MUST("MPA2-41, MPA2-42, MPA2-52, MPA2-54: RTR flags are sent only with a type",
 	     req.rtr == (me.rtr & A && me.rtr & TYPES ? me.rtr : 0));
 	REACHED("enhanced");
 }
 
-/* Check the RTR flags of a responder's reply (RFC 6581 9.2) */
+/* Assert that the RTR flags of a responder's reply are right (RFC 6581 9.2) */
 static void answered_types(const struct neg_side *req,
 			   const struct neg_side *rep,
 			   const struct neg_result *r)
 {
-	MUST("MPA2-44, MPA2-53: the model is the initiator's",
+	MUST("MPA2-44, MPA2-53: the responder keeps the initiator's model",
 	     (rep->rtr & A) == (req->rtr & A));
-	MUST("MPA2-54: A=0 is B=C=D=0", rep->rtr & A || !rep->rtr);
-	MUST("MPA2-43, MPA2-46, MPA2-48: one type at least",
+	MUST("MPA2-54: if A is 0, so are B, C and D", rep->rtr & A || !rep->rtr);
+	MUST("MPA2-43, MPA2-46, MPA2-48: with A the reply has at least one type",
 	     !(rep->rtr & A) || rep->rtr & TYPES);
-	MUST("MPA2-49: what may come is what both said",
+	MUST("MPA2-49: only types that both sides sent are expected",
 	     r->rtr == (req->rtr & A ? rep->rtr & req->rtr & TYPES : 0));
 	if (r->rtr)
-		REACHED("a type in common");
+		REACHED("both sides sent a type");
 }
 
 static void answered_depths(const struct neg_local *me,
@@ -104,13 +105,13 @@ static void answered_depths(const struct neg_local *me,
 {
 	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
 
-	MUST("MPA2-27, MPA2-29, MPA2-39: ORD",
+	MUST("MPA2-27, MPA2-29, MPA2-39: ORD is limited by the peer's IRD",
 	     r->ord == (req->ird == NONE ? ord : least(ord, req->ird)));
-	MUST("MPA2-28: IRD, and a place for a first Read",
+	MUST("MPA2-28: IRD is at least 1 if an RTR Read may arrive",
 	     r->ird == (r->rtr & NEG_RTR_READ && !ird ? 1 : ird));
-	MUST("MPA2-37: a depth not negotiated is not named",
+	MUST("MPA2-37: the reply's IRD is NONE if the peer sent no ORD",
 	     rep->ird == (req->ord == NONE ? NONE : r->ird));
-	MUST("MPA2-39: neither is the other",
+	MUST("MPA2-39: the reply's ORD is NONE if the peer sent no IRD",
 	     rep->ord == (req->ird == NONE ? NONE : r->ord));
 }
 
@@ -121,16 +122,16 @@ void prove_accept(void)
 	struct neg_result r;
 
 	neg_accept(&me, &req, &rep, &r);
-	MUST("a responder never fails here", r.why == IW_OK);
-	MUST("MPA2-60, MPA2-61, MPA2-64, MPA2-65: in the Request's form",
+	MUST("a responder never fails", r.why == IW_OK);
+	MUST("MPA2-60, MPA2-61, MPA2-64, MPA2-65: the reply is enhanced if the Request is",
 	     rep.enhanced == req.enhanced);
-	MUST("RDMAP-143: never beyond the device",
+	MUST("RDMAP-143: IRD and ORD do not exceed the device's maximum",
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced) {
-		MUST("MPA2-63: the program's own", !r.rtr &&
+		MUST("MPA2-63: a plain Request leaves the program's IRD and ORD", !r.rtr &&
 		     r.ird == least(me.ird, me.max) &&
 		     r.ord == least(me.ord, me.max));
-		REACHED("plain");
+		REACHED("not enhanced");
 		return;
 	}
 	answered_types(&req, &rep, &r);
@@ -145,29 +146,30 @@ static void agreed(const struct neg_local *me, const struct neg_side *req,
 	bool first_read = r->rtr == NEG_RTR_READ;
 	bool place = rep->ird == NONE ? ord : rep->ird;
 
-	MUST("MPA2-33, MPA2-34: too deep for us",
+	MUST("MPA2-33, MPA2-34: exactly an ORD above our IRD and the device is an error",
 	     (r->why == IW_MPA_IRD) ==
 	     (rep->ord != NONE && rep->ord > ird && rep->ord > me->max));
 	if (r->why == IW_MPA_IRD)
 		return;
-	MUST("MPA2-32, MPA2-40: IRD", r->ird ==
+	MUST("MPA2-32, MPA2-40: IRD is raised to the peer's ORD", r->ird ==
 	     (rep->ord != NONE && rep->ord > ird ? rep->ord : ird));
-	MUST("MPA2-32, MPA2-38: ORD, and a first Read",
+	MUST("MPA2-32, MPA2-38: ORD is limited by the peer's IRD, at least 1 for an RTR Read",
 	     r->ord == max_t(u16, rep->ird == NONE ? ord : least(ord, rep->ird),
 			     first_read));
-	MUST("MPA2-49: one of what both said", !(r->rtr & (r->rtr - 1)) &&
+	MUST("MPA2-49: at most one type is chosen, which both sides sent",
+	     !(r->rtr & (r->rtr - 1)) &&
 	     !(r->rtr & ~(req->rtr & rep->rtr & TYPES)));
-	MUST("MPA2-50, MPA2-51: or none", (r->why == IW_MPA_RTR) ==
+	MUST("MPA2-50, MPA2-51: exactly a missing type is an error", (r->why == IW_MPA_RTR) ==
 	     (!r->rtr && (req->rtr | rep->rtr) & A));
-	MUST("RDMAP-142: a Read first only where there is a place for one",
+	MUST("RDMAP-142: an RTR Read is sent only if the peer can hold one",
 	     !first_read || place);
-	MUST("MPA2-50: none only if none will do",
+	MUST("MPA2-50: a common Send or Write is always used",
 	     r->rtr || !(req->rtr & rep->rtr & A) ||
 	     !(req->rtr & rep->rtr & (NEG_RTR_SEND | NEG_RTR_WRITE)));
 	if (r->why == IW_OK && r->rtr)
-		REACHED("a first message");
+		REACHED("an RTR message is chosen");
 	if (r->why == IW_MPA_RTR)
-		REACHED("no type");
+		REACHED("no common type");
 }
 
 void prove_complete(void)
@@ -178,18 +180,19 @@ void prove_complete(void)
 
 	neg_request(&me, &req);
 	neg_complete(&me, &req, &rep, &r);
-	MUST("RDMAP-142: never beyond the device",
+	MUST("RDMAP-142: IRD and ORD do not exceed the device's maximum",
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced || !rep.enhanced) {
-		MUST("the program's own", r.why == IW_OK && !r.rtr &&
+		MUST("without negotiation the program's IRD and ORD remain",
+		     r.why == IW_OK && !r.rtr &&
 		     r.ird == least(me.ird, me.max) &&
 		     r.ord == least(me.ord, me.max));
-		REACHED("plain");
+		REACHED("not enhanced");
 		return;
 	}
 	agreed(&me, &req, &rep, &r);
 	if (r.why == IW_MPA_IRD)
-		REACHED("IRD");
+		REACHED("IRD error");
 }
 
 /*
@@ -207,8 +210,8 @@ void prove_both(void)
 	neg_complete(&a, &req, &rep, &i);
 	if (!a.enhanced || i.why)
 		return;
-	MUST("RDMAP-142, RDMAP-143: forth", i.ord <= r.ird);
-	MUST("RDMAP-142, RDMAP-143: back", r.ord <= i.ird);
-	MUST("MPA2-49: what comes first is expected", !(i.rtr & ~r.rtr));
+	MUST("RDMAP-142, RDMAP-143: the initiator's ORD fits the responder's IRD", i.ord <= r.ird);
+	MUST("RDMAP-142, RDMAP-143: the responder's ORD fits the initiator's IRD", r.ord <= i.ird);
+	MUST("MPA2-49: the responder expects the initiator's RTR message", !(i.rtr & ~r.rtr));
 	REACHED("agreed");
 }

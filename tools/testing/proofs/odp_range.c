@@ -26,25 +26,27 @@ void prove_span(void)
 	u8 shift = any_shift();
 	struct odp_span s = odp_span(at, end, shift);
 
-	MUST("none of nothing", !s.pages == (at >= end));
+	MUST("exactly an empty range has no pages", !s.pages == (at >= end));
 	if (!s.pages)
 		return;
-	MUST("in the table", s.first + s.pages <= ODP_CHUNK_PAGES);
-	MUST("in one go", s.pages <= ODP_BATCH);
+	MUST("all pages are in the chunk's table", s.first + s.pages <= ODP_CHUNK_PAGES);
+	MUST("at most ODP_BATCH pages", s.pages <= ODP_BATCH);
 	from = s.chunk * ODP_CHUNK_PAGES + s.first;
 	to = from + s.pages - 1;
-	MUST("begins where it is asked to", from == at >> shift);
-	MUST("ends no later", to <= (end - 1) >> shift);
-	MUST("goes on unless it is enough", to == (end - 1) >> shift ||
+	MUST("the span begins at the page of the range's first byte", from == at >> shift);
+	MUST("the span does not end after the range", to <= (end - 1) >> shift);
+	MUST("the span ends early only at a batch or at the end of the chunk",
+	     to == (end - 1) >> shift ||
 	     s.pages == ODP_BATCH || s.first + s.pages == ODP_CHUNK_PAGES);
 	if (to == (end - 1) >> shift)
-		REACHED("all");
+		REACHED("the whole range");
 	if (s.pages == ODP_BATCH)
 		REACHED("a batch");
 }
 
 /*
- * A page of a chunk is invalidated if and only if the range contains bytes of that page
+ * odp_span_in_chunk() returns a page of the chunk if and only if the range contains bytes
+ * of that page
  */
 void prove_here(void)
 {
@@ -60,12 +62,12 @@ void prove_here(void)
 	nr = chunk * ODP_CHUNK_PAGES + i;
 	in = from < to && nr >= from >> shift && nr <= (to - 1) >> shift;
 	taken = i >= s.first && i < s.first + s.pages;
-	MUST("in the table", s.first + s.pages <= ODP_CHUNK_PAGES);
-	MUST("those and no others", in == taken);
+	MUST("all pages are in the chunk's table", s.first + s.pages <= ODP_CHUNK_PAGES);
+	MUST("a page is in the span exactly if it has bytes of the range", in == taken);
 	if (taken)
-		REACHED("taken");
+		REACHED("a page in the span");
 	if (!taken && s.pages)
-		REACHED("left");
+		REACHED("a page outside the span");
 }
 
 void prove_ahead(void)
@@ -74,8 +76,9 @@ void prove_ahead(void)
 	u8 shift = any_shift();
 
 	to = odp_ahead_end(at, end, shift);
-	MUST("not back, not beyond", to >= at && (to == at || to <= end));
-	MUST("not far", to - at <= (u64)ODP_AHEAD << shift);
+	MUST("the end is not before the position and not after the limit",
+	     to >= at && (to == at || to <= end));
+	MUST("at most ODP_AHEAD pages", to - at <= (u64)ODP_AHEAD << shift);
 	if (to > at)
-		REACHED("ahead");
+		REACHED("pages ahead");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Common part of the proofs, which CBMC reads and no compiler compiles. An uninitialized
- * variable and the value of ANY() stand for all values at once.
+ * Common part of the proofs. CBMC reads the proofs, no compiler compiles them. CBMC checks
+ * a proof for every value of each uninitialized variable and of each ANY().
  */
 #ifndef PROOF_H
 #define PROOF_H
@@ -21,8 +21,9 @@
 #define GIVEN(cond)		__CPROVER_assume(cond)
 
 /*
- * Assert that this point is not reached. scripts/prove expects this assertion to fail: if
- * it holds, the assumptions of the proof exclude all inputs.
+ * Mark a point that some input must reach. The assertion claims that no input does, and
+ * scripts/prove expects it to fail: if it held, the GIVEN()s of the proof would exclude
+ * all inputs.
  */
 #define REACHED(where)		__CPROVER_assert(0, "reached: " where)
 

@@ -24,22 +24,22 @@ void prove_ways(void)
 	enum qp_state from = any_state(), to = any_state();
 	bool may = qp_state_may(from, to);
 
-	MUST("a queue pair has one stream in its life",
+	MUST("RTS is entered only from idle",
 	     !may || to != QP_RTS || from == QP_IDLE);
-	MUST("nothing goes back to idle", !may || to != QP_IDLE);
-	MUST("out of terminate only to error",
+	MUST("idle is never entered", !may || to != QP_IDLE);
+	MUST("terminate is left only for error",
 	     !may || from != QP_TERMINATE || to == QP_ERROR);
-	MUST("nothing out of error", !may || from != QP_ERROR);
-	MUST("from everywhere to error",
+	MUST("error is never left", !may || from != QP_ERROR);
+	MUST("error can be entered from every other state",
 	     from == QP_ERROR || qp_state_may(from, QP_ERROR));
-	MUST("a stream can terminate, also when it closes",
+	MUST("terminate is entered exactly from RTS and closing",
 	     qp_state_may(from, QP_TERMINATE) ==
 	     (from == QP_RTS || from == QP_CLOSING));
-	MUST("only a stream can close",
+	MUST("closing is entered exactly from RTS",
 	     qp_state_may(from, QP_CLOSING) == (from == QP_RTS));
-	MUST("each has a name", qp_state_name(from)[0]);
+	MUST("each state has a name", qp_state_name(from)[0]);
 	if (may)
-		REACHED("a way");
+		REACHED("an allowed transition");
 }
 
 /* No sequence has five transitions, so every sequence ends */
@@ -54,7 +54,7 @@ void prove_end(void)
 			break;
 		state = next;
 		if (steps == 3)
-			REACHED("the longest way");
+			REACHED("the longest sequence");
 	}
-	MUST("it ends", steps < QP_STATE_NR);
+	MUST("a sequence has fewer than five transitions", steps < QP_STATE_NR);
 }

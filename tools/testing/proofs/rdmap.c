@@ -92,26 +92,26 @@ void prove_opcode(void)
 	h.tagged = any_bool();
 	why = rdmap_op_check(&h, &row);
 	op = h.ulp8 & 15;
-	MUST("RDMAP-17, RDMAP-22, EXT-4: version first",
+	MUST("RDMAP-17, RDMAP-22, EXT-4: exactly a wrong version is reported as such",
 	     (why == IW_RDMAP_VERSION) == (h.ulp8 >> 6 != 1));
 	if (why == IW_RDMAP_VERSION) {
-		REACHED("version");
+		REACHED("wrong version");
 		return;
 	}
-	MUST("RDMAP-19, RDMAP-20, RDMAP-158, EXT-5, EXT-7: in its place",
+	MUST("RDMAP-19, RDMAP-20, RDMAP-158, EXT-5, EXT-7: only opcodes in their queue are legal",
 	     why == (in_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
 	if (why) {
-		REACHED("opcode");
+		REACHED("wrong opcode");
 		return;
 	}
-	MUST("RDMAP-20: its row", row->opcode == op && row->name[0]);
-	MUST("RDMAP-18: who invalidates", row->invalidates == (op == 4 || op == 6));
-	MUST("RDMAP-20, EXT-5: who solicits",
+	MUST("RDMAP-20: the row is that of the opcode", row->opcode == op && row->name[0]);
+	MUST("RDMAP-18: opcodes that invalidate", row->invalidates == (op == 4 || op == 6));
+	MUST("RDMAP-20, EXT-5: opcodes with solicited event",
 	     row->solicited == (op == 5 || op == 6 || op == 9));
-	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: its header",
+	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: length of the header",
 	     row->hdr_len == header_of(op));
-	MUST("EXT-92: what the STag has to allow", row->rights == rights_of(op));
-	REACHED("good");
+	MUST("EXT-92: rights that the STag needs", row->rights == rights_of(op));
+	REACHED("accepted");
 }
 
 /* The control field of each sent segment has RV 01b and zero reserved bits */
@@ -134,16 +134,16 @@ void prove_read_request(void)
 	size_t at = ANY(size_t);
 
 	rdmap_rreq_decode(&r, p);
-	MUST("RDMAP-30: layout", r.sink_stag == octets(p, 4) &&
+	MUST("RDMAP-30: layout of a Read Request", r.sink_stag == octets(p, 4) &&
 	     r.sink_to == octets(p + 4, 8) && r.len == octets(p + 12, 4) &&
 	     r.src_stag == octets(p + 16, 4) && r.src_to == octets(p + 20, 8));
 	rdmap_rreq_encode(again, &r);
 	GIVEN(at < 28);
-	MUST("RDMAP-30: the same again", again[at] == p[at]);
+	MUST("RDMAP-30: encoding is the inverse of decoding", again[at] == p[at]);
 	GIVEN(gone <= r.len);
 	rest = r;
 	rdmap_rreq_advance(&rest, gone);
-	MUST("RDMAP-48, RDMAP-49: what is left", rest.len == r.len - gone &&
+	MUST("RDMAP-48, RDMAP-49: the rest of the Read Request", rest.len == r.len - gone &&
 	     rest.sink_to == r.sink_to + gone && rest.src_to == r.src_to + gone &&
 	     rest.sink_stag == r.sink_stag && rest.src_stag == r.src_stag);
 	REACHED("end");
@@ -156,16 +156,17 @@ void prove_atomic_header(void)
 	enum iw_reason why = rdmap_atomic_decode(&a, p);
 	size_t at = ANY(size_t);
 
-	MUST("EXT-36, EXT-44: the two there are",
+	MUST("EXT-36, EXT-44: exactly the two atomic operations are accepted",
 	     why == ((p[3] & 15) == 0 || (p[3] & 15) == 2 ? IW_OK
 							   : IW_RDMAP_OPCODE));
-	MUST("EXT-34: layout", a.code == (p[3] & 15) && a.id == octets(p + 4, 4) &&
+	MUST("EXT-34: layout of an atomic request",
+	     a.code == (p[3] & 15) && a.id == octets(p + 4, 4) &&
 	     a.stag == octets(p + 8, 4) && a.to == octets(p + 12, 8) &&
 	     a.data == octets(p + 20, 8) && a.mask == octets(p + 28, 8) &&
 	     a.cmp == octets(p + 36, 8) && a.cmp_mask == octets(p + 44, 8));
 	rdmap_atomic_encode(again, &a);
 	GIVEN(at < 52);
-	MUST("EXT-34, EXT-35: the same, reserved bits zero", again[at] ==
+	MUST("EXT-34, EXT-35: encoding gives the same bytes, with reserved bits zero", again[at] ==
 	     (at < 3 ? 0 : at == 3 ? p[3] & 15 : p[at]));
 	REACHED("end");
 }
@@ -178,10 +179,10 @@ void prove_atomic_response(void)
 	u32 id;
 
 	rdmap_aresp_decode(p, &id, &old);
-	MUST("EXT-49: layout", id == octets(p, 4) && old == octets(p + 4, 8));
+	MUST("EXT-49: layout of an atomic response", id == octets(p, 4) && old == octets(p + 4, 8));
 	rdmap_aresp_encode(again, id, old);
 	GIVEN(at < 12);
-	MUST("EXT-37, EXT-49: the same again", again[at] == p[at]);
+	MUST("EXT-37, EXT-49: encoding is the inverse of decoding", again[at] == p[at]);
 	REACHED("end");
 }
 
@@ -198,7 +199,8 @@ void prove_fetch_add(void)
 		sum |= (u64)(one & 1) << i;
 		carry = a.mask >> i & 1 ? 0 : one >> 1;
 	}
-	MUST("EXT-19, EXT-21: field by field", rdmap_atomic_result(&a, old) == sum);
+	MUST("EXT-19, EXT-21: the mask separates the fields of the sum",
+	     rdmap_atomic_result(&a, old) == sum);
 	a.mask = 0;
 	MUST("EXT-20: mask 0 is a plain sum",
 	     rdmap_atomic_result(&a, old) == old + a.data);
@@ -217,8 +219,8 @@ void prove_compare_swap(void)
 	a.code = RDMAP_ATOMIC_CMP_SWAP;
 	now = rdmap_atomic_result(&a, old);
 	equal = (old & a.cmp_mask) == (a.cmp & a.cmp_mask);
-	MUST("EXT-23, EXT-25, EXT-27: no match, no change", equal || now == old);
-	MUST("EXT-24, EXT-27: a match, what the mask has", !equal ||
+	MUST("EXT-23, EXT-25, EXT-27: without a match nothing is swapped", equal || now == old);
+	MUST("EXT-24, EXT-27: with a match exactly the bits of the mask are swapped", !equal ||
 	     (now >> bit & 1) == (a.mask >> bit & 1 ? a.data >> bit & 1
 						    : old >> bit & 1));
 	if (equal && now != old)

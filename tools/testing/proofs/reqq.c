@@ -57,10 +57,10 @@ void prove_init(void)
 
 	GIVEN(size <= 0x3fff);
 	rdmap_reqq_init(&q, size ? &one : NULL, size);
-	MUST("sound, and empty", sound(&q) && q.size == size &&
+	MUST("the invariant holds, and the queue is empty", sound(&q) && q.size == size &&
 	     rdmap_reqq_is_empty(&q) && !rdmap_reqq_peek(&q) &&
 	     !rdmap_reqq_peek_unserved(&q));
-	MUST("RDMAP-142: a depth of 0 holds nothing",
+	MUST("RDMAP-142: an empty queue is full exactly if its depth is 0",
 	     rdmap_reqq_is_full(&q) == !size);
 	REACHED("end");
 }
@@ -78,21 +78,21 @@ void prove_push(void)
 	if (other < q.used)
 		old = q.req[place(&q, other)].slot;
 	req = rdmap_reqq_push(&q);
-	MUST("RDMAP-142: never more than the depth",
+	MUST("RDMAP-142: exactly a full queue refuses an entry",
 	     !req == (was.used == was.size));
-	MUST("sound still", sound(&q));
+	MUST("the invariant holds again", sound(&q));
 	if (!req) {
-		MUST("full: as it was", same(&q, &was));
-		REACHED("full");
+		MUST("a full queue is not changed", same(&q, &was));
+		REACHED("refused");
 		return;
 	}
-	MUST("one more, the newest", q.used == was.used + 1 &&
+	MUST("the new entry is the newest one", q.used == was.used + 1 &&
 	     q.served == was.served && q.head == was.head &&
 	     req == &q.req[place(&q, was.used)]);
-	MUST("zeroed", !req->slot && !req->done && !req->is_atomic &&
+	MUST("the new entry is zeroed", !req->slot && !req->done && !req->is_atomic &&
 	     !req->flags && !req->rreq.len && !req->atomic.cmp_mask);
 	if (other < was.used)
-		MUST("no other is touched",
+		MUST("no other entry is changed",
 		     q.req[place(&q, other)].slot == old);
 	REACHED("pushed");
 }
@@ -103,16 +103,16 @@ void prove_look(void)
 	const struct rdmap_req *oldest = rdmap_reqq_peek(&q);
 	const struct rdmap_req *due = rdmap_reqq_peek_unserved(&q);
 
-	MUST("RDMAP-86: the oldest", oldest ==
+	MUST("RDMAP-86: the oldest entry", oldest ==
 	     (q.used ? &q.req[place(&q, 0)] : NULL));
-	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest not served", due ==
+	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest entry that is not served", due ==
 	     (q.served < q.used ? &q.req[place(&q, q.served)] : NULL));
-	MUST("looking changes nothing", same(&q, &was));
+	MUST("looking up entries changes nothing", same(&q, &was));
 	rdmap_reqq_mark_served(&q);
-	MUST("RDMAP-72: served one by one", sound(&q) && q.used == was.used &&
+	MUST("RDMAP-72: entries are served one by one", sound(&q) && q.used == was.used &&
 	     q.served == was.served + (was.served < was.used));
 	if (due && due != oldest)
-		REACHED("behind others");
+		REACHED("an entry after served ones");
 }
 
 void prove_release(void)
@@ -122,15 +122,15 @@ void prove_release(void)
 	u32 left = ANY(u32);
 
 	rdmap_reqq_release(&q, n);
-	MUST("sound still", sound(&q));
-	MUST("at most all", q.used == was.used - gone &&
+	MUST("the invariant holds again", sound(&q));
+	MUST("at most all entries are released", q.used == was.used - gone &&
 	     q.served == (was.served > gone ? was.served - gone : 0));
 	if (left >= q.used)
 		return;
-	MUST("RDMAP-86: the others stay where they are, in order",
+	MUST("RDMAP-86: the other entries stay where they are, in order",
 	     place(&q, left) == place(&was, left + gone));
 	if (gone && q.head < was.head)
-		REACHED("around the end");
+		REACHED("the head wraps");
 }
 
 /*
@@ -157,25 +157,25 @@ void prove_response(void)
 	req.is_atomic = any_bool();
 	h.last = any_bool();
 	GIVEN(req.done <= req.rreq.len);
-	MUST("RDMAP-158: nobody asked",
+	MUST("RDMAP-158: a response without a request is an error",
 	     rdmap_resp_check(NULL, &h, payload) == IW_RDMAP_OPCODE);
 	why = rdmap_resp_check(&req, &h, payload);
 	if (req.is_atomic) {
-		MUST("EXT-81: another answer is due", why == IW_RDMAP_OPCODE);
+		MUST("EXT-81: a Read Response to an atomic is an error", why == IW_RDMAP_OPCODE);
 		REACHED("atomic");
 		return;
 	}
-	MUST("SEC-15: what was asked for, no more, no less",
+	MUST("SEC-15: exactly a response to the requested range is accepted",
 	     (why == IW_OK) == answers(&req, &h, payload));
-	MUST("RDMAP-54: or an error of the tagged model",
+	MUST("RDMAP-54: other responses are errors of the tagged model",
 	     !why || why == IW_DDP_T_BOUNDS ||
 	     (why == IW_DDP_T_STAG && h.stag != req.rreq.sink_stag));
 	if (why)
 		return;
 	req.done += payload;
-	MUST("the next one's precondition", req.done <= req.rreq.len);
+	MUST("the precondition of the next response holds", req.done <= req.rreq.len);
 	if (h.last)
-		REACHED("whole");
+		REACHED("last segment");
 	else
 		REACHED("more to come");
 }
@@ -204,10 +204,10 @@ void prove_expected(void)
 		req[i].is_atomic = any_bool();
 	for (i = 0; i < q.used; i++)
 		any |= asked(&req[place(&q, i)], &h, payload);
-	MUST("SEC-15: placed early only where it was asked for",
+	MUST("SEC-15: only requested ranges are placed early",
 	     rdmap_resp_is_expected(&q, &h, payload) == any);
 	if (any && q.used == 2)
-		REACHED("asked for");
+		REACHED("a requested range");
 }
 
 void prove_atomic_response(void)
@@ -215,9 +215,9 @@ void prove_atomic_response(void)
 	struct rdmap_req req;
 
 	req.is_atomic = any_bool();
-	MUST("EXT-54: a buffer for each", rdmap_aresp_check(NULL) ==
+	MUST("EXT-54: an atomic response without a request is an error", rdmap_aresp_check(NULL) ==
 	     IW_DDP_U_NO_BUFFER);
-	MUST("EXT-57, EXT-81: in the order of the requests",
+	MUST("EXT-57, EXT-81: an atomic response to a Read is an error",
 	     rdmap_aresp_check(&req) ==
 	     (req.is_atomic ? IW_OK : IW_RDMAP_OPCODE));
 	REACHED("end");

@@ -25,16 +25,16 @@ void prove_posted(void)
 
 	GIVEN(slots && slots <= (u32)1 << 31 && gained(tail, head) <= slots);
 	posted = ring_idx_posted(prod, head, tail, slots);
-	MUST("SEC-4: what fits behind what is in use, or a lie", posted ==
+	MUST("SEC-4: posted slots that fit after those in use, or INVALID", posted ==
 	     (gained(tail, head) + gained(head, prod) <= slots
 	      ? gained(head, prod) : RING_IDX_INVALID));
-	MUST("SEC-4: never more in hand than the ring has",
+	MUST("SEC-4: slots in use and posted fit in the ring",
 	     posted == RING_IDX_INVALID ||
 	     gained(tail, head) + posted <= slots);
 	if (posted == RING_IDX_INVALID)
-		REACHED("lie");
+		REACHED("invalid index");
 	if (posted != RING_IDX_INVALID && prod < head)
-		REACHED("wrapped");
+		REACHED("the index wrapped");
 }
 
 void prove_unread(void)
@@ -44,13 +44,14 @@ void prove_unread(void)
 
 	GIVEN(slots && slots <= (u32)1 << 31 && gained(seen, prod) <= (u32)1 << 31);
 	unread = ring_idx_unread(prod, cons, seen, slots);
-	MUST("SEC-4: neither back nor past what was filled, or a lie", unread ==
+	MUST("SEC-4: unread slots if the index advances within the filled slots, or INVALID",
+	     unread ==
 	     (gained(cons, prod) <= slots && gained(seen, cons) <= gained(seen, prod)
 	      ? gained(cons, prod) : RING_IDX_INVALID));
-	MUST("SEC-4: never more than the ring has",
+	MUST("SEC-4: unread slots fit in the ring",
 	     unread == RING_IDX_INVALID || unread <= slots);
 	if (unread == RING_IDX_INVALID)
-		REACHED("lie");
+		REACHED("invalid index");
 	if (unread != RING_IDX_INVALID && prod < cons)
-		REACHED("wrapped");
+		REACHED("the index wrapped");
 }

@@ -34,10 +34,11 @@ static void received(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
 		return;
 	uq[h->qn].msn = c->first->msn;
 	uq[h->qn].mo = c->done;
-	MUST("DDP-51, DDP-60: it is due", ddp_uq_check(uq, h) == IW_OK);
-	MUST("DDP-93: it fits", ddp_uq_check_len(h, len, c->total) == IW_OK);
+	MUST("DDP-51, DDP-60: the receiver expects this segment", ddp_uq_check(uq, h) == IW_OK);
+	MUST("DDP-93: the segment fits into the receiver's buffer",
+	     ddp_uq_check_len(h, len, c->total) == IW_OK);
 	ddp_uq_advance(&uq[h->qn], h, len);
-	MUST("DDP-20, DDP-41: so is the next",
+	MUST("DDP-20, DDP-41: the receiver then expects the next segment",
 	     h->last ? uq[h->qn].msn == c->first->msn + 1 && !uq[h->qn].mo
 		     : uq[h->qn].msn == c->first->msn &&
 		       uq[h->qn].mo == c->done + len);
@@ -56,17 +57,18 @@ void prove_next(void)
 	GIVEN(mulpdu >= DDP_MULPDU_MIN);
 	GIVEN(c.done < c.total || (!c.done && !c.total));
 	len = ddp_cut_next(&c, mulpdu, &h);
-	MUST("DDP-47: not above MULPDU", (u64)len + ddp_hdr_len(&h) <= mulpdu);
-	MUST("DDP-49: no more than is left", len <= c.total - c.done);
-	MUST("DDP-54: empty only if all is", len || !c.total);
-	MUST("DDP-17, DDP-18: L at the end, only there",
+	MUST("DDP-47: the segment does not exceed MULPDU", (u64)len + ddp_hdr_len(&h) <= mulpdu);
+	MUST("DDP-49: the segment does not exceed the rest of the message",
+	     len <= c.total - c.done);
+	MUST("DDP-54: a segment is empty only if the message is", len || !c.total);
+	MUST("DDP-17, DDP-18: exactly the last segment has L set",
 	     h.last == (c.done + len == c.total));
 	MUST("DDP-53: TO", !h.tagged || h.to == (u64)(first.to + c.done));
 	MUST("DDP-45, DDP-51: MO", h.tagged || h.mo == c.done);
 	same_message(&h, &first);
 	received(&h, &c, len);
 	c.done += len;
-	MUST("the next step's precondition", h.last || c.done < c.total);
+	MUST("the precondition of the next step holds", h.last || c.done < c.total);
 	if (!h.last)
 		REACHED("more to come");
 	if (!c.total)

@@ -95,7 +95,7 @@ void prove_init(void)
 	struct sddp_session s;
 
 	sddp_session_init(&s, any_bool());
-	MUST("sound to begin with", sound(&s) && s.state == SDDP_IDLE);
+	MUST("the invariant holds at the beginning", sound(&s) && s.state == SDDP_IDLE);
 	REACHED("end");
 }
 
@@ -106,21 +106,22 @@ void prove_receive(void)
 	bool enhanced = any_bool();
 	enum sddp_do does = sddp_session_receive(&s, what, enhanced);
 
-	MUST("sound still", sound(&s));
-	MUST("SCTPDDP-28: what is legal is done", legal(&was, what, enhanced) ?
+	MUST("the invariant holds again", sound(&s));
+	MUST("SCTPDDP-28: a legal chunk has its effect, another one ends the session",
+	     legal(&was, what, enhanced) ?
 	     does == asked(&was, what)
 	     : does == (was.state == SDDP_OVER ? SDDP_DO_IGNORE : SDDP_DO_END));
-	MUST("SCTPDDP-28: what is not ends it",
+	MUST("SCTPDDP-28: after an illegal chunk the session is over",
 	     does != SDDP_DO_END || s.state == SDDP_OVER);
-	MUST("SCTPDDP-29, DDP-10: delivered only while it is open",
+	MUST("SCTPDDP-29, DDP-10: segments are delivered only in an open session",
 	     does != SDDP_DO_DELIVER || (was.state == SDDP_OPEN && !was.peer_done));
-	MUST("SCTPDDP-30: its Terminate was the peer's last",
+	MUST("SCTPDDP-30: after the peer's Terminate no chunk is legal",
 	     !was.peer_done || does == SDDP_DO_END || does == SDDP_DO_IGNORE);
-	MUST("done is done", (!was.peer_done || s.peer_done) &&
+	MUST("a side that is done stays done", (!was.peer_done || s.peer_done) &&
 	     (!was.we_done || s.we_done));
-	MUST("SCTPDDP-28: over is over", was.state != SDDP_OVER ||
+	MUST("SCTPDDP-28: a session that is over stays over", was.state != SDDP_OVER ||
 	     s.state == SDDP_OVER);
-	MUST("SCTPDDP-43, SCTPDDP-46: in doubt until there is word of it",
+	MUST("SCTPDDP-43, SCTPDDP-46: when over, a received chunk acknowledges nothing",
 	     !was.control_unacked || s.control_unacked || was.state != SDDP_OVER);
 	if (does == SDDP_DO_ENTER)
 		REACHED("accepted");
@@ -139,48 +140,48 @@ void prove_send(void)
 
 	if (!sddp_session_may_send(&s, what))
 		return;
-	MUST("SCTPDDP-30: nothing behind our last", !was.we_done);
-	MUST("SCTPDDP-44: no segment before it is accepted",
+	MUST("SCTPDDP-30: nothing is sent after our last chunk", !was.we_done);
+	MUST("SCTPDDP-44: no segment is sent before the Accept",
 	     what != SDDP_KIND_SEGMENT || was.state == SDDP_OPEN);
-	MUST("SCTPDDP-43: no Terminate that could overtake",
+	MUST("SCTPDDP-43: no Terminate is sent before the last control chunk is acknowledged",
 	     what != SDDP_SAY_TERMINATE || !was.control_unacked);
-	MUST("SCTPDDP-29: an Initiate is the active side's, once",
+	MUST("SCTPDDP-29: only the active side sends an Initiate, once",
 	     what != SDDP_SAY_INITIATE || (was.active && was.state == SDDP_IDLE));
-	MUST("SCTPDDP-34: an answer is the passive side's, once",
+	MUST("SCTPDDP-34: only the passive side sends Accept or Reject, once",
 	     (what != SDDP_SAY_ACCEPT && what != SDDP_SAY_REJECT) ||
 	     (!was.active && was.state == SDDP_REQUESTED));
 	sddp_session_sent(&s, what, enhanced);
-	MUST("sound still", sound(&s));
-	MUST("SCTPDDP-43: a control chunk is in doubt", what == SDDP_KIND_SEGMENT
+	MUST("the invariant holds again", sound(&s));
+	MUST("SCTPDDP-43: a sent control chunk is unacknowledged", what == SDDP_KIND_SEGMENT
 	     ? s.control_unacked == was.control_unacked : s.control_unacked);
-	MUST("SCTPDDP-30: a no and a Terminate are the last",
+	MUST("SCTPDDP-30: Reject and Terminate are the last chunk",
 	     s.we_done == (what == SDDP_SAY_REJECT || what == SDDP_SAY_TERMINATE));
-	MUST("SCTPDDP-30: none of them twice", !s.we_done ||
+	MUST("SCTPDDP-30: after the last chunk nothing can be sent", !s.we_done ||
 	     (!sddp_session_may_send(&s, SDDP_SAY_TERMINATE) &&
 	      !sddp_session_may_send(&s, SDDP_KIND_SEGMENT) &&
 	      !sddp_session_may_send(&s, SDDP_SAY_ACCEPT)));
 	if (what == SDDP_KIND_SEGMENT)
 		REACHED("segment");
 	if (what == SDDP_SAY_TERMINATE && was.state == SDDP_REQUESTED)
-		REACHED("refused");
+		REACHED("Terminate for a request");
 }
 
 void prove_end(void)
 {
 	struct sddp_session s = any_session(), was = s;
 
-	MUST("SCTPDDP-31: over when both are done",
+	MUST("SCTPDDP-31: the session is over when both sides are done",
 	     sddp_session_is_over(&s) == (s.peer_done && s.we_done));
-	MUST("SCTPDDP-46: used again when nothing is in doubt",
+	MUST("SCTPDDP-46: the stream is reusable when also nothing is unacknowledged",
 	     sddp_session_is_reusable(&s) ==
 	     (s.peer_done && s.we_done && !s.control_unacked));
 	if (sddp_session_is_reusable(&s))
 		REACHED("reusable");
 	sddp_session_acked(&s);
-	MUST("sound when acknowledged", sound(&s) && !s.control_unacked);
+	MUST("the invariant holds after an acknowledgment", sound(&s) && !s.control_unacked);
 	sddp_session_abort(&was);
-	MUST("SCTPDDP-28: broken is over", sound(&was) &&
+	MUST("SCTPDDP-28: an aborted session is over", sound(&was) &&
 	     was.state == SDDP_OVER);
-	MUST("SCTPDDP-29: and sends no more segments",
+	MUST("SCTPDDP-29: an aborted session sends no segments",
 	     !sddp_session_may_send(&was, SDDP_KIND_SEGMENT));
 }

@@ -45,26 +45,26 @@ void prove_sqe(void)
 	bool clean = rnic_sqe_is_clean(e), data;
 	struct span span;
 
-	MUST("SEC-4: an opcode there is", !clean ||
+	MUST("SEC-4: only a defined opcode is accepted", !clean ||
 	     (p[8] < 10 && p[8] != 3));
 	if (p[8] >= 10 || p[8] == 3) {
-		REACHED("no opcode");
+		REACHED("undefined opcode");
 		return;
 	}
 	span = spans[p[8]];
-	MUST("SEC-4: no flag that nobody knows", !clean || p[9] < 0x10);
+	MUST("SEC-4: only defined flags are accepted", !clean || p[9] < 0x10);
 	GIVEN(at >= 16 && at < sizeof(*e));
-	MUST("nothing beside what the opcode uses", !clean || !p[at] ||
+	MUST("bytes that the opcode does not use are zero", !clean || !p[at] ||
 	     (at >= span.from && at < span.to));
 	/* opcodes 8 and 9, local Invalidate and bind, transfer no data */
 	data = p[8] < 8;
-	MUST("pieces or octets inline, if any", !clean ||
+	MUST("only opcodes with data have SGEs or inline bytes, not both", !clean ||
 	     (e->flags & RNIC_SW_SEND_INLINE ? data && !e->num_sge
 	      : !e->inline_len && (data || !e->num_sge)));
 	if (clean)
-		REACHED("clean");
+		REACHED("accepted");
 	if (clean && p[8] == 6 && p[47])
-		REACHED("all of a compare and swap");
+		REACHED("a compare and swap with its last byte");
 }
 
 /* Every valid WQE is accepted */
@@ -83,7 +83,7 @@ void prove_says(void)
 		GIVEN(p[8] < 8 && !e->num_sge);
 	else
 		GIVEN(!e->inline_len && (p[8] < 8 || !e->num_sge));
-	MUST("SEC-4: what is known is taken", rnic_sqe_is_clean(e));
+	MUST("SEC-4: every valid WQE is accepted", rnic_sqe_is_clean(e));
 	REACHED("end");
 }
 
@@ -91,7 +91,8 @@ void prove_rqe(void)
 {
 	struct rnic_sw_rqe e;
 
-	MUST("nothing that is reserved", rnic_rqe_is_clean(&e) == !e.reserved);
+	MUST("exactly a WQE with reserved bytes set is rejected",
+	     rnic_rqe_is_clean(&e) == !e.reserved);
 	if (rnic_rqe_is_clean(&e))
-		REACHED("clean");
+		REACHED("accepted");
 }

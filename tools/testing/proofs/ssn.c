@@ -18,11 +18,12 @@ void prove_turn(void)
 	u16 far = (u16)(ssn - next);
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
-	MUST("SCTPDDP-27: now", (turn == SDDP_SSN_NEXT) == !far);
-	MUST("SCTPDDP-69: early, within 32767",
+	MUST("SCTPDDP-27: the next SSN", (turn == SDDP_SSN_NEXT) == !far);
+	MUST("SCTPDDP-69: an SSN less than 32767 ahead is early",
 	     (turn == SDDP_SSN_EARLY) == (far && far < 32767));
-	MUST("SCTPDDP-69: too far", (turn == SDDP_SSN_FAR) == (far == 32767));
-	MUST("SCTPDDP-71: passed", (turn == SDDP_SSN_DUP) == (far >= 32768));
+	MUST("SCTPDDP-69: an SSN 32767 ahead is too far", (turn == SDDP_SSN_FAR) == (far == 32767));
+	MUST("SCTPDDP-71: any other SSN was received before",
+	     (turn == SDDP_SSN_DUP) == (far >= 32768));
 	if (turn == SDDP_SSN_EARLY && ssn < next)
 		REACHED("early, wrapped");
 }
@@ -36,13 +37,13 @@ void prove_tally(void)
 	struct sddp_tally t = { .n = ANY(u16), .last = false };
 	u16 ssn = ANY(u16), before = t.n;
 
-	MUST("SCTPDDP-46: not without its last", !sddp_tally_complete(&t));
+	MUST("SCTPDDP-46: a session without a Terminate is not complete", !sddp_tally_complete(&t));
 	sddp_tally_chunk(&t);
 	sddp_tally_last(&t, ssn);
-	MUST("SCTPDDP-46: all before the last are here",
+	MUST("SCTPDDP-46: complete exactly if all chunks before the Terminate arrived",
 	     sddp_tally_complete(&t) == (before == ssn));
 	if (sddp_tally_complete(&t) && ssn == 65535)
-		REACHED("whole, wrapped");
+		REACHED("complete, SSN about to wrap");
 }
 
 /* Chunks received after the Terminate count, and the missing one completes the session */
@@ -52,11 +53,11 @@ void prove_gap(void)
 	u16 before = t.n;
 
 	sddp_tally_chunk(&t);
-	MUST("one more", t.n == (u16)(before + 1));
+	MUST("the chunk is counted", t.n == (u16)(before + 1));
 	sddp_tally_last(&t, ANY(u16));
-	MUST("of several the first counts", t.n == (u16)(before + 1));
-	MUST("whole with the one that was missing",
+	MUST("a second Terminate changes nothing", t.n == (u16)(before + 1));
+	MUST("complete exactly with the last missing chunk",
 	     sddp_tally_complete(&t) == (before == 65535));
 	if (sddp_tally_complete(&t))
-		REACHED("whole");
+		REACHED("complete");
 }

@@ -21,8 +21,9 @@
 #define MINUTE	(60 / SDDP_STALL_LOOK)	/* number of checks */
 
 /*
- * Check the invariant between two checks. Step 1: a heartbeat was requested and not yet
- * acknowledged; step 2: packets were made smaller; step 3: one check later.
+ * Check the invariant that holds between two checks. Steps: 0: no heartbeat requested;
+ * 1: heartbeat requested and not acknowledged; 2: packets made smaller at the last check;
+ * 3: one check after step 2.
  */
 static bool sound(const struct sddp_stall *s)
 {
@@ -44,39 +45,40 @@ void prove_look(void)
 	GIVEN(sound(&s));
 	was = s;
 	does = sddp_stall_check(&s, &v);
-	MUST("what gets on begins anew", shut(&was, &v) ||
+	MUST("progress resets the state and requests nothing", shut(&was, &v) ||
 	     (does == SDDP_STALL_NOTHING && !s.checks && !s.step &&
 	      s.acked == v.acked));
 	if (!shut(&was, &v)) {
-		REACHED("gets on");
+		REACHED("progress");
 		return;
 	}
-	MUST("it ends after a minute, not before",
+	MUST("the association ends exactly after a minute without progress",
 	     (does == SDDP_STALL_END) == (was.checks == MINUTE - 1));
-	MUST("one look more, each time", s.checks == was.checks + 1 &&
+	MUST("each check is counted", s.checks == was.checks + 1 &&
 	     s.acked == was.acked);
 	if (does == SDDP_STALL_END) {
 		REACHED("end");
 		return;
 	}
-	MUST("sound still", sound(&s));
-	MUST("asked first, and when is known", (does == SDDP_STALL_ASK) ==
+	MUST("the invariant holds again", sound(&s));
+	MUST("the first step requests a heartbeat and records the time", (does == SDDP_STALL_ASK) ==
 	     !was.step && (was.step || s.since == v.now));
-	MUST("smaller packets if it was heard of since", does !=
+	MUST("packets shrink only after the peer was heard of since the request", does !=
 	     SDDP_STALL_SHRINK || (was.step == 1 && v.last_heard > was.since));
-	MUST("SCTP finds out about who is gone", was.step != 1 ||
+	MUST("without a sign of the peer nothing is done", was.step != 1 ||
 	     v.last_heard > was.since || (does == SDDP_STALL_NOTHING && s.step == 1));
-	MUST("and if it was, at once", was.step != 1 || v.last_heard <= was.since ||
+	MUST("packets shrink at the first check after a sign of the peer",
+	     was.step != 1 || v.last_heard <= was.since ||
 	     does == SDDP_STALL_SHRINK);
-	MUST("since is kept until it is asked again", !was.step ||
+	MUST("the recorded time is kept until the next request", !was.step ||
 	     s.since == was.since);
-	MUST("two looks for what is sent again, then it is asked again",
+	MUST("after shrinking, two checks pass, then a heartbeat is requested",
 	     was.step < 2 || (does == SDDP_STALL_NOTHING &&
 			      s.step == (was.step == 2 ? 3 : 0)));
 	if (does == SDDP_STALL_SHRINK)
-		REACHED("smaller");
+		REACHED("packets shrink");
 	if (was.step == 1 && s.step == 1)
-		REACHED("silent");
+		REACHED("no sign of the peer");
 }
 
 /* The initial state satisfies the invariant */
@@ -84,7 +86,7 @@ void prove_begin(void)
 {
 	struct sddp_stall s = {};
 
-	MUST("sound to begin with", sound(&s));
+	MUST("the invariant holds at the beginning", sound(&s));
 	REACHED("end");
 }
 
@@ -94,28 +96,28 @@ void prove_smaller(void)
 	u32 pmtu = ANY(u32), least = ANY(u32);
 	u32 size = sddp_stall_lower_pmtu(pmtu, least);
 
-	MUST("smaller, and not too small",
+	MUST("the size is smaller than the MTU and not below the minimum",
 	     !size || (size < pmtu && size >= least));
-	MUST("SCTPDDP-60: what carries 516 octets", !size || size >= 576);
-	MUST("the largest of them", size ==
+	MUST("SCTPDDP-60: the size can carry 516 bytes", !size || size >= 576);
+	MUST("the size is the largest possible one", size ==
 	     (pmtu > 1500 && least <= 1500 ? 1500 :
 	      pmtu > 1280 && least <= 1280 ? 1280 :
 	      pmtu > 576 && least <= 576 ? 576 : 0));
 	if (size == 576)
-		REACHED("the smallest");
+		REACHED("the smallest size");
 	if (!size && pmtu > 1500)
-		REACHED("none is worth a try");
+		REACHED("no possible size");
 }
 
-/* The number of timeouts is bounded for any number of paths */
+/* The number of timeouts after which SCTP gives up is bounded for any number of paths */
 void prove_timeouts(void)
 {
 	u32 paths = ANY(u32), all = sddp_stall_timeouts(paths);
 
-	MUST("as many as each of them may have",
+	MUST("2 to 16 paths may have 5 timeouts each",
 	     paths < 2 || paths > 16 || all == 5 * paths);
-	MUST("one is given more", paths > 1 || all == 8);
-	MUST("and no more than 16 count", all <= 80);
+	MUST("a single path may have 8 timeouts", paths > 1 || all == 8);
+	MUST("at most 80 timeouts", all <= 80);
 	if (paths > 16)
-		REACHED("more");
+		REACHED("more than 16 paths");
 }

@@ -21,10 +21,10 @@ void prove_begin(void)
 	u8 rev = 1 + any_bool();
 
 	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
-	MUST("sound from the beginning", sound(&su) && !su.got && !su.peer.pd_len);
-	MUST("MPA-102: a responder waits for the whole Request", initiator ||
+	MUST("the invariant holds at the beginning", sound(&su) && !su.got && !su.peer.pd_len);
+	MUST("MPA-102: a responder waits for the Request's header", initiator ||
 	     mpa_startup_need(&su) == 20);
-	MUST("MPA-100: an initiator speaks first", !initiator ||
+	MUST("MPA-100: an initiator waits for the ULP's offer", !initiator ||
 	     mpa_startup_want(&su) == MPA_WANT_OFFER);
 	REACHED("begun");
 }
@@ -42,14 +42,14 @@ static void unasked(enum mpa_startup_state state)
 	was = su;
 	eaten = mpa_startup_input(&su, any_octets(n), n);
 	if (state == MPA_SU_OFFER && !was.initiator) {
-		MUST("MPA-97, MPA-102: nothing between Request and Reply",
+		MUST("MPA-97, MPA-102: data between Request and Reply is an error",
 		     eaten == -IW_MPA_STARTUP && su.state == MPA_SU_CLOSE);
-		REACHED("too soon");
+		REACHED("data too early");
 		return;
 	}
-	MUST("MPA-74: left for Full Operation",
+	MUST("MPA-74: the data is left for Full Operation",
 	     !eaten && su.state == state && su.got == was.got);
-	REACHED("left");
+	REACHED("data left");
 }
 
 /* Input is refused or not consumed in states that do not wait for the peer's frame */
@@ -87,21 +87,21 @@ void prove_answer(void)
 	asked = su.state == MPA_SU_OFFER && !(rejects && su.initiator);
 	enhanced = su.initiator ? o.enhanced && su.rev_max == 2 : su.enhanced;
 	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_offer(&su, &o);
-	MUST("sound still", sound(&su));
-	MUST("MPA-107: only when it is asked", (err == -ENOTCONN) == !asked);
+	MUST("the invariant holds again", sound(&su));
+	MUST("MPA-107: a reply is accepted only when it is due", (err == -ENOTCONN) == !asked);
 	if (!asked)
 		return;
-	MUST("MPA-99, MPA2-15, MPA2-25: what fits", !err ==
+	MUST("MPA-99, MPA2-15, MPA2-25: exactly a reply that fits is accepted", !err ==
 	     (fits(&o, enhanced) &&
 	      (rejects || was.initiator || !was.enhanced || o.enhanced)));
-	MUST("what does not fit changes no state", !err || su.state == was.state);
+	MUST("a reply that does not fit changes no state", !err || su.state == was.state);
 	if (err) {
 		REACHED("does not fit");
 		return;
 	}
-	MUST("MPA-100, MPA-104, MPA-107: write next", su.state ==
+	MUST("MPA-100, MPA-104, MPA-107: the frame is sent next", su.state ==
 	     (rejects ? MPA_SU_SEND_REJECT : MPA_SU_SEND));
-	MUST("MPA2-7, MPA2-62: revision 2 only where it is of use",
+	MUST("MPA2-7, MPA2-62: an initiator uses revision 2 only if enhanced",
 	     !was.initiator || (su.enhanced == enhanced &&
 				su.revision == (enhanced ? 2 : 1)));
 	REACHED("fits");
@@ -124,23 +124,24 @@ void prove_output(void)
 	GIVEN(size <= 1024);
 	p = any_octets(size);
 	len = mpa_startup_output(&su, p, size);
-	MUST("MPA-96, MPA-99, MPA2-10: all of it or nothing",
+	MUST("MPA-96, MPA-99, MPA2-10: the whole frame is written or nothing",
 	     len == (size < 20 + word + su.mine.pd_len ? 0
 		     : 20 + word + su.mine.pd_len));
 	if (!len) {
-		REACHED("no room");
+		REACHED("buffer too short");
 		return;
 	}
-	MUST("MPA-90, MPA2-4: flags", p[16] == ((su.rx_markers ? 0x80 : 0) |
+	MUST("MPA-90, MPA2-4: flags of the frame", p[16] == ((su.rx_markers ? 0x80 : 0) |
 	     (su.crc ? 0x40 : 0) | (reject ? 0x20 : 0) | (su.enhanced ? 0x10 : 0)));
-	MUST("MPA-92, MPA2-6: revision", p[17] == su.revision);
+	MUST("MPA-92, MPA2-6: revision of the frame", p[17] == su.revision);
 	MUST("MPA-96, MPA2-10: PD_Length", octets(p + 18, 2) == len - 20);
 	if (word)
-		MUST("MPA2-25: depths", (octets(p + 20, 2) & 0x3fff) == su.mine.ird &&
+		MUST("MPA2-25: IRD and ORD of the frame",
+		     (octets(p + 20, 2) & 0x3fff) == su.mine.ird &&
 		     (octets(p + 22, 2) & 0x3fff) == su.mine.ord);
 	GIVEN(at < 16 || at < su.mine.pd_len);
 	if (at < 16)
-		MUST("MPA-79, MPA-81: key", p[at] == (u8)
+		MUST("MPA-79, MPA-81: key of the frame", p[at] == (u8)
 		     (su.initiator ? "MPA ID Req Frame" : "MPA ID Rep Frame")[at]);
 	if (at < su.mine.pd_len)
 		MUST("MPA-101, MPA-105: Private Data",
@@ -160,18 +161,18 @@ void prove_rest(void)
 	GIVEN(sound(&su));
 	was = su;
 	mpa_startup_eof(&su);
-	MUST("sound at its end", sound(&su));
-	MUST("MPA-132: it ends what waits for the peer",
+	MUST("the invariant holds after the end of the peer's data", sound(&su));
+	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
 	     mpa_startup_want(&su) != MPA_WANT_READ &&
 	     mpa_startup_want(&su) != MPA_WANT_OFFER);
-	MUST("MPA-97: a frame cut short is malformed",
+	MUST("MPA-97: a partial frame is malformed",
 	     mpa_startup_want(&was) != MPA_WANT_READ || !was.got ||
 	     (su.state == MPA_SU_CLOSE && su.why == IW_MPA_STARTUP));
-	MUST("MPA-132, MPA2-66, MPA2-67: one that never began is lost",
+	MUST("MPA-132, MPA2-66, MPA2-67: without any byte the connection is lost",
 	     mpa_startup_want(&was) != MPA_WANT_READ || was.got ||
 	     (su.why == IW_MPA_LOST && su.state ==
 	      (was.initiator && was.enhanced ? MPA_SU_RETRY : MPA_SU_CLOSE)));
-	MUST("MPA2-67: another try only if it asked for more",
+	MUST("MPA2-67: only an initiator with an enhanced Request retries",
 	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
 	     (was.initiator && was.enhanced && !was.got) ||
 	     mpa_startup_want(&was) != MPA_WANT_READ);
@@ -179,15 +180,15 @@ void prove_rest(void)
 		REACHED("retry");
 	su = was;
 	mpa_startup_handle_sent(&su);
-	MUST("sound when the frame is out", sound(&su));
-	MUST("MPA-108, MPA-109: what follows a frame", su.state ==
+	MUST("the invariant holds after the frame is sent", sound(&su));
+	MUST("MPA-108, MPA-109: state after the sent frame", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :
 	      was.state != MPA_SU_SEND ? was.state :
 	      was.initiator ? MPA_SU_HEADER : MPA_SU_ENTER));
 	su = was;
 	mpa_startup_fall_back(&su);
-	MUST("sound for another try", sound(&su));
-	MUST("MPA-92, MPA2-7, MPA2-67: with revision 1", su.revision == 1 &&
+	MUST("the invariant holds for the retry", sound(&su));
+	MUST("MPA-92, MPA2-7, MPA2-67: the retry uses revision 1", su.revision == 1 &&
 	     !su.enhanced && !su.got && su.state == MPA_SU_SEND &&
 	     su.why == IW_OK);
 	REACHED("end");

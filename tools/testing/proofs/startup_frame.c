@@ -44,8 +44,8 @@ static u8 hdr[20], word[4];
 static const u8 *in;
 
 /*
- * at_data: an arbitrary index in su.peer.pd; 'here': the offset in the frame of the byte
- * that is stored at that index; 'behind': the offset of the byte stored 4 bytes later
+ * at_data is an arbitrary index in su.peer.pd. 'here' is the offset in the frame of the
+ * byte that is stored at that index, and 'behind' that of the byte stored 4 bytes later.
  */
 static size_t at_data, here, behind;
 
@@ -79,7 +79,7 @@ static void copy_data(size_t to, size_t n)
 /* Copy a number of 2 or 4 bytes for get_unaligned_be16() or get_unaligned_be32() */
 static void copy_number(u8 *to, const u8 *from, size_t n)
 {
-	MUST("a number", (n == 2 || n == 4) && __CPROVER_w_ok(to, n) &&
+	MUST("a number of 2 or 4 bytes is copied", (n == 2 || n == 4) && __CPROVER_w_ok(to, n) &&
 	     __CPROVER_r_ok(from, n));
 	to[0] = from[0];
 	to[1] = from[1];
@@ -104,17 +104,18 @@ void *memcpy(void *to, const void *from, size_t n)
 		copy_number(to, from, n);
 		return to;
 	}
-	MUST("what is read is of the piece", __CPROVER_same_object(from, in) &&
+	MUST("only bytes of the piece are read", __CPROVER_same_object(from, in) &&
 	     __CPROVER_r_ok(from, n));
 	if (at < pd) {
-		MUST("inside the header", at >= head && at - head <= 20 &&
+		MUST("the destination is inside the header", at >= head && at - head <= 20 &&
 		     n <= 20 - (at - head));
-		MUST("each octet in its place", which == at - head);
+		MUST("each byte of the header is stored at its offset", which == at - head);
 		copy_header(at - head, n);
 	} else {
-		MUST("inside the Private Data", at - pd <= 512 &&
+		MUST("the destination is inside the Private Data", at - pd <= 512 &&
 		     n <= 512 - (at - pd));
-		MUST("each octet in its place, too", which == 20 + at - pd);
+		MUST("each byte of the Private Data is stored at its offset",
+		     which == 20 + at - pd);
 		copy_data(at - pd, n);
 	}
 	return to;
@@ -122,7 +123,7 @@ void *memcpy(void *to, const void *from, size_t n)
 
 void *memmove(void *to, const void *from, size_t n)
 {
-	MUST("what is behind the word goes in its place", to == su.peer.pd &&
+	MUST("the bytes after the IRD/ORD word replace the word", to == su.peer.pd &&
 	     from == su.peer.pd + 4 && n <= 508);
 	if (at_data < n)
 		here = behind;
@@ -154,7 +155,7 @@ static bool holds(const struct mpa_startup *s)
 	return reads(s) && sound(s) && keeps(s);
 }
 
-/* Get the state, and the reason in @why, that the first @len bytes of the frame lead to */
+/* Get the expected state, and the reason in @why, after the first @len bytes of the frame */
 static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 {
 	*why = IW_MPA_STARTUP;
@@ -188,34 +189,34 @@ static u8 rtr_of(u32 w)
 	return 1 | (w >> 30 & 1) << 1 | (w >> 15 & 1) << 2 | (w >> 14 & 1) << 3;
 }
 
-/* Check the values that are read from the frame, and the result of the negotiation */
+/* Assert that start-up has decoded the frame correctly, and negotiated CRC and markers */
 static void results(void)
 {
 	bool enhanced = word_there(hdr);
 	size_t skip = enhanced ? 4 : 0;
 	u32 w = octets(word, 4);
 
-	MUST("MPA-93, MPA2-64, MPA2-65: revision", su.revision == hdr[17]);
-	MUST("MPA-86: CRC if either side wants it",
+	MUST("MPA-93, MPA2-64, MPA2-65: revision of the peer's frame", su.revision == hdr[17]);
+	MUST("MPA-86: CRC is used if either side requests it",
 	     su.crc == (su.want_crc || hdr[16] & 0x40));
-	MUST("MPA-83, MPA-84: markers if the peer wants them, whatever we want",
+	MUST("MPA-83, MPA-84: markers are sent exactly if the peer requests them",
 	     su.tx_markers == !!(hdr[16] & 0x80) &&
 	     su.rx_markers == was.rx_markers);
-	MUST("MPA2-9: the word", su.enhanced == enhanced &&
+	MUST("MPA2-9: presence of the IRD/ORD word", su.enhanced == enhanced &&
 	     su.peer.enhanced == enhanced);
-	MUST("MPA2-25, MPA2-26: depths and flags", !enhanced ||
+	MUST("MPA2-25, MPA2-26: IRD, ORD and flags of the word", !enhanced ||
 	     (su.peer.ird == (w >> 16 & 0x3fff) && su.peer.ord == (w & 0x3fff) &&
 	      su.peer.rtr == rtr_of(w)));
-	MUST("MPA-96, MPA-98, MPA2-10: how much Private Data",
+	MUST("MPA-96, MPA-98, MPA2-10: length of the Private Data",
 	     su.peer.pd_len == whole() - 20 - skip);
-	MUST("MPA-97, MPA-99: never more than there is room for",
+	MUST("MPA-97, MPA-99: the Private Data fits into the struct",
 	     su.peer.pd_len <= 512 - skip);
-	MUST("MPA-98: which", at_data >= su.peer.pd_len ||
+	MUST("MPA-98: contents of the Private Data", at_data >= su.peer.pd_len ||
 	     here == 20 + skip + at_data);
 	if (at_data < su.peer.pd_len && enhanced)
-		REACHED("Private Data behind the word");
+		REACHED("Private Data after the word");
 	if (su.state == MPA_SU_ENTER)
-		REACHED("agreed");
+		REACHED("start-up succeeds");
 }
 
 static void any_state(enum mpa_startup_state state)
@@ -249,18 +250,18 @@ static bool piece(enum mpa_startup_state state)
 	in = any_octets(n);
 	eaten = mpa_startup_input(&su, in, n);
 	then = ends(was.got + n, &why);
-	MUST("MPA-80, MPA-82, MPA-94, MPA-97, MPA-103, MPA-110 to MPA-112, MPA2-66: what follows",
+	MUST("MPA-80, MPA-82, MPA-94, MPA-97, MPA-103, MPA-110 to MPA-112, MPA2-66: next state",
 	     su.state == then && su.why == why);
 	if (then == MPA_SU_CLOSE && why == IW_MPA_STARTUP) {
-		MUST("MPA-97: refused", eaten == -IW_MPA_STARTUP);
+		MUST("MPA-97: an illegal frame is refused", eaten == -IW_MPA_STARTUP);
 		return true;
 	}
-	MUST("MPA-74: not an octet behind the frame", eaten == (ssize_t)
+	MUST("MPA-74: no byte after the frame is consumed", eaten == (ssize_t)
 	     (was.got + n < 20 ? n : min(n, whole() - was.got)));
-	MUST("counted", su.got == was.got + eaten);
-	MUST("as many as it asks for, no more", mpa_startup_need(&su) ==
+	MUST("the consumed bytes are counted", su.got == was.got + eaten);
+	MUST("mpa_startup_need() is the rest of header or frame", mpa_startup_need(&su) ==
 	     (!reads(&su) ? 0 : (su.got < 20 ? 20 : whole()) - su.got));
-	MUST("what has come is kept", !reads(&su) || holds(&su));
+	MUST("the invariant holds again", !reads(&su) || holds(&su));
 	if (reads(&su))
 		REACHED("more to come");
 	else if (su.state != MPA_SU_RETRY)
@@ -276,6 +277,6 @@ void prove_header(void)
 
 void prove_data(void)
 {
-	MUST("what is behind a header that is legal is never refused",
+	MUST("data after a legal header is never refused",
 	     !piece(MPA_SU_DATA));
 }

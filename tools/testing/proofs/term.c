@@ -38,19 +38,20 @@ static void quoted(const struct rdmap_term *t, const u8 *p, size_t len)
 {
 	size_t ddp = ddp_at(p[2]), at = ANY(size_t);
 
-	MUST("RDMAP-44: DDP header", t->ddp_len ==
+	MUST("RDMAP-44: length of the quoted DDP header", t->ddp_len ==
 	     (p[2] & IW_QUOTE_D ? p[ddp] & 0x80 ? 14 : 18 : 0));
-	MUST("RDMAP-46: RDMA header", t->rdma_len == (p[2] & IW_QUOTE_R ? 28 : 0));
+	MUST("RDMAP-46: length of the quoted RDMA header",
+	     t->rdma_len == (p[2] & IW_QUOTE_R ? 28 : 0));
 	if (p[2] & SEGMENT)
-		MUST("RDMAP-44: segment length", t->seg_len == octets(p + 4, 2));
+		MUST("RDMAP-44: quoted segment length", t->seg_len == octets(p + 4, 2));
 	GIVEN(at < 28);
 	if (at < t->ddp_len)
-		MUST("RDMAP-44: octet for octet", t->ddp[at] == p[ddp + at]);
+		MUST("RDMAP-44: bytes of the DDP header", t->ddp[at] == p[ddp + at]);
 	if (at < t->rdma_len)
-		MUST("RDMAP-46: octet for octet",
+		MUST("RDMAP-46: bytes of the RDMA header",
 		     t->rdma[at] == p[ddp + t->ddp_len + at]);
 	if (t->ddp_len == 14 && t->rdma_len)
-		REACHED("both");
+		REACHED("both headers");
 }
 
 void prove_parse(void)
@@ -64,18 +65,18 @@ void prove_parse(void)
 	GIVEN(len <= 1 << 16);
 	p = any_octets(len);
 	why = rdmap_term_parse(&t, p, len);
-	MUST("RDMAP-110: whole, or not", why ==
+	MUST("RDMAP-110: exactly a complete Terminate is accepted", why ==
 	     (len >= 4 && len >= length(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
 	MUST("lengths within the struct", t.ddp_len <= 18 && t.rdma_len <= 28);
 	if (len < 4) {
-		REACHED("nothing");
+		REACHED("too short for anything");
 		return;
 	}
 	MUST("RDMAP-36: layer, type, code", t.layer == p[0] >> 4 &&
 	     t.type == (p[0] & 15) && t.code == p[1]);
 	MUST("RDMAP-41: reserved bits ignored", t.quote == (p[2] & 0xe0));
 	if (why)
-		REACHED("short");
+		REACHED("incomplete");
 	else
 		quoted(&t, p, len);
 }
@@ -107,44 +108,45 @@ void prove_build(void)
 	size_t len = rdmap_term_build(out, &f), at = ANY(size_t), n;
 	bool quotes;
 
-	MUST("a local reason is no business of the peer's",
+	MUST("exactly a local reason gives no Terminate",
 	     !len == (row->layer == IW_NOT_ON_WIRE));
 	if (!len) {
-		REACHED("local");
+		REACHED("local reason");
 		return;
 	}
 	MUST("RDMAP-36: layer, type, code", out[0] >> 4 == row->layer &&
 	     (out[0] & 15) == row->type && out[1] == row->code);
 	MUST("RDMAP-40: reserved bits are zero", !(out[2] & 0x1f) && !out[3]);
-	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: figure 10",
+	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: as in figure 10",
 	     !(out[2] & ~may_quote(row->layer, row->type)));
-	MUST("RDMAP-44, RDMAP-46: as long as it says",
+	MUST("RDMAP-44, RDMAP-46: the length matches the quote bits",
 	     len == length(out, len) && len <= RDMAP_TERM_BUILD_MAX);
 	n = ddp_at(out[2]);
 	quotes = out[2] & IW_QUOTE_D;
-	MUST("RDMAP-51, RDMAP-53, RDMAP-54: what there is of it",
+	MUST("RDMAP-51, RDMAP-53, RDMAP-54: an existing DDP header is quoted",
 	     quotes == (f.ddp_len && may_quote(row->layer, row->type)));
 	GIVEN(at < 28);
 	if (quotes) {
-		MUST("RDMAP-44: its length", octets(out + 4, 2) == f.seg_len);
-		MUST("RDMAP-44: its header",
+		MUST("RDMAP-44: length of the segment", octets(out + 4, 2) == f.seg_len);
+		MUST("RDMAP-44: DDP header of the segment",
 		     at >= f.ddp_len || out[n + at] == f.ddp[at]);
 		n += f.ddp_len;
 	}
 	if (out[2] & IW_QUOTE_R) {
-		MUST("RDMAP-46: the request's", out[n + at] == f.rdma[at]);
-		REACHED("request");
+		MUST("RDMAP-46: header of the Read Request", out[n + at] == f.rdma[at]);
+		REACHED("Read Request quoted");
 	}
 }
 
-/* Any reason has a valid row, even a number that is beyond the table */
+/* iw_reason_row() returns a valid row for any number, even one beyond the table */
 void prove_reason(void)
 {
 	const struct iw_reason_row *row = iw_reason_row(ANY(u32));
 
-	MUST("DDP-106 to DDP-108, MPA2-23: a layer there is",
+	MUST("DDP-106 to DDP-108, MPA2-23: the layer is valid",
 	     row->layer <= 2 || row->layer == IW_NOT_ON_WIRE);
-	MUST("it fits half an octet", row->type <= 2 && row->name[0] &&
+	MUST("the type fits into 4 bits, and the row has name and rule",
+	     row->type <= 2 && row->name[0] &&
 	     row->rule[0]);
 	REACHED("end");
 }

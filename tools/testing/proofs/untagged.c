@@ -18,7 +18,7 @@ void prove_init(void)
 	struct ddp_uq q;
 
 	ddp_uq_init(&q);
-	MUST("DDP-42, DDP-45: the first is MSN 1, MO 0", q.msn == 1 && !q.mo);
+	MUST("DDP-42, DDP-45: a queue begins with MSN 1 and MO 0", q.msn == 1 && !q.mo);
 	REACHED("end");
 }
 
@@ -38,15 +38,15 @@ void prove_due(void)
 	struct ddp_hdr h;
 	enum iw_reason why = ddp_uq_check(uq, &h);
 
-	MUST("DDP-86, DDP-92, DDP-94: the one that is due", why == due(uq, &h));
+	MUST("DDP-86, DDP-92, DDP-94: only the expected segment is accepted", why == due(uq, &h));
 	if (why == IW_DDP_U_QN)
-		REACHED("QN");
+		REACHED("wrong QN");
 	if (why == IW_DDP_U_MSN_RANGE)
-		REACHED("MSN");
+		REACHED("wrong MSN");
 	if (why == IW_DDP_U_MO)
-		REACHED("MO");
+		REACHED("wrong MO");
 	if (why == IW_OK && h.msn == 0)
-		REACHED("MSN that wrapped");
+		REACHED("the MSN has wrapped");
 }
 
 /* A segment that passes all checks is within the buffer and advances its queue */
@@ -64,23 +64,23 @@ void prove_segment(void)
 	before = uq[h.qn];
 	end = (u64)h.mo + payload;
 	why = ddp_uq_check_len(&h, payload, buf_len);
-	MUST("DDP-93: it ends within the buffer",
+	MUST("DDP-93: exactly a segment within the buffer is accepted",
 	     (why == IW_OK) == (end <= buf_len));
-	MUST("DDP-108: or it is too long", !why || why == IW_DDP_U_TOO_LONG);
+	MUST("DDP-108: another segment is too long", !why || why == IW_DDP_U_TOO_LONG);
 	if (why) {
 		REACHED("too long");
 		return;
 	}
 	ddp_uq_advance(&uq[h.qn], &h, payload);
 	if (h.last) {
-		MUST("DDP-41, DDP-43, DDP-95: the next message",
+		MUST("DDP-41, DDP-43, DDP-95: the next message is expected",
 		     uq[h.qn].msn == before.msn + 1 &&
 		     !uq[h.qn].mo);
 		REACHED("last");
 	} else {
-		MUST("DDP-44, DDP-51: the next segment",
+		MUST("DDP-44, DDP-51: the next segment is expected",
 		     uq[h.qn].msn == before.msn && uq[h.qn].mo == end);
-		MUST("DDP-92: still within the buffer", uq[h.qn].mo <= buf_len);
+		MUST("DDP-92: the MO stays within the buffer", uq[h.qn].mo <= buf_len);
 		REACHED("more");
 	}
 }
