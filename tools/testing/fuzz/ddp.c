@@ -78,7 +78,7 @@ static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 	     c->uq[h->qn].mo == c->mo[h->qn]);
 }
 
-/* RFC 5041 7.1 T1 to T5 and 8.2, computed with numbers that do not wrap */
+/* Check a range as RFC 5041 7.1 T1 to T5 and 8.2 require, with numbers that do not wrap */
 static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	const struct ddp_region *r = &c->region;
@@ -130,8 +130,8 @@ static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 }
 
 /*
- * Segment a message: a receiver accepts each segment, and then has the whole
- * message
+ * Segment a message. A receiver must accept each segment, and the segments
+ * together must contain the whole message.
  */
 static void cut(const struct ddp_hdr *first, u32 total, struct input in)
 {
@@ -188,7 +188,7 @@ static void set_up(struct scene *c, struct input *in)
 		.base = in_u64(in),
 		.length = in_u64(in),
 	};
-	/* no MR extends beyond the last address */
+	/* as in the driver, no MR extends beyond the last address */
 	c->region.length = min(c->region.length, -1ULL - c->region.base);
 	c->s.id = 1;
 	c->rights = in_u8(in);

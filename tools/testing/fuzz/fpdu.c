@@ -54,7 +54,7 @@ static void content(struct parts *a, u32 ulpdu, u8 octet)
 		a->ulpdu[at - MPA_LEN_SIZE] = octet;
 }
 
-/* @p: an FPDU of @len bytes, including markers */
+/* Parse an FPDU of @len bytes, including markers, into @a */
 static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
 		       u32 len, u32 ulpdu)
 {
@@ -103,7 +103,7 @@ static u32 put_marker(const struct stream *s, u8 *out, u32 at)
 	return MPA_MARKER_SIZE;
 }
 
-/* Build an FPDU like a sender. Return: its length in bytes */
+/* Build an FPDU as a sender does. Return: the length of the FPDU in bytes */
 static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 {
 	u32 total = mpa_fpdu_content_len(len), at = 0, i, sum;
@@ -129,7 +129,10 @@ static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 	return at;
 }
 
-/* The length is the same however many bytes are there, or not known yet */
+/*
+ * Decode the length of an FPDU from @have bytes, and from fewer bytes: the result
+ * must be the same, or still unknown. Return: the length, 0 if it is unknown.
+ */
 static u32 peek(struct stream *s, const u8 *p, size_t have)
 {
 	size_t some = any_below(s, have + 1);
@@ -161,7 +164,7 @@ static enum iw_reason verdict(const struct parts *a)
 	return a->markers_ok ? IW_OK : IW_MPA_MARKER;
 }
 
-/* The driver's copy in pieces has the contents of @parts and the same result */
+/* Copy and verify an FPDU in pieces with the driver's functions, and compare with parts */
 static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
 	struct mpa_verify t = { .markers = s->markers, .crc = true };
@@ -183,7 +186,7 @@ static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 	free(mem);
 }
 
-/* Return: length of the FPDU at @p in bytes, 0 if it is not complete */
+/* Check one FPDU. Return: the length of the FPDU in bytes, 0 if it is not complete */
 static u32 one(struct stream *s, const u8 *p, size_t have)
 {
 	u32 len = peek(s, p, have);

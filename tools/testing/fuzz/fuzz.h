@@ -12,8 +12,8 @@
 #include <ddp/pure.h>
 
 /*
- * Assert a property that holds for every input; scripts/fuzz uses @name as the
- * finding's name
+ * Assert a property that must hold for every input; scripts/fuzz reports a finding by
+ * this @name
  */
 #define MUST(name, cond) do {						\
 	if (!(cond)) {							\
@@ -23,7 +23,7 @@
 	}								\
 } while (0)
 
-/* Input bytes not used yet; zeros follow the last one */
+/* Input bytes not used yet; after the last byte, numbers are read as 0 */
 struct input {
 	const u8	*p;
 	size_t		left;
@@ -64,8 +64,8 @@ static inline u64 in_u64(struct input *in)
 }
 
 /*
- * Copy the next bytes, at most @len, into exactly as much memory: sanitizers
- * detect an access beyond it
+ * Copy the next bytes, at most @len, into an allocation of exactly that size, so that
+ * sanitizers detect an access beyond the bytes
  */
 static inline u8 *in_octets(struct input *in, size_t *len)
 {

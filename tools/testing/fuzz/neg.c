@@ -36,7 +36,7 @@ static void read_side(struct neg_side *s, struct input *in)
 	s->rtr = o.rtr;
 }
 
-/* Encoding and decoding the word loses nothing */
+/* Encode and decode the word of a side: the values must not change */
 static void over_the_wire(struct neg_side *s)
 {
 	struct ddp_offer o = { .ird = s->ird, .ord = s->ord, .rtr = s->rtr };
@@ -62,7 +62,7 @@ static void check_request(const struct neg_local *me,
 	     !(req->rtr & NEG_RTR_P2P) == !(req->rtr & NEG_RTR_TYPES));
 }
 
-/* No depth exceeds the request, except for one entry for the first Read */
+/* Check a responder's reply: no depth exceeds the program's, except for one RTR Read */
 static void check_responder(const struct neg_local *me,
 			    const struct neg_side *req,
 			    const struct neg_side *rep,
@@ -125,8 +125,8 @@ static void check_initiator(const struct neg_local *me,
 }
 
 /*
- * Two ends of this implementation agree: neither may send more than the other
- * can hold
+ * Check the results of two ends of this implementation: neither end may send more
+ * requests than the other end can hold
  */
 static void check_both(const struct neg_local *a, const struct neg_result *i,
 		       const struct neg_result *r)

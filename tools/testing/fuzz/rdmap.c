@@ -9,7 +9,7 @@
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "fuzz.h"
 
-/* RFC 5040 figure 4 and RFC 7306 figure 1: tagged, or the queue number */
+/* For each opcode, TAGGED or the queue number (RFC 5040 figure 4, RFC 7306 figure 1) */
 #define TAGGED		(-1)
 static const int place[] = {
 	TAGGED, 1, TAGGED, 0, 0, 0, 0, 2, 0, 0, 1, 3,
@@ -63,7 +63,7 @@ static void read_request(const u8 *p, u32 bytes)
 	     rest.sink_stag == r.sink_stag && rest.src_stag == r.src_stag);
 }
 
-/* Reference of Fetch and Add, bit by bit, according to RFC 7306 5.1.1 */
+/* Compute the result of Fetch and Add bit by bit, as RFC 7306 5.1.1 defines it */
 static u64 fetch_add(const struct rdmap_atomic *a, u64 old)
 {
 	u64 out = 0, bit;

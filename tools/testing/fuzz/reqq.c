@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The queue of outstanding requests, compared with a plain list; and the check
- * of Read Responses against the requests.
+ * The queue of outstanding requests, which must behave like a simple array, and
+ * the check of Read Responses against the requests.
  *
  * Input: the size of the queue, then steps: a byte selects the step, its
  * operands follow. A response is a whole DDP segment after 16 bits of length.
@@ -64,7 +64,7 @@ static void compare(const struct rdmap_reqq *q, const struct model *m)
 	MUST("reqq-is-full", rdmap_reqq_is_full(q) == (m->used == q->size));
 }
 
-/* RFC 5040 5.2.2: only what was requested, in order, and all of it */
+/* Check that a segment answers the request in order, and completely (RFC 5040 5.2.2) */
 static bool fits(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
 {
 	const struct rdmap_rreq *r;

@@ -4,9 +4,9 @@
  * control messages, ordering by DDP-SSN, and the session state machine.
  *
  * Input: a byte of flags (1: active side, 2: each control message is
- * acknowledged at once); then chunks. Each chunk is a byte of length, whose bit
- * 7 means segment (0: control message), and the bytes. A length of 127 means
- * that a 2-byte length follows.
+ * acknowledged immediately); then chunks. Each chunk begins with a byte: its bit
+ * 7 is 1 for a segment and 0 for a control message, and its low bits are the
+ * length of the chunk. If they are 127, a 2-byte length follows.
  */
 #include "../../../drivers/sctp_ddp/chunk.h"
 #include "../../../drivers/sctp_ddp/session.h"
@@ -15,7 +15,7 @@
 
 #define SSNS	0x10000
 
-/* An out-of-order chunk; valid if @run is the number of this run */
+/* An out-of-order chunk; belongs to the current input only if @run is its number */
 struct kept {
 	u32			run;
 	bool			wrong;

@@ -87,7 +87,7 @@ static void send_frame(struct mpa_startup *su)
 	mpa_startup_handle_sent(su);
 }
 
-/* Return: false if the answer does not fit into a frame */
+/* Pass the ULP's reply. Return: false if the reply does not fit into a frame */
 static bool answer(struct mpa_startup *su, const struct plan *p)
 {
 	int err;
@@ -109,7 +109,7 @@ static void too_soon(struct mpa_startup *su, const struct input *in)
 	     mpa_startup_want(su) == MPA_WANT_CLOSE);
 }
 
-/* Pass @split bytes, or all if it is 0. Return: false if there are none */
+/* Pass @split bytes of input, or all if @split is 0. Return: false if no input is left */
 static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 {
 	size_t need = mpa_startup_need(su);
@@ -137,7 +137,7 @@ static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 	return true;
 }
 
-/* Return: true if there is nothing more to do */
+/* Do what start-up waits for. Return: true if start-up is over */
 static bool step(struct mpa_startup *su, const struct plan *p,
 		 struct input *in, u32 split)
 {
@@ -165,7 +165,7 @@ static bool step(struct mpa_startup *su, const struct plan *p,
 	}
 }
 
-/* The result matches what the peer has sent (RFC 5044 7.1, 6581 9) */
+/* Check that the result matches the peer's frame (RFC 5044 7.1, 6581 9) */
 static void check_agreed(const struct mpa_startup *su, const struct plan *p)
 {
 	const char *key = p->initiator ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
@@ -222,7 +222,7 @@ static bool legal_request(const struct plan *p, const struct input *in)
 	return in->left >= 20 + length;
 }
 
-/* A legal Request is accepted, whatever its reserved bits are */
+/* Check that exactly a legal Request is accepted, whatever its reserved bits are */
 static void take_request(const struct plan *p, const struct input *in)
 {
 	struct mpa_startup su;
@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	take_request(&p, &in);
 	go(&all, &p, in, 0);
 	go(&pieces, &p, in, 1 + split % 64);
-	/* a wrong key is refused earlier if the input is in pieces */
+	/* both must end in the same state, although pieces with a wrong key are refused earlier */
 	MUST("startup-pieces", all.state == pieces.state &&
 	     all.why == pieces.why);
 	if (all.state == MPA_SU_ENTER)

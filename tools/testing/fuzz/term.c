@@ -10,9 +10,7 @@
 
 #define SEGMENT_QUOTED	(IW_QUOTE_M | IW_QUOTE_D)
 
-/*
- * RFC 5040 figure 8: length in bytes of a Terminate with these quotation bits
- */
+/* Compute the length in bytes of a Terminate from its quotation bits (RFC 5040 figure 8) */
 static size_t octets(const u8 *p, size_t len)
 {
 	size_t n = RDMAP_TERM_LEN;
@@ -70,7 +68,7 @@ static void parse(const u8 *p, size_t len)
 	     again[2] == (p[2] & 0xe0) && !memcmp(again + 4, p + 4, n - 4));
 }
 
-/* A fault as the modules create it: each header is complete or absent */
+/* Read a fault from the input. As in the modules, each quoted header is complete or absent */
 static void read_fault(struct iw_fault *f, struct input *in)
 {
 	u8 which = in_u8(in);
