@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # bash completion for rdma(8)                              -*- shell-script -*-
 
-# _rdma_next WORDS: print the words that may follow, in the order in which rdma matches
-# abbreviations. A word that begins with @ is a placeholder.
+# _rdma_next WORDS: print the words that may follow these words, in the order in which rdma
+# compares abbreviations. A word that begins with @ stands for all names of that kind.
 _rdma_next() {
 	case $1 in
 	"") echo help dev link resource system statistic monitor ;;
@@ -49,7 +49,8 @@ _rdma_next() {
 	esac
 }
 
-# Print the driver's parameters of $device, if it has any and rdma supports them
+# Print the names of the driver's parameters of $device; print nothing if the driver has none or
+# if this version of rdma does not support them
 _rdma_params() {
 	rdma -d dev show "$device" 2>/dev/null | sed -n '/^ *params:/,$s/^ \{8\}\([a-z][^ ]*\) .*/\1/p'
 }
@@ -74,7 +75,7 @@ _rdma() {
 			[[ $next != @* && $next != "$word"* ]] || break
 		done
 		[ "$next" != @device ] || device=$word
-		# list is an alias of show
+		# rdma accepts list for show, so treat both alike
 		[ "$next" != list ] || next=show
 		at+=${at:+ }$next
 	done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """
-Traffic tests of iWARP queue pairs: two ends in one process, connected by the
-connection manager.
+Traffic tests of iWARP queue pairs. Each test connects two queue pairs of this
+process with the connection manager.
 """
 import errno
 import struct
@@ -24,13 +24,14 @@ import pyverbs.enums as e
 PORT = '7174'
 SIZE = 4096
 DEPTH = 16
-# Timeout in seconds; generous, for a machine under load
+# Timeout in seconds, long enough for a machine under load
 PATIENCE = 15
 
 
 class End:
     """
-    A queue pair with its registered memory and its completion queue.
+    One end of a connection: a queue pair with registered memory and a completion
+    queue.
     """
     def __init__(self, dev_name, with_srq=False, access=0):
         self.ctx = d.Context(name=dev_name)
@@ -90,7 +91,7 @@ class End:
 
     def wait_for(self, expected):
         event = self.event(expected)
-        # the peer's private data comes only with the request or the reply
+        # only the events of the request and of the reply have the peer's private data
         self.private_data = self.private_data or event.private_data
         event.ack_cm_event()
 
@@ -163,7 +164,7 @@ class IwarpTest(RDMATestCase):
         return self.pair.active, self.pair.passive
 
     def tearDown(self):
-        # close the connection before the objects of the base class
+        # close the connection before the base class closes its objects
         self.pair = None
         super().tearDown()
 

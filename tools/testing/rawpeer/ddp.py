@@ -13,14 +13,14 @@ UNTAGGED_LEN = 18
 
 @dataclass
 class Tagged:
-    """A tagged segment; ulp is the RDMAP control field."""
+    """A tagged segment; ulp is the byte of RDMAP's control field."""
     ulp: int
     stag: int
     to: int
     payload: bytes = b""
     last: bool = True
     dv: int = DV
-    rsvd: int = 0               # the four reserved bits, in place
+    rsvd: int = 0               # the four reserved bits, at their place in the byte
 
     tagged = True
 
@@ -34,7 +34,7 @@ class Tagged:
 
 @dataclass
 class Untagged:
-    """An untagged segment; ulp32 is the field of the Invalidate STag."""
+    """An untagged segment; ulp32 is the 32-bit field that has the Invalidate STag."""
     ulp: int
     qn: int
     msn: int
@@ -57,7 +57,7 @@ class Untagged:
 
 
 def parse(ulpdu):
-    """Return a Tagged or an Untagged."""
+    """Parse a ULPDU. Return a Tagged or an Untagged."""
     control = ulpdu[0]
     common = {"last": bool(control & L), "dv": control & 3,
               "rsvd": control & 0x3C}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Compare DDP chunks over SCTP in a capture: as tshark decodes them with
-tools/wireshark/ddp_sctp.lua, and as their bytes are.
+"""Check how tshark decodes DDP over SCTP with tools/wireshark/ddp_sctp.lua.
 
-Fields have Wireshark's names.
+Two decodings of each DDP chunk in a capture are compared: that of tshark, and
+that of the raw peer's own parser. Fields have Wireshark's names.
 """
 
 import os
@@ -18,8 +18,8 @@ from . import ddp, rdmap, sctp, sctp_packet
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "..", "wireshark", "ddp_sctp.lua")
-# tshark only guesses the protocols above RDMAP; disable them, so that the payload
-# of each segment is shown unchanged.
+# tshark guesses the protocols above RDMAP. Disable them, so that tshark shows the
+# payload of each segment unchanged.
 COMMAND = ("tshark", "-n", "-X", f"lua_script:{SCRIPT}",
            "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
            "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
@@ -29,7 +29,7 @@ DDP, RDMA = "iwarp_ddp.", "iwarp_rdma."
 PAYLOAD, REMARK = "data.data", "_ws.expert.message"
 WITH_PAYLOAD = (rdmap.WRITE, rdmap.READ_RESPONSE, rdmap.SEND, rdmap.SEND_INV,
                 rdmap.SEND_SE, rdmap.SEND_SE_INV)
-# names that tshark has once for each layer
+# fields of a Terminate for which tshark has a different name in each layer
 BY_LAYER = re.compile(r"(term_etype|term_errcode)_\w+")
 
 
@@ -149,10 +149,12 @@ def of_terminate(payload):
 
 
 def tsharks_length(message):
-    """Return the length of the header that tshark expects in a Terminate for an
-    RDMAP protection error. It quotes a Read Request, but tshark takes its DDP
-    header for a tagged one and looks for the RDMAP header directly after that.
-    Return None otherwise."""
+    """Return the length of the DDP header that tshark expects in this Terminate.
+
+    A Terminate for an RDMAP protection error quotes a Read Request. tshark takes
+    its untagged DDP header for a tagged one, which is shorter, and therefore looks
+    for the RDMAP header too early. Return None for any other Terminate, which
+    tshark decodes correctly."""
     return ddp.TAGGED_LEN if (message.layer, message.etype) == (0, 1) else None
 
 
@@ -165,7 +167,9 @@ CONTENTS = {
 
 
 def by_octets(chunk):
-    """Return the fields of a chunk: numbers or bytes."""
+    """Return the fields of a chunk by name, according to the raw peer's parser.
+
+    Values are numbers or bytes."""
     of = of_control if chunk.ppid == sctp.CONTROL else of_segment
     try:
         return {"sctp.data_sid": chunk.sid, "ddp_sctp.ssn": chunk.ssn,
@@ -179,7 +183,7 @@ def by_octets(chunk):
 
 
 def elements(path, *options):
-    """Yield tshark's output, frame by frame."""
+    """Run tshark, and yield the XML element of each frame."""
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
             [*COMMAND, *options, "-r", path], stdout=subprocess.PIPE,
             stderr=errors) as process:
@@ -211,7 +215,7 @@ def by_tshark(path, *options):
 
 
 def note(fields, name, text):
-    """Keep the first value of a name, but all remarks."""
+    """Store a field of a chunk: only the first value of a name, but all remarks."""
     if name == REMARK and name in fields:
         fields[name] += "; " + text
     fields.setdefault(name, text)

@@ -13,7 +13,7 @@ PD_MAX = 512
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
 
-# enhanced word before the Private Data, RFC 6581 section 9
+# flags of the enhanced word, which precedes the Private Data (RFC 6581 section 9)
 A, B = 0x80000000, 0x40000000
 CC, D = 0x8000, 0x4000
 NOT_NEGOTIATED = 0x3FFF
@@ -23,12 +23,12 @@ MARKER = 4
 
 
 def word(ird, ord_, flags=0):
-    """Return the enhanced word; flags are A, B, CC, D."""
+    """Return the enhanced word: IRD, ORD, and any of the flags A, B, CC, D."""
     return struct.pack(">I", ird << 16 | ord_ | flags)
 
 
 class Offer:
-    """Fields of a start-up message; a subclass has .pd and .enhanced."""
+    """Fields of a start-up message; a subclass must have .pd and .enhanced."""
 
     @property
     def word(self):
@@ -60,7 +60,7 @@ class Frame(Offer):
     flags: int = C
     rev: int = 1
     pd: bytes = b""
-    pd_length: int = None       # None: the length of pd
+    pd_length: int = None       # value of PD_Length; None: the length of pd
 
     def pack(self):
         length = len(self.pd) if self.pd_length is None else self.pd_length
@@ -81,13 +81,13 @@ def reply(**fields):
 
 
 def parse_header(octets):
-    """Return a Frame without its Private Data, from its first HEADER bytes."""
+    """Parse the first HEADER bytes of a frame. Return a Frame without Private Data."""
     flags, rev, length = struct.unpack(">BBH", octets[16:HEADER])
     return Frame(octets[:16], flags, rev, b"", length)
 
 
 class Writer:
-    """Make the FPDUs of one direction; counts bytes to place markers."""
+    """Makes the FPDUs of one direction, and counts their bytes to place markers."""
 
     def __init__(self, markers=False, crc=True):
         self.markers = markers
@@ -95,7 +95,7 @@ class Writer:
         self.pos = 0
 
     def _put(self, out, octets, start, change):
-        """Append the bytes, and each marker that falls between them."""
+        """Append the bytes, and a marker at each position where one is due."""
         for octet in octets:
             self._marker(out, start, change)
             out.append(octet)
@@ -112,9 +112,11 @@ class Writer:
     def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
         """Return one FPDU.
 
-        pad: bytes instead of zeros; crc: bytes instead of the correct ones, or
-        a function from the correct ones; length: value of the length field;
-        marker: a function from a correct marker to the one to send.
+        The arguments make the FPDU invalid. pad: bytes to send instead of zeros;
+        crc: bytes to send instead of the correct CRC, or a function that is given
+        the correct CRC and returns them; length: value of the length field;
+        marker: a function that is given each correct marker and returns the
+        marker to send.
         """
         out = bytearray()
         self._marker(out, None, marker)
@@ -148,7 +150,7 @@ class Fpdu:
 
 
 class Reader:
-    """Parse the bytes of one direction and check everything."""
+    """Parses the bytes of one direction, and checks PAD, CRC and markers."""
 
     def __init__(self, markers=False, crc=True):
         self.markers = markers
@@ -158,7 +160,7 @@ class Reader:
         self.buf = bytearray()
 
     def feed(self, octets):
-        """Return the FPDUs that are complete now."""
+        """Add received bytes. Return the FPDUs that are complete now."""
         self.buf += octets
         whole = []
         while (fpdu := self._take()):
@@ -198,7 +200,7 @@ class Reader:
 
 
 class _Walk:
-    """Walk over bytes and skip markers."""
+    """Reads bytes of an FPDU, and records and skips the markers between them."""
 
     def __init__(self, buf, pos, markers):
         self.buf, self.pos, self.markers = buf, pos, markers
@@ -207,7 +209,7 @@ class _Walk:
         self.seen = []
 
     def skip_marker(self):
-        """Return the offset after a marker, or None if bytes are missing."""
+        """Skip a marker, if one is due. Return the offset, or None if bytes are missing."""
         if self.markers and not (self.pos + self.at) % INTERVAL:
             if len(self.buf) < self.at + MARKER:
                 return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Read captures: TCP connections, and the MPA frames on them.
 
-FPDUs are found by their length fields. Markers and PAD are checked here, CRCs by
-tshark. Ethernet frames are parsed by dpkt (Debian: python3-dpkt).
+FPDUs are found by their length fields. This module checks markers and PAD; tshark
+checks the CRCs. dpkt (Debian: python3-dpkt) parses Ethernet frames.
 """
 
 import socket
@@ -19,7 +19,7 @@ WRAP = 1 << 32
 
 
 class Unreadable(Exception):
-    """Not a capture, or an incomplete one."""
+    """The file is not a capture, or the capture is incomplete."""
 
 
 # TCP -------------------------------------------------------------------------
@@ -39,7 +39,7 @@ class Direction:
                                                     # begin
 
     def take(self, number, tcp):
-        """Append the new bytes of a TCP segment, which is in frame number."""
+        """Append the bytes of a TCP segment that are new; number: the frame's number."""
         if self.first is None:
             raise Unreadable(f"frame {number}: the beginning of the connection "
                              "was not captured")
@@ -78,7 +78,8 @@ def declared(ip):
 
 
 def connections(path):
-    """Return the connections of a capture: initiator's and responder's Direction."""
+    """Return the connections of a capture, each as a pair of Directions: that of the
+    initiator and that of the responder."""
     found, live = [], {}
     for number, ip, tcp in segments(path):
         ends = (ip.src, tcp.sport), (ip.dst, tcp.dport)
@@ -103,7 +104,7 @@ def is_repeated(direction, syn):
 
 
 class Reader(mpa.Reader):
-    """Record faults, and continue."""
+    """Parses like mpa.Reader, but records faults and continues instead of raising."""
 
     def __init__(self, markers):
         super().__init__(markers, crc=False)
@@ -128,7 +129,7 @@ class Half:
         self.left = len(direction.octets) - self.start
 
     def cut(self, markers):
-        """Find the FPDUs."""
+        """Divide the bytes after the start-up frame into FPDUs."""
         self.markers = markers
         reader = Reader(markers)
         self.fpdus = reader.feed(self.direction.octets[self.start:])
@@ -149,7 +150,7 @@ class Half:
                 if place >= self.start]
 
     def unaligned(self):
-        """Return those positions at which no FPDU begins."""
+        """Return the positions of TCP segments at which no FPDU begins."""
         return set(self.segments()) - {self.place(one) for one in self.fpdus}
 
     def apart(self):
@@ -161,8 +162,8 @@ class Half:
 
 
 def start_up_frame(octets, key):
-    """Return the Request or Reply at the beginning of the data, by its key, or
-    None."""
+    """Return the Request or Reply with this key at the beginning of the data, or None
+    if there is none."""
     if len(octets) < mpa.HEADER or octets[:len(key)] != key:
         return None
     frame = mpa.parse_header(bytes(octets[:mpa.HEADER]))
@@ -171,7 +172,7 @@ def start_up_frame(octets, key):
 
 
 class Session:
-    """MPA on a connection."""
+    """MPA on a connection: start-up and FPDUs of both directions."""
 
     def __init__(self, initiator, responder):
         self.halves = (Half(initiator, mpa.KEY_REQUEST),
@@ -232,7 +233,7 @@ def facts(mine):
 
 
 def frame(half, place, octets, flags=TH_ACK):
-    """Return an Ethernet frame with some bytes of a Direction."""
+    """Return an Ethernet frame with bytes of one direction, at position place."""
     source, target = half.direction.sender, half.direction.receiver
     tcp = TCP(sport=source[1], dport=target[1], flags=flags, data=octets,
               seq=(half.direction.first + place) % WRAP)
@@ -247,9 +248,9 @@ def frame(half, place, octets, flags=TH_ACK):
 
 
 def frames_apart(session, wanted):
-    """Yield the frames of a connection with a TCP segment for each FPDU.
+    """Yield Ethernet frames of the connection in which each FPDU has its own TCP segment.
 
-    wanted(half, fpdu) selects the FPDUs.
+    Only FPDUs for which wanted(half, fpdu) is true are included.
     """
     for half, flags in zip(session.halves, (TH_SYN, TH_SYN | TH_ACK)):
         yield frame(half, -1, b"", flags)
@@ -262,7 +263,7 @@ def frames_apart(session, wanted):
 
 
 def write(path, frames):
-    """Write a capture of these frames, all with the same time."""
+    """Write a capture of these frames; all time stamps are 0."""
     with open(path, "wb") as file:
         capture = dpkt.pcap.Writer(file)
         for one in frames:

@@ -17,7 +17,7 @@ class Peer(Talk):
         super().__init__()
         self.sock = sock
         self.early = bytearray()        # received, not yet consumed
-        self.refused = False            # reset during a write
+        self.refused = False            # a write failed because of a reset
         self.tx = mpa.Writer()
         self.rx = mpa.Reader()
         self.fpdus = []                 # received, not yet consumed
@@ -26,8 +26,8 @@ class Peer(Talk):
     # bytes ----------------------------------------------------------------
 
     def put(self, octets):
-        """Send. If the other side has ended the connection, the next receive
-        reports it."""
+        """Send bytes. If the other side has ended the connection, this is not an
+        error here: the next receive raises Closed."""
         dawdle()
         try:
             self.sock.sendall(octets)
@@ -37,7 +37,7 @@ class Peer(Talk):
             pass
 
     def put_split(self, octets, *places, pause=0.002):
-        """Send in several TCP segments, cut at places."""
+        """Send bytes in several TCP segments, divided at the given offsets."""
         edges = [0, *places, len(octets)]
         for start, end in zip(edges, edges[1:]):
             if start == end:
@@ -68,7 +68,7 @@ class Peer(Talk):
         return octets
 
     def silent(self, timeout=SILENCE):
-        """Check that nothing arrives, not even the end."""
+        """Check that neither bytes nor the end of the connection arrive in this time."""
         try:
             self.early += self._recv(timeout)
         except TimeoutError:
@@ -78,7 +78,8 @@ class Peer(Talk):
         return False
 
     def wait_end(self, timeout=PATIENCE):
-        """Wait for the end. Return "fin" or "rst", and the bytes before it."""
+        """Wait for the end of the connection. Return "fin" or "rst", and the bytes
+        received before."""
         end = time.monotonic() + timeout
         before = bytes(self.early)
         self.early.clear()
@@ -96,7 +97,7 @@ class Peer(Talk):
         return frame
 
     def full(self, mine, theirs):
-        """Enter Full Operation as the two frames agree."""
+        """Enter Full Operation, with CRC and markers as the two frames request."""
         crc = bool((mine.flags | theirs.flags) & mpa.C)
         self.tx = mpa.Writer(bool(theirs.flags & mpa.M), crc)
         self.rx = mpa.Reader(bool(mine.flags & mpa.M), crc)
@@ -109,8 +110,9 @@ class Peer(Talk):
         return reply
 
     def respond(self, reply):
-        """Receive the Request, send the Reply (which may be a function of the
-        Request)."""
+        """Receive the Request, send the Reply, enter Full Operation.
+
+        reply: a frame, or a function that is given the Request and returns one."""
         request = self.get_frame()
         if callable(reply):
             reply = reply(request)
@@ -121,7 +123,7 @@ class Peer(Talk):
     # full operation -------------------------------------------------------
 
     def fpdu(self, segment, **wrong):
-        """Return the bytes of the next FPDU; segment may be bytes."""
+        """Return the bytes of the next FPDU; segment: a segment, or a ULPDU as bytes."""
         ulpdu = segment if isinstance(segment, bytes) else segment.pack()
         return self.tx.fpdu(ulpdu, **wrong)
 
@@ -142,7 +144,7 @@ class Peer(Talk):
         return self.get_fpdu(timeout).ulpdu
 
     def unread(self):
-        """Return the FPDUs received and not consumed; never waits long."""
+        """Return the FPDUs that are received and not consumed, without waiting for more."""
         try:
             while True:
                 self.fpdus += self.rx.feed(self._recv(0.01))
@@ -154,7 +156,8 @@ class Peer(Talk):
     # end ------------------------------------------------------------------
 
     def half_close(self):
-        """Send a FIN; ignored if the connection has ended, as in put()."""
+        """Send a FIN. Do nothing if the connection has ended: the next receive
+        raises Closed."""
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_WR)
 

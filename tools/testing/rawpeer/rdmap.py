@@ -64,7 +64,8 @@ class ReadRequest:
 
 
 def masked_add(old, add, mask):
-    """The pseudocode of RFC 7306 section 5.1.1, literally."""
+    """Return the result of Fetch and Add, computed exactly as in the pseudocode of RFC
+    7306 section 5.1.1."""
     bit_location = 1
     carry = 0
     value = 0
@@ -83,7 +84,8 @@ def masked_add(old, add, mask):
 
 
 def masked_swap(old, swap, swap_mask, compare, compare_mask):
-    """The pseudocode of RFC 7306 section 5.1.2."""
+    """Return the result of Compare and Swap, as in the pseudocode of RFC 7306 section
+    5.1.2."""
     if not (compare ^ old) & compare_mask:
         return (old & ~swap_mask) | (swap & swap_mask)
     return old
@@ -150,7 +152,7 @@ class AtomicResponse:
 
 @dataclass
 class Terminate:
-    """Contents of a Terminate; parts that are not quoted are None."""
+    """Contents of a Terminate; the parts that the Terminate does not quote are None."""
     layer: int
     etype: int
     code: int
@@ -182,7 +184,7 @@ class Terminate:
 
     @classmethod
     def parse(cls, octets):
-        """Parse; no byte may be left over."""
+        """Parse the bytes of a Terminate; raise ValueError if bytes are left over."""
         kind, code, quote = struct.unpack(">BBH", octets[:4])
         out = cls(kind >> 4, kind & 15, code, rsvd=quote & 0x1FFF)
         rest = octets[4:]

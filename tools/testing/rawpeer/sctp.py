@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""DDP over SCTP (RFC 5043, RFC 6581 section 7) on the kernel's SCTP sockets."""
+"""DDP over SCTP (RFC 5043, RFC 6581 section 7), with the kernel's SCTP sockets."""
 
 import socket
 import struct
@@ -37,7 +37,7 @@ class Malformed(Exception):
 
 @dataclass
 class Control(mpa.Offer):
-    """A session control message; pd includes the enhanced word, if there is
+    """A session control message; pd includes the enhanced word, if the message has
     one."""
     code: int
     pd: bytes = b""
@@ -70,12 +70,12 @@ class Chunk:
 
     @property
     def ssn(self):
-        """The DDP-SSN."""
+        """The DDP-SSN, which is the first field of each chunk."""
         return struct.unpack(">H", self.octets[:2])[0]
 
     @property
     def contents(self):
-        """A Control or a DDP segment."""
+        """The parsed chunk: a Control or a DDP segment."""
         body = self.octets[2:]
         return Control.parse(body) if self.ppid == CONTROL else ddp.parse(body)
 
@@ -101,14 +101,15 @@ class Stream(Talk):
         self.new_session()
 
     def new_session(self):
-        """Restart DDP-SSNs and MSNs."""
+        """Prepare for another session on these streams: restart DDP-SSNs and MSNs."""
         Talk.__init__(self)
         self.ssn = self.due = 0
         self.early = {}         # out-of-order chunks by DDP-SSN
-        self.came = deque()     # in order, not yet consumed
+        self.came = deque()     # chunks in order, not yet consumed
 
     def take(self, chunk):
-        """Put a chunk in order by DDP-SSN (SCTPDDP-23, SCTPDDP-65)."""
+        """Check a received chunk, and put it in order by DDP-SSN (SCTPDDP-23,
+        SCTPDDP-65)."""
         self.arrived.append(chunk)
         chunk.check()
         if chunk.ssn in self.early or (chunk.ssn - self.due) % SSNS > SSNS / 2:
@@ -127,7 +128,7 @@ class Stream(Talk):
         return ssn
 
     def put_chunk(self, body, ppid=CONTROL, ssn=None, **wrong):
-        """Send any body after a DDP-SSN; ssn: use this instead of the next one."""
+        """Send a chunk: a DDP-SSN and any body. ssn: the DDP-SSN, None: the next one."""
         ssn = self.next_ssn() if ssn is None else ssn
         self.assoc.put(self.sid, struct.pack(">H", ssn) + body, ppid, **wrong)
 
@@ -135,15 +136,17 @@ class Stream(Talk):
         self.put_chunk(Control(code, pd).pack(), **wrong)
 
     def put_segment(self, *segments, **wrong):
-        """Send each segment as a chunk, bundled if possible; a segment may be
-        bytes."""
+        """Send each segment as a chunk, bundled if possible.
+
+        segments: DDP segments, or bytes."""
         for number, each in enumerate(segments, 1):
             body = each if isinstance(each, bytes) else each.pack()
             more = {"more": True} if number < len(segments) else {}
             self.put_chunk(body, SEGMENT, **more, **wrong)
 
     def put_in_order(self, order, *segments):
-        """As put_segment(), but the nth chunk sent is segments[order[n]]."""
+        """Send segments like put_segment(), but out of order: the nth chunk sent is
+        segments[order[n]], with the DDP-SSN that belongs to that segment."""
         first = self.ssn
         for place in order:
             self.put_segment(segments[place], ssn=(first + place) % SSNS)
@@ -171,7 +174,8 @@ class Stream(Talk):
         raise Malformed(f"should be a segment: {chunk}")
 
     def silent(self, timeout=SILENCE):
-        """Check that nothing arrives, not even the end."""
+        """Check that neither a chunk nor the end of the association arrives in this
+        time."""
         try:
             self.assoc.wait(lambda: self.came, timeout)
         except TimeoutError:
@@ -181,8 +185,10 @@ class Stream(Talk):
         return False
 
     def wait_end(self, timeout=PATIENCE):
-        """Wait for the end of the session. Return "terminate", or the end of
-        the association, and the messages before it."""
+        """Wait for the end of the session.
+
+        Return "terminate", or "shutdown" or "abort" if the association has ended; and
+        the messages received before."""
         before = []
         end = time.monotonic() + timeout
         try:
@@ -195,7 +201,8 @@ class Stream(Talk):
             return self.assoc.ended, before
 
     def unread(self):
-        """Return the chunks received and not consumed; never waits long."""
+        """Return the chunks that are received and not consumed, without waiting for
+        more."""
         self.silent(0.01)
         left, self.came = list(self.came), deque()
         return left
@@ -240,7 +247,8 @@ class Carrier:
         raise NotImplementedError
 
     def put(self, sid, octets, ppid, unordered=True, more=False):
-        """Send a message. more: it may wait to be bundled with the next one."""
+        """Send a message. more: another message follows, with which SCTP may bundle
+        this one."""
         raise NotImplementedError
 
     def wait(self, what, timeout=PATIENCE):
@@ -260,7 +268,7 @@ class Carrier:
         raise AssertionError
 
     def settle(self, timeout=SILENCE):
-        """Process input for a while."""
+        """Process input until the timeout, or until the association ends."""
         try:
             self.wait(lambda: False, timeout)
         except (TimeoutError, Closed):
@@ -284,8 +292,9 @@ class Carrier:
 
 
 def prepare(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=None):
-    """Set the options of a socket before it connects or listens; adaptation 0:
-    no indication."""
+    """Set the options of a socket before it connects or listens.
+
+    adaptation: value of the Adaptation Indication to send; 0: send none."""
     def put(option, value):
         sock.setsockopt(PROTOCOL, option, value)
 
@@ -307,8 +316,8 @@ class Association(Carrier):
 
     @classmethod
     def dial(cls, sock, address, timeout=PATIENCE):
-        """Connect. COMM_UP and the peer's indication, if there is one, have
-        been received."""
+        """Connect, and wait for COMM_UP and for the notification of the peer's
+        Adaptation Indication, if it sends one."""
         sock.settimeout(timeout)
         sock.connect(address)
         return cls.up(sock)
@@ -317,8 +326,8 @@ class Association(Carrier):
     def up(cls, sock):
         out = cls(sock)
         out.wait(lambda: out.ready)
-        out.settle(0.02)        # the notification of the indication follows
-                                # COMM_UP
+        out.settle(0.02)        # the notification of the Adaptation Indication
+                                # arrives after COMM_UP
         return out
 
     def receive(self, timeout):

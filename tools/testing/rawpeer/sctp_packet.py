@@ -46,7 +46,7 @@ class Chunk:
 
     @property
     def parameters(self):
-        """INIT and INIT-ACK: (type, bytes) each."""
+        """INIT and INIT-ACK: a list of the parameters, each as (type, bytes)."""
         found, rest = [], self.body[16:]
         while len(rest) >= 4:
             kind, size = struct.unpack(">HH", rest[:4])
@@ -95,8 +95,10 @@ class Packet:
 
 
 def header(ip):
-    """Return source, target, offset of SCTP and total length of an IPv4 packet, or of
-    an IPv6 packet without extension headers; None without SCTP."""
+    """Parse the header of an IPv4 packet, or of an IPv6 packet without extension headers.
+
+    Return source, target, offset of the SCTP packet and total length; or None if the
+    packet does not contain SCTP."""
     if len(ip) >= 20 and ip[0] >> 4 == 4 and ip[9] == sctp.PROTOCOL:
         size, = struct.unpack(">H", ip[2:4])
         return address(ip[12:16]), address(ip[16:20]), (ip[0] & 15) * 4, size
@@ -107,7 +109,7 @@ def header(ip):
 
 
 def parse(ip):
-    """Return a Packet from an IP packet, or None."""
+    """Parse an IP packet. Return a Packet, or None if it does not contain SCTP."""
     found = header(ip)
     if not found:
         return None
@@ -134,7 +136,7 @@ def numbers(text):
 
 
 def in_ip(source, target, octets):
-    """Return an IPv4 packet with this payload."""
+    """Return an IPv4 packet with this SCTP packet as payload."""
     def head(total):
         return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(octets), 0, 0x4000,
                            64, sctp.PROTOCOL, total) + both
@@ -159,8 +161,10 @@ class Sniffer:
         return packet
 
     def packets(self, wait=0.05, until=None):
-        """Return all packets since the last call; until: wait for one for which this
-        is true."""
+        """Return all packets since the last call.
+
+        wait: stop after so many seconds without a packet; until: a function, first wait
+        for a packet for which it returns true."""
         end = time.monotonic() + sctp.PATIENCE
         with contextlib.suppress(TimeoutError):
             while until:
@@ -178,7 +182,8 @@ class Sniffer:
 
 @dataclass
 class Place:
-    """The environment of a raw association: a packet socket, and both addresses."""
+    """The environment of a raw association: a packet socket, and the addresses of both
+    sides."""
     sock: object
     frame: bytes            # both hardware addresses, the peer's first
     mine: str
@@ -189,7 +194,7 @@ class Place:
         self.sock.send(frame + in_ip(self.mine, self.theirs, octets))
 
     def get(self, timeout):
-        """Return the next packet to this address."""
+        """Return the next packet that is addressed to this side."""
         end = time.monotonic() + timeout
         while True:
             self.sock.settimeout(max(end - time.monotonic(), 0.001))
@@ -199,11 +204,11 @@ class Place:
 
 
 class Association(sctp.Carrier):
-    """An association with control of every byte.
+    """An association whose every byte a test can control, by these attributes.
 
-    sacking: acknowledge DATA as it arrives; taking: accept it; parameters: of INIT or
-    INIT-ACK; window: bytes of the announced window; behind(): chunks bundled with
-    COOKIE ECHO.
+    sacking: acknowledge each DATA chunk as it arrives; taking: accept DATA chunks,
+    False: discard them; parameters: parameters of the INIT or INIT-ACK to send; window:
+    window to announce, in bytes; behind(): return chunks to bundle with COOKIE ECHO.
     """
 
     def __init__(self, place, port, peer_port=0, streams=sctp.STREAMS,
@@ -234,7 +239,8 @@ class Association(sctp.Carrier):
     # set-up ---------------------------------------------------------------
 
     def begin(self, timeout=sctp.PATIENCE):
-        """Continue until COOKIE ECHO and the chunks bundled with it have been sent."""
+        """Send INIT, and wait until COOKIE ECHO has been sent, with the chunks that
+        behind() returns."""
         self.send(self._init(INIT), tag=0)
         self.wait(lambda: self.init, timeout)
 
@@ -303,7 +309,8 @@ class Association(sctp.Carrier):
                                           0, 0)))
 
     def shut(self):
-        """Announce a window of 0, accept no more data, and acknowledge probes."""
+        """Announce a window of 0, and discard data from now on. Probes of the window are
+        still acknowledged."""
         self.window, self.taking = 0, False
         self.sack()
 
@@ -334,8 +341,8 @@ class Association(sctp.Carrier):
     }
 
     def _mine(self, packet):
-        """Check whether the packet has our ports; a listener takes the port of the
-        first INIT."""
+        """Check whether the packet belongs to this association, by its ports. A listener
+        takes the peer's port from the first INIT."""
         if packet.target[1] != self.ports[0]:
             return False
         if not self.ports[1] and packet.of(INIT):

@@ -16,14 +16,16 @@ _in_time = []
 
 
 def dawdle():
-    """Called before each step. T_LATE=SEED: delay some steps, as on a busy machine."""
+    """Delay some steps at random if T_LATE=SEED is set, to imitate a busy machine.
+
+    Called before each step of a test."""
     if _late and not _in_time and _late.random() < 1 / 8:
         time.sleep(_late.uniform(0, 0.3))
 
 
 @contextlib.contextmanager
 def punctual():
-    """Suppress delays in a long sequence of steps that has a time limit."""
+    """Suppress the delays of dawdle() in a sequence of steps that has a time limit."""
     _in_time.append(True)
     try:
         yield
@@ -32,7 +34,7 @@ def punctual():
 
 
 class Closed(Exception):
-    """The other side ended the stream, or the connection below it if reset."""
+    """The other side ended the stream (reset false) or reset the connection (reset true)."""
 
     def __init__(self, reset):
         super().__init__("reset" if reset else "closed")
@@ -90,7 +92,7 @@ class Talk:
         return rdmap.Terminate.parse(seg.payload)
 
     def drain(self):
-        """Receive until the Terminate, ignoring everything before it."""
+        """Receive and ignore segments up to the Terminate. Return the Terminate."""
         while (seg := self.get_segment()).ulp & 15 != rdmap.TERMINATE:
             pass
         return rdmap.Terminate.parse(seg.payload)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test pcap-check against generated captures, good and bad.
 
-Uses the interpreter for which python3-dpkt is installed.
+The first line names the interpreter for which Debian installs python3-dpkt.
 """
 
 import os
@@ -46,12 +46,12 @@ class Wire:
             self.next[side] += 1
 
     def put(self, side, octets, flags=TH_ACK):
-        """Send bytes in a TCP segment."""
+        """Send the next bytes of a side in a TCP segment."""
         self.again(side, 0, octets, flags)
         self.next[side] += len(octets)
 
     def again(self, side, back, octets, flags=TH_ACK):
-        """Send bytes, the first of which was sent back bytes ago."""
+        """Send bytes again: the first one is "back" bytes before the next new byte."""
         self.frames.append(frame(self.ends[side], self.ends[not side],
                                  self.next[side] - back, octets, flags))
 
@@ -61,7 +61,7 @@ class Wire:
 
 
 def messages(writer, count, **wrong):
-    """Yield so many Sends of all sizes; the last one has the faults."""
+    """Yield this many Sends of random sizes as FPDUs; "wrong" applies to the last one."""
     rand = random.Random(count)
     for msn in range(1, count + 1):
         size = rand.randrange(MSS - 60)
@@ -86,7 +86,7 @@ def connections(*wires):
 
 
 class Captures(unittest.TestCase):
-    """Each test makes a capture and checks the result of pcap-check."""
+    """Each test writes a capture and checks the result of pcap-check for it."""
 
     def verdict(self, wires, status):
         with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
@@ -130,7 +130,7 @@ class Captures(unittest.TestCase):
         facts = self.good(wire)
         self.assertIn("fpdus 50", facts)
         self.assertTrue(any(one.startswith("unaligned") for one in facts))
-        # the last segment holds the last FPDU only
+        # only the first and the last segment begin with an FPDU
         self.assertIn(f"apart {len(octets) // MSS * MSS}", facts)
 
     def test_sent_again(self):
@@ -144,7 +144,7 @@ class Captures(unittest.TestCase):
         self.assertIn("fpdus 20", self.good(wire))
 
     def test_sent_again_with_more(self):
-        # tshark cannot follow this
+        # tshark cannot decode this, so pcap.py is tested alone
         wire = Wire()
         wire.put(0, b"one two thr")
         wire.again(0, 3, b"three")
@@ -163,7 +163,8 @@ class Captures(unittest.TestCase):
         self.assertIn("fpdus 20", self.good(wire))
 
     def test_port_used_again(self):
-        # tshark takes the second connection for a continuation of the first
+        # tshark takes the second connection for part of the first one, so pcap.py is
+        # tested alone
         pairs = connections(usual(), usual(first=77))
         mine, others = pcap.sessions(pairs)
         self.assertEqual((len(mine), others), (2, 0))
@@ -186,7 +187,7 @@ class Captures(unittest.TestCase):
         self.bad("2 bad CRCs", usual(crc=b"none"))
 
     def test_bad_crc_where_tshark_is_blind(self):
-        # the last FPDU of each side ends where a marker follows
+        # the FPDU ends where a marker follows, so tshark would misread it
         wire = Wire()
         wire.start_up(mpa.C | mpa.M)
         writer = mpa.Writer(markers=True)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test tools/wireshark/ddp_sctp.lua against generated captures, good and bad.
 
-Uses the interpreter for which python3-dpkt is installed.
+The first line names the interpreter for which Debian installs python3-dpkt.
 """
 
 import os
@@ -77,8 +77,9 @@ class Wire:
         self.frames, self.tsn, self.ssns = [], 1000, {}
 
     def chunk(self, message, sid=0, flags=7):
-        """Return a DATA chunk with a Control, a segment, or bytes and their
-        PPID."""
+        """Return a DATA chunk.
+
+        message: a Control, a DDP segment, or a pair of bytes and their PPID."""
         if isinstance(message, tuple):
             octets, ppid = message
         else:
@@ -128,8 +129,7 @@ class Dissector(unittest.TestCase):
         return list(dissector.by_tshark(self.file.name, *options))
 
     def remarks(self, words, *messages):
-        """Check that tshark makes a remark with these words about each of the
-        chunks."""
+        """Check that tshark's remark about each of these chunks contains these words."""
         wire = Wire()
         for message in messages:
             wire.say(message)
@@ -139,7 +139,7 @@ class Dissector(unittest.TestCase):
             self.assertIn(words, one[dissector.REMARK])
 
     def info(self, wire):
-        """Return the Info columns."""
+        """Return tshark's Info column of each packet."""
         self.write(wire)
         done = subprocess.run(
             ["tshark", "-n", "-X", f"lua_script:{dissector.SCRIPT}",
@@ -230,7 +230,7 @@ class Dissector(unittest.TestCase):
             "stream 2: Immediate Data [last DDP segment]"])
 
     def test_another_opinion_is_noticed(self):
-        # a test of the comparison itself
+        # test the comparison itself: the bytes and the decoding differ in one field
         want = dissector.by_octets(sctp.Chunk(
             0, sctp.SEGMENT, True, b"\0\0" + rdmap.write(1, 2, b"y").pack()))
         got, = self.seen(Wire().say(rdmap.write(1, 2, b"x")))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test the raw peer against the hex dumps of the RFCs and against itself."""
+"""Test the raw peer: compare its bytes with the figures of the RFCs, and parse what it
+builds."""
 
 import os
 import random
@@ -13,14 +14,14 @@ from rawpeer import ddp, mpa, rdmap, sctp, sctp_packet     # noqa: E402
 
 
 def figure_5():
-    """RFC 5044 figure 5 (MPA-33, MPA-48)."""
+    """Build the FPDU of RFC 5044 figure 5 (MPA-33, MPA-48)."""
     out = mpa.Writer(markers=True).fpdu(rdmap.send(1, bytes(24)).pack())
     assert out[:8] == bytes.fromhex("00000000002a4143"), out.hex()
     assert out[-4:] == bytes.fromhex("52239983"), out.hex()
 
 
 def figure_6():
-    """RFC 5044 figure 6 (MPA-49)."""
+    """Build the FPDU of RFC 5044 figure 6 (MPA-49)."""
     writer = mpa.Writer(markers=True)
     first = writer.fpdu(rdmap.send(1, bytes(492 - 4 - 6 - 18)).pack())
     assert len(first) == 492, len(first)
@@ -50,7 +51,7 @@ def terminates():
 
 
 def atomics():
-    """RFC 7306 figures 4 and 6, byte by byte."""
+    """Build the headers of RFC 7306 figures 4 and 6, and compare each byte."""
     octets = bytes.fromhex(
         "00000002" "01020304" "11121314" "2122232425262728"
         "3132333435363738" "4142434445464748" "5152535455565758"
@@ -75,7 +76,7 @@ def atomics():
 
 
 def immediates():
-    """RFC 7306 figures 1, 2 and 7."""
+    """Build the messages of RFC 7306 figures 1, 2 and 7."""
     segment = rdmap.immediate(3, b"immediat")
     assert segment.pack() == bytes.fromhex(
         "4148" "00000000" "00000000" "00000003" "00000000") + b"immediat"
@@ -83,7 +84,8 @@ def immediates():
 
 
 def arithmetic():
-    """Properties that hold without the pseudocode of RFC 7306."""
+    """Compare masked_add() and masked_swap() with results that are computed without the
+    pseudocode of RFC 7306."""
     rand = random.Random(7306)
     for _ in range(200):
         old, add = rand.getrandbits(64), rand.getrandbits(64)
@@ -106,7 +108,7 @@ class Loop(sctp.Carrier):
 
 
 def sctp_chunks():
-    """RFC 5043 sections 5.2.2 and 5.2.3, RFC 6581 section 7."""
+    """Build the chunks of RFC 5043 sections 5.2.2 and 5.2.3, RFC 6581 section 7."""
     loop = Loop()
     stream = loop.stream(3)
     stream.put_control(sctp.INITIATE, b"pd")
@@ -127,7 +129,7 @@ def sctp_chunks():
 
 
 def sctp_packets():
-    """RFC 9260 sections 3.3.1 and 3.3.2, RFC 5061 section 4.2.6."""
+    """Build the chunks of RFC 9260 sections 3.3.1 and 3.3.2, RFC 5061 section 4.2.6."""
     init = sctp_packet.Chunk(
         sctp_packet.INIT, 0, bytes.fromhex(
             "01020304" "00100000" "0010" "0020" "11121314") +

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Run tshark, which is independent of this project, on a capture and count what
-it finds."""
+"""Run tshark, which is independent of this project, on a capture, and count the
+FPDUs, frames, markers and CRCs that it finds."""
 
 import re
 import subprocess
@@ -8,16 +8,17 @@ from collections import Counter
 
 from . import mpa
 
-# A port may belong to another protocol. tshark only guesses the protocols above
-# RDMAP and finds them malformed, so they are disabled.
+# try_heuristic_first: tshark must find MPA even on a port that belongs to another
+# protocol. tshark guesses the protocols above RDMAP and reports them as malformed, so
+# they are disabled.
 COMMAND = ("tshark", "-n", "-o", "tcp.desegment_tcp_streams:TRUE",
            "-o", "tcp.try_heuristic_first:TRUE",
            "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
            "-Y", "iwarp_mpa", "-O", "iwarp_mpa,iwarp_ddp_rdmap",
            "-z", "expert,warn")
 
-# Only the text output tells a good CRC from others, so lines of text are
-# counted.
+# Count lines of tshark's text output, because no other output says whether a CRC is
+# good.
 LINES = (("fpdus", re.compile(r"    FPDU$")),
          ("start_up_frames", re.compile(r"    Re\w+ frame header$")),
          ("rejected", re.compile(r".*Connection rejected flag: True")),
@@ -27,22 +28,22 @@ LINES = (("fpdus", re.compile(r"    FPDU$")),
          ("unused_crcs", re.compile(r" +CRC: ")))
 OPCODE = re.compile(r".*= OpCode: .*\(0x([0-9a-f]+)\)$")
 
-# Printed after the frames: a heading for each severity, then number, protocol
-# and text of each remark.
+# After the frames tshark prints its remarks: a heading for each severity, then lines
+# with number, protocol and text of a remark.
 SEVERITY = re.compile(r"(Errors|Warns) \(\d+\)$")
 REMARK = re.compile(r" +(?P<number>\d+) +\S+ +(?P<protocol>\S+)  (?P<words>.*)$")
 
-# tshark knows RFC 5044, not RFC 6581.
+# Warnings about frames of revision 2: tshark knows RFC 5044, but not RFC 6581.
 REVISION_2 = ("Res field is NOT set to zero as required by RFC 5044",
               "Rev field is NOT set to one as required by RFC 5044")
 
 
 class Failed(Exception):
-    """tshark failed; carries its messages."""
+    """tshark failed; the argument is tshark's error output."""
 
 
 def output(path):
-    """Yield lines as they arrive."""
+    """Run tshark, and yield each line of its output as soon as it is printed."""
     with subprocess.Popen([*COMMAND, "-r", path], text=True, errors="replace",
                           stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as process:
@@ -54,7 +55,7 @@ def output(path):
 
 
 def opinion(path):
-    """Return counters by name, and remarks as text."""
+    """Run tshark on a capture. Return counters by name, and remarks as text."""
     numbers, remarks, severity = Counter(), [], None
     for line in output(path):
         if (found := OPCODE.match(line)):
@@ -80,6 +81,7 @@ def heed(severity, remark, numbers, remarks):
 def miscounts(half, fpdu):
     """Check whether tshark misreads this FPDU.
 
-    It takes a marker directly after an FPDU for part of that FPDU.
+    If a marker directly follows an FPDU, tshark takes the marker for part of that
+    FPDU.
     """
     return half.markers and (fpdu.start + fpdu.size) % mpa.INTERVAL == 0
