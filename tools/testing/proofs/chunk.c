@@ -62,9 +62,10 @@ static void private_data(const struct sddp_control *c, const u8 *p, size_t len)
 	u32 word = c->offer.enhanced ? 4 : 0;
 	size_t at = ANY(size_t);
 
-	MUST("SCTPDDP-16, MPA2-15: length of the Private Data", c->offer.pd_len == len - 4 - word);
+	MUST("SCTPDDP-16, MPA2-15: the Private Data extends to the end of the chunk",
+	     c->offer.pd_len == len - 4 - word);
 	GIVEN(at < c->offer.pd_len);
-	MUST("SCTPDDP-14, SCTPDDP-19, MPA2-14: contents of the Private Data",
+	MUST("SCTPDDP-14, SCTPDDP-19, MPA2-14: the Private Data follows the header",
 	     c->offer.pd[at] == p[4 + word + at]);
 	REACHED("private data");
 }
@@ -87,16 +88,17 @@ void prove_control(void)
 		return;
 	}
 	code = octets(p + 2, 2);
-	MUST("SCTPDDP-12: DDP-SSN", c.ssn == octets(p, 2));
-	MUST("SCTPDDP-13, MPA2-11: Function Code", c.what == says[code]);
-	MUST("MPA2-11: enhanced form", c.offer.enhanced == (code >= 5 && len >= 8));
+	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", c.ssn == octets(p, 2));
+	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3", c.what == says[code]);
+	MUST("MPA2-11: codes 5 to 7 with an IRD/ORD word are the enhanced form",
+	     c.offer.enhanced == (code >= 5 && len >= 8));
 	if (code == 4) {
 		MUST("SCTPDDP-17: a Terminate has no Private Data", !c.offer.pd_len);
 		REACHED("terminate");
 		return;
 	}
 	if (c.offer.enhanced)
-		MUST("MPA2-25: IRD and ORD in the word",
+		MUST("MPA2-25: IRD and ORD have their places in the word",
 		     c.offer.ird == (octets(p + 4, 2) & 0x3fff) &&
 		     c.offer.ord == (octets(p + 6, 2) & 0x3fff));
 	private_data(&c, p, len);
@@ -129,17 +131,18 @@ static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 	u32 word = data && c->offer.enhanced ? 4 : 0;
 	size_t at = ANY(size_t);
 
-	MUST("SCTPDDP-12: DDP-SSN", octets(p, 2) == c->ssn);
-	MUST("SCTPDDP-13, MPA2-11: Function Code", octets(p + 2, 2) == code_of(c));
-	MUST("SCTPDDP-17, MPA2-16: length of the chunk",
+	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", octets(p, 2) == c->ssn);
+	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3",
+	     octets(p + 2, 2) == code_of(c));
+	MUST("SCTPDDP-17, MPA2-16: the length includes the word and the Private Data",
 	     len == 4 + word + (data ? c->offer.pd_len : 0));
 	MUST("SCTPDDP-16, MPA2-15: the chunk has at most 516 bytes", len <= 516);
 	if (word)
-		MUST("MPA2-25: IRD and ORD in the word",
+		MUST("MPA2-25: IRD and ORD have their places in the word",
 		     (octets(p + 4, 2) & 0x3fff) == c->offer.ird &&
 		     (octets(p + 6, 2) & 0x3fff) == c->offer.ord);
 	GIVEN(data && at < c->offer.pd_len);
-	MUST("SCTPDDP-14, MPA2-14: Private Data",
+	MUST("SCTPDDP-14, MPA2-14: the Private Data follows the header",
 	     p[4 + word + at] == c->offer.pd[at]);
 	REACHED("private data");
 }

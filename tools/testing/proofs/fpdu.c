@@ -48,7 +48,7 @@ void prove_content(void)
 	MUST("MPA-15: PAD is 0 to 3", pad <= 3);
 	MUST("MPA-15, MPA-16: content is length field, ULPDU, PAD and CRC",
 	     content == 2 + ulpdu + pad + 4);
-	MUST("MPA-19: a multiple of 4", content % 4 == 0);
+	MUST("MPA-19: the length without markers is a multiple of 4", content % 4 == 0);
 	MUST("MPA-47: without markers the FPDU has only its content",
 	     mpa_fpdu_wire_len(ANY(u32), ulpdu, false) == content);
 	REACHED("end");
@@ -66,7 +66,7 @@ void prove_markers(void)
 	u64 end = f.pos + f.wire;
 	u32 n = mpa_marker_count(f.pos & U32_MAX, f.content);
 
-	MUST("MPA-28, MPA-29: one marker at each multiple of 512 in the FPDU",
+	MUST("MPA-28, MPA-29: the FPDU has one marker at each multiple of 512",
 	     n == boundaries(f.pos, end));
 	MUST("MPA-16, MPA-28: the FPDU consists of content and markers",
 	     f.wire == f.content + 4 * n);
@@ -111,7 +111,7 @@ void prove_peek(void)
 	told = mpa_fpdu_decode(&f, pos & U32_MAX, markers, p, len);
 	MUST("MPA-73: the header is decoded as soon as the length field is received",
 	     told == (len >= at + 2));
-	MUST("MPA-117: offset of the ULPDU",
+	MUST("MPA-117: the ULPDU begins after the length field",
 	     mpa_fpdu_head_len(pos & U32_MAX, markers) == at + 2);
 	if (!told) {
 		REACHED("too short");
@@ -120,7 +120,7 @@ void prove_peek(void)
 	MUST("MPA-67, MPA-70: the ULPDU's length is ULPDU_Length",
 	     f.ulpdu_len == octets(p + at, 2) &&
 	     f.head == at + 2 && f.start == (pos & U32_MAX));
-	MUST("MPA-16: length of the whole FPDU", f.wire ==
+	MUST("MPA-16: the FPDU's length is that for its ULPDU_Length and position", f.wire ==
 	     mpa_fpdu_wire_len(pos & U32_MAX, f.ulpdu_len, markers));
 	REACHED("decoded");
 }
@@ -140,7 +140,7 @@ void prove_marker(void)
 	     back == (at == f.pos ? 0 : at - field));
 	MUST("MPA-25: the distance fits into FPDUPTR", back <= 0xfffc && !(back & 3));
 	mpa_marker_encode(p, back);
-	MUST("MPA-22, MPA-23: layout of the marker",
+	MUST("MPA-22, MPA-23: a marker has a zero half, then FPDUPTR",
 	     !p[0] && !p[1] && octets(p + 2, 2) == back);
 	MUST("MPA-68: an encoded marker is valid", mpa_marker_is_valid(p, back));
 	ptr = octets(any + 2, 2);

@@ -54,7 +54,8 @@ void prove_word(void)
 
 	ddp_offer_decode_word(&o, word);
 	again = ddp_offer_encode_word(&o);
-	MUST("MPA2-25: layout of the word", o.ird == (word >> 16 & NONE) &&
+	MUST("MPA2-25: A, IRD and ORD have their places in the word",
+	     o.ird == (word >> 16 & NONE) &&
 	     o.ord == (word & NONE) && !(o.rtr & 1) == !(word >> 31));
 	MUST("MPA2-54, MPA2-55: without A the flags B, C and D are ignored",
 	     o.rtr & A || !o.rtr);

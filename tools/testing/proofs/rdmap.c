@@ -105,12 +105,13 @@ void prove_opcode(void)
 		return;
 	}
 	MUST("RDMAP-20: the row is that of the opcode", row->opcode == op && row->name[0]);
-	MUST("RDMAP-18: opcodes that invalidate", row->invalidates == (op == 4 || op == 6));
-	MUST("RDMAP-20, EXT-5: opcodes with solicited event",
+	MUST("RDMAP-18: exactly the opcodes 4 and 6 invalidate",
+	     row->invalidates == (op == 4 || op == 6));
+	MUST("RDMAP-20, EXT-5: exactly the opcodes 5, 6 and 9 solicit an event",
 	     row->solicited == (op == 5 || op == 6 || op == 9));
-	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: length of the header",
+	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: the header has the length of the opcode",
 	     row->hdr_len == header_of(op));
-	MUST("EXT-92: rights that the STag needs", row->rights == rights_of(op));
+	MUST("EXT-92: the STag needs the rights of the opcode", row->rights == rights_of(op));
 	REACHED("accepted");
 }
 
@@ -121,7 +122,7 @@ void prove_control(void)
 
 	GIVEN(opcode < 12);
 	octet = rdmap_ulp8(opcode);
-	MUST("RDMAP-17, RDMAP-22, RDMAP-23: control field",
+	MUST("RDMAP-17, RDMAP-22, RDMAP-23: the control field has RV, Rsvd and the opcode",
 	     octet >> 6 == 1 && !(octet & 0x30) && (octet & 15) == opcode);
 	REACHED("end");
 }
@@ -134,7 +135,8 @@ void prove_read_request(void)
 	size_t at = ANY(size_t);
 
 	rdmap_rreq_decode(&r, p);
-	MUST("RDMAP-30: layout of a Read Request", r.sink_stag == octets(p, 4) &&
+	MUST("RDMAP-30: the fields of a Read Request have their places",
+	     r.sink_stag == octets(p, 4) &&
 	     r.sink_to == octets(p + 4, 8) && r.len == octets(p + 12, 4) &&
 	     r.src_stag == octets(p + 16, 4) && r.src_to == octets(p + 20, 8));
 	rdmap_rreq_encode(again, &r);
@@ -143,7 +145,8 @@ void prove_read_request(void)
 	GIVEN(gone <= r.len);
 	rest = r;
 	rdmap_rreq_advance(&rest, gone);
-	MUST("RDMAP-48, RDMAP-49: the rest of the Read Request", rest.len == r.len - gone &&
+	MUST("RDMAP-48, RDMAP-49: the rest of the Read Request is shorter and begins later",
+	     rest.len == r.len - gone &&
 	     rest.sink_to == r.sink_to + gone && rest.src_to == r.src_to + gone &&
 	     rest.sink_stag == r.sink_stag && rest.src_stag == r.src_stag);
 	REACHED("end");
@@ -159,7 +162,7 @@ void prove_atomic_header(void)
 	MUST("EXT-36, EXT-44: exactly the two atomic operations are accepted",
 	     why == ((p[3] & 15) == 0 || (p[3] & 15) == 2 ? IW_OK
 							   : IW_RDMAP_OPCODE));
-	MUST("EXT-34: layout of an atomic request",
+	MUST("EXT-34: the fields of an atomic request have their places",
 	     a.code == (p[3] & 15) && a.id == octets(p + 4, 4) &&
 	     a.stag == octets(p + 8, 4) && a.to == octets(p + 12, 8) &&
 	     a.data == octets(p + 20, 8) && a.mask == octets(p + 28, 8) &&
@@ -179,7 +182,8 @@ void prove_atomic_response(void)
 	u32 id;
 
 	rdmap_aresp_decode(p, &id, &old);
-	MUST("EXT-49: layout of an atomic response", id == octets(p, 4) && old == octets(p + 4, 8));
+	MUST("EXT-49: the fields of an atomic response have their places",
+	     id == octets(p, 4) && old == octets(p + 4, 8));
 	rdmap_aresp_encode(again, id, old);
 	GIVEN(at < 12);
 	MUST("EXT-37, EXT-49: encoding is the inverse of decoding", again[at] == p[at]);

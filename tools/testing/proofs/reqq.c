@@ -103,9 +103,9 @@ void prove_look(void)
 	const struct rdmap_req *oldest = rdmap_reqq_peek(&q);
 	const struct rdmap_req *due = rdmap_reqq_peek_unserved(&q);
 
-	MUST("RDMAP-86: the oldest entry", oldest ==
+	MUST("RDMAP-86: the oldest entry is found", oldest ==
 	     (q.used ? &q.req[place(&q, 0)] : NULL));
-	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest entry that is not served", due ==
+	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest entry that is not served is found", due ==
 	     (q.served < q.used ? &q.req[place(&q, q.served)] : NULL));
 	MUST("looking up entries changes nothing", same(&q, &was));
 	rdmap_reqq_mark_served(&q);

@@ -18,10 +18,10 @@
 
 static void same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
 {
-	MUST("DDP-29, DDP-38: RsvdULP", h->ulp8 == first->ulp8 &&
+	MUST("DDP-29, DDP-38: each segment has the message's RsvdULP", h->ulp8 == first->ulp8 &&
 	     (h->tagged || h->ulp32 == first->ulp32));
-	MUST("DDP-33: STag", !h->tagged || h->stag == first->stag);
-	MUST("DDP-40, DDP-44: QN and MSN", h->tagged ||
+	MUST("DDP-33: each segment has the message's STag", !h->tagged || h->stag == first->stag);
+	MUST("DDP-40, DDP-44: each segment has the message's QN and MSN", h->tagged ||
 	     (h->qn == first->qn && h->msn == first->msn));
 }
 
@@ -63,8 +63,10 @@ void prove_next(void)
 	MUST("DDP-54: a segment is empty only if the message is", len || !c.total);
 	MUST("DDP-17, DDP-18: exactly the last segment has L set",
 	     h.last == (c.done + len == c.total));
-	MUST("DDP-53: TO", !h.tagged || h.to == (u64)(first.to + c.done));
-	MUST("DDP-45, DDP-51: MO", h.tagged || h.mo == c.done);
+	MUST("DDP-53: the TO grows by the bytes already segmented",
+	     !h.tagged || h.to == (u64)(first.to + c.done));
+	MUST("DDP-45, DDP-51: the MO is the number of bytes already segmented",
+	     h.tagged || h.mo == c.done);
 	same_message(&h, &first);
 	received(&h, &c, len);
 	c.done += len;

@@ -18,7 +18,7 @@ void prove_turn(void)
 	u16 far = (u16)(ssn - next);
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
-	MUST("SCTPDDP-27: the next SSN", (turn == SDDP_SSN_NEXT) == !far);
+	MUST("SCTPDDP-27: only the expected SSN is the next one", (turn == SDDP_SSN_NEXT) == !far);
 	MUST("SCTPDDP-69: an SSN less than 32767 ahead is early",
 	     (turn == SDDP_SSN_EARLY) == (far && far < 32767));
 	MUST("SCTPDDP-69: an SSN 32767 ahead is too far", (turn == SDDP_SSN_FAR) == (far == 32767));
@@ -40,7 +40,7 @@ void prove_tally(void)
 	MUST("SCTPDDP-46: a session without a Terminate is not complete", !sddp_tally_complete(&t));
 	sddp_tally_chunk(&t);
 	sddp_tally_last(&t, ssn);
-	MUST("SCTPDDP-46: complete exactly if all chunks before the Terminate arrived",
+	MUST("SCTPDDP-46: complete if and only if all chunks before the Terminate arrived",
 	     sddp_tally_complete(&t) == (before == ssn));
 	if (sddp_tally_complete(&t) && ssn == 65535)
 		REACHED("complete, SSN about to wrap");
@@ -56,7 +56,7 @@ void prove_gap(void)
 	MUST("the chunk is counted", t.n == (u16)(before + 1));
 	sddp_tally_last(&t, ANY(u16));
 	MUST("a second Terminate changes nothing", t.n == (u16)(before + 1));
-	MUST("complete exactly with the last missing chunk",
+	MUST("complete if and only if the last missing chunk has arrived",
 	     sddp_tally_complete(&t) == (before == 65535));
 	if (sddp_tally_complete(&t))
 		REACHED("complete");

@@ -131,20 +131,22 @@ void prove_output(void)
 		REACHED("buffer too short");
 		return;
 	}
-	MUST("MPA-90, MPA2-4: flags of the frame", p[16] == ((su.rx_markers ? 0x80 : 0) |
-	     (su.crc ? 0x40 : 0) | (reject ? 0x20 : 0) | (su.enhanced ? 0x10 : 0)));
-	MUST("MPA-92, MPA2-6: revision of the frame", p[17] == su.revision);
-	MUST("MPA-96, MPA2-10: PD_Length", octets(p + 18, 2) == len - 20);
+	MUST("MPA-90, MPA2-4: the flags are those of the start-up",
+	     p[16] == ((su.rx_markers ? 0x80 : 0) | (su.crc ? 0x40 : 0) |
+		       (reject ? 0x20 : 0) | (su.enhanced ? 0x10 : 0)));
+	MUST("MPA-92, MPA2-6: the frame has the revision of the start-up", p[17] == su.revision);
+	MUST("MPA-96, MPA2-10: PD_Length counts the bytes after the header",
+	     octets(p + 18, 2) == len - 20);
 	if (word)
-		MUST("MPA2-25: IRD and ORD of the frame",
+		MUST("MPA2-25: the frame has our IRD and ORD",
 		     (octets(p + 20, 2) & 0x3fff) == su.mine.ird &&
 		     (octets(p + 22, 2) & 0x3fff) == su.mine.ord);
 	GIVEN(at < 16 || at < su.mine.pd_len);
 	if (at < 16)
-		MUST("MPA-79, MPA-81: key of the frame", p[at] == (u8)
+		MUST("MPA-79, MPA-81: the frame begins with the key of its type", p[at] == (u8)
 		     (su.initiator ? "MPA ID Req Frame" : "MPA ID Rep Frame")[at]);
 	if (at < su.mine.pd_len)
-		MUST("MPA-101, MPA-105: Private Data",
+		MUST("MPA-101, MPA-105: the frame has the ULP's Private Data",
 		     p[20 + word + at] == su.mine.pd[at]);
 	REACHED("written");
 }
@@ -168,7 +170,7 @@ void prove_rest(void)
 	MUST("MPA-97: a partial frame is malformed",
 	     mpa_startup_want(&was) != MPA_WANT_READ || !was.got ||
 	     (su.state == MPA_SU_CLOSE && su.why == IW_MPA_STARTUP));
-	MUST("MPA-132, MPA2-66, MPA2-67: without any byte the connection is lost",
+	MUST("MPA-132, MPA2-66, MPA2-67: if no byte has come, the connection is lost",
 	     mpa_startup_want(&was) != MPA_WANT_READ || was.got ||
 	     (su.why == IW_MPA_LOST && su.state ==
 	      (was.initiator && was.enhanced ? MPA_SU_RETRY : MPA_SU_CLOSE)));
@@ -181,7 +183,7 @@ void prove_rest(void)
 	su = was;
 	mpa_startup_handle_sent(&su);
 	MUST("the invariant holds after the frame is sent", sound(&su));
-	MUST("MPA-108, MPA-109: state after the sent frame", su.state ==
+	MUST("MPA-108, MPA-109: after sending, the state is the next one", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :
 	      was.state != MPA_SU_SEND ? was.state :
 	      was.initiator ? MPA_SU_HEADER : MPA_SU_ENTER));

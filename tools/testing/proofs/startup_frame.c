@@ -196,18 +196,19 @@ static void results(void)
 	size_t skip = enhanced ? 4 : 0;
 	u32 w = octets(word, 4);
 
-	MUST("MPA-93, MPA2-64, MPA2-65: revision of the peer's frame", su.revision == hdr[17]);
+	MUST("MPA-93, MPA2-64, MPA2-65: the revision is that of the peer's frame",
+	     su.revision == hdr[17]);
 	MUST("MPA-86: CRC is used if either side requests it",
 	     su.crc == (su.want_crc || hdr[16] & 0x40));
 	MUST("MPA-83, MPA-84: markers are sent exactly if the peer requests them",
 	     su.tx_markers == !!(hdr[16] & 0x80) &&
 	     su.rx_markers == was.rx_markers);
-	MUST("MPA2-9: presence of the IRD/ORD word", su.enhanced == enhanced &&
-	     su.peer.enhanced == enhanced);
-	MUST("MPA2-25, MPA2-26: IRD, ORD and flags of the word", !enhanced ||
+	MUST("MPA2-9: the IRD/ORD word is found if and only if it is present",
+	     su.enhanced == enhanced && su.peer.enhanced == enhanced);
+	MUST("MPA2-25, MPA2-26: IRD, ORD and flags are those of the word", !enhanced ||
 	     (su.peer.ird == (w >> 16 & 0x3fff) && su.peer.ord == (w & 0x3fff) &&
 	      su.peer.rtr == rtr_of(w)));
-	MUST("MPA-96, MPA-98, MPA2-10: length of the Private Data",
+	MUST("MPA-96, MPA-98, MPA2-10: the Private Data fills the rest of the frame",
 	     su.peer.pd_len == whole() - 20 - skip);
 	MUST("MPA-97, MPA-99: the Private Data fits into the struct",
 	     su.peer.pd_len <= 512 - skip);

@@ -38,9 +38,9 @@ static void quoted(const struct rdmap_term *t, const u8 *p, size_t len)
 {
 	size_t ddp = ddp_at(p[2]), at = ANY(size_t);
 
-	MUST("RDMAP-44: length of the quoted DDP header", t->ddp_len ==
+	MUST("RDMAP-44: a quoted DDP header has 14 or 18 bytes by its T bit", t->ddp_len ==
 	     (p[2] & IW_QUOTE_D ? p[ddp] & 0x80 ? 14 : 18 : 0));
-	MUST("RDMAP-46: length of the quoted RDMA header",
+	MUST("RDMAP-46: a quoted RDMA header has 28 bytes",
 	     t->rdma_len == (p[2] & IW_QUOTE_R ? 28 : 0));
 	if (p[2] & SEGMENT)
 		MUST("RDMAP-44: quoted segment length", t->seg_len == octets(p + 4, 2));
@@ -72,9 +72,9 @@ void prove_parse(void)
 		REACHED("too short for anything");
 		return;
 	}
-	MUST("RDMAP-36: layer, type, code", t.layer == p[0] >> 4 &&
+	MUST("RDMAP-36: layer, type and code have their places", t.layer == p[0] >> 4 &&
 	     t.type == (p[0] & 15) && t.code == p[1]);
-	MUST("RDMAP-41: reserved bits ignored", t.quote == (p[2] & 0xe0));
+	MUST("RDMAP-41: reserved bits are ignored", t.quote == (p[2] & 0xe0));
 	if (why)
 		REACHED("incomplete");
 	else
@@ -114,7 +114,7 @@ void prove_build(void)
 		REACHED("local reason");
 		return;
 	}
-	MUST("RDMAP-36: layer, type, code", out[0] >> 4 == row->layer &&
+	MUST("RDMAP-36: layer, type and code have their places", out[0] >> 4 == row->layer &&
 	     (out[0] & 15) == row->type && out[1] == row->code);
 	MUST("RDMAP-40: reserved bits are zero", !(out[2] & 0x1f) && !out[3]);
 	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: as in figure 10",
@@ -127,13 +127,15 @@ void prove_build(void)
 	     quotes == (f.ddp_len && may_quote(row->layer, row->type)));
 	GIVEN(at < 28);
 	if (quotes) {
-		MUST("RDMAP-44: length of the segment", octets(out + 4, 2) == f.seg_len);
-		MUST("RDMAP-44: DDP header of the segment",
+		MUST("RDMAP-44: the quoted segment length is that of the fault",
+		     octets(out + 4, 2) == f.seg_len);
+		MUST("RDMAP-44: the quoted DDP header is that of the fault",
 		     at >= f.ddp_len || out[n + at] == f.ddp[at]);
 		n += f.ddp_len;
 	}
 	if (out[2] & IW_QUOTE_R) {
-		MUST("RDMAP-46: header of the Read Request", out[n + at] == f.rdma[at]);
+		MUST("RDMAP-46: the quoted header is that of the Read Request",
+		     out[n + at] == f.rdma[at]);
 		REACHED("Read Request quoted");
 	}
 }
