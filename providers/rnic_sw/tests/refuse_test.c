@@ -9,7 +9,7 @@
 #include "provider_test.h"
 
 static struct ibv_td *td;
-static struct ibv_pd *parent;		/* parent domain on pd, with td; has one object at a time */
+static struct ibv_pd *parent;		/* parent domain of pd and td; contains at most one object */
 
 static void is_held(void)
 {

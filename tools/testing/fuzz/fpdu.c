@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs, markers and CRC: a stream of bytes parsed into FPDUs from pieces of
- * any size; and ULPDUs that are framed and extracted again.
+ * FPDUs, markers and CRC. The input is parsed, in pieces of any size, as a stream
+ * of FPDUs; or it is taken as ULPDUs, which are framed and extracted again.
  *
  * Input: flags, the stream position in units of 4 bytes, a seed for the piece
  * sizes, an EMSS; then the stream, or ULPDUs with 16 bits of length each.

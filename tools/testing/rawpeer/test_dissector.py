@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test tools/wireshark/ddp_sctp.lua against generated captures, good and bad.
+"""Test tools/wireshark/ddp_sctp.lua with generated captures, valid and invalid ones.
 
 The first line names the interpreter for which Debian installs python3-dpkt.
 """

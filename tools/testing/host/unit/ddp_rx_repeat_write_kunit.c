@@ -102,7 +102,7 @@ static void alike(struct kunit *test)
 }
 
 /*
- * Several Writes are reported at once: before the next upcall, or at the end of
+ * Several Writes are reported together: before the next upcall, or at the end of
  * the pass
  */
 static void alike_told(struct kunit *test)

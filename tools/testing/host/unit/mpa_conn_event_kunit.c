@@ -197,8 +197,8 @@ static void not_now(struct kunit *test)
 }
 
 /*
- * Events do not queue a connection that is still being created. If there was an
- * event, unlocking the connection after mpa_conn_begin() queues it.
+ * An event does not queue a connection that is still being created. If one was
+ * set, the connection is queued when it is unlocked after mpa_conn_begin().
  */
 static void not_yet(struct kunit *test)
 {

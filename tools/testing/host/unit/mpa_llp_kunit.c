@@ -64,7 +64,7 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 		return stubs.connect;
 	c->sock = (void *)&dont_care;
 	stubs.sockets++;
-	/* on loopback the connection may be established at once */
+	/* on loopback the connection may be established before connect() returns */
 	mpa_conn_event(c, MPA_EV_STATE);
 	return 0;
 }

@@ -192,7 +192,10 @@ static void each_kind_of_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, r->stream.msg.rights);
 }
 
-/* A Write with immediate data is two messages, and is complete with the second */
+/*
+ * Expect that a Write with immediate data is sent as two messages, and completes
+ * when the second one is sent
+ */
 static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
@@ -485,8 +488,8 @@ static void terminate_leaves(struct kunit *test)
 
 /*
  * RDMAP-105: if choosing the next message finds a fault, the Terminate is the
- * next message. If there were none, a graceful end would take the transmit path
- * for drained, and would not send the Terminate.
+ * next message. Without a next message, a graceful close would treat the transmit
+ * path as drained and would not send the Terminate.
  */
 static void terminate_is_not_missed(struct kunit *test)
 {

@@ -192,8 +192,8 @@ static void destroy_mr(int i)
 }
 
 /*
- * Create MRs of up to @n processes from @i on. Return: the first one refused,
- * or @i + @n.
+ * Create an MR in each of @n processes, starting with number @i, until one is
+ * refused. Return: the number of the refused process, or @i + @n.
  */
 static int create_mrs(int i, int n)
 {

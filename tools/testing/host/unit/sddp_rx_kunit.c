@@ -40,7 +40,7 @@ bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 
 void host_cancel_delayed(struct delayed_work *d) {}
 
-/* DDP, and the user of sessions -------------------------------------------------- */
+/* Stubs of DDP and of the user of sessions --------------------------------------- */
 
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len)

@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_LIST_H
 #define _HOST_LINUX_LIST_H
 
-/* Only so that structs compile: no pure file uses a list */
+/* Makes structs compile that contain a list: no pure file uses one */
 struct list_head { struct list_head *next, *prev; };
 
 #endif

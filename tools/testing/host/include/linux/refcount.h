@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_REFCOUNT_H
 #define _HOST_LINUX_REFCOUNT_H
 
-/* Only so that structs compile: no pure file counts references */
+/* Makes structs compile that contain a reference count: no pure file changes one */
 typedef struct { int refs; } refcount_t;
 
 #endif

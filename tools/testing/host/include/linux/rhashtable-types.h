@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_RHASHTABLE_TYPES_H
 #define _HOST_LINUX_RHASHTABLE_TYPES_H
 
-/* Only so that structs compile: no pure file uses a hash table */
+/* Makes structs compile that contain a hash table: no pure file uses one */
 struct rhash_head { int unused; };
 struct rhashtable { struct { int v; } nelems; };
 

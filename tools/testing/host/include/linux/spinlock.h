@@ -4,7 +4,7 @@
 
 #include <linux/compiler.h>
 
-/* Only so that structs compile: no pure file takes a lock */
+/* Makes structs compile that contain a lock: no pure file takes one */
 typedef struct { int held; } spinlock_t;
 typedef struct { int readers; } rwlock_t;
 

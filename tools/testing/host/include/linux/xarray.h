@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_XARRAY_H
 #define _HOST_LINUX_XARRAY_H
 
-/* Only so that structs compile: no pure file uses an xarray */
+/* Makes structs compile that contain an xarray: no pure file uses one */
 struct xarray { int unused; };
 
 #endif

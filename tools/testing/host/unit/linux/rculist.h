@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Only so that the include is found: see <linux/hashtable.h> */
+/* Empty, so that the #include works: the stand-ins are in <linux/hashtable.h> */

@@ -7,10 +7,10 @@
 #include <linux/compiler.h>
 #include <linux/held.h>
 
-/* Only so that structs compile */
+/* Makes structs compile that contain it; the tests never use it */
 struct rcu_head { int unused; };
 
-/* The tests have one thread: count the read-side sections, and call call_rcu() functions at once */
+/* The tests have one thread: count read-side sections; call_rcu() calls its function immediately */
 #define rcu_read_lock()		((void)host_reads++)
 #define rcu_read_unlock()	((void)WARN_ON(host_reads-- <= 0))
 #define rcu_dereference(p)	READ_ONCE(p)

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_SEQLOCK_H
 #define _HOST_DOORS_SEQLOCK_H
 
-/* Only so that structs compile */
+/* Makes structs compile that contain it; the tests never use it */
 typedef struct { int unused; } seqlock_t;
 
 #endif

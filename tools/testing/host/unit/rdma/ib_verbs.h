@@ -91,7 +91,7 @@ enum ib_srq_attr_mask { IB_SRQ_MAX_WR = 1 << 0, IB_SRQ_LIMIT = 1 << 1 };
 enum ib_srq_type { IB_SRQT_BASIC };
 enum ib_qp_state { IB_QPS_ERR };
 
-/* Only so that declarations compile */
+/* Types of which the driver uses at most one field in these tests */
 struct vm_area_struct;
 struct scatterlist;
 struct ib_qp_init_attr;

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Only so that the include is found: no memory is pinned in these tests */
+/* Empty, so that the #include works: no memory is pinned in these tests */
