@@ -57,7 +57,7 @@ extern struct played_page {
 
 extern void (*spoil[2])(struct played_ring *r);	/* called to make a response invalid, or NULL */
 extern uint32_t qp_num;		/* number of the next QP */
-extern uint32_t next_qp_num;	/* number of all QPs after the next one */
+extern uint32_t next_qp_num;	/* number that each QP after the next one gets */
 extern atomic_uint destroyed;	/* number of QPs destroyed */
 extern unsigned int asked;	/* number of commands that destroy a CQ or PD */
 extern int refusal;		/* errno returned by destroy and reregister commands */

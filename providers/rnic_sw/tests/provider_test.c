@@ -206,7 +206,7 @@ static void test_wr_api(void)
 	CHECK(ibv_wr_complete(ex) == ENOMEM && qp->sq.prod == 2);
 
 	ibv_wr_start(ex);
-	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* no request to add the SGE to */
+	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* no request is under construction */
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
 	CHECK(qp->sq.hdr->prod == 2 && qp->sq.prod == 2);

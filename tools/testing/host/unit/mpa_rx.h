@@ -31,7 +31,7 @@ extern struct mpa_rx_stubs {
 	int		off;		/* page offset for a batch, or -1 if none is possible */
 	u32		next_possible;		/* segments that continue the message */
 	u32		batch_takes;		/* segments that ddp_rx_batch() accepts */
-	enum iw_reason	why_not;	/* its result if it does not accept all */
+	enum iw_reason	why_not;	/* result if ddp_rx_batch() does not accept all segments */
 	u32		off_calls, batch_calls;	/* calls of ddp_rx_next_page_off, ddp_rx_batch */
 	const u8	*bodies;	/* payloads of the last batch */
 	u32		errors;		/* errors reported to DDP */

@@ -25,8 +25,8 @@ static struct {
 	bool		worker;		/* run the worker when the socket is unlocked */
 	enum mpa_sock_state	fate;		/* state of the socket that the worker reads */
 	int		err;
-	int		no_bind, no_connect;	/* results for the port that the ULP chose */
-	int		no_any;		/* result for another port */
+	int		no_bind, no_connect;	/* results of bind and connect for the ULP's port */
+	int		no_any;		/* result of connect for any other port */
 	u16		port;		/* port that the socket is bound to */
 	u32		made, connects;
 	int		vrf;		/* VRF of the socket */

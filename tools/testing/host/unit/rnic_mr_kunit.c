@@ -247,7 +247,7 @@ static void registered_as_said(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
-/* A failed registration does not change the MR, nor the stream recorded */
+/* A failed registration changes neither the MR nor the stream that is recorded in the MR */
 static void not_registered(struct kunit *test)
 {
 	struct rnic_mr *mr = mapped(test);

@@ -27,7 +27,7 @@ extern struct rx_stubs {
 	u32		wrote_first;			/* @wrote at the last admission */
 	const void	*body;				/* payload of the last segment */
 	u64		to;				/* TO of the last segment */
-	u32		len;				/* length of that payload */
+	u32		len;				/* length of @body */
 	struct ddp_cursor *sink;			/* sink of an untagged segment */
 	u32		fitted;				/* bytes of the last batch */
 	bool		fits;				/* a batch can be placed as one */

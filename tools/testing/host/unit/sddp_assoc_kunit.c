@@ -55,7 +55,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
 }
 
-/* All received data is processed before the end */
+/* All received data is processed before the association ends */
 static void taken_first(struct kunit *test)
 {
 	stubs.fate = SDDP_SOCK_LOST;
@@ -131,7 +131,7 @@ static void without_memory(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* After a SHUTDOWN of the peer a deferred segment is processed before the end */
+/* After a SHUTDOWN of the peer a deferred segment is processed before the association ends */
 static void done_while_put_off(struct kunit *test)
 {
 	stubs.a->deferred = 1;
@@ -156,7 +156,7 @@ static void others_are_done(struct kunit *test)
 	stubs.a->deferred = 1;
 	works();
 	stubs.fate = SDDP_SOCK_PEER_DONE;
-	/* received data is processed first */
+	/* the association does not end before received data has been processed */
 	stubs.more = -ENOMEM;
 	works();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
@@ -413,7 +413,7 @@ static void was_a_guest(struct kunit *test)
 	expect_end_in(test, 50);
 }
 
-/* Requests that were not reported to a program do not extend the 60 s */
+/* Requests that are not reported to a program do not extend the idle timeout of 60 s */
 static void refused_calls(struct kunit *test)
 {
 	int n;
@@ -485,7 +485,7 @@ static void accepted_late(struct kunit *test)
 
 /*
  * If a session begins and ends after the timer has expired and before the worker
- * runs, the times start again
+ * runs, the idle timeouts start again
  */
 static void in_time(struct kunit *test)
 {
