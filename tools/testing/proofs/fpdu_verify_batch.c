@@ -40,7 +40,7 @@ void prove_room(void)
 	GIVEN(ulpdu <= MPA_ULPDU_MAX);
 	mpa_fpdu_batch_begin(&r, ulpdu, memory + 16);
 	if (!r.left) {
-		MUST("no FPDU is allowed only without payload or longer than the buffer",
+		MUST("if no FPDU is allowed, it has no payload or is longer than the buffer",
 		     ulpdu <= 14 ||
 		     mpa_fpdu_content_len(ulpdu) > MPA_FPDU_BATCH_SIZE);
 		REACHED("none");

@@ -67,7 +67,7 @@ void prove_decode(void)
 	p = any_octets(len);
 	whole = len && len >= (p[0] & 0x80 ? 14 : 18);
 	why = ddp_hdr_decode(&h, p, len);
-	MUST("DDP-46: exactly an incomplete header is reported as short",
+	MUST("DDP-46: a header is reported as short if and only if it is incomplete",
 	     (why == IW_DDP_SHORT) == !whole);
 	if (!whole) {
 		REACHED("short");
@@ -76,7 +76,7 @@ void prove_decode(void)
 	layout(&h, p);
 	version = (p[0] & 3) == 1;
 	/* the reserved bits between L and DV are ignored */
-	MUST("DDP-23, DDP-25: exactly a wrong version is reported",
+	MUST("DDP-23, DDP-25: the only error of a complete header is a wrong version",
 	     why == (version ? IW_OK : p[0] & 0x80 ? IW_DDP_T_VERSION
 						   : IW_DDP_U_VERSION));
 	if (!version)

@@ -105,7 +105,7 @@ void prove_opcode(void)
 		return;
 	}
 	MUST("RDMAP-20: the row is that of the opcode", row->opcode == op && row->name[0]);
-	MUST("RDMAP-18: exactly the opcodes 4 and 6 invalidate",
+	MUST("RDMAP-18: exactly the opcodes 4 and 6 invalidate an STag",
 	     row->invalidates == (op == 4 || op == 6));
 	MUST("RDMAP-20, EXT-5: exactly the opcodes 5, 6 and 9 solicit an event",
 	     row->solicited == (op == 5 || op == 6 || op == 9));

@@ -163,8 +163,8 @@ class Sniffer:
     def packets(self, wait=0.05, until=None):
         """Return all packets since the last call.
 
-        wait: stop after so many seconds without a packet; until: a function, first wait
-        for a packet for which it returns true."""
+        wait: time in seconds; return when no packet has arrived for this time.
+        until: a function; before that, wait for a packet for which it returns true."""
         end = time.monotonic() + sctp.PATIENCE
         with contextlib.suppress(TimeoutError):
             while until:

@@ -100,7 +100,7 @@ static void does_not_go_on(struct kunit *test)
 {
 	stubs.more = 2;
 	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
-	/* the queue contains as many bytes as for an FPDU of full length */
+	/* the second FPDU is shorter, but the queue has the bytes of two long ones */
 	receive_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, run_rx());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.segments);
