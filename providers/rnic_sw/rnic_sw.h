@@ -50,8 +50,8 @@ struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
 	atomic_int		refs;	/* 1 for the program, and 1 per object in this domain */
 	atomic_int		parents;	/* number of parent domains created on this one */
-	struct rnic_sw_pd	*domain;	/* of a parent domain: the protection domain */
-	struct rnic_sw_td	*td;	/* of a parent domain: the thread domain, or NULL */
+	struct rnic_sw_pd	*domain;	/* protection domain of a parent domain, or NULL */
+	struct rnic_sw_td	*td;	/* thread domain of a parent domain, or NULL */
 };
 
 struct rnic_sw_cq {

@@ -109,7 +109,10 @@ static void tagged_anywhere(struct kunit *test)
 	compare(test);
 }
 
-/* What the barrier before the last byte's write finds: all other bytes must be in place */
+/*
+ * Checked at the write barrier before the last byte of a range is written: @good
+ * stays true if all other bytes are in place, and the last byte is not
+ */
 static struct {
 	u32	stag, off, len;
 	u32	barriers;

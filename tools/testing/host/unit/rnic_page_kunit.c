@@ -83,7 +83,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-/* Check that only the one page that the context keeps is left at most */
+/* Check that at most one page is left, which the context keeps */
 static void test_exit(struct kunit *test)
 {
 	KUNIT_EXPECT_LE(test, stubs.pages, 1);

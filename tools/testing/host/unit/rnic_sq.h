@@ -18,14 +18,14 @@ extern struct rnic_sq_stubs {
 	u8			status[SLOTS];	/* status of each completion */
 	u32			failed;		/* calls of rdmap_fail() */
 	u32			mr_refs;		/* cached MR references at these calls */
-	u32			worker_runs;	/* runs of the worker requested */
+	u32			worker_runs;	/* number of times the worker was queued */
 	u32			early;		/* completions out of order */
 	u32			locked;		/* completions generated under the queue's lock */
 	u32			in_push;		/* calls of rnic_cq_push() in progress */
 	u32			concurrent;		/* calls that overlapped another call */
 	bool			also_elsewhere;		/* run the worker during a completion */
 	bool			full;		/* the CQ is full */
-	bool			ends_in_sleep;		/* other context ends in the next sleep */
+	bool			ends_in_sleep;		/* other context ends during next sleep */
 	u32			sleeps;		/* number of sleeps */
 	u64			now;		/* current time, ns */
 	u32			kicks;		/* calls of ddp_kick() */

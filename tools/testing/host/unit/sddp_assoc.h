@@ -24,15 +24,15 @@ extern struct sddp_assoc_stubs {
 	enum iw_reason		wrong;		/* reason why the association is unusable */
 	enum iw_reason		refused;	/* reason reported to the listener */
 	bool			waits;		/* the retry timer is running */
-	unsigned long		due;		/* time at which it expires, jiffies */
+	unsigned long		due;		/* time at which the retry timer expires, jiffies */
 	bool			no_memory;	/* sending fails for lack of memory */
 	u32			sent;		/* successful calls of sddp_tx_serve() */
 	u32			acks;		/* checks for acknowledgments */
 	u32			ended, unhashed;	/* sessions ended; unhash calls */
 	bool			comes;		/* a session begins during the next receive */
 	bool			armed;		/* the idle timer is running */
-	unsigned long		idle_timeout;	/* time at which it expires, jiffies */
-	bool			sndbuf_full;		/* too many unaccepted associations */
+	unsigned long		idle_timeout;	/* time at which the idle timer expires, jiffies */
+	bool			sndbuf_full;		/* too many unaccepted associations exist */
 	bool			holds;		/* SCTP has queued too much data */
 	u32			rejoined, shrunk;	/* calls; successful calls */
 	bool			locks_at_once;		/* run the worker at the next unlock */

@@ -24,7 +24,7 @@ static struct {
 	enum iw_reason		why;
 	int			held;		/* number of references to the association */
 	int			nobody;		/* error of reporting a request; 0: none */
-	bool			request_reported, accepted;	/* of the session ended last */
+	bool			request_reported, accepted;	/* of the last session that ended */
 } stubs;
 
 unsigned long jiffies;
