@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""C sources for the checks: the list of files, their code without comments and strings
+"""Access to C sources for the checks: the list of files, their code without comments and strings
 (line numbers are kept), their includes and their functions."""
 import os
 import re

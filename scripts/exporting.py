@@ -26,7 +26,7 @@ def read(path):
 
 
 def room_for_patches(out):
-    """Refuse a directory with old patches, which could be sent with the new ones."""
+    """Fail if the directory has old patches, which could be sent together with the new ones."""
     if out and glob.glob(os.path.join(glob.escape(out), "*.patch")):
         raise NotDone(f"{out} already has patches: name another directory or remove them")
 
@@ -66,7 +66,7 @@ class Tree:
         self.git("switch", "-q", "-c", branch)
 
     def become_repository(self):
-        """Make a repository of a plain directory, completely or not at all, so that a failed
+        """Make a repository of a plain directory. If a step fails, leave no repository, so that the
         export can be repeated."""
         try:
             user = [(key, run("git", "-C", csource.TREE, "config", key).strip()) for key in ("user.name", "user.email")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Source this for the names of other architectures: Debian, the compilers and QEMU name
-# one architecture differently.
+# Source this file for the names of other architectures: Debian, the compilers and QEMU have
+# different names for the same architecture.
 # shellcheck disable=SC2034	# used by the scripts that source this
 
 # machine DEBIAN-NAME: set gnu_type (prefix of the compiler), qemu_arch (as uname -m

@@ -33,7 +33,7 @@ class Edit:
 
 
 def edits(text):
-    """{patch: [Edit]}"""
+    """{patch: [Edit]} of the file packaging/rdma-core/edits"""
     found, patch = {}, None
     for line in text.splitlines():
         if m := re.fullmatch(r"\[(\w+)\]", line):
@@ -46,18 +46,19 @@ def edits(text):
 
 
 def symbol_versions(text):
-    """buildlib/check-build: the version follows the last underscore."""
+    """In buildlib/check-build: read the version after the last underscore of a symbol version, as
+    the names of this provider contain underscores."""
     return _replaced(text, 'ver.partition("_")[-1]', 'ver.rpartition("_")[-1]')
 
 
 def lintian(text):
-    """debian/ibverbs-providers.lintian-overrides: the libraries in Debian's package."""
+    """In debian/ibverbs-providers.lintian-overrides: add the library to those in Debian's package."""
     text = re.sub(r"^(# .*) and (libmlx5) are", r"\1, \2 and librnic_sw are", text, count=1)
     return _replaced(text, "libmlx5-1\n", "libmlx5-1 librnic-sw1\n")
 
 
 def ldconfig(text):
-    """suse/rdma-core.spec: copy the scriptlets of the previous library, mlx5."""
+    """In suse/rdma-core.spec: copy the scriptlets of the previous library, mlx5."""
     lines = re.findall(r"^%(?:post|postun|ldconfig_scriptlets) -n %mlx5_lname.*\n(?:\n(?=%post))?", text, re.M)
     old = "".join(lines)
     if not lines:
@@ -66,7 +67,7 @@ def ldconfig(text):
 
 
 def static_providers(text):
-    """libibverbs/verbs.h: check that its macro takes as many providers as the file names."""
+    """Check that the macro in libibverbs/verbs.h takes as many providers as the file declares."""
     names = set(re.findall(r"^extern const struct verbs_device_ops verbs_provider_(\w+);", text, re.M))
     room = re.search(r"#define _RDMA_STATIC_PREFIX_\((?:.|\n)*?_(\d+), \.\.\.\)", text)
     if not room or len(names - {"all", "none"}) > int(room[1]):
@@ -94,8 +95,8 @@ def provider(text, unifdef, abi):
 
 
 def setting_names(text):
-    """Settings without the directory of their sysfs file: the upstream kernel has them as
-    netlink attributes."""
+    """Replace the names of settings by names without the directory of their sysfs file: in the
+    upstream kernel the settings are netlink attributes."""
     return re.sub(r"\*(?:llp|mpa)/(\w+)\*", r"*\1*", text)
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 # stages.sh: run the stages of make check, one after the other or concurrently, and report
-# their results. The caller sets log (a directory) and times (a file) before it sources
-# this; bad is 1 once a stage has failed.
+# their results. Before a script sources this file it sets log (a directory) and times (a file).
+# bad becomes 1 when a stage fails.
 
 : "${log:?}" "${times:=}" "${bad:=0}"
 : >"$log/why"
 number=0
 running=()
 
-# Kill the running stages. Each is a process group that includes its test environment.
+# Kill the running stages. Each stage is a process group that includes its test environment.
 kill_running() {
 	local pid
 	for pid in "${running[@]}"; do
@@ -18,7 +18,8 @@ kill_running() {
 	running=()
 }
 
-# tries COMMAND...: run it; repeat it at most twice if QEMU is at fault (beds/no-breakpoint)
+# tries COMMAND...: run COMMAND; repeat it at most twice if a fault of QEMU makes it fail with
+# status 96 (beds/no-breakpoint)
 tries() {
 	local left status
 	for left in 2 1 0; do
@@ -29,8 +30,8 @@ tries() {
 	done
 }
 
-# timed NAME COMMAND...: run it with its output in NAME.log; write its status, its duration
-# and its CPU time, which is more meaningful on a busy machine, to further files.
+# timed NAME COMMAND...: run COMMAND with its output in NAME.log. Write its status, its duration
+# and its CPU time to further files; on a busy machine CPU time says more than the duration.
 timed() {
 	local name=$1 status=0 TIMEFORMAT='%1R %1U %1S' real user sys
 	shift
@@ -81,8 +82,8 @@ details() {
 	echo "whole output: $log/$1.log"
 }
 
-# note_why NAME: print why a stage failed. finish prints this again at the end of the
-# output, of which a CI system may keep only the last lines.
+# note_why NAME: print why a stage failed. finish prints this text again at the end of the
+# output, because a CI system may keep only the last lines.
 note_why() {
 	echo "# $1:"
 	if grep -q 'not ok' "$log/$1.ktap"; then
@@ -95,7 +96,7 @@ why_in_brief() { tail -n 60 "$log/why"; }
 
 stage() { timed "$@"; report "$1" || bad=1; }
 
-# Concurrent stages: beside NAME COMMAND... queues one, run_beside runs all
+# Concurrent stages: `beside NAME COMMAND...` queues a stage, run_beside runs all queued stages
 beside_names=()
 declare -A beside_commands=() pending=()
 beside() {
@@ -118,7 +119,7 @@ run_beside() {
 	beside_names=()
 }
 
-# Print the queued names, the longest first by their last duration; new stages come first.
+# Print the queued names, those that took longest in the last run first. New stages come first.
 longest_first() {
 	local name
 	for name in "${beside_names[@]}"; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by check-scripts and check-install, from the top of the tree: a private cache,
-# a fake Debian archive, small stubs that come first in PATH, and the test function t.
+# Sourced by check-scripts and check-install, from the top of the tree. Creates a private cache,
+# a fake Debian archive, and small stubs that come first in PATH; defines the test function t.
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/${0##*/}.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -10,14 +10,14 @@ unset DESTDIR INSTALL_MOD_PATH MAKEFLAGS MFLAGS MAKELEVEL RNIC_SW_RDMA_CORE_SUIT
 mkdir -p "$work/bin" "$FAKE/debs"
 passed=0 failed=0
 
-# stand_in NAME: create a stub with the script on stdin
+# stand_in NAME: create a stub of the program NAME with the script on stdin
 stand_in() {
 	{ echo '#!/bin/bash'; cat; } >"$work/bin/$1"
 	chmod +x "$work/bin/$1"
 }
 
-# Downloads from the fake archive; $FAKE/how states how: well, refused (wrong hash), short
-# (truncated) or no index.
+# A stub of apt-get that downloads from the fake archive. $FAKE/how selects the result of a
+# download: well, refused (wrong hash), short (truncated) or no index.
 stand_in apt-get <<'END'
 case " $* " in
 *" update "*)
@@ -59,14 +59,14 @@ rdma_core() {
 		gzip -1 >"$FAKE/rdma-core_9.1.orig.tar.gz"
 }
 
-# t NAME COMMAND...: a test case; COMMAND must succeed, with an empty cache
+# t NAME COMMAND...: run a test case with an empty cache; COMMAND must succeed
 t() {
 	local name=$1
 	shift
 	rm -rf "$RNIC_SW_CACHE" "$FAKE/depmod"
 	echo well >"$FAKE/how"
 	(set -e; "$@") >"$work/log" 2>&1
-	# tested in a separate command: `if (...)` would disable set -e in the subshell
+	# the status is tested in a separate command: `if (...)` would disable set -e in the subshell
 	if [ $? -eq 0 ]; then
 		passed=$((passed + 1))
 	else
