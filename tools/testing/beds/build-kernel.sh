@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash disable=SC2154	# variables of the scripts that source this
 # Build the kernel of a test environment in the cache, once; sourced by uml-kernel and
-# smp-kernel. They set these variables before they call built:
+# smp-kernel. These scripts set the following variables before they call built():
 #   arch base         architecture, and make target of the initial configuration
 #   fragments         configuration files to merge into it; the last setting applies
 #   patches           patches of single source files, may be empty
 #   make_args         more arguments of make, may be empty
-#   shelf flavour     directory in the cache: SHELF/FLAVOUR-VERSION-KEY
+#   shelf flavour     the build is in SHELF/FLAVOUR-VERSION-KEY in the cache
 #   what takes        for messages: which kernel, and how long the build takes
 #   finish            a function, called with the build directory at the end
 
 scripts=$(cd "$here/../../../scripts" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL ARCH CROSS_COMPILE KBUILD_OUTPUT O
-# without ccache: a kernel is built once, and would evict objects that are built often
+# without ccache: a kernel is built only once, and its objects would evict others that are built
+# often
 export CCACHE_DISABLE=1
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 1; }
 
-# For make: empty in the directories that are compiled without a sanitizer. The others use
-# objects of the driver: networks, RDMA, workqueues, timers, locks, lists.
+# For make: expands to nothing in directories that are to be compiled without a sanitizer. The
+# other directories have code that uses objects of the driver: networks, RDMA, workqueues, timers,
+# locks, lists.
 # shellcheck disable=SC2016,SC2034
 watched='$(filter-out kernel/entry/%,$(filter net/% drivers/infiniband/% drivers/nvme/% kernel/% lib/%,$(obj)/))'
 
@@ -27,7 +29,7 @@ kmake() {
 }
 
 configure() {
-	# -m: merge only, olddefconfig resolves
+	# -m: only merge the files; make olddefconfig resolves the dependencies
 	kmake "$base" &&
 	(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "${fragments[@]}") &&
 	kmake olddefconfig &&
@@ -62,7 +64,7 @@ progress() {
 	done
 }
 
-# Keep only the newest two builds of a flavour
+# Remove all builds of a flavour except the newest two
 prune() {
 	find "$cache" -mindepth 1 -maxdepth 1 -type d -name "$flavour-*" -printf '%T@ %p\n' |
 		sort -rn | tail -n +3 | cut -d' ' -f2- | xargs -r rm -rf
@@ -89,7 +91,7 @@ build_it() {
 	echo "$me: $flavour built in $SECONDS s" >&2
 }
 
-# again CONFIG: build once more with CONFIG merged into the configuration
+# again CONFIG: build the kernel again, with CONFIG merged into its configuration
 again() {
 	local log=$build/again.log
 	exec 9>"$("$scripts/cache")/kernel-build.lock"
@@ -114,7 +116,7 @@ built() {
 	build=$cache/$flavour-${version%%_*}-$key
 	mkdir -p "$cache"
 	[ ! -e "$build/.done" ] || return 0
-	# one build at a time: two would not be faster, and would need twice the memory
+	# one build at a time: two concurrent builds would not be faster and need twice the memory
 	exec 9>"$("$scripts/cache")/kernel-build.lock"
 	flock -n 9 || { echo "$me: waiting for another kernel build" >&2; flock 9; }
 	[ -e "$build/.done" ] || build_it

@@ -9,8 +9,8 @@ scripts=$tree/scripts
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
-# Set cpus mem (empty if not given) timeout kmemleak stalls clock plugin pin modules out append
-# link bed from the options, and rest to the remaining arguments.
+# Set from the options: cpus mem (empty if not given) timeout kmemleak stalls clock plugin pin
+# modules out append link bed. Set rest to the remaining arguments.
 parse_options() {
 	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' link='' bed=debug
 	while [ $# -gt 0 ]; do
@@ -38,8 +38,8 @@ parse_options() {
 	"$scripts/as-root" "$me" || exit
 }
 
-# prepare COMMAND...: create the directory out (kept if named by --out), run (files for the
-# guest) and the log console
+# prepare COMMAND...: create the directory out (which is kept if --out names it), the directory run
+# with files for the guest, and the log console
 prepare() {
 	if [ -n "$out" ]; then
 		mkdir -p "$out" || die "cannot make the directory $out"
@@ -82,7 +82,7 @@ write_command() {
 }
 
 # link_args BUS: print QEMU's arguments for a network interface that is connected to another
-# guest; all frames are captured
+# guest. QEMU captures all frames.
 link_args() {
 	[ -n "$link" ] || return 0
 	local mine=${link%%,*}
@@ -91,7 +91,7 @@ link_args() {
 		-object "filter-dump,id=kept,netdev=link,file=$out/link.pcap"
 }
 
-# A watchdog in a session of its own, which outlives this script. It reads the guest's process
+# A watchdog in a separate session, so that it outlives this script. It reads the guest's process
 # group from its input, and kills the group at the time limit, or when its input is closed
 # because this script has ended for any reason.
 readonly watch_leash='
@@ -100,7 +100,7 @@ readonly watch_leash='
 	[ $? -le 128 ] || touch "$2"
 	kill -KILL -- "-$group" 2>/dev/null'
 
-# start_watched COMMAND...: run it in its own process group, which is killed when this script
+# start_watched COMMAND...: run COMMAND in a new process group, which is killed when this script
 # ends, at the time limit, and on a signal. Sets timed_out.
 start_watched() {
 	local leash status=0
@@ -120,7 +120,7 @@ start_watched() {
 	return "$status"
 }
 
-# Simulate a busy machine: stop the guest repeatedly for up to half a second, while its clock
+# Simulate a busy machine: repeatedly stop the guest for up to half a second, while its clock
 # continues.
 stall_guest() {
 	while sleep "0.$((RANDOM % 900 + 100))" && kill -STOP -- "-$guest"; do
@@ -129,8 +129,8 @@ stall_guest() {
 	done >/dev/null 2>&1
 }
 
-# Give the guest's threads (such as its CPUs), one after the other, idle priority for up to two
-# seconds, in which they get little CPU time if the host is busy.
+# Give one thread of the guest after the other (for example its CPUs) idle priority for up to two
+# seconds. In this time the thread gets little CPU time if the host is busy.
 starve_guest() {
 	local of threads thread
 	while of=$(pgrep -g "$guest"); do
@@ -146,7 +146,8 @@ stop_guest() {
 	[ -z "${guest:-}" ] || kill -KILL -- "-$guest" 2>/dev/null || true
 }
 
-# Report and exit with the status: of the time limit, of kernel bugs, of leaks, or the command's
+# Report the result, and exit with the status of the time limit, of kernel bugs or of leaks if one
+# of these occurred, else with the status of the command
 conclude() {
 	local status=0
 	if [ -n "$timed_out" ]; then
