@@ -39,7 +39,7 @@ ping_through() {
 }
 
 on_dummy() { a_netdev dummy d7 type dummy; use_netdev d7; }
-# veth always reports 10 Gb/s
+# the kernel always reports 10 Gb/s for veth
 on_veth() { local rate='10 Gb/sec (1X QDR)'; a_netdev veth d7 type veth peer name d8; ip link set d8 up; use_netdev d7; }
 on_macvlan() {
 	a_netdev dummy d8 type dummy
@@ -87,7 +87,7 @@ on_tap() {
 	use_netdev d7
 }
 
-# rdma_cm finds no device for 127.0.0.1, so add another address to lo.
+# An address is added to lo, because rdma_cm finds no device for 127.0.0.1.
 on_lo() {
 	no_hardware_address
 	ip addr add 10.9.7.1/32 dev lo
@@ -137,7 +137,7 @@ add_and_delete_often() {
 	gone iw7
 }
 
-# Print the number of possible CPUs. The file's range is 0 or 0-N.
+# Print the number of possible CPUs. The file contains "0" or "0-N".
 possible_cpus() {
 	local range
 	range=$(cat /sys/devices/system/cpu/possible)
@@ -172,7 +172,7 @@ port_follows_link() {
 	t_check "the port is down" t_until 20 port_is DOWN
 	ip link set t0 up
 	t_check "the port is active" t_until 20 port_is ACTIVE
-	# an interface that is set down loses its IPv6 addresses
+	# add the IPv6 address again: an interface that is set down loses its IPv6 addresses
 	ip addr add "$B6/64" dev t0 nodad
 }
 
@@ -202,7 +202,7 @@ netdev_deleted_under_traffic() {
 	both_ended
 }
 
-# The device does not move with its netdev; it is removed.
+# A netdev that moves to another namespace does not take its device along: it is removed.
 netdev_moved_under_traffic() {
 	one_device
 	ping_for_ever
@@ -247,7 +247,7 @@ killed_under_traffic() {
 	t_check "no MR is left" t_until 10 nothing_left mr
 }
 
-# Only objects of programs count, not those of the RDMA core.
+# Check that no program has objects of kind $1; objects of the RDMA core do not count.
 nothing_left() {
 	rdma resource show "$1" >"$T_CASE/left" && ! grep "$B_DEV.* comm " "$T_CASE/left"
 }
@@ -278,7 +278,7 @@ unload_with_program() {
 	fi
 }
 
-# `rdma link add` loads the module by its alias.
+# `rdma link add` loads the module rnic_sw by its alias.
 unload_and_autoload() {
 	local i
 	for i in 1 2 3 4 5; do
@@ -304,7 +304,7 @@ counters_count() {
 	rdma statistic show link iw0/1 | grep -q tx_read_requests
 }
 
-# accepts LLP ADDRESS DEV: DEV must accept a client that calls ADDRESS over LLP
+# accepts LLP ADDRESS DEV: check that DEV accepts a client that connects to ADDRESS over LLP
 accepts() {
 	local before after
 	before=$(t_counter "$3" accepts)
@@ -313,8 +313,8 @@ accepts() {
 	t_check "$3 accepts connections to $2 over $1" [ "$after" -gt "$before" ]
 }
 
-# devices_share_a_port ANY ADDRESS OTHER: two devices share a program's wildcard listener,
-# which has one socket for each LLP. The called address selects the device.
+# devices_share_a_port ANY ADDRESS OTHER: two devices share a program's wildcard listener, which
+# has one socket for each LLP. The address to which a client connects selects the device.
 devices_share_a_port() {
 	local llp llps=tcp
 	a_netdev dummy d7 type dummy
@@ -339,12 +339,12 @@ devices_share_a_port() {
 	t_check "the server still runs" t_alive server
 }
 
-# port_open HOST: check for any TCP listener on $PORT
+# port_open HOST: check whether any TCP listener uses $PORT on HOST
 port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
 port_shut() { t_refused port_open "$1"; }
 
-# iw_cm passes a wildcard listener to all devices, including those of other network
-# namespaces and those added later. Only devices of its own namespace may listen.
+# iw_cm passes a wildcard listener to all devices, also to those of other network namespaces and
+# those added later. Only devices in the namespace of the listening program may listen.
 foreign_listener() {
 	two_hosts
 	t_port
@@ -370,8 +370,8 @@ foreign_listener() {
 	t_check "the server still runs" t_alive server
 }
 
-# Create a namespace with an interface whose index, name, MAC and IP addresses equal those
-# of t0: depending on its version, rdma_cm finds a device by one or another of these.
+# Create a namespace with an interface whose index, name, MAC and IP addresses equal those of t0,
+# because rdma_cm finds a device by one of these; by which one depends on rdma_cm's version.
 a_container() {
 	local words
 	read -ra words < <(ip -o link show t0 | sed 's/^\([0-9]*\):.* link.ether \([0-9a-f:]*\).*/index \1 address \2/')
@@ -387,7 +387,7 @@ sockets() { t_in "$1" ss -HlntS "sport = :$PORT"; }
 no_socket() { t_check "no socket in namespace '$1': $(sockets "$1")" [ -z "$(sockets "$1")" ]; }
 cm_listens() { rdma resource show cm_id | grep -q "LISTEN.*src-addr [^ ]*:$PORT"; }
 
-# In exclusive mode programs in a container need a device of their own to start at all.
+# In exclusive mode programs in a container cannot start without a device in the container.
 own_device() {
 	ip -n rnic-c link add t1 type dummy
 	ip -n rnic-c addr add 10.9.8.1/24 dev t1
@@ -440,7 +440,7 @@ resources_show() {
 	rdma resource show cm_id dev iw0 | grep -q 'comm rping'
 }
 
-# qp_counter NAME: print a counter of the only QP on a that is bound to a counter
+# qp_counter NAME: print a counter of the only QP on host a that is bound to a counter
 qp_counter() {
 	on a rdma statistic qp show link "$A_DEV/1" |
 		awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
@@ -451,15 +451,15 @@ connected() {
 		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
 	[ -n "$lqpn" ]
 }
-# waiting HOST DEV: check that the only QP there has unsent or unacknowledged bytes
+# waiting HOST DEV: check that the only QP on HOST has unsent or unacknowledged bytes
 waiting() {
 	on "$1" rdma -dd resource show qp link "$2/1" | tr '\n' ' ' | tee "$T_CASE/qp" |
 		grep -qE 'un(acked|sent) [1-9]'
 }
-# If the link fails while it is b's turn to send, a has no bytes waiting.
+# Either host may have unsent bytes: the link can fail when it is the turn of b to send.
 either_waits() { waiting a "$A_DEV" || waiting b "$B_DEV"; }
 
-# A slow connection shows retransmissions, a stuck one unacknowledged bytes.
+# Statistics show retransmissions of a slow connection, and unacknowledged bytes of a stuck one.
 lossy_qp() {
 	two_hosts
 	t_port
@@ -476,7 +476,7 @@ lossy_qp() {
 	cat "$T_CASE/qp"
 	grep -q 'llp tcp' "$T_CASE/qp"
 	t_check "the device's counter has the retransmissions as well" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
-	# otherwise TCP would retry FIN for long and keep the modules in use
+	# restore the link: otherwise TCP would retry FIN for long and keep the modules in use
 	on a tc qdisc del dev "$A_IF" root
 	on a ip link set "$A_IF" up
 	t_kill client
@@ -490,9 +490,9 @@ locks_after() {
 		at && sub(/^ -> \[.*\] /, "")' /proc/lockdep | sort -u
 }
 
-# Programs hold their socket locks while they wait for memory, and reclaim may write to
-# storage that is reached through a device. So the device's sockets, both created and
-# accepted ones, need lock classes of their own.
+# Programs hold their socket locks while they wait for memory, and reclaim may write to storage
+# that is reached through a device. For lockdep the device's sockets, created and accepted ones,
+# therefore need separate lock classes.
 own_lock_classes() {
 	local family
 	[ -e /proc/lockdep ] || t_skip "lockdep is not available in this kernel"
@@ -524,7 +524,7 @@ netdev_renamed() {
 	ip link set t0 up
 }
 
-# A network namespace is destroyed after its last program has exited.
+# The network namespace of b is destroyed after its last program has exited.
 namespace_deleted() {
 	two_hosts
 	ping_for_ever
@@ -534,8 +534,8 @@ namespace_deleted() {
 	t_check "the namespace is destroyed" t_until 60 no_peer
 }
 
-# Programs keep their namespace until they exit; their listeners must not keep it longer. Once
-# a namespace that was deleted later is gone, the first would be gone as well.
+# Programs keep their namespace until they exit; their listeners must not keep it longer. Namespaces
+# are destroyed in order: if a later one is gone while the first exists, programs keep the first.
 namespace_of_a_listener() {
 	local i
 	two_hosts

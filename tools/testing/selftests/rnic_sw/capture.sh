@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# capture.sh: checks packet captures with tshark. tcpdump records the traffic of programs;
-# several cases check each capture.
+# capture.sh: check packet captures with tshark. tcpdump records the traffic of programs; several
+# cases check each capture.
 #
-# tools/testing/rawpeer/pcap-check counts FPDUs twice: by their length fields and by
-# tshark's output, independently of the driver. Over SCTP sctp-check compares what tshark
-# prints for each chunk, with the project's dissector, with the chunk's bytes.
+# tools/testing/rawpeer/pcap-check counts FPDUs twice: by their length fields, without the
+# driver's code, and in tshark's output. Over SCTP, sctp-check compares what tshark prints for
+# each chunk, with the project's dissector, with the bytes of the chunk.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -14,10 +14,10 @@ readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 
 # Recordings ------------------------------------------------------------------
 
-# the current capture's name, the command that makes the traffic, and the checker
+# the name of the current capture, the command that causes its traffic, and its checker
 recording='' traffic=() checker=$pcap_check
 
-# record: make the capture unless it exists; any case may be the only one that runs.
+# record: make the capture unless it exists. Every case calls this, because it may run alone.
 record() {
 	[ ! -e "$tmp/$recording.facts" ] || return 0
 	[ ! -e "$tmp/$recording.pcap" ] || t_fail "an earlier case failed to record $recording.pcap"
@@ -42,14 +42,14 @@ look() {
 
 fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"; }
 
-# has NAME TEST NUMBER: compare a fact, as in: has fpdus -gt 100
+# has NAME TEST NUMBER: compare a fact that the checker has printed, as in: has fpdus -gt 100
 has() {
 	test "$(fact "$1")" "$2" "$3" || { echo "failed: $1 $2 $3: it is $(fact "$1")"; return 1; }
 }
 
 # Traffic ---------------------------------------------------------------------
 
-# ping ADDRESS SIZE
+# ping ADDRESS SIZE: run rping with messages of SIZE
 ping() { t_rping "$1" -C 10 -S "$2" -V; }
 
 # programs "SIZES" ARGS...: run rping, and perftest's Sends, Writes and Reads
@@ -76,7 +76,7 @@ programs6() {
 		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
 }
 
-# One program has both ends, on one device.
+# Traffic of the program verbs, which has both ends of each connection, on one device
 ends() {
 	local verbs before
 	verbs=$(t_prog verbs)
@@ -87,7 +87,7 @@ ends() {
 	echo $(($(t_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
 }
 
-# SCTP: IPv4 and IPv6, and several QPs on one association
+# Traffic over SCTP, with IPv4 and IPv6, and of several QPs on one association
 programs_sctp() {
 	local -x RNIC_SW_LLP=sctp
 	local prog
@@ -103,11 +103,11 @@ ends_sctp() {
 	ends
 }
 
-# Offload off, so that the capture has the packets that would be on a wire
+# Switch offload off, so that the capture has the packets that would be on a wire
 no_offload() {
 	t_must on a ethtool -K va gso off tso off
 	t_must on b ethtool -K vb gso off tso off
-	# old versions of ethtool do not know this feature
+	# old versions of ethtool do not know SCTP segmentation
 	on a ethtool -K va tx-sctp-segmentation off || true
 	on b ethtool -K vb tx-sctp-segmentation off || true
 }
@@ -127,23 +127,23 @@ setting() {
 
 recorded() { has connections -ge 5 && has other_connections -eq 0; }
 
-# tshark decodes all FPDUs and start-up frames without errors and knows their opcodes.
+# tshark decodes all FPDUs and start-up frames without errors, and all have opcodes of RDMAP.
 decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && known; }
 
-# opcodes that RDMAP does not define
+# There is no frame with an opcode that RDMAP does not define
 known() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
 
-# Writes, Read Requests and Responses, Sends
+# There are many Writes, Read Requests, Read Responses and Sends
 all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 && has opcode_3 -ge 40; }
 
 crcs_good() { has tshark_good_crcs -eq "$(fact fpdus)" && has tshark_unused_crcs -eq 0 && has tshark_bad_crcs -eq 0; }
 crcs_unused() { has tshark_unused_crcs -eq "$(fact fpdus)" && has tshark_good_crcs -eq 0; }
 
-# tshark knows MPA revision 1 only and warns about new fields of revision 2.
+# tshark knows only MPA revision 1, so it warns about new fields of revision 2.
 revision_1() { has tshark_revision_2_warnings -eq 0; }
 revision_2() { has tshark_revision_2_warnings -gt 0; }
 
-# No packet may be fragmented on its way
+# All packets with data have the bit that forbids IP to fragment them
 whole_packets() {
 	local name=$tmp/$recording.pcap
 	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 1' 2>/dev/null >"$T_CASE/whole"
@@ -153,7 +153,7 @@ whole_packets() {
 
 no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
 
-# pcap-check fails if a marker is misplaced or does not point back to its FPDU.
+# There are markers. (pcap-check fails if one is misplaced or does not point to its FPDU.)
 markers() { has markers -gt 1000 && has tshark_markers -gt 1000; }
 
 full_size() { has longest_fpdu -eq "$1"; }
@@ -167,7 +167,7 @@ mostly_aligned() {
 terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
 immediate() { has opcode_8 -gt 0 && has opcode_9 -gt 0; }
 atomics() { has opcode_10 -gt 0 && has opcode_11 -gt 0; }
-# sctp-check reports a fault if tshark's output differs from a chunk's bytes.
+# sctp-check reports a fault if tshark's output differs from the bytes of a chunk.
 decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
 sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
 rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
@@ -182,7 +182,7 @@ nobody() {
 	t_check "no MPA frame is sent" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
 }
 
-# A VLAN in addition to the hosts' own network: its frames have a priority field.
+# Set up a VLAN in addition to the hosts' first network, because frames of a VLAN have a priority.
 vlan() {
 	local ns netdev
 	modprobe -q 8021q || t_skip "VLANs are not available in this kernel"
@@ -199,7 +199,7 @@ vlan() {
 	done
 }
 
-# marks FILTER NAME FIELD: extract priority and DSCP of each packet
+# marks FILTER NAME FIELD: extract priority and DSCP of each packet that matches into file NAME
 marks() {
 	tshark -n -r "$T_CASE/marked.pcap" -Y "(tcp || sctp) && $1" -T fields -e vlan.priority \
 		-e "$3" >"$T_CASE/$2" 2>/dev/null
@@ -207,8 +207,8 @@ marks() {
 	sort "$T_CASE/$2" | uniq -c
 }
 
-# all_marked NAME PRIORITY DSCP: all packets must have the DSCP. Packets that TCP or SCTP
-# sends for a socket not yet accepted, or already closed, may lack the priority.
+# all_marked NAME PRIORITY DSCP: check that all packets have the DSCP and most the priority: those
+# that TCP or SCTP sends for a socket not yet accepted, or already closed, may lack the priority.
 all_marked() {
 	awk -v name="$1" -v priority="$2" -v dscp="$3" '
 		{ all++; right += $2 == dscp; first += $1 == priority }
@@ -218,8 +218,9 @@ all_marked() {
 		}' "$T_CASE/$1"
 }
 
-# marked LLP NET VERSION FIELD: all packets of each end must have its own type of service.
-# 0x10 means low delay, 0x08 high throughput; rt_tos2priority() maps them to priorities.
+# marked LLP NET VERSION FIELD: check that the packets of each end have the type of service that
+# this end has set: 0x10, low delay, or 0x08, high throughput. rt_tos2priority() maps the types of
+# service to priorities.
 marked() {
 	local -x RNIC_SW_LLP=$1
 	local net=$2 version=$3 dscp=$4 tos
@@ -244,7 +245,7 @@ notices() {
 	grep -q '1 bad CRCs' "$T_CASE/out"
 }
 
-# usual_cases WORDS CRC LONGEST-FPDU ROW: the cases that all captures of TCP have
+# usual_cases WORDS CRC LONGEST-FPDU ROW: define the cases of every capture over TCP
 usual_cases() {
 	t_case "$1: recorded" "" look recorded
 	t_case "$1: tshark decodes every frame" \

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# failnth.sh: makes every allocation of slab objects and pages fail once that has a function
-# of the driver among its callers, in any context. Each failure must result in an errno, in
-# the end of a connection at both ends, or in nothing; the next try must succeed. See
-# src/failnth/failnth.c.
+# failnth.sh: make each allocation of slab objects and pages fail once that has a function of the
+# driver among its callers, in any context. Each failure must result in an errno, in the end of a
+# connection at both ends, or in nothing; the next try must succeed. See src/failnth/failnth.c.
 #
-# T_LONG=1: fail every allocation instead of one in four, and log where;
+# T_LONG=1: fail every allocation instead of one in four, and log which function allocated;
 # T_WAYS=task,slab,page: use only these kinds of failure.
 
 # shellcheck disable=SC2154	# t_count is lib.sh's
@@ -26,7 +25,7 @@ set_all() {
 	done
 }
 
-# Fail only allocations with a function of the driver on the stack, and none of kmemleak's
+# Fail only allocations that have a function of the driver on the stack, but not those of kmemleak
 only_ours() {
 	local range
 	range=$(awk -v ours=" $OURS " '
@@ -44,7 +43,7 @@ only_ours() {
 	set_all reject-end "${range#* }"
 }
 
-# Accept any task, cache, flags and size
+# Do not filter by task, cache, flags or size
 no_other_filter() {
 	set_all task-filter N
 	set_all ignore-gfp-wait N
@@ -64,7 +63,8 @@ nothing_fails() {
 	set_all reject-end 0
 }
 
-# at_least N: check that the failures, scaled to every allocation, are at least N
+# at_least N: check that at least N of all allocations would fail, extrapolated from the allocations
+# that were selected to fail
 at_least() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
@@ -72,7 +72,8 @@ at_least() {
 		[ $((n * EVERY)) -ge "$1" ]
 }
 
-# scene LEAST SCENE LLP WAYS: run one scene of failnth
+# scene LEAST SCENE LLP WAYS: run one scene of the program failnth; at least LEAST allocations must
+# fail
 scene() {
 	export RNIC_SW_LLP=$3
 	t_listens_on iw0 "$3"
@@ -81,7 +82,7 @@ scene() {
 	[ -n "${T_WAYS:-}" ] || at_least "$1"
 }
 
-# one NAME LEAST SCENE [LLP [WAYS]]: a case, and a report of its failures
+# one NAME LEAST SCENE [LLP [WAYS]]: define a case, and print a report of its failures
 one() {
 	local before=$t_count
 	t_case "$1" "" scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
@@ -93,7 +94,7 @@ works_as_ever() {
 	t_rping "$B4" -C 10
 }
 
-# Load all modules first: the address range from the first to the last of them counts
+# Load all modules first, because the filter is the address range from the first to the last one
 modprobe -a -q "${T_MODULES[@]}"
 EVERY=1 FIRST=1
 [ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))
@@ -106,7 +107,7 @@ only_ours
 t_defer nothing_fails
 no_other_filter
 one "verbs objects" 90 verbs
-# adding and deleting a device runs in the context of the caller only
+# not the kind "task", because all allocations of this scene are in the context of the caller
 one "device added and deleted" 500 device tcp slab,page
 one "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
 one "reject, over tcp" 90 reject tcp

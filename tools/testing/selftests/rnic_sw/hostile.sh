@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# hostile.sh: runs a hostile program that writes invalid data wherever its device allows,
-# beside an honest program whose traffic must continue. The kernel's watchdogs are on.
+# hostile.sh: run a hostile program that writes invalid data wherever its device allows, and at
+# the same time an honest program whose traffic must continue. The kernel's watchdogs are on.
 #
-# T_SECONDS=S: duration (15); T_SEED=N (1); T_FIRST=M: first session.
+# T_SECONDS=S: duration (15); T_SEED=N: seed (1); T_FIRST=M: number of the first session.
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 . "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 
 SECONDS_OF_IT=${T_SECONDS:-15}
-SLACK=16384	# KiB by which the kernel's memory may change by itself
+SLACK=16384	# KiB by which the kernel's memory may change without a leak
 
 HOSTILE=$(t_prog hostile) || t_skip_all "program hostile is not built (make)"
 
@@ -30,7 +30,7 @@ for_now() {
 	echo "$2" >"$1"
 }
 
-# Where the kernel can, let KSM merge pages and provide swap, so that pages move.
+# If the kernel supports it, let KSM merge pages and provide swap, so that pages move.
 unsettled() {
 	local ksm=/sys/kernel/mm/ksm
 	if [ -e $ksm/run ]; then
@@ -43,7 +43,7 @@ unsettled() {
 	fi
 }
 
-# Print the kernel's memory in KiB, after caches have been dropped
+# Drop the caches and print the memory that the kernel uses, in KiB
 kernel_memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# interop.sh: interoperability with the kernel's siw, as initiator and as responder, with
-# CRC and without. Where siw deviates from an RFC, the case names the deviation and fails
-# if it is gone.
+# interop.sh: interoperability with the kernel's siw, as initiator and as responder, with and
+# without CRC. If siw deviates from an RFC, the name of the case describes the deviation, and the
+# case fails if siw no longer deviates.
 #
 # The host with siw is the first network namespace, the only one that siw supports:
 #     netns rnic-i               first netns, also called rnic-s
@@ -17,13 +17,13 @@
 
 readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 
-# In siw lockdep reports a lock that is taken in softirq and with softirqs enabled. After
-# its first report lockdep is off, so switch lock proving off meanwhile.
+# lockdep reports a lock of siw that is taken in softirq and with softirqs enabled, and switches
+# itself off after its first report. Therefore switch lock proving off while siw runs.
 lockdep_proves() {
 	[ ! -w /proc/sys/kernel/prove_locking ] || echo "$1" >/proc/sys/kernel/prove_locking
 }
 
-# hosts MODE: set up both hosts. exclusive: each host sees its own device only; shared:
+# hosts MODE: set up both hosts. MODE exclusive: each host sees its own device only. MODE shared is
 # for the program verbs, which has both ends in one process.
 hosts() {
 	t_defer t_until 60 rdma system set netns "$(rdma system show |
@@ -70,7 +70,7 @@ cmatose() {
 	t_pair 7471 ucmatose -b "$B4" "$@" -- ucmatose -s "$B4" "$@"
 }
 
-# stream PROGRAM ARGS...: the server exits when the connection ends.
+# stream PROGRAM ARGS...: run a pair; the server exits when the connection ends
 stream() {
 	local prog=$1
 	shift
@@ -79,7 +79,7 @@ stream() {
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
-# ping_fails: rping's client must be rejected; the server's status does not matter
+# ping_fails: check that rping's client is rejected; the exit status of the server does not matter
 ping_fails() {
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -C 1
@@ -87,7 +87,7 @@ ping_fails() {
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
-# The program verbs verifies every byte
+# verbs CASE...: run cases of the program verbs, which verifies every byte
 verbs() { "$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m 1 "$@"; }
 
 # On the wire -----------------------------------------------------------------
@@ -107,7 +107,7 @@ captured() {
 	t_check "pcap-check prints counts" test -s "$T_CASE/facts"
 }
 
-# has NAME TEST NUMBER: compare a count
+# has NAME TEST NUMBER: compare a count that pcap-check has printed
 has() {
 	local n
 	n=$(awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$T_CASE/facts")
@@ -120,10 +120,10 @@ field() {
 		sed -n 1p
 }
 
-# same WHAT GOT WANTED
+# same WHAT GOT WANTED: check that GOT equals WANTED
 same() { t_check "$1 is '$3' (got '$2')" test "$2" = "$3"; }
 
-# Print layer, type, error code and header control bits of the first Terminate
+# Print layer, error type, error code and header control bits of the first Terminate
 terminate() {
 	field 'iwarp_rdma.opcode == 7' tcp.payload |
 		sed -n 's/.*414700000000000000020000000100000000\(.\{8\}\).*/\1/p'
@@ -144,7 +144,7 @@ readonly data="send_sizes send_around_segments read_offsets reads_many reads_bot
 	fence write_then_read sends_in_order wrap_around ping_pong
 	stream_send stream_rw"
 
-# programs WORDS: cases for either initiator
+# programs WORDS: define the cases that are the same for either initiator
 programs() {
 	local words=$1
 	setting crc 1
@@ -160,9 +160,9 @@ programs() {
 	setting crc 1
 }
 
-# perftest's server listens on all addresses, and the RDMA core passes that listener to all
-# devices, so siw takes the port in rnic_sw's namespace, too. Therefore siw is always the
-# responder; it sends as well where both directions are tested.
+# perftests WORDS: define cases with perftest. Its server listens on all addresses, and the RDMA core
+# passes that listener to all devices, so siw uses the port in the namespace of rnic_sw, too.
+# Therefore siw is always the responder; it also sends in cases that test both directions.
 perftests() {
 	local words=$1 n
 	n=$(t_iters 500)
@@ -184,7 +184,7 @@ latencies() {
 	t_case "$1: ib_read_lat" "" t_perftest ib_read_lat -s 64 -n "$n"
 }
 
-# checked WORDS NAME...: cases of the program verbs
+# checked WORDS NAME...: define cases with the program verbs
 checked() {
 	local words=$1 name
 	shift
@@ -193,7 +193,7 @@ checked() {
 	done
 }
 
-# With a peer of revision 1, siw reports to programs that it supports no Reads.
+# If its peer uses revision 1, siw reports to programs that it supports no Reads.
 revision_1() {
 	setting revision 1
 	captured t_perftest ib_write_bw -s 4096 -n 50
@@ -201,14 +201,15 @@ revision_1() {
 	has tshark_revision_2_warnings -eq 0
 }
 
-# RFC 6581 10: a peer of revision 1 closes the connection; a retry with revision 1 is a MAY.
+# RFC 6581 10: a responder of revision 1 closes the connection after a Request of revision 2. The
+# initiator MAY retry with revision 1; siw does not.
 not_again() {
 	setting revision 1
 	captured ping_fails
 	has start_up_frames -eq 1
 }
 
-# Not Send alone, which siw does not support (Documentation/interop.rst).
+# rtr VALUE FLAGS: not with VALUE send only, which siw does not support (Documentation/interop.rst)
 rtr() {
 	setting rtr "$1"
 	captured ping "$B4"
@@ -216,12 +217,12 @@ rtr() {
 	same "the opcode of the first FPDU" "$(field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
 }
 
-# In ucmatose the server sends first and the client sends nothing.
+# ucmatose's server sends first, and its client sends nothing.
 server_first() {
 	cmatose -c 1 -C 10 -S 1000
 }
 
-# A responder must not send before the initiator has sent an FPDU.
+# A responder must not send before the initiator has sent an FPDU; siw does send.
 not_silent() {
 	setting rtr none
 	captured server_first
@@ -261,8 +262,8 @@ leaves_our_markers() {
 	has fpdus -eq 0
 }
 
-# One of its connections ends for lack of a receive. siw reports more errors than the
-# program expects, so its status is ignored.
+# The program ends one of its connections by a missing receive. siw reports more errors than the
+# program expects, so the program's status is ignored.
 no_receive() { verbs remote_others_live || true; }
 
 no_receive_is() {
@@ -275,7 +276,7 @@ pad() {
 	has against_the_rfc "$@"
 }
 
-# An empty Read that arrives while siw sends other data
+# An empty Read Request arrives while siw sends other data; siw sends data in response
 empty_read() {
 	t_refused verbs empty_behind
 	t_check "rnic_sw ends the connection with end_ddp_tagged_bounds" \
@@ -317,7 +318,7 @@ t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 
 	no_receive_is 21020300
 t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" empty_read
 siw_is a
-# siw completes a Send before a Read posted earlier.
+# write_offsets instead of zero_length, because siw completes a Send before a Read posted earlier
 # shellcheck disable=SC2086	# words
 checked "siw to rnic_sw" $data write_offsets
 t_case "siw's PAD is not zero, against RFC 5044 4.1" "" pad -gt 0

@@ -9,10 +9,10 @@
 GCM=(aead 'rfc4106(gcm(aes))' KEY-20 128)
 CBC=(enc 'cbc(aes)' KEY-32 auth-trunc 'hmac(sha256)' KEY-32 128)
 
-# key BYTES SEED: print a key
+# key BYTES SEED: print a key of BYTES bytes
 key() { printf '0x'; printf "$2 %s" "$1" | sha512sum | head -c $((2 * $1)); }
 
-# first sequence number: the lower half of the 64 bits
+# the lower half of the first sequence number, which has 64 bits
 FIRST=0
 
 # sa MODE SPI FROM TO ALGORITHM...: add one security association on both hosts
@@ -42,18 +42,18 @@ no_keys() {
 	ip -n "$NS_B" xfrm state flush
 }
 
-# policy NS DIRECTION FROM TO MODE
+# policy NS DIRECTION FROM TO MODE: require ESP for packets from FROM to TO
 policy() {
 	ip -n "$1" xfrm policy add src "$3" dst "$4" dir "$2" \
 		tmpl src "$3" dst "$4" proto esp reqid 1 mode "$5"
 }
 
-# lacks FILE: check for the messages of a kernel without ESP or the algorithm
+# lacks FILE: check whether FILE has the messages of a kernel without ESP or without the algorithm
 lacks() {
 	grep -qE 'answers: .*(not supported|not implemented|No such file)|lgorithm not found' "$1"
 }
 
-# dropped NS NAME: sum of a drop counter over the namespace's associations
+# dropped NS NAME: print the sum of a drop counter over the namespace's associations
 dropped() {
 	ip -n "$1" -s xfrm state | awk -v name="$2" '{
 		for (i = 1; i < NF; i++) if ($i == name) n += $(i + 1)
@@ -74,7 +74,7 @@ again() {
 		sock.bind((interface, 0))
 		for frame in frames[-20:]:
 		    sock.send(frame)
-		# a higher sequence number, so that only the integrity check can fail
+		# set a higher sequence number, so that only the integrity check can fail
 		last = bytearray(frames[-1])
 		last[38:42] = struct.pack(">I", struct.unpack(">I", last[38:42])[0] + 1000)
 		sock.send(last)
@@ -101,8 +101,8 @@ esp() {
 # seen FILE FILTER: print the number of matching packets
 seen() { tcpdump -n -r "$1" "$2" 2>/dev/null | wc -l; }
 
-# only_esp HOST ADDRESS: all packets sent by HOST are ESP. The receiving host's capture has
-# decapsulated packets as well, so use the sender's capture.
+# only_esp HOST ADDRESS: check that all packets sent by HOST are ESP. This reads the capture of the
+# sender, because that of the receiver has decapsulated packets as well.
 only_esp() {
 	local file=$T_CASE/sent-by-$1.pcap n
 	n=$(seen "$file" "esp and src $2")
@@ -136,7 +136,7 @@ protected() {
 # carried NS: print the number of associations whose sequence number exceeds 32 bits
 carried() { ip -n "$1" -s xfrm state | grep -c 'seq-hi 0x1' || :; }
 
-# Packets carry the lower half of the sequence number; both ends must track the upper half
+# Packets carry only the lower half of the sequence number, so both ends must track the upper half
 beyond_32_bits() {
 	FIRST=$((0xffffffc0))
 	esp "$@"
@@ -148,7 +148,8 @@ beyond_32_bits() {
 	done
 }
 
-# all_dropped REPLAYED FAILED: check that b has dropped at least that many
+# all_dropped REPLAYED FAILED: check that b has dropped at least that many replayed packets and
+# packets that failed the integrity check
 all_dropped() {
 	[ "$(dropped "$NS_B" replay)" -ge "$1" ] && [ "$(dropped "$NS_B" failed)" -ge "$2" ]
 }
@@ -174,7 +175,7 @@ replayed() {
 rounds_done() { t_counter "$A_DEV" rx_sends; }
 more_than() { [ "$(rounds_done)" -gt "$1" ]; }
 
-# in the idle case, stop or continue the client while the keys change
+# stop_or_not HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
 stop_or_not() { [ "$1" = busy ] || t_signal client "$2"; }
 
 # rekey idle|busy MODE ALGORITHM...: delete all associations and add new ones, twice

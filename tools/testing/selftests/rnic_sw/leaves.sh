@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# leaves.sh: removal of a device is not delayed by pending connects and silent connections.
+# leaves.sh: pending connects and silent connections must not delay the removal of a device.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 calling() { ss -tnH state syn-sent | grep -q 10.9.0.7; }
 
-# calls: connect to a host that does not exist; a static neighbour entry hides that
+# calls: connect to a host that does not exist. Because of a static neighbour entry the kernel sends
+# a SYN nevertheless, so the connect stays pending.
 calls() {
 	one_device
 	ip neigh add 10.9.0.7 lladdr 02:00:00:00:00:07 dev t0
@@ -16,7 +17,7 @@ calls() {
 
 heard() { ss -tnH state established "sport = :$PORT" | grep -q .; }
 
-# is_called DATA: a raw TCP client connects to a listening program and sends only DATA
+# is_called DATA: connect to a listening program with a raw TCP client, which sends only DATA
 is_called() {
 	one_device
 	t_port
@@ -27,8 +28,8 @@ is_called() {
 	t_check "the raw client is connected" t_until "$T_TIME" heard
 }
 
-# at_once COMMAND...: TCP gives up an unanswered connect after two minutes, MPA start-up
-# may take half a minute; COMMAND must wait for neither
+# at_once COMMAND...: check that COMMAND does not wait until TCP gives up an unanswered connect,
+# after two minutes, or until MPA start-up times out, after half a minute
 at_once() {
 	local began=$SECONDS
 	timeout "$T_TIME" "$@"

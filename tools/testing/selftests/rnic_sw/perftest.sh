@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# perftest.sh: runs the programs of the package perftest as functional tests.
+# perftest.sh: run the programs of the package perftest as functional tests.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -8,12 +8,12 @@ readonly bandwidth="ib_send_bw ib_write_bw ib_read_bw"
 readonly latency="ib_send_lat ib_write_lat ib_read_lat"
 readonly atomics="ib_atomic_bw ib_atomic_lat"
 
-# Over SCTP all of perftest takes five minutes in a debug kernel: without T_LONG=1 only
-# these are run there.
+# Over SCTP in a debug kernel all tests of perftest take five minutes: there only the following
+# tests are run, unless T_LONG=1.
 readonly chosen="4 KiB|64 bytes|bidirectional, 8 queue pairs|events|shared receive queue|\
 FETCH_AND_ADD, bidirectional, 8 queue pairs|veth, 64 KiB|veth|veth, MTU 9000"
 
-# In a debug kernel the longest tests use one program only
+# In a debug kernel the longest tests use only one program instead of all
 dear=$bandwidth
 [ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] || dear=ib_write_bw
 
@@ -42,7 +42,8 @@ with_imm() {
 }
 
 n=$(t_iters 1000)
-# Both ends poll: on one CPU each iteration waits for one or two time slices.
+# Number of iterations of latency tests. Both ends poll, so on one CPU each iteration waits for one
+# or two time slices.
 turns=$((T_SLOW ? 40 : 1000))
 one_device
 all_of "4 KiB" "$bandwidth" -s 4096 -n "$n"
@@ -53,9 +54,9 @@ all_of "16 queue pairs" "$dear" -q 16 -s 4096 -n 100
 all_of "64 queue pairs, 64 KiB" "$dear" -q 64 -s 65536 -n 10
 all_of "bidirectional" "$bandwidth" -b -s 65536 -n "$(t_iters 500)"
 all_of "bidirectional, 8 queue pairs" "$bandwidth" -b -q 8 -s 8192 -n 100
-# Not ib_write_bw, which has no events. ib_send_bw's server reports received messages by
-# Writes; a client that waits for events does not see these and hangs when it is ahead by
-# the receive queue depth less one. An odd number of Sends avoids that: the depth is then
+# ib_write_bw is left out because it has no events. ib_send_bw's server reports received messages
+# by Writes. A client that waits for events does not notice these Writes, and hangs when it is ahead
+# by the receive queue depth less one. An odd number of Sends avoids that, because the depth is then
 # the number of Sends plus one.
 all_of "events" "ib_send_bw ib_read_bw" -e -s 4096 -n 499
 all_of "events" "ib_send_lat ib_read_lat" -e -s 64 -n "$(t_iters 500)"

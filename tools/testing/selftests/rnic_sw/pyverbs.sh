@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# pyverbs.sh: runs rdma-core's own tests. Each test must pass or be skipped for a known
-# reason; Documentation/pyverbs.rst explains and counts the reasons. The tests that this
-# project has for rdma-core's tree must all pass.
+# pyverbs.sh: run rdma-core's own tests. Each test must pass or be skipped for a known reason;
+# Documentation/pyverbs.rst explains and counts the reasons. The tests that this project adds to
+# rdma-core's tree must all pass.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -10,10 +10,10 @@ readonly python=/usr/bin/python3	# the version that python3-pyverbs supports
 readonly tests=/usr/share/doc/rdma-core/tests
 readonly page=$T_DIR/../../../../Documentation/pyverbs.rst
 readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
-# with fewer passing tests something is broken
+# the minimum number of passing tests: with fewer something is broken
 readonly passing=70
 
-# reason_of "TEST: WHY": set $reason to the reason for which the test was skipped
+# reason_of "TEST: WHY": set $reason to the known reason for which TEST was skipped
 reason_of() {
 	case $1 in
 	test_mlx5_* | test_efa*)
@@ -59,7 +59,7 @@ unpack() {
 	gunzip "$T_CASE"/tests/*.gz
 }
 
-# run_tests [MODULE]: run tests; results in $T_CASE/out
+# run_tests [MODULE]: run tests, and write their results to $T_CASE/out
 run_tests() {
 	timeout "$((T_TIME * 5))" $python "$T_DIR/lib/pyverbs_run.py" "$T_CASE/tests" \
 		"$A_DEV" "$A_IF" "$@" >"$T_CASE/stdout" 2>"$T_CASE/stderr" || {
@@ -132,7 +132,7 @@ as_the_page_says() {
 	t_check "Documentation/pyverbs.rst has the same numbers" test $wrong = 0
 }
 
-# rdma-core's ODP tests that need huge pages
+# Run the ODP tests of rdma-core that need huge pages
 huge_pages() {
 	local at=/proc/sys/vm/nr_hugepages before
 	[ -e $at ] || t_skip "huge pages are not available in this kernel (CONFIG_HUGETLBFS)"

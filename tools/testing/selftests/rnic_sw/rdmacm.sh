@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# rdmacm.sh: runs the programs that come with librdmacm.
+# rdmacm.sh: run the programs that come with librdmacm.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-# ping ADDRESS ROUNDS SIZE
+# ping ADDRESS ROUNDS SIZE: run rping
 ping() {
 	t_rping "$1" -C "$2" -S "$3" -V
 }
@@ -16,7 +16,7 @@ ping_sizes() {
 	done
 }
 
-# One persistent server; clients one after the other, then eight at a time.
+# Run one persistent server, with clients one after the other and then eight at the same time.
 ping_persistent() {
 	local i before
 	t_port
@@ -29,7 +29,7 @@ ping_persistent() {
 	before=$(t_counter "$B_DEV" accepts)
 	for i in $(seq 8); do
 		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
-		# rping's server loses a request if the next one arrives at once
+		# wait, because rping's server loses a request if the next one arrives immediately after it
 		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
 	done
 	for i in $(seq 8); do
@@ -58,7 +58,7 @@ client_server() {
 	t_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
 }
 
-# cmtime's server does not exit by itself.
+# Run cmtime; its server does not exit when the client is done.
 cm_times() {
 	local before
 	before=$(t_counter "$B_DEV" accepts)
@@ -71,7 +71,7 @@ cm_times() {
 		test "$(t_counter "$B_DEV" accepts)" -ge $((before + 50))
 }
 
-# stream PROGRAM ARGS...: the server exits when the connection ends.
+# stream PROGRAM ARGS...: run a pair; the server exits when the connection ends
 stream() {
 	local prog=$1
 	shift
@@ -80,9 +80,9 @@ stream() {
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
-# stream_async ARGS...: first only the server is asynchronous, then both ends are. An
-# asynchronous client fails with status 16 (POLLHUP) if the end arrives together with the
-# last bytes, which is the rule on one CPU. The server has then transferred all data.
+# stream_async ARGS...: run rstream, first with an asynchronous server, then with two asynchronous
+# ends. An asynchronous client fails with status 16 (POLLHUP) if the end of the connection arrives
+# together with the last bytes, which is usual on one CPU. The server has then transferred all data.
 stream_async() {
 	local try
 	stream_ends "" "$*" "$* -T a"
@@ -94,7 +94,7 @@ stream_async() {
 	t_check "the server has transferred all data" grep -q '^custom ' "$T_CASE/server-$try.log"
 }
 
-# stream_ends TAG CLIENT-ARGS SERVER-ARGS
+# stream_ends TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
 stream_ends() {
 	t_port
 	# shellcheck disable=SC2086	# words
@@ -107,7 +107,7 @@ stream6() {
 		rstream -s "$B6" -p "$PORT" -I 20 -C 20 -T v
 }
 
-# rstream's fork server never exits; it uses plain sockets on a second port.
+# Run rstream's fork server, which never exits and uses plain sockets on a second port.
 stream_fork() {
 	t_port
 	t_bg server b rstream -b "$B4" -p "$PORT" -I 10 -C 10 -T f
@@ -116,7 +116,7 @@ stream_fork() {
 	t_wait client
 }
 
-# The server maps the file for writing, which the beds' 9P does not support: use /tmp
+# Copy a file in /tmp: the server maps the file for writing, which the beds' 9P does not support.
 copy_file() {
 	local dir
 	dir=$(mktemp -d)
@@ -129,7 +129,7 @@ copy_file() {
 	cmp "$dir/from" "$dir/to"
 }
 
-# iWARP has no datagrams.
+# Programs that use datagrams must fail, because iWARP has no datagrams.
 NO_QP="unable to create QP: Operation not supported"
 datagrams_refused() {
 	t_refuses "$NO_QP" on a timeout 60 udaddy -s "$B4" -b "$A4"
@@ -139,8 +139,8 @@ multicast_refused() {
 	t_refuses "$NO_QP" on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
 }
 
-# A wildcard listener is started on a device that is added later. If the port is already
-# in use there, adding the device must still succeed.
+# The RDMA core starts a wildcard listener on a device that is added later. If the port is already
+# in use on that device, adding the device must still succeed.
 port_taken() {
 	t_port
 	t_bg everywhere a rping -s -P -a 0.0.0.0 -p "$PORT"
@@ -184,7 +184,7 @@ t_undo
 unset NS_A NS_B
 
 one_device
-# Over SCTP in a debug kernel the other topology is enough
+# Over SCTP in a debug kernel, the common cases run with the other topology only
 [ -n "${T_LLP:-}" ] && [ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || common "one device"
 t_case "rstream, blocking" "" stream rstream -I 50 -C 20 -T b
 t_case "rstream, nonblocking" "" stream rstream -I 50 -C 20 -T n

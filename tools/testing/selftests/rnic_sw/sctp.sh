@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# sctp.sh: RDMA over SCTP (RFC 5043). Programs select it with RNIC_SW_LLP; listeners accept
-# it in addition to TCP. What TCP and SCTP have in common is tested by the other scripts,
-# run as sctp_*.sh.
+# sctp.sh: RDMA over SCTP (RFC 5043). Programs select SCTP with RNIC_SW_LLP; listeners accept both
+# SCTP and TCP. Scripts for what TCP and SCTP have in common run over SCTP as sctp_*.sh.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 export RNIC_SW_LLP=sctp
 
-# associations PORT: established ones of host a; idle and closing ones do not count.
+# associations PORT: print the number of established associations of host a with PORT
 associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
-# made: all associations ever made by a; closed ones stay for seconds after a program's end
+# made: print the number of associations that host a has ever made. Existing ones cannot be counted,
+# because closed associations stay for seconds after a program has exited.
 made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
 qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
 
-# no_tcp COMMAND...: COMMAND must not connect over TCP
+# no_tcp COMMAND...: check that COMMAND does not connect over TCP
 no_tcp() {
 	local before
 	before=$(tcp_connects)
@@ -56,7 +56,7 @@ ping_both() {
 ping_nobody() {
 	t_port
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
-	# again with an association, which has no session for this port
+	# again while there is an association, which has no session for this port
 	t_rping "$B4" -C 1
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 }
@@ -69,7 +69,7 @@ traffic() {
 	t_bg "c$1" a rping -c -a "$B4" -p "$PORT" -S 20000
 }
 
-# crowd N: start N clients on a, each with a QP connected to one server on b
+# crowd N: start N clients on a, each with a QP that is connected to one server on b
 crowd() {
 	local i
 	t_port
@@ -77,7 +77,7 @@ crowd() {
 	t_listens b "$PORT"
 	for ((i = 1; i <= $1; i++)); do
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT"
-		# rping's server loses a request if the next one arrives at once
+		# wait, because rping's server loses a request if the next one arrives immediately after it
 		t_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
 	done
 	on a ss -nS
@@ -87,7 +87,7 @@ sends() { t_counter "$B_DEV" rx_sends; }
 more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
 flows() { t_until "$T_TIME" more_sends "$(sends)" || t_fail "no traffic"; }
 has_qps() { [ "$(qps a)" -ge "$1" ]; }
-# The other end must notice by itself.
+# ends_soon NAME [SECONDS]: check that a program exits by itself after the other end has ended.
 ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 still runs"; }
 
 # QPs of different programs share one association.
@@ -106,7 +106,7 @@ use_up() {
 	flows
 }
 
-# The limit is the peer's, and all QPs wait for the first association.
+# The limit is that of the peer, and all QPs wait until the first association is established.
 allowed_few() {
 	local before
 	llp b streams 2
@@ -133,7 +133,7 @@ kill_one() {
 	t_rping "$B4" -C 3
 }
 
-# When one program is killed, another one on the same association continues.
+# If one program is killed, another program on the same association must continue.
 kill_beside() {
 	crowd 2
 	t_check "both QPs are on one association" test "$(associations "$PORT")" = 1
@@ -173,16 +173,16 @@ reload() {
 
 has_carrier() { on "$1" ip -o link show dev "$2" | grep -q ' state UP '; }
 
-# The kernel checks carriers once a second and drops packets sent before that; rdma_cm
-# gives up resolving an address after two seconds.
+# Set the link up and wait for the carriers. The kernel checks carriers once a second and drops
+# packets until then, and rdma_cm gives up resolving an address after two seconds.
 peer_back() {
 	on b ip link set "$B_IF" up
 	t_until "$T_TIME" has_carrier a "$A_IF" && t_until "$T_TIME" has_carrier b "$B_IF"
 }
 
-# SCTP detects an unreachable peer.
+# SCTP must detect that its peer is unreachable.
 peer_gone() {
-	# the programs must notice before timeout(1) ends them
+	# three times the limit: the programs must notice this before timeout(1) ends them
 	T_TIME=$((T_TIME * 3))
 	traffic 1
 	flows
@@ -192,7 +192,7 @@ peer_gone() {
 	ends_soon s1 100
 }
 
-# netem WORDS...: apply netem in both directions
+# netem WORDS...: apply netem in both directions, and set EARLY
 netem() {
 	t_netem a "$A_IF" "$@"
 	t_netem b "$B_IF" "$@"
@@ -214,9 +214,9 @@ lost() {
 
 some_lost() { t_check "packets are lost" test "$(lost)" -gt 0; }
 
-# reordered WORDS...: run rping over a network that reorders, and loses if WORDS say so
+# reordered WORDS...: run rping over a network that reorders packets, and loses some if WORDS say so
 reordered() {
-	# it takes two minutes in QEMU without KVM
+	# in QEMU without KVM this takes two minutes
 	T_TIME=$((T_TIME * 3))
 	netem "$@"
 	t_rping "$B4" -C "$(t_iters 200)" -S 65535 -V
@@ -245,7 +245,7 @@ share_reordered() {
 	done
 	some_early
 	some_lost
-	# a round has one Read, and the client does not report missing rounds
+	# count Reads, one in each round, because the client does not report missing rounds
 	t_check "all rounds are done" test \
 		"$(t_counter "$A_DEV" rx_read_requests)" -ge $((reads + 4 * n))
 }
@@ -265,7 +265,7 @@ choose() {
 	t_call "$B4" -C 3
 }
 
-# The program's direct verb has precedence over the environment.
+# A program's direct verb takes precedence over its environment.
 direct_verb() {
 	local direct before
 	direct=$(t_prog direct)
@@ -282,7 +282,7 @@ direct_verb() {
 	t_check "the second connection was made over TCP" test $(($(made) - before)) = 1
 }
 
-# If modprobe may not load sctp, TCP must still work.
+# If modprobe is forbidden to load sctp, TCP must still work.
 forbidden() {
 	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
@@ -302,7 +302,7 @@ forbidden() {
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
 
-# If sctp is blacklisted, only root may load it, as with socket(2).
+# If sctp is blacklisted, only root may load it, as is the case for socket(2).
 blacklisted() {
 	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
@@ -328,7 +328,7 @@ asked_for() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	# a client that requests SCTP loads the module; no listener is opened on SCTP
+	# if a client requests SCTP, the module is loaded, but no listener is opened on SCTP
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	t_check "iw_sctp_ddp is loaded" test -d /sys/module/iw_sctp_ddp
 	t_check "there is no listener on SCTP" \
@@ -338,7 +338,7 @@ asked_for() {
 	t_call "$B4" -C 3
 }
 
-# taken PORT...: listeners on these ports accept over the LLPs in $BY and over no other
+# taken PORT...: check that listeners on these ports accept over the LLPs in $BY and over no other
 taken() {
 	local llp port
 	for llp in tcp sctp; do
@@ -354,8 +354,8 @@ taken() {
 	done
 }
 
-# A wildcard listener is started on a new device before its listen setting can be changed;
-# it must follow the setting later.
+# The RDMA core starts a wildcard listener on a new device before the device's listen setting can be
+# changed. When the setting is changed later, it must apply to this listener, too.
 followed() {
 	local everywhere one
 	T_TIME=$((3 * T_TIME))
@@ -380,7 +380,8 @@ followed() {
 	BY=tcp taken "$everywhere" "$one"
 }
 
-# Another program has the SCTP port of one of two listeners
+# If another program uses the SCTP port of one of two listeners, listen cannot be set to sctp, and
+# neither listener may change
 followed_by_all() {
 	local first second
 	T_TIME=$((3 * T_TIME))
@@ -405,7 +406,7 @@ followed_by_all() {
 	t_refuses "Address already in use|port of a listener is already in use" llp b listen sctp
 	t_check "the listen setting is unchanged" test "$(llp_of b listen)" = tcp
 	BY=tcp taken "$first" "$second"
-	# with "both" the listener whose SCTP port is in use continues with TCP only
+	# with "both", the listener whose SCTP port is in use continues on TCP only
 	llp b listen both
 	BY="tcp sctp" taken "$first"
 	PORT=$second RNIC_SW_LLP=tcp t_call "$B4" -C 3
@@ -420,7 +421,7 @@ modprobe sctp_diag
 two_hosts
 t_case "rping, IPv4" "" no_tcp ping_sizes "$B4"
 t_case "rping, IPv6" "" no_tcp ping_sizes "$B6"
-t_case "rping, over TCP and SCTP side by side" "" ping_both
+t_case "rping, over TCP and SCTP at the same time" "" ping_both
 t_case "rping, no listener" "" ping_nobody
 t_case "queue pairs share an association" "" share
 t_case "all streams of an association in use" "SCTPDDP-56" use_up

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # sctp_paths.sh: associations with one address on each side (RFC 5043 7.2), or with several
-# (setting paths), so that programs do not notice the failure of a link.
+# addresses (setting paths), so that programs do not notice the failure of a link.
 #
-# Besides the hosts' first link there is a second one without RDMA devices:
+# In addition to the hosts' first link there is a second link without RDMA devices:
 #
 #	va  10.9.1.1  iwa  ---------  vb  10.9.1.2  iwb
 #	va2 10.9.3.1       ---------  vb2 10.9.3.2
@@ -40,8 +40,8 @@ two_paths() {
 	paths b vb2
 }
 
-# Print the addresses of host a's associations with $PORT, a's and b's. In /proc the primary
-# address has a *, and IPv6 addresses have leading zeros.
+# Print the addresses of host a's associations with $PORT: those of a, and those of b. In /proc the
+# primary address has a *, and IPv6 addresses have leading zeros.
 addresses() {
 	on a cat /proc/net/sctp/assocs | tr -d '*' | awk -v port="$PORT" '
 		$13 == port {
@@ -50,7 +50,7 @@ addresses() {
 		}' | short | sort -u | paste -sd' '
 }
 
-# Shorten IPv6 addresses
+# Shorten IPv6 addresses on stdin
 short() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
 
 has() {
@@ -60,8 +60,8 @@ has() {
 	t_check "the addresses are $*" test "$got" = "$*"
 }
 
-# talk ADDRESS: start a client and a server that transfer and verify data until they are
-# killed; the server listens on $T_AT if set. goes_on() checks progress and time.
+# talk ADDRESS: start a client and a server that transfer and verify data until they are killed.
+# The server listens on $T_AT if that is set. goes_on() checks their progress.
 talk() {
 	t_port
 	T_TIME=600 t_bg server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
@@ -73,7 +73,8 @@ talk() {
 sends() { t_counter "$B_DEV" rx_sends; }
 more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
 
-# goes_on [SECONDS]: data must move within SECONDS; both programs, which exit on errors, run.
+# goes_on [SECONDS]: check that data moves within SECONDS and that both programs, which exit on
+# errors, still run
 goes_on() {
 	local start=${EPOCHREALTIME/./}
 	t_until "${1:-20}" more_sends "$(sends)" || t_fail "no traffic"
@@ -118,8 +119,8 @@ everywhere() {
 connected() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
 more_connected() { [ "$(connected)" -gt "$1" ]; }
 
-# stays NAME ADDRESS: start a client that stays connected to ADDRESS. Wait for its QP:
-# an association has its addresses before it is established.
+# stays NAME ADDRESS: start a client that stays connected to ADDRESS. Wait for its QP, because an
+# association has its addresses before it is established.
 stays() {
 	local before
 	before=$(connected)
@@ -131,7 +132,7 @@ stays() {
 calls() { t_call "$1" -C 2; }
 answers() { on a timeout 10 rping -c -a "$1" -p "$PORT" -C 1; }
 
-# A wildcard listener's association has one address of b: the one that was called.
+# The association of a wildcard listener has one address of b, that to which the client connected.
 called_one() {
 	on b ip addr add 10.9.1.77/24 dev vb
 	t_defer on b ip addr del 10.9.1.77/24 dev vb
@@ -144,7 +145,7 @@ called_one() {
 		test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
 }
 
-# A link-local address can be called, but is never an additional path.
+# A client can connect to a link-local address, but such an address is never an additional path.
 link_local() {
 	local at
 	two_paths
@@ -157,7 +158,7 @@ link_local() {
 	addresses | grep -F "b $B6_2"
 }
 
-# A listener follows the addresses of its device, also one that IPv6 first probes (DAD).
+# A listener must follow changes of its device's addresses, also if IPv6 first probes a new address.
 addresses_come() {
 	on b sysctl -qw net.ipv6.conf.vb.accept_dad=1
 	t_defer on b sysctl -qw net.ipv6.conf.vb.accept_dad=0
@@ -187,11 +188,11 @@ all_have_memory() {
 	slab probability 0 require-start 0 require-end 18446744073709551615 times 1
 }
 
-# times_left N: check how many allocations are still to fail
+# times_left N: check that N allocations are still to fail
 times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
 
-# The worker that follows addresses fails to allocate memory several times. It must retry
-# by itself: no notification comes when there is memory again.
+# The worker that follows address changes fails to allocate memory several times. It must retry,
+# because no further notification arrives when there is memory again.
 memory_comes() {
 	local range
 	[ -e $SLAB/require-start ] ||
@@ -214,14 +215,14 @@ memory_comes() {
 	t_until 40 answers "${1%/*}" || t_fail "no connection to the new address $1"
 }
 
-# in_use ADDRESS: check for an SCTP listener on ADDRESS of b
+# in_use ADDRESS: check whether an SCTP listener of b uses ADDRESS
 in_use() {
 	on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | short |
 		grep -qF " ${1%/*} "
 }
 
-# Another program has the port on the device's address, and no other device has that address
-# as a path: a wildcard listen must fail.
+# A wildcard listen must fail if another program uses the port on the device's address, and no other
+# device has that address as a path.
 foreign_place() {
 	t_defer t_listens_on "$B_DEV" both "$NS_B"
 	t_listens_on "$B_DEV" sctp "$NS_B"
@@ -237,8 +238,8 @@ s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
 # Print the number of addresses of b with an SCTP listener
 sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
 
-# 600 more addresses per family: listeners are limited to 1024 sockets, and IPv6 addresses
-# get theirs first.
+# Add 600 addresses per family. A listener is limited to 1024 sockets, and IPv6 addresses get
+# sockets first.
 many_addresses() {
 	local i
 	for ((i = 1; i <= 600; i++)); do
@@ -253,7 +254,8 @@ many_addresses() {
 	calls "$B6"
 }
 
-# Each of two devices is on the other's path, and a program listens on both.
+# Each of two devices has the interface of the other one as an additional path, and a program
+# listens on both.
 cross() {
 	t_new_device iwb2 vb2 "$NS_B"
 	paths a va2
@@ -282,7 +284,7 @@ left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
 # Print the maximum of consecutive timeouts of host a's association with $PORT
 allowed() { on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs; }
 
-# The second path carries heartbeats only.
+# The second path must carry heartbeats only.
 one_used() {
 	local first second
 	two_paths
@@ -301,7 +303,7 @@ one_used() {
 		test "$(allowed)" = 10
 }
 
-# Under traffic each path fails in turn, at either end.
+# Each path fails in turn during traffic, at either end.
 fail_over() {
 	two_paths
 	talk "$@"
@@ -320,7 +322,7 @@ fail_over() {
 	on a cat /proc/net/sctp/remaddr
 }
 
-# The network drops packets without a link failure.
+# The network drops all packets of a path, but the link is up.
 swallowed() {
 	two_paths
 	talk "$1"
@@ -353,11 +355,11 @@ router() {
 	t_must t_new_device iwb3 vb3 "$NS_B"
 }
 
-# The router reports packets that exceed the MTU, and SCTP must react at once. If the packets
-# were only dropped, there would be a pause of more than 8 s with retransmissions after 0.3 s
-# and then at doubled intervals. Afterwards SCTP does not fragment messages, except for those
-# made before. A busy machine may be as slow and cause spurious retransmissions: retry after
-# the route has forgotten the path MTU.
+# The router reports packets that exceed the MTU, and SCTP must react immediately. If the packets
+# were only dropped, retransmissions after 0.3 s and then at doubled intervals would cause a pause
+# of more than 8 s. After the report SCTP does not fragment messages, except for those queued
+# before. A busy machine may be as slow and cause spurious retransmissions, so retry after the
+# route has forgotten the path MTU.
 router_says() {
 	local try
 	router
@@ -386,13 +388,13 @@ heard_at_once() {
 	[ $start -lt 8 ] || [ $late -lt 3 ]
 }
 
-# The kernel remembers a path MTU for minutes: flush it
+# Flush the path MTUs, which the kernel would remember for minutes
 forget_ways() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
 
 timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
 messages_cut() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
 
-# mtus A B: set the MTUs of the first link's ends; packets too long for an end are dropped
+# mtus A B: set the MTUs of both ends of the first link; an end drops packets that are too long
 mtus() {
 	t_must link_mtu a va "$1"
 	t_must link_mtu b vb "$2"
@@ -403,7 +405,7 @@ mtus() {
 
 link_mtu() { on "$1" ip link set "$2" mtu "$3"; }
 
-# Packets too long for the path are dropped silently: segments must become shorter.
+# Packets that are too long for the path are dropped silently, so segments must become shorter.
 too_long() {
 	mtus 9000 1500
 	t_port
@@ -415,7 +417,7 @@ too_long() {
 	on a ip route get "$1"
 }
 
-# If not even the smallest segments get through, the connection must end.
+# If the path drops even the smallest segments, the connection must end.
 nothing_fits() {
 	local before
 	mtus 9000 500
@@ -423,7 +425,7 @@ nothing_fits() {
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -S 60000
 	t_listens b "$PORT"
-	# rping accepts any end
+	# rping's status is ignored, because rping treats any end of the connection as a success
 	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -S 60000 2>&1 | tee "$T_CASE/said"
 	t_check "the program is notified of the disconnect" \
 		grep -q "DISCONNECT EVENT" "$T_CASE/said"
@@ -431,22 +433,22 @@ nothing_fits() {
 	t_check "end_timeout has increased" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
-# carried INTERFACE: print the bytes sent and received by an interface of a
+# carried INTERFACE: print how many bytes an interface of a has sent and received
 carried() {
 	on a cat "/sys/class/net/$1/statistics/"{tx,rx}_bytes | awk '{ n += $1 } END { print n }'
 }
 has_carried() { [ "$(carried "$1")" -gt "$2" ]; }
 
-# later: wait for traffic, then set the first link down for good. A connection alone does not
-# mean traffic: perftest has one to exchange parameters and may start again. A busy machine
-# transfers less than 2 MB in a second.
+# later: wait for traffic, then set the first link down. The number of bytes shows traffic, and not
+# the existence of a connection: perftest has one to exchange parameters, and may start again. A
+# busy machine transfers less than 2 MB in a second.
 later() {
 	t_until 100 has_carried va $(($(carried va) + ENOUGH)) || t_fail "no traffic"
 	link a va down
 	echo "the link is down"
 }
 
-# Before each try: set the link up again and restart later()
+# Before each try of perftest: set the link up again and restart later()
 once_more() {
 	no_later
 	link a va up
@@ -454,7 +456,7 @@ once_more() {
 	later_pid=$!
 }
 
-# End later() if it still waits
+# Stop later() if it still waits
 no_later() {
 	[ -n "$later_pid" ] || return 0
 	pkill -P "$later_pid" || true
@@ -462,7 +464,7 @@ no_later() {
 	wait "$later_pid" 2>/dev/null || true
 }
 
-# Each operation with many requests in flight while the first link fails.
+# Run a program of perftest with many requests in flight, and let the first link fail meanwhile.
 bulk() {
 	local second
 	later_pid=''
@@ -477,7 +479,8 @@ bulk() {
 	t_check "more than $ENOUGH bytes go over the second path" test $second -gt $ENOUGH
 }
 
-# An association made with one address keeps to that address; the setting affects new ones.
+# An association that was made with one address keeps this address; a new value of the setting
+# applies to new associations.
 from_the_next_on() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
@@ -493,7 +496,7 @@ from_the_next_on() {
 
 path_names() { t_get "$A_DEV" paths "$NS_A"; }
 
-# Valid and invalid values of the setting paths.
+# Set valid and invalid values of the setting paths.
 words() {
 	local name
 	path_names | grep -x none
@@ -507,7 +510,7 @@ words() {
 		"$T_DIR/lib/setting" "$A_DEV" paths none
 	paths a "lo,va2"
 	path_names | grep -x "lo va2"
-	# an interface that is deleted is removed from the setting
+	# if an interface is deleted, its name is removed from the setting
 	ip -n "$NS_A" link add d9 type dummy
 	paths a "d9 va2"
 	ip -n "$NS_A" link del d9
@@ -541,7 +544,7 @@ t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" router_says fd00:9:5:
 t_case "packets too long for the path are dropped" "" too_long "$B4"
 t_case "packets too long for the path are dropped, IPv6" "" too_long "$B6"
 t_case "a path drops all packets, IPv6" "SCTPDDP-55" swallowed "$B6" $B6_2 "$A6" $A6_2
-# from here on links have been down and have lost their IPv6 addresses
+# the links were down in these cases and have lost their IPv6 addresses, so they come last
 T_TIME=120 t_case "no segment fits the path" "" nothing_fits
 t_case "link failure" "SCTPDDP-55" fail_over "$B4"
 t_case "a path drops all packets" "SCTPDDP-55" swallowed "$B4" $B4_2 "$A4" $A4_2

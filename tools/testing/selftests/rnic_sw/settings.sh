@@ -4,7 +4,7 @@
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-# name, initial value and another valid value of each setting
+# the name, the initial value and another valid value of each setting
 SETTINGS='connect tcp sctp
 listen tcp both
 streams 0 300
@@ -82,7 +82,7 @@ elsewhere() {
 		test "$(t_get iw0 paths rnic-c)" = none
 }
 
-# says WORDS SETTING...: setting by netlink must fail with this error number and message
+# says WORDS SETTING...: check that setting by netlink fails with this error number and message
 says() {
 	local words=$1
 	shift
@@ -103,7 +103,7 @@ by_netlink() {
 	says "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" paths "lo lo lo lo lo"
 	says "[Errno 22] rnic_sw: value must be 0 or 1" crc "$(printf '%255s' 1)"
 	says "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
-	# none is set if a name is unknown; else those before the invalid one are set
+	# if a name is unknown, no setting is changed; if a value is invalid, those before it are
 	says "[Errno 2] The device has no such setting" streams 9 nothing 1
 	t_check "streams is unchanged" test "$(t_get iw0 streams)" = 0
 	says "[Errno 22] rnic_sw: value must be one of auto, 1, 2" streams 7 revision 3 crc 0
@@ -114,11 +114,11 @@ by_netlink() {
 		test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = "streams 0 crc 0"
 	becomes crc 1
 	says_no_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
-	# root of another user namespace has no permission either
+	# root of another user namespace must not have permission either
 	! unshare --user --map-root-user true || says_no_admin unshare --user --map-root-user
 }
 
-# A send with several messages gets a reply for each
+# A send with several netlink messages gets a reply to each message
 answers() {
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	python3 - "$T_DIR/lib" <<-'END'
@@ -148,12 +148,12 @@ answers() {
 	t_check "crc is unchanged" test "$(t_get iw0 crc)" = 1
 }
 
-# iproute2's rdma; T_IPROUTE2: an rdma that supports settings, if the installed one does not
+# Run iproute2's rdma, or that of T_IPROUTE2, which supports settings if the installed one does not
 rdma_dev() { "${T_IPROUTE2:-rdma}" "$@"; }
 
 told_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }
 
-# rdma_says WORDS SETTING...: setting must fail with this message
+# rdma_says WORDS SETTING...: check that setting by rdma fails with this message
 rdma_says() {
 	local words=$1
 	shift
@@ -194,7 +194,7 @@ by_rdma() {
 	rdma_dev dev set iw0 param crc 1 rtr "write read" streams 0 markers 0
 }
 
-# says_no_admin COMMAND...: under COMMAND settings can be read, but not changed
+# says_no_admin COMMAND...: check that a program under COMMAND can read settings, but not change them
 says_no_admin() {
 	t_check "settings can be read without CAP_NET_ADMIN" \
 		test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
@@ -207,7 +207,7 @@ one_device
 t_case "each setting is set and read back" "" each
 t_case "invalid values change nothing" "" refused
 t_case "paths shows interface names only in their namespace" "" elsewhere
-t_case "by netlink: words and numbers of what is refused" "" by_netlink
+t_case "by netlink: words and error numbers of refused settings" "" by_netlink
 t_case "by netlink: each message gets a reply" "" answers
 t_case "by iproute2's rdma" "" by_rdma
 t_end

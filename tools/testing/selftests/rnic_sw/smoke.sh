@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# smoke.sh: loads the modules, runs some traffic of each kind on one device, unloads.
+# smoke.sh: load the modules, run some traffic of each kind on one device, unload the modules.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -11,7 +11,7 @@ modules_are_here() {
 		test -d "/sys/module/$module"
 		t_check "$module has a description" test -n "$(modinfo -F description $module)"
 	done
-	# iw_cm is built in in some kernels
+	# in some kernels iw_cm is built in and has no holders
 	[ ! -d /sys/module/iw_cm/holders ] ||
 		t_check "rnic_sw is a holder of iw_cm" test -d /sys/module/iw_cm/holders/rnic_sw
 }
@@ -27,7 +27,8 @@ ping_a_few() {
 	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
-# trace-cmd must be able to parse the formats: no pointers to text, no names of constants
+# Check the formats of trace events. trace-cmd must be able to parse them, so they must not have
+# pointers to text or names of constants.
 trace_events() {
 	local dir system formats=()
 	dir=$(findmnt -n -t tracefs -o TARGET | head -n 1)
@@ -46,11 +47,12 @@ trace_events() {
 	t_refused grep -E '^print fmt.*\{ *[A-Z]' "$T_CASE/formats"
 }
 
-# tells EVENT N: check for N events by number, because their names depend on the version
+# tells EVENT N: check that EVENT was printed N times. It is a number, because the names of events
+# depend on the version of the program.
 tells() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
 
-# A VRF sets an interface down and up at once. The RDMA core may report both events in
-# either order, so wait for each.
+# Adding an interface to a VRF sets it down and immediately up. The RDMA core may report these two
+# events in either order, so wait for each.
 port_events() {
 	ip link add v9 type vrf table 99 || t_skip "VRFs are not available in this kernel"
 	t_defer ip link del v9
@@ -65,8 +67,8 @@ port_events() {
 	ip addr add "$B6/64" dev t0 nodad
 }
 
-# The RDMA core uses the VRF's routing tables only if the source address is given. The same
-# wildcard port has a listener in the VRF and one outside.
+# The RDMA core uses the VRF's routing tables only if the client names its source address. On the
+# same wildcard port, one program listens in the VRF and another outside.
 vrf_pings() {
 	local at
 	for at in "$1" "$2"; do T_AT=$at t_rping "$1" -I "$1" -C 3; done
@@ -94,7 +96,7 @@ in_vrf() {
 	over_sctp_too
 }
 
-# Before 6.2 SCTP did not support VRFs.
+# Test SCTP as well, if the kernel's SCTP supports VRFs: since 6.2.
 over_sctp_too() {
 	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_listens_on iw7 both; then
 		t_set iw7 connect sctp
@@ -122,8 +124,8 @@ calls() {
 	END
 }
 
-# With tcp_l3mdev_accept one socket accepts from all VRFs, but the device is in one of them.
-# The RDMA core finds the interface that got the address last.
+# With tcp_l3mdev_accept one socket accepts connections from all VRFs, but the device is in only one
+# of them. The RDMA core finds the interface that got the address last.
 vrf_beside() {
 	new_vrf 2
 	new_vrf 1
@@ -137,7 +139,8 @@ vrf_beside() {
 	t_check "a connection from the other VRF is refused" test "$(calls v92)" = refused
 }
 
-# The RDMA core looks only at the address and finds the interface that was there first.
+# Two interfaces have the same link-local address. The RDMA core looks only at the address and finds
+# the interface that existed first.
 same_link_local() {
 	local n
 	for n in 7 8; do
@@ -152,8 +155,8 @@ same_link_local() {
 	for n in 7 8; do T_AT=::0 t_rping "fe80::1%t$n" -C 3; done
 }
 
-# In shared mode a device of a container is visible in the first namespace, for udev
-# and for settings
+# In shared mode a device of a container must be visible in the first namespace, where udev and
+# settings use it
 container_device() {
 	t_netns_mode shared
 	ip netns add rnic-c
@@ -183,7 +186,7 @@ t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
-t_case "a port goes down and up at once" "" port_events
+t_case "a port goes down and immediately up again" "" port_events
 t_case "a device in a VRF" "" in_vrf
 t_case "a client in another VRF than the device" "" vrf_beside
 t_case "a link-local address on two interfaces" "" same_link_local

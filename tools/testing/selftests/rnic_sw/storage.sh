@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# storage.sh: NVMe over RDMA, a kernel consumer that registers memory by work request, lets
-# the peer access it and has it invalidated by the peer.
+# storage.sh: NVMe over RDMA, a kernel consumer that registers memory by work request, lets the
+# peer access that memory, and lets the peer invalidate the registration.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -22,7 +22,7 @@ drop_target() {
 	rmdir $TARGET/subsystems/$NQN/namespaces/1 $TARGET/subsystems/$NQN
 }
 
-# target BLOCK-DEVICE: export it on the RDMA device's address
+# target BLOCK-DEVICE: export BLOCK-DEVICE on the address of the RDMA device
 target() {
 	local sub=$TARGET/subsystems/$NQN port=$TARGET/ports/1
 	mkdir $sub
@@ -52,7 +52,7 @@ disconnect() {
 block_device() {
 	local c
 	c=$(basename "$(dirname "$(controller)")")
-	# with multipath the path's name includes the controller's number
+	# with multipath the name in sysfs includes the controller's number, that in /dev does not
 	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename | sed 's/c[0-9]*n/n/'
 }
 
@@ -65,7 +65,7 @@ connect() {
 	t_until "$T_TIME" has_block_device || t_fail "the block device has not appeared"
 }
 
-# QPs of kernel consumers belong to no process, not even to root's
+# No process may use QPs of kernel consumers, not even a process of root
 not_ours() {
 	local qpn n=0
 	for qpn in $(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*comm \[.*/\1/p'); do
@@ -75,10 +75,11 @@ not_ours() {
 	t_check "QPs of kernel consumers are shown" [ $n -gt 0 ]
 }
 
-# copy FROM TO BLOCK-SIZE COUNT FLAG: dd, with direct I/O
+# copy FROM TO BLOCK-SIZE COUNT FLAG: run dd with direct I/O
 copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
-# disk_there MIB: export a loop device and connect to it. DISK: backing file, DEV: client's disk
+# disk_there MIB: export a loop device and connect to it. Set DISK to its backing file, and DEV to
+# the client's disk.
 disk_there() {
 	local disk
 	modules_there
@@ -111,13 +112,13 @@ nvme() {
 reads_go_on() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
-# From 6.18 on NVMe may wait for SRCU on a reclaim workqueue when it deletes a controller, and
-# the kernel warns about that, depending on timing.
+# Check for kernels since 6.18: when NVMe deletes a controller there, it may wait for SRCU on a
+# reclaim workqueue, and depending on timing the kernel warns about that.
 warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 
-# goes COMMAND: remove the interface or the module under endless writes. Requests of the
-# consumer can no longer complete: it must be notified at once. Otherwise it waits for half
-# a minute, and so does the removal.
+# goes COMMAND: remove the interface or the module while there are endless writes. Requests of the
+# consumer cannot complete then, so the consumer must be notified immediately. Otherwise the
+# consumer, and with it the removal, waits for half a minute.
 goes() {
 	local began took
 	! warns_of_nvme || [ -n "${T_WARN:-}" ] ||
@@ -148,8 +149,8 @@ moved() {
 
 broken() { dmesg | grep -c "starting error recovery" || true; }
 
-# The target must answer until the host has shut down. If the connection breaks after the
-# host has begun to, it waits for half a minute.
+# The target must respond until the host has shut down. If the connection breaks after the host has
+# begun to shut down, the host waits for half a minute.
 unloaded() {
 	local before
 	before=$(broken)
@@ -158,7 +159,8 @@ unloaded() {
 	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
 }
 
-# Kernel consumers have no environment variable RNIC_SW_LLP: use the device's setting
+# Select the LLP by the device's setting, because kernel consumers have no environment variable
+# RNIC_SW_LLP
 over_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
 
 VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"

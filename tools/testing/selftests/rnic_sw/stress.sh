@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# stress.sh: ends programs, devices, interfaces and modules during traffic; no object may
-# be left.
+# stress.sh: end programs, and remove devices, interfaces and modules, during traffic. No object
+# may be left.
 #
-# T_ROUNDS=N: number of rounds (8); 200 for a long manual run.
+# T_ROUNDS=N: number of rounds (8); use 200 for a long manual run.
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
@@ -11,7 +11,7 @@
 ROUNDS=${T_ROUNDS:-8}
 CONNECTIONS=${T_CONNECTIONS:-1000}
 
-# objects DEV KIND: print how many objects of KIND the RDMA core has
+# objects DEV KIND: print how many objects of KIND on DEV the RDMA core knows
 objects() {
 	rdma resource show "$1" 2>/dev/null |
 		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
@@ -30,7 +30,7 @@ nothing_left() {
 	t_fail "objects are left on iw0"
 }
 
-# traffic NAME: start a pair of programs that transfer data both ways until killed
+# traffic NAME: start a pair of programs that transfer data in both directions until killed
 traffic() {
 	local name=$1
 	t_port
@@ -46,7 +46,8 @@ wait_flow() {
 	t_until "$T_TIME" flowing || t_fail "no traffic"
 }
 
-# The other end must notice by itself, long before its time limit
+# ends_soon NAME: check that a program exits because the other end has ended, and not at its time
+# limit
 ends_soon() {
 	local pid=${t_pids[$1]}
 	t_until $((T_TIME / 3)) t_gone "$pid" || t_fail "$1 has not noticed"
@@ -116,13 +117,13 @@ netdev_goes() {
 
 new_interface() {
 	t_until 20 test ! -e /sys/class/infiniband/iw0
-	# in a subshell, so that the interface outlives this case: the next one uses it
+	# in a subshell, so that the next case can use the interface: this case does not delete it
 	(one_interface)
 	t_link iw0 t0
 }
 
-# A connect while the device is removed must fail with ENETDOWN: SUNRPC retries after that,
-# but passes unknown errnos on to the program. EINVAL and ENXIO come from the RDMA core.
+# A connect during the removal of the device must fail with ENETDOWN, because SUNRPC retries after
+# that errno, but passes unknown errnos on to the program. EINVAL and ENXIO come from the RDMA core.
 called_while_it_goes() {
 	local round going
 	going=$(t_prog going)
@@ -139,7 +140,7 @@ called_while_it_goes() {
 	t_skip "no connect met the removal; with several CPUs that is a matter of timing"
 }
 
-# stands: check that no Send has arrived for half a second
+# stands: check that no Send arrives in half a second
 stands() {
 	local before
 	before=$(t_counter "$A_DEV" rx_sends)
@@ -149,8 +150,8 @@ stands() {
 
 sends_there() { t_counter "$A_DEV" rx_sends; }
 
-# so_many ROUNDS: set the link down during this many rounds of rping. Each round has two
-# Sends of the server, counted from $before
+# so_many ROUNDS: start rping with this many rounds, and set the link down meanwhile. In each round
+# the server sends two Sends, which are counted from $before.
 so_many() {
 	t_port
 	before=$(sends_there)
@@ -170,15 +171,15 @@ both_end() {
 	t_wait s || t_closed_first "$T_CASE/s.log"
 }
 
-# The link comes up again before the LLP gives up: no data may be lost
+# If the link comes up again before the LLP gives up, no data may be lost
 link_bounces() {
 	local rounds before
 	two_hosts
-	# over SCTP in QEMU with KASAN this takes more than two minutes
+	# in QEMU with KASAN this takes more than two minutes over SCTP
 	T_TIME=$((T_TIME * 3))
 	for rounds in 300 1200 4800; do
 		! so_many $rounds || break
-		# all rounds were done before the link went down: try more rounds
+		# if all rounds were done before the link went down, try more rounds
 		both_end
 	done
 	t_check "the client still runs" t_alive c
@@ -188,14 +189,14 @@ link_bounces() {
 
 many_connections() {
 	t_port
-	# both processes register, connect and disconnect $CONNECTIONS times
+	# each of the two processes registers memory, connects and disconnects $CONNECTIONS times
 	T_TIME=$((T_TIME * 4))
 	t_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
 		ucmatose -s "$B4" -b "$A4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100
 	nothing_left
 }
 
-# race_ends HOW...: each race must end and leave no connection and no module reference
+# race_ends HOW...: run races, and check that each leaves no connection and no module reference
 race_ends() {
 	local race how
 	race=$(t_prog race)
@@ -210,7 +211,7 @@ race_ends() {
 	t_link iw0 t0
 }
 
-# A process stopped during a call must not delay calls of other processes
+# A process that is stopped during a call must not delay the calls of other processes
 nobody_waits() {
 	local stopped how
 	stopped=$(t_prog stopped)
@@ -222,7 +223,7 @@ nobody_waits() {
 	nothing_left
 }
 
-# The time to start or look up a listener must not depend on the number of listeners
+# The time to start a listener, and to look one up, must not depend on the number of listeners
 many_ports() {
 	local ports
 	ports=$(t_prog ports)
@@ -230,7 +231,7 @@ many_ports() {
 	nothing_left
 }
 
-# come_and_go PORT ADDRESS: start listeners there, each for a moment
+# come_and_go PORT ADDRESS: repeatedly start a listener and kill it after a moment
 come_and_go() {
 	while [ -e "$T_CASE/go" ]; do
 		timeout -s KILL 0.$((RANDOM % 3 + 1)) rping -s -a "$2" -p "$1" ||
@@ -269,12 +270,12 @@ set_meanwhile() {
 t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
 one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
-t_case "four pairs killed at once" "" kill_both_of_many
+t_case "four pairs killed at the same time" "" kill_both_of_many
 t_case "queue pairs destroyed while they connect" "" race_ends connect accept
 t_case "a process stopped during a call delays no other" "" nobody_waits
 t_case "listening takes no longer with many listeners" "" many_ports
-t_case "settings changed while listeners come and go" "" set_meanwhile
-t_case "$CONNECTIONS connections at once" "" many_connections
+t_case "settings changed while listeners are started and closed" "" set_meanwhile
+t_case "$CONNECTIONS connections at the same time" "" many_connections
 t_case "device deleted under traffic" "" del_link
 t_case "modules unloaded and loaded after traffic" "" reload_modules
 t_case "a connect while the interface is removed" "" called_while_it_goes

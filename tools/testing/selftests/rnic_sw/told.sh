@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# told.sh: events and completions that kernel consumers get; module rnic_sw_consumer is one.
+# told.sh: events and completions that kernel consumers get. The test module rnic_sw_consumer is
+# such a consumer.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 SEEN=/sys/module/rnic_sw_consumer/parameters
 SECOND=/sys/devices/system/cpu/cpu1/online
 
-# consumer: load rnic_sw_consumer with a new device
+# consumer: create a device and load rnic_sw_consumer
 consumer() {
 	one_device
 	t_defer t_unload rnic_sw_consumer
@@ -16,7 +17,7 @@ consumer() {
 
 seen() { cat "$SEEN/$1"; }
 
-# the expected list: each vector on its own CPU, for up to 16 possible CPUs
+# Print the expected list: the handler of vector N runs on CPU N, for up to 16 possible CPUs
 each_its_own() {
 	local last
 	last=$(sed 's/.*[-,]//' /sys/devices/system/cpu/possible)
@@ -44,7 +45,7 @@ one_at_a_time() {
 		test "$(seen doubled)" -eq 0
 }
 
-# A QP that is destroyed without having failed gets no last-WQE event
+# A QP that is destroyed gets no last-WQE event, unless it has failed before
 last_of_shared() {
 	consumer
 	t_check "only the failed QP gets an event (destroyed, failed: $(seen ended))" \
@@ -53,7 +54,8 @@ last_of_shared() {
 
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
-# The QP has the maximum of posted sends and receives, so that flushing takes a while
+# Removing the interface must flush all requests first. The QP has the maximum of posted sends and
+# receives, so that flushing takes a while.
 flushed_first() {
 	consumer
 	ip link del t0

@@ -1,22 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# verbs.sh: runs the program verbs, which has both ends of each connection and verifies every
-# byte (see verbs.h). First all its cases on one device; then the longer ones between two
-# devices over a network that loses, reorders, duplicates and delays packets and whose MTU
-# changes.
+# verbs.sh: run the program verbs, which has both ends of each connection and verifies every byte
+# (see verbs.h). First run all its cases on one device, then the longer ones between two devices
+# over a network that loses, reorders, duplicates and delays packets and whose MTU changes.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 . "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 
-# Both ends are one process, which must see the devices of both namespaces: use shared mode
-# until the script ends.
+# Use shared mode until the script ends, because both ends are in one process, which must see the
+# devices of both namespaces.
 t_own_namespaces() {
 	t_defer t_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_until 60 rdma system set netns shared
 }
 
-# or_skip COMMAND...: run the program; skip the case if its first case was skipped
+# or_skip COMMAND...: run the program verbs; skip the case if the program's first case was skipped
 or_skip() {
 	local out line
 	"$@" >"$T_CASE/out" || { cat "$T_CASE/out"; false; }
@@ -30,7 +29,8 @@ or_skip() {
 # one NAME: run a case of the program on one device
 one() { or_skip "$VERBS" -a "$B4" -6 "$B6" "$1"; }
 
-# In User-Mode Linux every page is a mapping of the host, whose number is limited.
+# Register 2 GiB. Not in User-Mode Linux, where every page is a mapping of the host: their number is
+# limited.
 huge() {
 	! grep -q 'User Mode Linux' /proc/cpuinfo ||
 		t_skip "User-Mode Linux does not have enough mappings for 2 GiB"
@@ -48,11 +48,11 @@ all_on_one_device() {
 	done <<<"$all"
 }
 
-# The limit of an rdma control group applies to its processes only.
+# The limit of an rdma control group must apply only to the processes of the group.
 limited() {
 	groups rdma
-	# Too low for one end. If the other end failed, the program would wait a minute for the
-	# first end's connect to time out.
+	# the limit is too low for one end; if it failed only the other end, the program would wait a
+	# minute until the first end's connect times out
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
 	t_refused in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
 	cat "$T_CASE/refused"
@@ -64,7 +64,7 @@ limited() {
 	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" limit_objects
 }
 
-# Kernel memory of a program is charged to its control group.
+# Kernel memory that a program causes is charged to the program's control group.
 charged() {
 	groups memory
 	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
@@ -72,7 +72,7 @@ charged() {
 	T_GROUP=$GROUP or_skip in_group "$VERBS" -a "$B4" charge_brought
 }
 
-# on_demand CASE...: run cases with ODP MRs wherever a case does not say otherwise
+# on_demand CASE...: run cases with ODP MRs, except where a case requires another kind
 on_demand() {
 	one odp_caps
 	"$VERBS" -d -a "$B4" -6 "$B6" -m "$MIB" "$@"
@@ -83,7 +83,7 @@ swapped() {
 	one odp_swapped
 }
 
-# The control group's limit is far below the memory that the program has registered
+# Run a program whose registered memory is far larger than the control group's limit
 squeezed() {
 	squeeze 12
 	or_skip in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
@@ -106,7 +106,7 @@ paging() {
 	t_case "odp_again, shared receive queues" "" on_demand 'srq_*'
 }
 
-# device_goes CASE: delete the device while the case runs
+# device_goes CASE: delete the device while CASE runs
 device_goes() {
 	[ -e /dev/rnic_sw_exporter ] || t_skip "module rnic_sw_exporter is not loaded"
 	t_bg program b "$VERBS" -a "$B4" "$1"
@@ -122,7 +122,8 @@ buffers() {
 	t_case "dmabuf_device_goes, held" "" device_goes dmabuf_device_goes_held
 }
 
-# many KIND: create as many as the device announces. Takes half a minute; longer with checkers.
+# many KIND: create as many objects of KIND as the device announces. Takes half a minute, and longer
+# with debug checks.
 many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
@@ -130,7 +131,7 @@ many() {
 	! grep -q '# SKIP' "$T_CASE/said" || t_skip "$(sed -n 's/.*# SKIP *//p' "$T_CASE/said")"
 }
 
-# Compare the cost with that on a device that has no completion queues
+# Compare the cost of the 32000th completion queue with that on a device without completion queues
 as_the_first() {
 	[ ! -e /proc/lockdep ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
@@ -142,15 +143,15 @@ as_the_first() {
 }
 
 as_many_as_announced() {
-	t_case "the 32000th completion queue costs what the first does" "" as_the_first
-	t_case "as many completion queues as are announced" "RDMAP-185 SEC-24" many cqs
-	t_case "as many shared receive queues as are announced" "RDMAP-185 SEC-24" many srqs
-	t_case "as many MRs as are announced" "RDMAP-185 SEC-24" many mrs
-	t_case "as many memory windows as are announced" "RDMAP-185 SEC-24" many mws
+	t_case "the 32000th completion queue costs no more than the first" "" as_the_first
+	t_case "as many completion queues as the device announces" "RDMAP-185 SEC-24" many cqs
+	t_case "as many shared receive queues as the device announces" "RDMAP-185 SEC-24" many srqs
+	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" many mrs
+	t_case "as many memory windows as the device announces" "RDMAP-185 SEC-24" many mws
 	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" many owners
 }
 
-# The program's clock is a day ahead, and so must be its time stamps.
+# The program's clock is a day ahead, and so must be the time stamps that it gets.
 time_namespace() {
 	unshare -T --monotonic 86400 true ||
 		t_skip "time namespaces are not available in this kernel"
@@ -173,7 +174,7 @@ lost() {
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# seen TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter over both hosts
+# seen TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter of the LLP over both hosts
 seen() {
 	local host
 	for host in a b; do
@@ -188,8 +189,8 @@ seen() {
 doubled() { seen TCPDSACKOldSent SctpInDataChunkDiscards; }
 overtaken() { echo $(($(seen TCPOFOQueue -) + $(placed_early))); }
 
-# suffered WORDS...: check that netem has done what WORDS say, and that the MTU has changed if
-# it was to change
+# suffered WORDS...: check that netem has lost, duplicated and reordered packets as WORDS say, and
+# that the MTU has changed if WORDS say so
 suffered() {
 	[[ " $* " != *" loss "* || $(lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
 	[[ " $* " != *" duplicate "* || $(doubled) -gt $DOUBLED ]] ||
@@ -200,8 +201,8 @@ suffered() {
 		{ echo "the MTU has changed fewer than 4 times"; return 1; }
 }
 
-# netem WORDS... -- CASE...: apply netem in both directions. Which packets are affected is
-# random, and large packets are few: retry if none was.
+# netem WORDS... -- CASE...: run cases with netem in both directions. netem selects packets at
+# random, and there are few large packets, so retry if netem affected none.
 netem() {
 	local words=() host try
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
@@ -223,7 +224,7 @@ placed_early() {
 	echo $(($(t_counter "$A_DEV" rx_placed_early) + $(t_counter "$B_DEV" rx_placed_early)))
 }
 
-# out_of_order WORDS... -- CASE...: segments that arrive early must be placed early
+# out_of_order WORDS... -- CASE...: run cases; segments that arrive early must be placed early
 out_of_order() {
 	local before
 	before=$(placed_early)
@@ -240,7 +241,8 @@ spoilt() {
 	done | awk '$1 == "SctpChecksumErrors" { n += $2 } END { print n + 0 }'
 }
 
-# Packets are corrupted. A veth pair computes no checksums unless it has to.
+# Corrupt packets. Switch checksum offload off, because with offload a veth pair computes no SCTP
+# checksums.
 corrupted() {
 	local host dev before
 	for host in a b; do
@@ -270,7 +272,7 @@ keep_changing_mtu() {
 	done
 }
 
-# A killed loop may leave a child that changes the MTU once more: wait for its end.
+# Stop the loop. If it is killed, its child may change the MTU once more, so wait for its end.
 stop_changing_mtu() {
 	touch "$T_CASE/enough"
 	wait "$1"
@@ -294,7 +296,7 @@ over_mtu() {
 	or_skip two "$@"
 }
 
-# early NAME [HOW] WORDS...: a case with half of the packets reordered
+# early NAME [HOW] WORDS...: define a case with half of the packets reordered
 early() {
 	local name=$1 how=out_of_order
 	shift
@@ -302,7 +304,8 @@ early() {
 	t_case "$name" "$EARLY" "$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
 }
 
-# More reordering and loss than TCP can bear: over SCTP segments are placed as they arrive.
+# Define cases with more reordering and loss than TCP can bear. Over SCTP segments are placed as they
+# arrive, so the traffic continues.
 rough_for_sctp() {
 	early "half of the packets reordered" 25% reorder 50%
 	if [ -n "${T_LONG:-}" ]; then
@@ -318,9 +321,9 @@ rough_for_sctp() {
 EARLY="DDP-5 DDP-6 DDP-14 DDP-61 DDP-63 DDP-64 SCTPDDP-65 SCTPDDP-66"
 VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 MIB=${T_MIB:-2}
-# Repeat the cases of pinned MRs with ODP MRs? It takes half a minute.
+# Whether to repeat the cases of pinned MRs with ODP MRs, which takes half a minute
 once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
-# some cases use dma-bufs of this module
+# load the module whose dma-bufs some cases use
 ! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload rnic_sw_exporter
 one_device
 all_on_one_device

@@ -35,14 +35,14 @@ down() {
 	umount "$SHARE"
 }
 
-# An approximation by the number of received Sends
+# Print the bytes transferred, estimated from the number of received Sends
 files_done() { echo $(($(t_counter iw0 rx_sends) * 10000)); }
 
 exercised() {
 	need_fsx
 	scene
 	up
-	# without a cache the client cannot map files
+	# no operations on mapped files, because the client cannot map files without a cache
 	fsx_right -R -W
 	down
 	nothing_left
@@ -68,9 +68,9 @@ link() {
 	nothing_left
 }
 
-# The kernel's client holds a reference on the device until it is unmounted and does not
-# reconnect. It waits for outstanding requests until it is killed. umount -f would make it wait
-# in the same way for a last request, which has no receiver.
+# The kernel's client does not reconnect, and holds a reference on the device until the file system
+# is unmounted. It waits for outstanding requests until it is killed. umount -f is not used: it
+# sends a last request, which no server receives, and would wait for the response.
 device_goes() {
 	scene
 	up
@@ -99,7 +99,7 @@ modules_go() {
 needs_modules 9p 9pnet_rdma
 needs_programs fio diod
 t_prog p9relay >/dev/null || t_skip_all "program p9relay is not built (make)"
-t_case "9P: files are what was written" "" data
+t_case "9P: files are read back as written" "" data
 t_case "9P: fsx" "" exercised
 t_case "9P: the link goes down and up under load" "" link
 t_case "9P: the device is deleted and the file system unmounted" "" device_goes

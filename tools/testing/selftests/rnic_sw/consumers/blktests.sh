@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # consumers/blktests.sh: the kernel's block tests over RDMA: NVMe, SRP and RNBD.
-# scripts/blktests builds them; T_BLKTESTS=DIR: where they are. The tests create RDMA devices
-# on all interfaces.
+# scripts/blktests builds them. T_BLKTESTS=DIR: the directory of blktests. The tests create RDMA
+# devices on all interfaces.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 export SOFT_RDMA=$T_RDMA NVMET_TRTYPES=rdma
-# nvmet opens files with O_DIRECT, which the file system of the logs may not support
+# nvmet opens files with O_DIRECT, which the file system of the logs may not support: use /tmp
 RESULTS=/tmp/rnic_sw-blktests
-# the smallest size and shortest times that the tests accept
+# the smallest size and the shortest times that the tests accept
 export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
 
 module_options() {
@@ -17,7 +17,7 @@ module_options() {
 	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
 }
 
-# A wrapper for rdma: devices that the tests create use SCTP only
+# Wrap the program rdma, so that devices that the tests create use SCTP only
 over_sctp() {
 	local tools=/run/blktests-tools
 	[ "${T_LLP:-}" = sctp ] || return 0
@@ -34,8 +34,8 @@ over_sctp() {
 	PATH=$tools:$PATH
 }
 
-# The tests look for modules with find, which does not follow links, and for the kernel's
-# configuration in /boot
+# Provide files where the tests look for them: modules in a directory that is no link, because
+# they use find, and the kernel's configuration in /boot
 kernel_files() {
 	local dir kernel
 	dir=/lib/modules/$(uname -r)/kernel
@@ -48,7 +48,7 @@ kernel_files() {
 	[ ! -e "${T_KCONFIG:-}" ] || cp "$T_KCONFIG" "/boot/config-$(uname -r)"
 }
 
-# udev creates the names below /dev/disk; its children do not inherit this environment
+# Start udev, which creates the names below /dev/disk. Its children do not inherit this environment.
 udev_up() {
 	local udevd=/lib/systemd/systemd-udevd
 	[ -x $udevd ] && ! pidof systemd-udevd >/dev/null || return 0
@@ -57,13 +57,13 @@ udev_up() {
 	udevadm settle
 }
 
-# multipathd loads its plugins from there
+# Provide multipathd's plugins in /lib/multipath, from which multipathd loads them
 multipath_files() {
 	[ -e /lib/multipath ] || [ ! -e "${T_UNPACKED:-}/lib/multipath" ] ||
 		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
 }
 
-# Print what the failed test wrote
+# Print what the failed test has written
 show() {
 	local file
 	for file in "$RESULTS"/*/*/*.{out.bad,dmesg,full}; do
@@ -71,7 +71,8 @@ show() {
 	done
 }
 
-# A test may run several times, such as with a device and with a file; each run must pass
+# blktest TEST: run a test of blktests. It may run several times, such as with a device and with a
+# file; each run must pass.
 blktest() {
 	[[ $1 != rnbd/* || ${T_LLP:-} == sctp ]] ||
 		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
@@ -94,7 +95,7 @@ test_name() {
 
 [ -x "${T_BLKTESTS:-}/check" ] || t_skip_all "blktests is not built (scripts/blktests)"
 needs_programs fio nvme multipathd sg_reset mkfs.xfs
-# if configfs is a module, it has to be loaded and mounted
+# configfs may be a module, which then has to be loaded and mounted
 needs_modules configfs
 module_options
 over_sctp
@@ -105,6 +106,6 @@ modprobe -r rnic_sw
 for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
 	t_case "$(test_name "$test")" "" blktest "$test"
 done
-# Record connections here: all others were rejected
+# Record the number of connections here, from SCTP's statistics: connections over TCP were rejected
 awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
 t_end

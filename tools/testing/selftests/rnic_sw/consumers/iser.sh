@@ -3,8 +3,8 @@
 # consumers/iser.sh: iSCSI over RDMA: ib_iser with open-iscsi, and ib_isert. The initiator
 # invalidates and registers the same MR in one chain of work requests.
 #
-# The target also listens on a TCP socket with the same address and port. Over TCP these
-# are in use by the RDMA device, so that socket is put into another network namespace.
+# The target also listens on a TCP socket with the same address and port. Over TCP the RDMA
+# device uses that address and port, so the target's TCP socket is in another network namespace.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_lio.sh"
@@ -31,7 +31,7 @@ target_up() {
 		echo "${name#*=}" >"$TPG/attrib/${name%=*}"
 	done
 	elsewhere
-	# ip netns exec would mount a sysfs without configfs
+	# not `ip netns exec`, which would mount a sysfs without configfs
 	nsenter --net=/run/netns/rnic-portal mkdir "$TPG/np/$B4:3260"
 	echo 1 >"$TPG/np/$B4:3260/iser"
 	echo 1 >$TPG/enable
@@ -45,7 +45,7 @@ target_down() {
 	rmdir $TPG/lun/lun_0 $TPG $ISCSI/$IQN
 }
 
-# The package's configuration, with shorter times to detect lost connections
+# Write the configuration of the package, but with shorter times to detect lost connections
 initiator_files() {
 	mkdir -p /etc/iscsi /run/lock/iscsi /var/lib/iscsi
 	echo "InitiatorName=$IQN-initiator" >/etc/iscsi/initiatorname.iscsi
@@ -67,7 +67,7 @@ initiator_up() {
 	t_until "$T_TIME" adm -m session -P 0 || t_fail "iscsid does not respond"
 }
 
-# iscsiadm exits with status 21 if there is no session
+# Run iscsiadm. It exits with status 21 if there is no session, which is no error.
 adm() {
 	local status=0
 	timeout 60 iscsiadm "$@" || status=$?
@@ -111,7 +111,8 @@ modules_go() {
 	modprobe -a ib_iser ib_isert
 }
 
-# Both listeners in one network namespace do not work: enabling iser must fail.
+# If the target's TCP socket and the RDMA device are in one network namespace, enabling iser must
+# fail, because the port is in use.
 beside_tcp() {
 	[ "${T_LLP:-}" != sctp ] || t_skip "over SCTP the listeners do not use the same port"
 	scene
@@ -131,6 +132,6 @@ needs_programs fio iscsid iscsiadm
 disk_cases iSER
 t_case "iSER: the target is disabled and enabled under load" "" disk_under_load target_away
 t_case "iSER: connect and disconnect five times" "" again_and_again
-t_case "iSER: refused beside the target's TCP portal" "" beside_tcp
+t_case "iSER: refused in the network namespace of the target's TCP portal" "" beside_tcp
 t_case "iSER: initiator and target modules are unloaded" "" modules_go
 t_end

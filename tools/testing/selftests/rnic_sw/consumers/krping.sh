@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/krping.sh: krping, rping as a kernel module, which is not in the kernel's tree.
-# scripts/krping builds it; T_KRPING=DIR: where rdma_krping.ko is.
+# consumers/krping.sh: krping, a variant of rping that is a kernel module outside the kernel's
+# tree. scripts/krping builds it. T_KRPING=DIR: the directory of rdma_krping.ko.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 KRPING=/proc/krping
 
-# The write returns when that end has finished.
+# krping OPTIONS: run one end. The write to the file returns when that end has finished.
 krping() { timeout -k 5 "$T_TIME" sh -c "echo '$1' >$KRPING"; }
 
 listens() { rdma resource show cm_id link iw0 | grep -q 'state LISTEN'; }
 
-# said WORDS: count lines with WORDS in the kernel log, krping's only output
+# said WORDS: count the lines with WORDS in the kernel log, which has all output of krping
 said() { dmesg | grep -cF "krping: $1" || true; }
 
-# ping COUNT OPTIONS: run both ends. The client verifies each byte.
+# ping COUNT OPTIONS: run both ends for COUNT rounds. The client verifies each byte.
 ping() {
 	local rounds wrong options server
 	scene
@@ -28,7 +28,7 @@ ping() {
 	krping "client,$options" || echo "the client's status is $?"
 	wait "$server" || echo "the server's status is $?"
 	dmesg | grep krping: | tail -n 20
-	t_check "all data is right" [ "$(said "data mismatch")" -eq "$wrong" ]
+	t_check "all data is correct" [ "$(said "data mismatch")" -eq "$wrong" ]
 	t_check "all rounds are done" [ $(($(said "ping data") - rounds)) -eq "$1" ]
 	nothing_left
 }
@@ -39,8 +39,8 @@ insmod "$T_KRPING/rdma_krping.ko" || t_skip_all "cannot load rdma_krping.ko"
 t_defer rmmod rdma_krping
 t_case "krping: 100 rounds" "" ping 100 size=1000
 t_case "krping: 64 KiB" "" ping 20 size=65536
-# Without the local DMA key krping registers an MR for its Write that is still valid in the
-# next round, which is refused.
+# All Reads use the local DMA key. Without that key krping registers an MR for its Write while the
+# MR is still valid from the previous round; the device refuses this.
 t_case "krping: Reads with Invalidate" "" ping 100 size=4096,read_inv,local_dma_lkey
 t_case "krping: the server invalidates the client's MR" "" ping 100 size=4096,server_inv
 t_case "krping: the local DMA key" "" ping 100 size=4096,local_dma_lkey

@@ -5,8 +5,8 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
-# Start the services that the kernel's server needs for exports and, with NFS 3, for ports.
-# Debian's programs; their files are in the bed's own copy of the root.
+# Start the services that the kernel's server needs for exports and, with NFS 3, for ports. They
+# are Debian's programs. Their files are in the bed's overlay, so the host's files do not change.
 daemons_up() {
 	mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery /run/rpcbind /var/lib/nfs/rpc_pipefs
 	mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
@@ -31,7 +31,7 @@ cld_up() {
 
 mountd_there() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
 
-# With NFS 4 the exported directory is the root; clients do not see the server's path
+# Export a file system. With NFS 4 it is the root, so clients do not see the server's path.
 share() {
 	local fsid=0
 	exported=/
@@ -51,7 +51,8 @@ server_up() {
 	t_defer server_down
 }
 
-# Set the link down meanwhile, so that no client connects (Documentation/supported-programs.rst)
+# Stop the server. The link is down while it stops, so that no client connects in that time
+# (Documentation/supported-programs.rst).
 server_down() {
 	[ "$(cat /proc/fs/nfsd/threads)" -gt 0 ] || return 0
 	[ ! -e /sys/class/net/t0 ] || link_down
@@ -68,7 +69,8 @@ connect() {
 	grep -q 'proto=rdma' "$T_CASE/mounted"
 }
 
-# +4 includes 4.0 unless -4.0 is listed
+# has_version VERSION: check whether the server supports VERSION. +4 in the file includes 4.0,
+# unless -4.0 is listed.
 has_version() {
 	local versions=/proc/fs/nfsd/versions
 	case $1 in
@@ -98,7 +100,7 @@ down() {
 	umount "$DIR"
 	server_down
 	exportfs -au
-	# the server closes its files a moment later
+	# wait, because the server closes its files a moment after exportfs
 	t_until 30 umount "$SHARE"
 	t_kill cld
 	t_kill mountd
@@ -128,7 +130,8 @@ data() {
 	nothing_left
 }
 
-# disturbed VERSION HOW ARGS...: disturb a hard mount, for which it must only be a pause
+# disturbed VERSION HOW ARGS...: disturb the transport of a hard mount. Requests must be delayed
+# only, and none may fail.
 disturbed() {
 	scene
 	up "$1"
@@ -147,7 +150,8 @@ restart_server() {
 	server_up
 }
 
-# The client reconnects, and the server listens on the new device
+# device_goes HOW: remove the device and create it again. The client must reconnect, and the server
+# must listen on the new device.
 device_goes() {
 	gone_device "$1"
 	new_device
@@ -167,7 +171,7 @@ modules_go() {
 needs_modules nfsd rpcrdma nfs
 needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
-	t_case "NFS $version: files are what was written" "DDP-126" data $version
+	t_case "NFS $version: files are read back as written" "DDP-126" data $version
 	t_case "NFS $version: random operations (fsx)" "" exercised $version
 done
 for version in 3 4.2; do

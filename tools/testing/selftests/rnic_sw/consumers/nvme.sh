@@ -46,7 +46,7 @@ no_controller() { ! controller; }
 has_disk() {
 	local names
 	names=$(ls -d "$(controller)"/nvme*n1 2>/dev/null) || return
-	# with multipath the path's name includes the controller's number
+	# with multipath the name in sysfs includes the controller's number, that in /dev does not
 	DISK=/dev/$(basename "$names" | sed 's/c[0-9]*n/n/')
 	[ -b "$DISK" ]
 }
@@ -86,7 +86,7 @@ not_live() { ! is_live; }
 queues() {
 	scene
 	up
-	# four I/O queues and the admin queue, with a QP at each end
+	# there are four I/O queues and the admin queue, and each has a QP at both ends
 	t_check "there is a QP for each queue at both ends" \
 		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
 	disk_right
@@ -113,8 +113,8 @@ target_away() {
 
 broken() { dmesg | grep -c "starting error recovery" || true; }
 
-# On removal of the device the host shuts the target down while it responds. If the connection
-# breaks after the host has begun to, the host waits for half a minute.
+# When the device is removed, the host must shut down the target while the target still responds.
+# If the connection breaks after the host has begun to do so, the host waits for half a minute.
 in_order() {
 	local before
 	scene
@@ -129,7 +129,8 @@ in_order() {
 	nothing_left
 }
 
-# The errno must not mean "refused by remote application": there is no application
+# If the target's port has no listener, the errno must not mean "refused by remote application",
+# because there is no application
 nobody() {
 	scene
 	told "Connect rejected: status -104 (reset by remote host)" \

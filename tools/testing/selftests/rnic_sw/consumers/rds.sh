@@ -5,7 +5,7 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
-# send ADDRESS: bind an RDS socket to the device's address, which must fail
+# send ADDRESS: bind an RDS socket to the device's address, and check that this fails
 send() {
 	python3 - "$1" <<-'END'
 		import errno, socket, sys
@@ -27,7 +27,8 @@ refuses() {
 	send "$B4"
 }
 
-# RDS listens at its port on all devices
+# If RDS listens on this device, a connection to its port must be rejected. RDS listens on all
+# devices.
 called() {
 	scene
 	t_until "$T_TIME" t_has_listener b 18634 || t_skip "RDS does not listen on this device"
@@ -46,5 +47,5 @@ modules_go() {
 needs_modules rds rds_rdma
 t_case "RDS: iWARP devices are not used" "" refuses
 t_case "RDS: a connection to its listener is rejected" "" called
-t_case "RDS: the module is unloaded and loaded beside the device" "" modules_go
+t_case "RDS: the module is unloaded and loaded while the device exists" "" modules_go
 t_end

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # consumers/rnbd.sh: block devices over RTRS. All connections of a session have the same
-# addresses and ports, which works over hardware and SCTP, but not over TCP.
+# addresses and ports. Hardware and SCTP support this, TCP does not.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
-# RTRS waits that long for responses that cannot arrive any more
+# seconds that RTRS waits for responses that cannot arrive after the device was removed
 export GONE_TIME=45
 CTL=/sys/class/rnbd-client/ctl
 

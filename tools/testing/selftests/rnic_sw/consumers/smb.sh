@@ -23,7 +23,7 @@ server_up() {
 	t_until "$T_TIME" listens || { t_show mountd; t_fail "the server does not listen"; }
 }
 
-# Over TCP the listener is a TCP socket, visible to ss
+# Check whether the server listens. Over TCP the listener is a TCP socket, which ss shows.
 listens() {
 	if [ "${T_LLP:-}" = sctp ]; then
 		awk '$6 == 5445' /proc/net/sctp/eps | grep -q .
@@ -93,8 +93,8 @@ disturbed() {
 	nothing_left
 }
 
-# No load, which the kernel's client (Linux 7.3) does not always survive. The mount must work
-# again.
+# device_goes HOW: remove the device without load, because the kernel's client (Linux 7.3) does not
+# always survive that under load. The mount must work again afterwards.
 device_goes() {
 	scene
 	up
@@ -113,7 +113,7 @@ modules_go() {
 	scene
 	up
 	down
-	# the client's thread exits a moment after the unmount
+	# retry, because the client's thread exits a moment after the unmount
 	t_until "$T_TIME" modprobe -r cifs
 	modprobe -r ksmbd
 	modprobe -a ksmbd cifs
@@ -121,7 +121,7 @@ modules_go() {
 
 needs_modules ksmbd cifs
 needs_programs fio ksmbd.mountd ksmbd.adduser
-t_case "SMB Direct: files are what was written" "DDP-126" data
+t_case "SMB Direct: files are read back as written" "DDP-126" data
 t_case "SMB Direct: random operations (fsx)" "" exercised
 t_case "SMB Direct: the link goes down and up under load" "" disturbed link_down_and_up
 t_case "SMB Direct: the device is deleted and added" "" device_goes device

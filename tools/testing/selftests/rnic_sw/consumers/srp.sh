@@ -8,8 +8,8 @@
 
 SRPT=$TARGET/srpt
 
-# The target names the port by the lower half of its first GID. Its identity is the GUID of
-# the first device that was added.
+# Set the target's names: srpt names the port by the lower half of the port's first GID, and the
+# target by the GUID of the first device that was added.
 names() {
 	local gid
 	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
@@ -52,7 +52,7 @@ connect() {
 	lio_connected
 }
 
-# The file exists until the remote port has been removed.
+# Disconnect, and wait until the file is gone: it exists until the remote port has been removed.
 disconnect() {
 	local port
 	port=$(rport)
@@ -62,12 +62,12 @@ disconnect() {
 
 no_rport() { [ -z "$(rport)" ]; }
 
-# The module ib_srp needs no setup
+# The module ib_srp needs no set-up
 initiator_up() { :; }
 
 rport_is() { [ "$(cat "$(rport)/state")" = "$1" ]; }
 
-# Disable the target, which disconnects and rejects, then enable it
+# Disable the target, which then disconnects and rejects new connections, and enable it again
 target_away() {
 	echo 0 >"$TPG/enable"
 	t_until "$T_TIME" rport_is blocked
@@ -75,7 +75,7 @@ target_away() {
 	t_until "$T_TIME" rport_is running
 }
 
-# The reason is -ECONNRESET in the format of ib_srp
+# Without a listener the kernel must log the reason -ECONNRESET, in the format of ib_srp
 nobody() {
 	scene
 	t_port

@@ -3,15 +3,15 @@
 #
 # capturing.sh: packet captures of a host's traffic; sourced by lib.sh.
 #
-#   t_capture HOST FILE      starts tcpdump on HOST and waits until it runs
-#   t_capture_end HOST       waits until FILE has all packets sent so far, ends tcpdump
+#   t_capture HOST FILE      starts tcpdump on HOST and waits until it captures
+#   t_capture_end HOST       waits until FILE has all packets sent so far, and stops tcpdump
 
 # shellcheck disable=SC2154	# lib.sh's: t_pids, t_hosts
 declare -A t_capture_file t_capture_dev
-# payload of the last packet of a capture; no other packet contains it
+# payload of the last packet of a capture, which no other packet contains
 readonly T_LAST_WORD='the capture ends here'
 
-# On one device both ends are local and the traffic goes through lo.
+# If there is one device, both ends are on one host and the traffic goes through lo.
 t_capture() {
 	local dev=lo
 	[ -z "${NS_A:-}" ] || { [ "$1" = a ] && dev=$A_IF || dev=$B_IF; }
@@ -30,11 +30,11 @@ t_capture_end() {
 	t_kill "tcpdump-$1" INT
 }
 
-# tcpdump gets packets from the kernel about a second late and loses them if it exits
-# earlier: send a marker packet and wait until it is in the file.
+# tcpdump gets packets from the kernel about a second late, and loses them if it exits before.
+# Therefore send a marker packet and wait until it is in the file.
 t_capture_all_there() {
 	for _ in 1 2 3 4; do
-		# the interface may be down or removed
+		# sending fails if the interface is down or was removed
 		t_last_word "$1" 2>/dev/null || break
 		! t_until 5 t_last_word_there "$1" || return 0
 	done

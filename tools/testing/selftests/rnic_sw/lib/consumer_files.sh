@@ -18,8 +18,8 @@ files_right() {
 	tree_right "$DIR"
 }
 
-# fsx does random operations on one file by system calls, mmap and direct I/O and compares
-# each with a copy in memory. T_FSX=DIR: where it was built (scripts/build-program).
+# fsx does random operations on one file by system calls, mmap and direct I/O, and compares each
+# result with a copy in memory. T_FSX=DIR: the directory of fsx, built by scripts/build-program.
 need_fsx() {
 	[ -n "${T_FSX:-}" ] || t_skip "T_FSX is not set (scripts/consumers builds fsx)"
 	[ -x "$T_FSX/fsx" ] || t_skip "no fsx in $T_FSX (scripts/build-program fsx)"
@@ -31,7 +31,7 @@ fsx_right() {
 	rm "$DIR/fsx"
 }
 
-# files_load: start a load as load() does, on files
+# files_load: start a load like load(), on files instead of a disk
 files_load() {
 	load_of --directory="$DIR"
 	files_moves
@@ -42,10 +42,11 @@ files_moved() {
 	[ "$(files_done)" -gt "$1" ]
 }
 
-# The limit is long: a client that finds no server retries at growing intervals
+# Wait for progress. The limit is long, because a client without a server retries at growing
+# intervals.
 files_moves() { t_until $((3 * T_TIME)) files_moved $(($(files_done) + 1000000)) || t_fail "the load makes no progress"; }
 
-# a_share DIR MIB: mount a file system at DIR (SHARE): ext4, or tmpfs without ext4
+# a_share DIR MIB: mount a file system at DIR and set SHARE: ext4, or tmpfs if there is no ext4
 a_share() {
 	SHARE=$1
 	mkdir -p "$SHARE"

@@ -7,7 +7,7 @@
 
 TARGET=/sys/kernel/config/target
 
-# lio_disk MIB: create LIO_DISK, backed by $FILE
+# lio_disk MIB: create LIO_DISK, a disk of the target that is backed by $FILE
 lio_disk() {
 	a_file "$1"
 	LIO_DISK=$TARGET/core/fileio_0/rnic_sw
@@ -21,7 +21,7 @@ lio_disk_down() {
 	[ ! -d "$LIO_DISK" ] || rmdir "$LIO_DISK" "${LIO_DISK%/*}"
 }
 
-# The disk has no stable name in /dev: find it by its vendor
+# Find the disk by its vendor, because it has no stable name in /dev
 lio_find() {
 	local vendor
 	vendor=$(grep -ls LIO-ORG /sys/block/sd*/device/vendor | head -n 1)

@@ -5,15 +5,15 @@
 # sourced, and sources lib.sh.
 #
 # A case begins with `scene`, which creates one device for both ends, and ends with
-# `nothing_left`. A script that transfers data defines up() and down():
+# `nothing_left`, which checks that all objects are freed. A script that transfers data defines:
 #   up    starts the server and connects the client; sets DISK for a block device,
 #         DIR for a file system
-#   down  undoes up(); must work after the device has been removed, too
+#   down  undoes up(); must also work if the device has been removed
 #
-# T_RDMA=siw: use siw's device, to tell faults of rnic_sw from those of a consumer.
+# T_RDMA=siw: use siw's device, to distinguish faults of rnic_sw from those of a consumer.
 #
 # The scripts write into /etc, start servers and unload modules that other programs may
-# use: outside a bed they run only with T_HERE=1.
+# use. Therefore they run outside a bed only if T_HERE=1.
 
 if [ -z "${BED_OUT:-}" ] && [ "${T_HERE:-}" != 1 ]; then
 	echo "1..0 # SKIP changes files in /etc and starts servers: runs in a bed only, or with T_HERE=1"
@@ -24,7 +24,7 @@ fi
 T_RDMA=${T_RDMA:-rnic_sw}
 [ "$T_RDMA" = rnic_sw ] || [ "${T_LLP:-}" != sctp ] || t_skip_all "$T_RDMA does not support SCTP"
 
-# Use programs unpacked by scripts/unpacked unless they are installed
+# Use the programs unpacked by scripts/unpacked, unless they are installed
 if [ -d "${T_UNPACKED:-}" ]; then
 	PATH=$PATH:$T_UNPACKED/usr/bin:$T_UNPACKED/usr/sbin:$T_UNPACKED/bin:$T_UNPACKED/sbin
 	LD_LIBRARY_PATH=$(printf '%s:' "$T_UNPACKED"/usr/lib/*-linux-gnu{,/ceph} "$T_UNPACKED"/lib{/*-linux-gnu,})
@@ -49,7 +49,7 @@ needs_programs() {
 
 # The scene
 
-# the module may be missing after a failed case that unloaded it
+# Load the module, which may be missing after a failed case that unloaded it, and set up the device
 scene() {
 	modprobe "$T_RDMA"
 	one_device
@@ -57,16 +57,16 @@ scene() {
 	objects iw0 >"$T_CASE/before"
 }
 
-# Kernel consumers have no environment variable RNIC_SW_LLP: use the device's settings. A
-# server bound to no address listens already.
+# Select the LLP by the device's settings, because kernel consumers have no environment variable
+# RNIC_SW_LLP. A server that is bound to no address may listen already; the setting affects it, too.
 over_llp() {
 	[ -n "${T_LLP:-}" ] || return 0
 	t_set iw0 listen both
 	t_set iw0 connect "$T_LLP"
 }
 
-# objects DEV: print the number of PDs, QPs, MRs and SRQs. Not counted: cm_ids, which
-# exist as long as the server, and CQs, which the RDMA core keeps in a pool.
+# objects DEV: print the number of PDs, QPs, MRs and SRQs. cm_ids are not counted, because they
+# exist as long as the server, and CQs are not, because the RDMA core keeps them in a pool.
 objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
 
 as_before() { [ "$(objects iw0)" = "$(cat "$T_CASE/before")" ]; }
@@ -76,8 +76,8 @@ nothing_left() {
 		t_fail "objects left on iw0: $(objects iw0); before the case: $(cat "$T_CASE/before")"
 }
 
-# gone_device HOW: remove the device while it is in use; must take at most GONE_TIME
-# seconds (20; more for consumers that wait by themselves)
+# gone_device HOW: remove the device while it is in use. This must take at most GONE_TIME seconds
+# (20; more for consumers with longer time limits).
 gone_device() {
 	local start=$SECONDS
 	t_note_connects iw0 ''
@@ -92,8 +92,8 @@ gone_device() {
 		[ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
 }
 
-# Create the device again. A client may reconnect before this returns, so the objects
-# are compared with those at the start of the case.
+# Create the device again. nothing_left() compares its objects with those at the start of the case,
+# because a client may reconnect before this function returns.
 new_device() {
 	modprobe "$T_RDMA"
 	if [ ! -e /sys/class/net/t0 ]; then
@@ -106,8 +106,8 @@ new_device() {
 	over_llp
 }
 
-# Both ends are on this host: their traffic goes over lo, and continues to do so while
-# t0, which has the address, is down.
+# Set the link down. Both ends are on this host, and their traffic goes over lo even while t0, which
+# has the address, is down. So lo is set down, too.
 link_down() {
 	ip link set t0 down
 	ip link set lo down
@@ -119,10 +119,10 @@ link_up() {
 	ip link set t0 up
 }
 
-# Other drivers do not have this counter
+# Print the number of received segments, or nothing for other drivers, which lack that counter
 segments() { [ "$T_RDMA" != rnic_sw ] || t_counter iw0 rx_segments; }
 
-# Keep the link down long enough for segments to be lost
+# Set the link down for long enough that segments are lost, and up again
 link_down_and_up() {
 	local before
 	link_down
@@ -150,22 +150,22 @@ a_loop() {
 	t_defer losetup -d "$LOOP"
 }
 
-# copy FROM TO BLOCK-SIZE COUNT OPTIONS...: dd
+# copy FROM TO BLOCK-SIZE COUNT OPTIONS...: run dd
 copy() { dd if="$1" of="$2" bs="$3" count="$4" status=none "${@:5}"; }
 
 random_data() {
 	[ -e "$T_CASE/data" ] || head -c 8M /dev/urandom >"$T_CASE/data"
 }
 
-# fio_verify NAME FILE OPTIONS...: write and verify data with fio
+# fio_verify NAME FILE OPTIONS...: write data with fio, read it back and verify it
 fio_verify() {
 	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --thread \
 		--rw=randwrite --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
 }
 
-# disk_right: check that data read is data written, for many sizes and queue depths, on
-# the first half of $DISK
+# disk_right: check that the first half of $DISK returns the data that was written to it, with
+# many sizes and queue depths
 disk_right() {
 	random_data
 	copy "$T_CASE/data" "$DISK" 1M 8 oflag=direct
@@ -179,7 +179,7 @@ disk_right() {
 	cmp "$T_CASE/data" "$T_CASE/back"
 }
 
-# The backing file on the server has the data that disk_right wrote last
+# Check that the backing file on the server has the data that disk_right wrote last
 disk_behind() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
 
 # Print the number of requests that $DISK has completed
@@ -189,15 +189,15 @@ disk_done() {
 	echo $((reads + writes))
 }
 
-# load: start endless verified requests on the second half of $DISK; load_ends ends them.
-# Each job has one request at a time: with more, fio verifies reads that failed because
-# the disk was removed.
+# load: start endless requests with verification on the second half of $DISK; load_ends stops them.
+# Each job has one request at a time, because with more, fio verifies the data of reads that failed
+# when the disk was removed.
 load() {
 	load_of --filename="$DISK" --offset=8m --offset_increment=1m
 	load_moves
 }
 
-# The time limit is longer than any wait for the load
+# load_of ARGS...: start fio. Its time limit is longer than any time for which a case waits.
 load_of() {
 	T_TIME=$((10 * T_TIME)) t_bg load a fio --name=load --direct=1 --ioengine=psync \
 		--thread --rw=randwrite --verify=crc32c --verify_fatal=1 \
@@ -212,7 +212,7 @@ load_moved() {
 
 load_moves() { t_until "$T_TIME" load_moved $(($(disk_done) + 40)) || t_fail "the load makes no progress"; }
 
-# End the load; no request may have failed or returned wrong data
+# Stop the load; no request may have failed or returned wrong data
 load_ends() {
 	t_signal load INT
 	t_until "$T_TIME" t_ended load || t_fail "fio does not end"
@@ -220,7 +220,7 @@ load_ends() {
 	! grep -E 'verify|bad |error' "$T_CASE/load.log" || t_fail "fio reports errors"
 }
 
-# Wait until the load ends; requests may fail, but must not return wrong data
+# Wait until the load stops by itself; requests may fail, but must not return wrong data
 load_breaks_off() {
 	t_until "$T_TIME" t_ended load || {
 		t_signal load INT
@@ -232,10 +232,10 @@ load_breaks_off() {
 
 has_ext4() { modprobe -q ext4 || grep -qw ext4 /proc/filesystems; }
 
-# A consumer that cannot map memory retries and only logs it
+# Count log messages about memory that could not be mapped: a consumer retries and only logs it
 not_mapped() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
 
-# told WORDS COMMAND...: COMMAND must fail and the kernel must log WORDS
+# told WORDS COMMAND...: check that COMMAND fails and that the kernel logs WORDS
 told() {
 	local before
 	before=$(dmesg | grep -cF -- "$1" || true)
@@ -273,8 +273,8 @@ disk_file_system() {
 	nothing_left
 }
 
-# tree_right DIR: check that a tree of files is read back as written. Owners and times
-# are not compared: not every file system keeps them.
+# tree_right DIR: check that a tree of files is read back as it was written. Owners and times are
+# not compared, because not every file system keeps them.
 tree_right() {
 	mkdir "$1/tree" "$T_CASE/tree"
 	cp "$T_DIR"/consumers/* "$T_DIR"/src/verbs/* "$T_CASE/tree"
@@ -286,7 +286,7 @@ tree_right() {
 	rm -rf "$1/tree" "$T_CASE/tree"
 }
 
-# disk_under_load COMMAND...: COMMAND must not cause errors of requests under way
+# disk_under_load COMMAND...: run COMMAND under load; no request may fail because of it
 disk_under_load() {
 	scene
 	up
@@ -300,7 +300,7 @@ disk_under_load() {
 	nothing_left
 }
 
-# disk_goes HOW: remove the device under load, then use a new one
+# disk_goes HOW: remove the device under load, then check that a new device works
 disk_goes() {
 	scene
 	up
@@ -316,7 +316,7 @@ disk_goes() {
 	nothing_left
 }
 
-# disk_cases CONSUMER: the cases of every block device
+# disk_cases CONSUMER: define the cases that are the same for every block device
 disk_cases() {
 	t_case "$1: what is written is read" "DDP-126" disk_data
 	t_case "$1: a file system" "" disk_file_system

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# foreign.sh: runs rping and perftest, and retries if they fail by known faults of their
-# own; sourced by lib.sh, which lists the functions.
+# foreign.sh: run rping and perftest, and retry if they fail by a known fault of these programs;
+# sourced by lib.sh, which lists the functions.
 
-# rping's event thread fails if the event channel is closed before it exits.
+# Check for rping's error that its event channel was closed before its event thread exited.
 t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
 
-# rping's client accepts a disconnect before all rounds are done: check its output as well.
+# Check that all rounds of rping were done: its client also accepts a disconnect before that.
 t_whole() { test -e "$1" && ! grep -E 'wait for RDMA_|post send error|data mismatch' "$1"; }
 
 # t_pinged NAME: wait for the rping client NAME and check that all its rounds were done
@@ -46,9 +46,9 @@ t_rping() {
 	t_fail "rping's event channel was closed early in $try tries"
 }
 
-# perftest gives up if its clock calibration fails, as on slow or jittery machines. Its
-# server does not listen for a while between the client's two connections, and the client
-# does not retry a refused connection; this is frequent on one CPU, hence late_connect.
+# perftest gives up if its clock calibration fails, as on slow or jittery machines. Its server does
+# not listen for a while between the client's two connections, and the client does not retry a
+# refused connection. On one CPU this is frequent, so the library late_connect delays the connect.
 t_perftest() {
 	local prog=$1 try late
 	shift

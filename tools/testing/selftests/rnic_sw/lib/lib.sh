@@ -27,8 +27,8 @@
 #   t_refused COMMAND...         fails unless COMMAND exits with an error status
 #   t_refuses PATTERN COMMAND... like t_refused; its output must also match PATTERN
 #   t_skip_all WORDS             ends the script before its first case
-#   t_defer COMMAND ARGS...      runs COMMAND when the case (or script) ends; LIFO order
-#   t_end                        the last line of a script: plan and exit status
+#   t_defer COMMAND ARGS...      runs COMMAND at the end of the case (or script); LIFO order
+#   t_end                        the last line of a script: prints the plan, exits
 #   $T_CASE                      the case's directory, for files and logs
 #
 # Hosts: programs run "on a" (client side) or "on b" (server side). A topology lasts
@@ -42,7 +42,7 @@
 #                            +------------+           +------------+
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
 #   on HOST COMMAND...       runs COMMAND on HOST, without a time limit
-#   t_netem HOST DEV WORDS...   netem on what HOST sends through DEV; WORDS: for tc
+#   t_netem HOST DEV WORDS...   applies netem to what HOST sends through DEV; WORDS: for tc
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
 #   t_set DEV NAME VALUE [NS], t_get DEV NAME [NS]   write or read a setting of DEV
 #   t_link DEV NETDEV [NS]   `rdma link add`; enables listening on SCTP as well
@@ -51,18 +51,18 @@
 # Programs
 #   t_port                   sets PORT to a port that was not used before
 #   t_bg NAME HOST CMD...    runs CMD in the background, output in $T_CASE/NAME.log
-#   t_wait NAME [SECONDS]    waits until it exits; fails if its status is not 0
-#   t_kill NAME [SIGNAL]     ends it
-#   t_signal NAME SIGNAL     sends it a signal and does not wait
-#   t_alive NAME, t_ended NAME   check whether it still runs
+#   t_wait NAME [SECONDS]    waits until program NAME exits; fails if its status is not 0
+#   t_kill NAME [SIGNAL]     sends TERM or SIGNAL to program NAME and waits until it exits
+#   t_signal NAME SIGNAL     sends SIGNAL to program NAME and does not wait
+#   t_alive NAME, t_ended NAME   check whether program NAME still runs, or has exited
 #   t_listens HOST PORT      waits for a TCP listener on PORT
 #   t_until SECONDS CMD...   repeats CMD until it succeeds; fails after SECONDS
 #   t_pair PORT SERVER... -- CLIENT...   runs SERVER on b and, once it listens, CLIENT
 #				 on a; both must exit with status 0 within $T_TIME seconds
-#   t_rping ADDRESS ARGS...  rping client and server; server address: $T_AT if set;
+#   t_rping ADDRESS ARGS...  runs rping client and server; server address: $T_AT if set;
 #				 retries after a known fault of rping (see foreign.sh)
-#   t_call ADDRESS ARGS...   rping client only, for a persistent server at $PORT
-#   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R; retries
+#   t_call ADDRESS ARGS...   runs an rping client, for a persistent server at $PORT
+#   t_perftest PROGRAM ARGS...   runs both ends of an ib_* program of perftest with -R; retries
 #				 known faults of perftest; runs $T_EACH before each try
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
 #   t_counter DEV NAME       prints a counter of `rdma statistic`
@@ -70,7 +70,7 @@
 #   t_capture HOST FILE, t_capture_end HOST    see capturing.sh
 #   t_prog NAME              prints the path of a program built by the Makefile
 #   T_MODULES                the driver's modules, in the order of unloading
-#   t_unload [MODULE...]     unloads modules (default: all of T_MODULES) once unused
+#   t_unload [MODULE...]     waits until modules (default: T_MODULES) are unused, unloads them
 #
 # The environment
 #   T_ONLY=PATTERN   run only cases whose name contains PATTERN (shell pattern)
@@ -79,13 +79,13 @@
 #   T_TIME=SECONDS   time limit of a program (60; 120 in a debug kernel or QEMU)
 #   T_SLOW=1         fewer iterations and longer limits, as in a debug kernel
 #   T_CAPTURE=1      keep packet captures of failed cases (needs tcpdump)
-#   T_LLP=sctp       connect over SCTP; a last case checks that all connections did
+#   T_LLP=sctp       connect over SCTP; a last case checks that all connections use SCTP
 
 T_DIR=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 T_SCRIPT=$(basename "$0" .sh)
 T_LOG=${T_LOG:-${BED_OUT:-$(mktemp -d "${TMPDIR:-/tmp}/rnic_sw.XXXXXX")}}
 T_CASE=$T_LOG/$T_SCRIPT
-# a pipe that never has data, for t_pause()
+# a pipe that never has data, from which t_pause() reads
 exec {T_NOTHING}<> <(:)
 readonly KSFT_SKIP=4
 t_count=0 t_bad=0 t_skipped=0 t_deferred=() t_hosts=()
@@ -158,7 +158,7 @@ t_taints() {
 	taints=$((taints & 640))
 }
 
-# Over SCTP a case shows nothing about MPA: remove the MPA requirements from $rows.
+# Over SCTP a case does not test MPA: remove the MPA requirements from $rows.
 t_not_mpa() {
 	local all=$rows row
 	rows=
@@ -230,7 +230,7 @@ t_end() {
 	exit
 }
 
-# Connections of the script, counted when its devices were deleted.
+# Check the connections of the script, which were recorded when its devices were deleted.
 t_no_tcp() {
 	local all sctp
 	read -r all sctp < <(awk '{ all += $1; sctp += $2 } END { print all + 0, sctp + 0 }' \
@@ -263,7 +263,7 @@ t_netem() {
 	t_fail "tc rejects the netem options: ${*:3}"
 }
 
-# Like on(), but with exec: the process is the command itself and can be killed.
+# Like on(), but with exec: the process is the command and not a shell, so it can be killed.
 on_exec() {
 	local host=$1 ns
 	shift
@@ -289,7 +289,7 @@ t_listens_on() { t_set "$1" listen "$2" "${3:-}"; }
 t_set() { t_in "${4:-}" "$T_DIR/lib/setting" "$1" "$2" "$3"; }
 t_get() { t_in "${3:-}" "$T_DIR/lib/setting" "$1" "$2"; }
 
-# t_new_device DEV NETDEV [NS]
+# t_new_device DEV NETDEV [NS]: create DEV, and delete it when the case (or script) ends
 t_new_device() {
 	t_link "$@" || return
 	t_defer t_drop_device "$1" "${3:-}"
@@ -301,14 +301,14 @@ t_drop_device() {
 	t_in "$2" rdma link del "$1" 2>/dev/null
 }
 
-# t_note_connects DEV NS: record the connections of DEV, all and over SCTP
+# t_note_connects DEV NS: record how many connections DEV has made, in total and over SCTP
 t_note_connects() {
 	t_in "$2" rdma statistic show link "$1/1" 2>/dev/null |
 		awk '{ for (i = 1; i < NF; i++) n[$i] = $(i + 1) }
 			END { print n["connects"], n["connects_sctp"] }' >>"$T_LOG/$T_SCRIPT/connects"
 }
 
-# t_must COMMAND...: run a setup command; without the topology no case can run
+# t_must COMMAND...: run a set-up command; if it fails, no case can run
 t_must() {
 	"$@" && return
 	echo "# cannot set up the topology: $*"
@@ -345,8 +345,8 @@ two_hosts() {
 	t_hosts=(a b)
 }
 
-# The RDMA core allows the change only while no other namespace exists; namespaces
-# of the previous case may still be cleaned up.
+# Set the mode. The RDMA core allows this only while no other namespace exists, and namespaces
+# of the previous case may still be cleaned up, so retry.
 t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_until 60 rdma system set netns "$1"; }
 
 # t_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the
@@ -367,8 +367,8 @@ t_host_up() {
 	t_new_device "$5" "$2" "$1"
 }
 
-# Duplicate address detection delays neighbour discovery by a second or more of the
-# two seconds that programs wait for it, so switch it off.
+# t_new_netns NAME: create a namespace without duplicate address detection, which would delay
+# neighbour discovery by more than a second of the two seconds that programs wait for it.
 t_new_netns() {
 	ip netns add "$1" &&
 	t_defer t_drop_netns "$1" &&
@@ -410,8 +410,8 @@ t_listens() {
 		t_fail "no listener on port $2 of host $1"
 }
 
-# t_listens_beside PID PORT: t_has_listener() in the namespace of PID, without starting
-# a program because it is polled often
+# t_listens_beside PID PORT: t_has_listener() in the namespace of PID. It is polled often, so it
+# starts no program.
 t_listens_beside() {
 	local port lines line
 	printf -v port %04X "$2"
@@ -423,7 +423,7 @@ t_listens_beside() {
 	return 1
 }
 
-# Also end the wait when the program exits before it listens.
+# Check whether the program listens or has exited, so that a wait also ends when it exits.
 t_listens_or_ended() { t_listens_beside "${t_pids[$1]}" "$2" || t_gone "${t_pids[$1]}"; }
 
 t_bg() {
@@ -439,7 +439,7 @@ t_kill() {
 	[ -n "$pid" ] || return 0
 	unset "t_pids[$1]"
 	if [ "${2:-TERM}" = KILL ]; then
-		# kill the program, not timeout(1), which then exits by itself
+		# kill the child of timeout(1), which is the program; timeout(1) then exits, too
 		pkill -KILL -P "$pid" || true
 	else
 		kill "-${2:-TERM}" "$pid" 2>/dev/null || true
@@ -478,7 +478,7 @@ t_wait() {
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
-		# a TERM to a child that has just been forked is lost in the case's trap
+		# not TERM, which a child that has just been forked may still catch by the case's trap
 	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
@@ -487,14 +487,14 @@ t_wait() {
 	return 1
 }
 
-# Signal the program, not timeout(1).
+# Send the signal to the child of timeout(1), which is the program.
 t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 
 t_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_gone "${t_pids[$1]}"; }
 t_ended() { ! t_alive "$1"; }
 
-# A child that has exited accepts signals until Bash reaps it, which may happen only
-# at the next fork.
+# Check whether a child has exited. It accepts signals until Bash reaps it, which may be only
+# at the next fork, so kill -0 cannot tell.
 t_gone() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -507,7 +507,7 @@ t_show() {
 	echo "---"
 }
 
-# t_both TAG PORT SERVER... -- CLIENT...: return 0 if both exit with status 0.
+# t_both TAG PORT SERVER... -- CLIENT...: run a pair; return 0 if both exit with status 0.
 t_both() {
 	local tag=$1 port=$2 server=()
 	shift 2
@@ -520,7 +520,7 @@ t_both() {
 		t_fail "the server does not listen on port $port"
 	t_bg "client$tag" a "$@"
 	if ! t_wait "client$tag"; then
-		# the server prints its errors when it exits
+		# let the server exit, because it prints its errors only then
 		t_until 10 t_ended "server$tag" || true
 		t_kill "server$tag"
 		t_show "server$tag"
@@ -555,14 +555,14 @@ t_prog() {
 	t_skip "program $1 is not built (make -C $T_DIR)"
 }
 
-# In the kernel's own tree the lower layers are linked into rnic_sw
+# In the kernel's own tree the lower layers ddp and mpa are linked into rnic_sw
 if modinfo iw_ddp >/dev/null 2>&1; then
 	T_MODULES=(rnic_sw iw_mpa iw_sctp_ddp iw_ddp)
 else
 	T_MODULES=(iw_sctp_ddp rnic_sw)
 fi
 
-# Sockets of a connection that has just ended may still hold a module reference.
+# Retry: sockets of a connection that has just ended may still hold a module reference.
 t_unload() {
 	[ $# -gt 0 ] || set -- "${T_MODULES[@]}"
 	t_until "$T_TIME" modprobe -r "$@" || t_fail "cannot unload modules: $*"
@@ -575,7 +575,7 @@ t_unload() {
 # shellcheck source=foreign.sh source-path=SCRIPTDIR
 . "$T_DIR/lib/foreign.sh"
 
-# The provider of this tree, unless another one is named or installed.
+# Use the provider of this tree, unless another provider is named or installed.
 t_find_provider() {
 	local build=$T_DIR/../../../../scripts/build-provider
 	[ -z "${RDMAV_DRIVERS:-}${IBV_DRIVERS:-}" ] || return 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# memory.sh: limits on a program's memory: control groups and swap; sourced.
+# memory.sh: limit a program's memory by control groups, and provide swap; sourced.
 
-# groups CONTROLLER: create control group GROUP (cgroup v2) with CONTROLLER
+# groups CONTROLLER: create a control group (cgroup v2) with CONTROLLER; set GROUP and IN_GROUP
 groups() {
 	local at
 	at=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
@@ -24,7 +24,7 @@ groups() {
 
 in_group() { "${IN_GROUP[@]}" "$@"; }
 
-# swap MIB: enable swap in memory: a zram device, or a file through a loop device
+# swap MIB: enable swap of MIB in memory: on a zram device, or in a file through a loop device
 swap() {
 	local dev file=$T_CASE/swap
 	[ -e /proc/swaps ] || t_skip "swap is not available in this kernel (CONFIG_SWAP)"
@@ -49,7 +49,7 @@ squeeze() {
 	echo $(($1 << 20)) >"$GROUP/memory.max"
 }
 
-# Check that GROUP reached its limit and that no process was killed for it
+# Check that GROUP reached its limit and that the kernel killed no process for lack of memory
 was_squeezed() {
 	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
 	grep -q '^max [1-9]' "$GROUP/memory.events" && grep -qx 'oom_kill 0' "$GROUP/memory.events"

@@ -10,7 +10,7 @@
 # needs PROGRAM PACKAGE: skip the case if PROGRAM is not installed
 needs() { command -v "$1" >/dev/null || t_skip "program $1 not found (package $2)"; }
 
-# in_bed_only WHY: skip the script outside a bed; call before the first case
+# in_bed_only WHY: skip the script outside a bed; must be called before the first case
 in_bed_only() {
 	[ -n "${BED_OUT:-}" ] || [ "${T_HERE:-}" = 1 ] ||
 		t_skip_all "$1: runs in a bed only, or with T_HERE=1"
@@ -24,8 +24,8 @@ needs_built() {
 
 connects() { t_counter "$A_DEV" connects; }
 
-# moved COMMAND ARGS...: COMMAND must connect through the device; many programs silently
-# use TCP instead.
+# moved COMMAND ARGS...: run COMMAND and check that it connects through the device, because many
+# programs silently use TCP instead
 moved() {
 	local before
 	before=$(connects)
@@ -33,7 +33,7 @@ moved() {
 	t_check "connections were made through $A_DEV" [ "$(connects)" -gt "$before" ]
 }
 
-# IMPLICIT: preload library that replaces each MR of a program by an implicit ODP MR
+# Set IMPLICIT to the preload library that replaces each MR of a program by an implicit ODP MR
 need_implicit() {
 	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
 		t_skip "the device has no on-demand paging in this kernel"
@@ -48,14 +48,14 @@ implicitly() {
 	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 }
 
-# some_data BYTES: create DATA, a file of random bytes
+# some_data BYTES: create a file of random bytes, and set DATA to its name
 some_data() {
 	DATA=$T_CASE/data
 	head -c "$1" /dev/urandom >"$DATA"
 	t_defer rm -f "$DATA"
 }
 
-# All QPs, MRs, CQs and SRQs of programs that have exited are gone
+# Check that all QPs, MRs, CQs and SRQs of programs that have exited are freed
 no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
 

@@ -6,7 +6,8 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# pingpong PROVIDER KIND: sizes below and above the threshold of each transfer method
+# pingpong PROVIDER KIND: run fi_pingpong with sizes below and above the threshold of each transfer
+# method
 pingpong() {
 	local size
 	needs fi_pingpong libfabric-bin
@@ -18,7 +19,7 @@ pingpong() {
 	nothing_left
 }
 
-# The buffers of both ends together exceed the control group's limit more than twice
+# Use buffers that together, at both ends, exceed the control group's limit more than twice
 squeezed() {
 	local size=16000003
 	needs fi_pingpong libfabric-bin

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/fabtests.sh: libfabric's own tests, by their own runner, over verbs (connected
-# endpoints) and verbs;ofi_rxm (connectionless endpoints on top of these).
-# T_FABTESTS=DIR: where scripts/build-program has installed them; not below /tmp.
+# programs/fabtests.sh: libfabric's own tests, run by libfabric's test runner, over verbs (connected
+# endpoints) and over verbs;ofi_rxm (connectionless endpoints on top of connected ones).
+# T_FABTESTS=DIR: the directory in which scripts/build-program has installed them; not below /tmp.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
@@ -25,8 +25,8 @@ fabtests() {
 	nothing_left
 }
 
-# Completion queues: first with a channel until there are no file descriptors left, then
-# without one, up to the given number.
+# Create completion queues: first with a completion channel, until there are no file descriptors
+# left, then without a channel, up to the given number.
 many_cqs() {
 	needs_built fabtests "${T_FABTESTS:-}" bin/fi_cq_test
 	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
@@ -37,7 +37,7 @@ many_cqs() {
 T_FABTESTS=${T_FABTESTS:-}
 in_bed_only "their runner ends every program whose name begins with fi_"
 one_device
-# these do not connect
+# the unit tests do not connect
 t_case "fabtests unit: connected" "" fabtests unit verbs
 t_case "fabtests unit: connectionless" "" fabtests unit 'verbs;ofi_rxm'
 t_case "fabtests functional: connected" "" moved fabtests functional verbs

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/imb.sh: Intel's MPI benchmarks on Open MPI, libfabric and verbs. T_IMB=DIR: where
-# scripts/build-program has built them, with verification of results; not below /tmp.
+# programs/imb.sh: Intel's MPI benchmarks on Open MPI, libfabric and verbs. T_IMB=DIR: the directory
+# in which scripts/build-program has built them, with verification of results; not below /tmp.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# intel SUITE ARGS...: the last column of each result is the largest error. Many sizes, with
-# two ranks that poll: with more ranks than processors each message waits for a time slice.
+# intel SUITE ARGS...: run a suite. The last column of each result, the largest error, must be 0.
+# Many sizes are tested with only two ranks, which poll: with more ranks than processors each
+# message would wait for a time slice.
 intel() {
 	local out=$T_CASE/said T_TIME=$((4 * T_TIME))
 	needs mpirun openmpi-bin
@@ -22,7 +23,7 @@ intel() {
 
 one_device
 t_case "Intel's MPI benchmarks, MPI-1" "" moved intel MPI1
-# excluded: they compare rank 1's result with rank 0's, over shared memory as well
+# the excluded tests compare rank 1's result with rank 0's, and fail over shared memory as well
 t_case "Intel's MPI benchmarks, nonblocking collectives" "" moved intel NBC \
 	-exclude Ireduce_scatter,Ireduce_scatter_pure
 t_case "Intel's MPI benchmarks, one-sided" "" moved intel EXT

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/mpi.sh: Open MPI over libfabric over verbs. Its other transports for verbs do not
+# programs/mpi.sh: Open MPI over libfabric over verbs. Open MPI's other transports for verbs do not
 # use librdmacm, see Documentation/supported-programs.rst.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
@@ -12,7 +12,7 @@ octets() {
 	ranks "$1" python3 "$T_DIR/lib/program_mpi.py" >"$T_CASE/said" ||
 		t_fail "mpirun failed: $(cat "$T_CASE/said")"
 	cat "$T_CASE/said"
-	t_check "all ranks report that all data is right" \
+	t_check "all ranks report that all data is correct" \
 		test "$(grep -c 'all data is right' "$T_CASE/said")" = "$1"
 	nothing_left
 }

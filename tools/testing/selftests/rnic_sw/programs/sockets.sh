@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/sockets.sh: socket programs with librspreload, which turns their sockets into
-# rsockets. It does not support SOCK_CLOEXEC, accept4() and epoll; programs that use these
-# get TCP. Hence the traditional netcat.
+# programs/sockets.sh: socket programs with librspreload, which turns their sockets into rsockets.
+# The library does not support SOCK_CLOEXEC, accept4() and epoll; programs that use these get TCP
+# sockets. Therefore the traditional netcat is used.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# over_rsockets PROGRAM ARGS...: set OVER to the command with librspreload
+# over_rsockets PROGRAM ARGS...: set OVER to the words that run a command with librspreload
 over_rsockets() {
 	local lib found=
 	for lib in /usr/lib/*/rsocket/librspreload.so /usr/lib*/rsocket/librspreload.so; do
@@ -16,7 +16,7 @@ over_rsockets() {
 	OVER=(env "LD_PRELOAD=$found" "$@")
 }
 
-# netcat exits when the other end has closed.
+# netcat exits when the other end has closed the connection.
 file_by_netcat() {
 	needs nc.traditional netcat-traditional
 	some_data 3000001
@@ -53,8 +53,8 @@ page_by_curl() {
 	nothing_left
 }
 
-# iperf3_pair WHERE ARGS...: the server listens at WHERE, or at [::] if WHERE is empty. It
-# needs select_by_poll.so to be notified of data, see there.
+# iperf3_pair WHERE ARGS...: run iperf3. The server listens at WHERE, or at [::] if WHERE is empty.
+# Without the library select_by_poll.so iperf3 is not notified of data, see its source.
 iperf3_pair() {
 	local selects where=$1
 	shift
@@ -67,9 +67,10 @@ iperf3_pair() {
 		"${OVER[@]}" -c "$B4" -p "$PORT" "$@"
 }
 
-# iperf3 sends a file. The server stores data until another connection reports that all was
-# sent, which may be before the last data arrives. The file is no larger than a socket's
-# buffer: iperf3 3.12 sends the rest of a larger one in the wrong order. Both happen over TCP as well.
+# iperf3 sends a file. The server stores data until another connection reports that all data was
+# sent, which may be before the last data arrives. The file is no larger than a socket's buffer,
+# because iperf3 3.12 sends the rest of a larger file in the wrong order. Both faults occur over TCP
+# as well.
 file_by_iperf3() {
 	local came
 	some_data 100000
@@ -81,7 +82,8 @@ file_by_iperf3() {
 	nothing_left
 }
 
-# For the same reason the bytes in both ends' buffers may be missing
+# The server may stop before the last data arrives, so bytes in the buffers of both ends may be
+# missing.
 much_by_iperf3() {
 	iperf3_pair "$B4" -n 20M -l 65536
 	cat "$T_CASE/client.log"

@@ -4,8 +4,8 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# qperf's server never exits. It reports its port before it listens there, hence
-# late_connect.
+# Run tests of qperf. Its server never exits, and reports its port before it listens on that port,
+# so the library late_connect delays the client's connect.
 qperf_tests() {
 	local late
 	needs qperf qperf
@@ -20,7 +20,7 @@ qperf_tests() {
 	nothing_left
 }
 
-# fio_verb VERB: run fio's RDMA engine. The client, a writer to fio, selects the verb; the
+# fio_verb VERB: run fio's RDMA engine. The client, which fio calls a writer, selects the verb; the
 # server provides the memory.
 fio_verb() {
 	local common

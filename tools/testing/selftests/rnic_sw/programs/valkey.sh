@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/valkey.sh: valkey with RDMA. T_VALKEY=DIR: its source tree, built by
+# programs/valkey.sh: valkey with RDMA. T_VALKEY=DIR: the source tree of valkey, built by
 # scripts/build-program; not below /tmp.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
@@ -15,8 +15,8 @@ valkey_serves() {
 
 cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
 
-# stored KEY FILE: store a value. On a busy machine valkey's client now and then crashes by
-# a fault of its own: retry.
+# stored KEY FILE: store a value. Retry, because on a busy machine valkey's client sometimes crashes
+# by a fault of its own.
 stored() {
 	for _ in 1 2 3; do
 		[ "$(cli -x SET "$1" <"$2")" != OK ] || return 0
@@ -33,14 +33,14 @@ fetched() {
 	cmp "$3" "$T_CASE/got"
 }
 
-# The server must still respond, and exit when it is killed
+# Check that the server still responds, and that it exits when it is killed
 valkey_ends() {
 	t_check "the server responds" test "$(cli PING)" = PONG
 	t_kill server
 	nothing_left
 }
 
-# The client appends a newline to each value that it prints
+# Store and fetch values of many sizes. The client appends a newline to each value that it prints.
 values() {
 	local size
 	valkey_serves
@@ -54,7 +54,7 @@ values() {
 	valkey_ends
 }
 
-# valkey's own test: several threads store, fetch and compare, and make the server fork
+# Run valkey's own test: several threads store, fetch and compare values, and make the server fork
 own_test() {
 	valkey_serves
 	needs_built valkey "$T_VALKEY" tests/rdma/rdma-test
