@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test that two machines, possibly of different byte order, can exchange every kind
-of message. Each sends requests to the other over TCP and SCTP; all bytes are
+"""Test that two machines, possibly of different byte order, can exchange every kind of
+message. Each machine sends requests to the other one over TCP and SCTP, and all bytes are
 compared.
 
-    two_machines.py far       lend raw_server to the near machine, once for each lower layer
-    two_machines.py near      run the tests, with a raw_server of its own for each
+    two_machines.py far       run raw_server, and let the near machine control it
+    two_machines.py near      run the tests, with a local raw_server for each lower layer
 
     near  10.9.3.1, fd00:9:3::1  ----eth0----eth0----  10.9.3.2, fd00:9:3::2  far
 
@@ -28,11 +28,11 @@ from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}
-FAMILY = {"near": 0, "far": 1}      # index of the address that it connects to
-# one raw_server for each lower layer; the far machine lends them in this order
+FAMILY = {"near": 0, "far": 1}      # index of the address to which a machine connects
+# there is one raw_server for each lower layer; the far machine runs them in this order
 PORTS = {"tcp": 7471, "sctp": 7472}
 CONTROL = 7400
-BOOT = 900                          # seconds until the other machine must be up
+BOOT = 900                          # seconds in which the other machine must boot
 INTERFACE, DEVICE = "eth0", "iwe"
 WC_WITH_IMM, WC_WITH_INV = 2, 8
 IMM = 0xD00DFEED
@@ -62,7 +62,7 @@ def call():
         try:
             control = socket.create_connection(
                 (ADDRESSES["near"][0], CONTROL), 5)
-            # fails here if the address was unreachable until now
+            # this fails if the address was unreachable until now
             control.sendall(f"{sys.byteorder}\n".encode())
             return control
         except OSError:
@@ -89,7 +89,7 @@ def far():
 
 
 class FarMate(Mate):
-    """raw_server on the other machine, controlled over a TCP connection."""
+    """A raw_server on the other machine, controlled over a TCP connection."""
 
     # pylint: disable=super-init-not-called
     def __init__(self, control):
@@ -106,7 +106,7 @@ class FarMate(Mate):
 
 
 class End:
-    """One machine's raw_server over one lower layer."""
+    """The raw_server of one machine, over one lower layer."""
 
     def __init__(self, mate, role, llp):
         self.mate, self.role, self.port = mate, role, PORTS[llp]
@@ -123,12 +123,12 @@ class End:
         return int.from_bytes(region.get(offset, 8), self.byteorder)
 
     def word(self, value):
-        """Return a region of 8 bytes that the peer may change, and 8 guard bytes."""
+        """Return a region with an 8-byte value that the peer may change, and 8 guard bytes."""
         return self.region(16, "lwra", value.to_bytes(8, self.byteorder))
 
 
 class Machines:
-    """Both machines, over each lower layer."""
+    """Both machines, each with a raw_server over each lower layer."""
 
     def __init__(self):
         self.ends, self.links, self.undo = {}, [], contextlib.ExitStack()
@@ -162,8 +162,8 @@ class Machines:
         self.links.clear()
 
     def connected(self, llp, role):
-        """Connect from that machine to the other. Return the links of the requester
-        and of the responder."""
+        """Connect from that machine to the other one. Return the links of the requester and
+        of the responder."""
         asks = self.ends[llp, role]
         asked = self.ends[llp, "far" if role == "near" else "near"]
         link = self._link(asks, int(asks.mate.do(
@@ -223,7 +223,7 @@ def send_invalidating(asks, asked, flags):
         told(asked, wr, size, WC_WITH_INV)
         done(asks)
         same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
-        region.dereg()      # would fail while a window is bound to it
+        region.dereg()      # this fails if a window is still bound to the region
 
 
 def write_there(asks, asked):
@@ -233,7 +233,7 @@ def write_there(asks, asked):
         target = asked.wire.region(size + 16, "lw")
         asks.post("write", source, size, 7, target.addr + 8, target.rkey)
         done(asks)
-        # the data is placed before the delivery of a Send that follows it
+        # a Send follows the data: when it is delivered, the data is placed
         asked.recv(target, 0, seed)
         asks.post("send", source, 0, 7)
         told(asked, seed, 0)
@@ -269,7 +269,7 @@ def read_there(asks, asked):
 
 
 def atomic(asks, asked, opcode, *steps):
-    """steps: arguments of each operation, and the expected value after it."""
+    """Run atomics. steps: for each, its arguments and the expected value after it."""
     word, result = asked.wire.word(WORD), asks.wire.word(0)
     before = WORD
     for words, after in steps:
@@ -293,8 +293,8 @@ def compare_swap(asks, asked):
 
 
 def terminated(asks, asked):
-    """Check that the responder ends the connection with a Terminate, which reports
-    the reason to the requester."""
+    """Check that the responder ends the connection with a Terminate, and that both programs
+    get the event for the reason."""
     asked.mate.need(Async, conn=asked.conn, event=ACCESS_ERR)
     asks.mate.need(Async, conn=asks.conn, event=REQ_ERR)
 

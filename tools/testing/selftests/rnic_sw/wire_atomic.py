@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test atomic operations in their boundary cases (RFC 7306 section 5).
+"""Test atomic operations in boundary cases (RFC 7306 section 5).
 
-Expected values come from the pseudocode of the RFC (rawpeer/rdmap.py).
+The expected values are computed by the pseudocode of the RFC (rawpeer/rdmap.py).
 """
 
 import random
@@ -16,7 +16,7 @@ from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, both, case,
 
 BIG = 1 << 20
 WC_CMP_SWAP, WC_FETCH_ADD = 3, 4
-# target of the device's own atomics: the raw peer does not check it
+# target address and STag of the device's own atomics, which the raw peer does not check
 THERE, KEY = 0x1122334455667788, 0xABCDEF01
 
 
@@ -34,8 +34,8 @@ def value_at(region, offset=0):
 
 
 def settle(link, wr=1):
-    """Check that an empty Send arrives: everything before it is delivered and
-    consumed no receive."""
+    """Check that an empty Send arrives with that receive: all messages before it are then
+    delivered, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
 
@@ -57,7 +57,7 @@ def cmp_swap(region, compare, swap, offset=0, ident=0x5EED):
 
 
 def get_response(link, msn):
-    """Receive the next message, the Atomic Response with that MSN. Return its
+    """Receive the next message, which must be the Atomic Response with that MSN. Return its
     contents."""
     seg = link.peer.get_segment()
     same("header", seg.header().hex(),
@@ -66,7 +66,7 @@ def get_response(link, msn):
 
 
 def get_read(link):
-    """Receive the next message, a Read Response. Return its data."""
+    """Receive the next message, which must be a Read Response. Return its data."""
     segments = link.peer.get_message()
     check("the message is a Read Response", all(s.ulp == 0x42 for s in segments))
     return b"".join(s.payload for s in segments)
@@ -85,7 +85,7 @@ def response_octets(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     requests = [fetch_add(word, 0, 0, 8, 0xFEDCBA98),
                 cmp_swap(word, 0x0102030405060709, 5, 8, 0)]
-    # fields that FetchAdd does not use
+    # set fields that FetchAdd does not use: the device must ignore them
     requests[0].compare, requests[0].compare_mask = 1, 0x5A
     with w.counted(rx_atomic_requests=2, tx_atomic_responses=2):
         for msn, request in enumerate(requests, 1):
@@ -97,15 +97,15 @@ def response_octets(w):
                  f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
                  f"{request.ident:08x}0102030405060708")
     word.untouched()
-    # the STag in the DDP header must not have been invalidated
+    # the atomics must not have invalidated the STag in the DDP header
     link.peer.put_segment(rdmap.write(word.rkey, word.addr, b"alive"))
     settle(link)
     same("memory", word.get(0, 5), b"alive")
 
 
 def in_turns(w, word, requests):
-    """Check that each request returns the value before it and leaves the value
-    that the RFC defines."""
+    """Send the requests one after the other. Check that each returns the value before it and
+    leaves the value that the RFC defines."""
     link = w.initiate()
     value = value_at(word)
     for msn, request in enumerate(requests, 1):
@@ -126,7 +126,7 @@ TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
 def add_fields(w):
     word, rand = w.shared(64, "la"), random.Random(19)
     word.put(0, in_memory(rdmap.ALL))
-    # no carry is left over from a full-word addition
+    # additions to the full word: a carry must not be left over for the next one
     plain = [fetch_add(word, 1), fetch_add(word, 0xFFFFFFFF),
              fetch_add(word, 1), fetch_add(word, rdmap.ALL)]
     in_turns(w, word, plain + [
@@ -144,7 +144,7 @@ def swap_masks(w):
         mask = [0, rdmap.ALL, rand.getrandbits(64)][i % 3]
         compare = value ^ (rand.getrandbits(64) & ~mask)
         if i % 4 == 3:
-            # flip one bit that is compared
+            # flip one of the compared bits
             compare ^= mask & -mask
         request = cmp_swap(word, compare, rand.getrandbits(64))
         request.compare_mask = mask
@@ -163,7 +163,7 @@ def every_word(w):
     data = bytearray(pattern(region.size, 3))
     region.put(0, bytes(data))
     link = w.initiate()
-    # the first word, both sides of page boundaries, the last word
+    # the first word, words on both sides of page boundaries, and the last word
     for msn, at in enumerate((5, 13, 4085, 4093, 8181, 8189), 1):
         old = int.from_bytes(data[at:at + 8], sys.byteorder)
         link.peer.atomic(fetch_add(region, 0x0102030405060708, 0, at) if msn & 1
@@ -249,7 +249,7 @@ def all_of_it(w):
 
 
 def put_requests(w, link, segments, under_way):
-    """Send all at once or, with under_way, the rest once the first response has
+    """Send all segments together or, with under_way, the others once the first response has
     begun."""
     if under_way:
         name = "tx_read_responses"
@@ -265,7 +265,7 @@ def put_requests(w, link, segments, under_way):
 def atomic_queue(w):
     memory = w.shared(BIG, "lra")
     request = w.asking(0, 9)
-    # the peer reads little of a long response before it sends more requests
+    # with under_way, the peer has read little of a long response when it sends more requests
     for depth, under_way in (1, False), (3, False), (1, True), (3, True):
         link = w.initiate(request, accept=(0, depth, b""),
                           peer=w.narrow())
@@ -282,13 +282,13 @@ def atomic_queue(w):
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, segments[-1].header())
             link.ended()
-        # the requests after the Read must not be executed
+        # the device must not execute the requests after the Read
         memory.untouched()
 
 
 def goes_before(w, take, code, end):
-    """Check that the atomic fails after take(word, link), although a Send after
-    it has been delivered."""
+    """Check that the atomic fails after take(word, link), and that a Send that was sent after
+    the atomic has been delivered."""
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
                       peer=w.narrow())
@@ -341,7 +341,7 @@ def behind_others(w):
 
 
 def answer(link, seg, msn, old):
-    """Send the response to an Atomic Request of the device."""
+    """Send the response to an Atomic Request of the device, with this old value."""
     asked = rdmap.AtomicRequest.parse(seg.payload)
     link.peer.put_segment(
         rdmap.AtomicResponse(asked.ident, old).segment(msn))
@@ -421,7 +421,7 @@ def our_ord(w):
         link.post(verb[0], sink, 8, wr, THERE, KEY, *verb[1:])
     waiting, msn = [link.peer.get_segment(), link.peer.get_segment()], 1
     for wr in range(9):
-        # no third request arrives before a response
+        # the device must not send a third request before it gets a response
         link.round_trip()
         seg = waiting.pop(0)
         if seg.ulp == 0x41:
@@ -467,7 +467,7 @@ def fenced(w):
     link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)
     seg = link.peer.get_segment()
     link.post("send", sink, 8, 2, 0, 0, "f")
-    # the fenced Send waits: the Read Response arrives first
+    # the device must not send the fenced Send yet: the Read Response arrives first
     link.round_trip()
     answer(link, seg, 1, 0x0102030405060708)
     same("payload of the fenced Send", link.peer.get_segment().payload,

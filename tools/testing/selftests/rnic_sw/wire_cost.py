@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test what the worst input costs the receiving host, relative to a one-byte
-segment between two programs over plain TCP. A hostile peer must not get much
-more CPU time out of the host by using RDMA. The limits are in
-Documentation/security.rst. Needs a test environment whose time is
-instructions."""
+"""Test what the worst input costs the receiving host, relative to the cost of a one-byte
+segment between two programs over plain TCP: by using RDMA a hostile peer must not consume
+much more CPU time of the host. The limits are in Documentation/security.rst. These cases
+need a test environment that counts time in instructions."""
 
 import contextlib
 import functools
@@ -30,7 +29,7 @@ def cost(function, *arguments):
 
 
 class Plain:
-    """A program that reads all input and ignores it."""
+    """A program that reads all input from plain TCP and ignores it."""
 
     def __init__(self):
         self.sock = socket.create_server((MATE, PLAIN))
@@ -62,13 +61,13 @@ def plain():
 
 
 def one_by_one(peer, octets):
-    """Send each byte in its own segment."""
+    """Send each byte in a separate segment."""
     for number in range(len(octets)):
         peer.put(octets[number:number + 1])
 
 
 def unit(w):
-    """Return the seconds that a segment of one byte costs, both ends together."""
+    """Return the seconds that a segment of one byte costs at both ends together."""
     server = plain()
     with w.dial(PLAIN) as peer:
         before = server.taken
@@ -80,7 +79,7 @@ def unit(w):
 
 
 def compare(name, most, price, base):
-    """Compare the cost in seconds of price() with that of base()."""
+    """Check that price() costs at most most times as many seconds as base()."""
     pairs = [(price(), base()) for _ in range(ROUNDS)]
     one, other = (sum(part) / ROUNDS for part in zip(*pairs))
     print(f"# {name}: {one / other:.2f} of {other * 1e6:.0f} us;",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test many TCP peers at one listener: which are admitted, and which are evicted."""
+"""Test many TCP peers at one listener: which peers it admits, and which it evicts."""
 
 import array
 import contextlib
@@ -16,17 +16,17 @@ from lib.wire import (KIB, MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
                       check, mpa, netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
-CALLERS = 64                # connection requests that raw_server's listener holds
-WOKEN = 300                 # connections that may send again at the same moment
-BEGUN = 6                   # seconds of the 10 that a Request may take
+CALLERS = 64                # maximum of connection requests of raw_server's listener
+WOKEN = 300                 # connections that become able to send at the same moment
+BEGUN = 6                   # seconds used of the 10 in which a Request must arrive
 LATE = 2                    # further seconds for a slow machine
 LONG = 0.060                # seconds that no softirq run may take, even on a slow machine
-MUCH = WOKEN // 3           # batches; a long run with fewer of them was preempted
+MUCH = WOKEN // 3           # batches in a run; a long run with fewer batches was preempted
 
 
 def crowd(w, number, end=math.inf):
-    """Connect up to number peers that send nothing; the listener admits or resets
-    them. Stop early at the time end."""
+    """Connect up to number peers that send nothing, until the time end. Return them. The
+    listener admits or resets them."""
     peers = []
     for _ in range(number):
         left = min(end - time.monotonic(), PATIENCE)
@@ -39,8 +39,8 @@ def crowd(w, number, end=math.inf):
 
 
 def all_but(peers, most):
-    """Check that at most so many peers stay connected and the others are reset, long
-    before the time limit for a Request."""
+    """Check that at most this number of peers stay connected and that the others are reset,
+    long before the time limit for a Request."""
     end = time.monotonic() + LATE
     while len(left := [peer for peer in peers if peer.silent(0.001)]) > most:
         check(f"at most {most} of {len(peers)} peers stay connected, not "
@@ -122,7 +122,7 @@ def small(w):
 
 @contextlib.contextmanager
 def fast_open():
-    """Let listeners made meanwhile accept data in the SYN, without a cookie."""
+    """Context manager: let new listeners accept data in the SYN, without a cookie."""
     name = "net/ipv4/tcp_fastopen"
     before = read("/proc/sys/" + name)
     shell(f"ip netns exec {NS} sysctl -qw {name}=5")
@@ -141,8 +141,8 @@ def taken_with_a_syn():
 
 
 def with_a_syn(w, port, begin):
-    """Connect the raw peer with data in the SYN, which is received before the
-    handshake completes."""
+    """Connect the raw peer with the first bytes of a Request in the SYN, so that they are
+    received before the handshake completes. Return the link."""
     link = w.add_link(Peer(w.socket()))
     frame = mpa.request(pd=b"early").pack()
     before = taken_with_a_syn()
@@ -171,13 +171,13 @@ def fast_opened(w):
 
 
 def in_slots(interval):
-    """Let packets from the peers arrive in bursts, one per interval, meanwhile."""
+    """Context manager: let packets from the peers arrive in bursts, one burst per interval."""
     return arriving(f"slot {interval} {interval} limit 100000")
 
 
 @contextlib.contextmanager
 def arriving(how):
-    """Apply netem to packets from the peers meanwhile."""
+    """Context manager: apply netem to packets from the peers."""
     tc = netem(PEER_IF, how)
     try:
         yield
@@ -187,8 +187,8 @@ def arriving(how):
 
 @contextlib.contextmanager
 def softirqs():
-    """Measure the softirq runs of the transmit path meanwhile. Yields a list, filled
-    in at the end: seconds and number of batches of each run."""
+    """Context manager: measure the softirq runs of the transmit path. Yields a list that is
+    filled at the end with the duration in seconds and the number of batches of each run."""
     events = {event("irq", "softirq_entry/"): "vec==6",     # TASKLET, used for BH work
               event("irq", "softirq_exit/"): "vec==6",
               event("iw_mpa", "mpa_batch_sent/"): "taken>0"}
@@ -234,8 +234,8 @@ def unread(peer):
 
 
 def least_unread(links, enough):
-    """Return the smallest number of unread bytes of all links, once it exceeds
-    enough or no more data arrives."""
+    """Wait until the smallest number of unread bytes of all links exceeds enough, or no more
+    data arrives. Return that number."""
     most, end = 0, time.monotonic() + PATIENCE
     while time.monotonic() < end:
         came = [unread(link.peer) for link in links]
@@ -247,7 +247,7 @@ def least_unread(links, enough):
     return min(came)
 
 
-@case("many connections that may send again at once leave the CPU to others")
+@case("many connections that may send again at the same time leave CPU time to others")
 def woken(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate() for _ in range(WOKEN)]

@@ -12,9 +12,9 @@ from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
 from lib.wire_kernel import failing
 
 BIG = 1 << 20
-CLOSE = 10                  # seconds that a peer has to send its FIN after it received ours
-STUFF = 24 << 10            # bytes: TCP here accepts so many, the receive window of
-                            # w.narrow() does not
+CLOSE = 10                  # seconds in which a peer must send its FIN after the device's FIN
+STUFF = 24 << 10            # bytes: TCP of this host accepts them, but the receive window of
+                            # w.narrow() does not hold them
 
 
 def pattern(length, seed):
@@ -87,7 +87,7 @@ for octets in (0, 1, 3, 4, 5, 6, 23):
 
 
 def terminate_busy(w, role):
-    """All queues are full and no work request has completed."""
+    """The Terminate arrives when all queues are full and no work request has completed."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)] * 64)
     for wr in range(100, 164):
@@ -109,14 +109,14 @@ in_both_roles("a Terminate to a busy queue pair",
 
 
 def terminate_unanswered(w, role):
-    """The Read's data has not arrived, so the requests after it may not have been executed
-    either."""
+    """The peer sends a Terminate without responding to the Read. The requests after the Read
+    may not have been executed either, so they must not succeed."""
     memory = w.shared(4096, "l")
     link = both(w, role)
     for wr, verb in enumerate(("read", "send", "read"), 1):
         link.post(verb, memory, 64, wr, 1, 2)
         link.peer.get_message()
-    # a DDP error: it does not name a request of the device
+    # this is a DDP error, so it does not name a request of the device
     link.peer.put_segment(rdmap.Terminate(1, 2, 5).segment())
     link.ended("fin")
     for wr in 1, 2, 3:
@@ -200,7 +200,7 @@ def peer_vanishes(w):
 
 @contextlib.contextmanager
 def patience(retries):
-    """Limit TCP's retransmissions."""
+    """Context manager: limit TCP's retransmissions."""
     name = "/proc/sys/net/ipv4/tcp_retries2"
     before = read(name)
     try:
@@ -249,7 +249,7 @@ in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", cut_fpdu)
 
 
 def half_close(w, role):
-    """The peer sends a FIN, but receives all posted data."""
+    """The peer sends a FIN, but still receives all posted data."""
     memory = w.shared(BIG, "l")
     data = pattern(BIG, 2)[:4096]
     memory.put(0, data)
@@ -271,7 +271,8 @@ in_both_roles("the peer closes its half: posted work is still sent",
 
 
 def goes_silent(w, role):
-    """Destroy the queue pair while the peer does not read: the connection must still end."""
+    """The program destroys the queue pair while the peer does not read. The connection must
+    end nevertheless."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     for wr in range(8):
@@ -289,7 +290,7 @@ in_both_roles("our program destroys the queue pair during work", "", goes_silent
 
 
 def local_fault(w, role, opcode):
-    """A work request on deregistered memory: Terminate 0/0/00 is sent instead."""
+    """A work request uses deregistered memory: the device sends Terminate 0/0/00 instead."""
     memory = w.region(4096, "l")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.post("send", memory, 16, 7)
@@ -312,13 +313,13 @@ for verb in "send", "write", "read":
 
 @case("the FIN never overtakes the Terminate", "RDMAP-152 DDP-83")
 def terminate_then_fin(w):
-    """The transmit path finds an invalid work request, makes a Terminate pending and
-    requests the end of the stream. The FIN must not be sent before the Terminate."""
+    """The transmit path finds an invalid work request, makes a Terminate pending and requests
+    the end of the stream. The FIN must not be sent before the Terminate."""
     for turn in range(20):
         memory = w.region(4096, "l")
         link = both(w, "initiator" if turn % 2 else "responder")
         memory.dereg()
-        # the sink is checked before a message is built
+        # the sink of the Read is checked before the message is built
         link.post("read", memory, 16, 8, 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
         link.ended("fin")
@@ -329,7 +330,7 @@ def terminate_then_fin(w):
 
 
 def we_disconnect(w, role):
-    """All work posted before is sent, then a FIN."""
+    """The program disconnects: all work posted before is sent, and then a FIN."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)])
     link.round_trip()
@@ -364,7 +365,7 @@ def answer(link, request):
 
 
 def end_behind_answers(w, role):
-    """Requests that wait for a free Read slot or after a fence are sent before the
+    """Requests that wait for a free Read slot, or because of a fence, are sent before the
     FIN."""
     memory = w.shared(4096, "l")
     link = both(w, role)
@@ -394,8 +395,8 @@ in_both_roles("disconnect: work that waits for responses is sent, then FIN", "DD
 
 
 def end_unanswered(w, role, first):
-    """The peer closes before the response, or has closed already: the device does not wait
-    for it."""
+    """The peer closes before its response, or has closed already. The device must not wait
+    for the response."""
     memory = w.shared(4096, "l")
     link = both(w, role)
     link.round_trip()
@@ -419,7 +420,7 @@ in_both_roles("the peer closes without a response", "DDP-76 MPA-131",
 
 
 def post_after(w, role):
-    """Post a request while earlier ones cannot be sent yet."""
+    """The program posts a request while earlier requests cannot be sent yet."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     link.round_trip()
@@ -442,7 +443,7 @@ def post_after(w, role):
 
 @case("a disconnect before the peer has sent anything", "DDP-72 MPA-113")
 def disconnect_too_soon(w):
-    """A responder may not send yet: posted work waits for the first message."""
+    """A responder may not send yet, so posted work waits for the first message of the peer."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     for number in range(8):
@@ -471,7 +472,7 @@ def disconnect_for_nothing(w):
 
 
 def memory_for_fin(w, role, end):
-    """One allocation fails when the FIN is due; the next succeeds."""
+    """An allocation fails when the FIN must be sent; the next one succeeds."""
     link = both(w, role)
     link.round_trip()
     with failing("skbuff_fclone_cache", 1, "iw_mpa") as over:
@@ -507,11 +508,11 @@ def receive_after(w, role):
 in_both_roles("data is received after our FIN", "DDP-77 MPA-130", receive_after)
 
 
-# Completed work arrives, even if a pause exceeds the time that the peer has for its FIN.
+# Completed work must arrive, even if a pause exceeds the time in which the peer must send its FIN.
 
 
 def stuffed(w):
-    """Return a link with completed data, most of which is still in the local socket."""
+    """Return a link with a completed Write, most of whose data is still in the local socket."""
     link = w.initiate(peer=w.narrow())
     link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
     link.wc(wr=1, status=SUCCESS)
@@ -532,7 +533,7 @@ def end_slow(w):
         broken.peer.put_segment(rdmap.send(1, b"", dv=3))
         theirs.peer.half_close()
         time.sleep(CLOSE + 2)
-        # no DISCONNECTED event yet: the peer has not received all data
+        # there is no DISCONNECTED event yet, because the peer has not received all data
         for link in links:
             w.mate.not_yet(CM, conn=link.conn)
         for link in links:
@@ -554,7 +555,7 @@ def end_path_down(w):
             link.wc(wr=1, status=SUCCESS)
             w.mate.do("disconnect", link.conn)
             time.sleep(CLOSE + 2)
-        # TCP's retry interval grows up to the time it has tried already
+        # the interval between TCP's retries may be as long as the time since the first one
         arrives(link, 2 * PATIENCE)
         link.ended("fin")
         link.peer.close()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test every error a peer can make (RFC 5041 7, RFC 5040 7, RFC 5044 8).
+"""Test every error that a peer can make (RFC 5041 7, RFC 5040 7, RFC 5044 8).
 
-Each case sends one wrong segment, followed by valid ones and another wrong one. The device
+Each case sends one invalid segment, followed by valid ones and another invalid one. The device
 must send exactly one Terminate, with the layer, type, code and quoted headers that the RFCs
 require, and then a FIN. It must place no data and count one error; the queue pair must report
 an event and flush its work requests.
@@ -11,7 +11,7 @@ an event and flush its work requests.
 from lib.wire import LEN_ERR, rdmap, run
 from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
 
-# shown by every case here; cited at the first one
+# requirements that every case of this script shows; cited at the first case
 ALWAYS = "DDP-80 DDP-82 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
@@ -52,8 +52,8 @@ TAGGED = [
         "ddp_tagged_bounds",
         lambda s: [s.write(length=0, last=False),
                    s.write(to=BASE + SIZE - 1, length=2)]),
-    # A segment is checked against its region again, whatever the previous segment was allowed
-    # to do.
+    # The device checks each segment against its region, whatever it has allowed for the previous
+    # segment.
     *[Row(f"directly after a valid segment: {name}", rows, what, end,
           lambda s, bad=bad: [s.allowed(), bad(s)])
       for name, rows, what, end, bad in (
@@ -67,7 +67,7 @@ TAGGED = [
            lambda s: s.write(s.source.rkey)),
           ("another protection domain", "DDP-109", (1, 1, 2), "ddp_tagged_assoc",
            lambda s: s.write(s.foreign.rkey)))],
-    # This also holds for a segment that continues the previous one and is as long.
+    # It also checks a segment that continues the previous one and has the same length.
     *[Row(f"continuing a valid segment: {name}", rows, what, end,
           lambda s, at=at, fields=fields: [
               s.allowed(to=BASE + at), s.allowed(to=BASE + at + 16, **fields(s))])
@@ -79,7 +79,7 @@ TAGGED = [
           ("region without the access right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
-    # This also holds for a Write with the same header as the previous valid one.
+    # It also checks a Write with the same header as the previous valid one.
     *[Row(f"a Write like a valid one before it: {name}", rows, what, end,
           lambda s, to=to, fields=fields: [
               s.allowed_whole(), s.write(to=BASE + to, **fields(s))])
@@ -120,8 +120,8 @@ UNTAGGED = [
     Row("one byte too long", "DDP-93 RDMAP-93 RDMAP-44 RDMAP-153", (1, 2, 5),
         "ddp_untagged_too_long", lambda s: [s.send(RECV + 1)],
         status=LEN_ERR),
-    # Each further segment of a message is checked against the expected MSN and MO, even if
-    # its header equals the previous one.
+    # The device checks each further segment of a message against the expected MSN and MO, even
+    # if its header equals the previous one.
     *[Row(f"continuing a Send: {name}", rows, what, end,
           lambda s, fields=fields: [s.allowed_part(), s.allowed_part(**{"mo": 16, **fields})])
       for name, rows, what, end, fields in (
@@ -138,7 +138,7 @@ UNTAGGED = [
           lambda s, dv=dv: [s.send(dv=dv)]) for dv in (0, 2, 3)],
 ]
 
-# each header field has its row
+# each header field has a row
 for each in TAGGED + UNTAGGED:
     each.rows += " RDMAP-157"
 
@@ -242,7 +242,7 @@ READ = [
         "rdmap_operation", lambda s: [s.read(cut=0)]),
 ]
 
-# the Terminate quotes the Read's own header
+# the Terminate quotes the header of the Read Request
 for each in READ:
     if each.what[:2] == (0, 1):
         each.rows += " RDMAP-155"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test every RFC 7306 error a peer can make, as wire_errors.py does for the
-others.
+"""Test every error of RFC 7306 that a peer can make, like wire_errors.py for the other
+RFCs.
 
-First errors in the peer's requests, then errors in its responses to the device's
+First come errors in the peer's requests, then errors in its responses to the device's
 atomics, then local errors.
 """
 
@@ -39,8 +39,8 @@ class ExtendScene(Scene):
 
     def atomic(self, stag=None, to=WORD, code=rdmap.FETCH_ADD, msn=1,
                octets=slice(None), extra=b"", **fields):
-        """Return an atomic request that would change the memory if it were
-        executed."""
+        """Return an atomic request that would change the memory if the device executed
+        it."""
         request = rdmap.AtomicRequest(
             code, 0x12345678, self.word.rkey if stag is None else stag, to,
             1, rdmap.ALL, compare_mask=0)
@@ -124,7 +124,7 @@ ATOMIC = [
           lambda s, qn=qn: [s.response(qn=qn)]) for qn in (0, 1, 2)],
 ]
 
-# the RDMA header is quoted for Read Requests only
+# only for Read Requests the Terminate quotes the RDMA header
 for each in ATOMIC:
     if each.what[:2] == (0, 1):
         each.rows += " EXT-86"
@@ -166,7 +166,7 @@ IMMEDIATE = [
         lambda s: [s.immediate(mo=8)]),
 ]
 
-# The opcode must not change between the segments of a message: the first one
+# The opcode must not change between the segments of a message, because the first segment
 # selects the buffer.
 CHANGES = [
     *[Row(f"opcode {code}, with the T bit", "EXT-88 EXT-71 EXT-40", *OPCODE,
@@ -206,13 +206,13 @@ CHANGES = [
 
 @dataclass
 class Answer:
-    """An invalid response: the last segment that make() returns."""
+    """An invalid response: the last segment that make() returns is the invalid one."""
     name: str
     rows: str                       # in addition to EXT-56 and EXT-86
-    what: tuple
-    end: str
+    what: tuple                     # expected layer, type and code of the Terminate
+    end: str                        # name of the expected counter, without end_
     make: Callable                  # makes the segments from the request
-    right: bool = False             # the segments before it complete the request
+    right: bool = False             # whether the segments before it complete the request
 
 
 def response(q, ident=0, msn=1, octets=slice(None), extra=b"", **fields):
@@ -291,7 +291,7 @@ for each in ANSWERS:
 
 
 def too_soon(w, role):
-    """Send the Atomic Response while the Read before it has no response."""
+    """The peer sends the Atomic Response while the Read before it has no response."""
     sink = w.shared(SIZE, "l", 0, BASE)
     row = Answer("out of order", "", *OPCODE, response)
     link = both(w, role)
@@ -319,8 +319,8 @@ TOLD = [
 
 
 def told(w, role, what, status):
-    """Requests before the failed one have responses; only that one gets the error
-    status."""
+    """The requests before the failed one have got responses. Only the failed request
+    completes with the error status."""
     sink = w.shared(SIZE, "l", 0, BASE)
     link = both(w, role)
     for wr in 1, 2, 3:
@@ -349,7 +349,7 @@ for word, code, reported, shown in TOLD:
 
 
 def local_fault(w, role, verb, gone, status):
-    """The request is not sent: Terminate 0/0/00 is sent instead."""
+    """The device does not send the request: it sends Terminate 0/0/00 instead."""
     memory = w.region(4096, "l")
     if role == "responder":
         link = w.initiate(accept=(4 if gone else 0, 4, b""))

@@ -16,14 +16,14 @@ from lib.wire import (CM, DEVICE, HERE, MATE_IF, NS, PEER, PEER_IF, QP_FATAL, WC
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
 ETH_MTU = 1500
-# an FPDU begins after a CRC field, which is never at the position of a marker
+# FPDUs begin after a CRC field, which is never at the position of a marker
 PHASES = mpa.INTERVAL // 4 - 1
 
 FIGURE_5 = bytes.fromhex("00000000 002a 4143 00000000 00000000 00000001"
                          "00000000") + bytes(24) + bytes.fromhex("52239983")
 FIGURE_6 = bytes.fromhex("002a 4143 00000000 00000000 00000002 00000000"
                          "00000014") + bytes(24) + bytes.fromhex("84925898")
-FIRST = 492 - 4 - 2 - 18 - 4 - 0        # payload of the FPDU before figure 6
+FIRST = 492 - 4 - 2 - 18 - 4 - 0        # bytes of payload of the FPDU before figure 6
 
 
 def pattern(length, seed):
@@ -31,7 +31,7 @@ def pattern(length, seed):
 
 
 def settle(link, wr=1):
-    """Check that an empty Send arrives: everything before it is placed."""
+    """Check that an empty Send arrives: all messages before it are then placed."""
     link.peer.send()
     link.wc(wr=wr, status=0)
 
@@ -71,7 +71,7 @@ def figures_out(w):
         link = w.respond(mpa.reply(flags=mpa.C | mpa.M))
         link.post("send", memory, FIRST, 1)
         link.post("send", memory, 24, 2)
-        # the reader checks the CRC
+        # the reader checks the CRCs of the FPDUs
         same("number of FPDUs before figure "
              "6", len(mpa.Reader(True).feed(link.peer.get(492))), 1)
         same("figure 6", link.peer.get(len(FIGURE_6)).hex(), FIGURE_6.hex())
@@ -110,7 +110,8 @@ def crc_error(w, role, place):
 @case("bit changed in one of many segments that arrive together",
       "MPA-54 MPA-69 MPA-71 MPA-142 DDP-7")
 def crc_error_among_many(w):
-    """The segments before the corrupted one are placed; it and those after it are not."""
+    """The segments before the corrupted one are placed. The corrupted one and those after it
+    are not."""
     cut, many = 1000, 12
     data = pattern(many * cut, 4)
     for wrong, octet in ((1, 16), (6, 500), (11, 1012)):
@@ -152,7 +153,7 @@ def crc_agreement(w):
 
 
 def crc_for_life(w, link, memory):
-    """Check that CRCs are sent and verified: on the first FPDU and after many."""
+    """Check that CRCs are sent and verified, on the first FPDU and after many FPDUs."""
     for wr in range(20):
         link.round_trip()
         link.post("send", memory, 6, wr + 2)
@@ -184,7 +185,7 @@ def crc_case(w, port, ours, theirs):
         link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
         same("length", link.wc(wr=1, status=0).length, 4)
         link.post("send", memory, 6, 2)
-        # header, ULPDU, PAD and a CRC field with any value
+        # length field, header, ULPDU, PAD, and a CRC field with any value
         same("bytes of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
         w.quiet(link.peer)
         w.after_case()
@@ -192,7 +193,7 @@ def crc_case(w, port, ours, theirs):
 
 @case("only an administrator can turn CRC off", "MPA-40")
 def crc_admin(w):
-    """Of two users without full privileges only the one with CAP_NET_ADMIN may do this."""
+    """Of two users without full privileges, only the one with CAP_NET_ADMIN may turn CRC off."""
     with w.settings(crc=1):
         for without, want in (("net_admin", "1"), ("net_raw", "0")):
             done = subprocess.run(
@@ -228,7 +229,7 @@ def pad(w):
         same("length", link.wc(wr=length, status=0).length, length)
 
 
-@case("our PAD is zero, and as short as possible", "MPA-15 MPA-17 MPA-19")
+@case("the device's PAD is zero, and as short as possible", "MPA-15 MPA-17 MPA-19")
 def pad_out(w):
     memory = w.shared(4096, "l")
     link = w.initiate()
@@ -265,7 +266,7 @@ for with_markers in (False, True):
     add("FPDU split at every byte" + with_markers * ", with markers",
         "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 DDP-4",
         split_anywhere, markers=with_markers)
-# PAD and CRC, which are not read then, may be split, too
+# PAD and CRC field, which the device does not read without CRC, may be split, too
 add("FPDU split at every byte, without CRC", "MPA-44 MPA-66 MPA-148",
     split_anywhere, crc=False)
 
@@ -340,7 +341,7 @@ FILLED = 500 * 1024             # bytes of TCP's initial receive buffer, which i
 
 @contextlib.contextmanager
 def frames_of(octets, ip, interface):
-    """Set the MTU of that end meanwhile."""
+    """Context manager: set the MTU of that end."""
     shell(f"{ip} link set {interface} mtu {octets}")
     try:
         yield
@@ -349,12 +350,13 @@ def frames_of(octets, ip, interface):
 
 
 def filled():
-    """Return the largest receive memory that TCP accounts to any connection."""
+    """Return the largest amount of receive memory that TCP accounts to a connection."""
     return max(int(n) for n in re.findall(r"skmem:\(r(\d+),", shell("ss -tmn")))
 
 
 def straddling(w, inbox):
-    """Let each piece end an FPDU and begin the next, until the buffer has been filled."""
+    """Send pieces that each end an FPDU and begin the next one, until they have filled the
+    receive buffer."""
     size, at, most, wr = PIECE - 2 - 18 - 4, 1000, 0, 0
     link = w.initiate()
 
@@ -363,7 +365,7 @@ def straddling(w, inbox):
 
     begun = another()
     link.peer.put(begun[:at])
-    # the kernel has a page fragment for each thread; that of a new thread is unused
+    # the kernel allocates from a page fragment of the thread; a new thread's fragment is unused
     with ThreadPoolExecutor(1) as beside:
         while most < FILLED:
             check("TCP merges many segments into one skb", wr < 200)
@@ -378,8 +380,8 @@ def straddling(w, inbox):
 
 @case("FPDUs that begin in a segment where others end", "")
 def straddle(w):
-    """Consumed parts of an skb count in TCP's receive buffer while its rest is an
-    incomplete FPDU. The FPDU must be completed nevertheless."""
+    """In TCP's receive buffer, the consumed part of an skb counts as long as its rest is an
+    incomplete FPDU. The device must receive the rest of that FPDU nevertheless."""
     with (frames_of(65535, "ip", MATE_IF), frames_of(65535, f"ip -n {NS}", PEER_IF)):
         straddling(w, w.shared(1 << 16, "l"))
 
@@ -388,7 +390,7 @@ def straddle(w):
 
 
 def phases(fpdus):
-    """Return the offsets in the marker interval at which FPDUs begin."""
+    """Return the offsets in the marker interval at which the FPDUs begin."""
     return {fpdu.start % mpa.INTERVAL for fpdu in fpdus}
 
 
@@ -418,7 +420,7 @@ def markers_out(w, role):
     check("one FPDU has a marker between PAD and CRC field",
           any(at == fpdu.start + fpdu.size - 8
               for fpdu in got for at, _ in fpdu.markers))
-    # an FPDU that begins with a marker and contains others
+    # send FPDUs of which one begins with a marker and contains others
     for _ in range(3 * PHASES):
         link.post("send", memory, 600, 98, offset=8)
         got = [link.peer.get_fpdu()]
@@ -462,7 +464,7 @@ def markers_in(w, role):
         same("phases", len(seen), PHASES)
         check("one FPDU has a marker between PAD and CRC field", behind_pad)
         same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
-        # the device sends no markers itself (MPA-83)
+        # although it requested markers, the device sends none (MPA-83)
         link.peer.read(rdmap.ReadRequest(9, 0, 1000, target.rkey, target.addr))
         same("read", link.peer.get_segment().payload, bytes(want[:1000]))
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Run sessions that begin correctly and go wrong, against the kernel.
+"""Run sessions against the kernel that begin correctly and become invalid.
 
 Each session starts up as initiator or as responder, exchanges a few valid messages, then
-sends some invalid ones (fuzzing.py), and ends in some way. Several sessions run at a time,
+sends some invalid ones (fuzzing.py), and ends in a random way. Several sessions run at a time,
 while rping works on the same device. About one session in eight is valid to the end and
 must end gracefully.
 
@@ -41,7 +41,7 @@ REFUSED = {"end_mpa_startup", "end_mpa_lost", "end_peer_closed",
 
 
 class Crowd:
-    """Run several sessions at a time, in one thread."""
+    """Runs several sessions at a time, in one thread."""
 
     def __init__(self, w, numbers, seed):
         self.w, self.numbers, self.seed = w, numbers, seed
@@ -88,7 +88,7 @@ class Crowd:
         del self.active[session]
 
     def awake(self):
-        """Wait until a session can continue. Return the sessions to poll."""
+        """Wait until a session can continue. Return the sessions that can continue."""
         poll, files = select.poll(), {}
         for session in self.active:
             events = select.POLLIN if not session.ended else 0
@@ -116,7 +116,7 @@ def listens(port):
 
 
 class Rping(threading.Thread):
-    """A program that must work all the time."""
+    """Runs rping, which must work all the time."""
 
     PINGS = 20
 
@@ -146,7 +146,7 @@ class Rping(threading.Thread):
                 server.kill()
         self.runs += 1
         pings = client.stdout.count(b"ping data")
-        # rping's event thread may see the channel closed before it ends
+        # rping's event thread may find the event channel closed before the thread ends
         failed = client.returncode and CLOSED not in client.stderr
         if failed or pings != self.PINGS:
             self.bad = (f"{pings} of {self.PINGS} pings, client: {client.stderr}; server: "
@@ -158,13 +158,13 @@ class Rping(threading.Thread):
 
 
 def objects():
-    """Return the number of objects of the device by kind, as ib_core counts them."""
+    """Return the number of objects of the device, by kind, as the RDMA core counts them."""
     words = shell(f"rdma resource show {DEVICE}").split()[2:]
     return dict(zip(words[::2], words[1::2]))
 
 
 class FuzzWire(wire.Wire):
-    """The topology, with fuzz_server on the device."""
+    """The topology of the wire tests, with fuzz_server on the device."""
 
     program = "fuzz_server"
     crowd = Crowd
@@ -186,8 +186,8 @@ class FuzzWire(wire.Wire):
         self.mate.do("listen", MATE, PORT)
 
     def set_policy(self, crc, markers, revision):
-        """Change the settings. self.ones counts changes to revision 1 only, self.revision
-        is the current revision."""
+        """Change the settings. self.ones counts how often revision 1 was set; self.revision is
+        the current revision."""
         self.ones += revision == "1"
         self.revision = revision
         for name, value in (("crc", crc), ("markers", markers),
@@ -196,7 +196,7 @@ class FuzzWire(wire.Wire):
 
     @contextlib.contextmanager
     def in_namespace(self):
-        """Move this thread into the raw peer's namespace meanwhile."""
+        """Context manager: move this thread into the raw peer's namespace."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/thread-self/ns/net", "rb") as here, \
                 open(f"/run/netns/{NS}", "rb") as there:
@@ -211,7 +211,7 @@ class FuzzWire(wire.Wire):
         return [int(word) for word in self.mate.do("stat")]
 
     def quiet(self):
-        """Wait until all connections have ended. Return the statistics."""
+        """Wait until all connections have ended. Return the statistics of fuzz_server."""
         end = time.monotonic() + PATIENCE
         while self.stat()[0] and time.monotonic() < end:
             time.sleep(0.1)
@@ -264,7 +264,8 @@ def fuzz(w):
     check("rping runs at least once", rping.runs)
     same("memory that must not change", w.mate.do("check"), [])
     same("reasons that no peer can cause", NEVER & set(rises), set())
-    # one end per queue pair; and connections that failed before they had one
+    # Each queue pair has one end. Connections that failed before they had a queue pair have
+    # one, too.
     extra = sum(rises.values()) - stat[1] - 2 * rping.runs
     refused = sum(rises.get(name, 0) for name in REFUSED)
     check(f"{extra} more ends than queue pairs, explained by {refused} failed start-ups",

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test Immediate Data, alone and after a Write (RFC 7306 section 6).
 
-The first four of its eight bytes are the immediate data of the verbs.
+A message of Immediate Data has eight bytes. The first four are the immediate data of the verbs.
 """
 
 import random
@@ -15,7 +15,7 @@ BIG = 1 << 20
 WC_WRITE, WC_RECV, WC_RECV_IMM = 1, 128, 129
 WITH_IMM = 2
 IMM = 0xD00DFEED
-# target of the device's own Writes: the raw peer does not check it
+# target address and STag of the device's own Writes, which the raw peer does not check
 THERE, KEY = 0x1122334455667788, 0xABCDEF01
 
 
@@ -46,7 +46,7 @@ def imm_alone(w, role):
             link.peer.put_segment(replace(
                 seg, rsvd=0x3C, ulp=seg.ulp | 0x30, ulp32=0x55AA55AA))
             told(link, wr, IMM + wr)
-    # each has consumed a receive, but not written to its memory
+    # each message has consumed a receive, but not written to its memory
     w.mate.not_yet(WC, conn=link.conn)
     inbox.untouched()
 
@@ -124,11 +124,11 @@ def imm_write(w):
             for at in range(0, size or 1, 777)), immediate(link, turn))
         told(link, 3 * turn + 1, turn, size)
         same("memory", target.get(0, size), data)
-        # with two equal Writes, the length of the second
+        # if two equal Writes precede, the reported length is that of the second
         link.peer.put_segment(*[rdmap.write(target.rkey, target.addr, data[:9])] * 2,
                               immediate(link, turn))
         told(link, 3 * turn + 2, turn, min(size, 9))
-        # without a Write before it the length is 0
+        # if no Write precedes, the length is 0
         link.peer.put_segment(immediate(link, turn))
         told(link, 3 * turn + 3, turn, 0)
     inbox.untouched()
@@ -154,7 +154,7 @@ def imm_out(w, role):
              f"{IMM + turn:08x}{0:08x}")
         got = link.wc(wr=1, status=SUCCESS)
         same("completion", (got.opcode, got.length), (WC_WRITE, size))
-        # Sends use the same MSN sequence
+        # Sends use the same sequence of MSNs
         link.post("send", memory, 4, 2)
         same("MSN", link.peer.get_segment().msn, 2 * turn + 2)
         link.wc(wr=2, status=SUCCESS)
@@ -181,7 +181,8 @@ def imm_out_many(w):
 
 
 def imm_out_last(w, role):
-    """It is one work request: a graceful end sends both messages of it or none."""
+    """A Write with Immediate is one work request, so a graceful end sends both of its messages
+    or none."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     link.round_trip()

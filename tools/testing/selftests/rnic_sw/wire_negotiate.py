@@ -26,8 +26,8 @@ def reply(ird, ord_, flags=0):
 
 # Responder ------------------------------------------------------------------
 
-# initiator's IRD, ORD; ORD, IRD requested by the responder's program; IRD, ORD of the
-# Reply
+# columns: the initiator's IRD and ORD; ORD and IRD that the responder's program requests; IRD
+# and ORD of the Reply
 RESPONDER = [
     ("both as requested", (4, 4), (4, 4), (4, 4), "MPA2-25"),
     ("a small IRD lowers ORD", (2, 9), (4, 5), (5, 2),
@@ -50,14 +50,14 @@ RESPONDER = [
 
 
 def depths_of(w, link):
-    """Return IRD and ORD of the queue pair."""
+    """Return IRD and ORD of raw_server's queue pair."""
     _, ord_, ird = map(int, w.mate.do("state", link.conn))
     return ird, ord_
 
 
 def as_told(ird, ord_):
-    """Return the peer's depths as an event reports them: the limits for our ORD and
-    IRD."""
+    """Return the peer's depths as an event reports them to the program, as limits for the
+    program's ORD and IRD."""
     return min(ird, TOLD), min(ord_, TOLD)
 
 
@@ -112,7 +112,7 @@ def responder_flags(w, policy, asked, answer):
         same("RTR flags", w.reply.rtr, answer)
 
 
-# policy, types offered by the initiator, flags of the Reply
+# columns: setting rtr, types that the initiator offers, flags of the Reply
 FLAG_TABLE = [
     ("write read", C, A | C, "MPA2-45"),
     ("write read", D, A | D, "MPA2-45"),
@@ -143,7 +143,7 @@ for words, types, want, ids in FLAG_TABLE:
 
 
 def make_ready(link, kind):
-    """Send the peer's first message."""
+    """Send the peer's first message, of that kind."""
     if kind == B:
         link.peer.send()
     elif kind == C:
@@ -153,7 +153,8 @@ def make_ready(link, kind):
 
 
 def rtr_in(w, kind):
-    """It allows the responder to send, consumes no receive and makes no completion."""
+    """The ready-to-receive message allows the responder to send, consumes no receive and causes
+    no completion."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read") as port:
         link = w.initiate(request(4, 4, A | kind), peer=w.dial(port),
@@ -192,7 +193,7 @@ def rtr_send_once(w):
 @case("responder: an empty Send after another first message is delivered",
       "MPA2-58")
 def rtr_no_send(w):
-    """All types are agreed, and the first message is no Send."""
+    """All types are agreed upon, and the first message is no Send."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read") as port:
         for kind in C, D:
@@ -225,7 +226,8 @@ def rtr_read_ird(w):
 # Initiator ------------------------------------------------------------------
 
 
-# ORD, IRD requested by its program; IRD, ORD of the Reply; IRD, ORD of its queue pair
+# columns: ORD and IRD that raw_server requests; IRD and ORD of the Reply; IRD and ORD of the
+# queue pair afterwards
 INITIATOR = [
     ("both as requested", (4, 4), (4, 4), (4, 4), "MPA2-25"),
     ("a small IRD lowers ORD", (9, 4), (2, 3), (4, 2), "MPA2-32"),
@@ -258,7 +260,7 @@ for name, *row, ids in INITIATOR:
 
 
 def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
-    """The first and only FPDU is Terminate 2/0/code, then the stream ends."""
+    """Check that the only FPDU is Terminate 2/0/code, and that the stream then ends."""
     with w.policy(**(policy or {})), w.counted(**{end: 1}):
         with w.listening() as (sock, port):
             conn = int(w.mate.do("open", PEER, port)[0])
@@ -299,7 +301,7 @@ def no_memory(w):
 
 @case("responder: no memory for the agreed depths", "MPA-113")
 def no_memory_responder(w):
-    """No FPDU has arrived, so no Terminate may be sent: RFC 5044 7.1.2 (4) takes
+    """No FPDU has arrived, so the device may not send a Terminate: RFC 5044 7.1.2 (4) takes
     precedence."""
     with starved("rdmap_set_depths", "rnic_sw"), w.counted(end_mpa_local=1):
         link = w.initiate(request(4, 4), wait=False, opened=False)
@@ -328,7 +330,7 @@ for words, want in (("send", A | B), ("write", A | C), ("read", A | D),
 
 
 def rtr_out(w, kind, offered):
-    """The ready-to-receive message is the first FPDU and makes no completion."""
+    """The device's ready-to-receive message is its first FPDU and causes no completion."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read"):
         link = w.respond(lambda req: reply(4, 4, A | offered), rtr=False)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test hostile peers beside honest ones. The hostile ones connect and send nothing,
-stop at each byte of the start-up, never read, never acknowledge, or use up
-memory or time. An honest peer must still connect and be served, and the host's
-memory use must stay limited."""
+"""Test hostile peers at the same time as honest ones. The hostile peers connect and send
+nothing, stop at each byte of the start-up, never read, never acknowledge, or use up
+memory or CPU time. An honest peer must still be able to connect and be served, and the
+host's memory use must stay limited."""
 
 import contextlib
 import os
@@ -14,19 +14,19 @@ from lib.wire import (MATE, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
                       rdmap, read, run, same, shell, write)
 from lib.wire_kernel import busy, failing, grown_since, kernel_memory
 
-MANY = 600              # hostile peers, of which the listener keeps a limited
+MANY = 600              # hostile peers, of which the listener admits a limited
                         # number
 AT_ONCE = 100           # hostile connections between two honest ones
 SOON = 20               # seconds in which the honest peer must be served
-KEPT = 24               # KiB that one waiting connection may cost, sockets included
+KEPT = 24               # KiB that one waiting connection may use, including its sockets
 REQUEST_DEADLINE = 10   # seconds that a responder waits for a Request
 LATE = 2                # further seconds on a slow machine
-WAITING = 64            # connections that raw_server's listener lets wait
-SLACK = 4096            # KiB by which the kernel's memory use may vary by itself
+WAITING = 64            # maximum of connections that wait at raw_server's listener
+SLACK = 4096            # KiB by which the kernel's memory use may vary without a leak
 
 
 class Crowd:
-    """Sockets of hostile peers."""
+    """The sockets of hostile peers."""
 
     def __init__(self, w):
         self.w, self.socks = w, []
@@ -39,7 +39,7 @@ class Crowd:
             sock.close()
 
     def call(self, octets=b"", rcvbuf=0):
-        """Open one more connection. A refusal is ignored."""
+        """Open one more connection. If it is refused, that is ignored."""
         sock = self.w.socket()
         self.socks.append(sock)
         if rcvbuf:
@@ -54,7 +54,7 @@ class Crowd:
         sock.setblocking(False)
 
     def _alive(self):
-        """Return the number of sockets that have not been closed by the device."""
+        """Return the number of sockets that the device has not closed."""
         count = 0
         for sock in self.socks:
             try:
@@ -67,9 +67,8 @@ class Crowd:
         return count
 
     def alive(self, most):
-        """Return the number of open sockets, after waiting until at most so many
-        are open or the last ones should have been evicted, well before their own
-        timeout."""
+        """Wait until at most this number of sockets are open, or until the last ones should
+        have been evicted, well before their own timeout. Return the number of open sockets."""
         end = time.monotonic() + LATE
         while (count := self._alive()) > most and time.monotonic() < end:
             time.sleep(0.05)
@@ -77,7 +76,7 @@ class Crowd:
 
 
 def honest(w, source=None):
-    """Connect, exchange data, and check that this does not take too long."""
+    """Let an honest peer connect and exchange data, and check that this does not take too long."""
     start = time.monotonic()
     inbox = w.shared(1024, "l")
     link = w.initiate(peer=w.dial(source=source, patience=SOON),
@@ -133,7 +132,7 @@ def post_much(link, memory):
 
 
 def leave(w, link):
-    """Destroy the queue pair: posted work is flushed, whatever the peer does."""
+    """Destroy the queue pair. Its posted work must be flushed, whatever the peer does."""
     link.mate.do("destroy", link.conn)
     link.mate.forget(link.conn)
     link.conn = None
@@ -159,7 +158,7 @@ def never_acknowledge(w):
     with w.second_address() as other:
         link = w.initiate(peer=w.dial(source=other, patience=SOON))
         link.round_trip()
-    # from here on the address does not exist any more
+    # from here on the peer's address does not exist, so nothing is acknowledged
     post_much(link, memory)
     for _ in range(5):
         honest(w)
@@ -194,7 +193,7 @@ def no_waiting_callers():
 
 @contextlib.contextmanager
 def alone():
-    """Give this thread the CPU meanwhile: no kernel worker may run."""
+    """Context manager: give the only CPU to this thread, so that no kernel worker can run."""
     fair = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
     limit = "/proc/sys/kernel/sched_rt_runtime_us"
     before = read(limit), read(fair) if os.path.exists(fair) else None

@@ -20,8 +20,8 @@ def pattern(length, seed):
 
 
 def settle(link, wr=1):
-    """Check that an empty Send arrives: everything before it is placed and consumed no
-    receive."""
+    """Check that an empty Send arrives with that receive: all messages before it are then
+    placed, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
 
@@ -32,7 +32,7 @@ def rreq(region, size, offset=0, stag=0x1234, to=0x5678):
 
 
 def joined(segments, stag, to):
-    """Return the payload of a tagged message after checking its headers."""
+    """Check the headers of a tagged message and return its payload."""
     out = b""
     for seg in segments:
         check("tagged", seg.tagged)
@@ -153,14 +153,14 @@ def last_withheld(w):
 
 
 def amid_write(w, take):
-    """Check that nothing more of a Write is placed after take(region, link)."""
+    """Check that nothing more of a Write is placed once take(region, link) has returned."""
     target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.put_segment(*(
         rdmap.write(target.rkey, target.addr + at, b"half", last=False)
         for at in range(0, 400, 4)))
     target.comes(396, b"half")
-    # does not wait for the peer
+    # take() must not wait for the peer
     take(target, link)
     was = target.hash()
     rest = rdmap.write(target.rkey, target.addr + 400, b"rest")
@@ -239,7 +239,7 @@ def read_in_two(w):
     for turn in range(6):
         whole = rreq(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
         cut = turn * 28 // 5
-        # cut in the header or, at last, after it, with only the L flag missing
+        # the cut is in the header or, in the last turn, after the header: only the L flag is missing
         link.peer.put_segment(replace(whole, payload=whole.payload[:cut], last=False))
         w.quiet(link.peer)
         link.peer.put_segment(
@@ -280,7 +280,7 @@ def read_queue_own(w):
     request = w.asking(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
                                  peer=w.narrow()) for _ in range(2))
-    # as many as agreed, and the peer does not read the response
+    # send as many requests as agreed; the peers do not read the responses
     greedy.peer.read(rreq(source, BIG))
     modest.peer.read(rreq(source, BIG))
     same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)),
@@ -295,8 +295,8 @@ def read_queue_own(w):
 
 
 def amid_read(w, take, what):
-    """Check that neither the rest of the data nor the next request is read after take(region,
-    link)."""
+    """Check that neither the rest of the data nor the next request is processed once
+    take(region, link) has returned."""
     source = w.region(BIG, "r")
     link = w.initiate(peer=w.narrow())
     request = rreq(source, BIG)
@@ -374,12 +374,12 @@ def empty_out(w):
         link.wc(wr=wr, status=SUCCESS)
 
 
-# each kind follows each, itself included
+# each kind of message follows each kind, including itself
 ORDER = ("write", "write", "send", "send", "read", "read", "write", "read", "send") * 2
 
 
 def expect(message, wr):
-    """Check the message of work request number wr: see our_order()."""
+    """Check the message of work request number wr, of the kind that ORDER gives."""
     first = message[0]
     if ORDER[wr] == "write":
         same("Write to", (first.ulp, first.to), (0x40, 0x1000 + wr))
@@ -410,7 +410,7 @@ def our_order(w):
 
 
 def ask(link, memory, size, wr=1, offset=0):
-    """Post a Read. Return the Read Request."""
+    """Post a Read of the device. Return the Read Request that arrives."""
     link.post("read", memory, size, wr, 0x77665544332211, 0xABCDEF01,
               offset=offset)
     return link.peer.get_segment()
@@ -453,7 +453,7 @@ def our_ord(w):
             link.post("read", memory, 8, wr, 0x10, 0x20)
         open_reads = [link.peer.get_segment(), link.peer.get_segment()]
         for wr in range(8):
-            # no third request arrives before a response
+            # the device must not send a third request before it gets a response
             link.round_trip()
             got = rdmap.ReadRequest.parse(open_reads.pop(0).payload)
             link.peer.put_segment(rdmap.read_response(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test connections that fail, over TCP: see wire_refusal.py."""
+"""Test connections that fail to be set up, over TCP: see wire_refusal.py."""
 
 import socket
 import struct
@@ -13,11 +13,11 @@ from lib.wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once,
 from lib import ktap
 
 
-SOURCE = 7821               # a port
+SOURCE = 7821               # a port from which raw_server connects
 
 
 class TcpWire(Wire):
-    """Connections use TCP; connections to raw_server itself use this port."""
+    """Connections use TCP. own_port is the port of raw_server's listener."""
     own_port = PORT
     enough = "ECONNREFUSED"
     hangs_up = "rst"
@@ -29,7 +29,7 @@ class TcpWire(Wire):
 
 
 def answered(w, octets, event, error, tries=1):
-    """Let the peer send these bytes after our Request, and close."""
+    """Let the peer send these bytes after the device's Request, and then close."""
     with w.listening() as (sock, port):
         conn = call(w, PEER, port)
         for _ in range(tries):
@@ -74,7 +74,7 @@ def route_goes(w):
 
 
 def from_port(w, listening, source):
-    """Let raw_server connect from that port, if it is free, and send a message."""
+    """Let raw_server connect from that port, if the port is free, and send a message."""
     sock, port = listening
     conn = int(w.mate.do("open", PEER, port, MATE, source, 0)[0])
     link = w.add_link(None, conn)
@@ -90,13 +90,13 @@ def from_port(w, listening, source):
 
 @case("connecting from a port in FIN-WAIT-2, to the same address")
 def port_not_over(w):
-    # with timestamps TCP reuses such a port once the peer has acknowledged our FIN
+    # with timestamps TCP would reuse such a port once the peer has acknowledged the FIN
     with w.policy(revision=1), w.listening() as listening, without_timestamps():
         first, port = from_port(w, listening, SOURCE)
         same("from", port, SOURCE)
         w.mate.do("destroy", first.conn)
         first.conn = None
-        # the peer does not close: TCP waits for its FIN
+        # the peer does not close, so TCP waits for its FIN in FIN-WAIT-2
         same("end of the connection", first.peer.wait_end()[0], "fin")
         _, port = from_port(w, listening, SOURCE)
         check(f"TCP uses another port, not {port}", port != SOURCE)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test associations with many sessions, and how an association begins and ends (RFC
+"""Test associations with many sessions, and how an association is set up and ends (RFC
 5043 5.1, 7, 8 and 11)."""
 
 import contextlib
@@ -15,13 +15,13 @@ from lib.wire_sctp import GHOST, answer, go, of_one, streams_asked, works
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001
 MOST, BATCH = 32767, 32
-CLOSE = 10      # seconds that a peer has for its Terminate
-SOME = 1000     # least number of chunks in flight before sending stops
+CLOSE = 10      # seconds in which a peer must send its Terminate
+SOME = 1000     # minimum number of chunks in flight when sending stops
 STOPPED = 3     # seconds without a completion
 
 
 def sessions(w, count, **options):
-    """Return so many sessions on one association."""
+    """Return this number of sessions on one association."""
     assoc = w.associate(**options)
     memory = w.shared(4096, "lrw")
     return memory, [w.initiate(peer=assoc.stream(sid),
@@ -32,7 +32,7 @@ def sessions(w, count, **options):
 # Many sessions -----------------------------------------------------------------
 
 
-@case("sessions side by side", "SCTPDDP-2 SCTPDDP-24 SCTPDDP-26")
+@case("several sessions on one association", "SCTPDDP-2 SCTPDDP-24 SCTPDDP-26")
 def side_by_side(w):
     memory, links = sessions(w, 8)
     for turn in range(3):
@@ -95,7 +95,7 @@ def association_ends(w, how):
         for link in links:
             link.post("read", memory, 16, 7, 1, 2)
             link.peer.get_segment()
-        # chunks sent before may be retransmitted
+        # chunks that were sent before may be retransmitted
         known = {c.data[0] for p in sniffer.packets()
                  for c in p.of(sctp_packet.DATA)}
         NAMES[how](links[0].assoc)
@@ -125,7 +125,7 @@ def answered(w, assoc, link):
 
 
 def leaves(w, link):
-    """Destroy the program's end, which frees its port."""
+    """Destroy the program's end of the connection, which frees its port."""
     w.mate.do("destroy", link.conn)
     link.ended()
     link.peer.terminate()
@@ -135,8 +135,8 @@ def leaves(w, link):
 
 @case("two connections to one address have their own source ports", "SCTPDDP-83")
 def own_ports(w):
-    """The first association keeps the source port of a program that has closed its
-    connection."""
+    """The first association keeps using the source port of a program that has closed its
+    connection, so the second one needs another port."""
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
     with w.listening() as (sock, port):
         first = w.call(port, source=(MATE, mine, 0))
@@ -151,7 +151,7 @@ def own_ports(w):
         works(link, memory)
     check("the second association has another "
           "port", other.assoc.sock.getpeername()[1] != mine)
-    # the port is free for a listener
+    # the port of the second connection must be free for a listener
     leaves(w, other)
     listener = int(w.mate.do("listen", MATE, mine)[0])
     works(w.initiate(peer=w.associate(port=mine).stream(0), listener=listener), memory)
@@ -177,13 +177,13 @@ def abort_requests(w):
 
 
 def ours(packets, *kinds):
-    """Return chunks of these kinds that the device's host sent."""
+    """Return the chunks of these kinds that the device's host has sent."""
     return [chunk for packet in packets if packet.source[0] == MATE
             for kind in kinds for chunk in packet.of(kind)]
 
 
 def begun(packets):
-    """Return the packets of the first association that begins in packets."""
+    """Return the packets of the first association that is set up in packets."""
     return of_one(packets, next(p for p in packets if p.of(sctp_packet.INIT)))
 
 
@@ -197,7 +197,7 @@ def indication(w):
             same("indication reported by the socket", link.assoc.adaptation, 1)
             link.close()
             packets = sniffer.packets()
-        # may be retransmitted
+        # the chunk may have been retransmitted
         init, *_ = ours(packets, kind)
         same("indications", init.adaptations, ["00000001"])
         rest = [c.body for p in packets for c in p.chunks
@@ -209,7 +209,7 @@ def indication(w):
 
 
 def as_many(sniffer, assoc, kind, count):
-    """Check the stream counts requested in a chunk of that kind, and the agreed ones."""
+    """Check the stream counts that a chunk of that kind requests, and those that are agreed upon."""
     init, *_ = ours(sniffer.packets(), kind)
     same("streams out, in", init.init[2:4], (count, count))
     same("agreed streams out, in", (assoc.outbound, assoc.inbound), (count, count))
@@ -222,7 +222,7 @@ def streams(w):
         with streams_asked(count), w.watching() as sniffer:
             link = w.respond(streams=200)
             as_many(sniffer, link.assoc, sctp_packet.INIT, count)
-            # a listener uses the setting at the time it began to listen
+            # a listener uses the value that the setting had when it started to listen
             port = next(w.ports)
             listener = int(w.mate.do("listen", MATE, port)[0])
             as_many(sniffer, w.associate(port, streams=200),
@@ -243,31 +243,31 @@ def lopsided(w):
 
 
 def refuses_indication(w, value):
-    """Passive side: check that such an association carries no session."""
+    """Passive side: check that an association with that indication carries no session."""
     with w.counted(end_sctp_adaptation=1), w.watching() as sniffer:
-        # the association may end before the call returns
+        # the association may end before associate() returns
         with contextlib.suppress(OSError):
             assoc = w.associate(adaptation=value)
             assoc.stream(0).put_control(INITIATE)
             assoc.wait_end()
         packets = begun(sniffer.packets())
-    check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+    check("the device ends the association", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     w.nothing(CM, event="CONNECT_REQUEST")
     same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
 
 
 def gives_up(w, value):
-    """Active side: check that the program gets an error and no session begins."""
+    """Active side: check that the program gets an error and that no session is started."""
     with w.watching() as sniffer, w.listening(adaptation=value) as (sock, port):
         with w.counted(end_sctp_adaptation=1):
             link = w.call(port)
             event = w.mate.need(CM, conn=link.conn)
-        # The program may be notified before the association ends; if the peer ends it
-        # first, the device only replies.
+        # The program may be notified before the association ends. If the peer ends the
+        # association first, the device only replies.
         packets = begun(sniffer.packets(until=lambda p: p.target[1] == port and ours(
             [p], sctp_packet.ABORT, sctp_packet.SHUTDOWN)))
         sock.accept()[0].close()
-    check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+    check("the device ends the association", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
     w.nothing(CM, conn=link.conn)
@@ -288,7 +288,7 @@ def right_after_wrong(w):
     works(w.initiate(), w.shared(4096, "lrw"))
 
 
-@case("SCTP without DDP works beside it", "SCTPDDP-86 SCTPDDP-87")
+@case("SCTP without DDP works on the same host", "SCTPDDP-86 SCTPDDP-87")
 def plain_beside(w):
     listener = sctp.prepare(sctp.socket.socket(
         sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
@@ -396,7 +396,7 @@ def not_reused(w):
     same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
-    # an Initiate sent at once has been sent by now
+    # if the device sends an Initiate immediately, it has done so by now
     w.later()
     ghost.settle(0.3)
     others = [s for s in ghost.streams.values() if s.came]
@@ -442,7 +442,7 @@ def end_slow(w):
     ghost.sacking = False
     with w.counted(end_local_close=1, end_timeout=0):
         w.mate.do("disconnect", link.conn)
-        # longer than the peer's time after the acknowledgement
+        # longer than the peer has for its Terminate after it has acknowledged
         ghost.settle(CLOSE + 2)
         ghost.sack()
         ghost.sacking = True
@@ -472,8 +472,8 @@ def end_not_held_back(w):
 
 
 def taken(w, link, memory, most):
-    """Post empty Writes until SCTP accepts no more. Return the number accepted, and of
-    those pending."""
+    """Post empty Writes until SCTP accepts no more. Return how many were accepted, and how many
+    are pending."""
     count, batch = 0, BATCH
     words = "write", link.conn, memory.number, 0, 0, 1, 1, 2
     while batch == BATCH and count < most:
@@ -488,7 +488,7 @@ def taken(w, link, memory, most):
 @case("never more than 32767 unacknowledged chunks",
       "SCTPDDP-67 SCTPDDP-68")
 def in_flight(w):
-    """The limit is independent of the peer's receive window: the rest waits for
+    """The limit does not depend on the peer's receive window. The other chunks wait for
     acknowledgements."""
     ghost, link = w.ghost_called(window=1 << 28)
     request, link.peer = w.first(ghost)
@@ -509,8 +509,8 @@ def in_flight(w):
 
 
 def begun_again(w, ghost, link):
-    """Check that a restart ends the session. On the new association nothing of it may
-    be sent."""
+    """Check that a restart of the association ends the session, and that nothing of the session
+    is sent on the new association."""
     again = w.ghost(port=ghost.ports[0])
     again.tag, again.tsn = 0x2EAF0002, 0x20000000
     with w.counted(end_peer_reset=1, tx_terminates=0):
@@ -534,7 +534,7 @@ def restart(w):
 @case("a restart ends sessions that wait for send buffer "
       "space", "SCTPDDP-80 SCTPDDP-81")
 def restart_full(w):
-    """SCTP signals free space as it drops the chunks in flight."""
+    """When SCTP drops the chunks in flight it signals free space, which must not start sending."""
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     taken(w, link, w.shared(4096, "l"), MOST)
@@ -542,7 +542,8 @@ def restart_full(w):
 
 
 def restart_hastily(w, *last):
-    """Bundle a segment that is valid for the previous session with the COOKIE-ECHO."""
+    """The peer restarts, and bundles a segment that is valid for the previous session with its
+    COOKIE-ECHO. last: chunks that follow in the same packet."""
     ghost, link = ghost_calls(w)
     memory = w.shared(4096, "lrw")
     again = w.ghost(port=ghost.ports[0])
@@ -563,13 +564,13 @@ def restart_and_data(w):
     restart_hastily(w)
 
 
-@case("data after a restart is dropped, even if the new association ends at "
-      "once", "SCTPDDP-81")
+@case("data after a restart is dropped, even if the new association ends "
+      "immediately", "SCTPDDP-81")
 def restart_and_abort(w):
     restart_hastily(w, sctp_packet.Chunk(sctp_packet.ABORT))
 
 
-@case("data, the end of the session and that of the association at once", "DDP-12")
+@case("data, the end of the session and that of the association arrive together", "DDP-12")
 def all_at_once(w):
     inbox = w.shared(1024, "l")
     for _ in range(50):

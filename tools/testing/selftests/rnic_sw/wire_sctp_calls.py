@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test which association a new session uses (RFC 5043 5.1 and 8): an existing one
-to the same address with free streams, or a new one."""
+"""Test which association a new session uses (RFC 5043 5.1 and 8): an existing one to the
+same address with free streams, or a new one."""
 
 import contextlib
 import time
@@ -14,13 +14,13 @@ from rawpeer.sctp import INITIATE, Control
 from lib.wire_sctp import GHOST, answer, go, hardware, streams_asked, works
 
 MATE6 = "fd00:9:2::1"
-MANY = 72       # associations, more than a connect examines
-IDLE = 5        # seconds that an association without sessions stays
+MANY = 72       # associations: more than a connect examines
+IDLE = 5        # seconds that an association without sessions is kept
 
 
 @contextlib.contextmanager
 def neighbours(places):
-    """Give the peer all these addresses of one network meanwhile."""
+    """Context manager: give the peer these addresses of one network."""
     mac = hardware(NS, PEER_IF).hex(":")
     shell(f"ip addr add {MATE6}/64 dev {MATE_IF} nodad")
     for place in places:
@@ -37,7 +37,7 @@ def neighbours(places):
 
 
 def call_many(w, sock, port, count):
-    """Let raw_server connect so often. Return the associations and the accepted
+    """Let raw_server connect count times. Return the associations and the accepted
     sessions."""
     assocs, links = [], []
     sock.setblocking(False)
@@ -51,8 +51,8 @@ def call_many(w, sock, port, count):
 
 
 def found(w, sock, assocs):
-    """Return the stream of the next Initiate, on a known or a new association, and
-    the Initiate."""
+    """Wait for the next Initiate, on a known or a new association. Return its stream and the
+    Initiate."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         with contextlib.suppress(BlockingIOError):
@@ -96,7 +96,7 @@ def used_up(w):
 
 
 def asked_twice(assoc):
-    """Check whether two Initiates arrive on the association."""
+    """Check whether a second Initiate arrives on the association."""
     end = time.monotonic() + PATIENCE
     while sum(bool(s.came) for s in assoc.streams.values()) < 2:
         if time.monotonic() > end:
@@ -112,7 +112,7 @@ def many_ways(w):
     assocs, port = [], None
     with neighbours(places), contextlib.ExitStack() as stack:
         for place in places:
-            # at this address only: an association matches all addresses that the
+            # listen at this address only, because an association matches all addresses that the
             # peer lists
             sock, port = stack.enter_context(w.listening_at(place, port))
             w.call(port, host=place)
@@ -120,7 +120,7 @@ def many_ways(w):
         for at in 0, MANY // 2, MANY - 1:
             w.call(port, host=places[at])
             check(f"a session uses association {at}", asked_twice(assocs[at]))
-        # end them before their addresses are removed
+        # end the associations before their addresses are removed
         for assoc in assocs:
             assoc.abort()
 
@@ -136,7 +136,7 @@ def full_goes(w):
     w.mate.forget(link.conn)
     link.conn = None
     same("end of the session", link.peer.wait_end()[0], "terminate")
-    # the stream is not free: the peer has not sent its Terminate
+    # the stream is not free, because the peer has not sent its Terminate
     for _ in range(3):
         with streams_asked(1):
             w.call(ghost.ports[0], host=GHOST)
@@ -163,15 +163,15 @@ def few_at_once(w):
 
 
 def initiates(w, ghost):
-    """Return the streams on which Initiates arrive."""
+    """Return the streams on which Initiates have arrived."""
     ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
-    # after this, all Initiates have been sent
+    # after this call all Initiates have been sent
     w.later()
     ghost.settle(0.1)
     return [s for s in ghost.streams.values() if s.came]
 
 
-@case("connects that wait for an association use another if it has no stream for "
+@case("connects that wait for an association use another one if it has no stream for "
       "them",
       "SCTPDDP-56 SCTPDDP-57")
 def move_on(w):
@@ -181,7 +181,7 @@ def move_on(w):
     for _ in range(3):
         ghost = ghosts[-1].accept()
         w.closing.callback(ghost.close)
-        # an INIT that arrives too early is retransmitted
+        # the next INIT may arrive before this; it is then retransmitted
         ghosts.append(w.ghost(port=port, peer_port=0, streams=2))
         streams = initiates(w, ghost)
         counts.append(len(streams))

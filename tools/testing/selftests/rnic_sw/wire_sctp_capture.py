@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test SCTP on the wire: sizes, fragments, flags (RFC 5043 sections 8 to 11)."""
+"""Test the packets of SCTP: sizes, fragments and flags (RFC 5043 sections 8 to 11)."""
 
 import contextlib
 
@@ -12,14 +12,14 @@ from lib.wire_sctp import answer, enhanced, go, of_one
 
 BIG = 1 << 20
 WHOLE = sctp_packet.BEGIN | sctp_packet.END
-LEAST = 516             # bytes of a user message that can always be sent
-# IPv4, SCTP's common header, a DATA chunk's header
+LEAST = 516             # bytes of a user message that the device can always send
+# bytes of: IPv4 header, SCTP's common header, header of a DATA chunk
 HEADERS = 20 + 12 + 16
 
 
 @contextlib.contextmanager
 def mtu(size):
-    """Set the MTU of both ends meanwhile."""
+    """Context manager: set the MTU of both ends."""
     try:
         for prefix, name in ("ip", MATE_IF), (f"ip -n {NS}", PEER_IF):
             shell(f"{prefix} link set {name} mtu {size}")
@@ -30,13 +30,13 @@ def mtu(size):
 
 
 def of_ours(packets):
-    """Return the packets and the DATA chunks of the device's host."""
+    """Return the packets that the device's host has sent, and their DATA chunks."""
     packets = [p for p in packets if p.source[0] == MATE]
     return packets, [c for p in packets for c in p.of(sctp_packet.DATA)]
 
 
 def traffic(w, connect):
-    """Make a connection and send messages of all lengths over it."""
+    """Make a connection and send messages of many lengths over it."""
     memory = w.shared(BIG, "l")
     link = connect()
     for wr, (opcode, size) in enumerate((
@@ -66,7 +66,7 @@ def check_flags(w, size):
         longest = max(len(c.body) - 12 for c in data if c.data[3] == 16)
         check(f"the longest segment chunk, {longest} bytes, fills the path MTU",
               size - HEADERS - 64 <= longest <= size - HEADERS)
-        # chunks may have been retransmitted
+        # chunks may have been retransmitted, so count each TSN once
         ssns = list({c.data[0]: c.body[12:14] for c in data}.values())
         same("DDP-SSNs", [int.from_bytes(ssn, "big") for ssn in ssns],
              list(range(len(ssns))))
@@ -149,7 +149,7 @@ def bundled(w):
     together = 0
     with w.watching() as sniffer:
         for wr in range(20):
-            # the first of two packets is not acknowledged at once (RFC 9260
+            # SCTP does not acknowledge the first of two packets immediately (RFC 9260
             # 6.2)
             link.peer.put_segment(octet)
             link.post("write", memory, 1400, wr, 0x10, 0x20)
@@ -169,7 +169,7 @@ def bundled(w):
 
 @contextlib.contextmanager
 def second_address(address="10.9.2.77"):
-    """Give the device's interface a second address meanwhile."""
+    """Context manager: give the device's interface a second address."""
     shell(f"ip addr add {address}/24 dev {MATE_IF}")
     try:
         yield address
@@ -178,7 +178,7 @@ def second_address(address="10.9.2.77"):
 
 
 def check_alone(packets, address, kind):
-    """Check that only that address is used, and listed in the INIT or INIT-ACK."""
+    """Check that only that address is used, and that the INIT or INIT-ACK lists no other one."""
     (packet, init), *_ = [(p, c) for p in packets if p.source[0] == address
                           for c in p.of(kind)]
     same("addresses", [kind for kind, _ in init.parameters if kind in

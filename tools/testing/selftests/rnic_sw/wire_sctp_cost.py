@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test that the cost of out-of-order chunks does not depend on how many are queued. Needs
-a test environment whose time is instructions."""
+"""Test that the cost of out-of-order chunks does not depend on how many chunks are queued. This
+needs a test environment that counts time in instructions."""
 
 from lib.wire import case, check, rdmap
 from lib.wire_kernel import by_the_clock, not_idle
 from lib.wire_sctp import go
 
 EARLY, PART = 24000, 2000
-DONE = 1                # seconds after which all of them have been processed
-WARM = 2                # parts that are not counted
-DEARER = 1.3            # 1.0 measured; with a list it would be 6
+DONE = 1                # seconds after which all chunks of a part have been processed
+WARM = 2                # number of first parts that are not counted
+DEARER = 1.3            # limit; 1.0 was measured, and a linear list would cost 6
 
 
 def send_early(link, empty, last):
-    """Send a part of the out-of-order chunks, the last one first. Return how long it
+    """Send a part of the out-of-order chunks, the last one first. Return how much CPU time that
     took."""
     began = not_idle()
     for ssn in range(last, last - PART, -1):
@@ -26,7 +26,7 @@ def send_early(link, empty, last):
 def turn_comes(link, empty, ssn, behind):
     link.peer.put_segment(empty, ssn=ssn)
     link.peer.ssn = ssn + behind + 1
-    # all the others are delivered before
+    # the response to a Read arrives after all these chunks have been delivered
     link.round_trip(60)
 
 

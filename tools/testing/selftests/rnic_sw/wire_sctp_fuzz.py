@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""As wire_fuzz.py, over SCTP: several sessions to an association, each on a
-stream of its own, some valid to the end and some not.
+"""Like wire_fuzz.py, over SCTP: an association has several sessions, each on a different
+stream. Some sessions are valid to the end and some are not.
 
-Valid messages are sent in any order, and their session must end gracefully
-whatever the other sessions do. T_SEED and the others are as in wire_fuzz.py;
-T_FIRST counts parties: a listener, its associations and their sessions.
+The messages of a valid session are sent in any order, and the session must end gracefully,
+whatever the other sessions do. wire_fuzz.py describes T_SEED and the other variables.
+T_FIRST counts parties: a party is a listener, its associations and their sessions.
 """
 
 import collections
@@ -29,12 +29,12 @@ from lib.wire_sctp import answer, enhanced
 
 STREAMS = 8
 
-# A peer that sends far out of order reaches the limit of queued chunks
+# A peer that sends many chunks out of order may reach the limit of queued chunks
 wire_fuzz.NEVER.discard("end_no_memory")
 
 
 def says(chunk, *codes):
-    """Check whether the chunk is a control message with one of these codes."""
+    """Check whether the chunk is a control message with one of these function codes."""
     return chunk.ppid == CONTROL and \
         int.from_bytes(chunk.octets[2:4], "big") in codes
 
@@ -44,14 +44,14 @@ def begins(chunk):
 
 
 class Stream(sctp.Stream):
-    """A stream with an owning session. DDP-SSN 0 begins a new session: the peer
-    may have ended the previous one because of errors sent here."""
+    """A stream, and the session that owns it. DDP-SSN 0 starts a new session, because the peer
+    may have ended the previous one for an error sent by this side."""
 
     owner = None
-    terminated = False      # its owner has sent a Terminate, or something taken
-                            # for one
-    strays = False          # chunks were sent outside a session: the next
-                            # session may receive them
+    terminated = False      # the owner has sent a Terminate, or a message that may
+                            # look like one
+    strays = False          # chunks were sent outside a session, which the next
+                            # session may receive
 
     def put_chunk(self, body, ppid=CONTROL, **how):
         self.strays |= self.terminated or not self.owner
@@ -60,13 +60,13 @@ class Stream(sctp.Stream):
         super().put_chunk(body, ppid, **how)
 
     def put_octets(self, octets, ppid):
-        """Send a message without even a DDP-SSN."""
+        """Send a message without any header, not even a DDP-SSN."""
         self.strays |= self.terminated
         self.assoc.put(self.sid, octets, ppid)
 
     def hand_to(self, session):
-        """Give the stream to a session. Return true if chunks sent before may
-        end it at once."""
+        """Give the stream to a session. Return true if chunks that were sent before may end
+        the session immediately."""
         strays, self.owner, self.ssn = self.strays, session, 0
         self.strays = self.terminated = False
         return strays
@@ -77,14 +77,14 @@ class Stream(sctp.Stream):
         super().take(chunk)
 
     def left_over(self):
-        """Check whether the first chunk received belongs to no session any
-        more."""
+        """Check whether the first received chunk belongs to a session that has already
+        ended."""
         nobody = not self.owner or self.owner.done
         return nobody and self.came and not begins(self.came[0])
 
 
 class Association(sctp.Association):
-    """An association whose streams have owners."""
+    """An association whose streams have owners: sessions."""
 
     def __init__(self, sock):
         super().__init__(sock)
@@ -97,7 +97,7 @@ class Association(sctp.Association):
 
 
 class SctpSession(Session):
-    """A session on one stream; go() yields (condition, seconds)."""
+    """A session on one stream. go() yields (condition, seconds)."""
 
     SPOILER = Spoiler
 
@@ -105,13 +105,13 @@ class SctpSession(Session):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
         self.told, self.done = b"", False
-        self.disturbed = False  # may have been ended by chunks sent before it
+        self.disturbed = False  # chunks sent before the session may have ended it
         self.request = None
         self.todo = collections.deque()
 
     def fpdu(self, ulpdu, **_):
-        """Prefix the ULPDU with its length, so that joined segments can be
-        separated."""
+        """Prefix the ULPDU with its length, so that joined segments can be separated
+        again."""
         return struct.pack(">I", len(ulpdu)) + ulpdu
 
     @staticmethod
@@ -136,7 +136,7 @@ class SctpSession(Session):
     # sending --------------------------------------------------------------
 
     def is_mine(self):
-        """Check that the next session on the stream has not begun."""
+        """Check whether the stream still belongs to this session, and not to the next one."""
         return self.stream.owner is self
 
     def put(self, call, *arguments, **fields):
@@ -168,7 +168,7 @@ class SctpSession(Session):
     def say(self, body, *more, **fields):
         self.put(self.stream.put_chunk, body, *more, **fields)
 
-    # invalid chunks
+    # methods that send invalid chunks
 
     def other_ssn(self, body):
         ssn = self.stream.ssn + self.rand.choice(
@@ -265,12 +265,12 @@ class SctpSession(Session):
         self.say(self.spoil_body(answer(self.request)))
 
     def is_asked_for(self, chunk):
-        """Check whether the Private Data after the enhanced word is that of our
-        request."""
+        """Check whether the chunk is the Initiate of this session's request: its Private Data
+        after the enhanced word is that of the request."""
         return begins(chunk) and chunk.contents.pd[4:] == self.told
 
     def claim(self):
-        """Find the stream on which the Initiate that we requested has arrived."""
+        """Find the stream on which the requested Initiate has arrived."""
         for assoc in self.party.called:
             for stream in assoc.streams.values():
                 while stream.left_over():
@@ -287,7 +287,7 @@ class SctpSession(Session):
     def take_in(self):
         while self.stream.came and not self.over:
             if not self.is_mine() or begins(self.stream.came[0]):
-                # belongs to the next session: this one has ended
+                # the chunk belongs to the next session, so this one has ended
                 self.over = True
                 return
             chunk = self.stream.came.popleft()
@@ -399,8 +399,8 @@ class Party:
             streams=STREAMS)
 
     def dialled(self):
-        """Return an association with a free stream, an existing one if
-        possible."""
+        """Return an association with a free stream. With a certain probability use an existing
+        one."""
         for assoc in self.own:
             if assoc.unused and not assoc.ended and self.rand.random() < 0.8:
                 return assoc
@@ -463,7 +463,7 @@ class Party:
 
 
 class Parties:
-    """Runs parties one after the other; has the interface of wire_fuzz.Crowd."""
+    """Runs parties one after the other. Has the interface of wire_fuzz.Crowd."""
 
     def __init__(self, w, numbers, seed):
         self.w, self.numbers, self.seed = w, numbers, seed
@@ -486,7 +486,7 @@ class Parties:
 
 
 class SctpFuzzWire(wire_fuzz.FuzzWire):
-    """The topology, with fuzz_server over SCTP."""
+    """The topology of the wire tests, with fuzz_server over SCTP."""
 
     crowd = Parties
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test removal of the interface, and with it the device, under connections and
-under requests that no program has accepted. iw_cm drops a request without notice
-when it has no memory."""
+"""Test the removal of the interface, and with it of the device, while there are connections
+and connection requests that no program has accepted. iw_cm drops a request without
+notification if it has no memory."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from rawpeer.sctp import INITIATE
 from lib.wire_kernel import starved
 from lib.wire_sctp import SctpWire, go
 
-PATIENCE = 20               # seconds to wait for a condition
+PATIENCE = 20               # seconds to wait for a condition to become true
 
 
 def wait_for(words, condition):
@@ -38,7 +38,7 @@ def call_sctp(peer):
 
 
 def drop(w, call, peer):
-    """Let iw_cm lose the request of that peer."""
+    """Let a peer connect, and let iw_cm drop its request for lack of memory."""
     with starved("iw_create_cm_id", "iw_cm", 1) as lost:
         call(peer)
         wait_for("a request is lost", lost)
@@ -47,7 +47,7 @@ def drop(w, call, peer):
 
 @case("requests are dropped")
 def dropped(w):
-    """Over each lower layer one peer stays and one leaves."""
+    """Over each lower layer one peer stays connected and another one leaves."""
     w.kept = w.dial(), w.dial()
     w.staying = w.associate()
     w.closing.pop_all()
@@ -60,9 +60,9 @@ def dropped(w):
 
 @case("the interface moves: all queue pairs are flushed")
 def moves(w):
-    """They must be flushed at once: a consumer would wait in vain for its peer. The
-    program is stopped until all is over. ib_core has closed its event channel by
-    then, but the completions are in its ring."""
+    """The queue pairs must be flushed immediately: otherwise a consumer would wait in vain for
+    its peer. The program is stopped during the move. When it continues, the RDMA core has closed
+    its event channel, but the completions are in its ring."""
     memory = w.shared(4096, "l")
     links = [initiate(w, recvs=[(memory, 64)])
              for initiate in (Wire.initiate, SctpWire.initiate) * 2]
@@ -75,7 +75,7 @@ def moves(w):
     w.mate.process.send_signal(signal.SIGCONT)
     for link in links:
         link.wc(wr=1, status=FLUSHED)
-        # a reset sends nothing that would be retransmitted later
+        # end by a reset: it sends nothing that would be retransmitted later
         link.peer.reset()
     w.kept[0].reset()
     w.staying.abort()
@@ -84,8 +84,8 @@ def moves(w):
 
 @case("a dropped request does not keep the device")
 def device_goes(w):
-    """The module waits for its devices. It is unloaded by another process, because
-    a process that hangs in the kernel cannot be killed."""
+    """Unloading the module waits for its devices. Another process unloads it, because a process
+    that hangs in the kernel cannot be killed."""
     w.mate.stop()
     wait_for("the device is removed", gone)
     with subprocess.Popen(["modprobe", "-r", "rnic_sw"]) as unload:

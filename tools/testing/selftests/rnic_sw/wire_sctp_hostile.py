@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test hostile peers over SCTP: what memory and time they can use, and that others
-are served meanwhile. The limits are those of Documentation/security.rst."""
+"""Test hostile peers over SCTP: how much memory and time they can use, and whether others are
+served at the same time. The limits are those of Documentation/security.rst."""
 
 import contextlib
 import errno
@@ -17,25 +17,25 @@ from rawpeer.sctp import INITIATE, TERMINATE, Control
 from lib.wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
 
 STREAMS = 255           # streams of an unaccepted peer
-FROM_ONE_ADDRESS = 64   # unaccepted peers at one local address and port
+FROM_ONE_ADDRESS = 64   # maximum of unaccepted peers at one local address and port
 MANY = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
-PASSING = 4             # associations that are being set up or ended
-FEW = FROM_ONE_ADDRESS // 2     # too few at once for a conclusion
+PASSING = 4             # further associations that are being set up or ended
+FEW = FROM_ONE_ADDRESS // 2     # with fewer associations a test shows nothing
 EACH = 96               # KiB per association; debug options make objects larger
-EACH_ASKED = 160        # KiB, with a connection request reported to a program
-EACH_HELD = 384         # KiB, with fragments that SCTP holds for reassembly
+EACH_ASKED = 160        # KiB per association with a pending connection request
+EACH_HELD = 384         # KiB per association with fragments that SCTP reassembles
 WINDOW = 64 * KIB       # bytes announced to an unaccepted peer
 ACCEPTED_WINDOW = 1 << 20
-STRAYS = 32             # stray chunks that an unaccepted peer may send
+STRAYS = 32             # chunks outside a session that an unaccepted peer may send
 BUNDLE = 30             # chunks in a packet
 BIG = 1 << 20
 CALLS = 40              # connects that get no reply
 GUEST = 10              # seconds that a peer stays accepted after its last session
-IDLE = 60               # seconds that its association may be without a session
-SOON = 8                # seconds in which another peer is served meanwhile
+IDLE = 60               # seconds that an accepted peer's association may be without a session
+SOON = 8                # seconds in which another peer must be served
 DEEP = 8                # sessions with much data to send
-N = 300                 # chunks of other sessions before a message
-ADDRESSES = 16          # addresses that a peer may have
+N = 300                 # maximum number of chunks of other sessions before a message
+ADDRESSES = 16          # maximum number of addresses of a peer
 TIMEOUTS = 8            # consecutive timeouts until an association with one path
                         # fails
 ASCONF = 0xC1
@@ -46,7 +46,7 @@ SUPPORTED_EXTENSIONS = 0x8008
 
 
 def associations():
-    """Return the number of associations of this namespace."""
+    """Return the number of SCTP associations in this namespace."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
         return len(file.readlines()) - 1
 
@@ -55,8 +55,8 @@ def associations():
 
 
 def crowd(w, count):
-    """Set up so many associations from raw packets: they use no memory of this
-    kernel's SCTP."""
+    """Set up count associations by raw packets, so that they use no memory of this kernel's
+    SCTP at the peer's end."""
     frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
     place = sctp_packet.Place(w.packet_socket(), frame, GHOST, MATE)
     w.closing.callback(place.sock.close)
@@ -87,22 +87,22 @@ def early_strays(ghost, last=1):
 
 
 def hasty(ghost):
-    """Send an Initiate, then chunks that may not follow before the Accept, out of
-    order. They are not queued; the session ends."""
+    """Send an Initiate, and then chunks that may not follow before the Accept, out of order.
+    The device must not queue them, and must end the session."""
     ghost.put(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
     early_strays(ghost, 2)
     same("code of the reply", ghost.stream(0).get_control().code, TERMINATE)
 
 
 def refused(ghost):
-    """Send Initiates that are refused without a connection request."""
+    """Send Initiates that the device refuses without a connection request."""
     for sid in range(8):
         ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                   sctp.CONTROL)
 
 
 def pieces(ghost):
-    """Send fragments of messages that never end."""
+    """Send first fragments of messages that are never completed."""
     for sid in range(200):
         ghost.send(ghost.data(sid, bytes(1400), sctp.SEGMENT,
                               flags=sctp_packet.BEGIN |
@@ -114,15 +114,15 @@ def silent(_):
 
 
 class Peak:
-    """Maximum number of unaccepted peers and of memory, sampled: associations end
-    again after a while."""
+    """The maximum number of unaccepted peers and the maximum memory use. These are sampled,
+    because the associations end after a while."""
 
     def __init__(self):
         self.before, self.there = kernel_memory(), associations()
         self.most, self.grown, self.where = 0, 0, ""
 
     def _here(self):
-        """Count the associations; give those that are ending time to end."""
+        """Count the associations; wait for those that are ending."""
         end = time.monotonic() + PATIENCE
         while (here := associations() - self.there) > \
                 FROM_ONE_ADDRESS + PASSING and time.monotonic() < end:
@@ -140,7 +140,7 @@ class Peak:
 
 
 def strangers(w, attack, each=EACH, stay=False):
-    """Run an attack; an honest peer must be served meanwhile.
+    """Run an attack by many unaccepted peers; an honest peer must be served at the same time.
 
     stay: the associations live long enough to be counted.
     """
@@ -148,7 +148,7 @@ def strangers(w, attack, each=EACH, stay=False):
     peak = Peak()
     for number, ghost in enumerate(crowd(w, MANY), 1):
         attack(ghost)
-        # read the replies, or the peer's own socket fills up
+        # read the replies, because otherwise the peer's own socket would be full
         ghost.settle(0.01)
         peak.look(memory=number in (FROM_ONE_ADDRESS, MANY))
     forget_requests(w)
@@ -163,7 +163,7 @@ def strangers(w, attack, each=EACH, stay=False):
 
 
 def forget_requests(w):
-    """Drop the connection requests of the attack."""
+    """Reject the connection requests of the attack."""
     while (event := w.mate.event(CM, 1, event="CONNECT_REQUEST")):
         with contextlib.suppress(Refused):
             w.mate.do("destroy", event.conn)
@@ -202,7 +202,7 @@ def sent_away(w, sids):
 
 case("unaccepted peers: one that keeps violating the protocol is evicted",
      "SCTPDDP-28", sids=range(STREAMS))(sent_away)
-case("unaccepted peers: one that does so on one stream is evicted, too",
+case("unaccepted peers: one that violates it on a single stream is evicted, too",
      "SCTPDDP-28", sids=[0] * STREAMS)(sent_away)
 
 
@@ -223,7 +223,7 @@ def ask(ghost, sid=0):
 
 
 def breach(ghost, sid=0):
-    """Send a second message before the Accept, which is not allowed."""
+    """Send a second message before the Accept, which violates the protocol."""
     ghost.put(sid, b"\0\1" + Control(INITIATE).pack(), sctp.CONTROL)
 
 
@@ -241,7 +241,7 @@ def request_reported(w):
     most = associations() - there
     for ghost in asking:
         breach(ghost)
-    # shorter than the 10 s after which unaccepted peers are ended anyway
+    # shorter than the 10 s after which the device ends unaccepted peers in any case
     end = time.monotonic() + 8
     while (left := associations() - there) > FROM_ONE_ADDRESS and \
             time.monotonic() < end:
@@ -319,8 +319,8 @@ def was_a_guest(w, ghost):
     link.conn = None
 
 
-@case("unaccepted peers: a peer whose session has ended is one again, and can start "
-      "the next")
+@case("unaccepted peers: a peer whose session has ended counts as unaccepted, and can "
+      "start the next session")
 def guest_again(w):
     for ghost in crowd(w, 1):
         was_a_guest(w, ghost)
@@ -364,7 +364,7 @@ def guest_no_time(w):
 
 
 def elsewhere(count):
-    """Return parameters with further addresses, which do not exist."""
+    """Return INIT parameters with further addresses, which do not exist."""
     return sctp_packet.adaptation(1) + b"".join(
         sctp_packet.parameter(sctp_packet.IPV4_ADDRESS,
                               sctp_packet.numbers(f"10.77.0.{number}"))
@@ -372,7 +372,7 @@ def elsewhere(count):
 
 
 def timeouts(ghost):
-    """Return the number of consecutive timeouts after which SCTP ends the
+    """Return the number of consecutive timeouts after which SCTP fails the
     association."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
         names, *lines = (line.split() for line in file)
@@ -437,7 +437,7 @@ def fair(w):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
 
     def before(what):
-        """Return the number of chunks of the other sessions before that."""
+        """Return how many chunks of the other sessions arrive before the condition what is true."""
         def count():
             return sum(len(link.peer.arrived) for link in deep)
 
@@ -478,8 +478,8 @@ def waits(w):
 
 
 def fill():
-    """Let plain sockets hold more memory than the 1 MiB per CPU that SCTP does not
-    account."""
+    """Context manager: let plain sockets use more memory than the 1 MiB per CPU that SCTP does
+    not account."""
     with contextlib.ExitStack() as stack:
         def plain():
             return stack.enter_context(sctp.prepare(sctp.socket.socket(
@@ -502,7 +502,7 @@ def fill():
 
 @contextlib.contextmanager
 def short_of_memory():
-    """Set SCTP's memory limit to one page while it uses much more."""
+    """Context manager: set SCTP's memory limit to one page while it uses much more."""
     name = "/proc/sys/net/sctp/sctp_mem"
     with open(name, encoding="ascii") as file:
         before = file.read().strip()

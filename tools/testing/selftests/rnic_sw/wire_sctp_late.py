@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test input over SCTP that arrives in time but before the worker runs: replies whose
-timeout has expired meanwhile, and acknowledgements."""
+"""Test input over SCTP that arrives in time, but before the worker runs: acknowledgements, and
+replies whose timeout has expired when the worker runs."""
 
 import contextlib
 import os
@@ -16,17 +16,17 @@ from rawpeer.sctp import ACCEPT, TERMINATE
 from lib.wire_sctp import GHOST, answer, go
 
 CONNECT, CLOSE = 30, 10     # seconds that the device waits for a peer
-LOOK = 4                    # seconds after which it polls the state anyway
-# seconds before and after the timeout without a worker: timers may be that late
+LOOK = 4                    # seconds after which the device polls the state in any case
+# seconds before and after the timeout in which no worker runs; timers may be late by BEHIND
 BEFORE, BEHIND = 1.5, 0.8
-MARGIN = 0.5                # seconds, at least
+MARGIN = 0.5                # minimum seconds between the start of the spinners and the timeout
 FAIR = "/sys/kernel/debug/sched/fair_server"
 LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
 def spinner(cpu, word):
-    """Fork a process that spins on the CPU whenever the caller sleeps, once it has read a
-    byte from word."""
+    """Fork a process that reads a byte from word and then spins on the CPU, whenever the caller
+    does not run there."""
     pid = os.fork()
     if not pid:
         os.sched_setaffinity(0, [cpu])
@@ -39,7 +39,7 @@ def spinner(cpu, word):
 
 @contextlib.contextmanager
 def no_limits():
-    """Disable the limits of realtime CPU time meanwhile."""
+    """Context manager: disable the limits of realtime CPU time."""
     shell("mount -t debugfs none /sys/kernel/debug", True)
     names = [LIMIT] + [f"{FAIR}/cpu{cpu}/runtime"
                        for cpu in os.sched_getaffinity(0)]
@@ -49,15 +49,15 @@ def no_limits():
             write(name, "-1" if name == LIMIT else "0")
         yield
     finally:
-        # restore the limit last: it must suit the other values
+        # restore LIMIT last, because the kernel checks it against the other values
         for name, word in reversed(before.items()):
             write(name, word)
 
 
 @contextlib.contextmanager
 def spinners():
-    """Yield a function that leaves the CPUs to this process and to interrupts: no kernel
-    worker runs then. It takes no time, because everything is prepared."""
+    """Context manager: yields a function that gives the CPUs to this process and to interrupts
+    only, so that no kernel worker runs. The function is fast, because the processes exist."""
     cpus, pids, (word, gives) = os.sched_getaffinity(0), [], os.pipe()
 
     def nobody_works():
@@ -79,7 +79,8 @@ def spinners():
 
 @contextlib.contextmanager
 def when_time_is_up(began, seconds):
-    """Run the body when a timer set at began has expired and no worker has run."""
+    """Context manager: run the body when a timer that was set at began has expired, while no
+    worker has run."""
     with spinners() as nobody_works:
         time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
         nobody_works()
@@ -113,7 +114,8 @@ def connected(w):
 
 
 def before_all(ready, function):
-    """Call function in a thread that runs as soon as input for it arrives."""
+    """Call function. The caller's thread gets a realtime priority, so that it runs as soon as
+    input arrives."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     ready.set()
     return function()
@@ -127,12 +129,12 @@ def at_once(w):
     link.conn = w.asked().conn
     with traced("iw_sctp_ddp", "sddp_acked") as passed, \
             futures.ThreadPoolExecutor(1) as pool:
-        # with one CPU: the reply arrives directly after the Accept is sent
+        # with one CPU the reply arrives immediately after the Accept is sent
         reply = pool.submit(before_all, ready, link.peer.get_control)
         ready.wait()
         w.mate.do("accept", link.conn, 4, 4)
         same("code", reply.result().code, ACCEPT)
-        check("the worker is notified at once", passed(LOOK - 1))
+        check("the worker is notified immediately", passed(LOOK - 1))
 
 
 go()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Run the tests of RDMAP messages and errors over SCTP.
 
-The cases are those of the scripts for TCP.
+The cases are those of the scripts that run over TCP.
 """
 
 import importlib

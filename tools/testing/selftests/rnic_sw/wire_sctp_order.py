@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test chunks in any order (RFC 5043 sections 5.2.1, 6.1 and 10)."""
+"""Test chunks that arrive in any order (RFC 5043 sections 5.2.1, 6.1 and 10)."""
 
 import itertools
 import os
@@ -14,9 +14,9 @@ from rawpeer.sctp import TERMINATE, Control
 from rawpeer.talk import punctual
 from lib.wire_sctp import go
 
-MANY = 70000            # chunks; more than there are DDP-SSNs
+MANY = 70000            # chunks: more than there are DDP-SSNs
 PIECE = 1000
-MANY_KEPT = 10000       # segments of 1400 bytes: more than are queued
+MANY_KEPT = 10000       # segments of 1400 bytes: more than the device queues
 
 
 def pattern(length, seed):
@@ -24,7 +24,7 @@ def pattern(length, seed):
 
 
 def cut(data, make, last=True):
-    """Return segments of PIECE bytes each, made by make()."""
+    """Cut data into pieces of PIECE bytes. Return the segments that make() makes of these."""
     ends = range(0, len(data), PIECE)
     return [make(at, data[at:at + PIECE], last and at + PIECE >= len(data))
             for at in ends]
@@ -73,14 +73,14 @@ in_both_roles("four segments in all 24 orders",
 
 
 def placed_early(w, role):
-    """A Write that arrives early is placed at once, its message delivered in order."""
+    """A Write that arrives early is placed immediately; its message is delivered in order."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     data = pattern(1000, 1)
     first = link.peer.next_ssn()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
     link.peer.put_segment(rdmap.send(2, b"behind"))
-    # before its predecessor has arrived
+    # the data must be placed before the preceding chunk has arrived
     target.comes(0, data)
     w.nothing(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"the first"), ssn=first)
@@ -93,7 +93,7 @@ in_both_roles("an early Write is placed, an early Send waits",
 
 
 def write_missing(w, role):
-    """The first receive is for these, but the Write before them is missing."""
+    """A Send and Immediate Data have arrived, but the Write before them is missing."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     data = pattern(1000, 2)
@@ -123,7 +123,7 @@ def long_messages(w):
         link.peer.put_in_order(shuffled(len(segments), turn), *segments)
         same("length", link.wc(wr=1, status=SUCCESS).length, len(sent))
         link.wc(wr=2, status=SUCCESS)
-        # both receives use the same memory
+        # both receives use the same memory, so the short Send overwrites the beginning
         same("data of the Send", inbox.get(3, 4096), sent[3:4099])
         same("correct data of the Write", target.get(0, 100_000) == written, True)
         w.after_case()
@@ -185,14 +185,14 @@ def response(w):
 
 
 def gone_on(link, memory):
-    """Check that the session still works."""
+    """Check that the session still transfers data."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, b"on"))
     link.round_trip()
     same("written", memory.get(0, 2), b"on")
 
 
 def duplicate(w, role, ahead):
-    """SCTP delivers once: a DDP-SSN that is sent twice violates the protocol."""
+    """SCTP delivers each chunk once, so a DDP-SSN that arrives twice violates the protocol."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     ssn = link.peer.ssn + ahead
@@ -214,7 +214,7 @@ for place, words in (0, "after delivery"), (2, "while it is early"):
 
 
 def far(w, ahead):
-    """The DDP-SSN is further ahead than chunks can be in flight."""
+    """The peer sends a DDP-SSN that is further ahead than chunks can be in flight."""
     target = w.shared(4096, "lw")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"far"),
@@ -229,7 +229,7 @@ case("an impossible DDP-SSN ends the session",
 
 
 def without_memory(w, ahead, **end):
-    """Let allocations for received chunks fail."""
+    """Send a chunk that is ahead while allocations for received chunks fail."""
     link = w.initiate()
     with starved("sddp_rx_chunk", "iw_sctp_ddp"), w.counted(**end):
         link.peer.put_segment(rdmap.send(2, b"ahead"),
@@ -241,16 +241,16 @@ def without_memory(w, ahead, **end):
 @case("nothing is allocated for an impossible DDP-SSN",
       "SCTPDDP-70")
 def unvalidated(w):
-    """Only a DDP-SSN that is early, but possible, ends the session for lack of
-    memory."""
+    """A lack of memory ends the session only if the DDP-SSN is early, but possible. An impossible
+    DDP-SSN ends it before anything is allocated."""
     without_memory(w, 32766, end_no_memory=1)
     without_memory(w, 32767, end_sctp_ssn=1)
 
 
 @case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
 def gap(w):
-    """The messages are untagged, so that they have to be queued; no program posts so
-    many receives."""
+    """The messages are untagged and no program posts so many receives, so that the device has to
+    queue them."""
     link = w.initiate()
     first = link.peer.ssn
     segment = rdmap.send(2, bytes(1400))
@@ -260,7 +260,7 @@ def gap(w):
     link.ended()
     link.cm("DISCONNECTED")
     works_elsewhere(w)
-    # Send the missing chunk and the Terminate: the stream is free for the next
+    # Send the missing chunk and the Terminate, which frees the stream for the next
     # session.
     link.peer.put_segment(segment, ssn=first)
     link.peer.put_chunk(Control(TERMINATE).pack(), ssn=first + MANY_KEPT)
@@ -272,9 +272,9 @@ def gap(w):
 @case("chunks without an Initiate are not queued, nor waited for",
       "SCTPDDP-28")
 def no_initiate(w):
-    """A peer may not send anything after its Initiate before the Accept."""
+    """A peer may not send anything between its Initiate and the Accept."""
     assoc = w.associate(streams=2)
-    # an unaccepted peer would be evicted in the end
+    # accept a session on another stream, because an unaccepted peer would be evicted
     w.initiate(peer=assoc.stream(1))
     lonely = assoc.stream(0)
     for turn in range(3):
@@ -283,7 +283,7 @@ def no_initiate(w):
             lonely.put_segment(segment, ssn=ssn + 1)
         same("code of the reply", lonely.get_control().code, TERMINATE)
         w.quiet(lonely)
-        # all missing chunks, and the Terminate
+        # send all missing chunks and the Terminate
         for ssn in [0] + [n + 1 for n in shuffled(20, turn)[10:]]:
             lonely.put_segment(segment, ssn=ssn)
         lonely.put_chunk(Control(TERMINATE).pack(), ssn=21)
@@ -309,7 +309,7 @@ def works_elsewhere(w):
 
 
 def wrong_ahead(w, role):
-    """An early segment is invalid: the messages before it are still delivered."""
+    """An early segment is invalid. The messages before it must still be delivered."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     first = link.peer.next_ssn()
@@ -336,7 +336,7 @@ def takes_long():
         raise Skip("takes minutes with all debug options: T_LONG=1")
 
 
-@case("DDP-SSNs go round: what we receive", "SCTPDDP-9 SCTPDDP-65")
+@case("DDP-SSNs wrap around: received chunks", "SCTPDDP-9 SCTPDDP-65")
 def round_in(w):
     takes_long()
     target = w.shared(4096, "lw")
@@ -352,7 +352,7 @@ def round_in(w):
     gone_on(link, target)
 
 
-@case("DDP-SSNs go round: what we send", "SCTPDDP-9 SCTPDDP-23")
+@case("DDP-SSNs wrap around: sent chunks", "SCTPDDP-9 SCTPDDP-23")
 def round_out(w):
     takes_long()
     size = 1 << 20

@@ -15,7 +15,7 @@ PORT = 9000
 
 
 class Bare(SctpWire):
-    """The network only, with a plain listener instead of raw_server."""
+    """The network of the wire tests, with a plain listener instead of raw_server."""
 
     def _set_up(self):
         wire_sctp.need_kernel()
@@ -45,7 +45,7 @@ class Bare(SctpWire):
 
 
 def talk(here, there):
-    """Exchange chunks of both kinds in both directions."""
+    """Exchange chunks of both payload protocol identifiers in both directions."""
     rand = random.Random(5043)
     for sid in 0, 3:
         one, two = here.stream(sid), there.stream(sid)
@@ -194,7 +194,7 @@ def no_sack(w):
         return [c.data[0] for p in here.packets
                 for c in p.of(sctp_packet.DATA)]
 
-    here.wait(lambda: len(tsns()) > 1)      # longer than RTO.Initial
+    here.wait(lambda: len(tsns()) > 1)      # takes longer than RTO.Initial
     check(f"the same chunk is retransmitted: {tsns()}", len(set(tsns())) == 1)
     here.sack()
     here.stream(0).put_control(sctp.ACCEPT)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test connections that fail, over SCTP: see wire_refusal.py."""
+"""Test connections that fail to be set up, over SCTP: see wire_refusal.py."""
 
 from lib.wire import PEER, PORT, case
 from lib.wire_sctp import SctpWire
@@ -12,14 +12,14 @@ from lib import ktap
 
 
 class Calls(SctpWire):
-    """Connections use SCTP; connections to raw_server itself use this port."""
+    """Connections use SCTP. own_port is the port of raw_server's listener."""
     own_port = PORT
     enough = "ECONNRESET"
     hangs_up = "terminate"
 
     def calls_in(self):
         assoc = self.associate()
-        self.closing.pop_all()      # not ended with the case
+        self.closing.pop_all()      # so that the end of the case does not close it
         stream = assoc.stream(0)
         stream.put_control(INITIATE)
         return stream

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test sessions over SCTP in use, at their end and after protocol violations (RFC 5043
-section 6)."""
+"""Test sessions over SCTP while they are in use, when they end, and after protocol violations
+(RFC 5043 section 6)."""
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
                       both, case, check, in_both_roles, rdmap, same)
@@ -14,7 +14,7 @@ BIG = 1 << 20
 
 
 def over(w, link, recvs):
-    """Check that the program is notified and its queue pair is in error."""
+    """Check that the program is notified and that its queue pair is in the error state."""
     link.cm("DISCONNECTED")
     for wr in range(1, recvs + 1):
         link.wc(wr=wr, status=FLUSHED)
@@ -56,7 +56,7 @@ for words, rows, wrong in ILLEGAL:
 
 
 def ahead_of_its_turn(w, role):
-    """A message that is a violation only by its DDP-SSN."""
+    """A message violates the protocol only in the place that its DDP-SSN gives it."""
     target = w.shared(4096, "lw")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()
@@ -88,8 +88,8 @@ in_both_roles("a segment after the peer's Terminate",
 
 
 def behind_terminate_busy(w, role):
-    """As behind_terminate() with much data to send: the end is not graceful any more,
-    and data that has not been sent is dropped."""
+    """Like behind_terminate(), with much data to send: the end is not graceful, so data that has
+    not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
     link = both(w, role)
     for wr in range(4):
@@ -110,7 +110,7 @@ in_both_roles("a segment after the peer's Terminate, during work",
 
 
 def ahead_of_terminate(w, role):
-    """The Terminate arrives first, but has the last DDP-SSN."""
+    """The Terminate arrives first, but its DDP-SSN is the last one."""
     inbox = w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)])
     first = link.peer.next_ssn()
@@ -153,8 +153,8 @@ def peer_ends(w, role, **call):
 
 
 def of_all_kinds(name, rows, function):
-    """Add cases for plain and enhanced sessions. The device is always enhanced as
-    initiator, and as responder if requested."""
+    """Add cases for plain and enhanced sessions. As initiator the device always uses enhanced
+    sessions, as responder only if the peer requests them."""
     in_both_roles(name, rows, function)
     add(f"responder, enhanced: {name}", "MPA2-20", function, role="responder",
         request=enhanced(E_INITIATE))
@@ -165,7 +165,7 @@ of_all_kinds("the peer ends the session, the association stays",
 
 
 def peer_ends_first(w, role):
-    """The peer sends a Terminate, but receives all posted data."""
+    """The peer sends a Terminate, but still receives all posted data."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     for wr in range(4):
@@ -186,7 +186,7 @@ in_both_roles("the peer ends the session: posted work is still sent",
 
 
 def we_end(w, role, **call):
-    """All work posted before is sent, then the Terminate."""
+    """The program disconnects: all work posted before is sent, and then the Terminate."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)], **call)
     for wr in range(2, 6):
@@ -227,7 +227,7 @@ in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
 
 
 def no_terminate_of_theirs(w, role):
-    """The Terminate of one side is sufficient."""
+    """The Terminate of one side is sufficient to end a session."""
     link = both(w, role)
     w.mate.do("disconnect", link.conn)
     link.ended()
@@ -279,7 +279,7 @@ in_both_roles("the peer's RDMAP Terminate",
 
 
 def local_fault(w, role):
-    """The device sends RDMAP's Terminate, then the session's, with the next DDP-SSN."""
+    """The device sends RDMAP's Terminate, and then that of the session, with the next DDP-SSN."""
     memory = w.region(4096, "l")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     memory.dereg()
@@ -302,7 +302,7 @@ in_both_roles("our RDMAP Terminate, then the session's",
 
 
 def short_segment(w, role, length):
-    """A segment that is empty or shorter than its DDP header."""
+    """The peer sends a segment that is empty or shorter than its DDP header."""
     target = w.shared(4096, "lw")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     whole = rdmap.write(target.rkey, target.addr, b"").pack()
@@ -322,7 +322,7 @@ for size in 0, 1, 13:
 def layout(w, role):
     memory = w.shared(BIG, "l")
     link = both(w, role)
-    # one, or two if the device has sent a ready-to-receive message
+    # messages that have arrived: one, or two if the device has sent a ready-to-receive message
     before = len(link.peer.arrived)
     link.post("send", memory, 5, 1)
     link.post("write", memory, 3000, 2, 0x1122334455667788, 0x99AABBCC)

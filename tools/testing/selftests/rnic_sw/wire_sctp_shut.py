@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test a peer that connects, closes its receive window and acknowledges probes.
-Replies to its requests cannot be sent then, and the device must not wait for
-that without limit."""
+"""Test a peer that connects, closes its receive window and acknowledges probes. The device then
+cannot send replies to its requests, and must not wait without limit until it can."""
 
 import os
 import subprocess
@@ -13,11 +12,11 @@ from lib.wire import CM, DEVICE, KIB, Skip, case, check, same
 from rawpeer.sctp import INITIATE
 from lib.wire_sctp import go
 
-SAY = 30                    # seconds for SCTP to accept a reply
+SAY = 30                    # seconds in which SCTP must accept a reply
 MARGIN = 4                  # further seconds until all sessions have been checked
-SOON = 15                   # seconds in which a program exits and a device is
+SOON = 15                   # seconds in which a program must exit and a device be
                             # removed
-CALLS = 100                 # more than SCTP can queue replies for
+CALLS = 100                 # connects: more than SCTP can queue replies for
 WINDOW = 16 * KIB
 BIG = 1 << 20
 
@@ -43,8 +42,8 @@ def refused(w):
 
 
 def behind(w):
-    """Return a peer whose session is accepted, while a segment of another session
-    that it does not read is queued first."""
+    """Return a peer, and the link of an accepted session. A segment of another session, which
+    the peer does not read, is queued before the Accept."""
     ghost = calls(w)
     link = w.initiate(peer=ghost.stream(0))
     late = w.calling(peer=ghost.stream(1))
@@ -57,7 +56,7 @@ def behind(w):
 
 
 def until(words, condition, seconds, *ghosts):
-    """Wait for a condition while the peers acknowledge."""
+    """Wait until the condition is true, and let the peers acknowledge. Fail after seconds."""
     end = time.monotonic() + seconds
     while not condition():
         check(words, time.monotonic() < end)
@@ -68,8 +67,8 @@ def until(words, condition, seconds, *ghosts):
 @case("a reject that cannot be sent times out")
 def no(w):
     with passes("iw_sctp_ddp", "sddp_session_end") as ended:
-        # each session has its own timeout, except those whose reply SCTP accepted
-        # at once
+        # each session has its own timeout, except for those whose reply SCTP has accepted
+        # immediately
         first = time.monotonic()
         ghost = refused(w)
         early, took = ended(), time.monotonic() - first
@@ -84,7 +83,7 @@ def no(w):
     same("end of the association", ghost.ended, None)
 
 
-@case("an accept is reported at once, and the session times out if the Accept "
+@case("an accept is reported immediately, and the session times out if the Accept "
       "cannot be sent")
 def yes(w):
     with w.counted(end_timeout=1):
@@ -98,15 +97,15 @@ def yes(w):
     same("end of the association", ghost.ended, None)
 
 
-@case("neither the exit of a program nor the removal of a device waits for such a "
-      "peer")
+@case("neither the exit of a program nor the removal of a device waits for a peer "
+      "with a closed window")
 def all_go(w):
-    """Run them in their own processes: a process that hangs in the kernel cannot
-    be killed."""
+    """Let other processes exit and remove the device, because a process that hangs in the kernel
+    cannot be killed."""
     ghost, late = behind(w)
     late.cm("ESTABLISHED", status=0)
     ghosts = ghost, refused(w)
-    # the program is killed and cannot close them
+    # the program is killed, so it cannot close the connections at the end of the case
     w.links.clear()
     w.mate.process.kill()
     until("the program exits",
@@ -114,8 +113,8 @@ def all_go(w):
     with subprocess.Popen(["rdma", "link", "del", DEVICE]) as remove:
         until("the device is removed", lambda: remove.poll() is not None,
               SOON, *ghosts)
-    check("the device does not exist any "
-          "more", not os.path.exists(f"/sys/class/infiniband/{DEVICE}"))
+    check("the device does not exist "
+          "afterwards", not os.path.exists(f"/sys/class/infiniband/{DEVICE}"))
 
 
 go()

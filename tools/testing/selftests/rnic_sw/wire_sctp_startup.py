@@ -11,7 +11,7 @@ from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
 from lib.wire_sctp import answer, enhanced, go
 
-HANDED_UP = 255             # bytes of Private Data that iw_cm can carry
+HANDED_UP = 255             # bytes of Private Data that iw_cm passes to a program
 BACKLOG = 64                # backlog of raw_server
 LIMIT = 128                 # largest IRD and ORD of the device
 BOTH_KINDS = Control(INITIATE), enhanced(E_INITIATE)
@@ -136,7 +136,7 @@ def codes_later(w):
     assoc = w.associate()
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF)):
         link = w.initiate(Control(INITIATE), peer=assoc.stream(sid))
-        # not counted as a graceful end
+        # the session does not count as ended gracefully
         with w.counted(end_sctp_control=1):
             link.peer.put_control(code)
             link.ended()
@@ -283,12 +283,12 @@ def backlog(w):
 @case("responder: the initiator ends the session before it is "
       "accepted", "SCTPDDP-28")
 def goes_unanswered(w):
-    """The program gets both events: established, and at once disconnected."""
+    """The program gets both events: first established, and immediately disconnected."""
     link = w.calling()
     link.conn = w.asked().conn
     link.recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
-    # the Terminate has arrived
+    # by now the Terminate has arrived
     w.later()
     w.mate.do("accept", link.conn, 1, 1)
     w.quiet(link.peer)
@@ -348,7 +348,7 @@ def accept_data(w):
 
 
 def calling_out(w, **options):
-    """Let raw_server connect. Return the link with the received Initiate."""
+    """Let raw_server connect. Return the link, with the Initiate received."""
     with w.listening(**options) as (sock, port):
         link = w.call(port)
         assoc = w.taken(sock)
@@ -357,7 +357,7 @@ def calling_out(w, **options):
 
 
 def fails(w, link, **fields):
-    """Check that raw_server reports one failure."""
+    """Check that raw_server reports one event for a failure. Return the event."""
     event = w.mate.need(CM, conn=link.conn, **fields)
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
@@ -396,7 +396,7 @@ def plain_out(w):
         link.round_trip()
 
 
-@case("initiator: the peer cannot pass on the request", "SCTPDDP-18")
+@case("initiator: the peer replies with a Terminate", "SCTPDDP-18")
 def terminated(w):
     link = calling_out(w)
     link.answer(Control(TERMINATE))
@@ -428,8 +428,8 @@ for words, rows, wrong in WRONG_ANSWERS:
 
 
 def refused_accept(w, code, end, ord_=4, flags=0):
-    """Check that only RDMAP's Terminate 2/0/code and the session's Terminate are
-    sent."""
+    """Check that the device sends only RDMAP's Terminate 2/0/code and the session's
+    Terminate."""
     link = calling_out(w)
     with w.counted(**{end: 1}):
         link.answer(enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
@@ -479,7 +479,7 @@ def accept_overtaken(w):
 @case("initiator: as many segments as a peer may send at once overtake its Accept",
       "SCTPDDP-65")
 def accept_lost(w):
-    """The peer may send after its Accept, and the Accept is lost."""
+    """The peer sends segments after its Accept, but the Accept is lost."""
     inbox = w.shared(1 << 16, "l")
     with w.listening() as (sock, port):
         link = w.call(port, recvs=[(inbox, 1 << 16)])
@@ -496,7 +496,7 @@ def accept_lost(w):
 
 @case("initiator: silent before the Accept", "SCTPDDP-44")
 def silent(w):
-    """Not even with work posted."""
+    """Work is posted, but the initiator sends nothing before the Accept."""
     link = calling_out(w)
     link.post("send", w.shared(64, "l"), 8, 1)
     w.quiet(link.peer)
@@ -512,7 +512,7 @@ def nobody(w):
     try:
         link = w.call(port)
     except Refused:
-        return                      # refused before the connect call returned
+        return                      # the connect was refused before the call returned
     fails(w, link)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test how long FPDUs are, where they begin, and how much data is in flight (RFC
-5044 sections 3 to 5, RFC 5041 appendix A)."""
+"""Test how long FPDUs are, where they begin, and how much data is in flight (RFC 5044
+sections 3 to 5, RFC 5041 appendix A)."""
 
 import random
 import re
@@ -25,13 +25,13 @@ def pattern(length, seed):
 
 
 def mulpdu(emss, markers):
-    """Return the MULPDU: RFC 5044 section 4.5."""
+    """Return the MULPDU for an EMSS, by RFC 5044 section 4.5."""
     spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
     return max(emss - spare, 128)
 
 
 def sizes_sent(w, mss, markers):
-    """A long Write is sent in FPDUs exactly as long as the MULPDU allows."""
+    """A long Write must be sent in FPDUs that are exactly as long as the MULPDU allows."""
     with without_timestamps():
         memory = w.shared(BIG, "l")
         memory.put(0, pattern(4000, 6))
@@ -66,7 +66,7 @@ add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
 
 @case("little space in a segment: no ULPDU below 128 because of it", "MPA-61")
 def little_room(w):
-    """A short Send, directly followed by a long Write, in one batch."""
+    """A batch has a short Send, directly followed by a long Write."""
     memory = w.shared(BIG, "l")
     for rest in 8, 60, 132, 150:
         link = w.initiate(opened=False)
@@ -87,8 +87,8 @@ def little_room(w):
 
 @case("no ULPDU above 64768, however long a segment may be", "MPA-7")
 def longest_fpdu(w):
-    """An EMSS of 65483 would allow 65474. Half of the peer's window is large
-    enough once it has read some data."""
+    """An EMSS of 65483 would allow 65474 bytes. Half of the peer's window is large enough for
+    that once the peer has read some data."""
     memory = w.shared(BIG, "l")
     try:
         shell(f"ip -n {NS} link set {PEER_IF} mtu 65535")
@@ -122,12 +122,12 @@ def mtu_changes(w):
     try:
         for mtu in 1500, 1000, 1500, 600:
             shell(f"ip link set {MATE_IF} mtu {mtu}")
-            # TCP notices the MTU when it sends
+            # TCP notices the new MTU when it sends
             link.post("send", memory, 1, 1)
             link.peer.get_fpdu()
             link.post("write", memory, 20000, 2, 0x4321, 0x99)
             fpdus = whole_message(link)
-            # the TCP header has 12 bytes of timestamps
+            # the TCP header has 12 bytes of timestamps, which are subtracted
             same(f"ULPDU_Length at MTU {mtu}",
                  {len(fpdu.ulpdu) for fpdu in fpdus[:-1]},
                  {mulpdu(mtu - 52, False)})
@@ -139,12 +139,12 @@ def mtu_changes(w):
 
 @case("data in TCP is not segmented again when the MTU falls", "DDP-2 MPA-59")
 def mtu_falls(w):
-    """Data that follows it is segmented for the new MTU."""
+    """Data that the device passes to TCP later is segmented for the new MTU."""
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=w.narrow())
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x4321, 0x99)
-    # TCP accepts data until its send buffer is full: the peer does not read
+    # the peer does not read, so TCP accepts data until its send buffer is full
     w.later()
     try:
         shell(f"ip link set {MATE_IF} mtu 600")
@@ -181,7 +181,7 @@ def complete_when_taken(w):
     for wr in range(count):
         link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
                     ("send", memory, 8000, wr)))
-    # the peer does not read: sending stops
+    # sending stops, because the peer does not read
     w.later()
     done = 0
     while w.mate.event(WC, 0, conn=link.conn, wr=done, status=0):
@@ -226,7 +226,7 @@ in_both_roles("the window holds many segments", "DDP-146", wide_window)
 
 
 def watch_segments(w):
-    """Return a socket that captures each frame at the raw peer's end."""
+    """Return a packet socket that captures each frame at the raw peer's end."""
     sock = w.socket(socket.AF_PACKET, socket.SOCK_RAW)
     sock.bind((PEER_IF, 0x0800))
     sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
@@ -234,7 +234,7 @@ def watch_segments(w):
 
 
 def segments_seen(sock, port):
-    """Return sequence number and length of each TCP segment from raw_server to port."""
+    """Return the sequence number and the length of each TCP segment from raw_server to port."""
     sock.settimeout(0.2)
     seen = []
     try:
@@ -252,7 +252,7 @@ def segments_seen(sock, port):
 
 @case("small FPDUs share a TCP segment", "MPA-65")
 def packed(w):
-    """All FPDUs that are pending when a responder may send first."""
+    """All FPDUs that are pending when a responder is allowed to send share segments."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     port = link.peer.sock.getsockname()[1]
@@ -262,7 +262,7 @@ def packed(w):
         link.peer.put_segment(rdmap.write(0, 0))
         octets = sum(link.peer.get_fpdu().size for _ in range(20))
         seen = segments_seen(watch, port)
-    # a retransmitted segment appears twice
+    # a retransmitted segment is captured twice
     same("lengths of segments", {length for _, length in seen}, {octets})
 
 
@@ -282,7 +282,7 @@ def aligned(w):
                 link.post("send", memory, 10 * wr, wr)
                 fpdus.append(link.peer.get_fpdu())
             seen = segments_seen(watch, port)
-        check("segments", len(seen) > BIG // 1500)
+        check("there are many segments", len(seen) > BIG // 1500)
         starts = {fpdu.start for fpdu in fpdus}
         off = [s for s in seen if s[0] - seen[0][0] not in starts]
         print(f"# {len(seen)} segments, {len(off)} not at an FPDU")

@@ -3,9 +3,8 @@
 """Test a local sender that keeps writing to pages that it has sent.
 
 splicer.c lets TCP take its pages by reference, so the content of the receive queue changes
-while the kernel reads it. Whatever happens to the sender's own messages, nothing else may be
-damaged. With one CPU the bytes change between two reads of the queue, with several CPUs also
-during one.
+while the kernel reads it. The sender's own messages may be damaged, but nothing else. With
+one CPU the bytes change between two reads of the queue, with several CPUs also during a read.
 
 T_SECONDS=N     duration of each case, about (5)
 """
@@ -24,19 +23,19 @@ PAGE = 4096
 HEAD = 2 + 14                   # length field and header of a Write
 FILL = b"\x5A"
 
-# Both lengths are valid: a small FPDU is also the beginning of a large one, which ends where
-# a small one begins
+# Both lengths are valid. A small FPDU is also the beginning of a large one, and the large one
+# ends where a small one begins.
 SMALL, LARGE = 32, 64000
 AT = PAGE                       # offset in the region of the Writes
 
 
 def ulpdu_length(octets):
-    """Return the ULPDU_Length of an FPDU of so many bytes."""
+    """Return the ULPDU_Length of an FPDU with this number of bytes."""
     return octets - 2 - 4
 
 
 class Splicer:
-    """A running splicer; count(): how often it sent the data."""
+    """A running splicer. count() returns how often it has sent the data."""
 
     def __init__(self, link, first, other, seconds):
         same("length of both versions", len(first), len(other))
@@ -58,7 +57,7 @@ class Splicer:
 
 
 class Honest:
-    """A connection beside the splicer's, which must keep working."""
+    """A connection at the same time as the splicer's, which must keep working."""
 
     def __init__(self, w):
         self.target, self.rounds = w.region(PAGE, "lrw"), 0
@@ -81,7 +80,7 @@ def beside(honest, splicer):
 
 
 def around(region, start, end):
-    """Check that bytes outside the Write are unchanged."""
+    """Check that the bytes outside the Write are unchanged."""
     same("memory before the Write", region.get(0, start), FILL * start)
     left = region.size - end
     same("memory after the Write", region.get(end, left), FILL * left)
@@ -105,15 +104,15 @@ def lengths(w):
                                        other * (PAGE // SMALL), SECONDS))
         print(f"# {count} pages sent, {honest.rounds} rounds beside")
         check("some data is sent", count)
-        # both lengths are valid, so even this stream stays open
+        # both lengths are valid, so even the splicer's stream stays open
         link.round_trip()
         around(target, AT, AT + LARGE - HEAD - 4)
         honest.use()
 
 
 def again_and_again(w, honest, port, request, make):
-    """Open connections one after the other, each until it ends. make() returns the two
-    versions to send."""
+    """Open connections one after the other; each is used until it ends. make() returns the two
+    versions of the data that the splicer sends."""
     end = time.monotonic() + SECONDS
     links = count = 0
     while time.monotonic() < end:
@@ -129,7 +128,7 @@ def again_and_again(w, honest, port, request, make):
 
 
 def two_payloads(place, target, size):
-    """A Write whose CRC matches only one of its two payloads."""
+    """Return a make() for Writes whose CRC matches only one of two payloads."""
     def make(link):
         good = b"g" * size
         bad = good[:place] + b"BBBB" + good[place + 4:]
@@ -170,7 +169,7 @@ def summed_together(w):
         first = b"".join(
             link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT + at, good, last=False))
             for at in range(0, many * cut, cut))
-        # each at a larger offset in its segment
+        # the changing byte is at a larger offset in each segment
         other, wire = bytearray(first), len(first) // many
         for nth in range(many):
             place = nth * wire + HEAD + nth * (cut // many)
@@ -210,7 +209,7 @@ def markers(w):
     content = mpa.INTERVAL - mpa.MARKER
 
     def make(link):
-        # begins with a marker and ends where the next one is due
+        # this FPDU begins with a marker, and ends where the next marker must be
         link.peer.tx.pos = 0
         first = link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT,
                                            b"m" * (content - HEAD - 4)))
@@ -233,7 +232,8 @@ def headers(w):
     def make(link):
         write = rdmap.write(target.rkey, target.addr + AT, b"m" * 12)
         first = link.peer.fpdu(write)
-        # an invalid STag, an offset outside the region, untagged, other payload
+        # the other version has an invalid STag, an offset outside the region, is untagged and
+        # has another payload
         other = first[:2] + bytes(b ^ 0xFF for b in first[2:16]) + b"o" * 12
         return first, other + first[len(other):]
 

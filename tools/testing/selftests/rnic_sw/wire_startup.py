@@ -13,11 +13,11 @@ from lib.wire_kernel import nobody_from
 RESERVED = 0x0F
 ENHANCED = mpa.C | mpa.S
 REQUEST_DEADLINE = 10       # seconds that a responder waits for a Request
-HANDED_UP = 255             # bytes of Private Data that iw_cm can carry
+HANDED_UP = 255             # bytes of Private Data that iw_cm passes to a program
 
 
 def refused(w, octets, then=None):
-    """Check that a responder closes on this input and reports no event."""
+    """Check that a responder closes the connection after this input and reports no event."""
     # wait until the events of earlier connections have arrived
     w.later()
     with w.dial() as peer:
@@ -38,7 +38,7 @@ def asking(w, request, *places):
 
 
 def calling(w, sock, port):
-    """Let raw_server connect; its Request is not read yet."""
+    """Let raw_server connect. Its Request is not read yet."""
     link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
     w.mate.do("connect", link.conn, 1, 1)
     link.peer = Peer(sock.accept()[0])
@@ -46,7 +46,7 @@ def calling(w, sock, port):
 
 
 def failed(w, reply, close=False, **fields):
-    """Check that an initiator closes on this reply and reports it once."""
+    """Check that an initiator closes after this reply and reports one failure."""
     with w.listening() as (sock, port):
         link = calling(w, sock, port)
         link.peer.get_frame()
@@ -61,11 +61,11 @@ def failed(w, reply, close=False, **fields):
     return event
 
 
-# Slow cases start first and are checked last
+# Slow cases are started first and checked last
 
 
 class Slow:
-    """A connection whose time until its end is measured."""
+    """A connection for which the time until its end is measured."""
 
     def __init__(self, w, drip=b""):
         self.began = time.monotonic()
@@ -125,7 +125,7 @@ def data_up(w):
 
 @case("responder: accepted after the peer has closed", "MPA-132")
 def accepted_late(w):
-    """The program gets both events: established, and at once disconnected."""
+    """The program gets both events: first established, and immediately disconnected."""
     for how in "reset", "close", "half_close":
         for seen in False, True:
             link, _ = asking(w, mpa.request())
@@ -238,7 +238,7 @@ def request_short(w):
 def request_long(w):
     link = w.add_link(w.dial())
     link.peer.put(mpa.request().pack() + bytes(4))
-    # refused at once, or at accept, depending on timing
+    # the device refuses this immediately or at accept, depending on timing
     end, event = time.monotonic() + PATIENCE, None
     while not event and link.peer.silent(0.05) and time.monotonic() < end:
         event = w.mate.event(CM, timeout=0.05, event="CONNECT_REQUEST")
@@ -313,7 +313,7 @@ def policy_1(w):
 
 
 def waiting_sender(w):
-    """Return a link of a responder that has posted a Send and received nothing yet."""
+    """Return a link of a responder that has posted a Send, but has received nothing yet."""
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], opened=False)
     link.post("send", memory, 32, 9)
@@ -406,7 +406,7 @@ def initiator_waits(w):
 @case("initiator: Private Data of the Reply is delivered",
       "MPA-98 MPA-99 MPA-121 MPA-115")
 def reply_data(w):
-    """The program disconnects then."""
+    """After each connection the program disconnects."""
     for size in 0, 1, 100, 508:
         data = bytes(i & 0xFF for i in range(size))
         link = w.respond(lambda request, data=data: mpa.reply(
@@ -508,7 +508,7 @@ def answered(w, octets, *places):
 
 
 def fall_back(w, first):
-    """After the first reply the initiator connects again, with Rev 1."""
+    """After the reply first, the initiator must connect again, with revision 1."""
     with w.listening() as (sock, port):
         conn = int(w.mate.do("open", PEER, port)[0])
         link = w.add_link(None, conn)
@@ -566,7 +566,7 @@ def nobody_listens(w):
         check("the event reports an error", w.mate.need(CM, conn=conn).status < 0)
 
 
-@case("responder: an initiator that leaves during start-up leaves no state", "MPA-132")
+@case("responder: no state is left of an initiator that closes during start-up", "MPA-132")
 def gone_early(w):
     with w.counted(end_mpa_startup=2):
         for how in Peer.reset, Peer.close:

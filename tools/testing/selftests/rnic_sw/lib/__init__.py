@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Shared parts of the test scripts, in shell and in Python; not to be run directly."""
+"""Parts that the test scripts in shell and in Python share; these files are not run themselves."""

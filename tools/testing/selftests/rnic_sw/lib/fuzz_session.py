@@ -26,7 +26,7 @@ POLICIES = ((1, 0, "auto"), (0, 0, "auto"), (1, 1, "auto"), (0, 1, "auto"),
 
 
 class Ended(Exception):
-    """The other side has ended the connection, or sends nothing."""
+    """The other side has ended the connection, or does not send what is required."""
 
 
 class Bad(Exception):
@@ -34,13 +34,13 @@ class Bad(Exception):
 
 
 class Session:
-    """One session. go() is a generator that yields what it waits for:
+    """One session. go() is a generator that yields what the session waits for:
 
         ("octets", N, seconds)  N bytes to read
-        ("any", 0, seconds)     something to read
-        ("out", 0, seconds)     all output written
-        ("call", 0, seconds)    a connection at self.listener
-    It is resumed with True, or with False after the timeout.
+        ("any", 0, seconds)     some data to read
+        ("out", 0, seconds)     all output is written
+        ("call", 0, seconds)    a connection arrives at self.listener
+    The caller resumes the generator with True, or with False after the timeout.
     """
 
     SPOILER = fuzzing.MpaSpoiler
@@ -49,8 +49,8 @@ class Session:
         self.w, self.number = w, number
         self.rand = random.Random(seed << 32 | number)
         self.right = self.rand.random() < 0.125
-        self.asked = None               # self.w.ones at the time of a request for
-                                        # revision 2
+        self.asked = None               # value of self.w.ones when a request for
+                                        # revision 2 was sent
         self.sock = self.listener = None
         self.buf, self.out = bytearray(), bytearray()
         self.ended = None               # "fin" or "rst"
@@ -72,7 +72,7 @@ class Session:
         return (yield what, count, seconds)
 
     def put(self, octets):
-        """Send in a random number of pieces, until the connection ends."""
+        """Send the bytes in a random number of pieces, until the connection ends."""
         cuts = []
         if octets and self.rand.random() < 0.3:
             cuts = sorted(self.rand.randrange(len(octets))
@@ -104,8 +104,8 @@ class Session:
         return self.rand.getrandbits(8)
 
     def full(self, sent, got):
-        """Set up reader and writer for Full Operation from the flags that were
-        actually sent."""
+        """Set up reader and writer for Full Operation, from the flags in the start-up
+        frames that were sent and received."""
         crc = bool((sent | got.flags) & mpa.C)
         self.writer = fuzzing.Writer(bool(got.flags & mpa.M), crc)
         self.reader = mpa.Reader(bool(sent & mpa.M), crc)
@@ -119,7 +119,7 @@ class Session:
     def initiate(self):
         rand = self.rand
         if rand.random() < 0.3:
-            # applies to the next connection
+            # the new settings apply to the next connection
             self.w.set_policy(*rand.choice(POLICIES))
         ones = self.w.ones - (self.w.revision == "1")
         self.dial(PORT)
@@ -166,7 +166,7 @@ class Session:
     def respond(self):
         self.listen()
         if self.rand.random() < 0.3:
-            # applies to the next connection of any session
+            # the new settings apply to the next connection of any session
             self.w.set_policy(*self.rand.choice(POLICIES))
         self.w.mate.do("call", PEER, self.listener.getsockname()[1],
                        self.choose_actions())
@@ -182,7 +182,7 @@ class Session:
             yield from self.put(octets)
             if not self.spoilt or self.rand.random() < 0.5:
                 return
-            # raw_server may connect again with revision 1
+            # raw_server may connect again, with revision 1
             self.leave()
             if not (yield from self.wait("call", 0, PAUSE)):
                 raise Ended
@@ -223,7 +223,7 @@ class Session:
             raise ValueError(f"unexpected segment {seg}")
 
     def reply_to(self, request):
-        """Return the segments that answer a Read or atomic request of the kernel."""
+        """Return the segments that respond to a Read or atomic request of the kernel."""
         if isinstance(request, int):
             return [fuzzing.atomic_answer(self.messages.next_msn(3), request)]
         octets = self.rand.randbytes(request.size)
@@ -262,7 +262,7 @@ class Session:
             yield from self.good_end()
             return
         if rand.random() < 0.5:
-            # let the other side be in the middle of an operation
+            # give the other side time to be in the middle of an operation
             yield from self.wait("any", 0, PAUSE)
             yield from self.answer_all(0.5)
         for _ in range(rand.randint(1, 4)):
@@ -302,14 +302,14 @@ class Session:
             yield from self.talk()
             yield from self.drain(self.rand.choice((0, PAUSE, 4 * PAUSE)))
         except Ended:
-            # A request for revision 2 fails if the device has been set to revision 1
-            # meanwhile.
+            # A request for revision 2 may fail if the device has been set to revision 1 since
+            # the request was sent.
             if self.right and self.asked in (None, self.w.ones):
                 raise Bad(f"ended by {self.ended} in the middle, Terminate "
                           f"{self.terminated}") from None
 
     def drain(self, seconds):
-        """Receive what still arrives: a Terminate, the end."""
+        """Receive what still arrives: a Terminate, or the end of the connection."""
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
             yield from self.wait("any", 0, left)
@@ -349,7 +349,7 @@ class Session:
             self.listener.close()
 
     def pump(self):
-        """Do all I/O that is possible without waiting."""
+        """Do all I/O that is possible without blocking."""
         if self.sock is None:
             self.accept()
             return
@@ -382,7 +382,7 @@ class Session:
                 self.use(self.listener.accept()[0])
 
     def ready(self):
-        """Return the value to resume with, or None to wait on."""
+        """Return the value with which go() is resumed, or None if it must wait on."""
         self.pump()
         what, count = self.waits
         if what == "call":

@@ -18,7 +18,7 @@ ODD32 = (0, 1, 2, 3, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
 class Writer(mpa.Writer):
-    """mpa.Writer, but faster without markers."""
+    """Like mpa.Writer, but faster if there are no markers."""
 
     def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
         if self.markers:
@@ -42,23 +42,23 @@ def atomic_answer(msn, number, old=0):
 
 
 class Messages:
-    """Make valid messages and count the responses that they require."""
+    """Makes valid messages, and counts the responses that they require."""
 
-    SENDS, REQUESTS = 5, 3          # limits that fuzz_server is prepared for
+    SENDS, REQUESTS = 5, 3          # maximum numbers for which fuzz_server is prepared
 
     def __init__(self, rand, areas):
         self.rand, self.areas = rand, areas
         self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
         self.sends = self.requests = 0
-        self.due = 0                # bytes of Read Responses to come
-        self.atomics = 0            # Atomic Responses to come
+        self.due = 0                # bytes of Read Responses that must still arrive
+        self.atomics = 0            # Atomic Responses that must still arrive
 
     def next_msn(self, queue):
         self.msn[queue] += 1
         return self.msn[queue] - 1
 
     def some(self, name, most):
-        """Return an address, a length and the STag within an area."""
+        """Return an address and a length within an area, and the STag of the area."""
         addr, size, key = self.areas[name]
         length = self.rand.randrange(most)
         return addr + self.rand.randrange(size - length), length, key
@@ -118,7 +118,7 @@ class Messages:
 
 
 def flip(rand, octets, most=4):
-    """Return a copy with some bits changed."""
+    """Return a copy of the bytes with some bits changed."""
     out = bytearray(octets)
     for _ in range(rand.randint(1, most) if out else 0):
         out[rand.randrange(len(out))] ^= 1 << rand.randrange(8)
@@ -126,10 +126,10 @@ def flip(rand, octets, most=4):
 
 
 class Spoiler:
-    """Make a corrupt segment in a random way.
+    """Makes a corrupt segment by a random method.
 
-    fpdu: function from a ULPDU (and the arguments of mpa.Writer.fpdu) to an
-    FPDU.
+    fpdu: function that makes an FPDU from a ULPDU (and the arguments of
+    mpa.Writer.fpdu)
     """
 
     def __init__(self, rand, messages, fpdu):
@@ -137,11 +137,11 @@ class Spoiler:
         self.keys = [key for _, _, key in messages.areas.values()]
 
     def spoil(self, segment):
-        """Return the name of the method and the bytes."""
+        """Return the name of the method, and the bytes to send."""
         way = self.rand.choice(self.WAYS)
         return way.__name__, way(self, segment)
 
-    # DDP and RDMAP headers; the CRC is correct
+    # methods that corrupt the DDP and RDMAP headers; the CRC is correct
 
     def changed(self, segment, **fields):
         return self.fpdu(replace(segment, **fields).pack())
@@ -215,7 +215,7 @@ class Spoiler:
     def twice(self, segment):
         return self.fpdu(segment.pack()) + self.fpdu(segment.pack())
 
-    # whole messages out of place
+    # methods that send a whole message where it is not allowed
 
     def request(self, _segment):
         rand = self.rand
@@ -225,7 +225,7 @@ class Spoiler:
         return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
 
     def edge(self, _segment):
-        """A Write or a Read that crosses an end of the region by one byte."""
+        """Return a Write or a Read Request that crosses an end of the region by one byte."""
         addr, size, key = self.messages.areas["target"]
         length = self.rand.randint(1, 40)
         place = self.rand.choice((addr - 1, addr + size - length + 1))
@@ -288,7 +288,7 @@ class Spoiler:
 
 
 class MpaSpoiler(Spoiler):
-    """Corrupt MPA as well."""
+    """Like Spoiler, with methods that corrupt MPA."""
 
     def flip_wire(self, segment):
         return flip(self.rand, self.fpdu(segment.pack()))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Run test cases in Python and report them as KTAP. T_ONLY, T_STOP and T_LOG are
-as in lib.sh."""
+"""Run test cases in Python and report them as KTAP. lib.sh describes T_ONLY, T_STOP and
+T_LOG."""
 
 import fnmatch
 import os
@@ -16,11 +16,11 @@ _cases = []
 
 
 class Skip(Exception):
-    """Raised if a case cannot run here; carries the reason."""
+    """Raised if a case cannot run in this environment; contains the reason."""
 
 
 def case(name, rows="", **arguments):
-    """Register a function as a test case that covers the requirements in rows."""
+    """Register a function as a test case that shows the requirements in rows."""
     def register(function):
         _cases.append((name, rows, function, arguments))
         return function
@@ -89,7 +89,7 @@ def _report(number, name, rows, function, context, arguments):
 
 
 def run(make_context):
-    """Run the cases and exit; the last call of a test."""
+    """Run the registered cases and exit; must be the last call of a test script."""
     print("TAP version 13", flush=True)
     if os.geteuid():
         skip_all("must be run as root")

@@ -35,7 +35,7 @@ def parse_event(words):
 
 
 class Mate:
-    """A running raw_server."""
+    """A running raw_server, and the events that it has reported."""
 
     def __init__(self, program, device):
         # pylint: disable=consider-using-with
@@ -45,7 +45,7 @@ class Mate:
         self.talk(self.process.stdin, self.process.stdout)
 
     def talk(self, commands, lines):
-        """Start the conversation: commands is written to, lines is read from."""
+        """Start the conversation: commands are written to commands, replies are read from lines."""
         self.commands, self.lines = commands, lines
         self.lock = threading.Condition()
         self.answers = collections.deque()
@@ -88,15 +88,15 @@ class Mate:
         return self.do_all(words)[0]
 
     def do_all(self, *commands):
-        """Send several commands at once."""
+        """Send several commands together, before the replies are read."""
         dawdle()
         lines = [self._line(words) for words in commands]
         self.commands.write("".join(lines))
         return [self._answer(line.strip()) for line in lines]
 
     def peek(self, kind, timeout=PATIENCE, **fields):
-        """Return the next event of that kind with these fields, or None after the
-        timeout."""
+        """Return the next event of that kind with these fields, or None if there is none
+        before the timeout. The event stays pending."""
         def find():
             for event in self.events:
                 if isinstance(event, kind) and all(
@@ -109,7 +109,7 @@ class Mate:
             return find()
 
     def event(self, kind, timeout=PATIENCE, **fields):
-        """As peek(), and remove the event."""
+        """Like peek(), but remove the event."""
         with self.lock:
             event = self.peek(kind, timeout, **fields)
             if event:
@@ -129,9 +129,9 @@ class Mate:
             raise AssertionError(f"there should be no {event}")
 
     def not_yet(self, kind, **fields):
-        """Check that no such event has been reported by now."""
-        # each sync reports at most one asynchronous and one connection manager
-        # event
+        """Check that no such event has been reported until now."""
+        # each sync lets raw_server report at most one asynchronous event and one connection
+        # manager event
         for _ in range(3):
             self.do("sync")
         self.none(kind, timeout=0, **fields)
@@ -150,7 +150,7 @@ class Mate:
 
 
 class Region:
-    """Memory registered by raw_server, between guards, filled with 0x5a."""
+    """Memory that raw_server has registered, between guard bytes, filled with 0x5a."""
 
     def __init__(self, mate, size, rights, pd=0, iova=0):
         self.mate, self.size = mate, size
@@ -174,7 +174,7 @@ class Region:
         self.mate.do("dereg", self.number)
 
     def comes(self, offset, octets):
-        """Wait until these bytes are placed there."""
+        """Wait until these bytes have been placed at the offset."""
         end = time.monotonic() + PATIENCE
         while self.get(offset, len(octets)) != octets:
             if time.monotonic() > end:

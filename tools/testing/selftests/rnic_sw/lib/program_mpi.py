@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Run by each rank of programs/mpi.sh: send to the next rank and receive from the
-previous one, in sizes below and above each threshold between send protocols, then
-gather from all ranks."""
+"""Each rank of programs/mpi.sh runs this program: it sends to the next rank and receives from
+the previous one, in sizes below and above each threshold between send protocols, and then
+gathers from all ranks."""
 import sys
 
 from mpi4py import MPI
@@ -10,13 +10,13 @@ SIZES = (0, 1, 100, 4096, 16385, 65537, 1 << 20)
 
 
 def octets(size, seed):
-    """Return size bytes, different for each rank."""
+    """Return size bytes that are different for each seed, such as a rank."""
     some = bytes((7 * i + 41 * seed + (i >> 8)) & 255 for i in range(4093))
     return bytearray((some * (size // len(some) + 1))[:size])
 
 
 def main():
-    """Return the exit status."""
+    """Run the test and return the exit status."""
     world = MPI.COMM_WORLD
     rank, ranks = world.Get_rank(), world.Get_size()
     after, before = (rank + 1) % ranks, (rank - 1) % ranks

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """pyverbs_run.py TESTS DEVICE NETDEV [MODULE]: run rdma-core's own tests, unpacked in
-the directory TESTS, over DEVICE, all or those of one module. Print a line for each:
+the directory TESTS, over DEVICE: all tests, or those of one module. Print a line for each test:
 its outcome, its name and the reason why it was skipped or failed, separated by tabs.
 
 The tests are made for InfiniBand hardware and need three adaptations. They look up the
-device's network interface in sysfs, where a software device has none: NETDEV is used.
+device's network interface in sysfs, where a software device has none: so NETDEV is used.
 Most of them connect two queue pairs by ibv_modify_qp(); iWARP needs a TCP connection for
 that, so rdma_cm connects them instead. They read the peer's memory as soon as a Write
-has completed: the read is repeated until the data is there.
+has completed, when the data may not be there yet: so the read is repeated.
 """
 import functools
 import gc
@@ -37,7 +37,7 @@ again = []
 
 
 def expect(channel, what):
-    """Return the next event, which must be of that type."""
+    """Return the next event of the channel, which must be of type what."""
     event = CMEvent(channel)
     if event.event_type != what:
         raise RuntimeError(f"event {event.event_str()}, should be {what}")
@@ -45,8 +45,8 @@ def expect(channel, what):
 
 
 def connect(address, passive, active):
-    """Connect two queue pairs of this process. Return the objects to keep while they
-    live."""
+    """Connect two queue pairs of this process. Return the objects that must live as long as
+    the queue pairs."""
     port = str(next(ports))
     theirs, ours = CMEventChannel(), CMEventChannel()
     listener, caller = (CMID(creator=c, port_space=ce.RDMA_PS_TCP)
@@ -70,7 +70,8 @@ def connect(address, passive, active):
 
 
 def connect_both(self):
-    """Called by each end; the second call connects both queue pairs."""
+    """Replacement for the method that connects an end. Each end calls it; the second call
+    connects both queue pairs."""
     waiting.append(self)
     if self.qps_num[0] != waiting[0].rqps_num[0]:
         return
@@ -84,7 +85,7 @@ RCResources.to_rts = connect_both
 
 
 def remembering(read):
-    """Return a function that reads the peer's memory and can be repeated."""
+    """Wrap a function that reads the peer's memory, so that patient() can repeat the last read."""
     def reader(*args, **kwargs):
         again[:] = [functools.partial(read, *args, **kwargs)]
         return again[0]()
@@ -92,8 +93,8 @@ def remembering(read):
 
 
 def patient(validate):
-    """Repeat the check: a Write completes when TCP has accepted it, before it is in the
-    peer's memory."""
+    """Wrap a check so that it is repeated: a Write completes when TCP has accepted it, and
+    that may be before the data is in the peer's memory."""
     def validator(received, *args):
         end = time.monotonic() + utils.POLL_CQ_TIMEOUT
         while True:
@@ -142,7 +143,7 @@ CANNOT = {
 
 
 def cases(suite):
-    """Yield all tests of a suite; replace those in CANNOT by skips."""
+    """Yield all tests of a suite; tests in CANNOT are replaced by skipped tests."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from cases(test)
@@ -155,7 +156,7 @@ def cases(suite):
 
 
 class Lines(unittest.TestResult):
-    """Print a line for each finished test."""
+    """Prints a line for each test that has finished."""
 
     def startTest(self, test):
         super().startTest(test)
@@ -183,10 +184,10 @@ class Lines(unittest.TestResult):
         self.line("error", test, f"{err[0].__name__} {err[1]}")
 
 
-# pyverbs does not work with the collector of cyclic garbage, so that never runs
+# pyverbs does not work with the collector of cyclic garbage, so the collector is disabled
 gc.disable()
-# Tests that fork come first: the library does not work after fork() once it has been
-# used.
+# Tests that fork come first: once the library has been used, it does not work in a child
+# process.
 modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__name__)
 suite = unittest.TestSuite(
     unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""setting.py DEVICE [NAME [VALUE [NAME VALUE]...]]: print the settings of a device, all or
-one, or change them, by netlink. The suites use ./setting."""
+"""setting.py DEVICE [NAME [VALUE [NAME VALUE]...]]: print all settings or one setting of a
+device, or change settings, by netlink. The shell scripts use ./setting."""
 
 import os
 import socket
@@ -31,7 +31,7 @@ def text(kind, word):
 
 
 def attributes(data):
-    """Yield (kind, payload) of each attribute."""
+    """Yield (kind, payload) of each netlink attribute in data."""
     while len(data) >= 4:
         size, kind = struct.unpack_from("=HH", data)
         yield kind & 0x3FFF, data[4:size]
@@ -52,13 +52,13 @@ def messages(sock):
 
 
 def refuse(code, flags, data):
-    """Raise OSError with the kernel's message, or the error text."""
+    """Raise OSError with the kernel's extended error message, or else the text of the errno."""
     said = dict(attributes(data[4 + HEADER.size:])) if flags & ACK_TLVS else {}
     raise OSError(code, string(said.get(ERR_MSG, b"")) or os.strerror(code))
 
 
 def netlink():
-    """Open a socket with extended error messages and capped replies."""
+    """Open a netlink socket with extended error messages and without copies of requests in replies."""
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA)
     for option in CAP_ACK, EXT_ACK:
         sock.setsockopt(SOL_NETLINK, option, 1)
@@ -93,7 +93,7 @@ def handle(device):
 
 
 def told(device):
-    """Return all settings, {name: value}."""
+    """Return all settings of the device: {name: value}."""
     answer = dict(call(CMD_GET, ACK, handle(device))[0])
     entries = (dict(attributes(one)) for _, one in attributes(answer.get(PARAMS, b"")))
     return {string(one[PARAM_NAME]): string(one[PARAM_VALUE]) for one in entries}
@@ -108,7 +108,7 @@ def table(*entries):
 
 
 def tell(device, *pairs):
-    """Change settings, (name, value) each, in one message."""
+    """Change settings, each a pair (name, value), by one message."""
     entries = (entry(name, value) for name, value in pairs)
     call(CMD_SET, ACK, handle(device) + table(*entries))
 

@@ -23,8 +23,8 @@ def event(system, name=""):
 
 @contextlib.contextmanager
 def passes(system, name):
-    """Enable the tracepoint meanwhile. Yields a function that returns the number of its
-    events."""
+    """Context manager: enable the tracepoint. Yields a function that returns the number of
+    events since then."""
     path = event(system, name)
     try:
         write(path + "/enable", "1")
@@ -36,7 +36,7 @@ def passes(system, name):
 
 @contextlib.contextmanager
 def traced(system, name):
-    """Enable the tracepoint meanwhile. Yields a function that waits for an event."""
+    """Context manager: enable the tracepoint. Yields a function that waits for an event."""
     with passes(system, name) as times:
         def passed(timeout):
             end = time.monotonic() + timeout
@@ -51,9 +51,9 @@ def traced(system, name):
 
 @contextlib.contextmanager
 def told_of(*events):
-    """Enable these tracepoints (SYSTEM/NAME) meanwhile. Yields a function that returns
-    the events since its last call: (NAME, TEXT) in order. Only one user of the trace
-    buffer at a time."""
+    """Context manager: enable these tracepoints (SYSTEM/NAME). Yields a function that returns
+    the events since its last call, in order: (NAME, TEXT). Contexts must not overlap, because
+    there is only one trace buffer."""
     paths = [event(*e.split("/")) for e in events]
 
     def told():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Shared by the wire tests: a raw peer in a namespace, a program that uses the
-device here.
+"""Common code of the wire tests: a raw peer in a network namespace, and a program that uses the
+device in the current one.
 
     network namespace "wire"             this one
     +-----------------------+   veth   +-----------------------+
@@ -59,7 +59,7 @@ def shell(command, may_fail=False):
 
 
 def netem(interface, how):
-    """Add a netem qdisc to the egress of the interface, with these arguments.
+    """Add a netem qdisc with the arguments in how to the egress of the interface.
     Return the tc command."""
     tc = "tc -n " + NS if interface == PEER_IF else "tc"
     try:
@@ -73,7 +73,7 @@ def netem(interface, how):
 
 @contextlib.contextmanager
 def without_timestamps():
-    """Disable TCP timestamps for connections made meanwhile."""
+    """Context manager: disable TCP timestamps for new connections."""
     stamps = f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps="
     shell(stamps + "0")
     try:
@@ -83,7 +83,7 @@ def without_timestamps():
 
 
 class Link:
-    """A connection: the raw peer's end, and the number of raw_server's end."""
+    """A connection: the raw peer's end, and the number of the end of raw_server."""
 
     def __init__(self, wire, peer, conn=None):
         self.wire, self.mate = wire, wire.mate
@@ -103,15 +103,15 @@ class Link:
         return self.mate.need(CM, conn=self.conn, event=event, **fields)
 
     def round_trip(self, timeout=PATIENCE):
-        """Check that an empty Read is answered and that nothing arrives before its
-        response. Then the data that the peer sent is delivered, the data that
+        """Check that an empty Read gets a response and that nothing arrives before the
+        response. Afterwards the data that the peer has sent is delivered, the data that
         the device was free to send has been sent, and a responder may send."""
         self.peer.read(rdmap.ReadRequest(0, 0, 0, 0, 0))
         same("opcode of the Read Response",
              self.peer.get_segment(timeout).ulp, 0x42)
 
     def ended(self, how="fin"):
-        """Check that the stream ends that way and that nothing arrives before."""
+        """Check that the stream ends by a "fin" or a "rst" and that nothing arrives before."""
         got, before = self.peer.wait_end()
         same("bytes before the end", before.hex(), "")
         same("end of the stream", got, how)
@@ -126,13 +126,13 @@ class Link:
 
 
 class Wire:
-    """The topology, device and programs of a test, and its connections."""
+    """The topology, the device and the programs of a test, and its connections."""
 
     program = "raw_server"
 
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
-        self.reply, self.aside = None, ""   # a counter that counted() ignores
+        self.reply, self.aside = None, ""   # aside: a counter that counted() ignores
         self.still_so = None
         self.port, self.beacon = PORT, None
 
@@ -166,7 +166,7 @@ class Wire:
     def _veth(self):
         shell(f"ip netns add {NS}")
         self.undo.callback(shell, f"ip netns del {NS}", True)
-        # Free namespace and connections early: FINs that are never acknowledged
+        # Free the namespace and connections soon: otherwise FINs that are never acknowledged
         # would keep them for minutes.
         self.undo.callback(shell, f"ip netns exec {NS} sysctl -qw "
                                   "net.ipv4.tcp_orphan_retries=1", True)
@@ -201,8 +201,8 @@ class Wire:
 
     def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
              patience=PATIENCE):
-        """Open a TCP connection to raw_server's listener and send nothing. source:
-        another address of the peer."""
+        """Open a TCP connection to raw_server's listener and send nothing. source: another
+        address of the peer, from which it connects."""
         sock = self.socket()
         if source:
             sock.bind((source, 0))
@@ -217,7 +217,7 @@ class Wire:
 
     @contextlib.contextmanager
     def second_address(self):
-        """Give the peer a second address, NEIGHBOUR, meanwhile."""
+        """Context manager: give the peer a second address, NEIGHBOUR."""
         shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
         try:
             yield NEIGHBOUR
@@ -225,12 +225,12 @@ class Wire:
             shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
 
     def narrow(self):
-        """Connect to raw_server's listener with a small receive buffer."""
+        """Connect to raw_server's listener with a small receive buffer at the peer."""
         return self.dial(rcvbuf=4096)
 
     @contextlib.contextmanager
     def listening(self, mss=0):
-        """Yield a listening socket of the raw peer, and its port."""
+        """Context manager: yields a listening socket of the raw peer, and its port."""
         with self.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if mss:
@@ -245,13 +245,13 @@ class Wire:
 
     @staticmethod
     def asking(ird, ord_):
-        """Return an enhanced Request with these depths."""
+        """Return an enhanced Request with this IRD and ORD."""
         return mpa.request(rev=2, flags=mpa.C | mpa.S,
                            pd=mpa.word(ird, ord_))
 
     @staticmethod
     def granting(ird, ord_):
-        """Return a function that makes a Reply with these depths."""
+        """Return a function that makes a Reply with this IRD and ORD."""
         return lambda request: mpa.reply(
             rev=2, flags=mpa.C | mpa.S, pd=mpa.word(ird, ord_, request.rtr))
 
@@ -261,16 +261,16 @@ class Wire:
         return link
 
     def asked(self, listener=None):
-        """Return the connection request event of raw_server."""
+        """Wait for raw_server's connection request event, and return it."""
         return self.mate.need(CM, event="CONNECT_REQUEST",
                               listener=listener or self.listener)
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True):
-        """Let the raw peer initiate and raw_server accept.
+        """Let the raw peer connect and raw_server accept. Return the link.
 
-        recvs: (region, length) each, numbered from 1; opened: send an empty Write,
-        so that the responder may send.
+        recvs: receives to post: (region, length) each, numbered from 1; opened: send an
+        empty Write, so that the responder may send.
         """
         link = self.add_link(peer or self.dial())
         request = request or mpa.request()
@@ -289,10 +289,10 @@ class Wire:
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 mss=0, rtr=True):
-        """Let raw_server initiate and the raw peer accept.
+        """Let raw_server connect and the raw peer accept. Return the link.
 
-        status: of the event, None: do not wait for it; rtr: read the
-        ready-to-receive message, if there is one.
+        status: status of the event, or None to not wait for it; rtr: read the
+        ready-to-receive message, if the device sends one.
         """
         with self.listening(mss) as (sock, port):
             conn = int(self.mate.do("open", PEER, port)[0])
@@ -311,8 +311,8 @@ class Wire:
     # other ----------------------------------------------------------------
 
     def later(self):
-        """Wait until everything that was begun before this call is done. Data and
-        events that have not arrived by then will not arrive."""
+        """Wait until all work that was started before this call is done. Data and events
+        that have not arrived by then will not arrive later."""
         memory, listener, reply = self.shared(48, "l"), self.listener, \
             self.reply
         if not self.beacon:
@@ -325,12 +325,12 @@ class Wire:
         self.beacon.wc(wr=0, status=SUCCESS)
 
     def quiet(self, peer):
-        """Check that raw_server sends nothing on that connection, not even an end."""
+        """Check that raw_server sends nothing on that connection and does not end it."""
         self.later()
         check("peer receives nothing", peer.silent(0.001))
 
     def nothing(self, kind, **fields):
-        """Check that raw_server gets no such event, now or later."""
+        """Check that raw_server gets no such event from what has happened until now."""
         self.later()
         self.mate.not_yet(kind, **fields)
 
@@ -338,7 +338,7 @@ class Wire:
         return Region(self.mate, size, rights, pd, iova)
 
     def shared(self, size=4096, rights="lrw", pd=0, iova=0):
-        """Return a region with these properties that is shared by the cases."""
+        """Return a region with these properties, which all cases share."""
         key = size, rights, pd, iova
         if key not in self.pool:
             self.pool[key] = self.region(*key)
@@ -349,7 +349,7 @@ class Wire:
 
     @contextlib.contextmanager
     def settings(self, **words):
-        """Change the settings of the device meanwhile."""
+        """Context manager: change settings of the device, and restore them."""
         before = {name: setting(name) for name in words}
         try:
             for name, value in words.items():
@@ -361,8 +361,8 @@ class Wire:
 
     @contextlib.contextmanager
     def policy(self, **words):
-        """Change settings meanwhile, with a new listener in self.listener. Yields
-        its port."""
+        """Context manager: change settings, with a new listener in self.listener, and restore
+        them. Yields the listener's port."""
         old = self.listener
         with self.settings(**words):
             self.port += 1
@@ -375,7 +375,7 @@ class Wire:
                 self.listener = old
 
     def counters(self):
-        """Return all counters, freshly read."""
+        """Read and return all counters of the device."""
         path = f"/sys/class/infiniband/{DEVICE}/ports/1/hw_counters/"
         write(path + "lifespan", "0")
         return {name: int(read(path + name)) for name in os.listdir(path)
@@ -383,8 +383,8 @@ class Wire:
 
     @contextlib.contextmanager
     def losing(self, interface):
-        """Drop all packets that this end of the wire sends meanwhile. Checks that
-        some were dropped."""
+        """Context manager: drop all packets that this end of the wire sends. Checks that at
+        least one was dropped."""
         tc = netem(interface, "loss 100%")
         try:
             yield
@@ -397,8 +397,8 @@ class Wire:
 
     @contextlib.contextmanager
     def counted(self, **rises):
-        """Check that these counters rise by these amounts, and no other counter
-        named end_."""
+        """Context manager: check that these counters rise by these amounts, and that no other
+        counter whose name begins with end_ rises."""
         before = self.counters()
         self.still_so = None
         yield
@@ -420,13 +420,13 @@ class Wire:
              {k: v for k, v in want.items() if v})
 
     def still_counted(self):
-        """Check that no counter has risen since counted()."""
+        """Check that no counter has risen since the end of counted()."""
         before, want = self.still_so
         self.same_counters(self.risen(before, want), want)
 
 
 def both(w, role, **arguments):
-    """Make a connection with the device as responder or as initiator."""
+    """Connect, with the device in that role: responder or initiator. Return the link."""
     return (w.initiate if role == "responder" else w.respond)(**arguments)
 
 
@@ -446,7 +446,7 @@ def write(path, text):
 
 
 def setting(name, *value, device=DEVICE):
-    """Read or change a setting of the device."""
+    """Read a setting of the device, or change it if there is a value."""
     done = subprocess.run([f"{HERE}/lib/setting", device, name, *map(str, value)],
                           capture_output=True, text=True, check=False)
     if done.returncode:
@@ -455,7 +455,7 @@ def setting(name, *value, device=DEVICE):
 
 
 def plain_reply(request):
-    """Return a Reply that accepts with the requested depths."""
+    """Return a Reply that accepts the Request with the depths that it requests."""
     if request.enhanced:
         return mpa.reply(rev=2, flags=mpa.C | mpa.S,
                          pd=mpa.word(request.ord, request.ird, request.rtr))

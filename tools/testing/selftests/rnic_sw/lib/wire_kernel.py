@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Measure the kernel's use of CPU and memory, and inject allocation failures, for the
-wire tests."""
+"""For the wire tests: measure how much CPU time and memory the kernel uses, and inject
+allocation failures."""
 
 import contextlib
 import functools
@@ -13,38 +13,38 @@ from lib.wire import KIB, PATIENCE, Skip, read, shell, write
 
 
 def busy():
-    """Return the seconds of CPU time used since boot."""
+    """Return the seconds of CPU time that were used since boot."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / 100
 
 
 def in_the_kernel():
-    """Return the seconds of CPU time used in the kernel, without user time: the work
-    of the test programs is not counted."""
+    """Return the seconds of CPU time that the kernel has used. User time is left out, because
+    the work of the test programs must not count."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return (ticks[2] + ticks[5] + ticks[6]) / 100
 
 
 def not_idle():
-    """Return the seconds that the only CPU was not idle. The kernel measures idle
-    time exactly, but samples the other kinds."""
+    """Return the seconds for which the only CPU was not idle. This is exact: the kernel
+    measures idle time, but only samples the other kinds of time."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return time.monotonic() - (ticks[3] + ticks[4]) / 100
 
 
 def by_the_clock():
-    """Skip unless time is instructions: other work on the host would count otherwise."""
+    """Skip all cases unless time counts instructions: otherwise other work on the host would count."""
     if not os.environ.get("T_CLOCK"):
         skip_all("costs need time that counts instructions: run --bed clock")
 
 
 def kernel_memory():
-    """Return the kernel's memory use in bytes, by slab cache and "all" for the total.
-    Free objects in slab pages are not counted. Shrinking the caches first empties
-    KASAN's quarantine."""
+    """Return the kernel's memory use in bytes, by slab cache, and "all" for the total. Free
+    objects in slab pages are not counted. The caches are shrunk first, which empties KASAN's
+    quarantine."""
     write("/proc/sys/vm/drop_caches", "3")
     for name in glob.glob("/sys/kernel/slab/*/shrink"):
         with contextlib.suppress(OSError):
@@ -57,13 +57,13 @@ def kernel_memory():
     used["all"] = sum(int(words[name].split()[0]) * KIB for name in
                       ("SReclaimable", "SUnreclaim", "VmallocUsed",
                        "Percpu")) - free
-    # do not count kmemleak's own records
+    # kmemleak's own records do not count
     used["all"] -= used.pop("kmemleak_object", 0)
     return used
 
 
 def grown_since(before):
-    """Return the growth in KiB, and a text with the caches that grew most."""
+    """Return how much memory use has grown, in KiB, and a text with the caches that grew most."""
     now = kernel_memory()
     rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}
     whole = rise.pop("all")
@@ -72,7 +72,7 @@ def grown_since(before):
 
 
 def nobody_from(port):
-    """Wait until no peer on that port is connected here."""
+    """Wait until this host has no TCP connection to a peer with that port."""
     end = time.monotonic() + PATIENCE
     while shell(f"ss -Htn dport = :{port}"):
         if time.monotonic() > end:
@@ -82,8 +82,8 @@ def nobody_from(port):
 
 @functools.cache
 def symbols(module):
-    """Return the functions of a module by start address; it may be built in. In the
-    kernel's own tree the lower layers are parts of rnic_sw."""
+    """Return the functions of a module, by start address. The module may be built in. In the
+    kernel's own tree the lower layers ddp and mpa are parts of rnic_sw."""
     if not os.path.exists(f"/sys/module/{module}") and module in ("iw_ddp", "iw_mpa"):
         module = "rnic_sw"
     with open("/proc/kallsyms", encoding="ascii") as file:
@@ -95,7 +95,7 @@ def symbols(module):
 
 
 def code_of(function, module):
-    """Return the start and end address of a function of the module."""
+    """Return the start and the end address of a function of the module."""
     ours = symbols(module)
     start = next((at for at, name in ours.items() if name == function), 0)
     return start, min((at for at in ours if at > start), default=0)
@@ -103,8 +103,8 @@ def code_of(function, module):
 
 @contextlib.contextmanager
 def _failslab(times, callers, by_cache="N"):
-    """Inject slab allocation failures. callers: address range that must be in the
-    call chain, or None."""
+    """Inject slab allocation failures. callers: address range of which one address must be in
+    the call chain, or None."""
     debug = "/sys/kernel/debug/failslab/"
     shell("mount -t debugfs none /sys/kernel/debug", True)
     if not os.path.exists(debug):
@@ -130,8 +130,8 @@ def _failslab(times, callers, by_cache="N"):
 
 @contextlib.contextmanager
 def failing(cache, times=-1, module=None):
-    """Let allocations from that slab cache fail meanwhile, all or so many; with
-    module, only those with code of the module in the call chain."""
+    """Context manager: let allocations from that slab cache fail, all or the given number. With
+    module, only allocations with code of the module in the call chain fail."""
     mark = f"/sys/kernel/slab/{cache}/failslab"
     if not os.path.exists(mark):
         raise Skip("no failslab")
@@ -145,7 +145,8 @@ def failing(cache, times=-1, module=None):
 
 
 def starved(function, module, times=-1):
-    """Let all slab allocations of that function and its callees fail, or so many."""
+    """Context manager: let slab allocations of that function and its callees fail, all or the
+    given number."""
     start, end = code_of(function, module)
     if not start or not end:
         raise Skip(f"cannot find the function {function}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test every way in which a connection can fail to be set up, and what the calling
-program is notified of.
+"""Test every way in which a connection can fail to be set up, and which event and error the
+calling program gets.
 
-The table in Documentation/troubleshooting.rst describes the same; the cases here are for
+The table in Documentation/troubleshooting.rst describes these failures; these cases run over
 both lower layers.
 """
 
@@ -18,12 +18,12 @@ from lib.wire import (CM, DEVICE, MATE, MATE_IF, PATIENCE, PEER, PEER_IF, Mate,
 
 REJECTED, ERROR, UNREACHABLE = "REJECTED", "CONNECT_ERROR", "UNREACHABLE"
 ABSENT, VANISHED, ELSEWHERE = "10.9.2.77", "10.9.2.78", "10.9.4.1"
-USED = 7709             # a port
+USED = 7709             # a port that a program without RDMA uses
 NOBODY = "02:00:00:00:00:4d"
 ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
-SOON = 8                    # seconds, where a refusal is sent
-NO_ANSWER = 25              # seconds; shorter than the timeout without a reply
+SOON = 8                    # maximum seconds until a refusal that is sent is reported
+NO_ANSWER = 25              # maximum seconds until an ICMP error is reported; less than the timeout
 BACKLOG = 64                # backlog of raw_server's listeners
 
 
@@ -32,7 +32,7 @@ def name(status):
 
 
 def call(w, host, port):
-    """Let raw_server connect. Return the number of the connection."""
+    """Let raw_server connect. Return the number of the connection in raw_server."""
     conn = int(w.mate.do("open", host, port)[0])
     w.add_link(None, conn)
     w.mate.do("connect", conn, 4, 4)
@@ -59,7 +59,7 @@ def fails_at_once(w, error, *words):
 
 @contextlib.contextmanager
 def neighbour(address):
-    """Make address resolution of this address succeed meanwhile."""
+    """Context manager: make address resolution of this address succeed."""
     shell(f"ip neigh replace {address} lladdr {NOBODY} dev {MATE_IF} "
           "nud permanent")
     try:
@@ -68,16 +68,16 @@ def neighbour(address):
         shell(f"ip neigh del {address} dev {MATE_IF}", True)
 
 
-# Connections that get no reply: they begin first and are checked last
+# Connections that get no reply: they are started first and checked last
 
 
 class Silent:
-    """A connection that gets no reply, until it times out."""
+    """A connect of raw_server that gets no reply until it times out."""
 
     def __init__(self, w, host, port):
         self.w, self.began = w, time.monotonic()
         self.conn = call(w, host, port)
-        w.links.pop()           # not ended with the case
+        w.links.pop()           # so that the end of the case does not close it
 
     def ends(self, seconds):
         hears(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
@@ -87,7 +87,7 @@ class Silent:
 
 
 class Ignored:
-    """A connection to raw_server, whose program does not accept it."""
+    """A connection to raw_server that raw_server's program does not accept."""
 
     def __init__(self, w):
         self.w, self.began = w, time.monotonic()
@@ -95,8 +95,8 @@ class Ignored:
         w.asked()
 
     def ends(self, seconds):
-        """Check that it ends within that time; a busy machine may take half as long
-        again."""
+        """Check that the device ends the connection within that time. A busy machine may take
+        half as long again."""
         left = self.began + 1.5 * seconds - time.monotonic()
         same("end of the connection", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
         took = time.monotonic() - self.began
@@ -143,7 +143,7 @@ def says_no(w):
 
 @contextlib.contextmanager
 def another(w, port):
-    """Run another program that listens and is stopped meanwhile."""
+    """Context manager: run another program that listens, and stop it at the end."""
     mate = Mate(find_program(w.program), DEVICE)
     try:
         mate.do("listen", MATE, port)
@@ -167,7 +167,7 @@ def program_goes(w):
 def backlog_full(w):
     with another(w, 7601):
         conns = [call(w, MATE, 7601) for _ in range(BACKLOG)]
-        # all of them have arrived before the last one
+        # wait until all of them have arrived, before the last one
         w.later()
         hears(w, call(w, MATE, 7601), REJECTED, w.enough)
         for conn in conns:
@@ -185,7 +185,7 @@ def checksum(octets):
 
 
 def from_router(packet, code):
-    """Return an ICMP error about an IP packet."""
+    """Return an ICMP error about an IP packet, as a router sends it."""
     head = struct.pack(">BBHI", DEST_UNREACH, code, 0, 0)
     quoted = packet[:128 & ~1]
     total = checksum(head + quoted)
@@ -201,7 +201,7 @@ def first_packet(sock, port):
             packet = sock.recv(4096)[14:]
         except TimeoutError:
             return None
-        # TCP and SCTP headers begin with the same ports
+        # the headers of TCP and SCTP both begin with the ports
         if packet[16:24] == socket.inet_aton(ABSENT) + packet[20:22] + \
                 port.to_bytes(2, "big"):
             return packet
@@ -217,8 +217,9 @@ def told_by_router(w, code, event, error):
         seen.bind((PEER_IF, ETH_P_IP))
         seen.settimeout(1)
         conn = call(w, ABSENT, 11)
-        # The kernel drops the error while the socket is locked, so repeat it. After it
-        # has been processed no more packets are sent, and the event may be on its way.
+        # The kernel drops the error while the socket is locked, so send it until the event
+        # arrives. Once the kernel has processed the error, it sends no more packets, so first_packet()
+        # may return None before the event arrives.
         told = False
         while not told and time.monotonic() < began + NO_ANSWER:
             packet = first_packet(seen, 11)
@@ -227,7 +228,7 @@ def told_by_router(w, code, event, error):
             told = w.mate.peek(CM, 1, conn=conn)
         hears(w, conn, event, error, 0)
     took = time.monotonic() - began
-    check(f"reported soon, after {took:.1f} s", took < NO_ANSWER)
+    check(f"the error is reported soon, after {took:.1f} s", took < NO_ANSWER)
 
 
 for words, which, result in (
@@ -245,7 +246,7 @@ for words, which, result in (
 
 @case("no host has that address")
 def no_such_host(w):
-    """The address is resolved first, and cannot be resolved any more at connect."""
+    """Address resolution first succeeds, but fails when raw_server connects."""
     with neighbour(VANISHED):
         conn = int(w.mate.do("open", VANISHED, 7)[0])
     w.add_link(None, conn)
@@ -264,7 +265,7 @@ def no_route(w):
 
 
 def without_route(w):
-    """Prepare a connection whose route is removed then. Return its number in raw_server."""
+    """Prepare a connection and then remove its route. Return its number in raw_server."""
     shell(f"ip route add {ELSEWHERE}/32 via {PEER} dev {MATE_IF}")
     try:
         conn = int(w.mate.do("open", ELSEWHERE, 7)[0])
@@ -310,7 +311,7 @@ def ends():
             conn = call(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
             got = w.mate.need(CM, conn=conn)
-            # rdma_cm reports nothing else of a device once it knows of the removal
+            # rdma_cm reports no other event of a device once it knows of the removal
             if got.event != "DEVICE_REMOVAL":
                 same("event and error that the program "
                      "gets", (got.event, name(got.status)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Protocol errors, one row each, and the expected reaction."""
+"""Run cases for protocol errors: each row describes one error and the expected reaction."""
 
 from dataclasses import dataclass, replace
 from typing import Callable
@@ -7,14 +7,14 @@ from typing import Callable
 from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, both,
                       in_both_roles, rdmap, same)
 
-BASE = 0x7FFFFFFFF123       # start of every region, as remote users address it
+BASE = 0x7FFFFFFFF123       # start of every region, as remote peers address it
 SIZE = 1000
 RECV = 256
 TOP = 1 << 64
 
 
 class Scene:
-    """A connection, and memory with each kind of access rights."""
+    """A connection, and memory with each combination of access rights."""
 
     def __init__(self, w, role, row):
         self.w = w
@@ -35,7 +35,7 @@ class Scene:
                 self.inbox)
 
     def gone(self, rights="lw"):
-        """Return an STag that was valid before."""
+        """Return an STag that was valid but is deregistered."""
         region = self.w.region(SIZE, rights, 0, BASE)
         region.dereg()
         return region.rkey
@@ -45,12 +45,12 @@ class Scene:
         return replace(rdmap.write(stag, to, b"w" * length), **fields)
 
     def allowed(self, **fields):
-        """A valid segment of a Write that is not the last; leaves memory
+        """Return a valid segment of a Write that is not the last one. It leaves memory
         unchanged."""
         return self.write(payload=b"\x5A" * 16, last=False, **fields)
 
     def allowed_whole(self):
-        """A Write that leaves memory unchanged."""
+        """Return a Write of one segment that leaves memory unchanged."""
         return replace(self.allowed(), last=True)
 
     def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
@@ -63,24 +63,24 @@ class Scene:
         return replace(rdmap.send(1, b"s" * length, opcode), **fields)
 
     def allowed_part(self, **fields):
-        """A valid segment of a Send that is not the last; leaves memory
+        """Return a valid segment of a Send that is not the last one. It leaves memory
         unchanged."""
         return self.send(payload=b"\x5A" * 16, last=False, **fields)
 
 
 @dataclass
 class Row:
-    """One protocol error. The last segment that bad() returns is the wrong one."""
+    """One protocol error. The last segment that bad() returns is the invalid one."""
     name: str
     rows: str
-    what: tuple                     # layer, type, code
-    end: str                        # name of the counter, without end_
+    what: tuple                     # expected layer, type and code of the Terminate
+    end: str                        # name of the expected counter, without end_
     bad: Callable
     recvs: int = 2
     rights: str = None              # access rights of the queue pair
-    quoted: bool = None             # quote the DDP header; None: as in RFC 5040
-                                    # figure 10
-    placed: bool = False            # the segments before the error are placed
+    quoted: bool = None             # whether the Terminate quotes the DDP header; None: as
+                                    # in RFC 5040 figure 10
+    placed: bool = False            # whether the segments before the error are placed
     flushed: int = 2                # number of receives that are flushed,
                                     # counted from the last
     status: int = FLUSHED           # status of the first flushed receive
@@ -123,7 +123,7 @@ def check_flushed(link, count, first):
 
 
 def behind(scene):
-    """Return segments to send after the error; all must be ignored."""
+    """Return segments to send after the error. The device must ignore all of them."""
     return [scene.write(), scene.send(), scene.write(0), scene.send(dv=3)]
 
 
@@ -139,16 +139,16 @@ def run_row(w, role, row, scene_type):
     w.mate.need(Async, conn=link.conn, event=row.event)
     w.mate.not_yet(Async, conn=link.conn)
     for region in scene.regions:
-        # an STag is invalidated at delivery: the data is placed by then
+        # an STag that must not be invalidated is detected at delivery: the data is placed by then
         if region is not scene.inbox or row.what[2] != 9 and not row.placed:
             region.untouched()
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
-    # all events of the end have arrived
+    # by now all events of the end have arrived
     w.still_counted()
 
 
 def add_rows(rows, scene_type=Scene):
-    """Add a case for each row, with the device as responder and as initiator."""
+    """Add two cases for each row: with the device as responder, and as initiator."""
     for row in rows:
         in_both_roles(row.name, row.rows, run_row, row=row,
                       scene_type=scene_type)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""As wire.py, over SCTP: the raw peer uses SCTP sockets, or its own SCTP.
+"""Like wire.py, over SCTP: the raw peer uses SCTP sockets, or implements SCTP itself.
 
-The namespace has one more address, GHOST, for which no kernel replies: there the raw
-peer implements SCTP itself (rawpeer/sctp_packet.py).
+The namespace has one more address, GHOST, for which no kernel replies. At that address the
+raw peer implements SCTP itself (rawpeer/sctp_packet.py).
 """
 
 import contextlib
@@ -22,7 +22,7 @@ SO_RCVBUFFORCE = 33         # asm-generic/socket.h
 
 
 def hardware(namespace, interface):
-    """Return the hardware address of the interface."""
+    """Return the hardware address of the interface in that namespace ("" is the current one)."""
     prefix = f"ip -n {namespace}" if namespace else "ip"
     words = shell(f"{prefix} link show {interface}").split()
     text = words[words.index("link/ether") + 1]
@@ -30,7 +30,7 @@ def hardware(namespace, interface):
 
 
 class Session(Link):
-    """A DDP Stream Session: peer is a Stream."""
+    """A DDP Stream Session. Its peer is a Stream."""
 
     @property
     def assoc(self):
@@ -40,7 +40,7 @@ class Session(Link):
         self.peer.put_control(control.code, control.pd)
 
     def accept(self, request):
-        """Accept raw_server's request; receive the ready-to-receive message."""
+        """Accept raw_server's request, and receive the ready-to-receive message."""
         self.answer(answer(request))
         self.cm("ESTABLISHED", status=0)
         if request.rtr & mpa.A:
@@ -53,7 +53,7 @@ class Session(Link):
 
 
 def answer(request, data=b""):
-    """Return an Accept of the same kind with the requested depths."""
+    """Return an Accept of the same kind as the request, with the depths that it requests."""
     if request.enhanced:
         return enhanced(E_ACCEPT, data, request.ord, request.ird,
                         request.rtr)
@@ -61,12 +61,12 @@ def answer(request, data=b""):
 
 
 def enhanced(code, data=b"", ird=4, ord_=4, flags=0):
-    """Return an enhanced control message."""
+    """Return an enhanced control message with that function code."""
     return Control(code, mpa.word(ird, ord_, flags) + data)
 
 
 class SctpWire(wire.Wire):
-    """Topology, device and programs; connections over SCTP."""
+    """The topology, the device and the programs of a test; connections use SCTP."""
 
     def __init__(self):
         super().__init__()
@@ -101,14 +101,14 @@ class SctpWire(wire.Wire):
     def packet_socket(self):
         sock = self.socket(socket.AF_PACKET, socket.SOCK_RAW,
                            socket.htons(ETH_P_ALL))
-        # lost packets are not sent again: use a large receive buffer
+        # a large receive buffer, because packets that the socket drops are not sent again
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
         sock.bind((PEER_IF, ETH_P_ALL))
         return sock
 
     @contextlib.contextmanager
     def watching(self):
-        """Yield a Sniffer of all packets on the wire."""
+        """Context manager: yields a Sniffer that captures all packets on the wire."""
         sniffer = sctp_packet.Sniffer(self.packet_socket())
         try:
             yield sniffer
@@ -116,7 +116,7 @@ class SctpWire(wire.Wire):
             sniffer.close()
 
     def ghost(self, port=None, peer_port=PORT, **options):
-        """Return an association of the raw peer's own SCTP, not yet started."""
+        """Return an association of the raw peer's own SCTP, which is not started yet."""
         frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
         place = sctp_packet.Place(self.packet_socket(), frame, GHOST, MATE)
         self.closing.callback(place.sock.close)
@@ -128,7 +128,7 @@ class SctpWire(wire.Wire):
         self.closing.close()
 
     def associate(self, port=PORT, rcvbuf=0, at=MATE, **options):
-        """Return an association to raw_server's listener, without a session."""
+        """Set up an association to raw_server's listener, without a session, and return it."""
         sock = self.sctp_socket(**options)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
@@ -138,7 +138,8 @@ class SctpWire(wire.Wire):
 
     @contextlib.contextmanager
     def listening_at(self, address, port=None, **options):
-        """Yield a listening socket of the raw peer at that address, and its port."""
+        """Context manager: yields a listening socket of the raw peer at that address, and its
+        port."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with self.socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
             sctp.prepare(sock, **options)
@@ -153,7 +154,7 @@ class SctpWire(wire.Wire):
         return self.listening_at(PEER, **options)
 
     def taken(self, sock):
-        """Return the association that raw_server set up."""
+        """Accept and return the association that raw_server has set up."""
         assoc = sctp.Association.up(sock.accept()[0])
         self.closing.callback(assoc.close)
         return assoc
@@ -161,8 +162,8 @@ class SctpWire(wire.Wire):
     # sessions ----------------------------------------------------------------
 
     def ghost_called(self, **options):
-        """Let raw_server connect to the ghost. Return the ghost and the link; the
-        Initiate is unread."""
+        """Let raw_server connect to a ghost. Return the ghost and the link. The Initiate is not
+        read yet."""
         port = next(self.ports)
         ghost = self.ghost(port=port, peer_port=0, **options)
         self.closing.callback(ghost.close)
@@ -189,7 +190,7 @@ class SctpWire(wire.Wire):
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True, listener=None):
-        """Let the raw peer initiate on a stream and raw_server accept."""
+        """Let the raw peer connect on a stream and raw_server accept. Return the link."""
         link = self.calling(request, peer)
         link.conn = self.asked(listener).conn
         for number, (region, length) in enumerate(recvs, 1):
@@ -201,7 +202,7 @@ class SctpWire(wire.Wire):
         return link
 
     def calling(self, request=None, peer=None):
-        """Let the raw peer initiate."""
+        """Let the raw peer send an Initiate. Return the link."""
         link = self.add_link(peer or self.associate().stream(0))
         request = request or Control(INITIATE)
         link.peer.put_control(request.code, request.pd)
@@ -209,7 +210,7 @@ class SctpWire(wire.Wire):
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 rtr=True, **options):
-        """Let raw_server initiate and the raw peer accept: see Wire.respond()."""
+        """Let raw_server connect and the raw peer accept: see Wire.respond()."""
         with self.listening(**options) as (sock, port):
             link = self.call(port, connect, recvs)
             assoc = self.taken(sock)
@@ -222,7 +223,7 @@ class SctpWire(wire.Wire):
         return link
 
     def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
-        """Let raw_server begin to connect. source: source address, port and TOS."""
+        """Let raw_server start to connect. Return the link. source: source address, port and TOS."""
         conn = int(self.mate.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):
@@ -232,7 +233,7 @@ class SctpWire(wire.Wire):
 
     @staticmethod
     def first(assoc, timeout=PATIENCE):
-        """Return the first Initiate and its stream."""
+        """Wait for the first Initiate on the association. Return it and its stream."""
         def some():
             return next((s for s in assoc.streams.values() if s.came), None)
 
@@ -243,7 +244,7 @@ class SctpWire(wire.Wire):
 
 @contextlib.contextmanager
 def streams_asked(count):
-    """Let the device request so many streams meanwhile."""
+    """Context manager: let the device request this number of streams."""
     before = setting("streams")
     setting("streams", count)
     try:
@@ -255,7 +256,7 @@ def streams_asked(count):
 def of_one(packets, packet):
     """Return the packets of the same association as packet.
 
-    A previous association may still acknowledge, on other ports.
+    A previous association, with other ports, may still send acknowledgements.
     """
     def ports(one):
         return {one.source[1], one.target[1]}
@@ -264,7 +265,7 @@ def of_one(packets, packet):
 
 
 def works(link, memory, data=b"on"):
-    """Check that data flows in both directions."""
+    """Check that data is transferred in both directions."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
     link.round_trip()
     same("written", memory.get(0, len(data)), data)
@@ -275,7 +276,7 @@ def need_kernel():
 
 
 def need():
-    """Load SCTP and iw_sctp_ddp, or skip all cases."""
+    """Load SCTP and iw_sctp_ddp, or skip all cases if that fails."""
     need_kernel()
     wire.need_module("iw_sctp_ddp")
 
