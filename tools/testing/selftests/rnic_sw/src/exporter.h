@@ -10,7 +10,7 @@
 #define EXPORTER_NOT_MAPPED	0x02	/* cannot be mapped for the CPU */
 #define EXPORTER_IOMEM		0x04	/* the mapping claims to be device memory */
 #define EXPORTER_READ_ONLY	0x08	/* the file is read-only */
-#define EXPORTER_SHADOW		0x10	/* the CPU uses a copy between begin and end */
+#define EXPORTER_SHADOW		0x10	/* CPU accesses use a copy between begin and end */
 #define EXPORTER_SILENT		0x20	/* moves without notification unless pinned */
 #define EXPORTER_PIN_MOVES	0x40	/* pinning moves the buffer first */
 #define EXPORTER_NO_PIN		0x80	/* pinning fails */
@@ -38,15 +38,15 @@ struct exporter_held {
 	__u32	how;		/* enum exporter_hold */
 };
 
-/* Create a buffer.  Return: its file descriptor */
+/* Create a buffer and return its file descriptor */
 #define EXPORTER_NEW	_IOW('x', 1, struct exporter_new)
-/* Operations on a buffer's file descriptor.  MOVE fails with EBUSY if the buffer is mapped or
- * pinned
+/* Operations on the buffer with a file descriptor.  MOVE fails with EBUSY if the buffer is mapped
+ * or pinned
  */
 #define EXPORTER_MOVE	_IOW('x', 2, __s32)
 #define EXPORTER_REVOKE	_IOW('x', 3, __s32)
 #define EXPORTER_INFO	_IOWR('x', 4, struct exporter_info)
-/* Block begin or map calls until the buffer is released or all files of the device are closed */
+/* Block begin or map calls, until EXPORTER_FREE is set or all files of the device are closed */
 #define EXPORTER_HOLD	_IOW('x', 5, struct exporter_held)
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test server that wire_fuzz.py attacks, on our device.  It accepts all
- * connections, with receives posted and memory registered, sends some messages
- * itself, and cleans up after connections however they end.
+ * Test server that wire_fuzz.py attacks.  It runs on the tested device, accepts
+ * all connections, with receives posted and memory registered, sends some
+ * messages itself, and cleans up after connections however they end.
  *
  * It reads commands as lines of text and replies to each with "ok ..." or "err
- * ...".  Its actions for a connection are in the first byte of the Private
- * Data, or of the command to connect: enum action.
+ * ...".  The first byte of the Private Data, or of the command to connect, gives
+ * the server's actions for a connection: enum action.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -25,11 +25,11 @@
 #define RECVS		6	/* posted on each connection */
 #define READS		4
 #define LEN		512	/* of a receive; maximum length of a Read */
-#define SLOT		600	/* the space between two buffers must not be written */
+#define SLOT		600	/* from one buffer to the next; the bytes between stay unwritten */
 #define GUARD		4096
 #define FILL		0x5a
 #define LINE		256
-#define THEIR_STAG	0x1111	/* the raw peer accepts any */
+#define THEIR_STAG	0x1111	/* the raw peer accepts any STag */
 
 enum action {
 	ACT_SEND	= 0x01,
@@ -37,7 +37,7 @@ enum action {
 	ACT_READ	= 0x04,
 	ACT_ATOMIC	= 0x08,
 	ACT_DISCONNECT	= 0x10,	/* as soon as the connection is established */
-	ACT_DESTROY	= 0x20,	/* as ACT_DISCONNECT, but destroy the QP instead */
+	ACT_DESTROY	= 0x20,	/* like ACT_DISCONNECT, but destroy the QP */
 	ACT_REJECT	= 0x40,
 	ACT_IGNORE	= 0x80,	/* destroy the request */
 };
@@ -134,7 +134,7 @@ static bool intact(const struct area *a)
 	return good;
 }
 
-/* check: names of the areas with bytes that must not be there */
+/* check: print the names of the areas that contain bytes that no peer may write */
 static void do_check(char **w)
 {
 	int i;
@@ -147,7 +147,7 @@ static void do_check(char **w)
 	printf("\n");
 }
 
-/* areas: NAME ADDRESS LENGTH KEY of each */
+/* areas: print NAME ADDRESS LENGTH KEY of each area */
 static void do_areas(char **w)
 {
 	int i;
@@ -251,7 +251,7 @@ static void post(struct conn *c, enum ibv_wr_opcode op, struct ibv_sge sge)
 	ibv_post_send(c->id->qp, &wr, &bad);
 }
 
-/* A Read with an ORD of 0 would be an error of this program */
+/* Check whether the ORD permits a Read: with an ORD of 0 it would be an error of this program */
 static bool may_read(struct conn *c)
 {
 	struct ibv_qp_init_attr init;
@@ -335,8 +335,8 @@ static void do_listen(char **w)
 }
 
 /*
- * Identifies the call to the peer: connections may reach it in another order
- * than the commands
+ * Note the Private Data, which identifies the call to the peer: connections may
+ * reach the peer in another order than the commands
  */
 static void note_told(struct conn *c, int actions, int number)
 {
@@ -369,7 +369,7 @@ static void do_call(char **w)
 	printf("ok\n");
 }
 
-/* stat: number of connections, then the counts of events */
+/* stat: print the number of connections, then the counts of events */
 static void do_stat(char **w)
 {
 	int i, live = 0;
@@ -505,7 +505,7 @@ static void run(char *line)
 	fflush(stdout);
 }
 
-/* One command at a time: the sender waits for the reply */
+/* Read one command: there is only one at a time, because the sender waits for the reply */
 static bool read_command(void)
 {
 	char line[LINE];

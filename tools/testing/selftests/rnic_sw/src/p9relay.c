@@ -3,8 +3,8 @@
  * p9relay ADDRESS PORT COMMAND ARGS...: a server for 9P over RDMA.
  *
  * Accepts one connection, writes its messages to the standard input of COMMAND
- * and sends what COMMAND writes, one message per Send.  Ends with the
- * connection.  Needed because Debian has no server for 9P over RDMA.
+ * and sends what COMMAND writes, one message per Send.  Exits when the
+ * connection ends.  Needed because Debian has no server for 9P over RDMA.
  */
 #include <endian.h>
 #include <errno.h>
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
 	meet(argv[1], argv[2]);
-	/* fork before memory is registered that a child would share */
+	/* fork before memory is registered, because the child would share that memory */
 	start(argv + 3);
 	p = buffer((size_t)DEPTH * SIZE, &mr);
 	for (i = 0; i < DEPTH; i++)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of a ring header, and its size; a ring starts at a multiple of the latter */
+/* Indexes of words in a ring header, and its length in words; a ring starts at a multiple of it */
 enum { RING_PROD = 0, RING_CONS = 16, RING_FLAGS = 17, RING_HEADER = 32 };
 
 /* One mapping: a ring, a send ring followed by a receive ring, or several small rings */
@@ -19,11 +19,11 @@ struct ring {
 /* Fill @ring.  Return: the number of mappings, at most @max */
 size_t rings_mapped(struct ring *ring, size_t max);
 
-/* Check whether the words can be a ring header: those of an entry would have more bits set */
+/* Check whether the words can be a ring header: in an entry more bits would be set */
 bool ring_is_header(const volatile uint32_t *at);
 /*
- * Find ring headers in a mapping: at its start, and wherever words look like a header in use.  @at:
- * their offsets in words.  Return: the number, at most @max
+ * Find ring headers in a mapping: at its start, and wherever words look like a header in use.
+ * @at: filled with their offsets, in words.  Return: the number of headers, at most @max
  */
 size_t ring_headers(const struct ring *ring, size_t *at, size_t max);
 

@@ -3,12 +3,12 @@
  * splicer FD SECONDS: send pages by reference while changing them.
  *
  * Standard input is two versions of the same bytes, up to 64 KiB each, one
- * after the other.  The first version is copied to memory that is spliced to
- * the socket FD again and again: vmsplice() to a pipe, splice() to the socket,
- * so that TCP sends the pages themselves.  Meanwhile a second thread, on
- * another CPU if there is one, changes the bytes that differ to the other
- * version and back.  The program ends when the peer sends anything.  It prints
- * how often it has sent the memory, which then holds the first version.
+ * after the other.  The first version is copied to memory, and the memory is
+ * spliced to the socket FD again and again: vmsplice() to a pipe, splice() to
+ * the socket, so that TCP sends the pages themselves.  At the same time a second
+ * thread, on another CPU if there is one, changes the bytes that differ to the
+ * other version and back.  When the peer sends any data, the program prints how
+ * often it has sent the memory, which then holds the first version, and exits.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 #define MOST	65536
 
-/* 16-bit words, so that a length field changes at once */
+/* 16-bit words, so that the two bytes of a length field change together */
 static uint16_t versions[2 * MOST / 2];
 static volatile uint16_t *memory;
 static size_t len;			/* bytes of one version */
@@ -74,7 +74,7 @@ static void stay_on(long cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Delays of many lengths, so that the receiver reads between any two writes */
+/* Change the bytes, with delays of many lengths: the receiver then reads between any two writes */
 static void *write_on(void *unused)
 {
 	unsigned int seed = 1, version = 0;
@@ -91,7 +91,7 @@ static void *write_on(void *unused)
 	return unused;
 }
 
-/* Check for a Terminate or the end of the connection */
+/* Check whether the peer has sent a Terminate or ended the connection */
 static bool peer_says(int fd)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
@@ -99,7 +99,7 @@ static bool peer_says(int fd)
 	return poll(&in, 1, 0) > 0;
 }
 
-/* Return: true if all was sent, false if the connection has ended */
+/* Send the memory once.  Return: true if all was sent, false if the connection has ended */
 static bool send_once(int fd, const int *ends)
 {
 	struct iovec vec = { .iov_base = (void *)memory, .iov_len = len };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* See calls.h. */
+/* Common code of the programs that make calls of rdma_cm: see calls.h. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Common parts of going.c, ports.c, race.c and stopped.c: connections of
+/* Common code of going.c, ports.c, race.c and stopped.c: connections of
  * rdma_cm.
  */
 #ifndef _CALLS_H
@@ -15,14 +15,14 @@ extern struct rdma_event_channel *calls_events;
 
 _Noreturn void calls_die(const char *what);
 long calls_now(void);			/* in microseconds */
-/* Parse ADDRESS and PORT, create the event channel; exit after @seconds */
+/* Parse ADDRESS and PORT, create the event channel; the program is killed after @seconds */
 void calls_init(struct sockaddr_in *to, char **words, int seconds);
 void calls_priority(int priority);	/* of the calling thread; 0: SCHED_OTHER */
 
 struct rdma_cm_id *calls_expect(enum rdma_cm_event_type type);
 struct rdma_cm_id *calls_resolved(const struct sockaddr_in *to);
-/* Create a QP that librdmacm does not know of, so that it can be destroyed at
- * any time
+/* Create a QP that librdmacm does not know, so that the program can destroy it
+ * at any time
  */
 struct ibv_qp *calls_new_qp(struct rdma_cm_id *id);
 struct rdma_conn_param calls_terms(const struct ibv_qp *qp);

@@ -2,11 +2,11 @@
 /*
  * going ADDRESS PORT INTERFACE: delete the interface and connect during the removal.
  *
- * rdma_connect() is called when the kernel reports the end of the interface: the device has been
- * notified, but not removed yet.  Prints the result.
+ * The program calls rdma_connect() when the kernel reports that the interface is being deleted: the
+ * device has been notified, but not removed yet.  The program prints the result.
  *
- * The program has real-time priority, the process that removes the device has not.  Both share one
- * CPU, so the call comes first.
+ * The program has real-time priority; the process that removes the device has not.  Both share one
+ * CPU, so the call is made before the removal continues.
  */
 #define _GNU_SOURCE
 #include <errno.h>

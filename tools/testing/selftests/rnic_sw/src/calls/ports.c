@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * ports ADDRESS PORT OTHERS: compare the time of rdma_listen() without other listeners and with
- * OTHERS listeners on the following ports.  The latter must not take longer.
+ * OTHERS listeners on the following ports.  The call must not take longer with other listeners.
  *
  * The minimum of many calls is compared, which excludes preemption.  A walk through 6000 listeners
- * would take at least twice as long as all the rest, ten times with instrumented memory accesses.
- * Their use of cache and the bookkeeping of kmemleak take half as long.  The machine may also
- * become half as fast because of other load: after a longer time the calls without other listeners
- * are measured again.
+ * would take at least twice as long as all other work, ten times with instrumented memory accesses.
+ * The listeners' use of cache and the bookkeeping of kmemleak take half as long as that work.  The
+ * machine may also become half as fast because of other load: so if the calls take longer, those
+ * without other listeners are measured again.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * race connect|accept ADDRESS PORT ROUNDS: destroy a queue pair while another thread uses it to
- * connect, or to accept a request.  Each round must end by itself: the peer, which is this program
- * as well, ends nothing.
+ * connect, or to accept a request.  In each round the call must return: the peer, which is this
+ * program as well, does not end the connection.
  *
- * The first calls are timed and return before the queue pair is destroyed.  Later it is destroyed
- * at a random moment of the call, by a thread of higher priority, so that one CPU is enough.
+ * The first calls are timed; they return before the queue pair is destroyed.  In later rounds a
+ * thread of higher priority destroys the queue pair at a random moment of the call.  Because of the
+ * priority one CPU is sufficient.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 #define PATIENCE	30	/* in seconds, for each round */
 #define TIMED		8	/* number of rounds */
-#define LONG_NAP	50000	/* in microseconds, longer than a call */
+#define LONG_NAP	50000	/* microseconds, longer than a call */
 #define BACKLOG		1024
 
 static struct rdma_event_channel *quiet;
@@ -39,7 +40,7 @@ static int longer(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* At most as long as the median call, which ignores exceptionally slow ones */
+/* A delay of at most the median call, so that exceptionally slow calls do not count */
 static long nap_before(void)
 {
 	if (rounds < TIMED)
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&start, NULL, 2);
 	calls_init(&to, argv + 2, PATIENCE);
 	quiet = rdma_create_event_channel();
-	/* in connect mode, requests are never read */
+	/* the requests of connect mode go to the channel quiet, which the program never reads */
 	if (!quiet || rdma_create_id(accepting ? calls_events : quiet, &listener,
 				     NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(listener, (struct sockaddr *)&to) ||

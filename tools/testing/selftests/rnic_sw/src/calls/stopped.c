@@ -3,13 +3,13 @@
  * stopped connect|listen|unlisten|count ADDRESS PORT ROUNDS: a preempted call must not block
  * another one.
  *
- * A thread is preempted in the middle of its call, and another thread makes the same call for
- * another port.  It must not wait for the first one.  In mode count, the first thread reads
- * counters of the device, and the other creates a queue pair.
+ * The first thread is preempted in the middle of its call, and the second thread makes the same
+ * call for another port.  The second call must not wait for the first one.  In mode count, the
+ * first thread reads counters of the device, and the second creates a queue pair.
  *
- * All run on one CPU.  The first thread has normal priority; the other one preempts it at a random
- * moment of the call.  A third thread has a priority between these: when the other thread waits,
- * the third one runs for a long time, and the first does not.
+ * All threads run on one CPU.  The first thread has normal priority; the second one preempts it at
+ * a random moment of the call.  A third thread has a priority between these: if the second thread
+ * waits, the third one runs for a long time, and the first does not.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -28,13 +28,13 @@
 #define TIMED		8	/* number of rounds */
 #define LONG_NAP	50000	/* in microseconds, longer than a call */
 /*
- * In microseconds.  Below one second: then the kernel would grant some time to threads of normal
- * priority.
+ * How long the third thread runs, in microseconds.  Below one second, because then the kernel
+ * would grant some time to threads of normal priority.
  */
 #define STOPPED		400000
 #define BACKLOG		16
 #define COUNTED		500	/* number of queue pairs */
-#define AGE		10000	/* in microseconds, for each: the core caches counters this long */
+#define AGE		10000	/* microseconds per QP: the core caches counters for this time */
 
 struct side {
 	struct rdma_cm_id	*id;
@@ -57,7 +57,7 @@ static long took, sum;
 static pid_t first_tid;
 static int rounds;
 
-/* Use different ports, so that the calls share only global state */
+/* Use another port in each round, so that the calls share only global state */
 static void next_port(void)
 {
 	to.sin_port = htons(ntohs(to.sin_port) + 1);
@@ -197,7 +197,7 @@ static bool in_ours(pid_t tid, bool show)
 	return ours;
 }
 
-/* librdmacm and the core have global locks, too: a wait counts only in our modules */
+/* Only a wait in this project's modules counts: librdmacm and the RDMA core have global locks */
 static void second_waits(void)
 {
 	if (!in_ours(getpid(), false) || waited++)
@@ -208,7 +208,7 @@ static void second_waits(void)
 	in_ours(first_tid, true);
 }
 
-/* Runs only while the second thread waits */
+/* The third thread, which runs only while the second thread waits */
 static void *between(void *arg)
 {
 	long end;

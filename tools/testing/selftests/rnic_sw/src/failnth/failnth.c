@@ -2,12 +2,12 @@
 /*
  * failnth: make each allocation of a scene fail once.  Round n makes the n-th
  * allocation fail and then repeats the scene without failures.  A scene is done
- * when a round has fewer than n allocations.
+ * when it has fewer than n allocations in round n.
  *
- * There are three ways to inject failures.  "task": /proc/thread-self/fail-nth,
- * for allocations of this thread.  "slab" and "page": failslab and
- * fail_page_alloc, for allocations in any context, softirqs and workers
- * included.  The caller sets a filter for the allocations that count, see
+ * There are three ways to inject failures.  "task" uses /proc/thread-self/fail-nth,
+ * for allocations of this thread.  "slab" and "page" use failslab and
+ * fail_page_alloc, for allocations in any context, including softirqs and
+ * workers.  The caller sets a filter for the allocations that count, see
  * failnth.sh.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "failnth.h"
 
 #define ROUNDS_MOST	20000	/* limit for one scene */
-#define MISSES		5	/* rounds in succession without a failure: the end */
+#define MISSES		5	/* a scene is done after so many rounds without a failure */
 #define SEARCH_MOST	500	/* number of rounds */
 #define SEARCH_LEAP_AT	2
 
@@ -84,11 +84,11 @@ static unsigned long get(const char *path)
 }
 
 /*
- * failslab and fail_page_alloc count on from round to round and do not show the
- * count.  To fail the n-th allocation from now, every (@base + n)-th is set to
- * fail, once.  @base is the count so far, or an upper bound of it while @sure
- * is false.  It is rarely too low: the kernel counts on until it has recorded
- * and reported the failure.
+ * failslab and fail_page_alloc do not reset their count after a round, and do
+ * not show it.  To fail the n-th allocation from now, every (@base + n)-th is
+ * set to fail, once.  @base is the count so far, or an upper bound of it while
+ * @sure is false.  @base is rarely too low: only if the kernel counts further
+ * allocations until it has recorded and reported the failure.
  */
 struct way {
 	const char	*name;
@@ -120,8 +120,8 @@ static void arm(struct way *w, unsigned long n)
 		set(FAIL_NTH, n);
 		return;
 	}
-	/* count at the last failure; if there was none, the interval was not
-	 * reached yet
+	/* The interval was the count at the last failure.  If there was none, the
+	 * count has not reached the interval yet.
 	 */
 	if (!w->base)
 		w->base = get(attr_of(w, "interval"));
@@ -130,7 +130,7 @@ static void arm(struct way *w, unsigned long n)
 	set(attr_of(w, "probability"), 100);
 }
 
-/* Return: true if an allocation has failed, false if none has */
+/* Stop injecting.  Return: true if an allocation has failed, false if none has */
 static bool disarm(struct way *w)
 {
 	bool fired;
@@ -170,7 +170,7 @@ static bool tell(const struct scene *s, const struct way *w, unsigned long n,
 	return false;
 }
 
-/* Do one round.  Return: true if all went as expected, false otherwise */
+/* Do one round.  Return: true if the scene behaved as expected, false otherwise */
 static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 		      bool *fired)
 {
@@ -198,9 +198,9 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 }
 
 /*
- * Find the kernel's count if it is unknown: after one failure of any allocation
- * it is known.  The failure comes when the count reaches @base, unless the
- * count was already higher: then @base has to overtake it first.
+ * Find the kernel's count if it is unknown: it is known after one failure of
+ * any allocation.  An allocation fails when the count reaches @base.  If the
+ * count was already higher, @base is first increased until it is the larger one.
  */
 static bool make_sure(const struct scene *s, struct way *w)
 {
@@ -214,9 +214,9 @@ static bool make_sure(const struct scene *s, struct way *w)
 }
 
 /*
- * The number of allocations differs between rounds.  A timer may run, or a QP
- * may be destroyed before the worker allocates its association.  So the scene
- * is done when several rounds in succession have no failure.
+ * The number of allocations differs between rounds: a timer may run, or a QP
+ * may be destroyed before the worker allocates its association.  Therefore the
+ * scene is done only when several rounds in succession have no failure.
  */
 static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 {
@@ -225,7 +225,7 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 
 	if (!make_sure(s, w))
 		return false;
-	/* a scene without such allocations is done as well */
+	/* a scene without allocations of this kind is done as well */
 	if (!w->sure)
 		return true;
 	for (*n = first; *n < ROUNDS_MOST; *n += missed ? 0 : every) {
@@ -327,7 +327,7 @@ static bool play_all(const struct scene *s, const char *which)
 	size_t w;
 	int err;
 
-	/* a first run, which makes what is allocated only once */
+	/* the first run does the allocations that are made only once */
 	err = s->run();
 	if (err)
 		return tell(s, &ways[0], 0, "fails without an injected failure", err);

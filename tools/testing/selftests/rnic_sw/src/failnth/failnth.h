@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Scenes of failnth.  A scene starts from nothing, frees all that it has made,
- * and survives failures, which it returns.  Both ends of its connection are in
- * this process.
+ * Scenes of failnth.  A scene creates all objects that it needs, frees them, and
+ * survives failures, which it returns.  Both ends of its connection are in this
+ * process.
  */
 #ifndef RNIC_SW_FAILNTH_H
 #define RNIC_SW_FAILNTH_H
@@ -13,7 +13,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Result of a scene that failed in another way than with an errno */
+/* Result of a scene that failed, but not with an errno */
 #define WRONG	(-1)
 
 /*
@@ -45,7 +45,7 @@ static inline int failure(void)
 #define TRY(call)	(errno = 0, (call) ? failure() : 0)
 #define MADE(call)	(errno = 0, (call) ? 0 : failure())
 
-/* failnth_link.c: as rdma link add and rdma link del */
+/* failnth_link.c: the same as the commands rdma link add and rdma link del */
 int link_add(const char *dev, const char *netdev);
 int link_del(const char *dev);
 

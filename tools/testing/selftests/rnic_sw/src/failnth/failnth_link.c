@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* As rdma link add and rdma link del, but in this process. */
+/* The same as the commands rdma link add and rdma link del, in this process. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -38,7 +38,7 @@ static void add_text(struct request *r, int type, const char *text)
 	add(r, type, text, strlen(text) + 1);
 }
 
-/* Return: 0 or an errno */
+/* Send a request and read the reply into @answer.  Return: 0 or an errno */
 static int ask(const struct request *r, void *answer, size_t size)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), err = 0;
@@ -82,7 +82,7 @@ static int index_in(struct nlmsghdr *h, const char *dev)
 
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
 			memcpy(&index, value, sizeof(index));
-		/* the name follows the index */
+		/* the attribute with the name follows that with the index */
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && !strcmp(value, dev))
 			return index;
 		at += NLA_ALIGN(a->nla_len);

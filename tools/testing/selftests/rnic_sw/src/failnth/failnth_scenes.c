@@ -14,7 +14,7 @@
 
 #include "failnth.h"
 
-#define PATIENCE	45000	/* in ms; a call that takes longer is considered hung */
+#define PATIENCE	45000	/* ms; a call that takes longer is considered hung */
 #define TIMEOUT_MS	20000
 #define SMALL		700
 #define LARGE		40000
@@ -52,7 +52,7 @@ static void note(struct pair *p, const struct rdma_cm_event *ev)
 		p->resolved = true;
 		break;
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		/* after a failure the client retries with an older MPA revision */
+		/* after a failure the client sends another request, with an older MPA revision */
 		if (p->s.id || p->refuse)
 			p->again = ev->id;
 		else
@@ -78,7 +78,7 @@ static void note(struct pair *p, const struct rdma_cm_event *ev)
 	}
 }
 
-/* Return: 0; ETIME if no event comes within @ms; or another errno */
+/* Return: 0; ETIME if no event arrives within @ms; or another errno */
 static int next_event(struct pair *p, long ms)
 {
 	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
@@ -88,7 +88,7 @@ static int next_event(struct pair *p, long ms)
 	if (poll(&fd, 1, ms > 0 ? ms : 0) != 1)
 		return ETIME;
 	err = TRY(rdma_get_cm_event(p->ch, &ev));
-	/* an event that the library handles itself */
+	/* the library has handled this event itself */
 	if (err == EAGAIN)
 		return 0;
 	if (err)
@@ -220,10 +220,10 @@ static int end_free(struct end *e)
 	return err ? wrong("cannot destroy an end: %s", strerror(errno)) : 0;
 }
 
-/* Return: @err, or WRONG after a failure in here */
+/* Free both ends.  Return: @err, or WRONG if freeing fails */
 static int pair_free(struct pair *p, int err)
 {
-	/* requests that have not been accepted */
+	/* first read the events: requests that have not been accepted have to be destroyed */
 	while (p->ch && !next_event(p, 0))
 		;
 	if (end_free(&p->c) || end_free(&p->s))
@@ -318,7 +318,7 @@ static int post_receive(struct end *e)
 	return ibv_post_recv(e->id->qp, &wr, &bad);
 }
 
-/* The client must be notified if the server cannot accept */
+/* The server gives up.  The client must be notified that the server has not accepted. */
 static int give_up_server(struct pair *p, int err)
 {
 	p->refuse = true;
@@ -439,7 +439,7 @@ int scene_drop(void)
 	struct pair p = {};
 	int err = up(&p);
 
-	/* without a disconnect */
+	/* end the client without a disconnect: the server must notice */
 	if (!err && end_free(&p.c))
 		err = WRONG;
 	else if (!err)

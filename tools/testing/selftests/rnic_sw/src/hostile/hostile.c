@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A hostile program.  Each session opens the device, connects some QPs, and then misuses all
- * interfaces from several threads at once: rings, commands, the order of calls, and the way it
- * ends.
+ * interfaces from several threads concurrently: rings, commands, the order of calls, and the way
+ * the process ends.
  *
  * hostile -a ADDRESS [-s SECONDS] [-n SESSIONS] [-r SEED] [-f FIRST]
  *
- * A session may crash.  This program checks that no session hangs; the script that runs it checks
- * that the system is not harmed.
+ * A session may crash.  This program checks that no session hangs; the script that runs the program
+ * checks that the system is not harmed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -244,7 +244,7 @@ static void work(void)
 		ibv_req_notify_cq(qp->recv_cq, dice(2));
 }
 
-/* Connect with a guessed QP number, of another program or not in use */
+/* Connect with a guessed QP number: that of another program, or one that is not in use */
 static void connect_any(void)
 {
 	struct rdma_conn_param param = { .qp_num = nonsense() & 0xffffff };
@@ -341,7 +341,7 @@ struct thread {
 static __thread sigjmp_buf again;
 static __thread bool has_again;
 
-/* After a crash of the library, or if a ring is unmapped, continue */
+/* Continue after a crash of the library, or an access to a ring that is unmapped */
 static void on_fault(int signal)
 {
 	(void)signal;
@@ -373,7 +373,7 @@ static void survive_faults(void)
 
 /* Sessions ----------------------------------------------------------------- */
 
-/* A child inherits the rings and keeps them mapped after the parent's death */
+/* Leave a child, which inherits the rings and keeps them mapped after the death of its parent */
 static void leave_a_child(void)
 {
 	pid_t pid = fork();
@@ -425,7 +425,7 @@ static void session(uint64_t seed)
 	die_somehow();
 }
 
-/* Return: true if the session has ended, false if it does not */
+/* Return: true if the session has ended, false if it is still alive */
 static bool wait_dead(pid_t pid)
 {
 	int ms, status;
@@ -498,7 +498,7 @@ int main(int argc, char **argv)
 	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu ring bursts, %lu forks, %lu memory changes\n",
 	       seed, n, tally->connected, tally->writes, tally->ioctls,
 	       tally->posts, tally->scribbles, tally->forks, tally->soft);
-	/* the test is void unless all of that was done */
+	/* unless the program has done all of this, the test proves nothing */
 	return tally->connected && tally->writes && tally->ioctls && tally->posts &&
 	       tally->scribbles && tally->hard < n ? 0 : 1;
 }

@@ -15,7 +15,7 @@
 /* Random numbers, per thread, from the seed of the session */
 void dice_seed(uint64_t seed);
 uint32_t dice(uint32_t below);
-/* Indexes, lengths and keys, plausible or not */
+/* Random indexes, lengths and keys, plausible or not */
 uint32_t nonsense(void);
 
 /* hostile_cmd.c: commands to a uverbs file that are correct except for a few words */
@@ -47,7 +47,7 @@ struct soft {
 
 bool soft_make(struct soft *s, struct ibv_pd *pd, int rights);
 void soft_unsettle(const struct soft *s);
-/* A range in the memory, rarely elsewhere */
+/* A range in the memory; rarely a range elsewhere */
 struct ibv_sge soft_sge(const struct soft *s);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Commands to a uverbs file: built as by a library, with handles that may exist and with data of
- * the driver, and with some words wrong.
+ * Commands to a uverbs file: built like those of a library, with handles that may exist and with
+ * data of the driver, but with some words wrong.
  */
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,7 +17,7 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define WORDS		128	/* maximum length of a command */
 #define DRIVER_WORDS	24	/* maximum length of the driver's data */
-#define HANDLES		24	/* the core numbers them from 0 */
+#define HANDLES		24	/* the core numbers handles from 0 */
 
 /* Contents of a word of a command */
 enum field {
@@ -36,7 +36,7 @@ static const struct {
 	uint8_t		nr;
 	bool		answers;	/* starts with the address of the response */
 	uint16_t	size;
-	const char	*fields;	/* the words after that; further ones are ANY */
+	const char	*fields;	/* the words after the address; further ones are ANY */
 } commands[] = {
 	{ IB_USER_VERBS_CMD_ALLOC_PD, true, CORE(alloc_pd), "" },
 	{ IB_USER_VERBS_CMD_DEALLOC_PD, false, 4, "s" },
@@ -103,7 +103,7 @@ static uint32_t *put_field(uint32_t *at, char field, const struct cmd_target *w)
 	return at + 1;
 }
 
-/* Return: the number of words of the core's part */
+/* Build a command.  Return: the number of words of the core's part */
 static size_t build(uint32_t *cmd, size_t i, const struct cmd_target *w,
 		    void *answer)
 {
@@ -120,7 +120,7 @@ static size_t build(uint32_t *cmd, size_t i, const struct cmd_target *w,
 	return n;
 }
 
-/* Data of the driver: mostly valid, which is all zero */
+/* Add data of the driver: mostly valid data, which is all zero.  Return: its number of words */
 static size_t add_driver_words(uint32_t *at)
 {
 	size_t n = dice(2) ? 4 : dice(DRIVER_WORDS), i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Write to the rings that this process has mapped. */
+/* Write wrong values to the rings that this process has mapped. */
 #include <unistd.h>
 
 #include "hostile.h"
@@ -8,8 +8,8 @@
 #define RINGS		64
 #define HEADER_WORDS	48	/* the header and the start of the first entry */
 
-/* First post slightly more entries than the ring has, then half of the index
- * range more
+/* First post slightly more entries than the ring has, then advance the index by
+ * half of its range
  */
 static void lie_twice(volatile uint32_t *at)
 {
@@ -19,7 +19,7 @@ static void lie_twice(volatile uint32_t *at)
 	usleep(dice(500));
 }
 
-/* Values that would harm a kernel that trusts them */
+/* Write a value that would harm a kernel that trusts it */
 static void one_lie(const struct ring *r)
 {
 	size_t header[8];
@@ -56,7 +56,7 @@ static void one_lie(const struct ring *r)
 /**
  * ring_scribble - write a burst of wrong values to mapped rings
  *
- * Another thread may unmap a ring meanwhile: the caller must handle SIGSEGV.
+ * Another thread may unmap a ring during the call: the caller must handle SIGSEGV.
  *
  * Return: true if a ring was mapped, false otherwise.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory of ODP MRs, which the program changes in every possible way during its own messages. */
+/* Memory of ODP MRs, which the program changes in every possible way while messages use it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -15,7 +15,7 @@
 #define LEN		(8ul << 20)
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
-/* Open a userfaultfd if the kernel has that */
+/* Open a userfaultfd if the kernel supports userfaultfd */
 static int faults_open(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -29,7 +29,7 @@ static int faults_open(void)
 }
 
 /**
- * soft_make - allocate memory and register it for ODP, alone and as part of all
+ * soft_make - allocate memory and register it for ODP, alone and in an MR of the address space
  * @s: filled in
  * @pd: protection domain of the MRs
  * @rights: IBV_ACCESS_*
@@ -52,7 +52,7 @@ bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
 	return s->mr && s->all;
 }
 
-/* Mostly near the start, where most messages go */
+/* An offset in the memory, mostly near the start, which most messages use */
 static size_t somewhere(void)
 {
 	return dice(4) ? dice(64 * 1024) : dice(LEN);
@@ -74,7 +74,7 @@ struct ibv_sge soft_sge(const struct soft *s)
 	return sge;
 }
 
-/* The child shares the pages until it exits */
+/* Fork a child, which shares the pages until it exits */
 static void share(void)
 {
 	pid_t pid = fork();
@@ -98,7 +98,7 @@ static void advise(uint8_t *at, size_t len)
 	madvise(at, len, advice[dice(sizeof(advice) / sizeof(advice[0]))]);
 }
 
-/* Remove access and restore it in another way; a message meanwhile ends its connection */
+/* Remove access and restore it in another way; a message between both ends its connection */
 static void make_hole(uint8_t *at, size_t len)
 {
 	if (dice(2))
@@ -135,7 +135,7 @@ static void keep_back(const struct soft *s, uint8_t *at, size_t len)
 		madvise(at, len, MADV_DONTNEED);
 }
 
-/* Serve some page faults, only wake others, and sometimes unregister a range */
+/* Serve some page faults, or only wake the waiting threads, and sometimes unregister a range */
 static void give_out(const struct soft *s, uint8_t *at, size_t len)
 {
 	struct uffdio_range range = { (uintptr_t)at, len };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * implicit.so, for LD_PRELOAD: each registration of memory becomes an ODP MR of the whole address
- * space, so nothing is pinned.  Appends a line to the file $IMPLICIT_LOG for each.
+ * implicit.so, for LD_PRELOAD: turn each registration of memory into an ODP MR of the whole
+ * address space, so that nothing is pinned.  Append a line to the file $IMPLICIT_LOG for each.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access);
 
-/* libibverbs may be loaded by dlopen(), out of the reach of RTLD_NEXT */
+/* dlopen() may have loaded libibverbs, so that RTLD_NEXT does not find it */
 static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			  unsigned int access)
 {
@@ -41,7 +41,7 @@ static void note(void)
 	close(fd);
 }
 
-/* Present the MR to the program as the one that it has requested */
+/* Show the MR to the program as if it were the one that the program has requested */
 static struct ibv_mr *whole(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
 	struct ibv_mr *mr = reg(pd, NULL, SIZE_MAX, 0, access);
@@ -59,7 +59,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 	return whole(pd, addr, length, access);
 }
 
-/* With a different IOVA, the MR cannot be the whole address space */
+/* If the IOVA differs from the address, the MR cannot be the whole address space */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {

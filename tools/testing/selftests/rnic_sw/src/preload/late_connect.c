@@ -3,8 +3,8 @@
  * late_connect.so, for LD_PRELOAD: delay rdma_connect().
  *
  * perftest's client connects a second time as soon as both ends have agreed to
- * do so, and its server starts to listen at that time.  Without the delay the
- * order is random.
+ * do so, and at that time its server starts to listen.  Without the delay the
+ * client may connect before the server listens.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

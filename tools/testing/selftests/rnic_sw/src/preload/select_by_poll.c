@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * select_by_poll.so, to be preloaded before librspreload: select() by means of poll().
+ * select_by_poll.so, to be preloaded before librspreload: implement select() by poll().
  *
- * librspreload's own select() maps the rsocket's number back to the first descriptor that could
- * match.  An accepted rsocket has a lower number than the program's descriptor, so select() reports
- * one that the program does not know.  Its poll() is correct.
+ * librspreload's own select() maps the number of a ready rsocket back to the first descriptor that
+ * could have this number.  An accepted rsocket has a lower number than the program's descriptor, so
+ * select() reports a descriptor that the program does not know.  librspreload's poll() is correct.
  */
 #include <errno.h>
 #include <poll.h>
@@ -31,7 +31,7 @@ static int ask(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set *odd)
 	return k;
 }
 
-/* Remove a descriptor from the set unless one of the events has happened */
+/* Remove a descriptor from the set, unless one of the events has happened for it */
 static int leave(struct pollfd *p, fd_set *set, int asked, int happened)
 {
 	if (!set || !(p->events & asked))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Test server of the raw peer: runs verbs and rdma_cm calls on our device.
+ * Test server of the raw peer: runs verbs and rdma_cm calls on the tested device.
  *
  * It reads commands as lines of text and replies to each with "ok ..." or "err
- * ...".  Events are reported in lines of their own: "cm ...", "wc ...", "async
+ * ...".  Each event is reported in a separate line: "cm ...", "wc ...", "async
  * ...".  Connections, MRs and listeners are referred to by number.
  */
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@
 static struct ibv_context *ctx;
 struct ibv_pd *pds[2];
 static struct ibv_comp_channel *comp;
-static int comp_fd, async_fd;	/* -1: do not poll it any more */
+static int comp_fd, async_fd;	/* -1: it has failed and is not polled */
 static struct ibv_cq *cq;
 static struct conn conns[CONNS];
 static int nconns;
@@ -163,7 +163,7 @@ static int await(struct conn *c, enum rdma_cm_event_type want)
 	return ok ? 0 : -1;
 }
 
-/* FROM PORT TOS; the kernel chooses if these are missing */
+/* Arguments FROM PORT TOS; the kernel chooses the address if these are missing */
 static int begin_from(struct conn *c, char **w)
 {
 	struct sockaddr_storage from;
@@ -256,7 +256,7 @@ static void do_destroy(char **w)
 	c->chan = NULL;
 }
 
-/* state CONN: state of the QP */
+/* state CONN: print the state of the QP, its ORD and its IRD */
 static void do_state(char **w)
 {
 	struct ibv_qp_init_attr init;
@@ -269,7 +269,7 @@ static void do_state(char **w)
 		       attr.max_dest_rd_atomic);
 }
 
-/* rights CONN RIGHTS: what the QP permits the peer */
+/* rights CONN RIGHTS: set the access that the QP grants to the peer */
 static void do_rights(char **w)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = rights_of(w[2]) };
@@ -285,7 +285,7 @@ static void do_solicited(char **w)
 	printf("ok\n");
 }
 
-/* sync: all earlier events are reported before the reply, see loop() */
+/* sync: reply after all earlier events have been reported, see loop() */
 static void do_sync(char **w)
 {
 	(void)w;
@@ -316,8 +316,8 @@ static void tell_wc(const struct ibv_wc *wc)
 	       imm ? ntohl(wc->imm_data) : 0);
 }
 
-/* After removal of the device the event may be lost; the ring has all
- * completions
+/* After removal of the device the completion event may be lost, but the ring
+ * has all completions
  */
 static void tell_completions(void)
 {
@@ -464,7 +464,7 @@ static void run(char *line)
 		printf("err 0 no such command, connection or region\n");
 }
 
-/* Run complete lines; the rest stays for the next call */
+/* Run all complete lines; an incomplete line stays in the buffer for the next call */
 static bool read_commands(void)
 {
 	static char buf[LINE];

@@ -39,7 +39,7 @@ int rights_of(const char *word)
 	       (strchr(word, 'b') ? IBV_ACCESS_MW_BIND : 0);
 }
 
-/* An IOVA must have the same page offset as its memory */
+/* Allocate memory with the page offset of the IOVA, because both must be equal */
 static bool allocate(struct region *r, size_t len, uint64_t iova)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -103,7 +103,7 @@ void do_get(char **w)
 	putchar('\n');
 }
 
-/* fill REGION: fill memory and guard areas with 0x5a again */
+/* fill REGION: fill the memory and its guard areas with 0x5a again */
 void do_fill(char **w)
 {
 	struct region *r = region_of(w[1]);
@@ -121,7 +121,7 @@ static uint64_t hash_of(const uint8_t *p, size_t len)
 	return h;
 }
 
-/* hash REGION: hash of memory and guard areas */
+/* hash REGION: print a hash of the memory and its guard areas */
 void do_hash(char **w)
 {
 	struct region *r = region_of(w[1]);
@@ -144,7 +144,7 @@ static struct ibv_sge sge_of(char **w)
 	return sge;
 }
 
-/* bind CONN REGION RIGHTS WRID: bind a window, which is never freed */
+/* bind CONN REGION RIGHTS WRID: bind a new memory window, which is never freed */
 void do_bind(char **w)
 {
 	struct region *r = region_of(w[2]);
@@ -209,7 +209,7 @@ static uint64_t value_of(const char *word)
 	return word ? strtoull(word, NULL, 0) : 0;
 }
 
-/* Fields that depend on the opcode.  @w: ADDRESS RKEY FLAGS VALUE SWAP */
+/* Set the fields that depend on the opcode.  @w: ADDRESS RKEY FLAGS VALUE SWAP */
 static void set_remote(struct ibv_send_wr *wr, char **w)
 {
 	switch (wr->opcode) {

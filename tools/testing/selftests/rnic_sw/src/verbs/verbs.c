@@ -38,7 +38,7 @@ void give_up(const char *file, int line, const char *what, const char *fmt, ...)
 	_exit(FAIL);
 }
 
-/* Pipe to the parent for the reason of a skip; -1 in the parent */
+/* Pipe to the parent, for the reason of a skip; -1 in the parent itself */
 static int reason_fd = -1;
 
 void skip(const char *fmt, ...)
@@ -52,7 +52,7 @@ void skip(const char *fmt, ...)
 	_exit(SKIP);
 }
 
-/* Lockdep or KCSAN means a debug kernel, QEMU in the CPU's name means emulation */
+/* Lockdep or KCSAN shows a debug kernel, QEMU in the name of the CPU shows emulation */
 static bool look_if_slow(void)
 {
 	bool slow = getenv("T_SLOW") || !access("/proc/lockdep", F_OK) ||
@@ -158,8 +158,8 @@ static bool run_one(const struct test *t, int nr)
 	return tell(t, nr, status, reason);
 }
 
-/* Without names, all cases but those marked as asked.  A name may be the start of case names and an
- * asterisk.
+/* Without names, all cases except those marked as asked are wanted.  A name may be the start of
+ * case names and an asterisk.
  */
 static bool wanted(const struct test *t, int n, char **names)
 {

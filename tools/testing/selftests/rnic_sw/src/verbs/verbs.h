@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Test cases for the verbs API.  One program is both ends of a connection.
+ * Test cases for the verbs API.  One program has both ends of a connection.
  *
  *	+-- this process ------------------------------------------+
  *	|  client c  --rdma_cm, TCP-->  server s                   |
@@ -8,8 +8,8 @@
  *	+----------------------------------------------------------+
  *
  * Both ends use one device through one of its addresses, or two devices in two network namespaces.
- * Each case runs in a process of its own.  A case passes if its function returns; a failed CHECK()
- * prints its place and exits, and the kernel then has to clean up.
+ * Each case runs in a separate process.  A case passes if its function returns.  A failed CHECK()
+ * prints its location and exits, and the kernel then has to clean up.
  */
 #ifndef RNIC_SW_VERBS_H
 #define RNIC_SW_VERBS_H
@@ -43,14 +43,14 @@ void skip(const char *fmt, ...)
 
 /* Number of rounds to do: @n, or a quarter of it on a slow machine */
 uint32_t rounds(uint32_t n);
-/* Check whether the environment selects SCTP as lower layer */
+/* Check whether the environment selects SCTP as the lower layer */
 bool over_sctp(void);
 /* A timeout in seconds or milliseconds: @n, or four times as much on a slow machine */
 uint32_t patience(uint32_t n);
 /* Usual timeout in ms, for patience(); long enough for a busy host */
 #define WC_MS	10000
 uint64_t now_ms(void);
-/* Check the version of the running kernel, for differences in its core */
+/* Check whether the running kernel is older than that version */
 bool kernel_before(int major, int minor);
 
 /* Cases ------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ struct test {
 	void		(*run)(void);
 	unsigned int	seconds;	/* time limit; 0: USUAL_SECONDS */
 	const char	*shows;		/* rows of requirements.md */
-	bool		asked;		/* runs only if named on the command line */
+	bool		asked;		/* runs only if the command line names it */
 };
 
 #define CASE(n, f, s, r)	{ .name = n, .run = f, .seconds = s, .shows = r }
@@ -117,7 +117,7 @@ void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed);
 /* Check that bytes [off, off + len) are the pattern of @seed, counted from @off */
 void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_is_clear(const struct buf *b, size_t off, size_t len);
-/* Check as buf_has(), and that the rest of the buffer and its guards are unchanged */
+/* Like buf_has(), and check that the rest of the buffer and its guards are unchanged */
 void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_guards(const struct buf *b);
 size_t page_size(void);
@@ -144,7 +144,7 @@ struct opts {
 	uint8_t		s_ird, s_ord;	/* of the server; default: those of the client */
 	const char	*addr;		/* address to connect to; default: setting.addr */
 	const char	*at;		/* address to listen at; default: @addr */
-	bool		v6only;		/* the listener takes IPv6 addresses only */
+	bool		v6only;		/* the listener accepts IPv6 connections only */
 	const void	*hello;		/* Private Data of the request */
 	uint8_t		hello_len;
 	const void	*welcome;	/* Private Data of the reply */
@@ -159,7 +159,7 @@ struct end {
 	struct ibv_cq		*scq, *rcq;
 	struct ibv_srq		*srq;
 	struct ibv_qp		*qp;
-	bool			lent;	/* only the QP is its own; PD, CQs and SRQ are borrowed */
+	bool			lent;	/* it owns only its QP; PD, CQs and SRQ are another end's */
 };
 
 struct pair {
@@ -167,14 +167,14 @@ struct pair {
 	struct rdma_event_channel *lch;
 	struct rdma_cm_id	*listen;
 	struct end		c, s;
-	struct rdma_cm_event	ev;	/* last event; already acknowledged */
+	struct rdma_cm_event	ev;	/* last event, which is already acknowledged */
 	uint8_t			said[256];	/* Private Data of @ev */
 };
 
 void pair_open(struct pair *p, const struct opts *o);
 /* Open another connection that uses the PDs, CQs and SRQ of @like */
 void pair_open_like(struct pair *p, const struct pair *like);
-/* Steps of pair_open(): resolve and listen; get the request; accept */
+/* Steps of pair_open(): resolve the address and listen; get the request; accept it */
 void pair_prepare(struct pair *p, const struct opts *o);
 void pair_request(struct pair *p);
 void pair_accept(struct pair *p);
@@ -187,8 +187,8 @@ void pair_disconnect(struct pair *p);	/* waits for the event at both ends */
 void pair_free(struct pair *p);		/* in any state */
 void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
 /*
- * Open a connection, send a message each way, and close it.  An effect of earlier operations that
- * has not shown by then will not show, however slow the machine is.
+ * Open a connection, send a message in each direction, and close it.  If an effect of earlier
+ * operations cannot be observed by then, it will not appear, however slow the machine is.
  */
 void later(void);
 int qp_state(const struct end *e);
@@ -202,7 +202,7 @@ struct desk {
 
 void desk_open(struct desk *d, const struct opts *o, size_t len);
 void desk_close(struct desk *d);
-void desk_free(struct desk *d);		/* after the connection has ended by itself */
+void desk_free(struct desk *d);		/* if the connection has already ended */
 
 /* Work (verbs_work.c) ----------------------------------------------------- */
 
@@ -234,13 +234,13 @@ struct ibv_wc next_wc(struct ibv_cq *cq);
 void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void want_none(struct ibv_cq *cq);	/* neither now nor after later() */
-void has_none(struct ibv_cq *cq);	/* not now */
+void want_none(struct ibv_cq *cq);	/* no completion now, and none after later() */
+void has_none(struct ibv_cq *cq);	/* no completion now */
 void pause_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */
 
-/* An atomic operation: the target is a word of the peer's, the result goes to a word of @sink */
+/* An atomic operation: its target is a word of the peer, its result is stored in a word of @sink */
 struct atom {
 	uint64_t		id;
 	enum ibv_wr_opcode	op;
@@ -260,15 +260,15 @@ void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
 
 /*
  * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at
- * its sender does not guarantee that; the completion of a Read does.
+ * the sender does not guarantee that; the completion of a Read does.
  */
 void all_have_come(const struct desk *d);
-/* Check whether a completion event comes within @ms (verbs_cq.c) */
+/* Check whether a completion event arrives within @ms (verbs_cq.c) */
 bool event_within(struct end *e, int ms);
 
 /*
  * Find the ring of this process into which @prod entries have been written; there must be exactly
- * one.  rings_with() returns the number of such rings and stores one of them in @last
+ * one such ring.  rings_with() returns the number of such rings and stores one of them in @last
  * (verbs_rings.c).
  */
 volatile uint32_t *ring_with(uint32_t prod);
@@ -280,7 +280,7 @@ void lock_at_most(size_t octets);
 
 /* Asynchronous events and counters (verbs_signs.c) ------------------------ */
 
-/* Asynchronous events of a QP or CQ; each is matched once */
+/* Expect an asynchronous event of a QP or CQ; each event is matched once */
 void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 		const void *element);
 void want_no_async(struct ibv_context *ctx);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * WQEs and commands with bits that this version of the ABI does not define must be refused.  Also
- * rings that cannot be mapped.
+ * The kernel must refuse WQEs and commands with bits that this version of the ABI does not define.
+ * There are also cases with rings that cannot be mapped.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 
 #define MAGIC	0x5eed0f00dba5e1e5ull
 
-/* The WQE of a request that the kernel has not fetched yet */
+/* Find the WQE of a request that the kernel has not fetched yet */
 static uint8_t *find_slot(void)
 {
 	struct ring ring[32];
@@ -51,7 +51,7 @@ static const struct spoil sends[] = {
 	{ "value of an atomic in a Send", AT_SWAP, 1 },
 };
 
-/* Posted before the connection is established: the kernel fetches it then */
+/* Post a request before the connection is established, so that the kernel fetches it only then */
 static void spoil_send(const struct spoil *s)
 {
 	struct pair p = {};
@@ -104,7 +104,7 @@ static void spoil_recv(uint32_t srq, size_t at)
 	pair_free(&p);
 }
 
-/* Receives of a QP and of an SRQ: the error is local */
+/* In receives of a QP and of an SRQ the error is local */
 static void abi_receives(void)
 {
 	spoil_recv(0, AT_RQE_RESERVED);
@@ -126,7 +126,7 @@ struct verb {
 	size_t		len;
 };
 
-/* Return: 0 or an errno */
+/* Issue a command.  Return: 0 or an errno */
 static int issue(int fd, const struct verb *v, const void *own, size_t len,
 		 void *answer)
 {
@@ -167,12 +167,12 @@ static void want_errno(int fd, const struct verb *v, const void *own,
 	CHECK(err == want, "%s, %zu bytes: %s", v->what, len, strerror(err));
 	if (err || !v->answers)
 		return;
-	/* bytes beyond the longest response */
+	/* the kernel must not write bytes beyond the longest response */
 	for (i = ANSWER - 8; i < ANSWER; i++)
 		CHECK(!answer[i], "%s: byte %zu is %#x", v->what, i, answer[i]);
 }
 
-/* Try each length, and a value in each word */
+/* Try each length of the driver's data, and a value in each word */
 static void try_lengths(int fd, const struct verb *v)
 {
 	static const uint8_t none[OWN_MOST];
@@ -263,7 +263,7 @@ static void try_changes(struct ibv_context *ctx, struct pair *p)
 		try_lengths(ctx->cmd_fd, &verbs[i]);
 }
 
-/* Try each command that can have data of the driver, and each word of these */
+/* Try each command that can have data of the driver, and each word of that data */
 static void abi_commands(void)
 {
 	struct pair p = {};
@@ -273,7 +273,7 @@ static void abi_commands(void)
 	pair_make_qp(&p, &p.s);
 	try_objects(p.c.id->verbs, &p);
 	try_changes(p.s.id->verbs, &p);
-	/* the client must get a reply, or this process cannot exit before its timeout */
+	/* the client must get a reply: otherwise this process cannot exit before its timeout */
 	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
 	/* there are no handles for what was created: it ends with the process */
 }
@@ -282,7 +282,7 @@ struct word {
 	uint32_t at, value;
 };
 
-/* Try each word alone */
+/* Set each word to a wrong value alone */
 static void try_words(struct pair *p, const struct verb *create, const struct word *bad,
 		      size_t n)
 {
@@ -326,8 +326,8 @@ static void abi_words(void)
 }
 
 /*
- * The driver's part of a response can be written, the part of the core cannot.  The object is
- * destroyed again with its attributes set, and without a warning.
+ * The driver's part of a response can be written, but the part of the core cannot.  The kernel must
+ * destroy the object again, with its attributes set, and without a warning.
  */
 static void abi_unanswered(void)
 {
@@ -353,11 +353,11 @@ static void abi_unanswered(void)
 	CHECK(issue(fd, &qp, over_tcp, sizeof(over_tcp),
 		    at - sizeof(struct ib_uverbs_create_qp_resp)) == EFAULT,
 	      "QP");
-	/* fails if an object is left that uses one of these */
+	/* this fails if an object is left that uses the PD, a CQ or the SRQ */
 	pair_free(&p);
 }
 
-/* A query returns the attribute of the creation */
+/* A query must return the attribute with which the QP was created */
 static void abi_signal_all(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -395,7 +395,7 @@ static rlim_t address_space(void)
 	return (rlim_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-/* If the program cannot map the new ring, the CQ keeps its old one */
+/* If the program cannot map the new ring, the CQ must keep its old one */
 static void resize_unmapped(void)
 {
 	struct rlimit was, tight;
@@ -415,7 +415,7 @@ static void resize_unmapped(void)
 	err = ibv_resize_cq(d.p.s.rcq, 100000);
 	CHECK(!setrlimit(RLIMIT_AS, &was), "%m");
 	CHECK(err, "resized");
-	/* no completion is lost, and the CQ can be resized again */
+	/* no completion may be lost, and resizing must work again */
 	for (; i < 7; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 50);
 		do_send(&d.p.c, i, &d.c, 0, 9);

@@ -113,7 +113,7 @@ static void values(uint64_t send_ops)
 	one_value(&d, ADD, 0, 0);
 	one_value(&d, ADD, -*at, 0);
 	CHECK(!*at, "%llx", (unsigned long long)*at);
-	/* no byte outside the words changes, and the server gets no completion */
+	/* no byte outside the words may change, and the server must get no completion */
 	buf_is_clear(&d.s, 0, (uint8_t *)at - d.s.at);
 	buf_is_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
 	buf_is_clear(&d.c, 0, (uint8_t *)word(&d.c, 3) - d.c.at);
@@ -136,7 +136,7 @@ static void atomic_wr_api(void)
 
 enum { QPS = 6, BURST = 32 };
 
-/* @seen: values below @n that have been returned */
+/* @seen: set for values below @n that atomics have returned */
 static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 		      uint32_t n)
 {
@@ -157,7 +157,7 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 	}
 }
 
-/* Many QPs count in one word: no value is returned twice */
+/* Many QPs count in one word: no value may be returned twice */
 static void atomic_distinct(void)
 {
 	const uint32_t turns = rounds(40), n = turns * QPS * BURST;
@@ -188,7 +188,7 @@ static void atomic_distinct(void)
 		pair_close(&p[i]);
 }
 
-/* Write, FetchAdd and Read of one word, posted without waiting */
+/* Post a Write, a FetchAdd and a Read of one word without waiting */
 static void atomic_in_line(void)
 {
 	const uint32_t to = 400;	/* in words */
@@ -223,7 +223,7 @@ static void atomic_in_line(void)
 	desk_close(&d);
 }
 
-/* A Read before an atomic on one word returns the old value */
+/* A Read before an atomic on one word must return the old value */
 static void atomic_after_read(void)
 {
 	const uint32_t words = 480;
@@ -253,7 +253,7 @@ static void atomic_after_read(void)
 	desk_close(&d);
 }
 
-/* A fenced Send sends what the atomic before it has returned */
+/* A fenced Send must send the value that the atomic before it has returned */
 static void atomic_fence(void)
 {
 	struct desk d;
@@ -278,7 +278,7 @@ static void atomic_fence(void)
 	desk_close(&d);
 }
 
-/* Value of the word after operation @i */
+/* The value of the word after operation @i */
 static uint64_t mixed_value(uint64_t value, uint32_t i)
 {
 	if (i % 4 == 0)
@@ -310,7 +310,7 @@ static void post_mixed(struct desk *d, uint32_t i, uint64_t value)
 	}
 }
 
-/* More atomics and Reads than ORD, mixed with Sends: all execute in order */
+/* More atomics and Reads than ORD, mixed with Sends, must execute in order */
 static void atomic_many(void)
 {
 	static const enum ibv_wc_opcode wcs[] = {
@@ -340,7 +340,7 @@ static void atomic_many(void)
 	desk_close(&d);
 }
 
-/* The result of an atomic needs exactly one SGE of 8 bytes */
+/* The result of an atomic needs exactly one SGE of 8 bytes; other lists must be refused */
 static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
 {
 	struct ibv_sge sge[2];
@@ -393,7 +393,7 @@ static void atomic_wrong_pieces(void)
 	desk_close(&d);
 }
 
-/* A sink that may not be written */
+/* The sink of an atomic is memory that may not be written */
 static void atomic_wrong_sink(void)
 {
 	struct desk d;

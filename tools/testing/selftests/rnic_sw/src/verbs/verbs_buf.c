@@ -43,7 +43,7 @@ static void fill(uint8_t *p, size_t len, uint32_t seed)
 		p[i] = octet_of(seed, i);
 }
 
-/* Index of the first byte that is not of the pattern, or @len */
+/* Return: the index of the first byte that differs from the pattern, or @len */
 static size_t differs(const uint8_t *p, size_t len, uint32_t seed)
 {
 	size_t i;
@@ -112,7 +112,7 @@ void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed)
 	      i, len, off, b->at[off + i], octet_of(seed, i));
 }
 
-/* Byte by byte, because the pattern is counted from the start of the buffer */
+/* Compare byte by byte, because the pattern is counted from the start of the buffer */
 void buf_is_clear(const struct buf *b, size_t off, size_t len)
 {
 	size_t i;
@@ -140,7 +140,7 @@ void buf_guards(const struct buf *b)
 	CHECK(i == tail_len(b), "byte %zu after the buffer was written", i);
 }
 
-/* Check that the comparison functions detect a difference */
+/* The comparison functions must detect a difference */
 static void guards_notice(void)
 {
 	struct buf b;

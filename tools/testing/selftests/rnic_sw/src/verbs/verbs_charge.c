@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Accounting: kernel memory used for a program is charged to its control group. */
+/* Accounting: kernel memory that is used for a program is charged to its control group. */
 #include <arpa/inet.h>
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@
 #define MIB		(1 << 20)
 #define CALLERS		512
 
-/* Kernel memory charged to the group, in KiB */
+/* Return: the kernel memory charged to the group, in KiB */
 static unsigned long charged(void)
 {
 	const char *group = getenv("T_GROUP");
@@ -31,14 +31,14 @@ static unsigned long charged(void)
 	return octets / 1024;
 }
 
-/* Wait first: charges are batched per CPU, and the sum is updated every 2 s */
+/* Wait before reading: charges are batched per CPU, and the sum is updated every 2 s */
 static unsigned long settled(void)
 {
 	pause_ms(2500);
 	return charged();
 }
 
-/* Check that at least @kib more than @before are charged */
+/* Check that the charge has grown by at least @kib since @before */
 static void want_charged(const char *what, unsigned long before,
 			 unsigned long kib)
 {
@@ -65,7 +65,7 @@ static unsigned long mapped_kib(void)
 	return words * 4 / 1024;
 }
 
-/* Rings of QPs, CQs and SRQs */
+/* Charges for the rings of QPs, CQs and SRQs */
 static void charge_rings(void)
 {
 	const struct opts o = { .sq = 4096, .rq = 4096, .ssge = 8, .rsge = 8,
@@ -82,7 +82,7 @@ static void charge_rings(void)
 	pair_free(&p);
 }
 
-/* Memory windows, which use little but their entries in the STag tables */
+/* Charges for memory windows, which use little memory besides their entries in the STag tables */
 static void charge_windows(void)
 {
 	struct pair p = {};
@@ -105,7 +105,7 @@ static void charge_windows(void)
 	pair_free(&p);
 }
 
-/* MRs: their lists of pages */
+/* Charges for MRs: their lists of pages */
 static void charge_regions(void)
 {
 	const size_t page = page_size(), len = 16 * MIB, each = len / page * 8;
@@ -115,7 +115,7 @@ static void charge_regions(void)
 	void *mem;
 	size_t i;
 
-	/* small pages: one word of the list for each */
+	/* small pages, each of which needs one word in the list */
 	CHECK(!posix_memalign(&mem, page, len), "%m");
 	madvise(mem, len, MADV_NOHUGEPAGE);
 	memset(mem, 1, len);
@@ -156,7 +156,7 @@ static void want_event(struct rdma_event_channel *ch,
 	rdma_ack_cm_event(ev);
 }
 
-/* Connections being set up, without their QPs */
+/* Charges for connections that are being set up, without their QPs */
 static void charge_connects(void)
 {
 	static struct rdma_cm_id *id[CALLERS];
@@ -196,8 +196,8 @@ static void charge_connects(void)
 	pair_free(&p);
 }
 
-/* Page faults of an ODP MR, served by a worker.  Each page is the first one of a page table and of
- * a table of the driver.
+/* Charges for page faults of an ODP MR, which a worker serves.  Each page is the first one of a
+ * page table and of a table of the driver.
  */
 static void charge_brought(void)
 {

@@ -83,7 +83,7 @@ static void nobody_listens(void)
 	CHECK(!rdma_destroy_id(p.c.id), "%m");
 }
 
-/* All messages posted before the disconnect are sent */
+/* All messages that are posted before the disconnect must be sent */
 static void one_goodbye(uint32_t n, uint32_t len)
 {
 	struct desk d;
@@ -97,7 +97,7 @@ static void one_goodbye(uint32_t n, uint32_t len)
 	for (i = 0; i < n; i++)
 		do_send(&d.p.c, i, &d.c, i * len, len);
 	CHECK(!rdma_disconnect(d.p.c.id), "%m");
-	/* this one is too late, although most of the others have not been sent yet */
+	/* this one is posted too late, although most of the others have not been sent yet */
 	do_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
 		want_recv(d.p.s.rcq, i, len);
@@ -153,7 +153,7 @@ static void both_goodbye(void)
 		do_send(&d.p.c, 2, &d.c, 0, 100);
 		do_send(&d.p.s, 2, &d.s, 0, 100);
 		CHECK(!rdma_disconnect(d.p.s.id), "%m");
-		/* may already have got the disconnect of the other end */
+		/* this end may already have got the disconnect of the other end */
 		rdma_disconnect(d.p.c.id);
 		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -164,7 +164,7 @@ static void both_goodbye(void)
 	}
 }
 
-/* Without a disconnect: the QP is destroyed, and the peer notices */
+/* If the QP is destroyed without a disconnect, the peer must notice */
 static void gone(void)
 {
 	struct desk d;
@@ -195,7 +195,7 @@ static void ipv6(void)
 	desk_close(&d);
 }
 
-/* Check for an IPv4 address, @addr if that is not NULL */
+/* Check that @sa is an IPv4 address; that it is @addr, if @addr is not NULL */
 static void is_v4(const struct sockaddr *sa, const char *addr)
 {
 	char text[INET_ADDRSTRLEN] = "";
@@ -207,8 +207,8 @@ static void is_v4(const struct sockaddr *sa, const char *addr)
 }
 
 /*
- * A wildcard IPv6 listener takes IPv4 connections and reports IPv4 addresses.  Over SCTP the
- * client's port is that of its association, which may be older.
+ * A wildcard IPv6 listener accepts IPv4 connections and reports IPv4 addresses.  Over SCTP the
+ * client's port is that of its association, which another connection may have set up.
  */
 static void any_address(void)
 {
@@ -222,7 +222,7 @@ static void any_address(void)
 	pair_close(&p);
 }
 
-/* An IPv6-only wildcard listener takes no IPv4 connections */
+/* An IPv6-only wildcard listener accepts no IPv4 connections */
 static void any_v6_address(void)
 {
 	struct pair p = {};
@@ -254,7 +254,7 @@ static void server_hears(const struct pair *p, uint8_t to_it, uint8_t from_it)
 	      conn->responder_resources, conn->initiator_depth);
 }
 
-/* Neither end sends more Reads than the other can take */
+/* Neither end may send more Reads than the other can process */
 static void depths(void)
 {
 	struct pair p = {};
@@ -272,7 +272,7 @@ static void depths(void)
 	pair_close(&p);
 }
 
-/* 20 Reads at once with an IRD of 2 at the other end, in both directions */
+/* Both ends post 20 Reads together, and the other end has an IRD of 2 */
 static void depths_unlike(void)
 {
 	struct desk d;
@@ -312,7 +312,7 @@ static void modify(const struct end *e, struct ibv_qp_attr attr, int mask,
 	CHECK(got == err, "%s for mask 0x%x", strerror(got), mask);
 }
 
-/* Unsupported attributes are refused, others are set */
+/* Unsupported attributes are refused, other attributes are set */
 static void modify_attrs(void)
 {
 	struct pair p = {};
@@ -331,7 +331,7 @@ static void modify_attrs(void)
 	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
 	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
-	/* set by connection managers that also serve InfiniBand */
+	/* connection managers that also serve InfiniBand set this attribute */
 	modify(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
 	pair_free(&p);
 }
@@ -347,7 +347,7 @@ static unsigned int rights(const struct end *e)
 	return attr.qp_access_flags;
 }
 
-/* A refused call changes no attribute */
+/* A refused call must change no attribute */
 static void modify_whole(void)
 {
 	unsigned int may;

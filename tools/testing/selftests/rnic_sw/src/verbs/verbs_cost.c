@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Creating and destroying an object must cost as much with many objects on the
- * device as with none.  Both are measured alternately, so that other load
- * affects both alike.
+ * device as with none.  Both costs are measured alternately, so that other load
+ * affects both in the same way.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -18,7 +18,7 @@ struct looks {
 	uint64_t		make[LOOKS], destroy[LOOKS];
 };
 
-/* CLOCK_MONOTONIC, as User-Mode Linux counts a thread's CPU time in ticks */
+/* CLOCK_MONOTONIC, because User-Mode Linux counts a thread's CPU time in ticks */
 static uint64_t clock_ns(void)
 {
 	struct timespec t;
@@ -59,8 +59,8 @@ static uint64_t median(uint64_t *of)
 	return of[LOOKS / 2];
 }
 
-/* The limit of 1.5 is above chance, and far below the cost of a walk through
- * all objects
+/* The limit of 1.5 is above random variation, and far below the cost of a walk
+ * through all objects
  */
 static void as_dear(const char *what, uint64_t *many, uint64_t *none)
 {

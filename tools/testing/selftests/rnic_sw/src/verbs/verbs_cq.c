@@ -46,7 +46,7 @@ static void events(void)
 
 	desk_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
-		/* no event unless armed, and one event each time */
+		/* there is no event unless the CQ is armed, and one event each time that it is */
 		send_one(&d, 1, 0);
 		want_recv(d.p.s.rcq, 1, 9);
 		all_have_come(&d);
@@ -79,7 +79,7 @@ static void events_solicited(void)
 		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
 		want_recv(d.p.s.rcq, 1, 9);
 		want_recv(d.p.s.rcq, 2, 9);
-		/* a request for any completion overrides one for solicited completions */
+		/* a request for all completions overrides one for solicited completions */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 3, 0);
@@ -89,7 +89,7 @@ static void events_solicited(void)
 	desk_close(&d);
 }
 
-/* A completion with an error counts as solicited */
+/* A completion with an error must count as solicited */
 static void events_failed(void)
 {
 	struct desk d;
@@ -121,7 +121,7 @@ static void wait_recv(struct end *e, uint64_t id)
 	      ibv_wc_status_str(wc.status));
 }
 
-/* The other thread waits in poll(), so each round sleeps */
+/* The other thread waits in poll(), so each round puts a thread to sleep */
 static void *echo(void *arg)
 {
 	const uint32_t turns = rounds(4000);
@@ -159,7 +159,7 @@ static void events_ping_pong(void)
 	desk_close(&d);
 }
 
-/* A resize keeps completions that have not been polled, in order */
+/* A resize must keep completions that have not been polled, in order */
 static void resize(void)
 {
 	static const int sizes[] = { 64, 9, 1000, 16, 8, 300 };
@@ -184,8 +184,8 @@ static void resize(void)
 }
 
 /*
- * Posting a receive to a QP in error flushes its receive queue: all posted before has completed
- * when the call returns.
+ * Posting a receive to a QP in error flushes its receive queue: when the call returns, all receives
+ * posted before have completed.
  */
 static void flush_all(struct desk *d, uint64_t first, uint64_t last)
 {
@@ -193,7 +193,7 @@ static void flush_all(struct desk *d, uint64_t first, uint64_t last)
 	do_recv(&d->p.s, last, NULL, 0, 0);
 }
 
-/* A resize of so many completions that they are moved in several steps */
+/* Resize a CQ with so many completions that they are moved in several steps */
 static void resize_many(void)
 {
 	static const int sizes[] = { 3000, 1500, 1024, 5000 };
@@ -207,7 +207,7 @@ static void resize_many(void)
 	to_error(&d.p.s);
 	flush_all(&d, 1001, 1000);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* poll some in between, so that the rest starts elsewhere in the ring */
+		/* poll some in between, so that the other ones start elsewhere in the ring */
 		for (k = 0; k < 100; k++)
 			want_status(d.p.s.rcq, i * 100 + k,
 				    IBV_WC_WR_FLUSH_ERR);
@@ -322,7 +322,7 @@ static void no_cq(struct ibv_cq *has, int cqe)
 	CHECK(has->cqe == was, "%d, was %d", has->cqe, was);
 }
 
-/* The kernel enforces the maximum number of entries */
+/* The kernel must enforce the maximum number of entries */
 static void arguments(void)
 {
 	struct ibv_device_attr dev;
@@ -338,8 +338,8 @@ static void arguments(void)
 }
 
 /*
- * A CQ overruns: the CQ and its QP go to error, and the peer gets a Terminate.  Other connections
- * continue.
+ * If a CQ overruns, the CQ and its QP go to error, and the peer gets a Terminate.  Other
+ * connections continue.
  */
 static void overrun(void)
 {

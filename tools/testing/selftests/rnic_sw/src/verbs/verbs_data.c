@@ -8,7 +8,7 @@
 #define MTU_ISH		1500
 #define MIB		(1024u * 1024)
 
-/* Send @len bytes to a larger buffer at another offset */
+/* Send @len bytes to a larger buffer, at another offset than in the source */
 static void one_send(struct desk *d, uint32_t len, uint32_t seed)
 {
 	size_t from = seed % 11, to = seed % 7;
@@ -40,8 +40,8 @@ static void send_around_segments(void)
 	uint32_t k, len, seed = 1000;
 	struct desk d;
 
-	/* the MULPDU is 40 to 100 bytes less than the MTU, however it is
-	 * computed
+	/* try lengths around the MULPDU, which is 40 to 100 bytes less than the MTU,
+	 * however it is computed
 	 */
 	desk_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (k = 1; k <= 2; k++)
@@ -50,7 +50,7 @@ static void send_around_segments(void)
 	desk_close(&d);
 }
 
-/* A busy machine may be slow, but the transfer must make progress */
+/* Wait for progress: a busy machine may be slow, but the transfer must continue */
 static void goes_on(const struct desk *d, size_t to, uint32_t len)
 {
 	uint64_t until;
@@ -89,8 +89,8 @@ static void send_large(void)
 }
 
 /*
- * A message of maximum length.  Both sides map one MiB again and again, so that
- * little memory is needed; the last bytes to arrive are checked.
+ * A message of maximum length.  Both ends map one MiB again and again, so that
+ * little memory is needed; the bytes that arrive last are checked.
  */
 static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 {
@@ -149,7 +149,7 @@ static void send_2g(void)
 	pair_close(&p);
 }
 
-/* Fill @sge with @n SGEs of odd lengths in @b, with gaps between them */
+/* Fill @sge with @n SGEs of odd lengths in @b, with gaps between them.  Return: their sum */
 static uint32_t cut(const struct buf *b, struct ibv_sge *sge, int n,
 		    uint32_t seed)
 {
@@ -178,8 +178,8 @@ static void fill_pieces(const struct ibv_sge *sge, int n, uint32_t seed)
 				octet_of(seed, at++);
 }
 
-/* The SGEs contain @len bytes of the pattern; the rest and the gaps are
- * unchanged
+/* Check that the SGEs contain @len bytes of the pattern, and that the other
+ * bytes and the gaps are unchanged
  */
 static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
 			 uint32_t len)
@@ -299,7 +299,7 @@ static void inline_sizes(void)
 		do_job(&d.p.c, &(struct job){
 			.id = len, .op = IBV_WR_SEND, .b = &unregistered,
 			.off = 5, .len = len, .flags = SIG | IBV_SEND_INLINE });
-		/* the data were copied when the request was posted */
+		/* the data was copied when the request was posted */
 		buf_clear(&d.c);
 		want_ok(d.p.c.scq, len, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, len, len);
@@ -309,7 +309,7 @@ static void inline_sizes(void)
 	desk_close(&d);
 }
 
-/* With length 0, neither key nor address is checked */
+/* If the length is 0, neither the key nor the address is checked */
 static void zero_length(void)
 {
 	struct desk d;
@@ -338,7 +338,7 @@ static void zero_length(void)
 static const uint32_t offsets[] = { 0, 1, 3, 511, 4083, 4095, 4096, 8191 };
 static const uint32_t lengths[] = { 1, 2, 17, 1447, 4096, 9001, 70001 };
 
-/* The Send after the Write shows that the Write is placed */
+/* Write, then send: when the Send arrives, the Write is placed */
 static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
 {
 	buf_fill(&d->c, from, len, off + len);
@@ -355,13 +355,13 @@ static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
 	buf_clear(&d->s);
 }
 
-/* The Send after the Read uses the receive that was posted before */
+/* Read, while a receive is posted: the Send after the Read must use that receive */
 static void one_read(struct desk *d, uint32_t off, uint32_t len, uint32_t to)
 {
 	struct ibv_wc wc;
 
 	buf_fill(&d->s, off, len, off + len);
-	/* not of length 0, which siw refuses */
+	/* the length is not 0, because siw refuses that */
 	do_recv(&d->p.s, 2, &d->s, 0, 1);
 	do_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -388,7 +388,7 @@ static void offsets_with(void (*one)(struct desk *d, uint32_t off, uint32_t len,
 	for (i = 0; i < ARRAY_SIZE(offsets); i++)
 		for (j = 0; j < ARRAY_SIZE(lengths); j++)
 			one(&d, offsets[i], lengths[j], offsets[j]);
-	/* from the first to the last byte */
+	/* the whole buffer, and its last byte */
 	one(&d, 0, d.s.len, 0);
 	one(&d, d.s.len - 1, 1, d.s.len - 1);
 	want_none(d.p.s.rcq);
@@ -406,7 +406,7 @@ static void read_offsets(void)
 	offsets_with(one_read);
 }
 
-/* A Read of any length is one Request */
+/* A Read of any length must be one Read Request */
 static void read_large(void)
 {
 	uint64_t asked, got;

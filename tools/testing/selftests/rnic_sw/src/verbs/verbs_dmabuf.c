@@ -111,7 +111,7 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
 	b->at = b->map;
 }
 
-/* Without this function, the kernel gives an importer no way to follow a buffer */
+/* Check for a function without which the kernel lets no importer follow a moving buffer */
 static bool kernel_follows(void)
 {
 	return kernel_has("dma_buf_vmap_unlocked");
@@ -119,7 +119,7 @@ static bool kernel_follows(void)
 
 /*
  * Check whether the exporters of this kernel keep a buffer in place while it is mapped for the CPU.
- * Otherwise the importer has to pin it.  The function checked for is newer than that rule.
+ * Otherwise the importer has to pin it.  The function that is checked for is newer than that rule.
  */
 static bool kernel_keeps(void)
 {
@@ -214,7 +214,7 @@ static void ping(struct desk *d, enum ibv_wr_opcode op)
 
 /*
  * An exporter that moves without notification cannot move a buffer while it is mapped for the CPU,
- * but it can afterwards.
+ * but it can move the buffer afterwards.
  */
 static void silent(void)
 {
@@ -226,7 +226,7 @@ static void silent(void)
 	for (i = 0; i < 8; i++) {
 		buf_fill(&d.c, 0, d.c.len, i);
 		ping(&d, IBV_WR_RDMA_WRITE);
-		/* the Read completes after the Write is placed */
+		/* when the Read completes, the Write is placed */
 		ping(&d, IBV_WR_RDMA_READ);
 		err = buffer_try(EXPORTER_MOVE, files.s);
 		CHECK(err == EBUSY || !buffer_info(files.s).mapped,
@@ -241,7 +241,7 @@ static void silent(void)
 	shared_close(&d);
 }
 
-/* An exporter that moves the buffer in order to pin it */
+/* The exporter moves the buffer when the importer pins it */
 static void pin_moves(void)
 {
 	struct desk d;
@@ -254,7 +254,7 @@ static void pin_moves(void)
 	shared_close(&d);
 }
 
-/* Two MRs of one buffer: after a move, both use the new location */
+/* There are two MRs of one buffer: after a move, both must use the new location */
 static void two_regions(void)
 {
 	const size_t len = PAGES * page_size();
@@ -273,7 +273,7 @@ static void two_regions(void)
 	buffer_given_back(files.c);
 }
 
-/* A part of the buffer that starts at an odd offset; the IOVA has the same page offset */
+/* The MR is a part of the buffer that starts at an odd offset; the IOVA has the same page offset */
 static void part(void)
 {
 	const size_t page = page_size(), off = 3 * page + 100;
@@ -297,7 +297,7 @@ static void part(void)
 	CHECK(!memcmp(d.c.at, d.c.at + 6000, 5000), "the data read back must be the same");
 	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "elsewhere");
 	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "no other byte may change");
-	/* one byte after the end of the MR, but inside the buffer */
+	/* read one byte after the end of the MR, which is inside the buffer */
 	do_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 101, .rkey = d.s.mr->rkey });
@@ -305,8 +305,8 @@ static void part(void)
 }
 
 /*
- * Other devices see received data after end_cpu_access(): soon after the last message, and at once
- * after deregistration.  A later message sees what they have written.
+ * Other devices see received data after end_cpu_access(): soon after the last message, and
+ * immediately after deregistration.  A later message must see data that they have written.
  */
 static void seen_by_others(void)
 {
@@ -333,7 +333,7 @@ static void seen_by_others(void)
 	shared_close(&d);
 }
 
-/* An MR keeps the buffer and the exporter's module referenced */
+/* An MR must keep the buffer and the exporter's module referenced */
 static void file_closed(void)
 {
 	const char *refs = "/sys/module/rnic_sw_exporter/refcnt";
@@ -411,8 +411,8 @@ static void refusals(void)
 	pair_close(&p);
 }
 
-/* Call ibv_rereg_mr(), which the library refuses for this type of MR; a program with another
- * library reaches the kernel
+/* Call ibv_rereg_mr() without the library, which refuses the call for this type of MR: a program
+ * with another library can reach the kernel
  */
 static int change(struct buf *b, int what, void *at, int access)
 {
@@ -430,7 +430,7 @@ static int change(struct buf *b, int what, void *at, int access)
 	return err;
 }
 
-/* The rights may change, but not exceed those of the registration */
+/* The rights of an MR may change, but not exceed those of its registration */
 static void changed(void)
 {
 	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;
@@ -459,7 +459,7 @@ static void changed(void)
 	both_down(&d);
 }
 
-/* A dma-buf of a memfd, from the kernel's udmabuf driver */
+/* Create a dma-buf of a memfd by the kernel's udmabuf driver */
 static int own_buffer(int file, size_t len)
 {
 	struct udmabuf_create arg = { .memfd = file, .size = len };

@@ -10,18 +10,18 @@
 
 #define RIGHTS_SHARED	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* Create a buffer and return its file descriptor; skip the case without the
- * module
+/* Create a buffer and return its file descriptor; skip the case if the module
+ * is not loaded
  */
 int buffer_new(size_t pages, uint32_t flags);
 int buffer_try(unsigned long request, int fd);
 void buffer_move(int fd);
 void buffer_revoke(int fd);
 void buffer_hold(int fd, enum exporter_hold how);
-void buffer_awaited(int fd);	/* returns when a caller of the exporter is blocked */
+void buffer_awaited(int fd);	/* wait until a caller of the exporter is blocked */
 struct exporter_info buffer_info(int fd);
-/* Wait until there is no mapping, no access begun and no pin; and no attachment
- * either
+/* buffer_left(): wait until there is no mapping, no access begun and no pin;
+ * buffer_given_back(): wait until there is no attachment either
  */
 void buffer_left(int fd);
 void buffer_given_back(int fd);
@@ -30,7 +30,7 @@ void buffer_given_back(int fd);
 void shared_map(struct buf *b, int fd, size_t off, size_t len);
 void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access);
 
-/* A desk whose buffers are dma-bufs of @pages pages; their file descriptors */
+/* Open a desk whose buffers are dma-bufs of @pages pages; get the file descriptor of a buffer */
 void shared_desk(struct desk *d, size_t pages, uint32_t flags);
 int shared_fd(const struct desk *d, const struct buf *b);
 void shared_close(struct desk *d);

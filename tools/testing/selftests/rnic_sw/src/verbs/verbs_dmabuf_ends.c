@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dma-bufs that are revoked, or whose exporter blocks.  A stream that needs one ends as with a
- * deregistered MR, or waits; no wait is endless.
+ * dma-bufs that are revoked, or whose exporter blocks.  A stream that needs such a buffer ends as
+ * with a deregistered MR, or waits; no wait is endless.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #define PAGES	16u
 
-/* deregistration waits one second for the exporter */
+/* limit for a deregistration, which waits one second for the exporter */
 #define SOON_MS	5000
 
 /* Revoked buffers --------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static void ask(struct desk *d, enum ibv_wr_opcode op)
 			.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
 }
 
-/* Access by a peer to a revoked buffer */
+/* A peer accesses a revoked buffer */
 static void remote(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
@@ -46,7 +46,7 @@ static void remote(enum ibv_wr_opcode op, const char *ends)
 	do_recv(&d.p.s, 7, NULL, 0, 0);
 	ask(&d, op);
 	wc = next_wc(d.p.c.scq);
-	/* a Write may have completed before the Terminate arrived */
+	/* a Write may have completed before the Terminate arrives */
 	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
 	      ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
@@ -70,7 +70,7 @@ static void revoked_atomic(void)
 	remote(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
 }
 
-/* Access by the program's own work requests: source of a Send, sink of a receive */
+/* The program's own work requests use a revoked buffer: source of a Send, sink of a receive */
 static void revoked_send(void)
 {
 	struct desk d;
@@ -103,7 +103,7 @@ static void *revoke_soon(void *fd)
 	return NULL;
 }
 
-/* Revocation during many messages */
+/* A buffer is revoked while there are many messages */
 static void amid(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
@@ -141,7 +141,7 @@ static void revoked_amid_reads(void)
 	amid(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
-/* A revoked buffer cannot be registered */
+/* A revoked buffer must not be registered */
 static void revoked_before(void)
 {
 	int fd = buffer_new(2, 0);
@@ -175,7 +175,7 @@ static void hold(struct held *h, enum exporter_hold how, uint32_t flags)
 	buffer_awaited(h->fd);
 }
 
-/* Another connection is not delayed; the Write completes when the exporter continues */
+/* Another connection must not be delayed; the Write completes when the exporter continues */
 static void waits(enum exporter_hold how)
 {
 	struct held h;
@@ -205,7 +205,7 @@ static void held_map(void)
 	waits(EXPORTER_HOLD_MAP);
 }
 
-/* Deregistration must succeed; the waiting stream then finds no MR */
+/* Deregistration must succeed; the stream that waits then finds no MR */
 static void goes(enum exporter_hold how)
 {
 	struct counts was;
@@ -263,8 +263,8 @@ static void ends_soon(struct ibv_mr **mr, size_t n)
 }
 
 /*
- * Exporters block all workers of the process.  Other buffers must still be released at once, and
- * the blocked ones must share one timeout instead of adding up theirs.
+ * Exporters block all workers of the process.  Other buffers must still be released immediately,
+ * and the blocked workers must share one timeout, instead of waiting one after the other.
  */
 static void held_many(void)
 {
@@ -294,7 +294,7 @@ static void held_many(void)
 	}
 }
 
-/* The waiting QP may be destroyed */
+/* The QP of the waiting stream may be destroyed */
 static void held_destroyed(void)
 {
 	struct held h;
@@ -307,7 +307,7 @@ static void held_destroyed(void)
 	buffer_given_back(h.fd);
 }
 
-/* The program may be killed while another process holds the buffer, too */
+/* The program may be killed while another process uses the buffer, too */
 static void held_killed(void)
 {
 	int fd = buffer_new(PAGES, 0), status;
@@ -358,8 +358,8 @@ static void device_went(struct desk *d)
 	buffer_given_back(shared_fd(d, &d->s));
 }
 
-/* Check for success of a message.  A message posted after the removal of the QP never completes;
- * then the event shows the end.
+/* Check whether a message succeeds.  A message that is posted after the removal of the QP never
+ * completes; then the event shows the end.
  */
 static bool answered_well(struct desk *d)
 {
@@ -378,7 +378,7 @@ static bool answered_well(struct desk *d)
 	return false;
 }
 
-/* while buffers move during messages */
+/* The device is deleted while buffers move and messages use them */
 static void device_goes(void)
 {
 	pthread_t thread;

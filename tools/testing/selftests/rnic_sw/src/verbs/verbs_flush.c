@@ -11,7 +11,7 @@ static void both_disconnected(struct pair *p)
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* Successful completions first, then only flushed ones */
+/* Check for @n completions in order: first successful ones, then only flushed ones */
 static void flushed_in_order(struct ibv_cq *cq, uint64_t n)
 {
 	bool flushing = false;
@@ -42,7 +42,7 @@ static void flush_posted(void)
 		do_recv(&d.p.c, i, &d.c, 0, 10);
 		do_recv(&d.p.s, i, &d.s, 0, 10);
 	}
-	/* Reads are slow; later requests complete after them */
+	/* Reads are slow; requests posted later complete after them */
 	for (i = 0; i < 100; i++)
 		do_job(&d.p.c, &(struct job){
 			.id = i, .op = i % 4 ? IBV_WR_SEND : IBV_WR_RDMA_READ,
@@ -57,8 +57,8 @@ static void flush_posted(void)
 	desk_free(&d);
 }
 
-/* Posting in the error state is allowed and completes at once, any number of
- * times
+/* Posting in the error state is allowed any number of times, and each request
+ * completes immediately
  */
 static void flush_late(void)
 {
@@ -78,7 +78,7 @@ static void flush_late(void)
 	desk_free(&d);
 }
 
-/* A QP that was never connected, with receives posted */
+/* The QP was never connected, but has posted receives */
 static void flush_unconnected(void)
 {
 	struct pair p = {};
@@ -113,8 +113,8 @@ static void *post_sends(void *arg)
 	return NULL;
 }
 
-/* The error comes while another thread posts: each request completes exactly
- * once
+/* The QP goes to error while another thread posts: each request must complete
+ * exactly once
  */
 static void flush_race(void)
 {
@@ -138,7 +138,7 @@ static void flush_race(void)
 	}
 }
 
-/* Unpolled completions of a QP disappear with the QP */
+/* Completions of a QP that are not polled must disappear with the QP */
 static void destroy_unpolled(void)
 {
 	struct pair a, b;
@@ -161,7 +161,7 @@ static void destroy_unpolled(void)
 	pair_close(&a);
 }
 
-/* Completions of a destroyed QP use no entries of a CQ that is not polled */
+/* Completions of a destroyed QP must use no entries of a CQ that is not polled */
 static void destroy_full(void)
 {
 	struct pair b;
@@ -176,7 +176,7 @@ static void destroy_full(void)
 	pair_free(&b);
 	do_recv(&d.p.s, 77, &d.s, 0, 10);
 	do_job(&d.p.c, &(struct job){ .op = IBV_WR_SEND });
-	/* when the Read completes, the Send has completed at the server */
+	/* when the Read completes, the Send has also completed at the server */
 	do_job(&d.p.c, &(struct job){
 		.id = 78, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1, .raddr = (uintptr_t)d.s.at,

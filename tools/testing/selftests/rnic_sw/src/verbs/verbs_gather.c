@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbell coalescing: posts in quick succession are sent together.  Where a system call takes
- * longer than the limit for that, nothing is coalesced, and the cases only check that all messages
- * arrive.
+ * Doorbell coalescing: posts in quick succession are sent together.  On a machine where a system
+ * call takes longer than the limit for coalescing, nothing is coalesced, and the cases only check
+ * that all messages arrive.
  */
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
 		.flags = flags });
 }
 
-/* Only read memory: another post would have the waiting ones sent */
+/* Wait for word @n by reading memory only: another post would cause the waiting ones to be sent */
 static void comes(const struct desk *d, uint32_t n)
 {
 	size_t off = n % DEPTH * 8;
@@ -38,7 +38,7 @@ static void open_words(struct desk *d)
 	desk_open(d, &(struct opts){ .sq = DEPTH }, DEPTH * 8);
 }
 
-/* After any number of posts, the last one is sent without another doorbell */
+/* After any number of posts, the last one must be sent without another doorbell */
 static void gather_bursts(void)
 {
 	uint64_t was;
@@ -64,7 +64,7 @@ static void gather_bursts(void)
 	desk_close(&d);
 }
 
-/* A long sequence of posts, each with other bytes */
+/* A long sequence of posts, each with different bytes, must arrive unchanged */
 static void gather_stream(void)
 {
 	const uint32_t n = rounds(40000);
@@ -119,7 +119,7 @@ static void *post_on(void *arg)
 			write_word(p->d, p->posted++, SIG);
 		count_done(p);
 	}
-	/* in the error state each post is processed, even if it was to be coalesced */
+	/* in the error state each post is processed, even if it could be coalesced */
 	while (p->done != p->posted)
 		count_done(p);
 	for (; p->posted - p->done < DEPTH / 2; p->posted++)
@@ -129,7 +129,7 @@ static void *post_on(void *arg)
 	return NULL;
 }
 
-/* The QP goes to error during posts: each completes */
+/* The QP goes to error while a thread posts: each request must complete */
 static void gather_error(void)
 {
 	uint32_t turn;
@@ -149,7 +149,7 @@ static void gather_error(void)
 	}
 }
 
-/* The QP is destroyed directly after posts */
+/* The QP is destroyed immediately after posts */
 static void gather_destroyed(void)
 {
 	uint32_t turn, i;

@@ -30,7 +30,7 @@ static void post_ex(const struct desk *d, struct ibv_qp_ex *ex,
 	CHECK(!ibv_wr_complete(ex), "wr_complete");
 }
 
-/* With length 0, there is no SGE */
+/* Post by ibv_post_send().  If the length is 0, there is no SGE. */
 static void post_classic(const struct desk *d, const struct imm *m)
 {
 	struct ibv_sge sge = {
@@ -49,7 +49,7 @@ static void post_classic(const struct desk *d, const struct imm *m)
 	CHECK(!ibv_post_send(d->p.c.qp, &wr, &bad), "post");
 }
 
-/* Uses ibv_wr_*() if the QP was created for it */
+/* Post by ibv_wr_*() if the QP was created for it */
 static void do_imm(const struct desk *d, const struct imm *m)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
@@ -60,7 +60,7 @@ static void do_imm(const struct desk *d, const struct imm *m)
 		post_classic(d, m);
 }
 
-/* Immediate data need a receive, but no SGE */
+/* Post a receive without an SGE, which is sufficient for immediate data */
 static void do_bare_recv(struct desk *d, uint64_t id)
 {
 	do_recv(&d->p.s, id, NULL, 0, 0);
@@ -151,7 +151,7 @@ static void imm_cq_ex(void)
 	desk_close(&d);
 }
 
-/* Only a solicited message generates an event if only those are requested */
+/* If only solicited completions are requested, only a solicited message generates an event */
 static void imm_solicited(void)
 {
 	struct imm m = { .len = 50 };
@@ -178,7 +178,7 @@ static void imm_solicited(void)
 	desk_close(&d);
 }
 
-/* When the immediate data complete, all data of the Write are placed */
+/* When the immediate data completes, all data of the Write must be placed */
 static void imm_stream(void)
 {
 	enum { AT_ONCE = 8, AREA = SIZE / AT_ONCE };
@@ -209,7 +209,7 @@ static void imm_stream(void)
 	desk_close(&d);
 }
 
-/* Mixed with Sends: receives complete in the order of posting */
+/* If Writes with Immediate and Sends are mixed, receives complete in the order of posting */
 static void imm_order(void)
 {
 	struct imm m = { .flags = SIG };
@@ -239,7 +239,7 @@ static void imm_order(void)
 	desk_close(&d);
 }
 
-/* One completion for both messages, or none */
+/* There is one completion for both messages, or none */
 static void imm_unsignalled(void)
 {
 	struct imm m = { .len = 100 };
@@ -272,7 +272,7 @@ static void both_end(struct desk *d, enum ibv_event_type at_s)
 	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* The Write needs no receive and is placed; then the stream ends */
+/* There is no receive: the Write does not need one and is placed, and then the stream ends */
 static void imm_no_receive(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 5000 };
@@ -290,7 +290,7 @@ static void imm_no_receive(void)
 	desk_free(&d);
 }
 
-/* The immediate data of a refused Write are not delivered */
+/* The immediate data of a refused Write must not be delivered */
 static void imm_no_right(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 50 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Limits on the number of objects: those of the device and those of a control
- * group.
+/* Limits on the number of objects: limits of the device, and limits of a
+ * control group.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -99,7 +99,7 @@ static bool one(const struct kind *k, struct end *e)
 	return o && !k->destroy(o);
 }
 
-/* The device provides as many objects as it reports, and no more */
+/* The device must provide as many objects as it reports, and no more */
 static void as_many(struct end *e, const struct kind *k, int most)
 {
 	void **made;
@@ -114,7 +114,7 @@ static void as_many(struct end *e, const struct kind *k, int most)
 			break;
 	}
 	CHECK(n <= most && errno == ENOMEM, "%d of %d: %m", n, most);
-	/* few existed before */
+	/* few objects existed before */
 	CHECK(n > most - 64, "%d of %d", n, most);
 	while (n)
 		CHECK(!k->destroy(made[--n]), "%m");
@@ -171,7 +171,7 @@ static void leave(const struct ibv_context *ctx, const char *n)
 	CHECK(!fclose(f), "%s: %m", path);
 }
 
-/* All kinds of objects are created by the kernel, which checks the limit */
+/* The kernel creates all kinds of objects, and so must enforce the group's limit for each */
 static void limit_objects(void)
 {
 	static const struct kind *const kinds[] = {
@@ -192,15 +192,15 @@ static void limit_objects(void)
 	pair_free(&p);
 }
 
-/* Use several processes, as the number of mappings of one is limited */
+/* Use several processes, because the number of mappings of one process is limited */
 #define HOLDERS	8
 
 struct held {
 	int	made;
-	int	error;		/* errno of the failure; 0: it has all that it wants */
+	int	error;		/* errno of the failure; 0: the process has all that it wants */
 };
 
-/* In a process of its own: create @want CQs, report the number, and hold them */
+/* In a separate process: create @want CQs, report how many were created, and keep them */
 static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
@@ -222,7 +222,7 @@ static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
 	_exit(0);
 }
 
-/* Together they want a few more than the limit */
+/* Start processes that together want a few more CQs than the limit */
 static void start_holders(struct ibv_device *dev, int most, int tell[2],
 			  int wait[2])
 {
@@ -254,7 +254,7 @@ static int all_held(int from, int *refused)
 	return sum;
 }
 
-/* The device provides as many CQs as it reports, and no more */
+/* The device must provide as many CQs as it reports, and no more */
 static void limit_cqs(void)
 {
 	int tell[2], wait_for[2], i, n, status, refused = 0;
@@ -266,7 +266,7 @@ static void limit_cqs(void)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
 	n = all_held(tell[0], &refused);
-	/* few existed before */
+	/* few CQs existed before */
 	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
 	CHECK(refused > 0, "at least one must be refused");
 	CHECK(!one(&cqs, &p.c) && errno == ENOMEM, "%m");
@@ -279,7 +279,7 @@ static void limit_cqs(void)
 	pair_free(&p);
 }
 
-/* KiB of pages that belong to no process, slab, page table or stack */
+/* Return: KiB of pages that belong to no process, slab, page table or stack */
 static long kernel_pages(void)
 {
 	static const char *const others[] = {
@@ -309,8 +309,8 @@ static long kernel_pages(void)
 #define PAIR_PAGES	48	/* KiB: the rings, and twice that as a margin */
 
 /*
- * An established connection uses few pages besides its rings: no socket keeps
- * the buffer of its start-up frame
+ * An established connection must use few pages besides its rings: no socket may
+ * keep the buffer of its start-up frame
  */
 static void pair_pages(void)
 {
@@ -318,14 +318,14 @@ static void pair_pages(void)
 	long before, each = 0;
 	int i;
 
-	/* there TCP copies data into pages that a socket keeps */
+	/* in these kernels TCP copies data into pages that a socket keeps */
 	if (kernel_before(6, 5))
 		skip("TCP of this kernel copies data into pages of the socket");
 	pair_open(&p[0], &(struct opts){ .sq = 16, .rq = 16 });
 	before = kernel_pages();
 	for (i = 1; i < PAIRS; i++)
 		pair_open_like(&p[i], &p[0]);
-	/* data are kept until they are acknowledged */
+	/* retry, because data is kept until it is acknowledged */
 	for (i = 0; i < 100; i++) {
 		each = (kernel_pages() - before) / (PAIRS - 1);
 		if (each < PAIR_PAGES)

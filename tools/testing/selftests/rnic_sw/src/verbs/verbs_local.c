@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Errors of the program itself: how and when they are reported. */
+/* Errors of the program itself: how and when they must be reported. */
 #include <sys/mman.h>
 
 #include "verbs.h"
 
-/* Requests before the wrong one succeed, those after it are flushed */
+/* Requests before the wrong one must succeed, those after it must be flushed */
 static void wrong_lkey(const struct job *wrong, struct desk *d)
 {
 	struct job good = {
@@ -20,7 +20,7 @@ static void wrong_lkey(const struct job *wrong, struct desk *d)
 	do_recv(&d->p.s, 3, &d->s, 0, d->s.len);
 	do_job(&d->p.c, wrong);
 	good.id = 3;
-	good.flags = 0;		/* a failure is reported even so */
+	good.flags = 0;		/* unsignaled, but a failure must be reported */
 	do_job(&d->p.c, &good);
 	want_status(d->p.c.scq, 2, IBV_WC_LOC_PROT_ERR);
 	wc = next_wc(d->p.c.scq);
@@ -70,7 +70,7 @@ static void local_key(enum ibv_wr_opcode op, enum spoilt how)
 	wrong_lkey(&j, &d);
 	buf_is_clear(&other, 0, 200);
 	buf_guards(&other);
-	/* only the first Send was correct */
+	/* only the first Send was correct, so nothing else may have arrived */
 	buf_is_clear(&d.s, 9, 191);
 }
 
@@ -91,7 +91,7 @@ LOCAL(read_bounds, RDMA_READ, BOUNDS)
 LOCAL(read_pd, RDMA_READ, OTHER_PD)
 LOCAL(read_read_only, RDMA_READ, READ_ONLY)
 
-/* A receive whose memory may not be written: the error is local, not the peer's */
+/* The memory of a receive may not be written: the error must be local, not the peer's */
 static void recv_key(enum spoilt how)
 {
 	struct desk d;
@@ -173,7 +173,7 @@ static void qp_arguments(void)
 	pair_close(&p);
 }
 
-/* Objects of another context of the device cannot be used, own ones can */
+/* Objects of another context of the device must be refused, objects of the same one accepted */
 static void cq_of_another(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
@@ -192,7 +192,7 @@ static void cq_of_another(void)
 	attr.send_cq = p.c.scq;
 	attr.recv_cq = p.c.rcq;
 	errno = 0;
-	/* the core finds no such CQ in this context, or a CQ of another one */
+	/* the core finds no such CQ in this context, or detects that it belongs to another one */
 	CHECK(!ibv_create_qp(pd, &attr) && (errno == ENOENT || errno == EINVAL), "%m");
 	own = ibv_create_cq(ctx, 8, NULL, NULL, 0);
 	CHECK(own, "%m");
@@ -215,7 +215,7 @@ static void no_mr(struct ibv_pd *pd, void *at, size_t len, int access, int want)
 	CHECK(errno == want, "%m, not %s", strerror(want));
 }
 
-/* ODP MRs can be registered exactly if the device reports support */
+/* ODP MRs can be registered if, and only if, the device reports support */
 static void on_demand(const struct end *e, const struct buf *b)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
@@ -243,17 +243,17 @@ static void mr_arguments(void)
 	no_mr(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
 	on_demand(&p.c, &b);
 	no_mr(p.c.pd, b.at, 0, lw, EINVAL);
-	/* SEC-1: memory that the program may not write, or that is not mapped */
+	/* SEC-1: memory that the program may not write, or that is not mapped, must be refused */
 	ro = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
 	no_mr(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
-	/* some kernels pin memory for reading even if it is not readable */
+	/* kernels before 6.2 pin memory for reading even if it is not readable */
 	if (!kernel_before(6, 2))
 		no_mr(p.c.pd, hole, 2 * page, 0, EFAULT);
 	CHECK(!munmap(hole, 2 * page), "%m");
 	no_mr(p.c.pd, hole, 2 * page, lw, EFAULT);
-	/* only the last page is missing */
+	/* only the last page of the range is missing */
 	CHECK(!munmap(ro + page, page), "%m");
 	no_mr(p.c.pd, ro, page + 1, 0, EFAULT);
 	mr = ibv_reg_mr(p.c.pd, ro, page, IBV_ACCESS_REMOTE_READ);
@@ -263,7 +263,7 @@ static void mr_arguments(void)
 	pair_close(&p);
 }
 
-/* More than the maximum length of a message, in two SGEs: nothing is sent */
+/* Two SGEs are together longer than the maximum length of a message: nothing may be sent */
 static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
 	struct ibv_sge sge[2];
@@ -295,7 +295,7 @@ static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 static void too_long(void)
 {
 	two_pieces(IBV_WR_SEND, 0x7fffffff, 1);
-	/* a little above 2^32: must not be truncated to 32 bits */
+	/* the sums are a little above 2^32, and must not be truncated to 32 bits */
 	two_pieces(IBV_WR_SEND, 0x80000000, 0x80000000);
 	two_pieces(IBV_WR_SEND, 0xffffffff, 11);
 	two_pieces(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
@@ -311,7 +311,7 @@ static void recv_too_long(void)
 	struct desk d;
 
 	desk_open(&d, &(struct opts){ .rsge = 2 }, 1000);
-	/* a little above 2^32: must not be truncated to 32 bits */
+	/* the sum is a little above 2^32, and must not be truncated to 32 bits */
 	sge[0] = (struct ibv_sge){ (uintptr_t)d.s.at, 0xffffffff, d.s.mr->lkey };
 	sge[1] = (struct ibv_sge){ (uintptr_t)d.s.at, 11, d.s.mr->lkey };
 	CHECK(!ibv_post_recv(d.p.s.qp, &wr, &bad), "post");
@@ -347,7 +347,7 @@ static void post_arguments(void)
 	j.op = (enum ibv_wr_opcode)77;
 	err = try_job(&d.p.c, &j);
 	CHECK(err == EINVAL, "undefined opcode: %s", strerror(err));
-	/* none of this has any effect */
+	/* none of the refused calls may have an effect */
 	CHECK(!ibv_modify_qp(d.p.c.qp, &attr, IBV_QP_STATE), "RTS to RTS must be accepted");
 	do_recv(&d.p.s, 1, &d.s, 0, 100);
 	do_send(&d.p.c, 1, &d.c, 0, 50);
@@ -356,7 +356,7 @@ static void post_arguments(void)
 	desk_close(&d);
 }
 
-/* Only connecting brings a QP to RTS */
+/* A QP can be moved to RTS only by connecting it */
 static void modify_arguments(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
@@ -373,7 +373,7 @@ static void modify_arguments(void)
 	pair_free(&p);
 }
 
-/* Posted requests cannot be withdrawn, so there is no reset then */
+/* A QP with posted requests cannot be reset, because the requests cannot be withdrawn */
 static void modify_reset(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -415,7 +415,7 @@ static void opcodes_not_offered(void)
 	attr.send_cq = attr.recv_cq = d.p.c.scq;
 	CHECK(!ibv_create_qp_ex(d.p.c.id->verbs, &attr), "a QP for that must be refused");
 	CHECK(errno == EOPNOTSUPP, "%m");
-	/* it had no effect */
+	/* the refused call had no effect */
 	do_send(&d.p.c, 2, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 50);

@@ -11,7 +11,7 @@
 
 #define MIB	(1024u * 1024)
 
-/* Local and remote addresses are those of the IOVA */
+/* Local and remote addresses of an MR with an IOVA are relative to the IOVA */
 static void iova(void)
 {
 	static const uint64_t bases[] = {
@@ -25,7 +25,7 @@ static void iova(void)
 	for (i = 0; i < ARRAY_SIZE(bases); i++) {
 		struct buf view = d.s;
 
-		/* same page offset as the memory */
+		/* the IOVA must have the same page offset as the memory */
 		base = (bases[i] & ~0xfffull) | ((uintptr_t)d.s.at & 0xfff);
 		view.mr = ibv_reg_mr_iova(d.p.s.pd, d.s.at, d.s.len, base,
 					  RIGHTS_ALL);
@@ -35,7 +35,7 @@ static void iova(void)
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 5000, .rkey = view.mr->rkey,
 			.raddr = base + 33 });
-		/* the server sends from there, also by IOVA */
+		/* the server sends from this MR, also by IOVA */
 		do_recv(&d.p.c, 2, &d.c, 3, 8000);
 		do_recv(&d.p.s, 3, NULL, 0, 0);
 		do_send(&d.p.c, 3, NULL, 0, 0);
@@ -62,7 +62,7 @@ struct flood {
 	uint64_t	at;
 };
 
-/* Posting may take as long as the transfer, so another thread deregisters */
+/* Another thread posts, because posting may take as long as the transfer */
 static void *pour(void *arg)
 {
 	const struct flood *f = arg;
@@ -75,7 +75,7 @@ static void *pour(void *arg)
 	return NULL;
 }
 
-/* Wait for the first byte */
+/* Wait until the first byte has arrived */
 static void has_begun(const struct buf *there, const struct buf *from)
 {
 	uint64_t until = now_ms() + patience(10000);
@@ -87,8 +87,8 @@ static void has_begun(const struct buf *there, const struct buf *from)
 }
 
 /*
- * No byte arrives after dereg_mr has returned.  Return: true if it was called between the start of
- * the first Write and the end of the last.
+ * No byte may arrive after dereg_mr has returned.  Return: true if dereg_mr was called between the
+ * start of the first Write and the end of the last one.
  */
 static bool one_flood(uint32_t round)
 {
@@ -115,7 +115,7 @@ static bool one_flood(uint32_t round)
 	memcpy(after, flood.at, MIB);
 	flood.mr = NULL;
 	CHECK(!pthread_join(thread, NULL), "%m");
-	/* one more, in case all others were already done */
+	/* post one more Write, in case all others were already done */
 	do_job(&d.p.c, &(struct job){
 		.id = FLOOD, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.rkey = f.key, .raddr = f.at });
@@ -134,15 +134,15 @@ static void dereg_flood(void)
 	const uint32_t n = rounds(32);
 	uint32_t i, amid = 0;
 
-	/* the scheduler decides how often that happens */
+	/* the scheduler decides how often dereg_mr is called during the Writes: retry */
 	for (i = 0; i < n || (amid < n / 4 && i < 8 * n); i++)
 		amid += one_flood(i);
 	CHECK(amid >= n / 4, "called during the Writes %u times of %u", amid, i);
 }
 
 /*
- * The source of Reads is deregistered: the requester gets an error, further requests are flushed.
- * Return: true if that happened before the end of the Reads.
+ * The source of Reads is deregistered: the requester must get an error, and further requests must
+ * be flushed.  Return: true if that happened before the end of the Reads.
  */
 static bool source_goes(void)
 {
@@ -183,7 +183,7 @@ static bool source_goes(void)
 }
 
 /*
- * The sink of Reads is deregistered: no byte arrives there afterwards.  Return: true if that
+ * The sink of Reads is deregistered: no byte may arrive there afterwards.  Return: true if that
  * happened before the end of the Reads.
  */
 static bool sink_goes(void)
@@ -218,7 +218,7 @@ static bool sink_goes(void)
 	return failed;
 }
 
-/* Retry, as the deregistration may be delayed until all Reads are done */
+/* Retry, because the deregistration may be delayed until all Reads are done */
 static void while_read(bool (*goes)(void))
 {
 	int i;
@@ -239,7 +239,7 @@ static void dereg_sink(void)
 	while_read(sink_goes);
 }
 
-/* The old address is not part of the MR any more */
+/* The old address must not be part of the MR any longer */
 static void left(struct desk *d)
 {
 	uint64_t was = counter(&d->p.s, "end_ddp_tagged_bounds");
@@ -253,7 +253,7 @@ static void left(struct desk *d)
 	buf_is_clear(&d->s, 0, 1000);
 }
 
-/* Reregistration to other memory: the new one is accessible, the old one is not */
+/* Reregister to other memory: the new memory must be accessible, the old memory must not */
 static void rereg(void)
 {
 	struct buf other;
@@ -261,7 +261,7 @@ static void rereg(void)
 
 	desk_open(&d, &(struct opts){}, 1000);
 	buf_new(&other, 3000);
-	/* move the MR; its rights stay */
+	/* move the MR; its rights do not change */
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 			    other.at, 3000, 0), "%m");
 	buf_fill(&d.c, 0, 900, 3);
@@ -287,7 +287,7 @@ static void allow(struct desk *d, int access)
 			    access), "%m");
 }
 
-/* If the memory is pinned with enough rights it stays pinned, and the STag stays */
+/* Memory that is pinned with enough rights must stay pinned, and keep its STag */
 static void rereg_rights(void)
 {
 	struct desk d;
@@ -308,7 +308,7 @@ static void rereg_rights(void)
 	desk_free(&d);
 }
 
-/* Even if the memory is pinned again, peers find it at the old address */
+/* Even if the memory is pinned again, peers must find it at the old address */
 static void rereg_base(void)
 {
 	struct desk d;
@@ -331,7 +331,7 @@ static void rereg_base(void)
 	desk_free(&d);
 }
 
-/* Binds a window in another thread */
+/* A thread that binds a window */
 struct binder {
 	struct desk	*d;
 	struct ibv_mw	*mw;
@@ -357,8 +357,8 @@ static void *bind_soon(void *arg)
 }
 
 /*
- * Reregister to memory that takes long to pin while a window is bound to the old memory: only one
- * of both may succeed.  Return: true if the bind won during the reregistration.
+ * Reregister to memory that takes long to pin, while a window is bound to the old memory: only one
+ * of both may succeed.  Return: true if the bind succeeded during the reregistration.
  */
 static bool one_rereg(struct desk *d, void *far, size_t len)
 {
@@ -409,7 +409,7 @@ static void rereg_meets_bind(void)
 /* Bits of an STag that the device chooses */
 #define INDEX_BITS	24
 
-/* Keys use the whole range: each bit is set about half the time, and each sixteenth is used */
+/* Keys must use the whole range: each bit is set about half the time, and each sixteenth is used */
 static void keys_spread(const uint32_t *key, uint32_t n)
 {
 	uint32_t bits[INDEX_BITS] = {}, part[16] = {}, i, k;
@@ -435,8 +435,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Differences between consecutive keys do not repeat, nor do their differences.  By chance, three
- * or more of 3000 random ones repeat in about 3 of 1000 runs.
+ * Differences between consecutive keys must not repeat, nor the differences between these.  By
+ * chance, three or more of 3000 random ones repeat in about 3 of 1000 runs.
  */
 static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
 {
@@ -454,7 +454,7 @@ static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
 	free(step);
 }
 
-/* A key is not reused soon and does not predict the next one */
+/* A key must not be reused soon, and must not predict the next one */
 static void keys(void)
 {
 	static uint32_t key[3000], index[ARRAY_SIZE(key)];
@@ -483,7 +483,7 @@ static void keys(void)
 	pair_close(&p);
 }
 
-/* MRs may overlap, and are independent of each other */
+/* MRs may overlap, and must be independent of each other */
 static void overlap(void)
 {
 	struct ibv_mr *again;
@@ -504,7 +504,7 @@ static void overlap(void)
 		.raddr = (uintptr_t)d.s.at + 100 });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at + 500, d.s.at + 100, 200), "data");
-	/* the right to the other MR does not extend this one */
+	/* the rights of the other MR must not extend this one */
 	do_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.off = 500, .len = 201, .rkey = again->rkey,
@@ -536,14 +536,14 @@ void lock_at_most(size_t octets)
 	CHECK(!setrlimit(RLIMIT_MEMLOCK, &limit), "%m");
 }
 
-/* RLIMIT_MEMLOCK limits what a program can pin; a failure at the limit affects nothing else */
+/* RLIMIT_MEMLOCK limits how much a program can pin; exceeding it must affect nothing else */
 static void memlock(void)
 {
 	struct ibv_mr *mr, *more;
 	struct desk d;
 	struct buf b;
 
-	/* first of all: rdma_cm's file must be used with the rights of its open() */
+	/* do this first, because rdma_cm's file must be used with the rights of its open() */
 	drop_ipc_lock();
 	desk_open(&d, &(struct opts){}, 1000);
 	buf_new(&b, 2 * MIB);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory windows: the server binds parts of its memory, and the client can write and read there and
- * nowhere else.
+ * Memory windows: the server binds windows to parts of its memory, and the client can access these
+ * parts and no others.
  */
 #include "verbs.h"
 
@@ -11,7 +11,7 @@
 #define WR	IBV_ACCESS_REMOTE_WRITE
 #define RD	IBV_ACCESS_REMOTE_READ
 
-/* The MR itself grants no remote access; only the window does */
+/* Open a desk whose MR grants the client no remote access, so that only the window does */
 static void open_desk(struct desk *d, int mr_access)
 {
 	desk_open(d, &(struct opts){}, SIZE);
@@ -76,7 +76,7 @@ static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
 	};
 }
 
-/* Over @p, write [@off, @off + @len) through the window and read it back */
+/* By the connection @p, write [@off, @off + @len) through the window and read it back */
 static void reaches_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
 		       uint32_t len)
 {
@@ -99,7 +99,7 @@ static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
 	reaches_by(d, &d->p, rkey, off, len);
 }
 
-/* The connection ends for the reason @ends, and no byte of memory changes */
+/* The connection must end for the reason @ends, and no byte of memory may change */
 static void denied(struct desk *d, struct pair *p, const struct job *j,
 		   const char *ends)
 {
@@ -128,7 +128,7 @@ static void drop(struct desk *d, struct ibv_mw *mw)
 	desk_free(d);
 }
 
-/* A window grants access to exactly its bytes */
+/* A window must grant access to exactly its bytes */
 static void type1(void)
 {
 	struct desk d;
@@ -161,7 +161,7 @@ static void type1_before(void)
 	drop(&d, mw);
 }
 
-/* Bound again elsewhere: the old STag is invalid */
+/* If a window is bound to another range, its old STag must be invalid */
 static void type1_again(void)
 {
 	struct desk d;
@@ -204,7 +204,7 @@ static void type1_shut(void)
 	drop(&d, mw);
 }
 
-/* Each right alone */
+/* A window with only one right must grant only this one */
 static void rights_write(void)
 {
 	struct desk d;
@@ -237,7 +237,7 @@ static void rights_read(void)
 	drop(&d, mw);
 }
 
-/* A window addressed by offsets instead of addresses */
+/* A window may be addressed by offsets instead of addresses */
 static void zero_based(void)
 {
 	struct desk d;
@@ -265,7 +265,7 @@ static void zero_based(void)
 	drop(&d, mw);
 }
 
-/* Two streams, the first of which has bound a window of type 1 */
+/* Open two streams, and bind a window of type 1 by the first one */
 static struct ibv_mw *two_and_window(struct desk *d, struct pair *q)
 {
 	struct ibv_mw_bind_info info;
@@ -330,7 +330,7 @@ static void shut2(struct desk *d, uint32_t rkey)
 	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
 }
 
-/* Unbind a window locally, then bind it again with another key */
+/* Unbind a window by Local Invalidate, then bind it again with another key */
 static void type2_local_inv(void)
 {
 	struct desk d;
@@ -348,7 +348,7 @@ static void type2_local_inv(void)
 	drop(&d, mw);
 }
 
-/* Invalidating an invalid window is allowed: krping begins with that */
+/* Invalidating an invalid window is allowed: krping begins with such an invalidation */
 static void type2_shut_twice(void)
 {
 	struct ibv_mw_bind_info info;
@@ -394,7 +394,7 @@ static void type2_remote_inv(void)
 	drop(&d, mw);
 }
 
-/* The peer tries to invalidate @rkey, which @p does not permit: it ends for the reason @ends */
+/* The peer invalidates @rkey, which is not allowed: @p must end for the reason @ends */
 static void cannot_shut(struct pair *p, uint32_t rkey, const char *ends)
 {
 	struct ibv_send_wr *bad, wr = {
@@ -445,7 +445,7 @@ static void type2_other_inv(void)
 	drop(&d, mw);
 }
 
-/* An invalid bind completes with an error, and the QP goes to error */
+/* An invalid bind must complete with an error, and the QP must go to error */
 static void no_bind(int mr_access, struct ibv_mw_bind_info *change,
 		    uint32_t rkey_xor)
 {
@@ -496,7 +496,7 @@ static void bound_twice(void)
 	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
 }
 
-/* The STag of a window is no lkey */
+/* The STag of a window must not be accepted as an lkey */
 static void no_lkey(void)
 {
 	struct desk d;
@@ -519,7 +519,7 @@ static void no_lkey(void)
 
 #define MANY	150u
 
-/* An MR can be deregistered when the last of many windows is unbound */
+/* An MR can be deregistered once the last of many windows is unbound */
 static void many_shut(void)
 {
 	struct desk d;
@@ -547,7 +547,7 @@ static void many_shut(void)
 	desk_close(&d);
 }
 
-/* The program exits with windows bound; the kernel has to clean up */
+/* The program exits while windows are bound; the kernel has to clean up */
 static void left_open(void)
 {
 	struct desk d;

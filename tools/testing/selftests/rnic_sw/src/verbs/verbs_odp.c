@@ -272,7 +272,7 @@ static void *take_away(void *arg)
 	return NULL;
 }
 
-/* Repeat @times times, and until @away has been applied at least once */
+/* Repeat the messages @times times, and until @away has been applied at least once */
 void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away)
 {
 	struct taker t = { .d = d, .away = away };

@@ -8,20 +8,20 @@
 #define RIGHTS_ODP	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ON_DEMAND)
 
 /* Check whether the running kernel has a function of this name */
-/* Open a connection; skip the case if the device does not support ODP */
 bool kernel_has(const char *function);
 
+/* Open a connection; skip the case if the device does not support ODP */
 void odp_pair(struct pair *p, const struct opts *o);
 
-/* Allocate or map whole pages, none of them present: private memory, or of file @fd */
+/* Allocate or map whole pages of which none is present: private memory, or memory of file @fd */
 void pages_new(struct buf *b, size_t pages);
 void pages_map(struct buf *b, size_t pages, int fd);
 int new_file(size_t pages);		/* a memfd */
-void pages_free(struct buf *b);		/* deregisters first if there is an MR */
+void pages_free(struct buf *b);		/* deregisters the MR first, if there is one */
 
-/* A desk whose buffers are @pages pages of files, registered with RIGHTS_ODP */
+/* Open a desk whose buffers are @pages pages of files, registered with RIGHTS_ODP */
 void odp_desk(struct desk *d, size_t pages);
-/* A desk whose buffers are private memory, registered with RIGHTS_ODP */
+/* Open a desk whose buffers are private memory, registered with RIGHTS_ODP */
 void odp_desk_own(struct desk *d, size_t pages);
 void odp_free(struct desk *d);
 void odp_close(struct desk *d);
@@ -31,10 +31,10 @@ bool is_there(const void *at);
 /* Skip the case if there is no file @path; @config: the missing kernel option */
 void need_file(const char *path, const char *config);
 void write_file(const char *path, const char *text);
-/* The number after @word at the start of a line of the file; -1 if there is none */
+/* Return: the number after @word at the start of a line of the file; -1 if there is none */
 long number_in(const char *path, const char *word);
 
-/* Changes the pages of a buffer after it has been filled */
+/* A function that changes the pages of a buffer after the buffer has been filled */
 typedef void away_fn(struct buf *b);
 
 /*
@@ -45,9 +45,9 @@ void trade_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *
 void trade_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
 void trade_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
 void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away);
-/* All of the above at several offsets within the first @len bytes */
+/* Do all of the above at several offsets within the first @len bytes */
 void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
-/* trade_all() @times times, while another thread applies @away to both buffers */
+/* Call trade_all() @times times, while another thread applies @away to both buffers */
 void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away);
 
 /* Access by a peer to pages that cannot be faulted in (verbs_odp_wrong.c) ---------- */
@@ -57,13 +57,13 @@ struct counts {
 };
 
 struct counts read_counts(const struct desk *d, const char *ends);
-/* Check that since @was one connection has ended for the reason @ends, with one Terminate */
+/* Check that since @was one connection has ended, for the reason @ends, with one Terminate */
 void check_counts(const struct desk *d, const char *ends, const struct counts *was);
 void both_down(struct desk *d);
 
 /* Page faults that are not served (verbs_odp_stuck.c) ------------------------ */
 
-/* A desk with pages that are not served, in the buffer of the client or of the server */
+/* A desk whose client or server has a buffer with pages that are not served */
 struct stall {
 	struct desk	d;
 	struct pair	q;	/* an unrelated connection */

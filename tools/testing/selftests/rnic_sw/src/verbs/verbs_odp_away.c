@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Changes to pages by the kernel and by the program, before messages and during them.  Messages
- * send what the program would read, and the program reads what has arrived.
+ * The kernel and the program change pages, before messages and during them.  A message must send
+ * what the program would read, and the program must read what has arrived.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #define HUGE	(2ul << 20)
 #define TIMES	16u
 
-/* Apply @away before each message, then during many */
+/* Apply @away before each of some messages, and then during many messages */
 static void trades(struct desk *d, size_t len, away_fn *away)
 {
 	trade_all(d, len, 1, away);
@@ -53,7 +53,7 @@ static void protect(void)
 	with_files(protect_otherwise);
 }
 
-/* Forbid access for a moment in which no message is in flight */
+/* Forbid access for a moment, while no message is in flight */
 static void shut_for_a_while(struct buf *b)
 {
 	CHECK(!mprotect(b->at, b->len, PROT_NONE), "%m");
@@ -91,7 +91,8 @@ static void moved(void)
 }
 
 /*
- * Other pages replace those at the registered address without a gap; the next message sends these.
+ * Other pages replace those at the registered address without a gap; the next message must use
+ * the new pages.
  */
 static void replaced(void)
 {
@@ -114,14 +115,14 @@ static void replaced(void)
 		want_ok(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
 		if (i % 2)
 			all_have_come(&d);
-		/* all_have_come() has used the first byte */
+		/* all but the first byte, which all_have_come() has used */
 		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "both buffers must be equal");
 		CHECK(at->at[5] == octet_of(100 + i, 5), "the memory must have the new content");
 	}
 	odp_close(&d);
 }
 
-/* Map the same file again over itself during messages */
+/* Map the same file again over its own mapping, during messages */
 static int fd_of[2];
 static struct buf *first;
 
@@ -182,7 +183,7 @@ static void share_with_child(struct buf *b)
 	_exit(PASS);
 }
 
-/* Keep few children; wait for one and check its result */
+/* Keep the number of children small: wait for one of them and check its result */
 static void share_with_few(struct buf *b)
 {
 	static int children;
@@ -207,7 +208,7 @@ static void forked(void)
 	odp_close(&d);
 }
 
-/* The parent continues with its pages during and after the life of the child */
+/* The parent must keep using its own pages, during and after the life of the child */
 static void forked_once(void)
 {
 	struct desk d;
@@ -224,7 +225,7 @@ static void forked_once(void)
 
 /* Pages given up by the program --------------------------------------------- */
 
-/* A message reads zeros at once: no reference to the old page is kept */
+/* A message must read zeros immediately, because no reference to the old page may be kept */
 static void given_up(void)
 {
 	struct desk d;
@@ -249,7 +250,7 @@ static void given_up(void)
 
 /*
  * MADV_FREE: the kernel may drop a page unless it is written afterwards.  A Write of the peer
- * counts.
+ * counts as such a write.
  */
 static void freed(void)
 {
@@ -266,7 +267,7 @@ static void freed(void)
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		/* before reclaim, and during it */
+		/* the Writes are placed before reclaim, and then must survive it */
 		all_have_come(&d);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
 		buf_has(&d.s, 0, d.s.len, 77 + i);
@@ -274,7 +275,7 @@ static void freed(void)
 	odp_close(&d);
 }
 
-/* Truncation removes the pages past the middle; messages on the others must not notice */
+/* Truncation removes the pages past the middle; messages that use the others must not notice */
 static void cut_and_grow(struct buf *b)
 {
 	const int fd = fd_of[b != first];
@@ -295,7 +296,7 @@ static void truncated(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	trades(&d, d.s.len / 2, cut_and_grow);
-	/* pages that were cut off are new pages after the file has grown */
+	/* pages that were cut off are replaced by new pages when the file has grown again */
 	trade_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
 	trade_read(&d, 0, d.s.len / 2, 6, NULL);
@@ -307,7 +308,7 @@ static void truncated(void)
 	odp_close(&d);
 }
 
-/* A peer's Write to a file page reaches the file after the page is unmapped */
+/* If a peer writes to a page of a file, the data must reach the file after the page is unmapped */
 static void file_written(void)
 {
 	static uint8_t back[PAGES * 65536];
@@ -384,7 +385,7 @@ static void need_swap(void)
 		skip("no swap space: CONFIG_ZRAM, or a loop device");
 }
 
-/* Swap out private memory and memfds; messages swap in */
+/* Swap out private memory and memfds; messages must swap it in */
 static void swapped(void)
 {
 	const char *where = "/proc/vmstat";
@@ -405,7 +406,7 @@ static void swapped(void)
 	CHECK(number_in(where, "pswpout ") > out, "pages must be swapped out");
 }
 
-/* A buffer of two huge pages, aligned */
+/* Create an aligned buffer of two huge pages */
 static void huge_buf(struct buf *b)
 {
 	uint8_t *at;
@@ -421,7 +422,7 @@ static long huge_pages(void)
 	return number_in("/proc/self/smaps_rollup", "AnonHugePages:");
 }
 
-/* Collapse to huge pages if any are available */
+/* Collapse the pages to huge pages, if any are available */
 static void collapse(struct buf *b)
 {
 	if (madvise(b->at, b->len, MADV_COLLAPSE))
@@ -462,19 +463,19 @@ static void huge(void)
 	CHECK(!madvise(d.s.at, d.s.len, MADV_HUGEPAGE), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	/* a message faults in a huge page */
+	/* a message must fault in a huge page */
 	trade_write(&d, 0, HUGE, 1, NULL);
 	CHECK(huge_pages() > 0, "there must be a huge page");
 	trade_all(&d, 64 * page_size(), 1, split);
 	trade_all(&d, 64 * page_size(), 2, collapse);
-	/* split() protects the last page for a moment; messages do not use that page */
+	/* no message uses the last page, because split() protects it for a moment */
 	trade_under(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
 	odp_close(&d);
 }
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
-/* Fill all pages alike and wait until KSM has merged them */
+/* Fill all pages with the same content and wait until KSM has merged them */
 static void merge(struct buf *c, struct buf *s, uint32_t seed)
 {
 	const uint64_t until = now_ms() + patience(15000);
@@ -491,7 +492,7 @@ static void merge(struct buf *c, struct buf *s, uint32_t seed)
 	}
 }
 
-/* Pages of equal content are merged, and unshared by a message */
+/* Pages of equal content are merged, and a message must unshare them */
 static void merged(void)
 {
 	struct desk d;
@@ -506,7 +507,7 @@ static void merged(void)
 	write_file(KSM "run", "1");
 	for (i = 0; i < 4; i++) {
 		merge(&d.c, &d.s, i);
-		/* the other users of the merged page keep its content */
+		/* the other users of the merged page must keep its content */
 		do_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.off = 7, .len = 5, .rkey = d.s.mr->rkey,

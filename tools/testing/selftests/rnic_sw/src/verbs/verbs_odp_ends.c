@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Processes that die, or do not die, during page faults of their MRs must not affect others. */
+/* If processes die, or do not die, during page faults of their MRs, others must not be affected. */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <signal.h>
@@ -11,8 +11,8 @@
 
 #include "verbs_odp.h"
 
-/* Pass the userfaultfd to another process.  As long as it is open there, the page stays unserved
- * after the death of this one.
+/* Pass the userfaultfd to another process.  As long as it is open in that process, the page is not
+ * served, even after the death of this process.
  */
 static void pass(int over, int fd)
 {
@@ -45,7 +45,7 @@ static int fetch(int over)
 	return fd;
 }
 
-/* Check for ODP in a child: after its use, the library does not work in children */
+/* Check for ODP in a child: once a process uses the library, it fails in later children */
 static void odp_or_skip(void)
 {
 	struct pair p;
@@ -70,7 +70,7 @@ static void stuck_or_skip(void)
 	close(uffd_open());
 }
 
-/* Have both ends in one process, with a message that waits for a page, until killed */
+/* Open both ends in one process, start a message that waits for a page, and wait to be killed */
 static void hang(int over, enum ibv_wr_opcode op, bool at_client)
 {
 	struct stall s;
@@ -113,7 +113,7 @@ static void stuck_killed(void)
 	killed_in(IBV_WR_RDMA_READ, false);
 	killed_in(IBV_WR_SEND, true);
 	killed_in(IBV_WR_RDMA_READ, true);
-	/* the device still works */
+	/* the device must still work */
 	later();
 }
 
@@ -121,7 +121,7 @@ static void stuck_killed(void)
 
 enum { CROWD = 100 };
 
-/* An unserved page for each connection, wanted by a Write of the peer and by a Send */
+/* Create an unserved page for each connection, which a Write of the peer and a Send need */
 static void crowd(int fd)
 {
 	static struct pair p[CROWD];
@@ -180,7 +180,7 @@ static void stuck_crowd(void)
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 }
 
-/* A child that holds the file descriptors after the process with the memory has gone */
+/* A child keeps the file descriptors after the process with the memory has exited */
 static void inherit(void)
 {
 	struct desk d;
@@ -193,7 +193,7 @@ static void inherit(void)
 		pause_ms(500);
 		_exit(PASS);
 	}
-	/* last action of this process: its exit removes the pages that these messages use */
+	/* then this process exits, which removes the pages that these messages use */
 	for (i = 0; i < 40; i++)
 		do_job(&d.p.c, &(struct job){
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
@@ -218,7 +218,7 @@ static void outlived(void)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
 			_exit(SKIP);
 		CHECK(!status, "%x", status);
-		/* the grandchild, which this process has adopted */
+		/* wait for the grandchild, which this process has adopted */
 		CHECK(wait(&status) > 0 && !status, "%x", status);
 	}
 	later();
@@ -227,7 +227,7 @@ static void outlived(void)
 #define NOBODY	65534u
 #define OF_A_USER	1024	/* limit on ODP processes of one user */
 
-/* Hold a process with an ODP MR until the test ends */
+/* Keep a process with an ODP MR until the test ends */
 static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
@@ -244,7 +244,7 @@ static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 	_exit(0);
 }
 
-/* Start another process of user @uid.  Return: 0, or the errno of its registration */
+/* Start another such process, of user @uid.  Return: 0, or the errno of its registration */
 static int one_more(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
 {
 	pid_t pid = fork();
@@ -260,7 +260,7 @@ static int one_more(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for
 	return error;
 }
 
-/* One user's processes must not use up the capacity for other users */
+/* The processes of one user must not use up the capacity for other users */
 static void limit_owners(void)
 {
 	int tell[2], wait_for[2], i, error, status;

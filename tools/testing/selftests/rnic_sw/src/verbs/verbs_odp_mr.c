@@ -8,7 +8,7 @@
 #define PAGES	8u
 #define MIB	(1024ul * 1024)
 
-/* Capabilities are those of RC; other transports have none */
+/* The reported capabilities must be those of RC; other transports have none */
 static void caps(void)
 {
 	const uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
@@ -28,7 +28,7 @@ static void caps(void)
 	pair_close(&p);
 }
 
-/* No page is present: sinks are faulted in, sources read as 0 */
+/* No page is present: sinks must be faulted in, and sources must read as 0 */
 static void untouched(void)
 {
 	struct desk d;
@@ -56,7 +56,7 @@ static void untouched(void)
 	odp_close(&d);
 }
 
-/* One end is an ODP MR, the other is pinned */
+/* The MR of one end is an ODP MR, that of the other end is pinned */
 static void beside_pinned(void)
 {
 	struct desk d;
@@ -72,7 +72,7 @@ static void beside_pinned(void)
 	odp_close(&d);
 }
 
-/* A receive of an SRQ into non-present pages */
+/* A receive of an SRQ is placed into non-present pages */
 static void srq(void)
 {
 	struct ibv_sge sge = { .length = 3 * page_size() };
@@ -99,7 +99,7 @@ static void srq(void)
 	odp_close(&d);
 }
 
-/* Scatter/gather lists at both ends, whose pages are far apart */
+/* Both ends use scatter/gather lists whose pages are far apart */
 static void lists(void)
 {
 	struct ibv_sge from[4], to[4];
@@ -131,7 +131,7 @@ static void lists(void)
 	odp_close(&d);
 }
 
-/* An MR far larger than RAM, and its messages, pin nothing, so RLIMIT_MEMLOCK does not apply */
+/* An MR far larger than RAM pins nothing, nor do its messages, so RLIMIT_MEMLOCK does not apply */
 static void unpinned(void)
 {
 	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
@@ -171,7 +171,7 @@ static void implicit_desk(struct desk *d)
 	d->s.mr = all_of(d->p.s.pd);
 }
 
-/* The MR covers what is mapped later, and what replaces another mapping */
+/* The MR must cover memory that is mapped later, and memory that replaces another mapping */
 static void implicit(void)
 {
 	struct ibv_mr *mr;
@@ -185,7 +185,7 @@ static void implicit(void)
 		CHECK(!munmap(d.s.map, d.s.map_len), "%m");
 		pages_new(&d.s, PAGES + i * 100);
 		d.s.mr = mr;
-		/* the client's buffer keeps its address */
+		/* replace the client's memory at the same address */
 		CHECK(mmap(d.c.at, d.c.len, PROT_READ | PROT_WRITE, MAP_FIXED |
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == d.c.at, "%m");
 	}
@@ -194,7 +194,7 @@ static void implicit(void)
 
 #define SOME	(3 * 4096)
 
-/* Stack, heap and static data of the program */
+/* The MR must cover the stack, the heap and static data of the program */
 static void implicit_all(void)
 {
 	static uint8_t data[SOME];
@@ -215,7 +215,7 @@ static void implicit_all(void)
 	free(heap);
 }
 
-/* An MR of the whole address space must be ODP and start at 0 */
+/* An MR of the whole address space must be an ODP MR and start at 0 */
 static void implicit_arguments(void)
 {
 	struct pair p;
@@ -255,7 +255,7 @@ static void soon_there(const void *at)
 	}
 }
 
-/* Advice faults pages in: before the call returns with the flag FLUSH, else later */
+/* Advice must fault pages in: with the flag FLUSH before the call returns, else later */
 static void advice(void)
 {
 	const size_t page = page_size();
@@ -290,7 +290,7 @@ static struct seen look(const struct desk *d)
 	};
 }
 
-/* No page fault since @was, unless the kernel has invalidated pages meanwhile */
+/* Check that there was no page fault since @was, unless the kernel has invalidated pages since */
 static void nobody_waited(const struct desk *d, struct seen was)
 {
 	const struct seen now = look(d);
@@ -299,7 +299,7 @@ static void nobody_waited(const struct desk *d, struct seen was)
 	      "%llu page faults", (unsigned long long)(now.faults - was.faults));
 }
 
-/* No message needs a page fault after advice, which has made or found the pages present */
+/* After advice, which has made or found the pages present, no message may need a page fault */
 static void advice_taken(void)
 {
 	struct seen was;
@@ -333,7 +333,7 @@ static void refused(int got, int want, int line)
 
 #define REFUSED(want, ...)	refused(advise(__VA_ARGS__), want, __LINE__)
 
-/* Errors as in ibv_advise_mr(3), where that defines one */
+/* Errors must be those of ibv_advise_mr(3), where that page defines one */
 static void advice_refused(void)
 {
 	struct buf pinned, hole, dead, odd;
@@ -363,13 +363,13 @@ static void advice_refused(void)
 	buf_reg(&pinned, pd, RIGHTS_ALL);
 	CHECK(advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
 	pages_free(&pinned);
-	/* not writable */
+	/* the MR is not writable */
 	pages_new(&dead, 2);
 	buf_reg(&dead, pd, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
 	REFUSED(EPERM, pd, FETCH_WRITE, FLUSH, &dead, 0, page);
 	REFUSED(0, pd, FETCH, FLUSH, &dead, 0, page);
 	pages_free(&dead);
-	/* not mapped; the error is returned only with FLUSH */
+	/* the page is not mapped; the error is returned only with FLUSH */
 	pages_new(&hole, 2);
 	buf_reg(&hole, pd, RIGHTS_ODP);
 	CHECK(!munmap(hole.at + page, page), "%m");
@@ -385,7 +385,7 @@ static void advice_refused(void)
 
 #define TAG	((uintptr_t)(0x15ull << 57))
 
-/* MRs in, or up to, addresses of the kernel are refused */
+/* MRs that are in, or extend to, addresses of the kernel must be refused */
 static void behind_all(struct ibv_pd *pd, uint8_t *at)
 {
 	const size_t page = page_size();
@@ -396,7 +396,7 @@ static void behind_all(struct ibv_pd *pd, uint8_t *at)
 	CHECK(!mr && errno == EINVAL, "a range up to the kernel's must be refused: %m");
 }
 
-/* The peer writes to @odd, and a Send sends it back */
+/* The peer writes to @odd, and a Send returns the data */
 static void trade_tagged(struct desk *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);
@@ -414,8 +414,8 @@ static void trade_tagged(struct desk *d, const struct buf *odd)
 }
 
 /*
- * If the kernel takes tagged addresses for registration, tagged and untagged addresses work with
- * ODP, too.  Otherwise registration and advice are refused.
+ * If the kernel accepts tagged addresses for registration, tagged and untagged addresses must work
+ * with ODP, too.  Otherwise it must refuse registration and advice.
  */
 static void tagged(void)
 {
@@ -449,7 +449,7 @@ static void tagged(void)
 
 /* Reregistration ------------------------------------------------------------ */
 
-/* Move the server's MR to the memory of @b; @access: new rights, 0: unchanged */
+/* Move the server's MR to the memory of @b.  @access: the new rights, or 0 to keep the rights */
 static void go_to(struct desk *d, struct buf *b, int access)
 {
 	int what = IBV_REREG_MR_CHANGE_TRANSLATION;
@@ -464,7 +464,7 @@ static void go_to(struct desk *d, struct buf *b, int access)
 	*b = was;
 }
 
-/* Reregister to other memory, to pinned and back; messages use the new memory */
+/* Reregister to other memory, to pinned memory and back; messages must use the new memory */
 static void rereg(void)
 {
 	struct buf other;
@@ -486,7 +486,7 @@ static void rereg(void)
 	odp_close(&d);
 }
 
-/* Change only the rights: reading still works, writing does not any more */
+/* Change only the rights: reading must still work, writing must not */
 static void rereg_rights(void)
 {
 	struct desk d;

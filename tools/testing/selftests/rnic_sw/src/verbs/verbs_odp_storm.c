@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Stress: many messages while another CPU takes pages away and remaps them. */
+/* Stress: many messages while another CPU removes and remaps pages. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -92,7 +92,7 @@ static void storm_close(struct storm *st)
 		pair_close(&st->p[i]);
 }
 
-/* Each QP writes its slices and reads them back, all concurrently */
+/* Each QP writes its slices and reads them back; all QPs do so concurrently */
 static void post_slices(struct storm *st, size_t base)
 {
 	struct job j = { .rkey = st->s.mr->rkey };
@@ -132,7 +132,7 @@ static void one_round(struct storm *st, uint32_t seed)
 	buf_has(&st->s, base, len, seed);
 }
 
-/* No byte may differ, whatever is done to the pages that keeps their content */
+/* Whatever is done to the pages that keeps their content, no byte may differ */
 static void storm(void)
 {
 	const uint64_t until = now_ms() + rounds(4000);
@@ -159,7 +159,7 @@ struct flood {
 	uint64_t	writes;
 };
 
-/* Write continuously, 8 at a time; the data do not matter */
+/* Write continuously, 8 Writes at a time; the content of the data does not matter */
 static void *pour(void *arg)
 {
 	struct flood *f = arg;
@@ -179,7 +179,7 @@ static void *pour(void *arg)
 	return NULL;
 }
 
-/* Allocate pages just after some were freed: these are usually the same ones */
+/* Allocate pages immediately after some were freed: these are usually the same pages */
 static void taken_over(struct flood *f, uint32_t seed)
 {
 	struct buf b;
@@ -216,8 +216,8 @@ static void not_touched(void)
 
 /* Holes ----------------------------------------------------------------------- */
 
-/* The first message that meets the hole ends the stream.  Return: true if one has met it, false if
- * all messages have succeeded.
+/* The first message that needs the missing page must end the stream.  Return: true if a message
+ * has needed it, false if all messages have succeeded.
  */
 static bool until_ended(struct desk *d, uint32_t posted)
 {
@@ -252,7 +252,7 @@ static bool with_a_hole(struct buf *s, struct buf *c, uint32_t round)
 	usleep(any_below(3000));
 	CHECK(!munmap((round % 2 ? s : c)->at + at, page_size()), "%m");
 	ended = until_ended(&d, 16);
-	/* later rounds use the new mapping */
+	/* map a new page there for later rounds */
 	CHECK(mmap((round % 2 ? s : c)->at + at, page_size(), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "%m");
 	CHECK(!ibv_dereg_mr(s->mr) && !ibv_dereg_mr(c->mr), "%m");
@@ -279,7 +279,7 @@ static void holes(void)
 
 /* Less memory than the MRs have ------------------------------------------------ */
 
-/* Write and read back each page, @times times */
+/* Write each page and read it back, @times times */
 static void go_round(struct desk *d, uint32_t times)
 {
 	const size_t piece = 64 * page_size();

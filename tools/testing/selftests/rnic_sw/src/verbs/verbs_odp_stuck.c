@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Pages that stay absent until the program serves them (userfaultfd): only the stream that needs
- * such a page waits.
+ * such a page may wait.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static uint8_t *stuck_at(const struct buf *b)
 	return b->at + STUCK * page_size();
 }
 
-/* From now on, pages from @STUCK on are absent until served */
+/* Make pages from @STUCK on absent until they are served */
 static void withhold(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
@@ -60,7 +60,7 @@ static void asked_for(int fd, const struct buf *b)
 	CHECK(at == (uintptr_t)stuck_at(b), "fault at %llx", (unsigned long long)at);
 }
 
-/* Serve all of those pages, with the pattern of @seed counted from the buffer's start */
+/* Serve all absent pages, with the pattern of @seed counted from the buffer's start */
 static void serve(int fd, struct buf *b, uint32_t seed)
 {
 	const size_t from = STUCK * page_size(), len = b->len - from;
@@ -77,7 +77,7 @@ static void serve(int fd, struct buf *b, uint32_t seed)
 	free(page);
 }
 
-/* Check a pattern that is counted from the buffer's start */
+/* Check for the pattern of @seed, counted from the buffer's start */
 static void was_filled(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	size_t i;
@@ -105,7 +105,7 @@ static void stall_open(struct stall *s, bool at_client)
 	withhold(s->fd, held(s));
 }
 
-/* The other connection must not be delayed */
+/* Check that the other connection is not delayed */
 static void others_go_on(struct stall *s)
 {
 	const uint32_t n = rounds(200);
@@ -143,7 +143,7 @@ static struct job across(struct stall *s, enum ibv_wr_opcode op)
 		.raddr = (uintptr_t)s->d.s.at + page };
 }
 
-/* Start a message that waits for the page; check that only its stream waits */
+/* Start a message that waits for the page, and check that only its stream waits */
 void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 {
 	struct job j;
@@ -160,7 +160,7 @@ void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	has_none(s->d.p.s.rcq);
 }
 
-/* The unserved page is in the sink at the server or in the source at the client */
+/* The page is in the sink at the server, or in the source at the client; later it is served */
 static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
 {
 	const size_t page = page_size(), len = (PAGES - 1) * page;
@@ -241,8 +241,8 @@ static void stuck_atomic(void)
 }
 
 /*
- * Messages after one that waits are delivered in order, however many: data that wait in the socket
- * are not lost, and no message overtakes.
+ * Messages after one that waits are delivered in order, however many there are: data that waits in
+ * the socket is not lost, and no message overtakes another.
  */
 static void stuck_behind(void)
 {
@@ -271,8 +271,8 @@ static void stuck_behind(void)
 }
 
 /*
- * More data than the receiver buffers while a message waits.  The rest stays at the sender; over
- * SCTP this also holds for other streams of the association.  Then all of it arrives.
+ * More data arrives than the receiver buffers while a message waits.  The other data stays at the
+ * sender; over SCTP this also holds for other streams of the association.  Later all data arrives.
  */
 static void stuck_flood(void)
 {
@@ -298,7 +298,7 @@ static void stuck_flood(void)
 	asked_for(s.fd, &s.d.s);
 	pause_ms(100);
 	buf_is_clear(&to, 0, to.len);
-	/* the socket holds some of it but must not take all */
+	/* the socket may hold some of the data, but not all */
 	for (i = 0; i < n && ibv_poll_cq(s.d.p.c.scq, 1, &wc) == 1; i++)
 		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
 	CHECK(i < n, "the sender must not be able to send all");
@@ -371,7 +371,7 @@ static void stuck_protected(void)
 	stall_close(&s);
 }
 
-/* The program unregisters the range: the fault is served with zero pages */
+/* The program unregisters the range: zero pages then serve the fault */
 static void stuck_unregistered(void)
 {
 	struct uffdio_range range;
@@ -388,7 +388,7 @@ static void stuck_unregistered(void)
 	stall_close(&s);
 }
 
-/* The memory is unmapped during the fault: the waiting stream ends */
+/* The memory is unmapped during the fault: the stream that waits must end */
 static void stuck_unmapped(void)
 {
 	struct uffdio_range range;
@@ -432,7 +432,7 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-/* @run must return although the page is not served */
+/* Check that @run returns although the page is not served */
 static void ends_unserved(struct stall *s, void *(*run)(void *))
 {
 	const uint64_t until = now_ms() + patience(WC_MS);
@@ -447,7 +447,7 @@ static void ends_unserved(struct stall *s, void *(*run)(void *))
 	CHECK(!pthread_join(thread, NULL), "%m");
 }
 
-/* Deregistration takes the right to the memory: the stream ends and writes nothing */
+/* Deregistration removes the access to the memory: the stream must end and write nothing */
 static void stuck_dereg(void)
 {
 	struct stall s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Changes to pages during messages that lose or move their content.  Each byte must be what was
- * sent, or what the program's own action made of it.
+ * Changes to pages, during messages, that lose or move their content.  Each byte must be what was
+ * sent, or what the program's own action has made of it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +48,7 @@ static void *keep_moving(void *arg)
 	return NULL;
 }
 
-/* Read the server's buffer, and have the server send it */
+/* Read the server's buffer, and let the server send it */
 static void taken_from(struct desk *d)
 {
 	buf_clear(&d->c);
@@ -108,7 +108,7 @@ static void *keep_freeing(void *arg)
 	return NULL;
 }
 
-/* A page given up after the Write is zero; it never has old or foreign content */
+/* If a page was given up after the Write, it is zero; it must never have old or foreign content */
 static void written_or_zero(const struct desk *d)
 {
 	size_t i;
@@ -144,7 +144,7 @@ static void freed_under(void)
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# given up %u times during %u Writes\n", f.times, i);
-	/* what is written from here on must survive reclaim */
+	/* data that is written from here on must survive reclaim */
 	trade_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "data written last must survive");
@@ -178,7 +178,7 @@ static void trade_pages(struct desk *d, uint32_t seed)
 	}
 }
 
-/* Pages unshared so far; -1 if the kernel does not count them */
+/* Return: the number of pages unshared so far; -1 if the kernel does not count them */
 static long parted(void)
 {
 	return number_in("/proc/vmstat", "cow_ksm ");
@@ -227,7 +227,7 @@ static void huge_file(struct buf *b, size_t len)
 
 static void unmap_pages(struct buf *b)
 {
-	/* some kernels refuse this for hugetlb pages */
+	/* some kernels refuse MADV_DONTNEED for hugetlb pages */
 	CHECK(!madvise(b->at, b->len, MADV_DONTNEED) || errno == EINVAL, "%m");
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages of an ODP MR that cannot be faulted in: a stream that accesses one ends as with a
- * deregistered MR.
+ * Pages of an ODP MR that cannot be faulted in: a stream that accesses such a page must end as with
+ * a deregistered MR.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static void take(struct buf *b, enum lack lack, int fd)
 
 /*
  * Open a desk and remove pages of its buffer @b, even present ones.  If @q is not NULL, open
- * another connection first, as its memory could otherwise be mapped into the hole.
+ * another connection first: later its memory could be mapped into the hole.
  */
 static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct pair *q)
 {
@@ -51,7 +51,7 @@ static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct p
 	if (q)
 		pair_open_like(q, &d->p);
 	take(b, lack, fd);
-	/* the pages before the hole still work */
+	/* the pages before the hole must still work */
 	trade_all(d, 2 * page_size(), lack + 1, NULL);
 	CHECK(!close(fd), "%m");
 }
@@ -90,7 +90,7 @@ void both_down(struct desk *d)
 	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
 }
 
-/* Access the second and third page; an atomic only the third */
+/* Access the second and the third page; an atomic accesses only the third */
 static void ask(struct desk *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -117,13 +117,13 @@ static void remote(const struct remote *r)
 	ask(&d, r->op);
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
-	/* a Write may have completed before the Terminate arrived */
+	/* a Write may have completed before the Terminate arrives */
 	if (r->op != IBV_WR_RDMA_WRITE)
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	both_down(&d);
 	check_counts(&d, r->ends, &was);
-	/* another connection may still use the MR */
+	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
 	d.p.s.qp = q.s.qp;
 	trade_write(&d, 0, 2 * page_size(), 4, NULL);
@@ -150,7 +150,7 @@ REMOTE(atomic_hole, HOLE, A, "end_rdmap_stag")
 REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_stag")
 REMOTE(atomic_cut, CUT, A, "end_rdmap_stag")
 
-/* A Read of the peer needs no write access */
+/* A Read of the peer does not need write access */
 static void read_no_write(void)
 {
 	struct desk d;
@@ -178,7 +178,7 @@ static void own(enum lack lack, enum ibv_wr_opcode op)
 	/* the fence makes the Send wait for the Read */
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
 	wc = next_wc(d.p.c.scq);
-	/* an unusable sink is detected when the response arrives, and ends the stream */
+	/* an unusable sink is detected when the response arrives; this ends the stream */
 	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
 						       IBV_WC_LOC_PROT_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
@@ -222,7 +222,7 @@ RECEIVED(recv_hole, HOLE)
 RECEIVED(recv_no_write, NO_WRITE)
 RECEIVED(recv_cut, CUT)
 
-/* Kernel addresses are not part of the implicit MR */
+/* Kernel addresses must not be part of the implicit MR */
 static void implicit_kernel(void)
 {
 	static const uint64_t at[] = { 0, 0xffff888000000000ull, 0x8000000000000000ull,
@@ -252,7 +252,7 @@ static void implicit_kernel(void)
 	}
 }
 
-/* Start of the stack as mapped at present */
+/* Return: the start of the stack in its present mapping */
 static uintptr_t below_stack(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -268,8 +268,8 @@ static uintptr_t below_stack(void)
 }
 
 /*
- * Only the owner can grow a stack.  A peer's access below it fails without a message in the
- * kernel's log, or peers could fill that.
+ * Only the owner can grow a stack.  A peer's access below it must fail without a message in the
+ * kernel's log, because otherwise peers could fill the log.
  */
 static void implicit_stack(void)
 {

@@ -4,7 +4,7 @@
 
 #define PIECE	997u
 
-/* More Reads than ORD allows at once, of different lengths */
+/* Post more Reads, of different lengths, than ORD allows to be in flight */
 static void reads_many(void)
 {
 	const uint32_t n = 100;
@@ -36,7 +36,7 @@ static void reads_many(void)
 	desk_close(&d);
 }
 
-/* Reads in both directions at once, more than ORD allows */
+/* Post Reads in both directions at the same time, more than ORD allows to be in flight */
 static void reads_both_ways(void)
 {
 	const uint32_t n = 64;
@@ -68,7 +68,7 @@ static void reads_both_ways(void)
 	desk_close(&d);
 }
 
-/* A fenced Send or Write sends what the Read before it has fetched */
+/* A fenced Send or Write must send the data that the Read before it has fetched */
 static void fence_round(struct desk *d, uint32_t seed, enum ibv_wr_opcode op)
 {
 	const uint32_t len = 30000;
@@ -130,7 +130,7 @@ static void write_then_read(void)
 	desk_close(&d);
 }
 
-/* Post a random operation; any mixture completes in the order of posting */
+/* Post a random operation.  Any mixture must complete in the order of posting. */
 static enum ibv_wc_opcode post_any(struct desk *d, uint32_t i, uint32_t len)
 {
 	static const enum ibv_wr_opcode ops[] = {
@@ -167,7 +167,7 @@ static void mixed_order(void)
 		}
 		for (j = 0; j < n; j++)
 			want_ok(d.p.c.scq, j, wcs[j]);
-		/* receives complete in the order of the Sends, each with its own data */
+		/* receives must complete in the order of the Sends, each with the right data */
 		for (k = 0; k < n; k++)
 			if (wcs[k] == IBV_WC_SEND)
 				want_recv(d.p.s.rcq, k, len[k]);
@@ -177,7 +177,7 @@ static void mixed_order(void)
 	desk_close(&d);
 }
 
-/* An empty Read directly after a long one, while the responder is still busy with the latter */
+/* Post an empty Read directly after a long one, so that the responder is still busy with that */
 static void empty_behind(void)
 {
 	const uint32_t n = 60;
@@ -195,7 +195,7 @@ static void empty_behind(void)
 	desk_close(&d);
 }
 
-/* Receives complete in the order of the Sends, each with its own data */
+/* Receives must complete in the order of the Sends, each with the right data */
 static void sends_in_order(void)
 {
 	const uint32_t n = 60;
@@ -220,7 +220,7 @@ static void sends_in_order(void)
 	desk_close(&d);
 }
 
-/* Fill both CQs with @n completions without polling */
+/* Fill both CQs with @n completions, without polling */
 static void fill(struct pair *p, int qps, int n)
 {
 	uint64_t until = now_ms() + patience(WC_MS);
@@ -239,7 +239,7 @@ static void fill(struct pair *p, int qps, int n)
 
 /*
  * Several connections share CQs that have exactly as many entries as there are completions.  All
- * entries are used, no completion is lost, and those of each connection are in order.
+ * entries must be used, no completion may be lost, and those of each connection must be in order.
  */
 static void shared_cq(void)
 {

@@ -12,7 +12,7 @@
 
 /* Numbers ----------------------------------------------------------------- */
 
-/* QPs of one protection domain get adjacent numbers, so that tables indexed by number stay dense */
+/* QPs of one PD must get adjacent numbers, so that tables indexed by number stay dense */
 static void numbers_of_one(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
@@ -29,7 +29,7 @@ static void numbers_of_one(struct end *e)
 		blocks += qp[i]->qp_num / 64 != last / 64;
 		last = qp[i]->qp_num;
 	}
-	/* two, plus blocks that other users have begun */
+	/* two blocks, and perhaps blocks that other users have begun */
 	CHECK(blocks && blocks <= 4, "%u blocks", blocks);
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
 		CHECK(!ibv_destroy_qp(qp[i]), "%m");
@@ -47,7 +47,7 @@ static void owner_numbers(void)
 		if (i && numbers[i] - numbers[i - 1] + 1024 < 2048)
 			near++;
 	}
-	/* a chance of one in 8000 for each pair */
+	/* by chance two random numbers are adjacent in one of 8000 pairs */
 	CHECK(near < 3, "%u, %u, %u, %u ...", numbers[0], numbers[1],
 	      numbers[2], numbers[3]);
 	numbers_of_one(&p[0].c);
@@ -70,7 +70,7 @@ static int event_of(struct rdma_event_channel *ch)
 	return type;
 }
 
-/* An identifier of this process, resolved to the pair's listener */
+/* Create an identifier in this process, and resolve it to the pair's listener */
 static struct rdma_cm_id *resolved(const struct pair *p)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -174,14 +174,14 @@ static void owner_connect(void)
 	CHECK(in_child(act_connect, &p, qpn, OTHER_PID_NS) == EINVAL,
 	      "connect from another PID namespace must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
-	/* the owner can still connect with it */
+	/* the owner must still be able to connect with the QP */
 	pair_request(&p);
 	pair_make_qp(&p, &p.s);
 	pair_accept(&p);
 	pair_close(&p);
 }
 
-/* Reject connection requests until the child has ended; it waits for the reply */
+/* Reject connection requests until the child has exited, because the child waits for a reply */
 static void refuse_until_gone(struct pair *p, pid_t pid)
 {
 	struct pollfd pfd = { .fd = p->lch->fd, .events = POLLIN };
@@ -197,7 +197,7 @@ static void refuse_until_gone(struct pair *p, pid_t pid)
 	}
 }
 
-/* A child process of the owner may use the QP */
+/* A child process of the owner is allowed to use the QP */
 static void owner_child(void)
 {
 	struct pair p = {};
@@ -213,8 +213,8 @@ static void owner_child(void)
 /* Accepting --------------------------------------------------------------- */
 
 /*
- * The client is rejected, or retries with MPA revision 1 and is rejected then.  A process that ends
- * while it waits for a reply would delay its own end.
+ * The client is rejected, or it retries with MPA revision 1 and is rejected then.  This is awaited,
+ * because a process that exits while it waits for a reply is delayed.
  */
 static void see_refusal(struct pair *p)
 {
@@ -248,14 +248,14 @@ static int accept_number(struct pair *p, uint32_t qpn)
 	return err;
 }
 
-/* A process that connects to itself and accepts with a QP number read from @to */
+/* A process that connects to itself, reads a QP number from @to and accepts with that QP */
 struct acceptor {
 	pid_t	pid;
 	int	to;
 };
 
-/* To be called before this process opens the device: the kernel would take files that the child
- * inherits for the parent's
+/* Must be called before this process opens the device: the kernel would assign files that the child
+ * inherits to the parent
  */
 static struct acceptor make_acceptor(enum actor who)
 {
@@ -281,7 +281,7 @@ static struct acceptor make_acceptor(enum actor who)
 
 static int accepts(const struct acceptor *a, uint32_t qpn)
 {
-	/* if the process has ended, its status gives the reason */
+	/* if the process has already exited, its status gives the reason */
 	send(a->to, &qpn, sizeof(qpn), MSG_NOSIGNAL);
 	close(a->to);
 	return status_of(a->pid);
@@ -295,7 +295,7 @@ static void owner_accept(void)
 
 	if (getuid())
 		skip("needs root, to change the user");
-	/* load the provider now: user 65534 may be unable to read its directory */
+	/* load the provider now, because user 65534 may be unable to read its directory */
 	ibv_free_device_list(ibv_get_device_list(NULL));
 	none = make_acceptor(SAME_USER);
 	stranger = make_acceptor(USER_NOBODY);
@@ -311,7 +311,7 @@ static void owner_accept(void)
 	pair_free(&p);
 }
 
-/* A kernel consumer's QP, by its number in T_QPN, belongs to no process */
+/* The QP of a kernel consumer, whose number is in T_QPN, belongs to no process */
 static void owner_kernel(void)
 {
 	const char *qpn = getenv("T_QPN");

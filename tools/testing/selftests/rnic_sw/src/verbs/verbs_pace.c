@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Rate limits of QPs, and how long one connection's messages wait for another's. */
+/* Rate limits of QPs, and how long messages of one connection wait for those of another. */
 #include <pthread.h>
 
 #include "verbs.h"
 
 #define LEN	(2 << 20)
 #define KBPS	32000
-#define TAKES	(LEN / (KBPS / 8))	/* in ms */
+#define TAKES	(LEN / (KBPS / 8))	/* ms */
 #define TRIES	20
 #define WINDOW	64	/* Writes in flight */
 #define TURNS	200
@@ -18,7 +18,7 @@ static int limit(const struct end *e, uint32_t kbps)
 	return ibv_modify_qp_rate_limit(e->qp, &attr);
 }
 
-/* Time until a Write is placed, in ms */
+/* Return: the time until a Write is placed, in ms */
 static uint64_t write_takes(const struct desk *d)
 {
 	uint64_t start = now_ms();
@@ -32,8 +32,8 @@ static uint64_t write_takes(const struct desk *d)
 	return now_ms() - start;
 }
 
-/* Minimum of several tries, as other programs may delay one; stop at @enough.  Each try takes at
- * least @least.
+/* Return: the minimum of several tries, because other programs may delay one.  Stop when a try
+ * takes at most @enough.  Each try must take at least @least.
  */
 static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
 {
@@ -158,7 +158,7 @@ static uint64_t written(const struct busy *b)
 	return __atomic_load_n(&b->writes, __ATOMIC_ACQUIRE);
 }
 
-/* Round trip time of a message, in ms */
+/* Return: the round trip time of a message, in ms */
 static uint64_t turn_takes(const struct desk *d, uint64_t id)
 {
 	uint64_t start;
@@ -176,7 +176,7 @@ static uint64_t turn_takes(const struct desk *d, uint64_t id)
 	return start;
 }
 
-/* Ping-pong concurrently with a bulk sender; over SCTP both use one association */
+/* Run a ping-pong and a bulk sender concurrently; over SCTP both use one association */
 static void pace_beside(void)
 {
 	static struct busy b;

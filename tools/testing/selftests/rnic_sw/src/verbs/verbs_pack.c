@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Small rings share a mapping. */
+/* Small rings that share a mapping. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ static size_t mappings(void)
 	return rings_mapped(ring, ARRAY_SIZE(ring));
 }
 
-/* A message arrives only at the peer of its sender */
+/* Check that a message arrives only at the peer of its sender */
 static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
 {
 	size_t i;
@@ -34,7 +34,7 @@ static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
 	want_none(d->p.s.rcq);
 }
 
-/* Small rings of one program share pages, and use space that other rings have left */
+/* Small rings of one program must share pages, and reuse the space of rings that were destroyed */
 static void rings_packed(void)
 {
 	struct pair p[PACKED];
@@ -85,7 +85,7 @@ static void rings_packed_fork(void)
 	pid_t pid;
 	size_t n;
 
-	/* one more QP fits on the page */
+	/* one more QP fits on the page of these rings */
 	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 8 }, 100);
 	n = mappings();
 	qp = new_qp(&d);
@@ -108,7 +108,7 @@ static void rings_packed_fork(void)
 	desk_close(&d);
 }
 
-/* Check whether the ring as mapped at the fork is unchanged */
+/* Check that the ring, as mapped at the fork, is unchanged */
 static int all_zero(const struct ring *r, int go)
 {
 	uint8_t octet;
@@ -122,8 +122,8 @@ static int all_zero(const struct ring *r, int go)
 	return 0;
 }
 
-/* A child must not see rings that its parent creates later on a page that the child inherited.  The
- * parent had unmapped the page with the last ring of it.
+/* A child must not see rings that its parent creates later on a page that the child has inherited.
+ * The parent had unmapped the page when it destroyed the last ring on it.
  */
 static void rings_packed_orphan(void)
 {
@@ -162,7 +162,7 @@ struct maker {
 	unsigned int	made;
 };
 
-/* A new ring must have no entries of an old one */
+/* A new ring must not have entries of an old one */
 static void *make_and_destroy(void *arg)
 {
 	struct maker *m = arg;
@@ -183,7 +183,7 @@ static void *make_and_destroy(void *arg)
 	return NULL;
 }
 
-/* Several threads create and destroy rings while others are in use */
+/* Several threads create and destroy rings while other rings are in use */
 static void rings_packed_threads(void)
 {
 	atomic_bool enough = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Connections of which one thread drives both ends. */
+/* Connections with both ends in one thread. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <netdb.h>
@@ -29,7 +29,7 @@ void enter(const char *ns)
 	close(fd);
 }
 
-/* The identifier belongs to the namespace in which it is created */
+/* Create the identifier in namespace @ns, to which it then belongs */
 static struct rdma_cm_id *new_id(struct rdma_event_channel *ch, const char *ns)
 {
 	struct rdma_cm_id *id;
@@ -165,7 +165,7 @@ static struct ibv_srq *make_srq(const struct opts *o, struct end *e)
 static void make_things(const struct opts *o, struct end *e)
 {
 	if (e->pd)
-		return;		/* borrowed */
+		return;		/* it uses another pair's objects */
 	e->pd = ibv_alloc_pd(e->id->verbs);
 	CHECK(e->pd, "%m");
 	if (o->events) {
@@ -321,8 +321,8 @@ void pair_close(struct pair *p)
 	pair_free(p);
 }
 
-/* Send an empty message.  The receive has a buffer of one byte, which siw
- * needs.
+/* Send an empty message.  The receive has a buffer of one byte, because siw
+ * needs one.
  */
 static void says(const struct end *from, const struct end *to, uint64_t id)
 {

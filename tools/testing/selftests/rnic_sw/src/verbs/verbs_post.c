@@ -93,7 +93,7 @@ static void post_list(void)
 	desk_close(&d);
 }
 
-/* A list with an invalid request: only the requests before it are posted */
+/* If a list has an invalid request, only the requests before it must be posted */
 static void post_list_bad(void)
 {
 	struct ibv_send_wr wr[LIST], *bad = NULL;
@@ -117,7 +117,7 @@ static void post_list_bad(void)
 	desk_close(&d);
 }
 
-/* Fill @wr with five requests: Writes, between them the bind and the invalidation of a window */
+/* Fill @wr with five requests: Writes, with the bind and invalidation of a window between them */
 static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct desk *d,
 			    struct ibv_mw *mw)
 {
@@ -144,7 +144,7 @@ static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const s
 	wr[3].num_sge = 0;
 }
 
-/* Local operations take effect in order, whatever MR the previous request used */
+/* Local operations must take effect in order, whatever MR the previous request has used */
 static void post_list_mixed(void)
 {
 	static const enum ibv_wc_opcode told[] = {
@@ -179,7 +179,7 @@ static void post_list_mixed(void)
 	desk_close(&d);
 }
 
-/* A queue takes as many requests as it has entries */
+/* A queue must accept as many requests as it has entries */
 static void post_full(void)
 {
 	struct ibv_qp_init_attr init;
@@ -197,7 +197,7 @@ static void post_full(void)
 	CHECK(err == ENOMEM, "%s", strerror(err));
 	CHECK(rn == attr.cap.max_recv_wr, "%u of %u", rn,
 	      attr.cap.max_recv_wr);
-	/* not connected: requests stay in the queue, or none is taken */
+	/* the QP is not connected: requests stay in the queue, or none is accepted */
 	while (!(err = try_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
 		CHECK(++n < 10000, "endless");
 	CHECK(n == attr.cap.max_send_wr || !n, "%u of %u", n,
@@ -205,7 +205,7 @@ static void post_full(void)
 	pair_free(&p);
 }
 
-/* Thousands of messages through rings of eight */
+/* Send thousands of messages through rings of eight entries */
 static void wrap_around(void)
 {
 	uint32_t sent = 0, got = 0, done = 0, posted = 0;
@@ -239,8 +239,8 @@ static void wrap_around(void)
 }
 
 /*
- * No wake-up is lost: two threads send one message at a time.  The receive for the first message is
- * already posted.
+ * Two threads send one message at a time: no wake-up may be lost.  The receive for the first
+ * message is already posted.
  */
 static void bounce(struct end *e, struct buf *b, bool first)
 {
@@ -358,7 +358,7 @@ static void wr_api(void)
 	desk_close(&d);
 }
 
-/* Aborted or invalid batches have no effect */
+/* Aborted or invalid batches must have no effect */
 static void wr_api_abort(void)
 {
 	struct ibv_qp_ex *ex;

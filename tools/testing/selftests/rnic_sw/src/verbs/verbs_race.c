@@ -14,7 +14,7 @@
 #define RIGHTS	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
 #define SIZE	4000u
 
-/* Pin the calling thread to the first or second CPU */
+/* Pin the calling thread to the first or the second CPU */
 static void run_on(int which)
 {
 	static cpu_set_t all;
@@ -51,7 +51,7 @@ static pid_t start_beside(void (*run)(void *arg), void *arg)
 	_exit(PASS);
 }
 
-/* Memory shared with that process */
+/* Allocate memory that is shared with that process */
 static void *shared(size_t len)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
@@ -81,7 +81,7 @@ struct racer {
 
 static uint8_t seen[MOST];		/* values that atomics have returned */
 static uint32_t turns[RACERS];		/* number of bursts */
-static uint32_t met[RACERS];		/* interleavings with the other one */
+static uint32_t met[RACERS];		/* number of interleavings with the other racer */
 static uint64_t until;
 
 static void one_burst(struct racer *r)
@@ -114,8 +114,8 @@ static uint32_t least_of(const uint32_t *each)
 	return one < two ? one : two;
 }
 
-/* Continue until both have interleaved often enough, so that the first one to get there does not
- * stop
+/* Continue until both racers have interleaved often enough: the first one to reach that must not
+ * stop before the other
  */
 static bool goes_on(const struct racer *r)
 {
@@ -143,7 +143,7 @@ static void line_up(struct racer *r, int nr, const struct racer *first)
 	pair_open(&r->p, &(struct opts){ .ord = BURST, .ird = BURST });
 	memory(&r->sink, &r->p.c);
 	if (nr) {
-		/* the memory of the first one, registered for the server of this one */
+		/* register the memory of the first racer for the server of this one, too */
 		r->target = first->target;
 		buf_reg(&r->target, r->p.s.pd, RIGHTS);
 	} else {
@@ -205,7 +205,7 @@ static void add_by_hand(void *arg)
 
 enum { EACH = 16, ENCOUNTERS = 20 };
 
-/* Return: the number of times that the CPU has counted between two atomics of the client */
+/* Return: how often the CPU has counted between two atomics of the client */
 static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;
@@ -226,7 +226,7 @@ static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 	return met;
 }
 
-/* Both ends, which may be two devices, while a CPU counts all the time */
+/* Count from both ends, which may be two devices, while a CPU counts continuously */
 static void atomic_global(void)
 {
 	uint32_t n = 0, met = 0;
@@ -243,12 +243,12 @@ static void atomic_global(void)
 	memory(&d.c, &d.p.c);
 	d.s = (struct buf){ .at = hand->memory, .len = SIZE };
 	buf_reg(&d.s, d.p.s.pd, RIGHTS);
-	/* the server's memory, registered for the client's end, too */
+	/* register the server's memory for the client's end, too */
 	theirs = d.s;
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
 	hand->at = word(&d.s, 0);
 	pid = start_beside(add_by_hand, hand);
-	/* the scheduler decides how often they meet: continue until it was often enough */
+	/* the scheduler decides how often they meet: continue until they have met often enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += add_both_ways(&d, &theirs);
 	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
@@ -271,11 +271,11 @@ enum { AT_ONCE = 32, LONG = 60000, TAIL = 1000 };
 
 struct gone {
 	struct desk	d;
-	struct ibv_mw	*mw;	/* type 2; NULL: use the MR's own rkey, and deregister the MR */
+	struct ibv_mw	*mw;	/* type 2; if NULL, use the rkey of the MR, and deregister the MR */
 	uint32_t	rkey;
 };
 
-/* Write continuously, different bytes each time, until the connection ends */
+/* Write continuously, each time with different bytes, until the connection ends */
 static void *flood(void *arg)
 {
 	struct gone *g = arg;
@@ -357,9 +357,9 @@ static void gone_free(struct gone *g)
 }
 
 /*
- * The MR is as long as a segment, so a copy in progress ends with the tail.  It must have ended
- * when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short to show
- * reliably that it is waited for: stag_kunit.c and the memory model (revoke.litmus) do that.
+ * The MR is as long as a segment, so a copy in progress ends at the end of the MR.  The copy must
+ * have ended when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short
+ * to show that reliably: stag_kunit.c and the memory model (revoke.litmus) do.
  */
 static void revoked_amid(uint32_t round, bool window)
 {
@@ -411,8 +411,8 @@ static void inval_race(void)
 /* If the last byte of a Write is visible, all of it is --------------------------- */
 
 /*
- * Many Writes of one segment at once: writer and reader wait for each other only once for all of
- * them, which takes long on a busy machine.
+ * Many Writes of one segment are posted together: writer and reader wait for each other only once
+ * for all of them, because that takes long on a busy machine.
  */
 enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
        ROOM = SHORT + PLACES };
@@ -425,11 +425,11 @@ struct look {
 		size_t		at;
 		uint32_t	len;
 	} w[LOOKS];
-	uint32_t	begun, seen;	/* number of the current round; last round that was read */
+	uint32_t	begun, seen;	/* number of the current round; last round compared */
 	bool		over;
 };
 
-/* Poll only the last byte until it changes, then compare all */
+/* Poll only the last byte until it changes, and then compare all bytes */
 static void see(const struct look *k, uint32_t i)
 {
 	const uint8_t *from = k->from + i * ROOM, *to = k->to + k->w[i].at;
@@ -442,7 +442,7 @@ static void see(const struct look *k, uint32_t i)
 	      len, k->w[i].at, k->begun);
 }
 
-/* Wait for the start of a round.  Return: false if there is none any more. */
+/* Wait for the start of a round.  Return: false if there is no further round. */
 static bool wait_for(const struct look *k, uint32_t turn)
 {
 	while (__atomic_load_n(&k->begun, __ATOMIC_ACQUIRE) != turn)
@@ -466,7 +466,7 @@ static void look_on(void *arg)
 
 static uint32_t some_length(void) { return FEWEST + any_below(SHORT - FEWEST); }
 
-/* Choose a random offset: how a copy starts depends on the alignment of both ends */
+/* Choose a random offset, because the start of a copy depends on the alignment of both ends */
 static void prepare(struct look *k, uint32_t i, uint32_t len)
 {
 	size_t at = i * ROOM + any_below(PLACES);
@@ -478,7 +478,7 @@ static void prepare(struct look *k, uint32_t i, uint32_t len)
 		k->from[i * ROOM + j] = ~k->to[at + j];
 }
 
-/* In one list, so that many arrive together */
+/* Post all Writes in one list, so that many arrive together */
 static void write_all(struct desk *d, const struct look *k)
 {
 	struct ibv_send_wr wr[LOOKS], *bad;
@@ -505,7 +505,7 @@ static void one_turn(struct desk *d, struct look *k, uint32_t turn, pid_t pid)
 {
 	uint32_t i, len = some_length();
 
-	/* Writes of equal length take another path in the receiver */
+	/* in odd rounds the Writes have equal lengths: the receiver handles those differently */
 	for (i = 0; i < LOOKS; i++)
 		prepare(k, i, turn % 2 ? len : some_length());
 	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);

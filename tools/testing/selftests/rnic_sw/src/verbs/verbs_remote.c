@@ -11,9 +11,9 @@ enum crime {
 	NO_RIGHT,	/* the MR grants only the other rights */
 	OTHER_PD,
 	QP_RIGHT,	/* the QP grants only the other rights */
-	QP_EARLY,	/* as QP_RIGHT, but set before the connection */
-	QP_STATE,	/* as QP_RIGHT, but set with a change of state */
-	RIGHT_TAKEN,	/* the MR granted it until it was reregistered */
+	QP_EARLY,	/* like QP_RIGHT, but set before the connection */
+	QP_STATE,	/* like QP_RIGHT, but set with a change of state */
+	RIGHT_TAKEN,	/* the MR granted the right until it was reregistered */
 };
 
 struct attempt {
@@ -39,7 +39,7 @@ static struct counts read_counts(const struct desk *d, const char *ends)
 	};
 }
 
-/* One stream has ended for that reason, with one Terminate */
+/* Check that one stream has ended, for that reason, with one Terminate */
 static void check_counts(const struct desk *d, const char *ends,
 			 const struct counts *was)
 {
@@ -62,7 +62,7 @@ static int other_right(const struct attempt *a)
 					 : IBV_ACCESS_REMOTE_READ;
 }
 
-/* The connection manager sets both rights on accept, which must not restore any */
+/* The connection manager sets both rights on accept; that must not restore a right */
 static void arrange_early(struct end *e, const struct attempt *a)
 {
 	struct ibv_qp_attr attr = {
@@ -136,7 +136,7 @@ static void desk_start(struct desk *d, const struct attempt *a)
 	do_recv(&d->p.c, 8, NULL, 0, 0);
 }
 
-/* A Write may have completed before the Terminate arrived, a Read must not */
+/* A Write may have completed before the Terminate arrives; a Read must not complete */
 static void check_culprit(struct desk *d, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc = next_wc(d->p.c.scq);
@@ -164,7 +164,7 @@ static void attempt(const struct attempt *a)
 	j.b = &d.c;
 	do_job(&d.p.c, &j);
 	check_culprit(&d, a->op);
-	/* the stream accepts nothing any more, now or later */
+	/* the stream must accept nothing afterwards */
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && (!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR),
@@ -209,7 +209,7 @@ ATTEMPT(read_qp_early, QP_EARLY, R, "end_rdmap_access")
 ATTEMPT(read_qp_state, QP_STATE, R, "end_rdmap_access")
 ATTEMPT(read_right_taken, RIGHT_TAKEN, R, "end_rdmap_access")
 
-/* Rights of the QP apply to the peer, not to the QP's own requests */
+/* The rights of a QP apply to the peer, not to the QP's own requests */
 static void qp_right_own(void)
 {
 	struct desk d;
@@ -223,7 +223,7 @@ static void qp_right_own(void)
 		.raddr = (uintptr_t)d.s.at });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	buf_has_only(&d.c, 0, 300, 4);
-	/* a zero-length Write needs no right (DDP-56) */
+	/* a Write of length zero needs no right (DDP-56) */
 	do_recv(&d.p.c, 2, &d.c, 0, 10);
 	do_job(&d.p.s, &(struct job){ .id = 3, .op = W, .flags = SIG });
 	do_job(&d.p.s, &(struct job){ .id = 4, .op = IBV_WR_SEND, .flags = SIG });
@@ -233,7 +233,7 @@ static void qp_right_own(void)
 	desk_close(&d);
 }
 
-/* A Send without a posted receive */
+/* The peer sends a message although there is no posted receive */
 static void no_receive(void)
 {
 	const char *ends = "end_ddp_untagged_no_buffer";
@@ -266,7 +266,7 @@ static void too_long(uint32_t len, uint32_t room)
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	both_down(&d, IBV_EVENT_QP_FATAL);
 	check_counts(&d, ends, &was);
-	/* segments that fit are placed, all other bytes stay */
+	/* segments that fit into the receive are placed; all other bytes must be unchanged */
 	buf_is_clear(&d.s, room, SIZE - room);
 	desk_free(&d);
 }
@@ -281,7 +281,7 @@ static void receive_too_small_later(void)
 	too_long(4500, 4499);
 }
 
-/* The server's memory is still writable through another connection */
+/* Check that another connection can still write to the server's memory */
 static void still_open(struct desk *d, struct pair *q)
 {
 	struct job j = {
@@ -300,7 +300,7 @@ static void still_open(struct desk *d, struct pair *q)
 	buf_has(&d->s, 0, LEN, 5);
 }
 
-/* One peer cannot invalidate an ordinary MR (N-5) */
+/* A peer must not invalidate an ordinary MR (N-5) */
 static void invalidate_refused(void)
 {
 	struct ibv_send_wr *bad, wr = {
@@ -327,7 +327,7 @@ static void invalidate_refused(void)
 	desk_free(&d);
 }
 
-/* The end of a stream does not affect others, even of its PD */
+/* The end of a stream must not affect other streams, even of the same PD */
 static void others_live(void)
 {
 	struct pair a, b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A program that corrupts its own rings must not harm others. */
+/* A program that corrupts its own rings must not harm other programs. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "rings.h"
 #include "verbs.h"
 
-/* Rings that this process has mapped */
+/* Find the rings that this process has mapped */
 static size_t find_rings(struct ring *ring, size_t max)
 {
 	size_t n = rings_mapped(ring, max);
@@ -20,7 +20,7 @@ static size_t find_rings(struct ring *ring, size_t max)
 	return n;
 }
 
-/* Indexes, lengths and keys, plausible or not */
+/* Random indexes, lengths and keys, plausible or not */
 static uint32_t nonsense(void)
 {
 	switch (any_below(5)) {
@@ -38,7 +38,7 @@ static uint32_t nonsense(void)
 #define BELL_SEND	IB_USER_VERBS_CMD_POST_SEND
 #define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
 
-/* Ring the doorbell as the provider does, whether or not anything was posted */
+/* Ring the doorbell like the provider, whether or not anything was posted */
 static bool try_bell(const struct ibv_qp *qp, uint32_t command)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -76,7 +76,7 @@ static void scribble(const struct ring *r)
 	size_t header[8], headers = ring_headers(r, header, ARRAY_SIZE(header));
 
 	for (i = 0; i < n; i++) {
-		/* mostly in the ring headers and in the entries after them */
+		/* write mostly to the ring headers and the entries after them */
 		size_t at = header[any_below(headers)] + any_below(48);
 
 		if (any_below(2) || at >= r->words)
@@ -86,7 +86,7 @@ static void scribble(const struct ring *r)
 	}
 }
 
-/* Have the kernel read the queues; it may return an error */
+/* Let the kernel read the queues; it may return an error */
 static void have_looked(const struct desk *d)
 {
 	try_bell(d->p.c.qp, BELL_SEND);
@@ -94,7 +94,7 @@ static void have_looked(const struct desk *d)
 	try_bell(d->p.s.qp, BELL_SEND);
 }
 
-/* A program that corrupts its rings and then ends */
+/* Run a program that corrupts its rings and then exits */
 static void spoil_one(uint32_t seed)
 {
 	struct ring ring[16];
@@ -137,7 +137,7 @@ static void spoil_many(void)
 			_exit(PASS);
 		}
 		CHECK(waitpid(pid, &status, 0) == pid, "%m");
-		/* its own library may crash */
+		/* the child's library may crash */
 		CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM,
 		      "child %u hangs", i);
 		CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "%u", i);
@@ -147,7 +147,7 @@ static void spoil_many(void)
 	fflush(stdout);
 }
 
-/* Meanwhile the connection of another program works */
+/* While a program corrupts its rings, the connection of another program must work */
 static void rings_spoilt(void)
 {
 	int status = 0;
@@ -179,7 +179,7 @@ static void rings_spoilt(void)
 	desk_close(&d);
 }
 
-/* Both rings of a QP are one mapping, even large ones: the number of mappings is limited */
+/* Both rings of a QP must be one mapping, even large ones: the number of mappings is limited */
 static void rings_in_one(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -204,7 +204,7 @@ static void rings_in_one(void)
 	desk_close(&d);
 }
 
-/* Unmapping a ring harms only this program */
+/* Unmapping a ring must harm only this program */
 static void rings_unmapped(void)
 {
 	struct ring ring[16];
@@ -271,7 +271,7 @@ static void post_reads(struct desk *d, uint32_t n)
 			.rkey = d->s.mr->rkey });
 }
 
-/* Ring the doorbell and wait until the kernel has read the ring; over SCTP a worker does */
+/* Ring the doorbell and wait until the kernel has read the ring; over SCTP a worker reads it */
 static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 			  uint32_t prod)
 {
@@ -295,7 +295,7 @@ static void lengthen(size_t *len)
 		*len *= 2;
 }
 
-/* Fill the send queue with Reads, of which none has completed; longer ones on a retry */
+/* Fill the send queue with Reads, none of which has completed; retry with longer Reads */
 static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 {
 	volatile uint32_t *sq;
@@ -319,8 +319,8 @@ static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 }
 
 /*
- * Return: true if no Read had completed when the first index was set, false if one had: then that
- * index was valid.
+ * Return: true if no Read had completed when the first index was set, false if one had: the index
+ * was valid then.
  */
 static bool lie_of_sq(size_t *len)
 {
@@ -348,8 +348,8 @@ static bool lie_of_sq(size_t *len)
 }
 
 /*
- * An index one entry too far ends the QP at once.  A far larger one that is set then does not
- * extend the flush: only entries in use are flushed.
+ * An index that is one entry too far must end the QP immediately.  If a far larger index is set
+ * then, it must not extend the flush: only entries in use are flushed.
  */
 static void sq_too_many(void)
 {
@@ -405,7 +405,7 @@ struct refill {
 	pthread_t		filler, ringer;
 };
 
-/* Post as many entries as the kernel has consumed */
+/* Post as many entries as the kernel has consumed, continuously */
 static void *keep_full(void *arg)
 {
 	struct refill *r = arg;
@@ -439,7 +439,7 @@ static void refill_end(struct refill *r)
 		CHECK(!pthread_join(r->ringer, NULL), "%m");
 }
 
-/* A flush ends, however many receives are posted meanwhile */
+/* A flush must end, however many receives are posted during the flush */
 static void rq_refilled(void)
 {
 	struct refill r = { .slots = 64 };
@@ -453,7 +453,7 @@ static void rq_refilled(void)
 	refill_begin(&r, keep_full);
 	to_error(&d.p.s);
 	both_disconnected(&d.p);
-	/* the doorbell returns when everything present has been flushed */
+	/* the doorbell must return when all entries that were present have been flushed */
 	for (i = 0; i < rounds(100); i++)
 		ring_bell(d.p.s.qp, BELL_RECV);
 	refill_end(&r);
@@ -472,8 +472,8 @@ static void exchange(struct desk *d, uint32_t id)
 }
 
 /*
- * Invalidations are posted faster than they can be processed.  The processing context must yield,
- * so that another connection is not delayed.
+ * A thread posts invalidations faster than they can be processed.  The processing context must
+ * yield, so that another connection is not delayed.
  */
 static void binds_refilled(void)
 {
@@ -492,7 +492,7 @@ static void binds_refilled(void)
 	r.ring = ring_with(r.slots);
 	r.qp = d.p.c.qp;
 	refill_begin(&r, keep_full);
-	/* at least until the refilling thread has been scheduled often enough */
+	/* continue at least until the refilling thread has been scheduled often enough */
 	for (i = 0; i < rounds(400) || r.ring[RING_CONS] < 10 * r.slots; i++)
 		exchange(&other, i);
 	refill_end(&r);
@@ -501,7 +501,7 @@ static void binds_refilled(void)
 	desk_close(&d);
 }
 
-/* The ring is unmapped during the access */
+/* The ring may be unmapped during the access of the refilling thread */
 static sigjmp_buf unmapped;
 
 static void fault(int sig)
@@ -519,7 +519,7 @@ static void *keep_jumping(void *arg)
 	return NULL;
 }
 
-/* A resize ends, whatever consumer index the program writes meanwhile */
+/* A resize must end, whatever consumer index the program writes during the resize */
 static void cq_jumps(void)
 {
 	uint64_t until = now_ms() + patience(WC_MS);
@@ -534,7 +534,7 @@ static void cq_jumps(void)
 	rq = ring_with(700);
 	to_error(&d.p.s);
 	both_disconnected(&d.p);
-	/* no event shows the end of the flush */
+	/* poll, because no event shows the end of the flush */
 	while (rings_with(700, &any) < 2 && now_ms() < until)
 		pause_ms(1);
 	rq[RING_PROD] = 0;

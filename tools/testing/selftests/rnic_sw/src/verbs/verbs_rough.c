@@ -10,8 +10,8 @@
 enum { THREADS = 4, EACH = 500, DEPTH = 64 };
 
 /*
- * Free entries of the send queue.  A thread without one sleeps: on a machine
- * with few CPUs, busy retries would starve the completions.
+ * Free entries of the send queue.  A thread that finds no free entry sleeps: on a
+ * machine with few CPUs, busy retries would starve the completions.
  */
 static sem_t places;
 
@@ -38,7 +38,7 @@ static void *post_many(void *arg)
 	return NULL;
 }
 
-/* Check that the messages of each thread have arrived in its order */
+/* Check that the messages of each thread have arrived in the order of the thread's posts */
 static void check_arrived(const struct buf *b)
 {
 	uint32_t next[THREADS] = {}, i, id;
@@ -51,7 +51,7 @@ static void check_arrived(const struct buf *b)
 	}
 }
 
-/* The Sends of each thread arrive once and in the order of posting */
+/* The Sends of each thread must arrive once, and in the order of posting */
 static void threads_post(void)
 {
 	uint32_t next[THREADS] = {}, i, t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Objects of this program as iproute2's rdma tool shows them. */
+/* Objects of this program, as iproute2's program rdma shows them. */
 #include <stdarg.h>
 
 #include "verbs.h"
@@ -8,7 +8,7 @@
 
 static char shown[65536];
 
-/* Run a command and keep its output in @shown as one line, to ignore its layout */
+/* Run a command and store its output in @shown as one line, so that its layout does not matter */
 static void run(const char *fmt, ...)
 {
 	char command[256];
@@ -36,7 +36,7 @@ static const char *device(const struct end *e)
 	return ibv_get_device_name(e->id->verbs->device);
 }
 
-/* Value of attribute @name of the first object that has it */
+/* Return: the value of attribute @name of the first object that has the attribute */
 static const char *told(const char *name)
 {
 	static char value[64];
@@ -88,7 +88,7 @@ static void llp_is_right(void)
 	CHECK(number("mulpdu") <= 65536, "%s", shown);
 }
 
-/* A QP connected, with work posted, and in error */
+/* Show a QP when it is connected, with work posted, and in error */
 static void show_qp(void)
 {
 	struct desk d;
@@ -221,13 +221,13 @@ static void bind_counter(const struct end *e)
 	    e->qp->qp_num);
 }
 
-/* The counter sets to which QPs of this process are bound */
+/* Show the counter sets to which QPs of this process are bound */
 static void show_counters(const struct end *e)
 {
 	run("rdma statistic qp show link %s/1", device(e));
 }
 
-/* A counter set counts while the QP is bound; the device's counters include all */
+/* A counter set counts while the QP is bound; the device's counters must include all sets */
 static void count_qp(void)
 {
 	uint64_t sends, octets;
@@ -264,7 +264,7 @@ static void count_qp(void)
 	desk_close(&d);
 }
 
-/* A bound QP ends: no count is lost, and the reason is counted once */
+/* When a bound QP ends, no count may be lost, and the reason must be counted once */
 static void count_ending_qp(void)
 {
 	uint64_t sends, aborts;
@@ -287,8 +287,8 @@ static void count_ending_qp(void)
 	desk_free(&d);
 }
 
-/* With automatic binding by process, all QPs of a process count in one set from
- * their creation
+/* With automatic binding by process, all QPs of a process must count in one set,
+ * from their creation on
  */
 static void count_process(void)
 {

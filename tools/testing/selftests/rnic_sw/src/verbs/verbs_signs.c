@@ -15,15 +15,15 @@ struct seen {
 	const void		*element;
 };
 
-/* Events of the other end, which may share the context, until it looks for them */
+/* Events of the other end, which may share the context, until that end expects them */
 static struct seen kept[32];
 static size_t nkept;
 
 static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	/* cleared, as libibverbs sets half of the pointer only if an event has
-	 * no object
+	/* the struct is cleared, because libibverbs sets only half of the pointer if
+	 * an event has no object
 	 */
 	struct ibv_async_event ev = {};
 
@@ -31,7 +31,7 @@ static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
 		return false;
 	CHECK(!ibv_get_async_event(ctx, &ev), "%m");
 	s->type = ev.event_type;
-	s->element = ev.element.qp;	/* or cq: it is a union */
+	s->element = ev.element.qp;	/* or the CQ: element is a union */
 	ibv_ack_async_event(&ev);
 	return true;
 }
@@ -78,8 +78,8 @@ void want_no_async(struct ibv_context *ctx)
 }
 
 /*
- * A sysfs mount shows only the devices of the namespace that it was mounted in.
- * Mount another one for @ns in a mount namespace of this process.
+ * A mount of sysfs shows only the devices of the namespace in which it was
+ * mounted.  Mount it again for @ns, in a mount namespace of this process.
  */
 static FILE *open_in(const char *ns, const char *path)
 {

@@ -55,7 +55,7 @@ static void received(struct twins *t, uint64_t id, struct pair *p, uint32_t len)
 	CHECK(wc.qp_num == p->s.qp->qp_num, "%u", wc.qp_num);
 }
 
-/* Receives are used in order by both connections */
+/* Both connections must use the receives in order */
 static void in_order(void)
 {
 	struct twins t;
@@ -74,7 +74,7 @@ static void in_order(void)
 	twins_close(&t);
 }
 
-/* Many rounds through a small ring */
+/* Use many rounds through a small ring */
 static void wraps(void)
 {
 	struct twins t;
@@ -106,7 +106,7 @@ static uint32_t limit_of(struct twins *t)
 	return attr.srq_limit;
 }
 
-/* The limit event comes once each time that the limit is armed */
+/* The limit event must arrive once each time that the limit is armed */
 static void limit(void)
 {
 	struct twins t;
@@ -131,13 +131,13 @@ static void limit(void)
 	send_to(&t, &t.q, 10);
 	received(&t, 4, &t.q, 10);
 	want_no_async(ctx);
-	/* armed above the number of receives: the event comes at once */
+	/* the limit is above the number of receives: the event must arrive immediately */
 	arm_limit(&t, 4);
 	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	twins_close(&t);
 }
 
-/* A stream that finds no receive ends; the other one continues */
+/* A stream that finds no receive must end; the other stream must continue */
 static void exhausted(void)
 {
 	struct twins t;
@@ -159,7 +159,7 @@ static void exhausted(void)
 	desk_close(&t.d);
 }
 
-/* A QP that ends leaves the SRQ to the others */
+/* When a QP ends, the others must still be able to use the SRQ */
 static void survives(void)
 {
 	struct twins t;
@@ -193,8 +193,8 @@ static void ended_by_its_own(struct twins *t, struct pair *p, uint64_t was)
 	want_async(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
 }
 
-/* An impossible producer index: no receive is used, and one error event is
- * generated
+/* If the producer index is impossible, no receive may be used, and one error
+ * event must be generated
  */
 static void lies(void)
 {
@@ -213,7 +213,7 @@ static void lies(void)
 	ring[0] = 7 + (1u << 31);
 	ended_by_its_own(&t, &t.q, was);
 	want_async(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
-	/* correcting the index later does not help */
+	/* a later correction of the index must have no effect */
 	ring[0] = 7;
 	ended_by_its_own(&t, &t.d.p, was + 1);
 	arm_limit(&t, 5);
@@ -234,7 +234,7 @@ static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
 	CHECK(errno == err, "%m");
 }
 
-/* Only ibv_modify_srq() arms the limit, not its value at creation */
+/* Only ibv_modify_srq() may arm the limit, not the limit's value at creation */
 static void born_unarmed(struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr attr = {
@@ -275,7 +275,7 @@ static void arguments(void)
 	twins_close(&t);
 }
 
-/* Another connection, whose server end has its own PD */
+/* Open another connection, whose server end has its own PD but uses the host's SRQ */
 static void guest_open(struct desk *host, struct pair *g)
 {
 	pair_prepare(g, &(struct opts){});
@@ -288,13 +288,13 @@ static void guest_open(struct desk *host, struct pair *g)
 
 static void guest_free(struct pair *g)
 {
-	g->s.srq = NULL;	/* borrowed */
+	g->s.srq = NULL;	/* it belongs to the host */
 	pair_free(g);
 }
 
 /*
- * Receives of an SRQ are checked against the PD of the SRQ, and Writes of the
- * peer against the PD of the QP: a guest cannot access memory of other QPs.
+ * Receives of an SRQ must be checked against the PD of the SRQ, and Writes of the
+ * peer against the PD of the QP: a guest must not access memory of other QPs.
  */
 static void other_pd(void)
 {
@@ -326,7 +326,7 @@ static void other_pd(void)
 	desk_close(&d);
 }
 
-/* Receives of an SRQ cannot use memory of the QP's PD */
+/* Receives of an SRQ must not use memory of the QP's PD */
 static void own_pd(void)
 {
 	struct desk d;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Long streams for impaired networks: all bytes arrive unchanged, once, and in
- * order.
+ * Long streams for impaired networks: all bytes must arrive unchanged, once, and
+ * in order.
  */
 #include <sched.h>
 
@@ -51,7 +51,7 @@ static void check_one(struct flow *f, const struct ibv_wc *wc)
 	f->got++;
 }
 
-/* A slot is free again when its Send has completed and its data are checked */
+/* Free the slots whose Send has completed and whose data has been checked */
 static bool drain(struct flow *f)
 {
 	struct ibv_wc wc;
@@ -108,8 +108,8 @@ static void stream_send(void)
 }
 
 /*
- * Write to different offsets, and read each range back to another buffer right
- * afterwards: the Read must return what the Write before it wrote (RDMAP-122).
+ * Write to different offsets, and immediately read each range back to another
+ * buffer: the Read must return the data of the Write before it (RDMAP-122).
  */
 static uint64_t write_and_read(struct desk *d, uint32_t seed)
 {
