@@ -10,18 +10,19 @@ endif
 
 kbuild = $(MAKE) -C $(KDIR) $(arch) M=$(CURDIR)
 
-# With DESTDIR all files are installed below it, for a package; depmod is run when the
-# package is installed, not here.
+# DESTDIR is for building a package: all files are installed below it, and depmod is run
+# only when the package is installed.
 ifneq ($(DESTDIR),)
 INSTALL_MOD_PATH ?= $(DESTDIR)
 run_depmod = true
 else
 run_depmod = PATH=$$PATH:/usr/sbin:/sbin depmod
 endif
-# absolute, because the kernel's make runs in another directory
+# The path is absolute, because the kernel's make runs in another directory
 mod_path := $(abspath $(INSTALL_MOD_PATH))
 
-# The kernel's version; if its headers were removed before the modules, from the path of KDIR
+# The kernel's version. If the kernel's headers are no longer installed when the modules are
+# removed, it is taken from the path of KDIR.
 release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell \
 	echo $(KDIR) | sed -n 's,^\(/usr\)*/lib/modules/\([^/]\+\)/build/*$$,\2,p'))
@@ -43,8 +44,9 @@ kdir:
 		echo "To try the modules in a virtual machine: make demo" >&2; \
 		exit 1; }
 
-# The build directory of a distribution has no key to sign modules with. It also has no
-# System.map, without which the kernel's make does not run depmod.
+# The build directory of a distribution contains no key, so the modules are not signed. It
+# also contains no System.map, without which the kernel's make does not run depmod: therefore
+# modules_install runs depmod itself.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
 modules_install: kdir
@@ -58,7 +60,7 @@ which_kernel:
 		echo "cannot determine the kernel version from $(KDIR): make uninstall KDIR=/lib/modules/VERSION/build" >&2; \
 		exit 1; }
 
-# *.ko*: the modules may be compressed
+# The pattern is *.ko* because the kernel's make may have compressed the modules
 modules_uninstall: which_kernel
 	@scripts/take-away "$(mod_path)" $(foreach m,ddp/iw_ddp mpa/iw_mpa \
 		sctp_ddp/iw_sctp_ddp rnic_sw/rnic_sw,$(wildcard \
@@ -74,17 +76,18 @@ provider:
 	@echo "Building the libibverbs provider in the cache ($$(scripts/cache)); missing packages that the build needs are installed."
 	@scripts/build-provider
 
-# With sudo the owner of the tree builds, so that the files in the tree and in the cache
-# belong to that user, and root only installs. The owner counts, not SUDO_USER: in a root
-# shell opened with sudo the tree may belong to root. sudo does not pass on environment
-# variables, nor those of make.
+# If make is run by sudo, the build runs as the owner of the tree, so that the files in the
+# tree and in the cache belong to that user; root only installs. The owner is taken from the
+# tree and not from SUDO_USER, because in a root shell opened with sudo the tree may belong to
+# root. sudo passes on neither environment variables nor variables of make.
 ifeq ($(shell id -u),0)
 caller := $(if $(SUDO_USER),$(filter-out root UNKNOWN,$(shell stat -c %U .)))
 endif
 as_caller = $(if $(caller),sudo -H -u $(caller)) env $(if \
 	$(RNIC_SW_CACHE),RNIC_SW_CACHE=$(RNIC_SW_CACHE))
 
-# Check first whether the files can be installed, and build only then.
+# scripts/unpackaged checks first whether the files can be installed, so that make does not
+# build in vain.
 install:
 	@scripts/unpackaged $(if $(mod_path),,modules) files
 	+@$(as_caller) $(MAKE) --no-print-directory KDIR=$(KDIR) modules provider
@@ -94,8 +97,8 @@ install:
 	@provider=$$($(as_caller) scripts/build-provider) && scripts/install-provider "$$provider"
 	@man=$$($(as_caller) scripts/build-man) && scripts/install-files "$$man"
 
-# Removes what `make install` has installed with the same KDIR and DESTDIR. The unit is
-# first: stopping it removes its devices, which use the modules.
+# Removes what `make install` has installed with the same KDIR and DESTDIR. The systemd unit
+# is removed first: when it is stopped, it removes its devices, which use the modules.
 uninstall: which_kernel
 	@scripts/install-files --remove
 	+@$(MAKE) --no-print-directory modules_uninstall
@@ -151,7 +154,7 @@ prove:
 soak:
 	@scripts/soak
 
-# Runs once on Debian's kernels the suites that make check runs only on the newest kernel
+# make check runs some suites only on the newest kernel: run these on Debian's kernels, once
 stock:
 	@SOAK_ROUNDS=1 SOAK_BEDS="$(or $(SOAK_BEDS),6.1 6.12)" T_LONG=$(or $(T_LONG),0) \
 		scripts/soak $(filter verbs.sh stress.sh sctp% wire_sctp_%, \
