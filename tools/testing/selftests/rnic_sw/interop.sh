@@ -276,7 +276,8 @@ pad() {
 	has against_the_rfc "$@"
 }
 
-# An empty Read Request arrives while siw sends other data; siw sends data in response
+# If an empty Read Request arrives while siw still responds to another one, siw sends data in
+# response to the empty one, too, which the device must refuse.
 empty_read() {
 	t_refused verbs empty_behind
 	t_check "rnic_sw ends the connection with end_ddp_tagged_bounds" \

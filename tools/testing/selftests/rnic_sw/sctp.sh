@@ -106,7 +106,8 @@ use_up() {
 	flows
 }
 
-# The limit is that of the peer, and all QPs wait until the first association is established.
+# The peer limits the number of streams. All QPs wait until the first association is established,
+# because the initiator learns the peer's limit only then.
 allowed_few() {
 	local before
 	llp b streams 2

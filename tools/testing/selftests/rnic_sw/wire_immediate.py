@@ -154,7 +154,7 @@ def imm_out(w, role):
              f"{IMM + turn:08x}{0:08x}")
         got = link.wc(wr=1, status=SUCCESS)
         same("completion", (got.opcode, got.length), (WC_WRITE, size))
-        # Sends use the same sequence of MSNs
+        # Immediate Data and Sends use one sequence of MSNs
         link.post("send", memory, 4, 2)
         same("MSN", link.peer.get_segment().msn, 2 * turn + 2)
         link.wc(wr=2, status=SUCCESS)

@@ -56,8 +56,8 @@ def depths_of(w, link):
 
 
 def as_told(ird, ord_):
-    """Return the peer's depths as an event reports them to the program, as limits for the
-    program's ORD and IRD."""
+    """Return the limits for the program's ORD and IRD that an event reports if the peer has
+    these depths."""
     return min(ird, TOLD), min(ord_, TOLD)
 
 

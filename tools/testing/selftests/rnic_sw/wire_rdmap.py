@@ -20,8 +20,8 @@ def pattern(length, seed):
 
 
 def settle(link, wr=1):
-    """Check that an empty Send arrives with that receive: all messages before it are then
-    placed, and have consumed no receive."""
+    """Send an empty Send and check that it completes the receive wr: then all messages before
+    it have been placed, and have consumed no receive."""
     link.peer.send()
     same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
 
@@ -160,7 +160,7 @@ def amid_write(w, take):
         rdmap.write(target.rkey, target.addr + at, b"half", last=False)
         for at in range(0, 400, 4)))
     target.comes(396, b"half")
-    # take() must not wait for the peer
+    # take() must return although the Write is incomplete
     take(target, link)
     was = target.hash()
     rest = rdmap.write(target.rkey, target.addr + 400, b"rest")

@@ -75,7 +75,7 @@ def moves(w):
     w.mate.process.send_signal(signal.SIGCONT)
     for link in links:
         link.wc(wr=1, status=FLUSHED)
-        # end by a reset: it sends nothing that would be retransmitted later
+        # reset the connection: a FIN would be retransmitted later
         link.peer.reset()
     w.kept[0].reset()
     w.staying.abort()

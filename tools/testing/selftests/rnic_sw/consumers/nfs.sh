@@ -107,7 +107,7 @@ down() {
 	t_kill rpcbind
 }
 
-# Print the bytes that the client has transferred by its own requests
+# Print the number of bytes that the client has transferred by direct I/O
 files_done() {
 	awk -v dir="$DIR" '$4 == "on" && $5 == dir { mine = 1 } mine && $1 == "bytes:" { print $4 + $5; exit }' \
 		/proc/self/mountstats

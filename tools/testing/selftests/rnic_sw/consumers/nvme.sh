@@ -114,7 +114,7 @@ target_away() {
 broken() { dmesg | grep -c "starting error recovery" || true; }
 
 # When the device is removed, the host must shut down the target while the target still responds.
-# If the connection breaks after the host has begun to do so, the host waits for half a minute.
+# If the connection breaks while the host shuts down the target, the host waits for half a minute.
 in_order() {
 	local before
 	scene

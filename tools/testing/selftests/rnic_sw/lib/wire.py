@@ -83,7 +83,7 @@ def without_timestamps():
 
 
 class Link:
-    """A connection: the raw peer's end, and the number of the end of raw_server."""
+    """A connection: the raw peer's end, and the number by which raw_server knows its end."""
 
     def __init__(self, wire, peer, conn=None):
         self.wire, self.mate = wire, wire.mate

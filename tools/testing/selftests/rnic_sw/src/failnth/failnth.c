@@ -120,8 +120,8 @@ static void arm(struct way *w, unsigned long n)
 		set(FAIL_NTH, n);
 		return;
 	}
-	/* The interval was the count at the last failure.  If there was none, the
-	 * count has not reached the interval yet.
+	/* At the last failure the count was equal to the interval.  If there was
+	 * no failure, the count has not reached the interval yet.
 	 */
 	if (!w->base)
 		w->base = get(attr_of(w, "interval"));

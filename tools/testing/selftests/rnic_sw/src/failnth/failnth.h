@@ -36,7 +36,7 @@ extern struct setting setting;
 int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 long now_ms(void);
 
-/* errno, or EIO if the function has not set it */
+/* Return: errno of the failed function, or EIO if it has not set errno */
 static inline int failure(void)
 {
 	return errno ? errno : EIO;

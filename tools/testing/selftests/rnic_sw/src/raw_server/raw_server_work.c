@@ -93,7 +93,7 @@ void do_put(char **w)
 	printf("ok\n");
 }
 
-/* get REGION OFFSET LENGTH: the range may extend into the guard areas */
+/* get REGION OFFSET LENGTH: print bytes of the region; the range may extend into its guard areas */
 void do_get(char **w)
 {
 	struct region *r = region_of(w[1]);

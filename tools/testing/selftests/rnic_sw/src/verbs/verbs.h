@@ -254,7 +254,7 @@ struct atom {
 
 /* Aligned word @n of a buffer, whose memory starts at an odd address */
 uint64_t *word(const struct buf *b, uint32_t n);
-/* Uses ibv_wr_*() if the QP was created for it */
+/* Post an atomic operation, by ibv_wr_*() if the QP was created for these functions */
 void do_atom(const struct end *e, const struct atom *a);
 void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
 

@@ -65,7 +65,7 @@ static unsigned long mapped_kib(void)
 	return words * 4 / 1024;
 }
 
-/* Charges for the rings of QPs, CQs and SRQs */
+/* The rings of QPs, CQs and SRQs must be charged */
 static void charge_rings(void)
 {
 	const struct opts o = { .sq = 4096, .rq = 4096, .ssge = 8, .rsge = 8,
@@ -82,7 +82,7 @@ static void charge_rings(void)
 	pair_free(&p);
 }
 
-/* Charges for memory windows, which use little memory besides their entries in the STag tables */
+/* Memory windows must be charged; most of their memory is entries in the STag tables */
 static void charge_windows(void)
 {
 	struct pair p = {};
@@ -105,7 +105,7 @@ static void charge_windows(void)
 	pair_free(&p);
 }
 
-/* Charges for MRs: their lists of pages */
+/* The page lists of MRs must be charged */
 static void charge_regions(void)
 {
 	const size_t page = page_size(), len = 16 * MIB, each = len / page * 8;
@@ -156,7 +156,7 @@ static void want_event(struct rdma_event_channel *ch,
 	rdma_ack_cm_event(ev);
 }
 
-/* Charges for connections that are being set up, without their QPs */
+/* Connections that are being set up must be charged; they have no QP here */
 static void charge_connects(void)
 {
 	static struct rdma_cm_id *id[CALLERS];

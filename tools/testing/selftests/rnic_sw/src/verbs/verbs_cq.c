@@ -207,7 +207,7 @@ static void resize_many(void)
 	to_error(&d.p.s);
 	flush_all(&d, 1001, 1000);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* poll some in between, so that the other ones start elsewhere in the ring */
+		/* poll some, so that the remaining ones start at another entry of the ring */
 		for (k = 0; k < 100; k++)
 			want_status(d.p.s.rcq, i * 100 + k,
 				    IBV_WC_WR_FLUSH_ERR);
@@ -259,7 +259,7 @@ static uint64_t clock_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Poll what is there by the extended interface; timestamps are after @begun */
+/* Poll all completions by the extended interface; their timestamps must not precede @begun */
 static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 		      uint64_t *when)
 {

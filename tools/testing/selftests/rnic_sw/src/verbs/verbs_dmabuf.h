@@ -20,8 +20,8 @@ void buffer_revoke(int fd);
 void buffer_hold(int fd, enum exporter_hold how);
 void buffer_awaited(int fd);	/* wait until a caller of the exporter is blocked */
 struct exporter_info buffer_info(int fd);
-/* buffer_left(): wait until there is no mapping, no access begun and no pin;
- * buffer_given_back(): wait until there is no attachment either
+/* buffer_left(): wait until the buffer has no mapping, no CPU access that was
+ * begun, and no pin; buffer_given_back(): and until it has no attachment
  */
 void buffer_left(int fd);
 void buffer_given_back(int fd);

@@ -76,7 +76,7 @@ static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
 	};
 }
 
-/* By the connection @p, write [@off, @off + @len) through the window and read it back */
+/* Over the connection @p, write [@off, @off + @len) through the window and read it back */
 static void reaches_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
 		       uint32_t len)
 {

@@ -85,7 +85,7 @@ static struct rdma_cm_id *resolved(const struct pair *p)
 	return id;
 }
 
-/* Connect with the QP of that number.  Return: 0 or an errno */
+/* Connect with the QP number @qpn.  Return: 0 or an errno */
 static int connect_number(struct rdma_cm_id *id, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };

@@ -51,7 +51,7 @@ static pid_t start_beside(void (*run)(void *arg), void *arg)
 	_exit(PASS);
 }
 
-/* Allocate memory that is shared with that process */
+/* Allocate memory that this process shares with its children */
 static void *shared(size_t len)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Objects of this program, as iproute2's program rdma shows them. */
+/* iproute2's program rdma must show the objects of this process. */
 #include <stdarg.h>
 
 #include "verbs.h"
