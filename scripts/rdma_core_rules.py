@@ -90,7 +90,7 @@ def driver_enum(text, kernels):
 # Files of this tree --------------------------------------------------------
 
 def provider(text, unifdef, abi):
-    """A source file for rdma-core's tree and its private ABI."""
+    """Return a source file as it has to be in rdma-core's tree, for this private ABI."""
     return unifdef(text, [], ["RNIC_SW_IN_RDMA_CORE", f"IBVERBS_PABI_VERSION={abi}"])
 
 

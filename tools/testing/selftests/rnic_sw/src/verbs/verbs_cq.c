@@ -50,17 +50,17 @@ static void events(void)
 		send_one(&d, 1, 0);
 		want_recv(d.p.s.rcq, 1, 9);
 		all_have_come(&d);
-		CHECK(!event_within(&d.p.s, 0), "no event may come if not armed");
+		CHECK(!event_within(&d.p.s, 0), "no event may arrive unless the CQ is armed");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		send_one(&d, 2, 0);
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
 		all_have_come(&d);
-		CHECK(!event_within(&d.p.s, 0), "only one event may come");
+		CHECK(!event_within(&d.p.s, 0), "only one event may arrive");
 		want_recv(d.p.s.rcq, 2, 9);
 		want_recv(d.p.s.rcq, 3, 9);
 	}
-	CHECK(!event_within(&d.p.c, 0), "no event may come at the sender");
+	CHECK(!event_within(&d.p.c, 0), "no event may arrive at the sender");
 	desk_close(&d);
 }
 
@@ -76,14 +76,14 @@ static void events_solicited(void)
 		all_have_come(&d);
 		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
 		send_one(&d, 2, IBV_SEND_SOLICITED);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
 		want_recv(d.p.s.rcq, 1, 9);
 		want_recv(d.p.s.rcq, 2, 9);
 		/* a request for all completions overrides one for solicited completions */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
 		want_recv(d.p.s.rcq, 3, 9);
 	}
 	desk_close(&d);
@@ -98,7 +98,7 @@ static void events_failed(void)
 	do_recv(&d.p.s, 1, &d.s, 0, 50);
 	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 	pair_disconnect(&d.p);
-	CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
+	CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	desk_free(&d);
 }

@@ -171,7 +171,7 @@ static void imm_solicited(void)
 		m.flags |= IBV_SEND_SOLICITED;
 		do_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
 		want_imm(&d, 1, &m);
 		want_imm(&d, 2, &m);
 	}

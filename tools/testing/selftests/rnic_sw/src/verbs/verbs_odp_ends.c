@@ -40,7 +40,7 @@ static int fetch(int over)
 
 	CHECK(recvmsg(over, &msg, 0) == 1, "the child must get to its message");
 	c = CMSG_FIRSTHDR(&msg);
-	CHECK(c, "a file descriptor must come");
+	CHECK(c, "a file descriptor must arrive");
 	memcpy(&fd, CMSG_DATA(c), sizeof(int));
 	return fd;
 }

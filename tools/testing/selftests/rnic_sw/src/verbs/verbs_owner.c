@@ -224,7 +224,7 @@ static void see_refusal(struct pair *p)
 	};
 
 	for (;;) {
-		CHECK(poll(pfd, 2, patience(WC_MS)) > 0, "an event must come");
+		CHECK(poll(pfd, 2, patience(WC_MS)) > 0, "an event must arrive");
 		if (pfd[1].revents)
 			break;
 		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
