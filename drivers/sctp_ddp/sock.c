@@ -320,8 +320,7 @@ static bool has_route(struct socket *sock)
  * sddp_sock_create - create the socket of an association of the active side
  * @a: the association; its owner is set
  *
- * Context: process, may sleep. The memory of the socket is charged to the current
- * task's control group.
+ * Context: process, may sleep. The current task's control group is charged.
  *
  * Return: 0, or a negative errno.
  */
@@ -341,9 +340,8 @@ int sddp_sock_create(struct sddp_assoc *a)
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
-	int err;
+	int err = sddp_sock_prepare(a->sock, a->streams_requested, false);
 
-	err = sddp_sock_prepare(a->sock, a->streams_requested, false);
 	if (err)
 		return err;
 	set_icmp_errors(a->sock, true);
