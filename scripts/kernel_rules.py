@@ -354,8 +354,8 @@ def selftest(text, name, staying):
     if name == "lib.sh":
         text = replaced(text, r"^\tlocal build=.*build-provider\n", "")
         text = replaced(text, r'^\t\[ -x "\$build" \] \|\| (t_skip_all .*)\n\teval .*\n', r"\t\1\n")
-        text = replaced(text, "The provider of this tree, unless another one is named or installed",
-                        "The provider is installed, or named")
+        text = replaced(text, "Use the provider of this tree, unless another provider is named or installed",
+                        "Use the provider that is installed or named")
     if name == "wire.py":
         text = replaced(text, r"^    build = .*build-provider.*\n    if not .*\n    (    ktap.skip_all.*\n)(?:    .*\n)+",
                         r"\1")
@@ -372,8 +372,8 @@ def tests_makefile(text, staying):
     programs = [f[:-2] for f in staying if f.endswith(".c")]
     for file in staying + programs + [f"{p}.so" for p in programs]:
         text = re.sub(rf"^\w+ \+?:?= {re.escape(file)}\n", "", text, flags=re.M)
-    text = replaced(text, r", and see \./run\. .*\n# .*", ".")
-    text = replaced(text, r": scripts/machines runs it$", "")
+    text = replaced(text, r"; \./run runs .*\n# .*", ".")
+    text = replaced(text, r"; scripts/machines runs it$", "")
     # remove a heading without lines below it
     text = re.sub(r"\n{3,}", "\n\n", replaced(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
     text = replaced(text, r"(?<=^TEST_FILES \+= lib\n)", "TEST_FILES += rawpeer\n")
