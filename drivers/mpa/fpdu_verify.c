@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Copy and verify FPDUs from memory that a sender may still write. A sender on
- * this machine can splice pages into TCP and continue to write these pages.
+ * Verify FPDUs while they are copied from memory that a sender may still write. A
+ * sender on this machine can splice pages into TCP and continue to write these pages.
  *
  * mpa_verify_*() handle a single FPDU, with or without CRC and markers.
  * mpa_fpdu_batch_*() handle a batch of FPDUs of equal length, with CRC and
- * without markers. These functions return the destination of the next bytes; the
- * caller (rx.c) copies the bytes, and handles invalid FPDUs.
+ * without markers. Both tell the caller (rx.c) where to copy the next bytes to; the
+ * caller copies them, and handles invalid FPDUs.
  *
  * CRC and markers of the copy are checked, and only the copy is passed to DDP.
  * So exactly the verified bytes are placed. Bytes are added to the CRC soon after

@@ -163,11 +163,11 @@ static void unlock_as_softirq(struct sock *sk)
 /*
  * Lock the socket as a softirq does: take only its spinlock, with BH off.
  *
- * If the worker owned the socket by lock_sock(), data that arrives would be added
- * to the socket's backlog. The worker would then process the backlog and charge the
- * data to the program's control group. But the worker must not write pages out. So
- * at the group's limit the kernel would kill a program of the group, even if pages
- * could be swapped. In softirq the data is charged without reclaim.
+ * If the worker owned the socket by lock_sock(), arriving data would go to the
+ * backlog. The worker would process the backlog and charge the data to the program's
+ * control group. Since the worker must not write pages out, it could not swap at the
+ * group's limit, and the OOM killer would kill a process of the group. In softirq the
+ * data is charged without reclaim, and without the OOM killer.
  */
 static void lock_as_softirq(struct sock *sk)
 {

@@ -60,7 +60,10 @@ static int store_llp(struct rnic_dev *dev, u8 llp,
 {
 	if (!type)
 		return -EPROTONOSUPPORT;
-	/* litmus: none, a stored pointer is never changed before the device is removed */
+	/*
+	 * a stored pointer does not change before the device is removed, so readers
+	 * need no ordering; litmus: none
+	 */
 	if (cmpxchg(&dev->llps->type[llp], NULL, type))
 		ddp_type_put(type);
 	return 0;

@@ -512,8 +512,8 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 	 */
 	if (!any && test_bit(0, &s->failed)) {
 		/*
-		 * do not account for the previous message, because the flush
-		 * completes its request
+		 * forget the previous message: the flush completes its work
+		 * request
 		 */
 		r->out = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);

@@ -144,7 +144,7 @@ struct sddp_assoc *sddp_table_pop(void)
  * its firewall rules, or use a local port that only a privileged program may use.
  */
 static bool may_share(const struct sddp_assoc *a,
-			 const struct ddp_connect *args, int vrf)
+		      const struct ddp_connect *args, int vrf)
 {
 	struct sockaddr_storage mine = *args->local, its = a->from;
 

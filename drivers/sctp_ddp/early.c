@@ -32,8 +32,9 @@ static bool may_keep(const struct sddp_stream *st, u32 len)
 
 	/*
 	 * Limit the memory until the peer's Accept has arrived. Normally few segments
-	 * arrive before the Accept. But if the Accept gets lost, all segments that the
-	 * peer sends before it retransmits the Accept must be kept.
+	 * arrive before the Accept. If the Accept gets lost, the peer may send many
+	 * segments before it retransmits the Accept, and without this limit all of them
+	 * would be kept.
 	 */
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)

@@ -189,8 +189,8 @@ struct sddp_assoc {
 	u32			deferred;	/* number of streams with a deferred segment */
 	u32			accepted_sessions;	/* accepted sessions that have not ended */
 	/*
-	 * passive side: a session is accepted, or was accepted less than
-	 * SDDP_IDLE_UNUSED seconds ago
+	 * passive side: an accepted session has not ended yet, or the last session was
+	 * accepted less than SDDP_IDLE_UNUSED seconds ago
 	 */
 	bool			peer_accepted;
 	/* time at which the worker ends the association if it has no session, jiffies */

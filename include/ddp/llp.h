@@ -2,9 +2,8 @@
 /*
  * Interface between DDP and a lower layer (LLP): MPA over TCP, or SCTP.
  *
- * RFC 5041 section 3 lists eleven requirements on an LLP. A number in
- * parentheses below is the item of that list that the function or field
- * fulfils.
+ * RFC 5041 section 3 lists eleven requirements on an LLP. "(LLP 3)" below means
+ * that the function or field fulfils item 3 of that list.
  */
 #ifndef _DDP_LLP_H
 #define _DDP_LLP_H
@@ -32,8 +31,8 @@ struct ddp_stream;
  *	CPU cannot read all bytes: @dst then has zeros for the unreadable bytes,
  *	and DDP must not deliver the segment.
  * @close: end the stream on request of the ULP. If @why is IW_LOCAL_CLOSE, end
- *	it gracefully, after all pulled segments have been sent (9). For every
- *	other reason end it abortively (8). Any context.
+ *	it gracefully, after all pulled segments have been sent (LLP 9). For every
+ *	other reason end it abortively (LLP 8). Any context.
  * @quiesce: detach the LLP from the stream. On return no upcall for the stream
  *	runs and none will start. May sleep.
  * @resume: schedule the receive path to pass the deferred segment to
@@ -95,9 +94,9 @@ void ddp_rx_end(struct ddp_stream *s);
  * @llp: the LLP's side of the stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment, or the whole segment if
  *	it is shorter
- * @len: length of the segment in bytes, header included (7)
+ * @len: length of the segment in bytes, header included (LLP 7)
  *
- * The LLP must pass the segments in order (5) and each only once (11); only a
+ * The LLP must pass the segments in order (LLP 5) and each only once (LLP 11); only a
  * deferred segment is passed again. DDP reads the bytes after @head with
  * ddp_llp_ops.read.
  *
@@ -278,8 +277,8 @@ void ddp_tx_end(struct ddp_stream *s);
  * ddp_tx_next - pull the next segment to send
  * @s: stream
  * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
- *	header included (1). It may differ from call to call, but a change does
- *	not affect segments that are already pulled (2).
+ *	header included (LLP 1). It may differ from call to call, but a change does
+ *	not affect segments that are already pulled (LLP 2).
  * @seg: filled in
  *
  * Called by the LLP's transmit path only, with BH off.
@@ -392,7 +391,7 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
  * ddp_tx_sent - report that the LLP is responsible for all segments pulled so far
  * @s: stream
  *
- * The LLP must deliver these segments to the peer or report a failure (3).
+ * The LLP must deliver these segments to the peer or report a failure (LLP 3).
  *
  * Context: transmit path of the LLP.
  */

@@ -202,7 +202,7 @@ struct ddp_stream {
 	/* set by ddp_stream_set_rights(); read before each copy */
 	u8			denied;	/* DDP_REMOTE_* rights that the QP forbids */
 
-	/* set once by ddp_stream_bind(), and finally by ddp_stream_unbind(); read under RCU */
+	/* set once by ddp_stream_bind(), and for the last time by ddp_stream_unbind(); RCU */
 	struct ddp_llp __rcu	*llp;
 
 	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
@@ -275,11 +275,9 @@ void ddp_stream_close_if_failed(struct ddp_stream *s);
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
-/*
- * The following functions may be called in next() only.
- *
- * Report that there is nothing to send now, but that the ULP will kick later
- */
+/* The next four functions may be called in next() only */
+
+/* Report that there is nothing to send now, but that the ULP will kick later */
 void ddp_tx_set_pending(struct ddp_stream *s);
 /* Let other streams transmit, and kick, because there is more to send */
 void ddp_tx_resched(struct ddp_stream *s);
@@ -287,6 +285,7 @@ void ddp_tx_resched(struct ddp_stream *s);
 void ddp_tx_put_mr(struct ddp_stream *s);
 /* Report that the next message must wait for a response of the peer */
 void ddp_tx_set_blocked(struct ddp_stream *s);
+
 /* Check whether transmission must wait until a page fault is resolved */
 bool __ddp_tx_fault_pending(const struct ddp_stream *s);
 static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
