@@ -126,6 +126,7 @@ static enum iw_reason rnic_cm_established(struct ddp_session *ss,
 	struct rnic_ep *ep = ss->ctx;
 
 	ep->ss = ss;
+	rnic_ep_unwatch(ep);
 	if (o)
 		return finish_connect(ep, o);
 	ep->qp->rdmap.rtr_send_expected = ep->result.rtr & NEG_RTR_SEND;
@@ -209,10 +210,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 			return 0;
 		rnic_ep_put(rnic_pending_remove(ep->dev, ep->number));
 	}
-	/*
-	 * If this upcall returns an error, the LLP keeps its reference to the session.  Take
-	 * another one for rnic_ep_free(), which drops a reference to the session.
-	 */
+	/* after an error the LLP keeps its reference to the session, but rnic_ep_free() drops one */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -332,6 +330,7 @@ static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
 		return -ENOMEM;
 	ep->state = EP_CONNECTING;
 	rnic_ep_attach(ep, id, qp);
+	rnic_ep_watch(ep);
 	err = start_session(ep, p);
 	if (err) {
 		rnic_ep_detach(ep);

@@ -25,6 +25,10 @@ struct rnic_llps {
 	spinlock_t			lock;	/* leaf; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
 	u32				round;	/* number of the latest pass, see next_listener() */
+	struct list_head		connects;	/* struct rnic_ep.connector.list */
+	u32				n_connects;	/* length of @connects */
+
+	struct delayed_work		watch;		/* checks @connects, see cm_watch.c */
 };
 
 /* A listener of iw_cm, and its listeners in the lower layers */
@@ -72,6 +76,13 @@ struct rnic_ep {
 	struct neg_side		request;	/* values in the initiator's Request */
 	struct neg_local	me;	/* values that the local side wants */
 	struct neg_result	result;	/* outcome of the negotiation */
+
+	/* active side: program that connects; see cm_watch.c */
+	struct {
+		struct list_head	list;	/* in rnic_llps.connects; rnic_llps.lock */
+		struct pid		*pid;	/* thread group, referenced */
+		struct mm_struct	*mm;	/* grabbed; NULL if the program is not watched */
+	} connector;
 };
 
 extern const struct ddp_session_user rnic_session_user;
@@ -81,6 +92,12 @@ int rnic_llps_init(struct rnic_dev *dev);
 void rnic_llps_exit(struct rnic_dev *dev);
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
+
+/* cm_watch.c */
+void rnic_watch_init(struct rnic_llps *llps);
+void rnic_watch_exit(struct rnic_llps *llps);
+void rnic_ep_watch(struct rnic_ep *ep);
+void rnic_ep_unwatch(struct rnic_ep *ep);
 
 /* cm_listen.c */
 u8 rnic_tos(const struct iw_cm_id *id);

@@ -114,6 +114,7 @@ void rnic_ep_detach(struct rnic_ep *ep)
 	struct iw_cm_id *id = ep->id;
 	struct rnic_qp *qp = ep->qp;
 
+	rnic_ep_unwatch(ep);
 	ep->id = NULL;
 	ep->qp = NULL;
 	if (id)

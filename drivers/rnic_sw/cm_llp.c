@@ -128,6 +128,7 @@ int rnic_llps_init(struct rnic_dev *dev)
 	mutex_init(&llps->setting_lock);
 	spin_lock_init(&llps->lock);
 	INIT_LIST_HEAD(&llps->listeners);
+	rnic_watch_init(llps);
 	return rnic_require_llp(dev, RNIC_SW_LLP_TCP);
 }
 
@@ -139,6 +140,7 @@ void rnic_llps_exit(struct rnic_dev *dev)
 {
 	int llp;
 
+	rnic_watch_exit(dev->llps);
 	for (llp = 0; llp < RNIC_LLPS; llp++)
 		if (dev->llps->type[llp])
 			ddp_type_put(dev->llps->type[llp]);

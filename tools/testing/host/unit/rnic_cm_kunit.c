@@ -75,6 +75,19 @@ void ddp_session_sync_upcalls(void) {}
 void ddp_sock_owner_init(struct ddp_sock_owner *o, const struct net *net) {}
 void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
+static struct rnic_ep *watched;	/* endpoint whose program is watched, or NULL */
+
+void rnic_ep_watch(struct rnic_ep *ep)
+{
+	watched = ep;
+}
+
+void rnic_ep_unwatch(struct rnic_ep *ep)
+{
+	if (watched == ep)
+		watched = NULL;
+}
+
 /* iw_cm ---------------------------------------------------------------------------- */
 
 static int handle_event(struct iw_cm_id *id, struct iw_cm_event *ev)
@@ -217,6 +230,7 @@ static void destroy_qp(int i)
 
 static void all_released(struct kunit *test)
 {
+	KUNIT_EXPECT_NULL(test, watched);
 	KUNIT_EXPECT_EQ(test, stubs.id_refs, 0);
 	KUNIT_EXPECT_EQ(test, stubs.endpoints, 0);
 	KUNIT_EXPECT_EQ(test, host_pieces, 0);

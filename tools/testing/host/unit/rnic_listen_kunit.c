@@ -74,6 +74,9 @@ static struct ddp_listener *start_listener(int llp, const struct ddp_session_typ
 	return l;
 }
 
+void rnic_watch_init(struct rnic_llps *llps) {}
+void rnic_watch_exit(struct rnic_llps *llps) {}
+
 static int owners;	/* number of owners with references */
 
 void ddp_sock_owner_init(struct ddp_sock_owner *o, const struct net *net)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* QP numbers, and which process may use a QP to connect or accept. */
 #define _GNU_SOURCE
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -328,11 +330,104 @@ static void owner_kernel(void)
 	pair_free(&p);
 }
 
+/* Exit while connecting ----------------------------------------------------- */
+
+#define SOON_MS			4000	/* an exit takes no longer */
+#define SCTP_ADAPTATION_LAYER	7
+#define ADAPTATION_DDP		1	/* RFC 5043 11.1 */
+
+/* A socket that accepts connections at the pair's address but never sends; @at: its address */
+static int silent_listener(const struct pair *p, struct sockaddr_storage *at)
+{
+	int protocol = over_sctp() ? IPPROTO_SCTP : IPPROTO_TCP;
+	const uint32_t adaptation = ADAPTATION_DDP;
+	socklen_t len = sizeof(*at);
+	int fd;
+
+	memcpy(at, rdma_get_peer_addr(p->c.id), sizeof(struct sockaddr_in6));
+	fd = socket(at->ss_family, SOCK_STREAM, protocol);
+	CHECK(fd >= 0, "%m");
+	CHECK(!over_sctp() || !setsockopt(fd, IPPROTO_SCTP, SCTP_ADAPTATION_LAYER,
+					  &adaptation, sizeof(adaptation)), "%m");
+	((struct sockaddr_in *)at)->sin_port = 0;
+	CHECK(!bind(fd, (struct sockaddr *)at, sizeof(*at)) && !listen(fd, 1), "%m");
+	CHECK(!getsockname(fd, (struct sockaddr *)at, &len), "%m");
+	return fd;
+}
+
+/*
+ * Connect to a peer that does not reply, with an ID that is closed before the device at exit:
+ * the kernel closes the files of a process in the reverse order of their numbers, and this
+ * channel is opened after the device.  Then wait in rdma_disconnect() if @disconnects is set.
+ */
+static void connect_in_vain(int ready, bool disconnects)
+{
+	struct rdma_conn_param param = {};
+	struct rdma_event_channel *ch;
+	struct sockaddr_storage to;
+	struct rdma_cm_id *id;
+	struct pair p = {};
+	int silent;
+
+	pair_prepare(&p, &(struct opts){});
+	silent = silent_listener(&p, &to);
+	ch = rdma_create_event_channel();
+	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
+	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000), "%m");
+	CHECK(event_of(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
+	CHECK(!rdma_resolve_route(id, 2000), "%m");
+	CHECK(event_of(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
+	param.qp_num = p.c.qp->qp_num;
+	CHECK(!rdma_connect(id, &param), "%m");
+	CHECK(accept(silent, NULL, NULL) >= 0, "%m");
+	CHECK(write(ready, "", 1) == 1, "%m");
+	if (disconnects)
+		rdma_disconnect(id);
+	pause();
+}
+
+/* Return: milliseconds that a killed process takes to exit */
+static uint64_t exit_time(bool disconnects)
+{
+	uint64_t start;
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	CHECK(!pipe(fds), "%m");
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		connect_in_vain(fds[1], disconnects);
+		_exit(255);
+	}
+	close(fds[1]);
+	CHECK(read(fds[0], &c, 1) == 1, "the child must be connecting");
+	/* time for rdma_disconnect() to begin */
+	usleep(300000);
+	start = now_ms();
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "%m");
+	close(fds[0]);
+	return now_ms() - start;
+}
+
+/* A program that is killed while the peer does not reply must exit soon */
+static void owner_killed(void)
+{
+	uint64_t closes = exit_time(false), disconnects = exit_time(true);
+
+	printf("# exits after %llu and %llu ms\n", (unsigned long long)closes,
+	       (unsigned long long)disconnects);
+	CHECK(closes < patience(SOON_MS) && disconnects < patience(SOON_MS),
+	      "a killed program must exit soon");
+}
+
 const struct test owner_tests[] = {
 	CASE("owner_numbers", owner_numbers, 0, ""),
 	CASE("owner_connect", owner_connect, 60, "SEC-4"),
 	CASE("owner_child", owner_child, 60, ""),
 	CASE("owner_accept", owner_accept, 60, "SEC-4"),
+	CASE("owner_killed", owner_killed, 200, ""),
 	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-4",
 	  .asked = true },
 	{}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Abort the connects of programs that are exiting.
+ *
+ * An exiting program closes its rdma_cm ID, and iw_cm then waits, uninterruptibly, until the
+ * driver has reported the result of a connect in progress.  The program's QP, whose destruction
+ * would abort the connect, may be destroyed only afterwards.  So without this file the program
+ * could not exit before the peer replies, or a timeout of the LLP expires.
+ *
+ * iw_cm does not notify the driver that it waits, so a work item checks the programs.
+ */
+#include <linux/list.h>
+#include <linux/pid.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/workqueue.h>
+
+#include "cm.h"
+
+#define CHECK_INTERVAL	HZ	/* time between two checks, in jiffies */
+
+/*
+ * Check whether the program that connects is exiting: its process is being killed or has called
+ * exit_group(), or no thread uses its memory any more.
+ */
+static bool is_abandoned(const struct rnic_ep *ep)
+{
+	const struct task_struct *task;
+	bool exiting;
+
+	rcu_read_lock();
+	task = pid_task(ep->connector.pid, PIDTYPE_TGID);
+	exiting = !task || READ_ONCE(task->signal->flags) & SIGNAL_GROUP_EXIT;
+	rcu_read_unlock();
+	return exiting || !atomic_read(&ep->connector.mm->mm_users);
+}
+
+/*
+ * Take the first endpoint of the list and move it to the end.  Return: its QP, referenced, if the
+ * program is exiting; otherwise NULL.
+ */
+static struct rnic_qp *check_next(struct rnic_llps *llps)
+{
+	struct rnic_qp *qp = NULL;
+	struct rnic_ep *ep;
+
+	spin_lock(&llps->lock);
+	ep = list_first_entry_or_null(&llps->connects, struct rnic_ep, connector.list);
+	if (ep) {
+		list_move_tail(&ep->connector.list, &llps->connects);
+		if (is_abandoned(ep)) {
+			qp = ep->qp;
+			kref_get(&qp->ref);
+		}
+	}
+	spin_unlock(&llps->lock);
+	return qp;
+}
+
+static void check_all(struct work_struct *w)
+{
+	struct rnic_llps *llps = container_of(to_delayed_work(w), struct rnic_llps, watch);
+	u32 n = READ_ONCE(llps->n_connects);
+	struct rnic_qp *qp;
+
+	for (; n; n--) {
+		qp = check_next(llps);
+		if (qp) {
+			rnic_qp_fail(qp, IW_LOCAL_ABORT);
+			rnic_qp_put(qp);
+		}
+		cond_resched();
+	}
+	if (READ_ONCE(llps->n_connects))
+		schedule_delayed_work(&llps->watch, CHECK_INTERVAL);
+}
+
+/**
+ * rnic_watch_init - initialize the list of connects of a device
+ * @llps: LLPs of the device
+ */
+void rnic_watch_init(struct rnic_llps *llps)
+{
+	INIT_LIST_HEAD(&llps->connects);
+	INIT_DELAYED_WORK(&llps->watch, check_all);
+}
+
+/**
+ * rnic_watch_exit - stop the checks of a device
+ * @llps: LLPs of the device; it must have no connects in progress
+ *
+ * Context: process, may sleep.
+ */
+void rnic_watch_exit(struct rnic_llps *llps)
+{
+	cancel_delayed_work_sync(&llps->watch);
+}
+
+/**
+ * rnic_ep_watch - abort a connect if the current program exits
+ * @ep: the endpoint, about to connect, with a QP; ignored if the QP is a kernel consumer's
+ *
+ * Context: the task that connects.
+ */
+void rnic_ep_watch(struct rnic_ep *ep)
+{
+	struct rnic_llps *llps = ep->dev->llps;
+
+	if (!rnic_qp_is_user(ep->qp))
+		return;
+	mmgrab(current->mm);
+	ep->connector.mm = current->mm;
+	ep->connector.pid = get_pid(task_tgid(current));
+	spin_lock(&llps->lock);
+	list_add_tail(&ep->connector.list, &llps->connects);
+	llps->n_connects++;
+	spin_unlock(&llps->lock);
+	schedule_delayed_work(&llps->watch, CHECK_INTERVAL);
+}
+
+/**
+ * rnic_ep_unwatch - undo rnic_ep_watch() at the end of the connect
+ * @ep: any endpoint; ignored if it is not watched
+ *
+ * Context: process.  The caller is the only one that may change the state of the endpoint.
+ */
+void rnic_ep_unwatch(struct rnic_ep *ep)
+{
+	struct rnic_llps *llps = ep->dev->llps;
+
+	if (!ep->connector.mm)
+		return;
+	spin_lock(&llps->lock);
+	list_del(&ep->connector.list);
+	llps->n_connects--;
+	spin_unlock(&llps->lock);
+	put_pid(ep->connector.pid);
+	mmdrop(ep->connector.mm);
+	ep->connector.mm = NULL;
+}
