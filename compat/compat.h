@@ -83,25 +83,6 @@
 #endif
 
 /*
- * Release a socket that has a file, at once. In kernels without fd_file(), only a
- * kernel thread may call __fput_sync(). There sock_release() closes the socket and
- * clears its file pointer. The pointer is set again, because fput(), which frees
- * the file later, would otherwise drop the file's reference to the inode twice.
- */
-#ifdef HAVE_FPUT_SYNC
-#define compat_sock_fput(sock)	__fput_sync((sock)->file)
-#else
-#define compat_sock_fput(sock) do {					\
-	struct socket *__sock = (sock);					\
-	struct file *__file = __sock->file;				\
-									\
-	sock_release(__sock);						\
-	__sock->file = __file;						\
-	fput(__file);							\
-} while (0)
-#endif
-
-/*
  * Make an SCTP child socket hold a reference to its network namespace. In
  * kernels without sk_clone() a child socket holds no such reference, even if its
  * listening socket does.

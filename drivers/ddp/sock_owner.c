@@ -312,10 +312,20 @@ EXPORT_SYMBOL_GPL(ddp_sock_accept);
  * ddp_sock_release - close a socket and its file
  * @sock: socket from ddp_sock_create() or ddp_sock_accept()
  *
+ * TCP or SCTP closes the connection before this returns; the kernel frees the file and the
+ * inode later. The last fput() of a file, which may do both, would close the socket
+ * with its inode locked. All sockets share the lock class of their inodes, so lockdep would
+ * report deadlocks with locks that other protocols take under it, such as the RTNL.
+ *
  * Context: process, may sleep.
  */
 void ddp_sock_release(struct socket *sock)
 {
-	compat_sock_fput(sock);
+	struct file *file = sock->file;
+
+	sock_release(sock);
+	/* sock_release() clears it; fput() would then drop the inode once more */
+	WRITE_ONCE(sock->file, file);
+	fput(file);
 }
 EXPORT_SYMBOL_GPL(ddp_sock_release);

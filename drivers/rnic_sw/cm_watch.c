@@ -23,7 +23,7 @@
  * Check whether the program that connects is exiting: its process is being killed or has called
  * exit_group(), or no thread uses its memory any more.
  */
-static bool is_abandoned(const struct rnic_ep *ep)
+static bool is_program_exiting(const struct rnic_ep *ep)
 {
 	const struct task_struct *task;
 	bool exiting;
@@ -48,7 +48,7 @@ static struct rnic_qp *check_next(struct rnic_llps *llps)
 	ep = list_first_entry_or_null(&llps->connects, struct rnic_ep, connector.list);
 	if (ep) {
 		list_move_tail(&ep->connector.list, &llps->connects);
-		if (is_abandoned(ep)) {
+		if (is_program_exiting(ep)) {
 			qp = ep->qp;
 			kref_get(&qp->ref);
 		}
@@ -57,7 +57,7 @@ static struct rnic_qp *check_next(struct rnic_llps *llps)
 	return qp;
 }
 
-static void check_all(struct work_struct *w)
+static void rnic_watch_check_all(struct work_struct *w)
 {
 	struct rnic_llps *llps = container_of(to_delayed_work(w), struct rnic_llps, watch);
 	u32 n = READ_ONCE(llps->n_connects);
@@ -82,7 +82,7 @@ static void check_all(struct work_struct *w)
 void rnic_watch_init(struct rnic_llps *llps)
 {
 	INIT_LIST_HEAD(&llps->connects);
-	INIT_DELAYED_WORK(&llps->watch, check_all);
+	INIT_DELAYED_WORK(&llps->watch, rnic_watch_check_all);
 }
 
 /**

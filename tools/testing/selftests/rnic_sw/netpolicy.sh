@@ -39,22 +39,23 @@ nft_on() {
 	t_skip "this kernel lacks nftables, or control groups in rules"
 }
 
+# counters MATCH RULE...: print a table for count()
+counters() {
+	local match=$1 rule
+	shift
+	echo "table inet t {"
+	for rule in "sent " "$@"; do echo "counter ${rule%% *} { }"; done
+	echo "chain out { type filter hook output priority 0;"
+	for rule in "sent " "$@"; do
+		echo "$match ${rule#* } counter name ${rule%% *}"
+	done
+	echo "}"
+	echo "}"
+}
+
 # count HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH; each
 # RULE counts those of these packets that match "NAME EXPRESSION", in counter NAME
-count() {
-	local host=$1 match=$2 rule
-	shift 2
-	{
-		echo "table inet t {"
-		for rule in "sent " "$@"; do echo "counter ${rule%% *} { }"; done
-		echo "chain out { type filter hook output priority 0;"
-		for rule in "sent " "$@"; do
-			echo "$match ${rule#* } counter name ${rule%% *}"
-		done
-		echo "}"
-		echo "}"
-	} | nft_on "$host"
-}
+count() { nft_on "$1" < <(counters "${@:2}"); }
 
 # counted HOST NAME: print a counter
 counted() { on "$1" nft list counter inet t "$2" | awk '$1 == "packets" { print $2 }'; }
