@@ -482,8 +482,9 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	}
 	if (!ep)
 		return err;
+	/* iw_cm forgets the request, so nothing else would reply to the peer */
 	if (err)
-		rnic_ep_abort(ep);
+		rnic_ep_reject(ep, NULL, 0);
 	rnic_ep_put(ep);
 	return err;
 }
@@ -510,23 +511,6 @@ static int reject_accepted(struct iw_cm_id *id)
 	return -EINVAL;
 }
 
-/* Reject @ep; if this fails, abort the session, so that the peer does not wait for a reply */
-static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
-{
-	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
-	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
-	int err = -ENOMEM;
-
-	none.enhanced = ep->request.enhanced;
-	if (o) {
-		fill_offer(o, &none, pd, len);
-		err = ep->ss->type->reject(ep->ss, o);
-		kfree(o);
-	}
-	if (err)
-		rnic_ep_abort(ep);
-}
-
 /**
  * rnic_iw_reject - reject a connection request (iw_cm operation)
  * @id: iw_cm ID of the request
@@ -549,7 +533,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));
 	if (!ep)
 		return 0;
-	reject_ep(ep, pd, len);
+	rnic_ep_reject(ep, pd, len);
 	rnic_ep_put(ep);
 	return 0;
 }

@@ -91,6 +91,45 @@ void rnic_ep_abort(struct rnic_ep *ep)
 	ep->ss->type->stop(ep->ss, true);
 }
 
+/* Reject @ep with Private Data.  Return: 0 or a negative errno. */
+static int reject_with_data(struct rnic_ep *ep, const struct ddp_offer *empty, const void *pd,
+			    u8 len)
+{
+	struct ddp_offer *o = kmalloc(sizeof(*o), GFP_KERNEL);
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	*o = *empty;
+	o->pd_len = len;
+	memcpy(o->pd, pd, len);
+	err = ep->ss->type->reject(ep->ss, o);
+	kfree(o);
+	return err;
+}
+
+/**
+ * rnic_ep_reject - reject a pending request
+ * @ep: the endpoint, referenced by the caller
+ * @pd: Private Data for the peer; ignored if @len is 0
+ * @len: length of the Private Data in bytes
+ *
+ * Aborts the session if it cannot be rejected, so that the peer does not wait for a reply.
+ * Needs no memory if @len is 0.  May sleep.
+ */
+void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len)
+{
+	static const struct ddp_offer empty[] = {
+		{ .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE },
+		{ .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE, .enhanced = true },
+	};
+	const struct ddp_offer *o = &empty[ep->request.enhanced];
+	int err = len ? reject_with_data(ep, o, pd, len) : ep->ss->type->reject(ep->ss, o);
+
+	if (err)
+		rnic_ep_abort(ep);
+}
+
 /**
  * rnic_ep_attach - attach an iw_cm ID and a QP to an endpoint
  * @ep: the endpoint

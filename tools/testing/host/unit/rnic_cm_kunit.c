@@ -39,6 +39,7 @@ static struct {
 	struct ddp_listener	listener;
 	struct ddp_session	ss;
 	bool			rejected, stopped;
+	int			accept_err;	/* result of accept_stub() */
 	int			endpoints;
 } stubs;
 
@@ -46,8 +47,8 @@ static struct {
 
 static int accept_stub(struct ddp_session *ss, struct ddp_stream *s, const struct ddp_offer *o)
 {
-	ss->accepted = true;
-	return 0;
+	ss->accepted = !stubs.accept_err;
+	return stubs.accept_err;
 }
 
 static int reject_stub(struct ddp_session *ss, const struct ddp_offer *o)
@@ -408,6 +409,26 @@ static void accepted_too_late(struct kunit *test)
 	all_released(test);
 }
 
+/*
+ * If the lower layer cannot accept, the peer gets a reject at once: iw_cm has forgotten the
+ * request, so the program cannot reject it
+ */
+static void accept_fails(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	stubs.accept_err = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, accept_with(0, &held));
+	KUNIT_EXPECT_TRUE(test, stubs.rejected);
+	KUNIT_EXPECT_FALSE(test, stubs.stopped);
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
+	KUNIT_EXPECT_EQ(test, stubs.events, 0);
+	rnic_qp_rem_ref(held);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(accepted_and_closed),
 	KUNIT_CASE(rejected),
@@ -418,6 +439,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(revoked_qp_is_not_found),
 	KUNIT_CASE(pending_requests_are_stopped),
 	KUNIT_CASE(accepted_too_late),
+	KUNIT_CASE(accept_fails),
 	{}
 };
 
