@@ -226,4 +226,24 @@ struct ib_device_param {
 #define ib_mark_name_assigned_by_user(ib)	((void)(ib))
 #endif
 
+/*
+ * Warn if rdma_cm will not be able to tell the device of @netdev from the device of @lower,
+ * which has the same MAC address: rdma_cm of older kernels compares nothing else. See
+ * COMPAT_GIDS in compat/verbs.h for the probe.
+ */
+#ifdef HAVE_FILL_RES_SRQ
+#define compat_warn_same_address(netdev, lower, id)	((void)(lower))
+#else
+#define compat_warn_same_address(netdev, lower, id) do {		\
+	struct ib_device *__ib = ib_device_get_by_netdev(lower, id);	\
+									\
+	if (__ib) {							\
+		netdev_warn(netdev,					\
+			    "rdma_cm of this kernel cannot tell this RDMA device from that of %s, which has the same MAC address\n", \
+			    netdev_name(lower));			\
+		ib_device_put(__ib);					\
+	}								\
+} while (0)
+#endif
+
 #endif

@@ -10,6 +10,7 @@
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
+#include <linux/jhash.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -94,11 +95,48 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
+ * Check whether the interface has the MAC address of an interface below it: VLANs, ipvlans,
+ * bonds and bridges have
+ */
+static bool has_lower_address(struct net_device *netdev)
+{
+	struct net_device *lower;
+	struct list_head *iter;
+	bool has = false;
+
+	rtnl_lock();
+	netdev_for_each_lower_dev(netdev, lower, iter) {
+		if (lower->addr_len != netdev->addr_len ||
+		    memcmp(lower->dev_addr, netdev->dev_addr, netdev->addr_len))
+			continue;
+		has = true;
+		compat_warn_same_address(netdev, lower, DRIVER_ID);
+	}
+	rtnl_unlock();
+	return has;
+}
+
+/*
+ * Make the GUID of an interface differ from that of the interface below it, whose MAC address
+ * is the same: librdmacm finds devices by their GUID.  In a GUID that is made of a MAC address
+ * only, bytes 3 and 4 are ff:fe.  The GUID is the same after a reboot.
+ */
+static void distinguish_guid(u8 *guid, const struct net_device *netdev)
+{
+	u32 hash = jhash(netdev->name, strlen(netdev->name), dev_net(netdev)->net_cookie);
+
+	guid[3] = hash >> 8;
+	guid[4] = hash;
+	if (guid[3] == 0xff && guid[4] == 0xfe)
+		guid[4] = 0;
+}
+
+/*
  * Derive the node GUID and GID 0 from the interface's MAC address, or from a random
  * address if the interface has none.  GUID and GID stay the same if the MAC address
  * changes later.
  */
-static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
+static void set_identity(struct rnic_dev *dev, struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN] __aligned(2) = {};
 	u8 *gid = (u8 *)dev->gid_half;
@@ -108,6 +146,8 @@ static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
 	if (is_zero_ether_addr(mac))
 		eth_random_addr(mac);
 	addrconf_addr_eui48_base((u8 *)&dev->ib.node_guid, mac);
+	if (has_lower_address(netdev))
+		distinguish_guid((u8 *)&dev->ib.node_guid, netdev);
 	memcpy(gid, mac, ETH_ALEN);
 	dev->gid_half[1] = dev->ib.node_guid;
 }

@@ -233,12 +233,37 @@ static void told_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unregistered);
 }
 
+/* A VLAN has the MAC address of the interface below it, but gets another GUID */
+static void guid_of_a_stacked_interface(struct kunit *test)
+{
+	static const u8 mac[ETH_ALEN] = { 2, 3, 4, 5, 6, 7 }, other[ETH_ALEN] = { 2, 9 };
+	struct net_device lower = { .addr_len = ETH_ALEN, .dev_addr = mac };
+	const u8 *guid;
+
+	strcpy(stubs.netdev.name, "eth0.7");
+	stubs.netdev.addr_len = ETH_ALEN;
+	stubs.netdev.dev_addr = mac;
+	stubs.netdev.lower = &lower;
+	KUNIT_ASSERT_EQ(test, 0, create_device());
+	guid = (const u8 *)&stubs.dev->ib.node_guid;
+	KUNIT_EXPECT_TRUE(test, guid[3] != 0xff || guid[4] != 0xfe);
+	KUNIT_EXPECT_TRUE(test, !memcmp(guid, mac, 3) && !memcmp(guid + 5, mac + 3, 3));
+	ib_dealloc_device(&stubs.dev->ib);
+	stubs.registered = false;
+	/* a macvlan has an address of its own */
+	lower.dev_addr = other;
+	KUNIT_ASSERT_EQ(test, 0, create_device());
+	guid = (const u8 *)&stubs.dev->ib.node_guid;
+	KUNIT_EXPECT_TRUE(test, guid[3] == 0xff && guid[4] == 0xfe);
+}
+
 static struct kunit_case rnic_netdev_cases[] = {
 	KUNIT_CASE(device_created),
 	KUNIT_CASE(not_suitable),
 	KUNIT_CASE(goes_meanwhile),
 	KUNIT_CASE(moves_meanwhile),
 	KUNIT_CASE(told_meanwhile),
+	KUNIT_CASE(guid_of_a_stacked_interface),
 	{}
 };
 

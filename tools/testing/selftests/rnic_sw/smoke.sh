@@ -170,6 +170,14 @@ container_device() {
 		test -e /sys/class/infiniband/iw8/ports/1/hw_counters/connects
 }
 
+# A VLAN has the MAC address of the interface below it, but librdmacm finds devices by GUID.
+other_guid() {
+	ip link add link t0 name t0.7 type vlan id 7 || t_skip "VLANs are not available in this kernel"
+	t_defer ip link del t0.7
+	t_new_device iw7 t0.7
+	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
+}
+
 unload() {
 	t_drop_device iw0
 	t_unload
@@ -191,5 +199,6 @@ t_case "a device in a VRF" "" in_vrf
 t_case "a client in another VRF than the device" "" vrf_beside
 t_case "a link-local address on two interfaces" "" same_link_local
 t_case "a device in a container" "" container_device
+t_case "a device on a VLAN has a GUID of its own" "" other_guid
 t_case "modules unload" "" unload
 t_end

@@ -21,7 +21,11 @@ struct net_device {
 	int		ifindex;
 	bool		has_ip;
 	struct net	*net;
+	struct net_device *lower;	/* the interface below, or NULL */
 };
+
+#define netdev_for_each_lower_dev(netdev, low, iter)	\
+	for ((void)(iter), (low) = (netdev)->lower; (low); (low) = NULL)
 
 enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHANGEADDR };
 
@@ -30,10 +34,18 @@ enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHAN
 #define __in_dev_get_rtnl(netdev)	((netdev)->has_ip)
 #define __in6_dev_get(netdev)		((netdev)->has_ip)
 #define dev_net(netdev)			((netdev)->net)
+#define compat_warn_same_address(netdev, low, id)	((void)(low))
 #define dev_put(netdev)			((void)(netdev))
 #define is_zero_ether_addr(mac)		(!memcmp(mac, "\0\0\0\0\0", ETH_ALEN))
 #define eth_random_addr(mac)		((void)memset(mac, 2, ETH_ALEN))
-#define addrconf_addr_eui48_base(eui, mac)	((void)memcpy(eui, mac, ETH_ALEN))
+
+static inline void addrconf_addr_eui48_base(u8 *eui, const u8 *mac)
+{
+	memcpy(eui, mac, 3);
+	eui[3] = 0xff;
+	eui[4] = 0xfe;
+	memcpy(eui + 5, mac + 3, 3);
+}
 
 #define NOTIFY_DONE	0
 

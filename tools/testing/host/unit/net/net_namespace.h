@@ -7,7 +7,7 @@
 #include <net/net_trackers.h>
 
 /* Network namespace: numbers of references, and of those that are tracked; tests check both */
-struct net { int held, tracked; };
+struct net { int held, tracked; u64 net_cookie; };
 
 /*
  * Take a short-lived reference. The driver must take long-lived references with
