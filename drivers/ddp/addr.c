@@ -26,6 +26,24 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_is_wildcard);
 
 /**
+ * ddp_addr_is_for_all - check whether a listener on an address is for all devices
+ * @a: the address
+ *
+ * rdma_cm starts a listener on a wildcard or loopback address on each device, in the same way.
+ *
+ * Return: true if @a is the wildcard or a loopback address, false otherwise.
+ */
+bool ddp_addr_is_for_all(const struct sockaddr_storage *a)
+{
+	if (ddp_addr_is_wildcard(a))
+		return true;
+	if (a->ss_family == AF_INET6)
+		return ipv6_addr_loopback(&((struct sockaddr_in6 *)a)->sin6_addr);
+	return ipv4_is_loopback(((struct sockaddr_in *)a)->sin_addr.s_addr);
+}
+EXPORT_SYMBOL_GPL(ddp_addr_is_for_all);
+
+/**
  * ddp_addr_equal - compare two addresses, ports included
  * @a: first address
  * @b: second address

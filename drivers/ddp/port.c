@@ -195,9 +195,9 @@ static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int limit
 
 /*
  * Find the port on which the device can listen as @a specifies. Devices share a
- * port only on a wildcard address, where the local address of a connection
+ * port only on a wildcard or loopback address, where the local address of a connection
  * selects the device. Return: the port; NULL if none exists for this address
- * and port number; -EADDRINUSE if the port is not on a wildcard address, or the
+ * and port number; -EADDRINUSE if the port is on another address, or the
  * interface already has a listener on it.
  */
 static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
@@ -211,7 +211,7 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 		if (p->ops != ops || !net_eq(p->net, a->net) ||
 		    p->vrf != a->vrf || !ddp_addr_equal(&p->addr, a->local))
 			continue;
-		if (!ddp_addr_is_wildcard(a->local))
+		if (!ddp_addr_is_for_all(a->local))
 			return ERR_PTR(-EADDRINUSE);
 		list_for_each_entry(l, &p->listeners, list)
 			if (l->ifindex == a->ifindex)
@@ -410,7 +410,7 @@ __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 	int ifindex = 0;
 
 	/* look the address up once, because the host may have many interfaces */
-	if (ddp_addr_is_wildcard(&p->addr)) {
+	if (ddp_addr_is_for_all(&p->addr)) {
 		ifindex = ddp_addr_ifindex(p->net, called);
 		if (!ifindex)
 			return NULL;

@@ -139,7 +139,7 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 
 /*
  * Check whether to report success to iw_cm although listening failed with @err.  Errors are
- * ignored only for wildcard listeners, which then do not listen on this device:
+ * ignored only for listeners on all devices, which then do not listen on this device:
  *
  * * The interface or its address does not exist: the program can still listen on other devices.
  * * Any error while the core adds its clients to the device: if a single listener failed, for
@@ -147,7 +147,7 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
  */
 static bool listen_error_ignored(const struct rnic_listener *listener, int err)
 {
-	if (!ddp_addr_is_wildcard(&listener->id->m_local_addr))
+	if (!ddp_addr_is_for_all(&listener->id->m_local_addr))
 		return false;
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		return true;

@@ -2,7 +2,7 @@
 /*
  * Listening sockets, for all lower layers.
  *
- * A port is a listening socket. Several devices may listen on the same wildcard
+ * A port is a listening socket. Several devices may listen on the same wildcard or loopback
  * address and port number: they then share one port, and each has its own
  * listener on this port. The local address of an incoming connection selects
  * the listener.

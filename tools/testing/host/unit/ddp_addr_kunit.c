@@ -78,6 +78,8 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define read_lock_bh(l)		(local_bh_disable(), read_lock(l))
 #define read_unlock_bh(l)	(read_unlock(l), local_bh_enable())
 #define ipv6_addr_any(a)	(!memcmp(a, &in6addr_any, sizeof(*(a))))
+#define ipv6_addr_loopback(a)	(!memcmp(a, &in6addr_loopback, sizeof(*(a))))
+#define ipv4_is_loopback(a)	(((a) & htonl(0xff000000)) == htonl(0x7f000000))
 #define ipv6_addr_equal(a, b)	(!memcmp(a, b, sizeof(*(a))))
 #define ipv6_addr_v4mapped(a)	IN6_IS_ADDR_V4MAPPED(a)
 #define ipv6_addr_type(a)	(IN6_IS_ADDR_LINKLOCAL(a) ? IPV6_ADDR_LINKLOCAL : 0)
@@ -233,6 +235,23 @@ static void sources(struct kunit *test)
 	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&b, 9), ddp_addr_hash_source(&b, 10));
 }
 
+/* A listener is for all devices on the same addresses as in rdma_cm's cma_any_addr() */
+static void for_all(struct kunit *test)
+{
+	struct sockaddr_storage any4 = ipv4(0, 7), lo4 = ipv4(0x7f000001, 7), one4 = ipv4(1, 7);
+	struct sockaddr_storage lo4_too = ipv4(0x7f010203, 7);
+	struct sockaddr_storage any6 = ipv6(0, 0, 0, 0), lo6 = ipv6(0, 0, 0, 1);
+	struct sockaddr_storage one6 = ipv6(1, 0, 0, 1);
+
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&any4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo4_too));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_for_all(&one4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&any6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_for_all(&one6));
+}
+
 static void unmapped(struct kunit *test)
 {
 	struct sockaddr_storage a = ipv6(0, 0, 0xffff, 0x0a000001), want = ipv4(0x0a000001, 7);
@@ -333,6 +352,7 @@ static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(wildcard),
 	KUNIT_CASE(told_apart),
 	KUNIT_CASE(sources),
+	KUNIT_CASE(for_all),
 	KUNIT_CASE(unmapped),
 	KUNIT_CASE(interface),
 	KUNIT_CASE(listed4),

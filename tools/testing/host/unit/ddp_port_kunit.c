@@ -50,7 +50,7 @@ bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_stor
 	return !memcmp(a, b, sizeof(struct sockaddr_in));
 }
 
-bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
+bool ddp_addr_is_for_all(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }

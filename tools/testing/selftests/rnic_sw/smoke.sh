@@ -178,6 +178,16 @@ other_guid() {
 	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
 
+# rdma_cm starts a listener on a loopback address on each device.
+loopback_listener() {
+	ip link add d7 type dummy
+	t_defer ip link del d7
+	t_new_device iw7 d7
+	t_port
+	t_bg server b rping -s -P -a "$1" -p "$PORT"
+	t_listens b "$PORT" 10
+}
+
 unload() {
 	t_drop_device iw0
 	t_unload
@@ -200,5 +210,7 @@ t_case "a client in another VRF than the device" "" vrf_beside
 t_case "a link-local address on two interfaces" "" same_link_local
 t_case "a device in a container" "" container_device
 t_case "a device on a VLAN has a GUID of its own" "" other_guid
+t_case "a listener on 127.0.0.1, with two devices" "" loopback_listener 127.0.0.1
+t_case "a listener on ::1, with two devices" "" loopback_listener ::1
 t_case "modules unload" "" unload
 t_end
