@@ -14,7 +14,7 @@
 #define SHARE	4	/* share of one source: the limit divided by this number */
 
 /**
- * ddp_admit_fits - decide whether an LLP that cannot evict may attach a request
+ * ddp_may_admit - decide whether an LLP that cannot evict may attach a request
  * @c: state of the listener
  *
  * The request may be attached if fewer requests than the limit are pending. If
@@ -23,15 +23,15 @@
  *
  * Return: true if the request may be attached, false otherwise.
  */
-bool ddp_admit_fits(const struct ddp_backlog *c)
+bool ddp_may_admit(const struct ddp_admit_state *c)
 {
 	u32 more = c->limit / SHARE;
 
-	return c->npending < c->limit + (c->own < more ? more : 0);
+	return c->npending < c->limit + (c->same_source < more ? more : 0);
 }
 
 /**
- * ddp_admit_takes - decide whether an LLP that can evict may attach a request
+ * ddp_may_admit_evicting - decide whether an LLP that can evict may attach a request
  * @c: state of the listener
  *
  * An evicted request stays attached until its socket is closed. So attached
@@ -41,7 +41,7 @@ bool ddp_admit_fits(const struct ddp_backlog *c)
  * @c->limit, the caller must first evict another request. False if it may not
  * be attached.
  */
-bool ddp_admit_takes(const struct ddp_backlog *c)
+bool ddp_may_admit_evicting(const struct ddp_admit_state *c)
 {
 	return c->nattached < 2 * c->limit;
 }

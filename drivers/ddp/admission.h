@@ -6,23 +6,23 @@
 #include <ddp/pure.h>
 
 /**
- * struct ddp_backlog - numbers of requests of a listener when a new request arrives
+ * struct ddp_admit_state - numbers of requests of a listener when a new request arrives
  * @limit: maximum number of pending requests
  * @npending: number of pending requests, without the new one
  * @nattached: number of attached requests, without the new one: pending
  *	requests, evicted ones, and those passed to the ULP
- * @own: number of pending requests in the hash bucket of the new request's
+ * @same_source: number of pending requests in the hash bucket of the new request's
  *	source address
  */
-struct ddp_backlog {
+struct ddp_admit_state {
 	u32	limit;
 	u32	npending;
 	u32	nattached;
-	u32	own;
+	u32	same_source;
 };
 
-bool ddp_admit_fits(const struct ddp_backlog *c);
-bool ddp_admit_takes(const struct ddp_backlog *c);
+bool ddp_may_admit(const struct ddp_admit_state *c);
+bool ddp_may_admit_evicting(const struct ddp_admit_state *c);
 u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest);
 u32 ddp_admit_evict_request(const u32 *source, u32 n);
 

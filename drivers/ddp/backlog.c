@@ -85,17 +85,17 @@ static void __evict_one(struct ddp_port_listener *l)
 
 static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 {
-	const struct ddp_backlog backlog = {
+	const struct ddp_admit_state backlog = {
 		.limit = l->limit, .npending = l->npending, .nattached = l->nattached,
-		.own = l->pending_from[bucket_of(source)],
+		.same_source = l->pending_from[bucket_of(source)],
 	};
 
 	lockdep_assert_held(&l->lock);
 	if (l->dead)
 		return false;
 	if (!l->ops->evict)
-		return ddp_admit_fits(&backlog);
-	if (!ddp_admit_takes(&backlog))
+		return ddp_may_admit(&backlog);
+	if (!ddp_may_admit_evicting(&backlog))
 		return false;
 	if (l->npending >= l->limit)
 		__evict_one(l);

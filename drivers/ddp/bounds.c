@@ -36,7 +36,7 @@ static bool is_denied(const struct ddp_stream *s, u8 rights)
  * @stag: STag as received or posted, key included
  * @to: TO of the first byte
  * @len: number of bytes; if 0, @to is not checked (RFC 5041 5.2)
- * @rights: DDP_* rights that the access needs; DDP_RECEIVED in addition for the
+ * @rights: DDP_* rights that the access needs; DDP_RECV_BUF in addition for the
  *	buffer of a receive
  *
  * The caller must hold an in-flight reference to @r until the access is
@@ -58,10 +58,10 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
 		return IW_DDP_T_STAG;
-	if (r->pd != (rights & DDP_RECEIVED ? s->recv_pd : s->pd) ||
+	if (r->pd != (rights & DDP_RECV_BUF ? s->recv_pd : s->pd) ||
 	    (r->stream && r->stream != s->id))
 		return IW_DDP_T_ASSOC;
-	if (rights & ~(r->rights | DDP_RECEIVED) || is_denied(s, rights))
+	if (rights & ~(r->rights | DDP_RECV_BUF) || is_denied(s, rights))
 		return IW_DDP_T_STAG;
 	return check_range(r, to, len);
 }

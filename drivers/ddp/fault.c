@@ -26,11 +26,11 @@ static bool has_failed(const struct ddp_stream *s)
 	return test_bit(0, &s->failed);
 }
 
-bool ddp_rx_fault_pending(const struct ddp_stream *s)
+bool ddp_rx_has_pending_fault(const struct ddp_stream *s)
 {
 	return is_pending(&s->rx_fault) && !has_failed(s);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_fault_pending);
+EXPORT_SYMBOL_GPL(ddp_rx_has_pending_fault);
 
 /**
  * __ddp_tx_fault_pending - check whether a page fault blocks the transmit path
@@ -117,7 +117,7 @@ static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool w
 void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64 to,
 			    u32 len, bool write)
 {
-	u64 at = r->from + (to - r->base);
+	u64 at = r->mem_base + (to - r->base);
 
 	/* while a request is pending, only the owner of the memory may access @w */
 	if (is_pending(w))
@@ -141,7 +141,7 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
 enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r,
 				 u64 to, u32 len, bool write)
 {
-	u64 at = r->from + (to - r->base);
+	u64 at = r->mem_base + (to - r->base);
 
 	/* a path has only one request, so do not issue another one while it is pending */
 	if (w->suppressed || is_pending(w))

@@ -73,14 +73,14 @@ size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_hdr_again - encode the header of another segment of the same message
+ * ddp_hdr_encode_like - encode the header of another segment of the same message
  * @p: destination
  * @like: encoded header of a segment of the same message
  * @h: header to encode; may differ from @like in the TO or MO only
  *
  * Copies the bytes before the TO or MO, which is faster than ddp_hdr_encode().
  */
-void ddp_hdr_again(u8 *p, const u8 *like, const struct ddp_hdr *h)
+void ddp_hdr_encode_like(u8 *p, const u8 *like, const struct ddp_hdr *h)
 {
 	if (h->tagged) {
 		memcpy(p, like, DDP_T_TO);

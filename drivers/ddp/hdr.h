@@ -23,6 +23,6 @@ static inline u32 ddp_hdr_len(const struct ddp_hdr *h)
 
 enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len);
 size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h);
-void ddp_hdr_again(u8 *p, const u8 *like, const struct ddp_hdr *h);
+void ddp_hdr_encode_like(u8 *p, const u8 *like, const struct ddp_hdr *h);
 
 #endif

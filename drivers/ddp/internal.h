@@ -17,7 +17,7 @@ void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 		  const struct ddp_grant *grant);
 void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 			 const struct ddp_rx_seg *g);
-/* Report the Writes counted in rx_wrote to the ULP; called before admit() and deliver() */
+/* Report the Writes counted in writes_unreported to the ULP; called before admit() and deliver() */
 void ddp_rx_report_writes(struct ddp_stream *s);
 
 /* rx_fast.c: try the fast paths of a tagged segment */
@@ -27,7 +27,7 @@ bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 /* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
-bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len);
+bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len);
 enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 				     const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,

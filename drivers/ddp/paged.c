@@ -45,7 +45,7 @@ static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 		extent->lock = NULL;
 		return true;
 	}
-	if (!r->ops->extent(r->mem, r->from + (to - r->base), write, extent))
+	if (!r->ops->extent(r->mem, r->mem_base + (to - r->base), write, extent))
 		return false;
 	/* the lock excludes the MMU notifier or dma-buf exporter, which takes it for writing */
 	lockdep_assert_held_read(extent->lock);
@@ -85,10 +85,10 @@ static bool copy_bytes(struct paged_copy *c, void *at, u32 len)
 	return true;
 }
 
-/* Copy one extent. @whole: true if this extent is the last one of the copy */
-static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, bool whole)
+/* Copy one extent. @last_extent: true if this extent is the last one of the copy */
+static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, bool last_extent)
 {
-	u32 most = extent->len - (c->last && whole);
+	u32 most = extent->len - (c->last && last_extent);
 
 	if (most && !copy_bytes(c, extent->at, most))
 		return false;
@@ -237,7 +237,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				struct ddp_fault *w)
 {
 	struct ddp_extent extent = { .len = sizeof(u64) };
-	u64 at = r->ops ? r->from + (to - r->base) : to;
+	u64 at = r->ops ? r->mem_base + (to - r->base) : to;
 
 	/* @at and the kernel address have the same page offset, and so the same alignment */
 	if (!IS_ALIGNED(at, sizeof(u64)))

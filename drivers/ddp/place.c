@@ -254,7 +254,7 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_can_batch - check whether several payloads can be placed with one copy
+ * ddp_can_place_batch - check whether several payloads can be placed with one copy
  * @s: stream; @s->rx_mr must be the cached reference to the MR
  * @to: TO of the first payload
  * @len: total length of the payloads in bytes, not 0
@@ -264,7 +264,7 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
  * before it. False if the access is not allowed, or if the MR has no blocks: a
  * page fault might then be needed in the middle of the batch.
  */
-bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
+bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
 	return s->rx_mr->block &&
 	       !ddp_bounds_recheck(s->rx_mr, s, s->rx_seg.rights, to, len);
@@ -291,7 +291,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
 	/* the local consumer has posted the buffer, so an error is not the peer's fault */
-	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
+	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECV_BUF))
 		return IW_LOCAL_PROT;
 	why = body ? region_from_flat(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
 		   : region_from_llp(s->rx_mr, m->addr, m->len, llp, &s->rx_fault);

@@ -150,7 +150,7 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 			 const struct ddp_rx_seg *g)
 {
-	struct iw_fault f = { .why = why, .seg_len = g->len };
+	struct iw_failure f = { .why = why, .seg_len = g->len };
 
 	/* drop the reference now, because the failed() upcall may invalidate the MR */
 	ddp_mr_cache_drop(&s->rx_mr);
@@ -164,10 +164,10 @@ void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 
 void ddp_rx_report_writes(struct ddp_stream *s)
 {
-	if (!s->rx_wrote)
+	if (!s->writes_unreported)
 		return;
-	s->ulp->wrote(s, s->rx_seg.payload, s->rx_wrote);
-	s->rx_wrote = 0;
+	s->ulp->writes_placed(s, s->rx_seg.payload, s->writes_unreported);
+	s->writes_unreported = 0;
 }
 
 static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,

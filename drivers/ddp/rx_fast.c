@@ -50,7 +50,7 @@ static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
 }
 
 /* Advance the TO of the last segment's header by @n segments */
-static void ddp_rx_step(struct ddp_stream *s, u32 n)
+static void ddp_rx_advance_hdr(struct ddp_stream *s, u32 n)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -70,9 +70,9 @@ static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, 
 	const struct ddp_grant grant = { .rights = g->rights };
 	enum iw_reason why;
 
-	ddp_rx_step(s, 1);
+	ddp_rx_advance_hdr(s, 1);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = s->ulp->more(s, &g->h, g->payload, 1);
+	why = s->ulp->admit_more(s, &g->h, g->payload, 1);
 	if (!why)
 		why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, false);
 	if (unlikely(why == IW_AGAIN))
@@ -108,7 +108,7 @@ static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_r
  * Place a single-segment Write whose header equals that of the previous Write's
  * last segment, except for the TO. admit() would accept this Write too, so it
  * is not called. ddp_rx_report_writes() reports all such Writes later with one
- * wrote() upcall.
+ * writes_placed() upcall.
  */
 static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 				      const u8 *head, const void *body)
@@ -122,7 +122,7 @@ static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 	why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, true);
 	if (unlikely(why))
 		return stop_repeat_write(s, why);
-	s->rx_wrote++;
+	s->writes_unreported++;
 	return IW_OK;
 }
 
@@ -168,7 +168,7 @@ static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, cons
 	g->h.mo += g->payload;
 	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = s->ulp->more(s, &g->h, g->payload, 1);
+	why = s->ulp->admit_more(s, &g->h, g->payload, 1);
 	if (!why)
 		why = ddp_uq_check_len(&g->h, g->payload, sink->buf->len);
 	if (!why)
@@ -234,7 +234,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_is_next);
  * Process a batch of @n segments with one check and one copy. Return: true if
  * the batch was processed and @why is set; false if nothing was done. If the MR
  * is revoked between the check and the copy, the first segment fails for the
- * reason @why, although more() has admitted all @n segments.
+ * reason @why, although admit_more() has admitted all @n segments.
  */
 static bool rx_batch_at_once(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
@@ -242,12 +242,12 @@ static bool rx_batch_at_once(struct ddp_stream *s, const void *bodies, u32 n, en
 	const u32 bytes = n * s->rx_seg.payload;
 
 	h.to += s->rx_seg.payload;
-	if (!ddp_place_can_batch(s, h.to, bytes) || s->ulp->more(s, &h, bytes, n))
+	if (!ddp_can_place_batch(s, h.to, bytes) || s->ulp->admit_more(s, &h, bytes, n))
 		return false;
 	if (trace_ddp_segment_received_enabled())
 		ddp_rx_trace_batch(s, h, n);
 	*why = ddp_place_tagged_next(s, NULL, bodies, h.to, bytes, false);
-	ddp_rx_step(s, *why ? 1 : n);
+	ddp_rx_advance_hdr(s, *why ? 1 : n);
 	if (unlikely(*why))
 		ddp_rx_fail_segment(s, *why, &s->rx_seg);
 	return true;

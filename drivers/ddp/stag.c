@@ -455,9 +455,9 @@ static enum iw_reason check_invalidate(const struct ddp_stream *s,
 		return IW_RDMAP_INVALIDATE;
 	if (READ_ONCE(r->pd) != s->pd || (READ_ONCE(r->stream) && r->stream != s->id))
 		return IW_RDMAP_P_INVALIDATE;
-	if (!r->may_invalidate)
+	if (!r->may_be_invalidated)
 		return IW_RDMAP_INVALIDATE;
-	if (remote && r->scope != s->id)
+	if (remote && r->invalidate_stream != s->id)
 		return IW_RDMAP_P_INVALIDATE;
 	return IW_OK;
 }

@@ -147,7 +147,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_set_rights);
  * Context: any. The caller must hold no in-flight reference, because the ULP
  * may revoke an MR, and revocation would wait for the reference.
  */
-void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
+void ddp_stream_fail(struct ddp_stream *s, const struct iw_failure *f)
 {
 	/*
 	 * Set failed before ddp_stream_settle() reads the busy flags;
@@ -202,7 +202,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_settle);
  */
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 {
-	const struct iw_fault f = { .why = why };
+	const struct iw_failure f = { .why = why };
 
 	ddp_mr_cache_drop(&s->rx_mr);
 	ddp_stream_fail(s, &f);

@@ -55,7 +55,7 @@ DEFINE_EVENT(ddp_segment, ddp_segment_pulled,
 );
 
 TRACE_EVENT(ddp_stream_failed,
-	TP_PROTO(const struct ddp_stream *s, const struct iw_fault *f),
+	TP_PROTO(const struct ddp_stream *s, const struct iw_failure *f),
 	TP_ARGS(s, f),
 	TP_STRUCT__entry(
 		__field(const void *, s)

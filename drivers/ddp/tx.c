@@ -70,11 +70,11 @@ void ddp_tx_resched(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_resched);
 
-bool ddp_tx_pending(const struct ddp_stream *s)
+bool ddp_tx_has_pending(const struct ddp_stream *s)
 {
 	return s && s->tx_pending;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_pending);
+EXPORT_SYMBOL_GPL(ddp_tx_has_pending);
 
 /**
  * ddp_tx_put_mr - drop the cached MR reference of the transmit path
@@ -103,11 +103,11 @@ void ddp_tx_set_blocked(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_set_blocked);
 
-bool ddp_tx_blocked(const struct ddp_stream *s)
+bool ddp_tx_is_blocked(const struct ddp_stream *s)
 {
 	return s && s->tx_blocked;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_blocked);
+EXPORT_SYMBOL_GPL(ddp_tx_is_blocked);
 
 bool ddp_tx_has_failed(const struct ddp_stream *s)
 {
@@ -139,17 +139,17 @@ static bool begin_message(struct ddp_stream *s)
 	if (!s->msg.hdr.tagged)
 		s->msg.hdr.msn = s->msn[s->msg.hdr.qn]++;
 	ddp_cursor_init(&s->src, s->msg.buf);
-	s->cut = 0;
+	s->msg_pulled = 0;
 	return true;
 }
 
 /* Compute the header of the next segment. Return: the payload length in bytes. */
-static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
+static u32 next_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
 	const struct ddp_cut cut = {
 		.first = &s->msg.hdr,
 		.total = s->msg.buf->len,
-		.done = s->cut,
+		.done = s->msg_pulled,
 	};
 
 	return ddp_cut_next(&cut, mulpdu, h);
@@ -157,7 +157,7 @@ static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 
 static void account_cut(struct ddp_stream *s, u32 segments, u32 bytes)
 {
-	s->cut += bytes;
+	s->msg_pulled += bytes;
 	s->bytes += bytes;
 	s->segments += segments;
 }
@@ -166,9 +166,9 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 {
 	struct ddp_hdr h;
 
-	if (unlikely(ddp_tx_fault_pending(s))) {
+	if (unlikely(ddp_tx_has_pending_fault(s))) {
 		/*
-		 * Nothing can be pulled now, so the LLP calls ddp_tx_pending()
+		 * Nothing can be pulled now, so the LLP calls ddp_tx_has_pending()
 		 * next. It must return true even if the page fault has been
 		 * resolved by then.
 		 */
@@ -180,11 +180,11 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	if (!s->in_msg && !begin_message(s))
 		return false;
 
-	seg->len = cut_header(s, mulpdu, &h);
+	seg->len = next_header(s, mulpdu, &h);
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
-	s->cut_before = s->cut;
+	s->msg_pulled_before = s->msg_pulled;
 	account_cut(s, 1, seg->len);
-	seg->left = s->msg.buf->len - s->cut;
+	seg->left = s->msg.buf->len - s->msg_pulled;
 	WRITE_ONCE(s->in_msg, !h.last);
 	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;
@@ -196,17 +196,17 @@ EXPORT_SYMBOL_GPL(ddp_tx_next);
  * each. The last segment of the message must not be one of them, because all
  * headers are copied from the first one, which has no L bit.
  */
-static void put_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u32 n,
-			u32 len)
+static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u32 n,
+			  u32 len)
 {
 	u8 like[IW_DDP_HDR_MAX];
 	struct ddp_hdr h;
 	u32 i;
 
-	cut_header(s, run->len, &h);
+	next_header(s, run->len, &h);
 	ddp_hdr_encode(like, &h);
 	for (i = 0; i < n; i++) {
-		ddp_hdr_again(run->at + i * run->stride, like, &h);
+		ddp_hdr_encode_like(run->at + i * run->stride, like, &h);
 		trace_ddp_segment_pulled(s, &h, len);
 		h.to += h.tagged ? len : 0;
 		h.mo += h.tagged ? 0 : len;
@@ -218,13 +218,13 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 {
 	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = run->len - hdr_len, n;
 
-	if (!s->in_msg || is_abandoned(s) || ddp_tx_fault_pending(s))
+	if (!s->in_msg || is_abandoned(s) || ddp_tx_has_pending_fault(s))
 		return 0;
 	/* exclude the last segment, which has the L bit and may be shorter */
-	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
+	n = min(run->max_segments, (s->msg.buf->len - s->msg_pulled - 1) / len);
 	n = ddp_fetch_batch(s, &s->src, run->at + hdr_len, run->stride, len, n);
 	if (n)
-		put_headers(s, run, n, len);
+		write_headers(s, run, n, len);
 	return n;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_batch);
@@ -234,16 +234,16 @@ noinline void ddp_tx_unpull(struct ddp_stream *s)
 {
 	ddp_mr_cache_drop(&s->tx_mr);
 	s->segments--;
-	s->bytes -= s->cut - s->cut_before;
-	s->cut = s->cut_before;
-	ddp_cursor_seek(&s->src, s->msg.buf, s->cut);
+	s->bytes -= s->msg_pulled - s->msg_pulled_before;
+	s->msg_pulled = s->msg_pulled_before;
+	ddp_cursor_seek(&s->src, s->msg.buf, s->msg_pulled);
 	WRITE_ONCE(s->in_msg, true);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_unpull);
 
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
-	struct iw_fault f = {};
+	struct iw_failure f = {};
 
 	if (!is_abandoned(s)) {
 		f.why = ddp_fetch(s, &s->src, dst, len);

@@ -448,8 +448,8 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	writer_seek_end(&w, c);
 	p = writer_dst(&w, &together);
 	batch.at = p + MPA_LEN_SIZE;
-	batch.most = together / wire;
-	if (!batch.most)
+	batch.max_segments = together / wire;
+	if (!batch.max_segments)
 		return;
 	n = ddp_tx_batch(c->tx_stream, &batch);
 	for (i = 0; i < n; i++, p += wire) {

@@ -469,7 +469,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 	if (!skb)
 		return false;
 	if (c->rx_deferred) {
-		if (!c->rx_stopped && ddp_rx_fault_pending(c->stream))
+		if (!c->rx_stopped && ddp_rx_has_pending_fault(c->stream))
 			return false;
 		WRITE_ONCE(c->rx_deferred, false);
 	}

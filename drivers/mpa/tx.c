@@ -244,7 +244,7 @@ static void note_drained(struct mpa_conn *c)
  *
  * If the verdict is TX_IDLE, the result depends on DDP and on the peer:
  *
- *   closing  ddp_tx_pending()  ddp_tx_blocked()  peer closed  all sent
+ *   closing  ddp_tx_has_pending()  ddp_tx_is_blocked()  peer closed  all sent
  *   no       -                 -                 -            no (1)
  *   yes      yes               -                 -            no (2)
  *   yes      no                yes               no           no (3)
@@ -267,7 +267,7 @@ static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
 	/* if TX_NOT_OPEN, do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
 		return v == TX_NOT_OPEN && cannot_open(c);
-	return !ddp_tx_pending(s) && (no_responses || !ddp_tx_blocked(s));
+	return !ddp_tx_has_pending(s) && (no_responses || !ddp_tx_is_blocked(s));
 }
 
 /* Send the rest of the last batch; if there is none, build and send a new batch */

@@ -519,7 +519,7 @@ void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
 {
 	r->ops = &b->ops->mem;
 	r->mem = b;
-	r->from = b->start;
+	r->mem_base = b->start;
 }
 
 /* Complete up to RING_IDX_STEPS queued requests. Return: true if more may be queued */

@@ -349,7 +349,7 @@ static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 /* Get the user address of the memory, in the process that registered the MR */
 static u64 registered_addr(const struct rnic_mr *mr)
 {
-	return mr->umem ? mr->umem->address : mr->region.from;
+	return mr->umem ? mr->umem->address : mr->region.mem_base;
 }
 
 /*
@@ -480,7 +480,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	}
 	mr->map[1].block = mr->map[0].block + max_num_sg;
 	mr->max_blocks = max_num_sg;
-	mr->region.may_invalidate = true;
+	mr->region.may_be_invalidated = true;
 	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
@@ -590,7 +590,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 	mr->region.base = wr->raddr;
 	mr->region.length = wr->compare_add;
 	WRITE_ONCE(mr->region.rights, rnic_ddp_rights(wr->swap));
-	mr->region.scope = s->id;
+	mr->region.invalidate_stream = s->id;
 	ddp_region_validate(&mr->region, wr->rkey & DDP_STAG_KEY_MASK);
 	return IW_OK;
 }

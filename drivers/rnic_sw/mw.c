@@ -67,7 +67,7 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	w->type2 = ib->type == IB_MW_TYPE_2;
 	w->region.pd = ib->pd;
 	w->region.kind = RNIC_WINDOW;
-	w->region.may_invalidate = w->type2;
+	w->region.may_be_invalidated = w->type2;
 	err = ddp_region_insert(&dev->stags, &w->region, 0);
 	if (err) {
 		kfree(w);
@@ -262,7 +262,7 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 
 	w->region.ops = mr->region.ops;
 	w->region.mem = mr->region.mem;
-	w->region.from = mr->region.from + (addr - mr->region.base);
+	w->region.mem_base = mr->region.mem_base + (addr - mr->region.base);
 	w->region.base = access & IB_ZERO_BASED ? 0 : addr;
 	w->region.length = len;
 	w->region.rights = rnic_ddp_rights(access) & WINDOW_RIGHTS;
@@ -272,7 +272,7 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 	w->region.shift = mr->region.shift;
 	w->region.skip = off & (BIT_ULL(mr->region.shift) - 1);
 	w->region.stream = w->type2 ? stream : 0;
-	w->region.scope = w->region.stream;
+	w->region.invalidate_stream = w->region.stream;
 }
 
 /* Check whether a bind work request names a window that may be bound or unbound now */

@@ -214,7 +214,7 @@ static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, b
 		err = __check_advised(r, pd, sge, write);
 		if (!err) {
 			a->o = container_of(r->mem, struct rnic_odp, b);
-			a->at = r->from + (sge->addr - r->base);
+			a->at = r->mem_base + (sge->addr - r->base);
 			a->end = a->at + sge->length;
 			kref_get(&a->o->b.ref);
 		}

@@ -99,7 +99,7 @@ static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 	return first;
 }
 
-void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f)
+void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 

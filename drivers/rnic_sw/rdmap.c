@@ -94,7 +94,7 @@ void rdmap_destroy(struct rdmap *r)
  */
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
 {
-	const struct iw_fault f = { .why = why };
+	const struct iw_failure f = { .why = why };
 
 	ddp_stream_fail(&r->stream, &f);
 }

@@ -312,7 +312,7 @@ void rdmap_count_early(struct rdmap *r);
  * The stream has failed: change the QP state, and schedule the notification of
  * the consumer and the flush
  */
-void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f);
+void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f);
 /*
  * The LLP stream has ended: unless the stream has failed before, do the same as
  * rdmap_report_failure()

@@ -22,7 +22,7 @@ static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
  * Get the IW_QUOTE_* bits of the headers that the reason requires to quote and
  * that @f contains
  */
-static u8 quote_bits(const struct iw_reason_row *row, const struct iw_fault *f)
+static u8 quote_bits(const struct iw_reason_row *row, const struct iw_failure *f)
 {
 	u8 quote = row->quote;
 
@@ -49,7 +49,7 @@ static u8 *append(u8 *out, const u8 *src, size_t len)
  * Return: the length of the message in bytes, without DDP header; 0 if the
  * reason is local, so that the caller must send no Terminate.
  */
-size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
+size_t rdmap_term_build(u8 *out, const struct iw_failure *f)
 {
 	const struct iw_reason_row *row = iw_reason_row(f->why);
 	u8 *end = out + RDMAP_TERM_LEN;

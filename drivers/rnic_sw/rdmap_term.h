@@ -36,7 +36,7 @@ struct rdmap_term {
 	u8	rdma[IW_RDMA_HDR_MAX];
 };
 
-size_t rdmap_term_build(u8 *out, const struct iw_fault *f);
+size_t rdmap_term_build(u8 *out, const struct iw_failure *f);
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len);
 
 #endif

@@ -479,7 +479,7 @@ static bool pick_message(struct rdmap *r, struct ddp_msg *m)
 		r->wr_preferred = true;
 		return true;
 	}
-	return !ddp_tx_fault_pending(&r->stream) && next_wr(r, m);
+	return !ddp_tx_has_pending_fault(&r->stream) && next_wr(r, m);
 }
 
 static void finish_pass(struct rdmap *r)

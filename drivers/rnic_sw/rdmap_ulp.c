@@ -14,7 +14,7 @@
  * the peer's request that is not answered (RFC 5040 7.2). If it was a work
  * request, set the request to an error status.
  */
-static void fill_source_fault(struct rdmap *r, struct iw_fault *f)
+static void fill_source_fault(struct rdmap *r, struct iw_failure *f)
 {
 	struct rdmap_rreq left;
 	struct rdmap_req *req;
@@ -25,7 +25,7 @@ static void fill_source_fault(struct rdmap *r, struct iw_fault *f)
 		req = rdmap_reqq_peek_unserved(&r->irq);
 		if (req) {
 			left = req->rreq;
-			rdmap_rreq_advance(&left, r->stream.cut_before);
+			rdmap_rreq_advance(&left, r->stream.msg_pulled_before);
 			rdmap_rreq_encode(f->rdma, &left);
 			f->rdma_len = sizeof(f->rdma);
 		}
@@ -52,18 +52,18 @@ static bool is_tagged_reason(enum iw_reason why)
  * Return: the length of the Terminate in bytes, or 0 if no Terminate must be
  * sent.
  */
-static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
+static size_t build_terminate(struct rdmap *r, const struct iw_failure *f)
 {
-	const struct iw_fault ours = { .why = IW_RDMAP_CATASTROPHIC };
+	const struct iw_failure ours = { .why = IW_RDMAP_CATASTROPHIC };
 	bool only_we = f->why == IW_LOCAL_PROT || f->why == IW_LOCAL_CQ;
 
 	return rdmap_term_build(r->term, only_we ? &ours : f);
 }
 
-static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
+static void rdmap_failed(struct ddp_stream *s, const struct iw_failure *fault)
 {
 	struct rdmap *r = to_rdmap(s);
-	struct iw_fault f = *fault;
+	struct iw_failure f = *fault;
 
 	if (!f.seg_len && is_tagged_reason(f.why))
 		fill_source_fault(r, &f);
@@ -101,8 +101,8 @@ static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
 
 static const struct ddp_ulp_ops ulp_ops = {
 	.admit		= rdmap_admit,
-	.more		= rdmap_admit_more,
-	.wrote		= rdmap_deliver_writes,
+	.admit_more	= rdmap_admit_more,
+	.writes_placed	= rdmap_deliver_writes,
 	.may_place_early		= rdmap_admit_early,
 	.deliver	= rdmap_deliver,
 	.next		= rdmap_next_msg,

@@ -230,7 +230,7 @@ static void take_in_order(struct sddp_stream *st)
  */
 void sddp_rx_resume(struct sddp_stream *st)
 {
-	if (st->deferred && !(st->stream && ddp_rx_fault_pending(st->stream)))
+	if (st->deferred && !(st->stream && ddp_rx_has_pending_fault(st->stream)))
 		take_in_order(st);
 }
 

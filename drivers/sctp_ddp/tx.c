@@ -262,8 +262,8 @@ static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
 	 * not drained while requests are pending or wait for responses that the peer can
 	 * still send
 	 */
-	st->drained = closing && !ddp_tx_pending(st->stream) &&
-		      (st->peer_closed || !ddp_tx_blocked(st->stream));
+	st->drained = closing && !ddp_tx_has_pending(st->stream) &&
+		      (st->peer_closed || !ddp_tx_is_blocked(st->stream));
 	return true;
 }
 

@@ -184,14 +184,14 @@ bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
 
 /**
- * ddp_rx_fault_pending - check whether the receive path waits for a page fault
+ * ddp_rx_has_pending_fault - check whether the receive path waits for a page fault
  * @s: stream
  *
  * Return: true if a page-fault request is pending, so the LLP must keep the
  * deferred segment; false if the request is complete or the stream has failed,
  * so the LLP may pass the segment again.
  */
-bool ddp_rx_fault_pending(const struct ddp_stream *s);
+bool ddp_rx_has_pending_fault(const struct ddp_stream *s);
 
 /**
  * struct ddp_placed - record of a tagged segment that was placed out of order
@@ -300,7 +300,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 void ddp_tx_unpull(struct ddp_stream *s);
 
 /**
- * ddp_tx_pending - check whether the ULP will kick because it has more to send
+ * ddp_tx_has_pending - check whether the ULP will kick because it has more to send
  * @s: stream, or NULL
  *
  * Called by the transmit path after ddp_tx_next() has returned false. While the
@@ -311,10 +311,10 @@ void ddp_tx_unpull(struct ddp_stream *s);
  * if RDMAP is still building a Terminate, or if a page fault must be resolved
  * first; false otherwise.
  */
-bool ddp_tx_pending(const struct ddp_stream *s);
+bool ddp_tx_has_pending(const struct ddp_stream *s);
 
 /**
- * ddp_tx_blocked - check whether the next message must wait for a response
+ * ddp_tx_is_blocked - check whether the next message must wait for a response
  * @s: stream, or NULL
  *
  * A work request with a fence waits for the responses of earlier requests, and
@@ -326,7 +326,7 @@ bool ddp_tx_pending(const struct ddp_stream *s);
  *
  * Return: true if a message is blocked; false otherwise.
  */
-bool ddp_tx_blocked(const struct ddp_stream *s);
+bool ddp_tx_is_blocked(const struct ddp_stream *s);
 
 /**
  * ddp_tx_fill - copy the next payload bytes of the current segment
@@ -362,13 +362,13 @@ u32 ddp_tx_page_off(struct ddp_stream *s);
  * @at: address at which the header of the first segment is written
  * @stride: distance between the starts of two adjacent segments, in bytes
  * @len: length of each segment in bytes, header included
- * @most: maximum number of segments; all of them must fit into one batch
+ * @max_segments: maximum number of segments; all of them must fit into one batch
  */
 struct ddp_txbatch {
 	u8	*at;
 	u32	stride;
 	u32	len;
-	u32	most;
+	u32	max_segments;
 };
 
 /**

@@ -27,7 +27,7 @@ struct ddp_stream;
 #define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
 #define DDP_LOCAL_READ		0x10	/* granted to every memory region, to no memory window */
 /* Flag of an access, not a right: the memory is a receive buffer, so its PD must be recv_pd */
-#define DDP_RECEIVED		0x20
+#define DDP_RECV_BUF		0x20
 
 #define DDP_STAG_KEY_MASK	0xffu	/* key: low byte of an STag, chosen by the consumer */
 #define DDP_STAG_DMA		0x100u	/* STag of all kernel memory; never valid for a peer */
@@ -129,9 +129,9 @@ struct ddp_stags {
  * @pd: protection domain
  * @stream: id of the only stream that may use the MR, or 0 if all streams of
  *	@pd may
- * @may_invalidate: true if a work request or the peer may invalidate the STag
+ * @may_be_invalidated: true if a work request or the peer may invalidate the STag
  *	(fast-registered memory, type 2 windows)
- * @scope: id of the only stream whose peer may invalidate the STag, or 0 if no
+ * @invalidate_stream: id of the only stream whose peer may invalidate the STag, or 0 if no
  *	peer may (RFC 5040 8.1.1 (7), N-5)
  * @block: table of the kernel address of each block, or NULL if the MR has no
  *	blocks
@@ -140,7 +140,7 @@ struct ddp_stags {
  * @ops: operations that find and fault in the pages of an MR without blocks;
  *	NULL if the TOs are kernel addresses
  * @mem: argument of @ops: the ODP memory or dma-buf
- * @from: address in @mem that corresponds to @base
+ * @mem_base: address in @mem that corresponds to @base
  * @kind: type of the structure that embeds this one; private to the ULP
  * @users: reference count: 1, plus 1 for each in-flight reference, cached ones
  *	included. This field is in another cache line than the fields above,
@@ -163,14 +163,14 @@ struct ddp_region {
 	bool			valid;
 	void			*pd;
 	u64			stream;
-	bool			may_invalidate;
-	u64			scope;
+	bool			may_be_invalidated;
+	u64			invalidate_stream;
 	void			**block;
 	u8			shift;
 	u32			skip;
 	const struct ddp_mem_ops *ops;
 	void			*mem;
-	u64			from;
+	u64			mem_base;
 	u8			kind;
 
 	refcount_t		users ____cacheline_aligned_in_smp;

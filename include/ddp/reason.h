@@ -104,7 +104,7 @@ enum iw_reason {
 #define IW_RDMA_HDR_MAX		28
 
 /**
- * struct iw_fault - failure of a stream, and the headers that a Terminate quotes
+ * struct iw_failure - failure of a stream, and the headers that a Terminate quotes
  * @why: reason of the failure
  * @seg_len: length in bytes of the DDP segment that caused the failure
  *	(ULPDU_Length, RFC 5040 4.8, N-6); 0 if no received segment caused it
@@ -114,7 +114,7 @@ enum iw_reason {
  * @rdma: Read Request header as received, if the failure occurred while a Read
  *	Request was served
  */
-struct iw_fault {
+struct iw_failure {
 	enum iw_reason	why;
 	u16		seg_len;
 	u8		ddp_len;

@@ -92,17 +92,17 @@ struct ddp_msg {
 /**
  * struct ddp_ulp_ops - operations that RDMAP provides to DDP
  * @admit: decide whether a segment may be placed. Called once for each segment,
- *	before any of it is placed, except for segments passed to @more or
- *	@wrote. For a tagged segment, set the rights that its STag needs. For an
+ *	before any of it is placed, except for segments passed to @admit_more or
+ *	@writes_placed. For a tagged segment, set the rights that its STag needs. For an
  *	untagged segment, set the buffer of its message, or return
  *	IW_DDP_U_NO_BUFFER if there is no buffer for this MSN.
- * @more: admit @n segments that continue the previous segment: their headers
+ * @admit_more: admit @n segments that continue the previous segment: their headers
  *	differ from its header only in the TO or the MO. DDP keeps using the
  *	rights or the buffer that @admit has set. @h is the header of the first
  *	segment, and @payload the sum of the payload lengths. @n is 1 for
  *	untagged segments. If it returns an error for @n > 1, it must leave its
- *	state unchanged; DDP then calls @more for each segment separately.
- * @wrote: count @n RDMA Writes that have been placed. Each has one segment with
+ *	state unchanged; DDP then calls @admit_more for each segment separately.
+ * @writes_placed: count @n RDMA Writes that have been placed. Each has one segment with
  *	@payload bytes, whose header differs only in the TO from the last
  *	segment of the Write before. Replaces @admit and @deliver for these
  *	messages. Called before the next @admit or @deliver, at the latest in
@@ -113,7 +113,7 @@ struct ddp_msg {
  *	segment is next in order (RFC 5041 5.3). Returns true if the segment may
  *	be placed.
  * @deliver: process a message whose last segment has been placed. Called in
- *	order, once for each message, except for messages passed to @wrote.
+ *	order, once for each message, except for messages passed to @writes_placed.
  *	@total is the length of an untagged message, or the payload length of
  *	the last segment of a tagged message. For an untagged message it may
  *	return IW_AGAIN, and leave its state unchanged; DDP calls it again after
@@ -122,7 +122,7 @@ struct ddp_msg {
  *	revoke an MR, nor take a lock under which another context revokes an MR.
  * @next: get the next message to send; returns false if there is none. To let
  *	other streams transmit, call ddp_tx_resched() and return false. Must
- *	return false while ddp_tx_fault_pending() is true. DDP may hold a cached
+ *	return false while ddp_tx_has_pending_fault() is true. DDP may hold a cached
  *	MR reference during the upcall, so the upcall must call ddp_tx_put_mr()
  *	before it invalidates memory, fails the stream, or takes a lock under
  *	which another context revokes an MR.
@@ -135,7 +135,7 @@ struct ddp_msg {
  * @down: handle the end of the LLP's connection. Called once, as the last
  *	upcall.
  *
- * Context: @admit, @more, @wrote, @may_place_early and @deliver run in the
+ * Context: @admit, @admit_more, @writes_placed, @may_place_early and @deliver run in the
  * receive path, @next and @sent in the transmit path; all of them run with BH
  * off and must not sleep. @failed runs in one of the two paths, or in another
  * context that fails the stream. @down runs in the LLP's worker.
@@ -143,16 +143,16 @@ struct ddp_msg {
 struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
 				u32 payload, struct ddp_grant *g);
-	enum iw_reason (*more)(struct ddp_stream *s, const struct ddp_hdr *h,
-			       u32 payload, u32 n);
-	void (*wrote)(struct ddp_stream *s, u32 payload, u32 n);
+	enum iw_reason (*admit_more)(struct ddp_stream *s, const struct ddp_hdr *h,
+				     u32 payload, u32 n);
+	void (*writes_placed)(struct ddp_stream *s, u32 payload, u32 n);
 	bool (*may_place_early)(struct ddp_stream *s, const struct ddp_hdr *h,
 				u32 payload, struct ddp_grant *g);
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
 				  u32 total);
 	bool (*next)(struct ddp_stream *s, struct ddp_msg *m);
 	void (*sent)(struct ddp_stream *s);
-	void (*failed)(struct ddp_stream *s, const struct iw_fault *f);
+	void (*failed)(struct ddp_stream *s, const struct iw_failure *f);
 	void (*down)(struct ddp_stream *s, enum iw_reason why);
 };
 
@@ -220,7 +220,7 @@ struct ddp_stream {
 	 */
 	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */
-	u32			rx_wrote;	/* number of Writes to report with wrote() */
+	u32			writes_unreported;	/* number of Writes to report */
 	struct ddp_uq		uq[DDP_QUEUES];	/* receive state of the untagged queues */
 	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: where the next payload goes */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
@@ -241,8 +241,8 @@ struct ddp_stream {
 	 */
 	bool			in_msg;
 	struct ddp_msg		msg;	/* message that is being sent */
-	u32			cut;	/* number of payload bytes of msg that were pulled */
-	u32			cut_before;	/* value of cut before the last pull */
+	u32			msg_pulled;	/* payload bytes of msg that were pulled */
+	u32			msg_pulled_before; /* msg_pulled before the last pull */
 	struct ddp_cursor	src;	/* position of the next payload byte of msg to copy */
 	/* MR that was read last, with a cached reference, or NULL; dropped in ddp_tx_end() */
 	struct ddp_region	*tx_mr;
@@ -263,7 +263,7 @@ static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_CACHELINE);
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);
 void ddp_stream_unbind(struct ddp_stream *s);
-void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
+void ddp_stream_fail(struct ddp_stream *s, const struct iw_failure *f);
 /* Limit the rights that the peer may use through STags; any context */
 void ddp_stream_set_rights(struct ddp_stream *s, u8 rights);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
@@ -288,7 +288,7 @@ void ddp_tx_set_blocked(struct ddp_stream *s);
 
 /* Check whether transmission must wait until a page fault is resolved */
 bool __ddp_tx_fault_pending(const struct ddp_stream *s);
-static inline bool ddp_tx_fault_pending(const struct ddp_stream *s)
+static inline bool ddp_tx_has_pending_fault(const struct ddp_stream *s)
 {
 	return READ_ONCE(s->tx_fault.pending) && __ddp_tx_fault_pending(s);
 }

@@ -18,7 +18,7 @@ static int share_init(struct kunit *test)
 	return test->priv ? 0 : -ENOMEM;
 }
 
-static void goes(struct share_ctx *c, u32 place)
+static void remove_request(struct share_ctx *c, u32 place)
 {
 	c->npending[c->who[place]]--;
 	c->n--;
@@ -26,7 +26,7 @@ static void goes(struct share_ctx *c, u32 place)
 		(c->n - place) * sizeof(c->who[0]));
 }
 
-static void comes(struct share_ctx *c, u32 source)
+static void add_request(struct share_ctx *c, u32 source)
 {
 	u32 loser, i;
 
@@ -34,7 +34,7 @@ static void comes(struct share_ctx *c, u32 source)
 		loser = ddp_admit_evict_bucket(c->npending, SOURCES, c->who[0]);
 		for (i = 0; c->who[i] != loser; i++)
 			;
-		goes(c, i);
+		remove_request(c, i);
 	}
 	c->who[c->n++] = source;
 	c->npending[source]++;
@@ -47,7 +47,7 @@ static void share_one_source(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 1000; i++)
-		comes(c, 5);
+		add_request(c, 5);
 	KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
 	KUNIT_EXPECT_EQ(test, c->npending[5], (u32)BOUND);
 }
@@ -64,11 +64,11 @@ static void share_stays(struct kunit *test)
 	for (attackers = 1; attackers < SOURCES; attackers++) {
 		memset(c, 0, sizeof(*c));
 		for (i = 0; i < 1000; i++)
-			comes(c, 1 + i % attackers);
-		comes(c, 0);
+			add_request(c, 1 + i % attackers);
+		add_request(c, 0);
 		KUNIT_EXPECT_EQ(test, c->npending[0], 1u);
 		for (i = 0; i < 1000; i++)
-			comes(c, 1 + i * i % attackers);
+			add_request(c, 1 + i * i % attackers);
 		KUNIT_EXPECT_EQ(test, c->npending[0], 1u);
 		KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
 	}
@@ -85,12 +85,12 @@ static void share_equal(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 10; i++)
-		comes(c, 0);
+		add_request(c, 0);
 	for (i = 0; i < 1000; i++)
-		comes(c, 1 + i % 3);
+		add_request(c, 1 + i % 3);
 	KUNIT_EXPECT_EQ(test, c->npending[0], 10u);
 	for (i = 0; i < 1000; i++)
-		comes(c, i % 4);
+		add_request(c, i % 4);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, c->npending[i], (u32)BOUND / 4);
 }
@@ -127,12 +127,12 @@ static void share_one_number(struct kunit *test)
 /* A request is refused if twice the limit of requests is attached. */
 static void share_memory(struct kunit *test)
 {
-	struct ddp_backlog c = { .limit = BOUND, .npending = BOUND, .own = 1 };
+	struct ddp_admit_state c = { .limit = BOUND, .npending = BOUND, .same_source = 1 };
 
 	c.nattached = 2 * BOUND - 1;
-	KUNIT_EXPECT_TRUE(test, ddp_admit_takes(&c));
+	KUNIT_EXPECT_TRUE(test, ddp_may_admit_evicting(&c));
 	c.nattached++;
-	KUNIT_EXPECT_FALSE(test, ddp_admit_takes(&c));
+	KUNIT_EXPECT_FALSE(test, ddp_may_admit_evicting(&c));
 }
 
 /*
@@ -142,14 +142,14 @@ static void share_memory(struct kunit *test)
  */
 static void share_fits(struct kunit *test)
 {
-	struct ddp_backlog c = { .limit = BOUND };
+	struct ddp_admit_state c = { .limit = BOUND };
 
 	for (c.npending = 0; c.npending <= 2 * BOUND; c.npending++) {
-		c.own = BOUND / 4 - 1;
-		KUNIT_EXPECT_EQ(test, ddp_admit_fits(&c),
+		c.same_source = BOUND / 4 - 1;
+		KUNIT_EXPECT_EQ(test, ddp_may_admit(&c),
 				c.npending < BOUND / 4 * 5);
-		c.own = BOUND / 4;
-		KUNIT_EXPECT_EQ(test, ddp_admit_fits(&c), c.npending < BOUND);
+		c.same_source = BOUND / 4;
+		KUNIT_EXPECT_EQ(test, ddp_may_admit(&c), c.npending < BOUND);
 	}
 }
 

@@ -38,7 +38,7 @@ static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
 }
 
 /* Check a further range of the MR with ddp_bounds_recheck() */
-static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
+static enum iw_reason recheck(struct bounds_ctx *c, u64 to, u32 len)
 {
 	return ddp_bounds_recheck(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
@@ -120,15 +120,15 @@ static void bounds_received(struct kunit *test)
 	c->s.recv_pd = &theirs;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
 	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
-					       RIGHTS | DDP_RECEIVED),
+					       RIGHTS | DDP_RECV_BUF),
 			IW_DDP_T_ASSOC);
 	c->r.pd = &theirs;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
 	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
-					       RIGHTS | DDP_RECEIVED), IW_OK);
-	c->r.rights = DDP_RECEIVED;
+					       RIGHTS | DDP_RECV_BUF), IW_OK);
+	c->r.rights = DDP_RECV_BUF;
 	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
-					       DDP_LOCAL_WRITE | DDP_RECEIVED),
+					       DDP_LOCAL_WRITE | DDP_RECV_BUF),
 			IW_DDP_T_STAG);
 }
 
@@ -259,7 +259,7 @@ static void bounds_ranges(struct kunit *test)
 
 				KUNIT_EXPECT_EQ(test, check(c, to, len), why);
 				KUNIT_EXPECT_EQ(test, why,
-						more(c, to, len));
+						recheck(c, to, len));
 			}
 		}
 	}
@@ -291,9 +291,9 @@ static void bounds_more(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, more(c, 0x1000, 0x100), IW_OK);
+	KUNIT_EXPECT_EQ(test, recheck(c, 0x1000, 0x100), IW_OK);
 	c->r.valid = false;
-	KUNIT_EXPECT_EQ(test, more(c, 0x1000, 1), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, recheck(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
 static struct kunit_case bounds_cases[] = {

@@ -63,7 +63,7 @@ static void hdr_round_trip(struct kunit *test)
 	}
 }
 
-/* ddp_hdr_again() writes exactly the bytes that ddp_hdr_encode() writes. */
+/* ddp_hdr_encode_like() writes exactly the bytes that ddp_hdr_encode() writes. */
 static void hdr_again(struct kunit *test)
 {
 	u8 like[IW_DDP_HDR_MAX], want[IW_DDP_HDR_MAX + 1], p[IW_DDP_HDR_MAX + 1];
@@ -80,7 +80,7 @@ static void hdr_again(struct kunit *test)
 		memset(p, 0xa5, sizeof(p));
 		memset(want, 0xa5, sizeof(want));
 		ddp_hdr_encode(want, &h);
-		ddp_hdr_again(p, like, &h);
+		ddp_hdr_encode_like(p, like, &h);
 		KUNIT_EXPECT_EQ(test, memcmp(p, want, sizeof(p)), 0);
 	}
 }

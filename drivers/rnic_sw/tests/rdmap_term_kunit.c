@@ -55,9 +55,9 @@ static bool on_wire(enum iw_reason why)
  * Make a fault with a DDP header of @ddp_len bytes and an RDMAP header of
  * @rdma_len bytes, in which no two bytes are equal
  */
-static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
+static struct iw_failure fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 {
-	struct iw_fault f = {
+	struct iw_failure f = {
 		.why = why, .seg_len = 0x1234, .ddp_len = ddp_len,
 		.rdma_len = rdma_len,
 	};
@@ -74,7 +74,7 @@ static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
  * Build the message that is expected for @f in @out, without
  * rdmap_term_build(). Return: the length of the message in bytes
  */
-static size_t spell(u8 *out, const struct iw_fault *f)
+static size_t spell(u8 *out, const struct iw_failure *f)
 {
 	u8 hdrct = golden[f->why][2];
 	size_t n = 4;
@@ -102,7 +102,7 @@ static size_t spell(u8 *out, const struct iw_fault *f)
 static void check_octets(struct kunit *test, enum iw_reason why, u8 ddp_len,
 			 u8 rdma_len)
 {
-	struct iw_fault f = fault(why, ddp_len, rdma_len);
+	struct iw_failure f = fault(why, ddp_len, rdma_len);
 	u8 out[RDMAP_TERM_BUILD_MAX + 1], want[RDMAP_TERM_BUILD_MAX];
 	size_t n = spell(want, &f);
 
@@ -140,7 +140,7 @@ static void golden_for_every_reason(struct kunit *test)
 static void local_reasons_are_silent(struct kunit *test)
 {
 	u8 out[RDMAP_TERM_BUILD_MAX];
-	struct iw_fault f;
+	struct iw_failure f;
 	int why;
 
 	for (why = 0; why < IW_REASON_NR; why++) {
@@ -162,14 +162,14 @@ static void local_reasons_are_silent(struct kunit *test)
 static void control_packing(struct kunit *test)
 {
 	static const u8 want[4] = { 0x12, 0x05, 0xc0, 0x00 };
-	struct iw_fault f = fault(IW_DDP_U_TOO_LONG, 18, 0);
+	struct iw_failure f = fault(IW_DDP_U_TOO_LONG, 18, 0);
 	u8 out[RDMAP_TERM_BUILD_MAX];
 
 	KUNIT_EXPECT_EQ(test, (size_t)24, rdmap_term_build(out, &f));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(out, want, 4));
 }
 
-static void check_parsed(struct kunit *test, const struct iw_fault *f,
+static void check_parsed(struct kunit *test, const struct iw_failure *f,
 			 const u8 *p, size_t len)
 {
 	struct rdmap_term t;
@@ -218,7 +218,7 @@ static void round_trip(struct kunit *test)
 {
 	static const u8 ddp_lens[] = { 0, 14, 18 };
 	u8 out[RDMAP_TERM_BUILD_MAX];
-	struct iw_fault f;
+	struct iw_failure f;
 	size_t n, i;
 	int why;
 
@@ -241,7 +241,7 @@ static void round_trip(struct kunit *test)
  */
 static void tolerant(struct kunit *test)
 {
-	struct iw_fault f = fault(IW_DDP_T_STAG, 14, 0);
+	struct iw_failure f = fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[64] = { 0 };
 	struct rdmap_term t;
 	size_t n = rdmap_term_build(p, &f);
@@ -266,7 +266,7 @@ static void tolerant(struct kunit *test)
  */
 static void header_without_m(struct kunit *test)
 {
-	struct iw_fault f = fault(IW_DDP_T_STAG, 14, 0);
+	struct iw_failure f = fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[RDMAP_TERM_BUILD_MAX];
 	struct rdmap_term t;
 	size_t n = rdmap_term_build(p, &f);

@@ -85,10 +85,10 @@ static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 	u128 end = (u128)h->to + payload;
 
 	if (!r->valid || r->stag != h->stag ||
-	    r->pd != (c->rights & DDP_RECEIVED ? c->s.recv_pd : c->s.pd))
+	    r->pd != (c->rights & DDP_RECV_BUF ? c->s.recv_pd : c->s.pd))
 		return false;
 	if ((r->stream && r->stream != c->s.id) ||
-	    c->rights & ~r->rights & ~DDP_RECEIVED)
+	    c->rights & ~r->rights & ~DDP_RECV_BUF)
 		return false;
 	return !payload || (end < (u128)1 << 64 && h->to >= r->base &&
 			    end <= (u128)r->base + r->length);

@@ -69,7 +69,7 @@ static void parse(const u8 *p, size_t len)
 }
 
 /* Read a fault from the input. As in the modules, each quoted header is complete or absent */
-static void read_fault(struct iw_fault *f, struct input *in)
+static void read_fault(struct iw_failure *f, struct input *in)
 {
 	u8 which = in_u8(in);
 	size_t i;
@@ -87,7 +87,7 @@ static void read_fault(struct iw_fault *f, struct input *in)
 		f->rdma_len = 28;
 }
 
-static void build(const struct iw_fault *f)
+static void build(const struct iw_failure *f)
 {
 	const struct iw_reason_row *row = iw_reason_row(f->why);
 	u8 *p = malloc(RDMAP_TERM_BUILD_MAX);
@@ -116,7 +116,7 @@ static void build(const struct iw_fault *f)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	struct iw_fault f;
+	struct iw_failure f;
 
 	parse(data, size);
 	read_fault(&f, &in);

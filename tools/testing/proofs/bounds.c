@@ -9,7 +9,7 @@
  * Mutation: ddp/bounds.c s/len > r->length - off/to + len > r->base + r->length/
  * Mutation: ddp/bounds.c s/if (!smp_load_acquire(&r->valid) || is_denied/if (is_denied/
  * Mutation: ddp/bounds.c s/(&r->valid) || is_denied(s, rights)/(\&r->valid)/
- * Mutation: ddp/bounds.c s/rights & ~(r->rights | DDP_RECEIVED)/!(rights \& r->rights)/
+ * Mutation: ddp/bounds.c s/rights & ~(r->rights | DDP_RECV_BUF)/!(rights \& r->rights)/
  */
 #include "../../../drivers/ddp/bounds.h"
 #include "proof.h"
@@ -27,7 +27,7 @@ struct question {
 
 static bool associated(const struct question *q)
 {
-	const void *pd = q->rights & DDP_RECEIVED ? q->s.recv_pd : q->s.pd;
+	const void *pd = q->rights & DDP_RECV_BUF ? q->s.recv_pd : q->s.pd;
 
 	return q->r.pd == pd && (!q->r.stream || q->r.stream == q->s.id);
 }
@@ -49,7 +49,7 @@ static enum iw_reason answer(const struct question *q)
 		return IW_DDP_T_STAG;
 	if (!associated(q))
 		return IW_DDP_T_ASSOC;
-	if (q->rights & ~q->r.rights & ~DDP_RECEIVED || q->rights & q->s.denied)
+	if (q->rights & ~q->r.rights & ~DDP_RECV_BUF || q->rights & q->s.denied)
 		return IW_DDP_T_STAG;
 	if (!q->len)
 		return IW_OK;
@@ -93,7 +93,7 @@ void prove_more(void)
 
 	q.r.valid = any_bool();
 	GIVEN(q.len && q.stag == q.r.stag && associated(&q) &&
-	      !(q.rights & ~q.r.rights & ~DDP_RECEIVED));
+	      !(q.rights & ~q.r.rights & ~DDP_RECV_BUF));
 	why = ddp_bounds_recheck(&q.r, &q.s, q.rights, q.to, q.len);
 	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check", why == answer(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || inside(&q));

@@ -12,7 +12,7 @@
  * prove_takes: Bound 1
  * prove_loser: Options --arrays-uf-always
  * Mutation: ddp/admission.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
- * Mutation: ddp/admission.c s/c->own < more ? more : 0/c->own <= more ? more : 0/
+ * Mutation: ddp/admission.c s/c->same_source < more ? more : 0/c->same_source <= more ? more : 0/
  * Mutation: ddp/admission.c s/npending\[i\] > npending\[loser\]/npending[i] >= npending[loser]/
  * Mutation: ddp/admission.c s/loser = oldest, i/loser = 0, i/
  * Mutation: ddp/admission.c s/i = 0; i < sources/i = 1; i < sources/
@@ -24,29 +24,29 @@
 #define SOURCES		8
 #define BOUND_MOST	4096	/* maximum limit of a listener, in pending requests */
 
-static bool sound(const struct ddp_backlog *c)
+static bool sound(const struct ddp_admit_state *c)
 {
-	return c->limit && c->limit <= BOUND_MOST && c->own <= c->npending &&
+	return c->limit && c->limit <= BOUND_MOST && c->same_source <= c->npending &&
 	       c->npending <= c->nattached;
 }
 
 /* A lower layer that cannot evict has at most 5/4 of the limit of pending requests */
 void prove_fits(void)
 {
-	struct ddp_backlog c;
+	struct ddp_admit_state c;
 	bool fits;
 
 	GIVEN(sound(&c) && c.nattached <= 2 * BOUND_MOST);
-	fits = ddp_admit_fits(&c);
+	fits = ddp_may_admit(&c);
 	MUST("below the limit every request is admitted", c.npending >= c.limit || fits);
 	MUST("at most 5/4 of the limit are pending", !fits ||
 	     c.npending + 1 <= c.limit + c.limit / 4);
 	MUST("from the limit on, only sources with less than 1/4 of it are admitted",
 	     c.npending < c.limit ||
-	     fits == (c.own < c.limit / 4 && c.npending < c.limit + c.limit / 4));
+	     fits == (c.same_source < c.limit / 4 && c.npending < c.limit + c.limit / 4));
 	if (fits && c.npending >= c.limit)
 		REACHED("admitted at or above the limit");
-	if (!fits && c.own < c.limit / 4)
+	if (!fits && c.same_source < c.limit / 4)
 		REACHED("refused although the source has less than 1/4 of the limit");
 }
 
@@ -56,12 +56,12 @@ void prove_fits(void)
  */
 void prove_takes(void)
 {
-	struct ddp_backlog c;
+	struct ddp_admit_state c;
 	bool full;
 
 	GIVEN(sound(&c) && c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	full = c.npending == c.limit;
-	if (!ddp_admit_takes(&c)) {
+	if (!ddp_may_admit_evicting(&c)) {
 		MUST("a request is refused only at twice the limit", c.nattached == 2 * c.limit);
 		REACHED("refused");
 		return;

@@ -82,9 +82,9 @@ void prove_parse(void)
 }
 
 /* Get any fault that the modules can create: each quoted header is complete or absent */
-static struct iw_fault any_fault(void)
+static struct iw_failure any_fault(void)
 {
-	struct iw_fault f;
+	struct iw_failure f;
 
 	GIVEN((u32)f.why < IW_REASON_NR);
 	GIVEN(!f.ddp_len || f.ddp_len == (f.ddp[0] & 0x80 ? 14 : 18));
@@ -102,7 +102,7 @@ static u8 may_quote(u8 layer, u8 type)
 
 void prove_build(void)
 {
-	struct iw_fault f = any_fault();
+	struct iw_failure f = any_fault();
 	const struct iw_reason_row *row = iw_reason_row(f.why);
 	u8 out[RDMAP_TERM_BUILD_MAX];
 	size_t len = rdmap_term_build(out, &f), at = ANY(size_t), n;

@@ -33,7 +33,7 @@ static const struct ddp_llp_ops llp_ops = {
 
 static struct ddp_llp llp = { .ops = &llp_ops };
 
-static void failed(struct ddp_stream *s, const struct iw_fault *f)
+static void failed(struct ddp_stream *s, const struct iw_failure *f)
 {
 }
 
@@ -67,28 +67,28 @@ static const struct ddp_mem_ops fake_ops = {
 static void waits_for_memory(struct kunit *test)
 {
 	const struct ddp_region r = {
-		.base = 1000, .from = 5000, .mem = &stubs, .ops = &fake_ops,
+		.base = 1000, .mem_base = 5000, .mem = &stubs, .ops = &fake_ops,
 	};
 	struct ddp_stream *s = open_stream();
 	struct ddp_fault *w = &s->rx_fault;
-	const struct iw_fault fault = { .why = IW_MPA_CRC };
+	const struct iw_failure fault = { .why = IW_MPA_CRC };
 
 	w->suppressed = true;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
-	KUNIT_EXPECT_FALSE(test, ddp_rx_fault_pending(s));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
 	w->suppressed = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1200, 8, true));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.wanted);
 	KUNIT_EXPECT_EQ(test, 5100ull, w->at);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_fault_pending(s) && !ddp_tx_fault_pending(s));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_has_pending_fault(s) && !ddp_tx_has_pending_fault(s));
 	ddp_fault_done(w, false);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_fault_pending(s));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.resumed);
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 	ddp_stream_fail(s, &fault);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_fault_pending(s));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
 	KUNIT_EXPECT_TRUE(test, w->pending);
 	ddp_stream_unbind(s);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.forgotten);

@@ -50,7 +50,7 @@ static void mem_bring(void *mem, struct ddp_fault *w)
 static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_bring };
 
 static const struct ddp_region region = {
-	.base = BASE, .from = FROM, .mem = stubs.octets, .ops = &mem_ops,
+	.base = BASE, .mem_base = FROM, .mem = stubs.octets, .ops = &mem_ops,
 };
 
 /* Kernel memory: a TO is an address */

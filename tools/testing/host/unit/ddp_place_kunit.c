@@ -259,18 +259,18 @@ static void more(struct kunit *test, u32 stag, bool together)
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, together ? octets + len : NULL,
 					      BASE + off + len, 2 * len, false));
-	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_place_can_batch(&stubs.s, BASE + off, 3 * len));
+	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	expect(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, octets,
 					      BASE + LENGTH - 7, 8, false));
-	KUNIT_EXPECT_FALSE(test, ddp_place_can_batch(&stubs.s, BASE + LENGTH - 7, 8));
+	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + LENGTH - 7, 8));
 	stubs.s.denied = DDP_REMOTE_WRITE;
-	KUNIT_EXPECT_FALSE(test, ddp_place_can_batch(&stubs.s, BASE + off, 8));
+	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
 	stubs.s.denied = 0;
 	regions[stag & 1].valid = false;
-	KUNIT_EXPECT_FALSE(test, ddp_place_can_batch(&stubs.s, BASE + off, 8));
+	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;

@@ -37,7 +37,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	return stubs.places;
 }
 
-bool ddp_place_can_batch(const struct ddp_stream *s, u64 to, u32 len)
+bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 {
 	stubs.to = to;
 	stubs.fitted = len;
@@ -120,7 +120,7 @@ static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	return stubs.delivers;
 }
 
-static void failed(struct ddp_stream *s, const struct iw_fault *f)
+static void failed(struct ddp_stream *s, const struct iw_failure *f)
 {
 	stubs.failed++;
 	stubs.mr_refs += !!s->rx_mr;
@@ -141,7 +141,8 @@ static void down(struct ddp_stream *s, enum iw_reason why)
 }
 
 static const struct ddp_ulp_ops ulp_ops = {
-	.admit = admit, .more = more, .wrote = wrote, .may_place_early = may_place_early, .deliver = deliver,
+	.admit = admit, .admit_more = more, .writes_placed = wrote,
+	.may_place_early = may_place_early, .deliver = deliver,
 	.failed = failed, .down = down,
 };
 

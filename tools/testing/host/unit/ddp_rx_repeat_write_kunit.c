@@ -234,7 +234,7 @@ static void alike_fails(struct kunit *test)
  */
 static void alike_after_a_failure(struct kunit *test)
 {
-	const struct iw_fault f = { .why = IW_LOCAL_PROT };
+	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = alike_open();
 	enum iw_reason why;
 

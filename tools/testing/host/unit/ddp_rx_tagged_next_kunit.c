@@ -258,7 +258,7 @@ static void short_way_fails(struct kunit *test)
  */
 static void short_way_after_a_failure(struct kunit *test)
 {
-	const struct iw_fault f = { .why = IW_LOCAL_PROT };
+	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = rx_open();
 
 	ddp_rx_begin(s);
@@ -464,7 +464,7 @@ static void run_waits_in_the_middle(struct kunit *test)
  */
 static void run_comes_too_late(struct kunit *test)
 {
-	const struct iw_fault f = { .why = IW_LOCAL_PROT };
+	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
 

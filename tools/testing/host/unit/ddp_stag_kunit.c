@@ -221,7 +221,7 @@ static void invalid_not_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
 	/* but can be found to be registered anew, and invalidated again */
 	KUNIT_EXPECT_PTR_EQ(test, &region, ddp_region_peek(&stags, region.stag));
-	region.may_invalidate = true;
+	region.may_be_invalidated = true;
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, false));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
@@ -309,8 +309,8 @@ static void allowed_again(struct kunit *test)
 static void shut_as_looked_at(struct kunit *test)
 {
 	publish(test);
-	region.may_invalidate = true;
-	region.scope = stream.id;
+	region.may_be_invalidated = true;
+	region.invalidate_stream = stream.id;
 	begin_copy(test, 2);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, true));
 	KUNIT_EXPECT_EQ(test, 2, uses_when_shut);
@@ -378,8 +378,8 @@ static void who_may_invalidate(struct kunit *test)
 	publish(test);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
-	region.may_invalidate = true;
-	region.scope = stream.id;
+	region.may_be_invalidated = true;
+	region.invalidate_stream = stream.id;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_INVALIDATE,
 			ddp_mem_invalidate(&neighbour, region.stag, true));
 	KUNIT_EXPECT_TRUE(test, region.valid);

@@ -56,7 +56,7 @@ static struct {
 	enum iw_reason	why;
 } failure;
 
-static void failed(struct ddp_stream *s, const struct iw_fault *f)
+static void failed(struct ddp_stream *s, const struct iw_failure *f)
 {
 	failure.times++;
 	held += !!s->tx_mr;
@@ -79,7 +79,7 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 /* Stub of the ULP: fail the stream while choosing the next message */
 static bool fails_just_then(struct ddp_stream *s, struct ddp_msg *m)
 {
-	const struct iw_fault f = { .why = IW_LOCAL_ABORT };
+	const struct iw_failure f = { .why = IW_LOCAL_ABORT };
 
 	ddp_stream_fail(s, &f);
 	return one_message(s, m);
@@ -108,7 +108,7 @@ static struct ddp_stream *open_stream(void)
 
 static void fail(struct ddp_stream *s)
 {
-	const struct iw_fault f = { .why = IW_LOCAL_ABORT };
+	const struct iw_failure f = { .why = IW_LOCAL_ABORT };
 
 	ddp_stream_fail(s, &f);
 }
@@ -215,13 +215,13 @@ static void memory_comes_later(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
 	/* a graceful end waits for the deferred segment */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(s));
 	ddp_tx_end(s);
 
 	host_memory.result = IW_OK;
 	s->tx_fault.pending = false;
 	/* a graceful end waits even if the page is present by now */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(s));
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
 	KUNIT_EXPECT_EQ(test, seg.len, again.len);
@@ -277,7 +277,7 @@ static void fails_while_it_waits(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
 	fail(s);
 	host_memory.result = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(s));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(s));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), seg.len);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
@@ -364,7 +364,7 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 	memset(c, 0, sizeof(*c));
 	ddp_tx_begin(s);
 	do {
-		struct ddp_txbatch run = { .stride = mulpdu, .len = mulpdu, .most = most };
+		struct ddp_txbatch run = { .stride = mulpdu, .len = mulpdu, .max_segments = most };
 
 		KUNIT_ASSERT_TRUE(test, ddp_tx_next(s, mulpdu, &seg));
 		memcpy(c->bytes + c->len, seg.hdr, seg.hdr_len);
@@ -376,7 +376,7 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 		KUNIT_EXPECT_LE(test, n, most);
 		c->len += n * mulpdu;
 		c->runs += n;
-		KUNIT_EXPECT_EQ(test, s->bytes, s->cut);
+		KUNIT_EXPECT_EQ(test, s->bytes, s->msg_pulled);
 		KUNIT_EXPECT_EQ(test, s->bytes, s->src.off);
 	} while (seg.left);
 	ddp_tx_end(s);
@@ -422,7 +422,7 @@ static void run_ends(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	u8 bytes[100];
-	struct ddp_txbatch run = { .at = bytes, .stride = 28, .len = 28, .most = 3 };
+	struct ddp_txbatch run = { .at = bytes, .stride = 28, .len = 28, .max_segments = 3 };
 	struct ddp_txseg seg;
 
 	ddp_tx_begin(s);

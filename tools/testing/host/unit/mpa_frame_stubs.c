@@ -130,7 +130,7 @@ void ddp_mr_cache_done(struct ddp_region **held)
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 				const struct ddp_sge *m, u8 rights)
 {
-	static const struct iw_fault aborted = { .why = IW_LOCAL_ABORT };
+	static const struct iw_failure aborted = { .why = IW_LOCAL_ABORT };
 
 	if (++stubs.mr_lookups == stubs.fails_at)
 		ddp_stream_fail(s, &aborted);
@@ -145,7 +145,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 
 static bool next(struct ddp_stream *s, struct ddp_msg *m)
 {
-	if (stubs.next == stubs.n || ddp_tx_fault_pending(s))
+	if (stubs.next == stubs.n || ddp_tx_has_pending_fault(s))
 		return false;
 	memset(m, 0, sizeof(*m));
 	m->hdr = stubs.messages[stubs.next].hdr;
@@ -154,7 +154,7 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-static void failed(struct ddp_stream *s, const struct iw_fault *f)
+static void failed(struct ddp_stream *s, const struct iw_failure *f)
 {
 	stubs.failed++;
 }
@@ -217,7 +217,7 @@ void open_conn(u32 seed, bool markers, bool crc)
 		regions[i] = (struct ddp_region) {
 			.base = BASE, .length = LENGTH, .stag = BLOCKED + i,
 			.rights = DDP_LOCAL_READ | DDP_REMOTE_READ, .valid = true,
-			.mem = stubs.memory, .from = SKIP, .ops = &mem_ops,
+			.mem = stubs.memory, .mem_base = SKIP, .ops = &mem_ops,
 		};
 	regions[0].block = stubs.blocks;
 	regions[0].shift = 12;

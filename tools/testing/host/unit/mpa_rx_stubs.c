@@ -69,7 +69,7 @@ void receive_bytes(u32 at, u32 len)
 
 /* DDP ------------------------------------------------------------------------- */
 
-bool ddp_rx_fault_pending(const struct ddp_stream *s)
+bool ddp_rx_has_pending_fault(const struct ddp_stream *s)
 {
 	return stubs.waits;
 }

@@ -12,7 +12,7 @@ static struct {
 	enum iw_reason	why;		/* reason of the last call */
 } stubs;
 
-void rdmap_report_failure(struct rdmap *r, const struct iw_fault *f)
+void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 {
 	stubs.events++;
 	stubs.why = f->why;
@@ -86,7 +86,7 @@ static void no_fault(struct kunit *test)
 static void receive_is_wrong(struct kunit *test)
 {
 	static const u8 catastrophic[4];
-	struct iw_fault f = {
+	struct iw_failure f = {
 		.why = IW_LOCAL_PROT, .seg_len = 50, .ddp_len = 18,
 	};
 	struct rdmap *r = open_rdmap();
@@ -106,7 +106,7 @@ static const struct rdmap_rreq peer_read = {
  */
 static void request_is_wrong(struct kunit *test)
 {
-	struct iw_fault f = {
+	struct iw_failure f = {
 		.why = IW_RDMAP_P_BOUNDS, .seg_len = 46, .ddp_len = 18, .ddp = { 0x41, 0x41 },
 	};
 	u8 want[4 + 2 + 18 + RDMAP_RREQ_LEN] = { 0x01, 0x01, 0xe0, 0, 0, 46, 0x41, 0x41 };
@@ -140,7 +140,7 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
 	const struct rdmap_rreq left = {
 		.sink_stag = 1, .sink_to = 2050, .len = 2952, .src_stag = 4, .src_to = 2053,
 	};
-	struct iw_fault f = { .why = IW_DDP_T_STAG };
+	struct iw_failure f = { .why = IW_DDP_T_STAG };
 	u8 want[4 + RDMAP_RREQ_LEN] = { 0x01, code, 0x20 };
 	struct rdmap *r = open_rdmap();
 	struct rdmap_req req[3] = {};
@@ -148,7 +148,7 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
 	rdmap_reqq_init(&r->irq, req, ARRAY_SIZE(req));
 	rdmap_reqq_push(&r->irq)->rreq = peer_read;
 	r->out = RDMAP_OUT_RESP;
-	r->stream.cut_before = 2048;
+	r->stream.msg_pulled_before = 2048;
 	ddp_stream_set_rights(&r->stream, rights);
 	ddp_stream_fail(&r->stream, &f);
 	KUNIT_EXPECT_EQ(test, why, stubs.why);

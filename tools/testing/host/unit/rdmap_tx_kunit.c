@@ -19,7 +19,7 @@ static void locals_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 64u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(&r->stream));
 
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 128u, posted.locals);
@@ -29,7 +29,7 @@ static void locals_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 150u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(&r->stream));
 }
 
 /* After 256 messages without payload the transmit path yields */
@@ -39,12 +39,12 @@ static void messages_rest(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 256u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(&r->stream));
 	ddp_tx_sent(&r->stream);
 
 	KUNIT_EXPECT_EQ(test, 44u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(&r->stream));
 }
 
 /* The limit does not apply to messages that the lower layer has accepted meanwhile */
@@ -325,23 +325,23 @@ static void end_waits_for_answers(struct kunit *test)
 	posted.wr.flags = RDMAP_WR_FENCE;
 	rdmap_reqq_push(&r->orq);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_blocked(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_is_blocked(&r->stream));
 	/* the transmit path does not schedule itself to wait for the response */
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_pending(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(&r->stream));
 	rdmap_reqq_pop(&r->orq);
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_FALSE(test, ddp_tx_blocked(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_is_blocked(&r->stream));
 
 	r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
 	KUNIT_EXPECT_EQ(test, (u32)DEPTH, pull_all(&r->stream));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_blocked(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_is_blocked(&r->stream));
 	/* if ORD is 0, no response can ever allow the Read, so a graceful end does not wait */
 	r = open_rdmap(RDMAP_WR_READ, 1);
 	rdmap_reqq_init(&r->orq, NULL, 0);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_FALSE(test, ddp_tx_blocked(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_is_blocked(&r->stream));
 }
 
 /*
@@ -517,7 +517,7 @@ static void terminate_is_about_to_come(struct kunit *test)
 
 	set_bit(0, &r->stream.failed);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_pending(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(&r->stream));
 }
 
 /* Send a Write whose MR reference is cached, then post a request that may invalidate the MR */

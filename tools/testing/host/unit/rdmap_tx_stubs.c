@@ -107,7 +107,7 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	posted.failed++;
 }
 
-static void failed(struct ddp_stream *s, const struct iw_fault *f)
+static void failed(struct ddp_stream *s, const struct iw_failure *f)
 {
 	struct rdmap *r = to_rdmap(s);
 

@@ -211,12 +211,12 @@ static void registered_by(struct kunit *test)
 	struct rnic_mr *mr = mapped(test);
 	u64 id;
 
-	KUNIT_EXPECT_TRUE(test, mr->region.may_invalidate);
+	KUNIT_EXPECT_TRUE(test, mr->region.may_be_invalidated);
 	KUNIT_EXPECT_FALSE(test, mr->region.valid);
 	for (id = 7; id < 10; id++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, register_by(id, &domain, mr, id));
 		KUNIT_EXPECT_TRUE(test, mr->region.valid);
-		KUNIT_EXPECT_EQ(test, id, mr->region.scope);
+		KUNIT_EXPECT_EQ(test, id, mr->region.invalidate_stream);
 		KUNIT_EXPECT_EQ(test, 0x123400 | (u32)id, mr->region.stag);
 		ddp_region_revoke(&mr->region);
 	}
@@ -254,11 +254,11 @@ static void not_registered(struct kunit *test)
 	struct ib_pd other = { .device = &device.ib };
 
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(7, &other, mr, 7));
-	KUNIT_EXPECT_EQ(test, 0ull, mr->region.scope);
+	KUNIT_EXPECT_EQ(test, 0ull, mr->region.invalidate_stream);
 	KUNIT_EXPECT_EQ(test, IW_OK, register_by(7, &domain, mr, 7));
 	/* the MR is valid */
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(8, &domain, mr, 8));
-	KUNIT_EXPECT_EQ(test, 7ull, mr->region.scope);
+	KUNIT_EXPECT_EQ(test, 7ull, mr->region.invalidate_stream);
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 

@@ -62,7 +62,7 @@ bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 	return false;
 }
 
-bool ddp_rx_fault_pending(const struct ddp_stream *s)
+bool ddp_rx_has_pending_fault(const struct ddp_stream *s)
 {
 	return stubs.waits;
 }
