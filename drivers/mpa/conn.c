@@ -77,7 +77,7 @@ void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase)
 void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		     const struct ddp_offer *o)
 {
-	struct ddp_stream *s = c->next_stream;
+	struct ddp_stream *s = c->bound_stream;
 	bool reset;
 
 	cancel_delayed_work_sync(&c->timer);
@@ -91,7 +91,7 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		ddp_port_refused(c->conn_req.listener, why);
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
-	c->next_stream = NULL;
+	c->bound_stream = NULL;
 	ddp_port_detach(&c->conn_req);
 	if (s)
 		ddp_llp_down(s, why);
@@ -126,8 +126,8 @@ static u64 get_progress(struct mpa_conn *c, bool drained)
 
 /*
  * Extend the time limit if the graceful close has made progress since the last call.
- * Until the peer has acknowledged all data, the limit is never later than @c->last.
- * @c->last itself is extended only until TCP has accepted all FPDUs (@drained), so
+ * Until the peer has acknowledged all data, the limit is never later than @c->close_limit.
+ * @c->close_limit itself is extended only until TCP has accepted all FPDUs (@drained), so
  * that a peer that acknowledges slowly cannot delay the close without limit.
  */
 static void extend_deadline(struct mpa_conn *c, bool drained)
@@ -136,19 +136,19 @@ static void extend_deadline(struct mpa_conn *c, bool drained)
 	long left;
 
 	c->all_acked = step & STEP_ALL && c->fin_sent;
-	if (step == c->step)
+	if (step == c->close_step)
 		return;
-	if (!(c->step & STEP_DRAINED))
-		c->last = jiffies + DEADLINE_ACKED * HZ;
-	c->step = step;
-	left = c->last - jiffies;
+	if (!(c->close_step & STEP_DRAINED))
+		c->close_limit = jiffies + DEADLINE_ACKED * HZ;
+	c->close_step = step;
+	left = c->close_limit - jiffies;
 	if (step & STEP_ALL)
 		mpa_conn_set_deadline(c, MPA_DEADLINE_CLOSE);
 	else if (left > 0)
 		mpa_conn_set_deadline(c, min(DIV_ROUND_UP((unsigned long)left, HZ),
 					     DEADLINE_DRAIN));
 	else
-		c->deadline = c->last;
+		c->deadline = c->close_limit;
 }
 
 /*
@@ -204,7 +204,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 {
 	bool news;
 	int err;
-	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
+	enum mpa_sock_state state = mpa_sock_get_state(c, &err);
 
 	/*
 	 * Data that arrived before a FIN or reset must be received first. A TCP
@@ -213,14 +213,14 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
-	if (up_state == MPA_SOCK_LOST) {
+	if (state == MPA_SOCK_LOST) {
 		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
 	/* a deferred FPDU is still queued: mpa_llp_resume() will set MPA_EV_RX */
 	if (READ_ONCE(c->rx_deferred))
 		return;
-	if (up_state != MPA_SOCK_CLOSED && up_state != MPA_SOCK_PEER_DONE)
+	if (state != MPA_SOCK_CLOSED && state != MPA_SOCK_PEER_DONE)
 		return;
 	/* RFC 5044 section 8: a stream that ends inside an FPDU has failed */
 	if (mpa_sock_has_partial_fpdu(c)) {
@@ -229,7 +229,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	}
 	news = note_peer_closed(c);
 	/* only report a successful end if the peer has acknowledged all our data */
-	if (up_state == MPA_SOCK_CLOSED || c->all_acked) {
+	if (state == MPA_SOCK_CLOSED || c->all_acked) {
 		mpa_conn_finish(c, close_reason(c), NULL);
 	} else if (news) {
 		ddp_session_report_peer_closed(&c->ss);
@@ -249,7 +249,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
  * check whether TCP has closed or lost the connection. Return: true if the socket
  * has more data than one call receives, false otherwise.
  */
-static bool serve_full(struct mpa_conn *c)
+static bool advance_full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
@@ -275,7 +275,7 @@ static bool serve_full(struct mpa_conn *c)
 bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 {
 	if (test_bit(MPA_EV_ABORT, &events)) {
-		mpa_conn_finish(c, READ_ONCE(c->why), NULL);
+		mpa_conn_finish(c, READ_ONCE(c->abort_reason), NULL);
 		return false;
 	}
 	/*
@@ -294,7 +294,7 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		mpa_conn_advance_start(c);
 		break;
 	case MPA_FULL:
-		return serve_full(c);
+		return advance_full(c);
 	default:
 		break;
 	}
@@ -316,7 +316,7 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 	if (err)
 		return err;
 	ddp_session_get(&c->ss);
-	c->next_stream = s;
+	c->bound_stream = s;
 	return 0;
 }
 
@@ -335,7 +335,7 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 	mpa_tx_stop(c);
 	if (c->sock)
 		mpa_sock_stop_rx(c);
-	c->next_stream = NULL;
+	c->bound_stream = NULL;
 	mpa_conn_stop(c, IW_LOCAL_ABORT);
 	mpa_conn_unlock(c);
 	ddp_session_put(&c->ss);
@@ -352,7 +352,7 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
-		WRITE_ONCE(c->why, why);
+		WRITE_ONCE(c->abort_reason, why);
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}

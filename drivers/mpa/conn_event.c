@@ -142,9 +142,9 @@ void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
 	unsigned long when = jiffies + delay;
 
 	lockdep_assert_held(&c->mutex);
-	if (c->armed && !time_before(when, c->timer_expires))
+	if (c->timer_armed && !time_before(when, c->timer_expires))
 		return;
-	c->armed = true;
+	c->timer_armed = true;
 	c->timer_expires = when;
 	mod_delayed_work(mpa_wq, &c->timer, delay);
 }
@@ -157,12 +157,12 @@ void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay)
 void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds)
 {
 	lockdep_assert_held(&c->mutex);
-	c->timed = seconds;
+	c->has_deadline = seconds;
 	c->deadline = jiffies + seconds * HZ;
 	if (seconds) {
 		mpa_conn_arm_timer(c, seconds * HZ);
 	} else {
-		c->armed = false;
+		c->timer_armed = false;
 		cancel_delayed_work(&c->timer);
 	}
 }

@@ -67,7 +67,7 @@ void mpa_connq_put(struct mpa_connq *connq)
 }
 
 /**
- * mpa_line_take_first - remove the first connection from a start-up queue
+ * mpa_connq_pop - remove the first connection from a start-up queue
  * @connq: the queue
  *
  * Context: any with interrupts enabled.
@@ -75,12 +75,12 @@ void mpa_connq_put(struct mpa_connq *connq)
  * Return: the connection with the reference that the queue had, which the caller
  * must drop; NULL if the queue is empty.
  */
-struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
+struct mpa_conn *mpa_connq_pop(struct mpa_connq *connq)
 {
 	struct mpa_conn *c;
 
 	spin_lock_irq(&connq->lock);
-	c = list_first_entry_or_null(&connq->due, struct mpa_conn, connq_entry);
+	c = list_first_entry_or_null(&connq->pending_conns, struct mpa_conn, connq_entry);
 	if (c)
 		list_del_init(&c->connq_entry);
 	spin_unlock_irq(&connq->lock);
@@ -88,13 +88,13 @@ struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq)
 }
 
 /**
- * mpa_line_kick - queue the worker of a start-up queue
+ * mpa_connq_queue_work - queue the worker of a start-up queue
  * @connq: the start-up queue; the caller must hold a reference on it, or on a
  *	connection that uses it
  *
  * Context: any.
  */
-void mpa_line_kick(struct mpa_connq *connq)
+void mpa_connq_queue_work(struct mpa_connq *connq)
 {
 	refcount_inc(&connq->ref);
 	if (!queue_work(mpa_wq, &connq->work))
@@ -112,7 +112,7 @@ static struct mpa_connq *new_connq(const void *listener, pid_t process,
 	connq->process = process;
 	refcount_set(&connq->ref, 1);
 	spin_lock_init(&connq->lock);
-	INIT_LIST_HEAD(&connq->due);
+	INIT_LIST_HEAD(&connq->pending_conns);
 	INIT_WORK(&connq->work, work);
 	return connq;
 }
@@ -158,7 +158,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
  */
 bool mpa_connq_has_waiting(const struct mpa_connq *connq)
 {
-	return !list_empty(&connq->due);
+	return !list_empty(&connq->pending_conns);
 }
 
 /**
@@ -179,8 +179,8 @@ bool mpa_connq_add(struct mpa_conn *c)
 	spin_lock_irqsave(&connq->lock, flags);
 	added = list_empty(&c->connq_entry);
 	if (added) {
-		list_add_tail(&c->connq_entry, &connq->due);
-		mpa_line_kick(connq);
+		list_add_tail(&c->connq_entry, &connq->pending_conns);
+		mpa_connq_queue_work(connq);
 	}
 	spin_unlock_irqrestore(&connq->lock, flags);
 	return added;

@@ -39,24 +39,24 @@ static void enter_full(struct mpa_conn *c)
 		ddp_session_report_established(&c->ss, &su->peer);
 	mpa_conn_set_deadline(c, 0);
 	mpa_conn_set_phase(c, MPA_FULL);
-	c->stream = c->next_stream;
+	c->stream = c->bound_stream;
 	/*
-	 * Set tx_open before tx_stream. If the ULP has refused the Reply, the
-	 * stream has failed already. If tx_open were still false, the transmit
+	 * Set tx_permitted before tx_stream. If the ULP has refused the Reply, the
+	 * stream has failed already. If tx_permitted were still false, the transmit
 	 * routine could then set drained, and the Terminate would be lost.
 	 */
 	if (su->initiator)
-		WRITE_ONCE(c->tx_open, true);
+		WRITE_ONCE(c->tx_permitted, true);
 	/*
 	 * The fields that the transmit routine reads are set before tx_stream.
 	 * Pairs with build_batch(), which otherwise could build FPDUs with wrong
 	 * settings of CRC or markers; litmus: publish
 	 */
-	smp_store_release(&c->tx_stream, c->next_stream);
+	smp_store_release(&c->tx_stream, c->bound_stream);
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_enable_rx(c);
-	/* the callback did not receive data that arrived before rx_enabled was set */
+	/* the callback did not receive data that arrived before rx_in_callback was set */
 	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
@@ -69,7 +69,7 @@ static void enter_full(struct mpa_conn *c)
 static int read_frame(struct mpa_conn *c)
 {
 	u8 buf[64];
-	size_t need = min(mpa_startup_need(c->su), sizeof(buf));
+	size_t need = min(mpa_startup_missing_len(c->su), sizeof(buf));
 	int n = mpa_sock_read(c, buf, need);
 
 	if (n == -EAGAIN)
@@ -86,7 +86,7 @@ static int read_frame(struct mpa_conn *c)
  * sent. The peer may send FPDUs as soon as it has received the Reply, and the ULP
  * must be ready for these FPDUs.
  */
-static void notify_accepted(struct mpa_conn *c)
+static void report_established(struct mpa_conn *c)
 {
 	if (c->established || c->su->initiator || c->su->state != MPA_SU_SEND)
 		return;
@@ -108,13 +108,13 @@ static int write_remaining(struct mpa_conn *c)
 	if (!page)
 		return -ENOMEM;
 	len = mpa_startup_output(c->su, page_address(page), MPA_FRAME_MAX);
-	notify_accepted(c);
-	n = mpa_sock_write(c, page, c->written, len - c->written);
+	report_established(c);
+	n = mpa_sock_write(c, page, c->startup_written, len - c->startup_written);
 	put_page(page);
 	if (n < 0)
 		return n;
-	c->written += n;
-	return c->written < len ? -EAGAIN : 0;
+	c->startup_written += n;
+	return c->startup_written < len ? -EAGAIN : 0;
 }
 
 /*
@@ -124,7 +124,7 @@ static int write_remaining(struct mpa_conn *c)
  */
 static void defer_write(struct mpa_conn *c)
 {
-	if (!c->timed)
+	if (!c->has_deadline)
 		mpa_conn_set_deadline(c, MPA_DEADLINE_MEMORY);
 	c->retry_ms = mpa_backoff(c->retry_ms);
 	mpa_conn_arm_timer(c, msecs_to_jiffies(c->retry_ms));
@@ -146,7 +146,7 @@ static bool write_frame(struct mpa_conn *c)
 		mpa_conn_finish(c, lost_reason(err), NULL);
 		return false;
 	}
-	c->written = 0;
+	c->startup_written = 0;
 	c->retry_ms = 0;
 	mpa_startup_handle_sent(c->su);
 	if (c->su->initiator)
@@ -155,7 +155,7 @@ static bool write_frame(struct mpa_conn *c)
 }
 
 /* Report the Request to the ULP; tear down the connection if the ULP refuses it */
-static void notify_request(struct mpa_conn *c)
+static void report_request_to_ulp(struct mpa_conn *c)
 {
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
 	ddp_sock_get_addrs(c->sock, &c->ss.local, &c->ss.remote);
@@ -172,10 +172,10 @@ static void notify_request(struct mpa_conn *c)
  */
 static bool refuse_early_data(struct mpa_conn *c)
 {
-	u8 octet;
+	u8 byte;
 
-	return mpa_sock_read(c, &octet, 1) > 0 &&
-	       mpa_startup_input(c->su, &octet, 1) < 0;
+	return mpa_sock_read(c, &byte, 1) > 0 &&
+	       mpa_startup_input(c->su, &byte, 1) < 0;
 }
 
 /*
@@ -191,7 +191,7 @@ static bool handle_request(struct mpa_conn *c)
 {
 	int err;
 	/* get the error before data is received, which clears the error of the socket */
-	enum mpa_sock_state up_state = mpa_sock_get_state(c, &err);
+	enum mpa_sock_state state = mpa_sock_get_state(c, &err);
 
 	if (refuse_early_data(c))
 		return false;
@@ -199,14 +199,14 @@ static bool handle_request(struct mpa_conn *c)
 	 * The Request has arrived with the SYN (TCP Fast Open). Wait for the end
 	 * of the handshake, which TCP reports as a change of state.
 	 */
-	if (up_state == MPA_SOCK_CONNECTING)
+	if (state == MPA_SOCK_CONNECTING)
 		return true;
-	if (up_state != MPA_SOCK_OPEN)
-		mpa_conn_finish(c, up_state == MPA_SOCK_LOST ?
+	if (state != MPA_SOCK_OPEN)
+		mpa_conn_finish(c, state == MPA_SOCK_LOST ?
 					lost_reason(err) : IW_PEER_CLOSED,
 				NULL);
 	else if (!c->reported)
-		notify_request(c);
+		report_request_to_ulp(c);
 	return true;
 }
 
@@ -242,7 +242,7 @@ static void advance_startup(struct mpa_conn *c)
 	struct mpa_startup *su = c->su;
 
 	for (;;) {
-		switch (mpa_startup_want(su)) {
+		switch (mpa_startup_next_step(su)) {
 		case MPA_WANT_READ:
 			if (read_frame(c))
 				return;

@@ -27,7 +27,7 @@ static void mpa_conn_timed_out(struct work_struct *work)
 /* Check whether the deadline passed at least @grace seconds ago */
 static bool deadline_passed(const struct mpa_conn *c, unsigned int grace)
 {
-	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
+	return c->has_deadline && time_after_eq(jiffies, c->deadline + grace * HZ);
 }
 
 /*
@@ -39,7 +39,7 @@ static void check_deadline(struct mpa_conn *c, bool more)
 {
 	if (deadline_passed(c, more ? MPA_DEADLINE_CLOSE : 0))
 		mpa_conn_finish(c, IW_TIMEOUT, NULL);
-	else if (c->timed && !more)
+	else if (c->has_deadline && !more)
 		mpa_conn_arm_timer(c, max_t(long, c->deadline - jiffies, 0));
 }
 
@@ -55,7 +55,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 	bool enough = false;
 
 	if (test_bit(MPA_EV_TIMEOUT, &events))
-		c->armed = false;
+		c->timer_armed = false;
 	if (c->phase != MPA_ENDED)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
@@ -124,13 +124,13 @@ void mpa_connq_work(struct work_struct *work)
 	struct mpa_conn *c;
 	int n = 0;
 
-	while (n++ < BATCH && (c = mpa_line_take_first(connq))) {
+	while (n++ < BATCH && (c = mpa_connq_pop(connq))) {
 		mpa_conn_run(c, true);
 		ddp_session_put(&c->ss);
 		cond_resched();
 	}
 	if (n > BATCH)
-		mpa_line_kick(connq);
+		mpa_connq_queue_work(connq);
 	mpa_connq_put(connq);
 }
 

@@ -47,7 +47,7 @@ static void check_marker(struct mpa_verify *t)
 	if (!mpa_marker_is_valid(t->marker, mpa_marker_fpduptr(t->f.start, t->pos)))
 		t->marker_wrong = true;
 	if (t->crc)
-		t->sum = mpa_crc_update(t->sum, t->marker, sizeof(t->marker));
+		t->crc_value = mpa_crc_update(t->crc_value, t->marker, sizeof(t->marker));
 	t->pos += sizeof(t->marker);
 }
 
@@ -59,9 +59,9 @@ static void mpa_verify_crc(struct mpa_verify *t)
 {
 	u32 end = min(t->got, covered(t));
 
-	if (t->crc && end > t->summed)
-		t->sum = mpa_crc_update(t->sum, t->to + t->summed, end - t->summed);
-	t->summed = end;
+	if (t->crc && end > t->crc_len)
+		t->crc_value = mpa_crc_update(t->crc_value, t->to + t->crc_len, end - t->crc_len);
+	t->crc_len = end;
 }
 
 /**
@@ -78,8 +78,8 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 	t->marker_wrong = false;
 	t->pos = f->start;
 	t->got = 0;
-	t->summed = 0;
-	t->sum = mpa_crc_init();
+	t->crc_len = 0;
+	t->crc_value = mpa_crc_init();
 	t->to = to;
 	if (is_at_marker(t)) {
 		memcpy(t->marker, head, sizeof(t->marker));
@@ -91,14 +91,14 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 }
 
 /**
- * mpa_verify_want - get the destination of the next bytes to copy
+ * mpa_verify_next_dst - get the destination of the next bytes to copy
  * @t: state of the FPDU
  * @len: set to the number of bytes; the caller must copy all of them and then
- *	call mpa_verify_got()
+ *	call mpa_verify_process_copied()
  *
  * Return: the destination; NULL if all bytes of the FPDU have been copied.
  */
-void *mpa_verify_want(struct mpa_verify *t, u32 *len)
+void *mpa_verify_next_dst(struct mpa_verify *t, u32 *len)
 {
 	u32 left = content(t) - t->got;
 	u8 *to;
@@ -117,11 +117,11 @@ void *mpa_verify_want(struct mpa_verify *t, u32 *len)
 }
 
 /**
- * mpa_verify_got - process the bytes that have been copied
+ * mpa_verify_process_copied - process the bytes that have been copied
  * @t: state of the FPDU
- * @len: number of bytes, as set by mpa_verify_want()
+ * @len: number of bytes, as set by mpa_verify_next_dst()
  */
-void mpa_verify_got(struct mpa_verify *t, u32 len)
+void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
 {
 	if (is_at_marker(t)) {
 		check_marker(t);
@@ -141,7 +141,7 @@ void mpa_verify_got(struct mpa_verify *t, u32 len)
  */
 enum iw_reason mpa_verify_result(const struct mpa_verify *t)
 {
-	if (t->crc && !mpa_crc_matches(t->sum, t->to + covered(t)))
+	if (t->crc && !mpa_crc_matches(t->crc_value, t->to + covered(t)))
 		return IW_MPA_CRC;
 	/* report a wrong marker only if the CRC is correct (RFC 5044 8, code 3) */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
@@ -174,13 +174,13 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
 }
 
 /**
- * mpa_fpdu_batch_want - get the destination of the next FPDU
+ * mpa_fpdu_batch_next_dst - get the destination of the next FPDU
  * @r: the batch; @r->left must not be 0
  *
  * Return: the destination. The caller must copy the @r->wire bytes of the FPDU to the
- * destination and then call mpa_fpdu_batch_got().
+ * destination and then call mpa_fpdu_batch_add().
  */
-u8 *mpa_fpdu_batch_want(struct mpa_fpdu_batch *r)
+u8 *mpa_fpdu_batch_next_dst(struct mpa_fpdu_batch *r)
 {
 	memcpy(r->saved, r->at - MPA_HEADS_MAX, MPA_HEADS_MAX);
 	return r->at - MPA_HEADS_MAX;
@@ -201,7 +201,7 @@ static bool same_heads(const u8 *a, const u8 *b)
 }
 
 /**
- * mpa_fpdu_batch_got - verify the FPDU that was copied, and add its payload
+ * mpa_fpdu_batch_add - verify the FPDU that was copied, and add its payload
  * @r: the batch
  * @head: earlier copy of the first MPA_HEADS_MAX bytes of the FPDU
  *
@@ -211,7 +211,7 @@ static bool same_heads(const u8 *a, const u8 *b)
  * Return: true if the payload was added; false if not, so that the caller must
  * process the FPDU on the slow path.
  */
-bool mpa_fpdu_batch_got(struct mpa_fpdu_batch *r, const u8 *head)
+bool mpa_fpdu_batch_add(struct mpa_fpdu_batch *r, const u8 *head)
 {
 	u8 *fpdu = r->at - MPA_HEADS_MAX;
 	bool good = same_heads(head, fpdu) &&

@@ -22,8 +22,8 @@
  * @marker_wrong: true if a marker had a wrong FPDUPTR
  * @pos: position in the stream of the next byte to copy
  * @got: number of bytes copied, without markers
- * @summed: number of copied bytes that are included in @sum, without markers
- * @sum: CRC of the first @summed bytes, and of the markers copied so far
+ * @crc_len: number of copied bytes that are included in @crc_value, without markers
+ * @crc_value: CRC of the first @crc_len bytes, and of the markers copied so far
  * @to: buffer for the FPDU without markers
  * @marker: buffer for the current marker
  */
@@ -34,16 +34,16 @@ struct mpa_verify {
 	bool		marker_wrong;
 	u32		pos;
 	u32		got;
-	u32		summed;
-	u32		sum;
+	u32		crc_len;
+	u32		crc_value;
 	u8		*to;
 	u8		marker[MPA_MARKER_SIZE];
 };
 
 void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 		      const u8 *head, u8 *to);
-void *mpa_verify_want(struct mpa_verify *t, u32 *len);
-void mpa_verify_got(struct mpa_verify *t, u32 len);
+void *mpa_verify_next_dst(struct mpa_verify *t, u32 *len);
+void mpa_verify_process_copied(struct mpa_verify *t, u32 len);
 enum iw_reason mpa_verify_result(const struct mpa_verify *t);
 
 /* Batch of FPDUs of one length --------------------------------------------- */
@@ -83,7 +83,7 @@ struct mpa_fpdu_batch {
 };
 
 void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at);
-u8 *mpa_fpdu_batch_want(struct mpa_fpdu_batch *r);
-bool mpa_fpdu_batch_got(struct mpa_fpdu_batch *r, const u8 *head);
+u8 *mpa_fpdu_batch_next_dst(struct mpa_fpdu_batch *r);
+bool mpa_fpdu_batch_add(struct mpa_fpdu_batch *r, const u8 *head);
 
 #endif

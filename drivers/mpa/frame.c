@@ -279,7 +279,7 @@ static void put_plain(struct writer *w, const u8 *src, u32 len)
  * Write a marker if the stream must have a marker at the current position. Return:
  * number of bytes up to the next marker; U32_MAX if markers are not in use.
  */
-static u32 maybe_put_marker(struct writer *w)
+static u32 put_marker_if_due(struct writer *w)
 {
 	u8 marker[MPA_MARKER_SIZE];
 
@@ -297,7 +297,7 @@ static u32 maybe_put_marker(struct writer *w)
 static void put_bytes(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
-		u32 n = min(len, maybe_put_marker(w));
+		u32 n = min(len, put_marker_if_due(w));
 
 		put_plain(w, src, n);
 		src += n;
@@ -312,7 +312,7 @@ static void put_bytes(struct writer *w, const u8 *src, u32 len)
 static bool put_payload(struct writer *w, u32 len)
 {
 	while (len) {
-		u32 n = min(len, maybe_put_marker(w));
+		u32 n = min(len, put_marker_if_due(w));
 		u8 *p = writer_dst(w, &n);
 
 		if (!ddp_tx_fill(w->c->tx_stream, p, n))
@@ -330,7 +330,7 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	u8 crc[MPA_CRC_SIZE] = {};
 
 	put_bytes(w, zero, mpa_fpdu_pad_len(ulpdu_len));
-	maybe_put_marker(w);
+	put_marker_if_due(w);
 	if (w->c->crc)
 		mpa_crc_final(w->crc, crc);
 	put_plain(w, crc, sizeof(crc));
@@ -363,7 +363,7 @@ static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
  * Write the PAD and the CRC field of a contiguous FPDU of @wire bytes. @p: the FPDU;
  * @at: length of the length field and the ULPDU together, in bytes.
  */
-static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
+static void mpa_frame_put_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
 	u32 end = wire - MPA_CRC_SIZE;
 
@@ -386,13 +386,13 @@ static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 
 	if (seg->len && !ddp_tx_fill(c->tx_stream, p + at, seg->len))
 		return false;
-	mpa_frame_finish(c, p, at + seg->len, wire);
+	mpa_frame_put_trailer(c, p, at + seg->len, wire);
 	mpa_frame_account(c, wire);
 	return true;
 }
 
 /* Initialize a writer at the first reserved byte of the batch */
-static void writer_seek_end(struct writer *w, struct mpa_conn *c)
+static void writer_init_at_end(struct writer *w, struct mpa_conn *c)
 {
 	struct mpa_out *o = &c->out;
 	u32 skip = o->len;
@@ -429,7 +429,7 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
 
 	if (p && !c->tx_markers)
 		return write_whole(c, seg, p, wire);
-	writer_seek_end(&w, c);
+	writer_init_at_end(&w, c);
 	return write_pieces(&w, seg);
 }
 
@@ -445,7 +445,7 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	struct writer w;
 	u8 *p;
 
-	writer_seek_end(&w, c);
+	writer_init_at_end(&w, c);
 	p = writer_dst(&w, &together);
 	batch.at = p + MPA_LEN_SIZE;
 	batch.max_segments = together / wire;
@@ -454,7 +454,7 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	n = ddp_tx_batch(c->tx_stream, &batch);
 	for (i = 0; i < n; i++, p += wire) {
 		put_unaligned_be16(mulpdu, p);
-		mpa_frame_finish(c, p, MPA_LEN_SIZE + mulpdu, wire);
+		mpa_frame_put_trailer(c, p, MPA_LEN_SIZE + mulpdu, wire);
 	}
 	writer_advance(&w, n * wire);
 }

@@ -41,7 +41,7 @@ enum mpa_event {
 	MPA_EV_RX,		/* the socket may have data that the worker must receive */
 	MPA_EV_TX,		/* the worker must run the transmit routine */
 	MPA_EV_CLOSE,		/* a graceful close is requested */
-	MPA_EV_ABORT,		/* an abortive close is requested, for the reason mpa_conn.why */
+	MPA_EV_ABORT,		/* an abortive close is requested, see mpa_conn.abort_reason */
 	MPA_EV_TIMEOUT,		/* the timer has expired; the worker must check the deadline */
 };
 
@@ -124,8 +124,8 @@ struct mpa_connq {
 	refcount_t		ref;
 	struct hlist_node	node;		/* entry in connqs; protected by connqs_lock */
 
-	spinlock_t		lock;		/* leaf lock; protects @due */
-	struct list_head	due;		/* connections with pending events, in FIFO order */
+	spinlock_t		lock;		/* leaf lock; protects @pending_conns */
+	struct list_head	pending_conns;	/* connections with pending events, in FIFO order */
 
 	struct work_struct	work;		/* mpa_connq_work() */
 };
@@ -142,7 +142,7 @@ struct mpa_conn {
 	struct mpa_connq		*connq;	/* start-up queue; used until Full Operation */
 
 	/*
-	 * The fields up to @last are protected by the mutex, except @tx_open,
+	 * The fields up to @close_limit are protected by the mutex, except @tx_permitted,
 	 * which the receive path also sets. A worker that finds the mutex held
 	 * returns without waiting; mpa_conn_unlock() then queues the worker again.
 	 */
@@ -150,23 +150,23 @@ struct mpa_conn {
 	enum mpa_phase		phase;
 	struct socket		*sock;
 	struct mpa_startup	*su;	/* start-up state machine; NULL from Full Operation on */
-	struct ddp_stream	*next_stream;	/* bound stream; starts in Full Operation */
+	struct ddp_stream	*bound_stream;	/* bound stream; starts in Full Operation */
 	u8			revision;	/* MPA revision; valid from Full Operation on */
 	bool			crc;		/* CRC in use; valid from Full Operation on */
-	bool			tx_open;	/* sending FPDUs is permitted, see may_send() */
+	bool			tx_permitted;	/* sending FPDUs is permitted, see may_send() */
 	bool			reported;	/* ULP knows the session: closed upcall required */
 	bool			established;	/* responder only: established upcall was made */
-	u16			written;	/* bytes of our start-up frame accepted by TCP */
+	u16			startup_written; /* bytes of our start-up frame accepted by TCP */
 	bool			peer_closed;	/* peer's FIN and all its data were processed */
 	bool			peer_closed_first;	/* @peer_closed was set before @closing */
 	bool			fin_sent;	/* TCP has accepted our FIN */
 	bool			all_acked;	/* FIN sent, and all our data acknowledged */
-	bool			timed;	/* a time limit is set: @deadline is valid */
-	bool			armed;	/* the timer is armed: @timer_expires is valid */
+	bool			has_deadline;	/* a time limit is set: @deadline is valid */
+	bool			timer_armed;	/* the timer is armed: @timer_expires is valid */
 	unsigned long		deadline;	/* time limit of the current step, in jiffies */
 	unsigned long		timer_expires;	/* expiry of the timer, in jiffies */
-	u64			step;	/* graceful close: last result of get_progress() */
-	unsigned long		last;	/* graceful close: upper limit of @deadline, in jiffies */
+	u64			close_step;	/* graceful close: last result of get_progress() */
+	unsigned long		close_limit;	/* graceful close: latest @deadline, in jiffies */
 
 	/* entry in the listener's backlog until the Request is reported to the ULP */
 	struct ddp_conn_req	conn_req;
@@ -182,7 +182,7 @@ struct mpa_conn {
 	const u8		*rx_copy;	/* source of mpa_rx_read(); NULL for @cur */
 	u32			rx_left;	/* bytes of the segment that DDP has not read yet */
 	bool			rx_markers;	/* the peer inserts markers */
-	bool			rx_enabled;	/* mpa_data_ready() may receive FPDUs */
+	bool			rx_in_callback;	/* mpa_data_ready() may receive FPDUs */
 	bool			rx_stopped;	/* all data received from now on is discarded */
 	bool			rx_deferred;	/* a page fault keeps the next FPDU in the queue */
 
@@ -211,9 +211,9 @@ struct mpa_conn {
 
 	bool			closing;	/* a graceful close is requested */
 	bool			drained;	/* graceful close: TCP has accepted the last FPDU */
-	enum iw_reason		why;	/* reason of the requested abortive close */
+	enum iw_reason		abort_reason;	/* reason of the requested abortive close */
 
-	struct list_head	connq_entry;	/* entry in @connq->due; @connq->lock protects it */
+	struct list_head	connq_entry;	/* in @connq->pending_conns, under @connq->lock */
 	struct work_struct	work;	/* mpa_conn_work(); the worker from Full Operation on */
 	struct delayed_work	timer;	/* sets MPA_EV_TIMEOUT */
 	struct delayed_work	tx_retry;	/* retry timer; holds a reference while queued */
@@ -309,8 +309,8 @@ void mpa_conn_advance_start(struct mpa_conn *c);
 struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work);
 void mpa_connq_put(struct mpa_connq *connq);
 bool mpa_connq_add(struct mpa_conn *c);
-struct mpa_conn *mpa_line_take_first(struct mpa_connq *connq);
-void mpa_line_kick(struct mpa_connq *connq);
+struct mpa_conn *mpa_connq_pop(struct mpa_connq *connq);
+void mpa_connq_queue_work(struct mpa_connq *connq);
 bool mpa_connq_has_waiting(const struct mpa_connq *connq);
 
 /* tx.c: transmit routine, and per-CPU queues of connections that transmit in softirq */

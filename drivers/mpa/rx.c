@@ -99,15 +99,15 @@ bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
  * Permit sending after a valid FPDU was received. A responder must not send before
  * it has received the initiator's first valid FPDU (RFC 5044 7.1.2 (4)).
  */
-static void open_tx(struct mpa_conn *c)
+static void permit_tx(struct mpa_conn *c)
 {
-	if (c->tx_open)
+	if (c->tx_permitted)
 		return;
 	/*
-	 * Pairs with may_send(): a context that sees tx_open set also sees tx_stream,
+	 * Pairs with may_send(): a context that sees tx_permitted set also sees tx_stream,
 	 * which enter_full() has set before; litmus: publish
 	 */
-	smp_store_release(&c->tx_open, true);
+	smp_store_release(&c->tx_permitted, true);
 	mpa_tx_kick(c, false);
 }
 
@@ -116,14 +116,14 @@ static void open_tx(struct mpa_conn *c)
  * whole ULPDU is at @head, so that DDP reads the remaining bytes there; false if
  * DDP reads the remaining bytes from the queue.
  */
-static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
-			      const u8 *head, bool copied)
+static enum iw_reason pass_segment_up(struct mpa_conn *c, const struct mpa_fpdu *f,
+				      const u8 *head, bool copied)
 {
 	u32 len = min_t(u32, f->ulpdu_len, IW_DDP_T_HDR_LEN);
 
 	c->rx_copy = copied ? head + len : NULL;
 	c->rx_left = f->ulpdu_len - len;
-	open_tx(c);
+	permit_tx(c);
 	return ddp_rx_segment(c->stream, &c->llp, head, f->ulpdu_len);
 }
 
@@ -141,10 +141,10 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	u32 len;
 
 	mpa_verify_begin(&t, f, head, fpdu);
-	while ((to = mpa_verify_want(&t, &len))) {
+	while ((to = mpa_verify_next_dst(&t, &len))) {
 		if (!mpa_cursor_copy(&c->cur, to, len))
 			return IW_UNREADABLE;
-		mpa_verify_got(&t, len);
+		mpa_verify_process_copied(&t, len);
 	}
 	return mpa_verify_result(&t);
 }
@@ -183,7 +183,7 @@ static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 		why = mpa_rx_report_error(c, why);
 	else if (!ddp_rx_fast(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
 			      f->ulpdu_len, &why))
-		why = hand_up(c, f, fpdu + MPA_LEN_SIZE, true);
+		why = pass_segment_up(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
@@ -209,8 +209,8 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
  * Convert DDP's result @why for an FPDU to enum mpa_rx_result. If a page fault
  * defers the FPDU (IW_AGAIN), set @c->rx_deferred.
  */
-static enum mpa_rx_result mpa_rx_outcome(struct mpa_conn *c,
-					 enum iw_reason why)
+static enum mpa_rx_result mpa_rx_convert_result(struct mpa_conn *c,
+						enum iw_reason why)
 {
 	if (unlikely(why == IW_AGAIN)) {
 		WRITE_ONCE(c->rx_deferred, true);
@@ -248,13 +248,13 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 		c->cur = from;
 		return MPA_RX_WAIT;
 	}
-	why = plain ? hand_up(c, f, head + f->head, false)
+	why = plain ? pass_segment_up(c, f, head + f->head, false)
 		    : rx_from_copy(c, f, head);
 	if (!why)
 		why = mpa_rx_skip_rest(c, f, left);
 	if (unlikely(why == IW_AGAIN))
 		c->cur = from;
-	return mpa_rx_outcome(c, why);
+	return mpa_rx_convert_result(c, why);
 }
 
 /* Reduce the budget by the cost of an FPDU of @wire bytes. Return: @wire. */
@@ -282,7 +282,7 @@ static bool mpa_rx_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
  * gets the page offset at which DDP will place it in the MR, so that DDP can copy
  * whole pages.
  */
-static u8 *mpa_rx_start(const struct mpa_conn *c)
+static u8 *mpa_rx_batch_dst(const struct mpa_conn *c)
 {
 	int off = ddp_rx_next_page_off(c->stream);
 
@@ -304,8 +304,8 @@ static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 	while (r->left && *budget > 0 && mpa_rx_peek(c, f, head) &&
 	       ddp_rx_is_next(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
 		charge_budget(budget, f->wire);
-		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_want(r), f->wire);
-		if (!mpa_fpdu_batch_got(r, head))
+		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_next_dst(r), f->wire);
+		if (!mpa_fpdu_batch_add(r, head))
 			break;
 		mpa_cursor_advance(&c->cur, f->wire);
 		n++;
@@ -317,7 +317,7 @@ static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
  * Move the cursor back to the first FPDU of a batch that DDP has not placed.
  * @from: cursor at the beginning of the batch; @bytes: total length of the placed
  * FPDUs; @why: DDP's result for the first FPDU that is not placed. Return: @why,
- * converted by mpa_rx_outcome().
+ * converted by mpa_rx_convert_result().
  */
 static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 					const struct mpa_cursor *from,
@@ -325,7 +325,7 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 {
 	c->cur = *from;
 	mpa_cursor_skip(&c->cur, bytes);
-	return mpa_rx_outcome(c, why);
+	return mpa_rx_convert_result(c, why);
 }
 
 /*
@@ -339,7 +339,7 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 					       struct mpa_fpdu_batch *r, int *budget, u32 *used)
 {
 	const struct mpa_cursor from = c->cur;
-	u8 *at = mpa_rx_start(c);
+	u8 *at = mpa_rx_batch_dst(c);
 	enum iw_reason why;
 	u32 n, taken;
 
@@ -400,7 +400,7 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 	while (*budget > 0 && mpa_rx_peek(c, f, head) &&
 	       ddp_rx_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			   f->ulpdu_len, &why)) {
-		result = mpa_rx_outcome(c, why);
+		result = mpa_rx_convert_result(c, why);
 		if (result != MPA_RX_NEXT)
 			break;
 		mpa_cursor_advance(&c->cur, f->wire);
@@ -413,7 +413,7 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 /*
  * Stop receiving after the stream has failed. A responder that has received no valid
  * FPDU will now never be permitted to send. Schedule the transmit routine, which
- * detects this and lets a graceful close proceed, see cannot_open().
+ * detects this and lets a graceful close proceed, see is_tx_never_permitted().
  */
 static void mpa_rx_stop(struct mpa_conn *c)
 {

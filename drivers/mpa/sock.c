@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Receive FPDUs directly if rx_enabled is set, and let the worker receive what is left */
+/* Receive FPDUs directly if rx_in_callback is set, and let the worker receive what is left */
 static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *c;
@@ -21,7 +21,7 @@ static void mpa_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c) {
-		if (c->rx_enabled)
+		if (c->rx_in_callback)
 			more = mpa_rx(c, sk);
 		if (more)
 			mpa_conn_event(c, MPA_EV_RX);
@@ -296,21 +296,21 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 {
 	struct sock *sk = c->sock->sk;
-	enum mpa_sock_state up_state = MPA_SOCK_OPEN;
+	enum mpa_sock_state state = MPA_SOCK_OPEN;
 
 	lock_as_softirq(sk);
 	*err = -READ_ONCE(sk->sk_err) ?: c->send_err;
 	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
-		up_state = MPA_SOCK_CONNECTING;
+		state = MPA_SOCK_CONNECTING;
 	else if (*err || (sk->sk_state == TCP_CLOSE &&
 			  !(sk->sk_shutdown & RCV_SHUTDOWN)))
-		up_state = MPA_SOCK_LOST;
+		state = MPA_SOCK_LOST;
 	else if (sk->sk_state == TCP_CLOSE)
-		up_state = MPA_SOCK_CLOSED;
+		state = MPA_SOCK_CLOSED;
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
-		up_state = MPA_SOCK_PEER_DONE;
+		state = MPA_SOCK_PEER_DONE;
 	unlock_as_softirq(sk);
-	return up_state;
+	return state;
 }
 
 /**
@@ -446,7 +446,7 @@ void mpa_sock_enable_rx(struct mpa_conn *c)
 
 	lock_as_softirq(sk);
 	__mpa_sock_open_rcvbuf(sk);
-	c->rx_enabled = true;
+	c->rx_in_callback = true;
 	unlock_as_softirq(sk);
 }
 

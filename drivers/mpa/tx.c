@@ -35,11 +35,11 @@ enum runner {
 	WORKER,
 };
 
-enum verdict {
+enum tx_verdict {
 	TX_SENT,		/* TCP has accepted a batch; DDP may have more to send */
 	TX_LAST,		/* TCP has accepted a batch; DDP has no more to send now */
 	TX_IDLE,		/* DDP has nothing to send now */
-	TX_NOT_OPEN,		/* sending is not permitted yet; a pass follows when it is */
+	TX_NOT_PERMITTED,	/* sending is not permitted yet; a pass follows when it is */
 	TX_FULL,		/* TCP's send buffer is full; mpa_write_space() requests a pass */
 	TX_LIMIT,		/* the pass has sent BATCHES batches */
 	TX_BUSY,		/* a process owns the socket */
@@ -160,21 +160,21 @@ static bool tx_release_pending(struct mpa_conn *c)
 static bool may_send(const struct mpa_conn *c)
 {
 	/*
-	 * Pairs with open_tx(), which sets tx_open after enter_full() has set
-	 * tx_stream: a context that sees tx_open set also sees tx_stream;
+	 * Pairs with permit_tx(), which sets tx_permitted after enter_full() has set
+	 * tx_stream: a context that sees tx_permitted set also sees tx_stream;
 	 * litmus: publish
 	 */
-	return smp_load_acquire(&c->tx_open);
+	return smp_load_acquire(&c->tx_permitted);
 }
 
 /*
  * Check whether a responder will never be permitted to send FPDUs. This is so if
  * no valid FPDU has arrived, and none will be accepted, because receiving was
- * stopped, the stream has failed or the peer has closed. tx_open must be read after
- * the fields that show this: the last FPDU before the stop may have set tx_open,
- * see open_tx().
+ * stopped, the stream has failed or the peer has closed. tx_permitted must be read after
+ * the fields that show this: the last FPDU before the stop may have set tx_permitted,
+ * see permit_tx().
  */
-static bool cannot_open(const struct mpa_conn *c)
+static bool is_tx_never_permitted(const struct mpa_conn *c)
 {
 	if (!READ_ONCE(c->rx_stopped) && !READ_ONCE(c->peer_closed) &&
 	    !ddp_tx_has_failed(READ_ONCE(c->tx_stream)))
@@ -184,7 +184,7 @@ static bool cannot_open(const struct mpa_conn *c)
 }
 
 /* Pass the batch to TCP, and release the batch if TCP has accepted all its bytes */
-static enum verdict send_batch(struct mpa_conn *c)
+static enum tx_verdict send_batch(struct mpa_conn *c)
 {
 	switch (mpa_sock_send(c)) {
 	case 0:
@@ -209,14 +209,14 @@ static enum verdict send_batch(struct mpa_conn *c)
  * built even if a responder may not send FPDUs yet, because the result shows
  * whether the graceful close has to wait for pending segments.
  */
-static enum verdict build_batch(struct mpa_conn *c, bool closing)
+static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 {
 	/*
 	 * Pairs with enter_full(), which sets tx_stream after crc, tx_markers
 	 * and the other fields that are read to build a batch; litmus: publish
 	 */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
-		return TX_NOT_OPEN;
+		return TX_NOT_PERMITTED;
 	if (!mpa_frame_build(c, mpa_sock_emss(c)))
 		return TX_NOMEM;
 	return c->out.len ? TX_SENT : TX_IDLE;
@@ -256,22 +256,22 @@ static void note_drained(struct mpa_conn *c)
  *   (3) a response of the peer will unblock more work
  *   (4) no response will arrive, so the blocked work can never be sent
  *
- * If the verdict is TX_NOT_OPEN, the result is that of cannot_open(). With any
+ * If the verdict is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted(). With any
  * other verdict the graceful close has to wait. If all is sent, the caller sets
  * drained, and the worker then sends the FIN, see mpa_conn_send_fin().
  */
-static bool is_all_sent(struct mpa_conn *c, enum verdict v, bool no_responses)
+static bool is_all_sent(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
-	/* if TX_NOT_OPEN, do not wait for segments that can never be sent */
+	/* if TX_NOT_PERMITTED, do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
-		return v == TX_NOT_OPEN && cannot_open(c);
+		return v == TX_NOT_PERMITTED && is_tx_never_permitted(c);
 	return !ddp_tx_has_pending(s) && (no_responses || !ddp_tx_is_blocked(s));
 }
 
 /* Send the rest of the last batch; if there is none, build and send a new batch */
-static enum verdict send_one_batch(struct mpa_conn *c)
+static enum tx_verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
 	 * closing is read before segments are pulled. The acquire pairs with the
@@ -286,7 +286,7 @@ static enum verdict send_one_batch(struct mpa_conn *c)
 	 * the work that responses received before the peer's FIN have unblocked.
 	 */
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
-	enum verdict v = TX_SENT;
+	enum tx_verdict v = TX_SENT;
 
 	/* the FIN comes next, so even a request of the peer gets no response */
 	if (c->drained)
@@ -296,7 +296,7 @@ static enum verdict send_one_batch(struct mpa_conn *c)
 	if (!c->out.len)
 		v = build_batch(c, closing);
 	if (v == TX_SENT)
-		v = may_send(c) ? send_batch(c) : TX_NOT_OPEN;
+		v = may_send(c) ? send_batch(c) : TX_NOT_PERMITTED;
 	if (!closing)
 		return v;
 	if (is_all_sent(c, v, no_responses))
@@ -310,23 +310,23 @@ static enum verdict send_one_batch(struct mpa_conn *c)
  * is so if another context will request a pass as soon as there is something to do.
  * mpa_tx_try_release() detects a request that was made before the release.
  */
-static bool may_leave(enum verdict v)
+static bool may_release_now(enum tx_verdict v)
 {
-	return v == TX_IDLE || v == TX_LAST || v == TX_NOT_OPEN || v == TX_FULL;
+	return v == TX_IDLE || v == TX_LAST || v == TX_NOT_PERMITTED || v == TX_FULL;
 }
 
 /*
- * Run a pass. The caller must be the owner and have BH off. If may_leave() is true
+ * Run a pass. The caller must be the owner and have BH off. If may_release_now() is true
  * for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
-static enum verdict tx_pass(struct mpa_conn *c)
+static enum tx_verdict tx_pass(struct mpa_conn *c)
 {
 	int left = BATCHES;
-	enum verdict v;
+	enum tx_verdict v;
 
 	do {
 		v = left-- ? send_one_batch(c) : TX_LIMIT;
-		if (!may_leave(v))
+		if (!may_release_now(v))
 			continue;
 		if (mpa_tx_try_release(c))
 			break;
@@ -413,9 +413,9 @@ static void retry_later(struct mpa_conn *c)
  * peer on this machine. The data in flight, and the memory for this data, would
  * then grow with the amount of pending work.
  */
-static bool tx_reschedule(struct mpa_conn *c, enum verdict v, enum runner who)
+static bool tx_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
 {
-	if (may_leave(v) || !tx_release_pending(c))
+	if (may_release_now(v) || !tx_release_pending(c))
 		return false;
 	if (v == TX_LOST) {
 		/* schedule no runner, since the worker tears down the connection */
@@ -508,7 +508,7 @@ static void mpa_txq_serve(struct compat_bh *bh)
  */
 static bool tx_pass_in_worker(struct mpa_conn *c)
 {
-	enum verdict v = TX_LOST;
+	enum tx_verdict v = TX_LOST;
 	bool go_on = false;
 
 	local_bh_disable();

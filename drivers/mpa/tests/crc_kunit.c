@@ -53,7 +53,7 @@ static void crc_rfc5044_figures(struct kunit *test)
 }
 
 /* RFC 5044 4.4 (MPA-54): the CRC detects a change of any single bit. */
-static void crc_sees_every_bit(struct kunit *test)
+static void crc_detects_every_bit(struct kunit *test)
 {
 	u8 copy[sizeof(figure5)];
 	size_t bit;
@@ -80,7 +80,7 @@ static void crc_check_value(struct kunit *test)
 
 static struct kunit_case crc_cases[] = {
 	KUNIT_CASE(crc_rfc5044_figures),
-	KUNIT_CASE(crc_sees_every_bit),
+	KUNIT_CASE(crc_detects_every_bit),
 	KUNIT_CASE(crc_check_value),
 	{}
 };

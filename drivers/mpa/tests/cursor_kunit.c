@@ -200,7 +200,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 }
 
 /* The cursor reads no byte past its limit, even if more bytes are requested. */
-static void cursor_stays_within_what_arrived(struct kunit *test)
+static void cursor_stays_within_limit(struct kunit *test)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
 	struct sk_buff_head q;
@@ -284,7 +284,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 static struct kunit_case cursor_cases[] = {
 	KUNIT_CASE(cursor_walks_every_part),
 	KUNIT_CASE(cursor_runs_over_pages),
-	KUNIT_CASE(cursor_stays_within_what_arrived),
+	KUNIT_CASE(cursor_stays_within_limit),
 	KUNIT_CASE(cursor_ends_with_the_queue),
 	KUNIT_CASE(cursor_reads_no_device_memory),
 	{}

@@ -107,8 +107,8 @@ static void fpdu_agrees_with_walk(struct kunit *test)
  * Expect that mpa_fpdu_decode() sets all fields of struct mpa_fpdu to the values that
  * follow from @pos and from the length field in @p
  */
-static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
-			size_t len)
+static void expect_decoded(struct kunit *test, u32 pos, bool markers, const u8 *p,
+			   size_t len)
 {
 	struct mpa_fpdu f;
 	u32 ulpdu_len;
@@ -126,7 +126,7 @@ static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
  * RFC 5044 5.2, 6 (MPA-67, MPA-73): mpa_fpdu_decode() needs all bytes up to the end
  * of the length field, and no bytes after the length field.
  */
-static void fpdu_peek_reads_the_length(struct kunit *test)
+static void fpdu_decode_needs_whole_length(struct kunit *test)
 {
 	u8 p[MPA_FPDU_HEAD_MAX];
 	struct mpa_fpdu f;
@@ -149,7 +149,7 @@ static void fpdu_peek_reads_the_length(struct kunit *test)
 								   markers, p, n));
 			KUNIT_EXPECT_EQ(test, mpa_fpdu_head_len(pos, markers), need);
 			for (n = need; n <= sizeof(p); n++)
-				expect_peek(test, pos, markers, p, n);
+				expect_decoded(test, pos, markers, p, n);
 		}
 	}
 }
@@ -193,7 +193,7 @@ static void fpdu_ending_on_boundary(struct kunit *test)
  * markers are encoded correctly, a receiver detects a wrong FPDUPTR, and it ignores
  * the reserved bits.
  */
-static void fpdu_marker_octets(struct kunit *test)
+static void fpdu_marker_encoding(struct kunit *test)
 {
 	static const u8 want[] = { 0, 0, 0xff, 0xfc };
 	u8 p[MPA_MARKER_SIZE];
@@ -278,10 +278,10 @@ static void mulpdu_has_limits(struct kunit *test)
 static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE(fpdu_content_is_padded),
 	KUNIT_CASE(fpdu_agrees_with_walk),
-	KUNIT_CASE(fpdu_peek_reads_the_length),
+	KUNIT_CASE(fpdu_decode_needs_whole_length),
 	KUNIT_CASE(fpdu_rfc5044_figures),
 	KUNIT_CASE(fpdu_ending_on_boundary),
-	KUNIT_CASE(fpdu_marker_octets),
+	KUNIT_CASE(fpdu_marker_encoding),
 	KUNIT_CASE(mulpdu_is_tight),
 	KUNIT_CASE(mulpdu_has_limits),
 	{}

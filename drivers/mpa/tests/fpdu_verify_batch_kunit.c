@@ -11,7 +11,7 @@
 #define MANY		7
 #define ULPDU_MOST	2000
 #define BEFORE		(MPA_HEADS_MAX + 8)	/* bytes of the buffer before the first payload */
-#define BEHIND		(MPA_ALIGN - 1 + MPA_CRC_SIZE)
+#define AFTER_PAYLOAD	(MPA_ALIGN - 1 + MPA_CRC_SIZE)
 #define UNTOUCHED	0xee
 
 static const u32 sizes[] = {
@@ -19,8 +19,8 @@ static const u32 sizes[] = {
 };
 
 struct fixture {
-	u8	octets[ULPDU_MOST + BEHIND + MPA_LEN_SIZE];
-	u8	memory[BEFORE + MANY * ULPDU_MOST + BEHIND];
+	u8	src_bytes[ULPDU_MOST + AFTER_PAYLOAD + MPA_LEN_SIZE];
+	u8	memory[BEFORE + MANY * ULPDU_MOST + AFTER_PAYLOAD];
 };
 
 static u8 pattern(u32 i)
@@ -69,7 +69,7 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 		for (i = 0; i < payload; i++)
 			wrong += x->memory[BEFORE + k * payload + i] !=
 				 pattern(k * ulpdu_len + MPA_HEADS_MAX + i);
-	for (i = BEFORE + (n + 1) * payload + BEHIND; i < sizeof(x->memory); i++)
+	for (i = BEFORE + (n + 1) * payload + AFTER_PAYLOAD; i < sizeof(x->memory); i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	return wrong;
 }
@@ -79,21 +79,21 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
  * @head: copy of the header that the caller has made before. Return: true if the
  * payload was added to the batch, false otherwise.
  */
-static bool comes(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
+static bool copy_and_verify(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
-	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_want(r);
+	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_next_dst(r);
 
 	memcpy(before, head, sizeof(before));
-	memcpy(to, x->octets, r->wire);
-	memset(x->octets, 0x55, r->wire);
-	return mpa_fpdu_batch_got(r, before);
+	memcpy(to, x->src_bytes, r->wire);
+	memset(x->src_bytes, 0x55, r->wire);
+	return mpa_fpdu_batch_add(r, before);
 }
 
 /*
  * RFC 5044 6 (MPA-69): the payloads of a batch are stored as they were verified, and
  * the bytes that headers have overwritten are restored.
  */
-static void run_side_by_side(struct kunit *test)
+static void batch_payloads_are_contiguous(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_fpdu_batch r;
@@ -102,8 +102,8 @@ static void run_side_by_side(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		mpa_fpdu_batch_begin(&r, sizes[i], new_memory(x));
 		for (k = 0; k < MANY; k++) {
-			put_fpdu(x->octets, sizes[i], k);
-			KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+			put_fpdu(x->src_bytes, sizes[i], k);
+			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
 		KUNIT_EXPECT_EQ_MSG(test, wrong(x, sizes[i], MANY), 0u, "%u octets", sizes[i]);
 	}
@@ -113,12 +113,13 @@ static void run_side_by_side(struct kunit *test)
  * Expect that FPDU 2 is dropped if @bit of it is changed, and that the payloads of
  * FPDUs 0 and 1, which were added before, stay unchanged
  */
-static void changed(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r, u32 ulpdu_len,
-		    u32 bit)
+static void expect_bit_detected(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
+				u32 ulpdu_len, u32 bit)
 {
-	put_fpdu(x->octets, ulpdu_len, 2);
-	x->octets[bit / 8] ^= 1 << bit % 8;
-	KUNIT_EXPECT_FALSE_MSG(test, comes(x, r, x->octets), "%u octets, bit %u", ulpdu_len, bit);
+	put_fpdu(x->src_bytes, ulpdu_len, 2);
+	x->src_bytes[bit / 8] ^= 1 << bit % 8;
+	KUNIT_EXPECT_FALSE_MSG(test, copy_and_verify(x, r, x->src_bytes), "%u octets, bit %u",
+			       ulpdu_len, bit);
 	KUNIT_EXPECT_EQ(test, wrong(x, ulpdu_len, 2), 0u);
 }
 
@@ -126,7 +127,7 @@ static void changed(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch
  * RFC 5044 4.4, 8 (2) (MPA-53, MPA-54, MPA-133): an FPDU is dropped if any of its bits
  * is changed. The earlier payloads stay unchanged, and more FPDUs can be added.
  */
-static void run_drops_what_is_wrong(struct kunit *test)
+static void batch_drops_invalid_fpdu(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_fpdu_batch r;
@@ -136,13 +137,13 @@ static void run_drops_what_is_wrong(struct kunit *test)
 		mpa_fpdu_batch_begin(&r, sizes[i], new_memory(x));
 		left = r.left;
 		for (k = 0; k < 2; k++) {
-			put_fpdu(x->octets, sizes[i], k);
-			KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+			put_fpdu(x->src_bytes, sizes[i], k);
+			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
 		for (bit = 0; bit < 8 * r.wire; bit++)
-			changed(test, x, &r, sizes[i], bit);
-		put_fpdu(x->octets, sizes[i], 2);
-		KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+			expect_bit_detected(test, x, &r, sizes[i], bit);
+		put_fpdu(x->src_bytes, sizes[i], 2);
+		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, wrong(x, sizes[i], 3), 0u);
 		KUNIT_EXPECT_EQ(test, left - 3, r.left);
 	}
@@ -152,7 +153,7 @@ static void run_drops_what_is_wrong(struct kunit *test)
  * An FPDU is dropped if its header differs from the copy that was made of the header
  * before, even if the CRC is correct.
  */
-static void run_drops_what_is_another(struct kunit *test)
+static void batch_drops_other_header(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	u8 head[MPA_HEADS_MAX];
@@ -161,19 +162,19 @@ static void run_drops_what_is_another(struct kunit *test)
 
 	for (i = 0; i < MPA_HEADS_MAX; i++) {
 		mpa_fpdu_batch_begin(&r, 44, new_memory(x));
-		put_fpdu(x->octets, 44, 0);
-		memcpy(head, x->octets, sizeof(head));
+		put_fpdu(x->src_bytes, 44, 0);
+		memcpy(head, x->src_bytes, sizeof(head));
 		head[i] ^= 1;
-		KUNIT_EXPECT_FALSE(test, comes(x, &r, head));
+		KUNIT_EXPECT_FALSE(test, copy_and_verify(x, &r, head));
 		KUNIT_EXPECT_EQ(test, wrong(x, 44, 0), 0u);
-		put_fpdu(x->octets, 44, 0);
-		KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+		put_fpdu(x->src_bytes, 44, 0);
+		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, wrong(x, 44, 1), 0u);
 	}
 }
 
 /* A batch accepts as many FPDUs as fit into MPA_FPDU_BATCH_SIZE bytes, and no more. */
-static void run_has_room(struct kunit *test)
+static void batch_has_capacity(struct kunit *test)
 {
 	u8 octets[MPA_HEADS_MAX];
 	u32 ulpdu, end;
@@ -195,10 +196,10 @@ static void run_has_room(struct kunit *test)
 }
 
 static struct kunit_case run_cases[] = {
-	KUNIT_CASE(run_side_by_side),
-	KUNIT_CASE(run_drops_what_is_wrong),
-	KUNIT_CASE(run_drops_what_is_another),
-	KUNIT_CASE(run_has_room),
+	KUNIT_CASE(batch_payloads_are_contiguous),
+	KUNIT_CASE(batch_drops_invalid_fpdu),
+	KUNIT_CASE(batch_drops_other_header),
+	KUNIT_CASE(batch_has_capacity),
 	{}
 };
 

@@ -19,8 +19,8 @@ static const u32 sizes[] = {
 
 /* Source of an FPDU, like a receive queue to which the sender can still write */
 struct source {
-	u8	octets[WIRE_MOST];
-	u8	looks[WIRE_MOST];	/* number of times that each byte was read */
+	u8	src_bytes[WIRE_MOST];
+	u8	times_read[WIRE_MOST];	/* number of times that each byte was read */
 	u32	at;			/* index of the next byte to read */
 };
 
@@ -63,10 +63,10 @@ static void copy_out(struct source *s, void *dst, u32 len)
 {
 	u32 i;
 
-	memcpy(dst, s->octets + s->at, len);
+	memcpy(dst, s->src_bytes + s->at, len);
 	for (i = s->at; i < s->at + len; i++) {
-		s->looks[i]++;
-		s->octets[i] = ~s->octets[i];
+		s->times_read[i]++;
+		s->src_bytes[i] = ~s->src_bytes[i];
 	}
 	s->at += len;
 }
@@ -84,9 +84,9 @@ static enum iw_reason run(struct source *s, struct mpa_verify *t, u32 start,
 	copy_out(s, head, len);
 	mpa_fpdu_decode(&f, start, t->markers, head, len);
 	mpa_verify_begin(t, &f, head, fpdu);
-	while ((to = mpa_verify_want(t, &len))) {
+	while ((to = mpa_verify_next_dst(t, &len))) {
 		copy_out(s, to, len);
-		mpa_verify_got(t, len);
+		mpa_verify_process_copied(t, len);
 	}
 	return mpa_verify_result(t);
 }
@@ -102,8 +102,8 @@ static struct fixture *new_fixture(struct kunit *test)
 /* Copy the @len bytes of the FPDU in @x->right to the source, and reset the counters */
 static void fill(struct fixture *x, u32 len)
 {
-	memcpy(x->src.octets, x->right, len);
-	memset(x->src.looks, 0, sizeof(x->src.looks));
+	memcpy(x->src.src_bytes, x->right, len);
+	memset(x->src.times_read, 0, sizeof(x->src.times_read));
 	memset(x->fpdu, 0xee, sizeof(x->fpdu));
 	x->src.at = 0;
 }
@@ -125,7 +125,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 	KUNIT_EXPECT_EQ(test, t.f.wire, len);
 	KUNIT_EXPECT_EQ(test, x->src.at, len);
 	for (i = 0; i < len; i++)
-		wrong += x->src.looks[i] != 1;
+		wrong += x->src.times_read[i] != 1;
 	for (i = MPA_LEN_SIZE; i < MPA_LEN_SIZE + ulpdu_len; i++)
 		wrong += x->fpdu[i] != pattern(i);
 	for (i = mpa_fpdu_content_len(ulpdu_len); i < WIRE_MOST; i++)
@@ -138,7 +138,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
  * RFC 5044 4.3, 6 (MPA-69; MPA-31 for positions that wrap at 2^32): the bytes passed to
  * DDP are the verified bytes, even if the sender changes the source.
  */
-static void take_from_a_writer(struct kunit *test)
+static void verify_reads_each_byte_once(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	u32 start;
@@ -156,7 +156,7 @@ static void take_from_a_writer(struct kunit *test)
  * RFC 5044 4.4, 8 (2) (MPA-53, MPA-54, MPA-133): a change of any byte after the
  * length field is detected.
  */
-static void take_finds_each_change(struct kunit *test)
+static void verify_detects_each_change(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_verify t = { .markers = true, .crc = true };
@@ -165,7 +165,7 @@ static void take_finds_each_change(struct kunit *test)
 	len = put_fpdu(x->right, start, 601, true);
 	for (i = MPA_LEN_SIZE; i < len; i++) {
 		fill(x, len);
-		x->src.octets[i] ^= 0x10;
+		x->src.src_bytes[i] ^= 0x10;
 		KUNIT_EXPECT_EQ_MSG(test, run(&x->src, &t, start, x->fpdu),
 				    IW_MPA_CRC, "octet %u", i);
 	}
@@ -175,7 +175,7 @@ static void take_finds_each_change(struct kunit *test)
  * RFC 5044 8 (3) (MPA-134, MPA-136, MPA-137): each wrong marker is detected, both
  * if the CRC is correct and if CRC is not in use.
  */
-static void take_finds_wrong_markers(struct kunit *test)
+static void verify_detects_wrong_markers(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_verify t = { .markers = true };
@@ -185,11 +185,11 @@ static void take_finds_wrong_markers(struct kunit *test)
 	for (at = 0; at < len; at += MPA_MARKER_INTERVAL) {
 		for (t.crc = false; ; t.crc = true) {
 			fill(x, len);
-			x->src.octets[at + 3] ^= 0x80;
+			x->src.src_bytes[at + 3] ^= 0x80;
 			mpa_crc_final(mpa_crc_update(mpa_crc_init(),
-						     x->src.octets,
+						     x->src.src_bytes,
 						     len - MPA_CRC_SIZE),
-				      x->src.octets + len - MPA_CRC_SIZE);
+				      x->src.src_bytes + len - MPA_CRC_SIZE);
 			KUNIT_EXPECT_EQ(test,
 					run(&x->src, &t, start, x->fpdu),
 					IW_MPA_MARKER);
@@ -203,7 +203,7 @@ static void take_finds_wrong_markers(struct kunit *test)
  * RFC 5044 4.1, 7.1.1 (MPA-21, MPA-87): if CRC is not in use, an FPDU with any value
  * in the CRC field is valid.
  */
-static void take_without_crc(struct kunit *test)
+static void verify_without_crc(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
 	struct mpa_verify t = { .markers = true };
@@ -216,10 +216,10 @@ static void take_without_crc(struct kunit *test)
 }
 
 static struct kunit_case take_cases[] = {
-	KUNIT_CASE(take_from_a_writer),
-	KUNIT_CASE(take_finds_each_change),
-	KUNIT_CASE(take_finds_wrong_markers),
-	KUNIT_CASE(take_without_crc),
+	KUNIT_CASE(verify_reads_each_byte_once),
+	KUNIT_CASE(verify_detects_each_change),
+	KUNIT_CASE(verify_detects_wrong_markers),
+	KUNIT_CASE(verify_without_crc),
 	{}
 };
 

@@ -28,7 +28,7 @@ struct outcome {
 };
 
 #define EXPECT_WANT(test, s, want) \
-	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
+	KUNIT_EXPECT_EQ(test, mpa_startup_next_step(s), want)
 
 /* static, because these variables are too large for the stack */
 static struct mpa_startup su, other;
@@ -98,14 +98,14 @@ static void feed(struct outcome *o, size_t len, size_t piece)
 	size_t n;
 
 	memset(o, 0, sizeof(*o));
-	while (mpa_startup_want(&su) == MPA_WANT_READ && o->eaten < len) {
+	while (mpa_startup_next_step(&su) == MPA_WANT_READ && o->eaten < len) {
 		n = min(piece, len - o->eaten);
 		o->last = mpa_startup_input(&su, frame + o->eaten, n);
 		if (o->last < 0)
 			break;
 		o->eaten += o->last;
 	}
-	o->want = mpa_startup_want(&su);
+	o->want = mpa_startup_next_step(&su);
 	o->why = su.why;
 }
 
@@ -269,7 +269,7 @@ static void startup_every_cut(struct kunit *test)
 }
 
 /*
- * A caller that always reads the number of bytes that mpa_startup_need() returns
+ * A caller that always reads the number of bytes that mpa_startup_missing_len() returns
  * reads the whole frame, and no byte after the frame.
  */
 static void startup_need_ends_with_the_frame(struct kunit *test)
@@ -280,8 +280,8 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
 	for (g.pd_len = 4; g.pd_len <= 512; g.pd_len++) {
 		len = build_frame(&g);
 		begin(&g);
-		KUNIT_EXPECT_EQ(test, mpa_startup_need(&su), 20);
-		for (at = 0; (need = mpa_startup_need(&su)); at += need)
+		KUNIT_EXPECT_EQ(test, mpa_startup_missing_len(&su), 20);
+		for (at = 0; (need = mpa_startup_missing_len(&su)); at += need)
 			mpa_startup_input(&su, frame + at, need);
 		KUNIT_EXPECT_EQ(test, at, len);
 		EXPECT_WANT(test, &su, MPA_WANT_OFFER);
@@ -352,7 +352,7 @@ static void startup_eof(struct kunit *test)
  * If the peer closes before our accepting Reply is sent, start-up fails. A rejecting
  * Reply is sent even if the peer has closed.
  */
-static void startup_eof_while_asking(struct kunit *test)
+static void startup_eof_before_reply(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
 	struct outcome o;
@@ -390,7 +390,7 @@ static void startup_eof_while_asking(struct kunit *test)
  * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102, MPA-122): start-up fails if the
  * initiator sends data between its Request and our Reply.
  */
-static void startup_extra_octets(struct kunit *test)
+static void startup_extra_bytes(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1, .pd_len = 5 };
 	struct outcome o;
@@ -445,8 +445,8 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_need_ends_with_the_frame),
 	KUNIT_CASE(startup_key),
 	KUNIT_CASE(startup_eof),
-	KUNIT_CASE(startup_eof_while_asking),
-	KUNIT_CASE(startup_extra_octets),
+	KUNIT_CASE(startup_eof_before_reply),
+	KUNIT_CASE(startup_extra_bytes),
 	KUNIT_CASE(startup_fall_back),
 	{}
 };

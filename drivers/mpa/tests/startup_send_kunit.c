@@ -8,7 +8,7 @@
 #include "../startup.h"
 
 #define EXPECT_WANT(test, s, want) \
-	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
+	KUNIT_EXPECT_EQ(test, mpa_startup_next_step(s), want)
 
 /* static, because these variables are too large for the stack */
 static struct mpa_startup su, other;
@@ -51,7 +51,7 @@ static void expect_frame(struct kunit *test, const u8 *want, size_t len)
  * 6581 6, 9 (MPA2-4, MPA2-10, MPA2-25): Requests of revisions 1 and 2 are encoded
  * correctly.
  */
-static void startup_request_octets(struct kunit *test)
+static void startup_request_bytes(struct kunit *test)
 {
 	static const u8 plain[] = {
 		'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'q', ' ',
@@ -179,7 +179,7 @@ static void startup_reply_follows_request(struct kunit *test)
  * ORD, the Reply still has an IRD/ORD word. The ULP cannot accept such a Request
  * without giving IRD and ORD.
  */
-static void startup_reject_without_numbers(struct kunit *test)
+static void startup_reject_without_depths(struct kunit *test)
 {
 	static const u8 word[] = { 0xbf, 0xff, 0x3f, 0xff };
 
@@ -278,7 +278,7 @@ static void startup_both_ends(struct kunit *test)
 		mpa_startup_offer(&su, &offer);
 		carry(&su, &other);
 		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes the connection */
-		lost = mpa_startup_want(&other) == MPA_WANT_CLOSE;
+		lost = mpa_startup_next_step(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
 			mpa_startup_eof(&su);
@@ -293,10 +293,10 @@ static void startup_both_ends(struct kunit *test)
 }
 
 static struct kunit_case startup_send_cases[] = {
-	KUNIT_CASE(startup_request_octets),
+	KUNIT_CASE(startup_request_bytes),
 	KUNIT_CASE(startup_offer_limits),
 	KUNIT_CASE(startup_reply_follows_request),
-	KUNIT_CASE(startup_reject_without_numbers),
+	KUNIT_CASE(startup_reject_without_depths),
 	KUNIT_CASE(startup_word),
 	KUNIT_CASE(startup_both_ends),
 	{}

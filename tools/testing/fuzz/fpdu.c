@@ -175,10 +175,10 @@ static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 	mpa_fpdu_decode(&f, s->pos, s->markers, p, len);
 	MUST("take-length", f.ulpdu_len == ulpdu && f.wire == len);
 	mpa_verify_begin(&t, &f, p, mem);
-	for (at = f.head; (to = mpa_verify_want(&t, &n)); at += n) {
+	for (at = f.head; (to = mpa_verify_next_dst(&t, &n)); at += n) {
 		MUST("take-end", n && n <= len - at);
 		memcpy(to, p + at, n);
-		mpa_verify_got(&t, n);
+		mpa_verify_process_copied(&t, n);
 	}
 	MUST("take-all", at == len);
 	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));

@@ -58,7 +58,7 @@ static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
 	}
 	MUST("startup-mirror-eats",
 	     mpa_startup_input(&other, frame, len) == len);
-	MUST("startup-mirror-done", mpa_startup_want(&other) != MPA_WANT_READ);
+	MUST("startup-mirror-done", mpa_startup_next_step(&other) != MPA_WANT_READ);
 	MUST("startup-mirror-reject", (other.why == IW_PEER_REJECT) ==
 	     (su->state == MPA_SU_SEND_REJECT));
 	MUST("startup-mirror-pd", other.peer.pd_len == su->mine.pd_len &&
@@ -98,7 +98,7 @@ static bool answer(struct mpa_startup *su, const struct plan *p)
 		err = mpa_startup_offer(su, &p->offer);
 	MUST("startup-answer", !err || err == -EINVAL);
 	MUST("startup-answer-changes-nothing",
-	     !err == (mpa_startup_want(su) == MPA_WANT_WRITE));
+	     !err == (mpa_startup_next_step(su) == MPA_WANT_WRITE));
 	return !err;
 }
 
@@ -106,20 +106,20 @@ static bool answer(struct mpa_startup *su, const struct plan *p)
 static void too_soon(struct mpa_startup *su, const struct input *in)
 {
 	MUST("startup-too-soon", mpa_startup_input(su, in->p, in->left) < 0 &&
-	     mpa_startup_want(su) == MPA_WANT_CLOSE);
+	     mpa_startup_next_step(su) == MPA_WANT_CLOSE);
 }
 
 /* Pass @split bytes of input, or all if @split is 0. Return: false if no input is left */
 static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 {
-	size_t need = mpa_startup_need(su);
+	size_t need = mpa_startup_missing_len(su);
 	size_t give = split ? min_t(size_t, split, in->left) : in->left;
 	ssize_t eaten;
 
 	MUST("startup-need", need && su->got + need <= MPA_FRAME_MAX);
 	if (!give) {
 		mpa_startup_eof(su);
-		MUST("startup-eof", mpa_startup_want(su) != MPA_WANT_READ);
+		MUST("startup-eof", mpa_startup_next_step(su) != MPA_WANT_READ);
 		return false;
 	}
 	eaten = mpa_startup_input(su, in->p, give);
@@ -141,7 +141,7 @@ static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 static bool step(struct mpa_startup *su, const struct plan *p,
 		 struct input *in, u32 split)
 {
-	switch (mpa_startup_want(su)) {
+	switch (mpa_startup_next_step(su)) {
 	case MPA_WANT_OFFER:
 		if (p->early && !su->initiator && in->left) {
 			too_soon(su, in);
@@ -230,7 +230,7 @@ static void take_request(const struct plan *p, const struct input *in)
 	mpa_startup_init(&su, false, p->revision, p->crc, p->markers);
 	mpa_startup_input(&su, in->p, in->left);
 	MUST("startup-takes-legal", legal_request(p, in) ==
-	     (mpa_startup_want(&su) == MPA_WANT_OFFER));
+	     (mpa_startup_next_step(&su) == MPA_WANT_OFFER));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

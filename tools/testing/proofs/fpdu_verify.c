@@ -52,7 +52,7 @@ static bool sound(const struct mpa_verify *t)
 	       t->pos - t->f.start >= t->got &&
 	       markers >= lead && markers <= lead + 4 * 130 && markers % 4 == 0 &&
 	       (t->markers || !markers) &&
-	       (t->summed == to_be_summed(t, t->got) || (t->got == 2 && !t->summed)) &&
+	       (t->crc_len == to_be_summed(t, t->got) || (t->got == 2 && !t->crc_len)) &&
 	       /* a content byte is never at the position of a marker */
 	       (!t->markers || !(t->pos % 512 > 0 && t->pos % 512 < 4));
 }
@@ -77,7 +77,7 @@ void prove_begin(void)
 	GIVEN(f.start % 4 == 0 && f.ulpdu_len <= MPA_ULPDU_MAX);
 	f.head = mpa_fpdu_head_len(f.start, t.markers);
 	mpa_verify_begin(&t, &f, head, to);
-	MUST("the invariant holds at the beginning", sound(&t) && t.got == 2 && !t.summed);
+	MUST("the invariant holds at the beginning", sound(&t) && t.got == 2 && !t.crc_len);
 	MUST("the length field is copied",
 	     to[0] == head[f.head - 2] && to[1] == head[f.head - 1]);
 	MUST("MPA-49, MPA-51: the CRC begins with a leading marker",
@@ -97,14 +97,14 @@ void prove_step(void)
 	any_take(&t, MPA_CONTENT_MAX);
 	got = t.got;
 	pos = t.pos;
-	before = t.summed;
+	before = t.crc_len;
 	wrong = t.marker_wrong;
 	due = t.markers && t.pos % 512 == 0;
-	to = mpa_verify_want(&t, &len);
+	to = mpa_verify_next_dst(&t, &len);
 	MUST("MPA-73: copying ends exactly at the end of the FPDU", !to == (got == content(&t)));
 	if (!to) {
 		MUST("MPA-50: the CRC covers all content before the CRC field", !t.crc ||
-		     t.summed == content(&t) - 4);
+		     t.crc_len == content(&t) - 4);
 		REACHED("the FPDU is complete");
 		return;
 	}
@@ -116,7 +116,7 @@ void prove_step(void)
 	     pos % 512 + len <= 512 || !(pos % 512));
 	MUST("MPA-49: content before a marker is in the CRC before the marker is",
 	     !summed && (!due || before == to_be_summed(&t, got)));
-	mpa_verify_got(&t, len);
+	mpa_verify_process_copied(&t, len);
 	MUST("position and copied content advance",
 	     t.pos == pos + len && t.got == got + (due ? 0 : len));
 	MUST("MPA-49, MPA-50: the CRC covers the markers and the content before the CRC field",
@@ -148,7 +148,7 @@ void prove_verdict(void)
 		(u32)t.to[at + 3] << 24;
 	why = mpa_verify_result(&t);
 	MUST("MPA-21, MPA-48, MPA-54, MPA-87, MPA-133: exactly a wrong CRC is reported",
-	     (why == IW_MPA_CRC) == (t.crc && field != (u32)~t.sum));
+	     (why == IW_MPA_CRC) == (t.crc && field != (u32)~t.crc_value));
 	MUST("MPA-71, MPA-134: if the CRC is right, a wrong marker is reported",
 	     why == IW_MPA_CRC ||
 	     why == (t.marker_wrong ? IW_MPA_MARKER : IW_OK));

@@ -73,7 +73,7 @@ void prove_step(void)
 	for (i = 0; i < 16; i++)
 		before[i] = memory[first + i];
 	left = r.left;
-	to = mpa_fpdu_batch_want(&r);
+	to = mpa_fpdu_batch_next_dst(&r);
 	MUST("the FPDU is copied so that its payload follows the previous one",
 	     to == memory + first);
 	MUST("the destination is inside the buffer", r.wire == wire && __CPROVER_w_ok(to, wire));
@@ -86,7 +86,7 @@ void prove_step(void)
 	sum = ANY(u32);
 	right = field == (u32)~sum;
 	octet = to[16];
-	good = mpa_fpdu_batch_got(&r, head);
+	good = mpa_fpdu_batch_add(&r, head);
 	MUST("MPA-54, MPA-69, MPA-133: only the expected header with the right CRC is accepted",
 	     good == (same && right));
 	MUST("MPA-48, MPA-50: the CRC covers all bytes before the CRC field", !same ||

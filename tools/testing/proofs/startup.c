@@ -23,9 +23,9 @@ void prove_begin(void)
 	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
 	MUST("the invariant holds at the beginning", sound(&su) && !su.got && !su.peer.pd_len);
 	MUST("MPA-102: a responder waits for the Request's header", initiator ||
-	     mpa_startup_need(&su) == 20);
+	     mpa_startup_missing_len(&su) == 20);
 	MUST("MPA-100: an initiator waits for the ULP's offer", !initiator ||
-	     mpa_startup_want(&su) == MPA_WANT_OFFER);
+	     mpa_startup_next_step(&su) == MPA_WANT_OFFER);
 	REACHED("begun");
 }
 
@@ -165,19 +165,19 @@ void prove_rest(void)
 	mpa_startup_eof(&su);
 	MUST("the invariant holds after the end of the peer's data", sound(&su));
 	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
-	     mpa_startup_want(&su) != MPA_WANT_READ &&
-	     mpa_startup_want(&su) != MPA_WANT_OFFER);
+	     mpa_startup_next_step(&su) != MPA_WANT_READ &&
+	     mpa_startup_next_step(&su) != MPA_WANT_OFFER);
 	MUST("MPA-97: a partial frame is malformed",
-	     mpa_startup_want(&was) != MPA_WANT_READ || !was.got ||
+	     mpa_startup_next_step(&was) != MPA_WANT_READ || !was.got ||
 	     (su.state == MPA_SU_CLOSE && su.why == IW_MPA_STARTUP));
 	MUST("MPA-132, MPA2-66, MPA2-67: if no byte has come, the connection is lost",
-	     mpa_startup_want(&was) != MPA_WANT_READ || was.got ||
+	     mpa_startup_next_step(&was) != MPA_WANT_READ || was.got ||
 	     (su.why == IW_MPA_LOST && su.state ==
 	      (was.initiator && was.enhanced ? MPA_SU_RETRY : MPA_SU_CLOSE)));
 	MUST("MPA2-67: only an initiator with an enhanced Request retries",
 	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
 	     (was.initiator && was.enhanced && !was.got) ||
-	     mpa_startup_want(&was) != MPA_WANT_READ);
+	     mpa_startup_next_step(&was) != MPA_WANT_READ);
 	if (su.state == MPA_SU_RETRY && was.state != MPA_SU_RETRY)
 		REACHED("retry");
 	su = was;

@@ -21,7 +21,7 @@
  * Mutation: mpa/startup.c s/su->data_len > MPA_PD_MAX/su->data_len > MPA_PD_MAX + 1/
  * Mutation: mpa/startup.c s/to = su->hdr + su->got/to = su->hdr/
  * Mutation: mpa/startup.c s/memcpy(to, p + eaten, take)/memcpy(to, p, take)/
- * Mutation: mpa/startup.c s/take = min(n - eaten, mpa_startup_need(su))/take = n - eaten/
+ * Mutation: mpa/startup.c s/take = min(n - eaten, mpa_startup_missing_len(su))/take = n - eaten/
  * Mutation: mpa/startup.c s/memmove(o->pd, o->pd + DDP_WORD_SIZE, o->pd_len)/(void)o/
  * Mutation: mpa/startup.c s/o->pd_len -= DDP_WORD_SIZE/(void)o/
  * Mutation: mpa/startup.c s/if (why || su->got < MPA_HDR_LEN)/if (why)/
@@ -260,7 +260,8 @@ static bool piece(enum mpa_startup_state state)
 	MUST("MPA-74: no byte after the frame is consumed", eaten == (ssize_t)
 	     (was.got + n < 20 ? n : min(n, whole() - was.got)));
 	MUST("the consumed bytes are counted", su.got == was.got + eaten);
-	MUST("mpa_startup_need() is the rest of header or frame", mpa_startup_need(&su) ==
+	MUST("mpa_startup_missing_len() is the rest of header or frame",
+	     mpa_startup_missing_len(&su) ==
 	     (!reads(&su) ? 0 : (su.got < 20 ? 20 : whole()) - su.got));
 	MUST("the invariant holds again", !reads(&su) || holds(&su));
 	if (reads(&su))

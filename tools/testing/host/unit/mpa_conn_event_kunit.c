@@ -80,7 +80,7 @@ static void one_turn(struct kunit *test)
 	 */
 	stubs.events = 0;
 	stubs.more = true;
-	c->timed = true;
+	c->has_deadline = true;
 	c->deadline = jiffies;
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 13u, stubs.received);

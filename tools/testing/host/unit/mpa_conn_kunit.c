@@ -134,7 +134,7 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(&stubs.su, &offer));
 	c->conn_req.listener = NULL;
 	c->reported = true;
-	c->timed = false;
+	c->has_deadline = false;
 	stubs.len = 0;
 	stubs.takes = takes;
 	return c;
@@ -159,7 +159,7 @@ static void request_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msecs_to_jiffies((unsigned long)MPA_RETRY_MIN), stubs.delay);
 	stubs.takes = 3;
 	poll_events(c);
-	KUNIT_EXPECT_EQ(test, 3u, c->written);
+	KUNIT_EXPECT_EQ(test, 3u, c->startup_written);
 	stubs.takes = -EAGAIN;
 	after(c, MPA_DEADLINE_MEMORY);
 	expect_end(test, 1, true, IW_TIMEOUT);

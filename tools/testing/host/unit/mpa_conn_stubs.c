@@ -224,7 +224,7 @@ bool mpa_connq_has_waiting(const struct mpa_connq *line)
 	return stubs.others;
 }
 
-struct mpa_conn *mpa_line_take_first(struct mpa_connq *line)
+struct mpa_conn *mpa_connq_pop(struct mpa_connq *line)
 {
 	struct mpa_conn *c = stubs.first;
 
@@ -233,7 +233,7 @@ struct mpa_conn *mpa_line_take_first(struct mpa_connq *line)
 }
 
 void mpa_connq_put(struct mpa_connq *line) {}
-void mpa_line_kick(struct mpa_connq *line) {}
+void mpa_connq_queue_work(struct mpa_connq *line) {}
 
 /* Connections -------------------------------------------------------------- */
 
@@ -300,7 +300,7 @@ struct mpa_conn *open_established(u32 octets)
 
 	c->su = NULL;
 	c->phase = MPA_FULL;
-	c->timed = false;
+	c->has_deadline = false;
 	c->reported = true;
 	/* the sequence numbers of these bytes wrap around 2^32 */
 	stubs.acked = -(octets / 2);

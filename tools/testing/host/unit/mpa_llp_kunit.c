@@ -82,7 +82,7 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 {
 	if (stubs.bind)
 		return stubs.bind;
-	c->next_stream = s;
+	c->bound_stream = s;
 	ddp_session_get(&c->ss);
 	return 0;
 }

@@ -15,7 +15,7 @@ static void expect_two(struct kunit *test)
 					stubs.got + ULPDU, ULPDU));
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, stubs.c.rx_pos);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
-	KUNIT_EXPECT_TRUE(test, stubs.c.tx_open);
+	KUNIT_EXPECT_TRUE(test, stubs.c.tx_permitted);
 	/* the incomplete third FPDU is not consumed */
 	KUNIT_EXPECT_PTR_EQ(test, stubs.octets + 2 * WIRE, stubs.c.cur.at);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
@@ -81,7 +81,7 @@ static void goes_on_in_a_copy(struct kunit *test)
 	stubs.c.crc = true;
 	/* FPDUs that are copied for the CRC check are all offered to the fast path */
 	stubs.more = 2;
-	stubs.c.tx_open = true;
+	stubs.c.tx_permitted = true;
 	receive_bytes(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);

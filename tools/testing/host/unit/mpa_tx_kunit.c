@@ -169,7 +169,7 @@ static struct mpa_conn *crowd(u32 n, u32 batches)
 		kref_init(&g->c.ss.ref);
 		g->c.ss.type = &type;
 		g->c.tx_stream = &g->stream;
-		g->c.tx_open = true;
+		g->c.tx_permitted = true;
 		g->left = batches;
 		mpa_tx_init(&g->c);
 	}
@@ -380,7 +380,7 @@ static struct mpa_conn *ends_shut(u32 batches)
 {
 	struct mpa_conn *c = crowd(1, batches);
 
-	c->tx_open = false;
+	c->tx_permitted = false;
 	c->closing = true;
 	mpa_tx_push(c);
 	return c;
@@ -392,7 +392,7 @@ static void end_waits_for_turn(struct kunit *test)
 	struct mpa_conn *c = ends_shut(2);
 
 	KUNIT_EXPECT_FALSE(test, c->drained);
-	c->tx_open = true;
+	c->tx_permitted = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, c->drained);
