@@ -75,7 +75,7 @@ u32 sddp_retry_delay(u32 before)
 	return before > DELAY_MAX / 2 ? DELAY_MAX : 2 * before;
 }
 
-static int badness(int err)
+static int error_rank(int err)
 {
 	switch (err) {
 	case 0:
@@ -102,5 +102,5 @@ static int badness(int err)
  */
 int sddp_worse_error(int a, int b)
 {
-	return badness(b) > badness(a) ? b : a;
+	return error_rank(b) > error_rank(a) ? b : a;
 }

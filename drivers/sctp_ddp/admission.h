@@ -2,7 +2,7 @@
 /*
  * Limits on what peers can make this host keep: memory, unaccepted associations and
  * addresses. A peer is unaccepted until a program has accepted one of the peer's
- * sessions. It becomes unaccepted again SDDP_IDLE_UNUSED seconds after its last accepted
+ * sessions. It becomes unaccepted again SDDP_IDLE_UNACCEPTED seconds after its last accepted
  * session has ended.
  */
 #ifndef _SDDP_ADMISSION_H

@@ -81,7 +81,7 @@ static void sddp_assoc_idle_expired(struct work_struct *w)
 static void sddp_assoc_stall_expired(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
-					    struct sddp_assoc, look);
+					    struct sddp_assoc, stall_timer);
 
 	WRITE_ONCE(a->stall_due, true);
 	sddp_assoc_kick(a);
@@ -116,7 +116,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 	a->active = owner;
 	if (owner)
 		ddp_sock_owner_copy(&a->owner, owner);
-	a->idle_until = jiffies + (owner ? SDDP_IDLE_ACTIVE : SDDP_IDLE_UNUSED) * HZ;
+	a->idle_until = jiffies + (owner ? SDDP_IDLE_ACTIVE : SDDP_IDLE_UNACCEPTED) * HZ;
 	a->net = get_net_track(net, &a->net_tracker, GFP_KERNEL);
 	kref_init(&a->ref);
 	mutex_init(&a->mutex);
@@ -132,7 +132,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	INIT_WORK(&a->work, work);
 	INIT_DELAYED_WORK(&a->idle, sddp_assoc_idle_expired);
-	INIT_DELAYED_WORK(&a->look, sddp_assoc_stall_expired);
+	INIT_DELAYED_WORK(&a->stall_timer, sddp_assoc_stall_expired);
 	INIT_DELAYED_WORK(&a->retry, sddp_assoc_retry_expired);
 	atomic_inc(&assoc_count);
 	return a;

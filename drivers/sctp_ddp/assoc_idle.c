@@ -10,14 +10,14 @@
 
 /*
  * Compute the time, in jiffies, at which the idle timer must expire. While peer_accepted
- * is set, that is SDDP_IDLE_UNUSED seconds after the end of the last accepted session,
+ * is set, that is SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted session,
  * because the peer then becomes unaccepted. Otherwise it is the end of the idle timeout.
  */
 static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
 {
 	if (!a->peer_accepted)
 		return a->idle_until;
-	return a->idle_until - (SDDP_IDLE_PASSIVE - SDDP_IDLE_UNUSED) * HZ;
+	return a->idle_until - (SDDP_IDLE_PASSIVE - SDDP_IDLE_UNACCEPTED) * HZ;
 }
 
 static void sddp_assoc_arm_idle(struct sddp_assoc *a)
@@ -57,24 +57,24 @@ void sddp_assoc_check_idle(struct sddp_assoc *a)
  * timeout; 0 if the session does not prolong the idle timeout, because no local program
  * has requested it or was notified of it.
  */
-static unsigned int sddp_assoc_idle_grant(const struct sddp_assoc *a,
-					  const struct sddp_stream *st)
+static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
+					    const struct sddp_stream *st)
 {
 	if (st->up || st->s.active)
 		return a->active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_PASSIVE;
-	return st->reported && !a->active ? SDDP_IDLE_UNUSED : 0;
+	return st->reported && !a->active ? SDDP_IDLE_UNACCEPTED : 0;
 }
 
 /**
- * sddp_assoc_session_end - account for a session that has ended or has been moved
+ * sddp_assoc_count_session_end - account for a session that has ended or has been moved
  * @a: the association that the session was on
  * @st: the session's stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
-	unsigned long idle_until = jiffies + sddp_assoc_idle_grant(a, st) * HZ;
+	unsigned long idle_until = jiffies + sddp_assoc_idle_seconds(a, st) * HZ;
 
 	if (time_after(idle_until, a->idle_until))
 		a->idle_until = idle_until;
@@ -88,7 +88,7 @@ void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
  * Return: true on success; false if SCTP holds more received data than these limits
  * allow.
  */
-static bool sddp_assoc_unaccept(struct sddp_assoc *a)
+static bool sddp_assoc_reset_accepted(struct sddp_assoc *a)
 {
 	if (!sddp_sock_shrink_buffers(a))
 		return false;
@@ -116,6 +116,6 @@ bool sddp_assoc_handle_idle(struct sddp_assoc *a)
 		return false;
 	}
 	if (a->peer_accepted)
-		return !sddp_assoc_unaccept(a);
+		return !sddp_assoc_reset_accepted(a);
 	return sddp_table_del_if_idle(a);
 }

@@ -30,7 +30,7 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shutdown_reason(st) : why,
 			NULL);
-	sddp_stream_drop(st);
+	sddp_stream_remove(st);
 }
 
 /*
@@ -63,7 +63,7 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	sddp_assoc_set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
-	cancel_delayed_work_sync(&a->look);
+	cancel_delayed_work_sync(&a->stall_timer);
 	cancel_delayed_work_sync(&a->retry);
 	end_streams(a, why, false);
 	sddp_sock_release(a, abort);
@@ -218,7 +218,7 @@ static enum iw_reason connect_reason(int err)
 			       IW_NO_MEMORY : IW_UNREACHABLE);
 }
 
-static void make_assoc(struct sddp_assoc *a)
+static void connect_new_assoc(struct sddp_assoc *a)
 {
 	int err;
 
@@ -283,7 +283,7 @@ static bool test_and_clear_due(bool *due)
  * data, and programs could post work requests for ever. Return: true if received data
  * must be processed first, false otherwise.
  */
-static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state up_state,
+static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state state,
 			       int more)
 {
 	/*
@@ -291,7 +291,7 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
 	 * first. If the association is lost, they are discarded.
 	 */
 	if (a->deferred)
-		return up_state != SDDP_SOCK_LOST || more > 0;
+		return state != SDDP_SOCK_LOST || more > 0;
 	return more;
 }
 
@@ -300,7 +300,7 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
  * deferred segments or queued chunks delay its end. @taken: true if SCTP's queue is
  * empty; then also end all sessions without a deferred segment.
  */
-static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
+static void sddp_assoc_end_not_deferred(struct sddp_assoc *a, bool taken)
 {
 	sddp_table_unhash(a);
 	if (taken)
@@ -312,7 +312,7 @@ static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
  * in flight. Return: false if the association must end, because no data reaches the
  * peer; true otherwise.
  */
-static bool sddp_assoc_look(struct sddp_assoc *a)
+static bool sddp_assoc_check_stall(struct sddp_assoc *a)
 {
 	enum sddp_path_state state = sddp_path_check(a);
 
@@ -323,7 +323,7 @@ static bool sddp_assoc_look(struct sddp_assoc *a)
 
 static void serve_up(struct sddp_assoc *a)
 {
-	enum sddp_sock_state up_state;
+	enum sddp_sock_state state;
 	int err, more;
 	bool again;
 
@@ -331,7 +331,7 @@ static void serve_up(struct sddp_assoc *a)
 	 * Read the socket state before receiving: if the state shows a SHUTDOWN or
 	 * ABORT, all data that the peer sent before it is already in the queue.
 	 */
-	up_state = sddp_sock_get_state(a, &err);
+	state = sddp_sock_get_state(a, &err);
 	more = sddp_recv(a);
 	/*
 	 * keep the association if a session has begun after sddp_assoc_check_idle() set
@@ -343,8 +343,8 @@ static void serve_up(struct sddp_assoc *a)
 		sddp_assoc_finish(a, a->end_reason, true);
 		return;
 	}
-	again = sddp_assoc_handle_events(a, more, up_state == SDDP_SOCK_LOST);
-	if (test_and_clear_due(&a->stall_due) && !sddp_assoc_look(a)) {
+	again = sddp_assoc_handle_events(a, more, state == SDDP_SOCK_LOST);
+	if (test_and_clear_due(&a->stall_due) && !sddp_assoc_check_stall(a)) {
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
@@ -360,12 +360,12 @@ static void serve_up(struct sddp_assoc *a)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
-	if (must_receive_first(a, up_state, more)) {
-		if (up_state == SDDP_SOCK_PEER_DONE)
-			sddp_assoc_end_others(a, !more);
+	if (must_receive_first(a, state, more)) {
+		if (state == SDDP_SOCK_PEER_DONE)
+			sddp_assoc_end_not_deferred(a, !more);
 		return;
 	}
-	switch (up_state) {
+	switch (state) {
 	case SDDP_SOCK_LOST:
 		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
 		return;
@@ -399,7 +399,7 @@ void sddp_assoc_work(struct work_struct *w)
 	if (test_and_clear_due(&a->unreserved))
 		sddp_assoc_check_idle(a);
 	if (a->phase == SDDP_NEW)
-		make_assoc(a);
+		connect_new_assoc(a);
 	if (a->phase == SDDP_CONNECTING)
 		sddp_assoc_check_connected(a);
 	if (a->phase == SDDP_UP)
@@ -434,7 +434,7 @@ void sddp_assoc_evict(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_accepted - set up an association that a peer has created
+ * sddp_assoc_set_up_passive - set up an association that a peer has created
  * @a: the new association, with a socket that has no callbacks yet
  *
  * May evict another unaccepted association. After success the reference belongs to the
@@ -447,7 +447,7 @@ void sddp_assoc_evict(struct sddp_assoc *a)
  * 7.1) or the peer has too many addresses, in which case the listener's ULP is notified;
  * -EPROTO also if the peer has reset the association.
  */
-int sddp_assoc_accepted(struct sddp_assoc *a)
+int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 {
 	struct sddp_assoc *other;
 	enum iw_reason why;

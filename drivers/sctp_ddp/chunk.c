@@ -38,18 +38,18 @@ static bool decode_function(struct sddp_control *c, u16 function)
 	switch (function) {
 	case SDDP_INITIATE:
 	case SDDP_INITIATE_ENHANCED:
-		c->what = SDDP_SAY_INITIATE;
+		c->what = SDDP_KIND_INITIATE;
 		return true;
 	case SDDP_ACCEPT:
 	case SDDP_ACCEPT_ENHANCED:
-		c->what = SDDP_SAY_ACCEPT;
+		c->what = SDDP_KIND_ACCEPT;
 		return true;
 	case SDDP_REJECT:
 	case SDDP_REJECT_ENHANCED:
-		c->what = SDDP_SAY_REJECT;
+		c->what = SDDP_KIND_REJECT;
 		return true;
 	case SDDP_TERMINATE:
-		c->what = SDDP_SAY_TERMINATE;
+		c->what = SDDP_KIND_TERMINATE;
 		return true;
 	default:
 		return false;
@@ -69,7 +69,7 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 		return true;
 	if (*len < DDP_WORD_SIZE) {
 		c->offer.enhanced = false;
-		return c->what == SDDP_SAY_REJECT;
+		return c->what == SDDP_KIND_REJECT;
 	}
 	ddp_offer_decode_word(&c->offer, get_unaligned_be32(*p));
 	*p += DDP_WORD_SIZE;
@@ -112,7 +112,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 	c->ssn = get_unaligned_be16(p + SDDP_SSN);
 	if (!decode_function(c, get_unaligned_be16(p + SDDP_FUNCTION)))
 		return IW_SCTP_CONTROL;
-	if (c->what == SDDP_SAY_TERMINATE)
+	if (c->what == SDDP_KIND_TERMINATE)
 		return IW_OK;
 
 	p += SDDP_CONTROL_LEN;
@@ -129,11 +129,11 @@ static u16 function_of(const struct sddp_control *c)
 	bool enhanced = c->offer.enhanced;
 
 	switch (c->what) {
-	case SDDP_SAY_INITIATE:
+	case SDDP_KIND_INITIATE:
 		return enhanced ? SDDP_INITIATE_ENHANCED : SDDP_INITIATE;
-	case SDDP_SAY_ACCEPT:
+	case SDDP_KIND_ACCEPT:
 		return enhanced ? SDDP_ACCEPT_ENHANCED : SDDP_ACCEPT;
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_REJECT:
 		return enhanced ? SDDP_REJECT_ENHANCED : SDDP_REJECT;
 	default:
 		return SDDP_TERMINATE;
@@ -152,7 +152,7 @@ static u16 function_of(const struct sddp_control *c)
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 {
 	const struct ddp_offer *o = &c->offer;
-	bool data = c->what != SDDP_SAY_TERMINATE;
+	bool data = c->what != SDDP_KIND_TERMINATE;
 	u32 word = data && o->enhanced ? DDP_WORD_SIZE : 0;
 	u32 pd = data ? word + o->pd_len : 0;
 

@@ -14,17 +14,17 @@
 /**
  * enum sddp_chunk_kind - kind of a chunk, as the state machine in session.h distinguishes them
  * @SDDP_KIND_SEGMENT: a DDP Segment
- * @SDDP_SAY_INITIATE: an Initiate or Enhanced Initiate, which requests a session
- * @SDDP_SAY_ACCEPT: an Accept or Enhanced Accept of the ULP
- * @SDDP_SAY_REJECT: a Reject or Enhanced Reject of the ULP
- * @SDDP_SAY_TERMINATE: a Terminate, the sender's last chunk of the session
+ * @SDDP_KIND_INITIATE: an Initiate or Enhanced Initiate, which requests a session
+ * @SDDP_KIND_ACCEPT: an Accept or Enhanced Accept of the ULP
+ * @SDDP_KIND_REJECT: a Reject or Enhanced Reject of the ULP
+ * @SDDP_KIND_TERMINATE: a Terminate, the sender's last chunk of the session
  */
 enum sddp_chunk_kind {
 	SDDP_KIND_SEGMENT,
-	SDDP_SAY_INITIATE,
-	SDDP_SAY_ACCEPT,
-	SDDP_SAY_REJECT,
-	SDDP_SAY_TERMINATE,
+	SDDP_KIND_INITIATE,
+	SDDP_KIND_ACCEPT,
+	SDDP_KIND_REJECT,
+	SDDP_KIND_TERMINATE,
 };
 
 /**

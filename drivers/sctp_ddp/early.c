@@ -170,7 +170,7 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 		k = rb_entry(at, struct sddp_kept, node);
 		if (k->control && sddp_control_function(k->data, k->len) ==
 				  SDDP_TERMINATE)
-			sddp_tally_last(&t, k->ssn);
+			sddp_tally_set_last(&t, k->ssn);
 	}
 	return t;
 }
@@ -211,13 +211,13 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_set_put_off - set whether the next chunk in order is deferred
+ * sddp_early_set_deferred - set whether the next chunk in order is deferred
  * @st: the stream
  * @deferred: true if the chunk waits for a page fault, in the tree or in SCTP's queue
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_early_set_put_off(struct sddp_stream *st, bool deferred)
+void sddp_early_set_deferred(struct sddp_stream *st, bool deferred)
 {
 	if (st->deferred == deferred)
 		return;
@@ -238,7 +238,7 @@ void sddp_early_free_all(struct sddp_stream *st)
 {
 	struct sddp_kept *k, *next;
 
-	sddp_early_set_put_off(st, false);
+	sddp_early_set_deferred(st, false);
 	rbtree_postorder_for_each_entry_safe(k, next, &st->early, node)
 		sddp_early_free(st, k);
 	st->early = RB_ROOT;

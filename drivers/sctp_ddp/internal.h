@@ -3,7 +3,7 @@
  * Structures of iw_sctp_ddp, and the functions that its files share.
  *
  * Each association has one worker, the work item in assoc_work.c, which holds the
- * association's mutex while it runs. sddp_assoc_accepted() and sddp_assoc_evict() take
+ * association's mutex while it runs. sddp_assoc_set_up_passive() and sddp_assoc_evict() take
  * the same mutex, and call some of the worker's functions in place of the worker. The
  * ULP is rnic_sw, which uses the interfaces in ddp/session.h and ddp/ulp.h.
  */
@@ -38,13 +38,13 @@ struct socket;
 
 #define SDDP_IDLE_ACTIVE	5	/* idle timeout of the active side, seconds */
 #define SDDP_IDLE_PASSIVE	60	/* idle timeout of the passive side, seconds */
-#define SDDP_IDLE_UNUSED	10	/* idle timeout for an unaccepted peer, seconds */
+#define SDDP_IDLE_UNACCEPTED	10	/* idle timeout for an unaccepted peer, seconds */
 
 /*
  * Time limit, in seconds, until SCTP accepts the first control chunk that this side
  * sends in a session. For an Initiate, the time limit includes the SCTP handshake.
  */
-#define SDDP_DEADLINE_SAY	30
+#define SDDP_DEADLINE_SEND	30
 
 /* Phases of an association */
 enum sddp_phase {
@@ -77,15 +77,15 @@ struct sddp_chunk_desc {
 
 /**
  * struct sddp_head - the decoded first bytes of a chunk
- * @sane: true if the chunk has a DDP-SSN, is unordered and complete, has one of DDP's
+ * @well_formed: true if the chunk has a DDP-SSN, is unordered and complete, has one of DDP's
  *	Payload Protocol Identifiers, and is not too long for a segment
- * @numbered: true if the chunk is long enough for a DDP-SSN
- * @ssn: DDP-SSN, valid if @numbered
+ * @has_ssn: true if the chunk is long enough for a DDP-SSN
+ * @ssn: DDP-SSN, valid if @has_ssn
  * @function: Function Code of a Session Control chunk, 0 for other chunks
  */
 struct sddp_head {
-	bool	sane;
-	bool	numbered;
+	bool	well_formed;
+	bool	has_ssn;
 	u16	ssn;
 	u16	function;
 };
@@ -190,7 +190,7 @@ struct sddp_assoc {
 	u32			accepted_sessions;	/* accepted sessions that have not ended */
 	/*
 	 * passive side: an accepted session has not ended yet, or the last session was
-	 * accepted less than SDDP_IDLE_UNUSED seconds ago
+	 * accepted less than SDDP_IDLE_UNACCEPTED seconds ago
 	 */
 	bool			peer_accepted;
 	/* time at which the worker ends the association if it has no session, jiffies */
@@ -245,17 +245,17 @@ struct sddp_assoc {
 	/* the last reservation was cancelled: the worker must check the idle timeout */
 	bool			unreserved;
 	bool			idle_due;	/* set when the timer idle has expired */
-	bool			stall_due;	/* set when the timer look has expired */
+	bool			stall_due;	/* set when stall_timer has expired */
 	struct work_struct	work;	/* the worker */
 	struct delayed_work	idle;	/* idle timer */
-	struct delayed_work	look;	/* timer of the check for unacknowledged data, path.c */
+	struct delayed_work	stall_timer;	/* of the check for unacknowledged data, path.c */
 	struct delayed_work	retry;	/* timer of the next retry to send or receive */
 	struct kref		ref;
 	struct rcu_head		rcu;
 
 	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
 	/* entry in the socket's wait queue; calls sddp_sock_wakeup() */
-	struct wait_queue_entry	space;
+	struct wait_queue_entry	wait_entry;
 };
 
 /* Events of a stream, which sddp_stream_event() sets and the worker handles */
@@ -287,7 +287,7 @@ struct sddp_stream {
 	spinlock_t		lock;	/* leaf lock */
 	struct sddp_control	*reply;	/* Accept or Reject, or NULL */
 	struct ddp_stream	*reply_stream;	/* DDP stream of an Accept, or NULL */
-	bool			answered;	/* the ULP has accepted or rejected the session */
+	bool			has_replied;	/* the ULP has accepted or rejected the session */
 	bool			ended;	/* the session has ended for the ULP */
 
 	/* protected by the association's mutex */
@@ -387,12 +387,12 @@ void sddp_assoc_wait_freed(void);
 
 /* assoc_idle.c: the idle timeout of an association */
 void sddp_assoc_check_idle(struct sddp_assoc *a);
-void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
+void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
 bool sddp_assoc_handle_idle(struct sddp_assoc *a);
 
 /* assoc_work.c: the worker, and setup of associations that peers create */
 void sddp_assoc_work(struct work_struct *w);
-int sddp_assoc_accepted(struct sddp_assoc *a);
+int sddp_assoc_set_up_passive(struct sddp_assoc *a);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
@@ -400,7 +400,7 @@ void sddp_assoc_stop_all(void);
 struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a);
 bool sddp_unaccepted_rejoin(struct sddp_assoc *a);
 void sddp_unaccepted_leave(struct sddp_assoc *a);
-void sddp_assoc_accepted_session(struct sddp_assoc *a);
+void sddp_assoc_count_accepted(struct sddp_assoc *a);
 bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a);
 
 /* stream.c: lifetime of a pair of streams, and requests of the ULP to its session */
@@ -417,12 +417,12 @@ void sddp_stream_quiesce(struct sddp_stream *st);
 void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why);
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o);
-void sddp_stream_drop(struct sddp_stream *st);
+void sddp_stream_remove(struct sddp_stream *st);
 void sddp_stream_discard(struct sddp_stream *st);
 void sddp_stream_advance_close(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st);
-void __sddp_stream_take_answer(struct sddp_stream *st);
+void __sddp_stream_take_reply(struct sddp_stream *st);
 
 /* stream_work.c: how the worker handles events of a stream */
 void sddp_stream_cleanup(struct sddp_stream *st);
@@ -448,18 +448,18 @@ bool sddp_early_has(const struct sddp_stream *st, u16 ssn);
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_take(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
-void sddp_early_set_put_off(struct sddp_stream *st, bool deferred);
+void sddp_early_set_deferred(struct sddp_stream *st, bool deferred);
 void sddp_early_free_all(struct sddp_stream *st);
 
 /* orphan.c: sessions of peers that no local program uses */
-void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h);
+void sddp_tally_count_head(struct sddp_tally *t, const struct sddp_head *h);
 int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
 			    const struct sddp_head *h);
 void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 			    const struct sddp_head *h);
 void sddp_orphan_session(struct sddp_stream *st, bool owed);
 int sddp_orphan_send_terminates(struct sddp_assoc *a);
-void sddp_assoc_violation(struct sddp_assoc *a);
+void sddp_assoc_count_violation(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
 void sddp_tx_enqueue(struct sddp_stream *st);

@@ -48,7 +48,7 @@ static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 	a->sock = sock;
 	a->from = *ddp_port_addr(p);
 	a->vrf = ddp_port_vrf(p);
-	err = sddp_assoc_accepted(a);
+	err = sddp_assoc_set_up_passive(a);
 	if (err)
 		sddp_assoc_put(a);
 	return err;

@@ -38,7 +38,7 @@
 struct laddr {
 	struct hlist_node	list;	/* entry in the listener's table laddrs */
 	struct sockaddr_storage	addr;
-	struct ddp_listener	*at;	/* the listener */
+	struct ddp_listener	*addr_listener;	/* the listener */
 	bool			seen;	/* mark of unlisten_unseen(): the address still exists */
 };
 
@@ -111,9 +111,9 @@ static int listen_laddr(struct sddp_listener *l, const struct sockaddr_storage *
 	p->addr = *addr;
 	args.local = &p->addr;
 	args.vrf = ddp_sock_vrf(args.net, args.ifindex);
-	p->at = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
-	if (IS_ERR(p->at)) {
-		err = PTR_ERR(p->at);
+	p->addr_listener = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
+	if (IS_ERR(p->addr_listener)) {
+		err = PTR_ERR(p->addr_listener);
 		kfree(p);
 		return err;
 	}
@@ -124,7 +124,7 @@ static int listen_laddr(struct sddp_listener *l, const struct sockaddr_storage *
 static void sddp_laddr_unlisten(struct laddr *p)
 {
 	hash_del(&p->list);
-	ddp_port_unlisten(p->at);
+	ddp_port_unlisten(p->addr_listener);
 	kfree(p);
 }
 

@@ -123,7 +123,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	st->reported = true;
 	/* take the ULP's reference */
 	ddp_session_get(&st->ss);
-	say = alloc_control(SDDP_SAY_INITIATE, args->offer);
+	say = alloc_control(SDDP_KIND_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
 	/*
 	 * take a reference for this function, because the session may end before the
@@ -156,7 +156,7 @@ static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
 	struct sddp_control *c;
 	int err;
 
-	c = alloc_control(s ? SDDP_SAY_ACCEPT : SDDP_SAY_REJECT, o);
+	c = alloc_control(s ? SDDP_KIND_ACCEPT : SDDP_KIND_REJECT, o);
 	if (IS_ERR(c))
 		return PTR_ERR(c);
 	err = sddp_stream_set_reply(st, c, s);

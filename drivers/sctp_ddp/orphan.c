@@ -51,28 +51,28 @@ static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 }
 
 /**
- * sddp_tally_head - count a received chunk of an ended or orphaned session
+ * sddp_tally_count_head - count a received chunk of an ended or orphaned session
  * @t: the session's count of chunks; updated
  * @h: the decoded first bytes of the chunk
  */
-void sddp_tally_head(struct sddp_tally *t, const struct sddp_head *h)
+void sddp_tally_count_head(struct sddp_tally *t, const struct sddp_head *h)
 {
-	if (!h->numbered)
+	if (!h->has_ssn)
 		return;
-	sddp_tally_chunk(t);
+	sddp_tally_count(t);
 	if (h->function == SDDP_TERMINATE)
-		sddp_tally_last(t, h->ssn);
+		sddp_tally_set_last(t, h->ssn);
 }
 
 static bool in_window(const struct sddp_head *h)
 {
-	return h->numbered && sddp_ssn_compare(0, h->ssn) <= SDDP_SSN_EARLY;
+	return h->has_ssn && sddp_ssn_compare(0, h->ssn) <= SDDP_SSN_EARLY;
 }
 
 static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
 				       const struct sddp_head *h)
 {
-	if (!h->sane)
+	if (!h->well_formed)
 		return IW_SCTP_SEQUENCE;
 	if (!in_window(h))
 		return IW_SCTP_SSN;
@@ -83,7 +83,7 @@ static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
 }
 
 /**
- * sddp_assoc_violation - count a protocol violation
+ * sddp_assoc_count_violation - count a protocol violation
  * @a: the association
  *
  * If the peer is unaccepted and has committed more than SDDP_VIOLATIONS_MAX violations,
@@ -91,7 +91,7 @@ static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_violation(struct sddp_assoc *a)
+void sddp_assoc_count_violation(struct sddp_assoc *a)
 {
 	if (!a->peer_accepted && !a->active && ++a->violations > SDDP_VIOLATIONS_MAX)
 		a->end_reason = IW_SCTP_SEQUENCE;
@@ -119,7 +119,7 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
 	int err;
 
 	if (in_window(h))
-		sddp_tally_head(&t, h);
+		sddp_tally_count_head(&t, h);
 	if (owed || !sddp_tally_complete(&t)) {
 		err = xa_insert(&a->streams, in->id, sddp_orphan_entry(&t, owed),
 				GFP_KERNEL);
@@ -127,7 +127,7 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
 			return err;
 		sddp_orphan_put(a, in->id, &t, owed);
 	}
-	sddp_assoc_violation(a);
+	sddp_assoc_count_violation(a);
 	sddp_listen_refused(a, violation_reason(in, h));
 	return 0;
 }
@@ -146,10 +146,10 @@ void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
 {
 	struct sddp_tally t = tally_of(value);
 
-	sddp_assoc_violation(a);
+	sddp_assoc_count_violation(a);
 	if (sddp_tally_complete(&t))
 		return;
-	sddp_tally_head(&t, h);
+	sddp_tally_count_head(&t, h);
 	sddp_orphan_put(a, id, &t, value & OWED);
 }
 
@@ -177,7 +177,7 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 
 static int sddp_orphan_terminate(struct sddp_assoc *a, u16 id)
 {
-	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
+	struct sddp_control c = { .what = SDDP_KIND_TERMINATE };
 	u8 buf[SDDP_CONTROL_LEN];
 	size_t len = sddp_control_encode(buf, sizeof(buf), &c);
 

@@ -126,7 +126,7 @@ void __sddp_path_set_timeouts(struct sctp_association *asoc)
  */
 void sddp_path_watch(struct sddp_assoc *a)
 {
-	queue_delayed_work(sddp_wq, &a->look, SDDP_STALL_LOOK * HZ);
+	queue_delayed_work(sddp_wq, &a->stall_timer, SDDP_STALL_INTERVAL * HZ);
 }
 
 /**
@@ -150,7 +150,7 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 	what = sddp_stall_check(&a->stall, &v);
 	if (what != SDDP_STALL_NOTHING)
 		trace_sddp_stall(a, what, v.acked);
-	if (what == SDDP_STALL_ASK)
+	if (what == SDDP_STALL_PROBE)
 		sddp_path_probe(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink_pmtu(a);

@@ -9,8 +9,8 @@
  */
 #include "internal.h"
 
-static int sddp_listen_pass(struct ddp_port_listener *l, struct sddp_stream *st,
-			    const struct ddp_offer *o)
+static int sddp_listen_report(struct ddp_port_listener *l, struct sddp_stream *st,
+			      const struct ddp_offer *o)
 {
 	int err;
 
@@ -43,7 +43,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 
 	if (!l)
 		return -ECONNREFUSED;
-	err = sddp_listen_pass(l, st, o);
+	err = sddp_listen_report(l, st, o);
 	ddp_port_put(l);
 	return err;
 }

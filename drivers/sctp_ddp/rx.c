@@ -22,7 +22,7 @@
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_session_abort(&st->s);
-	sddp_assoc_violation(st->a);
+	sddp_assoc_count_violation(st->a);
 	st->rx_stopped = true;
 	sddp_stream_end(st, why, NULL);
 }
@@ -40,7 +40,7 @@ static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 }
 
 /* Pass the segment in the association's src to DDP. Context: worker, BH off. */
-static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
+static enum iw_reason sddp_rx_pass_segment(struct sddp_stream *st, u32 len)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
 
@@ -65,7 +65,7 @@ static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 	if (p)
 		why = ddp_rx_deliver_early(st->stream, p);
 	else
-		why = sddp_rx_hand_up(st, len - SDDP_SEGMENT);
+		why = sddp_rx_pass_segment(st, len - SDDP_SEGMENT);
 	local_bh_enable();
 	if (why == IW_AGAIN)
 		return false;
@@ -81,7 +81,7 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 		return;
 	sddp_stream_set_deadline(st, 0);
 	st->up = true;
-	sddp_assoc_accepted_session(st->a);
+	sddp_assoc_count_accepted(st->a);
 	/* this also starts a DDP stream that has failed already, see ddp/session.h */
 	ddp_session_report_established(&st->ss, o);
 }
@@ -102,7 +102,7 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
 		      const struct sddp_control *c)
 {
 	switch (what) {
-	case SDDP_DO_ASK:
+	case SDDP_DO_REQUEST:
 		sddp_rx_request(st, &c->offer);
 		break;
 	case SDDP_DO_ENTER:
@@ -130,9 +130,9 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
  * Process the peer's Terminate. Allocate no memory: if an allocation failed, the Terminate would
  * be lost, and the streams would remain in use.
  */
-static void take_terminate(struct sddp_stream *st)
+static void process_terminate(struct sddp_stream *st)
 {
-	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
+	struct sddp_control c = { .what = SDDP_KIND_TERMINATE, .ssn = st->rx_next };
 
 	trace_sddp_control(st, &c, false);
 	do_action(st, sddp_session_receive(&st->s, c.what, false), &c);
@@ -148,7 +148,7 @@ static bool is_terminate(struct sddp_assoc *a, u32 len)
 }
 
 /* Process a Session Control chunk that is next in order */
-static void take_control(struct sddp_stream *st, u32 len)
+static void process_control(struct sddp_stream *st, u32 len)
 {
 	struct sddp_control *c;
 	enum iw_reason why = IW_SCTP_CONTROL;
@@ -156,7 +156,7 @@ static void take_control(struct sddp_stream *st, u32 len)
 
 	/* RFC 5043 5.2.3: extra bytes in a Terminate are ignored */
 	if (is_terminate(st->a, len)) {
-		take_terminate(st);
+		process_terminate(st);
 		return;
 	}
 	len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
@@ -180,8 +180,8 @@ static void take_control(struct sddp_stream *st, u32 len)
 }
 
 /* Process a segment that is next in order. Return: false if it must be deferred, else true. */
-static bool take_segment(struct sddp_stream *st, u32 len,
-			 const struct ddp_placed *p)
+static bool process_segment(struct sddp_stream *st, u32 len,
+			    const struct ddp_placed *p)
 {
 	enum sddp_do what;
 
@@ -193,24 +193,24 @@ static bool take_segment(struct sddp_stream *st, u32 len,
 }
 
 /* Process a kept chunk that is next in order. Return: false if it must be deferred, else true. */
-static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
+static bool process_kept_chunk(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
 	if (!k->control)
-		return take_segment(st, k->len, k->placed ? &k->p : NULL);
-	take_control(st, k->len);
+		return process_segment(st, k->len, k->placed ? &k->p : NULL);
+	process_control(st, k->len);
 	return true;
 }
 
 /* Process kept chunks in order, until one has not been received or must be deferred */
-static void take_in_order(struct sddp_stream *st)
+static void process_kept_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
 
 	while ((k = sddp_early_take(st))) {
-		if (!take_kept(st, k)) {
+		if (!process_kept_chunk(st, k)) {
 			sddp_early_add(st, k);
-			sddp_early_set_put_off(st, true);
+			sddp_early_set_deferred(st, true);
 			return;
 		}
 		st->rx_next++;
@@ -219,7 +219,7 @@ static void take_in_order(struct sddp_stream *st)
 		cond_resched();
 	}
 	if (st->deferred)
-		sddp_early_set_put_off(st, false);
+		sddp_early_set_deferred(st, false);
 }
 
 /**
@@ -231,7 +231,7 @@ static void take_in_order(struct sddp_stream *st)
 void sddp_rx_resume(struct sddp_stream *st)
 {
 	if (st->deferred && !(st->stream && ddp_rx_has_pending_fault(st->stream)))
-		take_in_order(st);
+		process_kept_in_order(st);
 }
 
 /*
@@ -287,7 +287,7 @@ static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 }
 
 /* Check whether an out-of-order chunk is legal: the active side sends none before our reply */
-static bool may_be_early(const struct sddp_stream *st)
+static bool may_be_out_of_order(const struct sddp_stream *st)
 {
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
@@ -297,7 +297,7 @@ static bool keep_deferred(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
-	sddp_early_set_put_off(st, true);
+	sddp_early_set_deferred(st, true);
 	if (sddp_early_may_defer(st))
 		k = sddp_early_new(st, st->rx_next, len);
 	if (!k)
@@ -313,14 +313,14 @@ static bool keep_deferred(struct sddp_stream *st, u32 len)
 }
 
 /* Process the next chunk in order. Return: false if it must stay in SCTP's queue, else true. */
-static bool take_now(struct sddp_stream *st, const struct sddp_chunk_desc *in)
+static bool process_next_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
-		take_control(st, in->len);
-	else if (!take_segment(st, in->len, NULL))
+		process_control(st, in->len);
+	else if (!process_segment(st, in->len, NULL))
 		return keep_deferred(st, in->len);
 	st->rx_next++;
-	take_in_order(st);
+	process_kept_in_order(st);
 	return true;
 }
 
@@ -329,7 +329,7 @@ static void check_complete(struct sddp_stream *st)
 {
 	if (!sddp_tally_complete(&st->tally))
 		return;
-	sddp_session_receive(&st->s, SDDP_SAY_TERMINATE, false);
+	sddp_session_receive(&st->s, SDDP_KIND_TERMINATE, false);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -340,7 +340,7 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 	/* the state machine takes a segment as a sign that the peer has received our Accept */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
-	sddp_tally_head(&st->tally, h);
+	sddp_tally_count_head(&st->tally, h);
 	check_complete(st);
 }
 
@@ -377,10 +377,10 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *i
 }
 
 /* Process an out-of-order chunk. Return: false if it must stay in SCTP's queue, else true. */
-static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
-		       const struct sddp_head *h)
+static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+				const struct sddp_head *h)
 {
-	if (!may_be_early(st)) {
+	if (!may_be_out_of_order(st)) {
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
@@ -399,20 +399,20 @@ static bool take_early(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 }
 
 /* Process a chunk by its DDP-SSN. Return: false if it must stay in SCTP's queue, else true. */
-static bool take_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
-		       const struct sddp_head *h)
+static bool process_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc *in,
+			   const struct sddp_head *h)
 {
 	enum sddp_ssn_order order = sddp_ssn_compare(st->rx_next, h->ssn);
 
-	if (!h->sane) {
+	if (!h->well_formed) {
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
 	/* a duplicate if a deferred chunk with this DDP-SSN is already kept */
 	if (order == SDDP_SSN_NEXT && !sddp_early_has(st, h->ssn))
-		return take_now(st, in);
+		return process_next_chunk(st, in);
 	if (order == SDDP_SSN_EARLY)
-		return take_early(st, in, h);
+		return process_early_chunk(st, in, h);
 	break_session(st, IW_SCTP_SSN);
 	return true;
 }
@@ -463,7 +463,7 @@ static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *
 	if (st->counting)
 		count_chunk(st, in, h);
 	else
-		taken = take_chunk(st, in, h);
+		taken = process_by_ssn(st, in, h);
 	sddp_rx_stop_keeping(st);
 	ddp_session_put(&st->ss);
 	return taken;
@@ -480,8 +480,8 @@ static bool begins_session(const struct sddp_head *h)
  * 6); any other chunk is a violation and is not kept. Return: 0 if the chunk has been processed;
  * -ENOMEM if memory is short; another negative errno if the chunk must be discarded.
  */
-static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
-			      const struct sddp_head *h)
+static int sddp_rx_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+				 const struct sddp_head *h)
 {
 	struct sddp_stream *st;
 
@@ -506,11 +506,11 @@ static bool is_session_over(const struct sddp_stream *st)
 }
 
 /* Remove the stream of a session that is over, so that the next session can begin */
-static void free_number(struct sddp_stream *st)
+static void release_number(struct sddp_stream *st)
 {
 	sddp_session_acked(&st->s);
 	sddp_stream_advance_close(st);
-	sddp_stream_drop(st);
+	sddp_stream_remove(st);
 }
 
 /*
@@ -522,7 +522,7 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
 {
 	struct sddp_tally t;
 
-	if (st->next || st->counting || st->a->active || !st->s.we_done ||
+	if (st->next || st->counting || st->a->active || !st->s.own_done ||
 	    !begins_session(h))
 		return false;
 	t = sddp_early_tally(st);
@@ -533,7 +533,7 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
  * Keep the next session's Initiate until this session's stream is released. Return: true if the
  * Initiate is kept, false if the caller must leave it in SCTP's queue and receive it again.
  */
-static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
+static bool keep_next_initiate(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
 	struct sddp_stream *next = make_stream(st->a, in->id);
 
@@ -557,7 +557,7 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_chunk_desc *in)
  */
 void sddp_rx_begin(struct sddp_stream *st)
 {
-	take_in_order(st);
+	process_kept_in_order(st);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -587,13 +587,13 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 		return true;
 	}
 	if (at && is_session_over(at)) {
-		free_number(at);
+		release_number(at);
 		at = NULL;
 	}
 	if (!at)
-		return sddp_rx_take_first(a, in, &h) != -ENOMEM;
+		return sddp_rx_process_first(a, in, &h) != -ENOMEM;
 	st = at;
 	if (is_next_initiate(st, &h))
-		return keep_next(st, in);
+		return keep_next_initiate(st, in);
 	return process_chunk(st->next ?: st, in, &h);
 }

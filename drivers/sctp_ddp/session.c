@@ -28,7 +28,7 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 		return end_by_violation(s);
 	s->state = SDDP_REQUESTED;
 	s->enhanced = enhanced;
-	return SDDP_DO_ASK;
+	return SDDP_DO_REQUEST;
 }
 
 /*
@@ -52,7 +52,7 @@ static enum sddp_do receive_refusal(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
 	s->peer_done = true;
-	s->we_done = true;
+	s->own_done = true;
 	s->control_unacked = false;
 	return which;
 }
@@ -72,7 +72,7 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		return receive_refusal(s, SDDP_DO_REFUSED);
 	case SDDP_OPEN:
 		s->peer_done = true;
-		s->control_unacked = s->control_unacked && s->we_done;
+		s->control_unacked = s->control_unacked && s->own_done;
 		return SDDP_DO_PEER_DONE;
 	default:
 		/*
@@ -80,7 +80,7 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		 * sends a chunk after it: this side sends no Terminate in reply.
 		 */
 		s->peer_done = true;
-		s->we_done = true;
+		s->own_done = true;
 		return end_by_violation(s);
 	}
 }
@@ -93,7 +93,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 {
 	if (s->state != SDDP_OPEN)
 		return end_by_violation(s);
-	if (!s->active && !s->we_done)
+	if (!s->active && !s->own_done)
 		s->control_unacked = false;
 	return SDDP_DO_DELIVER;
 }
@@ -101,7 +101,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 /* Process a chunk after the end of the session: only record a Terminate of the peer */
 static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind what)
 {
-	if (what == SDDP_SAY_TERMINATE)
+	if (what == SDDP_KIND_TERMINATE)
 		s->peer_done = true;
 	return SDDP_DO_IGNORE;
 }
@@ -126,13 +126,13 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind w
 	if (s->peer_done)
 		return end_by_violation(s);
 	switch (what) {
-	case SDDP_SAY_INITIATE:
+	case SDDP_KIND_INITIATE:
 		return receive_initiate(s, enhanced);
-	case SDDP_SAY_ACCEPT:
+	case SDDP_KIND_ACCEPT:
 		return receive_accept(s, enhanced);
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_REJECT:
 		return receive_reject(s, enhanced);
-	case SDDP_SAY_TERMINATE:
+	case SDDP_KIND_TERMINATE:
 		return receive_terminate(s);
 	default:
 		return receive_segment(s);
@@ -155,7 +155,7 @@ void sddp_session_abort(struct sddp_session *s)
  */
 static bool may_terminate(const struct sddp_session *s)
 {
-	if (s->we_done || s->control_unacked)
+	if (s->own_done || s->control_unacked)
 		return false;
 	return s->state != SDDP_IDLE && s->state != SDDP_INITIATED;
 }
@@ -171,15 +171,15 @@ static bool may_terminate(const struct sddp_session *s)
 bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	switch (what) {
-	case SDDP_SAY_INITIATE:
+	case SDDP_KIND_INITIATE:
 		return s->active && s->state == SDDP_IDLE;
-	case SDDP_SAY_ACCEPT:
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_ACCEPT:
+	case SDDP_KIND_REJECT:
 		return s->state == SDDP_REQUESTED;
-	case SDDP_SAY_TERMINATE:
+	case SDDP_KIND_TERMINATE:
 		return may_terminate(s);
 	default:
-		return s->state == SDDP_OPEN && !s->we_done;
+		return s->state == SDDP_OPEN && !s->own_done;
 	}
 }
 
@@ -196,16 +196,16 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 		return;
 	s->control_unacked = true;
 	switch (what) {
-	case SDDP_SAY_INITIATE:
+	case SDDP_KIND_INITIATE:
 		s->state = SDDP_INITIATED;
 		s->enhanced = enhanced;
 		break;
-	case SDDP_SAY_ACCEPT:
+	case SDDP_KIND_ACCEPT:
 		s->state = SDDP_OPEN;
 		break;
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_REJECT:
 		s->state = SDDP_OVER;
-		s->we_done = true;
+		s->own_done = true;
 		s->peer_done = true;
 		break;
 	default:
@@ -217,7 +217,7 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 			s->state = SDDP_OVER;
 			s->peer_done = true;
 		}
-		s->we_done = true;
+		s->own_done = true;
 		break;
 	}
 }
@@ -240,7 +240,7 @@ void sddp_session_acked(struct sddp_session *s)
  */
 bool sddp_session_is_acked(const struct sddp_session *s)
 {
-	return s->we_done && !s->control_unacked;
+	return s->own_done && !s->control_unacked;
 }
 
 /**
@@ -252,7 +252,7 @@ bool sddp_session_is_acked(const struct sddp_session *s)
  */
 bool sddp_session_is_over(const struct sddp_session *s)
 {
-	return s->peer_done && s->we_done;
+	return s->peer_done && s->own_done;
 }
 
 /**

@@ -44,7 +44,7 @@ enum sddp_state {
 
 /**
  * enum sddp_do - action that the caller must take for a received chunk
- * @SDDP_DO_ASK: pass the Initiate to the ULP, which accepts or rejects the session
+ * @SDDP_DO_REQUEST: pass the Initiate to the ULP, which accepts or rejects the session
  * @SDDP_DO_ENTER: enter Full Operation: the peer has accepted the session
  * @SDDP_DO_REJECTED: end the session: the peer's ULP has rejected it
  * @SDDP_DO_REFUSED: end the session: the peer has refused the Initiate without passing
@@ -56,7 +56,7 @@ enum sddp_state {
  *	the chunk is not legal in the session's state (RFC 5043 6.1)
  */
 enum sddp_do {
-	SDDP_DO_ASK,
+	SDDP_DO_REQUEST,
 	SDDP_DO_ENTER,
 	SDDP_DO_REJECTED,
 	SDDP_DO_REFUSED,
@@ -73,7 +73,7 @@ enum sddp_do {
  * @enhanced: true if the Initiate was an Enhanced Initiate (RFC 6581), so that the
  *	Accept must be enhanced, too
  * @peer_done: true if the peer sends no further chunk of the session
- * @we_done: true if this side sends no further chunk of the session
+ * @own_done: true if this side sends no further chunk of the session
  * @control_unacked: true if this side has sent a control chunk and does not know yet
  *	that the peer has received the last one
  */
@@ -82,7 +82,7 @@ struct sddp_session {
 	bool		active;
 	bool		enhanced;
 	bool		peer_done;
-	bool		we_done;
+	bool		own_done;
 	bool		control_unacked;
 };
 

@@ -71,7 +71,7 @@ static const struct ddp_sock_calls calls = {
 static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
 			    int flags, void *key)
 {
-	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
+	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, wait_entry);
 
 	if (key_to_poll(key) & EPOLLERR)
 		sddp_assoc_kick(a);
@@ -219,8 +219,8 @@ void sddp_sock_attach(struct sddp_assoc *a)
 	struct sock *sk = a->sock->sk;
 
 	ddp_sock_set_calls(sk, a, &calls, &a->orig_calls);
-	init_waitqueue_func_entry(&a->space, sddp_sock_wakeup);
-	add_wait_queue(sk_sleep(sk), &a->space);
+	init_waitqueue_func_entry(&a->wait_entry, sddp_sock_wakeup);
+	add_wait_queue(sk_sleep(sk), &a->wait_entry);
 }
 
 /* Restore the socket's original callbacks, if sddp_sock_attach() has replaced them */
@@ -228,7 +228,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 {
 	if (sk->sk_user_data != a)
 		return;
-	remove_wait_queue(sk_sleep(sk), &a->space);
+	remove_wait_queue(sk_sleep(sk), &a->wait_entry);
 	ddp_sock_restore_calls(sk, &a->orig_calls);
 }
 
@@ -415,17 +415,17 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
 enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
 {
 	struct sock *sk = a->sock->sk;
-	enum sddp_sock_state up_state;
+	enum sddp_sock_state state;
 
 	lock_sock(sk);
 	*err = a->send_err ?: -READ_ONCE(sk->sk_err);
-	up_state = __get_state(a, sk, *err);
-	if (up_state == SDDP_SOCK_OPEN) {
+	state = __get_state(a, sk, *err);
+	if (state == SDDP_SOCK_OPEN) {
 		__sddp_sock_grow_sndbuf(a, sk);
 		__sddp_path_set_timeouts(sctp_sk_asoc(sk));
 	}
 	release_sock(sk);
-	return up_state;
+	return state;
 }
 
 /*

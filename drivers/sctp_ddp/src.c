@@ -109,9 +109,9 @@ void sddp_src_decode_head(struct sddp_assoc *a, const struct sddp_chunk_desc *in
 	*h = (struct sddp_head){};
 	if (!fetch_head(a))
 		return;
-	h->numbered = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
-	h->sane = h->numbered && is_legal(in);
-	if (h->sane && in->ppid == SDDP_PPID_CONTROL)
+	h->has_ssn = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
+	h->well_formed = h->has_ssn && is_legal(in);
+	if (h->well_formed && in->ppid == SDDP_PPID_CONTROL)
 		h->function = sddp_control_function(src->head, src->head_len);
 }
 

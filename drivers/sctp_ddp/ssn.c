@@ -26,20 +26,20 @@ enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn)
 }
 
 /**
- * sddp_tally_chunk - count a chunk of an ended session
+ * sddp_tally_count - count a chunk of an ended session
  * @t: the count of the session's chunks
  */
-void sddp_tally_chunk(struct sddp_tally *t)
+void sddp_tally_count(struct sddp_tally *t)
 {
 	t->n++;
 }
 
 /**
- * sddp_tally_last - record that the chunk counted last is the peer's Terminate
+ * sddp_tally_set_last - record that the chunk counted last is the peer's Terminate
  * @t: the count of the session's chunks, including the Terminate
  * @ssn: DDP-SSN of the Terminate; ignored if a Terminate has been recorded already
  */
-void sddp_tally_last(struct sddp_tally *t, u16 ssn)
+void sddp_tally_set_last(struct sddp_tally *t, u16 ssn)
 {
 	if (t->last)
 		return;

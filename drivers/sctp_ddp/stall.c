@@ -19,7 +19,7 @@
  * @s: state kept between checks; updated
  * @v: present state of the association
  *
- * The caller must call this function every SDDP_STALL_LOOK seconds while data is in
+ * The caller must call this function every SDDP_STALL_INTERVAL seconds while data is in
  * flight.
  *
  * Return: the action that the caller must take, see enum sddp_stall_do.
@@ -36,7 +36,7 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 	s->step++;
 	if (s->step == PROBE_AT) {
 		s->since = v->now;
-		return SDDP_STALL_ASK;
+		return SDDP_STALL_PROBE;
 	}
 	/*
 	 * Do not shrink packets while the peer has not replied to the heartbeat: SCTP

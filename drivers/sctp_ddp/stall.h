@@ -5,10 +5,10 @@
  * If the MTU of a path is smaller than SCTP expects, and the router returns no ICMP
  * errors, the path drops all long packets (a PMTU black hole). Heartbeats are short and
  * still pass, so SCTP does not end the association. Therefore the worker makes a check
- * every SDDP_STALL_LOOK seconds while data is in flight. As long as the peer
+ * every SDDP_STALL_INTERVAL seconds while data is in flight. As long as the peer
  * acknowledges nothing new, the checks lead to these actions:
  *
- *	first check without progress		ASK: send a heartbeat now
+ *	first check without progress		PROBE: send a heartbeat now
  *	next check, if the peer has replied	SHRINK the packets, wait
  *	after one minute			END the association
  */
@@ -17,7 +17,7 @@
 
 #include <ddp/pure.h>
 
-#define SDDP_STALL_LOOK	4	/* interval between two checks, seconds */
+#define SDDP_STALL_INTERVAL	4	/* interval between two checks, seconds */
 
 /*
  * Number of consecutive timeouts of data or heartbeats after which SCTP regards a path
@@ -33,14 +33,14 @@
 /**
  * enum sddp_stall_do - action that the caller must take after a check
  * @SDDP_STALL_NOTHING: no action
- * @SDDP_STALL_ASK: send a heartbeat to find out whether the peer is reachable
+ * @SDDP_STALL_PROBE: send a heartbeat to find out whether the peer is reachable
  * @SDDP_STALL_SHRINK: lower the path MTU to the size that sddp_stall_lower_pmtu()
  *	chooses, if there is one
  * @SDDP_STALL_END: end the association
  */
 enum sddp_stall_do {
 	SDDP_STALL_NOTHING,
-	SDDP_STALL_ASK,
+	SDDP_STALL_PROBE,
 	SDDP_STALL_SHRINK,
 	SDDP_STALL_END,
 };
@@ -68,7 +68,7 @@ struct sddp_stall_view {
  * @checks: number of consecutive checks without progress
  * @step: number of checks in the present cycle; a cycle consists of a heartbeat, smaller
  *	packets, and a wait, see the constants in stall.c
- * @since: time of the last SDDP_STALL_ASK, nanoseconds
+ * @since: time of the last SDDP_STALL_PROBE, nanoseconds
  */
 struct sddp_stall {
 	u32	acked;

@@ -192,7 +192,7 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 		ddp_session_put(&st->ss);
 		return err;
 	}
-	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
+	sddp_stream_set_deadline(st, SDDP_DEADLINE_SEND);
 	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);
 	return 0;
@@ -221,7 +221,7 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 	if (s)
 		ddp_session_get(&st->ss);
 	spin_lock(&st->lock);
-	if (st->ended || st->answered)
+	if (st->ended || st->has_replied)
 		err = -ECONNRESET;
 	else if (s)
 		err = ddp_stream_bind(s, &st->llp);
@@ -229,7 +229,7 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 		st->ss.accepted = s;
 		st->reply = c;
 		st->reply_stream = s;
-		st->answered = true;
+		st->has_replied = true;
 	}
 	spin_unlock(&st->lock);
 	if (err && s)
@@ -238,12 +238,12 @@ int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 }
 
 /**
- * __sddp_stream_take_answer - make the ULP's reply, if any, the pending control chunk
+ * __sddp_stream_take_reply - make the ULP's reply, if any, the pending control chunk
  * @st: the stream
  *
  * Context: worker, with the association's mutex and the stream's lock held.
  */
-void __sddp_stream_take_answer(struct sddp_stream *st)
+void __sddp_stream_take_reply(struct sddp_stream *st)
 {
 	lockdep_assert_held(&st->lock);
 	if (!st->reply)
@@ -296,7 +296,7 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 	}
 	/*
 	 * Store closing after all posted requests. Pairs with the acquire in
-	 * nothing_pulled(): otherwise the worker could send our Terminate before the
+	 * pull_found_none(): otherwise the worker could send our Terminate before the
 	 * requests. litmus: drained
 	 */
 	smp_store_release(&st->closing, true);
@@ -323,7 +323,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		return;
 	/* once ended is set, sddp_stream_set_reply() fails */
 	spin_lock(&st->lock);
-	__sddp_stream_take_answer(st);
+	__sddp_stream_take_reply(st);
 	WRITE_ONCE(st->ended, true);
 	spin_unlock(&st->lock);
 	s = st->stream;
@@ -339,7 +339,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		ddp_session_report_closed(&st->ss, why, o);
 	else
 		sddp_listen_refused(st->a, why);
-	sddp_assoc_session_end(st->a, st);
+	sddp_assoc_count_session_end(st->a, st);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -373,12 +373,12 @@ void sddp_stream_discard(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_drop - remove a stream from the table and release it
+ * sddp_stream_remove - remove a stream from the table and release it
  * @st: the stream; its session has ended
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_stream_drop(struct sddp_stream *st)
+void sddp_stream_remove(struct sddp_stream *st)
 {
 	xa_erase(&st->a->streams, st->id);
 	sddp_stream_discard(st);
@@ -424,7 +424,7 @@ static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
  */
 enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 {
-	if (!st->s.we_done && !st->s.peer_done)
+	if (!st->s.own_done && !st->s.peer_done)
 		return IW_PEER_RESET;
 	return sddp_stream_close_reason(st);
 }
@@ -438,7 +438,7 @@ static u64 close_progress(const struct sddp_stream *st)
 {
 	if (sddp_session_is_acked(&st->s))
 		return 3ull << 32;
-	if (st->s.we_done)
+	if (st->s.own_done)
 		return 2ull << 32 | st->a->acked;
 	return 1ull << 32 | st->tx_ssn;
 }

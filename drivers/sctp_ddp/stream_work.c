@@ -29,7 +29,7 @@ static void finish_unbind(struct sddp_stream *st)
 static void sddp_notify_accepted(struct sddp_stream *st)
 {
 	st->up = true;
-	sddp_assoc_accepted_session(st->a);
+	sddp_assoc_count_accepted(st->a);
 	ddp_session_report_established(&st->ss, NULL);
 }
 
@@ -39,8 +39,8 @@ static void sddp_notify_accepted(struct sddp_stream *st)
  */
 static void sddp_stream_start_reply(struct sddp_stream *st)
 {
-	sddp_stream_set_deadline(st, SDDP_DEADLINE_SAY);
-	if (st->pending_control->what == SDDP_SAY_ACCEPT)
+	sddp_stream_set_deadline(st, SDDP_DEADLINE_SEND);
+	if (st->pending_control->what == SDDP_KIND_ACCEPT)
 		sddp_notify_accepted(st);
 }
 
@@ -56,8 +56,8 @@ static void sddp_stream_take_requests(struct sddp_stream *st)
 	spin_lock(&st->lock);
 	fresh = st->reply;
 	if (fresh)
-		__sddp_stream_take_answer(st);
-	answered = st->answered;
+		__sddp_stream_take_reply(st);
+	answered = st->has_replied;
 	leaves = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
 	if (fresh)
@@ -115,7 +115,7 @@ static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
 	/* call this before change_assoc(), after which the other worker may change st->up */
-	sddp_assoc_session_end(from, st);
+	sddp_assoc_count_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);
 	/* cannot fail: the reservation has allocated the entry */
@@ -133,7 +133,7 @@ static bool is_beyond_limit(const struct sddp_stream *st)
 }
 
 /* Check whether the next session may use the stream's number now */
-static bool is_free(const struct sddp_stream *st)
+static bool is_number_free(const struct sddp_stream *st)
 {
 	return st->s.state == SDDP_IDLE || sddp_session_is_reusable(&st->s);
 }
@@ -148,7 +148,7 @@ static bool is_free(const struct sddp_stream *st)
 static bool may_orphan(const struct sddp_stream *st)
 {
 	return !st->s.active && !st->a->active &&
-	       (st->s.we_done || !st->reported);
+	       (st->s.own_done || !st->reported);
 }
 
 /* Replace the ended session in the table by the next session, whose Initiate has been kept */
@@ -174,13 +174,13 @@ void sddp_stream_cleanup(struct sddp_stream *st)
 	if (!st->ended)
 		return;
 	sddp_rx_stop_keeping(st);
-	if (is_free(st) && st->next) {
+	if (is_number_free(st) && st->next) {
 		sddp_stream_start_next(st);
-	} else if (is_free(st)) {
-		sddp_stream_drop(st);
+	} else if (is_number_free(st)) {
+		sddp_stream_remove(st);
 	} else if (may_orphan(st)) {
 		sddp_orphan_session(st, sddp_session_may_send(&st->s,
-							      SDDP_SAY_TERMINATE));
+							      SDDP_KIND_TERMINATE));
 		sddp_stream_discard(st);
 	}
 }
@@ -203,7 +203,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	events = xchg(&st->events, 0);
 	if (st->a->phase == SDDP_ENDED) {
 		sddp_stream_end(st, st->a->why, NULL);
-		sddp_stream_drop(st);
+		sddp_stream_remove(st);
 		return;
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))

@@ -16,13 +16,13 @@ TRACE_DEFINE_ENUM(SDDP_NEW);
 TRACE_DEFINE_ENUM(SDDP_CONNECTING);
 TRACE_DEFINE_ENUM(SDDP_UP);
 TRACE_DEFINE_ENUM(SDDP_ENDED);
-TRACE_DEFINE_ENUM(SDDP_STALL_ASK);
+TRACE_DEFINE_ENUM(SDDP_STALL_PROBE);
 TRACE_DEFINE_ENUM(SDDP_STALL_SHRINK);
 TRACE_DEFINE_ENUM(SDDP_STALL_END);
-TRACE_DEFINE_ENUM(SDDP_SAY_INITIATE);
-TRACE_DEFINE_ENUM(SDDP_SAY_ACCEPT);
-TRACE_DEFINE_ENUM(SDDP_SAY_REJECT);
-TRACE_DEFINE_ENUM(SDDP_SAY_TERMINATE);
+TRACE_DEFINE_ENUM(SDDP_KIND_INITIATE);
+TRACE_DEFINE_ENUM(SDDP_KIND_ACCEPT);
+TRACE_DEFINE_ENUM(SDDP_KIND_REJECT);
+TRACE_DEFINE_ENUM(SDDP_KIND_TERMINATE);
 
 #define show_sddp_phase(phase)				\
 	__print_symbolic(phase,				\
@@ -33,16 +33,16 @@ TRACE_DEFINE_ENUM(SDDP_SAY_TERMINATE);
 
 #define show_sddp_stall(what)				\
 	__print_symbolic(what,				\
-		{ SDDP_STALL_ASK,	"ask" },	\
+		{ SDDP_STALL_PROBE,	"ask" },	\
 		{ SDDP_STALL_SHRINK,	"shrink" },	\
 		{ SDDP_STALL_END,	"end" })
 
 #define show_sddp_kind(what)				\
 	__print_symbolic(what,				\
-		{ SDDP_SAY_INITIATE,	"initiate" },	\
-		{ SDDP_SAY_ACCEPT,	"accept" },	\
-		{ SDDP_SAY_REJECT,	"reject" },	\
-		{ SDDP_SAY_TERMINATE,	"terminate" })
+		{ SDDP_KIND_INITIATE,	"initiate" },	\
+		{ SDDP_KIND_ACCEPT,	"accept" },	\
+		{ SDDP_KIND_REJECT,	"reject" },	\
+		{ SDDP_KIND_TERMINATE,	"terminate" })
 
 TRACE_EVENT(sddp_assoc_phase,
 	TP_PROTO(const struct sddp_assoc *a, enum sddp_phase phase),

@@ -84,7 +84,7 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
  * Send the pending Initiate, Accept or Reject, if there is one and the session's state
  * allows it. Return: 0 or a negative errno.
  */
-static int send_prepared(struct sddp_stream *st)
+static int send_pending_control(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->pending_control;
 	int err;
@@ -95,9 +95,9 @@ static int send_prepared(struct sddp_stream *st)
 	if (err)
 		return err;
 	st->pending_control = NULL;
-	if (c->what == SDDP_SAY_INITIATE)
+	if (c->what == SDDP_KIND_INITIATE)
 		sddp_stream_set_deadline(st, DEADLINE_REPLY);
-	else if (c->what == SDDP_SAY_ACCEPT)
+	else if (c->what == SDDP_KIND_ACCEPT)
 		sddp_stream_set_deadline(st, 0);
 	else
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
@@ -111,7 +111,7 @@ static int send_prepared(struct sddp_stream *st)
  */
 static int send_terminate(struct sddp_stream *st)
 {
-	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
+	struct sddp_control c = { .what = SDDP_KIND_TERMINATE };
 
 	/* RFC 5043 6.2: this must be our last chunk, so RDMAP's Terminate is sent first */
 	if (!st->ended && !(READ_ONCE(st->closing) && st->drained))
@@ -247,7 +247,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
  * stream fail, RDMAP's Terminate is sent in a later slot. Return: true if there was no
  * segment, false if a segment is pending now.
  */
-static bool nothing_pulled(struct sddp_stream *st, u32 mulpdu)
+static bool pull_found_none(struct sddp_stream *st, u32 mulpdu)
 {
 	/*
 	 * Read closing before the pull. Pairs with the release in sddp_stream_stop():
@@ -287,7 +287,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 		return err;
 	most = min(most, budget.bytes);
 	while (sent < most) {
-		if (nothing_pulled(st, budget.fragment - SDDP_SEGMENT)) {
+		if (pull_found_none(st, budget.fragment - SDDP_SEGMENT)) {
 			/* do not hold back chunks while the next segment waits for a page fault */
 			uncork(a);
 			return 0;
@@ -307,7 +307,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
  * It may belong to another stream than the one that has this slot. Return: 0 or an error
  * of sddp_sock_send().
  */
-static int send_leftover(struct sddp_assoc *a)
+static int send_earlier_pending(struct sddp_assoc *a)
 {
 	/*
 	 * Uncork SCTP, which is still corked if the stream failed within a message or
@@ -330,7 +330,7 @@ static bool has_segments(const struct sddp_stream *st)
  */
 static int send_slot(struct sddp_stream *st, u32 most)
 {
-	int err = send_leftover(st->a);
+	int err = send_earlier_pending(st->a);
 
 	/*
 	 * compute drained again in this slot: DDP may have more segments, such as
@@ -338,7 +338,7 @@ static int send_slot(struct sddp_stream *st, u32 most)
 	 */
 	st->drained = false;
 	if (!err)
-		err = send_prepared(st);
+		err = send_pending_control(st);
 	if (!err && most && has_segments(st))
 		err = send_segments(st, most);
 	/*
@@ -360,7 +360,7 @@ static bool has_control(const struct sddp_stream *st)
 	if (st->pending_control && !st->ended &&
 	    sddp_session_may_send(&st->s, st->pending_control->what))
 		return true;
-	return st->ended && sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE);
+	return st->ended && sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE);
 }
 
 /**

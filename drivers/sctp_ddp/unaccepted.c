@@ -145,7 +145,7 @@ void sddp_unaccepted_leave(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_accepted_session - account for an accepted session
+ * sddp_assoc_count_accepted - account for an accepted session
  * @a: the association
  *
  * The worker calls this function when a program has accepted a session of the peer, or
@@ -154,7 +154,7 @@ void sddp_unaccepted_leave(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_accepted_session(struct sddp_assoc *a)
+void sddp_assoc_count_accepted(struct sddp_assoc *a)
 {
 	a->accepted_sessions++;
 	if (a->peer_accepted || a->active)

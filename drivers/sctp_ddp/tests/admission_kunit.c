@@ -9,7 +9,7 @@
  * SDDP_EARLY_MIN bytes each, if each association keeps as many out-of-order chunks as
  * allowed.
  */
-static void early_octets_are_bounded(struct kunit *test)
+static void early_memory_is_bounded(struct kunit *test)
 {
 	static u32 kept[1000];
 	const u32 piece = 1500;
@@ -34,7 +34,7 @@ static void early_octets_are_bounded(struct kunit *test)
  * Show that a single association may use SDDP_EARLY_ASSOC bytes and not more, and that
  * SDDP_EARLY_MIN bytes are granted however much memory is in use.
  */
-static void alone_it_gets_all_of_its_share(struct kunit *test)
+static void limit_of_one_assoc(struct kunit *test)
 {
 	const u32 most = SDDP_EARLY_ASSOC;
 
@@ -49,7 +49,7 @@ static void alone_it_gets_all_of_its_share(struct kunit *test)
  * Show that the eviction group is that of the first limit that is reached, checked in
  * this order: of the peer address, of the local address, of the network namespace.
  */
-static void who_leaves(struct kunit *test)
+static void choice_of_evict_group(struct kunit *test)
 {
 	struct sddp_unaccepted c = {
 		.peer = SDDP_UNACCEPTED_PEER - 1,
@@ -67,7 +67,7 @@ static void who_leaves(struct kunit *test)
 }
 
 /* Show that the retry delay doubles from 10 to 1000 milliseconds and does not grow further */
-static void waits_longer_each_time(struct kunit *test)
+static void retry_delay_doubles(struct kunit *test)
 {
 	u32 delay = sddp_retry_delay(0), n;
 
@@ -86,7 +86,7 @@ static void waits_longer_each_time(struct kunit *test)
  * Show that -ENOMEM is reported rather than any other error, and -EADDRINUSE only if
  * there is no other error, whichever of the two errors comes first.
  */
-static void memory_counts_for_most(struct kunit *test)
+static void enomem_is_reported_first(struct kunit *test)
 {
 	static const int rising[] = { 0, -EADDRINUSE, -EADDRNOTAVAIL, -ENOMEM };
 	int i, j;
@@ -101,7 +101,7 @@ static void memory_counts_for_most(struct kunit *test)
  * Show that deferred chunks are kept only below each of three limits, and that these
  * limits leave memory for an out-of-order chunk of 70000 bytes.
  */
-static void waiting(struct kunit *test)
+static void deferred_limits(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred(0, 0, 0));
 	KUNIT_EXPECT_TRUE(test, sddp_may_keep_deferred(SDDP_DEFERRED_CHUNKS - 1,
@@ -114,12 +114,12 @@ static void waiting(struct kunit *test)
 }
 
 static struct kunit_case admission_cases[] = {
-	KUNIT_CASE(waiting),
-	KUNIT_CASE(early_octets_are_bounded),
-	KUNIT_CASE(alone_it_gets_all_of_its_share),
-	KUNIT_CASE(who_leaves),
-	KUNIT_CASE(waits_longer_each_time),
-	KUNIT_CASE(memory_counts_for_most),
+	KUNIT_CASE(deferred_limits),
+	KUNIT_CASE(early_memory_is_bounded),
+	KUNIT_CASE(limit_of_one_assoc),
+	KUNIT_CASE(choice_of_evict_group),
+	KUNIT_CASE(retry_delay_doubles),
+	KUNIT_CASE(enomem_is_reported_first),
 	{}
 };
 

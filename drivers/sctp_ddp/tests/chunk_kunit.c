@@ -16,13 +16,13 @@ struct kind {
 
 /* All Function Codes: RFC 5043 5.2.3 (SCTPDDP-13), RFC 6581 7 (MPA2-11) */
 static const struct kind kinds[] = {
-	{ 1, SDDP_SAY_INITIATE },
-	{ 2, SDDP_SAY_ACCEPT },
-	{ 3, SDDP_SAY_REJECT },
-	{ 4, SDDP_SAY_TERMINATE },
-	{ 5, SDDP_SAY_INITIATE, true },
-	{ 6, SDDP_SAY_ACCEPT, true },
-	{ 7, SDDP_SAY_REJECT, true },
+	{ 1, SDDP_KIND_INITIATE },
+	{ 2, SDDP_KIND_ACCEPT },
+	{ 3, SDDP_KIND_REJECT },
+	{ 4, SDDP_KIND_TERMINATE },
+	{ 5, SDDP_KIND_INITIATE, true },
+	{ 6, SDDP_KIND_ACCEPT, true },
+	{ 7, SDDP_KIND_REJECT, true },
 };
 
 static const u16 lengths[] = { 0, 1, 3, 4, 5, 100, 507, 508, 509, 511, 512, 513 };
@@ -101,7 +101,7 @@ static void expect_same(struct kunit *test, const struct kind *k, u16 pd_len)
  * MPA2-14), RFC 6581 9 (MPA2-25). Show that more than 512 bytes of Private Data, the
  * IRD/ORD word included, are refused: RFC 5043 5.2.3 (SCTPDDP-16), RFC 6581 7 (MPA2-15).
  */
-static void there_and_back(struct kunit *test)
+static void encode_and_decode(struct kunit *test)
 {
 	const struct kind *k;
 	size_t n;
@@ -109,7 +109,7 @@ static void there_and_back(struct kunit *test)
 
 	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-			if (k->what == SDDP_SAY_TERMINATE && lengths[i])
+			if (k->what == SDDP_KIND_TERMINATE && lengths[i])
 				continue;
 			fill(k, lengths[i]);
 			n = by_hand(k, lengths[i]);
@@ -193,14 +193,14 @@ static void terminate_has_no_data(struct kunit *test)
 		by_hand(k, n);
 		KUNIT_EXPECT_EQ(test, IW_OK,
 				sddp_control_decode(&out, octets, 4 + n));
-		KUNIT_EXPECT_EQ(test, out.what, SDDP_SAY_TERMINATE);
+		KUNIT_EXPECT_EQ(test, out.what, SDDP_KIND_TERMINATE);
 		KUNIT_EXPECT_EQ(test, out.offer.pd_len, (u16)0);
 		KUNIT_EXPECT_FALSE(test, out.offer.enhanced);
 	}
 }
 
 /* Show that the encoder never writes past the end of a buffer, for sizes from 0 to 31 bytes */
-static void no_room(struct kunit *test)
+static void short_buffer(struct kunit *test)
 {
 	const struct kind *k;
 	size_t size, need, n;
@@ -221,7 +221,7 @@ static void no_room(struct kunit *test)
  * Show that the encoder refuses an IRD or ORD of more than 14 bits, which would
  * overwrite the flags of the IRD/ORD word: RFC 6581 9 (MPA2-25).
  */
-static void depths_too_deep(struct kunit *test)
+static void ird_ord_too_large(struct kunit *test)
 {
 	fill(&kinds[4], 0);
 	in.offer.ird = 0x4000;
@@ -240,7 +240,7 @@ static void depths_too_deep(struct kunit *test)
  * Show that every chunk begins with its DDP-SSN, and that a segment follows
  * without padding: RFC 5043 5.2.1 (SCTPDDP-10), RFC 5043 5.2.2 (SCTPDDP-11).
  */
-static void ssn_in_front(struct kunit *test)
+static void ssn_is_first(struct kunit *test)
 {
 	u8 chunk[3] = { 0xee, 0xee, 0xee };
 	u16 got;
@@ -269,13 +269,13 @@ static void numbers(struct kunit *test)
 }
 
 static struct kunit_case chunk_cases[] = {
-	KUNIT_CASE(there_and_back),
+	KUNIT_CASE(encode_and_decode),
 	KUNIT_CASE(every_truncation),
 	KUNIT_CASE(every_code),
 	KUNIT_CASE(terminate_has_no_data),
-	KUNIT_CASE(no_room),
-	KUNIT_CASE(depths_too_deep),
-	KUNIT_CASE(ssn_in_front),
+	KUNIT_CASE(short_buffer),
+	KUNIT_CASE(ird_ord_too_large),
+	KUNIT_CASE(ssn_is_first),
 	KUNIT_CASE(numbers),
 	{}
 };

@@ -19,13 +19,13 @@ struct chunk {
 };
 
 static const struct chunk kinds[] = {
-	{ .what = SDDP_SAY_INITIATE },
-	{ .what = SDDP_SAY_INITIATE, .enhanced = true },
-	{ .what = SDDP_SAY_ACCEPT },
-	{ .what = SDDP_SAY_ACCEPT, .enhanced = true },
-	{ .what = SDDP_SAY_REJECT },
-	{ .what = SDDP_SAY_REJECT, .enhanced = true },
-	{ .what = SDDP_SAY_TERMINATE },
+	{ .what = SDDP_KIND_INITIATE },
+	{ .what = SDDP_KIND_INITIATE, .enhanced = true },
+	{ .what = SDDP_KIND_ACCEPT },
+	{ .what = SDDP_KIND_ACCEPT, .enhanced = true },
+	{ .what = SDDP_KIND_REJECT },
+	{ .what = SDDP_KIND_REJECT, .enhanced = true },
+	{ .what = SDDP_KIND_TERMINATE },
 	{ .what = SDDP_KIND_SEGMENT },
 };
 
@@ -35,11 +35,11 @@ struct story {
 	int		n;
 	bool		active;
 	bool		broken;		/* an illegal chunk was received */
-	bool		in_vain;	/* the illegal chunk was a Terminate before any reply */
-	bool		doubt;		/* the peer may not have received our last control chunk */
+	bool		terminate_too_early; /* the illegal chunk: a Terminate before any reply */
+	bool		ack_missing;	/* the peer may not have received our last control chunk */
 };
 
-/* the test that is running; must() reports failures to it */
+/* the test that is running; expect_rule() reports failures to it */
 static struct kunit *test;
 static u32 stories;
 
@@ -47,7 +47,7 @@ static u32 stories;
  * Format a sequence for a failure message, for example ">i'" for our Enhanced Initiate:
  * direction, then initial letter of the kind, then "'" if the chunk is enhanced
  */
-static const char *told(const struct story *t)
+static const char *format_story(const struct story *t)
 {
 	static char text[4 * (LONGEST + 1) + 1];
 	char *p = text;
@@ -62,18 +62,18 @@ static const char *told(const struct story *t)
 	return text;
 }
 
-static void must(const struct story *t, bool is, const char *what)
+static void expect_rule(const struct story *t, bool is, const char *what)
 {
 	if (!is)
 		KUNIT_FAIL(test, "%s, %s: %s", t->active ? "active" : "passive",
-			   told(t), what);
+			   format_story(t), what);
 }
 
 /* The rules -------------------------------------------------------------- */
 
 static bool is_no(const struct chunk *c)
 {
-	return c->what == SDDP_SAY_REJECT || c->what == SDDP_SAY_TERMINATE;
+	return c->what == SDDP_KIND_REJECT || c->what == SDDP_KIND_TERMINATE;
 }
 
 /*
@@ -88,7 +88,7 @@ static bool legal_open(const struct chunk *said, int n)
 	for (i = 0; i < n; i++) {
 		if (done[said[i].ours])
 			return false;
-		if (said[i].what == SDDP_SAY_TERMINATE)
+		if (said[i].what == SDDP_KIND_TERMINATE)
 			done[said[i].ours] = true;
 		else if (said[i].what != SDDP_KIND_SEGMENT)
 			return false;
@@ -106,7 +106,7 @@ static bool legal(const struct story *t)
 	const struct chunk *said = t->said;
 
 	if (t->n > 0 && (said[0].ours != t->active ||
-			 said[0].what != SDDP_SAY_INITIATE))
+			 said[0].what != SDDP_KIND_INITIATE))
 		return false;
 	if (t->n < 2)
 		return true;
@@ -114,7 +114,7 @@ static bool legal(const struct story *t)
 		return false;
 	if (is_no(&said[1]))
 		return t->n == 2 && (!said[1].enhanced || said[0].enhanced);
-	return said[1].what == SDDP_SAY_ACCEPT &&
+	return said[1].what == SDDP_KIND_ACCEPT &&
 	       said[1].enhanced == said[0].enhanced &&
 	       legal_open(said + 2, t->n - 2);
 }
@@ -125,7 +125,7 @@ static bool has_terminate(const struct story *t, bool ours)
 
 	for (i = 0; i < t->n; i++)
 		if (t->said[i].ours == ours &&
-		    t->said[i].what == SDDP_SAY_TERMINATE)
+		    t->said[i].what == SDDP_KIND_TERMINATE)
 			return true;
 	return false;
 }
@@ -134,7 +134,7 @@ static bool has_terminate(const struct story *t, bool ours)
  * Check whether the second chunk is a legal reply that ends the session: a Reject or a
  * Terminate
  */
-static bool turned_down(const struct story *t)
+static bool was_refused(const struct story *t)
 {
 	struct story two = *t;
 
@@ -144,22 +144,22 @@ static bool turned_down(const struct story *t)
 
 static bool over(const struct story *t)
 {
-	if (turned_down(t))
+	if (was_refused(t))
 		return true;
-	return has_terminate(t, false) && (t->in_vain || has_terminate(t, true));
+	return has_terminate(t, false) && (t->terminate_too_early || has_terminate(t, true));
 }
 
 /* Get the action that the state machine must return for the last chunk of a legal sequence */
-static enum sddp_do asks_for(const struct story *t)
+static enum sddp_do expected_action(const struct story *t)
 {
 	switch (t->said[t->n - 1].what) {
-	case SDDP_SAY_INITIATE:
-		return SDDP_DO_ASK;
-	case SDDP_SAY_ACCEPT:
+	case SDDP_KIND_INITIATE:
+		return SDDP_DO_REQUEST;
+	case SDDP_KIND_ACCEPT:
 		return SDDP_DO_ENTER;
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_REJECT:
 		return SDDP_DO_REJECTED;
-	case SDDP_SAY_TERMINATE:
+	case SDDP_KIND_TERMINATE:
 		return t->n == 2 ? SDDP_DO_REFUSED : SDDP_DO_PEER_DONE;
 	default:
 		return SDDP_DO_DELIVER;
@@ -171,45 +171,45 @@ static enum sddp_do asks_for(const struct story *t)
  * must not overtake a control chunk. RFC 5043 6.1: after a violation, only a Terminate
  * may be sent.
  */
-static bool may_say(const struct story *t, const struct story *next)
+static bool may_send_next(const struct story *t, const struct story *next)
 {
-	bool terminate = next->said[t->n].what == SDDP_SAY_TERMINATE;
+	bool terminate = next->said[t->n].what == SDDP_KIND_TERMINATE;
 
-	if (terminate && t->doubt)
+	if (terminate && t->ack_missing)
 		return false;
 	if (!t->broken)
 		return legal(next);
-	return terminate && !t->in_vain && !has_terminate(t, true) &&
-	       !turned_down(t);
+	return terminate && !t->terminate_too_early && !has_terminate(t, true) &&
+	       !was_refused(t);
 }
 
 /* All sequences ---------------------------------------------------------- */
 
-static void go_on(const struct sddp_session *s, const struct story *t);
+static void try_all_next_chunks(const struct sddp_session *s, const struct story *t);
 
-static void hear(struct sddp_session s, struct story t, const struct chunk *c)
+static void receive_and_check(struct sddp_session s, struct story t, const struct chunk *c)
 {
-	bool last = turned_down(&t);
+	bool last = was_refused(&t);
 	bool answered = t.n >= 2;
 	enum sddp_do got = sddp_session_receive(&s, c->what, c->enhanced);
 
 	t.said[t.n++] = *c;
 	if (t.broken || last) {
-		must(&t, got == SDDP_DO_IGNORE, "not ignored");
+		expect_rule(&t, got == SDDP_DO_IGNORE, "not ignored");
 		t.broken = true;
 	} else if (legal(&t)) {
-		must(&t, got == asks_for(&t), "asks for something else");
+		expect_rule(&t, got == expected_action(&t), "asks for something else");
 		if (!has_terminate(&t, true))
-			t.doubt = false;
+			t.ack_missing = false;
 	} else {
-		must(&t, got == SDDP_DO_END, "should end it");
+		expect_rule(&t, got == SDDP_DO_END, "should end it");
 		t.broken = true;
-		t.in_vain = c->what == SDDP_SAY_TERMINATE && !answered;
+		t.terminate_too_early = c->what == SDDP_KIND_TERMINATE && !answered;
 	}
-	go_on(&s, &t);
+	try_all_next_chunks(&s, &t);
 }
 
-static void say(struct sddp_session s, struct story t, const struct chunk *c)
+static void send_and_check(struct sddp_session s, struct story t, const struct chunk *c)
 {
 	struct story next = t;
 	bool may = sddp_session_may_send(&s, c->what);
@@ -217,13 +217,13 @@ static void say(struct sddp_session s, struct story t, const struct chunk *c)
 	next.said[t.n] = *c;
 	next.said[t.n].ours = true;
 	next.n++;
-	must(&next, may == may_say(&t, &next), may ? "may not" : "may");
+	expect_rule(&next, may == may_send_next(&t, &next), may ? "may not" : "may");
 	if (!may)
 		return;
 	sddp_session_sent(&s, c->what, c->enhanced);
 	if (c->what != SDDP_KIND_SEGMENT)
-		next.doubt = true;
-	go_on(&s, &next);
+		next.ack_missing = true;
+	try_all_next_chunks(&s, &next);
 }
 
 /*
@@ -232,34 +232,34 @@ static void say(struct sddp_session s, struct story t, const struct chunk *c)
  */
 static bool our_kind(const struct story *t, const struct chunk *c)
 {
-	if (c->what == SDDP_SAY_ACCEPT || c->what == SDDP_SAY_REJECT)
+	if (c->what == SDDP_KIND_ACCEPT || c->what == SDDP_KIND_REJECT)
 		return c->enhanced == (t->n > 0 && t->said[0].enhanced);
 	return true;
 }
 
-static void go_on(const struct sddp_session *s, const struct story *t)
+static void try_all_next_chunks(const struct sddp_session *s, const struct story *t)
 {
 	struct sddp_session acked = *s;
 	struct story sure = *t;
 	u32 i;
 
 	stories++;
-	must(t, sddp_session_is_over(s) == over(t), "over, or not");
-	must(t, sddp_session_is_reusable(s) == (over(t) && !t->doubt),
-	     "to be used again, or not");
-	must(t, !sddp_session_is_acked(s) || !t->doubt, "heard, or not");
+	expect_rule(t, sddp_session_is_over(s) == over(t), "over, or not");
+	expect_rule(t, sddp_session_is_reusable(s) == (over(t) && !t->ack_missing),
+		    "to be used again, or not");
+	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing, "heard, or not");
 	if (t->n == LONGEST)
 		return;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		hear(*s, *t, &kinds[i]);
+		receive_and_check(*s, *t, &kinds[i]);
 		if (our_kind(t, &kinds[i]))
-			say(*s, *t, &kinds[i]);
+			send_and_check(*s, *t, &kinds[i]);
 	}
-	if (!t->doubt)
+	if (!t->ack_missing)
 		return;
-	sure.doubt = false;
+	sure.ack_missing = false;
 	sddp_session_acked(&acked);
-	go_on(&acked, &sure);
+	try_all_next_chunks(&acked, &sure);
 }
 
 static u32 all_stories(struct kunit *now, bool active)
@@ -270,7 +270,7 @@ static u32 all_stories(struct kunit *now, bool active)
 	test = now;
 	stories = 0;
 	sddp_session_init(&s, active);
-	go_on(&s, &t);
+	try_all_next_chunks(&s, &t);
 	return stories;
 }
 
@@ -301,8 +301,8 @@ struct step {
 	enum sddp_do	asks;		/* expected action for a received chunk */
 };
 
-#define SAY(w, e)	{ { true, SDDP_SAY_##w, e } }
-#define HEAR(w, e, do)	{ { false, SDDP_SAY_##w, e }, SDDP_DO_##do }
+#define SAY(w, e)	{ { true, SDDP_KIND_##w, e } }
+#define HEAR(w, e, do)	{ { false, SDDP_KIND_##w, e }, SDDP_DO_##do }
 #define SEND		{ { true, SDDP_KIND_SEGMENT } }
 #define TAKE		{ { false, SDDP_KIND_SEGMENT }, SDDP_DO_DELIVER }
 
@@ -341,7 +341,7 @@ static void accepted(struct kunit *test)
 	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
 	     SEND, TAKE, SEND, SAY(TERMINATE, false), TAKE,
 	     HEAR(TERMINATE, false, PEER_DONE));
-	WALK(test, false, HEAR(INITIATE, true, ASK), SAY(ACCEPT, true),
+	WALK(test, false, HEAR(INITIATE, true, REQUEST), SAY(ACCEPT, true),
 	     SEND, SEND, TAKE, HEAR(TERMINATE, false, PEER_DONE), SEND,
 	     SAY(TERMINATE, false));
 }
@@ -350,14 +350,14 @@ static void accepted(struct kunit *test)
  * Show that our Terminate counts as received by the peer only after its acknowledgment,
  * even if the peer's Terminate has been received first
  */
-static void heard_at_last(struct kunit *test)
+static void acked_only_by_sack(struct kunit *test)
 {
 	struct sddp_session s = {
 		.state = SDDP_OPEN, .active = true, .peer_done = true,
 	};
 
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
-	sddp_session_sent(&s, SDDP_SAY_TERMINATE, false);
+	sddp_session_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
 	sddp_session_acked(&s);
@@ -369,17 +369,17 @@ static void rejected(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, false, REJECTED));
-	WALK(test, false, HEAR(INITIATE, false, ASK), SAY(REJECT, false));
+	WALK(test, false, HEAR(INITIATE, false, REQUEST), SAY(REJECT, false));
 }
 
 /*
  * Show that a Terminate in reply to an Initiate ends the session: RFC 5043 5.2.3 and 6.4
  * (SCTPDDP-21, SCTPDDP-39)
  */
-static void not_by_the_ulp(struct kunit *test)
+static void refused_without_ulp(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(TERMINATE, false, REFUSED));
-	WALK(test, false, HEAR(INITIATE, true, ASK), SAY(TERMINATE, false));
+	WALK(test, false, HEAR(INITIATE, true, REQUEST), SAY(TERMINATE, false));
 }
 
 /*
@@ -392,13 +392,13 @@ static void broken(struct kunit *test)
 
 	sddp_session_init(&s, false);
 	sddp_session_abort(&s);
-	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, SDDP_KIND_TERMINATE));
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&s, SDDP_KIND_SEGMENT));
 	KUNIT_EXPECT_EQ(test, SDDP_DO_IGNORE,
-			sddp_session_receive(&s, SDDP_SAY_INITIATE, false));
-	sddp_session_sent(&s, SDDP_SAY_TERMINATE, false);
+			sddp_session_receive(&s, SDDP_KIND_INITIATE, false));
+	sddp_session_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
-	sddp_session_receive(&s, SDDP_SAY_TERMINATE, false);
+	sddp_session_receive(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_reusable(&s));
 	sddp_session_acked(&s);
@@ -409,9 +409,9 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(every_story_active),
 	KUNIT_CASE(every_story_passive),
 	KUNIT_CASE(accepted),
-	KUNIT_CASE(heard_at_last),
+	KUNIT_CASE(acked_only_by_sack),
 	KUNIT_CASE(rejected),
-	KUNIT_CASE(not_by_the_ulp),
+	KUNIT_CASE(refused_without_ulp),
 	KUNIT_CASE(broken),
 	{}
 };

@@ -30,7 +30,7 @@ static void begin_at(u16 ssn)
 	memset(here, 0, sizeof(here));
 }
 
-static enum sddp_ssn_order turn_ref(u16 ssn)
+static enum sddp_ssn_order order_ref(u16 ssn)
 {
 	u32 ahead = ssn >= next ? ssn - next : ssn + 0x10000 - next;
 
@@ -49,7 +49,7 @@ static void push(struct kunit *test, u16 ssn)
 {
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
-	KUNIT_ASSERT_EQ(test, turn_ref(ssn), turn);
+	KUNIT_ASSERT_EQ(test, order_ref(ssn), turn);
 	if (turn == SDDP_SSN_NEXT || turn == SDDP_SSN_EARLY)
 		here[ssn] = true;
 	for (; here[next]; next++)
@@ -99,14 +99,14 @@ static void every_permutation(struct kunit *test)
  * gap larger than the maximum number of chunks in flight is detected: RFC 5043 10
  * (SCTPDDP-69).
  */
-static void every_turn(struct kunit *test)
+static void every_ssn(struct kunit *test)
 {
 	u32 at, ssn;
 
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		begin_at(starts[at]);
 		for (ssn = 0; ssn < 0x10000; ssn++)
-			KUNIT_ASSERT_EQ(test, turn_ref(ssn),
+			KUNIT_ASSERT_EQ(test, order_ref(ssn),
 					sddp_ssn_compare(next, ssn));
 	}
 }
@@ -115,7 +115,7 @@ static void every_turn(struct kunit *test)
  * Show that all chunks that a sender may have in flight are valid, even if they are
  * received in reverse order: RFC 5043 10 (SCTPDDP-69).
  */
-static void a_whole_window_backwards(struct kunit *test)
+static void window_in_reverse_order(struct kunit *test)
 {
 	u32 at, n;
 
@@ -134,7 +134,7 @@ static void a_whole_window_backwards(struct kunit *test)
  * Show that chunks in order are accepted while the DDP-SSN wraps three times: RFC 5043
  * 5.2.1 (SCTPDDP-9)
  */
-static void round_and_round(struct kunit *test)
+static void ssn_wraps(struct kunit *test)
 {
 	u32 n;
 
@@ -144,7 +144,7 @@ static void round_and_round(struct kunit *test)
 }
 
 /*
- * Show that sddp_ssn_compare() agrees with turn_ref() for random DDP-SSNs: near the next
+ * Show that sddp_ssn_compare() agrees with order_ref() for random DDP-SSNs: near the next
  * expected DDP-SSN, far ahead of it, and before it.
  */
 static void at_random(struct kunit *test)
@@ -174,7 +174,7 @@ static void at_random(struct kunit *test)
  * Show that a session is complete as soon as all of its chunks have been received, and
  * not before, in whatever order they are received: RFC 5043 6.6 (SCTPDDP-46).
  */
-static void whole_when_all_are_here(struct kunit *test)
+static void complete_after_all_chunks(struct kunit *test)
 {
 	struct sddp_tally t;
 	u32 at, n, i, last;
@@ -191,9 +191,9 @@ static void whole_when_all_are_here(struct kunit *test)
 			last = starts[at] + MANY - 1;
 			for (i = 0; i < MANY; i++) {
 				KUNIT_ASSERT_FALSE(test, sddp_tally_complete(&t));
-				sddp_tally_chunk(&t);
+				sddp_tally_count(&t);
 				if (order[i] == MANY - 1)
-					sddp_tally_last(&t, last);
+					sddp_tally_set_last(&t, last);
 			}
 			KUNIT_ASSERT_TRUE(test, sddp_tally_complete(&t));
 		}
@@ -205,30 +205,30 @@ static void whole_when_all_are_here(struct kunit *test)
  * that the first Terminate gives: neither further chunks nor a second Terminate make it
  * complete.
  */
-static void never_whole(struct kunit *test)
+static void never_complete(struct kunit *test)
 {
 	struct sddp_tally t = {};
 	u32 n;
 
-	sddp_tally_chunk(&t);
+	sddp_tally_count(&t);
 	KUNIT_EXPECT_FALSE(test, sddp_tally_complete(&t));
-	sddp_tally_last(&t, 1);
-	sddp_tally_last(&t, 0);
+	sddp_tally_set_last(&t, 1);
+	sddp_tally_set_last(&t, 0);
 	KUNIT_EXPECT_FALSE(test, sddp_tally_complete(&t));
 	for (n = 0; n < 0x10000; n++) {
-		sddp_tally_chunk(&t);
+		sddp_tally_count(&t);
 		KUNIT_ASSERT_EQ(test, !n, sddp_tally_complete(&t));
 	}
 }
 
 static struct kunit_case ssn_cases[] = {
 	KUNIT_CASE(every_permutation),
-	KUNIT_CASE(every_turn),
-	KUNIT_CASE(a_whole_window_backwards),
-	KUNIT_CASE(round_and_round),
+	KUNIT_CASE(every_ssn),
+	KUNIT_CASE(window_in_reverse_order),
+	KUNIT_CASE(ssn_wraps),
 	KUNIT_CASE(at_random),
-	KUNIT_CASE(whole_when_all_are_here),
-	KUNIT_CASE(never_whole),
+	KUNIT_CASE(complete_after_all_chunks),
+	KUNIT_CASE(never_complete),
 	{}
 };
 

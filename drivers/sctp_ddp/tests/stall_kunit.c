@@ -20,7 +20,7 @@ struct look {
 #define STUCK(a, h, w) \
 	{ .ack_expected = true, .acked = (a), .last_heard = h, .want = SDDP_STALL_ ## w }
 
-static void tell(struct kunit *test, const struct look *l, u32 n)
+static void check_sequence(struct kunit *test, const struct look *l, u32 n)
 {
 	struct sddp_stall_view v = { .now = 1000 };
 	struct sddp_stall s = {};
@@ -38,11 +38,11 @@ static void tell(struct kunit *test, const struct look *l, u32 n)
 
 #define TELL(test, ...) do {						\
 		static const struct look story[] = { __VA_ARGS__ };	\
-		tell(test, story, ARRAY_SIZE(story));			\
+		check_sequence(test, story, ARRAY_SIZE(story));		\
 	} while (0)
 
 /* Show that no action is taken while data is acknowledged or no data is in flight */
-static void all_is_well(struct kunit *test)
+static void no_action_while_acked(struct kunit *test)
 {
 	TELL(test, IDLE(7), IDLE(7), GETS_ON(8), GETS_ON(9), IDLE(12), IDLE(12),
 	     GETS_ON(0xffffffff), GETS_ON(0), GETS_ON(1));
@@ -51,34 +51,34 @@ static void all_is_well(struct kunit *test)
 /* Show that a single check without progress causes only a heartbeat */
 static void late(struct kunit *test)
 {
-	TELL(test, GETS_ON(5), STUCK(5, true, ASK), GETS_ON(6),
-	     STUCK(6, true, ASK), IDLE(6), STUCK(6, true, ASK));
+	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), GETS_ON(6),
+	     STUCK(6, true, PROBE), IDLE(6), STUCK(6, true, PROBE));
 }
 
 /* Show that packets do not shrink while the peer does not reply to the heartbeat */
 static void silent(struct kunit *test)
 {
-	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, false, NOTHING),
+	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), STUCK(5, false, NOTHING),
 	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
 /* Show that two checks pass between smaller packets and the next heartbeat */
 static void smaller(struct kunit *test)
 {
-	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, true, SHRINK),
+	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), STUCK(5, true, SHRINK),
 	     STUCK(5, true, NOTHING), STUCK(5, true, NOTHING),
-	     STUCK(5, true, ASK), STUCK(5, true, SHRINK), GETS_ON(6));
+	     STUCK(5, true, PROBE), STUCK(5, true, SHRINK), GETS_ON(6));
 }
 
 /* Show that the association ends after 60 seconds without progress, and not before */
-static void hopeless(struct kunit *test)
+static void end_after_a_minute(struct kunit *test)
 {
 	struct sddp_stall_view v = { .ack_expected = true, .acked = 9 };
 	struct sddp_stall s = {};
 	u32 n;
 
 	sddp_stall_check(&s, &v);
-	for (n = 1; n < 60 / SDDP_STALL_LOOK; n++) {
+	for (n = 1; n < 60 / SDDP_STALL_INTERVAL; n++) {
 		v.now = n;
 		v.last_heard = n;
 		KUNIT_EXPECT_NE(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
@@ -109,11 +109,11 @@ static void timeouts(struct kunit *test)
 }
 
 static struct kunit_case stall_cases[] = {
-	KUNIT_CASE(all_is_well),
+	KUNIT_CASE(no_action_while_acked),
 	KUNIT_CASE(late),
 	KUNIT_CASE(silent),
 	KUNIT_CASE(smaller),
-	KUNIT_CASE(hopeless),
+	KUNIT_CASE(end_after_a_minute),
 	KUNIT_CASE(sizes),
 	KUNIT_CASE(timeouts),
 	{}

@@ -41,7 +41,7 @@ static void written_again(const struct sddp_control *c, const u8 *p, size_t len)
 	size_t n = sddp_control_encode(again, sizeof(again), c);
 	bool cut = p[3] == 7 && len < 8;	/* a Reject without the IRD/ORD word */
 
-	if (c->what == SDDP_SAY_TERMINATE)
+	if (c->what == SDDP_KIND_TERMINATE)
 		len = 4;
 	MUST("sctp-again-length", n == len);
 	if (cut)
@@ -80,7 +80,7 @@ static bool read_control(struct kept *k, const u8 *p, size_t len)
 static void answer(void)
 {
 	static const enum sddp_chunk_kind says[] = {
-		SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_KIND_SEGMENT,
+		SDDP_KIND_INITIATE, SDDP_KIND_ACCEPT, SDDP_KIND_SEGMENT,
 	};
 	struct sddp_session *s = &sc.session;
 	size_t i;
@@ -88,8 +88,8 @@ static void answer(void)
 	for (i = 0; i < ARRAY_SIZE(says); i++)
 		if (sddp_session_may_send(s, says[i]))
 			sddp_session_sent(s, says[i], s->enhanced);
-	if (sc.ended && sddp_session_may_send(s, SDDP_SAY_TERMINATE))
-		sddp_session_sent(s, SDDP_SAY_TERMINATE, false);
+	if (sc.ended && sddp_session_may_send(s, SDDP_KIND_TERMINATE))
+		sddp_session_sent(s, SDDP_KIND_TERMINATE, false);
 	if (sc.acks)
 		sddp_session_acked(s);
 }
@@ -112,7 +112,7 @@ static void its_turn(const struct kept *k)
 		MUST("sctp-over", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
 	if (what == SDDP_DO_DELIVER)
 		MUST("sctp-deliver", k->what == SDDP_KIND_SEGMENT && sc.open);
-	if (what == SDDP_DO_ASK || what == SDDP_DO_ENTER) {
+	if (what == SDDP_DO_REQUEST || what == SDDP_DO_ENTER) {
 		MUST("sctp-once", !sc.open);
 		sc.open = true;
 	}

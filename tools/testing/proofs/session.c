@@ -7,9 +7,9 @@
  * Files: sctp_ddp/session.c
  * Bound: 1, there is no loop
  * Mutation: sctp_ddp/session.c s/s->state != SDDP_IDLE || s->active/s->state != SDDP_IDLE/
- * Mutation: sctp_ddp/session.c s/s->state == SDDP_OPEN \&\& !s->we_done/s->state == SDDP_OPEN/
+ * Mutation: sctp_ddp/session.c s/s->state == SDDP_OPEN \&\& !s->own_done/s->state == SDDP_OPEN/
  * Mutation: sctp_ddp/session.c s/if (s->peer_done)/if (0)/
- * Mutation: sctp_ddp/session.c s/if (s->we_done || s->control_unacked)/if (s->we_done)/
+ * Mutation: sctp_ddp/session.c s/if (s->own_done || s->control_unacked)/if (s->own_done)/
  * Mutation: sctp_ddp/session.c s/sddp_session_is_over(s) \&\& !s->control_unacked/sddp_session_is_over(s)/
  */
 #include "../../../drivers/sctp_ddp/session.h"
@@ -19,11 +19,11 @@ static bool sound(const struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_IDLE:
-		return !s->peer_done && !s->we_done && !s->control_unacked;
+		return !s->peer_done && !s->own_done && !s->control_unacked;
 	case SDDP_INITIATED:
-		return s->active && !s->peer_done && !s->we_done;
+		return s->active && !s->peer_done && !s->own_done;
 	case SDDP_REQUESTED:
-		return !s->active && !s->peer_done && !s->we_done &&
+		return !s->active && !s->peer_done && !s->own_done &&
 		       !s->control_unacked;
 	default:
 		return true;
@@ -38,7 +38,7 @@ static struct sddp_session any_session(void)
 	s.active = any_bool();
 	s.enhanced = any_bool();
 	s.peer_done = any_bool();
-	s.we_done = any_bool();
+	s.own_done = any_bool();
 	s.control_unacked = any_bool();
 	GIVEN(sound(&s));
 	return s;
@@ -48,7 +48,7 @@ static enum sddp_chunk_kind any_what(void)
 {
 	enum sddp_chunk_kind what;
 
-	GIVEN((u32)what <= SDDP_SAY_TERMINATE);
+	GIVEN((u32)what <= SDDP_KIND_TERMINATE);
 	return what;
 }
 
@@ -61,13 +61,13 @@ static bool legal(const struct sddp_session *s, enum sddp_chunk_kind what,
 	if (s->peer_done || s->state == SDDP_OVER)
 		return false;
 	switch (what) {
-	case SDDP_SAY_INITIATE:
+	case SDDP_KIND_INITIATE:
 		return !s->active && s->state == SDDP_IDLE;
-	case SDDP_SAY_ACCEPT:
+	case SDDP_KIND_ACCEPT:
 		return s->state == SDDP_INITIATED && enhanced == s->enhanced;
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_REJECT:
 		return s->state == SDDP_INITIATED && (!enhanced || s->enhanced);
-	case SDDP_SAY_TERMINATE:
+	case SDDP_KIND_TERMINATE:
 		return s->state == SDDP_INITIATED || s->state == SDDP_OPEN;
 	default:
 		return s->state == SDDP_OPEN;
@@ -77,13 +77,13 @@ static bool legal(const struct sddp_session *s, enum sddp_chunk_kind what,
 static enum sddp_do asked(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	switch (what) {
-	case SDDP_SAY_INITIATE:
-		return SDDP_DO_ASK;
-	case SDDP_SAY_ACCEPT:
+	case SDDP_KIND_INITIATE:
+		return SDDP_DO_REQUEST;
+	case SDDP_KIND_ACCEPT:
 		return SDDP_DO_ENTER;
-	case SDDP_SAY_REJECT:
+	case SDDP_KIND_REJECT:
 		return SDDP_DO_REJECTED;
-	case SDDP_SAY_TERMINATE:
+	case SDDP_KIND_TERMINATE:
 		return s->state == SDDP_OPEN ? SDDP_DO_PEER_DONE : SDDP_DO_REFUSED;
 	default:
 		return SDDP_DO_DELIVER;
@@ -118,7 +118,7 @@ void prove_receive(void)
 	MUST("SCTPDDP-30: after the peer's Terminate no chunk is legal",
 	     !was.peer_done || does == SDDP_DO_END || does == SDDP_DO_IGNORE);
 	MUST("a side that is done stays done", (!was.peer_done || s.peer_done) &&
-	     (!was.we_done || s.we_done));
+	     (!was.own_done || s.own_done));
 	MUST("SCTPDDP-28: a session that is over stays over", was.state != SDDP_OVER ||
 	     s.state == SDDP_OVER);
 	MUST("SCTPDDP-43, SCTPDDP-46: when over, a received chunk acknowledges nothing",
@@ -140,29 +140,29 @@ void prove_send(void)
 
 	if (!sddp_session_may_send(&s, what))
 		return;
-	MUST("SCTPDDP-30: nothing is sent after our last chunk", !was.we_done);
+	MUST("SCTPDDP-30: nothing is sent after our last chunk", !was.own_done);
 	MUST("SCTPDDP-44: no segment is sent before the Accept",
 	     what != SDDP_KIND_SEGMENT || was.state == SDDP_OPEN);
 	MUST("SCTPDDP-43: no Terminate is sent before the last control chunk is acknowledged",
-	     what != SDDP_SAY_TERMINATE || !was.control_unacked);
+	     what != SDDP_KIND_TERMINATE || !was.control_unacked);
 	MUST("SCTPDDP-29: only the active side sends an Initiate, once",
-	     what != SDDP_SAY_INITIATE || (was.active && was.state == SDDP_IDLE));
+	     what != SDDP_KIND_INITIATE || (was.active && was.state == SDDP_IDLE));
 	MUST("SCTPDDP-34: only the passive side sends Accept or Reject, once",
-	     (what != SDDP_SAY_ACCEPT && what != SDDP_SAY_REJECT) ||
+	     (what != SDDP_KIND_ACCEPT && what != SDDP_KIND_REJECT) ||
 	     (!was.active && was.state == SDDP_REQUESTED));
 	sddp_session_sent(&s, what, enhanced);
 	MUST("the invariant holds again", sound(&s));
 	MUST("SCTPDDP-43: a sent control chunk is unacknowledged", what == SDDP_KIND_SEGMENT
 	     ? s.control_unacked == was.control_unacked : s.control_unacked);
 	MUST("SCTPDDP-30: Reject and Terminate are the last chunk",
-	     s.we_done == (what == SDDP_SAY_REJECT || what == SDDP_SAY_TERMINATE));
-	MUST("SCTPDDP-30: after the last chunk nothing can be sent", !s.we_done ||
-	     (!sddp_session_may_send(&s, SDDP_SAY_TERMINATE) &&
+	     s.own_done == (what == SDDP_KIND_REJECT || what == SDDP_KIND_TERMINATE));
+	MUST("SCTPDDP-30: after the last chunk nothing can be sent", !s.own_done ||
+	     (!sddp_session_may_send(&s, SDDP_KIND_TERMINATE) &&
 	      !sddp_session_may_send(&s, SDDP_KIND_SEGMENT) &&
-	      !sddp_session_may_send(&s, SDDP_SAY_ACCEPT)));
+	      !sddp_session_may_send(&s, SDDP_KIND_ACCEPT)));
 	if (what == SDDP_KIND_SEGMENT)
 		REACHED("segment");
-	if (what == SDDP_SAY_TERMINATE && was.state == SDDP_REQUESTED)
+	if (what == SDDP_KIND_TERMINATE && was.state == SDDP_REQUESTED)
 		REACHED("Terminate for a request");
 }
 
@@ -171,10 +171,10 @@ void prove_end(void)
 	struct sddp_session s = any_session(), was = s;
 
 	MUST("SCTPDDP-31: the session is over when both sides are done",
-	     sddp_session_is_over(&s) == (s.peer_done && s.we_done));
+	     sddp_session_is_over(&s) == (s.peer_done && s.own_done));
 	MUST("SCTPDDP-46: the stream is reusable when also nothing is unacknowledged",
 	     sddp_session_is_reusable(&s) ==
-	     (s.peer_done && s.we_done && !s.control_unacked));
+	     (s.peer_done && s.own_done && !s.control_unacked));
 	if (sddp_session_is_reusable(&s))
 		REACHED("reusable");
 	sddp_session_acked(&s);

@@ -18,7 +18,7 @@
 #include "../../../drivers/sctp_ddp/stall.h"
 #include "proof.h"
 
-#define MINUTE	(60 / SDDP_STALL_LOOK)	/* number of checks */
+#define MINUTE	(60 / SDDP_STALL_INTERVAL)	/* number of checks */
 
 /*
  * Check the invariant that holds between two checks. Steps: 0: no heartbeat requested;
@@ -61,7 +61,8 @@ void prove_look(void)
 		return;
 	}
 	MUST("the invariant holds again", sound(&s));
-	MUST("the first step requests a heartbeat and records the time", (does == SDDP_STALL_ASK) ==
+	MUST("the first step requests a heartbeat and records the time",
+	     (does == SDDP_STALL_PROBE) ==
 	     !was.step && (was.step || s.since == v.now));
 	MUST("packets shrink only after the peer was heard of since the request", does !=
 	     SDDP_STALL_SHRINK || (was.step == 1 && v.last_heard > was.since));

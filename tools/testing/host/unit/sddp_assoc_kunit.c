@@ -253,7 +253,7 @@ static void sooner(struct kunit *test)
 
 /*
  * If an association ends while it is being accepted, it stays allocated until
- * sddp_assoc_accepted() is done
+ * sddp_assoc_set_up_passive() is done
  */
 static void accepted(struct kunit *test)
 {
@@ -261,7 +261,7 @@ static void accepted(struct kunit *test)
 	int both = host_pieces;
 
 	stubs.locks_at_once = true;
-	KUNIT_EXPECT_EQ(test, 0, sddp_assoc_accepted(a));
+	KUNIT_EXPECT_EQ(test, 0, sddp_assoc_set_up_passive(a));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
 	KUNIT_EXPECT_EQ(test, both, stubs.left);
 	KUNIT_EXPECT_EQ(test, both - 1, host_pieces);
@@ -276,11 +276,11 @@ static void unfit(struct kunit *test)
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 
 	stubs.wrong = IW_SCTP_ADDRESSES;
-	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
+	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_set_up_passive(a));
 	KUNIT_EXPECT_EQ(test, (int)IW_SCTP_ADDRESSES, (int)stubs.refused);
 	stubs.refused = IW_OK;
 	stubs.wrong = IW_PEER_RESET;
-	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
+	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_set_up_passive(a));
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)stubs.refused);
 	KUNIT_EXPECT_FALSE(test, stubs.queued);
 	sddp_assoc_put(a);
@@ -303,7 +303,7 @@ static void of_a_peer(void)
 	sddp_assoc_put(stubs.a);
 	stubs.a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	sddp_assoc_get(stubs.a);
-	sddp_assoc_accepted(stubs.a);
+	sddp_assoc_set_up_passive(stubs.a);
 	works();
 	stubs.released = 0;
 	stubs.aborted = 0;
@@ -319,7 +319,7 @@ static void enters(const struct sddp_stream *st)
 
 static void leaves(const struct sddp_stream *st)
 {
-	sddp_assoc_session_end(stubs.a, st);
+	sddp_assoc_count_session_end(stubs.a, st);
 	if (stubs.queued || stubs.a->idle_due)
 		works();
 }
@@ -374,7 +374,7 @@ static void wanted_again(struct kunit *test)
 	of_a_peer();
 	stubs.sndbuf_full = true;
 	enters(&asked);
-	sddp_assoc_session_end(stubs.a, &asked);
+	sddp_assoc_count_session_end(stubs.a, &asked);
 	stubs.comes = true;
 	works();
 	expect_up(test);
@@ -389,7 +389,7 @@ static void unwanted_for_good(struct kunit *test)
 	stubs.sndbuf_full = true;
 	enters(&asked);
 	stubs.a->end_reason = IW_SCTP_SEQUENCE;
-	sddp_assoc_session_end(stubs.a, &asked);
+	sddp_assoc_count_session_end(stubs.a, &asked);
 	stubs.comes = true;
 	works();
 	expect_over(test, IW_SCTP_SEQUENCE, true);

@@ -189,7 +189,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	stubs.ended++;
 }
 
-void sddp_stream_drop(struct sddp_stream *st)
+void sddp_stream_remove(struct sddp_stream *st)
 {
 	xa_erase(&stubs.a->streams, st->id);
 }

@@ -10,7 +10,7 @@
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/sctp_ddp/internal.h"
 
-#define LOOK	(SDDP_STALL_LOOK * HZ)
+#define LOOK	(SDDP_STALL_INTERVAL * HZ)
 
 static struct {
 	struct sddp_assoc	a;
@@ -35,7 +35,7 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {
 	bool before = stubs.armed;
 
-	stubs.armed = d == &stubs.a.look && ms == LOOK;
+	stubs.armed = d == &stubs.a.stall_timer && ms == LOOK;
 	return !before;
 }
 

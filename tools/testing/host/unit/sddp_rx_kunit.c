@@ -131,7 +131,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 	return ERR_PTR(-ENOMEM);
 }
 
-void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
 	atomic_dec(&a->live);
 	stubs.request_reported = st->reported;
@@ -156,7 +156,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 }
 
 void sddp_unaccepted_leave(struct sddp_assoc *a) {}
-void sddp_assoc_accepted_session(struct sddp_assoc *a) {}
+void sddp_assoc_count_accepted(struct sddp_assoc *a) {}
 void sddp_tx_enqueue(struct sddp_stream *st) {}
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
 
@@ -205,7 +205,7 @@ static void test_exit(struct kunit *test)
 		if (xa_is_value(at))
 			continue;
 		sddp_stream_end(at, a->why, NULL);
-		sddp_stream_drop(at);
+		sddp_stream_remove(at);
 	}
 	serve();
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
@@ -228,8 +228,8 @@ static struct sddp_stream *opened(u16 id)
 	st->stream = &stubs.stream;
 	atomic_inc(&stubs.a.live);
 	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);
-	sddp_session_receive(&st->s, SDDP_SAY_INITIATE, false);
-	sddp_session_sent(&st->s, SDDP_SAY_ACCEPT, false);
+	sddp_session_receive(&st->s, SDDP_KIND_INITIATE, false);
+	sddp_session_sent(&st->s, SDDP_KIND_ACCEPT, false);
 	sddp_session_acked(&st->s);
 	st->rx_next = 1;
 	return st;
@@ -353,9 +353,9 @@ static void ends_in_doubt(struct kunit *test)
 	st->s.control_unacked = true;
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 	sddp_rx_stop_keeping(st);
-	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, segment(1));
-	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&st->s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
 }
 
 /*
@@ -367,7 +367,7 @@ static void terminate_without_memory(struct kunit *test)
 	struct sddp_stream *st = opened(0);
 
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
-	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
+	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	sddp_session_acked(&st->s);
 	host_short = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_TERMINATE));
@@ -418,7 +418,7 @@ static struct sddp_stream *closed_put_off(struct kunit *test)
 	struct sddp_stream *st = opened(0);
 
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
-	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
+	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	serve();
 	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, segment(1));
@@ -534,7 +534,7 @@ static void next_too_soon(struct kunit *test)
 	stubs.waits = true;
 	segment(1);
 	control(3, SDDP_TERMINATE);
-	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
+	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	control(0, SDDP_INITIATE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);

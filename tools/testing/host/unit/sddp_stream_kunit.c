@@ -80,7 +80,7 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 /* Other functions of iw_sctp_ddp ----------------------------------------------- */
 
-void sddp_assoc_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
 	stubs.guests_left += st->up;
 	atomic_dec(&a->live);
@@ -112,7 +112,7 @@ void sddp_tx_enqueue(struct sddp_stream *st)
 	stubs.queued++;
 }
 
-void sddp_assoc_accepted_session(struct sddp_assoc *a)
+void sddp_assoc_count_accepted(struct sddp_assoc *a)
 {
 	a->peer_accepted = true;
 }
@@ -314,7 +314,7 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind wha
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	struct sddp_stream *st = opened(1, false);
-	bool yes = what == SDDP_SAY_ACCEPT;
+	bool yes = what == SDDP_KIND_ACCEPT;
 
 	c->what = what;
 	st->s.state = SDDP_REQUESTED;
@@ -354,7 +354,7 @@ static void expect_time(struct kunit *test, struct sddp_stream *st)
 
 static void cannot_say_no(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
+	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
 
 	expect_time(test, st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.up);
@@ -368,7 +368,7 @@ static void cannot_say_no(struct kunit *test)
  */
 static void cannot_say_yes(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
+	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
 
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	KUNIT_EXPECT_TRUE(test, stubs.a.peer_accepted);
@@ -385,7 +385,7 @@ static void cannot_say_yes(struct kunit *test)
  */
 static void yes_and_bye(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
+	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
 	unsigned long deadline = st->deadline;
 
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
@@ -407,7 +407,7 @@ static void yes_and_bye(struct kunit *test)
 /* If the device is removed before the Reject is sent, the session ends without delay */
 static void no_and_gone(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
+	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
 
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
 	work(&stubs.a);

@@ -338,7 +338,7 @@ static void accept_is_said(struct kunit *test)
 	struct sddp_control *yes = kzalloc(sizeof(*yes), GFP_KERNEL);
 	struct guest *g = open(0, 1, 900);
 
-	yes->what = SDDP_SAY_ACCEPT;
+	yes->what = SDDP_KIND_ACCEPT;
 	list_del_init(&g->st.queue_entry);
 	g->st.s.state = SDDP_REQUESTED;
 	g->st.pending_control = yes;
@@ -367,7 +367,7 @@ static void terminate_is_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
-	KUNIT_EXPECT_TRUE(test, g->st.s.we_done && g->st.s.control_unacked);
+	KUNIT_EXPECT_TRUE(test, g->st.s.own_done && g->st.s.control_unacked);
 	/* the peer has acknowledged only the chunks before the Terminate */
 	sddp_tx_process_acks(&stubs.a);
 	KUNIT_EXPECT_TRUE(test, g->st.s.control_unacked);
@@ -411,13 +411,13 @@ static void terminate_is_last_later(struct kunit *test)
 	g->st.closing = true;
 	stubs.takes = 1;
 	run_all();
-	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
+	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->left = 1;
 	stubs.takes = SENT;
 	run_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
-	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
+	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
 }
 
 /*
@@ -432,20 +432,20 @@ static void terminate_waits_for_answer(struct kunit *test)
 	g->st.closing = true;
 	run_all();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
-	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
+	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->awaits = false;
 	sddp_tx_enqueue(&g->st);
 	run_all();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
-	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
+	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
 
 	g = open(1, 1, 900);
 	g->awaits = true;
 	g->st.closing = true;
 	g->st.peer_closed = true;
 	run_all();
-	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
+	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
 }
 
 /* Chunks without a session ----------------------------------------------------- */
@@ -463,7 +463,7 @@ static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
 /* Each wrong chunk is counted with its reason */
 static void what_was_wrong(struct kunit *test)
 {
-	struct sddp_head h = { .sane = true, .numbered = true };
+	struct sddp_head h = { .well_formed = true, .has_ssn = true };
 
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_SEGMENT, &h));
 	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, stray(SDDP_PPID_CONTROL, &h));
@@ -475,9 +475,9 @@ static void what_was_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stray(SDDP_PPID_CONTROL, &h));
 	h.ssn--;
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
-	h.numbered = false;
+	h.has_ssn = false;
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stray(SDDP_PPID_CONTROL, &h));
-	h.sane = false;
+	h.well_formed = false;
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
 }
 
@@ -487,7 +487,7 @@ static void what_was_wrong(struct kunit *test)
  */
 static void stray_is_answered(struct kunit *test)
 {
-	struct sddp_head h = { .sane = true, .numbered = true, .ssn = 1 };
+	struct sddp_head h = { .well_formed = true, .has_ssn = true, .ssn = 1 };
 	struct sddp_assoc *a = &stubs.a;
 
 	stray(SDDP_PPID_SEGMENT, &h);
@@ -510,7 +510,7 @@ static void stray_is_answered(struct kunit *test)
 static void stray_terminate(struct kunit *test)
 {
 	struct sddp_head h = {
-		.sane = true, .numbered = true, .function = SDDP_TERMINATE,
+		.well_formed = true, .has_ssn = true, .function = SDDP_TERMINATE,
 	};
 
 	stray(SDDP_PPID_CONTROL, &h);
@@ -529,13 +529,13 @@ static void too_many_strays(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < SDDP_VIOLATIONS_MAX; i++)
-		sddp_assoc_violation(a);
+		sddp_assoc_count_violation(a);
 	KUNIT_EXPECT_EQ(test, IW_OK, a->end_reason);
 	a->peer_accepted = true;
-	sddp_assoc_violation(a);
+	sddp_assoc_count_violation(a);
 	KUNIT_EXPECT_EQ(test, IW_OK, a->end_reason);
 	a->peer_accepted = false;
-	sddp_assoc_violation(a);
+	sddp_assoc_count_violation(a);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, a->end_reason);
 }
 
