@@ -260,8 +260,8 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	struct ddp_session *ss;
 	struct ddp_connect args = {
 		.net = rnic_get_net(dev),
-		.ifindex = rnic_ifindex(dev),
-		.tos = rnic_tos(id),
+		.ifindex = rnic_get_ifindex(dev),
+		.tos = rnic_get_tos(id),
 		.local = &id->m_local_addr,
 		.remote = &id->m_remote_addr,
 		.offer = o,
@@ -439,7 +439,7 @@ static bool is_accepted(const struct iw_cm_id *id)
  * reference to the second QP until that connection ends, and destroying the second QP would
  * wait until then.
  */
-static int accept_again(struct iw_cm_id *id, u32 qpn)
+static int handle_second_accept(struct iw_cm_id *id, u32 qpn)
 {
 	struct rnic_qp *was = id->provider_data;
 	struct rnic_qp *qp = rnic_qp_by_number(to_rnic_dev(id->device), qpn);
@@ -459,8 +459,8 @@ static int accept_again(struct iw_cm_id *id, u32 qpn)
  * May sleep.
  *
  * Return: 0 if the driver reports an ESTABLISHED event, which CLOSE follows if the peer has
- * closed already; 0 also for a second accept, see accept_again(); or a negative errno if the
- * driver reports no event.
+ * closed already; 0 also for a second accept, see handle_second_accept(); or a negative errno if
+ * the driver reports no event.
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -470,7 +470,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	int err = -EINVAL;
 
 	if (is_accepted(id))
-		return accept_again(id, p->qpn);
+		return handle_second_accept(id, p->qpn);
 	ep = rnic_pending_remove(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = find_callers_qp(dev, p->qpn);

@@ -100,7 +100,7 @@ void rnic_ep_watch(struct rnic_ep *ep);
 void rnic_ep_unwatch(struct rnic_ep *ep);
 
 /* cm_listen.c */
-u8 rnic_tos(const struct iw_cm_id *id);
+u8 rnic_get_tos(const struct iw_cm_id *id);
 bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id);
 
 /* cm_ep.c */

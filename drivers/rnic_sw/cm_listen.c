@@ -116,12 +116,12 @@ bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id)
 }
 
 /**
- * rnic_tos - get the type of service for a connection's packets
+ * rnic_get_tos - get the type of service for a connection's packets
  * @id: ID of a listener or connection
  *
  * Return: the IPv4 TOS or IPv6 traffic class that the program has set, or 0.
  */
-u8 rnic_tos(const struct iw_cm_id *id)
+u8 rnic_get_tos(const struct iw_cm_id *id)
 {
 	return id->tos_set ? id->tos : 0;
 }
@@ -145,13 +145,13 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
  * * Any error while the core adds its clients to the device: if a single listener failed, for
  *   example because its port is in use, rdma_cm would not use the device at all.
  */
-static bool listen_error_ignored(const struct rnic_listener *listener, int err)
+static bool may_ignore_listen_error(const struct rnic_listener *listener, int err)
 {
 	if (!ddp_addr_is_for_all(&listener->id->m_local_addr))
 		return false;
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		return true;
-	if (!rnic_in_client_add(listener->dev))
+	if (!rnic_is_adding_clients(listener->dev))
 		return false;
 	ibdev_warn_ratelimited(&listener->dev->ib,
 			       "wildcard listener not started on this device: %d\n",
@@ -165,17 +165,17 @@ static bool listen_error_ignored(const struct rnic_listener *listener, int err)
  * lock.
  *
  * Return: 0 or a negative errno.  Two kinds of failure return 0 as well: those that
- * listen_error_ignored() ignores, and a missing interface or address if the listener uses an
+ * may_ignore_listen_error() ignores, and a missing interface or address if the listener uses an
  * LLP already.
  */
-static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
+static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
 {
 	struct ddp_listen args = {
 		.net = rnic_get_net(listener->dev),
-		.ifindex = rnic_ifindex(listener->dev),
+		.ifindex = rnic_get_ifindex(listener->dev),
 		.backlog = listener->backlog,
 		.v6only = listener->id->afonly,
-		.tos = rnic_tos(listener->id),
+		.tos = rnic_get_tos(listener->id),
 		.owner = &listener->owner,
 		.local = &listener->id->m_local_addr,
 	};
@@ -191,7 +191,7 @@ static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
 	stop_others(listener, before);
 	if (before && (err == -ENODEV || err == -EADDRNOTAVAIL))
 		return 0;
-	return listen_error_ignored(listener, err) ? 0 : err;
+	return may_ignore_listen_error(listener, err) ? 0 : err;
 }
 
 /*
@@ -201,7 +201,7 @@ static int rnic_listener_start(struct rnic_listener *listener, u8 mask)
  *
  * Return: 0.
  */
-static int rnic_listener_stop(struct rnic_listener *listener, u8 mask)
+static int rnic_listener_stop_others(struct rnic_listener *listener, u8 mask)
 {
 	if (listen_mask(listener) & mask)
 		stop_others(listener, mask);
@@ -245,7 +245,7 @@ static int rnic_listener_add(struct rnic_listener *listener)
 	listener->round = llps->round;
 	list_add_tail(&listener->list, &llps->listeners);
 	spin_unlock(&llps->lock);
-	err = rnic_listener_start(listener, READ_ONCE(listener->dev->policy.llp_listen));
+	err = rnic_listener_start_llps(listener, READ_ONCE(listener->dev->policy.llp_listen));
 	listener->stopped = err;
 	mutex_unlock(&listener->lock);
 	if (err)
@@ -382,9 +382,9 @@ static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
  * Call @fn for each listener whose lock is free.  Skip a listener whose lock is held: another
  * task is either starting it with the current setting or stopping it.  Does not wait.
  */
-static void apply_to_idle(struct rnic_llps *llps,
-			  int (*fn)(struct rnic_listener *listener, u8 mask),
-			  u8 mask)
+static void apply_to_unlocked(struct rnic_llps *llps,
+			      int (*fn)(struct rnic_listener *listener, u8 mask),
+			      u8 mask)
 {
 	struct rnic_listener *listener;
 
@@ -404,15 +404,15 @@ static void apply_to_idle(struct rnic_llps *llps,
  * Starting can fail only for a listener that was added after the first step of switch_llps().
  * The setting is stored already then, so log the error and return success.
  */
-static int rnic_listener_follow(struct rnic_listener *listener, u8 mask)
+static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 {
-	int err = rnic_listener_start(listener, mask);
+	int err = rnic_listener_start_llps(listener, mask);
 
 	if (err)
 		ibdev_warn_ratelimited(&listener->dev->ib,
 				       "cannot apply the listen setting to a new listener: %d\n",
 				       err);
-	return rnic_listener_stop(listener, mask);
+	return rnic_listener_stop_others(listener, mask);
 }
 
 /*
@@ -430,15 +430,15 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
 	int err = 0;
 
 	if (mask != dev->policy.llp_listen)
-		err = apply_to_all(dev->llps, rnic_listener_start, mask);
+		err = apply_to_all(dev->llps, rnic_listener_start_llps, mask);
 	if (err) {
-		apply_to_idle(dev->llps, rnic_listener_stop, dev->policy.llp_listen);
+		apply_to_unlocked(dev->llps, rnic_listener_stop_others, dev->policy.llp_listen);
 		return err;
 	}
 	WRITE_ONCE(dev->policy.llp_listen, mask);
-	err = apply_to_all(dev->llps, rnic_listener_follow, mask);
+	err = apply_to_all(dev->llps, rnic_listener_set_llps, mask);
 	if (err)
-		apply_to_idle(dev->llps, rnic_listener_follow, mask);
+		apply_to_unlocked(dev->llps, rnic_listener_set_llps, mask);
 	return err;
 }
 

@@ -33,14 +33,14 @@ int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want,
 
 	if (want < 1 || want > RNIC_MAX_CQE)
 		return -EINVAL;
-	err = rnic_ring_shape(ring, want, sizeof(struct rnic_sw_cqe));
+	err = rnic_ring_set_sizes(ring, want, sizeof(struct rnic_sw_cqe));
 	return err ?: rnic_ring_alloc(ring, NULL, uctx ? &uctx->ib : NULL, packed);
 }
 
 static int respond_create_cq(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_create_cq_resp resp = {
-		.ring_key = rnic_ring_key(ring),
+		.ring_key = rnic_ring_mmap_offset(ring),
 		.ring_bytes = rnic_ring_map_len(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,

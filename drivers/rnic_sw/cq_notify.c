@@ -189,7 +189,7 @@ static u32 cq_events_requested(struct rnic_cq *cq)
 	return n;
 }
 
-static bool cq_has_notified(struct rnic_cq *cq, u32 end)
+static bool cq_has_delivered(struct rnic_cq *cq, u32 end)
 {
 	unsigned long flags;
 	bool done;
@@ -211,6 +211,6 @@ void rnic_cq_notify_wait(struct rnic_cq *cq)
 {
 	u32 end = cq_events_requested(cq);
 
-	while (!cq_has_notified(cq, end))
+	while (!cq_has_delivered(cq, end))
 		usleep_range(5, 50);
 }

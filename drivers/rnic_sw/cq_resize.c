@@ -10,7 +10,7 @@
 static int respond_resize_cq(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp resp = {
-		.ring_key = rnic_ring_key(ring),
+		.ring_key = rnic_ring_mmap_offset(ring),
 		.ring_bytes = rnic_ring_map_len(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
@@ -136,7 +136,7 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 	bool ok;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	ok = cq->resize_ring.hdr && rnic_ring_key(&cq->resize_ring) == key;
+	ok = cq->resize_ring.hdr && rnic_ring_mmap_offset(&cq->resize_ring) == key;
 	if (ok)
 		swap(cq->resize_ring, *ring);
 	spin_unlock_irqrestore(&cq->lock, flags);

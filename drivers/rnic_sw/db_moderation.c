@@ -21,7 +21,7 @@ void db_mod_init(struct db_mod *b)
  *
  * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
  * call db_mod_coalesced(); false if the caller must transmit now and then call
- * db_mod_answered().
+ * db_mod_transmitted().
  */
 bool db_mod_doorbell(struct db_mod *b, u64 now)
 {
@@ -36,11 +36,11 @@ bool db_mod_doorbell(struct db_mod *b, u64 now)
 }
 
 /**
- * db_mod_answered - record that the transmit pass after a doorbell has ended
+ * db_mod_transmitted - record that the transmit pass after a doorbell has ended
  * @b: moderation state of the queue
  * @now: current time in ns
  */
-void db_mod_answered(struct db_mod *b, u64 now)
+void db_mod_transmitted(struct db_mod *b, u64 now)
 {
 	b->last = now;
 }

@@ -297,7 +297,7 @@ int rnic_show_srq(struct sk_buff *msg, struct ib_srq *ib)
 		d.slots = srq->ring.slots;
 	d.used = count_posted(&srq->ring, srq->head, srq->head);
 	d.limit = srq->limit;
-	d.broken = srq->broken;
+	d.broken = srq->prod_invalid;
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return put_table(msg, &d, rnic_details_put_srq);
 }

@@ -59,11 +59,11 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @map: the mapping, valid while @at is not NULL
  * @inval_lock: held for reading while a copy uses @at, and for writing while @at is changed
  * @at: kernel address of the buffer; NULL while it is not mapped
- * @used: true if the buffer was accessed after the last idle check; read and written without a
+ * @accessed: true if the buffer was accessed after the last idle check; read and written without a
  *	lock
  */
 struct rnic_dmabuf {
-	struct rnic_pf		b;
+	struct rnic_unpinned	b;
 	struct device			*device;
 	struct dma_buf			*buf;
 	struct dma_buf_attachment	*attach;
@@ -80,7 +80,7 @@ struct rnic_dmabuf {
 	struct iosys_map		map;
 	struct rnic_inval_lock		inval_lock;
 	void				*at;
-	bool				used;
+	bool				accessed;
 };
 
 /* Called by DDP ------------------------------------------------------------ */
@@ -102,8 +102,8 @@ static bool rnic_dmabuf_get_extent(void *mem, u64 at, bool write, struct ddp_ext
 		rnic_inval_read_unlock(&d->inval_lock);
 		return false;
 	}
-	if (!READ_ONCE(d->used))
-		WRITE_ONCE(d->used, true);
+	if (!READ_ONCE(d->accessed))
+		WRITE_ONCE(d->accessed, true);
 	extent->at = d->at + at;
 	extent->lock = &d->inval_lock.lock;
 	return true;
@@ -179,7 +179,7 @@ static int __map(struct rnic_dmabuf *d)
 		compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 		return err;
 	}
-	WRITE_ONCE(d->used, true);
+	WRITE_ONCE(d->accessed, true);
 	__rnic_dmabuf_set_addr(d, d->map.vaddr);
 	return 0;
 }
@@ -282,8 +282,8 @@ static bool check_idle(struct rnic_dmabuf *d)
 		complete_all(&d->done);
 		return false;
 	}
-	if (READ_ONCE(d->used)) {
-		WRITE_ONCE(d->used, false);
+	if (READ_ONCE(d->accessed)) {
+		WRITE_ONCE(d->accessed, false);
 		return true;
 	}
 	rnic_dmabuf_unmap(d);
@@ -336,7 +336,7 @@ static int map_buffer(struct rnic_dmabuf *d)
 	return err == MOVED ? 0 : err;
 }
 
-static int rnic_dmabuf_fault(struct rnic_pf *b,
+static int rnic_dmabuf_fault(struct rnic_unpinned *b,
 			     const struct rnic_pf_range *want)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
@@ -374,7 +374,7 @@ static const struct dma_buf_attach_ops attach_ops = {
  * data written to the buffer are visible to other devices when the deregistration of the MR
  * returns. If the exporter blocks, the wait ends with a timeout, and the buffer is unmapped later.
  */
-static void rnic_dmabuf_end(struct rnic_pf *b)
+static void rnic_dmabuf_shutdown(struct rnic_unpinned *b)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 
@@ -383,7 +383,7 @@ static void rnic_dmabuf_end(struct rnic_pf *b)
 	rnic_pf_wait_released(b, &d->done);
 }
 
-static void rnic_dmabuf_release(struct rnic_pf *b)
+static void rnic_dmabuf_release(struct rnic_unpinned *b)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 
@@ -406,7 +406,7 @@ static const struct rnic_pf_ops dmabuf_ops = {
 		.cancel	= rnic_pf_cancel,
 	},
 	.serve		= rnic_dmabuf_fault,
-	.end		= rnic_dmabuf_end,
+	.shutdown	= rnic_dmabuf_shutdown,
 	.release	= rnic_dmabuf_release,
 };
 
@@ -483,7 +483,7 @@ static int attach_buffer(struct rnic_dmabuf *d)
  *
  * May sleep.
  *
- * Return: the memory, with a reference that the caller must drop by rnic_pf_end() or
+ * Return: the memory, with a reference that the caller must drop by rnic_pf_shutdown() or
  * rnic_pf_put(); or an error pointer:
  *
  * * -EBADF: @fd is not open
@@ -495,8 +495,8 @@ static int attach_buffer(struct rnic_dmabuf *d)
  * * -ENOMEM: memory is short, or the quota is used up
  * * any other error of the exporter
  */
-struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
-				u64 length, int access)
+struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
+				      u64 length, int access)
 {
 	struct dma_buf *buf = dma_buf_get(fd);
 	struct rnic_dmabuf *d = NULL;

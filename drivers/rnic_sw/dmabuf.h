@@ -5,7 +5,7 @@
 
 #include "mem_fault.h"
 
-struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
-				u64 length, int access);
+struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
+				      u64 length, int access);
 
 #endif

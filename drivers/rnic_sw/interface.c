@@ -40,12 +40,12 @@ struct net *rnic_get_net(struct rnic_dev *dev)
 }
 
 /**
- * rnic_ifindex - get the index of a device's interface
+ * rnic_get_ifindex - get the index of a device's interface
  * @dev: the device
  *
  * Return: the ifindex, or 0 if the interface has been removed.
  */
-int rnic_ifindex(struct rnic_dev *dev)
+int rnic_get_ifindex(struct rnic_dev *dev)
 {
 	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
 	int ifindex = netdev ? netdev->ifindex : 0;
@@ -73,7 +73,7 @@ int rnic_enable_driver(struct ib_device *ib)
 }
 
 /**
- * rnic_in_client_add - check whether the current task may be adding the core's clients
+ * rnic_is_adding_clients - check whether the current task may be adding the core's clients
  * @dev: the device
  *
  * The core does not report when it has added all clients, so this function returns true for
@@ -83,22 +83,22 @@ int rnic_enable_driver(struct ib_device *ib)
  * Return: true if the current task made the last call of rnic_enable_driver() for this
  * device, false otherwise.
  */
-bool rnic_in_client_add(const struct rnic_dev *dev)
+bool rnic_is_adding_clients(const struct rnic_dev *dev)
 {
 	return READ_ONCE(dev->enable_task) == current &&
 	       READ_ONCE(dev->enable_start_time) == current->start_time;
 }
 
 /**
- * rnic_netdev_wait - wait for the unregistration of a device whose interface is being removed
+ * rnic_wait_unregister_queued - wait until the unregistration of a device is queued
  * @dev: the device
  *
  * Returns immediately if the interface is not being removed.  Otherwise waits until the core's
  * unregistration of the device is queued.  Does not wait until the remove() of each consumer has
  * returned, because such a remove() may wait for the caller.  May sleep.
  */
-void rnic_netdev_wait(struct rnic_dev *dev)
+void rnic_wait_unregister_queued(struct rnic_dev *dev)
 {
 	if (READ_ONCE(dev->removing))
-		wait_for_completion(&dev->unregistering);
+		wait_for_completion(&dev->unregister_queued);
 }

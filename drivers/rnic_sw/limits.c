@@ -40,7 +40,7 @@ int rnic_limit(enum rnic_kind kind)
  */
 int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	return atomic_add_unless(&dev->used[kind], 1, limits[kind]) ? 0 :
+	return atomic_add_unless(&dev->nr_objects[kind], 1, limits[kind]) ? 0 :
 								      -ENOMEM;
 }
 
@@ -53,8 +53,8 @@ int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
  */
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	if (atomic_dec_and_test(&dev->used[kind]))
-		wake_up_var(&dev->used[kind]);
+	if (atomic_dec_and_test(&dev->nr_objects[kind]))
+		wake_up_var(&dev->nr_objects[kind]);
 }
 
 /**
@@ -66,5 +66,5 @@ void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
  */
 void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	wait_var_event(&dev->used[kind], !atomic_read(&dev->used[kind]));
+	wait_var_event(&dev->nr_objects[kind], !atomic_read(&dev->nr_objects[kind]));
 }

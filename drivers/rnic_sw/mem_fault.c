@@ -51,7 +51,7 @@ static DEFINE_SPINLOCK(faults_lock);
  * a worker that blocks delays only page faults of the same process.
  */
 struct rnic_pf_owner {
-	struct mm_struct	*mm;	/* valid, because each struct rnic_pf has a reference */
+	struct mm_struct	*mm;	/* valid: each struct rnic_unpinned has a reference */
 	kuid_t			charged_uid;	/* user whose quota is charged */
 	bool			charged;	/* the quota has been charged */
 	u32			users;	/* reference count; protected by xa_lock of owners */
@@ -273,7 +273,7 @@ static struct rnic_pf_owner *get_owner(struct mm_struct *mm)
 
 static void rnic_pf_release(struct kref *ref)
 {
-	struct rnic_pf *b = container_of(ref, struct rnic_pf, ref);
+	struct rnic_unpinned *b = container_of(ref, struct rnic_unpinned, ref);
 
 	b->ops->release(b);
 }
@@ -284,12 +284,12 @@ static void rnic_pf_release(struct kref *ref)
  *
  * May sleep.
  */
-void rnic_pf_put(struct rnic_pf *b)
+void rnic_pf_put(struct rnic_unpinned *b)
 {
 	kref_put(&b->ref, rnic_pf_release);
 }
 
-static void __count_event(const struct rnic_pf *b, enum rnic_counter c)
+static void __count_event(const struct rnic_unpinned *b, enum rnic_counter c)
 {
 	lockdep_assert_held(&faults_lock);
 	if (!b->dead)
@@ -301,7 +301,7 @@ static void __count_event(const struct rnic_pf *b, enum rnic_counter c)
  * @b: the memory
  * @c: the counter
  */
-void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c)
+void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c)
 {
 	spin_lock_bh(&faults_lock);
 	__count_event(b, c);
@@ -314,7 +314,7 @@ void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c)
  *
  * Return: a workqueue of the owner, which page-fault workers do not delay.
  */
-struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
+struct workqueue_struct *rnic_pf_idle_wq(struct rnic_unpinned *b)
 {
 	return b->owner->idle_wq;
 }
@@ -327,7 +327,7 @@ struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b)
  * If a call has timed out, later calls for the same process do not wait. Otherwise the timeouts
  * of all MRs of a process that exits would add up. May sleep.
  */
-void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done)
+void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done)
 {
 	struct rnic_pf_owner *own = b->owner;
 
@@ -338,7 +338,7 @@ void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done)
 /* Dequeue the next request for a worker. Return: false if there is none; the worker is then idle */
 static bool take_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 {
-	struct rnic_pf *b = wk->b;
+	struct rnic_unpinned *b = wk->b;
 	struct ddp_fault *w;
 
 	spin_lock_bh(&faults_lock);
@@ -373,7 +373,7 @@ static void end_fault(struct rnic_pf_worker *wk, bool denied)
 }
 
 /* Fault in a range. Return: 0, or a negative errno if it cannot be faulted in */
-static int serve(struct rnic_pf *b, const struct rnic_pf_range *want)
+static int serve(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
 	/* fail for an empty range: after a success the stream would raise the same fault again */
 	if (want->end <= want->at)
@@ -389,7 +389,7 @@ static void rnic_pf_work(struct work_struct *work)
 	 * unloading has begun, no reference is taken, and rnic_pf_exit() waits for the worker.
 	 */
 	bool held = try_module_get(THIS_MODULE);
-	struct rnic_pf *b = wk->b;
+	struct rnic_unpinned *b = wk->b;
 	struct rnic_pf_range want;
 	int err;
 
@@ -404,7 +404,7 @@ static void rnic_pf_work(struct work_struct *work)
 		module_put(THIS_MODULE);
 }
 
-static void __start_worker(struct rnic_pf *b)
+static void __start_worker(struct rnic_unpinned *b)
 {
 	struct rnic_pf_worker *wk;
 
@@ -426,14 +426,14 @@ static void __start_worker(struct rnic_pf *b)
 
 /**
  * rnic_pf_request - queue a page-fault request and start a worker (ddp_mem_ops.fault_in)
- * @mem: the memory (struct rnic_pf)
+ * @mem: the memory (struct rnic_unpinned)
  * @w: the stream's request; owned by this file until ddp_fault_done() or rnic_pf_cancel()
  *
  * The caller must hold an in-flight reference to the MR. Context: BH off. Does not sleep.
  */
 void rnic_pf_request(void *mem, struct ddp_fault *w)
 {
-	struct rnic_pf *b = mem;
+	struct rnic_unpinned *b = mem;
 
 	spin_lock_bh(&faults_lock);
 	w->priv = NULL;
@@ -477,7 +477,7 @@ void rnic_pf_cancel(struct ddp_fault *w)
  * Return: 0, with one reference to @b; -ENOMEM if memory is short, the quota is used up, or the
  * task is being killed.
  */
-int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
+int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
 		  struct rnic_dev *dev, u64 start, u64 length)
 {
 	unsigned int i;
@@ -504,7 +504,7 @@ int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
  * rnic_pf_teardown - drop the references that rnic_pf_setup() has taken
  * @b: the memory; the caller frees it afterwards
  */
-void rnic_pf_teardown(struct rnic_pf *b)
+void rnic_pf_teardown(struct rnic_unpinned *b)
 {
 	put_owner(b->owner);
 	mmdrop(b->mm);
@@ -515,7 +515,7 @@ void rnic_pf_teardown(struct rnic_pf *b)
  * @r: the MR, not yet in the STag table
  * @b: the memory, whose first byte is the first byte of the MR
  */
-void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
+void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b)
 {
 	r->ops = &b->ops->mem;
 	r->mem = b;
@@ -523,7 +523,7 @@ void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b)
 }
 
 /* Complete up to RING_IDX_STEPS queued requests. Return: true if more may be queued */
-static bool __complete_some(struct rnic_pf *b)
+static bool __complete_some(struct rnic_unpinned *b)
 {
 	struct ddp_fault *w;
 	int n;
@@ -540,7 +540,7 @@ static bool __complete_some(struct rnic_pf *b)
 }
 
 /* Complete the requests that workers are serving, without waiting for the workers */
-static void __complete_active(struct rnic_pf *b)
+static void __complete_active(struct rnic_unpinned *b)
 {
 	struct rnic_pf_worker *wk;
 
@@ -552,13 +552,13 @@ static void __complete_active(struct rnic_pf *b)
 }
 
 /**
- * rnic_pf_end - complete all page-fault requests of an MR that is destroyed
+ * rnic_pf_shutdown - complete all page-fault requests of an MR that is destroyed
  * @b: the memory; drops the reference of the MR
  *
  * The MR must have been removed from the STag table, so that no request can be queued. Does not
  * wait for page-fault workers. May sleep.
  */
-void rnic_pf_end(struct rnic_pf *b)
+void rnic_pf_shutdown(struct rnic_unpinned *b)
 {
 	bool more;
 
@@ -571,8 +571,8 @@ void rnic_pf_end(struct rnic_pf *b)
 			__complete_active(b);
 		spin_unlock_bh(&faults_lock);
 	} while (more);
-	if (b->ops->end)
-		b->ops->end(b);
+	if (b->ops->shutdown)
+		b->ops->shutdown(b);
 	rnic_pf_put(b);
 }
 

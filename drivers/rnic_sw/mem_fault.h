@@ -16,7 +16,7 @@
 
 #define RNIC_PF_WORKERS	4	/* maximum number of workers of one MR */
 
-struct rnic_pf;
+struct rnic_unpinned;
 
 /**
  * struct rnic_pf_range - range of memory to be faulted in
@@ -42,9 +42,9 @@ struct rnic_pf_range {
  *	May sleep.
  * @post_fault: called by the worker after each successful page fault, when the request is
  *	complete; may be NULL
- * @end: called by rnic_pf_end() when the MR has been destroyed and no stream can raise a page
- *	fault for it; may be NULL
- * @release: free the struct rnic_pf, whose last reference has been dropped
+ * @shutdown: called by rnic_pf_shutdown() when the MR has been destroyed and no stream can raise
+ *	a page fault for it; may be NULL
+ * @release: free the struct rnic_unpinned, whose last reference has been dropped
  */
 struct rnic_pf_ops {
 	const char		*name;
@@ -52,16 +52,16 @@ struct rnic_pf_ops {
 	enum rnic_counter	faults;
 	enum rnic_counter	failed;
 	struct ddp_mem_ops	mem;
-	int (*serve)(struct rnic_pf *b, const struct rnic_pf_range *want);
-	void (*post_fault)(struct rnic_pf *b, const struct rnic_pf_range *want);
-	void (*end)(struct rnic_pf *b);
-	void (*release)(struct rnic_pf *b);
+	int (*serve)(struct rnic_unpinned *b, const struct rnic_pf_range *want);
+	void (*post_fault)(struct rnic_unpinned *b, const struct rnic_pf_range *want);
+	void (*shutdown)(struct rnic_unpinned *b);
+	void (*release)(struct rnic_unpinned *b);
 };
 
 /* Page-fault worker: serves page-fault requests of one MR, one after the other */
 struct rnic_pf_worker {
 	struct work_struct	work;
-	struct rnic_pf	*b;
+	struct rnic_unpinned	*b;
 
 	/* protected by faults_lock */
 	bool			busy;	/* @work is queued, or serves a request */
@@ -70,7 +70,7 @@ struct rnic_pf_worker {
 };
 
 /**
- * struct rnic_pf - memory of an MR, if the memory is not pinned
+ * struct rnic_unpinned - memory of an MR, if the memory is not pinned
  * @ref: reference count: one for the MR, one for each busy worker, and those that the kind takes,
  *	for example for idle checks
  * @ops: kind of memory
@@ -86,7 +86,7 @@ struct rnic_pf_worker {
  * @pending: page-fault requests that no worker serves yet; protected by faults_lock
  * @worker: the workers, of which only the first @ops->workers are used
  */
-struct rnic_pf {
+struct rnic_unpinned {
 	struct kref			ref;
 	const struct rnic_pf_ops	*ops;
 	struct mm_struct		*mm;
@@ -104,15 +104,15 @@ struct rnic_pf {
 
 int rnic_pf_init(void);
 void rnic_pf_exit(void);
-int rnic_pf_setup(struct rnic_pf *b, const struct rnic_pf_ops *ops,
+int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
 		  struct rnic_dev *dev, u64 start, u64 length);
-void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b);
-void rnic_pf_end(struct rnic_pf *b);
-void rnic_pf_put(struct rnic_pf *b);
-void rnic_pf_teardown(struct rnic_pf *b);
-void rnic_pf_count_event(struct rnic_pf *b, enum rnic_counter c);
-struct workqueue_struct *rnic_pf_idle_wq(struct rnic_pf *b);
-void rnic_pf_wait_released(struct rnic_pf *b, struct completion *done);
+void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b);
+void rnic_pf_shutdown(struct rnic_unpinned *b);
+void rnic_pf_put(struct rnic_unpinned *b);
+void rnic_pf_teardown(struct rnic_unpinned *b);
+void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c);
+struct workqueue_struct *rnic_pf_idle_wq(struct rnic_unpinned *b);
+void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done);
 
 /* Entries of struct rnic_pf_ops.mem, common to all kinds */
 void rnic_pf_request(void *mem, struct ddp_fault *w);

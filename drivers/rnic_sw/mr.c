@@ -64,7 +64,7 @@ static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
 	if (mr->pf)
-		rnic_pf_end(mr->pf);
+		rnic_pf_shutdown(mr->pf);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
 	rnic_uncharge(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
@@ -141,7 +141,7 @@ static int pin_memory(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 l
 }
 
 /* Make the MR use @b, memory that is not pinned; @b may be an error pointer, which is returned */
-static int attach_unpinned(struct rnic_mr *mr, struct rnic_pf *b)
+static int attach_unpinned(struct rnic_mr *mr, struct rnic_unpinned *b)
 {
 	if (IS_ERR(b))
 		return PTR_ERR(b);
@@ -356,7 +356,7 @@ static u64 registered_addr(const struct rnic_mr *mr)
  * Check whether the current process is the one that registered the MR. Another process may use the
  * same context, but at registered_addr() it has other memory, which must not be registered.
  */
-static bool is_callers(const struct rnic_mr *mr)
+static bool is_registered_by_caller(const struct rnic_mr *mr)
 {
 	return current->mm ==
 	       (mr->umem ? mr->umem->owning_mm : mr->pf->mm);
@@ -419,7 +419,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	}
 	if (!moves && !has_user_addr(mr))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!moves && !is_callers(mr))
+	if (!moves && !is_registered_by_caller(mr))
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
 		/* register the same memory again, for writing, or as ODP instead of pinned */
@@ -524,14 +524,14 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 	/* read ib->iova here, because the consumer may change it before the fast registration */
 	m->shift = ilog2(ib->page_size);
 	m->skip = ib->iova & (ib->page_size - 1);
-	mr->mapped = true;
+	mr->next_map_valid = true;
 	return mapped;
 }
 
 /* Get the page list to register: the next list if it is filled in, else the current list */
 static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
 {
-	return mr->mapped ? next_mapping(mr) : &mr->map[mr->cur_map];
+	return mr->next_map_valid ? next_mapping(mr) : &mr->map[mr->cur_map];
 }
 
 static bool is_large_enough(const struct rnic_mapping *m, u64 length)
@@ -551,16 +551,16 @@ static bool may_register(struct rnic_mr *mr, const struct rdmap_wr *wr,
 	       !check_add_overflow(wr->raddr, wr->compare_add, &end);
 }
 
-static void set_blocks(struct rnic_mr *mr)
+static void activate_mapping(struct rnic_mr *mr)
 {
 	const struct rnic_mapping *m = mapping_to_register(mr);
 
 	mr->region.block = m->block;
 	mr->region.shift = m->shift;
 	mr->region.skip = m->skip;
-	if (mr->mapped)
+	if (mr->next_map_valid)
 		mr->cur_map = !mr->cur_map;
-	mr->mapped = false;
+	mr->next_map_valid = false;
 }
 
 /**
@@ -586,7 +586,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 		return IW_LOCAL_PROT;
 	/* wait for copies in flight: another QP's invalidation may still be waiting for them */
 	ddp_region_revoke(&mr->region);
-	set_blocks(mr);
+	activate_mapping(mr);
 	mr->region.base = wr->raddr;
 	mr->region.length = wr->compare_add;
 	WRITE_ONCE(mr->region.rights, rnic_ddp_rights(wr->swap));

@@ -147,7 +147,7 @@ static struct rnic_window *first_window(struct rnic_mr *mr, bool forbid_bind)
  * Unlink a window from an MR if the window is invalid. Return: -EBUSY if it is valid
  * and linked to the MR, 0 otherwise.
  */
-static int unlink_if_closed(struct rnic_window *w, struct rnic_mr *mr)
+static int unlink_if_invalid(struct rnic_window *w, struct rnic_mr *mr)
 {
 	int err = 0;
 
@@ -165,7 +165,7 @@ static int unlink_if_closed(struct rnic_window *w, struct rnic_mr *mr)
  * Unlink all invalidated windows from an MR. If no window remains and @forbid_bind is set, forbid
  * further binds to the MR. Return: 0, or -EBUSY if a valid window is bound.
  */
-static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
+static int unlink_invalid_windows(struct rnic_mr *mr, bool forbid_bind)
 {
 	struct rnic_window *w;
 	int err = 0;
@@ -175,7 +175,7 @@ static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
 		rcu_read_lock();
 		w = first_window(mr, forbid_bind);
 		if (w)
-			err = unlink_if_closed(w, mr);
+			err = unlink_if_invalid(w, mr);
 		rcu_read_unlock();
 	} while (w && !err);
 	return err;
@@ -191,7 +191,7 @@ static int drop_closed_windows(struct rnic_mr *mr, bool forbid_bind)
  */
 int rnic_mr_check_unbound(struct rnic_mr *mr)
 {
-	return drop_closed_windows(mr, false);
+	return unlink_invalid_windows(mr, false);
 }
 
 /**
@@ -205,7 +205,7 @@ int rnic_mr_check_unbound(struct rnic_mr *mr)
  */
 int rnic_mr_forbid_bind(struct rnic_mr *mr)
 {
-	return drop_closed_windows(mr, true);
+	return unlink_invalid_windows(mr, true);
 }
 
 /**
@@ -234,8 +234,8 @@ static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8
  * Check whether a window may be bound to @len bytes of an MR from TO @addr on, with the access
  * flags @access. @lkey is the STag by which the program names the MR.
  */
-static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
-		     int access)
+static bool may_bind_window(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
+			    int access)
 {
 	const struct ddp_region *r = &mr->region;
 
@@ -295,7 +295,7 @@ static bool __may_bind_to(const struct rnic_mr *mr, const struct ddp_stream *s,
 			  const struct rdmap_wr *wr)
 {
 	return mr && !mr->bind_forbidden && mr->region.pd == s->pd &&
-	       may_open(mr, wr->inv, wr->raddr, wr->compare_add, wr->swap);
+	       may_bind_window(mr, wr->inv, wr->raddr, wr->compare_add, wr->swap);
 }
 
 /* As __may_bind_to(), but the MR may change afterwards */

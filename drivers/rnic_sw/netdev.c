@@ -44,7 +44,7 @@ static struct workqueue_struct *unregister_wq;
  * The order matters.  Kernel consumers get their flush errors before ib_core calls their
  * remove().  A consumer that destroys its last queue pair after such an error may drop
  * its state of the device, and then miss remove(): NVMe, for example, would retry for ten
- * minutes.  So rnic_destroy_qp() waits until @unregistering is completed.
+ * minutes.  So rnic_destroy_qp() waits until @unregister_queued is completed.
  */
 static void rnic_netdev_unregister(struct work_struct *work)
 {
@@ -52,7 +52,7 @@ static void rnic_netdev_unregister(struct work_struct *work)
 
 	rnic_qps_flush(dev, IW_UNREACHABLE);
 	ib_unregister_device_queued(&dev->ib);
-	complete_all(&dev->unregistering);
+	complete_all(&dev->unregister_queued);
 	ib_device_put(&dev->ib);
 }
 
@@ -169,7 +169,7 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
 		return ERR_PTR(err);
 	}
 	INIT_WORK(&dev->unregister_work, rnic_netdev_unregister);
-	init_completion(&dev->unregistering);
+	init_completion(&dev->unregister_queued);
 	set_identity(dev, netdev);
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
 	strscpy(dev->ib.node_desc, "rnic_sw", sizeof(dev->ib.node_desc));

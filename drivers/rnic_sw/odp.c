@@ -29,7 +29,7 @@
  */
 #define TRIES	8
 
-static void rnic_odp_release(struct rnic_pf *b)
+static void rnic_odp_release(struct rnic_unpinned *b)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 
@@ -56,7 +56,7 @@ static int fault_in(struct rnic_odp *o, const struct rnic_pf_range *want)
 	return err;
 }
 
-static int rnic_odp_fault(struct rnic_pf *b, const struct rnic_pf_range *want)
+static int rnic_odp_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 	int err;
@@ -75,7 +75,7 @@ static int rnic_odp_fault(struct rnic_pf *b, const struct rnic_pf_range *want)
  * after a page fault for writing: entering a page for writing would make it
  * dirty, and so undo an MADV_FREE of the page.
  */
-static void rnic_odp_fault_around(struct rnic_pf *b, const struct rnic_pf_range *want)
+static void rnic_odp_fault_around(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 
@@ -130,7 +130,7 @@ static bool is_user_memory(const struct rnic_odp *o)
  * address space; -ENOMEM if memory is short, the quota is used up, or the
  * caller is killed.
  */
-struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
+struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {
 	struct rnic_odp *o = kzalloc(sizeof(*o), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -167,7 +167,7 @@ void rnic_odp_fill_caps(struct ib_device_attr *attr)
 /* Prefetch ------------------------------------------------------------------ */
 
 /* Range of an ODP MR to be prefetched */
-struct advised {
+struct advised_range {
 	struct rnic_odp	*o;	/* memory of the MR; reference held */
 	u64		at;	/* address of the first byte */
 	u64		end;	/* address of the first byte after the range */
@@ -202,7 +202,7 @@ static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
  * fill in @a. Return: 0 or a negative errno
  */
 static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
-			     struct advised *a)
+			     struct advised_range *a)
 {
 	struct rnic_dev *dev = to_rnic_dev(pd->device);
 	struct ddp_region *r;
@@ -224,7 +224,7 @@ static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, b
 	return err;
 }
 
-static int rnic_odp_prefetch(const struct advised *a, bool write, enum odp_how how)
+static int rnic_odp_prefetch(const struct advised_range *a, bool write, enum odp_absent_action how)
 {
 	int err = -EFAULT;
 
@@ -237,9 +237,9 @@ static int rnic_odp_prefetch(const struct advised *a, bool write, enum odp_how h
 }
 
 static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
-		      bool write, enum odp_how how, bool flush)
+		      bool write, enum odp_absent_action how, bool flush)
 {
-	struct advised a;
+	struct advised_range a;
 	int err = get_advised_range(pd, sge, write, &a);
 	bool possible;
 
@@ -281,7 +281,7 @@ int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   struct uverbs_attr_bundle *attrs)
 {
 	bool write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-	enum odp_how how = ODP_FAULT;
+	enum odp_absent_action how = ODP_FAULT;
 	int err = 0;
 	u32 i;
 

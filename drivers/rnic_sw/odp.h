@@ -21,24 +21,24 @@
  *	contains @b.start; read under RCU
  * @lock: serializes insertion and removal of chunks
  * @count: number of chunks; protected by @lock
- * @next: index in @chunks at which the next search for a chunk to evict starts;
+ * @evict_next: index in @chunks at which the next search for a chunk to evict starts;
  *	protected by @lock
  */
 struct rnic_odp {
-	struct rnic_pf	b;
+	struct rnic_unpinned	b;
 	u64			addr_mask;
 	struct mem_cgroup	*memcg;
 	struct xarray		chunks;
-	struct mutex		lock;	/* protects @count, @next */
+	struct mutex		lock;	/* protects @count, @evict_next */
 	u32			count;
-	unsigned long		next;
+	unsigned long		evict_next;
 };
 
 /*
  * How rnic_odp_fault_in() handles pages that are not mapped in the owner's page
  * tables
  */
-enum odp_how {
+enum odp_absent_action {
 	ODP_FAULT,	/* fault them in; fail if that is impossible */
 	ODP_SKIP_ABSENT,	/* skip them */
 	ODP_STOP_ABSENT,	/* stop at the first of them */
@@ -47,7 +47,7 @@ enum odp_how {
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 /* odp.c */
 void rnic_odp_fill_caps(struct ib_device_attr *attr);
-struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
+struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,
 		   struct uverbs_attr_bundle *attrs);
@@ -56,8 +56,8 @@ static inline void rnic_odp_fill_caps(struct ib_device_attr *attr)
 {
 }
 
-static inline struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start,
-					   u64 length)
+static inline struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start,
+						 u64 length)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -69,7 +69,7 @@ static inline struct rnic_pf *rnic_odp_new(struct rnic_dev *dev, u64 start,
 bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end);
 bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent);
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
-		      enum odp_how how);
+		      enum odp_absent_action how);
 void rnic_odp_drop_chunks(struct rnic_odp *o);
 
 #endif

@@ -79,7 +79,7 @@ static bool is_accessible(unsigned long page, bool write)
  * of the chunk. @len is the number of its bytes in page @i. The result is at
  * most @want.
  */
-static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
+static u32 count_contiguous_bytes(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
 	unsigned long page = c->page[i];
 
@@ -94,7 +94,7 @@ static u32 contiguous_len(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 
 /**
  * rnic_odp_get_extent - find the contiguous present memory at an address
- * @mem: memory of the MR (struct rnic_pf)
+ * @mem: memory of the MR (struct rnic_unpinned)
  * @at: address of the first byte
  * @write: true if the memory is going to be written
  * @extent: filled in; on entry @extent->len is the number of bytes needed, on
@@ -126,7 +126,7 @@ bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *exten
 		return false;
 	}
 	extent->at = (void *)(c->page[i] & PAGE_MASK) + offset_in_page(at);
-	extent->len = contiguous_len(c, i, PAGE_SIZE - offset_in_page(at), extent->len);
+	extent->len = count_contiguous_bytes(c, i, PAGE_SIZE - offset_in_page(at), extent->len);
 	extent->lock = &c->inval_lock.lock;
 	return true;
 }
@@ -236,8 +236,8 @@ static bool __evict_chunk(struct rnic_odp *o)
 	int n;
 
 	for (n = 0; n < EVICT_TRIES; n++) {
-		c = xa_find(&o->chunks, &o->next, ULONG_MAX, XA_PRESENT);
-		o->next = c ? chunk_index(o, c->number) + 1 : 0;
+		c = xa_find(&o->chunks, &o->evict_next, ULONG_MAX, XA_PRESENT);
+		o->evict_next = c ? chunk_index(o, c->number) + 1 : 0;
 		if (c && !c->users) {
 			__drop_chunk(o, c);
 			return true;
@@ -376,8 +376,8 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
  * @pages. get_user_pages_remote() must not get a range that begins or continues
  * outside a VMA, because it would log a warning about a hole below a stack.
  */
-static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
-				    u32 pages)
+static unsigned long __count_mapped_pages(struct mm_struct *mm, unsigned long at,
+					  u32 pages)
 {
 	const struct vm_area_struct *vma = vma_lookup(mm, at);
 
@@ -395,7 +395,7 @@ static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
  * outside a mapping.
  */
 static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
-		      enum odp_how how, struct page **page)
+		      enum odp_absent_action how, struct page **page)
 {
 	unsigned long at = (s->chunk * ODP_CHUNK_PAGES + s->first) << PAGE_SHIFT;
 	unsigned int flags = (write ? FOLL_WRITE : 0) |
@@ -412,7 +412,7 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	 * is charged
 	 */
 	old = set_active_memcg(o->memcg);
-	n = __mapped_pages(o->b.mm, at, s->pages);
+	n = __count_mapped_pages(o->b.mm, at, s->pages);
 	if (n)
 		n = get_user_pages_remote(o->b.mm, at, n, flags, page, &locked);
 	set_active_memcg(old);
@@ -428,7 +428,7 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
  * invalidated meanwhile; or another negative errno.
  */
 static long fault_in_some(struct rnic_odp *o, struct odp_chunk *c,
-			  const struct odp_span *s, bool write, enum odp_how how)
+			  const struct odp_span *s, bool write, enum odp_absent_action how)
 {
 	struct page *page[ODP_BATCH];
 	unsigned long seq;
@@ -471,7 +471,7 @@ bool rnic_odp_is_user_range(const struct rnic_odp *o, u64 at, u64 end)
  * errno.
  */
 static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool write,
-			  enum odp_how how)
+			  enum odp_absent_action how)
 {
 	u64 at = (s->chunk * ODP_CHUNK_PAGES + s->first) << PAGE_SHIFT;
 	struct odp_chunk *c;
@@ -514,7 +514,7 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
  * does not exist; -EINTR if the current task is killed.
  */
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
-		      enum odp_how how)
+		      enum odp_absent_action how)
 {
 	struct odp_span s;
 	long n;

@@ -157,7 +157,7 @@ static int rnic_qp_check_attr(const struct ib_qp_init_attr *a)
 	return 0;
 }
 
-static int shape_sq(struct rnic_qp *qp, struct ib_qp_cap *cap)
+static int set_sq_sizes(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 data, stride;
@@ -167,7 +167,7 @@ static int shape_sq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 	data = max_t(u32, cap->max_inline_data,
 		     max(cap->max_send_sge, 1U) * sizeof(struct rnic_sw_sge));
 	stride = ALIGN(sizeof(struct rnic_sw_sqe) + data, SLOT_ALIGN);
-	err = rnic_ring_shape(&sq->ring, max(cap->max_send_wr, 1U), stride);
+	err = rnic_ring_set_sizes(&sq->ring, max(cap->max_send_wr, 1U), stride);
 	sq->max_sge = max(cap->max_send_sge, 1U);
 	sq->max_inline = stride - sizeof(struct rnic_sw_sqe);
 	cap->max_send_wr = sq->ring.slots;
@@ -176,7 +176,7 @@ static int shape_sq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 	return err;
 }
 
-static int shape_rq(struct rnic_qp *qp, struct ib_qp_cap *cap)
+static int set_rq_sizes(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	struct rnic_rq *rq = &qp->rq;
 	int err;
@@ -191,8 +191,8 @@ static int shape_rq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 		return 0;
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
 	rq->max_sge = cap->max_recv_sge;
-	err = rnic_ring_shape(&rq->ring, cap->max_recv_wr,
-			      rnic_rqe_stride(rq->max_sge));
+	err = rnic_ring_set_sizes(&rq->ring, cap->max_recv_wr,
+				  rnic_rqe_stride(rq->max_sge));
 	cap->max_recv_wr = rq->ring.slots;
 	return err;
 }
@@ -261,7 +261,7 @@ static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
 
 	if (!udata)
 		return 0;
-	resp.ring_key = rnic_ring_key(&qp->sq.ring);
+	resp.ring_key = rnic_ring_mmap_offset(&qp->sq.ring);
 	resp.ring_bytes = rnic_ring_map_len(&qp->sq.ring);
 	resp.ring_offset = rnic_ring_offset(&qp->sq.ring);
 	resp.map_number = qp->sq.ring.map->number;
@@ -293,9 +293,9 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	}
 	err = rnic_qp_cm_init(qp);
 	if (!err)
-		err = shape_sq(qp, &attr->cap);
+		err = set_sq_sizes(qp, &attr->cap);
 	if (!err)
-		err = shape_rq(qp, &attr->cap);
+		err = set_rq_sizes(qp, &attr->cap);
 	if (!err)
 		err = alloc_rings(qp, uctx, packed);
 	if (!err)
@@ -390,7 +390,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
 	if (!rnic_qp_is_user(qp))
-		rnic_netdev_wait(qp->dev);
+		rnic_wait_unregister_queued(qp->dev);
 	rnic_qp_unpublish(qp);
 	/*
 	 * make rnic_cq_push() drop the completions of the flush: they could otherwise
@@ -470,7 +470,7 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 			 * the QP before, and that context may not have scheduled its
 			 * flush yet; so schedule a flush here
 			 */
-			rnic_qp_reflush(qp);
+			rnic_qp_schedule_flush(qp);
 			flush_work(&qp->err_work);
 			rnic_sq_wait_flushed(qp);
 		}

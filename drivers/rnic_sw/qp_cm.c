@@ -155,7 +155,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
-	if (rnic_qp_is_callers(qp) && get_early(qp->cm))
+	if (rnic_qp_is_owned_by_current(qp) && get_early(qp->cm))
 		handle = &qp->cm->ib;
 	rnic_qp_put(qp);
 	return handle;

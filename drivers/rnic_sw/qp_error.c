@@ -34,7 +34,7 @@ void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event)
 static bool __set_state(struct rnic_qp *qp, enum qp_state to)
 {
 	lockdep_assert_held(&qp->lock);
-	if (!qp_state_may(qp->state, to))
+	if (!qp_state_may_change(qp->state, to))
 		return false;
 	trace_rnic_qp_state(qp, to);
 	WRITE_ONCE(qp->state, to);
@@ -63,12 +63,12 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to)
 }
 
 /**
- * rnic_qp_reflush - schedule the work item that settles the stream and flushes the queues
+ * rnic_qp_schedule_flush - schedule the work item that settles the stream and flushes the queues
  * @qp: the queue pair; a reference is taken for the work item
  *
  * Context: any.
  */
-void rnic_qp_reflush(struct rnic_qp *qp)
+void rnic_qp_schedule_flush(struct rnic_qp *qp)
 {
 	kref_get(&qp->ref);
 	if (!queue_work(rnic_wq, &qp->err_work))
@@ -105,7 +105,7 @@ void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 
 	rnic_qp_enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
 			QP_TERMINATE : QP_ERROR, f->why);
-	rnic_qp_reflush(qp);
+	rnic_qp_schedule_flush(qp);
 }
 
 void rdmap_report_down(struct rdmap *r, enum iw_reason why)
@@ -113,7 +113,7 @@ void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
 	if (rnic_qp_enter_error(qp, QP_ERROR, why))
-		rnic_qp_reflush(qp);
+		rnic_qp_schedule_flush(qp);
 }
 
 /**

@@ -61,7 +61,7 @@ void rnic_qp_owner_exit(struct rnic_qp *qp)
 	mmdrop(qp->owner.mm);
 }
 
-static bool cred_covers(const struct cred *us, const struct cred *maker)
+static bool cred_matches_owner(const struct cred *us, const struct cred *maker)
 {
 	return us->user_ns == maker->user_ns &&
 	       uid_eq(us->uid, maker->uid) && uid_eq(us->euid, maker->euid) &&
@@ -128,7 +128,7 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_is_callers - check whether the current task owns a queue pair
+ * rnic_qp_is_owned_by_current - check whether the current task owns a queue pair
  * @qp: the queue pair
  *
  * Does not consume the authorization that rnic_qp_authorize() gave.
@@ -138,7 +138,7 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
  * Return: true if the current task owns a program's queue pair, or is authorized to
  * connect a kernel consumer's queue pair; false otherwise.
  */
-bool rnic_qp_is_callers(struct rnic_qp *qp)
+bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return rnic_qp_is_authorized(qp);
@@ -146,7 +146,7 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
 		return false;
 	return current->mm == qp->owner.mm ||
 	       (task_active_pid_ns(current) == qp->owner.pid_ns &&
-		cred_covers(current_cred(), qp->owner.cred));
+		cred_matches_owner(current_cred(), qp->owner.cred));
 }
 
 /**
@@ -160,5 +160,5 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
-	return rnic_qp_is_user(qp) ? rnic_qp_is_callers(qp) : rnic_qp_consume_auth(qp);
+	return rnic_qp_is_user(qp) ? rnic_qp_is_owned_by_current(qp) : rnic_qp_consume_auth(qp);
 }

@@ -27,14 +27,14 @@ static const u8 transitions[QP_STATE_NR] = {
 };
 
 /**
- * qp_state_may - check whether a state transition is permitted
+ * qp_state_may_change - check whether a state transition is permitted
  * @from: current state
  * @to: new state
  *
  * Return: true if the transition is permitted; false if it is not, for example because
  * @from equals @to.
  */
-bool qp_state_may(enum qp_state from, enum qp_state to)
+bool qp_state_may_change(enum qp_state from, enum qp_state to)
 {
 	return transitions[from] & TO(to);
 }

@@ -24,7 +24,7 @@ enum qp_state {
 	QP_STATE_NR
 };
 
-bool qp_state_may(enum qp_state from, enum qp_state to);
+bool qp_state_may_change(enum qp_state from, enum qp_state to);
 const char *qp_state_name(enum qp_state state);
 
 #endif

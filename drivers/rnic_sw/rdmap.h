@@ -100,7 +100,7 @@ struct rdmap_recv {
 };
 
 /* Type of the message being segmented, for commit_message() */
-enum rdmap_out {
+enum rdmap_out_type {
 	RDMAP_OUT_NONE,
 	RDMAP_OUT_RESP,
 	RDMAP_OUT_WR,
@@ -122,7 +122,7 @@ struct rdmap {
 
 	/*
 	 * the transmit path writes the last fields of @stream, and the fields
-	 * from @out to @out_raw; the fields of the receive path are in other
+	 * from @out_type to @out_raw; the fields of the receive path are in other
 	 * cache lines
 	 */
 	struct ddp_stream	stream;
@@ -133,7 +133,7 @@ struct rdmap {
 	 * this message after its last segment, either at the next pull or in
 	 * rdmap_handle_sent().
 	 */
-	enum rdmap_out		out;
+	enum rdmap_out_type	out_type;
 	struct rdmap_wr		wr;		/* WR that was pulled last from the send queue */
 	bool			have_wr;	/* start_wr() has not processed @wr yet */
 	bool			wr_preferred;	/* send a WR, if any, before the next response */
@@ -142,8 +142,8 @@ struct rdmap {
 	 * number of responses that are segmented, but not accepted by the LLP
 	 * yet
 	 */
-	u16			responses;
-	u16			spent;		/* part of PASS_BUDGET used in this pass */
+	u16			responses_segmented;
+	u16			budget_used;	/* part of PASS_BUDGET used in this pass */
 	/*
 	 * number of segments and payload bytes that count_sent() has already
 	 * counted
@@ -191,7 +191,7 @@ struct rdmap {
 	 * the transmit path has started the response to the oldest unserved
 	 * request
 	 */
-	bool			answering;
+	bool			response_started;
 	/* @irq may have unserved requests; also read without the lock */
 	bool			irq_pending;
 	u16			ird;		/* maximum number of unanswered requests */
@@ -261,7 +261,7 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 
 /* Record that all segments of the WR at @slot have been pulled */
-void rdmap_sq_cut(struct rdmap *r, u32 slot);
+void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
 /*
  * The LLP has accepted all pulled segments: complete the WRs that need no
  * response
@@ -286,8 +286,8 @@ bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr);
  * IW_DDP_U_NO_BUFFER if no receive is posted; IW_LOCAL_PROT if the WQE or the
  * producer index is invalid
  */
-enum iw_reason rdmap_rq_take(struct rdmap *r);
-/* Complete the receive that rdmap_rq_take() has dequeued */
+enum iw_reason rdmap_rq_dequeue(struct rdmap *r);
+/* Complete the receive that rdmap_rq_dequeue() has dequeued */
 void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* counters.c */

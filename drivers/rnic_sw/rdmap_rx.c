@@ -57,7 +57,7 @@ static bool __may_be_answered(const struct rdmap *r)
 	 * that is not sent yet would count as received. litmus: answered
 	 */
 	lockdep_assert_held(&r->lock);
-	return r->answering && !READ_ONCE(r->stream.in_msg);
+	return r->response_started && !READ_ONCE(r->stream.in_msg);
 }
 
 /* Admit a Read or Atomic Request. Both kinds share the queue and the IRD. */
@@ -107,7 +107,7 @@ static enum iw_reason admit_terminate(struct rdmap *r, struct ddp_grant *g)
 
 static enum iw_reason take_recv(struct rdmap *r)
 {
-	enum iw_reason why = rdmap_rq_take(r);
+	enum iw_reason why = rdmap_rq_dequeue(r);
 
 	r->in_recv = !why;
 	return why;

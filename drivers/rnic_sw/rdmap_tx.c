@@ -154,7 +154,7 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 static void defer_response(struct rdmap *r)
 {
 	spin_lock(&r->lock);
-	r->answering = false;
+	r->response_started = false;
 	spin_unlock(&r->lock);
 }
 
@@ -205,7 +205,7 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 		req = *oldest;
 	else
 		WRITE_ONCE(r->irq_pending, false);
-	r->answering = oldest;
+	r->response_started = oldest;
 	spin_unlock(&r->lock);
 	if (!oldest)
 		return false;
@@ -214,7 +214,7 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 		set_read_response(r, m, &req.rreq);
 	else if (!set_atomic_response(r, m, &req.atomic))
 		return false;
-	r->out = RDMAP_OUT_RESP;
+	r->out_type = RDMAP_OUT_RESP;
 	return true;
 }
 
@@ -279,7 +279,7 @@ static bool next_immediate(struct rdmap *r, struct ddp_msg *m)
 	memcpy(r->out_raw, &r->wr.imm, sizeof(r->wr.imm));
 	set_raw(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
 		RDMAP_IMM_LEN);
-	r->out = RDMAP_OUT_WR;
+	r->out_type = RDMAP_OUT_WR;
 	return true;
 }
 
@@ -418,7 +418,7 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 
 static bool is_budget_spent(const struct rdmap *r)
 {
-	return r->spent >= PASS_BUDGET;
+	return r->budget_used >= PASS_BUDGET;
 }
 
 static bool next_wr(struct rdmap *r, struct ddp_msg *m)
@@ -430,14 +430,14 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 			break;
 		r->have_wr = false;
 		if (start_wr(r, m)) {
-			r->out = RDMAP_OUT_WR;
+			r->out_type = RDMAP_OUT_WR;
 			return true;
 		}
 		/*
 		 * a local request sends no message, so charge it to the budget
 		 * here
 		 */
-		r->spent += PASS_BUDGET / PASS_LOCALS;
+		r->budget_used += PASS_BUDGET / PASS_LOCALS;
 	}
 	return false;
 }
@@ -445,26 +445,26 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 /*
  * Account for the previous message, whose last segment has been pulled. After a
  * response, mark the peer's request as served; after a work request, advance
- * sq.cut past the request.
+ * sq.segmented_end past the request.
  */
 static void commit_message(struct rdmap *r)
 {
-	switch (r->out) {
+	switch (r->out_type) {
 	case RDMAP_OUT_RESP:
 		spin_lock(&r->lock);
 		rdmap_reqq_mark_served(&r->irq);
-		r->answering = false;
+		r->response_started = false;
 		spin_unlock(&r->lock);
-		r->responses++;
+		r->responses_segmented++;
 		break;
 	case RDMAP_OUT_WR:
 		if (!r->imm_pending)
-			rdmap_sq_cut(r, r->wr.slot);
+			rdmap_sq_mark_segmented(r, r->wr.slot);
 		break;
 	case RDMAP_OUT_NONE:
 		break;
 	}
-	r->out = RDMAP_OUT_NONE;
+	r->out_type = RDMAP_OUT_NONE;
 }
 
 static bool pick_message(struct rdmap *r, struct ddp_msg *m)
@@ -486,7 +486,7 @@ static void finish_pass(struct rdmap *r)
 {
 	if (is_budget_spent(r))
 		ddp_tx_resched(&r->stream);
-	r->spent = 0;
+	r->budget_used = 0;
 }
 
 static bool next_regular(struct rdmap *r, struct ddp_msg *m)
@@ -496,7 +496,7 @@ static bool next_regular(struct rdmap *r, struct ddp_msg *m)
 		finish_pass(r);
 		return false;
 	}
-	r->spent++;
+	r->budget_used++;
 	return true;
 }
 
@@ -515,7 +515,7 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 		 * forget the previous message: the flush completes its work
 		 * request
 		 */
-		r->out = RDMAP_OUT_NONE;
+		r->out_type = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);
 	}
 	if (any)
@@ -541,12 +541,12 @@ void rdmap_handle_sent(struct ddp_stream *s)
 	count_sent(r);
 	if (!s->in_msg)
 		commit_message(r);
-	r->spent = 0;
-	if (r->responses) {
+	r->budget_used = 0;
+	if (r->responses_segmented) {
 		spin_lock(&r->lock);
-		rdmap_reqq_release(&r->irq, r->responses);
+		rdmap_reqq_release(&r->irq, r->responses_segmented);
 		spin_unlock(&r->lock);
-		r->responses = 0;
+		r->responses_segmented = 0;
 	}
 	rdmap_sq_complete_sent(r);
 }

@@ -19,7 +19,7 @@ static void fill_source_fault(struct rdmap *r, struct iw_failure *f)
 	struct rdmap_rreq left;
 	struct rdmap_req *req;
 
-	if (r->out == RDMAP_OUT_RESP) {
+	if (r->out_type == RDMAP_OUT_RESP) {
 		f->why = rdmap_refusal_reason(r, DDP_REMOTE_READ);
 		spin_lock_bh(&r->lock);
 		req = rdmap_reqq_peek_unserved(&r->irq);
@@ -32,10 +32,10 @@ static void fill_source_fault(struct rdmap *r, struct iw_failure *f)
 		spin_unlock_bh(&r->lock);
 	} else {
 		f->why = IW_LOCAL_PROT;
-		if (r->out == RDMAP_OUT_WR)
+		if (r->out_type == RDMAP_OUT_WR)
 			rdmap_sq_set_failed(r, r->wr.slot);
 	}
-	r->out = RDMAP_OUT_NONE;
+	r->out_type = RDMAP_OUT_NONE;
 }
 
 static bool is_tagged_reason(enum iw_reason why)

@@ -26,14 +26,14 @@
 #define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
 
 /**
- * rnic_ring_shape - compute the sizes of a ring without allocating it
+ * rnic_ring_set_sizes - compute the sizes of a ring without allocating it
  * @ring: filled in
  * @want: minimum number of slots, rounded up to a power of two; 0 for no ring
  * @stride: size of a slot in bytes
  *
  * Return: 0, or -EINVAL if the ring would be too large.
  */
-int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
+int rnic_ring_set_sizes(struct rnic_ring *ring, u32 want, u32 stride)
 {
 	u32 slots, bytes;
 
@@ -89,9 +89,9 @@ static void *alloc_ring_mem(struct rnic_ring *ring, u32 bytes, struct ib_ucontex
 
 /**
  * rnic_ring_alloc - allocate zeroed memory for one or two rings
- * @ring: ring with its sizes set by rnic_ring_shape(); owns the memory on
+ * @ring: ring with its sizes set by rnic_ring_set_sizes(); owns the memory on
  *	success; if it has 0 slots, nothing is allocated
- * @second: second ring with its sizes set by rnic_ring_shape(), placed after
+ * @second: second ring with its sizes set by rnic_ring_set_sizes(), placed after
  *	@ring in the same memory; may be NULL
  * @uctx: the program's context, or NULL for a kernel consumer
  * @packed: true if the program permits other rings in the same mapping
@@ -164,12 +164,12 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 }
 
 /**
- * rnic_ring_key - get the file offset at which a program maps a ring
+ * rnic_ring_mmap_offset - get the file offset at which a program maps a ring
  * @ring: a program's ring, which was allocated with a ucontext
  *
  * Return: the file offset for mmap().
  */
-u64 rnic_ring_key(const struct rnic_ring *ring)
+u64 rnic_ring_mmap_offset(const struct rnic_ring *ring)
 {
 	return rdma_user_mmap_get_offset(&ring->map->rdma);
 }

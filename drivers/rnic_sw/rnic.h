@@ -59,7 +59,7 @@ struct rnic_policy {
 struct ib_dmah;
 struct rnic_coalesce;
 struct rnic_llps;
-struct rnic_pf;
+struct rnic_unpinned;
 
 /* Kinds of objects whose number is limited */
 enum rnic_kind {
@@ -88,18 +88,18 @@ struct rnic_dev {
 	/* unaccepted connection requests by number, see cm_ep.c */
 	struct xarray		pending;
 	u32			pending_next;	/* next number to try in @pending */
-	atomic_t		used[RNIC_KINDS];	/* number of objects, see limits.c */
+	atomic_t		nr_objects[RNIC_KINDS];	/* number of objects, see limits.c */
 	struct rnic_policy	policy;
 	spinlock_t		count_lock;	/* protects the assignment of QPs to counter sets */
 	struct rnic_counter_set	default_set;	/* counter set of QPs without an rdma_counter */
 	struct xarray		sets;		/* struct rnic_counter_set by rdma_counter id */
 	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
-	/* task that called rnic_enable_driver() last; see rnic_in_client_add() */
+	/* task that called rnic_enable_driver() last; see rnic_is_adding_clients() */
 	const struct task_struct *enable_task;
 	u64			enable_start_time;	/* start_time of @enable_task */
 	bool			removing;		/* the interface is being removed */
 	struct work_struct	unregister_work;	/* unregisters the device; see @removing */
-	struct completion	unregistering;		/* unregistration is queued */
+	struct completion	unregister_queued;	/* unregistration is queued */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 	COMPAT_DECLARE_PORT(port_reported);
 };
@@ -149,7 +149,7 @@ struct rnic_srq {
 	u32			limit;
 	/* SRQ_LIMIT has been raised, and no WQE has been dequeued since */
 	bool			limit_reported;
-	bool			broken;		/* the program wrote an invalid prod */
+	bool			prod_invalid;	/* the program wrote an invalid prod */
 	bool			error_reported;	/* SRQ_ERR has been raised or is pending */
 	bool			error_pending;	/* @event_work must raise SRQ_ERR */
 	u32			limits_pending;	/* SRQ_LIMIT events that @event_work must raise */
@@ -188,14 +188,14 @@ struct rnic_mr {
 	struct list_head	windows;	/* bound MWs; protected by dev->windows_lock */
 	bool			bind_forbidden;		/* binding an MW to this MR fails */
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
-	struct rnic_pf	*pf;		/* ODP or dma-buf memory, or NULL */
+	struct rnic_unpinned	*pf;	/* ODP or dma-buf memory, or NULL */
 	int			access;		/* user memory: IB_ACCESS_* */
 	u8			denied_rights;	/* DDP_* rights that the memory cannot grant */
 	u32			max_blocks;	/* fast registration: capacity in pages */
 	/* fast registration: one entry is registered, the other is for the next registration */
 	struct rnic_mapping	map[2];
 	u8			cur_map;	/* index in @map of the registered entry */
-	bool			mapped;		/* the other entry of @map is filled in */
+	bool			next_map_valid;	/* the other entry of @map is filled in */
 	struct rcu_head		rcu;
 };
 
@@ -218,21 +218,21 @@ struct rnic_sq {
 	bool			sig_all;	/* every WR gets a CQE */
 
 	/* index after the last WR whose messages are completely segmented; transmit path only */
-	u32			cut;
+	u32			segmented_end;
 
 	spinlock_t		lock;		/* protects the members below, except @coalesce */
 	u32			head;		/* index of the next WR to dequeue */
-	u32			seen;		/* prod as read last by the transmit path */
+	u32			prod_seen;	/* prod as read last by the transmit path */
 	/* index after the last WR whose messages the LLP has accepted */
 	u32			sent;
 	u32			tail;		/* index of the oldest WR not completed */
-	u32			end;		/* if closing: index after the last WR to send */
+	u32			close_end;	/* if closing: index after the last WR to send */
 	u32			flush_end;	/* index after the last WR to flush */
 	bool			completing;	/* a context is writing CQEs of this queue */
-	bool			closing;	/* WRs from @end on must not be sent */
+	bool			closing;	/* WRs from @close_end on must not be sent */
 	bool			flushing;	/* a flush completes all WRs before @flush_end */
 	/* a flush has completed a WR with an error, so all later WRs fail as well */
-	bool			broken;
+	bool			error_completed;
 	/* a WR has been completed with the error that the peer's Terminate reported */
 	bool			remote_err_reported;
 	bool			coalescing;	/* posts are coalesced until a timer expires */
@@ -250,8 +250,8 @@ struct rnic_rq {
 	 * @flush_lock
 	 */
 	u64			wr_id;		/* wr_id of the receive in use */
-	bool			taken;		/* a receive dequeued from the SRQ is in use */
-	bool			bad;		/* the receive in use is invalid */
+	bool			srq_recv_in_use; /* a receive dequeued from the SRQ is in use */
+	bool			recv_invalid;	/* the receive in use is invalid */
 	u32			tail;		/* index of the oldest receive not completed */
 
 	/* protects the members below, and prod in the ring of a kernel consumer */
@@ -364,10 +364,10 @@ void rnic_exit(void);
 
 /* interface.c: interface of a device */
 struct net *rnic_get_net(struct rnic_dev *dev);
-int rnic_ifindex(struct rnic_dev *dev);
+int rnic_get_ifindex(struct rnic_dev *dev);
 int rnic_enable_driver(struct ib_device *ib);
-bool rnic_in_client_add(const struct rnic_dev *dev);
-void rnic_netdev_wait(struct rnic_dev *dev);
+bool rnic_is_adding_clients(const struct rnic_dev *dev);
+void rnic_wait_unregister_queued(struct rnic_dev *dev);
 
 /* netdev.c: creation and unregistration of devices, interface events */
 int rnic_netdev_init(void);
@@ -475,7 +475,7 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
 /* Schedule a flush, for WRs that were posted in state ERROR.  Context: any. */
-void rnic_qp_reflush(struct rnic_qp *qp);
+void rnic_qp_schedule_flush(struct rnic_qp *qp);
 /* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Context: any. */
 void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);
 
@@ -508,7 +508,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to);
-bool rnic_qp_is_callers(struct rnic_qp *qp);
+bool rnic_qp_is_owned_by_current(struct rnic_qp *qp);
 bool rnic_qp_may_connect(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
@@ -563,8 +563,8 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
  * Dequeue the oldest WQE.  Return: IW_OK if a WQE was dequeued, with @bad set if it is
  * invalid; otherwise the reason why none was dequeued.
  */
-enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
-			     bool *bad);
+enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+				bool *bad);
 
 /* cm.c: connection management of a device, iw_cm operations of connections */
 int rnic_cm_init(struct rnic_dev *dev);

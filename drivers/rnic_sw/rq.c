@@ -13,7 +13,7 @@
  * started; IW_LOCAL_PROT if the local program has written an invalid WQE or
  * producer index.
  */
-static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
+static enum iw_reason rnic_rq_dequeue(struct rnic_rq *rq, struct rdmap *r)
 {
 	u32 n = 0;
 
@@ -23,9 +23,9 @@ static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
 		return IW_DDP_U_NO_BUFFER;
 	if (n == RING_IDX_INVALID)
 		return IW_LOCAL_PROT;
-	rq->bad = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
-				 rq->max_sge, r, &rq->wr_id);
-	return rq->bad ? IW_LOCAL_PROT : IW_OK;
+	rq->recv_invalid = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
+					  rq->max_sge, r, &rq->wr_id);
+	return rq->recv_invalid ? IW_LOCAL_PROT : IW_OK;
 }
 
 static enum iw_reason take_shared(struct rnic_qp *qp)
@@ -33,12 +33,12 @@ static enum iw_reason take_shared(struct rnic_qp *qp)
 	struct rnic_rq *rq = &qp->rq;
 	enum iw_reason why;
 
-	why = rnic_srq_take(qp->srq, &qp->rdmap, &rq->wr_id, &rq->bad);
-	rq->taken = !why;
-	return !why && rq->bad ? IW_LOCAL_PROT : why;
+	why = rnic_srq_dequeue(qp->srq, &qp->rdmap, &rq->wr_id, &rq->recv_invalid);
+	rq->srq_recv_in_use = !why;
+	return !why && rq->recv_invalid ? IW_LOCAL_PROT : why;
 }
 
-enum iw_reason rdmap_rq_take(struct rdmap *r)
+enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_rq *rq = &qp->rq;
@@ -50,7 +50,7 @@ enum iw_reason rdmap_rq_take(struct rdmap *r)
 	if (!rq->ring.slots)
 		return IW_DDP_U_NO_BUFFER;
 	spin_lock_irqsave(&rq->lock, flags);
-	why = rnic_rq_take(rq, r);
+	why = rnic_rq_dequeue(rq, r);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return why;
 }
@@ -77,7 +77,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 	if (rc->solicited)
 		cqe.flags |= RNIC_SW_WC_SOLICITED;
 	if (qp->srq)
-		rq->taken = false;
+		rq->srq_recv_in_use = false;
 	else
 		rnic_ring_set_cons(&rq->ring, ++rq->tail);
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
@@ -89,9 +89,9 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
  * the stream failed. If the receive caused the failure, the status tells how;
  * if not, the receive is flushed.
  */
-static u8 taken_status(const struct rnic_qp *qp)
+static u8 recv_flush_status(const struct rnic_qp *qp)
 {
-	if (qp->rq.bad)
+	if (qp->rq.recv_invalid)
 		return IB_WC_LOC_QP_OP_ERR;
 	switch (qp->why) {
 	case IW_DDP_U_TOO_LONG:
@@ -139,7 +139,7 @@ static u32 begin_flush(struct rnic_rq *rq)
  * Remove the oldest WQE, whether it is already dequeued or only posted. Return:
  * its wr_id
  */
-static u64 flush_one(struct rnic_rq *rq)
+static u64 pop_oldest_recv(struct rnic_rq *rq)
 {
 	const struct rnic_sw_rqe *slot;
 	unsigned long flags;
@@ -167,15 +167,15 @@ static void flush_shared(struct rnic_qp *qp)
 		.wr_id = rq->wr_id,
 		.qp_num = qp->ib.qp_num,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
-		.status = taken_status(qp),
+		.status = recv_flush_status(qp),
 		.vendor_err = qp->why,
 	};
 	bool last;
 
 	mutex_lock(&rq->flush_lock);
-	if (rq->taken)
+	if (rq->srq_recv_in_use)
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
-	rq->taken = false;
+	rq->srq_recv_in_use = false;
 	last = !qp->last_wqe_reported;
 	qp->last_wqe_reported = true;
 	mutex_unlock(&rq->flush_lock);
@@ -212,8 +212,8 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	end = begin_flush(rq);
 	while (rq->tail != end) {
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
-						    taken_status(qp);
-		cqe.wr_id = flush_one(rq);
+						    recv_flush_status(qp);
+		cqe.wr_id = pop_oldest_recv(rq);
 		/* ignore an overrun, because rnic_cq_push() has reported it */
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
 		cond_resched();
@@ -241,7 +241,7 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 	}
 	spin_unlock_irqrestore(&rq->lock, flags);
 	if (READ_ONCE(rq->flushing))
-		rnic_qp_reflush(qp);
+		rnic_qp_schedule_flush(qp);
 	return err;
 }
 

@@ -305,7 +305,7 @@ static int rnic_set_paths(struct ib_device *ib,
 			  const char *text, struct netlink_ext_ack *extack)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
-	struct paths p = { .net = rnic_get_net(dev), .own = rnic_ifindex(dev) };
+	struct paths p = { .net = rnic_get_net(dev), .own = rnic_get_ifindex(dev) };
 	int err;
 
 	if (!p.net)

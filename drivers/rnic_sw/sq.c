@@ -126,13 +126,13 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
  */
 static u32 __posted_or_arm_wakeup(struct rnic_sq *sq)
 {
-	u32 n = sq->seen - sq->head;
+	u32 n = sq->prod_seen - sq->head;
 
 	if (n)
 		return n;
 	n = __poll_or_arm_wakeup(sq);
 	if (n != RING_IDX_INVALID)
-		sq->seen = sq->head + n;
+		sq->prod_seen = sq->head + n;
 	return n;
 }
 
@@ -171,7 +171,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	n = sq->flushing ? 0 : __posted_or_arm_wakeup(sq);
-	if (sq->closing && sq->head == sq->end)
+	if (sq->closing && sq->head == sq->close_end)
 		n = 0;
 	/*
 	 * Test for a failure after reading prod, so that no request posted
@@ -206,7 +206,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->closing = true;
-	sq->end = __end_of_posted(sq);
+	sq->close_end = __end_of_posted(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
@@ -284,11 +284,11 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 	 * if a request has completed with an error, no later request may
 	 * succeed, even if it was sent
 	 */
-	if (!sq->broken && !n->status && __is_done(sq, n))
+	if (!sq->error_completed && !n->status && __is_done(sq, n))
 		return true;
 	if (!sq->flushing)
 		return false;
-	sq->broken = true;
+	sq->error_completed = true;
 	n->status = flush_status(qp, n);
 	return true;
 }
@@ -394,9 +394,9 @@ void rnic_sq_complete_work(struct work_struct *work)
 	rnic_qp_put(qp);
 }
 
-void rdmap_sq_cut(struct rdmap *r, u32 slot)
+void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot)
 {
-	rdmap_to_qp(r)->sq.cut = slot + 1;
+	rdmap_to_qp(r)->sq.segmented_end = slot + 1;
 }
 
 void rdmap_sq_complete_sent(struct rdmap *r)
@@ -407,9 +407,9 @@ void rdmap_sq_complete_sent(struct rdmap *r)
 	bool any;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	any = !sq->flushing && sq->sent != sq->cut;
+	any = !sq->flushing && sq->sent != sq->segmented_end;
 	if (any) {
-		sq->sent = sq->cut;
+		sq->sent = sq->segmented_end;
 		complete_and_unlock(qp, flags);
 	} else {
 		spin_unlock_irqrestore(&sq->lock, flags);
@@ -477,7 +477,7 @@ bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
 
 	if (!do_local(qp, wr))
 		return false;
-	rdmap_sq_cut(r, wr->slot);
+	rdmap_sq_mark_segmented(r, wr->slot);
 	set_done(qp, wr->slot);
 	return true;
 }

@@ -110,7 +110,7 @@ void rnic_sq_coalesce_stop(struct rnic_sq *sq)
  * Return: true if the timer will schedule transmit, false if the caller must
  * transmit.
  */
-static bool __sq_may_coalesce(struct rnic_sq *sq)
+static bool __sq_try_coalesce(struct rnic_sq *sq)
 {
 	struct rnic_coalesce *g = sq->coalesce;
 
@@ -126,14 +126,14 @@ static bool __sq_may_coalesce(struct rnic_sq *sq)
 	return true;
 }
 
-/* Call __sq_may_coalesce() with sq->lock held. Return: its return value */
-static bool rnic_sq_may_coalesce(struct rnic_sq *sq)
+/* Call __sq_try_coalesce() with sq->lock held. Return: its return value */
+static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 {
 	unsigned long flags;
 	bool coalesced;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	coalesced = __sq_may_coalesce(sq);
+	coalesced = __sq_try_coalesce(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	return coalesced;
 }
@@ -154,12 +154,12 @@ void rnic_sq_doorbell(struct rnic_qp *qp)
 	bool fine = hrtimer_resolution <= DB_MOD_PERIOD_NS;
 	unsigned long flags;
 
-	if (fine && rnic_sq_may_coalesce(sq))
+	if (fine && rnic_sq_try_coalesce(sq))
 		return;
 	ddp_push(&qp->rdmap.stream);
 	if (!fine)
 		return;
 	spin_lock_irqsave(&sq->lock, flags);
-	db_mod_answered(&sq->coalesce->db_mod, rnic_db_mod_now());
+	db_mod_transmitted(&sq->coalesce->db_mod, rnic_db_mod_now());
 	spin_unlock_irqrestore(&sq->lock, flags);
 }

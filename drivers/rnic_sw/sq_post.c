@@ -170,7 +170,7 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	if (is_in_error(qp))
-		rnic_qp_reflush(qp);
+		rnic_qp_schedule_flush(qp);
 	else
 		ddp_kick(&qp->rdmap.stream);
 	return err;

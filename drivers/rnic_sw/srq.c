@@ -47,7 +47,7 @@ static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 
 	if (!udata)
 		return 0;
-	resp.ring_key = rnic_ring_key(&srq->ring);
+	resp.ring_key = rnic_ring_mmap_offset(&srq->ring);
 	resp.ring_bytes = rnic_ring_map_len(&srq->ring);
 	resp.ring_offset = rnic_ring_offset(&srq->ring);
 	resp.map_number = srq->ring.map->number;
@@ -71,7 +71,7 @@ static void rnic_srq_raise_event(struct rnic_srq *srq, int event)
  *
  * Return: the event, or 0 if no event is deferred.
  */
-static int rnic_srq_take_event(struct rnic_srq *srq)
+static int rnic_srq_dequeue_event(struct rnic_srq *srq)
 {
 	unsigned long flags;
 	int event = 0;
@@ -93,7 +93,7 @@ static void rnic_srq_event_work(struct work_struct *work)
 	struct rnic_srq *srq = container_of(work, struct rnic_srq, event_work);
 	int event;
 
-	while ((event = rnic_srq_take_event(srq))) {
+	while ((event = rnic_srq_dequeue_event(srq))) {
 		rnic_srq_raise_event(srq, event);
 		cond_resched();
 	}
@@ -129,8 +129,8 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->event_work, rnic_srq_event_work);
 	srq->max_sge = max(attr->attr.max_sge, 1U);
-	err = rnic_ring_shape(&srq->ring, attr->attr.max_wr,
-			      rnic_rqe_stride(srq->max_sge));
+	err = rnic_ring_set_sizes(&srq->ring, attr->attr.max_wr,
+				  rnic_rqe_stride(srq->max_sge));
 	if (!err)
 		err = rnic_ring_alloc(&srq->ring, NULL, uctx ? &uctx->ib : NULL, packed);
 	if (err)
@@ -174,11 +174,11 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
 {
 	u32 n;
 
-	if (srq->broken)
+	if (srq->prod_invalid)
 		return 0;
 	n = rnic_ring_posted(&srq->ring, srq->head, srq->head);
-	srq->broken = n == RING_IDX_INVALID;
-	return srq->broken ? 0 : n;
+	srq->prod_invalid = n == RING_IDX_INVALID;
+	return srq->prod_invalid ? 0 : n;
 }
 
 /*
@@ -190,7 +190,7 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
  */
 static int __next_event(struct rnic_srq *srq, u32 posted)
 {
-	if (srq->broken) {
+	if (srq->prod_invalid) {
 		if (srq->error_reported)
 			return 0;
 		srq->error_reported = true;
@@ -282,13 +282,13 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 
 /*
  * Dequeue the oldest WQE. The caller must hold srq->lock. Return: as
- * rnic_srq_take()
+ * rnic_srq_dequeue()
  */
 static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 				 bool *bad)
 {
 	if (!__rnic_srq_posted(srq))
-		return srq->broken ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
+		return srq->prod_invalid ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
 	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
 			      srq->max_sge, r, wr_id);
 	rnic_ring_set_cons(&srq->ring, ++srq->head);
@@ -297,7 +297,7 @@ static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_
 }
 
 /**
- * rnic_srq_take - dequeue the oldest WQE for a message to a queue pair
+ * rnic_srq_dequeue - dequeue the oldest WQE for a message to a queue pair
  * @srq: the queue
  * @r: RDMAP state of the queue pair, whose recv_buf is set to the buffer
  * @wr_id: set to the wr_id of the WQE; unchanged if no WQE is dequeued
@@ -309,8 +309,8 @@ static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_
  * Return: IW_OK if a WQE was dequeued; IW_DDP_U_NO_BUFFER if no WQE is posted;
  * IW_LOCAL_PROT if the program has written an invalid producer index.
  */
-enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
-			     bool *bad)
+enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+				bool *bad)
 {
 	unsigned long flags;
 	enum iw_reason why;

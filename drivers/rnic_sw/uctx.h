@@ -73,7 +73,7 @@ void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
 
 /* ring.c: rings */
 /*
- * A ring is created in two steps: rnic_ring_shape() computes the sizes, and
+ * A ring is created in two steps: rnic_ring_set_sizes() computes the sizes, and
  * rnic_ring_alloc() allocates the memory of one ring or of two adjacent rings. If @uctx
  * is not NULL, its program can map the memory. If @packed is set, a small ring may share
  * a page with other rings. A ring of 0 slots has no memory; it may be passed to
@@ -81,13 +81,13 @@ void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
  * After a ring is freed, its mapping by a program remains valid until the program unmaps
  * it.
  */
-int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
+int rnic_ring_set_sizes(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,
 		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
 /* Free a ring that other contexts read under @lock; they find hdr NULL after this returns */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
-u64 rnic_ring_key(const struct rnic_ring *ring);	/* file offset for mmap() */
+u64 rnic_ring_mmap_offset(const struct rnic_ring *ring);	/* file offset for mmap() */
 u32 rnic_ring_map_len(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
 u32 rnic_ring_offset(const struct rnic_ring *ring);	/* offset in the mapping, in bytes */
 

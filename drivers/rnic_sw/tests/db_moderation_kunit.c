@@ -11,23 +11,23 @@
  */
 static u32 ring(struct db_mod *b, u64 *now, u32 n, u32 gap)
 {
-	u32 gathers = 0;
+	u32 nr_periods = 0;
 
 	while (n--) {
 		*now += gap;
 		if (db_mod_doorbell(b, *now))
-			gathers++;
+			nr_periods++;
 		else
-			db_mod_answered(b, *now);
+			db_mod_transmitted(b, *now);
 	}
-	return gathers;
+	return nr_periods;
 }
 
 /*
  * A coalescing period starts when DB_MOD_STREAK quick doorbells follow a first
  * doorbell.
  */
-static void a_row(struct kunit *test)
+static void streak_starts_period(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -55,7 +55,7 @@ static void how_quick(struct kunit *test)
 /*
  * A doorbell that is not quick resets the count of consecutive quick doorbells.
  */
-static void out_of_the_row(struct kunit *test)
+static void slow_doorbell_resets_streak(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -72,7 +72,7 @@ static void out_of_the_row(struct kunit *test)
  * A doorbell does not count as quick if the clock has not advanced, or has gone
  * back.
  */
-static void no_clock(struct kunit *test)
+static void stopped_clock(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -102,14 +102,14 @@ static u32 until_next(struct db_mod *b, u64 *now)
  * threshold, up to DB_MOD_STREAK_MAX. A period with at least DB_MOD_STREAK
  * requests resets the threshold.
  */
-static void few_follow(struct kunit *test)
+static void short_period_doubles_threshold(struct kunit *test)
 {
 	u32 threshold = DB_MOD_STREAK, i;
 	u64 now = START;
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_answered(&b, now);
+	db_mod_transmitted(&b, now);
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, threshold, until_next(&b, &now));
 		now += DB_MOD_PERIOD_NS;
@@ -135,7 +135,7 @@ static void late(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_answered(&b, now);
+	db_mod_transmitted(&b, now);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, until_next(&b, &now));
 	now += DB_MOD_LATE_NS - 1;
 	db_mod_coalesced(&b, now, 1000);
@@ -146,11 +146,11 @@ static void late(struct kunit *test)
 }
 
 static struct kunit_case db_mod_cases[] = {
-	KUNIT_CASE(a_row),
+	KUNIT_CASE(streak_starts_period),
 	KUNIT_CASE(how_quick),
-	KUNIT_CASE(out_of_the_row),
-	KUNIT_CASE(no_clock),
-	KUNIT_CASE(few_follow),
+	KUNIT_CASE(slow_doorbell_resets_streak),
+	KUNIT_CASE(stopped_clock),
+	KUNIT_CASE(short_period_doubles_threshold),
 	KUNIT_CASE(late),
 	{}
 };

@@ -23,7 +23,7 @@ static const u16 wire[] = { 0, 1, 2, 3, LIMIT, LIMIT + 1, 0x3ffe, NONE };
  * Remove the lowest digit of @x, which has base @base, and return it.  @x is the number
  * of a combination of values; each of its digits selects one value.
  */
-static u32 digit(u32 *x, u32 base)
+static u32 pop_digit(u32 *x, u32 base)
 {
 	u32 d = *x % base;
 
@@ -34,16 +34,16 @@ static u32 digit(u32 *x, u32 base)
 static struct neg_local spell_local(u32 *x)
 {
 	return (struct neg_local){
-		.ird = local[digit(x, LOCALS)], .ord = local[digit(x, LOCALS)],
-		.max = LIMIT, .rtr = digit(x, 16), .enhanced = true,
+		.ird = local[pop_digit(x, LOCALS)], .ord = local[pop_digit(x, LOCALS)],
+		.max = LIMIT, .rtr = pop_digit(x, 16), .enhanced = true,
 	};
 }
 
 static struct neg_side spell_side(u32 *x)
 {
 	return (struct neg_side){
-		.ird = wire[digit(x, WIRES)], .ord = wire[digit(x, WIRES)],
-		.rtr = digit(x, 16), .enhanced = true,
+		.ird = wire[pop_digit(x, WIRES)], .ord = wire[pop_digit(x, WIRES)],
+		.rtr = pop_digit(x, 16), .enhanced = true,
 	};
 }
 
@@ -269,7 +269,7 @@ static const char *request_word(const struct neg_local *me,
  *
  * RFC 6581 9.2: MPA2-41, MPA2-42, MPA2-52, MPA2-54.  RFC 6581 10: MPA2-62.
  */
-static void every_wish(struct kunit *test)
+static void every_own_request(struct kunit *test)
 {
 	struct neg_local me;
 	struct neg_side req;
@@ -387,7 +387,7 @@ static void read_without_depth(struct kunit *test)
 static struct kunit_case neg_cases[] = {
 	KUNIT_CASE(every_request),
 	KUNIT_CASE(every_reply),
-	KUNIT_CASE(every_wish),
+	KUNIT_CASE(every_own_request),
 	KUNIT_CASE(every_pair),
 	KUNIT_CASE(plain_peers),
 	KUNIT_CASE(read_without_depth),

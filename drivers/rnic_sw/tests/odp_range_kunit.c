@@ -63,7 +63,7 @@ static void walk(struct kunit *test)
  * odp_span_in_chunk() returns the pages that the range and the chunk have in
  * common, and 0 pages if there are none.
  */
-static void here(struct kunit *test)
+static void span_in_chunk(struct kunit *test)
 {
 	const u64 all = ODP_CHUNK_PAGES;
 
@@ -134,7 +134,7 @@ static void address(struct kunit *test)
 static struct kunit_case odp_range_cases[] = {
 	KUNIT_CASE(edges),
 	KUNIT_CASE(walk),
-	KUNIT_CASE(here),
+	KUNIT_CASE(span_in_chunk),
 	KUNIT_CASE(ahead),
 	KUNIT_CASE(address),
 	{}

@@ -22,7 +22,7 @@ static void whole_matrix(struct kunit *test)
 	for (from = 0; from < QP_STATE_NR; from++)
 		for (to = 0; to < QP_STATE_NR; to++)
 			KUNIT_EXPECT_EQ_MSG(test, picture[from][to],
-					    qp_state_may(from, to) ? 'x' : '-',
+					    qp_state_may_change(from, to) ? 'x' : '-',
 					    "%s to %s", qp_state_name(from),
 					    qp_state_name(to));
 }
@@ -33,7 +33,7 @@ static void error_from_everywhere(struct kunit *test)
 	int from;
 
 	for (from = 0; from < QP_ERROR; from++)
-		KUNIT_EXPECT_TRUE(test, qp_state_may(from, QP_ERROR));
+		KUNIT_EXPECT_TRUE(test, qp_state_may_change(from, QP_ERROR));
 }
 
 static void names(struct kunit *test)

@@ -16,7 +16,7 @@ static const struct rdmap_atomic example = {
 };
 
 /* Encoded form of the request above, written by hand from RFC 7306 figure 4 */
-static const u8 example_octets[RDMAP_AREQ_LEN] = {
+static const u8 example_bytes[RDMAP_AREQ_LEN] = {
 	0x00, 0x00, 0x00, 0x02, 0x01, 0x02, 0x03, 0x04,
 	0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24,
 	0x25, 0x26, 0x27, 0x28, 0x31, 0x32, 0x33, 0x34,
@@ -32,7 +32,7 @@ static void request_octets(struct kunit *test)
 	u8 p[RDMAP_AREQ_LEN];
 
 	rdmap_atomic_encode(p, &example);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, sizeof(p)));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_bytes, sizeof(p)));
 }
 
 /*
@@ -43,9 +43,9 @@ static void request_back(struct kunit *test)
 	struct rdmap_atomic a = {};
 	u8 p[RDMAP_AREQ_LEN];
 
-	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_atomic_decode(&a, example_octets));
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_atomic_decode(&a, example_bytes));
 	rdmap_atomic_encode(p, &a);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, sizeof(p)));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_bytes, sizeof(p)));
 }
 
 /*
@@ -59,7 +59,7 @@ static void request_codes(struct kunit *test)
 	u8 p[RDMAP_AREQ_LEN];
 	int code;
 
-	memcpy(p, example_octets, sizeof(p));
+	memcpy(p, example_bytes, sizeof(p));
 	memset(p, 0xff, 3);
 	for (code = 0; code < 16; code++) {
 		bool known = code == 0 || code == 2;

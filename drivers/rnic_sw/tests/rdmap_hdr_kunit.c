@@ -9,7 +9,7 @@ static const struct rdmap_rreq example = {
 	.src_to = 0x4142434445464748ULL,
 };
 
-static const u8 example_octets[RDMAP_RREQ_LEN] = {
+static const u8 example_bytes[RDMAP_RREQ_LEN] = {
 	0x01, 0x02, 0x03, 0x04,
 	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
 	0x21, 0x22, 0x23, 0x24,
@@ -24,7 +24,7 @@ static void rreq_octets(struct kunit *test)
 
 	p[RDMAP_RREQ_LEN] = 0xa5;
 	rdmap_rreq_encode(p, &example);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, RDMAP_RREQ_LEN));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_bytes, RDMAP_RREQ_LEN));
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)p[RDMAP_RREQ_LEN]);
 }
 
@@ -35,7 +35,7 @@ static void rreq_round_trip(struct kunit *test)
 {
 	struct rdmap_rreq r;
 
-	rdmap_rreq_decode(&r, example_octets);
+	rdmap_rreq_decode(&r, example_bytes);
 	KUNIT_EXPECT_EQ(test, example.sink_stag, r.sink_stag);
 	KUNIT_EXPECT_EQ(test, example.sink_to, r.sink_to);
 	KUNIT_EXPECT_EQ(test, example.len, r.len);
@@ -74,7 +74,7 @@ static void rreq_no_progress(struct kunit *test)
 
 	rdmap_rreq_advance(&r, 0);
 	rdmap_rreq_encode(p, &r);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, RDMAP_RREQ_LEN));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_bytes, RDMAP_RREQ_LEN));
 }
 
 /*

@@ -34,7 +34,7 @@ static const struct {
  * Set @h to combination number @x of opcode, reserved bits, RV, T bit, L bit
  * and QN
  */
-static void spell(u32 x, struct ddp_hdr *h)
+static void set_combination(u32 x, struct ddp_hdr *h)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 256, 0x10000, 0xfffffffe };
 
@@ -73,7 +73,7 @@ static void every_spelling(struct kunit *test)
 
 	for (x = 0; x < ALL_SPELLINGS; x++) {
 		row = NULL;
-		spell(x, &h);
+		set_combination(x, &h);
 		KUNIT_ASSERT_EQ_MSG(test, expected(&h),
 				    rdmap_op_check(&h, &row), "x=%#x", x);
 		KUNIT_ASSERT_EQ(test, expected(&h) == IW_OK, !!row);

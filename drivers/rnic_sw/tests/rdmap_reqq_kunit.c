@@ -166,14 +166,14 @@ static void entries_are_fresh(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, req->flags);
 }
 
-static struct rdmap_req asked_for(u32 len, u64 to)
+static struct rdmap_req make_request(u32 len, u64 to)
 {
 	return (struct rdmap_req){
 		.rreq = { .sink_stag = 0xabcd01, .sink_to = to, .len = len },
 	};
 }
 
-static struct ddp_hdr answer(const struct rdmap_req *req, u32 payload)
+static struct ddp_hdr make_response(const struct rdmap_req *req, u32 payload)
 {
 	return (struct ddp_hdr){
 		.tagged = true, .ulp8 = 0x42, .stag = req->rreq.sink_stag,
@@ -190,7 +190,7 @@ static struct ddp_hdr answer(const struct rdmap_req *req, u32 payload)
 static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 			   u32 payload)
 {
-	const struct ddp_hdr good = answer(req, payload);
+	const struct ddp_hdr good = make_response(req, payload);
 	struct ddp_hdr h = good;
 
 	h.stag ^= 0x100;
@@ -225,12 +225,12 @@ static void answers(struct kunit *test)
 
 	prandom_seed_state(&rnd, 1);
 	for (i = 0; i < 2000; i++) {
-		req = asked_for(1 + prandom_u32_state(&rnd) % 100000,
-				-(u64)(prandom_u32_state(&rnd) % 1000));
+		req = make_request(1 + prandom_u32_state(&rnd) % 100000,
+				   -(u64)(prandom_u32_state(&rnd) % 1000));
 		while (req.done < req.rreq.len) {
 			payload = 1 + prandom_u32_state(&rnd) % 20000;
 			payload = min(payload, req.rreq.len - req.done);
-			h = answer(&req, payload);
+			h = make_response(&req, payload);
 			KUNIT_ASSERT_EQ(test, IW_OK,
 					rdmap_resp_check(&req, &h, payload));
 			check_refusals(test, &req, payload);
@@ -242,12 +242,12 @@ static void answers(struct kunit *test)
 /* rdmap_resp_check() does not overflow for a request of 2^32 - 1 bytes. */
 static void huge_answer(struct kunit *test)
 {
-	struct rdmap_req req = asked_for(0xffffffff, 0x10000);
-	struct ddp_hdr h = answer(&req, 0xffffffff);
+	struct rdmap_req req = make_request(0xffffffff, 0x10000);
+	struct ddp_hdr h = make_response(&req, 0xffffffff);
 
 	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_resp_check(&req, &h, 0xffffffff));
 	req.done = 0xfffffff0;
-	h = answer(&req, 0xf);
+	h = make_response(&req, 0xf);
 	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_resp_check(&req, &h, 0xf));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 			rdmap_resp_check(&req, &h, 0xffffffff));
@@ -257,10 +257,10 @@ static void huge_answer(struct kunit *test)
  * RFC 5040 7.2 (2) (RDMAP-158): a response is refused if no request is
  * outstanding.
  */
-static void unasked(struct kunit *test)
+static void response_without_request(struct kunit *test)
 {
-	struct rdmap_req req = asked_for(10, 0);
-	struct ddp_hdr h = answer(&req, 10);
+	struct rdmap_req req = make_request(10, 0);
+	struct ddp_hdr h = make_response(&req, 10);
 
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, rdmap_resp_check(NULL, &h, 10));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, rdmap_resp_check(NULL, &h, 0));
@@ -272,16 +272,16 @@ static void unasked(struct kunit *test)
  */
 static void empty_answer(struct kunit *test)
 {
-	struct rdmap_req req = asked_for(0, 0x1000);
+	struct rdmap_req req = make_request(0, 0x1000);
 	struct ddp_hdr h = { .tagged = true, .last = true, .stag = 77 };
 
 	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_resp_check(&req, &h, 0));
 	h.last = false;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
-	h = answer(&req, 0);
+	h = make_response(&req, 0);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 1));
 
-	req = asked_for(1, 0x1000);
+	req = make_request(1, 0x1000);
 	h.last = true;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
 }
@@ -290,7 +290,7 @@ static void empty_answer(struct kunit *test)
  * rdmap_resp_is_expected() accepts an out-of-order segment only if the sink of
  * an outstanding Read covers it.
  */
-static void early_answers(struct kunit *test)
+static void early_responses(struct kunit *test)
 {
 	struct rdmap_req mem[3], *req;
 	struct rdmap_reqq q;
@@ -300,10 +300,10 @@ static void early_answers(struct kunit *test)
 	h = (struct ddp_hdr){ .tagged = true, .stag = 0xabcd01, .to = 0x1000 };
 	KUNIT_EXPECT_FALSE(test, rdmap_resp_is_expected(&q, &h, 1));
 
-	*rdmap_reqq_push(&q) = asked_for(100, 0x1000);
-	*rdmap_reqq_push(&q) = asked_for(16, -(u64)16);
+	*rdmap_reqq_push(&q) = make_request(100, 0x1000);
+	*rdmap_reqq_push(&q) = make_request(16, -(u64)16);
 	req = rdmap_reqq_push(&q);
-	*req = asked_for(100, 0x9000);
+	*req = make_request(100, 0x9000);
 	req->is_atomic = true;
 
 	KUNIT_EXPECT_TRUE(test, rdmap_resp_is_expected(&q, &h, 100));
@@ -331,9 +331,9 @@ static struct kunit_case rdmap_reqq_cases[] = {
 	KUNIT_CASE(entries_are_fresh),
 	KUNIT_CASE(answers),
 	KUNIT_CASE(huge_answer),
-	KUNIT_CASE(unasked),
+	KUNIT_CASE(response_without_request),
 	KUNIT_CASE(empty_answer),
-	KUNIT_CASE(early_answers),
+	KUNIT_CASE(early_responses),
 	{}
 };
 

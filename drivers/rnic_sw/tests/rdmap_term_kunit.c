@@ -99,8 +99,8 @@ static size_t spell(u8 *out, const struct iw_failure *f)
 	return n;
 }
 
-static void check_octets(struct kunit *test, enum iw_reason why, u8 ddp_len,
-			 u8 rdma_len)
+static void check_built(struct kunit *test, enum iw_reason why, u8 ddp_len,
+			u8 rdma_len)
 {
 	struct iw_failure f = fault(why, ddp_len, rdma_len);
 	u8 out[RDMAP_TERM_BUILD_MAX + 1], want[RDMAP_TERM_BUILD_MAX];
@@ -125,11 +125,11 @@ static void golden_for_every_reason(struct kunit *test)
 	for (why = 0; why < IW_REASON_NR; why++) {
 		if (!on_wire(why))
 			continue;
-		check_octets(test, why, 14, 0);
-		check_octets(test, why, 18, 0);
-		check_octets(test, why, 18, 28);
-		check_octets(test, why, 0, 28);
-		check_octets(test, why, 0, 0);
+		check_built(test, why, 14, 0);
+		check_built(test, why, 18, 0);
+		check_built(test, why, 18, 28);
+		check_built(test, why, 0, 28);
+		check_built(test, why, 0, 0);
 	}
 }
 

@@ -37,7 +37,7 @@ static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
  * If one byte after the first 16 is not zero, a WQE is accepted only if its
  * opcode uses that byte.
  */
-static void each_octet(struct kunit *test)
+static void each_byte(struct kunit *test)
 {
 	const struct may *m = test->param_value;
 	struct rnic_sw_sqe e;
@@ -118,7 +118,7 @@ static void receives(struct kunit *test)
 }
 
 static struct kunit_case sqe_cases[] = {
-	KUNIT_CASE_PARAM(each_octet, may_gen_params),
+	KUNIT_CASE_PARAM(each_byte, may_gen_params),
 	KUNIT_CASE_PARAM(data, may_gen_params),
 	KUNIT_CASE(flags),
 	KUNIT_CASE(opcodes),

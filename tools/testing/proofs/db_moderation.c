@@ -60,7 +60,7 @@ void prove_answered(void)
 
 	GIVEN(sound(&b));
 	was = b;
-	db_mod_answered(&b, now);
+	db_mod_transmitted(&b, now);
 	MUST("the end of a transmit pass does not change the streak",
 	     sound(&b) && b.streak == was.streak);
 	REACHED("the end of a pass");

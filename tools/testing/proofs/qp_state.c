@@ -22,7 +22,7 @@ static enum qp_state any_state(void)
 void prove_ways(void)
 {
 	enum qp_state from = any_state(), to = any_state();
-	bool may = qp_state_may(from, to);
+	bool may = qp_state_may_change(from, to);
 
 	MUST("RTS is entered only from idle",
 	     !may || to != QP_RTS || from == QP_IDLE);
@@ -31,12 +31,12 @@ void prove_ways(void)
 	     !may || from != QP_TERMINATE || to == QP_ERROR);
 	MUST("error is never left", !may || from != QP_ERROR);
 	MUST("error can be entered from every other state",
-	     from == QP_ERROR || qp_state_may(from, QP_ERROR));
+	     from == QP_ERROR || qp_state_may_change(from, QP_ERROR));
 	MUST("terminate is entered exactly from RTS and closing",
-	     qp_state_may(from, QP_TERMINATE) ==
+	     qp_state_may_change(from, QP_TERMINATE) ==
 	     (from == QP_RTS || from == QP_CLOSING));
 	MUST("closing is entered exactly from RTS",
-	     qp_state_may(from, QP_CLOSING) == (from == QP_RTS));
+	     qp_state_may_change(from, QP_CLOSING) == (from == QP_RTS));
 	MUST("each state has a name", qp_state_name(from)[0]);
 	if (may)
 		REACHED("an allowed transition");
@@ -50,7 +50,7 @@ void prove_end(void)
 
 	for (steps = 0; steps < QP_STATE_NR; steps++) {
 		next = any_state();
-		if (!qp_state_may(state, next))
+		if (!qp_state_may_change(state, next))
 			break;
 		state = next;
 		if (steps == 3)

@@ -147,7 +147,7 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
 
 	rdmap_reqq_init(&r->irq, req, ARRAY_SIZE(req));
 	rdmap_reqq_push(&r->irq)->rreq = peer_read;
-	r->out = RDMAP_OUT_RESP;
+	r->out_type = RDMAP_OUT_RESP;
 	r->stream.msg_pulled_before = 2048;
 	ddp_stream_set_rights(&r->stream, rights);
 	ddp_stream_fail(&r->stream, &f);

@@ -20,7 +20,7 @@ static struct {
 	enum iw_reason	sink;	/* result of storing the response of an atomic */
 } stubs;
 
-enum iw_reason rdmap_rq_take(struct rdmap *r)
+enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 {
 	stubs.taken++;
 	return IW_OK;

@@ -436,7 +436,7 @@ static void atomic_waits(struct kunit *test)
 
 	mem.atomic = IW_AGAIN;
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_FALSE(test, r->answering);
+	KUNIT_EXPECT_FALSE(test, r->response_started);
 	mem.atomic = IW_OK;
 	expect_next(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
 	KUNIT_EXPECT_EQ(test, 0u, posted.failures);

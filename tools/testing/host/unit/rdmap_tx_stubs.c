@@ -82,7 +82,7 @@ bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
 	return true;
 }
 
-void rdmap_sq_cut(struct rdmap *r, u32 slot)
+void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot)
 {
 	posted.cut++;
 }

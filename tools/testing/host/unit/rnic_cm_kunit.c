@@ -145,7 +145,7 @@ void rnic_qp_put(struct rnic_qp *qp)
 	kref_put(&qp->ref, destroyed);
 }
 
-bool rnic_qp_is_callers(struct rnic_qp *qp)
+bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
 {
 	return true;
 }
@@ -171,10 +171,10 @@ void rnic_llps_exit(struct rnic_dev *dev) {}
 void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
-u8 rnic_tos(const struct iw_cm_id *id) { return 0; }
+u8 rnic_get_tos(const struct iw_cm_id *id) { return 0; }
 bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
 struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
-int rnic_ifindex(struct rnic_dev *dev) { return 7; }
+int rnic_get_ifindex(struct rnic_dev *dev) { return 7; }
 
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 {

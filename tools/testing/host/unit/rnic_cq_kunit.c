@@ -26,7 +26,7 @@ u64 host_now(void)
 
 /* Stubs ------------------------------------------------------------------------- */
 
-int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
+int rnic_ring_set_sizes(struct rnic_ring *ring, u32 want, u32 stride)
 {
 	*ring = (struct rnic_ring) { .slots = SLOTS, .stride = stride };
 	return 0;
@@ -51,7 +51,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 	rnic_ring_free(ring);
 }
 
-u64 rnic_ring_key(const struct rnic_ring *ring)
+u64 rnic_ring_mmap_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }
@@ -68,13 +68,13 @@ u32 rnic_ring_offset(const struct rnic_ring *ring)
 
 int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	atomic_inc(&dev->used[kind]);
+	atomic_inc(&dev->nr_objects[kind]);
 	return 0;
 }
 
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 {
-	atomic_dec(&dev->used[kind]);
+	atomic_dec(&dev->nr_objects[kind]);
 }
 
 void rnic_cq_notify(struct rnic_cq *cq)
@@ -109,7 +109,7 @@ static void test_exit(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_cq(&stubs.cq.ib, NULL));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.rings);
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.dev.used[RNIC_CQS]));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.dev.nr_objects[RNIC_CQS]));
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
 

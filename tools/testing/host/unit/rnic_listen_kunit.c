@@ -160,12 +160,12 @@ struct net *rnic_get_net(struct rnic_dev *dev)
 	return maybe_get_net(&stubs.net);
 }
 
-int rnic_ifindex(struct rnic_dev *dev)
+int rnic_get_ifindex(struct rnic_dev *dev)
 {
 	return 7;
 }
 
-bool rnic_in_client_add(const struct rnic_dev *dev)
+bool rnic_is_adding_clients(const struct rnic_dev *dev)
 {
 	return stubs.in_client_add;
 }

@@ -29,7 +29,7 @@ static struct {
 	bool			privileged;
 	struct mm_struct	*mm;
 	struct mm_struct	mms[MOST + 8];
-	struct rnic_pf	b[MOST + 8];
+	struct rnic_unpinned	b[MOST + 8];
 	struct work_struct	*ended;
 	bool			no_queues;
 	int			waited;
@@ -230,7 +230,7 @@ static void test_exit(struct kunit *test)
 /* A user has a quota of processes with ODP MRs; further MRs of a process do not count */
 static void of_a_user(struct kunit *test)
 {
-	struct rnic_pf more = {};
+	struct rnic_unpinned more = {};
 
 	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH + 1));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(EACH));

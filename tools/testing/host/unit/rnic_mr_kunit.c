@@ -126,11 +126,11 @@ int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
 
-void rnic_pf_end(struct rnic_pf *b) {}
-void rnic_pf_set_region(struct ddp_region *r, struct rnic_pf *b) {}
+void rnic_pf_shutdown(struct rnic_unpinned *b) {}
+void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b) {}
 
-struct rnic_pf *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
-				u64 length, int access)
+struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
+				      u64 length, int access)
 {
 	return ERR_PTR(-ENOMEM);
 }

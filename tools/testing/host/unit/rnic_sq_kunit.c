@@ -218,7 +218,7 @@ static void answered_before_sent(struct kunit *test)
 	post(3);
 	for (n = 0; n < 3; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
-		rdmap_sq_cut(r, wr.slot);
+		rdmap_sq_mark_segmented(r, wr.slot);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	}
 	rdmap_sq_complete_response(r, 2, 0);
@@ -268,7 +268,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	/* the last request is not sent */
 	for (n = 0; n < ARRAY_SIZE(want) - 1; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
-		rdmap_sq_cut(r, wr.slot);
+		rdmap_sq_mark_segmented(r, wr.slot);
 	}
 	rdmap_sq_complete_sent(r);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.completed);

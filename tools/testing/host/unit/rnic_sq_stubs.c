@@ -71,7 +71,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool peer)
 }
 
 void rnic_qp_put(struct rnic_qp *qp) {}
-void rnic_qp_reflush(struct rnic_qp *qp) {}
+void rnic_qp_schedule_flush(struct rnic_qp *qp) {}
 
 void ddp_kick(struct ddp_stream *s)
 {
@@ -108,10 +108,10 @@ void begin_at(u32 used)
 	sq->swqe = stubs.swqes;
 	sq->sig_all = true;
 	sq->head = used;
-	sq->seen = used;
+	sq->prod_seen = used;
 	sq->tail = used;
 	sq->sent = used;
-	sq->cut = used;
+	sq->segmented_end = used;
 	stubs.hdr.prod = used;
 }
 
@@ -129,7 +129,7 @@ u32 pull_all(void)
 	u32 n = 0;
 
 	while (rdmap_sq_pull(&stubs.qp.rdmap, &wr)) {
-		rdmap_sq_cut(&stubs.qp.rdmap, wr.slot);
+		rdmap_sq_mark_segmented(&stubs.qp.rdmap, wr.slot);
 		n++;
 	}
 	rdmap_sq_complete_sent(&stubs.qp.rdmap);

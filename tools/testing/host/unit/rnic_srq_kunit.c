@@ -26,7 +26,7 @@ struct workqueue_struct *rnic_wq;
 
 /* Stubs ------------------------------------------------------------------------- */
 
-int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
+int rnic_ring_set_sizes(struct rnic_ring *ring, u32 want, u32 stride)
 {
 	*ring = (struct rnic_ring) { .slots = SLOTS, .stride = stride };
 	return 0;
@@ -43,7 +43,7 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 void rnic_ring_free(struct rnic_ring *ring) {}
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock) {}
 
-u64 rnic_ring_key(const struct rnic_ring *ring)
+u64 rnic_ring_mmap_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }
@@ -137,7 +137,7 @@ static void take_one(struct kunit *test)
 	bool bad;
 
 	KUNIT_EXPECT_EQ(test, (u32)IW_OK,
-			(u32)rnic_srq_take(&stubs.srq, &r, &wr_id, &bad));
+			(u32)rnic_srq_dequeue(&stubs.srq, &r, &wr_id, &bad));
 }
 
 static void arm_only(struct kunit *test, u32 limit)
