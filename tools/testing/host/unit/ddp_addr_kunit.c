@@ -195,7 +195,7 @@ static void wildcard(struct kunit *test)
  * ddp_addr_equal() distinguishes all these addresses, their hashes differ, and
  * another seed gives other hashes
  */
-static void told_apart(struct kunit *test)
+static void equal_and_hash_distinguish_addrs(struct kunit *test)
 {
 	struct sockaddr_storage a[] = {
 		ipv4(1, 7), ipv4(1, 8), ipv4(2, 7),
@@ -220,7 +220,7 @@ static void told_apart(struct kunit *test)
 }
 
 /* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
-static void sources(struct kunit *test)
+static void source_groups_ports_and_prefixes(struct kunit *test)
 {
 	struct sockaddr_storage a = ipv4(1, 7), port = ipv4(1, 8), host = ipv4(2, 7);
 	struct sockaddr_storage b = ipv6(1, 1, 1, 1), near = ipv6(1, 1, 2, 2);
@@ -252,7 +252,7 @@ static void for_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_addr_is_for_all(&one6));
 }
 
-static void unmapped(struct kunit *test)
+static void v4_mapped_addr_becomes_v4(struct kunit *test)
 {
 	struct sockaddr_storage a = ipv6(0, 0, 0xffff, 0x0a000001), want = ipv4(0x0a000001, 7);
 	struct sockaddr_storage b = ipv6(0, 1, 0xffff, 0x0a000001), same = b, four = want;
@@ -298,7 +298,7 @@ static void expect_list(struct kunit *test, sa_family_t family, int room,
 		KUNIT_EXPECT_TRUE(test, !memcmp(i < n ? &want[i] : &before, &at[i], sizeof(*at)));
 }
 
-static void listed4(struct kunit *test)
+static void list_returns_ipv4_addrs(struct kunit *test)
 {
 	const struct sockaddr_storage want[] = { ipv4(1, 0), ipv4(2, 0), ipv4(3, 0) };
 
@@ -317,7 +317,7 @@ static void listed4(struct kunit *test)
  * Addresses that failed DAD are not listed; link-local addresses have the scope
  * ID of the interface
  */
-static void listed6(struct kunit *test)
+static void list_returns_usable_ipv6_addrs(struct kunit *test)
 {
 	struct sockaddr_storage want[] = { ipv6(1, 1, 1, 1), ipv6(0xfe800000, 0, 1, 1) };
 	struct sockaddr_in6 *near = (void *)&want[1];
@@ -335,7 +335,7 @@ static void listed6(struct kunit *test)
 }
 
 /* The list of addresses is empty if the interface is removed or has no addresses */
-static void nothing_listed(struct kunit *test)
+static void list_is_empty_without_addrs(struct kunit *test)
 {
 	struct sockaddr_storage at;
 
@@ -350,14 +350,14 @@ static void nothing_listed(struct kunit *test)
 
 static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(wildcard),
-	KUNIT_CASE(told_apart),
-	KUNIT_CASE(sources),
+	KUNIT_CASE(equal_and_hash_distinguish_addrs),
+	KUNIT_CASE(source_groups_ports_and_prefixes),
 	KUNIT_CASE(for_all),
-	KUNIT_CASE(unmapped),
+	KUNIT_CASE(v4_mapped_addr_becomes_v4),
 	KUNIT_CASE(interface),
-	KUNIT_CASE(listed4),
-	KUNIT_CASE(listed6),
-	KUNIT_CASE(nothing_listed),
+	KUNIT_CASE(list_returns_ipv4_addrs),
+	KUNIT_CASE(list_returns_usable_ipv6_addrs),
+	KUNIT_CASE(list_is_empty_without_addrs),
 	{}
 };
 

@@ -96,7 +96,7 @@ static void leave_all(void)
  * The oldest request of the source with the most requests is evicted, even if
  * requests of other sources are older.
  */
-static void most_go(struct kunit *test)
+static void evicts_from_largest_source(struct kunit *test)
 {
 	int i;
 
@@ -119,7 +119,7 @@ static void most_go(struct kunit *test)
  * The policy callback is not called after the listener has ended, because the
  * user may have freed its data.
  */
-static void asked_while_there(struct kunit *test)
+static void no_policy_call_after_listener_end(struct kunit *test)
 {
 	struct ddp_policy p = {};
 
@@ -137,7 +137,7 @@ static void asked_while_there(struct kunit *test)
  * If two sources share a counter, a request of the source with more requests is
  * evicted. The other source keeps its only request, although that one is older.
  */
-static void alike(struct kunit *test)
+static void shared_counter_evicts_larger_source(struct kunit *test)
 {
 	int i;
 
@@ -156,7 +156,7 @@ static void alike(struct kunit *test)
  * Evicted requests count until they have ended, so a listener has at most twice
  * as many requests as the limit
  */
-static void no_more_than_twice(struct kunit *test)
+static void at_most_twice_the_limit(struct kunit *test)
 {
 	int i;
 
@@ -178,7 +178,7 @@ static void no_more_than_twice(struct kunit *test)
  * If no request can be evicted, a listener accepts a quarter more requests than
  * the limit, but only from sources with few requests
  */
-static void nobody_goes(struct kunit *test)
+static void small_excess_without_eviction(struct kunit *test)
 {
 	int i;
 
@@ -194,7 +194,7 @@ static void nobody_goes(struct kunit *test)
  * A request given to the user no longer counts and is not evicted when the
  * listener ends
  */
-static void requests_reported(struct kunit *test)
+static void reported_request_is_not_counted(struct kunit *test)
 {
 	struct ddp_session ss = { .user = &user, .type = &type };
 
@@ -221,12 +221,12 @@ static void requests_reported(struct kunit *test)
 }
 
 static struct kunit_case caller_cases[] = {
-	KUNIT_CASE(most_go),
-	KUNIT_CASE(alike),
-	KUNIT_CASE(asked_while_there),
-	KUNIT_CASE(no_more_than_twice),
-	KUNIT_CASE(nobody_goes),
-	KUNIT_CASE(requests_reported),
+	KUNIT_CASE(evicts_from_largest_source),
+	KUNIT_CASE(shared_counter_evicts_larger_source),
+	KUNIT_CASE(no_policy_call_after_listener_end),
+	KUNIT_CASE(at_most_twice_the_limit),
+	KUNIT_CASE(small_excess_without_eviction),
+	KUNIT_CASE(reported_request_is_not_counted),
 	{}
 };
 

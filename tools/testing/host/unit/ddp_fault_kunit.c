@@ -64,7 +64,7 @@ static const struct ddp_mem_ops fake_ops = {
 };
 
 /* A page is requested once, and again each time it is found non-present */
-static void waits_for_memory(struct kunit *test)
+static void page_is_requested_once(struct kunit *test)
 {
 	const struct ddp_region r = {
 		.base = 1000, .mem_base = 5000, .mem = &stubs, .ops = &fake_ops,
@@ -95,7 +95,7 @@ static void waits_for_memory(struct kunit *test)
 }
 
 /* A failed page fault fails the next access to the page, and no access to another page */
-static void memory_denied(struct kunit *test)
+static void failed_fault_fails_next_access(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &stubs, .ops = &fake_ops };
 	struct ddp_stream *s = open_stream();
@@ -115,7 +115,7 @@ static void memory_denied(struct kunit *test)
 }
 
 /* After a page fault has failed, a successful access to the page clears the failure */
-static void memory_had(struct kunit *test)
+static void access_clears_failed_fault(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &stubs, .ops = &fake_ops };
 	const struct ddp_region other = { .mem = &llp, .ops = &fake_ops };
@@ -159,7 +159,7 @@ static void nothing(void *arg, u64 *word)
 }
 
 /* A copy or an atomic that finds the page present clears the recorded failure */
-static void copy_had(struct kunit *test)
+static void copy_or_atomic_clears_failed_fault(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &stubs, .ops = &comes_and_goes };
 	struct ddp_stream *s = open_stream();
@@ -179,10 +179,10 @@ static void copy_had(struct kunit *test)
 }
 
 static struct kunit_case wait_cases[] = {
-	KUNIT_CASE(waits_for_memory),
-	KUNIT_CASE(memory_denied),
-	KUNIT_CASE(memory_had),
-	KUNIT_CASE(copy_had),
+	KUNIT_CASE(page_is_requested_once),
+	KUNIT_CASE(failed_fault_fails_next_access),
+	KUNIT_CASE(access_clears_failed_fault),
+	KUNIT_CASE(copy_or_atomic_clears_failed_fault),
 	{}
 };
 

@@ -84,7 +84,7 @@ static void end(struct kunit *test)
 }
 
 /* A copy across several extents reads exactly the requested bytes */
-static void out_of_runs(struct kunit *test)
+static void copy_from_extents(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[40];
@@ -102,7 +102,7 @@ static void out_of_runs(struct kunit *test)
  * A copy to several destinations maps each extent once and writes nothing
  * between the destinations
  */
-static void to_many_places(struct kunit *test)
+static void copy_to_several_destinations(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[3 * 16];
@@ -119,7 +119,7 @@ static void to_many_places(struct kunit *test)
 }
 
 /* A destination that cannot be filled completely does not count */
-static void not_to_all(struct kunit *test)
+static void partial_destination_is_not_counted(struct kunit *test)
 {
 	struct ddp_fault w = { .suppressed = true };
 	u8 flat[4 * 10];
@@ -133,7 +133,7 @@ static void not_to_all(struct kunit *test)
 						    flat, 10, 10, 4, &w));
 }
 
-static void into_runs(struct kunit *test)
+static void copy_to_extents(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[40];
@@ -167,7 +167,7 @@ static void last_octet_last(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.outside);
 }
 
-static void llp_fails(struct kunit *test)
+static void copy_reports_llp_error(struct kunit *test)
 {
 	struct ddp_fault w = {};
 
@@ -178,7 +178,7 @@ static void llp_fails(struct kunit *test)
 }
 
 /* A copy of memory that is partly missing requests the first missing byte */
-static void is_missing(struct kunit *test)
+static void copy_requests_first_missing_byte(struct kunit *test)
 {
 	struct ddp_fault w = {};
 	u8 flat[16];
@@ -192,7 +192,7 @@ static void is_missing(struct kunit *test)
 }
 
 /* Kernel memory needs no lock */
-static void kernel_memory(struct kunit *test)
+static void kernel_memory_is_copied_unlocked(struct kunit *test)
 {
 	u8 from[8] = "octets!", to[8];
 	struct ddp_fault w = {};
@@ -232,14 +232,14 @@ static void atomics(struct kunit *test)
 }
 
 static struct kunit_case paged_cases[] = {
-	KUNIT_CASE(out_of_runs),
-	KUNIT_CASE(to_many_places),
-	KUNIT_CASE(not_to_all),
-	KUNIT_CASE(into_runs),
+	KUNIT_CASE(copy_from_extents),
+	KUNIT_CASE(copy_to_several_destinations),
+	KUNIT_CASE(partial_destination_is_not_counted),
+	KUNIT_CASE(copy_to_extents),
 	KUNIT_CASE(last_octet_last),
-	KUNIT_CASE(llp_fails),
-	KUNIT_CASE(is_missing),
-	KUNIT_CASE(kernel_memory),
+	KUNIT_CASE(copy_reports_llp_error),
+	KUNIT_CASE(copy_requests_first_missing_byte),
+	KUNIT_CASE(kernel_memory_is_copied_unlocked),
 	KUNIT_CASE(atomics),
 	{}
 };

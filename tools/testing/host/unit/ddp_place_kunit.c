@@ -75,7 +75,7 @@ static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
 }
 
 /* Expect that the memory has the expected bytes, and that no reference to an MR is left */
-static void compare(struct kunit *test)
+static void expect_memory_and_no_refs(struct kunit *test)
 {
 	ddp_mr_cache_drop(&stubs.s.rx_mr);
 	KUNIT_EXPECT_EQ(test, 0, stubs.mr_refs);
@@ -92,7 +92,7 @@ static enum iw_reason tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_l
 }
 
 /* RFC 5041 5.2.1: data is placed where the header says, and nowhere else */
-static void tagged_anywhere(struct kunit *test)
+static void tagged_data_is_placed_at_its_to(struct kunit *test)
 {
 	u32 i, stag, off, len;
 
@@ -106,7 +106,7 @@ static void tagged_anywhere(struct kunit *test)
 		expect(stag, off, segment.octets, len);
 		KUNIT_EXPECT_EQ(test, len, segment.at);
 	}
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /*
@@ -179,14 +179,14 @@ static void last_octet_last(struct kunit *test)
 		len = 1 + (i < 12 ? 0 : random_below(SEGMENT));
 		expect_last(test, i & 1 ? PAGED : BLOCKED, random_below(LENGTH - len), len, i % 3);
 	}
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /*
  * A page fault of a repeated Write belongs to the receive path; the segment is
  * retried
  */
-static void another_waits(struct kunit *test)
+static void repeated_write_faults_and_retries(struct kunit *test)
 {
 	const u32 off = BLOCK - SKIP - 10;
 	u32 how;
@@ -200,17 +200,17 @@ static void another_waits(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, stubs.s.rx_fault.pending);
 		KUNIT_EXPECT_FALSE(test, stubs.s.tx_fault.pending);
 		expect(PAGED, off, segment.octets, 10);
-		compare(test);
+		expect_memory_and_no_refs(test);
 		complete_fault();
 		segment.at = 0;
 		KUNIT_EXPECT_EQ(test, IW_OK, write_end(PAGED, off, 20, how));
 		expect(PAGED, off, segment.octets, 20);
-		compare(test);
+		expect_memory_and_no_refs(test);
 	}
 }
 
 /* For a repeated Write, only bounds, rights and validity are checked again */
-static void another(struct kunit *test)
+static void repeated_write_checks_region_again(struct kunit *test)
 {
 	u32 stag;
 
@@ -233,11 +233,11 @@ static void another(struct kunit *test)
 	segment.fails_at = 1;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, NULL, BASE, 1, true));
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /* No memory changes if a segment fails a check, or if there is no lower layer to read from */
-static void tagged_only_looks(struct kunit *test)
+static void failed_check_writes_nothing(struct kunit *test)
 {
 	open_memory(3);
 	KUNIT_EXPECT_EQ(test, IW_OK, tagged(BLOCKED, 0, 8, true, NULL));
@@ -246,7 +246,7 @@ static void tagged_only_looks(struct kunit *test)
 	regions[0].rights &= ~DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, tagged(BLOCKED, 0, 8, true, &segment.llp));
 	KUNIT_EXPECT_EQ(test, 0u, segment.reads);
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 static void more(struct kunit *test, u32 stag, bool together)
@@ -274,7 +274,7 @@ static void more(struct kunit *test, u32 stag, bool together)
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 static void goes_on(struct kunit *test)
@@ -313,7 +313,7 @@ static void expect_element(const struct message *m, u32 at, u8 octet)
 }
 
 /* RFC 5041 5.2.2: consecutive segments fill the SGEs one after the other */
-static void scattered(struct kunit *test)
+static void untagged_data_fills_sges_in_order(struct kunit *test)
 {
 	u32 seed, i, at, len, end;
 	struct ddp_cursor to;
@@ -337,7 +337,7 @@ static void scattered(struct kunit *test)
 		new_segment();
 		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
 				ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
-		compare(test);
+		expect_memory_and_no_refs(test);
 	}
 }
 
@@ -352,7 +352,7 @@ static enum iw_reason receive(u32 stag, u32 off, u32 len)
 }
 
 /* RFC 5041 8.2: a receive with an SGE that its owner may not use is a local error */
-static void element_not_ours(struct kunit *test)
+static void bad_receive_sge_is_local_error(struct kunit *test)
 {
 	struct ddp_pd *other = (void *)&segment;
 
@@ -372,7 +372,7 @@ static void element_not_ours(struct kunit *test)
 	regions[0].pd = NULL;
 	regions[0].rights &= ~DDP_LOCAL_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
@@ -403,11 +403,11 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, receive(DDP_STAG_DMA, 20, 8));
 	expect(DDP_STAG_DMA, 20, segment.octets, 8);
 	KUNIT_EXPECT_NULL(test, stubs.s.rx_mr);
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /* A buffer of the ULP is filled from where the last segment ended */
-static void flat_buffer(struct kunit *test)
+static void flat_buffer_is_filled_in_order(struct kunit *test)
 {
 	struct ddp_buf b = { .flat = stubs.memory, .len = 100 };
 	struct ddp_cursor to;
@@ -421,11 +421,11 @@ static void flat_buffer(struct kunit *test)
 	segment.fails_at = segment.reads + 1;
 	to.off = 0;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /* If the lower layer's data is unreadable, no reference is kept */
-static void unreadable(struct kunit *test)
+static void unreadable_data_keeps_no_ref(struct kunit *test)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i;
@@ -441,7 +441,7 @@ static void unreadable(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
 				tagged(stags[i % 2], 0, 8, i / 2, &segment.llp));
 	}
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /* Missing pages are faulted in, and the whole segment is retried */
@@ -452,13 +452,13 @@ static void not_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
 	/* the bytes on the present page have been placed */
 	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
-	compare(test);
+	expect_memory_and_no_refs(test);
 	KUNIT_EXPECT_TRUE(test, stubs.fault);
 	complete_fault();
 	new_segment();
 	KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
 	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 20);
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 static enum iw_reason store(u32 stag, u32 off, u32 len)
@@ -472,7 +472,7 @@ static enum iw_reason store(u32 stag, u32 off, u32 len)
  * The response of an atomic goes to registered memory or to a kernel consumer's
  * buffer
  */
-static void stored(struct kunit *test)
+static void atomic_response_is_stored(struct kunit *test)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i, off;
@@ -489,7 +489,7 @@ static void stored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, store(BLOCKED, 0, 8));
 	stubs.s.dma_ok = false;
 	KUNIT_EXPECT_NE(test, IW_OK, store(DDP_STAG_DMA, 0, 8));
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 static u64 plus(const void *how, u64 old)
@@ -517,7 +517,7 @@ static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_mem_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /* RFC 7306 5.1: the address in memory must be aligned, whatever the TO is */
@@ -545,14 +545,14 @@ static void atomics(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	KUNIT_EXPECT_FALSE(test, stubs.s.tx_pending);
-	compare(test);
+	expect_memory_and_no_refs(test);
 }
 
 /*
  * If the page is not present, an atomic changes nothing and requests the page
  * for the transmit path, which repeats the atomic
  */
-static void atomic_waits(struct kunit *test)
+static void atomic_requests_missing_page(struct kunit *test)
 {
 	const u32 off = 2 * BLOCK - SKIP;
 	u64 old = 7, by = 1;
@@ -563,27 +563,27 @@ static void atomic_waits(struct kunit *test)
 			ddp_mem_atomic(&stubs.s, PAGED, BASE + off, plus, &by, &old));
 	KUNIT_EXPECT_TRUE(test, stubs.s.tx_pending);
 	KUNIT_EXPECT_EQ(test, 7ull, old);
-	compare(test);
+	expect_memory_and_no_refs(test);
 	complete_fault();
 	changes(test, PAGED, off, by);
 }
 
 static struct kunit_case ddp_place_cases[] = {
-	KUNIT_CASE(tagged_anywhere),
+	KUNIT_CASE(tagged_data_is_placed_at_its_to),
 	KUNIT_CASE(last_octet_last),
-	KUNIT_CASE(another),
-	KUNIT_CASE(another_waits),
-	KUNIT_CASE(tagged_only_looks),
+	KUNIT_CASE(repeated_write_checks_region_again),
+	KUNIT_CASE(repeated_write_faults_and_retries),
+	KUNIT_CASE(failed_check_writes_nothing),
 	KUNIT_CASE(goes_on),
-	KUNIT_CASE(scattered),
-	KUNIT_CASE(element_not_ours),
+	KUNIT_CASE(untagged_data_fills_sges_in_order),
+	KUNIT_CASE(bad_receive_sge_is_local_error),
 	KUNIT_CASE(use_stays),
-	KUNIT_CASE(flat_buffer),
-	KUNIT_CASE(unreadable),
+	KUNIT_CASE(flat_buffer_is_filled_in_order),
+	KUNIT_CASE(unreadable_data_keeps_no_ref),
 	KUNIT_CASE(not_there),
-	KUNIT_CASE(stored),
+	KUNIT_CASE(atomic_response_is_stored),
 	KUNIT_CASE(atomics),
-	KUNIT_CASE(atomic_waits),
+	KUNIT_CASE(atomic_requests_missing_page),
 	{}
 };
 

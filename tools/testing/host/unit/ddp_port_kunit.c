@@ -134,7 +134,7 @@ static bool reaches(struct ddp_listener *dl, int vrf)
  * With tcp_l3mdev_accept one socket serves all VRFs. Of two interfaces with the
  * address, the first one's listener gets the peer, in its own VRF only.
  */
-static void called(struct kunit *test)
+static void listener_of_vrf_gets_peer(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
@@ -172,7 +172,7 @@ static void found(struct kunit *test)
 }
 
 /* The same address in two VRFs can have two listeners */
-static void twice(struct kunit *test)
+static void same_addr_listens_in_two_vrfs(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
@@ -185,8 +185,8 @@ static void twice(struct kunit *test)
 }
 
 static struct kunit_case ddp_port_cases[] = {
-	KUNIT_CASE(twice),
-	KUNIT_CASE(called),
+	KUNIT_CASE(same_addr_listens_in_two_vrfs),
+	KUNIT_CASE(listener_of_vrf_gets_peer),
 	KUNIT_CASE(found),
 	{}
 };

@@ -227,7 +227,7 @@ static bool comes_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
 const struct ddp_hdr good_write = { .tagged = true, .last = true };
 const struct ddp_hdr good_send = { .last = true, .msn = 1 };
 
-static void good_ones(struct kunit *test)
+static void correct_segments_are_delivered(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -250,7 +250,7 @@ static void expect_told(struct kunit *test, const struct ddp_hdr *h)
 }
 
 /* DDP-28, DDP-32, DDP-37: the ULP gets the message's header fields at delivery */
-static void told_at_delivery(struct kunit *test)
+static void ulp_gets_header_at_delivery(struct kunit *test)
 {
 	static const struct ddp_hdr write = {
 		.tagged = true, .last = true, .ulp8 = 0x42, .stag = 0xa1b2c3d4,
@@ -345,7 +345,7 @@ static void expect_open(struct kunit *test, struct ddp_stream *s)
  * DDP-70, DDP-79, DDP-80, DDP-84, DDP-104, RDMAP-156: each wrong segment fails
  * the stream with its reason
  */
-static void fails_and_stays(struct kunit *test)
+static void wrong_segment_fails_stream(struct kunit *test)
 {
 	const struct way *w = test->param_value;
 	struct ddp_stream *s = rx_open();
@@ -362,7 +362,7 @@ static void fails_and_stays(struct kunit *test)
  * DDP-70, DDP-79, DDP-84, DDP-85: an error of the lower layer fails the stream,
  * but does not close it
  */
-static void lower_error(struct kunit *test)
+static void llp_error_fails_stream(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -381,7 +381,7 @@ static const struct ddp_hdr early_write = {
  * An out-of-order segment is placed once and later delivered once, by its saved
  * header
  */
-static void placed_early(struct kunit *test)
+static void early_segment_is_placed_once(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	u8 want[IW_DDP_HDR_MAX];
@@ -405,7 +405,7 @@ static void placed_early(struct kunit *test)
  * The lower layer keeps an out-of-order segment that may not be placed early.
  * Whatever is wrong with the segment fails the stream only when it is in order.
  */
-static void not_placed_early(struct kunit *test)
+static void unplaced_early_segment_is_kept(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	struct ddp_placed p;
@@ -436,7 +436,7 @@ static void nothing_after_failure(struct kunit *test)
 /* Page faults -------------------------------------------------------------------- */
 
 /* A deferred tagged segment is admitted once, and placed and delivered on retry */
-static void put_off_tagged(struct kunit *test)
+static void deferred_tagged_is_admitted_once(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -459,7 +459,7 @@ static void put_off_tagged(struct kunit *test)
  * A deferred untagged segment is admitted once, and placed and delivered on
  * retry. If only its delivery is deferred, the retry does not place it again.
  */
-static void put_off_untagged(struct kunit *test)
+static void deferred_untagged_is_admitted_once(struct kunit *test)
 {
 	const struct ddp_hdr second = { .last = true, .msn = 2 };
 	struct ddp_stream *s = rx_open();
@@ -483,7 +483,7 @@ static void put_off_untagged(struct kunit *test)
  * A retried segment must equal the deferred one, even if its memory was changed
  * meanwhile
  */
-static void comes_again_changed(struct kunit *test)
+static void retry_must_equal_deferred_segment(struct kunit *test)
 {
 	struct ddp_stream *s;
 	int how;
@@ -505,7 +505,7 @@ static void comes_again_changed(struct kunit *test)
  * When the lower layer's connection ends, the ULP is notified, even if the
  * stream has failed before
  */
-static void goes_down(struct kunit *test)
+static void ulp_hears_of_llp_end(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -523,7 +523,7 @@ static void goes_down(struct kunit *test)
 }
 
 /* A lower layer without stream numbers reports none */
-static void is_looked_at(struct kunit *test)
+static void query_without_stream_numbers(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	struct ddp_query q;
@@ -542,18 +542,18 @@ static void is_looked_at(struct kunit *test)
 }
 
 static struct kunit_case rx_cases[] = {
-	KUNIT_CASE(good_ones),
-	KUNIT_CASE(told_at_delivery),
-	KUNIT_CASE_PARAM(fails_and_stays, way_gen_params),
-	KUNIT_CASE(lower_error),
-	KUNIT_CASE(placed_early),
-	KUNIT_CASE(not_placed_early),
+	KUNIT_CASE(correct_segments_are_delivered),
+	KUNIT_CASE(ulp_gets_header_at_delivery),
+	KUNIT_CASE_PARAM(wrong_segment_fails_stream, way_gen_params),
+	KUNIT_CASE(llp_error_fails_stream),
+	KUNIT_CASE(early_segment_is_placed_once),
+	KUNIT_CASE(unplaced_early_segment_is_kept),
 	KUNIT_CASE(nothing_after_failure),
-	KUNIT_CASE(put_off_tagged),
-	KUNIT_CASE(put_off_untagged),
-	KUNIT_CASE(comes_again_changed),
-	KUNIT_CASE(goes_down),
-	KUNIT_CASE(is_looked_at),
+	KUNIT_CASE(deferred_tagged_is_admitted_once),
+	KUNIT_CASE(deferred_untagged_is_admitted_once),
+	KUNIT_CASE(retry_must_equal_deferred_segment),
+	KUNIT_CASE(ulp_hears_of_llp_end),
+	KUNIT_CASE(query_without_stream_numbers),
 	{}
 };
 

@@ -12,7 +12,7 @@
  * Within a receive pass the MR reference stays cached after the end of a Write,
  * because the upcalls for a Write do not invalidate MRs
  */
-static void use_outlasts_a_write(struct kunit *test)
+static void ref_stays_cached_after_write(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	struct ddp_placed p;
@@ -105,7 +105,7 @@ static void alike(struct kunit *test)
  * Several Writes are reported together: before the next upcall, or at the end of
  * the pass
  */
-static void alike_told(struct kunit *test)
+static void repeated_writes_reported_together(struct kunit *test)
 {
 	struct ddp_stream *s = alike_open();
 	struct ddp_placed p = { .len = 50 };
@@ -149,7 +149,7 @@ static void alike_told(struct kunit *test)
  * segment that continues the previous Write. The first segment of a longer Write
  * is neither.
  */
-static void alike_is_no_part(struct kunit *test)
+static void repeated_write_is_no_continuation(struct kunit *test)
 {
 	struct ddp_hdr h = some_write;
 	struct ddp_stream *s = alike_open();
@@ -189,7 +189,7 @@ static void alike_is_no_part(struct kunit *test)
  * If a repeated Write fails, the error report quotes its header as received, the
  * Write is not delivered, and no other Write is accepted after it
  */
-static void alike_fails(struct kunit *test)
+static void failed_repeated_write_is_quoted(struct kunit *test)
 {
 	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_UNSPEC };
 	struct ddp_hdr h = some_write;
@@ -232,7 +232,7 @@ static void alike_fails(struct kunit *test)
  * After the transmit path has failed the stream, no Write is accepted, although
  * the receive path still has the cached MR reference
  */
-static void alike_after_a_failure(struct kunit *test)
+static void no_repeated_write_after_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = alike_open();
@@ -249,7 +249,7 @@ static void alike_after_a_failure(struct kunit *test)
  * A repeated Write to a page that is not present is admitted once and delivered
  * once, and no other Write overtakes it
  */
-static void alike_waits(struct kunit *test)
+static void repeated_write_waits_for_page(struct kunit *test)
 {
 	struct ddp_stream *s = alike_open();
 	struct ddp_hdr h = some_write;
@@ -282,13 +282,13 @@ static void alike_waits(struct kunit *test)
 }
 
 static struct kunit_case rx_alike_cases[] = {
-	KUNIT_CASE(use_outlasts_a_write),
+	KUNIT_CASE(ref_stays_cached_after_write),
 	KUNIT_CASE(alike),
-	KUNIT_CASE(alike_told),
-	KUNIT_CASE(alike_is_no_part),
-	KUNIT_CASE(alike_fails),
-	KUNIT_CASE(alike_after_a_failure),
-	KUNIT_CASE(alike_waits),
+	KUNIT_CASE(repeated_writes_reported_together),
+	KUNIT_CASE(repeated_write_is_no_continuation),
+	KUNIT_CASE(failed_repeated_write_is_quoted),
+	KUNIT_CASE(no_repeated_write_after_failure),
+	KUNIT_CASE(repeated_write_waits_for_page),
 	{}
 };
 

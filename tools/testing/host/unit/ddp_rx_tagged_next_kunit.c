@@ -42,7 +42,7 @@ static void use_stays(struct kunit *test)
  * The reference is dropped before a failure is reported, because the ULP may
  * invalidate the MR
  */
-static void use_ends_with_a_failure(struct kunit *test)
+static void ref_is_dropped_before_failure(struct kunit *test)
 {
 	const struct ddp_hdr bad_send = { .msn = 2 };
 	struct ddp_stream *s;
@@ -127,7 +127,7 @@ static void goes_on(struct kunit *test)
 }
 
 /* An untagged segment never continues a tagged message, whatever its fields are */
-static void untagged_begins_anew(struct kunit *test)
+static void untagged_never_continues_tagged(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	struct ddp_hdr h = { .msn = 1 };
@@ -148,7 +148,7 @@ static void untagged_begins_anew(struct kunit *test)
 }
 
 /* If a segment that continues a message fails, the error report quotes its header as received */
-static void goes_on_and_fails(struct kunit *test)
+static void failed_continuation_is_quoted(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	struct ddp_hdr h = { .tagged = true, .to = 100 };
@@ -184,7 +184,7 @@ static int more_comes(struct ddp_stream *s, u64 to, u32 len)
 }
 
 /* The fast path does not accept a segment that does not continue the last segment */
-static void short_way(struct kunit *test)
+static void fast_path_needs_continuation(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	const u8 *body = wire.octets + IW_DDP_T_HDR_LEN;
@@ -216,7 +216,7 @@ static void short_way(struct kunit *test)
 }
 
 /* An error on the fast path fails the stream as on the general path, and ends placement */
-static void short_way_fails(struct kunit *test)
+static void fast_path_error_fails_stream(struct kunit *test)
 {
 	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_OPCODE, IW_MPA_CRC };
 	struct ddp_stream *s;
@@ -256,7 +256,7 @@ static void short_way_fails(struct kunit *test)
  * After the transmit path has failed the stream, no segment is placed, although
  * the receive path still has the cached MR reference
  */
-static void short_way_after_a_failure(struct kunit *test)
+static void no_fast_path_after_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = rx_open();
@@ -271,7 +271,7 @@ static void short_way_after_a_failure(struct kunit *test)
 }
 
 /* A deferred segment is admitted once, and retried by the general path */
-static void short_way_waits(struct kunit *test)
+static void deferred_segment_is_retried(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -324,7 +324,7 @@ static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
 	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_next_page_off(s));
 }
 
-static void run_joins(struct kunit *test)
+static void batch_continues_message(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -347,7 +347,7 @@ static void run_joins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 }
 
-static void run_at_once(struct kunit *test)
+static void batch_is_placed_with_one_copy(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
@@ -374,7 +374,7 @@ static void run_at_once(struct kunit *test)
  * If the batch cannot be placed with one copy, or RDMAP does not admit several
  * segments together, the segments are admitted and placed one by one
  */
-static void run_one_by_one(struct kunit *test)
+static void refused_batch_is_placed_singly(struct kunit *test)
 {
 	enum iw_reason why;
 	struct ddp_stream *s;
@@ -397,7 +397,7 @@ static void run_one_by_one(struct kunit *test)
 }
 
 /* If RDMAP refuses a batch of one segment, the segment is not offered to RDMAP again */
-static void run_of_one(struct kunit *test)
+static void refused_single_is_not_offered_again(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
@@ -414,7 +414,7 @@ static void run_of_one(struct kunit *test)
  * If the second segment of a batch fails, the first one is placed, the error
  * report quotes the second one, and the third one is not processed
  */
-static void run_fails_in_the_middle(struct kunit *test)
+static void failed_batch_quotes_failed_segment(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
@@ -438,7 +438,7 @@ static void run_fails_in_the_middle(struct kunit *test)
  * If the second segment of a batch is deferred, the general path retries it
  * without admitting it again
  */
-static void run_waits_in_the_middle(struct kunit *test)
+static void deferred_batch_segment_is_retried(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
 	enum iw_reason why;
@@ -462,7 +462,7 @@ static void run_waits_in_the_middle(struct kunit *test)
  * No segment of a batch is placed if the MR has been invalidated since it was
  * checked, or if another context has failed the stream
  */
-static void run_comes_too_late(struct kunit *test)
+static void no_batch_after_revoke_or_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
 	struct ddp_stream *s = run_open();
@@ -496,21 +496,21 @@ static void run_comes_too_late(struct kunit *test)
 
 static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(use_stays),
-	KUNIT_CASE(use_ends_with_a_failure),
+	KUNIT_CASE(ref_is_dropped_before_failure),
 	KUNIT_CASE(goes_on),
-	KUNIT_CASE(untagged_begins_anew),
-	KUNIT_CASE(goes_on_and_fails),
-	KUNIT_CASE(short_way),
-	KUNIT_CASE(short_way_fails),
-	KUNIT_CASE(short_way_after_a_failure),
-	KUNIT_CASE(short_way_waits),
-	KUNIT_CASE(run_joins),
-	KUNIT_CASE(run_at_once),
-	KUNIT_CASE(run_one_by_one),
-	KUNIT_CASE(run_of_one),
-	KUNIT_CASE(run_fails_in_the_middle),
-	KUNIT_CASE(run_waits_in_the_middle),
-	KUNIT_CASE(run_comes_too_late),
+	KUNIT_CASE(untagged_never_continues_tagged),
+	KUNIT_CASE(failed_continuation_is_quoted),
+	KUNIT_CASE(fast_path_needs_continuation),
+	KUNIT_CASE(fast_path_error_fails_stream),
+	KUNIT_CASE(no_fast_path_after_failure),
+	KUNIT_CASE(deferred_segment_is_retried),
+	KUNIT_CASE(batch_continues_message),
+	KUNIT_CASE(batch_is_placed_with_one_copy),
+	KUNIT_CASE(refused_batch_is_placed_singly),
+	KUNIT_CASE(refused_single_is_not_offered_again),
+	KUNIT_CASE(failed_batch_quotes_failed_segment),
+	KUNIT_CASE(deferred_batch_segment_is_retried),
+	KUNIT_CASE(no_batch_after_revoke_or_failure),
 	{}
 };
 

@@ -90,7 +90,7 @@ static void goes_on(struct kunit *test)
 }
 
 /* The reference is dropped before the message is delivered */
-static void is_delivered(struct kunit *test)
+static void ref_is_dropped_before_delivery(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
 	struct ddp_hdr last = first;
@@ -122,7 +122,7 @@ static void is_delivered(struct kunit *test)
 }
 
 /* RFC 5041 7.1 U4: the error report quotes a segment beyond the buffer as received */
-static void is_too_long(struct kunit *test)
+static void segment_beyond_buffer_is_quoted(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
 	enum iw_reason why;
@@ -186,7 +186,7 @@ static void waits(struct kunit *test)
 }
 
 /* Messages in different queues are continued independently */
-static void has_its_queue(struct kunit *test)
+static void queues_continue_independently(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
 	struct ddp_hdr h = { .ulp8 = 0x41, .qn = 1, .msn = 1 };
@@ -209,7 +209,7 @@ static void has_its_queue(struct kunit *test)
  * A segment uses the general path if the last segment belongs to another message,
  * if it has no payload, or if its MO is not contiguous
  */
-static void begins_anew(struct kunit *test)
+static void general_path_without_continuation(struct kunit *test)
 {
 	static const struct ddp_hdr write = { .tagged = true };
 	struct ddp_stream *s = message_open();
@@ -242,12 +242,12 @@ static void begins_anew(struct kunit *test)
 
 static struct kunit_case rx_goes_on_cases[] = {
 	KUNIT_CASE(goes_on),
-	KUNIT_CASE(is_delivered),
-	KUNIT_CASE(is_too_long),
+	KUNIT_CASE(ref_is_dropped_before_delivery),
+	KUNIT_CASE(segment_beyond_buffer_is_quoted),
 	KUNIT_CASE(is_refused),
 	KUNIT_CASE(waits),
-	KUNIT_CASE(has_its_queue),
-	KUNIT_CASE(begins_anew),
+	KUNIT_CASE(queues_continue_independently),
+	KUNIT_CASE(general_path_without_continuation),
 	{}
 };
 

@@ -134,37 +134,37 @@ static void gone_during(struct kunit *test, void *(*worker)(void *))
 	KUNIT_EXPECT_FALSE(test, stubs.too_soon);
 }
 
-static void gone_during_request(struct kunit *test)
+static void ulp_gone_during_request(struct kunit *test)
 {
 	gone_during(test, requests);
 }
 
-static void gone_during_refused(struct kunit *test)
+static void ulp_gone_during_refused(struct kunit *test)
 {
 	gone_during(test, refuses);
 }
 
-static void gone_during_established(struct kunit *test)
+static void ulp_gone_during_established(struct kunit *test)
 {
 	gone_during(test, establishes);
 }
 
-static void gone_during_peer_closed(struct kunit *test)
+static void ulp_gone_during_peer_closed(struct kunit *test)
 {
 	gone_during(test, sees_the_end);
 }
 
-static void gone_during_closed(struct kunit *test)
+static void ulp_gone_during_closed(struct kunit *test)
 {
 	gone_during(test, closes);
 }
 
 static struct kunit_case session_cases[] = {
-	KUNIT_CASE(gone_during_request),
-	KUNIT_CASE(gone_during_refused),
-	KUNIT_CASE(gone_during_established),
-	KUNIT_CASE(gone_during_peer_closed),
-	KUNIT_CASE(gone_during_closed),
+	KUNIT_CASE(ulp_gone_during_request),
+	KUNIT_CASE(ulp_gone_during_refused),
+	KUNIT_CASE(ulp_gone_during_established),
+	KUNIT_CASE(ulp_gone_during_peer_closed),
+	KUNIT_CASE(ulp_gone_during_closed),
 	{}
 };
 

@@ -43,14 +43,14 @@ static void names(struct kunit *test, int state)
  * ddp_sock_get_addrs() returns both addresses even after the peer has closed,
  * because its callers report the addresses and count connections by them
  */
-static void both_names(struct kunit *test)
+static void get_addrs_after_peer_close(struct kunit *test)
 {
 	names(test, TCP_ESTABLISHED);
 	names(test, TCP_CLOSE);
 }
 
 static struct kunit_case ddp_sock_cases[] = {
-	KUNIT_CASE(both_names),
+	KUNIT_CASE(get_addrs_after_peer_close),
 	{}
 };
 

@@ -243,7 +243,7 @@ static void remove_waits(struct kunit *test)
 }
 
 /* DDP-128, SEC-17: a cached reference does not permit access to an invalidated MR */
-static void hold_is_no_licence(struct kunit *test)
+static void cached_ref_permits_no_access(struct kunit *test)
 {
 	struct ddp_sge m;
 
@@ -262,7 +262,7 @@ static void hold_is_no_licence(struct kunit *test)
 }
 
 /* If the cached MR is invalid, a new MR with the same STag is found instead */
-static void held_is_another(struct kunit *test)
+static void invalid_cached_mr_is_replaced(struct kunit *test)
 {
 	struct ddp_region gone;
 	struct ddp_sge m;
@@ -283,7 +283,7 @@ static void held_is_another(struct kunit *test)
 }
 
 /* DDP-117: an MR that is validated with another key is not found by the old key */
-static void allowed_again(struct kunit *test)
+static void old_key_finds_no_revalidated_mr(struct kunit *test)
 {
 	struct ddp_region *r;
 	struct ddp_sge old;
@@ -306,7 +306,7 @@ static void allowed_again(struct kunit *test)
  * invalidation, so that the MR is not registered with another key in between.
  * DDP-128, RDMAP-177, SEC-17: ddp_mem_invalidate() waits for accesses in flight.
  */
-static void shut_as_looked_at(struct kunit *test)
+static void invalidate_counts_as_access(struct kunit *test)
 {
 	publish(test);
 	region.may_be_invalidated = true;
@@ -337,7 +337,7 @@ static bool all_differ(void)
 }
 
 /* RFC 5042 6.1.1: if an index is in use, insertion tries another random index without sleeping */
-static void another_index(struct kunit *test)
+static void insert_retries_used_index(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
@@ -353,7 +353,7 @@ static void another_index(struct kunit *test)
 }
 
 /* If the table cannot grow, insertion sleeps and retries, a limited number of times */
-static void waits_for_room(struct kunit *test)
+static void insert_sleeps_until_table_grows(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
@@ -370,7 +370,7 @@ static void waits_for_room(struct kunit *test)
 }
 
 /* RDMAP-178: a peer can invalidate only an MR that its own stream has registered */
-static void who_may_invalidate(struct kunit *test)
+static void peer_invalidates_own_stream_only(struct kunit *test)
 {
 	struct ddp_stream neighbour = stream;
 
@@ -388,16 +388,16 @@ static void who_may_invalidate(struct kunit *test)
 }
 
 static struct kunit_case stag_cases[] = {
-	KUNIT_CASE(another_index),
-	KUNIT_CASE(waits_for_room),
+	KUNIT_CASE(insert_retries_used_index),
+	KUNIT_CASE(insert_sleeps_until_table_grows),
 	KUNIT_CASE(revoke_waits),
 	KUNIT_CASE(invalid_not_counted),
 	KUNIT_CASE(remove_waits),
-	KUNIT_CASE(hold_is_no_licence),
-	KUNIT_CASE(held_is_another),
-	KUNIT_CASE(allowed_again),
-	KUNIT_CASE(shut_as_looked_at),
-	KUNIT_CASE(who_may_invalidate),
+	KUNIT_CASE(cached_ref_permits_no_access),
+	KUNIT_CASE(invalid_cached_mr_is_replaced),
+	KUNIT_CASE(old_key_finds_no_revalidated_mr),
+	KUNIT_CASE(invalidate_counts_as_access),
+	KUNIT_CASE(peer_invalidates_own_stream_only),
 	{}
 };
 

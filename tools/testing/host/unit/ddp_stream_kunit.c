@@ -18,7 +18,7 @@ static void llp_quiesce(struct ddp_llp *llp)
 {
 }
 
-static void pace(struct kunit *test)
+static void pacing_is_passed_to_llp(struct kunit *test)
 {
 	static const struct ddp_llp_ops can = {
 		.pace = llp_pace, .quiesce = llp_quiesce,
@@ -38,7 +38,7 @@ static void pace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000ull, paced);
 }
 
-static void no_pace(struct kunit *test)
+static void pacing_needs_llp_support(struct kunit *test)
 {
 	static const struct ddp_llp_ops cannot = { .quiesce = llp_quiesce };
 	static const struct ddp_ulp_ops ulp;
@@ -52,8 +52,8 @@ static void no_pace(struct kunit *test)
 }
 
 static struct kunit_case stream_cases[] = {
-	KUNIT_CASE(pace),
-	KUNIT_CASE(no_pace),
+	KUNIT_CASE(pacing_is_passed_to_llp),
+	KUNIT_CASE(pacing_needs_llp_support),
 	{}
 };
 

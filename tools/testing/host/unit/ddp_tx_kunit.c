@@ -114,7 +114,7 @@ static void fail(struct ddp_stream *s)
 }
 
 /* Data of a segment that was begun before the failure is not read after it */
-static void left_over(struct kunit *test)
+static void begun_segment_not_read_after_failure(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -142,7 +142,7 @@ static void left_over(struct kunit *test)
 }
 
 /* A message that is chosen after the failure is a Terminate */
-static void failed_when_asked(struct kunit *test)
+static void next_after_failure_is_terminate(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -157,7 +157,7 @@ static void failed_when_asked(struct kunit *test)
 }
 
 /* If the stream fails while a segment is filled, the rest of it is not read */
-static void failed_under_way(struct kunit *test)
+static void failure_stops_segment_fill(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -173,7 +173,7 @@ static void failed_under_way(struct kunit *test)
 }
 
 /* If memory may not be read, the stream fails once */
-static void memory_says_no(struct kunit *test)
+static void unreadable_memory_fails_once(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -197,7 +197,7 @@ static void memory_says_no(struct kunit *test)
  * If a page is not present, the same segment is sent later, and the stream does
  * not fail
  */
-static void memory_comes_later(struct kunit *test)
+static void missing_page_delays_segment(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg, again;
@@ -235,7 +235,7 @@ static void memory_comes_later(struct kunit *test)
 }
 
 /* A segment that did not fit is sent later, with any size */
-static void given_back(struct kunit *test)
+static void returned_segment_is_sent_later(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -264,7 +264,7 @@ static void given_back(struct kunit *test)
 }
 
 /* A stream that fails during a page fault sends its Terminate */
-static void fails_while_it_waits(struct kunit *test)
+static void terminate_after_failure_in_fault(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -285,7 +285,7 @@ static void fails_while_it_waits(struct kunit *test)
 }
 
 /* A cursor can start anywhere in a list of SGEs */
-static void seeks(struct kunit *test)
+static void cursor_starts_anywhere(struct kunit *test)
 {
 	static const struct ddp_sge sge[] = {
 		{ .len = 10 }, { .len = 0 }, { .len = 20 },
@@ -398,7 +398,7 @@ static void expect_same(struct kunit *test, u32 mulpdu, u32 most)
 }
 
 /* Batches give the same bytes as single segments, with any number of segments */
-static void run_is_the_same(struct kunit *test)
+static void batch_equals_single_segments(struct kunit *test)
 {
 	u32 mulpdu, most, ends, i;
 
@@ -418,7 +418,7 @@ static void run_is_the_same(struct kunit *test)
 }
 
 /* After a failure or during a page fault there is no batch */
-static void run_ends(struct kunit *test)
+static void no_batch_after_failure_or_fault(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	u8 bytes[100];
@@ -496,17 +496,17 @@ static void settle_waits_for_rx(struct kunit *test)
 }
 
 static struct kunit_case tx_cases[] = {
-	KUNIT_CASE(left_over),
-	KUNIT_CASE(failed_when_asked),
-	KUNIT_CASE(failed_under_way),
-	KUNIT_CASE(memory_says_no),
-	KUNIT_CASE(memory_comes_later),
-	KUNIT_CASE(given_back),
-	KUNIT_CASE(fails_while_it_waits),
-	KUNIT_CASE(seeks),
+	KUNIT_CASE(begun_segment_not_read_after_failure),
+	KUNIT_CASE(next_after_failure_is_terminate),
+	KUNIT_CASE(failure_stops_segment_fill),
+	KUNIT_CASE(unreadable_memory_fails_once),
+	KUNIT_CASE(missing_page_delays_segment),
+	KUNIT_CASE(returned_segment_is_sent_later),
+	KUNIT_CASE(terminate_after_failure_in_fault),
+	KUNIT_CASE(cursor_starts_anywhere),
 	KUNIT_CASE(use_stays),
-	KUNIT_CASE(run_is_the_same),
-	KUNIT_CASE(run_ends),
+	KUNIT_CASE(batch_equals_single_segments),
+	KUNIT_CASE(no_batch_after_failure_or_fault),
 	KUNIT_CASE(settle_waits_for_tx),
 	KUNIT_CASE(settle_waits_for_rx),
 	{}

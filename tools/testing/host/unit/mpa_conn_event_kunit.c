@@ -11,7 +11,7 @@
  * Setting a later deadline does not restart the timer. When the timer expires
  * before the deadline, the worker starts it for the remaining time.
  */
-static void timer_is_moved_seldom(struct kunit *test)
+static void later_deadline_keeps_timer(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -47,7 +47,7 @@ static void timer_is_moved_seldom(struct kunit *test)
  * Events raised by a pass are handled by further passes of the same run of the
  * worker, up to a limit
  */
-static void one_turn(struct kunit *test)
+static void worker_repeats_passes_up_to_limit(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
 
@@ -95,7 +95,7 @@ static void one_turn(struct kunit *test)
 }
 
 /* A queued work item has one reference to the connection */
-static void turn_holds_it(struct kunit *test)
+static void queued_work_holds_one_ref(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
 	int refs = c->ss.ref.refs;
@@ -112,7 +112,7 @@ static void turn_holds_it(struct kunit *test)
 }
 
 /* Open an active connection whose Reply has arrived */
-static struct mpa_conn *replied(struct kunit *test)
+static struct mpa_conn *open_replied(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
 	static const struct ddp_offer offer;
@@ -132,9 +132,9 @@ static struct mpa_conn *replied(struct kunit *test)
  * When a connection reaches Full Operation, its first receive pass follows in
  * the same run of the worker, unless other connections wait in the ordered queue
  */
-static void full_in_turn(struct kunit *test)
+static void first_rx_pass_follows_startup(struct kunit *test)
 {
-	struct mpa_conn *c = replied(test);
+	struct mpa_conn *c = open_replied(test);
 
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
@@ -142,7 +142,7 @@ static void full_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 
-	c = replied(test);
+	c = open_replied(test);
 	c->phase = MPA_CONNECTING;
 	stubs.others = true;
 	poll_events(c);
@@ -200,7 +200,7 @@ static void not_now(struct kunit *test)
  * An event does not queue a connection that is still being created. If one was
  * set, the connection is queued when it is unlocked after mpa_conn_begin().
  */
-static void not_yet(struct kunit *test)
+static void new_conn_is_queued_at_unlock(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -220,12 +220,12 @@ static void not_yet(struct kunit *test)
 }
 
 static struct kunit_case mpa_turn_cases[] = {
-	KUNIT_CASE(timer_is_moved_seldom),
-	KUNIT_CASE(one_turn),
-	KUNIT_CASE(turn_holds_it),
-	KUNIT_CASE(full_in_turn),
+	KUNIT_CASE(later_deadline_keeps_timer),
+	KUNIT_CASE(worker_repeats_passes_up_to_limit),
+	KUNIT_CASE(queued_work_holds_one_ref),
+	KUNIT_CASE(first_rx_pass_follows_startup),
 	KUNIT_CASE(not_now),
-	KUNIT_CASE(not_yet),
+	KUNIT_CASE(new_conn_is_queued_at_unlock),
 	{}
 };
 

@@ -9,7 +9,7 @@
  * The program gets one connection request. If the peer then closes or resets the
  * connection, the program is notified.
  */
-static void caller_waits(struct kunit *test)
+static void request_is_reported_once(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -31,7 +31,7 @@ static void caller_waits(struct kunit *test)
  * If a peer closes before the worker processes its Request, the program gets no
  * connection request
  */
-static void caller_was_there(struct kunit *test)
+static void closed_peer_is_not_reported(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -48,7 +48,7 @@ static void caller_was_there(struct kunit *test)
 }
 
 /* Data after the Request is an error, even if the peer has closed as well */
-static void caller_talks_on(struct kunit *test)
+static void data_after_request_is_error(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -62,7 +62,7 @@ static void caller_talks_on(struct kunit *test)
  * If a Request arrives before the TCP handshake is complete, the program gets the
  * connection request only after the handshake
  */
-static void caller_is_coming(struct kunit *test)
+static void request_waits_for_tcp_handshake(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -84,7 +84,7 @@ static void caller_is_coming(struct kunit *test)
 }
 
 /* The TCP handshake has the same time limit as the Request */
-static void caller_never_comes(struct kunit *test)
+static void tcp_handshake_has_time_limit(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
@@ -141,7 +141,7 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 }
 
 /* The time limit for the Reply is a minute, from the time at which TCP accepts the Request */
-static void request_goes(struct kunit *test)
+static void reply_has_time_limit(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, INT_MAX);
 
@@ -151,7 +151,7 @@ static void request_goes(struct kunit *test)
 }
 
 /* If memory is short, the worker retries sending the Request, up to a time limit */
-static void request_without_memory(struct kunit *test)
+static void request_is_retried_without_memory(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ENOMEM);
 
@@ -169,7 +169,7 @@ static void request_without_memory(struct kunit *test)
  * An error of TCP while sending the Request ends the connection with the reason
  * that belongs to the error
  */
-static void request_is_lost(struct kunit *test)
+static void request_send_error_ends_conn(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ECONNRESET);
 
@@ -184,7 +184,7 @@ static void request_is_lost(struct kunit *test)
  * If the peer resets the connection after an enhanced Request, the worker
  * connects again, with revision 1. The program is notified if that fails.
  */
-static void older_cannot_connect(struct kunit *test)
+static void retry_with_revision_1(struct kunit *test)
 {
 	static const struct {
 		int		err;
@@ -208,7 +208,7 @@ static void older_cannot_connect(struct kunit *test)
 }
 
 /* A FIN inside an FPDU is an error */
-static void end_inside_fpdu(struct kunit *test)
+static void fin_inside_fpdu_is_error(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(1);
 
@@ -219,7 +219,7 @@ static void end_inside_fpdu(struct kunit *test)
 }
 
 /* Data that arrived before a reset is received first */
-static void end_behind_octets(struct kunit *test)
+static void data_before_reset_is_received(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(1);
 
@@ -237,7 +237,7 @@ static void end_behind_octets(struct kunit *test)
  * The connection does not end while the peer keeps acknowledging the data that
  * TCP accepted before the FIN, however slowly
  */
-static void end_is_slow(struct kunit *test)
+static void close_waits_for_slow_acks(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(4);
 	u32 n;
@@ -270,7 +270,7 @@ static void end_is_slow(struct kunit *test)
  * There is a time limit for each next acknowledgment, and after the last one a
  * time limit for the peer's FIN
  */
-static void end_never_comes(struct kunit *test)
+static void close_has_time_limit_per_ack(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(4);
 
@@ -303,7 +303,7 @@ static void end_never_comes(struct kunit *test)
  * There is a time limit for all acknowledgments together, which ends the
  * connection even if the peer acknowledges regularly
  */
-static void end_is_too_slow(struct kunit *test)
+static void close_has_total_time_limit(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(100);
 	u32 n;
@@ -339,7 +339,7 @@ static void end_is_too_slow(struct kunit *test)
  * If the peer has closed first, the connection ends when the peer has
  * acknowledged all data
  */
-static void end_by_the_peer(struct kunit *test)
+static void close_ends_when_all_acked(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(4);
 
@@ -362,7 +362,7 @@ static void end_by_the_peer(struct kunit *test)
 }
 
 /* If all data is acknowledged, the short time limit applies to a peer that does not close */
-static void end_with_nothing_sent(struct kunit *test)
+static void short_limit_if_all_acked(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
 
@@ -386,7 +386,7 @@ static void end_with_nothing_sent(struct kunit *test)
  * If there is no memory for the FIN, the worker retries sending it. The time
  * limit for unacknowledged data does not become shorter by that.
  */
-static void end_without_memory(struct kunit *test)
+static void fin_is_retried_without_memory(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(4);
 
@@ -414,23 +414,23 @@ static void end_without_memory(struct kunit *test)
 }
 
 static struct kunit_case mpa_conn_cases[] = {
-	KUNIT_CASE(caller_waits),
-	KUNIT_CASE(caller_was_there),
-	KUNIT_CASE(caller_talks_on),
-	KUNIT_CASE(caller_is_coming),
-	KUNIT_CASE(caller_never_comes),
-	KUNIT_CASE(request_goes),
-	KUNIT_CASE(request_without_memory),
-	KUNIT_CASE(request_is_lost),
-	KUNIT_CASE(older_cannot_connect),
-	KUNIT_CASE(end_inside_fpdu),
-	KUNIT_CASE(end_behind_octets),
-	KUNIT_CASE(end_is_slow),
-	KUNIT_CASE(end_is_too_slow),
-	KUNIT_CASE(end_never_comes),
-	KUNIT_CASE(end_by_the_peer),
-	KUNIT_CASE(end_with_nothing_sent),
-	KUNIT_CASE(end_without_memory),
+	KUNIT_CASE(request_is_reported_once),
+	KUNIT_CASE(closed_peer_is_not_reported),
+	KUNIT_CASE(data_after_request_is_error),
+	KUNIT_CASE(request_waits_for_tcp_handshake),
+	KUNIT_CASE(tcp_handshake_has_time_limit),
+	KUNIT_CASE(reply_has_time_limit),
+	KUNIT_CASE(request_is_retried_without_memory),
+	KUNIT_CASE(request_send_error_ends_conn),
+	KUNIT_CASE(retry_with_revision_1),
+	KUNIT_CASE(fin_inside_fpdu_is_error),
+	KUNIT_CASE(data_before_reset_is_received),
+	KUNIT_CASE(close_waits_for_slow_acks),
+	KUNIT_CASE(close_has_total_time_limit),
+	KUNIT_CASE(close_has_time_limit_per_ack),
+	KUNIT_CASE(close_ends_when_all_acked),
+	KUNIT_CASE(short_limit_if_all_acked),
+	KUNIT_CASE(fin_is_retried_without_memory),
 	{}
 };
 

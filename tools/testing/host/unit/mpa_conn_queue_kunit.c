@@ -100,7 +100,7 @@ static bool add(int i)
 }
 
 /* Assign @n connections to one queue */
-static void stand(int n)
+static void assign_to_queue(int n)
 {
 	int i;
 
@@ -118,13 +118,13 @@ static void test_exit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 1, stubs.c[i].ss.ref.refs);
 		mpa_connq_put(stubs.c[i].connq);
 	}
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 }
 
 /* Connections are handled in the order of their events, each once */
-static void in_turn(struct kunit *test)
+static void conns_run_in_event_order(struct kunit *test)
 {
-	stand(3);
+	assign_to_queue(3);
 	KUNIT_EXPECT_TRUE(test, add(2));
 	KUNIT_EXPECT_TRUE(test, add(0));
 	KUNIT_EXPECT_TRUE(test, mpa_connq_has_waiting(stubs.c[0].connq));
@@ -140,11 +140,11 @@ static void in_turn(struct kunit *test)
 }
 
 /* A long queue is handled in several runs of the worker */
-static void in_batches(struct kunit *test)
+static void long_queue_takes_several_runs(struct kunit *test)
 {
 	int i;
 
-	stand(CROWD);
+	assign_to_queue(CROWD);
 	for (i = 0; i < CROWD; i++)
 		add(i);
 	host_rescheds = 0;
@@ -156,9 +156,9 @@ static void in_batches(struct kunit *test)
 }
 
 /* A connection that always has new events does not block the others */
-static void never_done(struct kunit *test)
+static void busy_conn_does_not_block_others(struct kunit *test)
 {
-	stand(2);
+	assign_to_queue(2);
 	add(0);
 	add(1);
 	stubs.again = true;
@@ -169,7 +169,7 @@ static void never_done(struct kunit *test)
 }
 
 /* Each process and each listener has its own queue; the hash of queues has a random seed */
-static void lines(struct kunit *test)
+static void queue_per_process_and_listener(struct kunit *test)
 {
 	int seeds = host_seeds;
 	struct mpa_connq *ours = mpa_connq_get(NULL, mpa_connq_work);
@@ -195,10 +195,10 @@ static void lines(struct kunit *test)
 }
 
 static struct kunit_case mpa_connq_cases[] = {
-	KUNIT_CASE(in_turn),
-	KUNIT_CASE(in_batches),
-	KUNIT_CASE(never_done),
-	KUNIT_CASE(lines),
+	KUNIT_CASE(conns_run_in_event_order),
+	KUNIT_CASE(long_queue_takes_several_runs),
+	KUNIT_CASE(busy_conn_does_not_block_others),
+	KUNIT_CASE(queue_per_process_and_listener),
 	{}
 };
 

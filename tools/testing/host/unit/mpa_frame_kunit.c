@@ -22,7 +22,7 @@ static struct {
 } tcp;
 
 /* Return the offset of the first byte of a batch that differs from the expected ones */
-static u32 differs(const struct mpa_out *o, const u8 *octets)
+static u32 first_difference(const struct mpa_out *o, const u8 *octets)
 {
 	const struct bio_vec *v = o->vec;
 	u32 i, at = 0;
@@ -39,9 +39,9 @@ static u32 differs(const struct mpa_out *o, const u8 *octets)
 }
 
 /* Let TCP free the pages of the last batch, whose bytes must not have changed since it was sent */
-static void tcp_done(struct kunit *test)
+static void free_batch_pages(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, tcp.out.len, differs(&tcp.out, tcp.octets));
+	KUNIT_EXPECT_EQ(test, tcp.out.len, first_difference(&tcp.out, tcp.octets));
 	while (tcp.out.n)
 		put_page(tcp.out.vec[--tcp.out.n].bv_page);
 	tcp.out.len = 0;
@@ -54,7 +54,7 @@ static void tcp_takes(struct kunit *test)
 
 	for (i = 0; i < o->n; i++)
 		get_page(o->vec[i].bv_page);
-	tcp_done(test);
+	free_batch_pages(test);
 	tcp.out = *o;
 	memcpy(tcp.octets, want.octets, want.len);
 	mpa_frame_drop(&stubs.c);
@@ -63,7 +63,7 @@ static void tcp_takes(struct kunit *test)
 /* Batches ------------------------------------------------------------------- */
 
 /* Expect that the batch has reserved exactly the page space of its bytes */
-static void expect_no_room(struct kunit *test)
+static void expect_no_spare_page_space(struct kunit *test)
 {
 	const struct mpa_out *o = &stubs.c.out;
 	u32 i, octets = 0;
@@ -110,7 +110,7 @@ static void expect_octets(struct kunit *test, u32 mulpdu)
 		put_fpdu(&stubs.messages[stubs.sent_msgs], mulpdu);
 	}
 	KUNIT_ASSERT_EQ(test, want.len, o->len);
-	KUNIT_ASSERT_EQ(test, o->len, differs(o, want.octets));
+	KUNIT_ASSERT_EQ(test, o->len, first_difference(o, want.octets));
 	KUNIT_ASSERT_EQ(test, want.pos, stubs.c.tx_pos);
 	/* messages are committed only when TCP has accepted the batch */
 	if (!stubs.failed)
@@ -151,7 +151,7 @@ static void send_all(struct kunit *test, u32 emss)
 		KUNIT_ASSERT_LT(test, batches++, 10000u);
 		batch(test, emss ?: sizes[random_below(ARRAY_SIZE(sizes))]);
 		if (!stubs.short_of)
-			expect_no_room(test);
+			expect_no_spare_page_space(test);
 		tcp_takes(test);
 		if (random_below(2))
 			complete_fault();
@@ -165,7 +165,7 @@ static void send_all(struct kunit *test, u32 emss)
 static void close_conn(struct kunit *test)
 {
 	mpa_frame_drop(&stubs.c);
-	tcp_done(test);
+	free_batch_pages(test);
 	mpa_frame_exit();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.pages);
 }
@@ -176,7 +176,7 @@ static void close_conn(struct kunit *test)
  * DDP-42, MPA-17: any messages, with any EMSS, with and without CRC and
  * markers, give the expected bytes
  */
-static void any_messages(struct kunit *test)
+static void messages_give_expected_bytes(struct kunit *test)
 {
 	u32 seed;
 
@@ -193,7 +193,7 @@ static void any_messages(struct kunit *test)
 }
 
 /* If page allocations fail, all messages are sent correctly nevertheless */
-static void little_memory(struct kunit *test)
+static void messages_are_sent_without_pages(struct kunit *test)
 {
 	u32 seed;
 
@@ -209,7 +209,7 @@ static void little_memory(struct kunit *test)
 }
 
 /* The MR is looked up once for all middle FPDUs of a message */
-static void many_at_once(struct kunit *test)
+static void middle_fpdus_share_mr_lookup(struct kunit *test)
 {
 	u32 tagged;
 
@@ -261,7 +261,7 @@ static void lie_alike(struct kunit *test)
 }
 
 /* The number of pages is limited, however small the pages are */
-static void small_pages(struct kunit *test)
+static void page_count_is_limited(struct kunit *test)
 {
 	open_conn(1, false, true);
 	stubs.page_size = BLOCK / 4;
@@ -311,7 +311,7 @@ static void not_there(struct kunit *test)
 }
 
 /* If the page fault completes immediately, the segment is retried alone, not in a batch */
-static void there_again(struct kunit *test)
+static void immediate_fault_retries_singly(struct kunit *test)
 {
 	open_large(PAGED);
 	stubs.present[0] = false;
@@ -326,13 +326,13 @@ static void there_again(struct kunit *test)
  * If a page in the middle of a batch is not present, the batch contains exactly
  * the FPDUs whose pages are present
  */
-static void run_stops_short(struct kunit *test)
+static void batch_ends_at_missing_page(struct kunit *test)
 {
 	open_large(PAGED);
 	stubs.present[3] = false;
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (3u * BLOCK - SKIP - 5) / PAYLOAD * EMSS, stubs.c.out.len);
-	expect_no_room(test);
+	expect_no_spare_page_space(test);
 	tcp_takes(test);
 	complete_fault();
 	send_all(test, EMSS);
@@ -343,7 +343,7 @@ static void run_stops_short(struct kunit *test)
  * If the next SGE is of an invalid MR, the complete FPDUs before it are sent
  * and the stream fails
  */
-static void rest_revoked(struct kunit *test)
+static void invalid_next_sge_fails_stream(struct kunit *test)
 {
 	open_large(PAGED);
 	add_piece(&stubs.messages[0], BLOCKED, 5, 60000);
@@ -353,7 +353,7 @@ static void rest_revoked(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 10000u / PAYLOAD * EMSS, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
-	expect_no_room(test);
+	expect_no_spare_page_space(test);
 	close_conn(test);
 }
 
@@ -361,7 +361,7 @@ static void rest_revoked(struct kunit *test)
  * RDMAP-176: revoking the remote read right ends a Read response in progress,
  * but not the program's own transfers
  */
-static void right_taken(struct kunit *test)
+static void revoked_read_right_ends_response(struct kunit *test)
 {
 	u32 i;
 
@@ -384,55 +384,55 @@ static void right_taken(struct kunit *test)
  * FPDUs before the end of the MR are sent. The FPDU that exceeds the MR is not,
  * and fails the stream.
  */
-static void out_of_bounds(struct kunit *test)
+static void fpdu_beyond_mr_fails_stream(struct kunit *test)
 {
 	open_conn(1, false, true);
 	add_piece(add_message(true), BLOCKED, LENGTH - 30000, 60000);
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 30000u / PAYLOAD * EMSS, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
-	expect_no_room(test);
+	expect_no_spare_page_space(test);
 	close_conn(test);
 }
 
 /* If the stream fails after the first segment, the other segments are not sent */
-static void fails_meanwhile(struct kunit *test)
+static void failed_stream_sends_no_more_fpdus(struct kunit *test)
 {
 	open_large(BLOCKED);
 	stubs.fails_at = 1;
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (u32)EMSS, stubs.c.out.len);
-	expect_no_room(test);
+	expect_no_spare_page_space(test);
 	close_conn(test);
 }
 
 /* A page from emergency reserves is freed when its space is used up */
-static void emergency(struct kunit *test)
+static void emergency_page_is_freed_when_full(struct kunit *test)
 {
 	open_large(BLOCKED);
 	stubs.emergency = true;
 	send_all(test, EMSS);
-	tcp_done(test);
+	free_batch_pages(test);
 	KUNIT_EXPECT_GT(test, stubs.made, 8u);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.pages);
 	close_conn(test);
 }
 
 static struct kunit_case mpa_frame_cases[] = {
-	KUNIT_CASE(any_messages),
-	KUNIT_CASE(little_memory),
-	KUNIT_CASE(many_at_once),
+	KUNIT_CASE(messages_give_expected_bytes),
+	KUNIT_CASE(messages_are_sent_without_pages),
+	KUNIT_CASE(middle_fpdus_share_mr_lookup),
 	KUNIT_CASE(lie_alike),
-	KUNIT_CASE(small_pages),
+	KUNIT_CASE(page_count_is_limited),
 	KUNIT_CASE(revoked),
 	KUNIT_CASE(not_there),
-	KUNIT_CASE(there_again),
-	KUNIT_CASE(run_stops_short),
-	KUNIT_CASE(rest_revoked),
-	KUNIT_CASE(right_taken),
-	KUNIT_CASE(out_of_bounds),
-	KUNIT_CASE(fails_meanwhile),
-	KUNIT_CASE(emergency),
+	KUNIT_CASE(immediate_fault_retries_singly),
+	KUNIT_CASE(batch_ends_at_missing_page),
+	KUNIT_CASE(invalid_next_sge_fails_stream),
+	KUNIT_CASE(revoked_read_right_ends_response),
+	KUNIT_CASE(fpdu_beyond_mr_fails_stream),
+	KUNIT_CASE(failed_stream_sends_no_more_fpdus),
+	KUNIT_CASE(emergency_page_is_freed_when_full),
 	{}
 };
 

@@ -214,7 +214,7 @@ static int accepted(void)
  * A new connection begins and is polled under its mutex. After that the only
  * reference is that of the socket's callbacks.
  */
-static void request_accepted(struct kunit *test)
+static void new_conn_is_polled_once(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, accepted());
 	KUNIT_EXPECT_EQ(test, 1, stubs.begun);
@@ -229,7 +229,7 @@ static void request_accepted(struct kunit *test)
  * If no data has arrived yet, no event is raised: the socket's callbacks raise
  * one when data arrives
  */
-static void requests_not_logged(struct kunit *test)
+static void no_event_without_data(struct kunit *test)
 {
 	stubs.quiet = true;
 	KUNIT_EXPECT_EQ(test, 0, accepted());
@@ -246,7 +246,7 @@ static void ends_at_once(struct kunit *test)
 }
 
 /* If a peer cannot be accepted, the function returns why, and nothing leaks */
-static void request_failed(struct kunit *test)
+static void accept_failure_leaks_nothing(struct kunit *test)
 {
 	struct ddp_port_listener *called = stubs.called;
 	bool *const lacks[] = {
@@ -270,7 +270,7 @@ static void request_failed(struct kunit *test)
 }
 
 /* A request is aborted if its listener ends first */
-static void orphaned(struct kunit *test)
+static void listener_end_aborts_request(struct kunit *test)
 {
 	mpa_listen_evict(&stubs.c->conn_req);
 	KUNIT_EXPECT_EQ(test, 1, stubs.stopped);
@@ -287,7 +287,7 @@ static int opened(u16 family, bool v6only)
 }
 
 /* IPV6_V6ONLY is set on the socket if the program requests it */
-static void opens(struct kunit *test)
+static void listen_sets_v6only(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET6, true));
 	KUNIT_EXPECT_TRUE(test, stubs.v6only);
@@ -314,7 +314,7 @@ static long domain_at(u32 addr, bool wildcard)
  * If one TCP socket serves all VRFs, a listener on the wildcard address belongs
  * to no VRF
  */
-static void domains(struct kunit *test)
+static void wildcard_listener_has_no_vrf(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 40l, domain_at(0, false));
 	KUNIT_EXPECT_EQ(test, 40l, domain_at(1, true));
@@ -322,13 +322,13 @@ static void domains(struct kunit *test)
 }
 
 static struct kunit_case mpa_listen_cases[] = {
-	KUNIT_CASE(request_accepted),
-	KUNIT_CASE(requests_not_logged),
+	KUNIT_CASE(new_conn_is_polled_once),
+	KUNIT_CASE(no_event_without_data),
 	KUNIT_CASE(ends_at_once),
-	KUNIT_CASE(request_failed),
-	KUNIT_CASE(orphaned),
-	KUNIT_CASE(opens),
-	KUNIT_CASE(domains),
+	KUNIT_CASE(accept_failure_leaks_nothing),
+	KUNIT_CASE(listener_end_aborts_request),
+	KUNIT_CASE(listen_sets_v6only),
+	KUNIT_CASE(wildcard_listener_has_no_vrf),
 	{}
 };
 

@@ -139,7 +139,7 @@ static int test_init(struct kunit *test)
 
 static void test_exit(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, host_pieces);
+	KUNIT_ASSERT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sockets);
 	mpa_conn_wait_all();
@@ -176,20 +176,20 @@ static void expect_vain(struct kunit *test, u16 private_data, int err)
 	worker_done();
 }
 
-static void too_much_to_say(struct kunit *test)
+static void too_long_private_data_is_refused(struct kunit *test)
 {
 	expect_vain(test, MPA_PD_MAX + 1, -EINVAL);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.looks);
 }
 
-static void no_way_there(struct kunit *test)
+static void connect_without_route_fails(struct kunit *test)
 {
 	stubs.connect = -ENETUNREACH;
 	expect_vain(test, 0, -ENETUNREACH);
 }
 
 /* If binding the stream fails, the socket is released, although it has already queued the worker */
-static void no_stream(struct kunit *test)
+static void failed_bind_releases_socket(struct kunit *test)
 {
 	stubs.bind = -EISCONN;
 	expect_vain(test, 0, -EISCONN);
@@ -219,7 +219,7 @@ static void under_way(struct kunit *test)
 }
 
 /* Open a connection of a peer whose connection request the program has received */
-static struct mpa_conn *asks(struct kunit *test)
+static struct mpa_conn *open_requesting(struct kunit *test)
 {
 	static const struct ddp_policy policy;
 	struct mpa_conn *c = mpa_conn_new(NULL, NULL, &policy, &stubs);
@@ -243,10 +243,10 @@ static void gone(struct mpa_conn *c, bool bound)
  * When the program accepts or rejects, the time limit for its decision is
  * removed, and the worker is queued to send the Reply
  */
-static void answers(struct kunit *test)
+static void accept_and_reject_queue_worker(struct kunit *test)
 {
 	static const struct ddp_offer o;
-	struct mpa_conn *c = asks(test);
+	struct mpa_conn *c = open_requesting(test);
 
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND, c->su->state);
@@ -257,7 +257,7 @@ static void answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.let_go);
 	gone(c, true);
 
-	c = asks(test);
+	c = open_requesting(test);
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND_REJECT, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
@@ -266,10 +266,10 @@ static void answers(struct kunit *test)
 }
 
 /* Accept and reject fail if the peer has closed; accept fails if the QP is in use */
-static void answers_in_vain(struct kunit *test)
+static void accept_and_reject_fail(struct kunit *test)
 {
 	static const struct ddp_offer o;
-	struct mpa_conn *c = asks(test);
+	struct mpa_conn *c = open_requesting(test);
 
 	c->phase = MPA_ENDED;
 	KUNIT_EXPECT_EQ(test, -ECONNRESET,
@@ -277,7 +277,7 @@ static void answers_in_vain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, mpa_session_type.reject(&c->ss, &o));
 	gone(c, false);
 
-	c = asks(test);
+	c = open_requesting(test);
 	stubs.bind = -EISCONN;
 	KUNIT_EXPECT_EQ(test, -EISCONN,
 			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
@@ -289,7 +289,7 @@ static void answers_in_vain(struct kunit *test)
 }
 
 /* A query returns the socket's state, and also counts retransmissions of earlier sockets */
-static void looked_at(struct kunit *test)
+static void query_returns_socket_state(struct kunit *test)
 {
 	static struct tcp_sock tp;
 	struct socket sock = { .sk = &tp.sk };
@@ -324,13 +324,13 @@ static void looked_at(struct kunit *test)
 }
 
 static struct kunit_case mpa_llp_cases[] = {
-	KUNIT_CASE(too_much_to_say),
-	KUNIT_CASE(no_way_there),
-	KUNIT_CASE(no_stream),
+	KUNIT_CASE(too_long_private_data_is_refused),
+	KUNIT_CASE(connect_without_route_fails),
+	KUNIT_CASE(failed_bind_releases_socket),
 	KUNIT_CASE(under_way),
-	KUNIT_CASE(answers),
-	KUNIT_CASE(answers_in_vain),
-	KUNIT_CASE(looked_at),
+	KUNIT_CASE(accept_and_reject_queue_worker),
+	KUNIT_CASE(accept_and_reject_fail),
+	KUNIT_CASE(query_returns_socket_state),
 	{}
 };
 

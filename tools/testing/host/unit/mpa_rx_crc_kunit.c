@@ -27,7 +27,7 @@ static void expect_bodies(struct kunit *test, u32 n)
 						stubs.payload));
 }
 
-static void together(struct kunit *test)
+static void batch_is_passed_to_ddp(struct kunit *test)
 {
 	go_together(2);
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
@@ -43,7 +43,7 @@ static void together(struct kunit *test)
  * DDP gets FPDUs one by one if the connection uses markers or no CRC, or if the
  * FPDUs are so long that they are copied page by page
  */
-static void not_together(struct kunit *test)
+static void no_batch_with_markers_or_no_crc(struct kunit *test)
 {
 	static u8 queue[2 * MPA_CONTENT_MAX];
 	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
@@ -78,7 +78,7 @@ static void not_together(struct kunit *test)
  * A batch ends before an FPDU with a wrong CRC. The receive path then processes
  * this FPDU alone, and reports the error.
  */
-static void together_and_wrong(struct kunit *test)
+static void wrong_crc_ends_batch(struct kunit *test)
 {
 	go_together(2);
 	stubs.octets[3 * WIRE - 1] ^= 1;
@@ -94,7 +94,7 @@ static void together_and_wrong(struct kunit *test)
  * If DDP does not accept all FPDUs of a batch, the cursor points to the first
  * FPDU that it has not accepted
  */
-static void together_as_far_as(struct kunit *test)
+static void cursor_after_partial_batch(struct kunit *test)
 {
 	go_together(2);
 	stubs.batch_takes = 1;
@@ -119,7 +119,7 @@ static void together_as_far_as(struct kunit *test)
 }
 
 /* Each FPDU of a batch uses up the budget */
-static void together_budgeted(struct kunit *test)
+static void batch_uses_budget(struct kunit *test)
 {
 	int budget = 256 + 1;
 
@@ -130,7 +130,7 @@ static void together_budgeted(struct kunit *test)
 }
 
 /* A batch ends before an FPDU that is not contiguous */
-static void together_in_one_piece(struct kunit *test)
+static void gap_ends_batch(struct kunit *test)
 {
 	go_together(2);
 	stubs.c.cur.run = 3 * WIRE - 1;
@@ -144,7 +144,7 @@ static void together_in_one_piece(struct kunit *test)
  * If there are more FPDUs than fit in one batch, all payloads arrive, and each
  * batch has the page offset of the memory that the payloads are for
  */
-static void many_together(struct kunit *test)
+static void full_batches_pass_all_payloads(struct kunit *test)
 {
 	static u8 queue[sizeof(stubs.got)];
 	static const u32 ulpdus[] = { 15, 17, 42, 114, 1442 };
@@ -190,7 +190,7 @@ static void many_together(struct kunit *test)
 }
 
 /* If DDP does not accept all FPDUs of a full batch, the pass ends after it */
-static void full_as_far_as(struct kunit *test)
+static void partial_full_batch_ends_pass(struct kunit *test)
 {
 	static u8 queue[30 * 1448];
 	u32 i;
@@ -210,14 +210,14 @@ static void full_as_far_as(struct kunit *test)
 }
 
 static struct kunit_case mpa_rx_crc_cases[] = {
-	KUNIT_CASE(together),
-	KUNIT_CASE(not_together),
-	KUNIT_CASE(together_and_wrong),
-	KUNIT_CASE(together_as_far_as),
-	KUNIT_CASE(together_budgeted),
-	KUNIT_CASE(together_in_one_piece),
-	KUNIT_CASE(many_together),
-	KUNIT_CASE(full_as_far_as),
+	KUNIT_CASE(batch_is_passed_to_ddp),
+	KUNIT_CASE(no_batch_with_markers_or_no_crc),
+	KUNIT_CASE(wrong_crc_ends_batch),
+	KUNIT_CASE(cursor_after_partial_batch),
+	KUNIT_CASE(batch_uses_budget),
+	KUNIT_CASE(gap_ends_batch),
+	KUNIT_CASE(full_batches_pass_all_payloads),
+	KUNIT_CASE(partial_full_batch_ends_pass),
 	{}
 };
 

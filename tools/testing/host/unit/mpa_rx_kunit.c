@@ -21,12 +21,12 @@ static void expect_two(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_stopped);
 }
 
-static void from_the_queue(struct kunit *test)
+static void fpdus_from_queue(struct kunit *test)
 {
 	expect_two(test);
 }
 
-static void from_a_copy(struct kunit *test)
+static void fpdus_from_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
 	expect_two(test);
@@ -36,7 +36,7 @@ static void from_a_copy(struct kunit *test)
  * The copy of an FPDU of maximum length contains exactly the bytes of the FPDU,
  * at any page offset
  */
-static void long_copies(struct kunit *test)
+static void longest_fpdu_is_copied_exactly(struct kunit *test)
 {
 	static u8 queue[4096 + MPA_CONTENT_MAX] __aligned(4096);
 	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
@@ -76,7 +76,7 @@ static void goes_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 }
 
-static void goes_on_in_a_copy(struct kunit *test)
+static void fast_path_from_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
 	/* FPDUs that are copied for the CRC check are all offered to the fast path */
@@ -96,7 +96,7 @@ static void goes_on_in_a_copy(struct kunit *test)
 }
 
 /* An FPDU that is shorter, or not contiguous, does not use the fast path */
-static void does_not_go_on(struct kunit *test)
+static void no_fast_path_if_not_contiguous(struct kunit *test)
 {
 	stubs.more = 2;
 	put_unaligned_be16(ULPDU - 4, stubs.octets + WIRE);
@@ -131,7 +131,7 @@ static void goes_on_and_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, stubs.c.rx_pos);
 }
 
-static void goes_on_and_waits(struct kunit *test)
+static void fast_path_defers(struct kunit *test)
 {
 	int how;
 
@@ -157,7 +157,7 @@ static void goes_on_and_waits(struct kunit *test)
 }
 
 /* A header that the CPU cannot read fails the stream */
-static void unreadable_head(struct kunit *test)
+static void unreadable_header_fails_stream(struct kunit *test)
 {
 	receive_bytes(0, WIRE);
 	stubs.c.cur.at = NULL;
@@ -165,7 +165,7 @@ static void unreadable_head(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
-static void unreadable_copy(struct kunit *test)
+static void unreadable_data_fails_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
 	receive_bytes(0, HEADS);
@@ -175,7 +175,7 @@ static void unreadable_copy(struct kunit *test)
 }
 
 /* If DDP does not read the end of an FPDU, and that end is unreadable, the stream fails */
-static void no_end(struct kunit *test)
+static void unreadable_end_fails_stream(struct kunit *test)
 {
 	receive_bytes(0, WIRE + HEADS);
 	stubs.c.cur.left = WIRE - HEADS;
@@ -184,7 +184,7 @@ static void no_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.segments);
 }
 
-static void wrong_digest(struct kunit *test)
+static void wrong_crc_fails_stream(struct kunit *test)
 {
 	stubs.c.crc = true;
 	stubs.octets[WIRE - 1] ^= 1;
@@ -194,7 +194,7 @@ static void wrong_digest(struct kunit *test)
 }
 
 /* An error that DDP has returned is not reported to DDP again */
-static void ddp_refuses(struct kunit *test)
+static void ddp_error_is_reported_once(struct kunit *test)
 {
 	stubs.why = IW_UNREADABLE;
 	receive_bytes(0, WIRE);
@@ -204,7 +204,7 @@ static void ddp_refuses(struct kunit *test)
 }
 
 /* DDP cannot read beyond the end of its segment, even if other FPDUs follow */
-static void beyond(struct kunit *test)
+static void ddp_reads_only_its_segment(struct kunit *test)
 {
 	int budget = 1;
 	u8 octet = 7;
@@ -222,7 +222,7 @@ static void beyond(struct kunit *test)
  * The budget limits the number of short FPDUs, and so the time for which the
  * socket stays locked
  */
-static void budgeted(struct kunit *test)
+static void budget_limits_short_fpdus(struct kunit *test)
 {
 	int budget = 256 + 1;
 
@@ -308,7 +308,7 @@ static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u3
  * While an incomplete FPDU is queued, the receive buffer is larger by the size of
  * the skb in which the FPDU begins
  */
-static void window_kept(struct kunit *test)
+static void partial_fpdu_enlarges_rcvbuf(struct kunit *test)
 {
 	buffer_after(test, WIRE + 100, 88, 600, 290);
 	buffer_after(test, WIRE + 100, 90, 602, 301);
@@ -322,24 +322,24 @@ static void window_kept(struct kunit *test)
 }
 
 static struct kunit_case mpa_rx_cases[] = {
-	KUNIT_CASE(from_the_queue),
-	KUNIT_CASE(from_a_copy),
-	KUNIT_CASE(long_copies),
+	KUNIT_CASE(fpdus_from_queue),
+	KUNIT_CASE(fpdus_from_copy),
+	KUNIT_CASE(longest_fpdu_is_copied_exactly),
 	KUNIT_CASE(goes_on),
-	KUNIT_CASE(goes_on_in_a_copy),
-	KUNIT_CASE(does_not_go_on),
+	KUNIT_CASE(fast_path_from_copy),
+	KUNIT_CASE(no_fast_path_if_not_contiguous),
 	KUNIT_CASE(goes_on_and_fails),
-	KUNIT_CASE(goes_on_and_waits),
-	KUNIT_CASE(unreadable_head),
-	KUNIT_CASE(unreadable_copy),
-	KUNIT_CASE(no_end),
-	KUNIT_CASE(wrong_digest),
-	KUNIT_CASE(ddp_refuses),
-	KUNIT_CASE(beyond),
-	KUNIT_CASE(budgeted),
+	KUNIT_CASE(fast_path_defers),
+	KUNIT_CASE(unreadable_header_fails_stream),
+	KUNIT_CASE(unreadable_data_fails_copy),
+	KUNIT_CASE(unreadable_end_fails_stream),
+	KUNIT_CASE(wrong_crc_fails_stream),
+	KUNIT_CASE(ddp_error_is_reported_once),
+	KUNIT_CASE(ddp_reads_only_its_segment),
+	KUNIT_CASE(budget_limits_short_fpdus),
 	KUNIT_CASE(not_now),
 	KUNIT_CASE(received),
-	KUNIT_CASE(window_kept),
+	KUNIT_CASE(partial_fpdu_enlarges_rcvbuf),
 	{}
 };
 

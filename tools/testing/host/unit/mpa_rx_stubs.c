@@ -189,7 +189,7 @@ int rx_test_init(struct kunit *test)
 void rx_test_exit(struct kunit *test)
 {
 	mpa_rx_exit();
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.runs);
 }
 

@@ -328,7 +328,7 @@ static void resets_as(struct kunit *test, int err)
 }
 
 /* A reset is not reported as an orderly close, even if the sender reads the error first */
-static void reset_seen(struct kunit *test)
+static void reset_is_not_orderly_close(struct kunit *test)
 {
 	resets_as(test, ECONNRESET);
 	/* a reset after the peer's FIN */
@@ -336,7 +336,7 @@ static void reset_seen(struct kunit *test)
 }
 
 /* If sending fails after both FINs, the connection is closed, not lost */
-static void closed_seen(struct kunit *test)
+static void send_error_after_fins_is_close(struct kunit *test)
 {
 	test_init(test);
 	stubs.c.out.len = 100;
@@ -348,7 +348,7 @@ static void closed_seen(struct kunit *test)
 }
 
 /* Unread data after a FIN is an incomplete FPDU, unless reception has stopped */
-static void unread_seen(struct kunit *test)
+static void unread_data_is_partial_fpdu(struct kunit *test)
 {
 	test_init(test);
 	stubs.tp.sk.sk_state = TCP_ESTABLISHED;
@@ -365,7 +365,7 @@ static void unread_seen(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mpa_sock_is_quiet(&stubs.c));
 }
 
-static void sent_later(struct kunit *test)
+static void busy_socket_is_sent_later(struct kunit *test)
 {
 	stubs.c.out.len = 100;
 	stubs.result = 100;
@@ -386,7 +386,7 @@ static void shuts(struct kunit *test, int state, bool ok, u32 fins)
 	KUNIT_EXPECT_EQ(test, fins, stubs.fins);
 }
 
-static void shutdown_once(struct kunit *test)
+static void fin_is_sent_once(struct kunit *test)
 {
 	shuts(test, TCP_ESTABLISHED, true, 1);
 	shuts(test, TCP_FIN_WAIT1, true, 0);
@@ -412,7 +412,7 @@ static void acked(struct kunit *test, u32 una, u32 written, bool all)
 }
 
 /* All data counts as acknowledged even if the FIN is not, because TCP takes care of its FIN */
-static void acknowledged(struct kunit *test)
+static void acked_without_fin(struct kunit *test)
 {
 	acked(test, 100, 200, false);
 	acked(test, -1, 0, false);
@@ -436,7 +436,7 @@ static void releases(struct kunit *test, bool abort, u32 resets)
 }
 
 /* An orderly release sends a FIN if none was sent; an abort resets */
-static void released(struct kunit *test)
+static void release_sends_fin_or_reset(struct kunit *test)
 {
 	releases(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
@@ -454,7 +454,7 @@ static void released(struct kunit *test)
  * DDP-3: a release discards unread data first, because TCP would otherwise reset
  * the connection, and lose data that was reported as sent
  */
-static void released_unread(struct kunit *test)
+static void release_discards_unread_data(struct kunit *test)
 {
 	stubs.queued = true;
 	stubs.unread = 5;
@@ -464,7 +464,7 @@ static void released_unread(struct kunit *test)
 }
 
 /* If a reset cannot lose sent data, a release leaves unread data, so that TCP resets */
-static void released_unheard(struct kunit *test)
+static void release_resets_if_nothing_is_lost(struct kunit *test)
 {
 	stubs.unread = 5;
 	releases(test, false, 1);
@@ -477,7 +477,7 @@ static void released_unheard(struct kunit *test)
 }
 
 /* Without memory for the FIN the connection is reset, so that the peer notices */
-static void released_in_vain(struct kunit *test)
+static void release_resets_without_memory(struct kunit *test)
 {
 	stubs.no_memory = true;
 	releases(test, false, 1);
@@ -527,16 +527,16 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(buffer),
 	KUNIT_CASE(connected),
 	KUNIT_CASE(sent),
-	KUNIT_CASE(reset_seen),
-	KUNIT_CASE(closed_seen),
-	KUNIT_CASE(unread_seen),
-	KUNIT_CASE(sent_later),
-	KUNIT_CASE(shutdown_once),
-	KUNIT_CASE(acknowledged),
-	KUNIT_CASE(released),
-	KUNIT_CASE(released_unread),
-	KUNIT_CASE(released_unheard),
-	KUNIT_CASE(released_in_vain),
+	KUNIT_CASE(reset_is_not_orderly_close),
+	KUNIT_CASE(send_error_after_fins_is_close),
+	KUNIT_CASE(unread_data_is_partial_fpdu),
+	KUNIT_CASE(busy_socket_is_sent_later),
+	KUNIT_CASE(fin_is_sent_once),
+	KUNIT_CASE(acked_without_fin),
+	KUNIT_CASE(release_sends_fin_or_reset),
+	KUNIT_CASE(release_discards_unread_data),
+	KUNIT_CASE(release_resets_if_nothing_is_lost),
+	KUNIT_CASE(release_resets_without_memory),
 	KUNIT_CASE(looked_at),
 	KUNIT_CASE(received),
 	{}

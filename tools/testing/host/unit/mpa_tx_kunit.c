@@ -157,7 +157,7 @@ static void sent(struct ddp_stream *s) { }
 static const struct ddp_ulp_ops ulp = { .sent = sent };
 
 /* Open @n connections with @batches batches to transmit each */
-static struct mpa_conn *crowd(u32 n, u32 batches)
+static struct mpa_conn *open_conns(u32 n, u32 batches)
 {
 	struct tx_conn *g;
 
@@ -203,13 +203,13 @@ static void expect_done(struct kunit *test, u32 n)
  * If many connections are scheduled together, each run of the softirq stays
  * within its time limit, and every connection transmits
  */
-static void crowd_is_woken(struct kunit *test)
+static void softirq_time_is_limited(struct kunit *test)
 {
 	const u64 most = NSEC_PER_MSEC + STRETCH * 100000;
 	u64 took, longest = 0;
 	u32 i, rounds = 0;
 
-	crowd(CROWD, 10);
+	open_conns(CROWD, 10);
 	stubs.batch_ns = 100000;
 	for (i = 0; i < CROWD; i++)
 		mpa_tx_kick(&tx_conns[i].c, false);
@@ -228,11 +228,11 @@ static void crowd_is_woken(struct kunit *test)
 }
 
 /* Small amounts are sent in softirq, in the order of scheduling */
-static void few_in_softirq(struct kunit *test)
+static void small_amounts_sent_in_softirq(struct kunit *test)
 {
 	u32 i;
 
-	crowd(10, 2);
+	open_conns(10, 2);
 	stubs.batch_ns = 1000;
 	for (i = 0; i < 10; i++)
 		mpa_tx_kick(&tx_conns[i].c, false);
@@ -246,7 +246,7 @@ static void few_in_softirq(struct kunit *test)
 /* mpa_tx_kick() must not enable BH if its caller has interrupts off */
 static void interrupts_off(struct kunit *test)
 {
-	crowd(1, 2);
+	open_conns(1, 2);
 	stubs.irqs_off = true;
 	mpa_tx_kick(&tx_conns[0].c, false);
 	stubs.irqs_off = false;
@@ -259,9 +259,9 @@ static void interrupts_off(struct kunit *test)
  * A connection with much data transmits for one pass in softirq; after that its
  * worker continues
  */
-static void much_is_the_workers(struct kunit *test)
+static void worker_continues_long_transmission(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 1000);
+	struct mpa_conn *c = open_conns(1, 1000);
 
 	mpa_tx_kick(c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
@@ -282,9 +282,9 @@ static void much_is_the_workers(struct kunit *test)
  * A post transmits one pass in the caller's context, and leaves the next pass to
  * the softirq. No context makes two passes in a row.
  */
-static void push_is_one_stretch(struct kunit *test)
+static void post_transmits_one_pass(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 100);
+	struct mpa_conn *c = open_conns(1, 100);
 
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, (u32)STRETCH, stubs.sent);
@@ -302,7 +302,7 @@ static void push_is_one_stretch(struct kunit *test)
  */
 static void no_memory(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 3);
+	struct mpa_conn *c = open_conns(1, 3);
 	unsigned long want = 1;
 	u32 i;
 
@@ -335,7 +335,7 @@ static void no_memory(struct kunit *test)
 /* Without send buffer space there is no retry: TCP reports when there is space */
 static void no_room(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 3);
+	struct mpa_conn *c = open_conns(1, 3);
 
 	stubs.err = -EAGAIN;
 	mpa_tx_push(c);
@@ -352,9 +352,9 @@ static void no_room(struct kunit *test)
  * If the socket is in use, the softirq tries once. Then the worker waits for
  * the socket, without owning the transmit side.
  */
-static void socket_in_use(struct kunit *test)
+static void worker_waits_for_busy_socket(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 3);
+	struct mpa_conn *c = open_conns(1, 3);
 
 	stubs.err = -EBUSY;
 	mpa_tx_push(c);
@@ -378,7 +378,7 @@ static void socket_in_use(struct kunit *test)
  */
 static struct mpa_conn *ends_shut(u32 batches)
 {
-	struct mpa_conn *c = crowd(1, batches);
+	struct mpa_conn *c = open_conns(1, batches);
 
 	c->tx_permitted = false;
 	c->closing = true;
@@ -387,7 +387,7 @@ static struct mpa_conn *ends_shut(u32 batches)
 }
 
 /* While the peer's first FPDU may still arrive, a close waits for the batches held back */
-static void end_waits_for_turn(struct kunit *test)
+static void close_waits_for_held_batches(struct kunit *test)
 {
 	struct mpa_conn *c = ends_shut(2);
 
@@ -400,7 +400,7 @@ static void end_waits_for_turn(struct kunit *test)
 }
 
 /* When the peer has closed, its first FPDU cannot arrive: a close does not wait for the batches */
-static void turn_never_comes(struct kunit *test)
+static void closed_peer_holds_back_no_close(struct kunit *test)
 {
 	struct mpa_conn *c = ends_shut(2);
 
@@ -416,7 +416,7 @@ static void turn_never_comes(struct kunit *test)
 }
 
 /* If no batch is held back, a close does not wait for the peer's first FPDU */
-static void nothing_held_back(struct kunit *test)
+static void close_without_held_batches(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
 }
@@ -425,9 +425,9 @@ static void nothing_held_back(struct kunit *test)
  * A close waits for work requests that cannot be sent before a response of the
  * peer, unless the peer has closed and therefore cannot respond
  */
-static void end_waits_for_answer(struct kunit *test)
+static void close_waits_for_response(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 0);
+	struct mpa_conn *c = open_conns(1, 0);
 
 	tx_conns[0].stream.tx_blocked = true;
 	c->closing = true;
@@ -448,9 +448,9 @@ static void end_waits_for_answer(struct kunit *test)
  * Responses requested by the peer after the transmit path was drained are not
  * sent before the FIN
  */
-static void asked_after_drained(struct kunit *test)
+static void no_response_after_drain(struct kunit *test)
 {
-	struct mpa_conn *c = crowd(1, 0);
+	struct mpa_conn *c = open_conns(1, 0);
 
 	c->closing = true;
 	mpa_tx_push(c);
@@ -466,19 +466,19 @@ static void asked_after_drained(struct kunit *test)
 }
 
 static struct kunit_case mpa_tx_cases[] = {
-	KUNIT_CASE(crowd_is_woken),
-	KUNIT_CASE(few_in_softirq),
+	KUNIT_CASE(softirq_time_is_limited),
+	KUNIT_CASE(small_amounts_sent_in_softirq),
 	KUNIT_CASE(interrupts_off),
-	KUNIT_CASE(much_is_the_workers),
-	KUNIT_CASE(push_is_one_stretch),
+	KUNIT_CASE(worker_continues_long_transmission),
+	KUNIT_CASE(post_transmits_one_pass),
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(no_room),
-	KUNIT_CASE(socket_in_use),
-	KUNIT_CASE(end_waits_for_turn),
-	KUNIT_CASE(turn_never_comes),
-	KUNIT_CASE(nothing_held_back),
-	KUNIT_CASE(end_waits_for_answer),
-	KUNIT_CASE(asked_after_drained),
+	KUNIT_CASE(worker_waits_for_busy_socket),
+	KUNIT_CASE(close_waits_for_held_batches),
+	KUNIT_CASE(closed_peer_holds_back_no_close),
+	KUNIT_CASE(close_without_held_batches),
+	KUNIT_CASE(close_waits_for_response),
+	KUNIT_CASE(no_response_after_drain),
 	{}
 };
 

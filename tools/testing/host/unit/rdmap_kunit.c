@@ -52,7 +52,7 @@ static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why
 }
 
 /* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: a local fault */
-static void our_own_fault(struct kunit *test)
+static void local_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 catastrophic[4];
 
@@ -61,7 +61,7 @@ static void our_own_fault(struct kunit *test)
 }
 
 /* RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: a fault that the lower layer has found */
-static void lower_fault(struct kunit *test)
+static void llp_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 crc[4] = { 0x20, 0x02 };
 
@@ -69,7 +69,7 @@ static void lower_fault(struct kunit *test)
 }
 
 /* An abort by the program is not an error and sends no Terminate */
-static void no_fault(struct kunit *test)
+static void abort_sends_no_terminate(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap();
 
@@ -83,7 +83,7 @@ static void no_fault(struct kunit *test)
  * A receive whose memory may not be written is a local fault, although a
  * segment has revealed it
  */
-static void receive_is_wrong(struct kunit *test)
+static void bad_receive_is_local_fault(struct kunit *test)
 {
 	static const u8 catastrophic[4];
 	struct iw_failure f = {
@@ -104,7 +104,7 @@ static const struct rdmap_rreq peer_read = {
  * RDMAP-47, RDMAP-153, RDMAP-155, EXT-86: a Terminate includes the Read Request
  * header only if the Read Request was wrong, and never an atomic request
  */
-static void request_is_wrong(struct kunit *test)
+static void bad_read_quotes_request(struct kunit *test)
 {
 	struct iw_failure f = {
 		.why = IW_RDMAP_P_BOUNDS, .seg_len = 46, .ddp_len = 18, .ddp = { 0x41, 0x41 },
@@ -160,14 +160,14 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
  * RDMAP-49, RDMAP-170: the MR, or the right to read it, is revoked during a
  * Read Response
  */
-static void source_goes(struct kunit *test)
+static void revoked_source_fails_response(struct kunit *test)
 {
 	expect_left(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
 	expect_left(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
 }
 
 /* RDMAP-140, RDMAP-141: a query returns the negotiated IRD and ORD */
-static void depths(struct kunit *test)
+static void query_returns_ird_and_ord(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap();
 	u16 ird = 9, ord = 9;
@@ -186,13 +186,13 @@ static void depths(struct kunit *test)
 }
 
 static struct kunit_case rdmap_cases[] = {
-	KUNIT_CASE(our_own_fault),
-	KUNIT_CASE(lower_fault),
-	KUNIT_CASE(no_fault),
-	KUNIT_CASE(receive_is_wrong),
-	KUNIT_CASE(request_is_wrong),
-	KUNIT_CASE(source_goes),
-	KUNIT_CASE(depths),
+	KUNIT_CASE(local_fault_sends_terminate),
+	KUNIT_CASE(llp_fault_sends_terminate),
+	KUNIT_CASE(abort_sends_no_terminate),
+	KUNIT_CASE(bad_receive_is_local_fault),
+	KUNIT_CASE(bad_read_quotes_request),
+	KUNIT_CASE(revoked_source_fails_response),
+	KUNIT_CASE(query_returns_ird_and_ord),
 	{}
 };
 

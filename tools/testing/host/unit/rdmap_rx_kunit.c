@@ -158,7 +158,7 @@ static void each_kind_of_send(struct kunit *test)
  * If the sink of an atomic's response is no longer valid, the work request fails.
  * If the sink's page is not present, the response is deferred.
  */
-static void atomic_answered(struct kunit *test)
+static void atomic_response_checks_sink(struct kunit *test)
 {
 	struct rdmap_req ours[DEPTH], *req;
 	struct rdmap *r = open_receiver();
@@ -185,7 +185,7 @@ static void atomic_answered(struct kunit *test)
 }
 
 /* RDMAP-102, RDMAP-104: a failed invalidation is an error, and nothing is delivered */
-static void cannot_be_invalidated(struct kunit *test)
+static void failed_invalidation_is_error(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 
@@ -198,7 +198,7 @@ static void cannot_be_invalidated(struct kunit *test)
  * RDMAP-10, RDMAP-12, RDMAP-26, RDMAP-57, RDMAP-68: a Write and a Read Request
  * consume no receive and invalidate nothing
  */
-static void program_hears_nothing(struct kunit *test)
+static void write_consumes_no_receive(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 	const struct ddp_hdr write = {
@@ -230,7 +230,7 @@ static struct rdmap *open_for_ready(void)
  * MPA2-58: an RTR Send consumes no receive, but the Send after it does, and so
  * does a Send after an RTR Write or Read
  */
-static void ready_takes_no_receive(struct kunit *test)
+static void rtr_send_consumes_no_receive(struct kunit *test)
 {
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
 	struct rdmap *r = open_for_ready();
@@ -257,7 +257,7 @@ static void ready_takes_no_receive(struct kunit *test)
 }
 
 /* MPA2-58: a Send with Invalidate or Solicited Event is not an RTR message */
-static void only_plain_makes_ready(struct kunit *test)
+static void only_plain_send_is_rtr(struct kunit *test)
 {
 	u32 i;
 
@@ -273,7 +273,7 @@ static void only_plain_makes_ready(struct kunit *test)
 }
 
 /* RDMAP-67, RDMAP-72: Read Requests are queued as received, and in order */
-static void requests_are_queued(struct kunit *test)
+static void read_requests_queued_in_order(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 	u32 size;
@@ -299,7 +299,7 @@ static void requests_are_queued(struct kunit *test)
  * RDMAP-66, RDMAP-82, RDMAP-143: IRD requests are accepted, and one more after
  * each response
  */
-static void as_many_as_agreed(struct kunit *test)
+static void ird_limits_requests(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 	int n;
@@ -313,7 +313,7 @@ static void as_many_as_agreed(struct kunit *test)
 }
 
 /* SEC-32: requests of one stream take no slots of another stream */
-static void each_has_its_own(struct kunit *test)
+static void streams_have_own_request_slots(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 	static struct rdmap_req others[2 * DEPTH + 1];
@@ -344,7 +344,7 @@ static const struct {
  * RDMAP-77, RDMAP-155, RDMAP-165 to RDMAP-169: a wrong source is an error of
  * the Read. RDMAP-78: the source of a Read of length 0 is not checked.
  */
-static void source_is_looked_at(struct kunit *test)
+static void read_source_is_checked(struct kunit *test)
 {
 	struct rdmap *r;
 	u32 i;
@@ -367,7 +367,7 @@ static void source_is_looked_at(struct kunit *test)
  * EXT-86, EXT-92: the same checks apply to an atomic, but the Terminate does
  * not include a Read Request
  */
-static void word_is_looked_at(struct kunit *test)
+static void atomic_target_is_checked(struct kunit *test)
 {
 	struct rdmap *r;
 	u32 i;
@@ -397,7 +397,7 @@ static void word_is_looked_at(struct kunit *test)
 }
 
 /* RDMAP-170: a Read Request fails if the QP does not permit remote reads */
-static void queue_pair_has_no_right(struct kunit *test)
+static void read_needs_right_of_qp(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
 
@@ -410,7 +410,7 @@ static void queue_pair_has_no_right(struct kunit *test)
  * RDMAP-109, RDMAP-110: a complete Terminate is recognised; a truncated one is
  * an error
  */
-static void terminates(struct kunit *test)
+static void terminate_is_recognised(struct kunit *test)
 {
 	static const u8 bytes[24] = { 0x12, 0x05, 0xc0, 0, 0, 24, 0x41, 0x43 };
 	const struct ddp_hdr h = { .ulp8 = 0x47, .qn = 2 };
@@ -469,7 +469,7 @@ static void longest_write(struct kunit *test)
 }
 
 /* A batch of segments is accepted and counted completely or not at all */
-static void many_go_on(struct kunit *test)
+static void batch_is_accepted_completely(struct kunit *test)
 {
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
 	struct rdmap *r = open_receiver();
@@ -485,7 +485,7 @@ static void many_go_on(struct kunit *test)
 }
 
 /* The next segment of a Send uses the buffer of the first segment */
-static void send_goes_on(struct kunit *test)
+static void send_continues_in_its_buffer(struct kunit *test)
 {
 	const struct ddp_hdr h = { .ulp8 = 0x43 };
 	struct rdmap *r = open_receiver();
@@ -504,7 +504,7 @@ static void send_goes_on(struct kunit *test)
  * Repeated Writes are reported together; a following Immediate reports the
  * length of the last one
  */
-static void many_wrote(struct kunit *test)
+static void repeated_writes_are_counted(struct kunit *test)
 {
 	const struct ddp_hdr imm = { .ulp8 = 0x48 };
 	const u8 bytes[RDMAP_IMM_LEN] = {};
@@ -523,22 +523,22 @@ static void many_wrote(struct kunit *test)
 
 static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
-	KUNIT_CASE(atomic_answered),
-	KUNIT_CASE(cannot_be_invalidated),
-	KUNIT_CASE(program_hears_nothing),
-	KUNIT_CASE(ready_takes_no_receive),
-	KUNIT_CASE(only_plain_makes_ready),
-	KUNIT_CASE(requests_are_queued),
-	KUNIT_CASE(as_many_as_agreed),
-	KUNIT_CASE(each_has_its_own),
-	KUNIT_CASE(source_is_looked_at),
-	KUNIT_CASE(word_is_looked_at),
-	KUNIT_CASE(queue_pair_has_no_right),
-	KUNIT_CASE(terminates),
+	KUNIT_CASE(atomic_response_checks_sink),
+	KUNIT_CASE(failed_invalidation_is_error),
+	KUNIT_CASE(write_consumes_no_receive),
+	KUNIT_CASE(rtr_send_consumes_no_receive),
+	KUNIT_CASE(only_plain_send_is_rtr),
+	KUNIT_CASE(read_requests_queued_in_order),
+	KUNIT_CASE(ird_limits_requests),
+	KUNIT_CASE(streams_have_own_request_slots),
+	KUNIT_CASE(read_source_is_checked),
+	KUNIT_CASE(atomic_target_is_checked),
+	KUNIT_CASE(read_needs_right_of_qp),
+	KUNIT_CASE(terminate_is_recognised),
 	KUNIT_CASE(longest_write),
-	KUNIT_CASE(many_go_on),
-	KUNIT_CASE(many_wrote),
-	KUNIT_CASE(send_goes_on),
+	KUNIT_CASE(batch_is_accepted_completely),
+	KUNIT_CASE(repeated_writes_are_counted),
+	KUNIT_CASE(send_continues_in_its_buffer),
 	{}
 };
 

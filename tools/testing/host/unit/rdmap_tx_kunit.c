@@ -12,7 +12,7 @@
 /* Cases ---------------------------------------------------------------------- */
 
 /* After 64 local requests the transmit path yields, however many are posted */
-static void locals_rest(struct kunit *test)
+static void yields_after_local_requests(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_BIND, 150);
 
@@ -33,7 +33,7 @@ static void locals_rest(struct kunit *test)
 }
 
 /* After 256 messages without payload the transmit path yields */
-static void messages_rest(struct kunit *test)
+static void yields_after_empty_messages(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 300);
 
@@ -48,7 +48,7 @@ static void messages_rest(struct kunit *test)
 }
 
 /* The limit does not apply to messages that the lower layer has accepted meanwhile */
-static void turn_ends_when_taken(struct kunit *test)
+static void accepted_messages_reset_limit(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1000);
 	u32 i;
@@ -63,7 +63,7 @@ static void turn_ends_when_taken(struct kunit *test)
 }
 
 /* RDMAP-125: a request is not complete if its last segment did not fit */
-static void given_back_is_not_taken(struct kunit *test)
+static void returned_segment_is_not_complete(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
@@ -148,7 +148,7 @@ static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
 }
 
 /* MPA2-2, RDMAP-21, RDMAP-25: each kind of RTR message is sent first */
-static void ready_indication_is_first(struct kunit *test)
+static void rtr_is_sent_first(struct kunit *test)
 {
 	expect_first(test, DDP_RTR_WRITE, RDMAP_OP_WRITE, true, 0);
 	expect_first(test, DDP_RTR_READ, RDMAP_OP_READ_REQ, false, 1);
@@ -220,7 +220,7 @@ static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 }
 
-static void immediate_follows(struct kunit *test)
+static void immediate_follows_write(struct kunit *test)
 {
 	expect_immediate(test, 0, RDMAP_OP_IMM);
 	expect_immediate(test, RDMAP_WR_SOLICITED, RDMAP_OP_IMM_SE);
@@ -230,7 +230,7 @@ static void immediate_follows(struct kunit *test)
  * RDMAP-21, RDMAP-25, RDMAP-30, RDMAP-65, RDMAP-70: a Read Request has the fields
  * of the work request, and is recorded in the queue of outstanding requests
  */
-static void read_is_asked(struct kunit *test)
+static void read_request_has_wr_fields(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, 1);
 	const struct rdmap_rreq want = {
@@ -269,7 +269,7 @@ static void expect_empty_read(struct kunit *test, struct rdmap *r)
  * MPA2-49: Writes and Reads of length 0, including RTR messages, do not have
  * STag 0, because adapters refuse that STag
  */
-static void empty_messages_have_an_stag(struct kunit *test)
+static void empty_messages_avoid_stag_0(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 2);
 
@@ -287,7 +287,7 @@ static void empty_messages_have_an_stag(struct kunit *test)
 }
 
 /* RDMAP-142: at most ORD requests are outstanding; after a response the next one is sent */
-static void reads_wait(struct kunit *test)
+static void ord_limits_requests(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
 	int n;
@@ -303,7 +303,7 @@ static void reads_wait(struct kunit *test)
  * A fenced request waits for all responses; the peer's requests are answered
  * meanwhile
  */
-static void fence_waits(struct kunit *test)
+static void fence_waits_for_responses(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -318,7 +318,7 @@ static void fence_waits(struct kunit *test)
 }
 
 /* A graceful end waits for work requests that cannot be sent before a response */
-static void end_waits_for_answers(struct kunit *test)
+static void close_waits_for_requests(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -348,7 +348,7 @@ static void end_waits_for_answers(struct kunit *test)
  * RDMAP-21, RDMAP-31, RDMAP-32, RDMAP-81: a Read Response goes from the
  * requested source to the requested sink, with the peer's rights
  */
-static void read_is_answered(struct kunit *test)
+static void read_response_fields(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 	const struct ddp_msg *m = &r->stream.msg;
@@ -373,7 +373,7 @@ static void read_is_answered(struct kunit *test)
 }
 
 /* The slot of a request is free once the LLP has accepted the response */
-static void places_come_back(struct kunit *test)
+static void sent_response_frees_slot(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
 	int i, n;
@@ -402,7 +402,7 @@ static struct rdmap *receive_atomic_request(u8 rights)
 }
 
 /* The peer's atomic is executed, and the response has the old value */
-static void atomic_is_answered(struct kunit *test)
+static void atomic_response_has_old_value(struct kunit *test)
 {
 	struct rdmap *r = receive_atomic_request(DDP_REMOTE_ATOMIC);
 	u8 want[RDMAP_ARESP_LEN];
@@ -416,7 +416,7 @@ static void atomic_is_answered(struct kunit *test)
 }
 
 /* An atomic fails if the MR or the QP no longer permits it */
-static void atomic_is_refused(struct kunit *test)
+static void atomic_needs_valid_right(struct kunit *test)
 {
 	struct rdmap *r = receive_atomic_request(0);
 
@@ -461,7 +461,7 @@ static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&r->orq));
 }
 
-static void sinks_are_looked_at(struct kunit *test)
+static void read_sink_is_checked(struct kunit *test)
 {
 	expect_sink(test, RDMAP_WR_READ, RDMAP_OP_READ_REQ);
 	expect_sink(test, RDMAP_WR_FETCH_ADD, RDMAP_OP_ATOMIC_REQ);
@@ -472,7 +472,7 @@ static void sinks_are_looked_at(struct kunit *test)
  * RDMAP-21, RDMAP-25, RDMAP-105, RDMAP-106, RDMAP-112: after a failure the
  * Terminate is sent, and nothing else
  */
-static void terminate_leaves(struct kunit *test)
+static void terminate_is_last_after_failure(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 3);
 
@@ -491,7 +491,7 @@ static void terminate_leaves(struct kunit *test)
  * next message. Without a next message, a graceful close would treat the transmit
  * path as drained and would not send the Terminate.
  */
-static void terminate_is_not_missed(struct kunit *test)
+static void late_fault_sends_terminate(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, 1);
 
@@ -511,7 +511,7 @@ static void terminate_is_not_missed(struct kunit *test)
  * If another CPU has marked the stream as failed, but has not built the Terminate
  * yet, the transmit path has no message and stays pending
  */
-static void terminate_is_about_to_come(struct kunit *test)
+static void no_message_until_terminate_built(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
@@ -542,7 +542,7 @@ static void expect_nothing_held(struct kunit *test, struct rdmap *r, u32 failure
 	KUNIT_EXPECT_EQ(test, 0u, posted.mr_refs);
 }
 
-static void lets_go(struct kunit *test)
+static void tx_drops_cached_refs(struct kunit *test)
 {
 	struct rdmap *r = behind_a_write(test, RDMAP_WR_LOCAL_INV);
 
@@ -563,29 +563,29 @@ static void lets_go(struct kunit *test)
 }
 
 static struct kunit_case rdmap_tx_cases[] = {
-	KUNIT_CASE(locals_rest),
-	KUNIT_CASE(messages_rest),
-	KUNIT_CASE(turn_ends_when_taken),
-	KUNIT_CASE(given_back_is_not_taken),
+	KUNIT_CASE(yields_after_local_requests),
+	KUNIT_CASE(yields_after_empty_messages),
+	KUNIT_CASE(accepted_messages_reset_limit),
+	KUNIT_CASE(returned_segment_is_not_complete),
 	KUNIT_CASE(msn_wraps),
-	KUNIT_CASE(ready_indication_is_first),
+	KUNIT_CASE(rtr_is_sent_first),
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
-	KUNIT_CASE(immediate_follows),
-	KUNIT_CASE(read_is_asked),
-	KUNIT_CASE(empty_messages_have_an_stag),
-	KUNIT_CASE(reads_wait),
-	KUNIT_CASE(fence_waits),
-	KUNIT_CASE(end_waits_for_answers),
-	KUNIT_CASE(read_is_answered),
-	KUNIT_CASE(places_come_back),
-	KUNIT_CASE(atomic_is_answered),
-	KUNIT_CASE(atomic_is_refused),
+	KUNIT_CASE(immediate_follows_write),
+	KUNIT_CASE(read_request_has_wr_fields),
+	KUNIT_CASE(empty_messages_avoid_stag_0),
+	KUNIT_CASE(ord_limits_requests),
+	KUNIT_CASE(fence_waits_for_responses),
+	KUNIT_CASE(close_waits_for_requests),
+	KUNIT_CASE(read_response_fields),
+	KUNIT_CASE(sent_response_frees_slot),
+	KUNIT_CASE(atomic_response_has_old_value),
+	KUNIT_CASE(atomic_needs_valid_right),
 	KUNIT_CASE(atomic_waits),
-	KUNIT_CASE(sinks_are_looked_at),
-	KUNIT_CASE(terminate_leaves),
-	KUNIT_CASE(terminate_is_not_missed),
-	KUNIT_CASE(terminate_is_about_to_come),
-	KUNIT_CASE(lets_go),
+	KUNIT_CASE(read_sink_is_checked),
+	KUNIT_CASE(terminate_is_last_after_failure),
+	KUNIT_CASE(late_fault_sends_terminate),
+	KUNIT_CASE(no_message_until_terminate_built),
+	KUNIT_CASE(tx_drops_cached_refs),
 	{}
 };
 

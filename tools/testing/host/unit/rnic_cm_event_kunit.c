@@ -62,7 +62,7 @@ static int test_init(struct kunit *test)
 }
 
 /* MPA2-26, MPA2-35: a Reject reports the peer's IRD and ORD, like a Reply */
-static void depths_of_a_reject(struct kunit *test)
+static void reject_reports_ird_and_ord(struct kunit *test)
 {
 	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
 	KUNIT_EXPECT_EQ(test, stubs.count, 1);
@@ -74,7 +74,7 @@ static void depths_of_a_reject(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, (char *)stubs.pd, "peer");
 }
 
-static void depths_of_an_accept(struct kunit *test)
+static void accept_reports_ird_and_ord(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, rnic_ep_report_event(&stubs.ep, IW_CM_EVENT_CONNECT_REPLY, 0,
 						      &stubs.offer));
@@ -86,7 +86,7 @@ static void depths_of_an_accept(struct kunit *test)
  * If the peer has sent no IRD and ORD, a Reply event has the negotiated values,
  * and a connection request event has the maximum values
  */
-static void no_depths(struct kunit *test)
+static void events_without_ird_and_ord(struct kunit *test)
 {
 	stubs.offer.enhanced = false;
 	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
@@ -99,7 +99,7 @@ static void no_depths(struct kunit *test)
 }
 
 /* N-22: values that exceed the 8 bits of their field in an event are reported as 255 */
-static void more_than_fits(struct kunit *test)
+static void large_depths_are_reported_as_255(struct kunit *test)
 {
 	stubs.offer.ird = 256;
 	stubs.offer.ord = U16_MAX;
@@ -124,7 +124,7 @@ static void no_memory(struct kunit *test)
  * If the peer is gone at the accept, iw_cm gets ESTABLISHED and then CLOSE, and the
  * cm_id reference is dropped
  */
-static void peer_gone_at_accept(struct kunit *test)
+static void accept_after_peer_is_gone(struct kunit *test)
 {
 	rnic_cm_report_peer_gone(&stubs.id);
 	KUNIT_EXPECT_EQ(test, stubs.count, 2);
@@ -134,12 +134,12 @@ static void peer_gone_at_accept(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(depths_of_a_reject),
-	KUNIT_CASE(depths_of_an_accept),
-	KUNIT_CASE(no_depths),
-	KUNIT_CASE(more_than_fits),
+	KUNIT_CASE(reject_reports_ird_and_ord),
+	KUNIT_CASE(accept_reports_ird_and_ord),
+	KUNIT_CASE(events_without_ird_and_ord),
+	KUNIT_CASE(large_depths_are_reported_as_255),
 	KUNIT_CASE(no_memory),
-	KUNIT_CASE(peer_gone_at_accept),
+	KUNIT_CASE(accept_after_peer_is_gone),
 	{}
 };
 

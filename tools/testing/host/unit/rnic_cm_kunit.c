@@ -234,7 +234,7 @@ static void all_released(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, watched);
 	KUNIT_EXPECT_EQ(test, stubs.id_refs, 0);
 	KUNIT_EXPECT_EQ(test, stubs.endpoints, 0);
-	KUNIT_EXPECT_EQ(test, host_pieces, 0);
+	KUNIT_EXPECT_EQ(test, host_allocations, 0);
 }
 
 /* Cases ---------------------------------------------------------------------------- */
@@ -393,7 +393,7 @@ static void pending_requests_are_stopped(struct kunit *test)
 }
 
 /* An accept after the end of the session reports ESTABLISHED and CLOSE during the call */
-static void accepted_too_late(struct kunit *test)
+static void accept_after_session_end(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -438,7 +438,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(accepted_twice),
 	KUNIT_CASE(revoked_qp_is_not_found),
 	KUNIT_CASE(pending_requests_are_stopped),
-	KUNIT_CASE(accepted_too_late),
+	KUNIT_CASE(accept_after_session_end),
 	KUNIT_CASE(accept_fails),
 	{}
 };

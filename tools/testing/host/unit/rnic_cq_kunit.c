@@ -110,7 +110,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_cq(&stubs.cq.ib, NULL));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.rings);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.dev.nr_objects[RNIC_CQS]));
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 }
 
 /* Add a completion with an STag or immediate data to the CQ, and poll it */
@@ -131,7 +131,7 @@ static struct ib_wc found(u8 opcode, u16 flags, u8 status)
  * The flags of a polled receive say whether its message has immediate data or an
  * invalidated STag
  */
-static void what_was_received(struct kunit *test)
+static void receive_flags_are_reported(struct kunit *test)
 {
 	struct ib_wc wc = found(RNIC_SW_OP_RECV, 0, 0);
 
@@ -233,7 +233,7 @@ static void events(struct kunit *test)
 }
 
 static struct kunit_case rnic_cq_cases[] = {
-	KUNIT_CASE(what_was_received),
+	KUNIT_CASE(receive_flags_are_reported),
 	KUNIT_CASE(immediate_data),
 	KUNIT_CASE(failed),
 	KUNIT_CASE(overrun),

@@ -184,7 +184,7 @@ static void elsewhere(struct kunit *test)
  * For a completion on the vector's CPU the handler is called directly, unless an
  * interrupt is pending
  */
-static void here(struct kunit *test)
+static void local_completion_calls_handler(struct kunit *test)
 {
 	stubs.cpu = VECTOR;
 	rnic_cq_notify(&stubs.cq);
@@ -197,7 +197,7 @@ static void here(struct kunit *test)
 }
 
 /* If the completing task migrates to the vector's CPU meanwhile, the handler is called once */
-static void moves_there(struct kunit *test)
+static void migrated_task_calls_handler_once(struct kunit *test)
 {
 	stubs.moves = true;
 	rnic_cq_notify(&stubs.cq);
@@ -206,7 +206,7 @@ static void moves_there(struct kunit *test)
 }
 
 /* If the vector's CPU is offline, the handler is called directly on this CPU */
-static void offline(struct kunit *test)
+static void offline_vector_calls_handler_here(struct kunit *test)
 {
 	stubs.offline = true;
 	rnic_cq_notify(&stubs.cq);
@@ -214,7 +214,7 @@ static void offline(struct kunit *test)
 }
 
 /* The handler of a user-space CQ belongs to ib_core, and may run on any CPU */
-static void of_a_program(struct kunit *test)
+static void user_cq_handler_runs_anywhere(struct kunit *test)
 {
 	stubs.cq.ib.uobject = (void *)&stubs;
 	rnic_cq_notify(&stubs.cq);
@@ -222,7 +222,7 @@ static void of_a_program(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.called);
 }
 
-static void nobody_to_tell(struct kunit *test)
+static void cq_without_handler_notifies_nobody(struct kunit *test)
 {
 	stubs.cq.ib.comp_handler = NULL;
 	rnic_cq_notify(&stubs.cq);
@@ -253,7 +253,7 @@ static void one_handler_at_a_time(struct kunit *test)
  * If each call of the handler finds new events, softirq continues after 16 calls.
  * No other context calls the handler until then.
  */
-static void kept_at_it(struct kunit *test)
+static void softirq_continues_busy_handler(struct kunit *test)
 {
 	u32 rounds;
 
@@ -272,7 +272,7 @@ static void kept_at_it(struct kunit *test)
 }
 
 /* Destroying a QP waits for a pending notification */
-static void told_before_the_end(struct kunit *test)
+static void destroy_waits_for_notification(struct kunit *test)
 {
 	rnic_cq_notify(&stubs.cq);
 	rnic_cq_notify_wait(&stubs.cq);
@@ -280,7 +280,7 @@ static void told_before_the_end(struct kunit *test)
 }
 
 /* Destroying a QP waits for a running handler, on any CPU */
-static void over_before_the_end(struct kunit *test)
+static void destroy_waits_for_handler(struct kunit *test)
 {
 	stubs.ended = true;
 	complete_on(VECTOR);
@@ -295,7 +295,7 @@ static void over_before_the_end(struct kunit *test)
 }
 
 /* Destroying a QP waits for notifications that softirq has still to deliver */
-static void rest_before_the_end(struct kunit *test)
+static void destroy_waits_for_softirq(struct kunit *test)
 {
 	stubs.again = 20;
 	complete_on(VECTOR);
@@ -304,7 +304,7 @@ static void rest_before_the_end(struct kunit *test)
 }
 
 /* Destroying a QP does not wait for completions that other QPs keep adding */
-static void not_for_others(struct kunit *test)
+static void destroy_ignores_other_qps(struct kunit *test)
 {
 	stubs.busy = true;
 	stubs.again = 100;
@@ -317,17 +317,17 @@ static void not_for_others(struct kunit *test)
 
 static struct kunit_case rnic_cq_notify_cases[] = {
 	KUNIT_CASE(elsewhere),
-	KUNIT_CASE(here),
-	KUNIT_CASE(moves_there),
-	KUNIT_CASE(offline),
-	KUNIT_CASE(of_a_program),
-	KUNIT_CASE(nobody_to_tell),
+	KUNIT_CASE(local_completion_calls_handler),
+	KUNIT_CASE(migrated_task_calls_handler_once),
+	KUNIT_CASE(offline_vector_calls_handler_here),
+	KUNIT_CASE(user_cq_handler_runs_anywhere),
+	KUNIT_CASE(cq_without_handler_notifies_nobody),
 	KUNIT_CASE(one_handler_at_a_time),
-	KUNIT_CASE(kept_at_it),
-	KUNIT_CASE(told_before_the_end),
-	KUNIT_CASE(over_before_the_end),
-	KUNIT_CASE(rest_before_the_end),
-	KUNIT_CASE(not_for_others),
+	KUNIT_CASE(softirq_continues_busy_handler),
+	KUNIT_CASE(destroy_waits_for_notification),
+	KUNIT_CASE(destroy_waits_for_handler),
+	KUNIT_CASE(destroy_waits_for_softirq),
+	KUNIT_CASE(destroy_ignores_other_qps),
 	{}
 };
 

@@ -51,7 +51,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void open_again(struct kunit *test)
+static void expect_unlocked(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1, host_bh_off);
 	KUNIT_EXPECT_EQ(test, -1, gate.lock.readers);
@@ -61,43 +61,43 @@ static void open_again(struct kunit *test)
 	rnic_inval_read_unlock(&gate);
 }
 
-static void taken_away(struct kunit *test)
+static void write_lock_excludes_readers(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, rnic_inval_write_lock(&gate, true));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
 	KUNIT_EXPECT_TRUE(test, stubs.made_way);
-	open_again(test);
+	expect_unlocked(test);
 }
 
 /*
  * A writer that only records new pages gets the lock between two readers
  * without waiting
  */
-static void between(struct kunit *test)
+static void write_lock_needs_no_wait(struct kunit *test)
 {
 	stubs.gap_at = 10;
 	rnic_inval_write_lock_gap(&gate);
 	KUNIT_EXPECT_EQ(test, 10u, stubs.tries);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
-	open_again(test);
+	expect_unlocked(test);
 }
 
 /*
  * If there is always a reader, rnic_inval_write_lock_gap() makes new readers back
  * off, so that it does not wait without limit
  */
-static void no_gap(struct kunit *test)
+static void write_lock_stops_new_readers(struct kunit *test)
 {
 	rnic_inval_write_lock_gap(&gate);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
 	KUNIT_EXPECT_TRUE(test, stubs.made_way);
-	open_again(test);
+	expect_unlocked(test);
 }
 
 static struct kunit_case gate_cases[] = {
-	KUNIT_CASE(taken_away),
-	KUNIT_CASE(between),
-	KUNIT_CASE(no_gap),
+	KUNIT_CASE(write_lock_excludes_readers),
+	KUNIT_CASE(write_lock_needs_no_wait),
+	KUNIT_CASE(write_lock_stops_new_readers),
 	{}
 };
 

@@ -199,7 +199,7 @@ static void listens(struct kunit *test, int which)
 	KUNIT_ASSERT_EQ(test, rnic_iw_listen(id, 3), 0);
 }
 
-static void all_listen(struct kunit *test)
+static void expect_all_listen(struct kunit *test)
 {
 	int i;
 
@@ -207,7 +207,7 @@ static void all_listen(struct kunit *test)
 		listens(test, i);
 }
 
-static void all_end(struct kunit *test)
+static void end_all(struct kunit *test)
 {
 	int i;
 
@@ -235,9 +235,9 @@ static int set(u8 which)
 	return err ? err : rnic_set_listen_llps(&stubs.dev, which);
 }
 
-static void they_follow(struct kunit *test)
+static void listeners_follow_setting(struct kunit *test)
 {
-	all_listen(test);
+	expect_all_listen(test);
 	expect(test, TCP, TCP, TCP);
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
@@ -247,7 +247,7 @@ static void they_follow(struct kunit *test)
 	expect(test, SCTP, SCTP, SCTP);
 	KUNIT_EXPECT_EQ(test, set(TCP), 0);
 	expect(test, TCP, TCP, TCP);
-	all_end(test);
+	end_all(test);
 }
 
 /*
@@ -258,7 +258,7 @@ static void wildcard_errors_ignored(struct kunit *test)
 {
 	struct sockaddr_in *local = (void *)&stubs.id[1].m_local_addr;
 
-	all_listen(test);
+	expect_all_listen(test);
 	rnic_iw_unlisten(&stubs.id[1]);
 	stubs.tcp_fails_for = 1;
 	stubs.error = -EADDRINUSE;
@@ -274,12 +274,12 @@ static void wildcard_errors_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	stubs.tcp_fails_for = NOBODY;
 	listens(test, 1);
-	all_end(test);
+	end_all(test);
 }
 
-static void all_or_none(struct kunit *test)
+static void setting_changes_all_or_none(struct kunit *test)
 {
-	all_listen(test);
+	expect_all_listen(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
@@ -300,28 +300,28 @@ static void all_or_none(struct kunit *test)
 	stubs.sctp_fails_for = NOBODY;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
-	all_end(test);
+	end_all(test);
 }
 
 /* A listener of another network namespace does not follow the setting */
-static void of_others(struct kunit *test)
+static void other_netns_keeps_protocol(struct kunit *test)
 {
 	struct sockaddr_in *anywhere = (void *)&stubs.id[1].m_local_addr;
 
-	all_listen(test);
+	expect_all_listen(test);
 	stubs.id[1].net = &stubs.elsewhere;
 	anywhere->sin_addr.s_addr = 0;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
-	all_end(test);
+	end_all(test);
 }
 
 /* A killed caller leaves all listeners with the old setting or all with the new one */
-static void killed(struct kunit *test)
+static void killed_caller_leaves_all_or_none(struct kunit *test)
 {
 	int i;
 
-	all_listen(test);
+	expect_all_listen(test);
 	for (i = 1; stubs.dev.policy.llp_listen == TCP; i++) {
 		KUNIT_ASSERT_LT(test, i, 3 * MANY);
 		killed_at = i;
@@ -334,7 +334,7 @@ static void killed(struct kunit *test)
 	killed_at = 0;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, SCTP);
-	all_end(test);
+	end_all(test);
 }
 
 static struct kunit *current_test;
@@ -348,7 +348,7 @@ static void third_comes(void)
  * A listener that starts while the setting changes gets the new protocol as well,
  * or keeps the old one if listening on the new protocol fails
  */
-static void begun_meanwhile(struct kunit *test)
+static void listen_during_change(struct kunit *test)
 {
 	current_test = test;
 	listens(test, 0);
@@ -364,7 +364,7 @@ static void begun_meanwhile(struct kunit *test)
 	other_caller = third_comes;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, TCP);
-	all_end(test);
+	end_all(test);
 }
 
 static void second_ends(void)
@@ -372,24 +372,24 @@ static void second_ends(void)
 	rnic_iw_unlisten(&stubs.id[1]);
 }
 
-static void ended_meanwhile(struct kunit *test)
+static void listener_ends_during_change(struct kunit *test)
 {
-	all_listen(test);
+	expect_all_listen(test);
 	other_caller = second_ends;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, 0, SCTP);
 	other_caller = NULL;
 	listens(test, 1);
-	all_end(test);
+	end_all(test);
 }
 
 /*
  * A listener whose address was removed keeps its protocol, and the change of the
  * setting succeeds for the other listeners
  */
-static void address_gone(struct kunit *test)
+static void listener_without_addr_keeps_protocol(struct kunit *test)
 {
-	all_listen(test);
+	expect_all_listen(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
@@ -403,40 +403,40 @@ static void address_gone(struct kunit *test)
 	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, set(TCP), -EADDRINUSE);
 	expect(test, SCTP, TCP, SCTP);
-	all_end(test);
+	end_all(test);
 }
 
 /* A lack of permission is reported even if SCTP is optional */
-static void not_allowed(struct kunit *test)
+static void permission_error_is_reported(struct kunit *test)
 {
-	all_listen(test);
+	expect_all_listen(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EACCES;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EACCES);
 	expect(test, TCP, TCP, TCP);
-	all_end(test);
+	end_all(test);
 }
 
-static void no_sctp(struct kunit *test)
+static void change_without_sctp(struct kunit *test)
 {
 	stubs.no_sctp = true;
-	all_listen(test);
+	expect_all_listen(test);
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EPROTONOSUPPORT);
 	expect(test, TCP, TCP, TCP);
-	all_end(test);
+	end_all(test);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(they_follow),
+	KUNIT_CASE(listeners_follow_setting),
 	KUNIT_CASE(wildcard_errors_ignored),
-	KUNIT_CASE(all_or_none),
-	KUNIT_CASE(of_others),
-	KUNIT_CASE(killed),
-	KUNIT_CASE(begun_meanwhile),
-	KUNIT_CASE(ended_meanwhile),
-	KUNIT_CASE(address_gone),
-	KUNIT_CASE(not_allowed),
-	KUNIT_CASE(no_sctp),
+	KUNIT_CASE(setting_changes_all_or_none),
+	KUNIT_CASE(other_netns_keeps_protocol),
+	KUNIT_CASE(killed_caller_leaves_all_or_none),
+	KUNIT_CASE(listen_during_change),
+	KUNIT_CASE(listener_ends_during_change),
+	KUNIT_CASE(listener_without_addr_keeps_protocol),
+	KUNIT_CASE(permission_error_is_reported),
+	KUNIT_CASE(change_without_sctp),
 	{}
 };
 

@@ -219,7 +219,7 @@ static void test_exit(struct kunit *test)
 {
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&nr_owners));
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
 		KUNIT_EXPECT_EQ(test, 0, tables[i].rows);
@@ -228,7 +228,7 @@ static void test_exit(struct kunit *test)
 }
 
 /* A user has a quota of processes with ODP MRs; further MRs of a process do not count */
-static void of_a_user(struct kunit *test)
+static void user_has_process_quota(struct kunit *test)
 {
 	struct rnic_unpinned more = {};
 
@@ -250,7 +250,7 @@ static void of_a_user(struct kunit *test)
  * While a user has 32 processes with ODP MRs, the workqueue of a further process
  * has one thread instead of 16
  */
-static void threads_of_a_user(struct kunit *test)
+static void workqueue_shrinks_with_many_processes(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 32, create_mrs(0, 32));
 	KUNIT_EXPECT_EQ(test, 16, stubs.max_active);
@@ -269,7 +269,7 @@ static void threads_of_a_user(struct kunit *test)
 }
 
 /* A privileged user has no quota, but the overall limit applies */
-static void of_all(struct kunit *test)
+static void overall_limit_applies_to_root(struct kunit *test)
 {
 	become_user(0);
 	KUNIT_EXPECT_EQ(test, MOST, create_mrs(0, MOST + 1));
@@ -284,7 +284,7 @@ static void of_all(struct kunit *test)
  * A process is uncharged from the user that was charged for it, even if the
  * caller's user has changed
  */
-static void another_by_then(struct kunit *test)
+static void uncharges_charged_user(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH, create_mrs(0, EACH));
 	become_user(1001);
@@ -298,7 +298,7 @@ static void another_by_then(struct kunit *test)
  * Processes in a user namespace, and in namespaces nested in it, are charged to
  * the owner of the outermost of these namespaces
  */
-static void of_a_namespace(struct kunit *test)
+static void nested_userns_charged_to_owner(struct kunit *test)
 {
 	struct user_namespace outer = { .parent = &first, .owner = { 1000 } };
 	struct user_namespace inner = { .parent = &outer, .owner = { 100000 } };
@@ -319,7 +319,7 @@ static void of_a_namespace(struct kunit *test)
  * A user namespace of root that maps UID 0 to another UID has its own quota,
  * which the namespaces nested in it share
  */
-static void of_containers(struct kunit *test)
+static void mapped_root_has_own_quota(struct kunit *test)
 {
 	struct user_namespace one = { .parent = &first, .root = { 100000 } };
 	struct user_namespace two = { .parent = &first, .root = { 200000 } };
@@ -369,7 +369,7 @@ static void own_thread(void)
 }
 
 /* If only one process is left in the quota, two threads of that process can both create MRs */
-static void last_for_two(struct kunit *test)
+static void last_process_serves_two_threads(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH + 1, create_mrs(2, EACH - 1));
 	stubs.while_making = own_thread;
@@ -391,7 +391,7 @@ static void own_thread_waits(void)
  * If one thread fails to create the workqueues, a thread that waits for them
  * fails too, no process is charged, and the next MR creates the workqueues
  */
-static void not_made(struct kunit *test)
+static void failed_workqueue_fails_waiters(struct kunit *test)
 {
 	stubs.while_making = own_thread_waits;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(0));
@@ -403,7 +403,7 @@ static void not_made(struct kunit *test)
 }
 
 /* Two threads of a process are charged once; a failed creation is not charged */
-static void gives_back(struct kunit *test)
+static void process_is_charged_once(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
 	own_thread();
@@ -412,24 +412,24 @@ static void gives_back(struct kunit *test)
 	stubs.no_queues = true;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(2));
 	stubs.no_queues = false;
-	host_short = true;
+	host_alloc_fails = true;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(2));
-	host_short = false;
+	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_owners));
 	destroy_mrs(0, 2);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(of_a_user),
-	KUNIT_CASE(threads_of_a_user),
-	KUNIT_CASE(of_all),
-	KUNIT_CASE(another_by_then),
-	KUNIT_CASE(of_a_namespace),
-	KUNIT_CASE(of_containers),
+	KUNIT_CASE(user_has_process_quota),
+	KUNIT_CASE(workqueue_shrinks_with_many_processes),
+	KUNIT_CASE(overall_limit_applies_to_root),
+	KUNIT_CASE(uncharges_charged_user),
+	KUNIT_CASE(nested_userns_charged_to_owner),
+	KUNIT_CASE(mapped_root_has_own_quota),
 	KUNIT_CASE(at_once),
-	KUNIT_CASE(last_for_two),
-	KUNIT_CASE(not_made),
-	KUNIT_CASE(gives_back),
+	KUNIT_CASE(last_process_serves_two_threads),
+	KUNIT_CASE(failed_workqueue_fails_waiters),
+	KUNIT_CASE(process_is_charged_once),
 	{}
 };
 

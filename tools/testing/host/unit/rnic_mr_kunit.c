@@ -178,7 +178,7 @@ static struct ib_pd domain = { .device = &device.ib };
 static struct scatterlist pages[2] = { { 0x10000 }, { 0x20000 } };
 
 /* Allocate an MR and map two pages */
-static struct rnic_mr *mapped(struct kunit *test)
+static struct rnic_mr *alloc_mapped(struct kunit *test)
 {
 	struct ib_mr *ib = rnic_alloc_mr(&domain, IB_MR_TYPE_MEM_REG, 2);
 
@@ -206,9 +206,9 @@ static enum iw_reason register_by(u64 stream, struct ib_pd *pd, struct rnic_mr *
  * RDMAP-178: the MR records the stream whose work request has registered it
  * last, for ddp_mem_invalidate()
  */
-static void registered_by(struct kunit *test)
+static void mr_records_registering_stream(struct kunit *test)
 {
-	struct rnic_mr *mr = mapped(test);
+	struct rnic_mr *mr = alloc_mapped(test);
 	u64 id;
 
 	KUNIT_EXPECT_TRUE(test, mr->region.may_be_invalidated);
@@ -227,9 +227,9 @@ static void registered_by(struct kunit *test)
  * DDP-114, DDP-116, DDP-127: the MR has the registered range and rights, for
  * all streams of its PD
  */
-static void registered_as_said(struct kunit *test)
+static void mr_has_registered_range(struct kunit *test)
 {
-	struct rnic_mr *mr = mapped(test);
+	struct rnic_mr *mr = alloc_mapped(test);
 	struct ddp_stream s = { .id = 7, .pd = &domain };
 	const struct rdmap_wr wr = {
 		.rkey = mr->ib.rkey, .raddr = mr->ib.iova + 3,
@@ -248,9 +248,9 @@ static void registered_as_said(struct kunit *test)
 }
 
 /* A failed registration changes neither the MR nor the stream that is recorded in the MR */
-static void not_registered(struct kunit *test)
+static void failed_registration_changes_nothing(struct kunit *test)
 {
-	struct rnic_mr *mr = mapped(test);
+	struct rnic_mr *mr = alloc_mapped(test);
 	struct ib_pd other = { .device = &device.ib };
 
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(7, &other, mr, 7));
@@ -263,10 +263,10 @@ static void not_registered(struct kunit *test)
 }
 
 /* The blocks of an MR have the size that the consumer sets, whatever the page size is */
-static void blocks_as_said(struct kunit *test)
+static void mr_blocks_have_set_size(struct kunit *test)
 {
 	static struct scatterlist blocks[2] = { { 0x11000 }, { 0x15000 } };
-	struct rnic_mr *mr = mapped(test);
+	struct rnic_mr *mr = alloc_mapped(test);
 
 	mr->ib.page_size = 4096;
 	KUNIT_ASSERT_EQ(test, 2, rnic_map_mr_sg(&mr->ib, blocks, 2, NULL));
@@ -372,7 +372,7 @@ static void end(struct kunit *test)
  * The blocks of a user MR are not smaller than a page, and the memory may begin
  * at any offset in the first block
  */
-static void blocks_of_pages(struct kunit *test)
+static void user_blocks_cover_a_page(struct kunit *test)
 {
 	begin(test, RIGHTS);
 	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, (int)to_rnic_mr(known)->region.shift);
@@ -381,7 +381,7 @@ static void blocks_of_pages(struct kunit *test)
 }
 
 /* Changing the memory fails if a window is bound to the old MR while the new memory is pinned */
-static void moves_meets_bind(struct kunit *test)
+static void memory_change_fails_on_bind(struct kunit *test)
 {
 	begin(test, RIGHTS);
 	unchanged(test, IB_MR_REREG_TRANS, 0);
@@ -390,7 +390,7 @@ static void moves_meets_bind(struct kunit *test)
 }
 
 /* Adding local write access fails if a window is bound while the memory is pinned again */
-static void pinned_anew_meets_bind(struct kunit *test)
+static void repin_fails_on_bind(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
@@ -401,7 +401,7 @@ static void pinned_anew_meets_bind(struct kunit *test)
 }
 
 /* If no STag is free for the new MR, the old MR remains, and windows can be bound to it */
-static void no_place_for_another(struct kunit *test)
+static void old_mr_stays_without_free_stag(struct kunit *test)
 {
 	begin(test, RIGHTS);
 	no_room = true;
@@ -414,7 +414,7 @@ static void no_place_for_another(struct kunit *test)
 }
 
 /* A process cannot pin memory again that belongs to another process */
-static void of_another_program(struct kunit *test)
+static void foreign_memory_is_not_pinned(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
@@ -434,7 +434,7 @@ static void of_another_program(struct kunit *test)
  * When the RDMA core destroys the old MR, it passes the driver data of the
  * reregistration, so rnic_dereg_mr() does not check them
  */
-static void replaced_is_gone(struct kunit *test)
+static void dereg_of_replaced_mr(struct kunit *test)
 {
 	struct ib_mr *ib;
 
@@ -447,7 +447,7 @@ static void replaced_is_gone(struct kunit *test)
 }
 
 /* The driver data of a dma-buf registration must be empty */
-static void buffer_with_data(struct kunit *test)
+static void dmabuf_data_must_be_empty(struct kunit *test)
 {
 	struct uverbs_attr_bundle attrs = {};
 	struct ib_mr *mr;
@@ -467,7 +467,7 @@ static u64 base(void)
  * Changing the access flags does not change the base TO of an MR, even if the new
  * flags contain IB_ZERO_BASED
  */
-static void base_stays(struct kunit *test)
+static void access_change_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
@@ -486,7 +486,7 @@ static void base_stays(struct kunit *test)
 }
 
 /* A zero-based MR keeps the base TO 0 as long as the memory is not changed */
-static void zero_stays(struct kunit *test)
+static void zero_based_mr_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
@@ -503,19 +503,19 @@ static void zero_stays(struct kunit *test)
 }
 
 static struct kunit_case rnic_mr_cases[] = {
-	KUNIT_CASE(registered_by),
-	KUNIT_CASE(registered_as_said),
-	KUNIT_CASE(not_registered),
-	KUNIT_CASE(blocks_as_said),
-	KUNIT_CASE(blocks_of_pages),
-	KUNIT_CASE(moves_meets_bind),
-	KUNIT_CASE(pinned_anew_meets_bind),
-	KUNIT_CASE(replaced_is_gone),
-	KUNIT_CASE(no_place_for_another),
-	KUNIT_CASE(of_another_program),
-	KUNIT_CASE(buffer_with_data),
-	KUNIT_CASE(base_stays),
-	KUNIT_CASE(zero_stays),
+	KUNIT_CASE(mr_records_registering_stream),
+	KUNIT_CASE(mr_has_registered_range),
+	KUNIT_CASE(failed_registration_changes_nothing),
+	KUNIT_CASE(mr_blocks_have_set_size),
+	KUNIT_CASE(user_blocks_cover_a_page),
+	KUNIT_CASE(memory_change_fails_on_bind),
+	KUNIT_CASE(repin_fails_on_bind),
+	KUNIT_CASE(dereg_of_replaced_mr),
+	KUNIT_CASE(old_mr_stays_without_free_stag),
+	KUNIT_CASE(foreign_memory_is_not_pinned),
+	KUNIT_CASE(dmabuf_data_must_be_empty),
+	KUNIT_CASE(access_change_keeps_base),
+	KUNIT_CASE(zero_based_mr_keeps_base),
 	{}
 };
 

@@ -137,7 +137,7 @@ static void opens(struct kunit *test)
  * DDP-114: a type 1 window permits access to all streams of its PD, whichever
  * stream has bound it
  */
-static void open_to_all(struct kunit *test)
+static void type1_window_serves_pd(struct kunit *test)
 {
 	stubs.waits_before = stubs.waits;
 	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&stubs.mw.ib));
@@ -149,7 +149,7 @@ static void open_to_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0ull, stubs.window->stream);
 }
 
-static void not_so_much(struct kunit *test)
+static void bind_outside_mr_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, bind(BASE - 1, 10, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_FALSE(test, bind(BASE + 5, LENGTH - 4, IB_ACCESS_REMOTE_READ));
@@ -158,7 +158,7 @@ static void not_so_much(struct kunit *test)
 }
 
 /* A bind fails if the stream has another PD, or if the STag belongs to no window */
-static void not_its_window(struct kunit *test)
+static void bind_needs_own_window(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.mr, RKEY | 1, BASE, LENGTH,
 					 IB_ACCESS_REMOTE_READ));
@@ -168,7 +168,7 @@ static void not_its_window(struct kunit *test)
 }
 
 /* DDP-127: a bind fails for rights that the MR does not have */
-static void no_right_to_it(struct kunit *test)
+static void bind_needs_rights_of_mr(struct kunit *test)
 {
 	stubs.mr.access = IB_ACCESS_MW_BIND;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
@@ -179,7 +179,7 @@ static void no_right_to_it(struct kunit *test)
 }
 
 /* A window cannot give rights that the memory never permits */
-static void no_atomics(struct kunit *test)
+static void window_adds_no_atomic_right(struct kunit *test)
 {
 	stubs.mr.denied_rights = DDP_REMOTE_ATOMIC;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
@@ -213,11 +213,11 @@ static void forbidden(struct kunit *test)
 
 static struct kunit_case rnic_mw_cases[] = {
 	KUNIT_CASE(opens),
-	KUNIT_CASE(open_to_all),
-	KUNIT_CASE(not_so_much),
-	KUNIT_CASE(not_its_window),
-	KUNIT_CASE(no_right_to_it),
-	KUNIT_CASE(no_atomics),
+	KUNIT_CASE(type1_window_serves_pd),
+	KUNIT_CASE(bind_outside_mr_fails),
+	KUNIT_CASE(bind_needs_own_window),
+	KUNIT_CASE(bind_needs_rights_of_mr),
+	KUNIT_CASE(window_adds_no_atomic_right),
 	KUNIT_CASE(forbidden),
 	{}
 };

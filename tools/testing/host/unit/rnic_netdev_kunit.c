@@ -174,7 +174,7 @@ static void test_exit(struct kunit *test)
 	if (stubs.dev)
 		ib_dealloc_device(&stubs.dev->ib);
 	rnic_netdev_exit();
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 }
 
 static int create_device(void)
@@ -191,7 +191,7 @@ static void device_created(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stubs.registered);
 }
 
-static void not_suitable(struct kunit *test)
+static void interface_without_ip_is_refused(struct kunit *test)
 {
 	stubs.netdev.has_ip = false;
 	KUNIT_EXPECT_EQ(test, -EINVAL, create_device());
@@ -202,7 +202,7 @@ static void not_suitable(struct kunit *test)
  * If the interface is removed before the notifier can find the device, the
  * creating task removes the device
  */
-static void goes_meanwhile(struct kunit *test)
+static void interface_removed_during_create(struct kunit *test)
 {
 	stubs.removed = true;
 	KUNIT_EXPECT_EQ(test, -ENODEV, create_device());
@@ -214,7 +214,7 @@ static void goes_meanwhile(struct kunit *test)
  * If the interface moves to another network namespace, the creating task
  * removes the device
  */
-static void moves_meanwhile(struct kunit *test)
+static void interface_moved_during_create(struct kunit *test)
 {
 	struct net elsewhere = {};
 
@@ -225,7 +225,7 @@ static void moves_meanwhile(struct kunit *test)
 }
 
 /* A device that the notifier has removed is not removed again */
-static void told_meanwhile(struct kunit *test)
+static void notifier_removes_during_create(struct kunit *test)
 {
 	stubs.removed = true;
 	stubs.notified = true;
@@ -259,10 +259,10 @@ static void guid_of_a_stacked_interface(struct kunit *test)
 
 static struct kunit_case rnic_netdev_cases[] = {
 	KUNIT_CASE(device_created),
-	KUNIT_CASE(not_suitable),
-	KUNIT_CASE(goes_meanwhile),
-	KUNIT_CASE(moves_meanwhile),
-	KUNIT_CASE(told_meanwhile),
+	KUNIT_CASE(interface_without_ip_is_refused),
+	KUNIT_CASE(interface_removed_during_create),
+	KUNIT_CASE(interface_moved_during_create),
+	KUNIT_CASE(notifier_removes_during_create),
 	KUNIT_CASE(guid_of_a_stacked_interface),
 	{}
 };

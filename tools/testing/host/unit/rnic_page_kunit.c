@@ -96,7 +96,7 @@ static bool overlap(const struct space *a, const struct space *b)
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
 
-static void beside_each_other(struct kunit *test)
+static void rings_share_a_page(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF - 1), b = alloc_space(test, 1), c = alloc_space(test, HALF - 128);
 	struct space d = alloc_space(test, 1);
@@ -115,7 +115,7 @@ static void beside_each_other(struct kunit *test)
 }
 
 /* Freed space is allocated again, and is zero then */
-static void room_again(struct kunit *test)
+static void freed_space_is_zeroed(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c;
 
@@ -128,7 +128,7 @@ static void room_again(struct kunit *test)
 }
 
 /* When a page becomes empty, the context keeps it if it is the last page, and else frees it */
-static void empty_pages(struct kunit *test)
+static void only_last_empty_page_is_kept(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF), c = alloc_space(test, HALF);
 	u64 number = c.page->number;
@@ -148,7 +148,7 @@ static void empty_pages(struct kunit *test)
  * An allocation searches only a few of many pages, and the next allocation
  * searches other pages. So some allocation finds the page with enough space.
  */
-static void not_for_ever(struct kunit *test)
+static void search_is_bounded(struct kunit *test)
 {
 	struct space large[20], small[20], a, b;
 	bool found = false;
@@ -217,7 +217,7 @@ static void forked(struct kunit *test)
  * No ring is placed in a page that a forked child has mapped, even if that page
  * is empty and the last one of the context
  */
-static void left_to_a_child(struct kunit *test)
+static void forked_page_gets_no_ring(struct kunit *test)
 {
 	struct space a = alloc_space(test, 128), b;
 	u64 number = a.page->number;
@@ -234,7 +234,7 @@ static void left_to_a_child(struct kunit *test)
 }
 
 /* The data of a freed ring is not left in the page */
-static void nothing_left(struct kunit *test)
+static void freed_ring_leaves_no_data(struct kunit *test)
 {
 	struct space a = alloc_space(test, 128), b = alloc_space(test, 128);
 
@@ -245,14 +245,14 @@ static void nothing_left(struct kunit *test)
 }
 
 static struct kunit_case rnic_page_cases[] = {
-	KUNIT_CASE(beside_each_other),
-	KUNIT_CASE(room_again),
-	KUNIT_CASE(empty_pages),
-	KUNIT_CASE(not_for_ever),
+	KUNIT_CASE(rings_share_a_page),
+	KUNIT_CASE(freed_space_is_zeroed),
+	KUNIT_CASE(only_last_empty_page_is_kept),
+	KUNIT_CASE(search_is_bounded),
 	KUNIT_CASE(short_of_memory),
 	KUNIT_CASE(forked),
-	KUNIT_CASE(left_to_a_child),
-	KUNIT_CASE(nothing_left),
+	KUNIT_CASE(forked_page_gets_no_ring),
+	KUNIT_CASE(freed_ring_leaves_no_data),
 	{}
 };
 

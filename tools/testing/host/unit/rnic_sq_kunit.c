@@ -17,7 +17,7 @@
  * Requests posted before a graceful close are sent; requests posted after it
  * are flushed
  */
-static void end_is_where_it_was(struct kunit *test)
+static void requests_after_close_are_flushed(struct kunit *test)
 {
 	u32 used;
 
@@ -40,7 +40,7 @@ static void end_is_where_it_was(struct kunit *test)
 }
 
 /* If nothing was posted before the close, nothing is sent */
-static void end_of_an_idle_one(struct kunit *test)
+static void close_of_idle_queue(struct kunit *test)
 {
 	begin_at(1);
 	rnic_sq_close(&stubs.qp);
@@ -53,7 +53,7 @@ static void end_of_an_idle_one(struct kunit *test)
  * After a graceful close the send queue reads no new requests, so an invalid
  * producer index does not fail the stream
  */
-static void nonsense_waits(struct kunit *test)
+static void bad_index_after_close_is_unread(struct kunit *test)
 {
 	begin_at(1);
 	post(2);
@@ -68,7 +68,7 @@ static void nonsense_waits(struct kunit *test)
  * Without a close, an invalid producer index fails the stream after the requests
  * read before have been sent. The stream then has no cached MR reference.
  */
-static void nonsense_fails(struct kunit *test)
+static void bad_index_fails_stream(struct kunit *test)
 {
 	struct ddp_region region = {};
 	struct rdmap_wr wr;
@@ -88,7 +88,7 @@ static void nonsense_fails(struct kunit *test)
 }
 
 /* A signalled request completes in the same call after any number of unsignalled requests */
-static void told_behind_many(struct kunit *test)
+static void signalled_after_many_unsignalled(struct kunit *test)
 {
 	u32 n;
 
@@ -106,7 +106,7 @@ static void told_behind_many(struct kunit *test)
 }
 
 /* One context generates at most 256 completions in a row; the worker generates the others */
-static void rest_is_told_later(struct kunit *test)
+static void worker_generates_rest(struct kunit *test)
 {
 	begin_at(0);
 	post(SLOTS);
@@ -121,7 +121,7 @@ static void rest_is_told_later(struct kunit *test)
 }
 
 /* rnic_sq_wait_flushed() waits for the worker's completions too, but not for later posts */
-static void flush_is_awaited(struct kunit *test)
+static void wait_flushed_waits_for_worker(struct kunit *test)
 {
 	begin_at(3);
 	post(SLOTS);
@@ -136,7 +136,7 @@ static void flush_is_awaited(struct kunit *test)
 }
 
 /* rnic_sq_wait_flushed() also waits for a context that was generating completions at the flush */
-static void flush_awaits_another(struct kunit *test)
+static void wait_flushed_waits_for_context(struct kunit *test)
 {
 	begin_at(0);
 	post(3);
@@ -150,7 +150,7 @@ static void flush_awaits_another(struct kunit *test)
 }
 
 /* The wait includes the last completion, whose request is dequeued before it is generated */
-static void last_is_awaited(struct kunit *test)
+static void wait_flushed_includes_last(struct kunit *test)
 {
 	begin_at(0);
 	post(1);
@@ -162,7 +162,7 @@ static void last_is_awaited(struct kunit *test)
 }
 
 /* For exactly 256 completions, which one context may generate, no worker is queued */
-static void all_are_told(struct kunit *test)
+static void no_worker_for_256_completions(struct kunit *test)
 {
 	begin_at(0);
 	post(256);
@@ -173,7 +173,7 @@ static void all_are_told(struct kunit *test)
 }
 
 /* Unsignalled requests too are dequeued at most 256 at a time; the worker continues */
-static void told_to_nobody(struct kunit *test)
+static void unsignalled_are_limited_too(struct kunit *test)
 {
 	begin_at(0);
 	stubs.qp.sq.sig_all = false;
@@ -190,7 +190,7 @@ static void told_to_nobody(struct kunit *test)
  * One context at a time generates completions, in order and without the lock. A
  * second context leaves its completions to the first one.
  */
-static void told_in_order(struct kunit *test)
+static void completions_are_in_order(struct kunit *test)
 {
 	begin_at(0);
 	stubs.also_elsewhere = true;
@@ -208,7 +208,7 @@ static void told_in_order(struct kunit *test)
  * RDMAP-125: no request completes before it is sent, even if the response to a
  * later request has arrived
  */
-static void answered_before_sent(struct kunit *test)
+static void no_completion_before_send(struct kunit *test)
 {
 	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
@@ -231,7 +231,7 @@ static void answered_before_sent(struct kunit *test)
  * A request posted on a failed stream is flushed, and generates a completion even
  * if it is unsignalled, because draining a QP waits for that completion
  */
-static void posted_in_error(struct kunit *test)
+static void post_on_failed_stream_is_flushed(struct kunit *test)
 {
 	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
@@ -295,7 +295,7 @@ static void terminated(struct kunit *test)
 }
 
 /* RDMAP-15: the Terminate's error is reported with the oldest incomplete request */
-static void terminated_for_it(struct kunit *test)
+static void terminate_error_goes_to_oldest(struct kunit *test)
 {
 	expect_terminated(test, IW_LAYER_RDMAP, 1, IB_WC_REM_ACCESS_ERR);
 	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
@@ -326,12 +326,12 @@ static void start_coalescing(struct kunit *test)
 
 static void end_coalescing(struct kunit *test)
 {
-	int pieces = host_pieces;
+	int pieces = host_allocations;
 
 	rnic_sq_coalesce_stop(&stubs.qp.sq);
 	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
 	kfree(stubs.qp.sq.coalesce);
-	KUNIT_EXPECT_EQ(test, pieces - 1, host_pieces);
+	KUNIT_EXPECT_EQ(test, pieces - 1, host_allocations);
 }
 
 /*
@@ -370,7 +370,7 @@ static void post_until_coalesced(struct kunit *test)
  * After several consecutive doorbells, posts need no doorbell until the timer
  * expires. Then all these posts are sent together.
  */
-static void posts_are_gathered(struct kunit *test)
+static void doorbells_are_coalesced(struct kunit *test)
 {
 	u32 i;
 
@@ -395,7 +395,7 @@ static void posts_are_gathered(struct kunit *test)
  * While the timer runs, a transmit path that runs for another reason sends the
  * posted requests, and does not make the program ring doorbells again
  */
-static void runner_stays_quiet(struct kunit *test)
+static void tx_pass_keeps_coalescing(struct kunit *test)
 {
 	start_coalescing(test);
 	post_until_coalesced(test);
@@ -410,7 +410,7 @@ static void runner_stays_quiet(struct kunit *test)
 }
 
 /* A program that rings the doorbell although the flag is clear does not postpone the timer */
-static void rung_all_the_same(struct kunit *test)
+static void extra_doorbell_keeps_timer(struct kunit *test)
 {
 	u32 i;
 
@@ -424,7 +424,7 @@ static void rung_all_the_same(struct kunit *test)
 }
 
 /* After an error, each post needs a doorbell again, and the doorbell flushes the post */
-static void error_while_gathered(struct kunit *test)
+static void error_ends_coalescing(struct kunit *test)
 {
 	u32 done;
 
@@ -444,7 +444,7 @@ static void error_while_gathered(struct kunit *test)
 }
 
 /* A doorbell that is concurrent with a flush does not clear the flag that the flush has set */
-static void error_under_a_doorbell(struct kunit *test)
+static void flush_flag_survives_doorbell(struct kunit *test)
 {
 	u32 i;
 
@@ -489,7 +489,7 @@ static void few_under_way(struct kunit *test)
 }
 
 /* If the timer was late, the next post is not coalesced */
-static void late_timer(struct kunit *test)
+static void late_timer_stops_coalescing(struct kunit *test)
 {
 	u32 i;
 
@@ -506,7 +506,7 @@ static void late_timer(struct kunit *test)
 }
 
 /* With a coarse clock the timer could expire a whole tick late, so posts are not coalesced */
-static void clock_too_coarse(struct kunit *test)
+static void coarse_clock_stops_coalescing(struct kunit *test)
 {
 	u32 i;
 
@@ -521,31 +521,31 @@ static void clock_too_coarse(struct kunit *test)
 }
 
 static struct kunit_case rnic_sq_cases[] = {
-	KUNIT_CASE(end_is_where_it_was),
-	KUNIT_CASE(end_of_an_idle_one),
-	KUNIT_CASE(nonsense_waits),
-	KUNIT_CASE(nonsense_fails),
-	KUNIT_CASE(told_behind_many),
-	KUNIT_CASE(rest_is_told_later),
-	KUNIT_CASE(flush_is_awaited),
-	KUNIT_CASE(flush_awaits_another),
-	KUNIT_CASE(last_is_awaited),
-	KUNIT_CASE(all_are_told),
-	KUNIT_CASE(told_to_nobody),
-	KUNIT_CASE(told_in_order),
-	KUNIT_CASE(answered_before_sent),
-	KUNIT_CASE(posted_in_error),
+	KUNIT_CASE(requests_after_close_are_flushed),
+	KUNIT_CASE(close_of_idle_queue),
+	KUNIT_CASE(bad_index_after_close_is_unread),
+	KUNIT_CASE(bad_index_fails_stream),
+	KUNIT_CASE(signalled_after_many_unsignalled),
+	KUNIT_CASE(worker_generates_rest),
+	KUNIT_CASE(wait_flushed_waits_for_worker),
+	KUNIT_CASE(wait_flushed_waits_for_context),
+	KUNIT_CASE(wait_flushed_includes_last),
+	KUNIT_CASE(no_worker_for_256_completions),
+	KUNIT_CASE(unsignalled_are_limited_too),
+	KUNIT_CASE(completions_are_in_order),
+	KUNIT_CASE(no_completion_before_send),
+	KUNIT_CASE(post_on_failed_stream_is_flushed),
 	KUNIT_CASE(terminated),
-	KUNIT_CASE(terminated_for_it),
+	KUNIT_CASE(terminate_error_goes_to_oldest),
 	KUNIT_CASE(no_room),
-	KUNIT_CASE(posts_are_gathered),
-	KUNIT_CASE(runner_stays_quiet),
-	KUNIT_CASE(rung_all_the_same),
-	KUNIT_CASE(error_while_gathered),
-	KUNIT_CASE(error_under_a_doorbell),
+	KUNIT_CASE(doorbells_are_coalesced),
+	KUNIT_CASE(tx_pass_keeps_coalescing),
+	KUNIT_CASE(extra_doorbell_keeps_timer),
+	KUNIT_CASE(error_ends_coalescing),
+	KUNIT_CASE(flush_flag_survives_doorbell),
 	KUNIT_CASE(few_under_way),
-	KUNIT_CASE(late_timer),
-	KUNIT_CASE(clock_too_coarse),
+	KUNIT_CASE(late_timer_stops_coalescing),
+	KUNIT_CASE(coarse_clock_stops_coalescing),
 	{}
 };
 

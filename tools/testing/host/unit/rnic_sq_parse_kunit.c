@@ -42,14 +42,14 @@ static void read_invalidates(struct kunit *test)
  * A Read with Invalidate without a sink is rejected: the STag to invalidate would
  * be that of the work request parsed before
  */
-static void read_invalidates_nothing(struct kunit *test)
+static void read_invalidate_needs_sink(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 1));
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_LOC_QP_OP_ERR, read_into(RNIC_OP_READ_INV, 0));
 }
 
 /* A Read of length 0 needs no sink */
-static void read_of_nothing(struct kunit *test)
+static void empty_read_needs_no_sink(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 0));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wr.buf.len);
@@ -57,8 +57,8 @@ static void read_of_nothing(struct kunit *test)
 
 static struct kunit_case rnic_sq_parse_cases[] = {
 	KUNIT_CASE(read_invalidates),
-	KUNIT_CASE(read_invalidates_nothing),
-	KUNIT_CASE(read_of_nothing),
+	KUNIT_CASE(read_invalidate_needs_sink),
+	KUNIT_CASE(empty_read_needs_no_sink),
 	{}
 };
 

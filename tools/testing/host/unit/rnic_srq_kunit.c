@@ -165,7 +165,7 @@ static u32 limit_now(void)
 }
 
 /* The limit at creation is ignored, as documented in ibv_create_srq(3) */
-static void made_unarmed(struct kunit *test)
+static void limit_at_creation_is_ignored(struct kunit *test)
 {
 	u32 limit;
 
@@ -197,7 +197,7 @@ static void armed(struct kunit *test)
  * Arming a limit above the number of receives generates an event immediately, but
  * only one for each number of receives
  */
-static void armed_again(struct kunit *test)
+static void arming_above_count_fires_once(struct kunit *test)
 {
 	u32 i, n;
 
@@ -217,7 +217,7 @@ static void armed_again(struct kunit *test)
 }
 
 /* Each armed limit that is reached generates its own event, even if the worker runs only later */
-static void told_late(struct kunit *test)
+static void late_worker_reports_each_limit(struct kunit *test)
 {
 	begin_with(test, 0);
 	arm_only(test, SLOTS);
@@ -232,7 +232,7 @@ static void told_late(struct kunit *test)
 }
 
 /* Arming detects an invalid producer index, which is reported once */
-static void found_broken(struct kunit *test)
+static void arming_detects_bad_index(struct kunit *test)
 {
 	begin_with(test, 0);
 	stubs.hdr.prod = SLOTS + 1;
@@ -243,7 +243,7 @@ static void found_broken(struct kunit *test)
 }
 
 /* Destroying an SRQ waits for its event work */
-static void ends_untold(struct kunit *test)
+static void destroy_waits_for_event_work(struct kunit *test)
 {
 	begin_with(test, 0);
 	arm_only(test, SLOTS);
@@ -253,12 +253,12 @@ static void ends_untold(struct kunit *test)
 }
 
 static struct kunit_case rnic_srq_cases[] = {
-	KUNIT_CASE(made_unarmed),
+	KUNIT_CASE(limit_at_creation_is_ignored),
 	KUNIT_CASE(armed),
-	KUNIT_CASE(armed_again),
-	KUNIT_CASE(told_late),
-	KUNIT_CASE(found_broken),
-	KUNIT_CASE(ends_untold),
+	KUNIT_CASE(arming_above_count_fires_once),
+	KUNIT_CASE(late_worker_reports_each_limit),
+	KUNIT_CASE(arming_detects_bad_index),
+	KUNIT_CASE(destroy_waits_for_event_work),
 	{}
 };
 

@@ -51,12 +51,12 @@ static void test_exit(struct kunit *test)
 	if (stubs.queued)	/* drop the reference of the work item */
 		sddp_assoc_put(stubs.a);
 	sddp_assoc_put(stubs.a);
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
 }
 
 /* All received data is processed before the association ends */
-static void taken_first(struct kunit *test)
+static void data_is_processed_before_end(struct kunit *test)
 {
 	stubs.fate = SDDP_SOCK_LOST;
 	stubs.more = 1;
@@ -92,7 +92,7 @@ static void lost_sends_nothing(struct kunit *test)
  * A lost association sends nothing and ends without delay, even if one of its
  * streams is deferred
  */
-static void lost_while_put_off(struct kunit *test)
+static void lost_assoc_drops_deferred(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.fate = SDDP_SOCK_LOST;
@@ -108,7 +108,7 @@ static void lost_while_put_off(struct kunit *test)
  * If a stream is deferred, a lost association ends without delay, even if there
  * is no memory to receive the remaining data
  */
-static void lost_without_memory(struct kunit *test)
+static void lost_assoc_ends_without_memory(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.fate = SDDP_SOCK_LOST;
@@ -118,7 +118,7 @@ static void lost_without_memory(struct kunit *test)
 }
 
 /* If no stream is deferred, the end waits for memory to receive the remaining data */
-static void without_memory(struct kunit *test)
+static void end_waits_for_memory(struct kunit *test)
 {
 	stubs.fate = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
@@ -132,7 +132,7 @@ static void without_memory(struct kunit *test)
 }
 
 /* After a SHUTDOWN of the peer a deferred segment is processed before the association ends */
-static void done_while_put_off(struct kunit *test)
+static void shutdown_processes_deferred(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.fate = SDDP_SOCK_PEER_DONE;
@@ -147,7 +147,7 @@ static void done_while_put_off(struct kunit *test)
  * After a SHUTDOWN of the peer only the session with a deferred segment stays. The
  * other sessions end, and no new session uses the association.
  */
-static void others_are_done(struct kunit *test)
+static void shutdown_ends_other_sessions(struct kunit *test)
 {
 	static struct sddp_stream waits = { .id = 1, .deferred = true }, other = { .id = 2 };
 
@@ -174,7 +174,7 @@ static void others_are_done(struct kunit *test)
 }
 
 /* An association that always has more to send can still end */
-static void always_more_to_send(struct kunit *test)
+static void end_despite_more_to_send(struct kunit *test)
 {
 	stubs.again = true;
 	KUNIT_EXPECT_TRUE(test, works());
@@ -217,7 +217,7 @@ static void pass_until(unsigned long then, u32 each)
 }
 
 /* A deferred session and events for the worker do not postpone the next attempt to send */
-static void not_put_off(struct kunit *test)
+static void deferred_keeps_send_time(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.more = -ENOMEM;
@@ -234,7 +234,7 @@ static void not_put_off(struct kunit *test)
 }
 
 /* The next attempt to receive is made after 10 ms, even if the next attempt to send is later */
-static void sooner(struct kunit *test)
+static void earlier_retry_wins(struct kunit *test)
 {
 	stubs.no_memory = true;
 	works();
@@ -258,20 +258,20 @@ static void sooner(struct kunit *test)
 static void accepted(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
-	int both = host_pieces;
+	int both = host_allocations;
 
 	stubs.locks_at_once = true;
 	KUNIT_EXPECT_EQ(test, 0, sddp_assoc_set_up_passive(a));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
 	KUNIT_EXPECT_EQ(test, both, stubs.left);
-	KUNIT_EXPECT_EQ(test, both - 1, host_pieces);
+	KUNIT_EXPECT_EQ(test, both - 1, host_allocations);
 	/* end the association of the fixture */
 	WRITE_ONCE(stubs.a->stop, true);
 	works();
 }
 
 /* If an association is unusable, accepting it fails, and the listener counts the reason */
-static void unfit(struct kunit *test)
+static void unusable_assoc_is_refused(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 
@@ -362,14 +362,14 @@ static void expect_end_in(struct kunit *test, u32 seconds)
 }
 
 /* An association without any session ends after 10 s */
-static void silent(struct kunit *test)
+static void assoc_without_session_ends(struct kunit *test)
 {
 	of_a_peer();
 	expect_end_in(test, 10);
 }
 
 /* If an evicted association gets a session before it ends, it does not end */
-static void wanted_again(struct kunit *test)
+static void session_cancels_eviction(struct kunit *test)
 {
 	of_a_peer();
 	stubs.sndbuf_full = true;
@@ -383,7 +383,7 @@ static void wanted_again(struct kunit *test)
 }
 
 /* An evicted association that has violated the protocol ends even if it gets a session */
-static void unwanted_for_good(struct kunit *test)
+static void violator_is_evicted_anyway(struct kunit *test)
 {
 	of_a_peer();
 	stubs.sndbuf_full = true;
@@ -399,7 +399,7 @@ static void unwanted_for_good(struct kunit *test)
  * 10 s after the end of its last accepted session an association counts as
  * unaccepted again, and after 60 s it ends
  */
-static void was_a_guest(struct kunit *test)
+static void idle_assoc_becomes_unaccepted(struct kunit *test)
 {
 	of_a_peer();
 	comes_and_goes(&accepted_one);
@@ -414,7 +414,7 @@ static void was_a_guest(struct kunit *test)
 }
 
 /* Requests that are not reported to a program do not extend the idle timeout of 60 s */
-static void refused_calls(struct kunit *test)
+static void unreported_keep_idle_timeout(struct kunit *test)
 {
 	int n;
 
@@ -432,7 +432,7 @@ static void refused_calls(struct kunit *test)
  * After a program has rejected a request, the association has the 10 s of a new
  * association, or what is left of the 60 s, if that is longer
  */
-static void turned_away(struct kunit *test)
+static void rejected_request_keeps_timeout(struct kunit *test)
 {
 	of_a_peer();
 	passes(5000);
@@ -448,7 +448,7 @@ static void turned_away(struct kunit *test)
 }
 
 /* If another session is accepted before the end, both times start again after that session */
-static void next_guest(struct kunit *test)
+static void next_session_restarts_timeouts(struct kunit *test)
 {
 	static const u32 after[] = { 9999, 10000, 59999 };
 	int n;
@@ -467,7 +467,7 @@ static void next_guest(struct kunit *test)
 }
 
 /* The association does not end while a request is pending, which may be accepted later */
-static void accepted_late(struct kunit *test)
+static void pending_request_keeps_assoc(struct kunit *test)
 {
 	of_a_peer();
 	comes_and_goes(&accepted_one);
@@ -487,7 +487,7 @@ static void accepted_late(struct kunit *test)
  * If a session begins and ends after the timer has expired and before the worker
  * runs, the idle timeouts start again
  */
-static void in_time(struct kunit *test)
+static void session_before_worker_restarts_timeouts(struct kunit *test)
 {
 	of_a_peer();
 	stubs.a->idle_due = true;
@@ -501,7 +501,7 @@ static void in_time(struct kunit *test)
 }
 
 /* With several sessions the times start when the last session ends */
-static void several(struct kunit *test)
+static void last_session_starts_timeouts(struct kunit *test)
 {
 	of_a_peer();
 	enters(&accepted_one);
@@ -517,7 +517,7 @@ static void several(struct kunit *test)
  * The association ends after 10 s instead of 60 s if there are too many unaccepted
  * associations, or if SCTP has queued too much data for it
  */
-static void no_stranger(struct kunit *test)
+static void crowded_assoc_ends_sooner(struct kunit *test)
 {
 	bool *const why[] = { &stubs.holds, &stubs.sndbuf_full };
 	int n;
@@ -532,7 +532,7 @@ static void no_stranger(struct kunit *test)
 }
 
 /* Only local sessions extend the time of an active association, not sessions of the peer */
-static void our_own(struct kunit *test)
+static void only_local_sessions_extend_active(struct kunit *test)
 {
 	passes(4999);
 	comes_and_goes(&ours);
@@ -546,31 +546,31 @@ static void our_own(struct kunit *test)
 }
 
 static struct kunit_case sddp_assoc_cases[] = {
-	KUNIT_CASE(silent),
-	KUNIT_CASE(wanted_again),
-	KUNIT_CASE(unwanted_for_good),
-	KUNIT_CASE(was_a_guest),
-	KUNIT_CASE(refused_calls),
-	KUNIT_CASE(turned_away),
-	KUNIT_CASE(next_guest),
-	KUNIT_CASE(accepted_late),
-	KUNIT_CASE(in_time),
-	KUNIT_CASE(several),
-	KUNIT_CASE(no_stranger),
-	KUNIT_CASE(our_own),
-	KUNIT_CASE(taken_first),
+	KUNIT_CASE(assoc_without_session_ends),
+	KUNIT_CASE(session_cancels_eviction),
+	KUNIT_CASE(violator_is_evicted_anyway),
+	KUNIT_CASE(idle_assoc_becomes_unaccepted),
+	KUNIT_CASE(unreported_keep_idle_timeout),
+	KUNIT_CASE(rejected_request_keeps_timeout),
+	KUNIT_CASE(next_session_restarts_timeouts),
+	KUNIT_CASE(pending_request_keeps_assoc),
+	KUNIT_CASE(session_before_worker_restarts_timeouts),
+	KUNIT_CASE(last_session_starts_timeouts),
+	KUNIT_CASE(crowded_assoc_ends_sooner),
+	KUNIT_CASE(only_local_sessions_extend_active),
+	KUNIT_CASE(data_is_processed_before_end),
 	KUNIT_CASE(lost_sends_nothing),
-	KUNIT_CASE(lost_while_put_off),
-	KUNIT_CASE(lost_without_memory),
-	KUNIT_CASE(without_memory),
-	KUNIT_CASE(done_while_put_off),
-	KUNIT_CASE(others_are_done),
-	KUNIT_CASE(always_more_to_send),
+	KUNIT_CASE(lost_assoc_drops_deferred),
+	KUNIT_CASE(lost_assoc_ends_without_memory),
+	KUNIT_CASE(end_waits_for_memory),
+	KUNIT_CASE(shutdown_processes_deferred),
+	KUNIT_CASE(shutdown_ends_other_sessions),
+	KUNIT_CASE(end_despite_more_to_send),
 	KUNIT_CASE(done_while_sending),
-	KUNIT_CASE(not_put_off),
-	KUNIT_CASE(sooner),
+	KUNIT_CASE(deferred_keeps_send_time),
+	KUNIT_CASE(earlier_retry_wins),
 	KUNIT_CASE(accepted),
-	KUNIT_CASE(unfit),
+	KUNIT_CASE(unusable_assoc_is_refused),
 	{}
 };
 

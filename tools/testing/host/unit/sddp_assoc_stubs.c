@@ -62,7 +62,7 @@ void host_unlocked(struct mutex *m)
 	WRITE_ONCE(a->stop, true);
 	stubs.queued = false;
 	a->work.func(&a->work);
-	stubs.left = host_pieces;
+	stubs.left = host_allocations;
 }
 
 /* The socket -------------------------------------------------------------------- */

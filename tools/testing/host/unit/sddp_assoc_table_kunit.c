@@ -185,7 +185,7 @@ static void vrf(struct kunit *test)
  * After sddp_table_unhash(), as after the peer's SHUTDOWN, no new session uses the
  * association, but the association stays in the table
  */
-static void left(struct kunit *test)
+static void unhashed_gets_no_session(struct kunit *test)
 {
 	struct sddp_assoc *old, *a;
 
@@ -208,7 +208,7 @@ static struct kunit_case sddp_reserve_cases[] = {
 	KUNIT_CASE(owner),
 	KUNIT_CASE(no_socket),
 	KUNIT_CASE(vrf),
-	KUNIT_CASE(left),
+	KUNIT_CASE(unhashed_gets_no_session),
 	{}
 };
 

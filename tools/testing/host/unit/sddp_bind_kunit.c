@@ -108,7 +108,7 @@ static void has(struct kunit *test, int n, const int *added)
 }
 
 /* The addresses of the interfaces before the first 0 in the list, at most the maximum, are added */
-static void all_of_them(struct kunit *test)
+static void bind_adds_all_addrs(struct kunit *test)
 {
 	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };
 	const int two[DDP_PATHS_MAX] = { 3, 4, 0, 6 };
@@ -121,7 +121,7 @@ static void all_of_them(struct kunit *test)
 }
 
 /* Unusable addresses are left out, and the addresses after them are added */
-static void some_of_them(struct kunit *test)
+static void bind_skips_unusable_addrs(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5, 6 };
 
@@ -143,7 +143,7 @@ static void no_memory(struct kunit *test)
 }
 
 /* If binding to the first address fails, no other address is added */
-static void none_of_them(struct kunit *test)
+static void first_bind_failure_adds_none(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
 
@@ -156,7 +156,7 @@ static void none_of_them(struct kunit *test)
  * No address is added to a link-local address, because a peer's link-local address
  * cannot be reached over another interface
  */
-static void near_by(struct kunit *test)
+static void link_local_bind_adds_none(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
 	struct sockaddr_storage at = { .ss_family = AF_INET6 };
@@ -169,11 +169,11 @@ static void near_by(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(all_of_them),
-	KUNIT_CASE(some_of_them),
+	KUNIT_CASE(bind_adds_all_addrs),
+	KUNIT_CASE(bind_skips_unusable_addrs),
 	KUNIT_CASE(no_memory),
-	KUNIT_CASE(none_of_them),
-	KUNIT_CASE(near_by),
+	KUNIT_CASE(first_bind_failure_adds_none),
+	KUNIT_CASE(link_local_bind_adds_none),
 	{}
 };
 

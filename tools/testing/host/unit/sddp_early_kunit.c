@@ -22,7 +22,7 @@ static int test_init(struct kunit *test)
 	stream = (struct sddp_stream) { .a = &assoc, .s.state = SDDP_OPEN };
 	far = (struct sddp_stream) { .a = &other, .s.state = SDDP_OPEN };
 	stream.rx_next = 0xfffe;
-	pieces = host_pieces;
+	pieces = host_allocations;
 	return 0;
 }
 
@@ -31,7 +31,7 @@ static void end(struct kunit *test)
 {
 	sddp_early_free_all(&stream);
 	sddp_early_free_all(&far);
-	KUNIT_EXPECT_EQ(test, pieces, host_pieces);
+	KUNIT_EXPECT_EQ(test, pieces, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 	KUNIT_EXPECT_EQ(test, 0u, stream.early_count);
 	KUNIT_EXPECT_EQ(test, 0u, stream.early_cost);
@@ -60,7 +60,7 @@ static void in_order(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(came); i++)
 		keep(&stream, came[i], 10);
-	KUNIT_EXPECT_EQ(test, 5, host_pieces - pieces);
+	KUNIT_EXPECT_EQ(test, 5, host_allocations - pieces);
 	KUNIT_EXPECT_TRUE(test, sddp_early_has(&stream, 0xffff));
 	KUNIT_EXPECT_TRUE(test, sddp_early_has(&stream, 3));
 	KUNIT_EXPECT_FALSE(test, sddp_early_has(&stream, 4));
@@ -72,7 +72,7 @@ static void in_order(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, stream.rx_next, k->ssn);
 		KUNIT_EXPECT_NULL(test, sddp_early_take(&stream));
 		sddp_early_free(&stream, k);
-		KUNIT_EXPECT_EQ(test, 4 - (int)i, host_pieces - pieces);
+		KUNIT_EXPECT_EQ(test, 4 - (int)i, host_allocations - pieces);
 	}
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 }
@@ -89,7 +89,7 @@ static void forgotten(struct kunit *test)
 }
 
 /* Few bytes are kept before the peer has accepted the session; an association has a limit too */
-static void no_more_than_may_be(struct kunit *test)
+static void early_bytes_are_limited(struct kunit *test)
 {
 	const u32 len = 60000;
 	u16 n = 0;
@@ -108,7 +108,7 @@ static void no_more_than_may_be(struct kunit *test)
 }
 
 /* The limit for deferred chunks is lower than that for chunks kept out of order */
-static void waiting(struct kunit *test)
+static void deferred_limit_is_lower(struct kunit *test)
 {
 	u16 n;
 
@@ -123,8 +123,8 @@ static void waiting(struct kunit *test)
 static struct kunit_case sddp_early_cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(forgotten),
-	KUNIT_CASE(no_more_than_may_be),
-	KUNIT_CASE(waiting),
+	KUNIT_CASE(early_bytes_are_limited),
+	KUNIT_CASE(deferred_limit_is_lower),
 	{}
 };
 

@@ -231,7 +231,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, waits());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held + stubs.other.held);
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	sddp_laddrs_exit();
 }
 
@@ -239,7 +239,7 @@ static void test_exit(struct kunit *test)
  * Many address changes cause one check, without delay; a change during the check
  * causes another check
  */
-static void followed(struct kunit *test)
+static void addr_changes_cause_one_check(struct kunit *test)
 {
 	int n;
 
@@ -278,7 +278,7 @@ static void elsewhere(struct kunit *test)
  * When a listener ends, the other listeners of its namespace are checked, as they
  * may use its addresses
  */
-static void left_to_others(struct kunit *test)
+static void listener_end_checks_others(struct kunit *test)
 {
 	struct ddp_listener *there = listens(&stubs.other), *second;
 
@@ -340,7 +340,7 @@ static void runs_as(int i)
  * If an address moves from one listener's interface to another's, the second
  * listener gets the address after the first one has released it
  */
-static void moves(struct kunit *test)
+static void moved_addr_is_handed_over(struct kunit *test)
 {
 	struct net_device there = { .net = &stubs.net, .ifindex = 3 };
 	struct ddp_listener *second = listens_on(&stubs.net, 3);
@@ -375,12 +375,12 @@ static void vrf(struct kunit *test)
 
 static struct kunit_case sddp_laddrs_cases[] = {
 	KUNIT_CASE(vrf),
-	KUNIT_CASE(followed),
+	KUNIT_CASE(addr_changes_cause_one_check),
 	KUNIT_CASE(elsewhere),
-	KUNIT_CASE(left_to_others),
+	KUNIT_CASE(listener_end_checks_others),
 	KUNIT_CASE(gone),
 	KUNIT_CASE(short_of_memory),
-	KUNIT_CASE(moves),
+	KUNIT_CASE(moved_addr_is_handed_over),
 	{}
 };
 

@@ -88,7 +88,7 @@ static u32 looks(struct kunit *test, u32 most)
 }
 
 /* Checks run as long as data is in flight */
-static void watched(struct kunit *test)
+static void checks_run_while_in_flight(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
 	stubs.asoc.ctsn_ack_point = 0;
@@ -105,7 +105,7 @@ static void watched(struct kunit *test)
  * If large packets are lost, the path MTU is lowered, and the association ends
  * after a minute
  */
-static void swallowed(struct kunit *test)
+static void lost_large_packets_lower_pmtu(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 3));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.heartbeats);
@@ -139,8 +139,8 @@ static void gone(struct kunit *test)
 }
 
 static struct kunit_case sddp_path_cases[] = {
-	KUNIT_CASE(watched),
-	KUNIT_CASE(swallowed),
+	KUNIT_CASE(checks_run_while_in_flight),
+	KUNIT_CASE(lost_large_packets_lower_pmtu),
 	KUNIT_CASE(shut),
 	KUNIT_CASE(gone),
 	{}

@@ -208,7 +208,7 @@ static void test_exit(struct kunit *test)
 		sddp_stream_remove(at);
 	}
 	serve();
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&a->live));
 	KUNIT_EXPECT_EQ(test, 0u, a->kept);
@@ -300,7 +300,7 @@ static void deferred(struct kunit *test)
  * Chunks beyond the limit of deferred chunks stay queued in SCTP. They are
  * received again later, even if the page is still not present then.
  */
-static void put_off_with_sctp(struct kunit *test)
+static void excess_chunks_stay_in_sctp(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
@@ -326,7 +326,7 @@ static void put_off_with_sctp(struct kunit *test)
  * If the session ends while a chunk is deferred, later chunks are counted and
  * dropped
  */
-static void ends_put_off(struct kunit *test)
+static void end_drops_deferred_chunks(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
@@ -346,7 +346,7 @@ static void ends_put_off(struct kunit *test)
  * If a session ends while its Accept is not acknowledged, its Terminate can be
  * sent only after the peer's first segment has arrived
  */
-static void ends_in_doubt(struct kunit *test)
+static void terminate_waits_for_accept_ack(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
@@ -369,9 +369,9 @@ static void terminate_without_memory(struct kunit *test)
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
 	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	sddp_session_acked(&st->s);
-	host_short = true;
+	host_alloc_fails = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_TERMINATE));
-	host_short = false;
+	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&st->s));
 	serve();
@@ -383,9 +383,9 @@ static void terminate_without_memory(struct kunit *test)
 static void control_without_memory(struct kunit *test)
 {
 	opened(0);
-	host_short = true;
+	host_alloc_fails = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_ACCEPT));
-	host_short = false;
+	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, stubs.why);
 }
@@ -394,7 +394,7 @@ static void control_without_memory(struct kunit *test)
  * DDP-21: many out-of-order chunks are delivered in order, and the worker
  * yields in between
  */
-static void many_due(struct kunit *test)
+static void many_early_chunks_in_order(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 	u32 before = host_rescheds;
@@ -413,7 +413,7 @@ static void many_due(struct kunit *test)
  * Open a session that both the program and the peer have closed, but whose last
  * Write is deferred. Return: the session.
  */
-static struct sddp_stream *closed_put_off(struct kunit *test)
+static struct sddp_stream *open_closed_with_deferred_write(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
@@ -430,9 +430,9 @@ static struct sddp_stream *closed_put_off(struct kunit *test)
  * Let the peer begin the next session on the stream. Expect that this session waits
  * for the deferred Write of the first session. Return: the first session.
  */
-static struct sddp_stream *next_waits(struct kunit *test)
+static struct sddp_stream *expect_next_waits(struct kunit *test)
 {
-	struct sddp_stream *st = closed_put_off(test);
+	struct sddp_stream *st = open_closed_with_deferred_write(test);
 
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
@@ -454,7 +454,7 @@ static void next_session(struct kunit *test)
 {
 	struct sddp_stream *next;
 
-	memory_comes(next_waits(test));
+	memory_comes(expect_next_waits(test));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
@@ -470,7 +470,7 @@ static void next_session(struct kunit *test)
 /* If the program aborts, neither the first nor the next session waits for memory */
 static void next_after_abort(struct kunit *test)
 {
-	struct sddp_stream *st = next_waits(test);
+	struct sddp_stream *st = expect_next_waits(test);
 
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
 	serve();
@@ -480,9 +480,9 @@ static void next_after_abort(struct kunit *test)
 }
 
 /* A violation by the next session ends that session only */
-static void next_breaks_the_rules(struct kunit *test)
+static void next_violation_ends_next_only(struct kunit *test)
 {
-	struct sddp_stream *st = next_waits(test);
+	struct sddp_stream *st = expect_next_waits(test);
 
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	serve();
@@ -500,20 +500,20 @@ static void next_breaks_the_rules(struct kunit *test)
 }
 
 /* If the association ends while the next session waits, both sessions are freed */
-static void next_is_lost(struct kunit *test)
+static void assoc_end_frees_both_sessions(struct kunit *test)
 {
-	next_waits(test);
+	expect_next_waits(test);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&stubs.a.live));
 }
 
 /* The next session's Initiate stays queued in SCTP without memory or above the limit */
 static void next_without_memory(struct kunit *test)
 {
-	struct sddp_stream *st = closed_put_off(test);
+	struct sddp_stream *st = open_closed_with_deferred_write(test);
 
-	host_short = true;
+	host_alloc_fails = true;
 	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
-	host_short = false;
+	host_alloc_fails = false;
 	stubs.a.kept += SDDP_EARLY_ASSOC;
 	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
 	stubs.a.kept -= SDDP_EARLY_ASSOC;
@@ -527,7 +527,7 @@ static void next_without_memory(struct kunit *test)
  * An SCTP stream cannot be used for another session while one of both Terminates,
  * or a chunk before the peer's Terminate, is missing
  */
-static void next_too_soon(struct kunit *test)
+static void stream_reuse_needs_both_terminates(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
@@ -551,7 +551,7 @@ static void next_too_soon(struct kunit *test)
  * When a session ends, the association is notified whether the session was
  * reported to a program, and whether the program accepted it
  */
-static void what_leaves(struct kunit *test)
+static void session_end_notifies_assoc(struct kunit *test)
 {
 	stubs.nobody = -ECONNREFUSED;
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
@@ -570,20 +570,20 @@ static void what_leaves(struct kunit *test)
 }
 
 static struct kunit_case sddp_rx_cases[] = {
-	KUNIT_CASE(what_leaves),
+	KUNIT_CASE(session_end_notifies_assoc),
 	KUNIT_CASE(deferred),
-	KUNIT_CASE(put_off_with_sctp),
-	KUNIT_CASE(ends_put_off),
-	KUNIT_CASE(ends_in_doubt),
+	KUNIT_CASE(excess_chunks_stay_in_sctp),
+	KUNIT_CASE(end_drops_deferred_chunks),
+	KUNIT_CASE(terminate_waits_for_accept_ack),
 	KUNIT_CASE(terminate_without_memory),
 	KUNIT_CASE(control_without_memory),
-	KUNIT_CASE(many_due),
+	KUNIT_CASE(many_early_chunks_in_order),
 	KUNIT_CASE(next_session),
 	KUNIT_CASE(next_after_abort),
-	KUNIT_CASE(next_breaks_the_rules),
-	KUNIT_CASE(next_is_lost),
+	KUNIT_CASE(next_violation_ends_next_only),
+	KUNIT_CASE(assoc_end_frees_both_sessions),
 	KUNIT_CASE(next_without_memory),
-	KUNIT_CASE(next_too_soon),
+	KUNIT_CASE(stream_reuse_needs_both_terminates),
 	{}
 };
 

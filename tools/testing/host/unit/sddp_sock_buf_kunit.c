@@ -53,7 +53,7 @@ static int learns(u32 announced)
 }
 
 /* The send buffer is half of the window, within limits, and never shrinks */
-static void learnt(struct kunit *test)
+static void sndbuf_is_half_of_window(struct kunit *test)
 {
 	stubs.a.active = true;
 	KUNIT_EXPECT_EQ(test, 128 * KIB, learns(0));
@@ -65,7 +65,7 @@ static void learnt(struct kunit *test)
 }
 
 /* After the peer has restarted, its window is ignored, and the send buffer is set to 0 */
-static void learnt_of_another(struct kunit *test)
+static void restart_clears_sndbuf(struct kunit *test)
 {
 	stubs.a.active = true;
 	stubs.asoc.c.peer_vtag = 1;
@@ -75,7 +75,7 @@ static void learnt_of_another(struct kunit *test)
 }
 
 /* The window of an unaccepted peer is ignored until the program has accepted it */
-static void of_a_stranger(struct kunit *test)
+static void unaccepted_window_is_ignored(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
 	KUNIT_EXPECT_EQ(test, 32 * KIB, learns(64 * MIB));
@@ -95,7 +95,7 @@ static void of_a_stranger(struct kunit *test)
  * After its last session the buffers of an association shrink to those of an
  * unaccepted association, unless SCTP has queued more data than fit
  */
-static void a_stranger_again(struct kunit *test)
+static void unaccepted_again_shrinks_buffers(struct kunit *test)
 {
 	sddp_sock_init_buffers(&stubs.sock, true);
 	stubs.a.peer_accepted = true;
@@ -132,7 +132,7 @@ bool sddp_sock_peer_restarted(const struct sddp_assoc *a, const struct sctp_asso
 }
 
 /* If there is no space to send, the sender is scheduled when there is space again */
-static void to_send(struct kunit *test)
+static void full_sndbuf_schedules_sender(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).bytes);
 	KUNIT_EXPECT_FALSE(test, stubs.a.unsent_full);
@@ -159,11 +159,11 @@ static void corked(struct kunit *test)
 
 static struct kunit_case sddp_room_cases[] = {
 	KUNIT_CASE(narrow),
-	KUNIT_CASE(learnt),
-	KUNIT_CASE(learnt_of_another),
-	KUNIT_CASE(of_a_stranger),
-	KUNIT_CASE(a_stranger_again),
-	KUNIT_CASE(to_send),
+	KUNIT_CASE(sndbuf_is_half_of_window),
+	KUNIT_CASE(restart_clears_sndbuf),
+	KUNIT_CASE(unaccepted_window_is_ignored),
+	KUNIT_CASE(unaccepted_again_shrinks_buffers),
+	KUNIT_CASE(full_sndbuf_schedules_sender),
 	KUNIT_CASE(corked),
 	{}
 };

@@ -194,7 +194,7 @@ static void peer_done(struct kunit *test)
  * An ENOMEM that a timer of SCTP has recorded in the socket does not count as the
  * association's end
  */
-static void short_once(struct kunit *test)
+static void enomem_of_timer_is_ignored(struct kunit *test)
 {
 	stubs.sk.sk_err = ENOMEM;
 	fares(test, SDDP_SOCK_OPEN, 0);
@@ -253,7 +253,7 @@ static void sent(struct kunit *test)
 }
 
 /* States of an association that is being established, and of one that cannot be established */
-static void coming(struct kunit *test)
+static void states_while_connecting(struct kunit *test)
 {
 	stubs.a.phase = SDDP_CONNECTING;
 	stubs.asoc.state = SCTP_STATE_COOKIE_WAIT;
@@ -267,7 +267,7 @@ static void coming(struct kunit *test)
 }
 
 /* ICMP errors do not end an established association: SCTP does not report them then */
-static void disbelieved(struct kunit *test)
+static void icmp_errors_are_ignored(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, stubs.believed);
 	stubs.sk.asoc = NULL;
@@ -275,7 +275,7 @@ static void disbelieved(struct kunit *test)
 }
 
 /* If the peer has restarted, the association counts as lost */
-static void anew(struct kunit *test)
+static void peer_restart_is_loss(struct kunit *test)
 {
 	stubs.asoc.c.peer_vtag = 8;
 	fares(test, SDDP_SOCK_LOST, 0);
@@ -333,7 +333,7 @@ static void prepared(struct kunit *test)
  * If the peer restarts before the association is accepted, data that the earlier
  * incarnation has sent makes the association unusable
  */
-static void anew_before_taken(struct kunit *test)
+static void restart_before_accept(struct kunit *test)
 {
 	stubs.sk.sk_receive_queue.n = 1;
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
@@ -355,7 +355,7 @@ static void vrf(struct kunit *test)
 }
 
 /* Checking for SCTP leaks no socket */
-static void probed(struct kunit *test)
+static void probe_leaks_no_socket(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, sddp_sock_probe());
 	KUNIT_EXPECT_NULL(test, made);
@@ -367,7 +367,7 @@ static void probed(struct kunit *test)
  * After the end of the association, data that was not acknowledged before does not
  * count as acknowledged
  */
-static void marked(struct kunit *test)
+static void unacked_stays_unacked_after_end(struct kunit *test)
 {
 	stubs.asoc.ctsn_ack_point = 5;
 	stubs.a.acked = sddp_sock_acked(&stubs.a);
@@ -379,20 +379,20 @@ static void marked(struct kunit *test)
 }
 
 static struct kunit_case sddp_sock_cases[] = {
-	KUNIT_CASE(probed),
+	KUNIT_CASE(probe_leaks_no_socket),
 	KUNIT_CASE(vrf),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(peer_done),
-	KUNIT_CASE(short_once),
+	KUNIT_CASE(enomem_of_timer_is_ignored),
 	KUNIT_CASE(lost_while_sending),
 	KUNIT_CASE(done_while_sending),
 	KUNIT_CASE(sent),
-	KUNIT_CASE(marked),
-	KUNIT_CASE(coming),
-	KUNIT_CASE(disbelieved),
-	KUNIT_CASE(anew),
+	KUNIT_CASE(unacked_stays_unacked_after_end),
+	KUNIT_CASE(states_while_connecting),
+	KUNIT_CASE(icmp_errors_are_ignored),
+	KUNIT_CASE(peer_restart_is_loss),
 	KUNIT_CASE(held_back),
-	KUNIT_CASE(anew_before_taken),
+	KUNIT_CASE(restart_before_accept),
 	KUNIT_CASE(prepared),
 	{}
 };

@@ -172,7 +172,7 @@ static void test_exit(struct kunit *test)
 {
 	work(&stubs.a);
 	work(&stubs.other);
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.a.live));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.other.live));
 }
@@ -207,7 +207,7 @@ static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reas
  * The program accepts after the session has ended, before the worker has
  * reported that
  */
-static void ends_before_its_answer(struct kunit *test)
+static void accept_after_session_end_is_ignored(struct kunit *test)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	struct sddp_stream *st = opened(1, false);
@@ -224,7 +224,7 @@ static void ends_before_its_answer(struct kunit *test)
 }
 
 /* If the peer allows too few streams, the session moves to another association */
-static void moves_on(struct kunit *test)
+static void session_moves_to_other_assoc(struct kunit *test)
 {
 	struct sddp_stream *st = opened(4, true);
 
@@ -252,7 +252,7 @@ static void moves_on(struct kunit *test)
  * If the peer accepts the session on the other association immediately, the first
  * association does not count it as an accepted session
  */
-static void up_at_once(struct kunit *test)
+static void moved_session_counts_once(struct kunit *test)
 {
 	struct sddp_stream *st = opened(4, true);
 
@@ -286,7 +286,7 @@ static void stays(struct kunit *test)
 }
 
 /* If no other association can be reserved, the session fails */
-static void goes_nowhere(struct kunit *test)
+static void move_without_assoc_fails(struct kunit *test)
 {
 	struct sddp_stream *st = opened(6, true);
 
@@ -298,7 +298,7 @@ static void goes_nowhere(struct kunit *test)
 	expect_over(test, st, IW_NO_MEMORY);
 }
 
-static void ends_where_it_is(struct kunit *test)
+static void aborted_session_moves_nowhere(struct kunit *test)
 {
 	struct sddp_stream *st = opened(6, true);
 
@@ -328,7 +328,7 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind wha
 }
 
 /* Run the worker after the session's timer has expired */
-static void look_late(struct sddp_stream *st)
+static void run_worker_at_timeout(struct sddp_stream *st)
 {
 	stubs.a.polled_at = jiffies;
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
@@ -342,17 +342,17 @@ static void expect_time(struct kunit *test, struct sddp_stream *st)
 {
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
 	jiffies += 29 * HZ;
-	look_late(st);
+	run_worker_at_timeout(st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	jiffies += HZ;
-	look_late(st);
+	run_worker_at_timeout(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_TIMEOUT, stubs.why);
 	st->s.state = SDDP_IDLE;
 	work(&stubs.a);
 }
 
-static void cannot_say_no(struct kunit *test)
+static void unsent_reject(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
 
@@ -366,7 +366,7 @@ static void cannot_say_no(struct kunit *test)
  * If the Accept cannot be sent, the program gets established immediately, and
  * closed at the time limit
  */
-static void cannot_say_yes(struct kunit *test)
+static void unsent_accept(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
 
@@ -383,7 +383,7 @@ static void cannot_say_yes(struct kunit *test)
  * After a graceful close, a session whose Accept is not sent yet stays open, to
  * send Accept and data
  */
-static void yes_and_bye(struct kunit *test)
+static void close_keeps_unsent_accept(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
 	unsigned long deadline = st->deadline;
@@ -405,7 +405,7 @@ static void yes_and_bye(struct kunit *test)
 }
 
 /* If the device is removed before the Reject is sent, the session ends without delay */
-static void no_and_gone(struct kunit *test)
+static void device_removal_drops_reject(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
 
@@ -420,16 +420,16 @@ static void no_and_gone(struct kunit *test)
 }
 
 static struct kunit_case sddp_stream_cases[] = {
-	KUNIT_CASE(ends_before_its_answer),
-	KUNIT_CASE(moves_on),
-	KUNIT_CASE(up_at_once),
+	KUNIT_CASE(accept_after_session_end_is_ignored),
+	KUNIT_CASE(session_moves_to_other_assoc),
+	KUNIT_CASE(moved_session_counts_once),
 	KUNIT_CASE(stays),
-	KUNIT_CASE(goes_nowhere),
-	KUNIT_CASE(ends_where_it_is),
-	KUNIT_CASE(cannot_say_no),
-	KUNIT_CASE(cannot_say_yes),
-	KUNIT_CASE(yes_and_bye),
-	KUNIT_CASE(no_and_gone),
+	KUNIT_CASE(move_without_assoc_fails),
+	KUNIT_CASE(aborted_session_moves_nowhere),
+	KUNIT_CASE(unsent_reject),
+	KUNIT_CASE(unsent_accept),
+	KUNIT_CASE(close_keeps_unsent_accept),
+	KUNIT_CASE(device_removal_drops_reject),
 	{}
 };
 

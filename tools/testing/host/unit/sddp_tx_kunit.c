@@ -199,7 +199,7 @@ static u32 stretch(u32 from)
 }
 
 /* Sessions send in turn, TURN bytes each, however much one of them has to send */
-static void by_turns(struct kunit *test)
+static void sessions_send_in_turn(struct kunit *test)
 {
 	u32 i, n, rounds;
 
@@ -288,7 +288,7 @@ static void held_back(struct kunit *test)
  * RDMAP-125: a chunk that SCTP did not accept is the first one sent later, and no
  * chunk is sent twice
  */
-static void takes_no_more(struct kunit *test)
+static void unaccepted_chunk_is_sent_first(struct kunit *test)
 {
 	struct guest *g = open(0, 20, 900);
 
@@ -306,7 +306,7 @@ static void takes_no_more(struct kunit *test)
 }
 
 /* SCTPDDP-44: data posted before the reply to the Initiate is sent only after that reply */
-static void silent_before_the_answer(struct kunit *test)
+static void data_waits_for_reply(struct kunit *test)
 {
 	struct guest *g = open(0, 3, 900);
 
@@ -333,7 +333,7 @@ static void no_room(struct kunit *test)
 }
 
 /* The Accept has a time limit until SCTP has accepted it */
-static void accept_is_said(struct kunit *test)
+static void accept_has_time_limit(struct kunit *test)
 {
 	struct sddp_control *yes = kzalloc(sizeof(*yes), GFP_KERNEL);
 	struct guest *g = open(0, 1, 900);
@@ -358,7 +358,7 @@ static void accept_is_said(struct kunit *test)
 }
 
 /* The Terminate is sent once, after all data, and the association watches for its acknowledgment */
-static void terminate_is_last(struct kunit *test)
+static void terminate_follows_all_data(struct kunit *test)
 {
 	struct guest *g = open(0, 3, 900);
 
@@ -383,7 +383,7 @@ static void terminate_is_last(struct kunit *test)
  * If RDMAP has a Terminate message to send while the session's Terminate waits for
  * the acknowledgment of the Accept, RDMAP's Terminate message is sent first
  */
-static void terminate_is_last_in_doubt(struct kunit *test)
+static void terminate_follows_rdmap_terminate(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
 
@@ -404,7 +404,7 @@ static void terminate_is_last_in_doubt(struct kunit *test)
 }
 
 /* If SCTP does not accept the Terminate, data that is posted meanwhile is sent first */
-static void terminate_is_last_later(struct kunit *test)
+static void new_data_precedes_terminate(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
 
@@ -424,7 +424,7 @@ static void terminate_is_last_later(struct kunit *test)
  * The session's Terminate is sent after work requests that cannot be sent before a
  * response of the peer, unless no response can arrive
  */
-static void terminate_waits_for_answer(struct kunit *test)
+static void terminate_waits_for_requests(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
 
@@ -450,7 +450,7 @@ static void terminate_waits_for_answer(struct kunit *test)
 
 /* Chunks without a session ----------------------------------------------------- */
 
-static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
+static enum iw_reason receive_orphan_chunk(u32 ppid, const struct sddp_head *h)
 {
 	const struct sddp_chunk_desc in = { .id = 5, .ppid = ppid };
 
@@ -461,36 +461,36 @@ static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
 }
 
 /* Each wrong chunk is counted with its reason */
-static void what_was_wrong(struct kunit *test)
+static void wrong_chunks_are_counted(struct kunit *test)
 {
 	struct sddp_head h = { .well_formed = true, .has_ssn = true };
 
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_SEGMENT, &h));
-	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, receive_orphan_chunk(SDDP_PPID_SEGMENT, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 	h.function = SDDP_REJECT_ENHANCED + 1;
-	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 	h.function = SDDP_REJECT_ENHANCED;
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 	h.ssn = SDDP_IN_FLIGHT_MAX;
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 	h.ssn--;
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 	h.has_ssn = false;
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 	h.well_formed = false;
-	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, receive_orphan_chunk(SDDP_PPID_CONTROL, &h));
 }
 
 /*
  * For an orphaned session one Terminate is sent. Its table entry is removed when
  * all chunks up to the peer's Terminate have arrived.
  */
-static void stray_is_answered(struct kunit *test)
+static void orphan_gets_one_terminate(struct kunit *test)
 {
 	struct sddp_head h = { .well_formed = true, .has_ssn = true, .ssn = 1 };
 	struct sddp_assoc *a = &stubs.a;
 
-	stray(SDDP_PPID_SEGMENT, &h);
+	receive_orphan_chunk(SDDP_PPID_SEGMENT, &h);
 	sddp_tx_serve(a);
 	sddp_tx_serve(a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
@@ -507,13 +507,13 @@ static void stray_is_answered(struct kunit *test)
 }
 
 /* No Terminate is sent in reply to a Terminate without a session, and no table entry is created */
-static void stray_terminate(struct kunit *test)
+static void orphan_terminate_is_ignored(struct kunit *test)
 {
 	struct sddp_head h = {
 		.well_formed = true, .has_ssn = true, .function = SDDP_TERMINATE,
 	};
 
-	stray(SDDP_PPID_CONTROL, &h);
+	receive_orphan_chunk(SDDP_PPID_CONTROL, &h);
 	sddp_tx_serve(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 5));
@@ -523,7 +523,7 @@ static void stray_terminate(struct kunit *test)
  * The association of a peer without an accepted session ends after too many chunks
  * that belong to no session
  */
-static void too_many_strays(struct kunit *test)
+static void many_orphan_chunks_end_assoc(struct kunit *test)
 {
 	struct sddp_assoc *a = &stubs.a;
 	u32 i;
@@ -540,21 +540,21 @@ static void too_many_strays(struct kunit *test)
 }
 
 static struct kunit_case sddp_tx_cases[] = {
-	KUNIT_CASE(by_turns),
+	KUNIT_CASE(sessions_send_in_turn),
 	KUNIT_CASE(lie_alike),
 	KUNIT_CASE(held_back),
-	KUNIT_CASE(takes_no_more),
-	KUNIT_CASE(silent_before_the_answer),
+	KUNIT_CASE(unaccepted_chunk_is_sent_first),
+	KUNIT_CASE(data_waits_for_reply),
 	KUNIT_CASE(no_room),
-	KUNIT_CASE(accept_is_said),
-	KUNIT_CASE(terminate_is_last),
-	KUNIT_CASE(terminate_is_last_in_doubt),
-	KUNIT_CASE(terminate_is_last_later),
-	KUNIT_CASE(terminate_waits_for_answer),
-	KUNIT_CASE(what_was_wrong),
-	KUNIT_CASE(stray_is_answered),
-	KUNIT_CASE(stray_terminate),
-	KUNIT_CASE(too_many_strays),
+	KUNIT_CASE(accept_has_time_limit),
+	KUNIT_CASE(terminate_follows_all_data),
+	KUNIT_CASE(terminate_follows_rdmap_terminate),
+	KUNIT_CASE(new_data_precedes_terminate),
+	KUNIT_CASE(terminate_waits_for_requests),
+	KUNIT_CASE(wrong_chunks_are_counted),
+	KUNIT_CASE(orphan_gets_one_terminate),
+	KUNIT_CASE(orphan_terminate_is_ignored),
+	KUNIT_CASE(many_orphan_chunks_end_assoc),
 	{}
 };
 

@@ -76,7 +76,7 @@ static struct sddp_assoc *too_many(void)
  * If a peer address has too many associations, the oldest one of that address is
  * evicted, even if associations of other addresses are older
  */
-static void own_first(struct kunit *test)
+static void evicts_own_peer_first(struct kunit *test)
 {
 	int i;
 
@@ -95,7 +95,7 @@ static void own_first(struct kunit *test)
  * If all associations come from different addresses, the oldest one at the same
  * local address is evicted
  */
-static void oldest_here(struct kunit *test)
+static void evicts_oldest_of_local_addr(struct kunit *test)
 {
 	int i;
 
@@ -118,7 +118,7 @@ static void elsewhere(struct kunit *test)
 }
 
 /* If an association gains a session after it was chosen for eviction, the eviction is cancelled */
-static void spared(struct kunit *test)
+static void session_spares_evicted(struct kunit *test)
 {
 	struct sddp_assoc *a = too_many();
 
@@ -138,7 +138,7 @@ static void spared(struct kunit *test)
  * After its request was rejected an association is unaccepted again, and is the
  * first to be evicted
  */
-static void rejoins(struct kunit *test)
+static void rejected_is_evicted_first(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[1];
 
@@ -190,11 +190,11 @@ static void accepted_by_the_peer(struct kunit *test)
 }
 
 static struct kunit_case sddp_unaccepted_cases[] = {
-	KUNIT_CASE(own_first),
-	KUNIT_CASE(oldest_here),
+	KUNIT_CASE(evicts_own_peer_first),
+	KUNIT_CASE(evicts_oldest_of_local_addr),
 	KUNIT_CASE(elsewhere),
-	KUNIT_CASE(spared),
-	KUNIT_CASE(rejoins),
+	KUNIT_CASE(session_spares_evicted),
+	KUNIT_CASE(rejected_is_evicted_first),
 	KUNIT_CASE(accepted),
 	KUNIT_CASE(accepted_by_the_peer),
 	{}

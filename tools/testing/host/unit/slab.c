@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int host_pieces;
-bool host_short;
+int host_allocations;
+bool host_alloc_fails;
 
 void *host_zalloc(size_t size)
 {
-	if (host_short)
+	if (host_alloc_fails)
 		return NULL;
-	host_pieces++;
+	host_allocations++;
 	return calloc(1, size);
 }
 
@@ -24,14 +24,14 @@ void *host_pages(size_t size)
 {
 	void *p = NULL;
 
-	if (host_short || posix_memalign(&p, PAGE_SIZE, size))
+	if (host_alloc_fails || posix_memalign(&p, PAGE_SIZE, size))
 		return NULL;
-	host_pieces++;
+	host_allocations++;
 	return memset(p, 0, size);
 }
 
 void host_free(const void *p)
 {
-	host_pieces -= !!p;
+	host_allocations -= !!p;
 	free((void *)p);
 }

@@ -11,8 +11,8 @@
 #define __GFP_NOWARN		0u
 #endif
 
-extern int host_pieces;		/* number of allocations that are not freed yet */
-extern bool host_short;		/* true if all allocations fail */
+extern int host_allocations;	/* number of allocations that are not freed yet */
+extern bool host_alloc_fails;	/* true if all allocations fail */
 void *host_zalloc(size_t size);
 void *host_pages(size_t size);
 void host_free(const void *p);
