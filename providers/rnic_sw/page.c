@@ -22,7 +22,7 @@ struct rnic_sw_page {
 	unsigned int		refs;	/* number of rings that use it; under pages_lock */
 };
 
-static int by_number(const void *a, const void *b)
+static int compare_page_numbers(const void *a, const void *b)
 {
 	const struct rnic_sw_page *p = a, *q = b;
 
@@ -43,7 +43,7 @@ static struct rnic_sw_page *make_page(struct rnic_sw_context *ctx,
 			 ctx->vctx.context.cmd_fd, (off_t)at->key);
 	if (page->mem == MAP_FAILED)
 		goto free;
-	if (tsearch(page, &ctx->pages, by_number))
+	if (tsearch(page, &ctx->pages, compare_page_numbers))
 		return page;
 	munmap(page->mem, page->bytes);
 	errno = ENOMEM;
@@ -56,7 +56,7 @@ static struct rnic_sw_page *find_page(struct rnic_sw_context *ctx,
 				      const struct rnic_sw_ring_loc *at)
 {
 	const struct rnic_sw_page want = { .number = at->number };
-	struct rnic_sw_page **node = tfind(&want, &ctx->pages, by_number);
+	struct rnic_sw_page **node = tfind(&want, &ctx->pages, compare_page_numbers);
 
 	return node ? *node : NULL;
 }
@@ -102,7 +102,7 @@ void rnic_sw_put_page(struct rnic_sw_page *page)
 
 	pthread_mutex_lock(&ctx->pages_lock);
 	if (!--page->refs) {
-		tdelete(page, &ctx->pages, by_number);
+		tdelete(page, &ctx->pages, compare_page_numbers);
 		munmap(page->mem, page->bytes);
 		free(page);
 	}

@@ -208,8 +208,8 @@ static void free_qp(struct rnic_sw_qp *qp)
 }
 
 /* Take the QP's references to its protection domain and CQs */
-static void get_parts(struct rnic_sw_qp *qp,
-		      const struct ibv_qp_init_attr_ex *attr)
+static void take_qp_refs(struct rnic_sw_qp *qp,
+			 const struct ibv_qp_init_attr_ex *attr)
 {
 	struct rnic_sw_cq *scq = to_cq(attr->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(attr->recv_cq);
@@ -244,7 +244,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
-	get_parts(qp, attr);
+	take_qp_refs(qp, attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		rnic_sw_fill_qp_ex(qp);
 		mark_qp_ex(&qp->vqp);

@@ -90,7 +90,7 @@ static void post(struct rnic_sw_qp *qp, const struct kind *k)
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
 }
 
-static void say(struct ibv_qp_ex *ex, enum ibv_wr_opcode op)
+static void call_wr_function(struct ibv_qp_ex *ex, enum ibv_wr_opcode op)
 {
 	switch (op) {
 	case IBV_WR_RDMA_WRITE:
@@ -122,7 +122,7 @@ static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
 	CHECK(!is_free(&qp->sq.lock));
 	ex->wr_id = ID;
 	ex->wr_flags = IBV_SEND_SIGNALED;
-	say(ex, k->op);
+	call_wr_function(ex, k->op);
 	if (k->has_data)
 		ibv_wr_set_sge_list(ex, MAX_SGE, pieces);
 	CHECK(!ibv_wr_complete(ex) && is_free(&qp->sq.lock));
@@ -132,8 +132,8 @@ static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
  * Post a request into a slot that is filled with 0xa5. The WQE must be as
  * expected: fields that the opcode does not use are zero.
  */
-static void has_posted(void (*way)(struct rnic_sw_qp *, const struct kind *),
-		       const struct kind *k)
+static void check_posted_wqe(void (*way)(struct rnic_sw_qp *, const struct kind *),
+			     const struct kind *k)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
@@ -154,8 +154,8 @@ static void test_kinds(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		has_posted(post, &kinds[i]);
-		has_posted(post_ex, &kinds[i]);
+		check_posted_wqe(post, &kinds[i]);
+		check_posted_wqe(post_ex, &kinds[i]);
 	}
 }
 

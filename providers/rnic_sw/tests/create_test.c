@@ -9,7 +9,7 @@
 
 #include "provider_test.h"
 
-/* Functions that make a response of the fake kernel invalid; tests store one in spoil[] */
+/* Functions that make a response of the fake kernel invalid, see corrupt_response[] */
 
 static void no_slots(struct played_ring *r) { r->slots = 0; }
 static void odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
@@ -81,7 +81,7 @@ static void not_made(void *(*make)(void), int want)
 	errno = 0;
 	CHECK(!make() && errno == want);
 	CHECK(ended == (refuse_create ? 0 : 1) && pd.refs == refs);
-	spoil[0] = spoil[1] = NULL;
+	corrupt_response[0] = corrupt_response[1] = NULL;
 }
 
 static void is_refused(void *(*make)(void), unsigned int rings)
@@ -93,7 +93,7 @@ static void is_refused(void *(*make)(void), unsigned int rings)
 			/* a key cannot be invalid for the second ring, which has no key */
 			if (ring && nonsense[i] == nowhere)
 				continue;
-			spoil[ring] = nonsense[i];
+			corrupt_response[ring] = nonsense[i];
 			not_made(make, EINVAL);
 		}
 	}
@@ -106,15 +106,15 @@ static void test_not_made(void)
 {
 	used = make_cq();
 	is_refused(cq_of, 1);
-	spoil[0] = no_slots;
+	corrupt_response[0] = no_slots;
 	not_made(cq_of, EINVAL);
 	is_refused(srq_of, 1);
-	spoil[0] = no_room_rq;
+	corrupt_response[0] = no_room_rq;
 	not_made(srq_of, EINVAL);
 	is_refused(qp_of, 2);
-	spoil[0] = no_room_sq;
+	corrupt_response[0] = no_room_sq;
 	not_made(qp_of, EINVAL);
-	spoil[1] = no_room_rq;
+	corrupt_response[1] = no_room_rq;
 	not_made(qp_of, EINVAL);
 	CHECK(!used->refs && !rnic_sw_destroy_cq(&used->vcq.cq));
 }
@@ -125,15 +125,15 @@ static void test_just_made(void)
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp;
 
-	spoil[0] = room_sq;
-	spoil[1] = room_rq;
+	corrupt_response[0] = room_sq;
+	corrupt_response[1] = room_rq;
 	rq_offset = RNIC_SW_RING_HDR + SLOTS * (64 + MAX_SGE * 16);
 	rq_offset = (rq_offset + RNIC_SW_RING_HDR - 1) & -RNIC_SW_RING_HDR;
 	qp = make_qp(cq, 2);
 	rq_offset = RING;
 	CHECK(qp && qp->sq.stride == 64 + MAX_SGE * 16 && qp->rq.stride == 16 + MAX_SGE * 16);
 	CHECK(qp->max_send_sge == MAX_SGE && qp->max_recv_sge == MAX_SGE);
-	spoil[0] = spoil[1] = NULL;
+	corrupt_response[0] = corrupt_response[1] = NULL;
 	destroy(qp, cq);
 }
 
@@ -143,9 +143,9 @@ static void test_cq_just_made(void)
 {
 	struct rnic_sw_cq *cq;
 
-	spoil[0] = bare;
+	corrupt_response[0] = bare;
 	cq = make_cq();
-	spoil[0] = NULL;
+	corrupt_response[0] = NULL;
 	CHECK(cq && cq->q.stride == 32 && !rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
@@ -153,9 +153,9 @@ static void test_srq_just_made(void)
 {
 	struct rnic_sw_srq *srq;
 
-	spoil[0] = room_rq;
+	corrupt_response[0] = room_rq;
 	srq = make_srq();
-	spoil[0] = NULL;
+	corrupt_response[0] = NULL;
 	CHECK(srq && srq->max_sge == MAX_SGE && !rnic_sw_destroy_srq(&srq->ibsrq));
 }
 

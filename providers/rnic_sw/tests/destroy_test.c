@@ -94,14 +94,14 @@ static void test_destroy_awaits(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
 
 	qp_num = next_qp_num = 8;
-	acker = replace_qp;
-	acked = cq;
+	destroy_waits_for = replace_qp;
+	destroy_waits_arg = cq;
 	destroy_qp(qp);
-	other = acked;
+	other = destroy_waits_arg;
 	CHECK(other && other->vqp.qp.qp_num == 8);
 	qp_num = next_qp_num = 7;
-	acker = destroy_qp;
-	acked = other;
+	destroy_waits_for = destroy_qp;
+	destroy_waits_arg = other;
 	destroy(make_qp(cq, 0), cq);
 }
 
@@ -115,11 +115,11 @@ static void test_dying_number(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
 
 	next_qp_num = 8;
-	acker = replace_qp;
-	acked = cq;
+	destroy_waits_for = replace_qp;
+	destroy_waits_arg = cq;
 	destroyed = 0;
 	destroy_qp(qp);
-	other = acked;
+	other = destroy_waits_arg;
 	CHECK(other && other->vqp.qp.qp_num == 8 && destroyed == 2);
 	destroy_qp(other);
 	qp_num = next_qp_num = 7;
@@ -185,10 +185,10 @@ static void *refused_cqs(void *arg)
 {
 	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;
 
-	asked = 0;
+	destroy_commands = 0;
 	CHECK(rnic_sw_destroy_cq(qp->send_cq) == EBUSY);
 	CHECK(rnic_sw_destroy_cq(qp->recv_cq) == EBUSY);
-	CHECK(!asked);
+	CHECK(!destroy_commands);
 	return arg;
 }
 
@@ -204,10 +204,10 @@ static void test_cqs_in_use(void)
 	complete(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	complete(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	refused_cqs(qp);
-	acker = refused_cqs;
-	acked = qp;
+	destroy_waits_for = refused_cqs;
+	destroy_waits_arg = qp;
 	destroy_qp(qp);
-	CHECK(!acker && scq->q.hdr->cons == 1 && rcq->q.hdr->cons == 1);
+	CHECK(!destroy_waits_for && scq->q.hdr->cons == 1 && rcq->q.hdr->cons == 1);
 	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
 	destroy(make_qp(rcq, 0), rcq);
 }
@@ -217,8 +217,8 @@ static void test_cqs_in_use(void)
  * thread cannot complete the destruction of the QP, and neither CQ can be
  * destroyed
  */
-static void swept_late(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
-		       struct ibv_cq_ex *polled)
+static void poll_during_destroy(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
+				struct ibv_cq_ex *polled)
 {
 	struct rnic_sw_qp *qp = make_qp_of_two(scq, rcq);
 	struct ibv_poll_cq_attr poll = {};
@@ -239,8 +239,8 @@ static void test_swept_late(void)
 {
 	struct rnic_sw_cq *scq = make_cq_ex(0), *rcq = make_cq_ex(0);
 
-	swept_late(scq, rcq, &scq->vcq.cq_ex);
-	swept_late(scq, rcq, &rcq->vcq.cq_ex);
+	poll_during_destroy(scq, rcq, &scq->vcq.cq_ex);
+	poll_during_destroy(scq, rcq, &rcq->vcq.cq_ex);
 	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
 	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
 }
@@ -261,14 +261,14 @@ static void destroy_in_bell(void)
 	CHECK(!destroyed);
 }
 
-static void destroyed_behind(struct rnic_sw_cq *cq, int (*post)(struct rnic_sw_qp *))
+static void destroy_during_post(struct rnic_sw_cq *cq, int (*post)(struct rnic_sw_qp *))
 {
 	doomed = make_qp(cq, 2);
 	doomed->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	doomed->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
-	in_bell = destroy_in_bell;
+	during_doorbell = destroy_in_bell;
 	CHECK(!post(doomed));
-	CHECK(!in_bell && !pthread_join(destroyer, NULL) && destroyed == 1);
+	CHECK(!during_doorbell && !pthread_join(destroyer, NULL) && destroyed == 1);
 }
 
 static int post_send(struct rnic_sw_qp *qp)
@@ -306,10 +306,10 @@ static void test_bell_under_way(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 
-	destroyed_behind(cq, post_send);
-	destroyed_behind(cq, post_again);
-	destroyed_behind(cq, post_recv);
-	destroyed_behind(cq, complete_one);
+	destroy_during_post(cq, post_send);
+	destroy_during_post(cq, post_again);
+	destroy_during_post(cq, post_recv);
+	destroy_during_post(cq, complete_one);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
@@ -375,9 +375,9 @@ static void test_given_up_in_bell(void)
 	rnic_sw_fill_qp_ex(qp);
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	through = false;
-	in_bell = stay_in_bell;
+	during_doorbell = stay_in_bell;
 	CHECK(!pthread_create(&poster, NULL, post_one, qp));
-	while (in_bell)
+	while (during_doorbell)
 		sched_yield();
 	ex->wr_start(ex);
 	through = true;

@@ -67,7 +67,7 @@ static struct rnic_sw_ring *given_up;
  * give the old ring's memory to another queue; imitate that by setting a flag,
  * which the provider must not copy to the new ring.
  */
-static void given_away(bool step2)
+static void reuse_old_ring(bool step2)
 {
 	if (step2)
 		given_up->flags = RNIC_SW_ARM_ANY;
@@ -80,7 +80,7 @@ static void test_resized(void)
 	void *mem = cq->q.hdr;
 
 	given_up = cq->q.hdr;
-	resizing = given_away;
+	resizing = reuse_old_ring;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	resizing = NULL;
 	CHECK(!cq->q.page && !is_mapped(mem));

@@ -16,25 +16,25 @@ int failures;
 unsigned int areas;
 unsigned int kicks;
 unsigned int ioctls;
-bool deaf;
+bool doorbells_fail;
 unsigned int short_of_memory;
-void (*_Atomic in_bell)(void);
+void (*_Atomic during_doorbell)(void);
 static atomic_uint bells;
 bool other_creds;
 int refuse_create;
 atomic_uint ended;
 uint64_t cq_flags;
 uint32_t rate_asked;
-void (*spoil[2])(struct played_ring *r);
+void (*corrupt_response[2])(struct played_ring *r);
 uint32_t llp_asked;
 uint32_t rq_offset = RING;
 uint32_t qp_num = 7;
 uint32_t next_qp_num = 7;
 atomic_uint destroyed;
-unsigned int asked;
+unsigned int destroy_commands;
 int refusal;
-void *(*acker)(void *);
-void *acked;
+void *(*destroy_waits_for)(void *);
+void *destroy_waits_arg;
 uint64_t made;
 bool bad_key;
 unsigned int switches;
@@ -65,8 +65,8 @@ static struct played_ring new_ring(unsigned int which, uint32_t stride)
 		.stride = stride,
 	};
 
-	if (spoil[which])
-		spoil[which](&r);
+	if (corrupt_response[which])
+		corrupt_response[which](&r);
 	return r;
 }
 
@@ -241,7 +241,7 @@ int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 
 int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
 {
-	asked++;
+	destroy_commands++;
 	return refusal;
 }
 
@@ -292,7 +292,7 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	pthread_testcancel();
-	asked++;
+	destroy_commands++;
 	ended++;
 	return refusal;
 }
@@ -306,7 +306,7 @@ int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
-	void *(*run)(void *) = acker;
+	void *(*run)(void *) = destroy_waits_for;
 	pthread_t thread;
 
 	pthread_testcancel();
@@ -317,14 +317,14 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 	destroyed++;
 	ended++;
 	if (run) {
-		acker = NULL;
-		CHECK(!pthread_create(&thread, NULL, run, acked));
-		CHECK(!pthread_join(thread, &acked));
+		destroy_waits_for = NULL;
+		CHECK(!pthread_create(&thread, NULL, run, destroy_waits_arg));
+		CHECK(!pthread_join(thread, &destroy_waits_arg));
 	}
 	return 0;
 }
 
-static ssize_t hear(const void *buf, size_t len)
+static ssize_t answer_doorbell(const void *buf, size_t len)
 {
 	const struct ib_uverbs_cmd_hdr *hdr = buf;
 
@@ -332,7 +332,7 @@ static ssize_t hear(const void *buf, size_t len)
 	CHECK(hdr->command == IB_USER_VERBS_CMD_POST_SEND ||
 	      hdr->command == IB_USER_VERBS_CMD_POST_RECV);
 	kicks++;
-	if (deaf) {
+	if (doorbells_fail) {
 		errno = EIO;
 		return -1;
 	}
@@ -352,16 +352,16 @@ static ssize_t hear(const void *buf, size_t len)
  * Execute a doorbell command. While bells is not 0, the kernel's QP is in use
  * and a destroy command fails.
  */
-static ssize_t carry(const void *buf, size_t len)
+static ssize_t run_doorbell(const void *buf, size_t len)
 {
-	void (*run)(void) = in_bell;
+	void (*run)(void) = during_doorbell;
 	ssize_t ret;
 
 	bells++;
-	in_bell = NULL;
+	during_doorbell = NULL;
 	if (run)
 		run();
-	ret = hear(buf, len);
+	ret = answer_doorbell(buf, len);
 	bells--;
 	return ret;
 }
@@ -379,7 +379,7 @@ long syscall(long number, ...)
 	buf = va_arg(args, const void *);
 	len = va_arg(args, size_t);
 	va_end(args);
-	return carry(buf, len);
+	return run_doorbell(buf, len);
 }
 
 /*
@@ -389,7 +389,7 @@ long syscall(long number, ...)
 ssize_t write(int fd, const void *buf, size_t len)
 {
 	pthread_testcancel();
-	return hear(buf, len);
+	return answer_doorbell(buf, len);
 }
 
 int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

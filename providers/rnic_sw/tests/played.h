@@ -28,9 +28,9 @@ extern int failures;
 extern unsigned int areas;	/* number of areas of the file in use */
 extern unsigned int kicks;	/* number of doorbells of all queues */
 extern unsigned int ioctls;	/* number of doorbells by ioctl */
-extern bool deaf;		/* true if all doorbells fail with EIO */
+extern bool doorbells_fail;	/* true if all doorbells fail with EIO */
 extern unsigned int short_of_memory;	/* how many of the next doorbells fail with ENOMEM */
-extern void (*_Atomic in_bell)(void);	/* called during the next doorbell */
+extern void (*_Atomic during_doorbell)(void);	/* called during the next doorbell */
 extern bool other_creds;	/* true if doorbells by write() fail with EACCES */
 extern int refuse_create;	/* errno returned by create and register commands */
 extern atomic_uint ended;	/* number of CQs, SRQs and QPs destroyed */
@@ -55,14 +55,16 @@ extern struct played_page {
 	uint32_t	used;
 } page;
 
-extern void (*spoil[2])(struct played_ring *r);	/* called to make a response invalid, or NULL */
+/* called to make a response invalid, or NULL */
+extern void (*corrupt_response[2])(struct played_ring *r);
 extern uint32_t qp_num;		/* number of the next QP */
 extern uint32_t next_qp_num;	/* number that each QP after the next one gets */
 extern atomic_uint destroyed;	/* number of QPs destroyed */
-extern unsigned int asked;	/* number of commands that destroy a CQ or PD */
+extern unsigned int destroy_commands;	/* number of commands that destroy a CQ or PD */
 extern int refusal;		/* errno returned by destroy and reregister commands */
-extern void *(*acker)(void *);	/* thread for whose end the next destroy QP command waits */
-extern void *acked;		/* argument of acker's thread, then the thread's result */
+/* thread for whose end the next destroy QP command waits */
+extern void *(*destroy_waits_for)(void *);
+extern void *destroy_waits_arg;	/* argument of that thread, then its result */
 extern uint64_t made;		/* mmap offset of the ring that the last resize created */
 extern bool bad_key;		/* true if the next ring cannot be mapped */
 extern unsigned int switches;	/* number of commands that switch a CQ to a new ring */

@@ -342,7 +342,7 @@ static void test_unheard(void)
 
 	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
 	qp->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
-	deaf = true;
+	doorbells_fail = true;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
 	CHECK(qp->sq.hdr->prod == 1);
 	bad = NULL;
@@ -355,7 +355,7 @@ static void test_unheard(void)
 	bad_recv = NULL;
 	CHECK(rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv) == EIO);
 	CHECK(bad_recv == &recv && qp->rq.hdr->prod == 1);
-	deaf = false;
+	doorbells_fail = false;
 	kicks = 0;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
 	CHECK(qp->sq.hdr->prod == 2 && kicks == 2);

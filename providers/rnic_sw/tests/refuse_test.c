@@ -11,13 +11,13 @@
 static struct ibv_td *td;
 static struct ibv_pd *parent;		/* parent domain of pd and td; contains at most one object */
 
-static void is_held(void)
+static void expect_domains_busy(void)
 {
-	asked = 0;
+	destroy_commands = 0;
 	CHECK(rnic_sw_dealloc_pd(parent) == EBUSY);
 	CHECK(rnic_sw_dealloc_td(td) == EBUSY);
 	CHECK(rnic_sw_dealloc_pd(&pd.ibpd) == EBUSY);
-	CHECK(!asked);
+	CHECK(!destroy_commands);
 }
 
 static void is_cancellable(void)
@@ -50,7 +50,7 @@ static void test_qp(void)
 	CHECK(rnic_sw_destroy_cq(&scq->vcq.cq) == EBUSY);
 	CHECK(rnic_sw_destroy_cq(&rcq->vcq.cq) == EBUSY);
 	refusal = 0;
-	is_held();
+	expect_domains_busy();
 	is_cancellable();
 	CHECK(list_empty(&own.dying));
 	CHECK(rnic_sw_poll_cq(&scq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 1);
@@ -76,7 +76,7 @@ static void test_cq(void)
 	refusal = EIO;
 	CHECK(rnic_sw_destroy_cq(&cq->vcq.cq) == EIO);
 	refusal = 0;
-	is_held();
+	expect_domains_busy();
 	is_cancellable();
 	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3 });
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 3);
@@ -92,7 +92,7 @@ static void test_srq(void)
 	refusal = EIO;
 	CHECK(rnic_sw_destroy_srq(srq) == EIO);
 	refusal = 0;
-	is_held();
+	expect_domains_busy();
 	is_cancellable();
 	CHECK(!rnic_sw_post_srq_recv(srq, &wr, &bad));
 	CHECK(!rnic_sw_destroy_srq(srq));
@@ -107,10 +107,10 @@ static void test_mr(void)
 	CHECK(rnic_sw_rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_PD,
 			       &pd.ibpd, NULL, 0, 0) == EIO);
 	CHECK(mr->pd == parent);
-	is_held();
+	expect_domains_busy();
 	CHECK(rnic_sw_dereg_mr(verbs_get_mr(mr)) == EIO);
 	refusal = 0;
-	is_held();
+	expect_domains_busy();
 	CHECK(mr->pd == parent && !rnic_sw_dereg_mr(verbs_get_mr(mr)));
 }
 
@@ -121,7 +121,7 @@ static void test_mw(void)
 	refusal = EIO;
 	CHECK(rnic_sw_dealloc_mw(mw) == EIO);
 	refusal = 0;
-	is_held();
+	expect_domains_busy();
 	CHECK(mw->pd == parent && !rnic_sw_dealloc_mw(mw));
 }
 
