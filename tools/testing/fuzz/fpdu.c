@@ -165,7 +165,7 @@ static enum iw_reason verdict(const struct parts *a)
 }
 
 /* Copy and verify an FPDU in pieces with the driver's functions, and compare with parts */
-static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
+static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
 	struct mpa_verify t = { .markers = s->markers, .crc = true };
 	u8 *to, *mem = malloc(mpa_fpdu_content_len(ulpdu));
@@ -202,7 +202,7 @@ static u32 one(struct stream *s, const u8 *p, size_t have)
 	MUST("fpdu-content", parts.got == mpa_fpdu_content_len(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
 	     mpa_marker_count(s->pos, mpa_fpdu_content_len(ulpdu)));
-	take_over(s, p, len, ulpdu);
+	copy_and_verify(s, p, len, ulpdu);
 	mpa_crc_final(parts.crc, field);
 	if (parts.markers_ok && parts.zeros &&
 	    !memcmp(field, parts.field, MPA_CRC_SIZE))

@@ -94,7 +94,7 @@ static void answer(void)
 		sddp_session_acked(s);
 }
 
-static void its_turn(const struct kept *k)
+static void process_in_order(const struct kept *k)
 {
 	bool over = sddp_session_is_over(&sc.session);
 	enum sddp_do what;
@@ -124,9 +124,9 @@ static void its_turn(const struct kept *k)
 
 static void advance(const struct kept *k)
 {
-	its_turn(k);
+	process_in_order(k);
 	for (sc.next++; kept[sc.next].run == run; sc.next++) {
-		its_turn(&kept[sc.next]);
+		process_in_order(&kept[sc.next]);
 		kept[sc.next].run = 0;
 	}
 }

@@ -60,7 +60,7 @@ void prove_early(void)
  * has the number of associations with the same peer and listening address, with the same
  * listening address, and in the same namespace; each set contains the previous one.
  */
-void prove_leaver(void)
+void prove_evicted_assoc(void)
 {
 	struct sddp_unaccepted c;
 	enum sddp_evict_group from;

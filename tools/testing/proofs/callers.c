@@ -10,7 +10,7 @@
  *        not matter
  * prove_fits: Bound 1
  * prove_takes: Bound 1
- * prove_loser: Options --arrays-uf-always
+ * prove_evicted_source: Options --arrays-uf-always
  * Mutation: ddp/admission.c s/c->nattached < 2 \* c->limit/c->nattached <= 2 * c->limit/
  * Mutation: ddp/admission.c s/c->same_source < more ? more : 0/c->same_source <= more ? more : 0/
  * Mutation: ddp/admission.c s/npending\[i\] > npending\[loser\]/npending[i] >= npending[loser]/
@@ -79,7 +79,7 @@ void prove_takes(void)
 }
 
 /* The source to evict from is one with the largest number of pending requests */
-void prove_loser(void)
+void prove_evicted_source(void)
 {
 	u32 sources = SOURCES, oldest = ANY(u32), other = ANY(u32), loser;
 	u32 npending[SOURCES];

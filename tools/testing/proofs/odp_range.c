@@ -48,7 +48,7 @@ void prove_span(void)
  * odp_span_in_chunk() returns a page of the chunk if and only if the range contains bytes
  * of that page
  */
-void prove_here(void)
+void prove_span_in_chunk(void)
 {
 	u64 chunk = ANY(u64), from = ANY(u64), to = ANY(u64), nr;
 	u8 shift = any_shift();
@@ -70,7 +70,7 @@ void prove_here(void)
 		REACHED("a page outside the span");
 }
 
-void prove_ahead(void)
+void prove_readahead_end(void)
 {
 	u64 at = ANY(u64), end = ANY(u64), to;
 	u8 shift = any_shift();

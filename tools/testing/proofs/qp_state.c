@@ -19,7 +19,7 @@ static enum qp_state any_state(void)
 	return state;
 }
 
-void prove_ways(void)
+void prove_transitions(void)
 {
 	enum qp_state from = any_state(), to = any_state();
 	bool may = qp_state_may_change(from, to);

@@ -5,7 +5,7 @@
  *
  * Files: rnic_sw/sqe.c
  * Bound: 1, there is no loop
- * prove_says: Bound 48
+ * prove_valid_wqe_accepted: Bound 48
  * Mutation: rnic_sw/sqe.c s/opcode < ARRAY_SIZE(used_fields)/opcode <= ARRAY_SIZE(used_fields)/
  * Mutation: rnic_sw/sqe.c s/ || e->flags & ~KNOWN_FLAGS//
  * Mutation: rnic_sw/sqe.c s/return !e->bind.reserved/return true/
@@ -68,7 +68,7 @@ void prove_sqe(void)
 }
 
 /* Every valid WQE is accepted */
-void prove_says(void)
+void prove_valid_wqe_accepted(void)
 {
 	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
 	const u8 *p = (const u8 *)e;

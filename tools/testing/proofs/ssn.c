@@ -12,7 +12,7 @@
 #include "../../../drivers/sctp_ddp/ssn.h"
 #include "proof.h"
 
-void prove_turn(void)
+void prove_compare(void)
 {
 	u16 next = ANY(u16), ssn = ANY(u16);
 	u16 far = (u16)(ssn - next);

@@ -53,7 +53,7 @@ static void unasked(enum mpa_startup_state state)
 }
 
 /* Input is refused or not consumed in states that do not wait for the peer's frame */
-void prove_unasked(void)
+void prove_unexpected_input(void)
 {
 	unasked(MPA_SU_OFFER);
 	unasked(MPA_SU_SEND);

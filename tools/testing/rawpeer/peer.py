@@ -7,7 +7,7 @@ import struct
 import time
 
 from . import mpa
-from .talk import PATIENCE, SILENCE, Closed, Talk, dawdle
+from .talk import PATIENCE, SILENCE, Closed, Talk, delay_step
 
 
 class Peer(Talk):
@@ -28,7 +28,7 @@ class Peer(Talk):
     def put(self, octets):
         """Send bytes. If the other side has ended the connection, this is not an
         error here: the next receive raises Closed."""
-        dawdle()
+        delay_step()
         try:
             self.sock.sendall(octets)
         except ConnectionResetError:
@@ -55,7 +55,7 @@ class Peer(Talk):
         return octets
 
     def _recv(self, timeout):
-        dawdle()
+        delay_step()
         self.sock.settimeout(max(timeout, 0.001))
         try:
             octets = self.sock.recv(1 << 16)

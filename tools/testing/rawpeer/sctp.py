@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from . import ddp, mpa
-from .talk import PATIENCE, SILENCE, Closed, Talk, dawdle
+from .talk import PATIENCE, SILENCE, Closed, Talk, delay_step
 
 PROTOCOL = 132
 ADAPTATION = 1
@@ -331,7 +331,7 @@ class Association(Carrier):
         return out
 
     def receive(self, timeout):
-        dawdle()
+        delay_step()
         self.sock.settimeout(timeout)
         try:
             octets, extra, flags, _ = self.sock.recvmsg(1 << 18, 256)
@@ -382,7 +382,7 @@ class Association(Carrier):
             self.restarts += 1
 
     def put(self, sid, octets, ppid, unordered=True, more=False):
-        dawdle()
+        delay_step()
         info = (struct.pack("=HH", sid, UNORDERED if unordered else 0) +
                 struct.pack(">I", ppid) + struct.pack("=Ii", 0, 0))
         self.sock.settimeout(PATIENCE)

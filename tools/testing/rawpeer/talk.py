@@ -15,7 +15,7 @@ _late = random.Random(os.environ["T_LATE"]) if "T_LATE" in os.environ else None
 _in_time = []
 
 
-def dawdle():
+def delay_step():
     """Delay some steps at random if T_LATE=SEED is set, to imitate a busy machine.
 
     Called before each step of a test."""
@@ -24,8 +24,8 @@ def dawdle():
 
 
 @contextlib.contextmanager
-def punctual():
-    """Suppress the delays of dawdle() in a sequence of steps that has a time limit."""
+def no_delays():
+    """Suppress the delays of delay_step() in a sequence of steps that has a time limit."""
     _in_time.append(True)
     try:
         yield

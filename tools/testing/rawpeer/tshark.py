@@ -54,7 +54,7 @@ def output(path):
             raise Failed(errors)
 
 
-def opinion(path):
+def count_findings(path):
     """Run tshark on a capture. Return counters by name, and remarks as text."""
     numbers, remarks, severity = Counter(), [], None
     for line in output(path):
@@ -63,13 +63,13 @@ def opinion(path):
         elif (found := SEVERITY.match(line)):
             severity = found[1]
         elif severity and (found := REMARK.match(line)):
-            heed(severity, found, numbers, remarks)
+            count_remark(severity, found, numbers, remarks)
         else:
             numbers.update(name for name, form in LINES if form.match(line))
     return numbers, remarks
 
 
-def heed(severity, remark, numbers, remarks):
+def count_remark(severity, remark, numbers, remarks):
     """Count a remark: errors of any protocol, warnings only of iWARP."""
     if remark["words"] in REVISION_2:
         numbers["revision_2_warnings"] += int(remark["number"])

@@ -11,7 +11,7 @@ from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
 from lib.wire_kernel import starved
 from rawpeer import sctp
 from rawpeer.sctp import TERMINATE, Control
-from rawpeer.talk import punctual
+from rawpeer.talk import no_delays
 from lib.wire_sctp import go
 
 MANY = 70000            # chunks: more than there are DDP-SSNs
@@ -254,7 +254,7 @@ def gap(w):
     link = w.initiate()
     first = link.peer.ssn
     segment = rdmap.send(2, bytes(1400))
-    with punctual():
+    with no_delays():
         for n in range(1, MANY_KEPT):
             link.peer.put_segment(segment, ssn=first + n)
     link.ended()

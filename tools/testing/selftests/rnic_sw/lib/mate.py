@@ -8,7 +8,7 @@ import threading
 import time
 
 from lib.ktap import same
-from rawpeer.talk import PATIENCE, dawdle
+from rawpeer.talk import PATIENCE, delay_step
 
 
 class Refused(Exception):
@@ -89,7 +89,7 @@ class Mate:
 
     def do_all(self, *commands):
         """Send several commands together, before the replies are read."""
-        dawdle()
+        delay_step()
         lines = [self._line(words) for words in commands]
         self.commands.write("".join(lines))
         return [self._answer(line.strip()) for line in lines]
