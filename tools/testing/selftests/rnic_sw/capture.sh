@@ -172,7 +172,7 @@ decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
 sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
 rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
 
-nobody() {
+connect_without_listener() {
 	t_port
 	t_capture b "$tmp/nobody.pcap"
 	t_refuses "rdma_connect: Connection refused" on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
@@ -361,5 +361,5 @@ if modprobe -q iw_sctp_ddp; then
 	t_case "$words: Atomic Requests and Responses" "EXT-5" look atomics
 	t_case "$words: sessions rejected" "" look has function_7 -gt 0
 fi
-t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" nobody
+t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" connect_without_listener
 t_end

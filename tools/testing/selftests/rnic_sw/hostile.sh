@@ -31,7 +31,7 @@ for_now() {
 }
 
 # If the kernel supports it, let KSM merge pages and provide swap, so that pages move.
-unsettled() {
+make_pages_move() {
 	local ksm=/sys/kernel/mm/ksm
 	if [ -e $ksm/run ]; then
 		echo 1000 >$ksm/pages_to_scan
@@ -63,7 +63,7 @@ goes_on() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
 hostile_beside_honest() {
 	local before
 	watch_out
-	unsettled
+	make_pages_move
 	before=$(kernel_memory)
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 4000

@@ -15,7 +15,7 @@ calls() {
 	t_check "a SYN is sent" t_until "$T_TIME" calling
 }
 
-heard() { ss -tnH state established "sport = :$PORT" | grep -q .; }
+has_tcp_connection() { ss -tnH state established "sport = :$PORT" | grep -q .; }
 
 # is_called DATA: connect to a listening program with a raw TCP client, which sends only DATA
 is_called() {
@@ -25,7 +25,7 @@ is_called() {
 	t_listens a "$PORT"
 	t_bg stranger a bash -c \
 		"exec 3<>/dev/tcp/10.9.0.1/$PORT; printf '$1' >&3; exec sleep $T_TIME"
-	t_check "the raw client is connected" t_until "$T_TIME" heard
+	t_check "the raw client is connected" t_until "$T_TIME" has_tcp_connection
 }
 
 # at_once COMMAND...: check that COMMAND does not wait until TCP gives up an unanswered connect,

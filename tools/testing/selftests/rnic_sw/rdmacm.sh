@@ -30,10 +30,11 @@ ping_persistent() {
 	for i in $(seq 8); do
 		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
 		# wait, because rping's server loses a request if the next one arrives immediately after it
-		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
+		t_until "$T_TIME" t_has_accepted $((before + i)) ||
+			t_fail "client $i is not connected"
 	done
 	for i in $(seq 8); do
-		t_pinged "client$i"
+		t_wait_rping "client$i"
 	done
 	t_check "the server is alive" t_alive server
 }

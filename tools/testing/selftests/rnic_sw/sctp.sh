@@ -9,9 +9,9 @@ export RNIC_SW_LLP=sctp
 
 # associations PORT: print the number of established associations of host a with PORT
 associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
-# made: print the number of associations that host a has ever made. Existing ones cannot be counted,
-# because closed associations stay for seconds after a program has exited.
-made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
+# associations_made: print the number of associations that host a has ever made. Existing ones
+# cannot be counted, because closed associations stay for seconds after a program has exited.
+associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
 qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
 
@@ -44,7 +44,7 @@ ping_both() {
 	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -- \
 		env RNIC_SW_LLP=tcp rping -c -a "$B4" -p "$PORT" -C 5 ||
 		t_closed_first "$T_CASE/client.log" "$T_CASE/server.log"
-	t_check "all rounds are done" t_whole "$T_CASE/client.log"
+	t_check "all rounds are done" t_rping_complete "$T_CASE/client.log"
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
@@ -113,9 +113,9 @@ allowed_few() {
 	llp b streams 2
 	t_defer llp b streams 0
 	t_netem a "$A_IF" delay 400ms
-	before=$(made)
+	before=$(associations_made)
 	t_pair 7471 ucmatose -b "$B4" -c 5 -C 5 -- ucmatose -s "$B4" -c 5 -C 5
-	t_check "5 QPs were on 3 associations" test $(($(made) - before)) = 3
+	t_check "5 QPs were on 3 associations" test $(($(associations_made) - before)) = 3
 }
 
 kill_one() {
@@ -238,11 +238,12 @@ share_reordered() {
 	t_listens b "$PORT"
 	for i in 1 2 3 4; do
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT" -S 30000 -C "$n" -V
-		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
+		t_until "$T_TIME" t_has_accepted $((before + i)) ||
+			t_fail "client $i is not connected"
 	done
 	t_check "all QPs are on one association" test "$(associations "$PORT")" = 1
 	for i in 1 2 3 4; do
-		t_pinged "c$i"
+		t_wait_rping "c$i"
 	done
 	some_early
 	some_lost
@@ -270,17 +271,18 @@ choose() {
 direct_verb() {
 	local direct before
 	direct=$(t_prog direct)
-	before=$(made)
+	before=$(associations_made)
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	RNIC_SW_LLP=tcp no_tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
-	t_check "the connection was made over SCTP" test $(($(made) - before)) = 1
+	t_check "the connection was made over SCTP" test $(($(associations_made) - before)) = 1
 	t_port
 	t_bg other b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	RNIC_SW_LLP=sctp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" tcp
-	t_check "the second connection was made over TCP" test $(($(made) - before)) = 1
+	t_check "the second connection was made over TCP" \
+		test $(($(associations_made) - before)) = 1
 }
 
 # If modprobe is forbidden to load sctp, TCP must still work.
@@ -339,8 +341,9 @@ asked_for() {
 	t_call "$B4" -C 3
 }
 
-# taken PORT...: check that listeners on these ports accept over the LLPs in $BY and over no other
-taken() {
+# accept_only_by PORT...: check that listeners on these ports accept over the LLPs in $BY and over
+# no other
+accept_only_by() {
 	local llp port
 	for llp in tcp sctp; do
 		for port in "$@"; do
@@ -357,7 +360,7 @@ taken() {
 
 # The RDMA core starts a wildcard listener on a new device before the device's listen setting can be
 # changed. When the setting is changed later, it must apply to this listener, too.
-followed() {
+listen_applies_to_wildcard() {
 	local everywhere one
 	T_TIME=$((3 * T_TIME))
 	t_defer llp b listen both
@@ -372,18 +375,18 @@ followed() {
 	one=$PORT
 	t_bg one b rping -s -P -a "$B4" -p "$one"
 	t_listens b "$one"
-	BY=tcp taken "$everywhere" "$one"
+	BY=tcp accept_only_by "$everywhere" "$one"
 	llp b listen both
-	BY="tcp sctp" taken "$everywhere" "$one"
+	BY="tcp sctp" accept_only_by "$everywhere" "$one"
 	llp b listen sctp
-	BY=sctp taken "$everywhere" "$one"
+	BY=sctp accept_only_by "$everywhere" "$one"
 	llp b listen tcp
-	BY=tcp taken "$everywhere" "$one"
+	BY=tcp accept_only_by "$everywhere" "$one"
 }
 
 # If another program uses the SCTP port of one of two listeners, listen cannot be set to sctp, and
 # neither listener may change
-followed_by_all() {
+refused_listen_changes_none() {
 	local first second
 	T_TIME=$((3 * T_TIME))
 	llp b listen tcp
@@ -406,10 +409,10 @@ followed_by_all() {
 	t_listens b "$second"
 	t_refuses "Address already in use|port of a listener is already in use" llp b listen sctp
 	t_check "the listen setting is unchanged" test "$(llp_of b listen)" = tcp
-	BY=tcp taken "$first" "$second"
+	BY=tcp accept_only_by "$first" "$second"
 	# with "both", the listener whose SCTP port is in use continues on TCP only
 	llp b listen both
-	BY="tcp sctp" taken "$first"
+	BY="tcp sctp" accept_only_by "$first"
 	PORT=$second RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
 
@@ -436,8 +439,8 @@ t_case "placement out of order, queue pairs that share an association" "SCTPDDP-
 t_case "device deleted under traffic" "SCTPDDP-81" del_link
 t_case "the peer is unreachable" "SCTPDDP-81" peer_gone
 t_case "the device's connect and listen settings" "" choose
-t_case "existing listeners follow the setting" "" followed
-t_case "the listen setting changes all listeners or none" "" followed_by_all
+t_case "existing listeners follow the setting" "" listen_applies_to_wildcard
+t_case "the listen setting changes all listeners or none" "" refused_listen_changes_none
 t_case "the program's choice of LLP, by a direct verb" "" direct_verb
 t_case "modules unload" "" reload
 t_end

@@ -97,8 +97,8 @@ all_active() {
 
 link() { on "$1" ip link set "$2" "$3"; }
 
-# lost HOST INTERFACE: set one end of a link down, so that the other end loses its carrier
-lost() {
+# set_link_down HOST INTERFACE: set one end of a link down, so that the other end loses its carrier
+set_link_down() {
 	link "$1" "$2" down
 	goes_on 60
 	goes_on
@@ -193,7 +193,7 @@ times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
 
 # The worker that follows address changes fails to allocate memory several times. It must retry,
 # because no further notification arrives when there is memory again.
-memory_comes() {
+retries_without_memory() {
 	local range
 	[ -e $SLAB/require-start ] ||
 		t_skip "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
@@ -309,21 +309,21 @@ fail_over() {
 	talk "$@"
 	all_active "$B4" $B4_2 "$A4" $A4_2
 	t_defer link a va up
-	lost a va
+	set_link_down a va
 	link a va up
 	all_active "$B4" $B4_2 "$A4" $A4_2
 	goes_on
 	t_defer link b vb2 up
-	lost b vb2
+	set_link_down b vb2
 	link b vb2 up
 	all_active "$B4" $B4_2 "$A4" $A4_2
 	t_defer link b vb up
-	lost b vb
+	set_link_down b vb
 	on a cat /proc/net/sctp/remaddr
 }
 
 # The network drops all packets of a path, but the link is up.
-swallowed() {
+path_drops_all() {
 	two_paths
 	talk "$1"
 	all_active "$@"
@@ -364,13 +364,13 @@ router_says() {
 	local try
 	router
 	for try in 1 2 3; do
-		! heard_at_once "$1" || return 0
-		forget_ways
+		! path_mtu_learned_quickly "$1" || return 0
+		flush_path_mtus
 	done
 	t_fail "SCTP was slow to react to the router in $try tries"
 }
 
-heard_at_once() {
+path_mtu_learned_quickly() {
 	local start cut late
 	cut=$(messages_cut) late=$(timeouts)
 	t_port
@@ -379,7 +379,7 @@ heard_at_once() {
 	start=$SECONDS
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
 		t_closed_first "$T_CASE/client.log" || t_fail "rping failed"
-	t_check "all rounds are done" t_whole "$T_CASE/client.log"
+	t_check "all rounds are done" t_rping_complete "$T_CASE/client.log"
 	start=$((SECONDS - start)) late=$(($(timeouts) - late)) cut=$(($(messages_cut) - cut))
 	on a ip route get "$1" | tee "$T_CASE/way"
 	t_check "the route's path MTU is 1400" grep -q "mtu 1400" "$T_CASE/way"
@@ -389,7 +389,7 @@ heard_at_once() {
 }
 
 # Flush the path MTUs, which the kernel would remember for minutes
-forget_ways() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
+flush_path_mtus() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
 
 timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
 messages_cut() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
@@ -400,7 +400,7 @@ mtus() {
 	t_must link_mtu b vb "$2"
 	t_defer link_mtu a va 1500
 	t_defer link_mtu b vb 1500
-	t_defer forget_ways
+	t_defer flush_path_mtus
 }
 
 link_mtu() { on "$1" ip link set "$2" mtu "$3"; }
@@ -433,17 +433,17 @@ nothing_fits() {
 	t_check "end_timeout has increased" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
-# carried INTERFACE: print how many bytes an interface of a has sent and received
-carried() {
+# bytes_on INTERFACE: print how many bytes an interface of a has sent and received
+bytes_on() {
 	on a cat "/sys/class/net/$1/statistics/"{tx,rx}_bytes | awk '{ n += $1 } END { print n }'
 }
-has_carried() { [ "$(carried "$1")" -gt "$2" ]; }
+has_moved_bytes() { [ "$(bytes_on "$1")" -gt "$2" ]; }
 
 # later: wait for traffic, then set the first link down. The number of bytes shows traffic, and not
 # the existence of a connection: perftest has one to exchange parameters, and may start again. A
 # busy machine transfers less than 2 MB in a second.
 later() {
-	t_until 100 has_carried va $(($(carried va) + ENOUGH)) || t_fail "no traffic"
+	t_until 100 has_moved_bytes va $(($(bytes_on va) + ENOUGH)) || t_fail "no traffic"
 	link a va down
 	echo "the link is down"
 }
@@ -471,10 +471,10 @@ bulk() {
 	two_paths
 	t_defer link a va up
 	t_defer no_later
-	second=$(carried va2)
+	second=$(bytes_on va2)
 	T_EACH=once_more t_perftest "$1" -D 15 -s 16384
 	wait "$later_pid" || t_fail "the first link was not set down"
-	second=$(($(carried va2) - second))
+	second=$(($(bytes_on va2) - second))
 	echo "$second bytes went over the second path"
 	t_check "more than $ENOUGH bytes go over the second path" test $second -gt $ENOUGH
 }
@@ -528,7 +528,7 @@ t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "
 t_case "one address, the one that was called" "SCTPDDP-52" called_one
 t_case "addresses added and removed" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
 t_case "addresses added and removed, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
-t_case "an address added while memory is short" "" memory_comes 10.9.1.79/24
+t_case "an address added while memory is short" "" retries_without_memory 10.9.1.79/24
 t_case "an address in use by another program" "" foreign_place
 t_case "more addresses than a listener may have sockets" "" many_addresses
 t_case "one link-local address" "SCTPDDP-52" link_local
@@ -543,11 +543,11 @@ t_case "a router reports a smaller MTU" "SCTPDDP-60" router_says 10.9.5.1
 t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" router_says fd00:9:5::1
 t_case "packets too long for the path are dropped" "" too_long "$B4"
 t_case "packets too long for the path are dropped, IPv6" "" too_long "$B6"
-t_case "a path drops all packets, IPv6" "SCTPDDP-55" swallowed "$B6" $B6_2 "$A6" $A6_2
+t_case "a path drops all packets, IPv6" "SCTPDDP-55" path_drops_all "$B6" $B6_2 "$A6" $A6_2
 # the links were down in these cases and have lost their IPv6 addresses, so they come last
 T_TIME=120 t_case "no segment fits the path" "" nothing_fits
 t_case "link failure" "SCTPDDP-55" fail_over "$B4"
-t_case "a path drops all packets" "SCTPDDP-55" swallowed "$B4" $B4_2 "$A4" $A4_2
+t_case "a path drops all packets" "SCTPDDP-55" path_drops_all "$B4" $B4_2 "$A4" $A4_2
 for t_op in send write read; do
 	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
 done

@@ -116,10 +116,10 @@ no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 # reclaim workqueue, and depending on timing the kernel warns about that.
 warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 
-# goes COMMAND: remove the interface or the module while there are endless writes. Requests of the
-# consumer cannot complete then, so the consumer must be notified immediately. Otherwise the
-# consumer, and with it the removal, waits for half a minute.
-goes() {
+# removed_under_writes COMMAND: remove the interface or the module while there are endless writes.
+# Requests of the consumer cannot complete then, so the consumer must be notified immediately.
+# Otherwise the consumer, and with it the removal, waits for half a minute.
+removed_under_writes() {
 	local began took
 	! warns_of_nvme || [ -n "${T_WARN:-}" ] ||
 		t_skip "NVMe of this kernel may warn about itself; T_WARN=1 runs this case"
@@ -168,7 +168,7 @@ one_device
 over_llp
 t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" nvme
 t_undo
-t_case "NVMe over RDMA: the interface is deleted" "" goes deleted
-t_case "NVMe over RDMA: the interface is moved" "" goes moved
-t_case "NVMe over RDMA: the module is unloaded" "" goes unloaded
+t_case "NVMe over RDMA: the interface is deleted" "" removed_under_writes deleted
+t_case "NVMe over RDMA: the interface is moved" "" removed_under_writes moved
+t_case "NVMe over RDMA: the module is unloaded" "" removed_under_writes unloaded
 t_end

@@ -140,8 +140,8 @@ called_while_it_goes() {
 	t_skip "no connect met the removal; with several CPUs that is a matter of timing"
 }
 
-# stands: check that no Send arrives in half a second
-stands() {
+# no_send_arrives: check that no Send arrives in half a second
+no_send_arrives() {
 	local before
 	before=$(t_counter "$A_DEV" rx_sends)
 	sleep 0.5
@@ -160,14 +160,14 @@ so_many() {
 	t_bg c a rping -c -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
 	wait_flow
 	ip -n "$NS_A" link set va down
-	t_check "no traffic without a link" t_until 10 stands
+	t_check "no traffic without a link" t_until 10 no_send_arrives
 	echo "$(($(sends_there) - before)) of $((2 * $1)) Sends have arrived"
 	[ "$(($(sends_there) - before))" -lt $((2 * $1)) ]
 }
 
 both_end() {
 	ip -n "$NS_A" link set va up
-	t_pinged c
+	t_wait_rping c
 	t_wait s || t_closed_first "$T_CASE/s.log"
 }
 

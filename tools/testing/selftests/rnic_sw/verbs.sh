@@ -85,9 +85,10 @@ swapped() {
 
 # Run a program whose registered memory is far larger than the control group's limit
 squeezed() {
-	squeeze 12
+	limit_group_memory 12
 	or_skip in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
-	t_check "the control group reached its limit, and no process was killed" was_squeezed
+	t_check "the control group reached its limit, and no process was killed" \
+		reached_limit_without_oom
 }
 
 paging() {
@@ -187,15 +188,15 @@ seen() {
 		END { print n + 0 }'
 }
 doubled() { seen TCPDSACKOldSent SctpInDataChunkDiscards; }
-overtaken() { echo $(($(seen TCPOFOQueue -) + $(placed_early))); }
+reordered_packets() { echo $(($(seen TCPOFOQueue -) + $(placed_early))); }
 
-# suffered WORDS...: check that netem has lost, duplicated and reordered packets as WORDS say, and
-# that the MTU has changed if WORDS say so
-suffered() {
+# was_impaired_by WORDS...: check that netem has lost, duplicated and reordered packets as WORDS
+# say, and that the MTU has changed if WORDS say so
+was_impaired_by() {
 	[[ " $* " != *" loss "* || $(lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
 	[[ " $* " != *" duplicate "* || $(doubled) -gt $DOUBLED ]] ||
 		{ echo "no packet was duplicated"; return 1; }
-	[[ " $* " != *" reorder "* || $(overtaken) -gt $OVERTAKEN ]] ||
+	[[ " $* " != *" reorder "* || $(reordered_packets) -gt $OVERTAKEN ]] ||
 		{ echo "no packet was reordered"; return 1; }
 	[ ! -e "$T_CASE/changes" ] || [ "$(wc -l <"$T_CASE/changes")" -gt 3 ] ||
 		{ echo "the MTU has changed fewer than 4 times"; return 1; }
@@ -207,7 +208,7 @@ netem() {
 	local words=() host try
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
-	DOUBLED=$(doubled) OVERTAKEN=$(overtaken)
+	DOUBLED=$(doubled) OVERTAKEN=$(reordered_packets)
 	t_netem a va "${words[@]}"
 	t_netem b vb "${words[@]}"
 	for try in 1 2 3 4; do
@@ -215,7 +216,7 @@ netem() {
 		for host in a b; do
 			on $host tc -s qdisc show
 		done
-		! suffered "${words[@]}" || return 0
+		! was_impaired_by "${words[@]}" || return 0
 	done
 	t_fail "the network's faults had too little effect in $try tries"
 }
@@ -234,7 +235,7 @@ out_of_order() {
 }
 
 # Print the number of packets that the hosts have dropped for bad checksums
-spoilt() {
+checksum_errors() {
 	local host
 	for host in a b; do
 		on $host cat /proc/net/sctp/snmp
@@ -251,10 +252,10 @@ corrupted() {
 			t_skip "cannot make the interface compute SCTP checksums"
 		t_defer on $host ethtool -K $dev tx-checksum-sctp on
 	done
-	before=$(spoilt)
+	before=$(checksum_errors)
 	out_of_order "$@"
-	echo "$(($(spoilt) - before)) packets had a bad checksum"
-	t_check "packets with bad checksums are dropped" [ "$(spoilt)" -gt "$before" ]
+	echo "$(($(checksum_errors) - before)) packets had a bad checksum"
+	t_check "packets with bad checksums are dropped" [ "$(checksum_errors)" -gt "$before" ]
 }
 
 new_mtu() {

@@ -31,7 +31,7 @@ def immediate(link, value=IMM, opcode=rdmap.IMMEDIATE, rest=b"\1\2\3\4"):
                            struct.pack(">I", value) + rest, opcode)
 
 
-def told(link, wr, value=IMM, length=0):
+def check_immediate_wc(link, wr, value=IMM, length=0):
     got = link.wc(wr=wr, status=SUCCESS)
     same("opcode, length, flags, immediate", got[3:],
          (WC_RECV_IMM, length, WITH_IMM, value))
@@ -45,7 +45,7 @@ def imm_alone(w, role):
             seg = immediate(link, IMM + wr, rest=rest)
             link.peer.put_segment(replace(
                 seg, rsvd=0x3C, ulp=seg.ulp | 0x30, ulp32=0x55AA55AA))
-            told(link, wr, IMM + wr)
+            check_immediate_wc(link, wr, IMM + wr)
     # each message has consumed a receive, but not written to its memory
     w.mate.not_yet(WC, conn=link.conn)
     inbox.untouched()
@@ -69,7 +69,7 @@ def imm_split(w):
         link.round_trip()
         w.mate.not_yet(WC, conn=link.conn)
         link.peer.put_segment(replace(parts[-1], last=True))
-        told(link, wr, IMM + wr)
+        check_immediate_wc(link, wr, IMM + wr)
     inbox.untouched()
 
 
@@ -87,8 +87,8 @@ def imm_solicited(w):
     finally:
         w.mate.do("solicited", 0)
         link.peer.put_segment(immediate(link, 5, rdmap.IMMEDIATE_SE))
-    told(link, 2)
-    told(link, 3, 5)
+    check_immediate_wc(link, 2)
+    check_immediate_wc(link, 3, 5)
 
 
 @case("Sends and Immediate Data complete in the order they were sent",
@@ -103,7 +103,7 @@ def imm_order(w):
             link.peer.put_segment(immediate(link, wr))
     for wr in range(1, 13):
         if wr % 3:
-            told(link, wr, wr)
+            check_immediate_wc(link, wr, wr)
         else:
             same("status, opcode, length and flags of a "
                  "Send", link.wc(wr=wr)[2:6], (SUCCESS, WC_RECV, 3, 0))
@@ -122,15 +122,15 @@ def imm_write(w):
             rdmap.write(target.rkey, target.addr + at, data[at:at + 777],
                         last=at + 777 >= size)
             for at in range(0, size or 1, 777)), immediate(link, turn))
-        told(link, 3 * turn + 1, turn, size)
+        check_immediate_wc(link, 3 * turn + 1, turn, size)
         same("memory", target.get(0, size), data)
         # if two equal Writes precede, the reported length is that of the second
         link.peer.put_segment(*[rdmap.write(target.rkey, target.addr, data[:9])] * 2,
                               immediate(link, turn))
-        told(link, 3 * turn + 2, turn, min(size, 9))
+        check_immediate_wc(link, 3 * turn + 2, turn, min(size, 9))
         # if no Write precedes, the length is 0
         link.peer.put_segment(immediate(link, turn))
-        told(link, 3 * turn + 3, turn, 0)
+        check_immediate_wc(link, 3 * turn + 3, turn, 0)
     inbox.untouched()
 
 

@@ -4,7 +4,7 @@
 
 from lib.wire import (CM, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
                       rdmap, run, same, setting)
-from lib.wire_kernel import starved
+from lib.wire_kernel import failing_allocations_of
 
 NONE = mpa.NOT_NEGOTIATED
 LIMIT = 128                         # largest IRD and ORD of the device
@@ -55,7 +55,7 @@ def depths_of(w, link):
     return ird, ord_
 
 
-def as_told(ird, ord_):
+def reported_limits(ird, ord_):
     """Return the limits for the program's ORD and IRD that an event reports if the peer has
     these depths."""
     return min(ird, TOLD), min(ord_, TOLD)
@@ -66,7 +66,7 @@ def responder_depths(w, asked, wants, answer):
     link.peer.put(request(*asked).pack())
     event = w.asked()
     link.conn = event.conn
-    same("event", (event.ord, event.ird), as_told(*asked))
+    same("event", (event.ord, event.ird), reported_limits(*asked))
     w.mate.do("accept", link.conn, *wants)
     got = link.peer.get_frame()
     same("Reply's IRD, ORD", (got.ird, got.ord), answer)
@@ -250,7 +250,7 @@ def initiator_depths(w, wants, answer, has):
     same("Request's IRD, ORD", (w.request.ird, w.request.ord),
          (min(wants[1], LIMIT), min(wants[0], LIMIT)))
     event = link.cm("ESTABLISHED", status=0)
-    same("event", (event.ord, event.ird), as_told(*answer))
+    same("event", (event.ord, event.ird), reported_limits(*answer))
     same("IRD, ORD of the queue pair", depths_of(w, link), has)
 
 
@@ -295,7 +295,7 @@ def no_common_rtr(w):
 
 @case("initiator: no memory for the agreed depths", "MPA2-24 MPA2-56")
 def no_memory(w):
-    with starved("rdmap_set_depths", "rnic_sw"):
+    with failing_allocations_of("rdmap_set_depths", "rnic_sw"):
         refused_reply(w, lambda req: reply(4, 4, req.rtr), 5, "end_mpa_local")
 
 
@@ -303,7 +303,7 @@ def no_memory(w):
 def no_memory_responder(w):
     """No FPDU has arrived, so the device may not send a Terminate: RFC 5044 7.1.2 (4) takes
     precedence."""
-    with starved("rdmap_set_depths", "rnic_sw"), w.counted(end_mpa_local=1):
+    with failing_allocations_of("rdmap_set_depths", "rnic_sw"), w.counted(end_mpa_local=1):
         link = w.initiate(request(4, 4), wait=False, opened=False)
         link.ended("fin")
 

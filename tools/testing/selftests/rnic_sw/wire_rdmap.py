@@ -7,7 +7,7 @@ import random
 import struct
 from dataclasses import replace
 
-from lib.tracing import told_of
+from lib.tracing import tracing_events
 from lib.wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check, rdmap,
                       run, same)
 
@@ -31,7 +31,7 @@ def rreq(region, size, offset=0, stag=0x1234, to=0x5678):
                              region.addr + offset)
 
 
-def joined(segments, stag, to):
+def check_tagged_payload(segments, stag, to):
     """Check the headers of a tagged message and return its payload."""
     out = b""
     for seg in segments:
@@ -82,7 +82,7 @@ def invalidate_ignored(w):
     same("length, flags", (done.length, done.flags), (9, 0))
     for ulp32 in target.rkey, 0x55AA55AA:
         link.peer.read(rreq(target, 8), ulp32=ulp32)
-        same("read", joined(link.peer.get_message(), 0x1234, 0x5678), b"\x5A" * 8)
+        same("read", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678), b"\x5A" * 8)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"alive"))
     settle(link, 3)
     same("memory", target.get(0, 5), b"alive")
@@ -204,8 +204,8 @@ def serve_reads(w):
         for at, size in asked[start:start + 3]:
             got = link.peer.get_message()
             check("all segments are Read Responses", all(s.ulp == 0x42 for s in got))
-            same("data", joined(got, at ^ 0xDEADBEEF,
-                                (1 << 64) - 70000 + at), data[at:at + size])
+            same("data", check_tagged_payload(got, at ^ 0xDEADBEEF,
+                                              (1 << 64) - 70000 + at), data[at:at + size])
     settle(link)
 
 
@@ -228,7 +228,7 @@ def read_after_write(w):
         link.peer.put_segment(
             rdmap.write(memory.rkey, memory.addr, data),
             rreq(memory, 100).segment(link.peer.next_msn(1)))
-        same("data", joined(link.peer.get_message(), 0x1234, 0x5678), data)
+        same("data", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678), data)
 
 
 @case("a Read Request in two segments is executed once it is complete",
@@ -245,7 +245,7 @@ def read_in_two(w):
         link.peer.put_segment(
             rdmap.write(memory.rkey, memory.addr, bytes([turn]) * 100),
             replace(whole, payload=whole.payload[cut:], mo=cut))
-        same("data", joined(link.peer.get_message(), 0x1234, 0x5678),
+        same("data", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678),
              bytes([turn]) * (turn % 2 * 100))
 
 
@@ -261,8 +261,8 @@ def read_queue(w):
         for _ in range(depth):
             link.peer.read(rreq(source, BIG // 4))
         for _ in range(depth):
-            same("octets", len(joined(link.peer.get_message(), 0x1234,
-                                      0x5678)), BIG // 4)
+            same("octets", len(check_tagged_payload(link.peer.get_message(), 0x1234,
+                                                    0x5678)), BIG // 4)
         with w.counted(end_ddp_untagged_no_buffer=1):
             requests = [rreq(source, BIG).segment(link.peer.next_msn(1))
                         for _ in range(depth + 1)]
@@ -283,7 +283,7 @@ def read_queue_own(w):
     # send as many requests as agreed; the peers do not read the responses
     greedy.peer.read(rreq(source, BIG))
     modest.peer.read(rreq(source, BIG))
-    same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)),
+    same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)),
          BIG)
     second = rreq(source, BIG).segment(greedy.peer.next_msn(1))
     greedy.peer.put_segment(second)
@@ -291,7 +291,7 @@ def read_queue_own(w):
     same("Terminate", term.what, (1, 2, 2))
     same("header", term.ddp, second.header())
     modest.peer.read(rreq(source, 16))
-    same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)), 16)
+    same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)), 16)
 
 
 def amid_read(w, take, what):
@@ -551,8 +551,8 @@ def tracepoints(w):
     parts = [*(rdmap.write(target.rkey, target.addr + 9 * nth, b"a" * 9, last=False)
                for nth in range(4)),
              *[rdmap.write(target.rkey, target.addr + 36, b"b" * 7)] * 2]
-    with told_of("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
-                 "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as told:
+    with tracing_events("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
+                        "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as told:
         link.peer.put_segment(*parts)
         settle(link)
         heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
@@ -566,7 +566,8 @@ def tracepoints(w):
             ("ddp_segment_received", "qn=0x0 msn=1 mo=0x0 payload=0 rsvdulp=0x43 last"),
             ("rnic_message", "delivers send")])
         link.peer.read(rreq(source, 5))
-        same("answer", joined(link.peer.get_message(), 0x1234, 0x5678), source.get(0, 5))
+        same("answer", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678),
+             source.get(0, 5))
         heard = [name for name, _ in told()]
         same("events of a Read", heard, [
             "ddp_segment_received", "rnic_message", "rnic_message", "ddp_segment_pulled"])

@@ -140,13 +140,13 @@ def own_ports(w):
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
     with w.listening() as (sock, port):
         first = w.call(port, source=(MATE, mine, 0))
-        assoc = w.taken(sock)
+        assoc = w.accept_association(sock)
         same("source port of the first association", assoc.sock.getpeername()[1], mine)
         answered(w, assoc, first)
         stays = answered(w, assoc, w.call(port))
         leaves(w, first)
         other = w.call(port, source=(MATE, mine, 0x20))
-        answered(w, w.taken(sock), other)
+        answered(w, w.accept_association(sock), other)
     for link in stays, other:
         works(link, memory)
     check("the second association has another "
@@ -471,7 +471,7 @@ def end_not_held_back(w):
     same("octets", octets, 4000)
 
 
-def taken(w, link, memory, most):
+def post_until_full(w, link, memory, most):
     """Post empty Writes until SCTP accepts no more. Return how many were accepted, and how many
     are pending."""
     count, batch = 0, BATCH
@@ -494,7 +494,7 @@ def in_flight(w):
     request, link.peer = w.first(ghost)
     link.accept(request)
     ghost.sacking = False
-    count, left = taken(w, link, w.shared(4096, "l"), MOST + 1)
+    count, left = post_until_full(w, link, w.shared(4096, "l"), MOST + 1)
     print(f"# {count} chunks in flight")
     check(f"{SOME} to {MOST} chunks are accepted, not {count}", SOME <= count <= MOST)
     ghost.sacking = True
@@ -537,7 +537,7 @@ def restart_full(w):
     """When SCTP drops the chunks in flight it signals free space, which must not start sending."""
     ghost, link = ghost_calls(w)
     ghost.sacking = False
-    taken(w, link, w.shared(4096, "l"), MOST)
+    post_until_full(w, link, w.shared(4096, "l"), MOST)
     begun_again(w, ghost, link)
 
 

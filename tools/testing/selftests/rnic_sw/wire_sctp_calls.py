@@ -116,7 +116,7 @@ def many_ways(w):
             # peer lists
             sock, port = stack.enter_context(w.listening_at(place, port))
             w.call(port, host=place)
-            assocs.append(w.taken(sock))
+            assocs.append(w.accept_association(sock))
         for at in 0, MANY // 2, MANY - 1:
             w.call(port, host=places[at])
             check(f"a session uses association {at}", asked_twice(assocs[at]))

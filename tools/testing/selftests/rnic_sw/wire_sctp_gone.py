@@ -12,7 +12,7 @@ import time
 from lib.wire import (CM, DEVICE, FLUSHED, MATE_IF, NS, Wire, case, check, mpa,
                       shell)
 from rawpeer.sctp import INITIATE
-from lib.wire_kernel import starved
+from lib.wire_kernel import failing_allocations_of
 from lib.wire_sctp import SctpWire, go
 
 PATIENCE = 20               # seconds to wait for a condition to become true
@@ -39,7 +39,7 @@ def call_sctp(peer):
 
 def drop(w, call, peer):
     """Let a peer connect, and let iw_cm drop its request for lack of memory."""
-    with starved("iw_create_cm_id", "iw_cm", 1) as lost:
+    with failing_allocations_of("iw_create_cm_id", "iw_cm", 1) as lost:
         call(peer)
         wait_for("a request is lost", lost)
     w.mate.none(CM, event="CONNECT_REQUEST")

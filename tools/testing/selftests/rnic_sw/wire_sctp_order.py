@@ -8,7 +8,7 @@ import random
 
 from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
                       case, check, in_both_roles, rdmap, same)
-from lib.wire_kernel import starved
+from lib.wire_kernel import failing_allocations_of
 from rawpeer import sctp
 from rawpeer.sctp import TERMINATE, Control
 from rawpeer.talk import no_delays
@@ -231,7 +231,7 @@ case("an impossible DDP-SSN ends the session",
 def without_memory(w, ahead, **end):
     """Send a chunk that is ahead while allocations for received chunks fail."""
     link = w.initiate()
-    with starved("sddp_rx_chunk", "iw_sctp_ddp"), w.counted(**end):
+    with failing_allocations_of("sddp_rx_chunk", "iw_sctp_ddp"), w.counted(**end):
         link.peer.put_segment(rdmap.send(2, b"ahead"),
                               ssn=link.peer.ssn + ahead)
         link.ended()

@@ -38,7 +38,7 @@ def hangs_up(w):
     for how in "abort", "shutdown":
         with w.listening() as (sock, port):
             conn = call(w, PEER, port)
-            assoc = w.taken(sock)
+            assoc = w.accept_association(sock)
             w.first(assoc)
             getattr(assoc, how)()
             hears(w, conn, REJECTED, "ECONNRESET")

@@ -351,7 +351,7 @@ def calling_out(w, **options):
     """Let raw_server connect. Return the link, with the Initiate received."""
     with w.listening(**options) as (sock, port):
         link = w.call(port)
-        assoc = w.taken(sock)
+        assoc = w.accept_association(sock)
     w.request, link.peer = w.first(assoc)
     return link
 
@@ -466,7 +466,7 @@ def accept_overtaken(w):
     inbox = w.shared(4096, "l")
     with w.listening() as (sock, port):
         link = w.call(port, recvs=[(inbox, 64)])
-        assoc = w.taken(sock)
+        assoc = w.accept_association(sock)
     w.request, link.peer = w.first(assoc)
     link.peer.put_segment(rdmap.send(1, b"first"), ssn=1)
     w.nothing(CM, conn=link.conn)
@@ -483,7 +483,7 @@ def accept_lost(w):
     inbox = w.shared(1 << 16, "l")
     with w.listening() as (sock, port):
         link = w.call(port, recvs=[(inbox, 1 << 16)])
-        assoc = w.taken(sock)
+        assoc = w.accept_association(sock)
     w.request, link.peer = w.first(assoc)
     for n in range(20):
         link.peer.put_segment(rdmap.send(1, bytes(1400), mo=1400 * n,

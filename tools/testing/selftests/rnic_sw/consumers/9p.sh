@@ -62,7 +62,7 @@ link() {
 	up
 	files_load
 	link_down_and_up
-	files_moves
+	files_progress
 	load_ends
 	down
 	nothing_left

@@ -137,7 +137,7 @@ disturbed() {
 	up "$1"
 	files_load
 	"${@:2}"
-	files_moves
+	files_progress
 	load_ends
 	files_right
 	down

@@ -91,7 +91,7 @@ queues() {
 		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
 	disk_right
 	down
-	disk_behind
+	backing_file_right
 	nothing_left
 }
 
@@ -100,7 +100,7 @@ resets() {
 	for ((i = 0; i < 3; i++)); do
 		echo 1 >"$(controller)/reset_controller"
 		t_until "$T_TIME" is_live
-		load_moves
+		load_progresses
 	done
 }
 
@@ -123,7 +123,7 @@ in_order() {
 	before=$(broken)
 	gone_device module
 	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
-	load_breaks_off
+	wait_until_load_fails
 	down
 	new_device
 	nothing_left
@@ -131,9 +131,9 @@ in_order() {
 
 # If the target's port has no listener, the errno must not mean "refused by remote application",
 # because there is no application
-nobody() {
+connect_without_listener() {
 	scene
-	told "Connect rejected: status -104 (reset by remote host)" \
+	fails_with_log "Connect rejected: status -104 (reset by remote host)" \
 		sh -c "echo transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN >/dev/nvme-fabrics"
 	nothing_left
 }
@@ -153,6 +153,6 @@ t_case "NVMe: four I/O queues" "" queues
 t_case "NVMe: the controller is reset under load" "" disk_under_load resets
 t_case "NVMe: the target is disabled and enabled under load" "" disk_under_load target_away
 t_case "NVMe: module unload shuts the host down in order" "" in_order
-t_case "NVMe: no listener" "" nobody
+t_case "NVMe: no listener" "" connect_without_listener
 t_case "NVMe: host and target modules are unloaded" "" modules_go
 t_end

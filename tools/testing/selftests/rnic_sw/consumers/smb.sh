@@ -86,7 +86,7 @@ disturbed() {
 	up
 	files_load
 	"$@"
-	files_moves
+	files_progress
 	load_ends
 	files_right
 	down

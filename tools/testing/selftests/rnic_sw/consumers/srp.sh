@@ -76,10 +76,10 @@ target_away() {
 }
 
 # Without a listener the kernel must log the reason -ECONNRESET, in the format of ib_srp
-nobody() {
+connect_without_listener() {
 	scene
 	t_port
-	told "REJ reason 0xffffff98" sh -c \
+	fails_with_log "REJ reason 0xffffff98" sh -c \
 		"echo id_ext=1,ioc_guid=1,dest=$B4:$PORT >/sys/class/infiniband_srp/srp-iw0-1/add_target"
 	nothing_left
 }
@@ -101,6 +101,6 @@ modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 disk_cases SRP
 t_case "SRP: the target is disabled and enabled under load" "" disk_under_load target_away
 t_case "SRP: connect and disconnect five times" "" lio_again_and_again
-t_case "SRP: no listener" "" nobody
+t_case "SRP: no listener" "" connect_without_listener
 t_case "SRP: initiator and target modules are unloaded" "" modules_go
 t_end

@@ -35,20 +35,20 @@ t_capture_end() {
 t_capture_all_there() {
 	for _ in 1 2 3 4; do
 		# sending fails if the interface is down or was removed
-		t_last_word "$1" 2>/dev/null || break
-		! t_until 5 t_last_word_there "$1" || return 0
+		t_send_capture_marker "$1" 2>/dev/null || break
+		! t_until 5 t_has_capture_marker "$1" || return 0
 	done
 	echo "the capture on host $1 may be incomplete at its end"
 	sleep 2
 }
 
-t_last_word() {
+t_send_capture_marker() {
 	local to=ff02::1%${t_capture_dev[$1]}
 	[ "${t_capture_dev[$1]}" != lo ] || to=127.0.0.1
 	on "$1" bash -c 'echo "$0" >"/dev/udp/$1/9"' "$T_LAST_WORD" "$to"
 }
 
-t_last_word_there() {
+t_has_capture_marker() {
 	tail -c 65536 "${t_capture_file[$1]}" 2>/dev/null | grep -qF "$T_LAST_WORD"
 }
 

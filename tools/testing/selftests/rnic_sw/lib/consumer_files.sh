@@ -34,17 +34,20 @@ fsx_right() {
 # files_load: start a load like load(), on files instead of a disk
 files_load() {
 	load_of --directory="$DIR"
-	files_moves
+	files_progress
 }
 
-files_moved() {
+files_progressed() {
 	t_alive load || { t_show load; t_fail "fio has ended early"; }
 	[ "$(files_done)" -gt "$1" ]
 }
 
 # Wait for progress. The limit is long, because a client without a server retries at growing
 # intervals.
-files_moves() { t_until $((3 * T_TIME)) files_moved $(($(files_done) + 1000000)) || t_fail "the load makes no progress"; }
+files_progress() {
+	t_until $((3 * T_TIME)) files_progressed $(($(files_done) + 1000000)) ||
+		t_fail "the load makes no progress"
+}
 
 # a_share DIR MIB: mount a file system at DIR and set SHARE: ext4, or tmpfs if there is no ext4
 a_share() {

@@ -180,7 +180,7 @@ disk_right() {
 }
 
 # Check that the backing file on the server has the data that disk_right wrote last
-disk_behind() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
+backing_file_right() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
 
 # Print the number of requests that $DISK has completed
 disk_done() {
@@ -194,7 +194,7 @@ disk_done() {
 # when the disk was removed.
 load() {
 	load_of --filename="$DISK" --offset=8m --offset_increment=1m
-	load_moves
+	load_progresses
 }
 
 # load_of ARGS...: start fio. Its time limit is longer than any time for which a case waits.
@@ -205,12 +205,15 @@ load_of() {
 		--bsrange=4k-128k --loops=100000 "$@"
 }
 
-load_moved() {
+load_progressed() {
 	t_alive load || { t_show load; t_fail "fio has ended early"; }
 	[ "$(disk_done)" -gt "$1" ]
 }
 
-load_moves() { t_until "$T_TIME" load_moved $(($(disk_done) + 40)) || t_fail "the load makes no progress"; }
+load_progresses() {
+	t_until "$T_TIME" load_progressed $(($(disk_done) + 40)) ||
+		t_fail "the load makes no progress"
+}
 
 # Stop the load; no request may have failed or returned wrong data
 load_ends() {
@@ -221,7 +224,7 @@ load_ends() {
 }
 
 # Wait until the load stops by itself; requests may fail, but must not return wrong data
-load_breaks_off() {
+wait_until_load_fails() {
 	t_until "$T_TIME" t_ended load || {
 		t_signal load INT
 		t_until "$T_TIME" t_ended load || t_fail "requests neither fail nor complete"
@@ -235,8 +238,8 @@ has_ext4() { modprobe -q ext4 || grep -qw ext4 /proc/filesystems; }
 # Count log messages about memory that could not be mapped: a consumer retries and only logs it
 not_mapped() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
 
-# told WORDS COMMAND...: check that COMMAND fails and that the kernel logs WORDS
-told() {
+# fails_with_log WORDS COMMAND...: check that COMMAND fails and that the kernel logs WORDS
+fails_with_log() {
 	local before
 	before=$(dmesg | grep -cF -- "$1" || true)
 	t_refused "${@:2}"
@@ -254,7 +257,7 @@ disk_data() {
 	disk_right
 	t_check "all memory could be mapped, see the kernel's log" [ "$(not_mapped)" -eq "$before" ]
 	down
-	disk_behind
+	backing_file_right
 	nothing_left
 }
 
@@ -292,27 +295,27 @@ disk_under_load() {
 	up
 	load
 	"$@"
-	load_moves
+	load_progresses
 	load_ends
 	disk_right
 	down
-	disk_behind
+	backing_file_right
 	nothing_left
 }
 
-# disk_goes HOW: remove the device under load, then check that a new device works
-disk_goes() {
+# device_removed_under_load HOW: remove the device under load, then check that a new device works
+device_removed_under_load() {
 	scene
 	up
 	load
 	gone_device "$1"
-	load_breaks_off
+	wait_until_load_fails
 	down
 	new_device
 	up
 	disk_right
 	down
-	disk_behind
+	backing_file_right
 	nothing_left
 }
 
@@ -321,7 +324,7 @@ disk_cases() {
 	t_case "$1: what is written is read" "DDP-126" disk_data
 	t_case "$1: a file system" "" disk_file_system
 	t_case "$1: the link goes down and up under load" "" disk_under_load link_down_and_up
-	t_case "$1: the device is deleted under load" "" disk_goes device
-	t_case "$1: the interface is deleted under load" "" disk_goes interface
-	t_case "$1: the module is unloaded under load" "" disk_goes module
+	t_case "$1: the device is deleted under load" "" device_removed_under_load device
+	t_case "$1: the interface is deleted under load" "" device_removed_under_load interface
+	t_case "$1: the module is unloaded under load" "" device_removed_under_load module
 }

@@ -8,12 +8,14 @@
 t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
 
 # Check that all rounds of rping were done: its client also accepts a disconnect before that.
-t_whole() { test -e "$1" && ! grep -E 'wait for RDMA_|post send error|data mismatch' "$1"; }
+t_rping_complete() {
+	test -e "$1" && ! grep -E 'wait for RDMA_|post send error|data mismatch' "$1"
+}
 
-# t_pinged NAME: wait for the rping client NAME and check that all its rounds were done
-t_pinged() {
+# t_wait_rping NAME: wait for the rping client NAME and check that all its rounds were done
+t_wait_rping() {
 	t_wait "$1" || t_closed_first "$T_CASE/$1.log" || return 1
-	t_whole "$T_CASE/$1.log"
+	t_rping_complete "$T_CASE/$1.log"
 }
 
 t_call() {
@@ -21,7 +23,7 @@ t_call() {
 	for try in 1 2 3; do
 		echo "a: rping -c -a $1 -p $PORT ${*:2}"
 		if on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" "${@:2}" >"$log" 2>&1; then
-			t_whole "$log"
+			t_rping_complete "$log"
 			return
 		fi
 		cat "$log"
@@ -37,7 +39,7 @@ t_rping() {
 		t_port
 		if t_both "-$try" "$PORT" rping -s -a "${T_AT:-$address}" -p "$PORT" "$@" -- \
 			rping -c -a "$address" -p "$PORT" "$@"; then
-			t_whole "$T_CASE/client-$try.log"
+			t_rping_complete "$T_CASE/client-$try.log"
 			return
 		fi
 		t_closed_first "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1

@@ -66,7 +66,7 @@
 #				 known faults of perftest; runs $T_EACH before each try
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
 #   t_counter DEV NAME       prints a counter of `rdma statistic`
-#   t_taken N                checks that b's device has accepted at least N connections
+#   t_has_accepted N         checks that b's device has accepted at least N connections
 #   t_capture HOST FILE, t_capture_end HOST    see capturing.sh
 #   t_prog NAME              prints the path of a program built by the Makefile
 #   T_MODULES                the driver's modules, in the order of unloading
@@ -132,7 +132,7 @@ t_refused() {
 	echo "failed, as expected: $*"
 }
 
-t_noted() {
+t_run_and_keep_output() {
 	"$@" &>"$T_CASE/noted"
 	local status=$?
 	cat "$T_CASE/noted"
@@ -140,7 +140,7 @@ t_noted() {
 }
 
 t_refuses() {
-	t_refused t_noted "${@:2}"
+	t_refused t_run_and_keep_output "${@:2}"
 	t_check "its output matches: $1" grep -qE "$1" "$T_CASE/noted"
 }
 
@@ -159,7 +159,7 @@ t_taints() {
 }
 
 # Over SCTP a case does not test MPA: remove the MPA requirements from $rows.
-t_not_mpa() {
+t_drop_mpa_rows() {
 	local all=$rows row
 	rows=
 	for row in $all; do
@@ -170,7 +170,7 @@ t_not_mpa() {
 t_case() {
 	local name=$1 rows=$2 status taints before start=${EPOCHREALTIME/./} took
 	shift 2
-	[ -z "${T_LLP:-}" ] || t_not_mpa
+	[ -z "${T_LLP:-}" ] || t_drop_mpa_rows
 	# shellcheck disable=SC2053
 	[[ $name == *${T_ONLY:-}* && (-z ${T_STOP:-} || $t_bad -eq 0) ]] || return 0
 	t_count=$((t_count + 1))
@@ -463,7 +463,7 @@ t_state() {
 	done
 }
 
-t_watch() {
+t_log_state_before_timeout() {
 	t_pause $((T_TIME - 8))
 	t_state >"$T_CASE/state" 2>&1
 }
@@ -474,7 +474,7 @@ t_wait() {
 		t_show "$1"
 		t_fail "$1 still runs after $2 s"
 	}
-	t_watch &
+	t_log_state_before_timeout &
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
@@ -544,8 +544,8 @@ t_counter() {
 			END { exit !found }'
 }
 
-# t_taken N: check that b's device has accepted at least N connections since its creation
-t_taken() { [ "$(t_counter "$B_DEV" accepts)" -ge "$1" ]; }
+# t_has_accepted N: check that b's device has accepted at least N connections since its creation
+t_has_accepted() { [ "$(t_counter "$B_DEV" accepts)" -ge "$1" ]; }
 
 t_prog() {
 	local dir

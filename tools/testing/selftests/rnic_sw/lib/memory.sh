@@ -42,15 +42,15 @@ swap() {
 	t_defer swapoff "$dev"
 }
 
-# squeeze MIB: enable swap and limit the memory of GROUP to MIB
-squeeze() {
+# limit_group_memory MIB: enable swap and limit the memory of GROUP to MIB
+limit_group_memory() {
 	swap 256
 	groups memory
 	echo $(($1 << 20)) >"$GROUP/memory.max"
 }
 
 # Check that GROUP reached its limit and that the kernel killed no process for lack of memory
-was_squeezed() {
+reached_limit_without_oom() {
 	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
 	grep -q '^max [1-9]' "$GROUP/memory.events" && grep -qx 'oom_kill 0' "$GROUP/memory.events"
 }

@@ -50,7 +50,7 @@ def traced(system, name):
 
 
 @contextlib.contextmanager
-def told_of(*events):
+def tracing_events(*events):
     """Context manager: enable these tracepoints (SYSTEM/NAME). Yields a function that returns
     the events since its last call, in order: (NAME, TEXT). Contexts must not overlap, because
     there is only one trace buffer."""

@@ -144,7 +144,7 @@ def failing(cache, times=-1, module=None):
         write(mark, "0")
 
 
-def starved(function, module, times=-1):
+def failing_allocations_of(function, module, times=-1):
     """Context manager: let slab allocations of that function and its callees fail, all or the
     given number."""
     start, end = code_of(function, module)

@@ -153,7 +153,7 @@ class SctpWire(wire.Wire):
     def listening(self, **options):
         return self.listening_at(PEER, **options)
 
-    def taken(self, sock):
+    def accept_association(self, sock):
         """Accept and return the association that raw_server has set up."""
         assoc = sctp.Association.up(sock.accept()[0])
         self.closing.callback(assoc.close)
@@ -213,7 +213,7 @@ class SctpWire(wire.Wire):
         """Let raw_server connect and the raw peer accept: see Wire.respond()."""
         with self.listening(**options) as (sock, port):
             link = self.call(port, connect, recvs)
-            assoc = self.taken(sock)
+            assoc = self.accept_association(sock)
         self.request, link.peer = self.first(assoc)
         link.answer((reply or answer)(self.request))
         if status is not None:

@@ -106,7 +106,7 @@ static void make_unlisten(struct side *side)
 
 static struct side many;	/* owner of the device of all queue pairs */
 
-static void have_many(struct side *side)
+static void create_queue_pairs(struct side *side)
 {
 	int i;
 
@@ -143,7 +143,7 @@ static const struct call calls[] = {
 	{ "connect", resolve, make_connect, make_connect },
 	{ "listen", bind_side, make_listen, make_listen },
 	{ "unlisten", bind_and_listen, make_unlisten, make_unlisten },
-	{ "count", have_many, read_counter, make_qp },
+	{ "count", create_queue_pairs, read_counter, make_qp },
 	{}
 };
 

@@ -20,7 +20,7 @@ static void lie_twice(volatile uint32_t *at)
 }
 
 /* Write a value that would harm a kernel that trusts it */
-static void one_lie(const struct ring *r)
+static void write_bad_value(const struct ring *r)
 {
 	size_t header[8];
 	volatile uint32_t *at = r->at + header[dice(ring_headers(r, header, 8))];
@@ -67,6 +67,6 @@ bool ring_scribble(void)
 	int i;
 
 	for (i = 0; n && i < 2000; i++)
-		one_lie(&ring[dice(n)]);
+		write_bad_value(&ring[dice(n)]);
 	return n;
 }

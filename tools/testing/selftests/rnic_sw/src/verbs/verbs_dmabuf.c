@@ -199,7 +199,7 @@ static void moved(void)
 	was = counter(&d.p.s, "dmabuf_moves");
 	trade_all(&d, d.s.len, 1, shared_move);
 	CHECK(counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
-	trade_under(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
+	trade_during(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
 	shared_close(&d);
 }
 
@@ -268,7 +268,7 @@ static void two_regions(void)
 	shared_reg(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
 	shared_reg(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
 	trade_all(&d, len, 1, shared_move);
-	trade_under(&d, len, rounds(TIMES) ?: 1, shared_move);
+	trade_during(&d, len, rounds(TIMES) ?: 1, shared_move);
 	odp_close(&d);
 	buffer_given_back(files.c);
 }

@@ -273,7 +273,7 @@ static void *take_away(void *arg)
 }
 
 /* Repeat the messages @times times, and until @away has been applied at least once */
-void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away)
+void trade_during(struct desk *d, size_t len, uint32_t times, away_fn *away)
 {
 	struct taker t = { .d = d, .away = away };
 	pthread_t thread;

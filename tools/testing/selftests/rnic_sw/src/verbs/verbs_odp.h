@@ -48,7 +48,7 @@ void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away);
 /* Do all of the above at several offsets within the first @len bytes */
 void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
 /* Call trade_all() @times times, while another thread applies @away to both buffers */
-void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away);
+void trade_during(struct desk *d, size_t len, uint32_t times, away_fn *away);
 
 /* Access by a peer to pages that cannot be faulted in (verbs_odp_wrong.c) ---------- */
 

@@ -19,7 +19,7 @@
 static void trades(struct desk *d, size_t len, away_fn *away)
 {
 	trade_all(d, len, 1, away);
-	trade_under(d, len, rounds(TIMES) ?: 1, away);
+	trade_during(d, len, rounds(TIMES) ?: 1, away);
 }
 
 static void with_files(away_fn *away)
@@ -365,7 +365,7 @@ static void migrated(void)
 	before = pages_migrated();
 	odp_desk_own(&d, PAGES);
 	trade_all(&d, d.s.len, 1, compact);
-	trade_under(&d, d.s.len, 4, compact);
+	trade_during(&d, d.s.len, 4, compact);
 	odp_close(&d);
 	moved = pages_migrated() - before;
 	if (!moved)
@@ -469,7 +469,7 @@ static void huge(void)
 	trade_all(&d, 64 * page_size(), 1, split);
 	trade_all(&d, 64 * page_size(), 2, collapse);
 	/* no message uses the last page, because split() protects it for a moment */
-	trade_under(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
+	trade_during(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
 	odp_close(&d);
 }
 

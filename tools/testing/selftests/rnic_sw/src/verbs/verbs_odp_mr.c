@@ -291,7 +291,7 @@ static struct seen look(const struct desk *d)
 }
 
 /* Check that there was no page fault since @was, unless the kernel has invalidated pages since */
-static void nobody_waited(const struct desk *d, struct seen was)
+static void want_no_faults(const struct desk *d, struct seen was)
 {
 	const struct seen now = look(d);
 
@@ -310,7 +310,7 @@ static void advice_taken(void)
 	CHECK(!advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
 	was = look(&d);
 	trade_all(&d, d.s.len, 1, NULL);
-	nobody_waited(&d, was);
+	want_no_faults(&d, was);
 	odp_close(&d);
 	odp_desk_own(&d, PAGES);
 	buf_fill(&d.s, 0, d.s.len, 2);
@@ -321,7 +321,7 @@ static void advice_taken(void)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = d.c.len,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	nobody_waited(&d, was);
+	want_no_faults(&d, was);
 	buf_has(&d.c, 0, d.c.len, 2);
 	odp_close(&d);
 }

@@ -253,7 +253,7 @@ static void set_aside(void)
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	trade_write(&d, 0, d.s.len, 1, unmap_pages);
 	trade_all(&d, some, 2, unmap_pages);
-	trade_under(&d, some, rounds(TIMES) ?: 1, unmap_pages);
+	trade_during(&d, some, rounds(TIMES) ?: 1, unmap_pages);
 	odp_close(&d);
 	write_file(SET_ASIDE, before);
 }
