@@ -13,6 +13,7 @@
 #include <linux/export.h>
 #include <linux/hashtable.h>
 #include <linux/net.h>
+#include <linux/netdevice.h>
 #include <linux/once.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
@@ -416,7 +417,7 @@ __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 			return NULL;
 	}
 	list_for_each_entry_rcu(l, &p->listeners, list)
-		if ((!ifindex || l->ifindex == ifindex) &&
+		if ((!ifindex || compat_serves_address(p->net, l->ifindex, ifindex)) &&
 		    kref_get_unless_zero(&l->ref))
 			return l;
 	return NULL;

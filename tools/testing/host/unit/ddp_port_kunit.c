@@ -15,6 +15,7 @@
 /* The part of a socket that port.c uses, without any connection */
 #define TCP_LISTEN			10
 #define kernel_listen(s, n)		((void)(s), 0)
+#define compat_serves_address(net, mine, has)	((mine) == (has))
 #define compat_sk_child_net(sk)		((void)(sk))
 #define net_hash_mix(n)			0
 #define list_add_tail_rcu(n, l)		list_add_tail(n, l)

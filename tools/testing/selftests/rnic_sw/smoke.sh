@@ -178,6 +178,18 @@ other_guid() {
 	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
 
+# Before 6.6 rdma_cm gives connections to a VLAN's address to the device of the interface below,
+# because that has the same MAC address.
+vlan_address() {
+	! printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
+		t_skip "in this kernel rdma_cm uses only the device of the VLAN itself"
+	ip link add link t0 name t0.7 type vlan id 7
+	t_defer ip link del t0.7
+	ip addr add 10.9.17.1/24 dev t0.7
+	ip link set t0.7 up
+	T_AT=0.0.0.0 t_rping 10.9.17.1 -C 3
+}
+
 # rdma_cm starts a listener on a loopback address on each device.
 loopback_listener() {
 	ip link add d7 type dummy
@@ -210,6 +222,7 @@ t_case "a client in another VRF than the device" "" vrf_beside
 t_case "a link-local address on two interfaces" "" same_link_local
 t_case "a device in a container" "" container_device
 t_case "a device on a VLAN has a GUID of its own" "" other_guid
+t_case "a VLAN's address, and the device below" "" vlan_address
 t_case "a listener on 127.0.0.1, with two devices" "" loopback_listener 127.0.0.1
 t_case "a listener on ::1, with two devices" "" loopback_listener ::1
 t_case "modules unload" "" unload
