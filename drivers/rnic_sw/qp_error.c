@@ -103,6 +103,8 @@ void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
+	if (f->why == IW_PEER_TERMINATE)
+		trace_rnic_peer_terminate(qp);
 	rnic_qp_enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
 			QP_TERMINATE : QP_ERROR, f->why);
 	rnic_qp_schedule_flush(qp);

@@ -159,6 +159,7 @@ struct rdmap {
 	u8			peer_term_raw[RDMAP_TERM_MAX];
 	u8			peer_layer;	/* layer in the peer's Terminate */
 	u8			peer_type;	/* error type in the peer's Terminate */
+	u8			peer_code;	/* error code in the peer's Terminate */
 	bool			bad_rreq;	/* the last Read Request, in @req, was refused */
 
 	/* receive path only */

@@ -526,6 +526,7 @@ static enum iw_reason deliver_terminate(struct rdmap *r, u32 total)
 	why = rdmap_term_parse(&t, r->peer_term_raw, total);
 	r->peer_layer = t.layer;
 	r->peer_type = t.type;
+	r->peer_code = t.code;
 	return why ? why : IW_PEER_TERMINATE;
 }
 

@@ -353,6 +353,17 @@ static inline struct rnic_qp *rdmap_to_qp(struct rdmap *r)
 	return container_of(r, struct rnic_qp, rdmap);
 }
 
+/* Get the vendor error of flushed completions: the reason, and the peer's Terminate, if any */
+static inline u32 rnic_qp_vendor_err(const struct rnic_qp *qp)
+{
+	const struct rdmap *r = &qp->rdmap;
+
+	if (qp->why != IW_PEER_TERMINATE)
+		return qp->why;
+	return RNIC_SW_VENDOR_ERR(IW_PEER_TERMINATE, r->peer_layer, r->peer_type,
+				  r->peer_code);
+}
+
 /* device.c: ib_device_ops, attributes, queries */
 extern const struct ib_device_ops rnic_device_ops;
 int rnic_device_init(struct rnic_dev *dev);

@@ -168,7 +168,7 @@ static void flush_shared(struct rnic_qp *qp)
 		.qp_num = qp->ib.qp_num,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
 		.status = recv_flush_status(qp),
-		.vendor_err = qp->why,
+		.vendor_err = rnic_qp_vendor_err(qp),
 	};
 	bool last;
 
@@ -197,7 +197,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	struct rnic_sw_cqe cqe = {
 		.qp_num = qp->ib.qp_num,
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
-		.vendor_err = qp->why,
+		.vendor_err = rnic_qp_vendor_err(qp),
 	};
 	struct rnic_rq *rq = &qp->rq;
 	u32 end;

@@ -219,7 +219,7 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
 		.byte_len = n->len,
 		.status = n->status,
 		.opcode = n->opcode,
-		.vendor_err = n->status ? qp->why : 0,
+		.vendor_err = n->status ? rnic_qp_vendor_err(qp) : 0,
 	};
 }
 

@@ -69,6 +69,25 @@ TRACE_EVENT(rnic_qp_ended,
 	TP_printk("qp=%u why=%s", __entry->qpn, __entry->why)
 );
 
+TRACE_EVENT(rnic_peer_terminate,
+	TP_PROTO(const struct rnic_qp *qp),
+	TP_ARGS(qp),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u8, layer)
+		__field(u8, type)
+		__field(u8, code)
+	),
+	TP_fast_assign(
+		__entry->qpn = qp->ib.qp_num;
+		__entry->layer = qp->rdmap.peer_layer;
+		__entry->type = qp->rdmap.peer_type;
+		__entry->code = qp->rdmap.peer_code;
+	),
+	TP_printk("qp=%u layer=%u type=%u code=0x%02x", __entry->qpn,
+		  __entry->layer, __entry->type, __entry->code)
+);
+
 TRACE_EVENT(rnic_message,
 	TP_PROTO(const struct rnic_qp *qp, u8 opcode, bool sent),
 	TP_ARGS(qp, opcode, sent),

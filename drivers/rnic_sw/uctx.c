@@ -47,6 +47,7 @@ static_assert(sizeof(struct rnic_sw_cqe) == 32 &&
 	      offsetof(struct rnic_sw_cqe, flags) == 18 &&
 	      offsetof(struct rnic_sw_cqe, vendor_err) == 20 &&
 	      offsetof(struct rnic_sw_cqe, timestamp) == 24);
+static_assert(RNIC_SW_PEER_TERMINATE == IW_PEER_TERMINATE);
 static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_create_cq) == 16 &&

@@ -157,6 +157,21 @@ enum rnic_sw_status {
 	RNIC_SW_REM_OP_ERR		= 11,	/* remote operation failed */
 };
 
+/*
+ * Vendor error of a completion. The lower 16 bits are the number of the reason.
+ * If the reason is RNIC_SW_PEER_TERMINATE, the upper 16 bits are the layer, the
+ * error type and the error code of the peer's Terminate, in the order of
+ * Terminate Control (RFC 5040 4.8). Otherwise they are zero.
+ */
+#define RNIC_SW_PEER_TERMINATE		35
+#define RNIC_SW_VENDOR_ERR(reason, layer, type, code)			\
+	((reason) | (__u32)(layer) << 28 | (__u32)(type) << 24 |	\
+	 (__u32)(code) << 16)
+#define RNIC_SW_VENDOR_REASON(err)	((err) & 0xffff)
+#define RNIC_SW_TERM_LAYER(err)		((err) >> 28)
+#define RNIC_SW_TERM_TYPE(err)		((err) >> 24 & 0xf)
+#define RNIC_SW_TERM_CODE(err)		((err) >> 16 & 0xff)
+
 /* Flags of a completion */
 #define RNIC_SW_WC_WITH_IMM	0x01
 #define RNIC_SW_WC_WITH_INV	0x02
@@ -177,8 +192,8 @@ enum rnic_sw_status {
  *	RNIC_SW_WC_WITH_IMM
  * @inv_stag: STag that the peer has invalidated, if @flags has
  *	RNIC_SW_WC_WITH_INV
- * @vendor_err: number of the reason for the failure, if @status is not
- *	RNIC_SW_OK
+ * @vendor_err: reason for the failure, if @status is not RNIC_SW_OK: see
+ *	RNIC_SW_VENDOR_ERR
  * @timestamp: completion time in nanoseconds of CLOCK_MONOTONIC, in the time
  *	namespace of the program that created the CQ; 0 unless the CQ was
  *	created with RNIC_SW_CREATE_CQ_TIMESTAMP

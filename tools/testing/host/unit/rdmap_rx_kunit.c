@@ -425,6 +425,7 @@ static void terminate_is_recognised(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_PEER_TERMINATE, receive_message(r, h, bytes, len));
 	KUNIT_EXPECT_EQ(test, 1, (int)r->peer_layer);
 	KUNIT_EXPECT_EQ(test, 2, (int)r->peer_type);
+	KUNIT_EXPECT_EQ(test, 5, (int)r->peer_code);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.taken);
 }
 

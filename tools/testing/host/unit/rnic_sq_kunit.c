@@ -301,6 +301,41 @@ static void terminate_error_goes_to_oldest(struct kunit *test)
 	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
 }
 
+/*
+ * RDMAP-109: a completion after a Terminate has the layer, the error type and the error
+ * code of the Terminate. A completion after another end has only the reason, although an
+ * earlier, truncated Terminate may have set these fields.
+ */
+static void terminate_is_reported(struct kunit *test)
+{
+	struct rdmap *r = &stubs.qp.rdmap;
+	u32 err;
+
+	begin_at(0);
+	post(1);
+	stubs.qp.why = IW_PEER_TERMINATE;
+	r->peer_layer = 0xa;
+	r->peer_type = 0x5;
+	r->peer_code = 0xc3;
+	rnic_sq_flush(&stubs.qp);
+	KUNIT_ASSERT_EQ(test, 1u, stubs.completed);
+	err = stubs.last.vendor_err;
+	KUNIT_EXPECT_EQ(test, 0xa5c30023u, err);
+	KUNIT_EXPECT_EQ(test, (u32)IW_PEER_TERMINATE, RNIC_SW_VENDOR_REASON(err));
+	KUNIT_EXPECT_EQ(test, 0xau, RNIC_SW_TERM_LAYER(err));
+	KUNIT_EXPECT_EQ(test, 0x5u, RNIC_SW_TERM_TYPE(err));
+	KUNIT_EXPECT_EQ(test, 0xc3u, RNIC_SW_TERM_CODE(err));
+
+	begin_at(0);
+	post(1);
+	stubs.qp.why = IW_RDMAP_UNSPEC;
+	r->peer_layer = 0xa;
+	r->peer_type = 0x5;
+	r->peer_code = 0xc3;
+	rnic_sq_flush(&stubs.qp);
+	KUNIT_EXPECT_EQ(test, (u32)IW_RDMAP_UNSPEC, stubs.last.vendor_err);
+}
+
 static void no_room(struct kunit *test)
 {
 	begin_at(0);
@@ -537,6 +572,7 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(post_on_failed_stream_is_flushed),
 	KUNIT_CASE(terminated),
 	KUNIT_CASE(terminate_error_goes_to_oldest),
+	KUNIT_CASE(terminate_is_reported),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(doorbells_are_coalesced),
 	KUNIT_CASE(tx_pass_keeps_coalescing),

@@ -9,12 +9,14 @@ import time
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
                       QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, both, case,
                       check, in_both_roles, rdmap, read, run, same, write)
+from lib.tracing import told_of
 from lib.wire_kernel import failing
 
 BIG = 1 << 20
 CLOSE = 10                  # seconds in which a peer must send its FIN after the device's FIN
 STUFF = 24 << 10            # bytes: TCP of this host accepts them, but the receive window of
                             # w.narrow() does not hold them
+PEER_TERMINATE = 35         # the reason in the lower 16 bits of a vendor error
 
 
 def pattern(length, seed):
@@ -29,31 +31,38 @@ def good_segment():
 
 
 TERMINATES = [
-    ("with headers", lambda: rdmap.Terminate(
+    ("with headers", (1, 2, 5), lambda: rdmap.Terminate(
         1, 2, 5, 24, good_segment().header()).segment()),
-    ("without headers", lambda: rdmap.Terminate(0, 0, 0).segment()),
-    ("with all reserved bits set", lambda: rdmap.Terminate(
+    ("without headers", (0, 0, 0), lambda: rdmap.Terminate(0, 0, 0).segment()),
+    ("with all reserved bits set", (2, 0, 2), lambda: rdmap.Terminate(
         2, 0, 2, rsvd=0x1FFF).segment()),
-    ("about a Read Request", lambda: rdmap.Terminate(
+    ("about a Read Request", (0, 1, 0), lambda: rdmap.Terminate(
         0, 1, 0, 46, rdmap.ReadRequest(1, 2, 3, 4, 5).segment(1).header(),
         rdmap.ReadRequest(1, 2, 3, 4, 5).pack()).segment()),
-    ("with more than its header bits announce", lambda: rdmap.Terminate(
+    ("with more than its header bits announce", (0, 2, 5), lambda: rdmap.Terminate(
         0, 2, 5).segment(payload=rdmap.Terminate(0, 2, 5).pack() +
                          bytes(46))),
-    ("with unknown codes", lambda: rdmap.Terminate(9, 9, 0x99).segment()),
+    ("with unknown codes", (9, 10, 0x9B), lambda: rdmap.Terminate(
+        9, 10, 0x9B).segment()),
 ]
 
 
-def terminate_in(w, role, make):
+def terminate_in(w, role, make, what):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
-    with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
+    with (w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
+          told_of("rnic_sw/rnic_peer_terminate") as told):
         link.peer.put_segment(
             make(), rdmap.write(target.rkey, target.addr, b"behind"),
             rdmap.send(1, b"behind"))
         link.ended("fin")
+        # the program gets the Terminate's layer, type and code in the vendor error
+        layer, kind, code = what
         for wr in 1, 2:
-            link.wc(wr=wr, status=FLUSHED)
+            same("vendor error", f"{link.wc(wr=wr, status=FLUSHED).vendor:08x}",
+                 f"{layer:x}{kind:x}{code:02x}{PEER_TERMINATE:04x}")
+        same("trace events", [text.split(" ", 1)[1] for _, text in told()],
+             [f"layer={layer} type={kind} code=0x{code:02x}"])
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
     w.mate.not_yet(Async, conn=link.conn)
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
@@ -62,10 +71,10 @@ def terminate_in(w, role, make):
     inbox.untouched()
 
 
-for words, maker in TERMINATES:
+for words, fields, maker in TERMINATES:
     in_both_roles(f"a Terminate {words}",
                   "RDMAP-41 RDMAP-107 RDMAP-108 RDMAP-109 RDMAP-145 RDMAP-146 "
-                  "DDP-104", terminate_in, make=maker)
+                  "DDP-104", terminate_in, make=maker, what=fields)
 
 
 def terminate_cut(w, role, length):
@@ -120,11 +129,12 @@ def terminate_unanswered(w, role):
     link.peer.put_segment(rdmap.Terminate(1, 2, 5).segment())
     link.ended("fin")
     for wr in 1, 2, 3:
-        link.wc(wr=wr, status=FLUSHED)
+        same("vendor error", link.wc(wr=wr, status=FLUSHED).vendor,
+             0x12050000 | PEER_TERMINATE)
     memory.untouched()
 
 
-in_both_roles("a Terminate while Reads are unanswered", "RDMAP-145",
+in_both_roles("a Terminate while Reads are unanswered", "RDMAP-109 RDMAP-145",
               terminate_unanswered)
 
 

@@ -15,7 +15,7 @@ class Refused(Exception):
     """raw_server replied "err"."""
 
 
-WC = collections.namedtuple("WC", "conn wr status opcode length flags imm")
+WC = collections.namedtuple("WC", "conn wr status opcode length flags imm vendor")
 CM = collections.namedtuple("CM", "conn event status ord ird pd listener")
 Async = collections.namedtuple("Async", "conn event name")
 
@@ -27,7 +27,7 @@ def unhex(word):
 def parse_event(words):
     kind, words = words[0], words[1:]
     if kind == "wc":
-        return WC(*map(int, words[:5]), *(int(w, 16) for w in words[5:7]))
+        return WC(*map(int, words[:5]), *(int(w, 16) for w in words[5:8]))
     if kind == "async":
         return Async(int(words[0]), int(words[1]), " ".join(words[2:]))
     return CM(int(words[0]), words[1], *map(int, words[2:5]),

@@ -304,16 +304,16 @@ static int conn_of_qp(uint32_t qpn)
 	return n;
 }
 
-/* wc CONN WRID STATUS OPCODE LENGTH FLAGS IMMEDIATE */
+/* wc CONN WRID STATUS OPCODE LENGTH FLAGS IMMEDIATE VENDOR-ERROR */
 static void tell_wc(const struct ibv_wc *wc)
 {
 	bool good = wc->status == IBV_WC_SUCCESS;
 	bool imm = good && wc->wc_flags & IBV_WC_WITH_IMM;
 
-	printf("wc %d %d %d %d %u %x %x\n", conn_of_qp(wc->qp_num),
+	printf("wc %d %d %d %d %u %x %x %x\n", conn_of_qp(wc->qp_num),
 	       (int)wc->wr_id, wc->status, good ? (int)wc->opcode : -1,
 	       good ? wc->byte_len : 0, good ? wc->wc_flags : 0,
-	       imm ? ntohl(wc->imm_data) : 0);
+	       imm ? ntohl(wc->imm_data) : 0, good ? 0 : wc->vendor_err);
 }
 
 /* After removal of the device the completion event may be lost, but the ring
