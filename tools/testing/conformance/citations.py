@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Find which tests cite which requirements, and their results."""
+"""Find which tests cite which requirements, their results, and which did not run."""
 
 import re
+import subprocess
 from pathlib import Path
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -20,11 +21,15 @@ UNIT_TESTS = "drivers/*/tests/*_kunit.c", "tools/testing/host/unit/*_kunit.c"
 PROOFS = "tools/testing/proofs/*.c"
 PROVES = re.compile(r"^void prove_(\w+)\(void\)$", re.M)
 MUST = re.compile(r"\bMUST\(\s*\"([^\"]*)\"")
-SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/**/*"
+SLOW = re.compile(r"^ \* prove_(\w+):.*\bSlow\b", re.M)
+SELFTESTS = "tools/testing/selftests/rnic_sw"
+SYSTEM_TESTS = f"{SELFTESTS}/**/*"
+OTHER_SCRIPT = re.compile(r"\bwire_\w+")
 
 
 class Case:
-    """A test case: its script, name, requirement IDs and result."""
+    """A test case: its script ("unit test" or "proof" for these), name, requirement IDs and
+    result."""
 
     def __init__(self, script, name, rows, result):
         self.script, self.name = script, name
@@ -133,6 +138,12 @@ def proof_rows(tree):
     return found
 
 
+def slow_proofs(tree):
+    """Return the proofs that scripts/prove --quick, and so make check, leaves out."""
+    return {f"{path.stem}.{name}" for path in Path(tree).glob(PROOFS)
+            for name in SLOW.findall(path.read_text(encoding="utf-8"))}
+
+
 def in_proof_log(lines, proofs):
     """Yield the results of scripts/prove, which prints "ok 1 file.proof: result"."""
     for line in lines:
@@ -140,6 +151,67 @@ def in_proof_log(lines, proofs):
         name = found and found[0].partition(":")[0]
         if proofs.get(name):
             yield Case("proof", name, proofs[name], found[1])
+
+
+# Which tests did not run -----------------------------------------------------
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def cites(tests, script):
+    """Check whether the cases of a script cite requirements: in the script, in the script
+    of the same cases over TCP, in the C program of either, or in a script that it imports."""
+    cases = script.removeprefix("sctp_")
+    own = text_of(tests / script) + text_of(tests / cases)
+    paths = list((tests / "src" / Path(cases).stem).glob("*.c"))
+    for name in set(OTHER_SCRIPT.findall(own)):
+        paths += [tests / f"{name}.py", tests / "lib" / f"{name}.py"]
+    return bool(rows_in(own + "".join(map(text_of, paths))))
+
+
+def suites(tree):
+    """Return the system tests that cite requirements and that make check runs. Others, as
+    those in consumers/, have their own commands and are not in this list."""
+    tests = Path(tree) / SELFTESTS
+    listed = subprocess.run(["make", "-s", "-C", str(tests), "list"], check=True,
+                            capture_output=True, text=True).stdout.split()
+    return [script for script in listed
+            if (tests / script).is_file() and cites(tests, script)]
+
+
+def completed(lines):
+    """Yield the suites that ran to their end, according to a log, and were not skipped."""
+    for line in lines:
+        found = result_of(line)
+        if found and found[1] != SKIPPED:
+            name = found[0].partition("#")[0].strip()
+            if name.startswith("selftests: rnic_sw: "):
+                yield name.rpartition(" ")[2]
+
+
+def not_run(directories, tree, cases):
+    """Return what make check runs and what cites requirements, but has no result in these
+    logs: suites, unit tests, proofs."""
+    ended = set()
+    for directory in directories:
+        for path in log_files(directory):
+            ended.update(completed(path.read_text("utf-8", "replace").splitlines()))
+    told = {(case.script, case.name) for case in cases if case.result != SKIPPED}
+    units = [name for name, rows in unit_rows(tree).items() if rows]
+    proofs = [name for name, rows in proof_rows(tree).items()
+              if rows and name not in slow_proofs(tree)]
+    return [*(name for name in suites(tree) if name not in ended),
+            *gone("unit test", units, told), *gone("proof", proofs, told)]
+
+
+def gone(kind, names, told):
+    """Return those names without a result; one word if none of them has one."""
+    missing = [name for name in names if (kind, name) not in told]
+    if names and len(missing) == len(names):
+        return [f"all {kind}s"]
+    return [f"{kind} {name}" for name in missing]
 
 
 # All sources and logs --------------------------------------------------------

@@ -2,14 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """report: list which tests show which requirements of the RFCs.
 
-    report.py [--out FILE] [--page FILE] LOGS...
-    report.py --check          check the tables and citations, without logs
+    report.py [--out FILE] [--update] LOGS...
+    report.py --check          check the tables, citations and numbers, without logs
+    report.py --page           write the numbers of the tables to protocols.md
+    report.py --suites         print the system tests that cite requirements
 
 LOGS are directories as `make check` (CHECK_LOG) and `run --out` leave them. The rows are those
 of requirements.tsv. A system test cites them in brackets after its name, in its KTAP. A unit
 test cites them in the comments above and inside it; its result is that of the host tests. A
-proof cites them in its MUST(). Requirements that no test shows are in reasons.tsv. The exit
-status is 1 if a MUST that concerns the modules is open or fails.
+proof cites them in its MUST(). Requirements that no test shows are in reasons.tsv.
+
+shown.tsv claims which requirements tests show, and by which kinds of witnesses. The numbers in
+protocols.md are counted from these three tables. A run with LOGS fails if it does not confirm
+each claim, if a test that cites requirements did not run, or if a MUST that concerns the modules
+is open or fails. --update instead writes the claims that the run confirms, and the page. It
+writes nothing if a test did not run.
 """
 import argparse
 import re
@@ -18,23 +25,31 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import citations
-from citations import FAILED, PASSED, SKIPPED
+from citations import Case, FAILED, PASSED, SKIPPED
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[2]
+PAGE = TREE / "Documentation" / "protocols.md"
+CLAIMS = HERE / "shown.tsv"
 BEGIN, END = "<!-- conformance: begin -->", "<!-- conformance: end -->"
 
+CLAIM = "claim"             # script of a Case that stands for a line of shown.tsv
 SHOWN, FAILING, OPEN, UNASKED = "shown", "failing", "open", "unasked"
 ABSENT, DESIGN, DEPARTED = "not applicable", "by design", "departed"
 BROKEN = "departed from a MUST"
 DEPARTURES = (DEPARTED, BROKEN)
 REASONS = (ABSENT, DESIGN, *DEPARTURES)
-# The kind of evidence by script; the first match counts. Those in FOREIGN are independent of
-# this project, so they can reveal its misunderstandings.
+# The kind of evidence by "SCRIPT: CASE"; the first match counts. Those in FOREIGN are independent
+# of this project, so they can reveal its misunderstandings. A case of which only the project's
+# own reader of captures, tools/testing/rawpeer/pcap.py, decides is not independent.
 WITNESSES = (
-    ("proof", re.compile(r"proof$")),
-    ("unit", re.compile(r"unit test$")),
+    ("proof", re.compile(r"proof:")),
+    ("unit", re.compile(r"unit test:")),
     ("raw peer", re.compile(r"wire_")),
+    ("pcap reader", re.compile(
+        r"capture\.sh: .*: (the longest FPDU fills a segment|each segment begins with an FPDU|"
+        r"most segments begin with an FPDU|markers are in the right places)$|"
+        r"interop\.sh: PAD sent to siw is zero$")),
     ("tshark", re.compile(r"capture\.")),
     ("siw", re.compile(r"interop")),
     ("other programs", re.compile(
@@ -76,7 +91,7 @@ class Row:
     @property
     def witnesses(self):
         """The kinds of evidence of the tests that passed."""
-        kinds = {witness(case.script) for case in self.cases if case.result == PASSED}
+        kinds = {witness(case) for case in self.cases if case.result == PASSED}
         return [kind for kind, _ in WITNESSES if kind in kinds]
 
     @property
@@ -85,8 +100,11 @@ class Row:
                 self.verdict in (OPEN, FAILING))
 
 
-def witness(script):
-    return next(kind for kind, fits in WITNESSES if fits.match(script))
+def witness(case):
+    if case.script == CLAIM:
+        return case.name
+    return next(kind for kind, fits in WITNESSES
+                if fits.match(f"{case.script}: {case.name}"))
 
 
 def table(path):
@@ -103,6 +121,32 @@ def read_rows(path=HERE / "requirements.tsv"):
 
 def read_reasons(path=HERE / "reasons.tsv"):
     return {words[0]: words[1:] for words in table(path)}
+
+
+def read_claims(path=CLAIMS):
+    """Return the kinds of witnesses of each row that the table claims as shown."""
+    return {words[0]: words[1].split(", ") for words in table(path)}
+
+
+CLAIMS_HEAD = """# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Requirements that tests show, and the kinds of tests; `make conformance` writes this table,
+# and every run of `make check` has to confirm each line.
+ID\twitnesses
+"""
+
+
+def write_claims(rows, path=CLAIMS):
+    path.write_text(CLAIMS_HEAD + "".join(
+        f"{row.id}\t{', '.join(row.witnesses)}\n"
+        for row in rows.values() if row.verdict == SHOWN), encoding="utf-8")
+
+
+def claimed(claims):
+    """Return the rows with the verdicts of the tables, without logs."""
+    rows = read_rows()
+    judge_all(rows, [Case(CLAIM, kind, [ident], PASSED)
+                     for ident, kinds in claims.items() for kind in kinds], read_reasons())
+    return rows
 
 
 def have(needs):
@@ -239,7 +283,7 @@ from a MUST*: the requirement is not met; the reason says why, and what it would
 without a test of its own. *open*: neither shown nor explained.
 
 Witnesses: *proof* (CBMC, for every input), *unit*, *raw peer* (part of this project,
-builds each byte itself), *tshark* (checks captures), *siw* (the kernel's other iWARP as
+builds each byte itself), *pcap reader* (part of this project, reads captures), *tshark* (checks captures), *siw* (the kernel's other iWARP as
 peer), *other programs* (those of librdmacm and rdma-core, perftest, tcpdump, the
 kernel's consumers), *own program* (verbs and their completions at both ends).
 """
@@ -249,6 +293,16 @@ def full_report(rows):
     parts = [PREFACE.rstrip(), summary(rows), evidence(rows), left_out(rows)]
     parts += [section(rfc, each) for rfc, each in by_rfc(rows).items()]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def numbers(rows):
+    """Return what the page has between its marks."""
+    return f"{summary(rows)}\n\n{evidence(rows)}"
+
+
+def write_page(rows):
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(between_marks(text, numbers(rows)), encoding="utf-8")
 
 
 def left_out(rows):
@@ -306,8 +360,36 @@ def check_reasons(rows, reasons, cited):
             yield f"reasons.tsv: {ident}: {wrong}"
 
 
+def check_claims(rows, claims, reasons, cited):
+    """Yield claims without a test, and tests without a claim."""
+    for ident in claims:
+        if ident not in rows:
+            yield f"shown.tsv: {ident} is not a requirement"
+        elif ident not in cited:
+            yield f"shown.tsv: {ident}: no test cites it"
+        elif ident in reasons:
+            yield f"shown.tsv: {ident} is also in reasons.tsv"
+    for ident, where in cited.items():
+        if ident in rows and ident not in claims and ident not in reasons:
+            yield f"{where} cites {ident}, but shown.tsv does not claim it"
+    for row in rows.values():
+        if row.must and row.who in "NTP" and have(row.needs) and \
+                row.id not in claims and row.id not in reasons:
+            yield f"{row.id}, a {row.level}, is neither in shown.tsv nor in reasons.tsv"
+    for ident, kinds in claims.items():
+        for kind in set(kinds) - {kind for kind, _ in WITNESSES}:
+            yield f"shown.tsv: {ident}: no such kind of witness: {kind}"
+
+
+def check_page(text, rows):
+    """Yield a line if the page does not have the numbers of the tables."""
+    if between_marks(text, numbers(rows)) != text:
+        yield ("protocols.md does not have the numbers of the tables; "
+               "tools/testing/conformance/report.py --page writes them")
+
+
 def check():
-    rows, reasons = read_rows(), read_reasons()
+    rows, reasons, claims = read_rows(), read_reasons(), read_claims()
     if len(table(HERE / "reasons.tsv")) != len(reasons):
         yield "reasons.tsv: an ID is defined twice"
     cited = citations.in_sources(TREE)
@@ -315,6 +397,8 @@ def check():
         if ident not in rows:
             yield f"{where}: {ident} is not a requirement"
     yield from check_reasons(rows, reasons, cited)
+    yield from check_claims(rows, claims, reasons, cited)
+    yield from check_page(PAGE.read_text(encoding="utf-8"), claimed(claims))
     broken = sum(words[0] == BROKEN for words in reasons.values())
     if f" {broken} MUSTs do not hold" not in " ".join((TREE / "README.md").read_text().split()):
         yield f"README.md must say that {broken} MUSTs do not hold"
@@ -324,12 +408,30 @@ def run_check():
     bad = list(check())
     for line in bad:
         print(line)
-    print(f"conformance: {len(read_rows())} requirements, "
+    print(f"conformance: {len(read_rows())} requirements, {len(read_claims())} claims, "
           f"{len(read_reasons())} reasons, {len(bad)} findings")
     return 1 if bad else 0
 
 
 # With logs -------------------------------------------------------------------
+
+
+def unconfirmed(rows, claims):
+    """Yield the claims that this run does not confirm."""
+    for ident, kinds in claims.items():
+        row = rows.get(ident)
+        if not row or row.verdict != SHOWN:
+            yield f"{ident} is claimed as shown; no test that cites it has passed"
+            continue
+        lost = [kind for kind in kinds if kind not in row.witnesses]
+        if lost:
+            yield f"{ident} is claimed as shown by: {', '.join(lost)}; it is not in this run"
+
+
+def new_claims(rows, claims):
+    """Return the number of rows for which the run shows more than the table claims."""
+    return sum(row.verdict == SHOWN and not set(row.witnesses) <= set(claims.get(row.id, ()))
+               for row in rows.values())
 
 
 def tell(rows, unknown):
@@ -353,26 +455,43 @@ def run_report(args):
     unknown = judge_all(rows, cases, read_reasons())
     if args.out:
         args.out.write_text(full_report(rows), encoding="utf-8")
-    if args.page:
-        text = args.page.read_text(encoding="utf-8")
-        new = f"{summary(rows)}\n\n{evidence(rows)}"
-        args.page.write_text(between_marks(text, new), encoding="utf-8")
     tell(rows, unknown)
+    silent = citations.not_run(args.logs, TREE, cases)
+    lost = [] if args.update else list(unconfirmed(rows, read_claims()))
+    for line in [*(f"did not run: {name}" for name in silent), *lost]:
+        print(line)
+    if args.update and not silent:
+        write_claims(rows)
+        write_page(rows)
+    elif args.update:
+        print("shown.tsv and protocols.md are unchanged, because tests did not run")
+    elif more := new_claims(rows, read_claims()):
+        print(f"{more} rows have witnesses that shown.tsv does not claim; "
+              "make conformance adds them")
     bad = sum(row.bad for row in rows.values())
     known = [row for row in rows.values() if row.bad or have(row.needs)]
-    print(f"conformance: {len(known)} requirements, {bad} MUSTs are open or failing")
-    return 1 if bad else 0
+    print(f"conformance: {len(known)} requirements, {bad} MUSTs are open or failing, "
+          f"{len(silent)} tests did not run, {len(lost)} claims are not confirmed")
+    return 1 if bad or silent or lost else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--suites", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--update", action="store_true")
     parser.add_argument("--out", type=Path, metavar="FILE")
-    parser.add_argument("--page", type=Path, metavar="FILE")
     parser.add_argument("logs", nargs="*", type=Path)
     args = parser.parse_args()
     if args.check:
         return run_check()
+    if args.suites:
+        print("\n".join(citations.suites(TREE)))
+        return 0
+    if args.page:
+        write_page(claimed(read_claims()))
+        return 0
     if not args.logs:
         parser.error("missing argument: directories with logs")
     return run_report(args)

@@ -142,6 +142,119 @@ class Citations(unittest.TestCase):
                          [("a", FAILED)])
 
 
+class NotRun(unittest.TestCase):
+    """A suite, unit test or proof that cites requirements must have a result in the logs."""
+
+    def setUp(self):
+        with_files = tempfile.TemporaryDirectory()
+        self.addCleanup(with_files.cleanup)
+        self.tree = Path(with_files.name)
+        tests = self.tree / citations.SELFTESTS
+        self.put(tests / "Makefile", "list:\n\t@echo verbs.sh sctp_verbs.sh wire_x.py "
+                 "wire_sctp_x.py plain.sh\n")
+        self.put(tests / "src" / "verbs" / "a.c", 'CASE("a", a, "DDP-1")\n')
+        self.put(tests / "verbs.sh", "")
+        self.put(tests / "sctp_verbs.sh", ". verbs.sh\n")
+        self.put(tests / "plain.sh", "")
+        self.put(tests / "wire_x.py", '@case("x", "MPA-1")\n')
+        self.put(tests / "wire_sctp_x.py", "import wire_x\n")
+        self.put(tests / "consumers" / "nfs.sh", 't_case "x" "DDP-1"\n')
+        self.put(self.tree / "drivers/ddp/tests/some_kunit.c", UNIT)
+        self.put(self.tree / "tools/testing/proofs/file.c",
+                 "/*\n * prove_other: Slow\n */\n" + PROOF)
+        self.logs = self.tree / "logs"
+        for script in "verbs.sh", "sctp_verbs.sh", "wire_x.py", "wire_sctp_x.py":
+            self.put(self.logs / f"{script}.log",
+                     f"# selftests: rnic_sw: {script}\n# ok 1 x [DDP-1]\n"
+                     f"ok 1 selftests: rnic_sw: {script}\n")
+        self.put(self.logs / "host.log", "ok 1 - some.first\nok 2 - some.second\n")
+        self.put(self.logs / "prove.log", "ok 1 file.one: 7 properties\n")
+
+    @staticmethod
+    def put(path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def expect(self, *names):
+        cases = citations.in_logs([self.logs], self.tree)
+        self.assertEqual(citations.not_run([self.logs], self.tree, cases), list(names))
+
+    def test_all_ran(self):
+        self.assertEqual(citations.suites(self.tree),
+                         ["verbs.sh", "sctp_verbs.sh", "wire_x.py", "wire_sctp_x.py"])
+        self.expect()
+
+    def test_missing_suite(self):
+        (self.logs / "sctp_verbs.sh.log").unlink()
+        self.expect("sctp_verbs.sh")
+
+    def test_cut_suite(self):
+        self.put(self.logs / "wire_x.py.log",
+                 "# selftests: rnic_sw: wire_x.py\n# ok 1 x [DDP-1]\n")
+        self.expect("wire_x.py")
+
+    def test_skipped_suite(self):
+        self.put(self.logs / "wire_x.py.log", "# selftests: rnic_sw: wire_x.py\n"
+                 "ok 1 selftests: rnic_sw: wire_x.py # SKIP no scapy\n")
+        self.expect("wire_x.py")
+
+    def test_failed_suite_ran(self):
+        self.put(self.logs / "wire_x.py.log",
+                 "not ok 1 selftests: rnic_sw: wire_x.py # exit=1\n")
+        self.expect()
+
+    def test_missing_units(self):
+        self.put(self.logs / "host.log", "ok 1 - some.first\n")
+        self.expect("unit test some.second")
+        (self.logs / "host.log").unlink()
+        (self.logs / "prove.log").unlink()
+        self.expect("all unit tests", "all proofs")
+
+
+class Claims(unittest.TestCase):
+    def test_unconfirmed(self):
+        rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
+        report.judge_all(rows, [Case("verbs.sh", "x", ["DDP-1", "DDP-2"], PASSED),
+                                Case("wire_x.py", "y", ["DDP-3"], SKIPPED)], {})
+        claims = {"DDP-1": ["own program"], "DDP-2": ["raw peer", "own program"],
+                  "DDP-3": ["raw peer"], "DDP-4": ["unit"]}
+        self.assertEqual([line.split()[0] for line in report.unconfirmed(rows, claims)],
+                         ["DDP-2", "DDP-3", "DDP-4"])
+        self.assertEqual(report.new_claims(rows, {"DDP-2": ["own program"]}), 1)
+
+    def test_tables(self):
+        rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3", "DDP-4")}
+        rows["DDP-5"] = row("DDP-5", "MAY")
+        found = report.check_claims(
+            rows, {"DDP-1": ["unit"], "DDP-2": ["hearsay"], "DDP-9": ["unit"]},
+            {"DDP-3": [report.BROKEN, "why"]},
+            {"DDP-1": "a", "DDP-3": "a", "DDP-5": "a"})
+        self.assertEqual(list(found), [
+            "shown.tsv: DDP-2: no test cites it",
+            "shown.tsv: DDP-9 is not a requirement",
+            "a cites DDP-5, but shown.tsv does not claim it",
+            "DDP-4, a MUST, is neither in shown.tsv nor in reasons.tsv",
+            "shown.tsv: DDP-2: no such kind of witness: hearsay"])
+
+    def test_round_trip(self):
+        rows = {name: row(name) for name in ("DDP-1", "DDP-2")}
+        report.judge_all(rows, [Case("wire_x.py", "x", ["DDP-1"], PASSED),
+                                Case("unit test", "y", ["DDP-1"], PASSED)], {})
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "shown.tsv"
+            report.write_claims(rows, path)
+            self.assertEqual(report.read_claims(path), {"DDP-1": ["unit", "raw peer"]})
+
+    def test_page(self):
+        rows = {"DDP-1": row("DDP-1")}
+        report.judge_all(rows, [], {})
+        good = f"a\n{report.BEGIN}\n{report.numbers(rows)}\n{report.END}\nb"
+        self.assertEqual(list(report.check_page(good, rows)), [])
+        wrong = good.replace("DDP | 1 |", "DDP | 2 |")
+        self.assertNotEqual(wrong, good)
+        self.assertEqual(len(list(report.check_page(wrong, rows))), 1)
+
+
 class Verdicts(unittest.TestCase):
     def check(self, line, verdict, bad):
         self.assertEqual((line.verdict, line.bad), (verdict, bad))
@@ -208,7 +321,16 @@ class Verdicts(unittest.TestCase):
         for script, kind in (("sctp_verbs.sh", "own program"), ("capture.sh", "tshark"),
                              ("unit test", "unit"), ("stress.sh", "own program"),
                              ("interop.sh", "siw"), ("sctp_paths.sh", "other programs")):
-            self.assertEqual(report.witness(script), kind, script)
+            self.assertEqual(report.witness(Case(script, "x", [], PASSED)), kind, script)
+        for script, name, kind in (
+                ("capture.sh", "MTU 1500: no markers", "tshark"),
+                ("capture.sh", "MTU 1500, IPv4: markers are in the right places",
+                 "pcap reader"),
+                ("capture.sh", "IPv6, CRC: the longest FPDU fills a segment", "pcap reader"),
+                ("interop.sh", "PAD sent to siw is zero", "pcap reader"),
+                ("interop.sh", "Terminate sent to siw", "siw"),
+                (report.CLAIM, "siw", "siw")):
+            self.assertEqual(report.witness(Case(script, name, [], PASSED)), kind, name)
 
     def test_page(self):
         text = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
