@@ -101,13 +101,16 @@ static void reason_quotes(struct kunit *test)
 
 /*
  * RFC 5041 7.2, RFC 5040 4.8 (DDP-110, RDMAP-38): only the reasons in wires[]
- * have Terminate fields.
+ * have Terminate fields, and no reason of DDP has error type 3.
  */
 static void reason_locals(struct kunit *test)
 {
 	u32 why, on_wire = 0;
 
 	for (why = 0; why < IW_REASON_NR; why++) {
+		/* error type 3 of DDP belongs to the lower layer */
+		if (iw_reason_row(why)->layer == IW_LAYER_DDP)
+			KUNIT_EXPECT_LT(test, (u32)iw_reason_row(why)->type, 3u);
 		if (iw_reason_row(why)->layer != IW_NOT_ON_WIRE)
 			on_wire++;
 		else

@@ -156,7 +156,7 @@ static const char *complete_ord(const struct neg_local *me,
 		return "ORD cut for nothing";
 	if (r->ord > max_t(u16, ord, need))
 		return "raised ORD";
-	return need && !r->ord ? "MPA2-57" : "ok";
+	return need && !r->ord ? "no ORD for the Read" : "ok";
 }
 
 static const char *complete_ird(const struct neg_local *me,
@@ -218,7 +218,7 @@ static const char *complete_flags(const struct neg_local *me,
  * configuration.
  *
  * RFC 6581 9.1: MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40.  RFC 6581 9.2: MPA2-49 to
- * MPA2-51, MPA2-55.  RFC 6581 9.3: MPA2-57.
+ * MPA2-51, MPA2-55.
  */
 static void every_reply(struct kunit *test)
 {

@@ -40,6 +40,10 @@ static struct {
 	struct ddp_session	ss;
 	bool			rejected, stopped;
 	int			accept_err;	/* result of accept_stub() */
+	struct {
+		u16	ird, ord;
+		u8	rtr;	/* the RTR that the QP may send at its start */
+	} start;			/* last call of rnic_qp_start() */
 	int			endpoints;
 } stubs;
 
@@ -157,6 +161,9 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
 
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
+	stubs.start.ird = ird;
+	stubs.start.ord = ord;
+	stubs.start.rtr = qp->rdmap.rtr;
 	return stubs.qp_error[qp - stubs.qp] ? IW_LOCAL_ABORT : IW_OK;
 }
 
@@ -429,6 +436,37 @@ static void accept_fails(struct kunit *test)
 	all_released(test);
 }
 
+/*
+ * RFC 6581 9.3 (MPA2-57): when the Reply arrives, the initiator first adjusts IRD and ORD.
+ * Only then the queue pair has an RTR to send.
+ */
+static void adjusted_before_rtr(struct kunit *test)
+{
+	const struct ddp_offer reply = {
+		.enhanced = true, .ird = 3, .ord = 7, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
+	};
+	struct rnic_ep ep = {
+		.dev = &stubs.dev, .id = &stubs.id, .qp = &stubs.qp[0], .ss = &stubs.ss,
+		.me = {
+			.ird = 2, .ord = 9, .max = RDMAP_DEPTH_MAX, .enhanced = true,
+			.rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
+		},
+	};
+
+	neg_request(&ep.me, &ep.request);
+	KUNIT_EXPECT_EQ(test, IW_OK, finish_connect(&ep, &reply));
+	KUNIT_EXPECT_EQ(test, 7, (int)stubs.start.ird);
+	KUNIT_EXPECT_EQ(test, 3, (int)stubs.start.ord);
+	KUNIT_EXPECT_EQ(test, 0, (int)stubs.start.rtr);
+	KUNIT_EXPECT_EQ(test, NEG_RTR_WRITE, (int)stubs.qp[0].rdmap.rtr);
+	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_CONNECT_REPLY);
+	KUNIT_EXPECT_EQ(test, 0, rnic_iw_reject(&stubs.id, NULL, 0));
+	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(accepted_and_closed),
 	KUNIT_CASE(rejected),
@@ -440,6 +478,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pending_requests_are_stopped),
 	KUNIT_CASE(accept_after_session_end),
 	KUNIT_CASE(accept_fails),
+	KUNIT_CASE(adjusted_before_rtr),
 	{}
 };
 

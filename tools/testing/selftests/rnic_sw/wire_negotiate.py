@@ -309,7 +309,7 @@ def no_memory_responder(w):
 
 
 @case("initiator: a Read cannot be the first message with an ORD of 0",
-      "MPA2-50 MPA2-57")
+      "MPA2-50")
 def rtr_read_no_place(w):
     refused_reply(w, lambda req: reply(0, 0, A | D), 7, "end_mpa_rtr",
                   {"rtr": "read"}, wants=(0, 0))
@@ -364,7 +364,7 @@ for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
         offered=kinds)
 
 
-@case("initiator: a Read as first message requires an ORD of 1", "MPA2-57")
+@case("initiator: a Read as first message requires an ORD of 1")
 def rtr_read_ord(w):
     with w.policy(rtr="read"):
         link = w.respond(lambda req: reply(4, 4, A | D), connect=(0, 4, b""),

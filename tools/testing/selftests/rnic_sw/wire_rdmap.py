@@ -274,7 +274,7 @@ def read_queue(w):
 
 
 @case("too many Read Requests end one connection, not others",
-      "RDMAP-190 RDMAP-114 SEC-32 SEC-34 SEC-45")
+      "RDMAP-190 RDMAP-114 SEC-32 SEC-34")
 def read_queue_own(w):
     source = w.shared(BIG, "r")
     request = w.asking(0, 9)
