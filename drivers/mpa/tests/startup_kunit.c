@@ -387,7 +387,7 @@ static void startup_eof_before_reply(struct kunit *test)
 }
 
 /*
- * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102, MPA-122): start-up fails if the
+ * RFC 5044 7.1.1, 7.1.2 (2), (9) (MPA-97, MPA-102): start-up fails if the
  * initiator sends data between its Request and our Reply.
  */
 static void startup_extra_bytes(struct kunit *test)

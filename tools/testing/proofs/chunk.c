@@ -65,7 +65,7 @@ static void private_data(const struct sddp_control *c, const u8 *p, size_t len)
 	MUST("SCTPDDP-16, MPA2-15: the Private Data extends to the end of the chunk",
 	     c->offer.pd_len == len - 4 - word);
 	GIVEN(at < c->offer.pd_len);
-	MUST("SCTPDDP-14, SCTPDDP-19, MPA2-14: the Private Data follows the header",
+	MUST("SCTPDDP-14, MPA2-14: the Private Data follows the header",
 	     c->offer.pd[at] == p[4 + word + at]);
 	REACHED("private data");
 }

@@ -397,7 +397,7 @@ static void bounded(void)
 #define T(fn, rows)	CASE("conn_" #fn, fn, 0, rows)
 
 const struct test conn_tests[] = {
-	T(private_data, "MPA-121"),
+	T(private_data, ""),
 	T(modify_attrs, ""),
 	T(modify_whole, ""),
 	T(bounded, ""),
