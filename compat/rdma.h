@@ -239,7 +239,7 @@ struct ib_device_param {
 									\
 	if (__ib) {							\
 		netdev_warn(netdev,					\
-			    "rdma_cm of this kernel cannot tell this RDMA device from that of %s, which has the same MAC address\n", \
+			    "rdma_cm cannot tell this device from that of %s: same MAC address\n", \
 			    netdev_name(lower));			\
 		ib_device_put(__ib);					\
 	}								\

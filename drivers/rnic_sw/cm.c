@@ -210,7 +210,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 			return 0;
 		rnic_ep_put(rnic_pending_remove(ep->dev, ep->number));
 	}
-	/* after an error the LLP keeps its reference to the session, but rnic_ep_free() drops one */
+	/* the LLP keeps its reference after an error, but rnic_ep_free() drops one */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
