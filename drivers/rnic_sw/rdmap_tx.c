@@ -517,6 +517,8 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 		 */
 		r->out_type = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);
+		r->term_pulled |= any;
+		return any;
 	}
 	if (any)
 		rdmap_count_messages(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, 1, true);
@@ -539,6 +541,11 @@ void rdmap_handle_sent(struct ddp_stream *s)
 	struct rdmap *r = to_rdmap(s);
 
 	count_sent(r);
+	/* not when it is pulled: a responder may never be permitted to send it */
+	if (r->term_pulled && !s->in_msg) {
+		rdmap_count_messages(r, RDMAP_OP_TERMINATE, 1, true);
+		r->term_pulled = false;
+	}
 	if (!s->in_msg)
 		commit_message(r);
 	r->budget_used = 0;

@@ -484,6 +484,9 @@ static void terminate_is_last_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 20u, host_memory.fetched);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_EQ(test, 2u, posted.left);
+	KUNIT_EXPECT_EQ(test, 0u, posted.terminates);
+	rdmap_handle_sent(&r->stream);
+	KUNIT_EXPECT_EQ(test, 1u, posted.terminates);
 }
 
 /*

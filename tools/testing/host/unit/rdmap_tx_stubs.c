@@ -92,6 +92,8 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {
 	if (!sent)
 		posted.delivered += n;
+	else if (opcode == RDMAP_OP_TERMINATE)
+		posted.terminates += n;
 }
 
 void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent)

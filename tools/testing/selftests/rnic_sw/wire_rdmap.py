@@ -577,8 +577,8 @@ def tracepoints(w):
         heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
         same("events of an invalid segment", heard, [
             ("ddp_stream_failed", "why=ddp-tagged-version (RFC 5041 4.1) segment=15"),
-            ("rnic_message", "sends terminate"),
-            ("ddp_segment_pulled", "qn=0x2 msn=1 mo=0x0 payload=20 rsvdulp=0x47 last")])
+            ("ddp_segment_pulled", "qn=0x2 msn=1 mo=0x0 payload=20 rsvdulp=0x47 last"),
+            ("rnic_message", "sends terminate")])
 
 
 if __name__ == "__main__":
