@@ -363,7 +363,7 @@ def selftest(text, name, staying):
     if name == "config":
         text = replaced(text, r"(?=^CONFIG_RDMA_SIW=)", "CONFIG_RDMA_RNIC_SW=m\nCONFIG_RDMA_RNIC_SW_SCTP=m\n")
     if name == "dissector.py":
-        text = replaced(text, r'"\.\.", "\.\.", "wireshark", (?="ddp_sctp.lua")', "")
+        text = replaced(text, r'"\.\.", "\.\.", "wireshark", (?="sctp-tshark")', "")
     text = text.replace("$T_DIR/../../rawpeer", "$T_DIR/rawpeer").replace("tools/wireshark", "rawpeer")
     return text.replace("tools/testing/rawpeer", "rawpeer")
 

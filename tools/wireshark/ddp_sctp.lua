@@ -3,7 +3,7 @@
 -- ddp_sctp.lua: dissect DDP over SCTP (RFC 5043, RFC 6581 section 7) in tshark and
 -- Wireshark (3.6 and later), which support DDP over TCP only:
 --
---	tshark -X lua_script:tools/wireshark/ddp_sctp.lua -i eth0 -Y ddp_sctp
+--	tools/wireshark/sctp-tshark -r - -Y ddp_sctp <FILE
 --
 -- Wireshark's own dissector decodes the headers of DDP and RDMAP, so the fields
 -- iwarp_ddp.* and iwarp_rdma.* are the same as over TCP.

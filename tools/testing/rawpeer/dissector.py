@@ -16,11 +16,12 @@ import dpkt
 
 from . import ddp, rdmap, sctp, sctp_packet
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                      "..", "..", "wireshark", "ddp_sctp.lua")
+# tshark with the dissector, also for root
+TSHARK = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "..", "..", "wireshark", "sctp-tshark")
 # tshark guesses the protocols above RDMAP. Disable them, so that tshark shows the
 # payload of each segment unchanged.
-COMMAND = ("tshark", "-n", "-X", f"lua_script:{SCRIPT}",
+COMMAND = (TSHARK, "-n",
            "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
            "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
            "-Y", "sctp.data_payload_proto_id in {16, 17}", "-T", "pdml")
@@ -184,9 +185,9 @@ def by_octets(chunk):
 
 def elements(path, *options):
     """Run tshark, and yield the XML element of each frame."""
-    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
-            [*COMMAND, *options, "-r", path], stdout=subprocess.PIPE,
-            stderr=errors) as process:
+    with tempfile.TemporaryFile("w+") as errors, open(path, "rb") as capture, \
+            subprocess.Popen([*COMMAND, *options, "-r", "-"], stdin=capture,
+                             stdout=subprocess.PIPE, stderr=errors) as process:
         for _, element in xml.iterparse(process.stdout):
             if element.tag == "packet":
                 yield element
@@ -225,12 +226,20 @@ def octets_of(text):
     return bytes.fromhex(text.replace(":", ""))
 
 
+def number_of(text):
+    """Return the number that tshark shows as this text.
+
+    For a flag, tshark 4.0 shows 0 or 1, and tshark 4.4 and 4.6 show False or True."""
+    return ("False", "True").index(text) if text in ("False", "True") \
+        else int(text, 0)
+
+
 def is_same(want, text):
     if text is None:
         return False
     if isinstance(want, bytes):
         return octets_of(text) == want
-    return int(text, 0) == want
+    return number_of(text) == want
 
 
 def differences(want, got):

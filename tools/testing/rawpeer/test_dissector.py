@@ -99,6 +99,47 @@ class Wire:
         return self.put(self.chunk(message, sid))
 
 
+class Values(unittest.TestCase):
+    """The text of a value differs between releases of tshark."""
+
+    def test_flags_of_each_release(self):
+        for release, clear, set_ in (("4.0.17", "0", "1"),
+                                     ("4.4.19", "False", "True"),
+                                     ("4.6.9", "False", "True")):
+            with self.subTest(release=release):
+                self.assertTrue(dissector.is_same(0, clear))
+                self.assertTrue(dissector.is_same(1, set_))
+                self.assertFalse(dissector.is_same(0, set_))
+                self.assertFalse(dissector.is_same(1, clear))
+
+    def test_numbers(self):
+        self.assertTrue(dissector.is_same(16, "0x00000010"))
+        self.assertTrue(dissector.is_same(16, "16"))
+        self.assertFalse(dissector.is_same(16, "17"))
+        self.assertFalse(dissector.is_same(16, None))
+
+
+class Privileges(unittest.TestCase):
+    """tshark 4.4 and later ignore the dissector if root starts them."""
+
+    def test_tshark_runs_as_another_user_and_can_read_the_dissector(self):
+        with tempfile.TemporaryDirectory() as there:
+            os.chmod(there, 0o755)
+            stub = os.path.join(there, "tshark")
+            with open(stub, "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\nid -u; id -g; echo \"$3\"\n"
+                           "cat \"${2#lua_script:}\"\n")
+            os.chmod(stub, 0o755)
+            done = subprocess.run(
+                [dissector.TSHARK, "-V"], capture_output=True, text=True,
+                check=True,
+                env={**os.environ, "PATH": there + ":" + os.environ["PATH"]})
+        user, group, option, script = done.stdout.split("\n", 3)
+        self.assertNotIn("0", (user, group))
+        self.assertEqual(option, "-V")
+        self.assertIn('Proto("ddp_sctp"', script)
+
+
 class Dissector(unittest.TestCase):
     """Each test makes a capture and checks what tshark decodes."""
 
@@ -141,10 +182,11 @@ class Dissector(unittest.TestCase):
     def info(self, wire):
         """Return tshark's Info column of each packet."""
         self.write(wire)
-        done = subprocess.run(
-            ["tshark", "-n", "-X", f"lua_script:{dissector.SCRIPT}",
-             "-r", self.file.name, "-T", "fields", "-e", "_ws.col.Info"],
-            capture_output=True, text=True, check=True)
+        with open(self.file.name, "rb") as file:
+            done = subprocess.run(
+                [dissector.TSHARK, "-n", "-r", "-", "-T", "fields",
+                 "-e", "_ws.col.Info"],
+                stdin=file, capture_output=True, text=True, check=True)
         return [line.strip() for line in done.stdout.splitlines()]
 
     def test_every_message(self):

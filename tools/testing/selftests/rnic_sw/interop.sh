@@ -114,10 +114,11 @@ has() {
 	t_check "$1 $2 $3 (it is $n)" test "$n" "$2" "$3"
 }
 
-# field FILTER NAME: print a field of the first frame that matches FILTER
+# field FILTER NAME: print a field of the first frame that matches FILTER. For a flag print 0 or 1,
+# as tshark 4.0 does; tshark 4.4 and 4.6 print False or True.
 field() {
 	tshark -n -o tcp.try_heuristic_first:TRUE -r "$pcap" -Y "$1" -T fields -e "$2" 2>/dev/null |
-		sed -n 1p
+		sed -n '1 { s/^False$/0/; s/^True$/1/; p }'
 }
 
 # same WHAT GOT WANTED: check that GOT equals WANTED
