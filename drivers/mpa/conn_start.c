@@ -61,6 +61,15 @@ static void enter_full(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
+/* Check whether the peer's TCP has acknowledged our whole frame, even after a reset */
+static bool is_acked(struct mpa_conn *c)
+{
+	bool all;
+
+	mpa_sock_get_acked(c, &all);
+	return all;
+}
+
 /*
  * Read bytes of the peer's start-up frame and pass them to the state machine. Return:
  * -EAGAIN if no bytes have arrived yet; 0 if bytes were processed, or the peer has
@@ -77,7 +86,7 @@ static int read_frame(struct mpa_conn *c)
 	if (n > 0)
 		mpa_startup_input(c->su, buf, n);
 	else
-		mpa_startup_eof(c->su);
+		mpa_startup_eof(c->su, is_acked(c));
 	return 0;
 }
 
@@ -211,10 +220,11 @@ static bool handle_request(struct mpa_conn *c)
 }
 
 /*
- * Connect again and use MPA revision 1, because the peer may not support revision 2.
- * If the device is configured for one revision only, tear down the connection.
+ * Connect again, because the peer may not support MPA revision 2, or may not have
+ * received our Request; mpa_startup_retry() chooses the revision. If the device is
+ * configured for one revision only, tear down the connection.
  */
-static void retry_revision_1(struct mpa_conn *c)
+static void retry_startup(struct mpa_conn *c)
 {
 	struct sockaddr_storage local = c->ss.local;
 	struct ddp_sock_owner owner;
@@ -226,7 +236,8 @@ static void retry_revision_1(struct mpa_conn *c)
 	}
 	ddp_sock_owner_of(&owner, c->sock);
 	mpa_sock_release(c, true);
-	mpa_startup_fall_back(c->su);
+	trace_mpa_startup_retry(c, c->su);
+	mpa_startup_retry(c->su);
 	mpa_conn_set_phase(c, MPA_CONNECTING);
 	mpa_conn_set_deadline(c, DEADLINE_CONNECT);
 	err = mpa_sock_connect(c, &local, &owner);
@@ -259,7 +270,7 @@ static void advance_startup(struct mpa_conn *c)
 			enter_full(c);
 			return;
 		case MPA_WANT_RETRY:
-			retry_revision_1(c);
+			retry_startup(c);
 			return;
 		case MPA_WANT_CLOSE:
 			mpa_conn_finish(c, su->why,

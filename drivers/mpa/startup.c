@@ -289,9 +289,11 @@ static void read_data(struct mpa_startup *su)
 
 /*
  * Check whether the peer has misunderstood our enhanced Request. The peer's Reply is
- * then not enhanced, because the peer took the IRD/ORD word for Private Data. Such a
- * Reply must be ignored. A rejecting Reply with revision 2 is valid even if it is
- * not enhanced.
+ * then not enhanced, because the peer took the IRD/ORD word for Private Data. RFC 6581
+ * section 10 lets a responder reply enhanced or close, and an initiator use revision 1
+ * after a close. So do not continue on this connection: the peer's program has got four
+ * bytes too many of Private Data, and neither depths nor RTR are negotiated. A
+ * rejecting Reply with revision 2 is valid even if it is not enhanced.
  */
 static bool is_misunderstood(const struct mpa_startup *su)
 {
@@ -390,14 +392,21 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 /**
  * mpa_startup_eof - record that the peer has closed or reset the connection
  * @su: the state machine
+ * @acked: true if the peer's TCP has acknowledged our whole frame
  *
  * A responder that only supports revision 1 closes the connection when it receives
  * an enhanced Request (RFC 6581 section 10). So if no byte of a Reply has arrived,
- * the next step of the initiator is to retry with revision 1. A truncated frame is
- * invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not sent yet is sent
- * before the connection is closed.
+ * the next step of the initiator is to retry with revision 1.
+ *
+ * If @acked is false, the peer may have closed without regard to our Request, for
+ * example because its listener was short of room, and may support revision 2. The
+ * retry then repeats the enhanced Request, but only once: some adapters refuse a
+ * Request by a reset and acknowledge it in no earlier packet.
+ *
+ * A truncated frame is invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not
+ * sent yet is sent before the connection is closed.
  */
-void mpa_startup_eof(struct mpa_startup *su)
+void mpa_startup_eof(struct mpa_startup *su, bool acked)
 {
 	enum mpa_want want = mpa_startup_next_step(su);
 
@@ -406,22 +415,30 @@ void mpa_startup_eof(struct mpa_startup *su)
 	} else if (want == MPA_WANT_READ || want == MPA_WANT_OFFER ||
 		   su->state == MPA_SU_SEND) {
 		fail(su, IW_MPA_LOST);
-		if (su->initiator && su->enhanced)
+		if (su->initiator && su->enhanced) {
 			su->state = MPA_SU_RETRY;
+			su->repeat = !acked && !su->repeated;
+		}
 	}
 }
 
 /**
- * mpa_startup_fall_back - restart with revision 1, for a new TCP connection
+ * mpa_startup_retry - restart for a new TCP connection
  * @su: the state machine; the next step must be MPA_WANT_RETRY
  *
- * The new Request has the Private Data of our offer, without the IRD/ORD word (RFC
+ * The next Request is the enhanced Request again if @su->repeat is set. Otherwise it
+ * uses revision 1 and has the Private Data of our offer, without the IRD/ORD word (RFC
  * 6581 section 10). On return the next step is MPA_WANT_WRITE.
  */
-void mpa_startup_fall_back(struct mpa_startup *su)
+void mpa_startup_retry(struct mpa_startup *su)
 {
-	su->revision = MPA_REV_PLAIN;
-	su->enhanced = false;
+	if (su->repeat) {
+		su->repeat = false;
+		su->repeated = true;
+	} else {
+		su->revision = MPA_REV_PLAIN;
+		su->enhanced = false;
+	}
 	su->got = 0;
 	su->why = IW_OK;
 	su->state = MPA_SU_SEND;

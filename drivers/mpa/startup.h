@@ -27,8 +27,9 @@
  * @MPA_WANT_ENTER: enter Full Operation, because start-up has succeeded
  * @MPA_WANT_CLOSE: close the connection for the reason mpa_startup.why
  * @MPA_WANT_RETRY: close the TCP connection, because the peer may not support
- *	revision 2. Then either call mpa_startup_fall_back() and continue on a new TCP
- *	connection, or end the session for the reason mpa_startup.why
+ *	revision 2, or may not have received our Request. Then either call
+ *	mpa_startup_retry() and continue on a new TCP connection, or end the session
+ *	for the reason mpa_startup.why
  */
 enum mpa_want {
 	MPA_WANT_OFFER,
@@ -47,7 +48,7 @@ enum mpa_startup_state {
 	MPA_SU_DATA,		/* waiting for the data after the peer's header */
 	MPA_SU_ENTER,		/* start-up has succeeded */
 	MPA_SU_CLOSE,		/* start-up has failed, or one side has rejected */
-	MPA_SU_RETRY,		/* start-up has failed, but may succeed with revision 1 */
+	MPA_SU_RETRY,		/* start-up has failed, but another attempt may succeed */
 };
 
 /**
@@ -61,6 +62,9 @@ enum mpa_startup_state {
  * @data_len: PD_Length of the peer's frame, valid once its header is complete
  * @hdr: header of the peer's frame
  * @mine: our offer
+ * @repeat: true if the next attempt repeats the enhanced Request, false if it uses
+ *	revision 1; valid if the next step is MPA_WANT_RETRY
+ * @repeated: true if the enhanced Request has been repeated
  * @why: reason to close the connection; valid if the next step is MPA_WANT_CLOSE or
  *	MPA_WANT_RETRY
  * @revision: MPA revision of our frame; the revision in use once the peer's frame has
@@ -87,6 +91,8 @@ struct mpa_startup {
 	u16			data_len;
 	u8			hdr[MPA_HDR_LEN];
 	struct ddp_offer	mine;
+	bool			repeat;
+	bool			repeated;
 
 	/* results of start-up, some of which are also used before start-up is complete */
 	enum iw_reason		why;
@@ -108,7 +114,7 @@ void mpa_startup_handle_sent(struct mpa_startup *su);
 
 size_t mpa_startup_missing_len(const struct mpa_startup *su);
 ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n);
-void mpa_startup_eof(struct mpa_startup *su);
-void mpa_startup_fall_back(struct mpa_startup *su);
+void mpa_startup_eof(struct mpa_startup *su, bool acked);
+void mpa_startup_retry(struct mpa_startup *su);
 
 #endif

@@ -88,6 +88,26 @@ TRACE_EVENT(mpa_startup_agreed,
 		  __entry->crc, __entry->tx_markers, __entry->rx_markers)
 );
 
+/* before mpa_startup_retry(), which overwrites the reason */
+TRACE_EVENT(mpa_startup_retry,
+	TP_PROTO(const struct mpa_conn *c, const struct mpa_startup *su),
+	TP_ARGS(c, su),
+	TP_STRUCT__entry(
+		__field(const void *, c)
+		__field(u8, revision)
+		/* copied, because the string is in another module, which may be unloaded */
+		__array(char, why, 32)
+	),
+	TP_fast_assign(
+		__entry->c = c;
+		__entry->revision = su->repeat ? su->revision : MPA_REV_PLAIN;
+		strscpy(__entry->why, iw_reason_name(su->why),
+			sizeof(__entry->why));
+	),
+	TP_printk("conn=%p why=%s next-revision=%u", __entry->c, __entry->why,
+		  __entry->revision)
+);
+
 TRACE_EVENT(mpa_batch_sent,
 	TP_PROTO(const struct mpa_conn *c, int taken),
 	TP_ARGS(c, taken),

@@ -104,14 +104,14 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 				     const struct ddp_offer *o)
 {
 	struct neg_side reply;
-	enum iw_reason why;
 
 	fill_side(&reply, o);
 	neg_complete(&ep->me, &ep->request, &reply, &ep->result);
 	start_qp(ep);
-	why = ep->result.why;
-	if (why)
-		return fail_connect(ep, why, o);
+	if (ep->result.why)
+		return fail_connect(ep, ep->result.why, o);
+	if (ep->request.enhanced && !reply.enhanced)
+		rnic_count(ep->dev, RNIC_CONNECTS_PLAIN);
 	ep->qp->rdmap.rtr = ep->result.rtr;
 	ep->state = EP_ESTABLISHED;
 	if (!rnic_ep_report_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))

@@ -59,6 +59,7 @@ static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_TX_COALESCED].name		= "tx_coalesced",
 	[RNIC_CONNECTS].name		= "connects",
 	[RNIC_CONNECTS_SCTP].name	= "connects_sctp",
+	[RNIC_CONNECTS_PLAIN].name	= "connects_plain",
 	[RNIC_ACCEPTS].name		= "accepts",
 	[RNIC_REJECTS].name		= "rejects",
 	[RNIC_ODP_FAULTS].name		= "odp_faults",

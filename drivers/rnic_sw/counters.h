@@ -43,6 +43,7 @@ enum rnic_counter {
 	RNIC_TX_COALESCED,	/* coalescing periods, see db_moderation.h */
 	RNIC_CONNECTS,		/* sessions that rnic_iw_connect() started */
 	RNIC_CONNECTS_SCTP,	/* those of RNIC_CONNECTS that use SCTP */
+	RNIC_CONNECTS_PLAIN,	/* those that fell back to MPA revision 1 */
 	RNIC_ACCEPTS,		/* connection requests accepted */
 	RNIC_REJECTS,		/* connection requests rejected */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */

@@ -340,7 +340,7 @@ static void startup_eof(struct kunit *test)
 		if (g.initiator && !g.enhanced)
 			frame[16] = 0;
 		feed(&o, n, 50);
-		mpa_startup_eof(&su);
+		mpa_startup_eof(&su, true);
 		KUNIT_EXPECT_EQ(test, su.why, truncated ? IW_MPA_STARTUP :
 				IW_MPA_LOST);
 		EXPECT_WANT(test, &su, g.enhanced && !truncated ?
@@ -362,7 +362,7 @@ static void startup_eof_before_reply(struct kunit *test)
 
 	begin(&g);
 	feed(&o, 20, 20);
-	mpa_startup_eof(&su);
+	mpa_startup_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
@@ -370,19 +370,19 @@ static void startup_eof_before_reply(struct kunit *test)
 	begin(&g);
 	feed(&o, 20, 20);
 	mpa_startup_offer(&su, &offer);
-	mpa_startup_eof(&su);
+	mpa_startup_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
 	/* the rejecting Reply is still sent, and start-up ends afterwards */
 	begin(&g);
 	feed(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
-	mpa_startup_eof(&su);
+	mpa_startup_eof(&su, true);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
 	mpa_startup_handle_sent(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
-	mpa_startup_eof(&su);
+	mpa_startup_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 }
 
@@ -423,7 +423,7 @@ static void startup_fall_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_RETRY);
 	KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
 
-	mpa_startup_fall_back(&su);
+	mpa_startup_retry(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
 	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, sizeof(ours)), 28);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], 0);
@@ -439,6 +439,46 @@ static void startup_fall_back(struct kunit *test)
 	expect_results(test, &g);
 }
 
+/* Let the peer close after our Request; expect that the next Request has revision @rev */
+static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
+{
+	mpa_startup_eof(&su, acked);
+	EXPECT_WANT(test, &su, MPA_WANT_RETRY);
+	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
+	mpa_startup_retry(&su);
+	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
+	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, sizeof(ours)),
+			rev == 2 ? 32 : 28);
+	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], rev == 2 ? MPA_FLAG_S : 0);
+	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], rev);
+	mpa_startup_handle_sent(&su);
+}
+
+/*
+ * RFC 6581 10 (MPA2-67): a peer that closes before its TCP has acknowledged the enhanced
+ * Request may support revision 2, so the initiator repeats the Request once. After
+ * that, or if the Request was acknowledged, the initiator uses revision 1.
+ */
+static void startup_repeat(struct kunit *test)
+{
+	struct given g = { .initiator = true, .enhanced = true, .ours = 2 };
+
+	begin(&g);
+	expect_next_revision(test, true, 1);
+
+	begin(&g);
+	expect_next_revision(test, false, 2);
+	expect_next_revision(test, true, 1);
+	mpa_startup_eof(&su, false);
+	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
+
+	begin(&g);
+	expect_next_revision(test, false, 2);
+	expect_next_revision(test, false, 1);
+	mpa_startup_eof(&su, false);
+	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
+}
+
 static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_truth_table),
 	KUNIT_CASE(startup_every_cut),
@@ -448,6 +488,7 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_eof_before_reply),
 	KUNIT_CASE(startup_extra_bytes),
 	KUNIT_CASE(startup_fall_back),
+	KUNIT_CASE(startup_repeat),
 	{}
 };
 

@@ -281,8 +281,8 @@ static void startup_both_ends(struct kunit *test)
 		lost = mpa_startup_next_step(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
-			mpa_startup_eof(&su);
-			mpa_startup_fall_back(&su);
+			mpa_startup_eof(&su, true);
+			mpa_startup_retry(&su);
 			mpa_startup_init(&other, false, 1, i & 16, i & 32);
 			carry(&su, &other);
 		}

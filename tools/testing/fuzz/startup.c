@@ -18,6 +18,7 @@ struct plan {
 	bool			markers;
 	bool			reject;
 	bool			fall_back;
+	bool			unacked;	/* the peer ends before it acknowledges our frame */
 	bool			early;	/* pass bytes that arrive before our Reply */
 	struct ddp_offer	offer;
 };
@@ -35,6 +36,7 @@ static void read_plan(struct plan *p, struct input *in)
 	p->fall_back = flags & 32;
 	p->offer.enhanced = flags & 64;
 	p->early = more & 16;
+	p->unacked = more & 32;
 	p->offer.rtr = more & 15;
 	p->offer.ird = in_u16(in);
 	p->offer.ord = in_u16(in);
@@ -110,7 +112,8 @@ static void too_soon(struct mpa_startup *su, const struct input *in)
 }
 
 /* Pass @split bytes of input, or all if @split is 0. Return: false if no input is left */
-static bool feed(struct mpa_startup *su, struct input *in, u32 split)
+static bool feed(struct mpa_startup *su, const struct plan *p, struct input *in,
+		 u32 split)
 {
 	size_t need = mpa_startup_missing_len(su);
 	size_t give = split ? min_t(size_t, split, in->left) : in->left;
@@ -118,7 +121,7 @@ static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 
 	MUST("startup-need", need && su->got + need <= MPA_FRAME_MAX);
 	if (!give) {
-		mpa_startup_eof(su);
+		mpa_startup_eof(su, !p->unacked);
 		MUST("startup-eof", mpa_startup_next_step(su) != MPA_WANT_READ);
 		return false;
 	}
@@ -152,13 +155,14 @@ static bool step(struct mpa_startup *su, const struct plan *p,
 		send_frame(su);
 		return false;
 	case MPA_WANT_READ:
-		feed(su, in, split);
+		feed(su, p, in, split);
 		return false;
 	case MPA_WANT_RETRY:
 		if (!p->fall_back)
 			return true;
 		MUST("startup-retry-once", su->initiator && su->enhanced);
-		mpa_startup_fall_back(su);
+		MUST("startup-repeat-once", !su->repeat || !su->repeated);
+		mpa_startup_retry(su);
 		return false;
 	default:
 		return true;

@@ -158,11 +158,12 @@ void prove_output(void)
 void prove_rest(void)
 {
 	struct mpa_startup su, was;
+	bool acked = any_bool();
 
 	any_start(&su);
 	GIVEN(sound(&su));
 	was = su;
-	mpa_startup_eof(&su);
+	mpa_startup_eof(&su, acked);
 	MUST("the invariant holds after the end of the peer's data", sound(&su));
 	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
 	     mpa_startup_next_step(&su) != MPA_WANT_READ &&
@@ -178,6 +179,9 @@ void prove_rest(void)
 	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
 	     (was.initiator && was.enhanced && !was.got) ||
 	     mpa_startup_next_step(&was) != MPA_WANT_READ);
+	MUST("MPA2-67: the Request is repeated only if unacknowledged, and only once",
+	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
+	     su.repeat == (!acked && !was.repeated));
 	if (su.state == MPA_SU_RETRY && was.state != MPA_SU_RETRY)
 		REACHED("retry");
 	su = was;
@@ -188,10 +192,13 @@ void prove_rest(void)
 	      was.state != MPA_SU_SEND ? was.state :
 	      was.initiator ? MPA_SU_HEADER : MPA_SU_ENTER));
 	su = was;
-	mpa_startup_fall_back(&su);
+	mpa_startup_retry(&su);
 	MUST("the invariant holds for the retry", sound(&su));
-	MUST("MPA-92, MPA2-7, MPA2-67: the retry uses revision 1", su.revision == 1 &&
-	     !su.enhanced && !su.got && su.state == MPA_SU_SEND &&
-	     su.why == IW_OK);
+	MUST("MPA2-67: the retry sends a Request", !su.got && su.state == MPA_SU_SEND &&
+	     su.why == IW_OK && !su.repeat);
+	MUST("MPA-92, MPA2-7, MPA2-67: the retry uses revision 1, or repeats the Request",
+	     was.repeat ? su.repeated && su.revision == was.revision &&
+			  su.enhanced == was.enhanced :
+			  su.revision == 1 && !su.enhanced);
 	REACHED("end");
 }

@@ -85,6 +85,8 @@ static inline void any_start(struct mpa_startup *su)
 	su->enhanced = any_bool();
 	su->crc = any_bool();
 	su->tx_markers = any_bool();
+	su->repeat = any_bool();
+	su->repeated = any_bool();
 	su->mine.enhanced = any_bool();
 	su->peer.enhanced = any_bool();
 	su->why = IW_OK;

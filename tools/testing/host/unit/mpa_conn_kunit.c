@@ -207,6 +207,32 @@ static void retry_with_revision_1(struct kunit *test)
 	}
 }
 
+/*
+ * If the peer resets the connection before its TCP has acknowledged the whole enhanced
+ * Request, the worker connects again and repeats the Request. After a second such reset
+ * it uses revision 1.
+ */
+static void request_is_repeated(struct kunit *test)
+{
+	struct mpa_conn *c = calling(test, INT_MAX);
+	u32 i;
+
+	poll_events(c);
+	stubs.written = MPA_HDR_LEN + DDP_WORD_SIZE;
+	stubs.acked = stubs.written - 1;
+	for (i = 0; i < 2; i++) {
+		expect_reset();
+		poll_events(c);
+		KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
+		KUNIT_EXPECT_TRUE(test, stubs.reset);
+		KUNIT_EXPECT_EQ(test, i ? 1 : 2, stubs.su.revision);
+		/* the new TCP connection is made, and the Request is sent */
+		stubs.closed = false;
+		stubs.fin = false;
+		poll_events(c);
+	}
+}
+
 /* A FIN inside an FPDU is an error */
 static void fin_inside_fpdu_is_error(struct kunit *test)
 {
@@ -423,6 +449,7 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(request_is_retried_without_memory),
 	KUNIT_CASE(request_send_error_ends_conn),
 	KUNIT_CASE(retry_with_revision_1),
+	KUNIT_CASE(request_is_repeated),
 	KUNIT_CASE(fin_inside_fpdu_is_error),
 	KUNIT_CASE(data_before_reset_is_received),
 	KUNIT_CASE(close_waits_for_slow_acks),

@@ -507,56 +507,6 @@ def answered(w, octets, *places):
     return link
 
 
-def fall_back(w, first):
-    """After the reply first, the initiator must connect again, with revision 1."""
-    with w.listening() as (sock, port):
-        conn = int(w.mate.do("open", PEER, port)[0])
-        link = w.add_link(None, conn)
-        w.mate.do("connect", conn, 1, 1, b"once more")
-        with Peer(sock.accept()[0]) as peer:
-            same("Rev", peer.get_frame().rev, 2)
-            first(peer)
-            link.peer = Peer(sock.accept()[0])
-        request = link.peer.respond(mpa.reply())
-        same("Request", request.pack(),
-             mpa.request(flags=mpa.C, pd=b"once more").pack())
-        link.cm("ESTABLISHED", status=0)
-    link.post("send", w.shared(4096), 4, 1)
-    same("payload of the "
-         "Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
-
-
-@case("initiator: falls back if the responder closes", "MPA2-67")
-def fall_back_close(w):
-    fall_back(w, Peer.close)
-
-
-@case("initiator: falls back if the responder resets", "MPA2-67")
-def fall_back_reset(w):
-    fall_back(w, Peer.reset)
-
-
-@case("initiator: falls back on a plain Reply", "MPA2-67 MPA2-5")
-def fall_back_reply(w):
-    fall_back(w, lambda peer: peer.put(mpa.reply().pack()))
-
-
-@case("initiator: revision 2 by policy does not fall back", "MPA2-67")
-def no_fall_back(w):
-    with w.policy(revision=2), w.listening() as (sock, port):
-        conn = int(w.mate.do("open", PEER, port)[0])
-        w.add_link(Peer(w.socket()), conn)
-        w.mate.do("connect", conn, 1, 1)
-        with Peer(sock.accept()[0]) as peer:
-            peer.get_frame()
-        event = w.mate.need(CM, conn=conn)
-        check(f"{event} reports an error", event.status < 0)
-        sock.settimeout(0.5)
-        with contextlib.suppress(TimeoutError):
-            sock.accept()
-            raise AssertionError("no second connection attempt")
-
-
 @case("initiator: a refused TCP connection is reported", "MPA-132")
 def nobody_listens(w):
     with w.counted(end_peer_refused=1):

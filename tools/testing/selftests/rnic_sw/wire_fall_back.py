@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Test when and how an initiator connects again after its first Request (RFC 6581 section 10)."""
+
+import contextlib
+import ctypes
+import socket
+import struct
+import time
+
+from lib.tracing import told_of
+from lib.wire import (CM, PATIENCE, PEER, Peer, case, check, mpa, run, same, shell)
+
+RETRIES = "iw_mpa/mpa_startup_retry"
+SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27
+
+# a classic BPF program that drops each TCP segment with payload: (code, jt, jf, k)
+NO_PAYLOAD = (
+    (0x30, 0, 0, 12),           # A = byte 12 of the TCP header
+    (0x74, 0, 0, 2),            # A >>= 2
+    (0x54, 0, 0, 0x3C),         # A &= 0x3C, the length of the TCP header
+    (0x07, 0, 0, 0),            # X = A
+    (0x80, 0, 0, 0),            # A = length of the segment
+    (0x1D, 0, 1, 0),            # if A != X, skip the next instruction
+    (0x06, 0, 0, 0xFFFFFFFF),   # accept
+    (0x06, 0, 0, 0),            # drop
+)
+
+
+def make_deaf(sock):
+    """Let new connections of this listener receive no payload, and so acknowledge none."""
+    octets = b"".join(struct.pack("HBBI", *step) for step in NO_PAYLOAD)
+    program = ctypes.create_string_buffer(octets)
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
+                    struct.pack("HP", len(NO_PAYLOAD), ctypes.addressof(program)))
+
+
+def make_hear(sock):
+    """Undo make_deaf() for connections that are accepted from now on."""
+    sock.setsockopt(socket.SOL_SOCKET, SO_DETACH_FILTER, 0)
+
+
+def wait_unacked(port):
+    """Wait until TCP has sent something to that port which the peer has not acknowledged."""
+    end = time.monotonic() + PATIENCE
+    while not any(int(line.split()[1]) for line in
+                  shell(f"ss -Htn state established dport = :{port}").splitlines()):
+        check("the Request is sent", time.monotonic() < end)
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def connecting(w, deaf=False):
+    """Context manager: raw_server connects. Yields its link, the raw peer's listener, and the
+    port of the listener, which is deaf or not."""
+    with w.listening() as (sock, port):
+        if deaf:
+            make_deaf(sock)
+        link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
+        w.mate.do("connect", link.conn, 1, 1, b"once more")
+        yield link, sock, port
+
+
+@contextlib.contextmanager
+def unread(sock, port):
+    """Context manager: accept a connection, wait until its Request is sent but not acknowledged,
+    and reset the connection at the end."""
+    with Peer(sock.accept()[0]) as peer:
+        wait_unacked(port)
+        yield
+        peer.reset()
+
+
+def expect_plain(w, link, sock):
+    """Check that the next connection uses revision 1, and that it works."""
+    link.peer = Peer(sock.accept()[0])
+    request = link.peer.respond(mpa.reply())
+    same("Request", request.pack(), mpa.request(flags=mpa.C, pd=b"once more").pack())
+    link.cm("ESTABLISHED", status=0)
+    link.post("send", w.shared(4096), 4, 1)
+    same("payload of the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
+
+
+def fall_back(w, first):
+    """After the reply first, the initiator must connect again, with revision 1."""
+    before = w.counters()["connects_plain"]
+    with told_of(RETRIES) as told, connecting(w) as (link, sock, _):
+        with Peer(sock.accept()[0]) as peer:
+            same("Rev", peer.get_frame().rev, 2)
+            first(peer)
+            expect_plain(w, link, sock)
+        retries = told()
+        same("retries, next revision", (len(retries), retries[0][1].split()[-1]),
+             (1, "next-revision=1"))
+    same("connections that fell back", w.counters()["connects_plain"] - before, 1)
+    return retries[0][1]
+
+
+@case("falls back if the responder closes", "MPA2-67")
+def fall_back_close(w):
+    fall_back(w, Peer.close)
+
+
+@case("falls back if the responder resets", "MPA2-67")
+def fall_back_reset(w):
+    check("reason", "why=mpa-lost" in fall_back(w, Peer.reset))
+
+
+@case("falls back on a plain Reply, and does not use its connection", "MPA2-67 MPA2-5")
+def fall_back_reply(w):
+    def plain(peer):
+        peer.put(mpa.reply().pack())
+        same("end, bytes before it", peer.wait_end(), ("rst", b""))
+
+    check("reason", "why=mpa-startup" in fall_back(w, plain))
+
+
+@case("repeats a Request that was reset unacknowledged, with revision 2", "MPA2-67")
+def repeats(w):
+    plain = w.counters()["connects_plain"]
+    with connecting(w, deaf=True) as (link, sock, port):
+        with unread(sock, port):
+            make_hear(sock)
+        link.peer = Peer(sock.accept()[0])
+        request = link.peer.respond(lambda request: mpa.reply(
+            rev=2, flags=mpa.C | mpa.S, pd=mpa.word(1, 1, request.rtr)))
+        same("Rev, data", (request.rev, request.data), (2, b"once more"))
+        link.cm("ESTABLISHED", status=0)
+    same("connections that fell back", w.counters()["connects_plain"], plain)
+
+
+@case("falls back if the repeated Request is acknowledged and reset", "MPA2-67")
+def repeats_once(w):
+    with connecting(w, deaf=True) as (link, sock, port):
+        with unread(sock, port):
+            make_hear(sock)
+        with Peer(sock.accept()[0]) as peer:
+            same("Rev", peer.get_frame().rev, 2)
+            peer.reset()
+        expect_plain(w, link, sock)
+
+
+@case("falls back if the repeated Request is reset unacknowledged, too", "MPA2-67")
+def repeats_no_more(w):
+    with connecting(w, deaf=True) as (link, sock, port):
+        with unread(sock, port):
+            pass
+        with unread(sock, port):
+            make_hear(sock)
+        expect_plain(w, link, sock)
+
+
+@case("revision 2 by policy does not fall back", "MPA2-67")
+def no_fall_back(w):
+    with w.policy(revision=2), w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        w.add_link(Peer(w.socket()), conn)
+        w.mate.do("connect", conn, 1, 1)
+        with Peer(sock.accept()[0]) as peer:
+            peer.get_frame()
+        event = w.mate.need(CM, conn=conn)
+        check(f"{event} reports an error", event.status < 0)
+        sock.settimeout(0.5)
+        with contextlib.suppress(TimeoutError):
+            sock.accept()
+            raise AssertionError("no second connection attempt")
+
+
+run()
