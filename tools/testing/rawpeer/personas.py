@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Other iWARP stacks, as the table in Documentation/interop.rst describes them: how each starts
+up a connection, as initiator and as responder. That page names the sources."""
+
+import struct
+from dataclasses import dataclass
+
+from . import mpa, rdmap
+
+SEND, WRITE, READ = mpa.B, mpa.CC, mpa.D
+TYPES = SEND | WRITE | READ
+
+
+@dataclass(frozen=True)
+class Stack:
+    """How a stack behaves with its default settings."""
+    name: str
+    rev: int = 2            # revision of its Request, and the highest that it accepts
+    crc: bool = True        # it requests CRC, as initiator and as responder
+    offers: int = 0         # RTR flags of its Request
+    knows: int = 0          # RTR types that its Reply may name
+    one_only: tuple = ()    # its Reply names only the first of these types that was offered
+    last: int = 0           # types that its Reply names if it knows none of those offered
+    fixed: int = 0          # RTR type that its Reply always names, and the only one it takes
+    needs_model: bool = False   # it refuses an enhanced frame without flag A and a type it knows
+    opens_plain: int = 0    # RTR type with which it opens a connection of revision 1
+    stag: int = 1           # STag of its first message
+    data: bytes = b"hello"  # Private Data of its Request
+    refuses_crc: bool = False   # it rejects a Request with flag C
+    resets: bool = True     # it refuses a Request by a reset, otherwise by a FIN
+
+    # initiator ------------------------------------------------------------
+
+    def request(self, ird, ord_):
+        flags = mpa.C if self.crc else 0
+        if self.rev < 2:
+            return mpa.request(flags=flags, pd=self.data)
+        return mpa.request(rev=2, flags=flags | mpa.S,
+                           pd=mpa.word(ird, ord_, self.offers) + self.data)
+
+    def takes(self, reply):
+        """Return the type of the first message that it sends after this Reply, 0 for none; or
+        None if it refuses the Reply."""
+        if reply.rev > self.rev:
+            return None
+        if not reply.enhanced:
+            return self.opens_plain
+        types = reply.rtr & TYPES if reply.rtr & mpa.A else 0
+        if self.fixed:
+            first = WRITE if types & WRITE else READ if types & READ else 0
+            return first if first == self.fixed else None
+        if self.needs_model and not types & (WRITE | READ):
+            return None
+        both = types & self.offers
+        return next((kind for kind in (READ, WRITE, SEND) if both & kind), 0)
+
+    def first_message(self, peer, kind):
+        """Send the message that opens the stream."""
+        if kind == READ:
+            peer.read(rdmap.ReadRequest(self.stag, 1, 0, self.stag, 1))
+        elif kind == WRITE:
+            peer.put_segment(rdmap.write(self.stag, 1))
+        elif kind == SEND:
+            peer.send()
+
+    # responder ------------------------------------------------------------
+
+    def _types(self, offered):
+        """Return the RTR types of its Reply to a Request that offers these."""
+        if self.fixed:
+            return self.fixed if offered & (WRITE | READ) else 0
+        if self.one_only:
+            return next((kind for kind in self.one_only if offered & kind), self.last)
+        return offered & self.knows or self.last
+
+    def reply(self, request):
+        """Return its Reply to the Request, or None if it closes."""
+        if request.rev > self.rev:
+            return None
+        flags = mpa.C if self.crc or request.flags & mpa.C else 0
+        if self.refuses_crc and flags:
+            return mpa.reply(rev=request.rev, flags=mpa.R)
+        if not request.enhanced:
+            return mpa.reply(rev=request.rev, flags=flags)
+        types = self._types(request.rtr & TYPES) if request.rtr & mpa.A else 0
+        if self.needs_model and not types:
+            return None
+        rtr = types and mpa.A | types
+        return mpa.reply(rev=2, flags=flags | mpa.S,
+                         pd=mpa.word(request.ord, request.ird, rtr))
+
+
+CXGB4 = Stack("cxgb4", offers=mpa.A | READ, fixed=READ, opens_plain=READ)
+IRDMA = Stack("irdma", offers=mpa.A | WRITE | READ, one_only=(READ, WRITE), needs_model=True,
+              opens_plain=READ, stag=0x1234)
+QEDR = Stack("qedr", offers=mpa.A | TYPES, knows=TYPES, last=TYPES)
+SIW = Stack("siw", crc=False, one_only=(WRITE, READ), last=WRITE)
+SOFTIWARP = Stack("softiwarp", rev=1, crc=False, refuses_crc=True, resets=False)
+IW_CXGBE = Stack("iw_cxgbe", rev=1)
+SMB_DIRECT = Stack("SMB Direct, revision 1", rev=1, data=struct.pack(">II", 16, 16))
+SMBDIRECT = Stack("smbdirect over irdma", offers=IRDMA.offers, one_only=IRDMA.one_only,
+                  needs_model=True, opens_plain=READ, stag=IRDMA.stag,
+                  data=struct.pack(">II", 8, 8))
+
+ALL = (CXGB4, IRDMA, QEDR, SIW, SOFTIWARP, IW_CXGBE, SMB_DIRECT, SMBDIRECT)

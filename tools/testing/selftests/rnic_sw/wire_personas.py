@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Connect with a raw peer that behaves like other iWARP stacks during start-up (see
+Documentation/interop.rst and rawpeer/personas.py)."""
+
+from lib.wire import (CM, PEER, SUCCESS, Peer, add, case, check, mpa, rdmap, run, same)
+from rawpeer import personas
+from rawpeer.personas import READ, TYPES, WRITE
+
+LIMIT = 128                 # depths that the device reports for revision 1
+OPCODES = {0x40: WRITE, 0x41: READ}
+
+
+def hear(link):
+    """Let the peer send, and raw_server receive."""
+    link.peer.send(b"to you")
+    same("length", link.wc(wr=1, status=SUCCESS).length, 6)
+
+
+def talk(w, link):
+    """Let raw_server send, and the peer receive."""
+    link.post("send", w.shared(4096), 4, 2)
+    got = link.peer.get_segment()
+    same("Send", (got.ulp, got.payload), (0x43, bytes([0x5A]) * 4))
+
+
+def connects(w, stack):
+    """The stack connects. If it opens the stream, the passive program can send first."""
+    link = w.add_link(w.dial())
+    request = stack.request(4, 4)
+    link.peer.put(request.pack())
+    event = w.asked()
+    link.conn = event.conn
+    depth = 4 if request.enhanced else LIMIT
+    same("Private Data, ORD, IRD", (event.pd, event.ord, event.ird),
+         (stack.data, depth, depth))
+    link.recv(w.shared(1024, "l"), 64, 1)
+    w.mate.do("accept", link.conn, 4, 4, b"yes")
+    reply = link.peer.get_frame()
+    same("Rev, data of the Reply", (reply.rev, reply.data), (stack.rev, b"yes"))
+    kind = stack.takes(reply)
+    check("the stack takes the Reply", kind is not None)
+    link.peer.full(request, reply)
+    link.cm("ESTABLISHED", status=0)
+    if not kind:
+        hear(link)
+        talk(w, link)
+        return
+    stack.first_message(link.peer, kind)
+    if kind == READ:
+        got = link.peer.get_segment()
+        same("Read Response", (got.ulp, got.payload), (0x42, b""))
+    talk(w, link)
+    hear(link)
+
+
+def expect_opening(link, request, reply):
+    """Receive the device's ready-to-receive message, and respond to it if it is a Read."""
+    got = link.peer.get_segment()
+    kind = OPCODES[got.ulp]
+    check("both have named the type", kind & request.rtr & reply.rtr & TYPES)
+    if kind == WRITE:
+        check("STag is not 0", got.stag)
+        return
+    read = rdmap.ReadRequest.parse(got.payload)
+    check("STags are not 0", read.sink_stag and read.src_stag)
+    same("size", read.size, 0)
+    link.peer.put_segment(rdmap.read_response(read.sink_stag, read.sink_to))
+
+
+def call(w, stack, sock, port):
+    """Let raw_server connect, and the stack close as often as it would. Return the link with
+    the last connection, its Request, the Reply to send and the number of attempts."""
+    link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
+    link.recv(w.shared(1024, "l"), 64, 1)
+    w.mate.do("connect", link.conn, 4, 4, b"hello")
+    for attempt in 1, 2, 3:
+        peer = Peer(sock.accept()[0])
+        request = peer.get_frame()
+        reply = stack.reply(request)
+        if reply:
+            link.peer = peer
+            return link, request, reply, attempt
+        if stack.resets:
+            peer.reset()
+        peer.close()
+    raise AssertionError("the stack takes no Request")
+
+
+def accepts(w, stack, rev, attempts, **words):
+    """The stack accepts, after as many attempts and with this revision."""
+    with w.settings(**words), w.listening() as (sock, port):
+        link, request, reply, attempt = call(w, stack, sock, port)
+        same("Rev, attempts", (reply.rev, attempt), (rev, attempts))
+        same("Private Data", request.data, b"hello")
+        link.peer.put(reply.pack())
+        link.peer.full(reply, request)
+        link.cm("ESTABLISHED", status=0)
+    if reply.enhanced and reply.rtr & mpa.A:
+        expect_opening(link, request, reply)
+    talk(w, link)
+    hear(link)
+
+
+for who in personas.ALL:
+    add(f"{who.name} connects", "", connects, stack=who)
+
+for who in personas.CXGB4, personas.IRDMA, personas.QEDR, personas.SIW:
+    add(f"{who.name} accepts", "", accepts, stack=who, rev=2, attempts=1)
+    for setting in "read", "write read", "send write read":
+        add(f"{who.name} accepts, mpa/rtr is {setting}", "", accepts, stack=who, rev=2,
+            attempts=1, rtr=setting)
+add("irdma accepts revision 1 only, mpa/rtr is none", "", accepts, stack=personas.IRDMA, rev=1,
+    attempts=2, rtr="none")
+add("irdma accepts revision 1 only, mpa/rtr is send", "", accepts, stack=personas.IRDMA, rev=1,
+    attempts=2, rtr="send")
+add("iw_cxgbe accepts the second attempt", "", accepts, stack=personas.IW_CXGBE, rev=1,
+    attempts=2)
+add("softiwarp accepts the second attempt, without CRC", "", accepts,
+    stack=personas.SOFTIWARP, rev=1, attempts=2, crc=0)
+
+
+@case("softiwarp rejects flag C")
+def softiwarp_crc(w):
+    with w.listening() as (sock, port):
+        link, _, reply, _ = call(w, personas.SOFTIWARP, sock, port)
+        link.peer.put(reply.pack())
+        event = w.mate.need(CM, conn=link.conn)
+        same("event", event.event, "REJECTED")
+
+
+@case("cxgb4 names Read although only Write was offered")
+def cxgb4_mismatch(w):
+    with w.settings(rtr="write"), w.listening() as (sock, port):
+        link, request, reply, _ = call(w, personas.CXGB4, sock, port)
+        link.peer.put(reply.pack())
+        link.peer.full(reply, request)
+        said = link.peer.get_terminate()
+        same("Terminate", said.what, (2, 0, 7))
+        event = w.mate.need(CM, conn=link.conn)
+        check(f"{event} reports a failure", event.status < 0)
+
+
+run()
