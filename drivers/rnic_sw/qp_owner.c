@@ -52,9 +52,10 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
  */
 void rnic_qp_owner_exit(struct rnic_qp *qp)
 {
-	put_pid(qp->owner.authorized);
-	if (!rnic_qp_is_user(qp))
+	if (!rnic_qp_is_user(qp)) {
+		put_pid(qp->owner.authorized);
 		return;
+	}
 	mem_cgroup_put(qp->owner.memcg);
 	put_pid_ns(qp->owner.pid_ns);
 	put_cred(qp->owner.cred);

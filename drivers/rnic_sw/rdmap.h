@@ -138,7 +138,7 @@ struct rdmap {
 	bool			have_wr;	/* start_wr() has not processed @wr yet */
 	bool			wr_preferred;	/* send a WR, if any, before the next response */
 	bool			imm_pending;	/* Immediate Data of @wr must still be sent */
-	bool			term_pulled;	/* the Terminate was pulled and is not counted yet */
+	bool			term_pulled;	/* Terminate pulled, not counted yet */
 	/*
 	 * number of responses that are segmented, but not accepted by the LLP
 	 * yet

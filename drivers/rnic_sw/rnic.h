@@ -287,9 +287,12 @@ struct rnic_qp {
 	struct {
 		struct mm_struct	*mm;	/* NULL for a kernel consumer */
 		const struct cred	*cred;
-		struct pid_namespace	*pid_ns;
 		struct mem_cgroup	*memcg;	/* control group to charge */
-		struct pid		*authorized;	/* thread that may connect the QP */
+		union {
+			struct pid_namespace	*pid_ns;	/* program's QP */
+			struct pid		*authorized;	/* thread that may connect a
+								 * kernel consumer's QP */
+		};
 	} owner;
 
 	/* written under dev->count_lock, see counters.c */

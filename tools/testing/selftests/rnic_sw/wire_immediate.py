@@ -33,7 +33,7 @@ def immediate(link, value=IMM, opcode=rdmap.IMMEDIATE, rest=b"\1\2\3\4"):
 
 def check_immediate_wc(link, wr, value=IMM, length=0):
     got = link.wc(wr=wr, status=SUCCESS)
-    same("opcode, length, flags, immediate", got[3:],
+    same("opcode, length, flags, immediate", (got.opcode, got.length, got.flags, got.imm),
          (WC_RECV_IMM, length, WITH_IMM, value))
 
 
