@@ -9,7 +9,7 @@ import time
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
                       QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, both, case,
                       check, in_both_roles, rdmap, read, run, same, write)
-from lib.tracing import told_of
+from lib.tracing import tracing_events
 from lib.wire_kernel import failing
 
 BIG = 1 << 20
@@ -51,7 +51,7 @@ def terminate_in(w, role, make, what):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     with (w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
-          told_of("rnic_sw/rnic_peer_terminate") as told):
+          tracing_events("rnic_sw/rnic_peer_terminate") as events):
         link.peer.put_segment(
             make(), rdmap.write(target.rkey, target.addr, b"behind"),
             rdmap.send(1, b"behind"))
@@ -61,7 +61,7 @@ def terminate_in(w, role, make, what):
         for wr in 1, 2:
             same("vendor error", f"{link.wc(wr=wr, status=FLUSHED).vendor:08x}",
                  f"{layer:x}{kind:x}{code:02x}{PEER_TERMINATE:04x}")
-        same("trace events", [text.split(" ", 1)[1] for _, text in told()],
+        same("trace events", [text.split(" ", 1)[1] for _, text in events()],
              [f"layer={layer} type={kind} code=0x{code:02x}"])
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
     w.mate.not_yet(Async, conn=link.conn)

@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 
-from lib.tracing import told_of
+from lib.tracing import tracing_events
 from lib.wire import (CM, PATIENCE, PEER, Peer, case, check, mpa, run, same, shell)
 
 RETRIES = "iw_mpa/mpa_startup_retry"
@@ -84,12 +84,12 @@ def expect_plain(w, link, sock):
 def fall_back(w, first):
     """After the reply first, the initiator must connect again, with revision 1."""
     before = w.counters()["connects_plain"]
-    with told_of(RETRIES) as told, connecting(w) as (link, sock, _):
+    with tracing_events(RETRIES) as events, connecting(w) as (link, sock, _):
         with Peer(sock.accept()[0]) as peer:
             same("Rev", peer.get_frame().rev, 2)
             first(peer)
             expect_plain(w, link, sock)
-        retries = told()
+        retries = events()
         same("retries, next revision", (len(retries), retries[0][1].split()[-1]),
              (1, "next-revision=1"))
     same("connections that fell back", w.counters()["connects_plain"] - before, 1)
