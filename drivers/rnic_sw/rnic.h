@@ -290,8 +290,7 @@ struct rnic_qp {
 		struct mem_cgroup	*memcg;	/* control group to charge */
 		union {
 			struct pid_namespace	*pid_ns;	/* program's QP */
-			struct pid		*authorized;	/* thread that may connect a
-								 * kernel consumer's QP */
+			struct pid		*authorized;	/* kernel's QP: may connect it */
 		};
 	} owner;
 
@@ -361,10 +360,8 @@ static inline u32 rnic_qp_vendor_err(const struct rnic_qp *qp)
 {
 	const struct rdmap *r = &qp->rdmap;
 
-	if (qp->why != IW_PEER_TERMINATE)
-		return qp->why;
-	return RNIC_SW_VENDOR_ERR(IW_PEER_TERMINATE, r->peer_layer, r->peer_type,
-				  r->peer_code);
+	return qp->why != IW_PEER_TERMINATE ? qp->why :
+	       RNIC_SW_VENDOR_ERR(qp->why, r->peer_layer, r->peer_type, r->peer_code);
 }
 
 /* device.c: ib_device_ops, attributes, queries */
