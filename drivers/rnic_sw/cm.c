@@ -22,8 +22,8 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
-		       struct neg_local *me)
+static void fill_neg_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
+			   struct neg_local *me)
 {
 	const struct rnic_dev *dev = ep->dev;
 
@@ -56,7 +56,7 @@ static void fill_offer(struct ddp_offer *o, const struct neg_side *side,
 		memcpy(o->pd, pd, len);
 }
 
-static void fill_side(struct neg_side *side, const struct ddp_offer *o)
+static void fill_neg_side(struct neg_side *side, const struct ddp_offer *o)
 {
 	side->enhanced = o->enhanced;
 	side->ird = o->ird;
@@ -105,8 +105,8 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 {
 	struct neg_side reply;
 
-	fill_side(&reply, o);
-	neg_complete(&ep->me, &ep->request, &reply, &ep->result);
+	fill_neg_side(&reply, o);
+	neg_process_reply(&ep->me, &ep->request, &reply, &ep->result);
 	start_qp(ep);
 	if (ep->result.why)
 		return fail_connect(ep, ep->result.why, o);
@@ -190,8 +190,8 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 	rnic_ep_put(ep);
 }
 
-static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
-			   const struct ddp_offer *o)
+static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss,
+				  const struct ddp_offer *o)
 {
 	struct rnic_listener *listener = l->ctx;
 	struct rnic_ep *ep = rnic_ep_new(listener->dev);
@@ -202,7 +202,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 	ep->state = EP_REQUESTED;
 	ep->ss = ss;
 	ss->ctx = ep;
-	fill_side(&ep->request, o);
+	fill_neg_side(&ep->request, o);
 	err = rnic_pending_add(ep->dev, ep, &ep->number);
 	if (!err) {
 		err = rnic_ep_report_request(ep, listener->id, o);
@@ -223,7 +223,7 @@ static void rnic_cm_refused(struct ddp_listener *l, enum iw_reason why)
 	rnic_count_reason(listener->dev, why);
 }
 
-static void rnic_cm_policy(struct ddp_listener *l, struct ddp_policy *p)
+static void rnic_cm_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
 	const struct rnic_listener *listener = l->ctx;
 
@@ -231,8 +231,8 @@ static void rnic_cm_policy(struct ddp_listener *l, struct ddp_policy *p)
 }
 
 const struct ddp_session_user rnic_session_user = {
-	.policy		= rnic_cm_policy,
-	.request	= rnic_cm_request,
+	.policy		= rnic_cm_get_policy,
+	.request	= rnic_cm_handle_request,
 	.refused	= rnic_cm_refused,
 	.established	= rnic_cm_established,
 	.peer_closed	= rnic_cm_peer_closed,
@@ -245,7 +245,7 @@ static void count_connect(struct rnic_dev *dev,
 			  const struct ddp_session_type *type)
 {
 	rnic_count(dev, RNIC_CONNECTS);
-	if (type == rnic_llp(dev, RNIC_SW_LLP_SCTP))
+	if (type == rnic_get_llp(dev, RNIC_SW_LLP_SCTP))
 		rnic_count(dev, RNIC_CONNECTS_SCTP);
 }
 
@@ -253,7 +253,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 					   const struct ddp_offer *o)
 {
 	struct rnic_dev *dev = ep->dev;
-	const struct ddp_session_type *type = rnic_llp(dev, ep->qp->llp);
+	const struct ddp_session_type *type = rnic_get_llp(dev, ep->qp->llp);
 	struct iw_cm_id *id = ep->id;
 	struct ddp_sock_owner owner;
 	struct ddp_policy policy;
@@ -275,7 +275,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
 	ddp_sock_owner_init(&owner, args.net);
-	if (!rnic_same_netns(args.net, id))
+	if (!rnic_is_same_netns(args.net, id))
 		ss = ERR_PTR(-ENETUNREACH);
 	else if (type)
 		ss = type->connect(&args, &rnic_session_user, ep);
@@ -300,8 +300,8 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local(ep, p, &ep->me);
-	neg_request(&ep->me, &ep->request);
+	fill_neg_local(ep, p, &ep->me);
+	neg_build_request(&ep->me, &ep->request);
 	fill_offer(o, &ep->request, p->private_data, p->private_data_len);
 	ss = connect_session(ep, o);
 	kfree(o);
@@ -309,11 +309,11 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 }
 
 /* Find a QP that the current task may connect.  Return: the QP with a reference, or NULL. */
-static struct rnic_qp *find_callers_qp(struct rnic_dev *dev, u32 qpn)
+static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
-	if (qp && !rnic_qp_may_connect(qp)) {
+	if (qp && !rnic_qp_claim_for_connect(qp)) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}
@@ -357,7 +357,7 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
 		return -EINVAL;
-	qp = find_callers_qp(dev, p->qpn);
+	qp = get_qp_to_connect(dev, p->qpn);
 	if (!qp)
 		return -EINVAL;
 	err = connect_qp(dev, id, qp, p);
@@ -375,8 +375,8 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local(ep, p, &ep->me);
-	neg_accept(&ep->me, &ep->request, &reply, &ep->result);
+	fill_neg_local(ep, p, &ep->me);
+	neg_build_reply(&ep->me, &ep->request, &reply, &ep->result);
 	fill_offer(o, &reply, p->private_data, p->private_data_len);
 	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);
 	kfree(o);
@@ -407,8 +407,8 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 	return err;
 }
 
-static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
-		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
+static int accept_or_report_gone(struct rnic_ep *ep, struct iw_cm_id *id,
+				 struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
 	int err = ep ? accept_ep(ep, id, qp, p) : -ECONNRESET;
 
@@ -442,7 +442,7 @@ static bool is_accepted(const struct iw_cm_id *id)
 static int handle_second_accept(struct iw_cm_id *id, u32 qpn)
 {
 	struct rnic_qp *was = id->provider_data;
-	struct rnic_qp *qp = rnic_qp_by_number(to_rnic_dev(id->device), qpn);
+	struct rnic_qp *qp = rnic_qp_lookup_noref(to_rnic_dev(id->device), qpn);
 
 	id->provider_data = qp;
 	if (qp != was)
@@ -473,11 +473,11 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 		return handle_second_accept(id, p->qpn);
 	ep = rnic_pending_remove(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
-		qp = find_callers_qp(dev, p->qpn);
+		qp = get_qp_to_connect(dev, p->qpn);
 	if (qp) {
 		/* is_rejected() reads provider_data in upcalls, so set it before they can start */
 		id->provider_data = qp;
-		err = accept_qp(ep, id, qp, p);
+		err = accept_or_report_gone(ep, id, qp, p);
 		rnic_qp_put(qp);
 	}
 	if (!ep)

@@ -24,7 +24,7 @@ struct rnic_llps {
 	struct mutex			setting_lock;
 	spinlock_t			lock;	/* leaf; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
-	u32				round;	/* number of the latest pass, see next_listener() */
+	u32				round;	/* latest pass, see get_next_listener() */
 	struct list_head		connects;	/* struct rnic_ep.connector.list */
 	u32				n_connects;	/* length of @connects */
 
@@ -91,7 +91,7 @@ extern const struct ddp_session_user rnic_session_user;
 int rnic_llps_init(struct rnic_dev *dev);
 void rnic_llps_exit(struct rnic_dev *dev);
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
-const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
+const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp);
 
 /* cm_watch.c */
 void rnic_watch_init(struct rnic_llps *llps);
@@ -101,7 +101,7 @@ void rnic_ep_unwatch(struct rnic_ep *ep);
 
 /* cm_listen.c */
 u8 rnic_get_tos(const struct iw_cm_id *id);
-bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id);
+bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id);
 
 /* cm_ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev);

@@ -6,7 +6,7 @@
  * The session holds a reference to its endpoint until rnic_cm_closed().  For a pending
  * request the table holds a second reference.  The function that removes the endpoint from the
  * table takes over this reference: rnic_iw_accept(), rnic_cm_closed() when the session has ended,
- * or rnic_cm_request() after an error.
+ * or rnic_cm_handle_request() after an error.
  *
  * iw_cm gets the number of a request instead of a pointer to the endpoint.  iw_cm may discard
  * a request without notifying the driver, if the listener is being destroyed or memory is

@@ -22,7 +22,7 @@
 #include "cm.h"
 
 /* Get the LLPs that the listener uses, as a mask of 1 << enum rnic_sw_llp */
-static u8 listen_mask(const struct rnic_listener *listener)
+static u8 get_used_llps(const struct rnic_listener *listener)
 {
 	u8 over = 0;
 	int llp;
@@ -34,7 +34,7 @@ static u8 listen_mask(const struct rnic_listener *listener)
 }
 
 /* Stop listening over all LLPs but those in @mask */
-static void stop_others(struct rnic_listener *listener, u8 mask)
+static void stop_other_llps(struct rnic_listener *listener, u8 mask)
 {
 	int llp;
 
@@ -46,10 +46,10 @@ static void stop_others(struct rnic_listener *listener, u8 mask)
 	}
 }
 
-static int listen_llp(struct rnic_listener *listener, const struct ddp_listen *args,
-		      int llp)
+static int listen_on_llp(struct rnic_listener *listener, const struct ddp_listen *args,
+			 int llp)
 {
-	const struct ddp_session_type *type = rnic_llp(listener->dev, llp);
+	const struct ddp_session_type *type = rnic_get_llp(listener->dev, llp);
 	struct ddp_listener *l;
 
 	if (!type)
@@ -70,10 +70,10 @@ static int listen_llp(struct rnic_listener *listener, const struct ddp_listen *a
  * * -EACCES is not ignored if the listener uses an LLP already.  In this case the current task
  *   changes the device's setting, and must be notified that it may not bind the port.
  */
-static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask, int err)
+static bool may_ignore_llp_error(const struct rnic_listener *listener, int llp, u8 mask, int err)
 {
 	return llp == RNIC_SW_LLP_SCTP && mask != BIT(llp) && err != -ENOMEM &&
-	       !(err == -EACCES && listen_mask(listener));
+	       !(err == -EACCES && get_used_llps(listener));
 }
 
 /*
@@ -81,23 +81,23 @@ static bool can_skip_llp(const struct rnic_listener *listener, int llp, u8 mask,
  * the TCP port, because a client may poll until the TCP port is open and then connect over
  * SCTP.
  */
-static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *args,
-		       u8 mask)
+static int listen_on_llps(struct rnic_listener *listener, const struct ddp_listen *args,
+			  u8 mask)
 {
 	int llp, err;
 
 	for (llp = RNIC_LLPS - 1; llp >= 0; llp--) {
 		if (!(mask & BIT(llp)) || listener->l[llp])
 			continue;
-		err = listen_llp(listener, args, llp);
-		if (err && !can_skip_llp(listener, llp, mask, err))
+		err = listen_on_llp(listener, args, llp);
+		if (err && !may_ignore_llp_error(listener, llp, mask, err))
 			return err;
 	}
 	return 0;
 }
 
 /**
- * rnic_same_netns - check whether an iw_cm ID belongs to the device's network namespace
+ * rnic_is_same_netns - check whether an iw_cm ID belongs to the device's network namespace
  * @net: network namespace of the device's sockets
  * @id: ID of a listener or connection
  *
@@ -108,7 +108,7 @@ static int listen_llps(struct rnic_listener *listener, const struct ddp_listen *
  *
  * Return: true if the namespace of @id is known and is @net, false otherwise.
  */
-bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id)
+bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id)
 {
 	const struct net *theirs = compat_iw_cm_net(id);
 
@@ -130,11 +130,11 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
 {
 	struct ddp_policy policy;
 
-	if (!rnic_same_netns(args->net, listener->id))
+	if (!rnic_is_same_netns(args->net, listener->id))
 		return -EADDRNOTAVAIL;
 	args->policy = &policy;
 	rnic_fill_policy(listener->dev, &policy);
-	return listen_llps(listener, args, mask);
+	return listen_on_llps(listener, args, mask);
 }
 
 /*
@@ -179,7 +179,7 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
 		.owner = &listener->owner,
 		.local = &listener->id->m_local_addr,
 	};
-	u8 before = listen_mask(listener);
+	u8 before = get_used_llps(listener);
 	int err = -ENODEV;
 
 	if (args.net) {
@@ -188,7 +188,7 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
 	}
 	if (!err)
 		return 0;
-	stop_others(listener, before);
+	stop_other_llps(listener, before);
 	if (before && (err == -ENODEV || err == -EADDRNOTAVAIL))
 		return 0;
 	return may_ignore_listen_error(listener, err) ? 0 : err;
@@ -201,10 +201,10 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
  *
  * Return: 0.
  */
-static int rnic_listener_stop_others(struct rnic_listener *listener, u8 mask)
+static int rnic_listener_stop_other_llps(struct rnic_listener *listener, u8 mask)
 {
-	if (listen_mask(listener) & mask)
-		stop_others(listener, mask);
+	if (get_used_llps(listener) & mask)
+		stop_other_llps(listener, mask);
 	return 0;
 }
 
@@ -300,7 +300,7 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 	unlink_listener(listener);
 	mutex_lock(&listener->lock);
 	listener->stopped = true;
-	stop_others(listener, 0);
+	stop_other_llps(listener, 0);
 	mutex_unlock(&listener->lock);
 	rnic_listener_put(listener);
 	id->provider_data = NULL;
@@ -309,7 +309,7 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 
 /* The "listen" setting ------------------------------------------------------ */
 
-/* Begin a pass over all listeners, which next_listener() continues */
+/* Begin a pass over all listeners, which get_next_listener() continues */
 static void begin_round(struct rnic_llps *llps)
 {
 	spin_lock(&llps->lock);
@@ -325,7 +325,7 @@ static void begin_round(struct rnic_llps *llps)
  *
  * Return: the listener with a reference, or NULL if the pass has visited all listeners.
  */
-static struct rnic_listener *next_listener(struct rnic_llps *llps)
+static struct rnic_listener *get_next_listener(struct rnic_llps *llps)
 {
 	struct rnic_listener *listener;
 
@@ -371,7 +371,7 @@ static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
 	int err = 0;
 
 	begin_round(llps);
-	while (!err && (listener = next_listener(llps))) {
+	while (!err && (listener = get_next_listener(llps))) {
 		err = apply_to_one(listener, fn, mask);
 		rnic_listener_put(listener);
 	}
@@ -389,7 +389,7 @@ static void apply_to_unlocked(struct rnic_llps *llps,
 	struct rnic_listener *listener;
 
 	begin_round(llps);
-	while ((listener = next_listener(llps))) {
+	while ((listener = get_next_listener(llps))) {
 		if (mutex_trylock(&listener->lock)) {
 			if (!listener->stopped)
 				fn(listener, mask);
@@ -412,7 +412,7 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 		ibdev_warn_ratelimited(&listener->dev->ib,
 				       "cannot apply the listen setting to a new listener: %d\n",
 				       err);
-	return rnic_listener_stop_others(listener, mask);
+	return rnic_listener_stop_other_llps(listener, mask);
 }
 
 /*
@@ -432,7 +432,7 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
 	if (mask != dev->policy.llp_listen)
 		err = apply_to_all(dev->llps, rnic_listener_start_llps, mask);
 	if (err) {
-		apply_to_unlocked(dev->llps, rnic_listener_stop_others, dev->policy.llp_listen);
+		apply_to_unlocked(dev->llps, rnic_listener_stop_other_llps, dev->policy.llp_listen);
 		return err;
 	}
 	WRITE_ONCE(dev->policy.llp_listen, mask);

@@ -121,7 +121,7 @@ struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter)
 	return alloc_stats();
 }
 
-static u64 sum_up(const u64 __percpu *value, int c)
+static u64 sum_counter(const u64 __percpu *value, int c)
 {
 	u64 sum = 0;
 	int cpu;
@@ -137,9 +137,9 @@ static void rnic_fill_stats(const u64 __percpu *value,
 	int c;
 
 	for (c = 0; c < RNIC_COUNTERS; c++)
-		stats->value[c] = sum_up(value, c);
+		stats->value[c] = sum_counter(value, c);
 	for (c = IW_OK + 1; c < IW_REASON_NR; c++)
-		stats->value[REASON_STAT(c)] = sum_up(value, RNIC_COUNTERS + c);
+		stats->value[REASON_STAT(c)] = sum_counter(value, RNIC_COUNTERS + c);
 }
 
 /* Counter sets -------------------------------------------------------------------- */
@@ -296,8 +296,8 @@ static struct rnic_counter_set *new_set(struct rnic_dev *dev, u32 *id)
 	return NULL;
 }
 
-static int bind_qp_to(struct rnic_counter_set *set, struct rdma_counter *counter,
-		      struct rnic_qp *qp)
+static int bind_qp_to_set(struct rnic_counter_set *set, struct rdma_counter *counter,
+			  struct rnic_qp *qp)
 {
 	/* error if the queue pair is being destroyed, or a concurrent caller has bound it */
 	int err = -EINVAL;
@@ -321,7 +321,7 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 
 	if (!set)
 		return -ENOMEM;
-	err = bind_qp_to(set, counter, qp);
+	err = bind_qp_to_set(set, counter, qp);
 	if (!err)
 		return 0;
 	xa_erase(&dev->sets, counter->id);
@@ -358,7 +358,7 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 	if (!counter->id)
 		return bind_first_qp(dev, counter, to_rnic_qp(ib));
 	set = xa_load(&dev->sets, counter->id);
-	return set ? bind_qp_to(set, counter, to_rnic_qp(ib)) : -EINVAL;
+	return set ? bind_qp_to_set(set, counter, to_rnic_qp(ib)) : -EINVAL;
 }
 
 /**
@@ -479,12 +479,12 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 			trace_rnic_message(rdmap_to_qp(r), opcode, sent);
 }
 
-void rdmap_count_early(struct rdmap *r)
+void rdmap_count_early_segment(struct rdmap *r)
 {
 	rnic_qp_count(rdmap_to_qp(r), RNIC_RX_EARLY, 1);
 }
 
-void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent)
+void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 

@@ -55,7 +55,7 @@ static int respond_create_cq(const struct rnic_ring *ring, struct ib_udata *udat
  * Compute how far the monotonic clock in the current process's time namespace is ahead of the
  * kernel's monotonic clock. Return: the difference in ns, which may be negative
  */
-static s64 clock_shift(void)
+static s64 get_timens_offset_ns(void)
 {
 	struct timespec64 t = {};
 
@@ -78,7 +78,7 @@ static int read_cq_request(struct rnic_cq *cq, const struct ib_cq_init_attr *att
 		return -EOPNOTSUPP;
 	cq->timestamps = attr->flags || req.flags & RNIC_SW_CREATE_CQ_TIMESTAMP;
 	*packed = req.flags & RNIC_SW_CREATE_CQ_PACK;
-	cq->clock_shift = clock_shift();
+	cq->timens_offset = get_timens_offset_ns();
 	return 0;
 }
 
@@ -199,7 +199,7 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 
 	lockdep_assert_held(&cq->lock);
 	*slot = *cqe;
-	slot->timestamp = cq->timestamps ? ktime_get_ns() + cq->clock_shift : 0;
+	slot->timestamp = cq->timestamps ? ktime_get_ns() + cq->timens_offset : 0;
 	if (cq->slot_qp)
 		cq->slot_qp[cq->prod & (cq->ring.slots - 1)] = qp;
 	WRITE_ONCE(cq->prod, cq->prod + 1);
@@ -295,7 +295,7 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	return !full;
 }
 
-static enum ib_wc_opcode wc_opcode(u8 opcode)
+static enum ib_wc_opcode to_wc_opcode(u8 opcode)
 {
 	static const u8 sent[] = {
 		[RNIC_SW_OP_WRITE]	= IB_WC_RDMA_WRITE,
@@ -323,7 +323,7 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 	*wc = (struct ib_wc) {
 		.wr_id = cqe->wr_id,
 		.status = cqe->status,
-		.opcode = wc_opcode(cqe->opcode),
+		.opcode = to_wc_opcode(cqe->opcode),
 		.byte_len = cqe->byte_len,
 		.qp = qp,
 		.port_num = 1,
@@ -395,8 +395,8 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
  *
  * Return: the index of the first entry that was not examined.
  */
-static u32 drop_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
-		     u32 end)
+static u32 drop_some_cqes(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
+			  u32 end)
 {
 	unsigned long flags;
 	u32 cons, steps;
@@ -435,7 +435,7 @@ void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp)
 	idx = READ_ONCE(cq->ring.hdr->cons);
 	end = READ_ONCE(cq->prod);
 	while (ring_idx_before(idx, end)) {
-		idx = drop_some(cq, qp, idx, end);
+		idx = drop_some_cqes(cq, qp, idx, end);
 		cond_resched();
 	}
 	mutex_unlock(&cq->walk_lock);

@@ -39,13 +39,13 @@
  * to deliver their events, which preemption would delay. On PREEMPT_RT preemption stays enabled,
  * because a handler may sleep on a lock.
  */
-static void begin_notify(void)
+static void notify_preempt_disable(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
 }
 
-static void end_notify(void)
+static void notify_preempt_enable(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
@@ -62,7 +62,7 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	u32 end, calls = 0;
 	bool more;
 
-	begin_notify();
+	notify_preempt_disable();
 	do {
 		end = cq->ev_requested;
 		spin_unlock_irqrestore(&cq->lock, flags);
@@ -76,11 +76,11 @@ static void rnic_cq_notify_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		compat_bh_raise(&cq->notify_bh);
-	end_notify();
+	notify_preempt_enable();
 }
 
 /* Deliver events in this context, which is the IPI or the softirq; cq->notifying is set */
-static void rnic_cq_notify_here(void *info)
+static void rnic_cq_notify_local(void *info)
 {
 	struct rnic_cq *cq = info;
 	unsigned long flags;
@@ -91,7 +91,7 @@ static void rnic_cq_notify_here(void *info)
 
 static void rnic_cq_notify_bh(struct compat_bh *notify_bh)
 {
-	rnic_cq_notify_here(container_of(notify_bh, struct rnic_cq, notify_bh));
+	rnic_cq_notify_local(container_of(notify_bh, struct rnic_cq, notify_bh));
 }
 
 /**
@@ -101,7 +101,7 @@ static void rnic_cq_notify_bh(struct compat_bh *notify_bh)
  */
 void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector)
 {
-	INIT_CSD(&cq->call, rnic_cq_notify_here, cq);
+	INIT_CSD(&cq->call, rnic_cq_notify_local, cq);
 	compat_bh_init(&cq->notify_bh, rnic_cq_notify_bh);
 	cq->cpu = cpumask_nth(vector, cpu_possible_mask);
 }

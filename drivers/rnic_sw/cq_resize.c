@@ -41,7 +41,7 @@ static void copy_entry(struct rnic_cq *cq, struct cq_resize *m)
  * Return: the number of unpolled entries that remain to be copied; -EINVAL if the unpolled
  * entries do not fit into the new ring, or the program has written an invalid consumer index.
  */
-static int __copy_some(struct rnic_cq *cq, struct cq_resize *m)
+static int __copy_some_entries(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 slots = min(cq->ring.slots, m->ring.slots), end, n;
 
@@ -51,7 +51,7 @@ static int __copy_some(struct rnic_cq *cq, struct cq_resize *m)
 		m->seen = n;
 		m->done = n;
 	}
-	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_INVALID)
+	if (ring_idx_count_unread(cq->prod, n, m->seen, slots) == RING_IDX_INVALID)
 		return -EINVAL;
 	m->seen = n;
 	/* skip entries that the program has polled since the last call */
@@ -81,7 +81,7 @@ static void __swap_rings(struct rnic_cq *cq, struct cq_resize *m)
  * Return: 0; -EINVAL if the unpolled entries do not fit into the new ring or the consumer index
  * is invalid; -EBUSY if the function gave up.
  */
-static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
+static int copy_entries_and_swap(struct rnic_cq *cq, struct cq_resize *m)
 {
 	u32 most = 2 * cq->ring.slots + RING_IDX_STEPS;
 	unsigned long flags;
@@ -91,7 +91,7 @@ static int move_entries(struct rnic_cq *cq, struct cq_resize *m)
 	do {
 		cond_resched();
 		spin_lock_irqsave(&cq->lock, flags);
-		left = __copy_some(cq, m);
+		left = __copy_some_entries(cq, m);
 		if (!left)
 			__swap_rings(cq, m);
 		spin_unlock_irqrestore(&cq->lock, flags);
@@ -130,7 +130,7 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
  *
  * Return: true if the ring was moved; false if there is no such ring.
  */
-static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
+static bool take_prepared_ring(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
 	unsigned long flags;
 	bool ok;
@@ -144,7 +144,7 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 }
 
 /* Second step of a resize: copy unpolled entries to the new ring and use it from now on */
-static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
+static int switch_to_prepared_ring(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
 	struct cq_resize m = {};
@@ -152,10 +152,10 @@ static int switch_to_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udat
 
 	if (err)
 		return err;
-	if (!take_prepared(cq, key, &m.ring))
+	if (!take_prepared_ring(cq, key, &m.ring))
 		return -ENOENT;
 	mutex_lock(&cq->walk_lock);
-	err = move_entries(cq, &m);
+	err = copy_entries_and_swap(cq, &m);
 	mutex_unlock(&cq->walk_lock);
 	/* @m.ring is now the old ring; on error the new ring */
 	rnic_ring_free(&m.ring);
@@ -193,6 +193,6 @@ int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
 	if (req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH || (req.ring_key && !use))
 		return -EOPNOTSUPP;
-	return use ? switch_to_prepared(cq, req.ring_key, udata) :
+	return use ? switch_to_prepared_ring(cq, req.ring_key, udata) :
 		     prepare_ring(cq, cqe, udata);
 }

@@ -12,7 +12,7 @@ void db_mod_init(struct db_mod *b)
 }
 
 /**
- * db_mod_doorbell - record a doorbell and decide whether to coalesce posts
+ * db_mod_record_doorbell - record a doorbell and decide whether to coalesce posts
  * @b: moderation state of the queue
  * @now: current time of a monotonic clock, in ns
  *
@@ -20,10 +20,10 @@ void db_mod_init(struct db_mod *b)
  * @now is not later than @b->last, because the clock is then too coarse for short times.
  *
  * Return: true if the caller must coalesce posts for DB_MOD_PERIOD_NS and then
- * call db_mod_coalesced(); false if the caller must transmit now and then call
- * db_mod_transmitted().
+ * call db_mod_record_coalesced(); false if the caller must transmit now and then call
+ * db_mod_record_transmitted().
  */
-bool db_mod_doorbell(struct db_mod *b, u64 now)
+bool db_mod_record_doorbell(struct db_mod *b, u64 now)
 {
 	if (now <= b->last || now - b->last >= DB_MOD_QUICK_NS)
 		b->streak = 0;
@@ -36,17 +36,17 @@ bool db_mod_doorbell(struct db_mod *b, u64 now)
 }
 
 /**
- * db_mod_transmitted - record that the transmit pass after a doorbell has ended
+ * db_mod_record_transmitted - record that the transmit pass after a doorbell has ended
  * @b: moderation state of the queue
  * @now: current time in ns
  */
-void db_mod_transmitted(struct db_mod *b, u64 now)
+void db_mod_record_transmitted(struct db_mod *b, u64 now)
 {
 	b->last = now;
 }
 
 /**
- * db_mod_coalesced - record the end of a coalescing period
+ * db_mod_record_coalesced - record the end of a coalescing period
  * @b: moderation state of the queue
  * @now: current time in ns
  * @others: number of WRs posted during the period
@@ -56,7 +56,7 @@ void db_mod_transmitted(struct db_mod *b, u64 now)
  * to start the next period, but not more than DB_MOD_STREAK_MAX. As a result a program that waits
  * for each completion, and therefore posts few WRs in a period, is rarely delayed.
  */
-void db_mod_coalesced(struct db_mod *b, u64 now, u32 others)
+void db_mod_record_coalesced(struct db_mod *b, u64 now, u32 others)
 {
 	bool worth = others >= DB_MOD_STREAK && now - b->last < DB_MOD_LATE_NS;
 

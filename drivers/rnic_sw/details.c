@@ -57,12 +57,12 @@ struct qp_details {
 
 static u32 count_posted(const struct rnic_ring *ring, u32 head, u32 tail)
 {
-	u32 n = ring->hdr ? rnic_ring_posted(ring, head, tail) : 0;
+	u32 n = ring->hdr ? rnic_ring_count_posted(ring, head, tail) : 0;
 
 	return n == RING_IDX_INVALID ? 0 : n;
 }
 
-static void fill_queues(struct rnic_qp *qp, struct qp_details *d)
+static void fill_queue_details(struct rnic_qp *qp, struct qp_details *d)
 {
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_rq *rq = &qp->rq;
@@ -77,7 +77,7 @@ static void fill_queues(struct rnic_qp *qp, struct qp_details *d)
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
 
-static void fill_reads(struct rdmap *r, struct qp_details *d)
+static void fill_read_details(struct rdmap *r, struct qp_details *d)
 {
 	spin_lock_bh(&r->lock);
 	d->ird = r->ird;
@@ -87,7 +87,7 @@ static void fill_reads(struct rdmap *r, struct qp_details *d)
 	spin_unlock_bh(&r->lock);
 }
 
-static void fill_qp(struct rnic_qp *qp, struct qp_details *d)
+static void fill_qp_details(struct rnic_qp *qp, struct qp_details *d)
 {
 	unsigned long flags;
 
@@ -95,8 +95,8 @@ static void fill_qp(struct rnic_qp *qp, struct qp_details *d)
 	d->state = qp->state;
 	d->why = qp->why;
 	spin_unlock_irqrestore(&qp->lock, flags);
-	fill_queues(qp, d);
-	fill_reads(&qp->rdmap, d);
+	fill_queue_details(qp, d);
+	fill_read_details(&qp->rdmap, d);
 	ddp_stream_query(&qp->rdmap.stream, &d->query);
 }
 
@@ -160,13 +160,13 @@ int rnic_show_qp(struct sk_buff *msg, struct ib_qp *ib)
 {
 	struct qp_details d = {};
 
-	fill_qp(to_rnic_qp(ib), &d);
+	fill_qp_details(to_rnic_qp(ib), &d);
 	return put_table(msg, &d, rnic_details_put_qp);
 }
 
 /* Memory regions ------------------------------------------------------------ */
 
-static const char *mr_kind(const struct rnic_mr *mr)
+static const char *mr_kind_name(const struct rnic_mr *mr)
 {
 	if (mr->max_blocks)
 		return "fast";
@@ -191,7 +191,7 @@ static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
 	char rights[RIGHTS_MAX] = "";
 
 	format_rights(READ_ONCE(mr->region.rights), rights, sizeof(rights));
-	return rdma_nl_put_driver_string(msg, "kind", mr_kind(mr)) ||
+	return rdma_nl_put_driver_string(msg, "kind", mr_kind_name(mr)) ||
 	       rdma_nl_put_driver_string(msg, "valid",
 					 str_yes_no(READ_ONCE(mr->region.valid))) ||
 	       rdma_nl_put_driver_string(msg, "rights",

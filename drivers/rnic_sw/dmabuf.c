@@ -136,7 +136,7 @@ static bool __unmap(struct rnic_dmabuf *d)
 }
 
 /* Check whether the CPU can access the mapping like ordinary memory */
-static bool is_memory(const struct iosys_map *map)
+static bool is_cpu_memory(const struct iosys_map *map)
 {
 	/*
 	 * The mapping must begin at a page boundary, because ddp_paged_atomic() checks only
@@ -162,7 +162,7 @@ static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 
 	if (left < 0)
 		return left;
-	if (!is_memory(&d->map))
+	if (!is_cpu_memory(&d->map))
 		return -EOPNOTSUPP;
 	return moves == d->moves ? 0 : MOVED;
 }
@@ -244,7 +244,7 @@ static void schedule_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
 	/* drop the reference again if a check was queued already, because it has its own */
-	if (!queue_delayed_work(rnic_pf_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
+	if (!queue_delayed_work(rnic_pf_get_idle_wq(&d->b), &d->idle_check, IDLE_INTERVAL))
 		rnic_pf_put(&d->b);
 }
 
@@ -252,7 +252,7 @@ static void schedule_idle_check(struct rnic_dmabuf *d)
 static void expedite_idle_check(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	if (mod_delayed_work(rnic_pf_idle_wq(&d->b), &d->idle_check, 0))
+	if (mod_delayed_work(rnic_pf_get_idle_wq(&d->b), &d->idle_check, 0))
 		rnic_pf_put(&d->b);
 }
 
@@ -273,7 +273,7 @@ static void close_buffer(struct rnic_dmabuf *d)
  * Return: true if the buffer is still mapped, so that another check must be scheduled; false if
  * it is not.
  */
-static bool check_idle(struct rnic_dmabuf *d)
+static bool unmap_if_idle(struct rnic_dmabuf *d)
 {
 	if (d->closed)
 		return false;
@@ -300,7 +300,7 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
 	 * waits for the exporter, possibly for a long time.
 	 */
 	if (mutex_trylock(&d->mutex)) {
-		again = check_idle(d);
+		again = unmap_if_idle(d);
 		mutex_unlock(&d->mutex);
 	}
 	if (again)
@@ -336,8 +336,8 @@ static int map_buffer(struct rnic_dmabuf *d)
 	return err == MOVED ? 0 : err;
 }
 
-static int rnic_dmabuf_fault(struct rnic_unpinned *b,
-			     const struct rnic_pf_range *want)
+static int rnic_dmabuf_serve_fault(struct rnic_unpinned *b,
+				   const struct rnic_pf_range *want)
 {
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 	int err;
@@ -402,10 +402,10 @@ static const struct rnic_pf_ops dmabuf_ops = {
 	.failed		= RNIC_DMABUF_WAITS_FAILED,
 	.mem		= {
 		.extent	= rnic_dmabuf_get_extent,
-		.fault_in	= rnic_pf_request,
-		.cancel	= rnic_pf_cancel,
+		.fault_in	= rnic_pf_queue_request,
+		.cancel	= rnic_pf_cancel_request,
 	},
-	.serve		= rnic_dmabuf_fault,
+	.serve		= rnic_dmabuf_serve_fault,
 	.shutdown	= rnic_dmabuf_shutdown,
 	.release	= rnic_dmabuf_release,
 };
@@ -436,8 +436,8 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
  *
  * Return: the state, or NULL if memory is short or the quota is used up.
  */
-static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
-					u64 length, int access)
+static struct rnic_dmabuf *alloc_dmabuf_state(struct rnic_dev *dev, u64 offset,
+					      u64 length, int access)
 {
 	struct rnic_dmabuf *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 
@@ -457,7 +457,7 @@ static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 	return d;
 }
 
-static int attach_buffer(struct rnic_dmabuf *d)
+static int attach_and_map_buffer(struct rnic_dmabuf *d)
 {
 	struct dma_buf_attachment *attach;
 
@@ -470,7 +470,7 @@ static int attach_buffer(struct rnic_dmabuf *d)
 		return PTR_ERR(attach);
 	d->attach = attach;
 	/* map the buffer now, so that the registration fails if the buffer cannot be mapped */
-	return rnic_dmabuf_fault(&d->b, NULL);
+	return rnic_dmabuf_serve_fault(&d->b, NULL);
 }
 
 /**
@@ -506,7 +506,7 @@ struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 		return ERR_CAST(buf);
 	err = check_buffer(buf, offset, length, access);
 	if (!err) {
-		d = alloc_buffer(dev, offset, length, access);
+		d = alloc_dmabuf_state(dev, offset, length, access);
 		err = d ? 0 : -ENOMEM;
 	}
 	if (err) {
@@ -515,7 +515,7 @@ struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 	}
 	d->buf = buf;
 	d->device = get_device(&dev->ib.dev);
-	err = attach_buffer(d);
+	err = attach_and_map_buffer(d);
 	if (err) {
 		rnic_pf_put(&d->b);
 		return ERR_PTR(err);

@@ -12,7 +12,10 @@
 #include <linux/processor.h>
 #include <linux/spinlock.h>
 
-/* Number of attempts of rnic_inval_write_lock_gap(), which together take as long as a few copies */
+/*
+ * Number of attempts of rnic_inval_write_lock_when_free(), which together take as long as a few
+ * copies
+ */
 #define INVAL_TRIES	1000
 
 /**
@@ -80,7 +83,7 @@ static inline bool rnic_inval_write_lock(struct rnic_inval_lock *g, bool may_sle
  * on several CPUs always overlap, the lock is never free, so call rnic_inval_write_lock() after
  * INVAL_TRIES attempts. May sleep on PREEMPT_RT.
  */
-static inline void rnic_inval_write_lock_gap(struct rnic_inval_lock *g)
+static inline void rnic_inval_write_lock_when_free(struct rnic_inval_lock *g)
 {
 	int left;
 

@@ -21,12 +21,12 @@ static const int limits[RNIC_KINDS] = {
 };
 
 /**
- * rnic_limit - get the maximum number of objects of a kind
+ * rnic_get_limit - get the maximum number of objects of a kind
  * @kind: the kind
  *
  * Return: the limit for one device.
  */
-int rnic_limit(enum rnic_kind kind)
+int rnic_get_limit(enum rnic_kind kind)
 {
 	return limits[kind];
 }

@@ -104,7 +104,7 @@ struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 }
 
 /**
- * rnic_map_users - get the number of mappings of mappable memory
+ * rnic_map_count_users - get the number of mappings of mappable memory
  * @map: the memory
  *
  * Computed from the reference count of the first page, on which other parts of the kernel may
@@ -112,7 +112,7 @@ struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
  *
  * Return: the number of mappings and temporary references.
  */
-unsigned int rnic_map_users(const struct rnic_map *map)
+unsigned int rnic_map_count_users(const struct rnic_map *map)
 {
 	return page_count(vmalloc_to_page(map->mem)) - 1;
 }

@@ -309,12 +309,12 @@ void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c)
 }
 
 /**
- * rnic_pf_idle_wq - get the workqueue for idle checks
+ * rnic_pf_get_idle_wq - get the workqueue for idle checks
  * @b: the memory
  *
  * Return: a workqueue of the owner, which page-fault workers do not delay.
  */
-struct workqueue_struct *rnic_pf_idle_wq(struct rnic_unpinned *b)
+struct workqueue_struct *rnic_pf_get_idle_wq(struct rnic_unpinned *b)
 {
 	return b->owner->idle_wq;
 }
@@ -336,7 +336,7 @@ void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done)
 }
 
 /* Dequeue the next request for a worker. Return: false if there is none; the worker is then idle */
-static bool take_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
+static bool dequeue_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 {
 	struct rnic_unpinned *b = wk->b;
 	struct ddp_fault *w;
@@ -358,7 +358,7 @@ static bool take_fault(struct rnic_pf_worker *wk, struct rnic_pf_range *want)
 }
 
 /* Complete the request that a worker has served, unless it was cancelled or completed meanwhile */
-static void end_fault(struct rnic_pf_worker *wk, bool denied)
+static void complete_pf_request(struct rnic_pf_worker *wk, bool denied)
 {
 	struct ddp_fault *w;
 
@@ -373,7 +373,7 @@ static void end_fault(struct rnic_pf_worker *wk, bool denied)
 }
 
 /* Fault in a range. Return: 0, or a negative errno if it cannot be faulted in */
-static int serve(struct rnic_unpinned *b, const struct rnic_pf_range *want)
+static int serve_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
 	/* fail for an empty range: after a success the stream would raise the same fault again */
 	if (want->end <= want->at)
@@ -393,9 +393,9 @@ static void rnic_pf_work(struct work_struct *work)
 	struct rnic_pf_range want;
 	int err;
 
-	while (take_fault(wk, &want)) {
-		err = serve(b, &want);
-		end_fault(wk, err);
+	while (dequeue_fault(wk, &want)) {
+		err = serve_fault(b, &want);
+		complete_pf_request(wk, err);
 		if (!err && b->ops->post_fault)
 			b->ops->post_fault(b, &want);
 	}
@@ -425,13 +425,13 @@ static void __start_worker(struct rnic_unpinned *b)
 /* Called by DDP ------------------------------------------------------------ */
 
 /**
- * rnic_pf_request - queue a page-fault request and start a worker (ddp_mem_ops.fault_in)
+ * rnic_pf_queue_request - queue a page-fault request and start a worker (ddp_mem_ops.fault_in)
  * @mem: the memory (struct rnic_unpinned)
- * @w: the stream's request; owned by this file until ddp_fault_done() or rnic_pf_cancel()
+ * @w: the stream's request; owned by this file until ddp_fault_done() or rnic_pf_cancel_request()
  *
  * The caller must hold an in-flight reference to the MR. Context: BH off. Does not sleep.
  */
-void rnic_pf_request(void *mem, struct ddp_fault *w)
+void rnic_pf_queue_request(void *mem, struct ddp_fault *w)
 {
 	struct rnic_unpinned *b = mem;
 
@@ -443,12 +443,12 @@ void rnic_pf_request(void *mem, struct ddp_fault *w)
 }
 
 /**
- * rnic_pf_cancel - cancel the page-fault request of a stream that ends (ddp_mem_ops.cancel)
+ * rnic_pf_cancel_request - cancel the page-fault request of a stream that ends (ddp_mem_ops.cancel)
  * @w: the request; on return no worker accesses it
  *
  * Does not wait for a worker that is faulting in the range. Does not sleep.
  */
-void rnic_pf_cancel(struct ddp_fault *w)
+void rnic_pf_cancel_request(struct ddp_fault *w)
 {
 	struct rnic_pf_worker *wk;
 
@@ -511,11 +511,11 @@ void rnic_pf_teardown(struct rnic_unpinned *b)
 }
 
 /**
- * rnic_pf_set_region - set the memory of an MR
+ * rnic_pf_set_region_mem - set the memory of an MR
  * @r: the MR, not yet in the STag table
  * @b: the memory, whose first byte is the first byte of the MR
  */
-void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b)
+void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b)
 {
 	r->ops = &b->ops->mem;
 	r->mem = b;
@@ -523,7 +523,7 @@ void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b)
 }
 
 /* Complete up to RING_IDX_STEPS queued requests. Return: true if more may be queued */
-static bool __complete_some(struct rnic_unpinned *b)
+static bool __complete_some_faults(struct rnic_unpinned *b)
 {
 	struct ddp_fault *w;
 	int n;
@@ -540,7 +540,7 @@ static bool __complete_some(struct rnic_unpinned *b)
 }
 
 /* Complete the requests that workers are serving, without waiting for the workers */
-static void __complete_active(struct rnic_unpinned *b)
+static void __complete_active_faults(struct rnic_unpinned *b)
 {
 	struct rnic_pf_worker *wk;
 
@@ -566,9 +566,9 @@ void rnic_pf_shutdown(struct rnic_unpinned *b)
 		cond_resched();
 		spin_lock_bh(&faults_lock);
 		b->dead = true;
-		more = __complete_some(b);
+		more = __complete_some_faults(b);
 		if (!more)
-			__complete_active(b);
+			__complete_active_faults(b);
 		spin_unlock_bh(&faults_lock);
 	} while (more);
 	if (b->ops->shutdown)

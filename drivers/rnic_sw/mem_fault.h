@@ -37,7 +37,7 @@ struct rnic_pf_range {
  * @faults: counter of page faults, including failed ones
  * @failed: counter of failed page faults
  * @mem: operations that DDP calls. @mem.extent is specific to the kind; @mem.fault_in and
- *	@mem.cancel are rnic_pf_request() and rnic_pf_cancel() for all kinds.
+ *	@mem.cancel are rnic_pf_queue_request() and rnic_pf_cancel_request() for all kinds.
  * @serve: fault in a range. Returns 0, or a negative errno if the range cannot be faulted in.
  *	May sleep.
  * @post_fault: called by the worker after each successful page fault, when the request is
@@ -106,16 +106,16 @@ int rnic_pf_init(void);
 void rnic_pf_exit(void);
 int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
 		  struct rnic_dev *dev, u64 start, u64 length);
-void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b);
+void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b);
 void rnic_pf_shutdown(struct rnic_unpinned *b);
 void rnic_pf_put(struct rnic_unpinned *b);
 void rnic_pf_teardown(struct rnic_unpinned *b);
 void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c);
-struct workqueue_struct *rnic_pf_idle_wq(struct rnic_unpinned *b);
+struct workqueue_struct *rnic_pf_get_idle_wq(struct rnic_unpinned *b);
 void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done);
 
 /* Entries of struct rnic_pf_ops.mem, common to all kinds */
-void rnic_pf_request(void *mem, struct ddp_fault *w);
-void rnic_pf_cancel(struct ddp_fault *w);
+void rnic_pf_queue_request(void *mem, struct ddp_fault *w);
+void rnic_pf_cancel_request(struct ddp_fault *w);
 
 #endif

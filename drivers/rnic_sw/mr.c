@@ -20,12 +20,12 @@
 #define BLOCK_SIZES	(GENMASK(31, PAGE_SHIFT))
 
 /**
- * rnic_ddp_rights - convert access flags of the verbs to DDP rights
+ * rnic_to_ddp_rights - convert access flags of the verbs to DDP rights
  * @access: mask of IB_ACCESS_*
  *
  * Return: mask of DDP_* rights, always with DDP_LOCAL_READ.
  */
-u8 rnic_ddp_rights(int access)
+u8 rnic_to_ddp_rights(int access)
 {
 	u8 rights = DDP_LOCAL_READ;
 
@@ -98,13 +98,13 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->region.length = U64_MAX;
-	mr->region.rights = rnic_ddp_rights(access);
+	mr->region.rights = rnic_to_ddp_rights(access);
 	mr->region.valid = true;
 	return publish_mr(to_rnic_dev(pd->device), mr);
 }
 
 /* Fill in the list of blocks of pinned memory, with the largest possible block size */
-static int list_blocks(struct rnic_mr *mr)
+static int fill_block_list(struct rnic_mr *mr)
 {
 	struct ddp_region *r = &mr->region;
 	u64 start = sg_dma_address(mr->umem->sgt_append.sgt.sgl) +
@@ -137,7 +137,7 @@ static int pin_memory(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 l
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	mr->umem = umem;
-	return list_blocks(mr);
+	return fill_block_list(mr);
 }
 
 /* Make the MR use @b, memory that is not pinned; @b may be an error pointer, which is returned */
@@ -147,7 +147,7 @@ static int attach_unpinned(struct rnic_mr *mr, struct rnic_unpinned *b)
 		return PTR_ERR(b);
 	mr->pf = b;
 	mr->denied_rights = b->no_atomics ? DDP_REMOTE_ATOMIC : 0;
-	rnic_pf_set_region(&mr->region, b);
+	rnic_pf_set_region_mem(&mr->region, b);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ static void fill_user_mr(struct rnic_mr *mr, u64 length, u64 iova)
 	/* set these fields, because the core sets them in some of its commands only */
 	mr->ib.iova = iova;
 	mr->ib.length = length;
-	mr->region.rights = rnic_ddp_rights(mr->access);
+	mr->region.rights = rnic_to_ddp_rights(mr->access);
 	mr->region.valid = true;
 }
 
@@ -211,8 +211,8 @@ static struct rnic_mr *new_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return mr;
 }
 
-static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
-				   u64 iova, int access)
+static struct ib_mr *register_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				      u64 iova, int access)
 {
 	struct rnic_mr *mr = new_user_mr(pd, start, length, iova, access);
 
@@ -254,7 +254,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 		err = check_access(access);
 	if (err)
 		return ERR_PTR(err);
-	return register_user(pd, start, length, iova, access);
+	return register_user_mr(pd, start, length, iova, access);
 }
 
 /**
@@ -303,7 +303,7 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
  * binds, because they would be checked against the old values.
  * Return: 0, or -EBUSY if a window is bound.
  */
-static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
+static int change_mr_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 {
 	int err = rnic_mr_forbid_bind(mr);
 
@@ -311,7 +311,7 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 		return err;
 	ddp_region_revoke(&mr->region);
 	mr->access = access;
-	mr->region.rights = rnic_ddp_rights(access);
+	mr->region.rights = rnic_to_ddp_rights(access);
 	WRITE_ONCE(mr->region.pd, pd);
 	ddp_region_validate(&mr->region, mr->region.stag & DDP_STAG_KEY_MASK);
 	rnic_mr_permit_bind(mr);
@@ -325,7 +325,7 @@ static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 		return false;
 	if (!ib_access_writable(access))
 		return true;
-	if (rnic_ddp_rights(access) & mr->denied_rights)
+	if (rnic_to_ddp_rights(access) & mr->denied_rights)
 		return false;
 	return mr->pf ? !mr->pf->read_only : mr->umem->writable;
 }
@@ -337,7 +337,7 @@ static bool has_user_addr(const struct rnic_mr *mr)
 }
 
 /* Compute the access flags after a rereg; IB_ZERO_BASED can change only if the memory changes */
-static int rereg_access(const struct rnic_mr *mr, int flags, int access)
+static int access_after_rereg(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
 		return mr->access;
@@ -347,14 +347,14 @@ static int rereg_access(const struct rnic_mr *mr, int flags, int access)
 }
 
 /* Get the user address of the memory, in the process that registered the MR */
-static u64 registered_addr(const struct rnic_mr *mr)
+static u64 get_registered_addr(const struct rnic_mr *mr)
 {
 	return mr->umem ? mr->umem->address : mr->region.mem_base;
 }
 
 /*
  * Check whether the current process is the one that registered the MR. Another process may use the
- * same context, but at registered_addr() it has other memory, which must not be registered.
+ * same context, but at get_registered_addr() it has other memory, which must not be registered.
  */
 static bool is_registered_by_caller(const struct rnic_mr *mr)
 {
@@ -391,7 +391,7 @@ static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
  * @start: address of the new memory; used with IB_MR_REREG_TRANS only
  * @length: length of the new memory in bytes; used with IB_MR_REREG_TRANS only
  * @iova: TO of the first byte of the new memory; used with IB_MR_REREG_TRANS only
- * @access: mask of IB_ACCESS_*; used with IB_MR_REREG_ACCESS only; see rereg_access()
+ * @access: mask of IB_ACCESS_*; used with IB_MR_REREG_ACCESS only; see access_after_rereg()
  * @pd: the new protection domain, or the current one
  * @udata: driver data; must be empty
  *
@@ -406,7 +406,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	bool moves = flags & IB_MR_REREG_TRANS;
 	int err = ib_no_udata_io(udata);
 
-	access = rereg_access(mr, flags, access);
+	access = access_after_rereg(mr, flags, access);
 	if (!err)
 		err = check_access(access);
 	if (!err)
@@ -414,7 +414,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (err)
 		return ERR_PTR(err);
 	if (!moves && rnic_mr_can_grant(mr, access)) {
-		err = change_in_place(mr, pd, access);
+		err = change_mr_in_place(mr, pd, access);
 		return err ? ERR_PTR(err) : NULL;
 	}
 	if (!moves && !has_user_addr(mr))
@@ -423,7 +423,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
 		/* register the same memory again, for writing, or as ODP instead of pinned */
-		start = registered_addr(mr);
+		start = get_registered_addr(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
@@ -485,7 +485,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 }
 
 /* Get the page list that rnic_map_mr_sg() fills in, for the next fast registration */
-static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
+static struct rnic_mapping *get_next_mapping(struct rnic_mr *mr)
 {
 	return &mr->map[!mr->cur_map];
 }
@@ -493,7 +493,7 @@ static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
-	struct rnic_mapping *m = next_mapping(mr);
+	struct rnic_mapping *m = get_next_mapping(mr);
 
 	if (m->nblocks == mr->max_blocks)
 		return -ENOMEM;
@@ -514,7 +514,7 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
-	struct rnic_mapping *m = next_mapping(mr);
+	struct rnic_mapping *m = get_next_mapping(mr);
 	int mapped;
 
 	if (!is_power_of_2(ib->page_size))
@@ -529,9 +529,9 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 }
 
 /* Get the page list to register: the next list if it is filled in, else the current list */
-static const struct rnic_mapping *mapping_to_register(struct rnic_mr *mr)
+static const struct rnic_mapping *pick_reg_mapping(struct rnic_mr *mr)
 {
-	return mr->next_map_valid ? next_mapping(mr) : &mr->map[mr->cur_map];
+	return mr->next_map_valid ? get_next_mapping(mr) : &mr->map[mr->cur_map];
 }
 
 static bool is_large_enough(const struct rnic_mapping *m, u64 length)
@@ -540,12 +540,12 @@ static bool is_large_enough(const struct rnic_mapping *m, u64 length)
 	       length <= ((u64)m->nblocks << m->shift) - m->skip;
 }
 
-static bool may_register(struct rnic_mr *mr, const struct rdmap_wr *wr,
-			 const struct ddp_stream *s)
+static bool may_fastreg(struct rnic_mr *mr, const struct rdmap_wr *wr,
+			const struct ddp_stream *s)
 {
 	u64 end;
 
-	return mr->max_blocks && is_large_enough(mapping_to_register(mr), wr->compare_add) &&
+	return mr->max_blocks && is_large_enough(pick_reg_mapping(mr), wr->compare_add) &&
 	       !READ_ONCE(mr->region.valid) && mr->region.pd == s->pd &&
 	       !((mr->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK) &&
 	       !check_add_overflow(wr->raddr, wr->compare_add, &end);
@@ -553,7 +553,7 @@ static bool may_register(struct rnic_mr *mr, const struct rdmap_wr *wr,
 
 static void activate_mapping(struct rnic_mr *mr)
 {
-	const struct rnic_mapping *m = mapping_to_register(mr);
+	const struct rnic_mapping *m = pick_reg_mapping(mr);
 
 	mr->region.block = m->block;
 	mr->region.shift = m->shift;
@@ -582,14 +582,14 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
 
-	if (!may_register(mr, wr, s))
+	if (!may_fastreg(mr, wr, s))
 		return IW_LOCAL_PROT;
 	/* wait for copies in flight: another QP's invalidation may still be waiting for them */
 	ddp_region_revoke(&mr->region);
 	activate_mapping(mr);
 	mr->region.base = wr->raddr;
 	mr->region.length = wr->compare_add;
-	WRITE_ONCE(mr->region.rights, rnic_ddp_rights(wr->swap));
+	WRITE_ONCE(mr->region.rights, rnic_to_ddp_rights(wr->swap));
 	mr->region.invalidate_stream = s->id;
 	ddp_region_validate(&mr->region, wr->rkey & DDP_STAG_KEY_MASK);
 	return IW_OK;

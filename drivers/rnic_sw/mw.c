@@ -90,7 +90,7 @@ static void __unlink_window(struct rnic_window *w)
  * Wait for accesses through an invalid window, then unlink it from its MR. The caller
  * must hold the window's lock.
  */
-static void __close_window(struct rnic_dev *dev, struct rnic_window *w)
+static void __revoke_and_unlink_window(struct rnic_dev *dev, struct rnic_window *w)
 {
 	lockdep_assert_held(&w->lock);
 	ddp_region_revoke(&w->region);
@@ -119,7 +119,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	/* remove the STag before waiting, so that peers cannot find the window again */
 	ddp_region_remove(&dev->stags, &w->region);
 	spin_lock_bh(&w->lock);
-	__close_window(dev, w);
+	__revoke_and_unlink_window(dev, w);
 	spin_unlock_bh(&w->lock);
 	kfree_rcu(w, rcu);
 	rnic_uncharge(dev, RNIC_MWS);
@@ -131,7 +131,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
  * set, forbid further binds. The caller must be in an RCU read-side section, in which
  * the window stays allocated. Return: the window, or NULL.
  */
-static struct rnic_window *first_window(struct rnic_mr *mr, bool forbid_bind)
+static struct rnic_window *first_window_or_forbid_bind(struct rnic_mr *mr, bool forbid_bind)
 {
 	struct rnic_window *w;
 
@@ -156,7 +156,7 @@ static int unlink_if_invalid(struct rnic_window *w, struct rnic_mr *mr)
 	if (w->mr == mr && READ_ONCE(w->region.valid))
 		err = -EBUSY;
 	else if (w->mr == mr)
-		__close_window(mr->dev, w);
+		__revoke_and_unlink_window(mr->dev, w);
 	spin_unlock_bh(&w->lock);
 	return err;
 }
@@ -173,7 +173,7 @@ static int unlink_invalid_windows(struct rnic_mr *mr, bool forbid_bind)
 	do {
 		cond_resched();
 		rcu_read_lock();
-		w = first_window(mr, forbid_bind);
+		w = first_window_or_forbid_bind(mr, forbid_bind);
 		if (w)
 			err = unlink_if_invalid(w, mr);
 		rcu_read_unlock();
@@ -245,7 +245,7 @@ static bool may_bind_window(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 le
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
 		return false;
-	if (rnic_ddp_rights(access) & mr->denied_rights)
+	if (rnic_to_ddp_rights(access) & mr->denied_rights)
 		return false;
 	return addr >= r->base && len <= r->length &&
 	       addr - r->base <= r->length - len;
@@ -265,7 +265,7 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 	w->region.mem_base = mr->region.mem_base + (addr - mr->region.base);
 	w->region.base = access & IB_ZERO_BASED ? 0 : addr;
 	w->region.length = len;
-	w->region.rights = rnic_ddp_rights(access) & WINDOW_RIGHTS;
+	w->region.rights = rnic_to_ddp_rights(access) & WINDOW_RIGHTS;
 	w->region.block = NULL;
 	if (mr->region.block)
 		w->region.block = mr->region.block + (off >> mr->region.shift);
@@ -276,8 +276,8 @@ static void __set_window(struct rnic_window *w, const struct rnic_mr *mr, u64 ad
 }
 
 /* Check whether a bind work request names a window that may be bound or unbound now */
-static bool __may_change(const struct rnic_window *w, const struct ddp_stream *s,
-			 const struct rdmap_wr *wr)
+static bool __may_change_window(const struct rnic_window *w, const struct ddp_stream *s,
+				const struct rdmap_wr *wr)
 {
 	lockdep_assert_held(&w->lock);
 	if (w->removed || w->region.pd != s->pd ||
@@ -291,21 +291,21 @@ static bool __may_change(const struct rnic_window *w, const struct ddp_stream *s
 }
 
 /* Check whether an MR permits the bind; the caller must hold windows_lock */
-static bool __may_bind_to(const struct rnic_mr *mr, const struct ddp_stream *s,
-			  const struct rdmap_wr *wr)
+static bool __may_bind_to_mr(const struct rnic_mr *mr, const struct ddp_stream *s,
+			     const struct rdmap_wr *wr)
 {
 	return mr && !mr->bind_forbidden && mr->region.pd == s->pd &&
 	       may_bind_window(mr, wr->inv, wr->raddr, wr->compare_add, wr->swap);
 }
 
-/* As __may_bind_to(), but the MR may change afterwards */
-static bool may_bind_to(struct rnic_dev *dev, const struct rnic_mr *mr,
-			const struct ddp_stream *s, const struct rdmap_wr *wr)
+/* As __may_bind_to_mr(), but the MR may change afterwards */
+static bool may_bind_to_mr(struct rnic_dev *dev, const struct rnic_mr *mr,
+			   const struct ddp_stream *s, const struct rdmap_wr *wr)
 {
 	bool may;
 
 	spin_lock(&dev->windows_lock);
-	may = __may_bind_to(mr, s, wr);
+	may = __may_bind_to_mr(mr, s, wr);
 	spin_unlock(&dev->windows_lock);
 	return may;
 }
@@ -314,14 +314,15 @@ static bool may_bind_to(struct rnic_dev *dev, const struct rnic_mr *mr,
  * Link a closed window to an MR, and validate it. Return: true on success; false if the
  * MR does not permit the bind any more.
  */
-static bool __open_window(struct rnic_dev *dev, struct rnic_window *w, struct rnic_mr *mr,
-			  const struct ddp_stream *s, const struct rdmap_wr *wr)
+static bool __link_and_validate_window(struct rnic_dev *dev, struct rnic_window *w,
+				       struct rnic_mr *mr, const struct ddp_stream *s,
+				       const struct rdmap_wr *wr)
 {
 	bool ok;
 
 	spin_lock(&dev->windows_lock);
 	/* check again, because the MR may have changed while accesses were waited for */
-	ok = __may_bind_to(mr, s, wr);
+	ok = __may_bind_to_mr(mr, s, wr);
 	if (ok) {
 		__set_window(w, mr, wr->raddr, wr->compare_add, wr->swap, s->id);
 		w->mr = mr;
@@ -336,15 +337,15 @@ static bool __open_window(struct rnic_dev *dev, struct rnic_window *w, struct rn
  * Bind a window, or unbind it if the length is 0. The caller must hold the window's
  * lock. Return: see rnic_mw_bind().
  */
-static bool __bind(struct rnic_dev *dev, struct rnic_window *w, struct rnic_mr *mr,
-		   const struct ddp_stream *s, const struct rdmap_wr *wr)
+static bool __bind_or_unbind_window(struct rnic_dev *dev, struct rnic_window *w, struct rnic_mr *mr,
+				    const struct ddp_stream *s, const struct rdmap_wr *wr)
 {
 	u64 len = wr->compare_add;
 
-	if (!__may_change(w, s, wr) || (len && !may_bind_to(dev, mr, s, wr)))
+	if (!__may_change_window(w, s, wr) || (len && !may_bind_to_mr(dev, mr, s, wr)))
 		return false;
-	__close_window(dev, w);
-	return !len || __open_window(dev, w, mr, s, wr);
+	__revoke_and_unlink_window(dev, w);
+	return !len || __link_and_validate_window(dev, w, mr, s, wr);
 }
 
 /**
@@ -379,7 +380,7 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 	if (window) {
 		w = container_of(window, struct rnic_window, region);
 		spin_lock_bh(&w->lock);
-		ok = __bind(dev, w, mr, s, wr);
+		ok = __bind_or_unbind_window(dev, w, mr, s, wr);
 		spin_unlock_bh(&w->lock);
 	}
 	rcu_read_unlock();

@@ -16,7 +16,7 @@
  * Get the RTR types (flags B, C and D) of @rtr, or 0 if flag A (peer-to-peer model) is
  * clear (RFC 6581 9.2)
  */
-static u8 rtr_types(u8 rtr)
+static u8 get_rtr_types(u8 rtr)
 {
 	return rtr & NEG_RTR_P2P ? rtr & NEG_RTR_TYPES : 0;
 }
@@ -25,7 +25,7 @@ static u8 rtr_types(u8 rtr)
  * Limit the local ORD @mine to the peer's IRD @theirs.  If the peer does not negotiate
  * its IRD, the local ORD does not change (RFC 6581 9.1).
  */
-static u16 limit_depth(u16 mine, u16 theirs)
+static u16 limit_ord(u16 mine, u16 theirs)
 {
 	return theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs);
 }
@@ -40,16 +40,16 @@ static void init_result(const struct neg_local *me, struct neg_result *r)
 }
 
 /**
- * neg_request - build the initiator's Request
+ * neg_build_request - build the initiator's Request
  * @me: requested values and limits of the initiator
  * @req: the Request, filled in
  *
  * If @me requests the peer-to-peer model, the Request announces every RTR type that the
  * initiator supports.  Otherwise all four flags are 0 (RFC 6581 9.2).
  */
-void neg_request(const struct neg_local *me, struct neg_side *req)
+void neg_build_request(const struct neg_local *me, struct neg_side *req)
 {
-	u8 types = rtr_types(me->rtr);
+	u8 types = get_rtr_types(me->rtr);
 
 	*req = (struct neg_side){ .enhanced = me->enhanced };
 	if (!me->enhanced)
@@ -83,7 +83,7 @@ static u8 choose_rtr_types(const struct neg_local *me,
 }
 
 /**
- * neg_accept - build the responder's Reply and compute the responder's result
+ * neg_build_reply - build the responder's Reply and compute the responder's result
  * @me: requested values and limits of the responder
  * @req: the initiator's Request
  * @rep: the Reply, filled in
@@ -100,8 +100,8 @@ static u8 choose_rtr_types(const struct neg_local *me,
  *   ORD, and the Reply has NEG_DEPTH_NONE as ORD.  If the initiator does not negotiate
  *   its ORD, the same holds for the responder's IRD.
  */
-void neg_accept(const struct neg_local *me, const struct neg_side *req,
-		struct neg_side *rep, struct neg_result *r)
+void neg_build_reply(const struct neg_local *me, const struct neg_side *req,
+		     struct neg_side *rep, struct neg_result *r)
 {
 	u8 types;
 
@@ -116,7 +116,7 @@ void neg_accept(const struct neg_local *me, const struct neg_side *req,
 	}
 	if (r->rtr & NEG_RTR_READ)
 		r->ird = max_t(u16, r->ird, 1);
-	r->ord = limit_depth(r->ord, req->ird);
+	r->ord = limit_ord(r->ord, req->ird);
 	rep->ird = req->ord == NEG_DEPTH_NONE ? NEG_DEPTH_NONE : r->ird;
 	rep->ord = req->ird == NEG_DEPTH_NONE ? NEG_DEPTH_NONE : r->ord;
 }
@@ -126,7 +126,7 @@ void neg_accept(const struct neg_local *me, const struct neg_side *req,
  *
  * Return: IW_OK, or IW_MPA_IRD if the responder's ORD exceeds the device's limit.
  */
-static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
+static enum iw_reason raise_ird(const struct neg_local *me, u16 their_ord,
 				struct neg_result *r)
 {
 	if (their_ord == NEG_DEPTH_NONE || their_ord <= r->ird)
@@ -142,7 +142,7 @@ static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
  * The initiator may raise an ORD of 0 to 1 if the responder has announced an IRD of at
  * least 1.
  */
-static bool can_use_read(u16 their_ird, u16 ord)
+static bool can_send_rtr_read(u16 their_ird, u16 ord)
 {
 	return ord || (their_ird && their_ird != NEG_DEPTH_NONE);
 }
@@ -155,12 +155,12 @@ static bool can_use_read(u16 their_ird, u16 ord)
  * Return: IW_OK; IW_MPA_RTR if a side uses the peer-to-peer model but there is no common
  * type.
  */
-static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
-				struct neg_result *r)
+static enum iw_reason choose_rtr(u8 req_rtr, const struct neg_side *rep,
+				 struct neg_result *r)
 {
-	u8 both = rtr_types(req_rtr) & rtr_types(rep->rtr);
+	u8 both = get_rtr_types(req_rtr) & get_rtr_types(rep->rtr);
 
-	if (!can_use_read(rep->ird, r->ord))
+	if (!can_send_rtr_read(rep->ird, r->ord))
 		both &= ~NEG_RTR_READ;
 	if (both & NEG_RTR_WRITE)
 		r->rtr = NEG_RTR_WRITE;
@@ -176,7 +176,7 @@ static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
 }
 
 /**
- * neg_complete - compute the initiator's result from the responder's Reply
+ * neg_process_reply - compute the initiator's result from the responder's Reply
  * @me: requested values and limits of the initiator
  * @req: the Request that was sent
  * @rep: the responder's Reply, which accepts the Request
@@ -196,14 +196,14 @@ static enum iw_reason agree_rtr(u8 req_rtr, const struct neg_side *rep,
  * IRD and ORD in @r are valid even on failure, because the initiator must then start the
  * stream in order to send a Terminate.
  */
-void neg_complete(const struct neg_local *me, const struct neg_side *req,
-		  const struct neg_side *rep, struct neg_result *r)
+void neg_process_reply(const struct neg_local *me, const struct neg_side *req,
+		       const struct neg_side *rep, struct neg_result *r)
 {
 	init_result(me, r);
 	if (!req->enhanced || !rep->enhanced)
 		return;
-	r->ord = limit_depth(r->ord, rep->ird);
-	r->why = agree_ird(me, rep->ord, r);
+	r->ord = limit_ord(r->ord, rep->ird);
+	r->why = raise_ird(me, rep->ord, r);
 	if (r->why == IW_OK)
-		r->why = agree_rtr(req->rtr, rep, r);
+		r->why = choose_rtr(req->rtr, rep, r);
 }

@@ -3,8 +3,8 @@
  * Negotiation of IRD, ORD and the ready-to-receive message (RTR) between initiator and
  * responder (RFC 6581 section 9), for both LLPs.
  *
- * The initiator calls neg_request() to build its Request, and neg_complete() to process
- * the Reply.  The responder calls neg_accept() to process the Request and to build its
+ * The initiator calls neg_build_request() to build its Request, and neg_process_reply() to process
+ * the Reply.  The responder calls neg_build_reply() to process the Request and to build its
  * Reply.
  */
 #ifndef _RNIC_SW_NEG_H
@@ -72,10 +72,10 @@ struct neg_result {
 	enum iw_reason	why;
 };
 
-void neg_request(const struct neg_local *me, struct neg_side *req);
-void neg_accept(const struct neg_local *me, const struct neg_side *req,
-		struct neg_side *rep, struct neg_result *r);
-void neg_complete(const struct neg_local *me, const struct neg_side *req,
-		  const struct neg_side *rep, struct neg_result *r);
+void neg_build_request(const struct neg_local *me, struct neg_side *req);
+void neg_build_reply(const struct neg_local *me, const struct neg_side *req,
+		     struct neg_side *rep, struct neg_result *r);
+void neg_process_reply(const struct neg_local *me, const struct neg_side *req,
+		       const struct neg_side *rep, struct neg_result *r);
 
 #endif

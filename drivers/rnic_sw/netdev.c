@@ -50,7 +50,7 @@ static void rnic_netdev_unregister(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister_work);
 
-	rnic_qps_flush(dev, IW_UNREACHABLE);
+	rnic_qps_fail_and_flush(dev, IW_UNREACHABLE);
 	ib_unregister_device_queued(&dev->ib);
 	complete_all(&dev->unregister_queued);
 	ib_device_put(&dev->ib);
@@ -98,7 +98,7 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
  * Check whether the interface has the MAC address of an interface below it: VLANs, ipvlans,
  * bonds and bridges have
  */
-static bool has_lower_address(struct net_device *netdev)
+static bool has_mac_of_lower(struct net_device *netdev)
 {
 	struct net_device *lower;
 	struct list_head *iter;
@@ -121,7 +121,7 @@ static bool has_lower_address(struct net_device *netdev)
  * is the same: librdmacm finds devices by their GUID.  In a GUID that is made of a MAC address
  * only, bytes 3 and 4 are ff:fe.  The GUID is the same after a reboot.
  */
-static void distinguish_guid(u8 *guid, const struct net_device *netdev)
+static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 {
 	u32 hash = jhash(netdev->name, strlen(netdev->name), dev_net(netdev)->net_cookie);
 
@@ -136,7 +136,7 @@ static void distinguish_guid(u8 *guid, const struct net_device *netdev)
  * address if the interface has none.  GUID and GID stay the same if the MAC address
  * changes later.
  */
-static void set_identity(struct rnic_dev *dev, struct net_device *netdev)
+static void set_guid_and_gid(struct rnic_dev *dev, struct net_device *netdev)
 {
 	u8 mac[ETH_ALEN] __aligned(2) = {};
 	u8 *gid = (u8 *)dev->gid_half;
@@ -146,8 +146,8 @@ static void set_identity(struct rnic_dev *dev, struct net_device *netdev)
 	if (is_zero_ether_addr(mac))
 		eth_random_addr(mac);
 	addrconf_addr_eui48_base((u8 *)&dev->ib.node_guid, mac);
-	if (has_lower_address(netdev))
-		distinguish_guid((u8 *)&dev->ib.node_guid, netdev);
+	if (has_mac_of_lower(netdev))
+		make_guid_unique((u8 *)&dev->ib.node_guid, netdev);
 	memcpy(gid, mac, ETH_ALEN);
 	dev->gid_half[1] = dev->ib.node_guid;
 }
@@ -170,7 +170,7 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
 	}
 	INIT_WORK(&dev->unregister_work, rnic_netdev_unregister);
 	init_completion(&dev->unregister_queued);
-	set_identity(dev, netdev);
+	set_guid_and_gid(dev, netdev);
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
 	strscpy(dev->ib.node_desc, "rnic_sw", sizeof(dev->ib.node_desc));
 	return dev;
@@ -183,7 +183,7 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
  *
  * Return: 0, or -ENODEV if the device has been unregistered.
  */
-static int undo_if_unsuitable(struct net_device *netdev, const struct net *net)
+static int unregister_if_unsuitable(struct net_device *netdev, const struct net *net)
 {
 	struct ib_device *ib;
 
@@ -216,7 +216,7 @@ static int rnic_device_add(const char *name, struct net_device *netdev,
 		ib_dealloc_device(&dev->ib);
 		return err;
 	}
-	return undo_if_unsuitable(netdev, net);
+	return unregister_if_unsuitable(netdev, net);
 }
 
 static int rnic_newlink(const char *name, struct net_device *netdev)
@@ -238,7 +238,7 @@ static struct rdma_link_ops link_ops = {
 	.newlink = rnic_newlink,
 };
 
-static void report_new_address(struct ib_device *ib)
+static void report_gid_change(struct ib_device *ib)
 {
 	struct ib_event event = {
 		.device = ib,
@@ -292,7 +292,7 @@ static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
 		ib_dispatch_port_state_event(ib, netdev);
 		break;
 	case NETDEV_CHANGEADDR:
-		report_new_address(ib);
+		report_gid_change(ib);
 		break;
 	}
 	ib_device_put(ib);

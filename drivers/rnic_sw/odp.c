@@ -43,7 +43,7 @@ static void rnic_odp_release(struct rnic_unpinned *b)
  * Fault in a range. If memory is short, sleep and try again, TRIES times in
  * total.
  */
-static int fault_in(struct rnic_odp *o, const struct rnic_pf_range *want)
+static int fault_in_range(struct rnic_odp *o, const struct rnic_pf_range *want)
 {
 	int err = -ENOMEM, n;
 
@@ -56,14 +56,14 @@ static int fault_in(struct rnic_odp *o, const struct rnic_pf_range *want)
 	return err;
 }
 
-static int rnic_odp_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want)
+static int rnic_odp_serve_fault(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 	int err;
 
 	if (!mmget_not_zero(b->mm))
 		return -EFAULT;
-	err = fault_in(o, want);
+	err = fault_in_range(o, want);
 	mmput(b->mm);
 	return err;
 }
@@ -81,7 +81,7 @@ static void rnic_odp_fault_around(struct rnic_unpinned *b, const struct rnic_pf_
 
 	if (want->write || !mmget_not_zero(b->mm))
 		return;
-	rnic_odp_fault_in(o, want->end, odp_ahead_end(want->end, b->end, PAGE_SHIFT),
+	rnic_odp_fault_in(o, want->end, odp_lookahead_end(want->end, b->end, PAGE_SHIFT),
 			  false, ODP_STOP_ABSENT);
 	mmput(b->mm);
 }
@@ -93,15 +93,15 @@ static const struct rnic_pf_ops rnic_odp_ops = {
 	.failed		= RNIC_ODP_FAULTS_FAILED,
 	.mem		= {
 		.extent	= rnic_odp_get_extent,
-		.fault_in	= rnic_pf_request,
-		.cancel	= rnic_pf_cancel,
+		.fault_in	= rnic_pf_queue_request,
+		.cancel	= rnic_pf_cancel_request,
 	},
-	.serve		= rnic_odp_fault,
+	.serve		= rnic_odp_serve_fault,
 	.post_fault		= rnic_odp_fault_around,
 	.release	= rnic_odp_release,
 };
 
-static u64 rnic_odp_untag(u64 at)
+static u64 rnic_odp_untag_addr(u64 at)
 {
 	return untagged_addr((unsigned long)at);
 }
@@ -137,7 +137,7 @@ struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 
 	if (!o)
 		return ERR_PTR(-ENOMEM);
-	o->addr_mask = odp_addr_mask(rnic_odp_untag);
+	o->addr_mask = odp_find_addr_mask(rnic_odp_untag_addr);
 	err = rnic_pf_setup(&o->b, &rnic_odp_ops, dev, start & o->addr_mask, length);
 	if (err) {
 		kfree(o);
@@ -177,8 +177,8 @@ struct advised_range {
  * Check that @r is an ODP MR of @pd and contains the range of @sge. If @write
  * is set, also check that the MR may be written. Return: 0 or a negative errno.
  */
-static int __check_advised(const struct ddp_region *r, const struct ib_pd *pd,
-			   const struct ib_sge *sge, bool write)
+static int __check_advised_range(const struct ddp_region *r, const struct ib_pd *pd,
+				 const struct ib_sge *sge, bool write)
 {
 	u64 off = sge->addr - r->base;
 
@@ -211,7 +211,7 @@ static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, b
 	local_bh_disable();
 	r = ddp_region_find(&dev->stags, sge->lkey);
 	if (r) {
-		err = __check_advised(r, pd, sge, write);
+		err = __check_advised_range(r, pd, sge, write);
 		if (!err) {
 			a->o = container_of(r->mem, struct rnic_odp, b);
 			a->at = r->mem_base + (sge->addr - r->base);
@@ -236,8 +236,8 @@ static int rnic_odp_prefetch(const struct advised_range *a, bool write, enum odp
 	return err;
 }
 
-static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
-		      bool write, enum odp_absent_action how, bool flush)
+static int prefetch_one(const struct ib_pd *pd, const struct ib_sge *sge,
+			bool write, enum odp_absent_action how, bool flush)
 {
 	struct advised_range a;
 	int err = get_advised_range(pd, sge, write, &a);
@@ -290,7 +290,7 @@ int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 	else if (!write && advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH)
 		return -EOPNOTSUPP;
 	for (i = 0; i < n && !err; i++)
-		err = advise_one(pd, &sge[i], write, how,
-				 flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
+		err = prefetch_one(pd, &sge[i], write, how,
+				   flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
 	return err;
 }

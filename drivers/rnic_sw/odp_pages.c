@@ -363,7 +363,7 @@ static bool set_entries(struct odp_chunk *c, unsigned long seq, u32 first,
 	 * take the lock without making readers back off, because a reader that
 	 * backs off raises a needless page fault
 	 */
-	rnic_inval_write_lock_gap(&c->inval_lock);
+	rnic_inval_write_lock_when_free(&c->inval_lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
 		__set_entry(&c->page[first + i], page[i], write);
@@ -522,7 +522,7 @@ int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 	end -= at;
 	at &= o->addr_mask;
 	end += at;
-	while ((s = odp_span(at, end, PAGE_SHIFT)).pages) {
+	while ((s = odp_next_span(at, end, PAGE_SHIFT)).pages) {
 		n = fault_in_span(o, &s, write, how);
 		if (n < 0)
 			return n;

@@ -9,7 +9,7 @@
 #include "odp_range.h"
 
 /**
- * odp_span - compute the next pages of a range to fault in together
+ * odp_next_span - compute the next pages of a range to fault in together
  * @at: address of the first byte that is not yet faulted in
  * @end: address of the first byte after the range
  * @shift: log2 of the page size
@@ -17,7 +17,7 @@
  * Return: at most ODP_BATCH pages of one chunk, starting with the page that
  * contains @at; 0 pages if @at is not less than @end.
  */
-struct odp_span odp_span(u64 at, u64 end, u8 shift)
+struct odp_span odp_next_span(u64 at, u64 end, u8 shift)
 {
 	u64 nr = at >> shift, last = (end - 1) >> shift;
 	struct odp_span s = {
@@ -62,7 +62,7 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
 }
 
 /**
- * odp_ahead_end - compute the end of the look-ahead range after a page fault
+ * odp_lookahead_end - compute the end of the look-ahead range after a page fault
  * @at: address of the first byte after the range that was faulted in
  * @end: address of the first byte after the MR
  * @shift: log2 of the page size
@@ -72,7 +72,7 @@ struct odp_span odp_span_in_chunk(u64 chunk, u64 from, u64 to, u8 shift)
  * Return: address of the first byte after the look-ahead range, which has at
  * most ODP_AHEAD pages; @at if the MR has no bytes from @at on.
  */
-u64 odp_ahead_end(u64 at, u64 end, u8 shift)
+u64 odp_lookahead_end(u64 at, u64 end, u8 shift)
 {
 	u64 most = (u64)ODP_AHEAD << shift;
 
@@ -82,12 +82,12 @@ u64 odp_ahead_end(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_addr_mask - find the bits of a user address that are not part of a tag
+ * odp_find_addr_mask - find the bits of a user address that are not part of a tag
  * @untag: function that removes the tag from an address
  *
  * Return: mask of the bits that @untag does not clear.
  */
-u64 odp_addr_mask(u64 (*untag)(u64 at))
+u64 odp_find_addr_mask(u64 (*untag)(u64 at))
 {
 	u64 addr_mask = U64_MAX;
 	int i;

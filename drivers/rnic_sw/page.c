@@ -27,7 +27,7 @@ static u32 bytes_to_units(size_t bytes)
  * full, remove it from the list of pages with free space. Return: address of
  * the first unit.
  */
-static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units)
+static void *__rnic_page_mark_used(struct rnic_map *page, unsigned long at, u32 units)
 {
 	bitmap_set(page->used, at, units);
 	if (bitmap_full(page->used, RNIC_PAGE_UNITS))
@@ -43,7 +43,7 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
  */
 static bool __rnic_page_is_shared(const struct rnic_map *page)
 {
-	return rnic_map_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
+	return rnic_map_count_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
 }
 
 /*
@@ -57,7 +57,7 @@ static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 	if (__rnic_page_is_shared(page))
 		return NULL;
 	at = bitmap_find_next_zero_area(page->used, RNIC_PAGE_UNITS, 0, units, 0);
-	return at < RNIC_PAGE_UNITS ? __rnic_page_mark(page, at, units) : NULL;
+	return at < RNIC_PAGE_UNITS ? __rnic_page_mark_used(page, at, units) : NULL;
 }
 
 /*
@@ -65,7 +65,7 @@ static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
  * page that is not suitable to the tail of the list, so that the next search
  * starts with other pages. Return: address of the space, or NULL.
  */
-static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **page)
+static void *rnic_page_alloc_from_list(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p;
 	void *at = NULL;
@@ -88,7 +88,7 @@ static void *rnic_page_search(struct rnic_uctx *u, u32 units, struct rnic_map **
  * Create a page and allocate space on it. Return: address of the space, or an
  * error pointer
  */
-static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **page)
+static void *rnic_page_alloc_from_new(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p = rnic_map_create(&u->ib, PAGE_SIZE);
 	void *at;
@@ -98,7 +98,7 @@ static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **
 	mutex_lock(&u->pages_lock);
 	p->number = ++u->pages_created;
 	list_add(&p->list, &u->pages);
-	at = __rnic_page_mark(p, 0, units);
+	at = __rnic_page_mark_used(p, 0, units);
 	mutex_unlock(&u->pages_lock);
 	*page = p;
 	return at;
@@ -117,10 +117,10 @@ static void *rnic_page_create(struct rnic_uctx *u, u32 units, struct rnic_map **
  */
 void *rnic_page_alloc_space(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 {
-	void *at = rnic_page_search(u, bytes_to_units(bytes), page);
+	void *at = rnic_page_alloc_from_list(u, bytes_to_units(bytes), page);
 
 	if (!at)
-		return rnic_page_create(u, bytes_to_units(bytes), page);
+		return rnic_page_alloc_from_new(u, bytes_to_units(bytes), page);
 	/*
 	 * clear the space again, because the program may have written to it
 	 * while it was free

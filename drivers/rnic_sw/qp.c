@@ -68,7 +68,7 @@ static void rnic_qp_handle_error(struct work_struct *work)
 static void __set_rights(struct rnic_qp *qp, int access)
 {
 	WRITE_ONCE(qp->access, access);
-	ddp_stream_set_rights(&qp->rdmap.stream, rnic_ddp_rights(access));
+	ddp_stream_set_rights(&qp->rdmap.stream, rnic_to_ddp_rights(access));
 }
 
 /**
@@ -157,7 +157,7 @@ static int rnic_qp_check_attr(const struct ib_qp_init_attr *a)
 	return 0;
 }
 
-static int set_sq_sizes(struct rnic_qp *qp, struct ib_qp_cap *cap)
+static int init_sq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 data, stride;
@@ -176,7 +176,7 @@ static int set_sq_sizes(struct rnic_qp *qp, struct ib_qp_cap *cap)
 	return err;
 }
 
-static int set_rq_sizes(struct rnic_qp *qp, struct ib_qp_cap *cap)
+static int init_rq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	struct rnic_rq *rq = &qp->rq;
 	int err;
@@ -225,7 +225,7 @@ static int alloc_sges(struct rnic_qp *qp)
 	return sge ? 0 : -ENOMEM;
 }
 
-static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed)
+static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_qp req;
 	int err;
@@ -241,7 +241,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
 	/* if the kernel has no SCTP, fail here rather than later in connect */
-	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_user(qp->dev))
+	if (req.llp == RNIC_SW_LLP_SCTP && rnic_require_sctp_for_program(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	*packed = req.flags & RNIC_SW_CREATE_QP_PACK;
@@ -293,9 +293,9 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	}
 	err = rnic_qp_cm_init(qp);
 	if (!err)
-		err = set_sq_sizes(qp, &attr->cap);
+		err = init_sq(qp, &attr->cap);
 	if (!err)
-		err = set_rq_sizes(qp, &attr->cap);
+		err = init_rq(qp, &attr->cap);
 	if (!err)
 		err = alloc_rings(qp, uctx, packed);
 	if (!err)
@@ -355,7 +355,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (err)
 		return err;
 	init_qp(qp, attr);
-	err = read_request(qp, udata, &packed);
+	err = read_qp_request(qp, udata, &packed);
 	if (!err)
 		err = alloc_queues(qp, attr, udata, packed);
 	if (!err)
@@ -402,7 +402,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->released);
-	rnic_qp_erase(qp);
+	rnic_qp_release_number(qp);
 	rnic_sq_coalesce_stop(&qp->sq);
 	/*
 	 * wait for completion handlers that are running: after this function has
@@ -412,7 +412,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_cq_notify_wait(qp->rcq);
 	rnic_cq_drop_qp(qp->scq, ib);
 	rnic_cq_drop_qp(qp->rcq, ib);
-	rdmap_destroy(&qp->rdmap);
+	rdmap_free_queues(&qp->rdmap);
 	/*
 	 * retire the receive ring first, because the send ring owns the memory of both
 	 * rings
@@ -447,7 +447,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 }
 
 /**
- * rnic_qps_flush - fail and flush the queue pairs of kernel consumers
+ * rnic_qps_fail_and_flush - fail and flush the queue pairs of kernel consumers
  * @dev: the device
  * @why: the reason for queue pairs that have not failed yet
  *
@@ -457,7 +457,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
  * Context: process context, may sleep; the caller must not be a work item of rnic_wq,
  * because the function waits for work items of rnic_wq.
  */
-void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
+void rnic_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why)
 {
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;

@@ -118,7 +118,7 @@ void rnic_qp_cm_revoke(struct rnic_qp *qp)
  * Return: true if the reference was taken; false if rnic_qp_cm_revoke() was called
  * before.  The QP cannot be connected again then, because a QP is connected at most once.
  */
-static bool get_early(struct rnic_qp_cm *cm)
+static bool get_early_ref(struct rnic_qp_cm *cm)
 {
 	unsigned long flags;
 	bool valid;
@@ -155,7 +155,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
-	if (rnic_qp_is_owned_by_current(qp) && get_early(qp->cm))
+	if (rnic_qp_is_owned_by_current(qp) && get_early_ref(qp->cm))
 		handle = &qp->cm->ib;
 	rnic_qp_put(qp);
 	return handle;

@@ -75,9 +75,9 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	}
 }
 
-static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
+static void apply_state(struct rnic_qp *qp, enum ib_qp_state to)
 {
-	rnic_qp_authorize(qp, to);
+	rnic_qp_update_authorization(qp, to);
 	if (to == IB_QPS_ERR)
 		rnic_qp_fail(qp, IW_LOCAL_ABORT);
 	else if (to == IB_QPS_SQD)
@@ -212,7 +212,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_ACCESS_FLAGS)
 		rnic_qp_set_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
 	if (mask & IB_QP_STATE)
-		set_state(qp, attr->qp_state);
+		apply_state(qp, attr->qp_state);
 	return 0;
 }
 

@@ -72,7 +72,7 @@ static bool cred_matches_owner(const struct cred *us, const struct cred *maker)
 	       cap_issubset(maker->cap_permitted, us->cap_permitted);
 }
 
-static struct pid *swap_authorized(struct rnic_qp *qp, struct pid *pid)
+static struct pid *swap_authorized_thread(struct rnic_qp *qp, struct pid *pid)
 {
 	unsigned long flags;
 
@@ -83,17 +83,17 @@ static struct pid *swap_authorized(struct rnic_qp *qp, struct pid *pid)
 }
 
 /**
- * rnic_qp_authorize - authorize the current thread, or revoke an authorization
+ * rnic_qp_update_authorization - authorize the current thread, or revoke an authorization
  * @qp: the queue pair; the function does nothing if it belongs to a program
  * @to: state to which the kernel consumer is moving the queue pair
  *
  * If @to is RTR, authorizes the current thread to connect the queue pair once.  If @to is
  * another state, revokes the authorization of any thread.
  */
-void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to)
+void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	if (!rnic_qp_is_user(qp))
-		put_pid(swap_authorized(qp, to == IB_QPS_RTR ?
+		put_pid(swap_authorized_thread(qp, to == IB_QPS_RTR ?
 					 get_pid(task_pid(current)) : NULL));
 }
 
@@ -132,7 +132,7 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
  * rnic_qp_is_owned_by_current - check whether the current task owns a queue pair
  * @qp: the queue pair
  *
- * Does not consume the authorization that rnic_qp_authorize() gave.
+ * Does not consume the authorization that rnic_qp_update_authorization() gave.
  *
  * Context: the task that passed the number of the queue pair; the caller may hold locks.
  *
@@ -151,15 +151,15 @@ bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_may_connect - check whether the current task may connect a queue pair
+ * rnic_qp_claim_for_connect - check whether the current task may connect a queue pair
  * @qp: queue pair whose number was passed in a connect or accept
  *
  * If the queue pair belongs to a kernel consumer, consumes the authorization that
- * rnic_qp_authorize() gave, so a second call returns false.
+ * rnic_qp_update_authorization() gave, so a second call returns false.
  *
  * Return: true if the current task may connect the queue pair, false if not.
  */
-bool rnic_qp_may_connect(struct rnic_qp *qp)
+bool rnic_qp_claim_for_connect(struct rnic_qp *qp)
 {
 	return rnic_qp_is_user(qp) ? rnic_qp_is_owned_by_current(qp) : rnic_qp_consume_auth(qp);
 }

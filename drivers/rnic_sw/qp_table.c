@@ -45,7 +45,7 @@ void rnic_qp_table_init(struct rnic_dev *dev)
  * random block.  Concurrent callers may get the same number; rnic_qp_insert() then
  * succeeds for only one of them.
  */
-static u32 rnic_qpn_next(struct rnic_pd *pd)
+static u32 rnic_qpn_choose(struct rnic_pd *pd)
 {
 	u32 qpn = READ_ONCE(pd->qpn_next);
 
@@ -80,7 +80,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
 	int tries, err = -EBUSY;
 
 	for (tries = 0; tries < QPN_TRIES && err == -EBUSY; tries++) {
-		qp->ib.qp_num = rnic_qpn_next(pd);
+		qp->ib.qp_num = rnic_qpn_choose(pd);
 		if (qp->ib.qp_num < QPN_MIN)
 			continue;
 		err = rnic_qp_insert(qp->dev, qp->ib.qp_num, qp);
@@ -95,7 +95,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
  * rnic_qp_unpublish - hide a queue pair from lookups
  * @qp: the queue pair; the caller must hold the initial reference
  *
- * The number stays reserved until rnic_qp_erase() is called.
+ * The number stays reserved until rnic_qp_release_number() is called.
  */
 void rnic_qp_unpublish(struct rnic_qp *qp)
 {
@@ -105,10 +105,10 @@ void rnic_qp_unpublish(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_erase - release the number of a queue pair
+ * rnic_qp_release_number - release the number of a queue pair
  * @qp: the queue pair; all references to it must have been dropped
  */
-void rnic_qp_erase(struct rnic_qp *qp)
+void rnic_qp_release_number(struct rnic_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->ib.qp_num);
 }
@@ -137,7 +137,7 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 }
 
 /**
- * rnic_qp_by_number - get the queue pair that has a number, even if hidden from lookups
+ * rnic_qp_lookup_noref - get the queue pair that has a number, even if hidden from lookups
  * @dev: the device
  * @qpn: number of a queue pair, to which a reference must be held
  *
@@ -145,7 +145,7 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
  *
  * Return: the queue pair.
  */
-struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
 {
 	return xa_load(&dev->qps, qpn);
 }

@@ -51,7 +51,7 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 		kfree(out);
 		return -ENOMEM;
 	}
-	rdmap_destroy(r);
+	rdmap_free_queues(r);
 	/* rdmap_get_depths() may run concurrently */
 	spin_lock_bh(&r->lock);
 	rdmap_reqq_init(&r->irq, in, 2 * ird + 1);
@@ -76,10 +76,10 @@ void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord)
 }
 
 /**
- * rdmap_destroy - free the queues of outstanding requests
+ * rdmap_free_queues - free the queues of outstanding requests
  * @r: RDMAP state of the stream; the caller must ensure that the stream does not run
  */
-void rdmap_destroy(struct rdmap *r)
+void rdmap_free_queues(struct rdmap *r)
 {
 	kfree(r->irq.req);
 	kfree(r->orq.req);

@@ -215,8 +215,8 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 				u32 payload, u32 n);
 void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n);
-bool rdmap_admit_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
-		       struct ddp_grant *g);
+bool rdmap_may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+			   struct ddp_grant *g);
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 			     u32 total);
 bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m);
@@ -231,7 +231,7 @@ void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 /* Set IRD and ORD. The stream must not run yet. May sleep. */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
-void rdmap_destroy(struct rdmap *r);
+void rdmap_free_queues(struct rdmap *r);
 /*
  * Get the reason for which an access is refused that was allowed when the
  * peer's request arrived
@@ -280,7 +280,7 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
  * RDMAP_WR_LOCAL_INV. Return: true if the request succeeded and is completed,
  * false if it failed and is not completed
  */
-bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr);
+bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr);
 
 /* rq.c: receive queue */
 /*
@@ -304,10 +304,10 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
  * have been received or, if @sent is true, accepted by the LLP. Context: BH
  * off.
  */
-void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent);
+void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent);
 
 /* Count a segment that is admitted for placement out of order */
-void rdmap_count_early(struct rdmap *r);
+void rdmap_count_early_segment(struct rdmap *r);
 
 /* qp_error.c: failure of the queue pair */
 /*

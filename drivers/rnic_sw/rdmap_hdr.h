@@ -50,7 +50,7 @@ struct rdmap_atomic {
 };
 
 /* Build the first byte of RsvdULP for @opcode, with its reserved bits zero */
-static inline u8 rdmap_ulp8(u8 opcode)
+static inline u8 rdmap_make_ulp8(u8 opcode)
 {
 	return RDMAP_RV | (opcode & RDMAP_OPCODE_MASK);
 }

@@ -27,8 +27,8 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload)
  * Check a Read Response segment, and add its payload to the progress of the
  * oldest local request
  */
-static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
-				     u32 payload)
+static enum iw_reason admit_read_response(struct rdmap *r, const struct ddp_hdr *h,
+					  u32 payload)
 {
 	struct rdmap_req *req;
 	enum iw_reason why;
@@ -51,7 +51,7 @@ static bool __may_be_answered(const struct rdmap *r)
 {
 	/*
 	 * The transmit path first sets in_msg in begin_message(), and later
-	 * sets answering under r->lock in next_response(). So a reader that
+	 * sets answering under r->lock in prepare_response(). So a reader that
 	 * holds the lock and finds answering set cannot read a value of in_msg
 	 * from an earlier message. Such a value could be false, and a response
 	 * that is not sent yet would count as received. litmus: answered
@@ -105,7 +105,7 @@ static enum iw_reason admit_terminate(struct rdmap *r, struct ddp_grant *g)
 	return IW_OK;
 }
 
-static enum iw_reason take_recv(struct rdmap *r)
+static enum iw_reason dequeue_recv(struct rdmap *r)
 {
 	enum iw_reason why = rdmap_rq_dequeue(r);
 
@@ -134,7 +134,7 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 		r->recv_buf.len = 0;
 		return IW_OK;
 	}
-	return take_recv(r);
+	return dequeue_recv(r);
 }
 
 /*
@@ -148,7 +148,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 	g->buf = &r->imm_buf;
 	if (r->in_recv)
 		return IW_OK;
-	return take_recv(r);
+	return dequeue_recv(r);
 }
 
 /*
@@ -159,7 +159,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
  * Return: true if the segment is tagged, or if @opcode is the opcode of the
  * first segment; false otherwise.
  */
-static bool check_message_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
+static bool check_and_record_opcode(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
 	u8 *begun;
 
@@ -179,18 +179,18 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	const struct rdmap_op_row *row;
 	enum iw_reason why = rdmap_op_check(h, &row);
 
-	if (!why && !check_message_opcode(r, h, row->opcode))
+	if (!why && !check_and_record_opcode(r, h, row->opcode))
 		why = IW_RDMAP_OPCODE;
 	if (why)
 		return why;
-	rdmap_count_bytes(r, 1, payload, false);
+	rdmap_count_segments(r, 1, payload, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
 		g->rights = DDP_REMOTE_WRITE;
 		return admit_write(r, payload);
 	case RDMAP_OP_READ_RESP:
 		g->rights = DDP_LOCAL_WRITE;
-		return admit_response(r, h, payload);
+		return admit_read_response(r, h, payload);
 	case RDMAP_OP_READ_REQ:
 	case RDMAP_OP_ATOMIC_REQ:
 		return admit_request(r, row, g);
@@ -221,13 +221,13 @@ enum iw_reason rdmap_admit_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	else if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
 		why = admit_write(r, payload);
 	else
-		why = admit_response(r, h, payload);
+		why = admit_read_response(r, h, payload);
 	/*
 	 * Do not count a refused batch: DDP calls this function again for each
 	 * segment of the batch.
 	 */
 	if (!why || n == 1)
-		rdmap_count_bytes(r, n, payload, false);
+		rdmap_count_segments(r, n, payload, false);
 	return why;
 }
 
@@ -236,7 +236,7 @@ void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n)
 	struct rdmap *r = to_rdmap(s);
 
 	r->last_write_len = payload;
-	rdmap_count_bytes(r, n, n * payload, false);
+	rdmap_count_segments(r, n, n * payload, false);
 	rdmap_count_messages(r, RDMAP_OP_WRITE, n, false);
 }
 
@@ -248,8 +248,8 @@ void rdmap_deliver_writes(struct ddp_stream *s, u32 payload, u32 n)
  *
  * Return: true if the segment may be placed, false otherwise.
  */
-bool rdmap_admit_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
-		       struct ddp_grant *g)
+bool rdmap_may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+			   struct ddp_grant *g)
 {
 	struct rdmap *r = to_rdmap(s);
 	const struct rdmap_op_row *row;
@@ -267,7 +267,7 @@ bool rdmap_admit_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payloa
 		spin_unlock(&r->lock);
 	}
 	if (ok)
-		rdmap_count_early(r);
+		rdmap_count_early_segment(r);
 	return ok;
 }
 
@@ -330,7 +330,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
  * Convert the reason that ddp_mem_check() has returned to the reason of RDMAP
  * (RFC 5040 7.2)
  */
-static enum iw_reason source_reason(enum iw_reason why)
+static enum iw_reason ddp_to_rdmap_reason(enum iw_reason why)
 {
 	switch (why) {
 	case IW_OK:
@@ -353,13 +353,13 @@ static enum iw_reason source_reason(enum iw_reason why)
  * Return: IW_OK; IW_RDMAP_P_ACCESS if only the right is missing; another
  * IW_RDMAP_P_* reason if the STag or the range is invalid.
  */
-static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
-				   u8 right)
+static enum iw_reason check_peer_access(struct rdmap *r, u32 stag, u64 to, u32 len,
+					u8 right)
 {
 	struct ddp_stream *s = &r->stream;
 	enum iw_reason why;
 
-	why = source_reason(ddp_mem_check(s, stag, to, len, 0));
+	why = ddp_to_rdmap_reason(ddp_mem_check(s, stag, to, len, 0));
 	if (why)
 		return why;
 	if (ddp_mem_check(s, stag, to, len, right))
@@ -405,23 +405,23 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	 * checked
 	 */
 	if (q->len)
-		why = check_source(r, q->src_stag, q->src_to, q->len,
-				   DDP_REMOTE_READ);
+		why = check_peer_access(r, q->src_stag, q->src_to, q->len,
+					DDP_REMOTE_READ);
 	r->bad_rreq = why;
 	return why ?: queue_request(r, &req);
 }
 
 static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_atomic *a)
 {
-	enum iw_reason why = check_source(r, a->stag, a->to, RDMAP_ATOMIC_OPERAND,
-					  DDP_REMOTE_ATOMIC);
+	enum iw_reason why = check_peer_access(r, a->stag, a->to, RDMAP_ATOMIC_OPERAND,
+					       DDP_REMOTE_ATOMIC);
 
 	if (why)
 		return why;
 	why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
-	/* the STag or the queue pair lost the right after check_source() */
+	/* the STag or the queue pair lost the right after check_peer_access() */
 	return rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC);
 }
 
@@ -441,7 +441,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 }
 
 /* Remove and return the oldest local request, whose response is complete */
-static struct rdmap_req take_answered(struct rdmap *r)
+static struct rdmap_req pop_answered_request(struct rdmap *r)
 {
 	struct rdmap_req req;
 
@@ -453,7 +453,7 @@ static struct rdmap_req take_answered(struct rdmap *r)
 }
 
 /* Store the value of an Atomic Response in the sink of the oldest request */
-static enum iw_reason store_response(struct rdmap *r, u32 total)
+static enum iw_reason store_atomic_response(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req;
 	struct ddp_sge sink;
@@ -487,7 +487,7 @@ static enum iw_reason store_response(struct rdmap *r, u32 total)
 
 static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 {
-	enum iw_reason why = store_response(r, total);
+	enum iw_reason why = store_atomic_response(r, total);
 	struct rdmap_req req;
 
 	/* DDP delivers a deferred response again, so do not count it yet */
@@ -496,15 +496,15 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	rdmap_count_messages(r, RDMAP_OP_ATOMIC_RESP, 1, false);
 	if (why)
 		return why;
-	req = take_answered(r);
+	req = pop_answered_request(r);
 	rdmap_sq_complete_response(r, req.slot, sizeof(u64));
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
 
-static enum iw_reason deliver_response(struct rdmap *r)
+static enum iw_reason deliver_read_response(struct rdmap *r)
 {
-	struct rdmap_req req = take_answered(r);
+	struct rdmap_req req = pop_answered_request(r);
 
 	if (req.flags & RDMAP_WR_INVALIDATE)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
@@ -550,7 +550,7 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	case RDMAP_OP_WRITE:
 		return deliver_write(r);
 	case RDMAP_OP_READ_RESP:
-		return deliver_response(r);
+		return deliver_read_response(r);
 	case RDMAP_OP_READ_REQ:
 		return deliver_read_request(r, total);
 	case RDMAP_OP_ATOMIC_REQ:

@@ -22,7 +22,7 @@ static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
  * Get the IW_QUOTE_* bits of the headers that the reason requires to quote and
  * that @f contains
  */
-static u8 quote_bits(const struct iw_reason_row *row, const struct iw_failure *f)
+static u8 term_hdrct_bits(const struct iw_reason_row *row, const struct iw_failure *f)
 {
 	u8 quote = row->quote;
 
@@ -57,7 +57,7 @@ size_t rdmap_term_build(u8 *out, const struct iw_failure *f)
 
 	if (row->layer == IW_NOT_ON_WIRE)
 		return 0;
-	quote = quote_bits(row, f);
+	quote = term_hdrct_bits(row, f);
 	memset(out, 0, RDMAP_TERM_LEN);
 	out[RDMAP_TERM_KIND] = row->layer << 4 | row->type;
 	out[RDMAP_TERM_CODE] = row->code;

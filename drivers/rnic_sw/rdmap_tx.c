@@ -18,10 +18,10 @@
 /* Buffer of messages without payload */
 static const struct ddp_buf empty;
 
-static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
+static void init_msg(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 {
 	memset(&m->hdr, 0, sizeof(m->hdr));
-	m->hdr.ulp8 = rdmap_ulp8(opcode);
+	m->hdr.ulp8 = rdmap_make_ulp8(opcode);
 	m->hdr.tagged = tagged;
 	m->hdr.qn = qn;
 	m->rights = DDP_LOCAL_READ;
@@ -29,10 +29,10 @@ static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 }
 
 /* Set up an untagged message with the first @len bytes of out_raw as payload */
-static void set_raw(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
-		    u32 len)
+static void set_raw_msg(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
+			u32 len)
 {
-	set_op(m, opcode, false, qn);
+	init_msg(m, opcode, false, qn);
 	r->out_buf.flat = r->out_raw;
 	r->out_buf.len = len;
 	m->buf = &r->out_buf;
@@ -43,10 +43,10 @@ static void set_read_request(struct rdmap *r, struct ddp_msg *m,
 			     const struct rdmap_rreq *q)
 {
 	rdmap_rreq_encode(r->out_raw, q);
-	set_raw(r, m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, RDMAP_RREQ_LEN);
+	set_raw_msg(r, m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, RDMAP_RREQ_LEN);
 }
 
-static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_terminate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool due, term_decided;
 
@@ -56,8 +56,8 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	r->term_pending = false;
 	spin_unlock(&r->lock);
 	/*
-	 * The stream has failed, but rdmap_failed() has not decided yet whether
-	 * to send a Terminate. Mark the stream as pending until rdmap_failed()
+	 * The stream has failed, but rdmap_handle_failure() has not decided yet whether
+	 * to send a Terminate. Mark the stream as pending until rdmap_handle_failure()
 	 * schedules transmit. Otherwise a close in progress could end the
 	 * stream before the Terminate is sent.
 	 */
@@ -65,7 +65,7 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 		ddp_tx_set_pending(&r->stream);
 	if (!due)
 		return false;
-	set_op(m, RDMAP_OP_TERMINATE, false, 2);
+	init_msg(m, RDMAP_OP_TERMINATE, false, 2);
 	m->send_if_failed = true;
 	r->out_buf.flat = r->term;
 	r->out_buf.len = r->term_len;
@@ -97,16 +97,16 @@ static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
  * Set up the RTR message, which must be the first message (RFC 6581 9.2).
  * Return: false if there is no RTR message to send
  */
-static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_rtr(struct rdmap *r, struct ddp_msg *m)
 {
 	if (r->rtr & DDP_RTR_WRITE) {
-		set_op(m, RDMAP_OP_WRITE, true, 0);
+		init_msg(m, RDMAP_OP_WRITE, true, 0);
 		m->hdr.stag = DDP_STAG_NONE;
 		m->buf = &empty;
 	} else if (r->rtr & DDP_RTR_READ) {
 		set_rtr_read(r, m);
 	} else if (r->rtr & DDP_RTR_SEND) {
-		set_op(m, RDMAP_OP_SEND, false, 0);
+		init_msg(m, RDMAP_OP_SEND, false, 0);
 		m->buf = &empty;
 	} else {
 		return false;
@@ -118,7 +118,7 @@ static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 			      const struct rdmap_rreq *q)
 {
-	set_op(m, RDMAP_OP_READ_RESP, true, 0);
+	init_msg(m, RDMAP_OP_READ_RESP, true, 0);
 	m->hdr.stag = q->sink_stag;
 	m->hdr.to = q->sink_to;
 	m->rights = DDP_REMOTE_READ;
@@ -136,7 +136,7 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
  * consumer, which may invalidate the MR, and the invalidation waits for the
  * cached reference.
  */
-static void fail_sending(struct rdmap *r, enum iw_reason why)
+static void put_mr_and_fail(struct rdmap *r, enum iw_reason why)
 {
 	ddp_tx_put_mr(&r->stream);
 	rdmap_fail(r, why);
@@ -167,8 +167,8 @@ static void defer_response(struct rdmap *r)
  * the stream has failed, or if the response is deferred until its memory has
  * been faulted in.
  */
-static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
-				const struct rdmap_atomic *a)
+static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
+				   const struct rdmap_atomic *a)
 {
 	enum iw_reason why;
 	u64 old;
@@ -180,16 +180,16 @@ static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 		return false;
 	}
 	if (why) {
-		fail_sending(r, rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC));
+		put_mr_and_fail(r, rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC));
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);
-	set_raw(r, m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP,
-		RDMAP_ARESP_LEN);
+	set_raw_msg(r, m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP,
+		    RDMAP_ARESP_LEN);
 	return true;
 }
 
-static bool next_response(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_response(struct rdmap *r, struct ddp_msg *m)
 {
 	struct rdmap_req *oldest, req;
 
@@ -212,7 +212,7 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 
 	if (!req.is_atomic)
 		set_read_response(r, m, &req.rreq);
-	else if (!set_atomic_response(r, m, &req.atomic))
+	else if (!execute_atomic_request(r, m, &req.atomic))
 		return false;
 	r->out_type = RDMAP_OUT_RESP;
 	return true;
@@ -225,7 +225,7 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
  * Return: false if the request has a fence and local requests are unanswered,
  * or if the request needs a response and the ORD is reached; true otherwise.
  */
-static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
+static bool can_send_wr_or_block(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true, due;
 
@@ -252,23 +252,23 @@ static bool can_send_wr(struct rdmap *r, const struct rdmap_wr *wr)
  * @stag is 0 and the message is empty, because some peers refuse STag 0; @stag
  * otherwise
  */
-static u32 stag_to_send(u32 stag, u32 len)
+static u32 pick_wire_stag(u32 stag, u32 len)
 {
 	return stag || len ? stag : DDP_STAG_NONE;
 }
 
-static void set_write(struct rdmap *r, const struct rdmap_wr *wr,
-		      struct ddp_msg *m)
+static void set_write_msg(struct rdmap *r, const struct rdmap_wr *wr,
+			  struct ddp_msg *m)
 {
-	set_op(m, RDMAP_OP_WRITE, true, 0);
-	m->hdr.stag = stag_to_send(wr->rkey, wr->buf.len);
+	init_msg(m, RDMAP_OP_WRITE, true, 0);
+	m->hdr.stag = pick_wire_stag(wr->rkey, wr->buf.len);
 	m->hdr.to = wr->raddr;
 	m->buf = &wr->buf;
 	r->imm_pending = wr->flags & RDMAP_WR_IMMEDIATE;
 }
 
 /* Set up the Immediate Data that follows the Write of a work request */
-static bool next_immediate(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_immediate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool se = r->wr.flags & RDMAP_WR_SOLICITED;
 
@@ -277,22 +277,22 @@ static bool next_immediate(struct rdmap *r, struct ddp_msg *m)
 	r->imm_pending = false;
 	memset(r->out_raw, 0, RDMAP_IMM_LEN);
 	memcpy(r->out_raw, &r->wr.imm, sizeof(r->wr.imm));
-	set_raw(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
-		RDMAP_IMM_LEN);
+	set_raw_msg(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
+		    RDMAP_IMM_LEN);
 	r->out_type = RDMAP_OUT_WR;
 	return true;
 }
 
-static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
+static void set_send_msg(const struct rdmap_wr *wr, struct ddp_msg *m)
 {
 	bool se = wr->flags & RDMAP_WR_SOLICITED;
 
 	if (wr->flags & RDMAP_WR_INVALIDATE) {
-		set_op(m, se ? RDMAP_OP_SEND_SE_INV : RDMAP_OP_SEND_INV, false,
-		       0);
+		init_msg(m, se ? RDMAP_OP_SEND_SE_INV : RDMAP_OP_SEND_INV, false,
+			 0);
 		m->hdr.ulp32 = wr->inv;
 	} else {
-		set_op(m, se ? RDMAP_OP_SEND_SE : RDMAP_OP_SEND, false, 0);
+		init_msg(m, se ? RDMAP_OP_SEND_SE : RDMAP_OP_SEND, false, 0);
 	}
 	m->buf = &wr->buf;
 }
@@ -308,7 +308,7 @@ static struct rdmap_rreq record_request(struct rdmap *r,
 	struct rdmap_req *req;
 	struct rdmap_rreq q = {
 		.len = wr->buf.len,
-		.src_stag = stag_to_send(wr->rkey, wr->buf.len),
+		.src_stag = pick_wire_stag(wr->rkey, wr->buf.len),
 		.src_to = wr->raddr,
 	};
 
@@ -316,7 +316,7 @@ static struct rdmap_rreq record_request(struct rdmap *r,
 		q.sink_stag = wr->sge[0].stag;
 		q.sink_to = wr->sge[0].addr;
 	}
-	q.sink_stag = stag_to_send(q.sink_stag, q.len);
+	q.sink_stag = pick_wire_stag(q.sink_stag, q.len);
 	spin_lock(&r->lock);
 	req = rdmap_reqq_push(&r->orq);
 	*req = (struct rdmap_req) {
@@ -327,8 +327,8 @@ static struct rdmap_rreq record_request(struct rdmap *r,
 	return q;
 }
 
-static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
-		     struct ddp_msg *m)
+static void set_read_msg(struct rdmap *r, const struct rdmap_wr *wr,
+			 struct ddp_msg *m)
 {
 	const struct rdmap_rreq q = record_request(r, wr);
 
@@ -339,8 +339,8 @@ static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
  * Set up an Atomic Request. Values that the operation does not use are sent as
  * zero, unused masks as all ones (RFC 7306 5.2.1).
  */
-static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
-		       struct ddp_msg *m)
+static void set_atomic_msg(struct rdmap *r, const struct rdmap_wr *wr,
+			   struct ddp_msg *m)
 {
 	bool swap = wr->op == RDMAP_WR_CMP_SWAP;
 	const struct rdmap_atomic a = {
@@ -356,7 +356,7 @@ static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 
 	record_request(r, wr);
 	rdmap_atomic_encode(r->out_raw, &a);
-	set_raw(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
+	set_raw_msg(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
 
 /* Check whether the sink of a Read or an atomic is valid and may be written */
@@ -367,7 +367,7 @@ static bool is_sink_valid(struct rdmap *r, const struct rdmap_wr *wr)
 	if (!wr->buf.len)
 		return true;
 	/*
-	 * a Read cannot have DDP_STAG_DMA as sink, see check_read() in
+	 * a Read cannot have DDP_STAG_DMA as sink, see check_read_and_set_inv() in
 	 * sq_parse.c
 	 */
 	if (sink->stag == DDP_STAG_DMA)
@@ -389,30 +389,30 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 
 	switch (wr->op) {
 	case RDMAP_WR_WRITE:
-		set_write(r, wr, m);
+		set_write_msg(r, wr, m);
 		return true;
 	case RDMAP_WR_SEND:
-		set_send(wr, m);
+		set_send_msg(wr, m);
 		return true;
 	case RDMAP_WR_READ:
 		if (!is_sink_valid(r, wr))
 			break;
-		set_read(r, wr, m);
+		set_read_msg(r, wr, m);
 		return true;
 	case RDMAP_WR_FETCH_ADD:
 	case RDMAP_WR_CMP_SWAP:
 		if (!is_sink_valid(r, wr))
 			break;
-		set_atomic(r, wr, m);
+		set_atomic_msg(r, wr, m);
 		return true;
 	default:
 		ddp_tx_put_mr(&r->stream);
-		if (rdmap_sq_do_local(r, wr))
+		if (rdmap_sq_execute_local(r, wr))
 			return false;
 		break;
 	}
 	rdmap_sq_set_failed(r, wr->slot);
-	fail_sending(r, IW_LOCAL_PROT);
+	put_mr_and_fail(r, IW_LOCAL_PROT);
 	return false;
 }
 
@@ -421,12 +421,12 @@ static bool is_budget_spent(const struct rdmap *r)
 	return r->budget_used >= PASS_BUDGET;
 }
 
-static bool next_wr(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_wr(struct rdmap *r, struct ddp_msg *m)
 {
 	while (!test_bit(0, &r->stream.failed) && !is_budget_spent(r)) {
 		if (!r->have_wr)
 			r->have_wr = rdmap_sq_pull(r, &r->wr);
-		if (!r->have_wr || !can_send_wr(r, &r->wr))
+		if (!r->have_wr || !can_send_wr_or_block(r, &r->wr))
 			break;
 		r->have_wr = false;
 		if (start_wr(r, m)) {
@@ -469,17 +469,17 @@ static void commit_message(struct rdmap *r)
 
 static bool pick_message(struct rdmap *r, struct ddp_msg *m)
 {
-	if (next_rtr(r, m) || next_immediate(r, m))
+	if (prepare_rtr(r, m) || prepare_immediate(r, m))
 		return true;
-	if (r->wr_preferred && next_wr(r, m)) {
+	if (r->wr_preferred && prepare_wr(r, m)) {
 		r->wr_preferred = false;
 		return true;
 	}
-	if (next_response(r, m)) {
+	if (prepare_response(r, m)) {
 		r->wr_preferred = true;
 		return true;
 	}
-	return !ddp_tx_has_pending_fault(&r->stream) && next_wr(r, m);
+	return !ddp_tx_has_pending_fault(&r->stream) && prepare_wr(r, m);
 }
 
 static void finish_pass(struct rdmap *r)
@@ -489,7 +489,7 @@ static void finish_pass(struct rdmap *r)
 	r->budget_used = 0;
 }
 
-static bool next_regular(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_regular(struct rdmap *r, struct ddp_msg *m)
 {
 	commit_message(r);
 	if (is_budget_spent(r) || !pick_message(r, m)) {
@@ -503,10 +503,10 @@ static bool next_regular(struct rdmap *r, struct ddp_msg *m)
 bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct rdmap *r = to_rdmap(s);
-	bool any = !test_bit(0, &s->failed) && next_regular(r, m);
+	bool any = !test_bit(0, &s->failed) && prepare_regular(r, m);
 
 	/*
-	 * Test again, because next_regular() may have failed the stream.
+	 * Test again, because prepare_regular() may have failed the stream.
 	 * Without this test the function would return false, and a close in
 	 * progress would end the stream before the Terminate is sent.
 	 */
@@ -516,7 +516,7 @@ bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 		 * request
 		 */
 		r->out_type = RDMAP_OUT_NONE;
-		any = next_terminate(r, m);
+		any = prepare_terminate(r, m);
 		r->term_pulled |= any;
 		return any;
 	}
@@ -530,8 +530,8 @@ static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;
 
-	rdmap_count_bytes(r, s->segments - r->segments, s->bytes - r->bytes,
-			  true);
+	rdmap_count_segments(r, s->segments - r->segments, s->bytes - r->bytes,
+			     true);
 	r->segments = s->segments;
 	r->bytes = s->bytes;
 }

@@ -4,7 +4,7 @@
  * failure and end of the stream. rdmap_rx.c and rdmap_tx.c have the upcalls for
  * received and transmitted messages.
  *
- * DDP calls rdmap_failed() only for the first failure of a stream.
+ * DDP calls rdmap_handle_failure() only for the first failure of a stream.
  */
 #include "rdmap.h"
 
@@ -14,7 +14,7 @@
  * the peer's request that is not answered (RFC 5040 7.2). If it was a work
  * request, set the request to an error status.
  */
-static void fill_source_fault(struct rdmap *r, struct iw_failure *f)
+static void fail_out_msg(struct rdmap *r, struct iw_failure *f)
 {
 	struct rdmap_rreq left;
 	struct rdmap_req *req;
@@ -60,13 +60,13 @@ static size_t build_terminate(struct rdmap *r, const struct iw_failure *f)
 	return rdmap_term_build(r->term, only_we ? &ours : f);
 }
 
-static void rdmap_failed(struct ddp_stream *s, const struct iw_failure *fault)
+static void rdmap_handle_failure(struct ddp_stream *s, const struct iw_failure *fault)
 {
 	struct rdmap *r = to_rdmap(s);
 	struct iw_failure f = *fault;
 
 	if (!f.seg_len && is_tagged_reason(f.why))
-		fill_source_fault(r, &f);
+		fail_out_msg(r, &f);
 	/*
 	 * If f.seg_len is set, the failure is in a received segment. So this
 	 * function then runs in the receive path, and may read that path's
@@ -94,7 +94,7 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_failure *fault)
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 }
 
-static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
+static void rdmap_handle_down(struct ddp_stream *s, enum iw_reason why)
 {
 	rdmap_report_down(to_rdmap(s), why);
 }
@@ -103,12 +103,12 @@ static const struct ddp_ulp_ops ulp_ops = {
 	.admit		= rdmap_admit,
 	.admit_more	= rdmap_admit_more,
 	.writes_placed	= rdmap_deliver_writes,
-	.may_place_early		= rdmap_admit_early,
+	.may_place_early		= rdmap_may_place_early,
 	.deliver	= rdmap_deliver,
 	.next		= rdmap_next_msg,
 	.sent		= rdmap_handle_sent,
-	.failed		= rdmap_failed,
-	.down		= rdmap_llp_down,
+	.failed		= rdmap_handle_failure,
+	.down		= rdmap_handle_down,
 };
 
 /**

@@ -5,7 +5,7 @@
 #include "ring_idx.h"
 
 /**
- * ring_idx_posted - count the slots that are posted and not yet dequeued
+ * ring_idx_count_posted - count the slots that are posted and not yet dequeued
  * @prod: producer index, which the caller has read once
  * @head: index of the next slot to dequeue
  * @tail: index of the oldest slot that is dequeued and not completed; @head -
@@ -19,7 +19,7 @@
  * Return: the number of posted slots; RING_IDX_INVALID if @prod is before @head
  * or more than @slots after @tail.
  */
-u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
+u32 ring_idx_count_posted(u32 prod, u32 head, u32 tail, u32 slots)
 {
 	u32 posted = prod - head, used = head - tail;
 
@@ -27,7 +27,7 @@ u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
 }
 
 /**
- * ring_idx_unread - count the slots that the consumer has not read yet
+ * ring_idx_count_unread - count the slots that the consumer has not read yet
  * @prod: index of the next slot that the producer fills
  * @cons: consumer index, which the caller has read once
  * @seen: value of the consumer index at the caller's previous read
@@ -36,7 +36,7 @@ u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
  * Return: the number of unread slots; RING_IDX_INVALID if it exceeds @slots, or
  * if @cons is not between @seen and @prod.
  */
-u32 ring_idx_unread(u32 prod, u32 cons, u32 seen, u32 slots)
+u32 ring_idx_count_unread(u32 prod, u32 cons, u32 seen, u32 slots)
 {
 	u32 unread = prod - cons;
 

@@ -24,8 +24,8 @@
  */
 #define RING_IDX_STEPS	64
 
-u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots);
-u32 ring_idx_unread(u32 prod, u32 cons, u32 seen, u32 slots);
+u32 ring_idx_count_posted(u32 prod, u32 head, u32 tail, u32 slots);
+u32 ring_idx_count_unread(u32 prod, u32 cons, u32 seen, u32 slots);
 
 /* Check whether the free-running index @a is before @b */
 static inline bool ring_idx_before(u32 a, u32 b)

@@ -114,7 +114,7 @@ struct rnic_cq {
 	/* constant after creation, except @ring, which a resize replaces under @lock */
 	struct rnic_ring	ring;
 	bool			timestamps;	/* write a timestamp into each CQE */
-	s64			clock_shift;	/* ns to add for the program's time namespace */
+	s64			timens_offset;	/* ns to add for the program's time namespace */
 	/* CPU that calls the completion handler, see cq_notify.c */
 	unsigned int		cpu;
 	call_single_data_t	call;			/* IPI that calls the handler on @cpu */
@@ -453,7 +453,7 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 /* Execute a fast registration WR: set key and rights of the MR, and bind the MR to stream @s */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s);
-u8 rnic_ddp_rights(int ib_access);
+u8 rnic_to_ddp_rights(int ib_access);
 
 /* mw.c */
 int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
@@ -480,7 +480,7 @@ void rnic_qp_close(struct rnic_qp *qp);
  */
 void rnic_qp_set_rights(struct rnic_qp *qp, int access, bool with_state);
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why);
-void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
+void rnic_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why);
 
 /* qp_error.c: state changes and error reporting */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
@@ -500,9 +500,9 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
-void rnic_qp_erase(struct rnic_qp *qp);
+void rnic_qp_release_number(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
-struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn);
+struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 
@@ -518,12 +518,12 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 /* qp_owner.c: which task may connect a queue pair */
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
-void rnic_qp_authorize(struct rnic_qp *qp, enum ib_qp_state to);
+void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_qp_is_owned_by_current(struct rnic_qp *qp);
-bool rnic_qp_may_connect(struct rnic_qp *qp);
+bool rnic_qp_claim_for_connect(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
-int rnic_limit(enum rnic_kind kind);
+int rnic_get_limit(enum rnic_kind kind);
 int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind);
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind);
 void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind);
@@ -551,7 +551,7 @@ void rnic_sq_wait_flushed(struct rnic_qp *qp);
 void rnic_sq_complete_work(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
 
-static inline struct rnic_swqe *rnic_swqe(struct rnic_sq *sq, u32 idx)
+static inline struct rnic_swqe *rnic_swqe_at(struct rnic_sq *sq, u32 idx)
 {
 	return &sq->swqe[idx & (sq->ring.slots - 1)];
 }
@@ -559,7 +559,7 @@ static inline struct rnic_swqe *rnic_swqe(struct rnic_sq *sq, u32 idx)
 /* sq_coalesce.c */
 int rnic_sq_coalesce_alloc(struct rnic_qp *qp);
 void rnic_sq_coalesce_stop(struct rnic_sq *sq);
-void rnic_sq_doorbell(struct rnic_qp *qp);
+void rnic_sq_handle_doorbell(struct rnic_qp *qp);
 
 /* srq.c */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
@@ -592,7 +592,7 @@ int rnic_set_listen_llps(struct rnic_dev *dev, u8 mask);	/* mask of 1 << enum rn
 
 /* cm_llp.c: lower layers */
 int rnic_require_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
-int rnic_require_sctp_user(struct rnic_dev *dev);
+int rnic_require_sctp_for_program(struct rnic_dev *dev);
 
 /* cm_ep.c: connection requests that are not accepted yet */
 void rnic_pending_abort(struct rnic_dev *dev);

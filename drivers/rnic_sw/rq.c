@@ -18,7 +18,7 @@ static enum iw_reason rnic_rq_dequeue(struct rnic_rq *rq, struct rdmap *r)
 	u32 n = 0;
 
 	if (!rq->flushing)
-		n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
+		n = rnic_ring_count_posted(&rq->ring, rq->head, rq->tail);
 	if (!n)
 		return IW_DDP_U_NO_BUFFER;
 	if (n == RING_IDX_INVALID)
@@ -28,7 +28,7 @@ static enum iw_reason rnic_rq_dequeue(struct rnic_rq *rq, struct rdmap *r)
 	return rq->recv_invalid ? IW_LOCAL_PROT : IW_OK;
 }
 
-static enum iw_reason take_shared(struct rnic_qp *qp)
+static enum iw_reason dequeue_srq_recv(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
 	enum iw_reason why;
@@ -46,7 +46,7 @@ enum iw_reason rdmap_rq_dequeue(struct rdmap *r)
 	enum iw_reason why;
 
 	if (qp->srq)
-		return take_shared(qp);
+		return dequeue_srq_recv(qp);
 	if (!rq->ring.slots)
 		return IW_DDP_U_NO_BUFFER;
 	spin_lock_irqsave(&rq->lock, flags);
@@ -127,7 +127,7 @@ static u32 begin_flush(struct rnic_rq *rq)
 	 * litmus: wakeup
 	 */
 	smp_mb();
-	n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
+	n = rnic_ring_count_posted(&rq->ring, rq->head, rq->tail);
 	if (n == RING_IDX_INVALID)
 		n = 0;
 	n += rq->head;
@@ -160,7 +160,7 @@ static u64 pop_oldest_recv(struct rnic_rq *rq)
  * completed, if any. All other WQEs remain in the SRQ for other queue pairs.
  * Then raise IB_EVENT_QP_LAST_WQE_REACHED, at most once for the queue pair.
  */
-static void flush_shared(struct rnic_qp *qp)
+static void flush_srq_recv(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
 	struct rnic_sw_cqe cqe = {
@@ -203,7 +203,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	u32 end;
 
 	if (qp->srq) {
-		flush_shared(qp);
+		flush_srq_recv(qp);
 		return;
 	}
 	if (!rq->ring.slots)

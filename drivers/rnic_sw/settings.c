@@ -108,7 +108,7 @@ static int rnic_set_listen(struct rnic_dev *dev, u8 *at, u8 value)
 	return err ? err : rnic_set_listen_llps(dev, value);
 }
 
-static int rnic_set_mpa(struct rnic_dev *dev, u8 *at, u8 value)
+static int rnic_store_value(struct rnic_dev *dev, u8 *at, u8 value)
 {
 	WRITE_ONCE(*at, value);
 	return 0;
@@ -170,9 +170,9 @@ static size_t append_name(char *text, size_t size, size_t at, const char *name)
  *
  * Return: 0; -EINVAL if @text contains no name; -ENOMEM; or the error of @add.
  */
-static int rnic_policy_read_list(const char *text,
-				 int (*add)(void *list, const char *name),
-				 void *list)
+static int rnic_policy_parse_list(const char *text,
+				  int (*add)(void *list, const char *name),
+				  void *list)
 {
 	char *copy = kstrdup(text, GFP_KERNEL);
 	char *name, *rest;
@@ -226,7 +226,7 @@ static int rnic_set_mpa_rtr(struct ib_device *ib,
 			    struct netlink_ext_ack *extack)
 {
 	u8 rtr = 0;
-	int err = rnic_policy_read_list(text, rnic_policy_add_rtr, &rtr);
+	int err = rnic_policy_parse_list(text, rnic_policy_add_rtr, &rtr);
 
 	if (err == -EINVAL)
 		NL_SET_ERR_MSG_MOD(extack, "value must be none, or a list of send, write, read");
@@ -310,7 +310,7 @@ static int rnic_set_paths(struct ib_device *ib,
 
 	if (!p.net)
 		return -ENODEV;
-	err = rnic_policy_read_list(text, rnic_policy_add_path, &p);
+	err = rnic_policy_parse_list(text, rnic_policy_add_path, &p);
 	put_net(p.net);
 	if (err == -EINVAL || err == -ENODEV || err == -E2BIG)
 		NL_SET_ERR_MSG_MOD(extack, "value must be none, or up to 4 other interfaces");
@@ -328,11 +328,11 @@ const struct ib_device_param rnic_params[] = {
 	{ "streams", rnic_show_streams, rnic_set_streams },
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_value, rnic_set_value,
-	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_set_mpa) },
+	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_store_value) },
 	{ "crc", rnic_show_value, rnic_set_value,
-	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_set_mpa) },
+	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_store_value) },
 	{ "markers", rnic_show_value, rnic_set_value,
-	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_set_mpa) },
+	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_store_value) },
 	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
 	{}
 };

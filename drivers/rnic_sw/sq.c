@@ -54,7 +54,7 @@ static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 
 static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 {
-	struct rnic_swqe *n = rnic_swqe(sq, idx);
+	struct rnic_swqe *n = rnic_swqe_at(sq, idx);
 
 	n->wr_id = e->wr_id;
 	n->opcode = e->opcode;
@@ -68,18 +68,18 @@ static void fill_swqe(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
  * Count the WQEs that are posted and not pulled; RING_IDX_INVALID if prod is
  * invalid
  */
-static u32 __rnic_sq_posted(struct rnic_sq *sq)
+static u32 __rnic_sq_count_posted(struct rnic_sq *sq)
 {
-	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
+	return rnic_ring_count_posted(&sq->ring, sq->head, sq->tail);
 }
 
 /*
  * Get the index after the last posted WQE. If the producer index is invalid,
  * return the index of the next WQE to pull, as if no WQE were posted.
  */
-static u32 __end_of_posted(struct rnic_sq *sq)
+static u32 __get_posted_end(struct rnic_sq *sq)
 {
-	u32 n = __rnic_sq_posted(sq);
+	u32 n = __rnic_sq_count_posted(sq);
 
 	return n == RING_IDX_INVALID ? sq->head : sq->head + n;
 }
@@ -94,7 +94,7 @@ static u32 __end_of_posted(struct rnic_sq *sq)
  */
 static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 {
-	u32 n = __rnic_sq_posted(sq);
+	u32 n = __rnic_sq_count_posted(sq);
 
 	if (n) {
 		if (READ_ONCE(sq->ring.hdr->flags))
@@ -112,7 +112,7 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
 	 * sent. litmus: wakeup
 	 */
 	smp_mb();
-	n = __rnic_sq_posted(sq);
+	n = __rnic_sq_count_posted(sq);
 	if (n)
 		WRITE_ONCE(sq->ring.hdr->flags, 0);
 	return n;
@@ -124,7 +124,7 @@ static u32 __poll_or_arm_wakeup(struct rnic_sq *sq)
  *
  * Return: the number; RING_IDX_INVALID if the producer index is invalid.
  */
-static u32 __posted_or_arm_wakeup(struct rnic_sq *sq)
+static u32 __count_posted_or_arm_wakeup(struct rnic_sq *sq)
 {
 	u32 n = sq->prod_seen - sq->head;
 
@@ -149,7 +149,7 @@ static enum ib_wc_status __pull_wqe(struct rnic_qp *qp, struct rdmap_wr *wr)
 	struct rnic_sw_sqe e;
 
 	wr->slot = sq->head++;
-	n = rnic_swqe(sq, wr->slot);
+	n = rnic_swqe_at(sq, wr->slot);
 	read_slot(sq, wr->slot, &e);
 	fill_swqe(sq, wr->slot, &e);
 	n->status = rnic_sq_parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
@@ -170,7 +170,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	u32 n;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	n = sq->flushing ? 0 : __posted_or_arm_wakeup(sq);
+	n = sq->flushing ? 0 : __count_posted_or_arm_wakeup(sq);
 	if (sq->closing && sq->head == sq->close_end)
 		n = 0;
 	/*
@@ -206,7 +206,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->closing = true;
-	sq->close_end = __end_of_posted(sq);
+	sq->close_end = __get_posted_end(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
@@ -228,7 +228,7 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_swqe *n,
  * peer has sent a Terminate, the oldest request that awaits a response gets a
  * remote error.
  */
-static u8 flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
+static u8 choose_flush_status(struct rnic_qp *qp, const struct rnic_swqe *n)
 {
 	const struct rdmap *r = &qp->rdmap;
 
@@ -273,10 +273,10 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_swqe *n)
  * Return: true if the oldest request can be completed; false if it cannot, or
  * if the queue is empty.
  */
-static bool __can_complete_oldest(struct rnic_qp *qp)
+static bool __prepare_oldest_to_complete(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	struct rnic_swqe *n = rnic_swqe(sq, sq->tail);
+	struct rnic_swqe *n = rnic_swqe_at(sq, sq->tail);
 
 	if (sq->tail == sq->head && !__pop_wqe_to_flush(sq))
 		return false;
@@ -289,7 +289,7 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
 	if (!sq->flushing)
 		return false;
 	sq->error_completed = true;
-	n->status = flush_status(qp, n);
+	n->status = choose_flush_status(qp, n);
 	return true;
 }
 
@@ -300,14 +300,14 @@ static bool __can_complete_oldest(struct rnic_qp *qp)
  *
  * Return: the number of requests removed.
  */
-static u32 __take_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *needs_cqe)
+static u32 __pop_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *needs_cqe)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 n = 0;
 
 	*needs_cqe = false;
-	while (!*needs_cqe && n < RING_IDX_STEPS && __can_complete_oldest(qp)) {
-		const struct rnic_swqe *swqe = rnic_swqe(sq, sq->tail);
+	while (!*needs_cqe && n < RING_IDX_STEPS && __prepare_oldest_to_complete(qp)) {
+		const struct rnic_swqe *swqe = rnic_swqe_at(sq, sq->tail);
 
 		*needs_cqe = swqe->status || sq->sig_all ||
 			(swqe->flags & RNIC_SW_SEND_SIGNALED);
@@ -320,7 +320,7 @@ static u32 __take_completed(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *n
 	return n;
 }
 
-static void complete_later(struct rnic_qp *qp)
+static void queue_complete_work(struct rnic_qp *qp)
 {
 	kref_get(&qp->ref);
 	if (!queue_work(rnic_wq, &qp->complete_work))
@@ -348,7 +348,7 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	}
 	sq->completing = true;
 	do {
-		taken = __take_completed(qp, &cqe, &needs_cqe);
+		taken = __pop_completed(qp, &cqe, &needs_cqe);
 		/*
 		 * if no CQE is due and the step was not full, no request is
 		 * left that can be completed
@@ -362,16 +362,16 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 		spin_lock_irqsave(&sq->lock, flags);
 		sum += taken;
 	} while (sum < COMPLETE_MAX);
-	more = more && __can_complete_oldest(qp);
+	more = more && __prepare_oldest_to_complete(qp);
 	sq->completing = false;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 	if (more)
-		complete_later(qp);
+		queue_complete_work(qp);
 }
 
-static void complete_ready(struct rnic_qp *qp)
+static void complete_done_requests(struct rnic_qp *qp)
 {
 	unsigned long flags;
 
@@ -383,14 +383,14 @@ static void complete_ready(struct rnic_qp *qp)
  * rnic_sq_complete_work - complete the remaining requests in a worker
  * @work: complete_work of a queue pair
  *
- * Drops the reference to the queue pair that complete_later() has taken for the
+ * Drops the reference to the queue pair that queue_complete_work() has taken for the
  * work item.
  */
 void rnic_sq_complete_work(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, complete_work);
 
-	complete_ready(qp);
+	complete_done_requests(qp);
 	rnic_qp_put(qp);
 }
 
@@ -416,14 +416,14 @@ void rdmap_sq_complete_sent(struct rdmap *r)
 	}
 }
 
-static void set_done(struct rnic_qp *qp, u32 slot)
+static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 {
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
-		rnic_swqe(sq, slot)->state = SWQE_DONE;
+		rnic_swqe_at(sq, slot)->state = SWQE_DONE;
 		/*
 		 * a local request sends no message, which the LLP could accept:
 		 * so advance the index here, unless earlier requests are still
@@ -437,13 +437,13 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
 {
-	set_done(rdmap_to_qp(r), slot);
+	set_done_and_complete(rdmap_to_qp(r), slot);
 }
 
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 {
 	struct rnic_sq *sq = &rdmap_to_qp(r)->sq;
-	struct rnic_swqe *n = rnic_swqe(sq, slot);
+	struct rnic_swqe *n = rnic_swqe_at(sq, slot);
 	unsigned long flags;
 
 	/*
@@ -456,9 +456,9 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
+static bool execute_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
 {
-	const struct rnic_swqe *n = rnic_swqe(&qp->sq, wr->slot);
+	const struct rnic_swqe *n = rnic_swqe_at(&qp->sq, wr->slot);
 	struct ddp_stream *s = &qp->rdmap.stream;
 
 	switch (wr->op) {
@@ -471,14 +471,14 @@ static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
 	}
 }
 
-bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	if (!do_local(qp, wr))
+	if (!execute_local(qp, wr))
 		return false;
 	rdmap_sq_mark_segmented(r, wr->slot);
-	set_done(qp, wr->slot);
+	set_done_and_complete(qp, wr->slot);
 	return true;
 }
 
@@ -508,9 +508,9 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	 * litmus: wakeup
 	 */
 	smp_mb();
-	WRITE_ONCE(sq->flush_end, __end_of_posted(sq));
+	WRITE_ONCE(sq->flush_end, __get_posted_end(sq));
 	spin_unlock_irqrestore(&sq->lock, flags);
-	complete_ready(qp);
+	complete_done_requests(qp);
 }
 
 /*

@@ -52,8 +52,8 @@ static enum hrtimer_restart rnic_coalesce_expired(struct hrtimer *timer)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->coalescing = false;
-	db_mod_coalesced(&g->db_mod, rnic_db_mod_now(),
-			 READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
+	db_mod_record_coalesced(&g->db_mod, rnic_db_mod_now(),
+				READ_ONCE(sq->ring.hdr->prod) - g->first_prod);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_COALESCED, 1);
 	/*
@@ -88,7 +88,7 @@ int rnic_sq_coalesce_alloc(struct rnic_qp *qp)
 
 /**
  * rnic_sq_coalesce_stop - stop the coalescing timer of a send queue
- * @sq: the queue; the caller must ensure that rnic_sq_doorbell() is not called
+ * @sq: the queue; the caller must ensure that rnic_sq_handle_doorbell() is not called
  *	for it
  *
  * Waits until the timer handler has returned. Does nothing for the queue of a
@@ -116,7 +116,7 @@ static bool __sq_try_coalesce(struct rnic_sq *sq)
 
 	if (sq->coalescing)
 		return true;
-	if (sq->flushing || !db_mod_doorbell(&g->db_mod, rnic_db_mod_now()))
+	if (sq->flushing || !db_mod_record_doorbell(&g->db_mod, rnic_db_mod_now()))
 		return false;
 	sq->coalescing = true;
 	g->first_prod = READ_ONCE(sq->ring.hdr->prod);
@@ -139,12 +139,12 @@ static bool rnic_sq_try_coalesce(struct rnic_sq *sq)
 }
 
 /**
- * rnic_sq_doorbell - transmit, or coalesce posts, after a doorbell
+ * rnic_sq_handle_doorbell - transmit, or coalesce posts, after a doorbell
  * @qp: queue pair of a program
  *
  * Context: process, no lock held.
  */
-void rnic_sq_doorbell(struct rnic_qp *qp)
+void rnic_sq_handle_doorbell(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	/*
@@ -160,6 +160,6 @@ void rnic_sq_doorbell(struct rnic_qp *qp)
 	if (!fine)
 		return;
 	spin_lock_irqsave(&sq->lock, flags);
-	db_mod_transmitted(&sq->coalesce->db_mod, rnic_db_mod_now());
+	db_mod_record_transmitted(&sq->coalesce->db_mod, rnic_db_mod_now());
 	spin_unlock_irqrestore(&sq->lock, flags);
 }

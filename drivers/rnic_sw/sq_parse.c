@@ -6,7 +6,7 @@
 #include "rnic.h"
 #include "sqe.h"
 
-static u64 buf_len(const struct rdmap_wr *wr)
+static u64 sum_sge_len(const struct rdmap_wr *wr)
 {
 	u64 len = 0;
 	u16 i;
@@ -33,7 +33,7 @@ static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
 	}
 	wr->buf.sge = wr->sge;
 	wr->buf.nsge = e->num_sge;
-	len = buf_len(wr);
+	len = sum_sge_len(wr);
 	if (len > RNIC_MAX_MSG)
 		return IB_WC_LOC_LEN_ERR;
 	wr->buf.len = len;
@@ -118,7 +118,7 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
  * sent to the peer. A Read without an SGE is allowed, unless the request
  * invalidates the STag of the sink.
  */
-static enum ib_wc_status check_read(struct rdmap_wr *wr)
+static enum ib_wc_status check_read_and_set_inv(struct rdmap_wr *wr)
 {
 	if (wr->buf.flat || wr->buf.nsge > 1)
 		return IB_WC_LOC_QP_OP_ERR;
@@ -151,7 +151,7 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 		return IB_WC_SUCCESS;
 	if (!qp->rdmap.orq.size)
 		return IB_WC_LOC_QP_OP_ERR;
-	return wr->op == RDMAP_WR_READ ? check_read(wr) : check_atomic(wr);
+	return wr->op == RDMAP_WR_READ ? check_read_and_set_inv(wr) : check_atomic(wr);
 }
 
 /**

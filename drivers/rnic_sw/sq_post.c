@@ -143,7 +143,7 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	if (err)
 		return err;
 	if (wr->opcode == IB_WR_REG_MR)
-		rnic_swqe(sq, prod)->reg_mr = reg_wr(wr)->mr;
+		rnic_swqe_at(sq, prod)->reg_mr = reg_wr(wr)->mr;
 	memcpy(slot, &e, sizeof(e));
 	rnic_ring_set_prod(&sq->ring, prod + 1);
 	return 0;
@@ -199,6 +199,6 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	if (is_in_error(qp))
 		rnic_sq_flush(qp);
 	else
-		rnic_sq_doorbell(qp);
+		rnic_sq_handle_doorbell(qp);
 	return 0;
 }

@@ -170,13 +170,13 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
  * index is invalid, or was invalid in an earlier call, return 0, so that no
  * further WQE is dequeued.
  */
-static u32 __rnic_srq_posted(struct rnic_srq *srq)
+static u32 __rnic_srq_count_posted(struct rnic_srq *srq)
 {
 	u32 n;
 
 	if (srq->prod_invalid)
 		return 0;
-	n = rnic_ring_posted(&srq->ring, srq->head, srq->head);
+	n = rnic_ring_count_posted(&srq->ring, srq->head, srq->head);
 	srq->prod_invalid = n == RING_IDX_INVALID;
 	return srq->prod_invalid ? 0 : n;
 }
@@ -188,7 +188,7 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
  *
  * Return: the event, or 0 if no event must be raised.
  */
-static int __next_event(struct rnic_srq *srq, u32 posted)
+static int __claim_event(struct rnic_srq *srq, u32 posted)
 {
 	if (srq->prod_invalid) {
 		if (srq->error_reported)
@@ -254,7 +254,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
-	event = __defer_event(srq, __next_event(srq, __rnic_srq_posted(srq)));
+	event = __defer_event(srq, __claim_event(srq, __rnic_srq_count_posted(srq)));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (event)
 		queue_work(rnic_wq, &srq->event_work);
@@ -284,10 +284,10 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
  * Dequeue the oldest WQE. The caller must hold srq->lock. Return: as
  * rnic_srq_dequeue()
  */
-static enum iw_reason __take_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
-				 bool *bad)
+static enum iw_reason __dequeue_wqe(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+				    bool *bad)
 {
-	if (!__rnic_srq_posted(srq))
+	if (!__rnic_srq_count_posted(srq))
 		return srq->prod_invalid ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
 	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
 			      srq->max_sge, r, wr_id);
@@ -317,9 +317,9 @@ enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_i
 	int event = 0;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	why = __take_wqe(srq, r, wr_id, bad);
+	why = __dequeue_wqe(srq, r, wr_id, bad);
 	if (why != IW_DDP_U_NO_BUFFER)
-		event = __next_event(srq, __rnic_srq_posted(srq));
+		event = __claim_event(srq, __rnic_srq_count_posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	rnic_srq_raise_event(srq, event);
 	return why;

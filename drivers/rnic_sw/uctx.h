@@ -62,7 +62,7 @@ int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
 void *rnic_ring_alloc_mem(size_t bytes);
 struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes);
-unsigned int rnic_map_users(const struct rnic_map *map);
+unsigned int rnic_map_count_users(const struct rnic_map *map);
 void rnic_map_release(struct rnic_map *map);
 
 /* page.c: pages of small rings */
@@ -115,10 +115,10 @@ static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
  * the oldest WQE in use. Return: the number; RING_IDX_INVALID if the WQEs posted and in
  * use exceed the number of slots.
  */
-static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
-				   u32 tail)
+static inline u32 rnic_ring_count_posted(const struct rnic_ring *ring, u32 head,
+					 u32 tail)
 {
-	return ring_idx_posted(rnic_ring_prod(ring), head, tail, ring->slots);
+	return ring_idx_count_posted(rnic_ring_prod(ring), head, tail, ring->slots);
 }
 
 /* Publish the producer index @prod to the consumer of the ring */

@@ -15,10 +15,10 @@ static u32 ring(struct db_mod *b, u64 *now, u32 n, u32 gap)
 
 	while (n--) {
 		*now += gap;
-		if (db_mod_doorbell(b, *now))
+		if (db_mod_record_doorbell(b, *now))
 			nr_periods++;
 		else
-			db_mod_transmitted(b, *now);
+			db_mod_record_transmitted(b, *now);
 	}
 	return nr_periods;
 }
@@ -81,7 +81,7 @@ static void stopped_clock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, 1000, 0));
 	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, DB_MOD_STREAK - 1, 1));
 	now -= 2;
-	KUNIT_EXPECT_FALSE(test, db_mod_doorbell(&b, now));
+	KUNIT_EXPECT_FALSE(test, db_mod_record_doorbell(&b, now));
 }
 
 /*
@@ -109,19 +109,19 @@ static void short_period_doubles_threshold(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_transmitted(&b, now);
+	db_mod_record_transmitted(&b, now);
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, threshold, until_next(&b, &now));
 		now += DB_MOD_PERIOD_NS;
-		db_mod_coalesced(&b, now, i % DB_MOD_STREAK);
+		db_mod_record_coalesced(&b, now, i % DB_MOD_STREAK);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
 	KUNIT_EXPECT_EQ(test, threshold, until_next(&b, &now));
-	db_mod_coalesced(&b, now, DB_MOD_STREAK);
+	db_mod_record_coalesced(&b, now, DB_MOD_STREAK);
 	/* after a worthwhile period, the next doorbell starts a period */
 	KUNIT_EXPECT_EQ(test, 1u, until_next(&b, &now));
-	db_mod_coalesced(&b, now, DB_MOD_STREAK - 1);
+	db_mod_record_coalesced(&b, now, DB_MOD_STREAK - 1);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, until_next(&b, &now));
 }
 
@@ -135,13 +135,13 @@ static void late(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	db_mod_transmitted(&b, now);
+	db_mod_record_transmitted(&b, now);
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, until_next(&b, &now));
 	now += DB_MOD_LATE_NS - 1;
-	db_mod_coalesced(&b, now, 1000);
+	db_mod_record_coalesced(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 1u, until_next(&b, &now));
 	now += DB_MOD_LATE_NS;
-	db_mod_coalesced(&b, now, 1000);
+	db_mod_record_coalesced(&b, now, 1000);
 	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, until_next(&b, &now));
 }
 

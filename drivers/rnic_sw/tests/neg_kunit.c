@@ -129,7 +129,7 @@ static void every_request(struct kunit *test)
 		x = i;
 		me = spell_local(&x);
 		req = spell_side(&x);
-		neg_accept(&me, &req, &rep, &r);
+		neg_build_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
 				       accept_depths(&me, &req, &rep, &r),
 				       "case %u", i);
@@ -231,8 +231,8 @@ static void every_reply(struct kunit *test)
 		x = i;
 		me = spell_local(&x);
 		rep = spell_side(&x);
-		neg_request(&me, &req);
-		neg_complete(&me, &req, &rep, &r);
+		neg_build_request(&me, &req);
+		neg_process_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
 				       complete_ord(&me, &rep, &r),
 				       "case %u", i);
@@ -279,7 +279,7 @@ static void every_own_request(struct kunit *test)
 		x = i / 2;
 		me = spell_local(&x);
 		me.enhanced = i % 2;
-		neg_request(&me, &req);
+		neg_build_request(&me, &req);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok", request_word(&me, &req),
 				       "case %u", i);
 	}
@@ -295,9 +295,9 @@ static const char *both_ends(const struct neg_local *a,
 	struct neg_side req, rep;
 	struct neg_result ra, rb;
 
-	neg_request(a, &req);
-	neg_accept(b, &req, &rep, &rb);
-	neg_complete(a, &req, &rep, &ra);
+	neg_build_request(a, &req);
+	neg_build_reply(b, &req, &rep, &rb);
+	neg_process_reply(a, &req, &rep, &ra);
 	if (ra.why != IW_OK && ra.why != IW_MPA_RTR)
 		return "why";
 	if (ra.ord > rb.ird)
@@ -343,15 +343,15 @@ static void plain_peers(struct kunit *test)
 	struct neg_result r;
 	struct neg_side side;
 
-	neg_accept(&me, &plain, &side, &r);
+	neg_build_reply(&me, &plain, &side, &r);
 	KUNIT_EXPECT_FALSE(test, side.enhanced);
 	KUNIT_EXPECT_EQ(test, 0, side.ird | side.ord | side.rtr);
 	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
 	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
 	KUNIT_EXPECT_EQ(test, 0, (int)r.rtr);
 
-	neg_request(&me, &side);
-	neg_complete(&me, &side, &plain, &r);
+	neg_build_request(&me, &side);
+	neg_process_reply(&me, &side, &plain, &r);
 	KUNIT_EXPECT_EQ(test, IW_OK, r.why);
 	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
 	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
@@ -373,9 +373,9 @@ static void read_without_depth(struct kunit *test)
 	struct neg_result ra, rb;
 	struct neg_side req, rep;
 
-	neg_request(&a, &req);
-	neg_accept(&b, &req, &rep, &rb);
-	neg_complete(&a, &req, &rep, &ra);
+	neg_build_request(&a, &req);
+	neg_build_reply(&b, &req, &rep, &rb);
+	neg_process_reply(&a, &req, &rep, &ra);
 	KUNIT_EXPECT_EQ(test, 1, (int)rep.ird);
 	KUNIT_EXPECT_EQ(test, 1, (int)rb.ird);
 	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)rb.rtr);

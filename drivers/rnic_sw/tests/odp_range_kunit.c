@@ -22,15 +22,15 @@ static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
  */
 static void edges(struct kunit *test)
 {
-	expect_span(test, odp_span(0, 1, SHIFT), 0, 0, 1);
-	expect_span(test, odp_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
-	expect_span(test, odp_span(PAGE - 1, PAGE + 1, SHIFT), 0, 0, 2);
-	expect_span(test, odp_span(CHUNK - 1, CHUNK + 1, SHIFT), 0,
+	expect_span(test, odp_next_span(0, 1, SHIFT), 0, 0, 1);
+	expect_span(test, odp_next_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
+	expect_span(test, odp_next_span(PAGE - 1, PAGE + 1, SHIFT), 0, 0, 2);
+	expect_span(test, odp_next_span(CHUNK - 1, CHUNK + 1, SHIFT), 0,
 		    ODP_CHUNK_PAGES - 1, 1);
-	expect_span(test, odp_span(CHUNK, CHUNK + 1, SHIFT), 1, 0, 1);
-	expect_span(test, odp_span(CHUNK, 3 * CHUNK, SHIFT), 1, 0, ODP_BATCH);
-	KUNIT_EXPECT_EQ(test, 0u, odp_span(5, 5, SHIFT).pages);
-	KUNIT_EXPECT_EQ(test, 0u, odp_span(0, 0, SHIFT).pages);
+	expect_span(test, odp_next_span(CHUNK, CHUNK + 1, SHIFT), 1, 0, 1);
+	expect_span(test, odp_next_span(CHUNK, 3 * CHUNK, SHIFT), 1, 0, ODP_BATCH);
+	KUNIT_EXPECT_EQ(test, 0u, odp_next_span(5, 5, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u, odp_next_span(0, 0, SHIFT).pages);
 }
 
 /* Successive spans cover each byte of a range exactly once. */
@@ -46,7 +46,7 @@ static void walk(struct kunit *test)
 		from = prandom_u32_state(&rnd);
 		end = from + prandom_u32_state(&rnd) % (4 * CHUNK);
 		for (at = from; at < end;) {
-			s = odp_span(at, end, SHIFT);
+			s = odp_next_span(at, end, SHIFT);
 			KUNIT_ASSERT_EQ(test, at >> SHIFT,
 					s.chunk * ODP_CHUNK_PAGES + s.first);
 			KUNIT_ASSERT_TRUE(test, s.pages && s.pages <= ODP_BATCH);
@@ -82,17 +82,17 @@ static void span_in_chunk(struct kunit *test)
 }
 
 /*
- * The look-ahead range of odp_ahead_end() ends after ODP_AHEAD pages, or at the
+ * The look-ahead range of odp_lookahead_end() ends after ODP_AHEAD pages, or at the
  * end of the MR if that is nearer.
  */
 static void ahead(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead_end(100, 100, SHIFT));
-	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead_end(100, 50, SHIFT));
-	KUNIT_EXPECT_EQ(test, 200ull, odp_ahead_end(100, 200, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_lookahead_end(100, 100, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_lookahead_end(100, 50, SHIFT));
+	KUNIT_EXPECT_EQ(test, 200ull, odp_lookahead_end(100, 200, SHIFT));
 	KUNIT_EXPECT_EQ(test, 100 + ODP_AHEAD * PAGE,
-			odp_ahead_end(100, U64_MAX, SHIFT));
-	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead_end(U64_MAX - 1, U64_MAX, SHIFT));
+			odp_lookahead_end(100, U64_MAX, SHIFT));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_lookahead_end(U64_MAX - 1, U64_MAX, SHIFT));
 }
 
 /*
@@ -120,15 +120,15 @@ static u64 untag_none(u64 at)
 }
 
 /*
- * In the mask that odp_addr_mask() returns, exactly the bits of the tag are
+ * In the mask that odp_find_addr_mask() returns, exactly the bits of the tag are
  * clear.
  */
 static void address(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_addr_mask(untag_arm64));
-	KUNIT_EXPECT_EQ(test, ~(0x3full << 57), odp_addr_mask(untag_lam));
-	KUNIT_EXPECT_EQ(test, (1ull << 57) - 1, odp_addr_mask(untag_riscv));
-	KUNIT_EXPECT_EQ(test, U64_MAX, odp_addr_mask(untag_none));
+	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_find_addr_mask(untag_arm64));
+	KUNIT_EXPECT_EQ(test, ~(0x3full << 57), odp_find_addr_mask(untag_lam));
+	KUNIT_EXPECT_EQ(test, (1ull << 57) - 1, odp_find_addr_mask(untag_riscv));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_find_addr_mask(untag_none));
 }
 
 static struct kunit_case odp_range_cases[] = {

@@ -85,11 +85,11 @@ static void control_field(struct kunit *test)
 {
 	u8 op;
 
-	KUNIT_EXPECT_EQ(test, 0x40, (int)rdmap_ulp8(RDMAP_OP_WRITE));
-	KUNIT_EXPECT_EQ(test, 0x43, (int)rdmap_ulp8(RDMAP_OP_SEND));
-	KUNIT_EXPECT_EQ(test, 0x47, (int)rdmap_ulp8(RDMAP_OP_TERMINATE));
+	KUNIT_EXPECT_EQ(test, 0x40, (int)rdmap_make_ulp8(RDMAP_OP_WRITE));
+	KUNIT_EXPECT_EQ(test, 0x43, (int)rdmap_make_ulp8(RDMAP_OP_SEND));
+	KUNIT_EXPECT_EQ(test, 0x47, (int)rdmap_make_ulp8(RDMAP_OP_TERMINATE));
 	for (op = 0; op < 16; op++)
-		KUNIT_EXPECT_EQ(test, 0x40 + op, (int)rdmap_ulp8(op));
+		KUNIT_EXPECT_EQ(test, 0x40 + op, (int)rdmap_make_ulp8(op));
 }
 
 static struct kunit_case rdmap_hdr_cases[] = {

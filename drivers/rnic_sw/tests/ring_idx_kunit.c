@@ -21,7 +21,7 @@ static u32 somewhere(struct rnd_state *rnd)
 }
 
 /*
- * ring_idx_posted() counts the posted slots if they and the slots in use fit
+ * ring_idx_count_posted() counts the posted slots if they and the slots in use fit
  * into the ring, and otherwise returns RING_IDX_INVALID.
  */
 static void every_fill(struct kunit *test)
@@ -31,8 +31,8 @@ static void every_fill(struct kunit *test)
 	for (used = 0; used <= SLOTS; used++) {
 		for (more = 0; more < 3 * SLOTS; more++) {
 			want = used + more <= SLOTS ? more : RING_IDX_INVALID;
-			got = ring_idx_posted(tail + used + more, tail + used,
-					      tail, SLOTS);
+			got = ring_idx_count_posted(tail + used + more, tail + used,
+						    tail, SLOTS);
 			KUNIT_EXPECT_EQ(test, got, want);
 		}
 	}
@@ -48,10 +48,10 @@ static void far_ahead(struct kunit *test)
 
 	for (head = 0; head <= SLOTS; head++) {
 		KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
-				ring_idx_posted(head + HALF, head, 0,
-						SLOTS));
+				ring_idx_count_posted(head + HALF, head, 0,
+						      SLOTS));
 		KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
-				ring_idx_posted(head - 1, head, 0, SLOTS));
+				ring_idx_count_posted(head - 1, head, 0, SLOTS));
 	}
 }
 
@@ -71,7 +71,7 @@ static void any_producer(struct kunit *test)
 		u32 prod = prandom_u32_state(&rnd) % 2 ?
 			head + prandom_u32_state(&rnd) % 12 : somewhere(&rnd);
 
-		n = ring_idx_posted(prod, head, tail, SLOTS);
+		n = ring_idx_count_posted(prod, head, tail, SLOTS);
 		if (n != RING_IDX_INVALID) {
 			KUNIT_ASSERT_EQ(test, prod, head + n);
 			head += prandom_u32_state(&rnd) % (n + 1);
@@ -82,24 +82,24 @@ static void any_producer(struct kunit *test)
 }
 
 /*
- * ring_idx_unread() accepts a consumer index that advances up to prod, and
+ * ring_idx_count_unread() accepts a consumer index that advances up to prod, and
  * refuses a consumer index that goes back or passes prod.
  */
 static void consumer(struct kunit *test)
 {
 	u32 seen = U32_MAX - 2, prod = seen + 5;
 
-	KUNIT_EXPECT_EQ(test, 5u, ring_idx_unread(prod, seen, seen, SLOTS));
-	KUNIT_EXPECT_EQ(test, 2u, ring_idx_unread(prod, seen + 3, seen, SLOTS));
-	KUNIT_EXPECT_EQ(test, 0u, ring_idx_unread(prod, prod, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, 5u, ring_idx_count_unread(prod, seen, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, 2u, ring_idx_count_unread(prod, seen + 3, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, 0u, ring_idx_count_unread(prod, prod, seen, SLOTS));
 	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
-			ring_idx_unread(prod, prod + 1, seen, SLOTS));
+			ring_idx_count_unread(prod, prod + 1, seen, SLOTS));
 	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
-			ring_idx_unread(prod, seen - 1, seen, SLOTS));
+			ring_idx_count_unread(prod, seen - 1, seen, SLOTS));
 	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
-			ring_idx_unread(prod, prod + HALF, seen, SLOTS));
+			ring_idx_count_unread(prod, prod + HALF, seen, SLOTS));
 	KUNIT_EXPECT_EQ(test, RING_IDX_INVALID,
-			ring_idx_unread(seen + SLOTS + 1, seen, seen, SLOTS));
+			ring_idx_count_unread(seen + SLOTS + 1, seen, seen, SLOTS));
 }
 
 /* ring_idx_before() compares free-running indices correctly across the wrap. */

@@ -150,19 +150,19 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	read_side(&other_req, &in);
 	read_side(&other_rep, &in);
 
-	neg_request(&a, &req);
+	neg_build_request(&a, &req);
 	check_request(&a, &req);
 	over_the_wire(&req);
-	neg_accept(&b, &req, &rep, &rr);
+	neg_build_reply(&b, &req, &rep, &rr);
 	check_responder(&b, &req, &rep, &rr);
 	over_the_wire(&rep);
-	neg_complete(&a, &req, &rep, &ri);
+	neg_process_reply(&a, &req, &rep, &ri);
 	check_initiator(&a, &req, &rep, &ri);
 	check_both(&a, &ri, &rr);
 
-	neg_accept(&b, &other_req, &rep, &rr);
+	neg_build_reply(&b, &other_req, &rep, &rr);
 	check_responder(&b, &other_req, &rep, &rr);
-	neg_complete(&a, &req, &other_rep, &ri);
+	neg_process_reply(&a, &req, &other_rep, &ri);
 	check_initiator(&a, &req, &other_rep, &ri);
 	return 0;
 }

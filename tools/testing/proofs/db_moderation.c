@@ -40,7 +40,7 @@ void prove_rung(void)
 
 	GIVEN(sound(&b));
 	was = b;
-	gathers = db_mod_doorbell(&b, now);
+	gathers = db_mod_record_doorbell(&b, now);
 	MUST("the threshold stays within its bounds", sound(&b));
 	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
 	     (now > was.last && now - was.last < DB_MOD_QUICK_NS));
@@ -60,7 +60,7 @@ void prove_answered(void)
 
 	GIVEN(sound(&b));
 	was = b;
-	db_mod_transmitted(&b, now);
+	db_mod_record_transmitted(&b, now);
 	MUST("the end of a transmit pass does not change the streak",
 	     sound(&b) && b.streak == was.streak);
 	REACHED("the end of a pass");
@@ -75,7 +75,7 @@ void prove_gathered(void)
 
 	GIVEN(sound(&b) && now >= b.last);
 	was = b;
-	db_mod_coalesced(&b, now, others);
+	db_mod_record_coalesced(&b, now, others);
 	worth = others >= DB_MOD_STREAK && now - was.last < DB_MOD_LATE_NS;
 	MUST("the threshold stays within its bounds", sound(&b));
 	MUST("not worth it: threshold doubles up to the maximum, streak is reset", worth ||

@@ -9,7 +9,7 @@
  * Mutation: rnic_sw/neg.c s/their_ord > me->max/their_ord >= me->max/
  * Mutation: rnic_sw/neg.c s/theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs)/mine/
  * Mutation: rnic_sw/neg.c s/if (!mine)/if (0)/
- * Mutation: rnic_sw/neg.c s/if (!can_use_read(rep->ird, r->ord))/if (0)/
+ * Mutation: rnic_sw/neg.c s/if (!can_send_rtr_read(rep->ird, r->ord))/if (0)/
  */
 #include <ddp/offer.h>
 
@@ -71,7 +71,7 @@ void prove_request(void)
 	struct neg_local me = any_local();
 	struct neg_side req;
 
-	neg_request(&me, &req);
+	neg_build_request(&me, &req);
 	MUST("MPA2-62: the Request is enhanced exactly if the policy is",
 	     req.enhanced == me.enhanced);
 	if (!req.enhanced)
@@ -122,7 +122,7 @@ void prove_accept(void)
 	struct neg_side req = any_side(), rep;
 	struct neg_result r;
 
-	neg_accept(&me, &req, &rep, &r);
+	neg_build_reply(&me, &req, &rep, &r);
 	MUST("a responder never fails", r.why == IW_OK);
 	MUST("MPA2-60, MPA2-61, MPA2-64, MPA2-65: the reply is enhanced if the Request is",
 	     rep.enhanced == req.enhanced);
@@ -179,8 +179,8 @@ void prove_complete(void)
 	struct neg_side req, rep = any_side();
 	struct neg_result r;
 
-	neg_request(&me, &req);
-	neg_complete(&me, &req, &rep, &r);
+	neg_build_request(&me, &req);
+	neg_process_reply(&me, &req, &rep, &r);
 	MUST("RDMAP-142: IRD and ORD do not exceed the device's maximum",
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced || !rep.enhanced) {
@@ -206,9 +206,9 @@ void prove_both(void)
 	struct neg_side req, rep;
 	struct neg_result i, r;
 
-	neg_request(&a, &req);
-	neg_accept(&b, &req, &rep, &r);
-	neg_complete(&a, &req, &rep, &i);
+	neg_build_request(&a, &req);
+	neg_build_reply(&b, &req, &rep, &r);
+	neg_process_reply(&a, &req, &rep, &i);
 	if (!a.enhanced || i.why)
 		return;
 	MUST("RDMAP-142, RDMAP-143: the initiator's ORD fits the responder's IRD", i.ord <= r.ird);

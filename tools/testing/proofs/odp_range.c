@@ -24,7 +24,7 @@ void prove_span(void)
 {
 	u64 at = ANY(u64), end = ANY(u64), from, to;
 	u8 shift = any_shift();
-	struct odp_span s = odp_span(at, end, shift);
+	struct odp_span s = odp_next_span(at, end, shift);
 
 	MUST("exactly an empty range has no pages", !s.pages == (at >= end));
 	if (!s.pages)
@@ -75,7 +75,7 @@ void prove_readahead_end(void)
 	u64 at = ANY(u64), end = ANY(u64), to;
 	u8 shift = any_shift();
 
-	to = odp_ahead_end(at, end, shift);
+	to = odp_lookahead_end(at, end, shift);
 	MUST("the end is not before the position and not after the limit",
 	     to >= at && (to == at || to <= end));
 	MUST("at most ODP_AHEAD pages", to - at <= (u64)ODP_AHEAD << shift);

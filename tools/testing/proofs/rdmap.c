@@ -121,7 +121,7 @@ void prove_control(void)
 	u8 opcode = ANY(u8), octet;
 
 	GIVEN(opcode < 12);
-	octet = rdmap_ulp8(opcode);
+	octet = rdmap_make_ulp8(opcode);
 	MUST("RDMAP-17, RDMAP-22, RDMAP-23: the control field has RV, Rsvd and the opcode",
 	     octet >> 6 == 1 && !(octet & 0x30) && (octet & 15) == opcode);
 	REACHED("end");

@@ -24,7 +24,7 @@ void prove_posted(void)
 	u32 slots = ANY(u32), posted;
 
 	GIVEN(slots && slots <= (u32)1 << 31 && gained(tail, head) <= slots);
-	posted = ring_idx_posted(prod, head, tail, slots);
+	posted = ring_idx_count_posted(prod, head, tail, slots);
 	MUST("SEC-4: posted slots that fit after those in use, or INVALID", posted ==
 	     (gained(tail, head) + gained(head, prod) <= slots
 	      ? gained(head, prod) : RING_IDX_INVALID));
@@ -43,7 +43,7 @@ void prove_unread(void)
 	u32 slots = ANY(u32), unread;
 
 	GIVEN(slots && slots <= (u32)1 << 31 && gained(seen, prod) <= (u32)1 << 31);
-	unread = ring_idx_unread(prod, cons, seen, slots);
+	unread = ring_idx_count_unread(prod, cons, seen, slots);
 	MUST("SEC-4: unread slots if the index advances within the filled slots, or INVALID",
 	     unread ==
 	     (gained(cons, prod) <= slots && gained(seen, cons) <= gained(seen, prod)

@@ -181,7 +181,7 @@ static void query_returns_ird_and_ord(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&r->orq));
 	KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&r->orq));
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&r->orq));
-	rdmap_destroy(r);
+	rdmap_free_queues(r);
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_full(&r->orq));
 }
 

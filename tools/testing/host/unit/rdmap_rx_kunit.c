@@ -37,7 +37,7 @@ void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
 	stubs.answered++;
 }
 
-void rdmap_count_early(struct rdmap *r) { }
+void rdmap_count_early_segment(struct rdmap *r) { }
 
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 {

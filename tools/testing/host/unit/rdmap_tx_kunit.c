@@ -122,7 +122,7 @@ static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
 	KUNIT_ASSERT_TRUE(test, pull(&r->stream));
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_hdr_decode(&h, pulled.hdr, pulled.hdr_len));
-	KUNIT_EXPECT_EQ(test, rdmap_ulp8(opcode), h.ulp8);
+	KUNIT_EXPECT_EQ(test, rdmap_make_ulp8(opcode), h.ulp8);
 	KUNIT_EXPECT_EQ(test, tagged, h.tagged);
 	KUNIT_EXPECT_EQ(test, qn, h.qn);
 	KUNIT_EXPECT_EQ(test, invalidates(opcode) ? posted.wr.inv : 0u, h.ulp32);

@@ -75,7 +75,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	return true;
 }
 
-bool rdmap_sq_do_local(struct rdmap *r, const struct rdmap_wr *wr)
+bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	posted.locals++;
 	posted.mr_refs += !!r->stream.tx_mr;
@@ -96,7 +96,7 @@ void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent)
 		posted.terminates += n;
 }
 
-void rdmap_count_bytes(struct rdmap *r, u32 segments, u32 bytes, bool sent)
+void rdmap_count_segments(struct rdmap *r, u32 segments, u32 bytes, bool sent)
 {
 	if (sent)
 		return;

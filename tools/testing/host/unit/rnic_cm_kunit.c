@@ -131,7 +131,7 @@ void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
 	stubs.endpoints--;
 }
 
-struct rnic_qp *rnic_qp_by_number(struct rnic_dev *dev, u32 qpn)
+struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
 {
 	return &stubs.qp[qpn];
 }
@@ -154,7 +154,7 @@ bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
 	return true;
 }
 
-bool rnic_qp_may_connect(struct rnic_qp *qp)
+bool rnic_qp_claim_for_connect(struct rnic_qp *qp)
 {
 	return true;
 }
@@ -179,11 +179,11 @@ void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_get_tos(const struct iw_cm_id *id) { return 0; }
-bool rnic_same_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
+bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id) { return true; }
 struct net *rnic_get_net(struct rnic_dev *dev) { return maybe_get_net(&stubs.net); }
 int rnic_get_ifindex(struct rnic_dev *dev) { return 7; }
 
-const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
+const struct ddp_session_type *rnic_get_llp(const struct rnic_dev *dev, u8 llp)
 {
 	return &type;
 }
@@ -453,7 +453,7 @@ static void adjusted_before_rtr(struct kunit *test)
 		},
 	};
 
-	neg_request(&ep.me, &ep.request);
+	neg_build_request(&ep.me, &ep.request);
 	KUNIT_EXPECT_EQ(test, IW_OK, finish_connect(&ep, &reply));
 	KUNIT_EXPECT_EQ(test, 7, (int)stubs.start.ird);
 	KUNIT_EXPECT_EQ(test, 3, (int)stubs.start.ord);

@@ -76,19 +76,19 @@ static void write_lock_excludes_readers(struct kunit *test)
 static void write_lock_needs_no_wait(struct kunit *test)
 {
 	stubs.gap_at = 10;
-	rnic_inval_write_lock_gap(&gate);
+	rnic_inval_write_lock_when_free(&gate);
 	KUNIT_EXPECT_EQ(test, 10u, stubs.tries);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
 	expect_unlocked(test);
 }
 
 /*
- * If there is always a reader, rnic_inval_write_lock_gap() makes new readers back
+ * If there is always a reader, rnic_inval_write_lock_when_free() makes new readers back
  * off, so that it does not wait without limit
  */
 static void write_lock_stops_new_readers(struct kunit *test)
 {
-	rnic_inval_write_lock_gap(&gate);
+	rnic_inval_write_lock_when_free(&gate);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.waits);
 	KUNIT_EXPECT_TRUE(test, stubs.made_way);
 	expect_unlocked(test);

@@ -127,7 +127,7 @@ int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
 void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
 
 void rnic_pf_shutdown(struct rnic_unpinned *b) {}
-void rnic_pf_set_region(struct ddp_region *r, struct rnic_unpinned *b) {}
+void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b) {}
 
 struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				      u64 length, int access)
@@ -239,7 +239,7 @@ static void mr_has_registered_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, rnic_mr_fastreg(&mr->ib, &wr, &s));
 	KUNIT_EXPECT_EQ(test, mr->ib.iova + 3, mr->region.base);
 	KUNIT_EXPECT_EQ(test, mr->ib.length - 5, mr->region.length);
-	KUNIT_EXPECT_EQ(test, (int)rnic_ddp_rights(IB_ACCESS_REMOTE_READ),
+	KUNIT_EXPECT_EQ(test, (int)rnic_to_ddp_rights(IB_ACCESS_REMOTE_READ),
 			(int)mr->region.rights);
 	KUNIT_EXPECT_FALSE(test, mr->region.rights & DDP_REMOTE_WRITE);
 	KUNIT_EXPECT_EQ(test, 0ull, mr->region.stream);

@@ -65,7 +65,7 @@ struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag)
 	}
 }
 
-u8 rnic_ddp_rights(int access)
+u8 rnic_to_ddp_rights(int access)
 {
 	return (access & IB_ACCESS_REMOTE_WRITE ? DDP_REMOTE_WRITE : 0) |
 	       (access & IB_ACCESS_REMOTE_READ ? DDP_REMOTE_READ : 0) |

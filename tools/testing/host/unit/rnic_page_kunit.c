@@ -33,7 +33,7 @@ struct rnic_map *rnic_map_create(struct ib_ucontext *uctx, size_t bytes)
 	return map;
 }
 
-unsigned int rnic_map_users(const struct rnic_map *map)
+unsigned int rnic_map_count_users(const struct rnic_map *map)
 {
 	return stubs.users;
 }

@@ -487,7 +487,7 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 	rnic_sq_flush(&stubs.qp);
 	for (i = 0; i < 100; i++) {
 		stubs.now += 1;
-		rnic_sq_doorbell(&stubs.qp);
+		rnic_sq_handle_doorbell(&stubs.qp);
 		KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
 	}
 	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
