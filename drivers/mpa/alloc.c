@@ -22,7 +22,7 @@ static struct kmem_cache *mpa_conn_cache;	/* kmalloc() would use 2 KiB per conne
  * Context: process, may sleep.
  *
  * Return: the connection, or NULL if an allocation failed. The connection has one
- * reference, for the socket's callbacks; mpa_conn_finish() drops this reference.
+ * reference, for the socket's callbacks; mpa_conn_tear_down() drops this reference.
  */
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
@@ -111,13 +111,13 @@ void mpa_conn_release(struct kref *ref)
 }
 
 /**
- * mpa_conn_wait_all - wait until all connections are released
+ * mpa_conn_wait_all_released - wait until all connections are released
  *
  * The caller must ensure that no new connections are created.
  *
  * Context: process, may sleep.
  */
-void mpa_conn_wait_all(void)
+void mpa_conn_wait_all_released(void)
 {
 	wait_var_event(&conn_count, !atomic_read(&conn_count));
 }

@@ -3,10 +3,10 @@
  * State machine of a connection in Full Operation, and tear-down in any phase.
  * conn_start.c handles the TCP handshake and start-up.
  *
- * After mpa_conn_begin() only the worker changes the phase, with the mutex
+ * After mpa_conn_enter_first_phase() only the worker changes the phase, with the mutex
  * held; conn_event.c schedules the worker. Each of these has a reference on the
  * connection: the ULP, the bound stream, the queued worker, the entry in the
- * start-up queue, and the socket's callbacks. mpa_conn_finish() drops the
+ * start-up queue, and the socket's callbacks. mpa_conn_tear_down() drops the
  * reference of the callbacks.
  */
 #include <linux/bits.h>
@@ -67,15 +67,15 @@ void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase)
 }
 
 /**
- * mpa_conn_finish - tear down a connection: release its socket and notify the ULP
+ * mpa_conn_tear_down - tear down a connection: release its socket and notify the ULP
  * @c: the connection
  * @why: reason to report to the stream and the ULP
  * @o: contents of the peer's rejecting Reply; NULL if the peer has not rejected
  *
  * Context: worker, with the mutex held.
  */
-void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
-		     const struct ddp_offer *o)
+void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
+			const struct ddp_offer *o)
 {
 	struct ddp_stream *s = c->bound_stream;
 	bool reset;
@@ -83,7 +83,7 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 	cancel_delayed_work_sync(&c->timer);
 	mpa_tx_stop(c);
 	reset = must_reset(c, why);
-	mpa_frame_drop(c);
+	mpa_frame_drop_batch(c);
 	mpa_conn_set_phase(c, MPA_ENDED);
 	trace_mpa_conn_end(c, why);
 	/* update the counter before the peer can detect the refusal */
@@ -155,14 +155,14 @@ static void extend_deadline(struct mpa_conn *c, bool drained)
  * Advance a graceful close, if requested: send our FIN once TCP has accepted all
  * FPDUs, and extend the time limit
  */
-static void mpa_conn_send_fin(struct mpa_conn *c)
+static void mpa_conn_advance_close(struct mpa_conn *c)
 {
 	bool drained;
 
 	if (!READ_ONCE(c->closing))
 		return;
 	/*
-	 * Pairs with note_drained(), which sets drained after the last FPDU was
+	 * Pairs with set_drained(), which sets drained after the last FPDU was
 	 * passed to TCP. Without the acquire, our FIN could be sent before the last
 	 * FPDU; litmus: drained
 	 */
@@ -176,7 +176,7 @@ static void mpa_conn_send_fin(struct mpa_conn *c)
 }
 
 /* Record that the peer has closed. Return: true for the first call, false otherwise. */
-static bool note_peer_closed(struct mpa_conn *c)
+static bool record_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return false;
@@ -191,7 +191,7 @@ static bool note_peer_closed(struct mpa_conn *c)
 	return true;
 }
 
-static enum iw_reason close_reason(const struct mpa_conn *c)
+static enum iw_reason get_close_reason(const struct mpa_conn *c)
 {
 	return c->peer_closed_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
@@ -200,7 +200,7 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
  * Tear down the connection if TCP has closed or lost it, or report to the ULP that
  * the peer has closed. The caller must have received all data that was in the socket.
  */
-static void mpa_conn_check_closed(struct mpa_conn *c)
+static void mpa_conn_handle_closed(struct mpa_conn *c)
 {
 	bool news;
 	int err;
@@ -214,7 +214,7 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
 	if (state == MPA_SOCK_LOST) {
-		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
+		mpa_conn_tear_down(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
 	/* a deferred FPDU is still queued: mpa_llp_resume() will set MPA_EV_RX */
@@ -224,13 +224,13 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
 		return;
 	/* RFC 5044 section 8: a stream that ends inside an FPDU has failed */
 	if (mpa_sock_has_partial_fpdu(c)) {
-		mpa_conn_finish(c, IW_MPA_LOST, NULL);
+		mpa_conn_tear_down(c, IW_MPA_LOST, NULL);
 		return;
 	}
-	news = note_peer_closed(c);
+	news = record_peer_closed(c);
 	/* only report a successful end if the peer has acknowledged all our data */
 	if (state == MPA_SOCK_CLOSED || c->all_acked) {
-		mpa_conn_finish(c, close_reason(c), NULL);
+		mpa_conn_tear_down(c, get_close_reason(c), NULL);
 	} else if (news) {
 		ddp_session_report_peer_closed(&c->ss);
 		/*
@@ -249,21 +249,21 @@ static void mpa_conn_check_closed(struct mpa_conn *c)
  * check whether TCP has closed or lost the connection. Return: true if the socket
  * has more data than one call receives, false otherwise.
  */
-static bool advance_full(struct mpa_conn *c)
+static bool advance_full_operation(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
-	mpa_conn_send_fin(c);
+	mpa_conn_advance_close(c);
 	/* process all received data first, and then the FIN or reset that followed the data */
 	if (more)
-		mpa_conn_event(c, MPA_EV_RX);
+		mpa_conn_set_event(c, MPA_EV_RX);
 	else
-		mpa_conn_check_closed(c);
+		mpa_conn_handle_closed(c);
 	return more;
 }
 
 /**
- * mpa_conn_step - advance the state machine as far as possible without waiting
+ * mpa_conn_handle_events - advance the state machine as far as possible without waiting
  * @c: the connection, not in phase MPA_NEW or MPA_ENDED
  * @events: bit mask of the events to handle, enum mpa_event
  *
@@ -272,10 +272,10 @@ static bool advance_full(struct mpa_conn *c)
  * Return: true if the socket has more data than one call receives, false
  * otherwise.
  */
-bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
+bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 {
 	if (test_bit(MPA_EV_ABORT, &events)) {
-		mpa_conn_finish(c, READ_ONCE(c->abort_reason), NULL);
+		mpa_conn_tear_down(c, READ_ONCE(c->abort_reason), NULL);
 		return false;
 	}
 	/*
@@ -285,16 +285,16 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 	 * the Reply is sent.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->established) {
-		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
+		mpa_conn_tear_down(c, IW_LOCAL_CLOSE, NULL);
 		return false;
 	}
 	switch (c->phase) {
 	case MPA_CONNECTING:
 	case MPA_STARTUP:
-		mpa_conn_advance_start(c);
+		mpa_conn_advance_startup(c);
 		break;
 	case MPA_FULL:
-		return advance_full(c);
+		return advance_full_operation(c);
 	default:
 		break;
 	}
@@ -336,24 +336,24 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 	if (c->sock)
 		mpa_sock_stop_rx(c);
 	c->bound_stream = NULL;
-	mpa_conn_stop(c, IW_LOCAL_ABORT);
+	mpa_conn_request_close(c, IW_LOCAL_ABORT);
 	mpa_conn_unlock(c);
 	ddp_session_put(&c->ss);
 }
 
 /**
- * mpa_conn_stop - request that the worker close a connection
+ * mpa_conn_request_close - request that the worker close a connection
  * @c: the connection
  * @why: IW_LOCAL_CLOSE for a graceful close, after all posted work is sent; any
  *	other reason for an abortive close
  *
  * Context: any.
  */
-void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
+void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(c->abort_reason, why);
-		mpa_conn_event(c, MPA_EV_ABORT);
+		mpa_conn_set_event(c, MPA_EV_ABORT);
 		return;
 	}
 	/*
@@ -362,7 +362,7 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 	 * but miss the work, and set drained before the work is sent; litmus: drained
 	 */
 	smp_store_release(&c->closing, true);
-	mpa_conn_event(c, MPA_EV_CLOSE);
+	mpa_conn_set_event(c, MPA_EV_CLOSE);
 	/* the transmit routine sets drained when all FPDUs are sent */
 	mpa_tx_kick(c, false);
 }

@@ -15,7 +15,7 @@
  * if queued, and the worker will drop the caller's reference; false if the connection
  * was queued already, and the caller keeps the reference.
  */
-static bool queue_conn(struct mpa_conn *c)
+static bool queue_worker_for_phase(struct mpa_conn *c)
 {
 	switch (READ_ONCE(c->phase)) {
 	case MPA_NEW:
@@ -30,16 +30,16 @@ static bool queue_conn(struct mpa_conn *c)
 }
 
 /* Queue the worker, unless the connection's last reference was already dropped */
-static void mpa_conn_queue(struct mpa_conn *c)
+static void mpa_conn_queue_worker(struct mpa_conn *c)
 {
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
-	if (!queue_conn(c))
+	if (!queue_worker_for_phase(c))
 		ddp_session_put(&c->ss);
 }
 
 /**
- * mpa_conn_event - set an event for the worker
+ * mpa_conn_set_event - set an event for the worker
  * @c: the connection; the caller must hold a reference, be a callback of the
  *	socket, or be an RCU reader that has looked up the connection, which may
  *	already be torn down
@@ -51,7 +51,7 @@ static void mpa_conn_queue(struct mpa_conn *c)
  *
  * Context: any.
  */
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	/* no worker handles events of a connection that was torn down */
 	if (READ_ONCE(c->phase) == MPA_ENDED)
@@ -66,7 +66,7 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	 */
 	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->holder_polls))
-		mpa_conn_queue(c);
+		mpa_conn_queue_worker(c);
 }
 
 /**
@@ -119,14 +119,14 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	mutex_unlock(&c->mutex);
 	/*
 	 * holder_polls is cleared and the mutex is released before the events are
-	 * read. Pairs with test_and_set_bit() in mpa_conn_event(): either
-	 * mpa_conn_event() sees holder_polls clear, or this function sees the event.
+	 * read. Pairs with test_and_set_bit() in mpa_conn_set_event(): either
+	 * mpa_conn_set_event() sees holder_polls clear, or this function sees the event.
 	 * This function also sees the event of a worker that has found the mutex
 	 * held and has returned; litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
 	if (mpa_conn_has_events(c))
-		mpa_conn_queue(c);
+		mpa_conn_queue_worker(c);
 }
 
 /**

@@ -35,7 +35,7 @@ static u32 hash_key(const void *listener, pid_t process)
 }
 
 /* Find a queue and take a reference. Return: the queue, NULL if not found. */
-static struct mpa_connq *__find_get(const void *listener, pid_t process)
+static struct mpa_connq *__find_get_connq(const void *listener, pid_t process)
 {
 	struct mpa_connq *connq;
 
@@ -135,7 +135,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 	if (!fresh)
 		return NULL;
 	spin_lock_irq(&connqs_lock);
-	connq = __find_get(listener, process);
+	connq = __find_get_connq(listener, process);
 	if (!connq) {
 		hash_add(connqs, &fresh->node, hash_key(listener, process));
 		connq = fresh;

@@ -19,13 +19,13 @@
 #define DEADLINE_REQUEST	10	/* responder's time limit to receive a Request, in s */
 #define DEADLINE_REPLY		60	/* initiator's time limit to receive a Reply, in s */
 
-static enum iw_reason lost_reason(int err)
+static enum iw_reason err_to_lost_reason(int err)
 {
 	return ddp_sock_reason(err, IW_MPA_LOST);
 }
 
 /* Enter Full Operation with the parameters that start-up has negotiated */
-static void enter_full(struct mpa_conn *c)
+static void enter_full_operation(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
 
@@ -57,7 +57,7 @@ static void enter_full(struct mpa_conn *c)
 	kfree(su);
 	mpa_sock_enable_rx(c);
 	/* the callback did not receive data that arrived before rx_in_callback was set */
-	mpa_conn_event(c, MPA_EV_RX);
+	mpa_conn_set_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
 
@@ -75,7 +75,7 @@ static bool is_acked(struct mpa_conn *c)
  * -EAGAIN if no bytes have arrived yet; 0 if bytes were processed, or the peer has
  * closed or reset the connection.
  */
-static int read_frame(struct mpa_conn *c)
+static int read_frame_bytes(struct mpa_conn *c)
 {
 	u8 buf[64];
 	size_t need = min(mpa_startup_missing_len(c->su), sizeof(buf));
@@ -84,9 +84,9 @@ static int read_frame(struct mpa_conn *c)
 	if (n == -EAGAIN)
 		return n;
 	if (n > 0)
-		mpa_startup_input(c->su, buf, n);
+		mpa_startup_process_input(c->su, buf, n);
 	else
-		mpa_startup_eof(c->su, is_acked(c));
+		mpa_startup_handle_eof(c->su, is_acked(c));
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static void report_established(struct mpa_conn *c)
  * TCP has accepted the whole frame now; -EAGAIN if a part of the frame remains to be
  * sent; or another negative errno.
  */
-static int write_remaining(struct mpa_conn *c)
+static int report_and_write_startup(struct mpa_conn *c)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	size_t len;
@@ -116,7 +116,7 @@ static int write_remaining(struct mpa_conn *c)
 
 	if (!page)
 		return -ENOMEM;
-	len = mpa_startup_output(c->su, page_address(page), MPA_FRAME_MAX);
+	len = mpa_startup_encode_frame(c->su, page_address(page), MPA_FRAME_MAX);
 	report_established(c);
 	n = mpa_sock_write(c, page, c->startup_written, len - c->startup_written);
 	put_page(page);
@@ -145,14 +145,14 @@ static void defer_write(struct mpa_conn *c)
  */
 static bool write_frame(struct mpa_conn *c)
 {
-	int err = write_remaining(c);
+	int err = report_and_write_startup(c);
 
 	if (ddp_sock_is_transient(err)) {
 		defer_write(c);
 		return false;
 	}
 	if (err) {
-		mpa_conn_finish(c, lost_reason(err), NULL);
+		mpa_conn_tear_down(c, err_to_lost_reason(err), NULL);
 		return false;
 	}
 	c->startup_written = 0;
@@ -172,19 +172,19 @@ static void report_request_to_ulp(struct mpa_conn *c)
 	if (c->reported)
 		ddp_port_detach(&c->conn_req);
 	else
-		mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
+		mpa_conn_tear_down(c, IW_LOCAL_ABORT, NULL);
 }
 
 /*
  * Check whether the peer has sent data between its Request and our Reply, which is a
  * protocol error that ends start-up. Return: true if so, false otherwise.
  */
-static bool refuse_early_data(struct mpa_conn *c)
+static bool refuse_if_early_data(struct mpa_conn *c)
 {
 	u8 byte;
 
 	return mpa_sock_read(c, &byte, 1) > 0 &&
-	       mpa_startup_input(c->su, &byte, 1) < 0;
+	       mpa_startup_process_input(c->su, &byte, 1) < 0;
 }
 
 /*
@@ -202,7 +202,7 @@ static bool handle_request(struct mpa_conn *c)
 	/* get the error before data is received, which clears the error of the socket */
 	enum mpa_sock_state state = mpa_sock_get_state(c, &err);
 
-	if (refuse_early_data(c))
+	if (refuse_if_early_data(c))
 		return false;
 	/*
 	 * The Request has arrived with the SYN (TCP Fast Open). Wait for the end
@@ -211,9 +211,9 @@ static bool handle_request(struct mpa_conn *c)
 	if (state == MPA_SOCK_CONNECTING)
 		return true;
 	if (state != MPA_SOCK_OPEN)
-		mpa_conn_finish(c, state == MPA_SOCK_LOST ?
-					lost_reason(err) : IW_PEER_CLOSED,
-				NULL);
+		mpa_conn_tear_down(c, state == MPA_SOCK_LOST ?
+					err_to_lost_reason(err) : IW_PEER_CLOSED,
+				   NULL);
 	else if (!c->reported)
 		report_request_to_ulp(c);
 	return true;
@@ -231,7 +231,7 @@ static void retry_startup(struct mpa_conn *c)
 	int err;
 
 	if (c->policy.revision) {
-		mpa_conn_finish(c, c->su->why, NULL);
+		mpa_conn_tear_down(c, c->su->why, NULL);
 		return;
 	}
 	ddp_sock_owner_of(&owner, c->sock);
@@ -243,8 +243,8 @@ static void retry_startup(struct mpa_conn *c)
 	err = mpa_sock_connect(c, &local, &owner);
 	ddp_sock_owner_exit(&owner);
 	if (err)
-		mpa_conn_finish(c, err == -ENOMEM ? IW_NO_MEMORY : IW_UNREACHABLE,
-				NULL);
+		mpa_conn_tear_down(c, err == -ENOMEM ? IW_NO_MEMORY : IW_UNREACHABLE,
+				   NULL);
 }
 
 /* Do the steps that the state machine requests, until a step has to wait or start-up ends */
@@ -255,7 +255,7 @@ static void advance_startup(struct mpa_conn *c)
 	for (;;) {
 		switch (mpa_startup_next_step(su)) {
 		case MPA_WANT_READ:
-			if (read_frame(c))
+			if (read_frame_bytes(c))
 				return;
 			break;
 		case MPA_WANT_WRITE:
@@ -267,14 +267,14 @@ static void advance_startup(struct mpa_conn *c)
 				return;
 			break;
 		case MPA_WANT_ENTER:
-			enter_full(c);
+			enter_full_operation(c);
 			return;
 		case MPA_WANT_RETRY:
 			retry_startup(c);
 			return;
 		case MPA_WANT_CLOSE:
-			mpa_conn_finish(c, su->why,
-					su->why == IW_PEER_REJECT ? &su->peer
+			mpa_conn_tear_down(c, su->why,
+					   su->why == IW_PEER_REJECT ? &su->peer
 								  : NULL);
 			return;
 		}
@@ -285,7 +285,7 @@ static void advance_startup(struct mpa_conn *c)
  * Begin to exchange start-up frames if the TCP handshake is complete; tear down the
  * connection if the handshake has failed
  */
-static void check_connected(struct mpa_conn *c)
+static void begin_startup_if_connected(struct mpa_conn *c)
 {
 	int err;
 
@@ -300,31 +300,31 @@ static void check_connected(struct mpa_conn *c)
 		advance_startup(c);
 		return;
 	default:
-		mpa_conn_finish(c, lost_reason(err), NULL);
+		mpa_conn_tear_down(c, err_to_lost_reason(err), NULL);
 	}
 }
 
 /**
- * mpa_conn_advance_start - advance start-up as far as possible without waiting
+ * mpa_conn_advance_startup - advance start-up as far as possible without waiting
  * @c: the connection, in phase MPA_CONNECTING or MPA_STARTUP
  *
  * Context: worker, with the mutex held.
  */
-void mpa_conn_advance_start(struct mpa_conn *c)
+void mpa_conn_advance_startup(struct mpa_conn *c)
 {
 	if (c->phase == MPA_CONNECTING)
-		check_connected(c);
+		begin_startup_if_connected(c);
 	else
 		advance_startup(c);
 }
 
 /**
- * mpa_conn_begin - set the first phase and the time limit of a new connection
+ * mpa_conn_enter_first_phase - set the first phase and the time limit of a new connection
  * @c: the connection, with its socket; the caller must hold the mutex
  *
  * The worker handles no event before the caller has called mpa_conn_unlock().
  */
-void mpa_conn_begin(struct mpa_conn *c)
+void mpa_conn_enter_first_phase(struct mpa_conn *c)
 {
 	bool active = c->su->initiator;
 

@@ -16,16 +16,16 @@
 #define MAX_POLLS	4	/* maximum calls of mpa_conn_poll_once() per mpa_conn_poll() */
 #define BATCH	16	/* maximum number of connections in a call of mpa_connq_work() */
 
-static void mpa_conn_timed_out(struct work_struct *work)
+static void mpa_conn_timer_work(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
 					  struct mpa_conn, timer);
 
-	mpa_conn_event(c, MPA_EV_TIMEOUT);
+	mpa_conn_set_event(c, MPA_EV_TIMEOUT);
 }
 
 /* Check whether the deadline passed at least @grace seconds ago */
-static bool deadline_passed(const struct mpa_conn *c, unsigned int grace)
+static bool has_deadline_passed(const struct mpa_conn *c, unsigned int grace)
 {
 	return c->has_deadline && time_after_eq(jiffies, c->deadline + grace * HZ);
 }
@@ -35,10 +35,10 @@ static bool deadline_passed(const struct mpa_conn *c, unsigned int grace)
  * received data that is not processed yet. This data may contain what the deadline
  * waits for, so allow MPA_DEADLINE_CLOSE seconds more.
  */
-static void check_deadline(struct mpa_conn *c, bool more)
+static void tear_down_if_late(struct mpa_conn *c, bool more)
 {
-	if (deadline_passed(c, more ? MPA_DEADLINE_CLOSE : 0))
-		mpa_conn_finish(c, IW_TIMEOUT, NULL);
+	if (has_deadline_passed(c, more ? MPA_DEADLINE_CLOSE : 0))
+		mpa_conn_tear_down(c, IW_TIMEOUT, NULL);
 	else if (c->has_deadline && !more)
 		mpa_conn_arm_timer(c, max_t(long, c->deadline - jiffies, 0));
 }
@@ -57,9 +57,9 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 	if (test_bit(MPA_EV_TIMEOUT, &events))
 		c->timer_armed = false;
 	if (c->phase != MPA_ENDED)
-		enough = mpa_conn_step(c, events);
+		enough = mpa_conn_handle_events(c, events);
 	if (c->phase != MPA_ENDED)
-		check_deadline(c, enough);
+		tear_down_if_late(c, enough);
 	/* never skip this: no other context is scheduled to transmit, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
@@ -90,7 +90,7 @@ static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
  * If another context holds the mutex, do nothing: mpa_conn_unlock() in that context
  * queues the worker again.
  */
-static void mpa_conn_run(struct mpa_conn *c, bool in_connq)
+static void mpa_conn_trylock_and_poll(struct mpa_conn *c, bool in_connq)
 {
 	unsigned int noio;
 
@@ -108,7 +108,7 @@ static void mpa_conn_work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
 
-	mpa_conn_run(c, false);
+	mpa_conn_trylock_and_poll(c, false);
 	ddp_session_put(&c->ss);
 }
 
@@ -125,7 +125,7 @@ void mpa_connq_work(struct work_struct *work)
 	int n = 0;
 
 	while (n++ < BATCH && (c = mpa_connq_pop(connq))) {
-		mpa_conn_run(c, true);
+		mpa_conn_trylock_and_poll(c, true);
 		ddp_session_put(&c->ss);
 		cond_resched();
 	}
@@ -145,6 +145,6 @@ void mpa_conn_init(struct mpa_conn *c)
 	c->holder_polls = true;
 	spin_lock_init(&c->query_lock);
 	INIT_WORK(&c->work, mpa_conn_work);
-	INIT_DELAYED_WORK(&c->timer, mpa_conn_timed_out);
+	INIT_DELAYED_WORK(&c->timer, mpa_conn_timer_work);
 	mpa_tx_init(c);
 }

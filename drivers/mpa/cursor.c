@@ -11,7 +11,7 @@
  * this machine may share a page with the queue and still write to this page. So bytes
  * are copied and never used in place. A page may also be device memory, which no CPU
  * can read. The cursor only moves forward, and never past the limit that
- * mpa_cursor_set() has set, or past the end of the queue.
+ * mpa_cursor_seek() has set, or past the end of the queue.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
@@ -30,7 +30,7 @@ static u32 piece_len(const struct mpa_cursor *cur)
  * Get the address of the current linear part or fragment. Return: the address; NULL
  * if the fragment is device memory, which no CPU can read.
  */
-static const void *piece(const struct mpa_cursor *cur)
+static const void *piece_addr(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
 		return cur->part->data;
@@ -43,7 +43,7 @@ static const void *piece(const struct mpa_cursor *cur)
  * Move to the next fragment; after the last fragment, move to the linear part of the
  * next frag_list member. Return: true if moved, false at the end of the skb.
  */
-static bool next_piece(struct mpa_cursor *cur)
+static bool move_to_next_piece(struct mpa_cursor *cur)
 {
 	const struct sk_buff *part;
 
@@ -67,7 +67,7 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)
 		return false;
 	cur->frag++;
-	if (piece(cur) == end)
+	if (piece_addr(cur) == end)
 		return true;
 	cur->frag--;
 	return false;
@@ -79,9 +79,9 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
  * machine may put adjacent pages into separate fragments, so combine these fragments
  * into one extent.
  */
-static void enter_piece(struct mpa_cursor *cur, u32 off)
+static void start_extent_in_piece(struct mpa_cursor *cur, u32 off)
 {
-	const void *p = piece(cur);
+	const void *p = piece_addr(cur);
 	u32 run = piece_len(cur) - off;
 
 	cur->at = p ? p + off : NULL;
@@ -93,8 +93,8 @@ static void enter_piece(struct mpa_cursor *cur, u32 off)
 }
 
 /* Begin an extent at offset @off of @skb; @off must be less than the skb's length */
-static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
-			     u32 off)
+static void mpa_cursor_start_in_skb(struct mpa_cursor *cur, const struct sk_buff *skb,
+				    u32 off)
 {
 	u32 len;
 
@@ -103,12 +103,12 @@ static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 	cur->frag = -1;
 	while ((len = piece_len(cur)) <= off) {
 		off -= len;
-		if (!next_piece(cur)) {
+		if (!move_to_next_piece(cur)) {
 			cur->ended = true;
 			return;
 		}
 	}
-	enter_piece(cur, off);
+	start_extent_in_piece(cur, off);
 }
 
 /*
@@ -116,7 +116,7 @@ static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
  * and begin an extent at this byte. An skb may begin with bytes that the previous
  * skb also has; searching by sequence number skips these bytes.
  */
-static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
+static void mpa_cursor_seek_seq(struct mpa_cursor *cur, const struct sk_buff *skb)
 {
 	u32 off;
 
@@ -130,25 +130,25 @@ static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 		}
 		skb = skb_queue_next(cur->queue, skb);
 	}
-	mpa_cursor_enter(cur, skb, off);
+	mpa_cursor_start_in_skb(cur, skb, off);
 }
 
 /*
  * Begin an extent at the next fragment or frag_list member of the skb, or at the next
  * skb of the queue. At the end of the queue, set @cur->ended.
  */
-static void mpa_cursor_step(struct mpa_cursor *cur)
+static void mpa_cursor_next_extent(struct mpa_cursor *cur)
 {
-	if (next_piece(cur))
-		enter_piece(cur, 0);
+	if (move_to_next_piece(cur))
+		start_extent_in_piece(cur, 0);
 	else if (skb_queue_is_last(cur->queue, cur->skb))
 		cur->ended = true;
 	else
-		mpa_cursor_find(cur, skb_queue_next(cur->queue, cur->skb));
+		mpa_cursor_seek_seq(cur, skb_queue_next(cur->queue, cur->skb));
 }
 
 /**
- * mpa_cursor_set - position a cursor at a byte of an skb
+ * mpa_cursor_seek - position a cursor at a byte of an skb
  * @cur: the cursor
  * @queue: the receive queue
  * @skb: an skb of @queue
@@ -157,8 +157,8 @@ static void mpa_cursor_step(struct mpa_cursor *cur)
  *
  * The cursor is valid as long as the caller holds the socket lock.
  */
-void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
-		    const struct sk_buff *skb, u32 off, u32 left)
+void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		     const struct sk_buff *skb, u32 off, u32 left)
 {
 	cur->queue = queue;
 	cur->seq = TCP_SKB_CB(skb)->seq + off;
@@ -166,17 +166,17 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	cur->run = 0;
 	cur->left = left;
 	cur->ended = false;
-	mpa_cursor_find(cur, skb);
+	mpa_cursor_seek_seq(cur, skb);
 }
 
 /**
- * mpa_cursor_next - move to the next extent if the current extent is consumed
+ * mpa_cursor_refill - move to the next extent if the current extent is consumed
  * @cur: the cursor; on return @cur->run is 0 if no bytes are left
  */
-void mpa_cursor_next(struct mpa_cursor *cur)
+void mpa_cursor_refill(struct mpa_cursor *cur)
 {
 	while (!cur->run && cur->left && !cur->ended)
-		mpa_cursor_step(cur);
+		mpa_cursor_next_extent(cur);
 }
 
 /*
@@ -184,14 +184,14 @@ void mpa_cursor_next(struct mpa_cursor *cur)
  * extent if the current extent is consumed. Return: number of bytes; 0 if no bytes
  * are left.
  */
-static u32 next_run(struct mpa_cursor *cur, u32 len)
+static u32 get_contiguous_len(struct mpa_cursor *cur, u32 len)
 {
-	mpa_cursor_next(cur);
+	mpa_cursor_refill(cur);
 	return min(len, cur->run);
 }
 
 /**
- * mpa_cursor_copy_runs - copy and consume bytes that may span several extents
+ * mpa_cursor_copy_extents - copy and consume bytes that may span several extents
  * @cur: the cursor
  * @dst: destination
  * @len: number of bytes
@@ -199,16 +199,16 @@ static u32 next_run(struct mpa_cursor *cur, u32 len)
  * Return: true if @len bytes were copied. False if fewer bytes are left or no
  * CPU can read the bytes; @dst then has zeros for the missing bytes.
  */
-bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
+bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	while (len) {
-		u32 run = next_run(cur, len);
+		u32 run = get_contiguous_len(cur, len);
 
 		if (!run || !cur->at) {
 			memset(dst, 0, len);
 			return false;
 		}
-		mpa_cursor_take(cur, dst, run);
+		mpa_cursor_copy_contiguous(cur, dst, run);
 		dst += run;
 		len -= run;
 	}
@@ -216,16 +216,16 @@ bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_skip_runs - consume bytes that may span several extents
+ * mpa_cursor_skip_extents - consume bytes that may span several extents
  * @cur: the cursor
  * @len: number of bytes
  *
  * Return: true if @len bytes were consumed, false if fewer bytes are left.
  */
-bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
+bool mpa_cursor_skip_extents(struct mpa_cursor *cur, u32 len)
 {
 	while (len) {
-		u32 run = next_run(cur, len);
+		u32 run = get_contiguous_len(cur, len);
 
 		if (!run)
 			return false;

@@ -169,7 +169,7 @@ void mpa_marker_encode(u8 *p, u32 back)
 }
 
 /**
- * mpa_mulpdu - compute the maximum length of a ULPDU to send in one FPDU
+ * mpa_compute_mulpdu - compute the maximum length of a ULPDU to send in one FPDU
  * @emss: effective maximum segment size of TCP, in bytes
  * @markers: true if this side inserts markers
  *
@@ -180,7 +180,7 @@ void mpa_marker_encode(u8 *p, u32 back)
  *
  * Return: MULPDU in bytes, 128 to 64768.
  */
-u32 mpa_mulpdu(u32 emss, bool markers)
+u32 mpa_compute_mulpdu(u32 emss, bool markers)
 {
 	u32 over = MPA_LEN_SIZE + MPA_CRC_SIZE + emss % MPA_ALIGN;
 

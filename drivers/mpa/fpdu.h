@@ -42,6 +42,6 @@ u32 mpa_marker_fpduptr(u32 pos, u32 at);
 bool mpa_marker_is_valid(const u8 *p, u32 back);
 void mpa_marker_encode(u8 *p, u32 back);
 
-u32 mpa_mulpdu(u32 emss, bool markers);
+u32 mpa_compute_mulpdu(u32 emss, bool markers);
 
 #endif

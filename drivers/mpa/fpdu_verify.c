@@ -25,15 +25,15 @@
 #define PIECE		8192
 
 /* Get the length of the FPDU in bytes, without markers */
-static u32 content(const struct mpa_verify *t)
+static u32 content_len(const struct mpa_verify *t)
 {
 	return mpa_fpdu_content_len(t->f.ulpdu_len);
 }
 
 /* Get the number of bytes that the CRC covers, without markers */
-static u32 covered(const struct mpa_verify *t)
+static u32 crc_covered_len(const struct mpa_verify *t)
 {
-	return content(t) - MPA_CRC_SIZE;
+	return content_len(t) - MPA_CRC_SIZE;
 }
 
 static bool is_at_marker(const struct mpa_verify *t)
@@ -42,7 +42,7 @@ static bool is_at_marker(const struct mpa_verify *t)
 }
 
 /* Check the marker in @t->marker, and add it to the CRC if CRC is in use */
-static void check_marker(struct mpa_verify *t)
+static void process_marker(struct mpa_verify *t)
 {
 	if (!mpa_marker_is_valid(t->marker, mpa_marker_fpduptr(t->f.start, t->pos)))
 		t->marker_wrong = true;
@@ -55,9 +55,9 @@ static void check_marker(struct mpa_verify *t)
  * Add the bytes copied since the last call to the CRC. The first call also adds the
  * length field, which mpa_verify_begin() has copied.
  */
-static void mpa_verify_crc(struct mpa_verify *t)
+static void mpa_verify_update_crc(struct mpa_verify *t)
 {
-	u32 end = min(t->got, covered(t));
+	u32 end = min(t->got, crc_covered_len(t));
 
 	if (t->crc && end > t->crc_len)
 		t->crc_value = mpa_crc_update(t->crc_value, t->to + t->crc_len, end - t->crc_len);
@@ -83,7 +83,7 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 	t->to = to;
 	if (is_at_marker(t)) {
 		memcpy(t->marker, head, sizeof(t->marker));
-		check_marker(t);
+		process_marker(t);
 	}
 	memcpy(to, head + f->head - MPA_LEN_SIZE, MPA_LEN_SIZE);
 	t->got = MPA_LEN_SIZE;
@@ -100,7 +100,7 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
  */
 void *mpa_verify_next_dst(struct mpa_verify *t, u32 *len)
 {
-	u32 left = content(t) - t->got;
+	u32 left = content_len(t) - t->got;
 	u8 *to;
 
 	if (!left)
@@ -124,12 +124,12 @@ void *mpa_verify_next_dst(struct mpa_verify *t, u32 *len)
 void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
 {
 	if (is_at_marker(t)) {
-		check_marker(t);
+		process_marker(t);
 		return;
 	}
 	t->got += len;
 	t->pos += len;
-	mpa_verify_crc(t);
+	mpa_verify_update_crc(t);
 }
 
 /**
@@ -141,7 +141,7 @@ void mpa_verify_process_copied(struct mpa_verify *t, u32 len)
  */
 enum iw_reason mpa_verify_result(const struct mpa_verify *t)
 {
-	if (t->crc && !mpa_crc_matches(t->crc_value, t->to + covered(t)))
+	if (t->crc && !mpa_crc_matches(t->crc_value, t->to + crc_covered_len(t)))
 		return IW_MPA_CRC;
 	/* report a wrong marker only if the CRC is correct (RFC 5044 8, code 3) */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
@@ -174,13 +174,13 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
 }
 
 /**
- * mpa_fpdu_batch_next_dst - get the destination of the next FPDU
+ * mpa_fpdu_batch_prepare_dst - get the destination of the next FPDU
  * @r: the batch; @r->left must not be 0
  *
  * Return: the destination. The caller must copy the @r->wire bytes of the FPDU to the
- * destination and then call mpa_fpdu_batch_add().
+ * destination and then call mpa_fpdu_batch_add_if_valid().
  */
-u8 *mpa_fpdu_batch_next_dst(struct mpa_fpdu_batch *r)
+u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r)
 {
 	memcpy(r->saved, r->at - MPA_HEADS_MAX, MPA_HEADS_MAX);
 	return r->at - MPA_HEADS_MAX;
@@ -193,7 +193,7 @@ static bool is_crc_valid(const u8 *fpdu, u32 len)
 }
 
 /* Compare two headers inline, because a call of memcmp() would cost more */
-static bool same_heads(const u8 *a, const u8 *b)
+static bool heads_equal(const u8 *a, const u8 *b)
 {
 	static_assert(MPA_HEADS_MAX == 2 * sizeof(u64));
 	return get_unaligned_be64(a) == get_unaligned_be64(b) &&
@@ -201,7 +201,7 @@ static bool same_heads(const u8 *a, const u8 *b)
 }
 
 /**
- * mpa_fpdu_batch_add - verify the FPDU that was copied, and add its payload
+ * mpa_fpdu_batch_add_if_valid - verify the FPDU that was copied, and add its payload
  * @r: the batch
  * @head: earlier copy of the first MPA_HEADS_MAX bytes of the FPDU
  *
@@ -211,10 +211,10 @@ static bool same_heads(const u8 *a, const u8 *b)
  * Return: true if the payload was added; false if not, so that the caller must
  * process the FPDU on the slow path.
  */
-bool mpa_fpdu_batch_add(struct mpa_fpdu_batch *r, const u8 *head)
+bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const u8 *head)
 {
 	u8 *fpdu = r->at - MPA_HEADS_MAX;
-	bool good = same_heads(head, fpdu) &&
+	bool good = heads_equal(head, fpdu) &&
 		    is_crc_valid(fpdu, r->wire - MPA_CRC_SIZE);
 
 	memcpy(fpdu, r->saved, MPA_HEADS_MAX);

@@ -83,7 +83,7 @@ struct mpa_fpdu_batch {
 };
 
 void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at);
-u8 *mpa_fpdu_batch_next_dst(struct mpa_fpdu_batch *r);
-bool mpa_fpdu_batch_add(struct mpa_fpdu_batch *r, const u8 *head);
+u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r);
+bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const u8 *head);
 
 #endif

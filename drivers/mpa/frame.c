@@ -45,7 +45,7 @@ static DEFINE_PER_CPU(struct frags, frags) = {
 };
 
 /* Reserve the next @len bytes of the fragment for the batch */
-static void mpa_frame_add_vec(struct mpa_out *o, struct page_frag *pf, u32 len)
+static void mpa_frame_reserve_bytes(struct mpa_out *o, struct page_frag *pf, u32 len)
 {
 	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
 
@@ -85,7 +85,7 @@ static void mpa_frag_rotate(struct frags *f)
  * After an allocation has failed, search the ring for a spare fragment that nothing
  * else references. Return: true if found, false otherwise.
  */
-static bool mpa_frag_reclaim(struct frags *f)
+static bool mpa_frag_find_free_spare(struct frags *f)
 {
 	int i;
 
@@ -109,7 +109,7 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 	if (f->pf.size - f->pf.offset < least)
 		mpa_frag_rotate(f);
 	return skb_page_frag_refill(least, &f->pf, GFP_ATOMIC | __GFP_NOWARN) ||
-	       mpa_frag_reclaim(f);
+	       mpa_frag_find_free_spare(f);
 }
 
 /*
@@ -118,7 +118,7 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
  * FPDU has the same page offset at its source and in the fragment. The time saved
  * is worth the skipped bytes.
  */
-static void mpa_frag_skip(struct page_frag *pf, u32 off)
+static void mpa_frag_align_to(struct page_frag *pf, u32 off)
 {
 	if (pf->size - pf->offset >= PAGE_SIZE + FRAG_MIN)
 		pf->offset += (off - pf->offset) & ~PAGE_MASK;
@@ -142,9 +142,9 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
 			return false;
 		if (off != ANY_PAGE_OFF)
-			mpa_frag_skip(pf, off);
+			mpa_frag_align_to(pf, off);
 		off = ANY_PAGE_OFF;
-		mpa_frame_add_vec(o, pf, min(most - o->reserved, pf->size - pf->offset));
+		mpa_frame_reserve_bytes(o, pf, min(most - o->reserved, pf->size - pf->offset));
 	}
 	return true;
 }
@@ -170,7 +170,7 @@ static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
  * page offset that gives the payload the page offset of its source; ANY_PAGE_OFF for
  * a shorter segment, or if markers are inserted.
  */
-static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
+static u32 mpa_frame_page_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
 	if (seg->len < DDP_COPY_LONG || c->tx_markers)
 		return ANY_PAGE_OFF;
@@ -182,7 +182,7 @@ static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
  * space of the fragment begins. In all other cases the bytes stay unused. The caller
  * must no longer use these bytes.
  */
-static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
+static void mpa_frame_return_bytes(const struct bio_vec *v, u32 len)
 {
 	struct page_frag *pf;
 
@@ -202,7 +202,7 @@ static void trim_batch(struct mpa_out *o, u32 len)
 		struct bio_vec *last = &o->vec[o->n - 1];
 		u32 n = min(over, last->bv_len);
 
-		mpa_frame_give_back(last, n);
+		mpa_frame_return_bytes(last, n);
 		last->bv_len -= n;
 		over -= n;
 		if (!last->bv_len) {
@@ -240,7 +240,7 @@ static u8 *writer_dst(struct writer *w, u32 *len)
 }
 
 /* Count the next @len reserved bytes as written */
-static void mpa_frame_account(struct mpa_conn *c, u32 len)
+static void mpa_frame_count_written(struct mpa_conn *c, u32 len)
 {
 	c->tx_pos += len;
 	c->out.len += len;
@@ -250,7 +250,7 @@ static void mpa_frame_account(struct mpa_conn *c, u32 len)
 static void writer_advance(struct writer *w, u32 len)
 {
 	w->off += len;
-	mpa_frame_account(w->c, len);
+	mpa_frame_count_written(w->c, len);
 }
 
 /* Add the @len bytes written at @p to the CRC, and advance the writer by @len bytes */
@@ -262,7 +262,7 @@ static void writer_commit(struct writer *w, const u8 *p, u32 len)
 }
 
 /* Write @len bytes without inserting markers */
-static void put_plain(struct writer *w, const u8 *src, u32 len)
+static void put_without_markers(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
 		u32 n = len;
@@ -288,18 +288,18 @@ static u32 put_marker_if_due(struct writer *w)
 	if (!mpa_marker_dist(w->c->tx_pos)) {
 		mpa_marker_encode(marker,
 				  mpa_marker_fpduptr(w->start, w->c->tx_pos));
-		put_plain(w, marker, sizeof(marker));
+		put_without_markers(w, marker, sizeof(marker));
 	}
 	return mpa_marker_dist(w->c->tx_pos);
 }
 
 /* Write @len bytes, and insert markers where the stream must have them */
-static void put_bytes(struct writer *w, const u8 *src, u32 len)
+static void put_with_markers(struct writer *w, const u8 *src, u32 len)
 {
 	while (len) {
 		u32 n = min(len, put_marker_if_due(w));
 
-		put_plain(w, src, n);
+		put_without_markers(w, src, n);
 		src += n;
 		len -= n;
 	}
@@ -329,11 +329,11 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	static const u8 zero[MPA_ALIGN];
 	u8 crc[MPA_CRC_SIZE] = {};
 
-	put_bytes(w, zero, mpa_fpdu_pad_len(ulpdu_len));
+	put_with_markers(w, zero, mpa_fpdu_pad_len(ulpdu_len));
 	put_marker_if_due(w);
 	if (w->c->crc)
 		mpa_crc_final(w->crc, crc);
-	put_plain(w, crc, sizeof(crc));
+	put_without_markers(w, crc, sizeof(crc));
 }
 
 /* Write the length field and the DDP header to @p. Return: number of bytes written. */
@@ -348,11 +348,11 @@ static u32 put_head(u8 *p, const struct ddp_txseg *seg)
  * Write an FPDU piece by piece, with markers or to memory that is not contiguous.
  * Return: true if written, false if DDP has not supplied the payload.
  */
-static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
+static bool write_fpdu_in_pieces(struct writer *w, const struct ddp_txseg *seg)
 {
 	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
 
-	put_bytes(w, head, put_head(head, seg));
+	put_with_markers(w, head, put_head(head, seg));
 	if (!put_payload(w, seg->len))
 		return false;
 	put_trailer(w, seg->hdr_len + seg->len);
@@ -379,15 +379,15 @@ static void mpa_frame_put_trailer(const struct mpa_conn *c, u8 *p, u32 at, u32 w
  * Write an FPDU without markers to @wire contiguous bytes at @p. Return: true if
  * written, false if DDP has not supplied the payload.
  */
-static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
-			u32 wire)
+static bool write_contiguous_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
+				  u32 wire)
 {
 	u32 at = put_head(p, seg);
 
 	if (seg->len && !ddp_tx_fill(c->tx_stream, p + at, seg->len))
 		return false;
 	mpa_frame_put_trailer(c, p, at + seg->len, wire);
-	mpa_frame_account(c, wire);
+	mpa_frame_count_written(c, wire);
 	return true;
 }
 
@@ -409,7 +409,7 @@ static void writer_init_at_end(struct writer *w, struct mpa_conn *c)
  * Get the address of the reserved bytes. Return: the address; NULL if the reserved
  * bytes are not contiguous.
  */
-static u8 *mpa_frame_reserved(const struct mpa_out *o)
+static u8 *mpa_frame_reserved_addr(const struct mpa_out *o)
 {
 	const struct bio_vec *last = &o->vec[o->n - 1];
 
@@ -424,13 +424,13 @@ static u8 *mpa_frame_reserved(const struct mpa_out *o)
  */
 static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
-	u8 *p = mpa_frame_reserved(&c->out);
+	u8 *p = mpa_frame_reserved_addr(&c->out);
 	struct writer w;
 
 	if (p && !c->tx_markers)
-		return write_whole(c, seg, p, wire);
+		return write_contiguous_fpdu(c, seg, p, wire);
 	writer_init_at_end(&w, c);
-	return write_pieces(&w, seg);
+	return write_fpdu_in_pieces(&w, seg);
 }
 
 /*
@@ -484,7 +484,7 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	if (seg->len >= DDP_COPY_LONG)
 		trim_batch(&c->out, len);
 	if (!reserve(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
-		     mpa_frame_off(c, seg))) {
+		     mpa_frame_page_off(c, seg))) {
 		ddp_tx_unpull(c->tx_stream);
 		return false;
 	}
@@ -514,10 +514,10 @@ static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpd
 		write_fpdus(c, mulpdu, wire, n);
 }
 
-/* Pull segments and add them to the batch; see mpa_frame_build() for the result */
+/* Pull segments and add them to the batch; see mpa_frame_build_batch() for the result */
 static bool fill_batch(struct mpa_conn *c, u32 emss)
 {
-	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
+	u32 mulpdu = mpa_compute_mulpdu(emss, c->tx_markers);
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 	struct mpa_out *o = &c->out;
 	struct ddp_txseg seg;
@@ -536,14 +536,14 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 }
 
 /**
- * mpa_frame_build - build a batch of FPDUs from the pending segments
+ * mpa_frame_build_batch - build a batch of FPDUs from the pending segments
  * @c: the connection; the caller must own its transmit side and have BH off
  * @emss: effective maximum segment size of TCP in bytes, which limits the length
  *	of FPDUs (RFC 5044 5.1)
  *
  * Return: false if the batch is empty because no memory is available, true otherwise.
  */
-bool mpa_frame_build(struct mpa_conn *c, u32 emss)
+bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
 {
 	bool ok;
 
@@ -556,10 +556,10 @@ bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 }
 
 /**
- * mpa_frame_drop - release the memory of the batch, whether it was sent or not
+ * mpa_frame_drop_batch - release the memory of the batch, whether it was sent or not
  * @c: the connection; the caller must own its transmit side
  */
-void mpa_frame_drop(struct mpa_conn *c)
+void mpa_frame_drop_batch(struct mpa_conn *c)
 {
 	struct mpa_out *o = &c->out;
 

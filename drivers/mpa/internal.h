@@ -195,7 +195,7 @@ struct mpa_conn {
 
 	/*
 	 * Accessed only by the owner of the transmit side, with two exceptions:
-	 * enter_full() sets @tx_stream and @tx_markers before transmission starts,
+	 * enter_full_operation() sets @tx_stream and @tx_markers before transmission starts,
 	 * and @send_err is protected by the socket lock.
 	 */
 	struct ddp_stream	*tx_stream;	/* segments to send are pulled from this stream */
@@ -278,14 +278,14 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 int mpa_conn_alloc_startup(struct mpa_conn *c, bool initiator);
 void mpa_conn_abandon(struct mpa_conn *c);
 void mpa_conn_release(struct kref *ref);
-void mpa_conn_wait_all(void);
+void mpa_conn_wait_all_released(void);
 
 /* conn_work.c: workers of connections */
 void mpa_conn_init(struct mpa_conn *c);
 void mpa_connq_work(struct work_struct *work);
 
 /* conn_event.c: events, mutex and timer of a connection */
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
+void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev);
 bool mpa_conn_has_events(const struct mpa_conn *c);
 void mpa_conn_lock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
@@ -294,16 +294,16 @@ void mpa_conn_set_deadline(struct mpa_conn *c, unsigned int seconds);
 
 /* conn.c: state machine of a connection */
 void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase);
-bool mpa_conn_step(struct mpa_conn *c, unsigned long events);
-void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
-		     const struct ddp_offer *o);
+bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events);
+void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
+			const struct ddp_offer *o);
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
 void mpa_conn_quiesce(struct mpa_conn *c);
-void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
+void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why);
 
 /* conn_start.c: TCP handshake and start-up */
-void mpa_conn_begin(struct mpa_conn *c);
-void mpa_conn_advance_start(struct mpa_conn *c);
+void mpa_conn_enter_first_phase(struct mpa_conn *c);
+void mpa_conn_advance_startup(struct mpa_conn *c);
 
 /* conn_queue.c: start-up queues */
 struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work);
@@ -323,8 +323,8 @@ void mpa_txq_init(void);
 void mpa_txq_exit(void);
 
 /* frame.c: build batches of FPDUs */
-bool mpa_frame_build(struct mpa_conn *c, u32 emss);
-void mpa_frame_drop(struct mpa_conn *c);
+bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss);
+void mpa_frame_drop_batch(struct mpa_conn *c);
 void mpa_frame_exit(void);
 
 /* rx.c: receive path, FPDUs from TCP's receive queue to DDP */
@@ -334,11 +334,11 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk);
 bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: read TCP's receive queue */
-void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
-		    const struct sk_buff *skb, u32 off, u32 left);
-void mpa_cursor_next(struct mpa_cursor *cur);
-bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len);
-bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len);
+void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		     const struct sk_buff *skb, u32 off, u32 left);
+void mpa_cursor_refill(struct mpa_cursor *cur);
+bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len);
+bool mpa_cursor_skip_extents(struct mpa_cursor *cur, u32 len);
 
 /* Consume @len bytes of the current extent, which must have that many bytes left */
 static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
@@ -360,7 +360,7 @@ static inline void mpa_cursor_peek(const struct mpa_cursor *cur, void *dst, u32 
 }
 
 /* Copy @len bytes of the current extent and consume them */
-static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
+static inline void mpa_cursor_copy_contiguous(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	ddp_copy(dst, cur->at, len);
 	/* prevent the compiler from reading the source again instead of the copy */
@@ -380,22 +380,22 @@ static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	if (len > cur->run || !cur->at)
-		return mpa_cursor_copy_runs(cur, dst, len);
-	mpa_cursor_take(cur, dst, len);
+		return mpa_cursor_copy_extents(cur, dst, len);
+	mpa_cursor_copy_contiguous(cur, dst, len);
 	return true;
 }
 
 /**
- * mpa_cursor_may_read - check whether the next bytes are contiguous and readable
+ * mpa_cursor_has_contiguous - check whether the next bytes are contiguous and readable
  * @cur: the cursor; advanced to the next extent if the current extent is consumed
  * @len: number of bytes
  *
  * Return: true if @len bytes can be read at @cur->at, false otherwise.
  */
-static inline bool mpa_cursor_may_read(struct mpa_cursor *cur, u32 len)
+static inline bool mpa_cursor_has_contiguous(struct mpa_cursor *cur, u32 len)
 {
 	if (!cur->run)
-		mpa_cursor_next(cur);
+		mpa_cursor_refill(cur);
 	return len <= cur->run && cur->at;
 }
 
@@ -409,13 +409,13 @@ static inline bool mpa_cursor_may_read(struct mpa_cursor *cur, u32 len)
 static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 {
 	if (len > cur->run)
-		return mpa_cursor_skip_runs(cur, len);
+		return mpa_cursor_skip_extents(cur, len);
 	mpa_cursor_advance(cur, len);
 	return true;
 }
 
 /* Get the number of bytes that may still be consumed */
-static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
+static inline u32 mpa_cursor_bytes_left(const struct mpa_cursor *cur)
 {
 	return cur->run + cur->left;
 }
@@ -431,7 +431,7 @@ enum mpa_sock_state {
 
 /* sock_buf.c: the receive buffer */
 void mpa_sock_limit_rcvbuf(struct mpa_conn *c);
-void __mpa_sock_open_rcvbuf(struct sock *sk);
+void __mpa_sock_set_full_rcvbuf(struct sock *sk);
 void mpa_sock_grow_rcvbuf(struct sock *sk, const struct sk_buff *skb);
 
 /* sock.c: operations on the connected socket */
@@ -442,7 +442,7 @@ void mpa_sock_attach(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err);
 bool mpa_sock_has_partial_fpdu(struct mpa_conn *c);
-bool mpa_sock_is_quiet(struct mpa_conn *c);
+bool mpa_sock_is_established_and_empty(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_shutdown(struct mpa_conn *c);
@@ -450,7 +450,7 @@ u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all);
 void mpa_sock_enable_rx(struct mpa_conn *c);
 void mpa_sock_stop_rx(struct mpa_conn *c);
 bool mpa_sock_receive(struct mpa_conn *c);
-u32 mpa_sock_emss(const struct mpa_conn *c);
+u32 mpa_sock_get_emss(const struct mpa_conn *c);
 void mpa_sock_record_flow(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c);
 void mpa_sock_wait_unowned(struct mpa_conn *c);

@@ -22,7 +22,7 @@
  * other socket can be bound to its port. All devices then share this socket. Return:
  * ifindex of the VRF; 0 for no VRF, or for a socket that all devices share.
  */
-static int mpa_listen_vrf(const struct ddp_listen *a)
+static int mpa_listen_choose_vrf(const struct ddp_listen *a)
 {
 	if (ddp_addr_is_wildcard(a->local) && inet_sk_bound_dev_eq(a->net, 0, 1, 2))
 		return 0;
@@ -44,7 +44,7 @@ static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 }
 
 /* Queue a work item of the listening port on MPA's workqueue */
-static void mpa_listen_queue(struct delayed_work *work, unsigned long delay)
+static void mpa_listen_queue_work(struct delayed_work *work, unsigned long delay)
 {
 	queue_delayed_work(mpa_wq, work, delay);
 }
@@ -78,7 +78,7 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
  * Process a socket that TCP has accepted. Return: 0 if the connection owns the
  * socket now; a negative errno if the caller must reset and release the socket.
  */
-static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
+static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 {
 	const struct sock *sk = sock->sk;
 	struct sockaddr_storage called = {};
@@ -103,11 +103,11 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	c->sock = sock;
 	mpa_sock_limit_rcvbuf(c);
 	mpa_conn_lock(c);
-	mpa_conn_begin(c);
+	mpa_conn_enter_first_phase(c);
 	mpa_sock_attach(c);
 	/* callbacks do not report a Request that arrived before they were installed */
-	if (!mpa_sock_is_quiet(c))
-		mpa_conn_event(c, MPA_EV_RX);
+	if (!mpa_sock_is_established_and_empty(c))
+		mpa_conn_set_event(c, MPA_EV_RX);
 	mpa_conn_unlock(c);
 	ddp_session_put(&c->ss);
 	return 0;
@@ -120,15 +120,15 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
  */
 static void mpa_listen_evict(struct ddp_conn_req *conn_req)
 {
-	mpa_conn_stop(container_of(conn_req, struct mpa_conn, conn_req),
-		      IW_LOCAL_ABORT);
+	mpa_conn_request_close(container_of(conn_req, struct mpa_conn, conn_req),
+			       IW_LOCAL_ABORT);
 }
 
 static const struct ddp_port_ops port_ops = {
 	.type		= &mpa_session_type,
 	.open		= mpa_listen_open,
-	.queue		= mpa_listen_queue,
-	.accepted	= mpa_listen_accepted,
+	.queue		= mpa_listen_queue_work,
+	.accepted	= mpa_listen_handle_accepted,
 	.evict	= mpa_listen_evict,
 };
 
@@ -147,6 +147,6 @@ struct ddp_listener *mpa_listen(const struct ddp_listen *a,
 {
 	struct ddp_listen args = *a;
 
-	args.vrf = mpa_listen_vrf(a);
+	args.vrf = mpa_listen_choose_vrf(a);
 	return ddp_port_listen(&port_ops, &args, user, ctx);
 }

@@ -31,7 +31,7 @@ static bool mpa_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 
 static void mpa_llp_close(struct ddp_llp *llp, enum iw_reason why)
 {
-	mpa_conn_stop(llp_to_conn(llp), why);
+	mpa_conn_request_close(llp_to_conn(llp), why);
 }
 
 static void mpa_llp_quiesce(struct ddp_llp *llp)
@@ -41,7 +41,7 @@ static void mpa_llp_quiesce(struct ddp_llp *llp)
 
 static void mpa_llp_resume(struct ddp_llp *llp)
 {
-	mpa_conn_event(llp_to_conn(llp), MPA_EV_RX);
+	mpa_conn_set_event(llp_to_conn(llp), MPA_EV_RX);
 }
 
 static const char *phase_name(enum mpa_phase phase)
@@ -98,7 +98,7 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 	q->rx_markers = READ_ONCE(c->rx_markers);
 	mpa_sock_query(c, q);
 	if (q->mulpdu)
-		q->mulpdu = mpa_mulpdu(q->mulpdu, q->tx_markers);
+		q->mulpdu = mpa_compute_mulpdu(q->mulpdu, q->tx_markers);
 }
 
 /*
@@ -106,7 +106,7 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
  * kernel exports no function. TCP does the pacing itself, unless a queueing
  * discipline does it. @rate: bytes per second, ~0UL for no limit.
  */
-static void pace(struct sock *sk, unsigned long rate)
+static void set_pacing_rate(struct sock *sk, unsigned long rate)
 {
 	/*
 	 * cmpxchg, because the fq queueing discipline may set sk_pacing_status to
@@ -125,7 +125,7 @@ static void mpa_sock_pace(struct mpa_conn *c, u64 rate)
 {
 	spin_lock_bh(&c->query_lock);
 	if (c->sock)
-		pace(c->sock->sk, rate ?: ~0UL);
+		set_pacing_rate(c->sock->sk, rate ?: ~0UL);
 	spin_unlock_bh(&c->query_lock);
 }
 
@@ -156,7 +156,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 
 	err = mpa_conn_alloc_startup(c, true);
 	if (!err)
-		err = mpa_startup_offer(c->su, args->offer);
+		err = mpa_startup_set_offer(c->su, args->offer);
 	if (!err)
 		err = mpa_sock_connect(c, args->local, args->owner);
 	if (err)
@@ -164,7 +164,7 @@ static int begin_connect(struct mpa_conn *c, const struct ddp_connect *args)
 	mpa_conn_lock(c);
 	err = mpa_conn_bind(c, args->stream);
 	if (!err)
-		mpa_conn_begin(c);
+		mpa_conn_enter_first_phase(c);
 	/* queues the worker if the socket's callbacks have already set an event */
 	mpa_conn_unlock(c);
 	return err;
@@ -204,8 +204,8 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
  * reject the Request. Return: 0 if the worker will send the Reply; -ECONNRESET if
  * the connection was torn down; or another negative errno.
  */
-static int send_reply(struct mpa_conn *c, struct ddp_stream *s,
-		      const struct ddp_offer *o)
+static int queue_reply(struct mpa_conn *c, struct ddp_stream *s,
+		       const struct ddp_offer *o)
 {
 	int err = -ECONNRESET;
 
@@ -213,11 +213,11 @@ static int send_reply(struct mpa_conn *c, struct ddp_stream *s,
 	if (c->phase == MPA_STARTUP)
 		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
-		err = mpa_startup_offer(c->su, o);
+		err = mpa_startup_set_offer(c->su, o);
 	c->ss.accepted = !err && s;
 	if (!err)
 		mpa_conn_set_deadline(c, 0);
-	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_STATE);
 	mpa_conn_unlock(c);
 	return err;
 }
@@ -225,17 +225,17 @@ static int send_reply(struct mpa_conn *c, struct ddp_stream *s,
 static int mpa_accept(struct ddp_session *ss, struct ddp_stream *s,
 		      const struct ddp_offer *o)
 {
-	return send_reply(ss_to_conn(ss), s, o);
+	return queue_reply(ss_to_conn(ss), s, o);
 }
 
 static int mpa_reject(struct ddp_session *ss, const struct ddp_offer *o)
 {
-	return send_reply(ss_to_conn(ss), NULL, o);
+	return queue_reply(ss_to_conn(ss), NULL, o);
 }
 
 static void mpa_stop(struct ddp_session *ss, bool abort)
 {
-	mpa_conn_stop(ss_to_conn(ss), abort ? IW_LOCAL_ABORT : IW_LOCAL_CLOSE);
+	mpa_conn_request_close(ss_to_conn(ss), abort ? IW_LOCAL_ABORT : IW_LOCAL_CLOSE);
 }
 
 struct ddp_session_type mpa_session_type = {

@@ -54,7 +54,7 @@ void mpa_exit(void)
 {
 	ddp_type_unregister(&mpa_session_type);
 	/* a queued worker may still hold a reference on a connection that was torn down */
-	mpa_conn_wait_all();
+	mpa_conn_wait_all_released();
 	mpa_txq_exit();
 	destroy_workqueue(mpa_wq);
 	rcu_barrier();

@@ -105,7 +105,7 @@ static void permit_tx(struct mpa_conn *c)
 		return;
 	/*
 	 * Pairs with may_send(): a context that sees tx_permitted set also sees tx_stream,
-	 * which enter_full() has set before; litmus: publish
+	 * which enter_full_operation() has set before; litmus: publish
 	 */
 	smp_store_release(&c->tx_permitted, true);
 	mpa_tx_kick(c, false);
@@ -164,14 +164,14 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
  */
 static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
-	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_may_read(&c->cur, 1))
+	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_has_contiguous(&c->cur, 1))
 		return 0;
 	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
 }
 
 /* Copy a complete FPDU, verify the copy and pass it to DDP */
-static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
-				   const u8 *head)
+static enum iw_reason rx_via_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
+				  const u8 *head)
 {
 	enum iw_reason why;
 	u8 *fpdu;
@@ -190,7 +190,7 @@ static enum iw_reason rx_from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 /*
  * Advance the cursor to the end of @f, past the bytes that DDP has not read. @from:
- * result of mpa_cursor_left() at the beginning of @f.
+ * result of mpa_cursor_bytes_left() at the beginning of @f.
  *
  * The number of bytes to skip is never negative, because DDP accepts no segment
  * that is shorter than the header that mpa_rx_slow() has copied.
@@ -200,7 +200,7 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       u32 from)
 {
 	c->rx_pos += f->wire;
-	if (!mpa_cursor_skip(&c->cur, f->wire - (from - mpa_cursor_left(&c->cur))))
+	if (!mpa_cursor_skip(&c->cur, f->wire - (from - mpa_cursor_bytes_left(&c->cur))))
 		return mpa_rx_report_error(c, IW_UNREADABLE);
 	return IW_OK;
 }
@@ -209,8 +209,8 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
  * Convert DDP's result @why for an FPDU to enum mpa_rx_result. If a page fault
  * defers the FPDU (IW_AGAIN), set @c->rx_deferred.
  */
-static enum mpa_rx_result mpa_rx_convert_result(struct mpa_conn *c,
-						enum iw_reason why)
+static enum mpa_rx_result mpa_rx_handle_result(struct mpa_conn *c,
+					       enum iw_reason why)
 {
 	if (unlikely(why == IW_AGAIN)) {
 		WRITE_ONCE(c->rx_deferred, true);
@@ -229,7 +229,7 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
-	const u32 left = mpa_cursor_left(&from);
+	const u32 left = mpa_cursor_bytes_left(&from);
 	u32 len = mpa_fpdu_head_len(c->rx_pos, c->rx_markers);
 	u8 head[MPA_HEADS_MAX];
 	enum iw_reason why;
@@ -249,12 +249,12 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 		return MPA_RX_WAIT;
 	}
 	why = plain ? pass_segment_up(c, f, head + f->head, false)
-		    : rx_from_copy(c, f, head);
+		    : rx_via_copy(c, f, head);
 	if (!why)
 		why = mpa_rx_skip_rest(c, f, left);
 	if (unlikely(why == IW_AGAIN))
 		c->cur = from;
-	return mpa_rx_convert_result(c, why);
+	return mpa_rx_handle_result(c, why);
 }
 
 /* Reduce the budget by the cost of an FPDU of @wire bytes. Return: @wire. */
@@ -268,9 +268,9 @@ static u32 charge_budget(int *budget, u32 wire)
  * Copy the headers of the next FPDU without consuming it. Return: true if the
  * FPDU is contiguous and as long as @f, false otherwise.
  */
-static bool mpa_rx_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
+static bool mpa_rx_peek_headers(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 {
-	if (!mpa_cursor_may_read(&c->cur, f->wire))
+	if (!mpa_cursor_has_contiguous(&c->cur, f->wire))
 		return false;
 	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
 	/* if the lengths differ, the slow path will copy the header again */
@@ -295,17 +295,17 @@ static u8 *mpa_rx_batch_dst(const struct mpa_conn *c)
  * has no more space, the budget is used up, or the next FPDU is invalid or does
  * not continue the message. Return: number of FPDUs added to @r.
  */
-static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
-			 struct mpa_fpdu_batch *r, int *budget)
+static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
+			     struct mpa_fpdu_batch *r, int *budget)
 {
 	u8 head[MPA_HEADS_MAX];
 	u32 n = 0;
 
-	while (r->left && *budget > 0 && mpa_rx_peek(c, f, head) &&
+	while (r->left && *budget > 0 && mpa_rx_peek_headers(c, f, head) &&
 	       ddp_rx_is_next(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
 		charge_budget(budget, f->wire);
-		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_next_dst(r), f->wire);
-		if (!mpa_fpdu_batch_add(r, head))
+		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(r), f->wire);
+		if (!mpa_fpdu_batch_add_if_valid(r, head))
 			break;
 		mpa_cursor_advance(&c->cur, f->wire);
 		n++;
@@ -317,7 +317,7 @@ static u32 mpa_rx_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
  * Move the cursor back to the first FPDU of a batch that DDP has not placed.
  * @from: cursor at the beginning of the batch; @bytes: total length of the placed
  * FPDUs; @why: DDP's result for the first FPDU that is not placed. Return: @why,
- * converted by mpa_rx_convert_result().
+ * converted by mpa_rx_handle_result().
  */
 static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 					const struct mpa_cursor *from,
@@ -325,7 +325,7 @@ static enum mpa_rx_result mpa_rx_rewind(struct mpa_conn *c,
 {
 	c->cur = *from;
 	mpa_cursor_skip(&c->cur, bytes);
-	return mpa_rx_convert_result(c, why);
+	return mpa_rx_handle_result(c, why);
 }
 
 /*
@@ -344,7 +344,7 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 	u32 n, taken;
 
 	mpa_fpdu_batch_begin(r, f->ulpdu_len, at);
-	n = mpa_rx_verify(c, f, r, budget);
+	n = mpa_rx_fill_batch(c, f, r, budget);
 	if (!n)
 		return MPA_RX_NEXT;
 	taken = ddp_rx_batch(c->stream, at, n, &why);
@@ -391,16 +391,16 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 	enum iw_reason why;
 	u8 head[MPA_HEADS_MAX];
 
-	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_left(&c->cur) < f->wire)
+	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_bytes_left(&c->cur) < f->wire)
 		return MPA_RX_NEXT;
 	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
 		       mpa_rx_crc_batch(c, f, budget, used) : MPA_RX_NEXT;
-	while (*budget > 0 && mpa_rx_peek(c, f, head) &&
+	while (*budget > 0 && mpa_rx_peek_headers(c, f, head) &&
 	       ddp_rx_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			   f->ulpdu_len, &why)) {
-		result = mpa_rx_convert_result(c, why);
+		result = mpa_rx_handle_result(c, why);
 		if (result != MPA_RX_NEXT)
 			break;
 		mpa_cursor_advance(&c->cur, f->wire);
@@ -440,7 +440,7 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 			used += charge_budget(budget, f.wire);
 			result = mpa_rx_fast(c, &f, budget, &used);
 		}
-	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_left(&c->cur));
+	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_bytes_left(&c->cur));
 	ddp_rx_end(s);
 	if (result == MPA_RX_FAILED)
 		mpa_rx_stop(c);
@@ -474,7 +474,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 		WRITE_ONCE(c->rx_deferred, false);
 	}
 	if (!c->rx_stopped) {
-		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
+		mpa_cursor_seek(&c->cur, &sk->sk_receive_queue, skb, off, avail);
 		used = mpa_rx_fpdus(c, &budget);
 	}
 	if (c->rx_stopped)

@@ -24,7 +24,7 @@ static void mpa_data_ready(struct sock *sk)
 		if (c->rx_in_callback)
 			more = mpa_rx(c, sk);
 		if (more)
-			mpa_conn_event(c, MPA_EV_RX);
+			mpa_conn_set_event(c, MPA_EV_RX);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
@@ -36,7 +36,7 @@ static void mpa_state_change(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c)
-		mpa_conn_event(c, MPA_EV_STATE);
+		mpa_conn_set_event(c, MPA_EV_STATE);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -88,7 +88,7 @@ void mpa_sock_prepare(struct socket *sock)
  * @c: the connection; mpa_conn_new() has taken a reference for the callbacks
  *
  * TCP does not call them for data or changes of state that came before this call.
- * The caller must check for these, see mpa_sock_is_quiet().
+ * The caller must check for these, see mpa_sock_is_established_and_empty().
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -140,7 +140,7 @@ static bool send_fin(struct sock *sk)
  * Return: true if no FIN was sent and the caller must reset the connection, false
  * otherwise.
  */
-static bool fails_to_send_fin(struct sock *sk)
+static bool send_fin_or_must_reset(struct sock *sk)
 {
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
@@ -188,7 +188,7 @@ static void lock_as_softirq(struct sock *sk)
  * that is not sent yet. If TCP has nothing to send, keep the unread data, so that
  * TCP resets: after a FIN the peer would assume that we have received all its data.
  */
-static void drop_unread(struct mpa_conn *c)
+static void drop_unread_if_unsent(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	u32 n;
@@ -215,10 +215,10 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 		return;
 	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
-		drop_unread(c);
+		drop_unread_if_unsent(c);
 	/* without FIN or reset, the peer would detect the close only by keepalive (90 s) */
 	lock_sock(sock->sk);
-	abort = abort || fails_to_send_fin(sock->sk);
+	abort = abort || send_fin_or_must_reset(sock->sk);
 	release_sock(sock->sk);
 	if (abort)
 		sock_no_linger(sock->sk);
@@ -229,7 +229,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_release(sock);
 }
 
-static int new_socket(struct mpa_conn *c, const struct ddp_sock_owner *owner)
+static int create_conn_socket(struct mpa_conn *c, const struct ddp_sock_owner *owner)
 {
 	struct socket *sock;
 	int err = ddp_sock_create(c->net, ddp_sock_vrf(c->net, c->ifindex),
@@ -249,7 +249,7 @@ static int new_socket(struct mpa_conn *c, const struct ddp_sock_owner *owner)
 static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *local,
 			    const struct ddp_sock_owner *owner)
 {
-	int err = new_socket(c, owner);
+	int err = create_conn_socket(c, owner);
 
 	if (err)
 		return err;
@@ -314,14 +314,14 @@ enum mpa_sock_state mpa_sock_get_state(struct mpa_conn *c, int *err)
 }
 
 /**
- * mpa_sock_is_quiet - check whether the callbacks have missed no event
+ * mpa_sock_is_established_and_empty - check whether the callbacks have missed no event
  * @c: the connection, on whose socket our callbacks are installed
  *
  * Return: true if TCP is established and no data is queued. False if data, a FIN or
  * a reset may have arrived before the callbacks were installed; the caller must then
  * set an event for the worker.
  */
-bool mpa_sock_is_quiet(struct mpa_conn *c)
+bool mpa_sock_is_established_and_empty(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	bool quiet;
@@ -445,7 +445,7 @@ void mpa_sock_enable_rx(struct mpa_conn *c)
 	struct sock *sk = c->sock->sk;
 
 	lock_as_softirq(sk);
-	__mpa_sock_open_rcvbuf(sk);
+	__mpa_sock_set_full_rcvbuf(sk);
 	c->rx_in_callback = true;
 	unlock_as_softirq(sk);
 }
@@ -483,13 +483,13 @@ bool mpa_sock_receive(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_emss - get TCP's effective maximum segment size
+ * mpa_sock_get_emss - get TCP's effective maximum segment size
  * @c: the connection
  *
  * Return: EMSS in bytes, the length of the longest FPDU that fits into a TCP
  * segment.
  */
-u32 mpa_sock_emss(const struct mpa_conn *c)
+u32 mpa_sock_get_emss(const struct mpa_conn *c)
 {
 	return READ_ONCE(tcp_sk(c->sock->sk)->mss_cache);
 }

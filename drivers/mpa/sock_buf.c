@@ -48,12 +48,12 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
 }
 
 /**
- * __mpa_sock_open_rcvbuf - set the size of the receive buffer in Full Operation
+ * __mpa_sock_set_full_rcvbuf - set the size of the receive buffer in Full Operation
  * @sk: the socket, locked as a softirq does
  *
  * Lets TCP tune the buffer. SO_RCVBUF would disable that, and is limited by rmem_max.
  */
-void __mpa_sock_open_rcvbuf(struct sock *sk)
+void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 {
 	int usual = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[1]);
 

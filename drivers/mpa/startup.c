@@ -3,7 +3,7 @@
  * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
  * The result does not depend on how the bytes of a frame are split into calls of
- * mpa_startup_input(). A wrong key is refused at its first wrong byte; the other
+ * mpa_startup_process_input(). A wrong key is refused at its first wrong byte; the other
  * fields of the header are checked when the complete header has arrived.
  */
 #include "startup.h"
@@ -11,7 +11,7 @@
 static_assert(MPA_PD_MAX == DDP_PD_MAX);
 
 /* End start-up: the next step of the caller is to close the connection, with reason @why */
-static void fail(struct mpa_startup *su, enum iw_reason why)
+static void fail_startup(struct mpa_startup *su, enum iw_reason why)
 {
 	su->why = why;
 	su->state = MPA_SU_CLOSE;
@@ -98,7 +98,7 @@ static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
 }
 
 /**
- * mpa_startup_offer - set the ULP's offer for our Request or accepting Reply
+ * mpa_startup_set_offer - set the ULP's offer for our Request or accepting Reply
  * @su: the state machine; the next step should be MPA_WANT_OFFER
  * @o: the offer; copied
  *
@@ -111,7 +111,7 @@ static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
  * does not fit into a frame, or is not enhanced although the Request was enhanced;
  * @su is then unchanged. -ENOTCONN if the next step is not MPA_WANT_OFFER.
  */
-int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
+int mpa_startup_set_offer(struct mpa_startup *su, const struct ddp_offer *o)
 {
 	bool enhanced = su->enhanced;
 	int err;
@@ -179,7 +179,7 @@ static u8 our_flags(const struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_output - encode our frame
+ * mpa_startup_encode_frame - encode our frame
  * @su: the state machine; the next step must be MPA_WANT_WRITE
  * @buf: destination
  * @size: size of @buf in bytes; MPA_FRAME_MAX is always enough
@@ -187,7 +187,7 @@ static u8 our_flags(const struct mpa_startup *su)
  * Return: length of the frame in bytes; 0 if the next step is not MPA_WANT_WRITE,
  * or @buf is too small.
  */
-size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
+size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t size)
 {
 	u32 word = su->enhanced ? DDP_WORD_SIZE : 0;
 	u32 data = word + su->mine.pd_len;
@@ -213,7 +213,7 @@ size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 void mpa_startup_handle_sent(struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_SEND_REJECT)
-		fail(su, IW_LOCAL_CLOSE);
+		fail_startup(su, IW_LOCAL_CLOSE);
 	else if (su->state == MPA_SU_SEND)
 		su->state = su->initiator ? MPA_SU_HEADER : MPA_SU_ENTER;
 }
@@ -251,7 +251,7 @@ static enum iw_reason check_key(const struct mpa_startup *su)
  * Evaluate the peer's header. In revision 1, the S flag is a reserved bit and is
  * ignored. Return: IW_OK if valid, IW_MPA_STARTUP if not.
  */
-static enum iw_reason read_header(struct mpa_startup *su)
+static enum iw_reason parse_header(struct mpa_startup *su)
 {
 	u8 rev = su->hdr[MPA_HDR_REV];
 
@@ -275,7 +275,7 @@ static enum iw_reason read_header(struct mpa_startup *su)
 }
 
 /* Decode the IRD/ORD word, if the peer's frame has one, and remove it from the Private Data */
-static void read_data(struct mpa_startup *su)
+static void parse_data(struct mpa_startup *su)
 {
 	struct ddp_offer *o = &su->peer;
 
@@ -295,7 +295,7 @@ static void read_data(struct mpa_startup *su)
  * bytes too many of Private Data, and neither depths nor RTR are negotiated. A
  * rejecting Reply with revision 2 is valid even if it is not enhanced.
  */
-static bool is_misunderstood(const struct mpa_startup *su)
+static bool is_request_misunderstood(const struct mpa_startup *su)
 {
 	if (!su->initiator || !su->enhanced || su->peer.enhanced)
 		return false;
@@ -303,10 +303,10 @@ static bool is_misunderstood(const struct mpa_startup *su)
 }
 
 /* Evaluate the complete frame of the peer and set the next state */
-static void finish_frame(struct mpa_startup *su)
+static void process_frame(struct mpa_startup *su)
 {
-	read_data(su);
-	if (is_misunderstood(su)) {
+	parse_data(su);
+	if (is_request_misunderstood(su)) {
 		su->why = IW_MPA_STARTUP;
 		su->state = MPA_SU_RETRY;
 		return;
@@ -316,7 +316,7 @@ static void finish_frame(struct mpa_startup *su)
 	su->tx_markers = peer_flags(su) & MPA_FLAG_M;
 	su->crc = su->want_crc || peer_flags(su) & MPA_FLAG_C;
 	if (peer_has_rejected(su))
-		fail(su, IW_PEER_REJECT);
+		fail_startup(su, IW_PEER_REJECT);
 	else
 		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
 }
@@ -333,23 +333,23 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 		why = check_key(su);
 		if (why || su->got < MPA_HDR_LEN)
 			return why;
-		why = read_header(su);
+		why = parse_header(su);
 		su->state = MPA_SU_DATA;
 	}
 	if (!why && !mpa_startup_missing_len(su))
-		finish_frame(su);
+		process_frame(su);
 	return why;
 }
 
-/* End start-up because of invalid input. Return: @why, negated for mpa_startup_input(). */
-static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
+/* End start-up because of invalid input. Return: @why, negated for mpa_startup_process_input(). */
+static ssize_t refuse_input(struct mpa_startup *su, enum iw_reason why)
 {
-	fail(su, why);
+	fail_startup(su, why);
 	return -(ssize_t)why;
 }
 
 /**
- * mpa_startup_input - process bytes from the peer
+ * mpa_startup_process_input - process bytes from the peer
  * @su: the state machine
  * @p: the bytes
  * @n: number of bytes
@@ -363,7 +363,7 @@ static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
  * negated enum iw_reason if the bytes are invalid, and the next step is
  * MPA_WANT_CLOSE.
  */
-ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
+ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n)
 {
 	enum iw_reason why;
 	size_t eaten = 0;
@@ -371,7 +371,7 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 	u8 *to;
 
 	if (su->state == MPA_SU_OFFER && !su->initiator && n)
-		return refuse(su, IW_MPA_STARTUP);
+		return refuse_input(su, IW_MPA_STARTUP);
 
 	while (eaten < n && mpa_startup_next_step(su) == MPA_WANT_READ) {
 		if (su->state == MPA_SU_HEADER)
@@ -384,13 +384,13 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 		eaten += take;
 		why = mpa_startup_advance(su);
 		if (why)
-			return refuse(su, why);
+			return refuse_input(su, why);
 	}
 	return eaten;
 }
 
 /**
- * mpa_startup_eof - record that the peer has closed or reset the connection
+ * mpa_startup_handle_eof - record that the peer has closed or reset the connection
  * @su: the state machine
  * @acked: true if the peer's TCP has acknowledged our whole frame
  *
@@ -406,15 +406,15 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
  * A truncated frame is invalid (RFC 5044 section 7.1.1). A rejecting Reply that is not
  * sent yet is sent before the connection is closed.
  */
-void mpa_startup_eof(struct mpa_startup *su, bool acked)
+void mpa_startup_handle_eof(struct mpa_startup *su, bool acked)
 {
 	enum mpa_want want = mpa_startup_next_step(su);
 
 	if (want == MPA_WANT_READ && su->got) {
-		fail(su, IW_MPA_STARTUP);
+		fail_startup(su, IW_MPA_STARTUP);
 	} else if (want == MPA_WANT_READ || want == MPA_WANT_OFFER ||
 		   su->state == MPA_SU_SEND) {
-		fail(su, IW_MPA_LOST);
+		fail_startup(su, IW_MPA_LOST);
 		if (su->initiator && su->enhanced) {
 			su->state = MPA_SU_RETRY;
 			su->repeat = !acked && !su->repeated;

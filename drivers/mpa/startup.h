@@ -5,9 +5,10 @@
  * the socket, sends, and closes the connection.
  *
  * Order of the calls of mpa_startup_*(), and the step with which start-up ends:
- *	initiator: init, offer, output, handle_sent, input; ENTER, CLOSE or RETRY
- *	responder: init, input, offer or reject, output, handle_sent; ENTER or CLOSE
- * input is called once for each piece of the frame that arrives.
+ *	initiator: init, set_offer, encode_frame, handle_sent, process_input; ENTER, CLOSE or RETRY
+ *	responder: init, process_input, set_offer or reject, encode_frame, handle_sent;
+ *		ENTER or CLOSE
+ * process_input is called once for each piece of the frame that arrives.
  */
 #ifndef _MPA_STARTUP_H
 #define _MPA_STARTUP_H
@@ -19,11 +20,11 @@
 
 /**
  * enum mpa_want - next step of the caller
- * @MPA_WANT_OFFER: call mpa_startup_offer(). A responder, which finds the peer's
+ * @MPA_WANT_OFFER: call mpa_startup_set_offer(). A responder, which finds the peer's
  *	offer in mpa_startup.peer, may call mpa_startup_reject() instead
- * @MPA_WANT_WRITE: send the frame of mpa_startup_output(), then call
+ * @MPA_WANT_WRITE: send the frame of mpa_startup_encode_frame(), then call
  *	mpa_startup_handle_sent()
- * @MPA_WANT_READ: pass mpa_startup_missing_len() more bytes to mpa_startup_input()
+ * @MPA_WANT_READ: pass mpa_startup_missing_len() more bytes to mpa_startup_process_input()
  * @MPA_WANT_ENTER: enter Full Operation, because start-up has succeeded
  * @MPA_WANT_CLOSE: close the connection for the reason mpa_startup.why
  * @MPA_WANT_RETRY: close the TCP connection, because the peer may not support
@@ -107,14 +108,14 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 		      bool crc, bool markers);
 enum mpa_want mpa_startup_next_step(const struct mpa_startup *su);
 
-int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o);
+int mpa_startup_set_offer(struct mpa_startup *su, const struct ddp_offer *o);
 int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o);
-size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size);
+size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t size);
 void mpa_startup_handle_sent(struct mpa_startup *su);
 
 size_t mpa_startup_missing_len(const struct mpa_startup *su);
-ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n);
-void mpa_startup_eof(struct mpa_startup *su, bool acked);
+ssize_t mpa_startup_process_input(struct mpa_startup *su, const u8 *p, size_t n);
+void mpa_startup_handle_eof(struct mpa_startup *su, bool acked);
 void mpa_startup_retry(struct mpa_startup *su);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Transmit FPDUs, and choose the context that runs the transmit routine.
  *
- * The transmit routine runs in passes, see tx_pass(). A pass sends at most
+ * The transmit routine runs in passes, see run_pass(). A pass sends at most
  * BATCHES batches. The context that runs a pass is the owner of the transmit
  * side, and has BH off while it is the owner. The owner never sleeps, and is only
  * preempted on PREEMPT_RT. The owner may spin while another CPU receives and holds
@@ -27,7 +27,7 @@
 
 #define BATCHES		4	/* maximum number of batches in a pass */
 #define WORKER_PASSES	4	/* maximum number of passes in a call of mpa_tx_work() */
-#define BUDGET		NSEC_PER_MSEC	/* time limit of mpa_txq_serve(), in ns */
+#define BUDGET		NSEC_PER_MSEC	/* time limit of mpa_txq_drain(), in ns */
 
 enum runner {
 	POSTER,
@@ -160,7 +160,7 @@ static bool tx_release_pending(struct mpa_conn *c)
 static bool may_send(const struct mpa_conn *c)
 {
 	/*
-	 * Pairs with permit_tx(), which sets tx_permitted after enter_full() has set
+	 * Pairs with permit_tx(), which sets tx_permitted after enter_full_operation() has set
 	 * tx_stream: a context that sees tx_permitted set also sees tx_stream;
 	 * litmus: publish
 	 */
@@ -198,7 +198,7 @@ static enum tx_verdict send_batch(struct mpa_conn *c)
 	default:
 		return TX_LOST;
 	}
-	mpa_frame_drop(c);
+	mpa_frame_drop_batch(c);
 	ddp_tx_sent(c->tx_stream);
 	c->retry_ms = 0;
 	return c->out.last ? TX_LAST : TX_SENT;
@@ -212,12 +212,12 @@ static enum tx_verdict send_batch(struct mpa_conn *c)
 static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 {
 	/*
-	 * Pairs with enter_full(), which sets tx_stream after crc, tx_markers
+	 * Pairs with enter_full_operation(), which sets tx_stream after crc, tx_markers
 	 * and the other fields that are read to build a batch; litmus: publish
 	 */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
 		return TX_NOT_PERMITTED;
-	if (!mpa_frame_build(c, mpa_sock_emss(c)))
+	if (!mpa_frame_build_batch(c, mpa_sock_get_emss(c)))
 		return TX_NOMEM;
 	return c->out.len ? TX_SENT : TX_IDLE;
 }
@@ -226,14 +226,14 @@ static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
  * Record that TCP has accepted all segments that a graceful close has to wait for.
  * From then on no batch is built, since the worker may send the FIN at any time.
  */
-static void note_drained(struct mpa_conn *c)
+static void set_drained(struct mpa_conn *c)
 {
 	/*
 	 * drained is set after the last FPDU was passed to TCP. Pairs with
-	 * mpa_conn_send_fin(), which reads drained before it sends the FIN.
+	 * mpa_conn_advance_close(), which reads drained before it sends the FIN.
 	 */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
-	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_STATE);
 }
 
 /*
@@ -258,7 +258,7 @@ static void note_drained(struct mpa_conn *c)
  *
  * If the verdict is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted(). With any
  * other verdict the graceful close has to wait. If all is sent, the caller sets
- * drained, and the worker then sends the FIN, see mpa_conn_send_fin().
+ * drained, and the worker then sends the FIN, see mpa_conn_advance_close().
  */
 static bool is_all_sent(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
 {
@@ -275,14 +275,14 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 {
 	/*
 	 * closing is read before segments are pulled. The acquire pairs with the
-	 * release in mpa_conn_stop(). So if closing is true, the pull sees all
+	 * release in mpa_conn_request_close(). So if closing is true, the pull sees all
 	 * work that was posted before the graceful close was requested. If the
-	 * close is requested after this read, mpa_conn_stop() sets PENDING, so that
+	 * close is requested after this read, mpa_conn_request_close() sets PENDING, so that
 	 * another pass follows.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
 	/*
-	 * Pairs with note_peer_closed(): if peer_closed is true, the pull sees
+	 * Pairs with record_peer_closed(): if peer_closed is true, the pull sees
 	 * the work that responses received before the peer's FIN have unblocked.
 	 */
 	bool no_responses = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
@@ -300,7 +300,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	if (!closing)
 		return v;
 	if (is_all_sent(c, v, no_responses))
-		note_drained(c);
+		set_drained(c);
 	/* after TX_LAST a graceful close needs one more pull, to check is_all_sent() */
 	return v == TX_LAST ? TX_SENT : v;
 }
@@ -319,7 +319,7 @@ static bool may_release_now(enum tx_verdict v)
  * Run a pass. The caller must be the owner and have BH off. If may_release_now() is true
  * for the returned verdict, ownership is released; otherwise the caller keeps it.
  */
-static enum tx_verdict tx_pass(struct mpa_conn *c)
+static enum tx_verdict run_pass(struct mpa_conn *c)
 {
 	int left = BATCHES;
 	enum tx_verdict v;
@@ -350,7 +350,7 @@ struct txq {
 
 static DEFINE_PER_CPU(struct txq, txqs);
 
-static void enqueue(struct mpa_conn *c)
+static void enqueue_conn(struct mpa_conn *c)
 {
 	struct txq *d = this_cpu_ptr(&txqs);
 
@@ -369,12 +369,12 @@ static void mpa_txq_add(struct mpa_conn *c)
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
 	if (in_hardirq() || irqs_disabled()) {
-		enqueue(c);
+		enqueue_conn(c);
 		return;
 	}
 	/* let local_bh_enable() run the softirq at once, instead of waking ksoftirqd */
 	local_bh_disable();
-	enqueue(c);
+	enqueue_conn(c);
 	local_bh_enable();
 }
 
@@ -386,7 +386,7 @@ static void mpa_tx_retry(struct work_struct *work)
 	struct mpa_conn *c = container_of(to_delayed_work(work),
 					  struct mpa_conn, tx_retry);
 
-	mpa_conn_event(c, MPA_EV_TX);
+	mpa_conn_set_event(c, MPA_EV_TX);
 	ddp_session_put(&c->ss);
 }
 
@@ -395,7 +395,7 @@ static void mpa_tx_retry(struct work_struct *work)
  * delay. The state stays PENDING until then, so a pass that is requested meanwhile
  * also waits for the timer.
  */
-static void retry_later(struct mpa_conn *c)
+static void schedule_retry(struct mpa_conn *c)
 {
 	c->retry_ms = mpa_backoff(c->retry_ms);
 	if (kref_get_unless_zero(&c->ss.ref))
@@ -405,7 +405,7 @@ static void retry_later(struct mpa_conn *c)
 
 /*
  * Release ownership and schedule the next runner, if the pass has left work
- * pending. @v: result of tx_pass(); @who: context of the caller. Return: true if
+ * pending. @v: result of run_pass(); @who: context of the caller. Return: true if
  * the caller is the worker and may run the next pass itself, false otherwise.
  *
  * Never run two successive passes in softirq. A softirq that is raised in
@@ -413,23 +413,23 @@ static void retry_later(struct mpa_conn *c)
  * peer on this machine. The data in flight, and the memory for this data, would
  * then grow with the amount of pending work.
  */
-static bool tx_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
+static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum runner who)
 {
 	if (may_release_now(v) || !tx_release_pending(c))
 		return false;
 	if (v == TX_LOST) {
 		/* schedule no runner, since the worker tears down the connection */
-		mpa_conn_event(c, MPA_EV_STATE);
+		mpa_conn_set_event(c, MPA_EV_STATE);
 		return false;
 	}
 	if (v == TX_NOMEM) {
-		retry_later(c);
+		schedule_retry(c);
 		return false;
 	}
 	if (who == POSTER)
 		mpa_txq_add(c);
 	else if (who == SOFTIRQ)
-		mpa_conn_event(c, MPA_EV_TX);
+		mpa_conn_set_event(c, MPA_EV_TX);
 	return who == WORKER;
 }
 
@@ -449,7 +449,7 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 	if (!tx_request(c))
 		return;
 	if (bulk)
-		mpa_conn_event(c, MPA_EV_TX);
+		mpa_conn_set_event(c, MPA_EV_TX);
 	else
 		mpa_txq_add(c);
 }
@@ -468,7 +468,7 @@ void mpa_tx_push(struct mpa_conn *c)
 	if (tx_request_or_own(c)) {
 		if (may_send(c))
 			mpa_sock_record_flow(c);
-		tx_reschedule(c, tx_pass(c), POSTER);
+		release_and_reschedule(c, run_pass(c), POSTER);
 	}
 	local_bh_enable();
 }
@@ -477,14 +477,14 @@ void mpa_tx_push(struct mpa_conn *c)
 static void mpa_tx_softirq(struct mpa_conn *c)
 {
 	if (mpa_tx_become_owner(c))
-		tx_reschedule(c, tx_pass(c), SOFTIRQ);
+		release_and_reschedule(c, run_pass(c), SOFTIRQ);
 }
 
 /*
  * Drain the queue of this CPU, in softirq. Drops the queue's reference on each
  * connection. No connection is in the queues of two CPUs at the same time.
  */
-static void mpa_txq_serve(struct compat_bh *bh)
+static void mpa_txq_drain(struct compat_bh *bh)
 {
 	struct txq *d = container_of(bh, struct txq, bh);
 	u64 until = ktime_get_ns() + BUDGET;
@@ -497,7 +497,7 @@ static void mpa_txq_serve(struct compat_bh *bh)
 		if (ktime_get_ns() < until)
 			mpa_tx_softirq(c);
 		else
-			mpa_conn_event(c, MPA_EV_TX);
+			mpa_conn_set_event(c, MPA_EV_TX);
 		ddp_session_put(&c->ss);
 	}
 }
@@ -506,15 +506,15 @@ static void mpa_txq_serve(struct compat_bh *bh)
  * Run a pass in the worker. Return: true if the worker may run the next pass,
  * false otherwise.
  */
-static bool tx_pass_in_worker(struct mpa_conn *c)
+static bool run_pass_in_worker(struct mpa_conn *c)
 {
 	enum tx_verdict v = TX_LOST;
 	bool go_on = false;
 
 	local_bh_disable();
 	if (mpa_tx_become_owner(c)) {
-		v = tx_pass(c);
-		go_on = tx_reschedule(c, v, WORKER);
+		v = run_pass(c);
+		go_on = release_and_reschedule(c, v, WORKER);
 	}
 	local_bh_enable();
 	/* ownership is released, so this context may sleep until the socket is free */
@@ -534,9 +534,9 @@ void mpa_tx_work(struct mpa_conn *c)
 	int n;
 
 	for (n = 0; n < WORKER_PASSES; n++)
-		if (!tx_pass_in_worker(c))
+		if (!run_pass_in_worker(c))
 			return;
-	mpa_conn_event(c, MPA_EV_TX);
+	mpa_conn_set_event(c, MPA_EV_TX);
 }
 
 /**
@@ -579,7 +579,7 @@ void mpa_txq_init(void)
 		struct txq *d = per_cpu_ptr(&txqs, cpu);
 
 		init_llist_head(&d->conns);
-		compat_bh_init(&d->bh, mpa_txq_serve);
+		compat_bh_init(&d->bh, mpa_txq_drain);
 	}
 }
 

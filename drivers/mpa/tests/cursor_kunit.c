@@ -113,7 +113,7 @@ static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 	u8 buf[64];
 	u32 n;
 
-	mpa_cursor_set(&cur, q, skb_peek(q), off, all - off);
+	mpa_cursor_seek(&cur, q, skb_peek(q), off, all - off);
 	for (; off < all; off += n) {
 		n = min(piece, all - off);
 		if (piece % 3 == 1) {
@@ -123,7 +123,7 @@ static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 		KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, n));
 		KUNIT_EXPECT_EQ(test, wrong(buf, off, n), 0u);
 	}
-	KUNIT_EXPECT_EQ(test, mpa_cursor_left(&cur), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_cursor_bytes_left(&cur), 0u);
 	memset(buf, 0xee, sizeof(buf));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, sizeof(buf)));
 	KUNIT_EXPECT_EQ(test, not_zero(buf, sizeof(buf)), 0u);
@@ -181,7 +181,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	__skb_queue_head_init(&q);
 	__skb_queue_tail(&q, skb);
 
-	mpa_cursor_set(&cur, &q, skb, 3, len + 57);
+	mpa_cursor_seek(&cur, &q, skb, 3, len + 57);
 	KUNIT_EXPECT_EQ(test, 7u, cur.run);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, 17));
 	KUNIT_EXPECT_EQ(test, len - 10, cur.run);
@@ -192,7 +192,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 50));
 	KUNIT_EXPECT_EQ(test, wrong(buf, 10 + len, 50), 0u);
 
-	mpa_cursor_set(&cur, &q, skb, 10 + PAGE_SIZE, PAGE_SIZE);
+	mpa_cursor_seek(&cur, &q, skb, 10 + PAGE_SIZE, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, (u32)PAGE_SIZE, cur.run);
 	KUNIT_EXPECT_EQ(test, 0u, cur.left);
 	__skb_queue_purge(&q);
@@ -209,13 +209,13 @@ static void cursor_stays_within_limit(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	for (left = 0; left <= all; left++) {
-		mpa_cursor_set(&cur, &q, skb_peek(&q), 0, left);
+		mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, left);
 		memset(buf, 0xee, PAGE_SIZE);
 		KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
 		KUNIT_EXPECT_EQ(test, wrong(buf, 0, left), 0u);
 		KUNIT_EXPECT_EQ(test, not_zero(buf + left, PAGE_SIZE - left),
 				0u);
-		KUNIT_EXPECT_EQ(test, mpa_cursor_left(&cur), 0u);
+		KUNIT_EXPECT_EQ(test, mpa_cursor_bytes_left(&cur), 0u);
 	}
 	__skb_queue_purge(&q);
 }
@@ -227,7 +227,7 @@ static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 	struct mpa_cursor cur;
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	mpa_cursor_set(&cur, q, skb_peek(q), 0, U32_MAX);
+	mpa_cursor_seek(&cur, q, skb_peek(q), 0, U32_MAX);
 	memset(buf, 0xee, PAGE_SIZE);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, wrong(buf, 0, have), 0u);
@@ -244,11 +244,11 @@ static void cursor_ends_with_the_queue(struct kunit *test)
 	struct mpa_cursor cur;
 
 	expect_end(test, &q, all);
-	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, U32_MAX);
+	mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, U32_MAX);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
 	/* the offset is past the end of the queue */
-	mpa_cursor_set(&cur, &q, skb_peek_tail(&q), 1000, U32_MAX);
+	mpa_cursor_seek(&cur, &q, skb_peek_tail(&q), 1000, U32_MAX);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
 	__skb_queue_purge(&q);
 	/* a byte is missing before the last skb */
@@ -276,7 +276,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 	compat_skb_hide_frags(skb_peek(&q));
 	expect_end(test, &q, 10);
 	/* bytes that no CPU can read can be skipped */
-	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, all);
+	mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, all);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	__skb_queue_purge(&q);
 }

@@ -239,7 +239,7 @@ static void mulpdu_is_tight(struct kunit *test)
 
 	for (emss = 160; emss < 9300; emss++) {
 		for (markers = 0; markers <= 1; markers++) {
-			got = mpa_mulpdu(emss, markers);
+			got = mpa_compute_mulpdu(emss, markers);
 			over = emss % MPA_MARKER_INTERVAL;
 			KUNIT_EXPECT_LE(test, longest(got, markers), emss);
 			if (markers && over >= 1 && over <= 3)
@@ -258,18 +258,18 @@ static void mulpdu_has_limits(struct kunit *test)
 {
 	u32 emss;
 
-	KUNIT_EXPECT_EQ(test, mpa_mulpdu(1460, true), 1442u);
-	KUNIT_EXPECT_EQ(test, mpa_mulpdu(1460, false), 1454u);
-	KUNIT_EXPECT_EQ(test, mpa_mulpdu(1448, false), 1442u);
-	KUNIT_EXPECT_EQ(test, mpa_mulpdu(513, true), 498u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(1460, true), 1442u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(1460, false), 1454u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(1448, false), 1442u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(513, true), 498u);
 	for (emss = 0; emss < 134; emss++) {
-		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, false), 128u);
-		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, true), 128u);
+		KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(emss, false), 128u);
+		KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(emss, true), 128u);
 	}
-	KUNIT_EXPECT_EQ(test, mpa_mulpdu(136, false), 130u);
+	KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(136, false), 130u);
 	for (emss = 65483; emss < 70000; emss++) {
-		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, false), 64768u);
-		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, true), 64768u);
+		KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(emss, false), 64768u);
+		KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(emss, true), 64768u);
 	}
 	/* the 16 bits of FPDUPTR are enough for the longest FPDU */
 	KUNIT_EXPECT_LE(test, longest(64768, true), 0xffffu);

@@ -81,12 +81,12 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
  */
 static bool copy_and_verify(struct fixture *x, struct mpa_fpdu_batch *r, const u8 *head)
 {
-	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_next_dst(r);
+	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_prepare_dst(r);
 
 	memcpy(before, head, sizeof(before));
 	memcpy(to, x->src_bytes, r->wire);
 	memset(x->src_bytes, 0x55, r->wire);
-	return mpa_fpdu_batch_add(r, before);
+	return mpa_fpdu_batch_add_if_valid(r, before);
 }
 
 /*

@@ -23,7 +23,7 @@ struct given {
 struct outcome {
 	enum mpa_want	want;		/* next step */
 	enum iw_reason	why;		/* reason if start-up has failed */
-	ssize_t		last;		/* last result of mpa_startup_input() */
+	ssize_t		last;		/* last result of mpa_startup_process_input() */
 	size_t		eaten;		/* number of bytes consumed */
 };
 
@@ -85,7 +85,7 @@ static void begin(const struct given *g)
 	if (!g->initiator)
 		return;
 	fill_offer(g->enhanced, 8);
-	mpa_startup_offer(&su, &offer);
+	mpa_startup_set_offer(&su, &offer);
 	mpa_startup_handle_sent(&su);
 }
 
@@ -100,7 +100,7 @@ static void feed(struct outcome *o, size_t len, size_t piece)
 	memset(o, 0, sizeof(*o));
 	while (mpa_startup_next_step(&su) == MPA_WANT_READ && o->eaten < len) {
 		n = min(piece, len - o->eaten);
-		o->last = mpa_startup_input(&su, frame + o->eaten, n);
+		o->last = mpa_startup_process_input(&su, frame + o->eaten, n);
 		if (o->last < 0)
 			break;
 		o->eaten += o->last;
@@ -257,11 +257,11 @@ static void startup_every_cut(struct kunit *test)
 		for (cut = 0; cut <= len; cut++) {
 			begin(&kinds[i]);
 			KUNIT_EXPECT_EQ(test, cut,
-					mpa_startup_input(&su, frame, cut));
+					mpa_startup_process_input(&su, frame, cut));
 			KUNIT_EXPECT_EQ(test, (ssize_t)(len - cut),
 					cut == len ? 0 :
-					mpa_startup_input(&su, frame + cut,
-							  len - cut + 1));
+					mpa_startup_process_input(&su, frame + cut,
+								  len - cut + 1));
 			EXPECT_WANT(test, &su, want_ref(&kinds[i], &why));
 			KUNIT_EXPECT_EQ(test, su.why, why);
 		}
@@ -282,7 +282,7 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
 		begin(&g);
 		KUNIT_EXPECT_EQ(test, mpa_startup_missing_len(&su), 20);
 		for (at = 0; (need = mpa_startup_missing_len(&su)); at += need)
-			mpa_startup_input(&su, frame + at, need);
+			mpa_startup_process_input(&su, frame + at, need);
 		KUNIT_EXPECT_EQ(test, at, len);
 		EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	}
@@ -340,7 +340,7 @@ static void startup_eof(struct kunit *test)
 		if (g.initiator && !g.enhanced)
 			frame[16] = 0;
 		feed(&o, n, 50);
-		mpa_startup_eof(&su, true);
+		mpa_startup_handle_eof(&su, true);
 		KUNIT_EXPECT_EQ(test, su.why, truncated ? IW_MPA_STARTUP :
 				IW_MPA_LOST);
 		EXPECT_WANT(test, &su, g.enhanced && !truncated ?
@@ -362,27 +362,27 @@ static void startup_eof_before_reply(struct kunit *test)
 
 	begin(&g);
 	feed(&o, 20, 20);
-	mpa_startup_eof(&su, true);
+	mpa_startup_handle_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
 
 	begin(&g);
 	feed(&o, 20, 20);
-	mpa_startup_offer(&su, &offer);
-	mpa_startup_eof(&su, true);
+	mpa_startup_set_offer(&su, &offer);
+	mpa_startup_handle_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
 	/* the rejecting Reply is still sent, and start-up ends afterwards */
 	begin(&g);
 	feed(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
-	mpa_startup_eof(&su, true);
+	mpa_startup_handle_eof(&su, true);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
 	mpa_startup_handle_sent(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
-	mpa_startup_eof(&su, true);
+	mpa_startup_handle_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 }
 
@@ -399,12 +399,12 @@ static void startup_extra_bytes(struct kunit *test)
 	begin(&g);
 	feed(&o, 26, 26);
 	KUNIT_EXPECT_EQ(test, o.eaten, 25);
-	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame + 25, 0), 0);
-	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame + 25, 1),
+	KUNIT_EXPECT_EQ(test, mpa_startup_process_input(&su, frame + 25, 0), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_process_input(&su, frame + 25, 1),
 			-(ssize_t)IW_MPA_STARTUP);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 	/* no byte is consumed after start-up has failed */
-	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame, 20), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_process_input(&su, frame, 20), 0);
 }
 
 /*
@@ -425,7 +425,7 @@ static void startup_fall_back(struct kunit *test)
 
 	mpa_startup_retry(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
-	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, sizeof(ours)), 28);
+	KUNIT_EXPECT_EQ(test, mpa_startup_encode_frame(&su, ours, sizeof(ours)), 28);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], 0);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], 1);
 	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, offer.pd, 8), 0);
@@ -442,12 +442,12 @@ static void startup_fall_back(struct kunit *test)
 /* Let the peer close after our Request; expect that the next Request has revision @rev */
 static void expect_next_revision(struct kunit *test, bool acked, u8 rev)
 {
-	mpa_startup_eof(&su, acked);
+	mpa_startup_handle_eof(&su, acked);
 	EXPECT_WANT(test, &su, MPA_WANT_RETRY);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 	mpa_startup_retry(&su);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
-	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, sizeof(ours)),
+	KUNIT_EXPECT_EQ(test, mpa_startup_encode_frame(&su, ours, sizeof(ours)),
 			rev == 2 ? 32 : 28);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], rev == 2 ? MPA_FLAG_S : 0);
 	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], rev);
@@ -469,13 +469,13 @@ static void startup_repeat(struct kunit *test)
 	begin(&g);
 	expect_next_revision(test, false, 2);
 	expect_next_revision(test, true, 1);
-	mpa_startup_eof(&su, false);
+	mpa_startup_handle_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 
 	begin(&g);
 	expect_next_revision(test, false, 2);
 	expect_next_revision(test, false, 1);
-	mpa_startup_eof(&su, false);
+	mpa_startup_handle_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 }
 

@@ -31,7 +31,7 @@ static void fill_offer(bool enhanced, u16 pd_len)
 static size_t output(void)
 {
 	memset(ours, 0x55, sizeof(ours));
-	return mpa_startup_output(&su, ours, sizeof(ours));
+	return mpa_startup_encode_frame(&su, ours, sizeof(ours));
 }
 
 /*
@@ -40,7 +40,7 @@ static size_t output(void)
  */
 static void expect_frame(struct kunit *test, const u8 *want, size_t len)
 {
-	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, len - 1), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_encode_frame(&su, ours, len - 1), 0);
 	KUNIT_ASSERT_EQ(test, output(), len);
 	KUNIT_EXPECT_EQ(test, memcmp(ours, want, len), 0);
 	KUNIT_EXPECT_EQ(test, ours[len], 0x55);
@@ -68,28 +68,28 @@ static void startup_request_bytes(struct kunit *test)
 	EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	KUNIT_EXPECT_EQ(test, output(), 0);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 	expect_frame(test, plain, sizeof(plain));
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -ENOTCONN);
 
 	fill_offer(true, 2);
 	mpa_startup_init(&su, true, 2, true, true);
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 	expect_frame(test, enhanced, sizeof(enhanced));
 
 	/* RFC 6581 6 (MPA2-7): a Request of revision 1 has no IRD/ORD word */
 	mpa_startup_init(&su, true, 1, true, false);
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 	expect_frame(test, plain, sizeof(plain));
 }
 
-/* Expect that mpa_startup_offer() fails and does not change the state machine */
+/* Expect that mpa_startup_set_offer() fails and does not change the state machine */
 static void expect_refused(struct kunit *test)
 {
 	static struct mpa_startup before;
 
 	memcpy(&before, &su, sizeof(su));
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -EINVAL);
 	KUNIT_EXPECT_EQ(test, memcmp(&before, &su, sizeof(su)), 0);
 }
 
@@ -109,7 +109,7 @@ static void startup_offer_limits(struct kunit *test)
 		offer.pd_len++;
 		expect_refused(test);
 		offer.pd_len--;
-		KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+		KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 		KUNIT_EXPECT_EQ(test, output(), 532);
 	}
 	mpa_startup_init(&su, true, 2, true, false);
@@ -119,7 +119,7 @@ static void startup_offer_limits(struct kunit *test)
 	offer.ord = 0x8000;
 	expect_refused(test);
 	offer.ord = DDP_DEPTH_NONE;
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 }
 
 /*
@@ -134,7 +134,7 @@ static void receive_request(u8 flags, u8 rev)
 	request[17] = rev;
 	request[19] = 4;
 	request[20] = 0x80;
-	mpa_startup_input(&su, request, sizeof(request));
+	mpa_startup_process_input(&su, request, sizeof(request));
 }
 
 /*
@@ -158,7 +158,7 @@ static void startup_reply_follows_request(struct kunit *test)
 		mpa_startup_init(&su, false, 2, crc, markers);
 		receive_request(flags, rev);
 		fill_offer(true, 1);
-		KUNIT_EXPECT_EQ(test, accept ? mpa_startup_offer(&su, &offer) :
+		KUNIT_EXPECT_EQ(test, accept ? mpa_startup_set_offer(&su, &offer) :
 				mpa_startup_reject(&su, &offer), 0);
 
 		want = (markers ? 0x80 : 0) | (accept ? 0 : 0x20);
@@ -186,7 +186,7 @@ static void startup_reject_without_depths(struct kunit *test)
 	mpa_startup_init(&su, false, 2, true, false);
 	receive_request(0x10, 2);
 	fill_offer(false, 1);
-	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -EINVAL);
 	EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
 	KUNIT_EXPECT_EQ(test, output(), 25);
@@ -230,10 +230,10 @@ static void startup_word(struct kunit *test)
 /* Let @from send its frame, and pass the frame to @to */
 static void carry(struct mpa_startup *from, struct mpa_startup *to)
 {
-	size_t len = mpa_startup_output(from, ours, sizeof(ours));
+	size_t len = mpa_startup_encode_frame(from, ours, sizeof(ours));
 
 	mpa_startup_handle_sent(from);
-	mpa_startup_input(to, ours, len);
+	mpa_startup_process_input(to, ours, len);
 }
 
 /*
@@ -275,18 +275,18 @@ static void startup_both_ends(struct kunit *test)
 		fill_offer(word, 77);
 		mpa_startup_init(&su, true, i & 1 ? 2 : 1, i & 2, i & 4);
 		mpa_startup_init(&other, false, i & 8 ? 2 : 1, i & 16, i & 32);
-		mpa_startup_offer(&su, &offer);
+		mpa_startup_set_offer(&su, &offer);
 		carry(&su, &other);
 		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes the connection */
 		lost = mpa_startup_next_step(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
 		if (lost) {
-			mpa_startup_eof(&su, true);
+			mpa_startup_handle_eof(&su, true);
 			mpa_startup_retry(&su);
 			mpa_startup_init(&other, false, 1, i & 16, i & 32);
 			carry(&su, &other);
 		}
-		mpa_startup_offer(&other, &offer);
+		mpa_startup_set_offer(&other, &offer);
 		carry(&other, &su);
 		expect_agreement(test, word && i & 1 && i & 8);
 	}

@@ -249,7 +249,7 @@ static void frames(struct stream *s, struct input *in)
 static void mulpdu(u32 pos, u32 emss)
 {
 	bool markers = emss & 0x10000;
-	u32 most = mpa_mulpdu(emss & 0xffff, markers);
+	u32 most = mpa_compute_mulpdu(emss & 0xffff, markers);
 	u32 len = mpa_fpdu_wire_len(pos, most, markers);
 
 	MUST("mulpdu-limits", most >= MPA_MULPDU_MIN && most <= MPA_MULPDU_MAX);

@@ -53,13 +53,13 @@ static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
 
 	mpa_startup_init(&other, !su->initiator, MPA_REV_ENHANCED, false, false);
 	if (other.initiator) {
-		MUST("startup-mirror-offer", !mpa_startup_offer(&other, &o));
+		MUST("startup-mirror-offer", !mpa_startup_set_offer(&other, &o));
 		MUST("startup-mirror-output",
-		     mpa_startup_output(&other, buf, sizeof(buf)));
+		     mpa_startup_encode_frame(&other, buf, sizeof(buf)));
 		mpa_startup_handle_sent(&other);
 	}
 	MUST("startup-mirror-eats",
-	     mpa_startup_input(&other, frame, len) == len);
+	     mpa_startup_process_input(&other, frame, len) == len);
 	MUST("startup-mirror-done", mpa_startup_next_step(&other) != MPA_WANT_READ);
 	MUST("startup-mirror-reject", (other.why == IW_PEER_REJECT) ==
 	     (su->state == MPA_SU_SEND_REJECT));
@@ -76,14 +76,14 @@ static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
 static void send_frame(struct mpa_startup *su)
 {
 	u8 *buf = malloc(MPA_FRAME_MAX);
-	size_t len = mpa_startup_output(su, buf, MPA_FRAME_MAX);
+	size_t len = mpa_startup_encode_frame(su, buf, MPA_FRAME_MAX);
 
 	MUST("startup-frame-length", len >= MPA_HDR_LEN && len <= MPA_FRAME_MAX);
 	free(buf);
 	buf = malloc(len - 1);
-	MUST("startup-frame-small", !mpa_startup_output(su, buf, len - 1));
+	MUST("startup-frame-small", !mpa_startup_encode_frame(su, buf, len - 1));
 	buf = realloc(buf, len);
-	MUST("startup-frame-same", mpa_startup_output(su, buf, len) == len);
+	MUST("startup-frame-same", mpa_startup_encode_frame(su, buf, len) == len);
 	mirror(su, buf, len);
 	free(buf);
 	mpa_startup_handle_sent(su);
@@ -97,7 +97,7 @@ static bool answer(struct mpa_startup *su, const struct plan *p)
 	if (!su->initiator && p->reject)
 		err = mpa_startup_reject(su, &p->offer);
 	else
-		err = mpa_startup_offer(su, &p->offer);
+		err = mpa_startup_set_offer(su, &p->offer);
 	MUST("startup-answer", !err || err == -EINVAL);
 	MUST("startup-answer-changes-nothing",
 	     !err == (mpa_startup_next_step(su) == MPA_WANT_WRITE));
@@ -107,7 +107,7 @@ static bool answer(struct mpa_startup *su, const struct plan *p)
 /* An initiator must not send anything between its Request and our Reply */
 static void too_soon(struct mpa_startup *su, const struct input *in)
 {
-	MUST("startup-too-soon", mpa_startup_input(su, in->p, in->left) < 0 &&
+	MUST("startup-too-soon", mpa_startup_process_input(su, in->p, in->left) < 0 &&
 	     mpa_startup_next_step(su) == MPA_WANT_CLOSE);
 }
 
@@ -121,11 +121,11 @@ static bool feed(struct mpa_startup *su, const struct plan *p, struct input *in,
 
 	MUST("startup-need", need && su->got + need <= MPA_FRAME_MAX);
 	if (!give) {
-		mpa_startup_eof(su, !p->unacked);
+		mpa_startup_handle_eof(su, !p->unacked);
 		MUST("startup-eof", mpa_startup_next_step(su) != MPA_WANT_READ);
 		return false;
 	}
-	eaten = mpa_startup_input(su, in->p, give);
+	eaten = mpa_startup_process_input(su, in->p, give);
 	MUST("startup-eaten", eaten <= (ssize_t)give);
 	if (eaten < 0) {
 		MUST("startup-refused", su->state == MPA_SU_CLOSE &&
@@ -203,9 +203,9 @@ static void go(struct mpa_startup *su, const struct plan *p, struct input in,
 	if (su->state == MPA_SU_ENTER)
 		check_agreed(su, p);
 	MUST("startup-after", su->state == MPA_SU_OFFER ||
-	     !mpa_startup_input(su, (const u8 *)"more", 4));
+	     !mpa_startup_process_input(su, (const u8 *)"more", 4));
 	MUST("startup-after-offer", su->state == MPA_SU_OFFER ||
-	     mpa_startup_offer(su, &p->offer) == -ENOTCONN);
+	     mpa_startup_set_offer(su, &p->offer) == -ENOTCONN);
 }
 
 /*
@@ -232,7 +232,7 @@ static void take_request(const struct plan *p, const struct input *in)
 	struct mpa_startup su;
 
 	mpa_startup_init(&su, false, p->revision, p->crc, p->markers);
-	mpa_startup_input(&su, in->p, in->left);
+	mpa_startup_process_input(&su, in->p, in->left);
 	MUST("startup-takes-legal", legal_request(p, in) ==
 	     (mpa_startup_next_step(&su) == MPA_WANT_OFFER));
 }

@@ -160,7 +160,7 @@ void prove_mulpdu(void)
 
 	/* up to 16 MiB, more than the largest GSO packet */
 	GIVEN(emss <= 1 << 24);
-	mulpdu = mpa_mulpdu(emss, markers);
+	mulpdu = mpa_compute_mulpdu(emss, markers);
 	over = 6 + emss % 4 + (markers ? 4 * ((emss + 511) / 512) : 0);
 	fits = emss >= over + 128 ? emss - over : 128;
 	MUST("MPA-55, MPA-56, MPA-60: MULPDU has the value of the formula",
@@ -175,7 +175,7 @@ void prove_mulpdu_fits(void)
 	bool markers = any_bool();
 
 	GIVEN(emss <= 1 << 17 && pos % 4 == 0);
-	mulpdu = mpa_mulpdu(emss, markers);
+	mulpdu = mpa_compute_mulpdu(emss, markers);
 	MUST("MPA-62: an FPDU fits into one TCP segment", mulpdu == 128 ||
 	     mpa_fpdu_wire_len(pos, mulpdu, markers) <= emss);
 	if (mulpdu > 128 && markers)

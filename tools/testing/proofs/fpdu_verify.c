@@ -8,8 +8,8 @@
  * Bound: 4, the bytes of a CRC
  * prove_step: Slow
  * Mutation: mpa/fpdu_verify.c s/min_t(u32, left, PIECE/(PIECE/
- * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, covered(t))/u32 end = t->got/
- * Mutation: mpa/fpdu_verify.c s/^\tmpa_verify_crc(t);/\t;/
+ * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, crc_covered_len(t))/u32 end = t->got/
+ * Mutation: mpa/fpdu_verify.c s/^\tmpa_verify_update_crc(t);/\t;/
  */
 #include "../../../drivers/mpa/fpdu_verify.h"
 #include "proof.h"

@@ -9,7 +9,7 @@
  * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire) \//MPA_FPDU_BATCH_SIZE \//
  * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->saved.*$/\t;/
  * Mutation: mpa/fpdu_verify.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
- * Mutation: mpa/fpdu_verify.c s/same_heads(head, fpdu)/1/
+ * Mutation: mpa/fpdu_verify.c s/heads_equal(head, fpdu)/1/
  * Mutation: mpa/fpdu_verify.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
  * Mutation: mpa/fpdu_verify.c s/return mpa_crc_matches/return !mpa_crc_matches/
  * Mutation: mpa/fpdu_verify.c s/^\tif (good)/\tif (1)/
@@ -73,7 +73,7 @@ void prove_step(void)
 	for (i = 0; i < 16; i++)
 		before[i] = memory[first + i];
 	left = r.left;
-	to = mpa_fpdu_batch_next_dst(&r);
+	to = mpa_fpdu_batch_prepare_dst(&r);
 	MUST("the FPDU is copied so that its payload follows the previous one",
 	     to == memory + first);
 	MUST("the destination is inside the buffer", r.wire == wire && __CPROVER_w_ok(to, wire));
@@ -86,7 +86,7 @@ void prove_step(void)
 	sum = ANY(u32);
 	right = field == (u32)~sum;
 	octet = to[16];
-	good = mpa_fpdu_batch_add(&r, head);
+	good = mpa_fpdu_batch_add_if_valid(&r, head);
 	MUST("MPA-54, MPA-69, MPA-133: only the expected header with the right CRC is accepted",
 	     good == (same && right));
 	MUST("MPA-48, MPA-50: the CRC covers all bytes before the CRC field", !same ||

@@ -40,7 +40,7 @@ static void unasked(enum mpa_startup_state state)
 	GIVEN(sound(&su));
 	GIVEN(n && n <= 1 << 16);
 	was = su;
-	eaten = mpa_startup_input(&su, any_octets(n), n);
+	eaten = mpa_startup_process_input(&su, any_octets(n), n);
 	if (state == MPA_SU_OFFER && !was.initiator) {
 		MUST("MPA-97, MPA-102: data between Request and Reply is an error",
 		     eaten == -IW_MPA_STARTUP && su.state == MPA_SU_CLOSE);
@@ -86,7 +86,7 @@ void prove_answer(void)
 	was = su;
 	asked = su.state == MPA_SU_OFFER && !(rejects && su.initiator);
 	enhanced = su.initiator ? o.enhanced && su.rev_max == 2 : su.enhanced;
-	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_offer(&su, &o);
+	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_set_offer(&su, &o);
 	MUST("the invariant holds again", sound(&su));
 	MUST("MPA-107: a reply is accepted only when it is due", (err == -ENOTCONN) == !asked);
 	if (!asked)
@@ -123,7 +123,7 @@ void prove_output(void)
 	GIVEN(su.mine.ird <= 0x3fff && su.mine.ord <= 0x3fff);
 	GIVEN(size <= 1024);
 	p = any_octets(size);
-	len = mpa_startup_output(&su, p, size);
+	len = mpa_startup_encode_frame(&su, p, size);
 	MUST("MPA-96, MPA-99, MPA2-10: the whole frame is written or nothing",
 	     len == (size < 20 + word + su.mine.pd_len ? 0
 		     : 20 + word + su.mine.pd_len));
@@ -163,7 +163,7 @@ void prove_rest(void)
 	any_start(&su);
 	GIVEN(sound(&su));
 	was = su;
-	mpa_startup_eof(&su, acked);
+	mpa_startup_handle_eof(&su, acked);
 	MUST("the invariant holds after the end of the peer's data", sound(&su));
 	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
 	     mpa_startup_next_step(&su) != MPA_WANT_READ &&

@@ -17,7 +17,7 @@
  * Files: mpa/startup.c
  * Bound: 20, the bytes of a header; two iterations of the loop over the piece, one
  *        for the header, one for the data after it
- * Options: --unwindset mpa_startup_input.0:3
+ * Options: --unwindset mpa_startup_process_input.0:3
  * Mutation: mpa/startup.c s/su->data_len > MPA_PD_MAX/su->data_len > MPA_PD_MAX + 1/
  * Mutation: mpa/startup.c s/to = su->hdr + su->got/to = su->hdr/
  * Mutation: mpa/startup.c s/memcpy(to, p + eaten, take)/memcpy(to, p, take)/
@@ -249,7 +249,7 @@ static bool piece(enum mpa_startup_state state)
 	any_state(state);
 	GIVEN(n && n <= 1 << 20);
 	in = any_octets(n);
-	eaten = mpa_startup_input(&su, in, n);
+	eaten = mpa_startup_process_input(&su, in, n);
 	then = ends(was.got + n, &why);
 	MUST("MPA-80, MPA-82, MPA-94, MPA-97, MPA-103, MPA-110 to MPA-112, MPA2-66: next state",
 	     su.state == then && su.why == why);

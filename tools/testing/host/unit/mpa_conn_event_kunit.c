@@ -20,7 +20,7 @@ static void later_deadline_keeps_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.armed);
 	jiffies += 10 * HZ;
-	mpa_conn_event(c, MPA_EV_TIMEOUT);
+	mpa_conn_set_event(c, MPA_EV_TIMEOUT);
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.armed);
 	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIMEOUT - 10ul) * HZ, stubs.delay);
@@ -69,7 +69,7 @@ static void worker_repeats_passes_up_to_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 7u + 4, stubs.received);
 	KUNIT_EXPECT_EQ(test, 4u, stubs.queued);
 	/* a pass with much to transmit is the last one of its run */
-	mpa_conn_event(c, MPA_EV_TX);
+	mpa_conn_set_event(c, MPA_EV_TX);
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 12u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.full_passes);
@@ -101,9 +101,9 @@ static void queued_work_holds_one_ref(struct kunit *test)
 	int refs = c->ss.ref.refs;
 
 	stubs.keep_work = true;
-	mpa_conn_event(c, MPA_EV_RX);
+	mpa_conn_set_event(c, MPA_EV_RX);
 	KUNIT_EXPECT_EQ(test, refs + 1, c->ss.ref.refs);
-	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_STATE);
 	KUNIT_EXPECT_EQ(test, refs + 1, c->ss.ref.refs);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	stubs.work->func(stubs.work);
@@ -124,7 +124,7 @@ static struct mpa_conn *open_replied(struct kunit *test)
 	c->conn_req.listener = NULL;
 	c->reported = true;
 	mpa_startup_init(c->su, true, 1, true, false);
-	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(c->su, &offer));
+	KUNIT_EXPECT_EQ(test, 0, mpa_startup_set_offer(c->su, &offer));
 	return c;
 }
 
@@ -189,7 +189,7 @@ static void not_now(struct kunit *test)
 	run_worker(c);
 	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
 	/* a connection that has ended is not queued again, whatever events it gets */
-	mpa_conn_event(c, MPA_EV_RX);
+	mpa_conn_set_event(c, MPA_EV_RX);
 	c->events = 1ul << MPA_EV_ABORT;
 	run_worker(c);
 	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
@@ -198,7 +198,7 @@ static void not_now(struct kunit *test)
 
 /*
  * An event does not queue a connection that is still being created. If one was
- * set, the connection is queued when it is unlocked after mpa_conn_begin().
+ * set, the connection is queued when it is unlocked after mpa_conn_enter_first_phase().
  */
 static void new_conn_is_queued_at_unlock(struct kunit *test)
 {
@@ -207,12 +207,12 @@ static void new_conn_is_queued_at_unlock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	c->phase = MPA_NEW;
 	mpa_conn_init(c);
-	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_STATE);
 	/* if a worker runs for the connection nevertheless, the worker does nothing */
 	run_worker(c);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	mpa_conn_lock(c);
-	mpa_conn_begin(c);
+	mpa_conn_enter_first_phase(c);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.connq_queued);
 	mpa_conn_unlock(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.connq_queued);

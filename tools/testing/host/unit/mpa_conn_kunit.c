@@ -102,7 +102,7 @@ static void ends(struct mpa_conn *c, bool drained)
 {
 	c->closing = true;
 	c->drained = drained;
-	mpa_conn_event(c, MPA_EV_CLOSE);
+	mpa_conn_set_event(c, MPA_EV_CLOSE);
 	run_worker(c);
 }
 
@@ -131,7 +131,7 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 	struct mpa_conn *c = open_passive();
 
 	mpa_startup_init(&stubs.su, true, 2, true, false);
-	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(&stubs.su, &offer));
+	KUNIT_EXPECT_EQ(test, 0, mpa_startup_set_offer(&stubs.su, &offer));
 	c->conn_req.listener = NULL;
 	c->reported = true;
 	c->has_deadline = false;

@@ -46,7 +46,7 @@ static u32 run(void)
 	return stubs.looks - before;
 }
 
-bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
+bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 {
 	stubs.looked[stubs.looks++] = c;
 	if (!stubs.again)
@@ -69,7 +69,7 @@ bool mpa_conn_has_events(const struct mpa_conn *c)
 
 /* Not called by these tests */
 void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay) {}
-void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why, const struct ddp_offer *o) {}
+void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why, const struct ddp_offer *o) {}
 
 static void released(struct kref *ref)
 {

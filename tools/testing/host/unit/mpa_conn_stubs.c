@@ -144,7 +144,7 @@ bool mpa_sock_receive(struct mpa_conn *c)
 	stubs.received++;
 	if (stubs.events) {
 		stubs.events--;
-		mpa_conn_event(c, MPA_EV_RX);
+		mpa_conn_set_event(c, MPA_EV_RX);
 	}
 	return stubs.more;
 }
@@ -209,7 +209,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 }
 
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
-void mpa_frame_drop(struct mpa_conn *c) {}
+void mpa_frame_drop_batch(struct mpa_conn *c) {}
 void mpa_tx_init(struct mpa_conn *c) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_stop(struct mpa_conn *c) {}
@@ -262,7 +262,7 @@ struct mpa_conn *open_passive(void)
 	c->conn_req.listener = (void *)&stubs;
 	mpa_conn_init(c);
 	mpa_conn_lock(c);
-	mpa_conn_begin(c);
+	mpa_conn_enter_first_phase(c);
 	mpa_conn_unlock(c);
 	return c;
 }
@@ -282,7 +282,7 @@ void run_worker(struct mpa_conn *c)
 
 void poll_events(struct mpa_conn *c)
 {
-	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_STATE);
 	run_worker(c);
 }
 

@@ -57,7 +57,7 @@ static void tcp_takes(struct kunit *test)
 	free_batch_pages(test);
 	tcp.out = *o;
 	memcpy(tcp.octets, want.octets, want.len);
-	mpa_frame_drop(&stubs.c);
+	mpa_frame_drop_batch(&stubs.c);
 }
 
 /* Batches ------------------------------------------------------------------- */
@@ -130,10 +130,10 @@ static void expect_last(struct kunit *test, u32 emss)
 
 static bool batch(struct kunit *test, u32 emss)
 {
-	u32 mulpdu = mpa_mulpdu(emss, stubs.c.tx_markers);
+	u32 mulpdu = mpa_compute_mulpdu(emss, stubs.c.tx_markers);
 	bool ok;
 
-	ok = mpa_frame_build(&stubs.c, emss);
+	ok = mpa_frame_build_batch(&stubs.c, emss);
 	expect_within_bounds(test, emss);
 	expect_octets(test, mulpdu);
 	KUNIT_EXPECT_TRUE(test, ok || (stubs.short_of && !stubs.c.out.len));
@@ -164,7 +164,7 @@ static void send_all(struct kunit *test, u32 emss)
 
 static void close_conn(struct kunit *test)
 {
-	mpa_frame_drop(&stubs.c);
+	mpa_frame_drop_batch(&stubs.c);
 	free_batch_pages(test);
 	mpa_frame_exit();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.pages);

@@ -148,20 +148,20 @@ void mpa_sock_attach(struct mpa_conn *c)
 	stubs.attached++;
 }
 
-bool mpa_sock_is_quiet(struct mpa_conn *c)
+bool mpa_sock_is_established_and_empty(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
 	WARN_ON(stubs.attached != 1);
 	return stubs.quiet;
 }
 
-void mpa_conn_begin(struct mpa_conn *c)
+void mpa_conn_enter_first_phase(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
 	stubs.begun++;
 }
 
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	lockdep_assert_held(&c->mutex);
 	WARN_ON(ev != MPA_EV_RX);
@@ -182,7 +182,7 @@ void mpa_conn_unlock(struct mpa_conn *c)
 		ddp_session_put(&c->ss);
 }
 
-void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
+void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why)
 {
 	WARN_ON(c != stubs.c || why != IW_LOCAL_ABORT);
 	stubs.stopped++;
@@ -207,7 +207,7 @@ static int test_init(struct kunit *test)
 static int accepted(void)
 {
 	stubs.named = 0;
-	return mpa_listen_accepted(NULL, &stubs.sock);
+	return mpa_listen_handle_accepted(NULL, &stubs.sock);
 }
 
 /*

@@ -17,7 +17,7 @@ static struct {
 	u32		looks;		/* number of events raised */
 	u32		holder_polls;	/* number of events raised with the mutex held */
 	u32		let_go;		/* number of unlocks */
-	u32		begun;		/* calls of mpa_conn_begin() */
+	u32		begun;		/* calls of mpa_conn_enter_first_phase() */
 	u32		sockets;	/* number of open sockets */
 	bool		reset;		/* true if the last release was an abort */
 	u32		timed, timed_for;
@@ -27,7 +27,7 @@ static int dont_care;
 struct workqueue_struct *mpa_wq;
 
 /* Queue the connection for the worker, with a reference */
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	stubs.looks++;
 	stubs.holder_polls += c->mutex.held;
@@ -65,7 +65,7 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
 	c->sock = (void *)&dont_care;
 	stubs.sockets++;
 	/* on loopback the connection may be established before connect() returns */
-	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_set_event(c, MPA_EV_STATE);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 	return 0;
 }
 
-void mpa_conn_begin(struct mpa_conn *c)
+void mpa_conn_enter_first_phase(struct mpa_conn *c)
 {
 	c->phase = MPA_CONNECTING;
 	stubs.begun++;
@@ -113,7 +113,7 @@ void mpa_connq_put(struct mpa_connq *line)
 void mpa_conn_init(struct mpa_conn *c) {}
 void mpa_connq_work(struct work_struct *work) {}
 void mpa_conn_quiesce(struct mpa_conn *c) {}
-void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why) {}
+void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_push(struct mpa_conn *c) {}
 void ddp_port_unlisten(struct ddp_listener *l) {}
@@ -142,7 +142,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sockets);
-	mpa_conn_wait_all();
+	mpa_conn_wait_all_released();
 }
 
 static struct ddp_session *connects(u16 private_data)

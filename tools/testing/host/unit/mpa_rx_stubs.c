@@ -10,17 +10,17 @@ struct mpa_rx_stubs stubs;
 
 /* TCP's queue ----------------------------------------------------------------- */
 
-bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
+bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memset(dst, 0, len);
 	return false;
 }
 
-void mpa_cursor_next(struct mpa_cursor *cur)
+void mpa_cursor_refill(struct mpa_cursor *cur)
 {
 }
 
-bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
+bool mpa_cursor_skip_extents(struct mpa_cursor *cur, u32 len)
 {
 	return false;
 }
@@ -48,8 +48,8 @@ void tcp_read_done(struct sock *sk, size_t len)
 }
 
 /* Fill the queue with identical FPDUs of WIRE bytes */
-void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
-		    const struct sk_buff *skb, u32 off, u32 left)
+void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		     const struct sk_buff *skb, u32 off, u32 left)
 {
 	static u8 fpdus[1025 * WIRE];
 	u8 *p;

@@ -173,7 +173,7 @@ void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_c
 	sk->sk_user_data = NULL;
 }
 
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev) {}
+void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 
 bool mpa_rx(struct mpa_conn *c, struct sock *sk)
@@ -353,16 +353,16 @@ static void unread_data_is_partial_fpdu(struct kunit *test)
 	test_init(test);
 	stubs.tp.sk.sk_state = TCP_ESTABLISHED;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_has_partial_fpdu(&stubs.c));
-	KUNIT_EXPECT_TRUE(test, mpa_sock_is_quiet(&stubs.c));
+	KUNIT_EXPECT_TRUE(test, mpa_sock_is_established_and_empty(&stubs.c));
 	stubs.unread = 5;
 	KUNIT_EXPECT_TRUE(test, mpa_sock_has_partial_fpdu(&stubs.c));
-	KUNIT_EXPECT_FALSE(test, mpa_sock_is_quiet(&stubs.c));
+	KUNIT_EXPECT_FALSE(test, mpa_sock_is_established_and_empty(&stubs.c));
 	stubs.c.rx_stopped = true;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_has_partial_fpdu(&stubs.c));
 	stubs.c.rx_stopped = false;
 	stubs.unread = 0;
 	stubs.tp.sk.sk_state = TCP_SYN_RECV;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_is_quiet(&stubs.c));
+	KUNIT_EXPECT_FALSE(test, mpa_sock_is_established_and_empty(&stubs.c));
 }
 
 static void busy_socket_is_sent_later(struct kunit *test)

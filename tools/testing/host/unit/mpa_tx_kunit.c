@@ -97,7 +97,7 @@ static struct tx_conn *to_tx_conn(struct mpa_conn *c)
 	return container_of(c, struct tx_conn, c);
 }
 
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	if (ev != MPA_EV_TX)
 		return;
@@ -105,7 +105,7 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	stubs.works++;
 }
 
-bool mpa_frame_build(struct mpa_conn *c, u32 emss)
+bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
 {
 	u32 left = to_tx_conn(c)->left;
 
@@ -114,12 +114,12 @@ bool mpa_frame_build(struct mpa_conn *c, u32 emss)
 	return true;
 }
 
-void mpa_frame_drop(struct mpa_conn *c)
+void mpa_frame_drop_batch(struct mpa_conn *c)
 {
 	c->out.len = 0;
 }
 
-u32 mpa_sock_emss(const struct mpa_conn *c)
+u32 mpa_sock_get_emss(const struct mpa_conn *c)
 {
 	return 1460;
 }
