@@ -63,12 +63,12 @@ enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c)
 }
 
 /**
- * sddp_retry_delay - compute the delay before the next retry
+ * sddp_next_retry_delay - compute the delay before the next retry
  * @before: delay before the previous retry, milliseconds; 0 for the first retry
  *
  * Return: twice the previous delay, at least 10 and at most 1000 milliseconds.
  */
-u32 sddp_retry_delay(u32 before)
+u32 sddp_next_retry_delay(u32 before)
 {
 	if (before < DELAY_MIN)
 		return DELAY_MIN;
@@ -90,7 +90,7 @@ static int error_rank(int err)
 }
 
 /**
- * sddp_worse_error - choose which of the errors of two addresses to report
+ * sddp_choose_worse_error - choose which of the errors of two addresses to report
  * @a: 0 or a negative errno
  * @b: 0 or a negative errno
  *
@@ -100,7 +100,7 @@ static int error_rank(int err)
  *
  * Return: the error to report, or 0 if both are 0.
  */
-int sddp_worse_error(int a, int b)
+int sddp_choose_worse_error(int a, int b)
 {
 	return error_rank(b) > error_rank(a) ? b : a;
 }

@@ -92,7 +92,7 @@ enum sddp_evict_group {
 };
 
 enum sddp_evict_group sddp_choose_evict_group(const struct sddp_unaccepted *c);
-u32 sddp_retry_delay(u32 before);
-int sddp_worse_error(int a, int b);
+u32 sddp_next_retry_delay(u32 before);
+int sddp_choose_worse_error(int a, int b);
 
 #endif

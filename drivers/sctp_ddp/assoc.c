@@ -69,7 +69,7 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 		sddp_assoc_put(a);
 }
 
-static void sddp_assoc_idle_expired(struct work_struct *w)
+static void sddp_assoc_idle_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, idle);
@@ -78,7 +78,7 @@ static void sddp_assoc_idle_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-static void sddp_assoc_stall_expired(struct work_struct *w)
+static void sddp_assoc_stall_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, stall_timer);
@@ -87,7 +87,7 @@ static void sddp_assoc_stall_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-static void sddp_assoc_retry_expired(struct work_struct *w)
+static void sddp_assoc_retry_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, retry);
@@ -131,9 +131,9 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 	INIT_LIST_HEAD(&a->unaccepted);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	INIT_WORK(&a->work, work);
-	INIT_DELAYED_WORK(&a->idle, sddp_assoc_idle_expired);
-	INIT_DELAYED_WORK(&a->stall_timer, sddp_assoc_stall_expired);
-	INIT_DELAYED_WORK(&a->retry, sddp_assoc_retry_expired);
+	INIT_DELAYED_WORK(&a->idle, sddp_assoc_idle_work);
+	INIT_DELAYED_WORK(&a->stall_timer, sddp_assoc_stall_work);
+	INIT_DELAYED_WORK(&a->retry, sddp_assoc_retry_work);
 	atomic_inc(&assoc_count);
 	return a;
 }

@@ -13,7 +13,7 @@
  * is set, that is SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted session,
  * because the peer then becomes unaccepted. Otherwise it is the end of the idle timeout.
  */
-static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
+static unsigned long sddp_assoc_idle_deadline(const struct sddp_assoc *a)
 {
 	if (!a->peer_accepted)
 		return a->idle_until;
@@ -22,14 +22,14 @@ static unsigned long sddp_assoc_idle_at(const struct sddp_assoc *a)
 
 static void sddp_assoc_arm_idle(struct sddp_assoc *a)
 {
-	unsigned long due = sddp_assoc_idle_at(a);
+	unsigned long due = sddp_assoc_idle_deadline(a);
 
 	mod_delayed_work(sddp_wq, &a->idle, time_after(due, jiffies) ?
 			 due - jiffies : 0);
 }
 
 /**
- * sddp_assoc_check_idle - start the idle timer if no session is accepted
+ * sddp_assoc_start_idle - start the idle timer if no session is accepted
  * @a: the association
  *
  * If there is no session at all, also free the transmit buffer. If, in addition, the
@@ -38,13 +38,13 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_check_idle(struct sddp_assoc *a)
+void sddp_assoc_start_idle(struct sddp_assoc *a)
 {
 	if (a->accepted_sessions || a->phase != SDDP_UP)
 		return;
 	if (!atomic_read(&a->live)) {
 		sddp_tx_free_buf(a);
-		if (!a->peer_accepted && !a->active && !sddp_unaccepted_rejoin(a)) {
+		if (!a->peer_accepted && !a->active && !sddp_unaccepted_add_again(a)) {
 			a->end_reason = a->end_reason ?: IW_LOCAL_CLOSE;
 			sddp_assoc_kick(a);
 		}
@@ -80,7 +80,7 @@ void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream
 		a->idle_until = idle_until;
 	a->accepted_sessions -= st->up;
 	atomic_dec(&a->live);
-	sddp_assoc_check_idle(a);
+	sddp_assoc_start_idle(a);
 }
 
 /*
@@ -88,13 +88,13 @@ void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream
  * Return: true on success; false if SCTP holds more received data than these limits
  * allow.
  */
-static bool sddp_assoc_reset_accepted(struct sddp_assoc *a)
+static bool sddp_assoc_reset_to_unaccepted(struct sddp_assoc *a)
 {
 	if (!sddp_sock_shrink_buffers(a))
 		return false;
 	a->peer_accepted = false;
 	a->violations = 0;
-	sddp_assoc_check_idle(a);
+	sddp_assoc_start_idle(a);
 	return true;
 }
 
@@ -111,11 +111,11 @@ bool sddp_assoc_handle_idle(struct sddp_assoc *a)
 {
 	if (a->accepted_sessions)
 		return false;
-	if (time_after(sddp_assoc_idle_at(a), jiffies)) {
+	if (time_after(sddp_assoc_idle_deadline(a), jiffies)) {
 		sddp_assoc_arm_idle(a);
 		return false;
 	}
 	if (a->peer_accepted)
-		return !sddp_assoc_reset_accepted(a);
+		return !sddp_assoc_reset_to_unaccepted(a);
 	return sddp_table_del_if_idle(a);
 }

@@ -32,7 +32,7 @@ static DEFINE_SPINLOCK(assocs_lock);
  * Hash a destination and the owner of the socket, with a random seed so that programs
  * cannot choose collisions
  */
-static u32 dest_hash(const struct ddp_connect *args)
+static u32 hash_dest(const struct ddp_connect *args)
 {
 	static u32 seed;
 	struct sockaddr_storage mine = *args->local;
@@ -143,8 +143,8 @@ struct sddp_assoc *sddp_table_pop(void)
  * to another host. The owners are compared, because otherwise a program would evade
  * its firewall rules, or use a local port that only a privileged program may use.
  */
-static bool may_share(const struct sddp_assoc *a,
-		      const struct ddp_connect *args, int vrf)
+static bool may_share_assoc(const struct sddp_assoc *a,
+			    const struct ddp_connect *args, int vrf)
 {
 	struct sockaddr_storage mine = *args->local, its = a->from;
 
@@ -190,7 +190,7 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 	hash_for_each_possible(dests, a, dest_node, dest_node) {
 		if (steps++ == STEPS)
 			break;
-		if (may_share(a, args, vrf) &&
+		if (may_share_assoc(a, args, vrf) &&
 		    !reserve_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
 			return a;
 	}
@@ -198,7 +198,7 @@ static struct sddp_assoc *__sddp_reserve_existing(const struct ddp_connect *args
 }
 
 /* Keep an association open for a reserved stream number, and take a reference */
-static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
+static struct sddp_assoc *__sddp_get_reserved(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
 	atomic_inc(&a->live);
@@ -206,15 +206,15 @@ static struct sddp_assoc *__sddp_hold_reserved(struct sddp_assoc *a)
 	return a;
 }
 
-/* Reserve a stream number of an existing association. Return: see sddp_reserve_add(), or NULL */
+/* Reserve a stream number of an existing association. Return: see sddp_reserve_or_add(), or NULL */
 static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, int vrf, u16 *id)
 {
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_reserve_existing(args, dest_hash(args), vrf, id);
+	a = __sddp_reserve_existing(args, hash_dest(args), vrf, id);
 	if (a)
-		__sddp_hold_reserved(a);
+		__sddp_get_reserved(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -225,10 +225,10 @@ static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, 
  * number 0 is already reserved. Return: the association, referenced, which stays open
  * while the number is reserved.
  */
-static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
-					   u16 *id, struct sddp_assoc *fresh)
+static struct sddp_assoc *sddp_reserve_or_add(const struct ddp_connect *args,
+					      u16 *id, struct sddp_assoc *fresh)
 {
-	u32 dest_node = dest_hash(args);
+	u32 dest_node = hash_dest(args);
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
@@ -239,7 +239,7 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 		list_add_tail(&a->list, &all);
 		hash_add(dests, &a->dest_node, dest_node);
 	}
-	__sddp_hold_reserved(a);
+	__sddp_get_reserved(a);
 	spin_unlock(&assocs_lock);
 	return a;
 }
@@ -298,7 +298,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 	fresh = new_active_assoc(args, vrf, work);
 	if (IS_ERR(fresh))
 		return fresh;
-	a = sddp_reserve_add(args, id, fresh);
+	a = sddp_reserve_or_add(args, id, fresh);
 	if (a == fresh) {
 		sddp_assoc_kick(a);
 	} else {

@@ -21,7 +21,7 @@ static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 	trace_sddp_assoc_phase(a, phase);
 }
 
-static enum iw_reason sddp_assoc_lost_reason(int err)
+static enum iw_reason sddp_err_to_lost_reason(int err)
 {
 	return ddp_sock_reason(err, IW_PEER_RESET);
 }
@@ -54,10 +54,10 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
  * End the association and all its sessions. Send no Terminates, because they would only
  * delay the end (RFC 5043 11.3). The caller must hold the mutex.
  */
-static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
-			      bool abort)
+static void sddp_assoc_tear_down(struct sddp_assoc *a, enum iw_reason why,
+				 bool abort)
 {
-	sddp_unaccepted_leave(a);
+	sddp_unaccepted_remove(a);
 	sddp_table_del(a);
 	a->why = why;
 	sddp_assoc_set_phase(a, SDDP_ENDED);
@@ -82,17 +82,17 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
  * then sends its Initiate, or moves to another association if the peer does not allow
  * its stream number.
  */
-static void begin_sessions(struct sddp_assoc *a)
+static void kick_all_sessions(struct sddp_assoc *a)
 {
 	unsigned long id;
 	void *at;
 
 	xa_for_each(&a->streams, id, at)
 		if (!xa_is_value(at))
-			sddp_stream_event(at, SDDP_EV_TX);
+			sddp_stream_set_event(at, SDDP_EV_TX);
 }
 
-static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
+static struct sddp_stream *sddp_assoc_pop_stream(struct sddp_assoc *a,
 						 struct list_head *from)
 {
 	struct sddp_stream *st;
@@ -109,14 +109,14 @@ static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
  * Check the deadlines of the streams whose timer has expired. @more: true if SCTP's
  * queue may have more chunks.
  */
-static void check_late(struct sddp_assoc *a, bool more)
+static void check_late_deadlines(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
 
 	while (!list_empty(&a->late)) {
 		st = list_first_entry(&a->late, struct sddp_stream, late);
 		list_del_init(&st->late);
-		sddp_stream_check_deadline(st, more);
+		sddp_stream_end_if_late(st, more);
 	}
 }
 
@@ -126,13 +126,13 @@ static void check_late(struct sddp_assoc *a, bool more)
  * cannot delay a retry for ever. Return: true if the timer now expires in @delay
  * jiffies; false if it was already going to expire by then.
  */
-static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
+static bool arm_retry_timer(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
 	/*
 	 * queue_delayed_work() is a full barrier, even if the timer is already pending:
-	 * so sddp_assoc_retry_expired() sees and clears the flags that this worker has
+	 * so sddp_assoc_retry_work() sees and clears the flags that this worker has
 	 * set. Otherwise the flags would suppress the retry.
 	 */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
@@ -149,20 +149,20 @@ static bool arm_retry(struct sddp_assoc *a, unsigned long delay)
  * up the worker, see sddp_sock_wakeup(). But if socket memory is short, there may be no
  * data in flight, and so no acknowledgment will arrive.
  */
-static void sddp_assoc_retry(struct sddp_assoc *a)
+static void sddp_assoc_schedule_retry(struct sddp_assoc *a)
 {
-	arm_retry(a, HZ / 2);
+	arm_retry_timer(a, HZ / 2);
 }
 
 /*
  * Schedule a retry because memory was short. The delay grows with each consecutive
- * failure, see sddp_retry_delay().
+ * failure, see sddp_next_retry_delay().
  */
-static void sddp_assoc_backoff(struct sddp_assoc *a)
+static void sddp_assoc_schedule_backoff(struct sddp_assoc *a)
 {
-	u32 delay = sddp_retry_delay(a->delay);
+	u32 delay = sddp_next_retry_delay(a->delay);
 
-	if (arm_retry(a, msecs_to_jiffies(delay)))
+	if (arm_retry_timer(a, msecs_to_jiffies(delay)))
 		a->delay = delay;
 }
 
@@ -174,12 +174,12 @@ static void sddp_assoc_backoff(struct sddp_assoc *a)
  */
 static bool sddp_assoc_transmit(struct sddp_assoc *a)
 {
-	int err = sddp_tx_serve(a);
+	int err = sddp_tx_transmit(a);
 
 	if (err == -EAGAIN)
-		sddp_assoc_retry(a);
+		sddp_assoc_schedule_retry(a);
 	else if (ddp_sock_is_transient(err))
-		sddp_assoc_backoff(a);
+		sddp_assoc_schedule_backoff(a);
 	return err > 0;
 }
 
@@ -201,18 +201,18 @@ static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 	spin_lock_irq(&a->lock);
 	list_splice_init(&a->ready, &now);
 	spin_unlock_irq(&a->lock);
-	while ((st = sddp_assoc_take_first(a, &now))) {
+	while ((st = sddp_assoc_pop_stream(a, &now))) {
 		sddp_stream_handle_events(st);
 		/* drop the reference of the list */
 		ddp_session_put(&st->ss);
 	}
 	if (up)
 		again = sddp_assoc_transmit(a);
-	check_late(a, more);
+	check_late_deadlines(a, more);
 	return again || !list_empty_careful(&a->ready);
 }
 
-static enum iw_reason connect_reason(int err)
+static enum iw_reason err_to_connect_reason(int err)
 {
 	return ddp_sock_reason(err, err == -ENOMEM || err == -ENOBUFS ?
 			       IW_NO_MEMORY : IW_UNREACHABLE);
@@ -224,43 +224,43 @@ static void connect_new_assoc(struct sddp_assoc *a)
 
 	/* create no socket if all sessions that needed the association have ended */
 	if (sddp_table_del_if_idle(a)) {
-		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
+		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, true);
 		return;
 	}
 	err = sddp_sock_connect(a);
 	if (err)
-		sddp_assoc_finish(a, connect_reason(err), true);
+		sddp_assoc_tear_down(a, err_to_connect_reason(err), true);
 	else
 		sddp_assoc_set_phase(a, SDDP_CONNECTING);
 }
 
-static void sddp_assoc_connected(struct sddp_assoc *a)
+static void sddp_assoc_enter_up(struct sddp_assoc *a)
 {
-	enum iw_reason why = sddp_sock_check_established(a);
+	enum iw_reason why = sddp_sock_read_established(a);
 
 	if (why != IW_OK) {
-		sddp_assoc_finish(a, why, true);
+		sddp_assoc_tear_down(a, why, true);
 		return;
 	}
 	sddp_assoc_set_phase(a, SDDP_UP);
-	begin_sessions(a);
-	sddp_assoc_check_idle(a);
+	kick_all_sessions(a);
+	sddp_assoc_start_idle(a);
 }
 
-static void sddp_assoc_check_connected(struct sddp_assoc *a)
+static void sddp_assoc_handle_handshake(struct sddp_assoc *a)
 {
 	int err;
 
-	switch (sddp_sock_get_state(a, &err)) {
+	switch (sddp_sock_update_state(a, &err)) {
 	case SDDP_SOCK_CONNECTING:
 		/* end the sessions that the ULP aborts or that time out during the handshake */
 		sddp_assoc_handle_events(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
-		sddp_assoc_connected(a);
+		sddp_assoc_enter_up(a);
 		return;
 	default:
-		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
+		sddp_assoc_tear_down(a, sddp_err_to_lost_reason(err), true);
 	}
 }
 
@@ -268,7 +268,7 @@ static void sddp_assoc_check_connected(struct sddp_assoc *a)
  * Test and clear a flag that requests a check, which the caller makes afterwards.
  * Return: true if the flag was set, false otherwise.
  */
-static bool test_and_clear_due(bool *due)
+static bool test_and_clear_flag(bool *due)
 {
 	/*
 	 * litmus: none, xchg() is a full barrier: a flag that is set during the check
@@ -300,7 +300,7 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
  * deferred segments or queued chunks delay its end. @taken: true if SCTP's queue is
  * empty; then also end all sessions without a deferred segment.
  */
-static void sddp_assoc_end_not_deferred(struct sddp_assoc *a, bool taken)
+static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
 {
 	sddp_table_unhash(a);
 	if (taken)
@@ -321,7 +321,7 @@ static bool sddp_assoc_check_stall(struct sddp_assoc *a)
 	return state != SDDP_PATH_DEAD;
 }
 
-static void serve_up(struct sddp_assoc *a)
+static void run_established(struct sddp_assoc *a)
 {
 	enum sddp_sock_state state;
 	int err, more;
@@ -331,46 +331,46 @@ static void serve_up(struct sddp_assoc *a)
 	 * Read the socket state before receiving: if the state shows a SHUTDOWN or
 	 * ABORT, all data that the peer sent before it is already in the queue.
 	 */
-	state = sddp_sock_get_state(a, &err);
+	state = sddp_sock_update_state(a, &err);
 	more = sddp_recv(a);
 	/*
-	 * keep the association if a session has begun after sddp_assoc_check_idle() set
+	 * keep the association if a session has begun after sddp_assoc_start_idle() set
 	 * end_reason
 	 */
 	if (a->end_reason == IW_LOCAL_CLOSE && atomic_read(&a->live))
 		a->end_reason = IW_OK;
 	if (a->end_reason) {
-		sddp_assoc_finish(a, a->end_reason, true);
+		sddp_assoc_tear_down(a, a->end_reason, true);
 		return;
 	}
 	again = sddp_assoc_handle_events(a, more, state == SDDP_SOCK_LOST);
-	if (test_and_clear_due(&a->stall_due) && !sddp_assoc_check_stall(a)) {
-		sddp_assoc_finish(a, IW_TIMEOUT, true);
+	if (test_and_clear_flag(&a->stall_due) && !sddp_assoc_check_stall(a)) {
+		sddp_assoc_tear_down(a, IW_TIMEOUT, true);
 		return;
 	}
 	/*
 	 * handle the idle timer even if chunks are queued, because a peer may never stop
 	 * sending
 	 */
-	if (test_and_clear_due(&a->idle_due) && sddp_assoc_handle_idle(a)) {
-		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
+	if (test_and_clear_flag(&a->idle_due) && sddp_assoc_handle_idle(a)) {
+		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, !a->active);
 		return;
 	}
 	if (more < 0)
-		sddp_assoc_backoff(a);
+		sddp_assoc_schedule_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
 	if (must_receive_first(a, state, more)) {
 		if (state == SDDP_SOCK_PEER_DONE)
-			sddp_assoc_end_not_deferred(a, !more);
+			sddp_assoc_end_undeferred_sessions(a, !more);
 		return;
 	}
 	switch (state) {
 	case SDDP_SOCK_LOST:
-		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
+		sddp_assoc_tear_down(a, sddp_err_to_lost_reason(err), true);
 		return;
 	case SDDP_SOCK_PEER_DONE:
-		sddp_assoc_finish(a, IW_PEER_CLOSED, false);
+		sddp_assoc_tear_down(a, IW_PEER_CLOSED, false);
 		return;
 	default:
 		break;
@@ -395,15 +395,15 @@ void sddp_assoc_work(struct work_struct *w)
 	mutex_lock(&a->mutex);
 	a->polled_at = jiffies;
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
-		sddp_assoc_finish(a, IW_LOCAL_ABORT, true);
-	if (test_and_clear_due(&a->unreserved))
-		sddp_assoc_check_idle(a);
+		sddp_assoc_tear_down(a, IW_LOCAL_ABORT, true);
+	if (test_and_clear_flag(&a->unreserved))
+		sddp_assoc_start_idle(a);
 	if (a->phase == SDDP_NEW)
 		connect_new_assoc(a);
 	if (a->phase == SDDP_CONNECTING)
-		sddp_assoc_check_connected(a);
+		sddp_assoc_handle_handshake(a);
 	if (a->phase == SDDP_UP)
-		serve_up(a);
+		run_established(a);
 	/* end streams that were added after the end of the association */
 	if (a->phase == SDDP_ENDED)
 		sddp_assoc_handle_events(a, false, true);
@@ -415,8 +415,8 @@ void sddp_assoc_work(struct work_struct *w)
 /* The passive side ----------------------------------------------------------- */
 
 /**
- * sddp_assoc_evict - end an association if it is still unaccepted
- * @a: the association, chosen by sddp_unaccepted_join(); the caller must hold a
+ * sddp_assoc_evict_if_unaccepted - end an association if it is still unaccepted
+ * @a: the association, chosen by sddp_unaccepted_add(); the caller must hold a
  *	reference
  *
  * The work item of the listening socket, which adds the new association, calls this
@@ -425,11 +425,11 @@ void sddp_assoc_work(struct work_struct *w)
  *
  * Context: sleeps.
  */
-void sddp_assoc_evict(struct sddp_assoc *a)
+void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a)
 {
 	mutex_lock(&a->mutex);
 	if (a->phase == SDDP_UP && !sddp_unaccepted_cancel_evict(a))
-		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
+		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, true);
 	mutex_unlock(&a->mutex);
 }
 
@@ -453,12 +453,12 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	enum iw_reason why;
 
 	mutex_lock(&a->mutex);
-	why = sddp_sock_check_established(a);
+	why = sddp_sock_read_established(a);
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
 		/* do not count a reset by the peer as a refusal by this side */
 		if (why != IW_PEER_RESET)
-			sddp_listen_refused(a, why);
+			sddp_listen_report_refused(a, why);
 		return -EPROTO;
 	}
 	/*
@@ -467,16 +467,16 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	 */
 	sddp_assoc_get(a);
 	sddp_table_add(a);
-	other = sddp_unaccepted_join(a);
+	other = sddp_unaccepted_add(a);
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
-	sddp_assoc_check_idle(a);
+	sddp_assoc_start_idle(a);
 	/* schedule the worker for chunks that arrived before sddp_sock_attach() */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
 	sddp_assoc_put(a);
 	if (other) {
-		sddp_assoc_evict(other);
+		sddp_assoc_evict_if_unaccepted(other);
 		sddp_assoc_put(other);
 	}
 	return 0;

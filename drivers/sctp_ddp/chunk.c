@@ -78,13 +78,13 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 }
 
 /**
- * sddp_control_function - read the Function Code of a Session Control chunk
+ * sddp_control_read_function - read the Function Code of a Session Control chunk
  * @p: user data of the chunk
  * @len: length of the user data, bytes
  *
  * Return: the Function Code; 0, which is not a valid code, if the chunk is too short.
  */
-u16 sddp_control_function(const u8 *p, size_t len)
+u16 sddp_control_read_function(const u8 *p, size_t len)
 {
 	if (len < SDDP_CONTROL_LEN)
 		return 0;
@@ -124,7 +124,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 	return IW_OK;
 }
 
-static u16 function_of(const struct sddp_control *c)
+static u16 to_function_code(const struct sddp_control *c)
 {
 	bool enhanced = c->offer.enhanced;
 
@@ -161,7 +161,7 @@ size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 	if (word && (o->ird | o->ord) & ~DDP_WORD_DEPTH)
 		return 0;
 	put_unaligned_be16(c->ssn, p + SDDP_SSN);
-	put_unaligned_be16(function_of(c), p + SDDP_FUNCTION);
+	put_unaligned_be16(to_function_code(c), p + SDDP_FUNCTION);
 	if (word)
 		put_unaligned_be32(ddp_offer_encode_word(o), p + SDDP_PD);
 	if (data)

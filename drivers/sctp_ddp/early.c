@@ -26,7 +26,7 @@ static u32 kept_size(u32 len)
 	return kmalloc_size_roundup(sizeof(struct sddp_kept) + len);
 }
 
-static bool may_keep(const struct sddp_stream *st, u32 len)
+static bool may_keep_chunk(const struct sddp_stream *st, u32 len)
 {
 	u32 bytes = kept_size(len);
 
@@ -66,7 +66,7 @@ static void sddp_early_charge(struct sddp_stream *st, u32 len)
 	st->early_count++;
 }
 
-static void uncharge(struct sddp_stream *st, u32 len)
+static void sddp_early_uncharge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost -= kept_size(len);
 	st->a->kept -= kept_size(len);
@@ -88,7 +88,7 @@ struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 {
 	struct sddp_kept *k;
 
-	if (!may_keep(st, len))
+	if (!may_keep_chunk(st, len))
 		return NULL;
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
@@ -130,14 +130,14 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_has - check whether a chunk with a given DDP-SSN is kept
+ * sddp_early_has_ssn - check whether a chunk with a given DDP-SSN is kept
  * @st: the stream
  * @ssn: the DDP-SSN
  *
  * Context: worker, with the association's mutex held.
  * Return: true if such a chunk is kept, false otherwise.
  */
-bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
+bool sddp_early_has_ssn(const struct sddp_stream *st, u16 ssn)
 {
 	const struct rb_node *at = st->early.rb_node;
 	const struct sddp_kept *k;
@@ -153,14 +153,14 @@ bool sddp_early_has(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_tally - count the chunks that have been received for a session
+ * sddp_early_count_received - count the chunks that have been received for a session
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  * Return: the count of the processed and the kept chunks. Its member last is set if a
  * Terminate is among the kept chunks.
  */
-struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
+struct sddp_tally sddp_early_count_received(const struct sddp_stream *st)
 {
 	struct sddp_tally t = { .n = st->rx_next + st->early_count };
 	const struct sddp_kept *k;
@@ -168,7 +168,7 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 
 	for (at = rb_first(&st->early); at; at = rb_next(at)) {
 		k = rb_entry(at, struct sddp_kept, node);
-		if (k->control && sddp_control_function(k->data, k->len) ==
+		if (k->control && sddp_control_read_function(k->data, k->len) ==
 				  SDDP_TERMINATE)
 			sddp_tally_set_last(&t, k->ssn);
 	}
@@ -176,14 +176,14 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 }
 
 /**
- * sddp_early_take - remove the next chunk in order from the tree
+ * sddp_early_pop_next - remove the next chunk in order from the tree
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  * Return: the chunk, which the caller must free with sddp_early_free() or add again with
  * sddp_early_add(); NULL if the next chunk in order is not kept.
  */
-struct sddp_kept *sddp_early_take(struct sddp_stream *st)
+struct sddp_kept *sddp_early_pop_next(struct sddp_stream *st)
 {
 	struct rb_node *first = rb_first(&st->early);
 	struct sddp_kept *k;
@@ -206,7 +206,7 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st)
  */
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 {
-	uncharge(st, k->len);
+	sddp_early_uncharge(st, k->len);
 	kvfree(k);
 }
 

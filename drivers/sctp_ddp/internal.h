@@ -3,9 +3,10 @@
  * Structures of iw_sctp_ddp, and the functions that its files share.
  *
  * Each association has one worker, the work item in assoc_work.c, which holds the
- * association's mutex while it runs. sddp_assoc_set_up_passive() and sddp_assoc_evict() take
- * the same mutex, and call some of the worker's functions in place of the worker. The
- * ULP is rnic_sw, which uses the interfaces in ddp/session.h and ddp/ulp.h.
+ * association's mutex while it runs. sddp_assoc_set_up_passive() and
+ * sddp_assoc_evict_if_unaccepted() take the same mutex, and call some of the worker's
+ * functions in place of the worker. The ULP is rnic_sw, which uses the interfaces in
+ * ddp/session.h and ddp/ulp.h.
  */
 #ifndef _SDDP_INTERNAL_H
 #define _SDDP_INTERNAL_H
@@ -166,7 +167,7 @@ struct sddp_assoc {
 	 */
 	struct list_head	unaccepted;	/* entry in the list of unaccepted associations */
 	u32			source;	/* hash of the peer's address, without the port */
-	bool			evicted;	/* chosen for eviction by sddp_unaccepted_join() */
+	bool			evicted;	/* chosen for eviction by sddp_unaccepted_add() */
 
 	/*
 	 * written with the mutex held; phase, limit and peer_tag are also read without
@@ -208,7 +209,7 @@ struct sddp_assoc {
 	/* length of the pending segment's chunk, bytes; 0 if no segment is pending */
 	u32			out_len;
 	bool			out_more;	/* segments of the same message follow */
-	u32			corked;	/* bytes that SCTP holds back, see cork() in tx.c */
+	u32			corked;	/* bytes that SCTP holds back, see cork_or_uncork() */
 	struct sddp_stream	*out_stream;	/* stream of the pending segment, or NULL */
 	struct list_head	control_queue;	/* streams that have a control chunk to send */
 	struct list_head	segment_queue;	/* streams that may have segments to send */
@@ -219,7 +220,7 @@ struct sddp_assoc {
 	 */
 	u32			acked;
 	bool			watch_acks;	/* acknowledgments must schedule the worker */
-	struct list_head	late;	/* streams whose timer has expired, for check_late() */
+	struct list_head	late;	/* streams with expired timer, for check_late_deadlines() */
 	unsigned long		polled_at;	/* start of the worker's present run, jiffies */
 	struct sddp_stall	stall;
 
@@ -258,7 +259,7 @@ struct sddp_assoc {
 	struct wait_queue_entry	wait_entry;
 };
 
-/* Events of a stream, which sddp_stream_event() sets and the worker handles */
+/* Events of a stream, which sddp_stream_set_event() sets and the worker handles */
 enum sddp_event {
 	SDDP_EV_TX,		/* the stream may have chunks to send, or its state has changed */
 	SDDP_EV_RX,		/* a page fault has been resolved or has failed */
@@ -326,7 +327,7 @@ struct sddp_stream {
 	struct list_head	await_ack;	/* entry in the association's list unacked */
 	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */
 	struct list_head	late;	/* entry in the association's list late */
-	u64			step;	/* last result of close_progress() in stream.c */
+	u64			step;	/* last result of get_close_progress() in stream.c */
 	/* time limit that set the deadline, seconds; 0 if there is no deadline */
 	unsigned int		timed;
 	/* time at which the worker ends the session, jiffies */
@@ -386,20 +387,20 @@ void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_wait_freed(void);
 
 /* assoc_idle.c: the idle timeout of an association */
-void sddp_assoc_check_idle(struct sddp_assoc *a);
+void sddp_assoc_start_idle(struct sddp_assoc *a);
 void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
 bool sddp_assoc_handle_idle(struct sddp_assoc *a);
 
 /* assoc_work.c: the worker, and setup of associations that peers create */
 void sddp_assoc_work(struct work_struct *w);
 int sddp_assoc_set_up_passive(struct sddp_assoc *a);
-void sddp_assoc_evict(struct sddp_assoc *a);
+void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
 /* unaccepted.c: associations without an accepted session */
-struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a);
-bool sddp_unaccepted_rejoin(struct sddp_assoc *a);
-void sddp_unaccepted_leave(struct sddp_assoc *a);
+struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a);
+bool sddp_unaccepted_add_again(struct sddp_assoc *a);
+void sddp_unaccepted_remove(struct sddp_assoc *a);
 void sddp_assoc_count_accepted(struct sddp_assoc *a);
 bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a);
 
@@ -407,32 +408,32 @@ bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a);
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active);
 void sddp_stream_release(struct kref *ref);
-void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev);
+void sddp_stream_set_event(struct sddp_stream *st, enum sddp_event ev);
 void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds);
-void sddp_stream_check_deadline(struct sddp_stream *st, bool more);
+void sddp_stream_end_if_late(struct sddp_stream *st, bool more);
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s);
 int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 			  struct ddp_stream *s);
 void sddp_stream_quiesce(struct sddp_stream *st);
-void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why);
+void sddp_stream_request_end(struct sddp_stream *st, enum iw_reason why);
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o);
 void sddp_stream_remove(struct sddp_stream *st);
 void sddp_stream_discard(struct sddp_stream *st);
 void sddp_stream_advance_close(struct sddp_stream *st);
-void sddp_stream_peer_done(struct sddp_stream *st);
+void sddp_stream_handle_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st);
 void __sddp_stream_take_reply(struct sddp_stream *st);
 
 /* stream_work.c: how the worker handles events of a stream */
-void sddp_stream_cleanup(struct sddp_stream *st);
+void sddp_stream_release_if_ended(struct sddp_stream *st);
 void sddp_stream_handle_events(struct sddp_stream *st);
 
 /* rx.c: processing of received chunks */
-bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in);
-void sddp_rx_stop_keeping(struct sddp_stream *st);
+bool sddp_rx_process_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in);
+void sddp_rx_free_kept_if_ended(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
-void sddp_rx_begin(struct sddp_stream *st);
+void sddp_rx_begin_session(struct sddp_stream *st);
 
 /* src.c: reading the bytes of a chunk */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len);
@@ -444,26 +445,26 @@ bool sddp_src_read_next(struct sddp_assoc *a, void *dst, u32 len);
 bool sddp_early_may_defer(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
-bool sddp_early_has(const struct sddp_stream *st, u16 ssn);
-struct sddp_tally sddp_early_tally(const struct sddp_stream *st);
-struct sddp_kept *sddp_early_take(struct sddp_stream *st);
+bool sddp_early_has_ssn(const struct sddp_stream *st, u16 ssn);
+struct sddp_tally sddp_early_count_received(const struct sddp_stream *st);
+struct sddp_kept *sddp_early_pop_next(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
 void sddp_early_set_deferred(struct sddp_stream *st, bool deferred);
 void sddp_early_free_all(struct sddp_stream *st);
 
 /* orphan.c: sessions of peers that no local program uses */
-void sddp_tally_count_head(struct sddp_tally *t, const struct sddp_head *h);
-int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
-			    const struct sddp_head *h);
-void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
-			    const struct sddp_head *h);
+void sddp_tally_count_chunk(struct sddp_tally *t, const struct sddp_head *h);
+int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+			      const struct sddp_head *h);
+void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
+			      const struct sddp_head *h);
 void sddp_orphan_session(struct sddp_stream *st, bool owed);
 int sddp_orphan_send_terminates(struct sddp_assoc *a);
 void sddp_assoc_count_violation(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
 void sddp_tx_enqueue(struct sddp_stream *st);
-int sddp_tx_serve(struct sddp_assoc *a);
+int sddp_tx_transmit(struct sddp_assoc *a);
 void sddp_tx_process_acks(struct sddp_assoc *a);
 
 /* tx_buf.c: the transmit buffer of an association */
@@ -480,28 +481,28 @@ enum sddp_sock_state {
 
 /* sock.c: operations on a connected socket */
 int sddp_sock_probe(void);
-int sddp_sock_set(struct socket *sock, int name, void *value, int len);
+int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len);
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
-void sddp_sock_share_cookie(struct socket *child, const struct socket *listener);
+void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listener);
 int sddp_sock_create(struct sddp_assoc *a);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);
-enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err);
-bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
-			      const struct sctp_association *asoc);
-enum iw_reason sddp_sock_check_established(struct sddp_assoc *a);
+enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err);
+bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
+				  const struct sctp_association *asoc);
+enum iw_reason sddp_sock_read_established(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
-u32 sddp_sock_last_tsn(struct sddp_assoc *a);
-u32 sddp_sock_acked(struct sddp_assoc *a);
+u32 sddp_sock_get_last_tsn(struct sddp_assoc *a);
+u32 sddp_sock_get_acked_tsn(struct sddp_assoc *a);
 
 /* sock_buf.c: buffer limits of a connected socket */
 void sddp_sock_init_buffers(struct socket *sock, bool unaccepted);
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk);
-void sddp_sock_grow_rcvbuf(struct sddp_assoc *a);
+void sddp_sock_grow_buffers(struct sddp_assoc *a);
 bool sddp_sock_shrink_buffers(struct sddp_assoc *a);
-void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget);
+void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
@@ -518,7 +519,7 @@ enum sddp_path_state {
 
 /* path.c: path MTU and path failure */
 void __sddp_path_set_timeouts(struct sctp_association *asoc);
-void sddp_path_watch(struct sddp_assoc *a);
+void sddp_path_schedule_check(struct sddp_assoc *a);
 enum sddp_path_state sddp_path_check(struct sddp_assoc *a);
 
 /* bind.c: binding a socket to addresses */
@@ -537,8 +538,8 @@ void sddp_unlisten(struct ddp_listener *l);
 extern const struct ddp_port_ops sddp_port_ops;
 
 /* request.c: passing Initiates of peers to the ULP */
-int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
+int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o);
+void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why);
 
 /* llp.c: operations in ddp/llp.h and ddp/session.h */
 extern const struct ddp_llp_ops sddp_llp_ops;

@@ -31,12 +31,12 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }
 
-static void sddp_listen_queue(struct delayed_work *work, unsigned long delay)
+static void sddp_listen_queue_work(struct delayed_work *work, unsigned long delay)
 {
 	queue_delayed_work(sddp_wq, work, delay);
 }
 
-static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
+static int sddp_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 {
 	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), NULL,
 					      sddp_assoc_work);
@@ -44,7 +44,7 @@ static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 
 	if (!a)
 		return -ENOMEM;
-	sddp_sock_share_cookie(sock, ddp_port_sock(p));
+	sddp_sock_copy_cookie_key(sock, ddp_port_sock(p));
 	a->sock = sock;
 	a->from = *ddp_port_addr(p);
 	a->vrf = ddp_port_vrf(p);
@@ -57,6 +57,6 @@ static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 const struct ddp_port_ops sddp_port_ops = {
 	.type		= &sddp_session_type,
 	.open		= sddp_listen_open,
-	.queue		= sddp_listen_queue,
-	.accepted	= sddp_listen_accepted,
+	.queue		= sddp_listen_queue_work,
+	.accepted	= sddp_listen_handle_accepted,
 };

@@ -100,7 +100,7 @@ static struct laddr *sddp_laddr_find(const struct sddp_listener *l,
 	return NULL;
 }
 
-static int listen_laddr(struct sddp_listener *l, const struct sockaddr_storage *addr)
+static int listen_on_laddr(struct sddp_listener *l, const struct sockaddr_storage *addr)
 {
 	struct laddr *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	struct ddp_listen args = l->args;
@@ -128,8 +128,8 @@ static void sddp_laddr_unlisten(struct laddr *p)
 	kfree(p);
 }
 
-static void list_family(const struct sddp_listener *l, sa_family_t family,
-			struct addresses *all)
+static void list_family_addrs(const struct sddp_listener *l, sa_family_t family,
+			      struct addresses *all)
 {
 	int n = ddp_addr_list(l->args.net, l->args.ifindex, family,
 			      all->at + all->n, SDDP_LADDRS_MAX - all->n);
@@ -143,7 +143,7 @@ static void list_family(const struct sddp_listener *l, sa_family_t family,
  * List the addresses that a wildcard listener must listen on. Return: the list, which
  * the caller must free with kvfree(); NULL if memory is short.
  */
-static struct addresses *list_all(const struct sddp_listener *l)
+static struct addresses *list_listen_addrs(const struct sddp_listener *l)
 {
 	struct addresses *all = kvmalloc(struct_size(all, at, SDDP_LADDRS_MAX),
 					 GFP_KERNEL_ACCOUNT);
@@ -152,9 +152,9 @@ static struct addresses *list_all(const struct sddp_listener *l)
 		return NULL;
 	all->n = 0;
 	if (l->local.ss_family == AF_INET6)
-		list_family(l, AF_INET6, all);
+		list_family_addrs(l, AF_INET6, all);
 	if (l->local.ss_family == AF_INET || !l->args.v6only)
-		list_family(l, AF_INET, all);
+		list_family_addrs(l, AF_INET, all);
 	return all;
 }
 
@@ -163,7 +163,7 @@ static struct addresses *list_all(const struct sddp_listener *l)
  * the update may continue; false if destroy_listener() waits for the work item, so that
  * the caller must stop.
  */
-static bool may_continue(const struct sddp_listener *l)
+static bool may_continue_update(const struct sddp_listener *l)
 {
 	cond_resched();
 	return !READ_ONCE(l->ending);
@@ -189,8 +189,8 @@ static void queue_update(struct sddp_listener *l, u32 ms)
  * namespaces are not updated: the owner of a namespace may change addresses at any rate,
  * which must not cause work in other namespaces.
  */
-static void sddp_laddrs_changed(const struct net *net, int ifindex,
-				const struct sddp_listener *by)
+static void sddp_laddrs_queue_updates(const struct net *net, int ifindex,
+				      const struct sddp_listener *by)
 {
 	struct sddp_listener *l;
 
@@ -224,7 +224,7 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 			sddp_laddr_unlisten(p);
 		else
 			p->seen = false;
-		if (!may_continue(l))
+		if (!may_continue_update(l))
 			break;
 	}
 	return left;
@@ -232,15 +232,15 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 
 /*
  * Listen on the addresses of @all that have no socket yet. Return: 0, or the error that
- * sddp_worse_error() chooses among those of all addresses.
+ * sddp_choose_worse_error() chooses among those of all addresses.
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
 	int i, err = 0;
 
-	for (i = 0; i < all->n && may_continue(l); i++)
+	for (i = 0; i < all->n && may_continue_update(l); i++)
 		if (!sddp_laddr_find(l, &all->at[i]))
-			err = sddp_worse_error(err, listen_laddr(l, &all->at[i]));
+			err = sddp_choose_worse_error(err, listen_on_laddr(l, &all->at[i]));
 	return err;
 }
 
@@ -248,9 +248,9 @@ static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *al
  * Update a listener: stop listening on removed addresses, then listen on new addresses.
  * Return: 0 or a negative errno.
  */
-static int update(struct sddp_listener *l)
+static int update_listener(struct sddp_listener *l)
 {
-	struct addresses *all = list_all(l);
+	struct addresses *all = list_listen_addrs(l);
 	int err;
 
 	if (!all)
@@ -260,7 +260,7 @@ static int update(struct sddp_listener *l)
 	 * another listener, which could not bind to the address until now.
 	 */
 	if (unlisten_unseen(l, all))
-		sddp_laddrs_changed(l->args.net, 0, l);
+		sddp_laddrs_queue_updates(l->args.net, 0, l);
 	err = listen_all_laddrs(l, all);
 	kvfree(all);
 	return err;
@@ -272,7 +272,7 @@ static int update(struct sddp_listener *l)
  */
 static void retry_update(struct sddp_listener *l)
 {
-	l->delay = sddp_retry_delay(l->delay);
+	l->delay = sddp_next_retry_delay(l->delay);
 	queue_update(l, l->delay);
 }
 
@@ -297,7 +297,7 @@ static void sddp_laddrs_update_one(struct work_struct *work)
 	 * the flag is set. Pairs with the release in listen_wildcard(). litmus: publish
 	 */
 	if (smp_load_acquire(&l->work_owns_table) && !READ_ONCE(l->ending))
-		err = update(l);
+		err = update_listener(l);
 	if (err == -ENOMEM)
 		retry_update(l);
 	else
@@ -320,7 +320,7 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
  * its setting paths. That listener then accepts the associations to the interface's
  * addresses, so -EADDRINUSE is no error for @l.
  */
-static bool is_path(const struct sddp_listener *l)
+static bool is_path_of_other(const struct sddp_listener *l)
 {
 	const struct sddp_listener *other;
 	bool yes = false;
@@ -338,7 +338,7 @@ static bool is_path(const struct sddp_listener *l)
 /*
  * Start a wildcard listener. Add the listener to the hash table before it binds to
  * addresses: if two listeners start concurrently and one of them gets -EADDRINUSE, it
- * must find the other listener in is_path(). Return: 0 or a negative errno.
+ * must find the other listener in is_path_of_other(). Return: 0 or a negative errno.
  */
 static int listen_wildcard(struct sddp_listener *l)
 {
@@ -347,8 +347,8 @@ static int listen_wildcard(struct sddp_listener *l)
 	spin_lock_irq(&laddrs_lock);
 	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
 	spin_unlock_irq(&laddrs_lock);
-	err = update(l);
-	if (err == -EADDRINUSE && is_path(l))
+	err = update_listener(l);
+	if (err == -EADDRINUSE && is_path_of_other(l))
 		err = 0;
 	if (err)
 		return err;
@@ -357,7 +357,7 @@ static int listen_wildcard(struct sddp_listener *l)
 	 * with the acquire in sddp_laddrs_update_one(). litmus: publish
 	 */
 	smp_store_release(&l->work_owns_table, true);
-	/* addresses may have changed since update() listed them */
+	/* addresses may have changed since update_listener() listed them */
 	queue_update(l, 0);
 	return 0;
 }
@@ -388,7 +388,7 @@ static void destroy_listener(struct sddp_listener *l)
 	unlisten_all(l);
 	/* update the other listeners, which can bind to the addresses now */
 	if (ddp_addr_is_wildcard(&l->local))
-		sddp_laddrs_changed(l->args.net, 0, l);
+		sddp_laddrs_queue_updates(l->args.net, 0, l);
 	put_net_track(l->args.net, &l->net_tracker);
 	kfree_rcu(l, rcu);
 }
@@ -439,7 +439,7 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 	if (ddp_addr_is_wildcard(&l->local))
 		err = listen_wildcard(l);
 	else
-		err = listen_laddr(l, &l->local);
+		err = listen_on_laddr(l, &l->local);
 	if (!err)
 		return &l->dl;
 	destroy_listener(l);
@@ -461,9 +461,9 @@ void sddp_unlisten(struct ddp_listener *dl)
 
 /* Address notifications ----------------------------------------------------- */
 
-static int sddp_addr_event(const struct net_device *dev)
+static int sddp_handle_addr_event(const struct net_device *dev)
 {
-	sddp_laddrs_changed(dev_net(dev), dev->ifindex, NULL);
+	sddp_laddrs_queue_updates(dev_net(dev), dev->ifindex, NULL);
 	return NOTIFY_DONE;
 }
 
@@ -472,7 +472,7 @@ static int sddp_inetaddr_event(struct notifier_block *nb, unsigned long event,
 {
 	const struct in_ifaddr *ifa = info;
 
-	return sddp_addr_event(ifa->ifa_dev->dev);
+	return sddp_handle_addr_event(ifa->ifa_dev->dev);
 }
 
 /* Handle an IPv6 address notification. Context: may be atomic. */
@@ -481,7 +481,7 @@ static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
 {
 	const struct inet6_ifaddr *ifa = info;
 
-	return sddp_addr_event(ifa->idev->dev);
+	return sddp_handle_addr_event(ifa->idev->dev);
 }
 
 static struct notifier_block notifier4 = { .notifier_call = sddp_inetaddr_event };

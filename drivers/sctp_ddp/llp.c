@@ -11,12 +11,12 @@
  */
 static void sddp_llp_kick(struct ddp_llp *llp, bool bulk)
 {
-	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
+	sddp_stream_set_event(llp_to_stream(llp), SDDP_EV_TX);
 }
 
 static void sddp_llp_push(struct ddp_llp *llp)
 {
-	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
+	sddp_stream_set_event(llp_to_stream(llp), SDDP_EV_TX);
 }
 
 static bool sddp_llp_read(struct ddp_llp *llp, void *dst, u32 len)
@@ -26,7 +26,7 @@ static bool sddp_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 
 static void sddp_llp_close(struct ddp_llp *llp, enum iw_reason why)
 {
-	sddp_stream_stop(llp_to_stream(llp), why);
+	sddp_stream_request_end(llp_to_stream(llp), why);
 }
 
 static void sddp_llp_quiesce(struct ddp_llp *llp)
@@ -36,7 +36,7 @@ static void sddp_llp_quiesce(struct ddp_llp *llp)
 
 static void sddp_llp_resume(struct ddp_llp *llp)
 {
-	sddp_stream_event(llp_to_stream(llp), SDDP_EV_RX);
+	sddp_stream_set_event(llp_to_stream(llp), SDDP_EV_RX);
 }
 
 static const char *sddp_phase_name(const struct sddp_stream *st)
@@ -92,8 +92,8 @@ static struct sddp_control *alloc_control(enum sddp_chunk_kind what,
 	return c;
 }
 
-static int sddp_llp_begin(struct sddp_stream *st,
-			  const struct ddp_connect *args)
+static int sddp_llp_reserve_and_begin(struct sddp_stream *st,
+				      const struct ddp_connect *args)
 {
 	struct sddp_assoc *a = sddp_assoc_reserve(args, sddp_assoc_work,
 						  &st->id);
@@ -132,14 +132,14 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	ddp_session_get(&st->ss);
 	if (!err) {
 		st->pending_control = say;
-		err = sddp_llp_begin(st, args);
+		err = sddp_llp_reserve_and_begin(st, args);
 	}
 	if (err) {
 		/* drop the references of the ULP and of the table */
 		ddp_session_put(&st->ss);
 		ddp_session_put(&st->ss);
 	} else {
-		sddp_stream_event(st, SDDP_EV_TX);
+		sddp_stream_set_event(st, SDDP_EV_TX);
 	}
 	ddp_session_put(&st->ss);
 	return err ? ERR_PTR(err) : &st->ss;
@@ -150,8 +150,8 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
  * @s is NULL. The worker makes the reply enhanced if the Initiate was enhanced (RFC 6581
  * 7). Return: 0 or a negative errno.
  */
-static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
-			  const struct ddp_offer *o)
+static int sddp_llp_queue_reply(struct sddp_stream *st, struct ddp_stream *s,
+				const struct ddp_offer *o)
 {
 	struct sddp_control *c;
 	int err;
@@ -163,24 +163,24 @@ static int sddp_llp_reply(struct sddp_stream *st, struct ddp_stream *s,
 	if (err)
 		kfree(c);
 	else
-		sddp_stream_event(st, SDDP_EV_TX);
+		sddp_stream_set_event(st, SDDP_EV_TX);
 	return err;
 }
 
 static int sddp_accept(struct ddp_session *ss, struct ddp_stream *s,
 		       const struct ddp_offer *o)
 {
-	return sddp_llp_reply(ss_to_stream(ss), s, o);
+	return sddp_llp_queue_reply(ss_to_stream(ss), s, o);
 }
 
 static int sddp_reject(struct ddp_session *ss, const struct ddp_offer *o)
 {
-	return sddp_llp_reply(ss_to_stream(ss), NULL, o);
+	return sddp_llp_queue_reply(ss_to_stream(ss), NULL, o);
 }
 
 static void sddp_stop(struct ddp_session *ss, bool abort)
 {
-	sddp_stream_stop(ss_to_stream(ss), abort ? IW_LOCAL_ABORT
+	sddp_stream_request_end(ss_to_stream(ss), abort ? IW_LOCAL_ABORT
 						 : IW_LOCAL_CLOSE);
 }
 

@@ -22,7 +22,7 @@ static void *sddp_orphan_entry(const struct sddp_tally *t, bool owed)
 	return xa_mk_value(t->n | (t->last ? LAST : 0) | (owed ? OWED : 0));
 }
 
-static struct sddp_tally tally_of(unsigned long value)
+static struct sddp_tally value_to_tally(unsigned long value)
 {
 	return (struct sddp_tally){ .n = value, .last = value & LAST };
 }
@@ -36,10 +36,10 @@ static struct sddp_tally tally_of(unsigned long value)
  *
  * The table must already have an entry for @id, so that xa_store() needs no memory.
  */
-static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
-			    const struct sddp_tally *t, bool owed)
+static void sddp_orphan_update(struct sddp_assoc *a, u16 id,
+			       const struct sddp_tally *t, bool owed)
 {
-	if (sddp_tally_complete(t) && !owed && !a->active) {
+	if (sddp_tally_is_complete(t) && !owed && !a->active) {
 		xa_erase(&a->streams, id);
 		return;
 	}
@@ -51,20 +51,20 @@ static void sddp_orphan_put(struct sddp_assoc *a, u16 id,
 }
 
 /**
- * sddp_tally_count_head - count a received chunk of an ended or orphaned session
+ * sddp_tally_count_chunk - count a received chunk of an ended or orphaned session
  * @t: the session's count of chunks; updated
  * @h: the decoded first bytes of the chunk
  */
-void sddp_tally_count_head(struct sddp_tally *t, const struct sddp_head *h)
+void sddp_tally_count_chunk(struct sddp_tally *t, const struct sddp_head *h)
 {
 	if (!h->has_ssn)
 		return;
-	sddp_tally_count(t);
+	sddp_tally_increment(t);
 	if (h->function == SDDP_TERMINATE)
 		sddp_tally_set_last(t, h->ssn);
 }
 
-static bool in_window(const struct sddp_head *h)
+static bool is_in_window(const struct sddp_head *h)
 {
 	return h->has_ssn && sddp_ssn_compare(0, h->ssn) <= SDDP_SSN_EARLY;
 }
@@ -74,7 +74,7 @@ static enum iw_reason violation_reason(const struct sddp_chunk_desc *in,
 {
 	if (!h->well_formed)
 		return IW_SCTP_SEQUENCE;
-	if (!in_window(h))
+	if (!is_in_window(h))
 		return IW_SCTP_SSN;
 	if (in->ppid == SDDP_PPID_CONTROL &&
 	    (!h->function || h->function > SDDP_REJECT_ENHANCED))
@@ -98,7 +98,7 @@ void sddp_assoc_count_violation(struct sddp_assoc *a)
 }
 
 /**
- * sddp_orphan_first_chunk - process a chunk that begins a session without an Initiate
+ * sddp_orphan_process_first - process a chunk that begins a session without an Initiate
  * @a: the association
  * @in: description of the chunk; the association has no session on its streams
  * @h: the decoded first bytes of the chunk
@@ -111,29 +111,29 @@ void sddp_assoc_count_violation(struct sddp_assoc *a)
  * chunk, because the stream number is reserved for a local session; -ENOMEM if the chunk
  * must stay in SCTP's queue, because memory is short.
  */
-int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
-			    const struct sddp_head *h)
+int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc *in,
+			      const struct sddp_head *h)
 {
 	bool owed = h->function != SDDP_TERMINATE;
 	struct sddp_tally t = {};
 	int err;
 
-	if (in_window(h))
-		sddp_tally_count_head(&t, h);
-	if (owed || !sddp_tally_complete(&t)) {
+	if (is_in_window(h))
+		sddp_tally_count_chunk(&t, h);
+	if (owed || !sddp_tally_is_complete(&t)) {
 		err = xa_insert(&a->streams, in->id, sddp_orphan_entry(&t, owed),
 				GFP_KERNEL);
 		if (err)
 			return err;
-		sddp_orphan_put(a, in->id, &t, owed);
+		sddp_orphan_update(a, in->id, &t, owed);
 	}
 	sddp_assoc_count_violation(a);
-	sddp_listen_refused(a, violation_reason(in, h));
+	sddp_listen_report_refused(a, violation_reason(in, h));
 	return 0;
 }
 
 /**
- * sddp_orphan_next_chunk - process a chunk of an orphaned session
+ * sddp_orphan_process_next - process a chunk of an orphaned session
  * @a: the association
  * @id: number of the streams
  * @value: the session's value in the table
@@ -141,21 +141,21 @@ int sddp_orphan_first_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_orphan_next_chunk(struct sddp_assoc *a, u16 id, unsigned long value,
-			    const struct sddp_head *h)
+void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,
+			      const struct sddp_head *h)
 {
-	struct sddp_tally t = tally_of(value);
+	struct sddp_tally t = value_to_tally(value);
 
 	sddp_assoc_count_violation(a);
-	if (sddp_tally_complete(&t))
+	if (sddp_tally_is_complete(&t))
 		return;
-	sddp_tally_count_head(&t, h);
-	sddp_orphan_put(a, id, &t, value & OWED);
+	sddp_tally_count_chunk(&t, h);
+	sddp_orphan_update(a, id, &t, value & OWED);
 }
 
 /**
  * sddp_orphan_session - replace the stream of an ended session in the table by a value
- * @st: the stream, for which may_orphan() has returned true
+ * @st: the stream, for which may_orphan_session() has returned true
  * @owed: true if our Terminate must be sent, as the only chunk of this side
  *
  * The caller must release the stream afterwards.
@@ -172,10 +172,10 @@ void sddp_orphan_session(struct sddp_stream *st, bool owed)
 	 */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
-	sddp_orphan_put(st->a, st->id, &t, owed);
+	sddp_orphan_update(st->a, st->id, &t, owed);
 }
 
-static int sddp_orphan_terminate(struct sddp_assoc *a, u16 id)
+static int sddp_orphan_send_terminate(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_control c = { .what = SDDP_KIND_TERMINATE };
 	u8 buf[SDDP_CONTROL_LEN];
@@ -200,11 +200,11 @@ int sddp_orphan_send_terminates(struct sddp_assoc *a)
 	int err;
 
 	xa_for_each_marked(&a->streams, id, at, MARK) {
-		err = sddp_orphan_terminate(a, id);
+		err = sddp_orphan_send_terminate(a, id);
 		if (err)
 			return err;
-		t = tally_of(xa_to_value(at));
-		sddp_orphan_put(a, id, &t, false);
+		t = value_to_tally(xa_to_value(at));
+		sddp_orphan_update(a, id, &t, false);
 	}
 	return 0;
 }

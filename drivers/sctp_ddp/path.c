@@ -13,7 +13,7 @@
 #include "internal.h"
 #include "trace.h"
 
-static struct list_head *__paths(struct sctp_association *asoc)
+static struct list_head *__get_transports(struct sctp_association *asoc)
 {
 	return &asoc->peer.transport_addr_list;
 }
@@ -25,7 +25,7 @@ static void __get_stall_view(struct sctp_association *asoc, struct sddp_stall_vi
 	v->acked = asoc->ctsn_ack_point;
 	v->in_flight = TSN_lt(v->acked, asoc->next_tsn - 1);
 	v->ack_expected = v->in_flight && !asoc->peer.zero_window_announced;
-	list_for_each_entry(t, __paths(asoc), transports)
+	list_for_each_entry(t, __get_transports(asoc), transports)
 		v->last_heard = max(v->last_heard, ktime_to_ns(t->last_time_heard));
 }
 
@@ -43,7 +43,7 @@ static void get_stall_view(struct sddp_assoc *a, struct sddp_stall_view *v)
 }
 
 /* Send a heartbeat to the peer's primary address without waiting for SCTP's timer */
-static void sddp_path_probe(struct sddp_assoc *a)
+static void sddp_path_send_heartbeat(struct sddp_assoc *a)
 {
 	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
 	struct sock *sk = a->sock->sk;
@@ -56,8 +56,8 @@ static void sddp_path_probe(struct sddp_assoc *a)
 		       sizeof(asoc->peer.primary_path->ipaddr));
 	release_sock(sk);
 	if (asoc)
-		sddp_sock_set(a->sock, SCTP_PEER_ADDR_PARAMS, &path,
-			      sizeof(path));
+		sddp_sock_set_opt(a->sock, SCTP_PEER_ADDR_PARAMS, &path,
+				  sizeof(path));
 }
 
 /*
@@ -68,7 +68,7 @@ static void sddp_path_probe(struct sddp_assoc *a)
 static void __shrink_pmtu(struct sctp_transport *t)
 {
 	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
-	u32 size = sddp_stall_lower_pmtu(t->pathmtu, least);
+	u32 size = sddp_stall_choose_pmtu(t->pathmtu, least);
 
 	if (size)
 		sctp_transport_report_pmtu(t, size);
@@ -89,7 +89,7 @@ static void shrink_pmtu(struct sddp_assoc *a)
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
 	if (asoc)
-		list_for_each_entry(t, __paths(asoc), transports)
+		list_for_each_entry(t, __get_transports(asoc), transports)
 			__shrink_pmtu(t);
 	release_sock(sk);
 }
@@ -110,21 +110,21 @@ void __sddp_path_set_timeouts(struct sctp_association *asoc)
 	struct sctp_transport *t;
 	u32 paths = 0, most;
 
-	list_for_each_entry(t, __paths(asoc), transports)
+	list_for_each_entry(t, __get_transports(asoc), transports)
 		paths += t->state != SCTP_UNCONFIRMED;
-	most = sddp_stall_timeouts(paths);
+	most = sddp_stall_max_timeouts(paths);
 	sctp_assoc_allow_timeouts(asoc, most);
 }
 
 /**
- * sddp_path_watch - schedule the next check for unacknowledged data
+ * sddp_path_schedule_check - schedule the next check for unacknowledged data
  * @a: the association, which has just sent data
  *
  * Do nothing if a check is already scheduled.
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_path_watch(struct sddp_assoc *a)
+void sddp_path_schedule_check(struct sddp_assoc *a)
 {
 	queue_delayed_work(sddp_wq, &a->stall_timer, SDDP_STALL_INTERVAL * HZ);
 }
@@ -147,11 +147,11 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 	enum sddp_stall_do what;
 
 	get_stall_view(a, &v);
-	what = sddp_stall_check(&a->stall, &v);
+	what = sddp_stall_choose_action(&a->stall, &v);
 	if (what != SDDP_STALL_NOTHING)
 		trace_sddp_stall(a, what, v.acked);
 	if (what == SDDP_STALL_PROBE)
-		sddp_path_probe(a);
+		sddp_path_send_heartbeat(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink_pmtu(a);
 	/*
@@ -160,6 +160,6 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 	 */
 	if (!v.in_flight)
 		return SDDP_PATH_IDLE;
-	sddp_path_watch(a);
+	sddp_path_schedule_check(a);
 	return what == SDDP_STALL_END ? SDDP_PATH_DEAD : SDDP_PATH_BUSY;
 }

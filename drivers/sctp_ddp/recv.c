@@ -25,7 +25,7 @@
  * the socket may no longer refer to an association. Return: the number of chunks
  * collected.
  */
-static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
+static int sddp_recv_collect(const struct sddp_assoc *a, struct sk_buff **batch)
 {
 	struct sock *sk = a->sock->sk;
 	struct sk_buff *skb;
@@ -33,7 +33,7 @@ static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 
 	lock_sock(sk);
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
-		if (n == BATCH || sddp_sock_peer_restarted(a, sctp_skb2event(skb)->asoc))
+		if (n == BATCH || sddp_sock_has_peer_restarted(a, sctp_skb2event(skb)->asoc))
 			break;
 		batch[n++] = skb;
 	}
@@ -41,7 +41,7 @@ static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 	return n;
 }
 
-static void describe(struct sk_buff *skb, struct sddp_chunk_desc *in)
+static void describe_chunk(struct sk_buff *skb, struct sddp_chunk_desc *in)
 {
 	const struct sctp_ulpevent *ev = sctp_skb2event(skb);
 
@@ -55,7 +55,7 @@ static void describe(struct sk_buff *skb, struct sddp_chunk_desc *in)
 /*
  * Remove the first chunk from the queue, so that SCTP opens its receive window
  */
-static void consume(struct sddp_assoc *a, u32 len)
+static void consume_chunk(struct sddp_assoc *a, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
 
@@ -73,13 +73,13 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 	struct sddp_chunk_desc in;
 	bool taken;
 
-	describe(skb, &in);
+	describe_chunk(skb, &in);
 	a->src = (struct sddp_src) { .arrived = skb, .len = in.len };
-	taken = sddp_rx_chunk(a, &in);
+	taken = sddp_rx_process_chunk(a, &in);
 	a->src.arrived = NULL;
 	if (!taken)
 		return false;
-	consume(a, in.len);
+	consume_chunk(a, in.len);
 	a->delay = 0;
 	return true;
 }
@@ -99,7 +99,7 @@ int sddp_recv(struct sddp_assoc *a)
 	int budget, n, i;
 
 	for (budget = RX_BUDGET; budget > 0; budget -= n) {
-		n = sddp_recv_peek(a, batch);
+		n = sddp_recv_collect(a, batch);
 		for (i = 0; i < n; i++)
 			if (!receive_one(a, batch[i]))
 				return -ENOMEM;

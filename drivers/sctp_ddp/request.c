@@ -9,8 +9,8 @@
  */
 #include "internal.h"
 
-static int sddp_listen_report(struct ddp_port_listener *l, struct sddp_stream *st,
-			      const struct ddp_offer *o)
+static int sddp_listen_report_initiate(struct ddp_port_listener *l, struct sddp_stream *st,
+				       const struct ddp_offer *o)
 {
 	int err;
 
@@ -25,7 +25,7 @@ static int sddp_listen_report(struct ddp_port_listener *l, struct sddp_stream *s
 }
 
 /**
- * sddp_listen_request - pass a peer's Initiate to the ULP
+ * sddp_listen_pass_initiate - pass a peer's Initiate to the ULP
  * @st: the stream
  * @o: the peer's offer
  *
@@ -34,7 +34,7 @@ static int sddp_listen_report(struct ddp_port_listener *l, struct sddp_stream *s
  * listener; another negative errno if the listener has too many pending requests or the
  * ULP refuses the request.
  */
-int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
+int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	struct ddp_port_listener *l =
 		ddp_port_find_listener(&sddp_port_ops, st->a->net, &st->a->local,
@@ -43,13 +43,13 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 
 	if (!l)
 		return -ECONNREFUSED;
-	err = sddp_listen_report(l, st, o);
+	err = sddp_listen_report_initiate(l, st, o);
 	ddp_port_put(l);
 	return err;
 }
 
 /**
- * sddp_listen_refused - report to the ULP a set-up that failed before it was notified
+ * sddp_listen_report_refused - report to the ULP a set-up that failed before it was notified
  * @a: the association
  * @why: the reason
  *
@@ -59,7 +59,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
  * Context: worker, with the association's mutex held, or before any other context can
  * find the association.
  */
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	struct ddp_port_listener *l =
 		ddp_port_find_listener(&sddp_port_ops, a->net, &a->local, a->vrf);

@@ -19,7 +19,7 @@
 #include "trace.h"
 
 /* End a session because of an error in a chunk; the worker sends a Terminate if one may be sent */
-static void break_session(struct sddp_stream *st, enum iw_reason why)
+static void abort_session(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_session_abort(&st->s);
 	sddp_assoc_count_violation(st->a);
@@ -27,7 +27,7 @@ static void break_session(struct sddp_stream *st, enum iw_reason why)
 	sddp_stream_end(st, why, NULL);
 }
 
-static bool accepts_segments(const struct sddp_stream *st)
+static bool may_accept_segments(const struct sddp_stream *st)
 {
 	return st->stream && !st->rx_stopped && st->s.state == SDDP_OPEN;
 }
@@ -55,11 +55,11 @@ static enum iw_reason sddp_rx_pass_segment(struct sddp_stream *st, u32 len)
  * the payload already, else NULL. Return: true if the segment has been delivered or discarded,
  * false if the caller must defer it.
  */
-static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
+static bool deliver_segment(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
 	enum iw_reason why;
 
-	if (!accepts_segments(st))
+	if (!may_accept_segments(st))
 		return true;
 	local_bh_disable();
 	if (p)
@@ -75,7 +75,7 @@ static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 }
 
 /* Enter Full Operation after the peer has accepted the session */
-static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
+static void sddp_rx_enter_full(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
 		return;
@@ -87,12 +87,12 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 }
 
 /* Report the peer's Initiate to the listener's ULP, and set a deadline for the ULP's reply */
-static void sddp_rx_request(struct sddp_stream *st, const struct ddp_offer *o)
+static void sddp_rx_report_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
-	st->reported = !sddp_listen_request(st, o);
+	st->reported = !sddp_listen_pass_initiate(st, o);
 	if (st->reported)
-		sddp_unaccepted_leave(st->a);
+		sddp_unaccepted_remove(st->a);
 	/* RFC 5043 6.4: if no ULP has rejected the session, send a Terminate, not a Reject */
 	if (!st->reported)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
@@ -103,10 +103,10 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
 {
 	switch (what) {
 	case SDDP_DO_REQUEST:
-		sddp_rx_request(st, &c->offer);
+		sddp_rx_report_initiate(st, &c->offer);
 		break;
 	case SDDP_DO_ENTER:
-		sddp_rx_enter(st, &c->offer);
+		sddp_rx_enter_full(st, &c->offer);
 		break;
 	case SDDP_DO_REJECTED:
 		sddp_stream_end(st, IW_PEER_REJECT, &c->offer);
@@ -115,15 +115,15 @@ static void do_action(struct sddp_stream *st, enum sddp_do what,
 		sddp_stream_end(st, IW_PEER_REFUSED, NULL);
 		break;
 	case SDDP_DO_PEER_DONE:
-		sddp_stream_peer_done(st);
+		sddp_stream_handle_peer_done(st);
 		break;
 	case SDDP_DO_END:
-		break_session(st, IW_SCTP_SEQUENCE);
+		abort_session(st, IW_SCTP_SEQUENCE);
 		break;
 	default:
 		break;
 	}
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
 /*
@@ -144,7 +144,7 @@ static bool is_terminate(struct sddp_assoc *a, u32 len)
 
 	len = min_t(u32, len, sizeof(head));
 	return sddp_src_read(a, 0, head, len) &&
-	       sddp_control_function(head, len) == SDDP_TERMINATE;
+	       sddp_control_read_function(head, len) == SDDP_TERMINATE;
 }
 
 /* Process a Session Control chunk that is next in order */
@@ -169,7 +169,7 @@ static void process_control(struct sddp_stream *st, u32 len)
 	else
 		why = sddp_control_decode(c, raw, len);
 	if (why) {
-		break_session(st, why);
+		abort_session(st, why);
 	} else {
 		trace_sddp_control(st, c, false);
 		do_action(st, sddp_session_receive(&st->s, c->what,
@@ -187,7 +187,7 @@ static bool process_segment(struct sddp_stream *st, u32 len,
 
 	what = sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
 	if (what == SDDP_DO_DELIVER)
-		return deliver(st, len, p);
+		return deliver_segment(st, len, p);
 	do_action(st, what, NULL);
 	return true;
 }
@@ -207,7 +207,7 @@ static void process_kept_in_order(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
 
-	while ((k = sddp_early_take(st))) {
+	while ((k = sddp_early_pop_next(st))) {
 		if (!process_kept_chunk(st, k)) {
 			sddp_early_add(st, k);
 			sddp_early_set_deferred(st, true);
@@ -238,13 +238,13 @@ void sddp_rx_resume(struct sddp_stream *st)
  * Let DDP place the payload of an out-of-order segment. Return: true if DDP has placed the payload
  * and @p is set, false if the whole segment must be kept.
  */
-static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
+static bool place_early_segment(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
 	bool placed;
 
 	len -= SDDP_SEGMENT;
-	if (!accepts_segments(st) || !read_segment_head(st->a, head, len))
+	if (!may_accept_segments(st) || !read_segment_head(st->a, head, len))
 		return false;
 	local_bh_disable();
 	placed = ddp_rx_place_early(st->stream, &st->llp, head, len, p);
@@ -257,12 +257,12 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
  * discards segments. Return: true if the chunk is kept, false if memory is short or the chunk
  * cannot be read.
  */
-static bool keep_early(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
+static bool keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
 {
 	bool control = in->ppid == SDDP_PPID_CONTROL;
 	bool unwanted = !control && (st->rx_stopped || st->ended);
 	struct ddp_placed p = {};
-	bool placed = !control && place_early(st, in->len, &p);
+	bool placed = !control && place_early_segment(st, in->len, &p);
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct sddp_kept *k;
 
@@ -293,7 +293,7 @@ static bool may_be_out_of_order(const struct sddp_stream *st)
 }
 
 /* Keep a segment that waits for a page fault. Return: false if it must stay in SCTP's queue. */
-static bool keep_deferred(struct sddp_stream *st, u32 len)
+static bool keep_deferred_segment(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
@@ -318,19 +318,19 @@ static bool process_next_chunk(struct sddp_stream *st, const struct sddp_chunk_d
 	if (in->ppid == SDDP_PPID_CONTROL)
 		process_control(st, in->len);
 	else if (!process_segment(st, in->len, NULL))
-		return keep_deferred(st, in->len);
+		return keep_deferred_segment(st, in->len);
 	st->rx_next++;
 	process_kept_in_order(st);
 	return true;
 }
 
 /* Pass the peer's Terminate to the state machine once all chunks before it have been received */
-static void check_complete(struct sddp_stream *st)
+static void terminate_if_complete(struct sddp_stream *st)
 {
-	if (!sddp_tally_complete(&st->tally))
+	if (!sddp_tally_is_complete(&st->tally))
 		return;
 	sddp_session_receive(&st->s, SDDP_KIND_TERMINATE, false);
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
 /* Count a chunk of a session that has ended for the ULP */
@@ -340,19 +340,19 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 	/* the state machine takes a segment as a sign that the peer has received our Accept */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_KIND_SEGMENT, false);
-	sddp_tally_count_head(&st->tally, h);
-	check_complete(st);
+	sddp_tally_count_chunk(&st->tally, h);
+	terminate_if_complete(st);
 }
 
 /**
- * sddp_rx_stop_keeping - free the kept chunks of a session if it has ended
+ * sddp_rx_free_kept_if_ended - free the kept chunks of a session if it has ended
  * @st: the stream
  *
  * Received chunks of the session are only counted afterwards.
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_rx_stop_keeping(struct sddp_stream *st)
+void sddp_rx_free_kept_if_ended(struct sddp_stream *st)
 {
 	/*
 	 * until the peer has replied to our Initiate, process its chunks: the reply decides the
@@ -362,17 +362,17 @@ void sddp_rx_stop_keeping(struct sddp_stream *st)
 	    st->s.state == SDDP_INITIATED)
 		return;
 	st->counting = true;
-	st->tally = sddp_early_tally(st);
+	st->tally = sddp_early_count_received(st);
 	sddp_early_free_all(st);
-	check_complete(st);
+	terminate_if_complete(st);
 }
 
 /* End the session because of a chunk that is not legal, and count that chunk */
 static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			 const struct sddp_head *h, enum iw_reason why)
 {
-	break_session(st, st->a->src.bad ? IW_UNREADABLE : why);
-	sddp_rx_stop_keeping(st);
+	abort_session(st, st->a->src.bad ? IW_UNREADABLE : why);
+	sddp_rx_free_kept_if_ended(st);
 	count_chunk(st, in, h);
 }
 
@@ -384,12 +384,12 @@ static bool process_early_chunk(struct sddp_stream *st, const struct sddp_chunk_
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	if (sddp_early_has(st, h->ssn)) {
+	if (sddp_early_has_ssn(st, h->ssn)) {
 		/* a duplicate DDP-SSN: only the kept chunk is counted */
-		break_session(st, IW_SCTP_SSN);
+		abort_session(st, IW_SCTP_SSN);
 		return true;
 	}
-	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early(st, in, h->ssn))
+	if ((!st->deferred || sddp_early_may_defer(st)) && keep_early_chunk(st, in, h->ssn))
 		return true;
 	/* retry later if deferred chunks use the memory: the peer has made no error */
 	if (st->a->deferred)
@@ -409,16 +409,16 @@ static bool process_by_ssn(struct sddp_stream *st, const struct sddp_chunk_desc 
 		return true;
 	}
 	/* a duplicate if a deferred chunk with this DDP-SSN is already kept */
-	if (order == SDDP_SSN_NEXT && !sddp_early_has(st, h->ssn))
+	if (order == SDDP_SSN_NEXT && !sddp_early_has_ssn(st, h->ssn))
 		return process_next_chunk(st, in);
 	if (order == SDDP_SSN_EARLY)
 		return process_early_chunk(st, in, h);
-	break_session(st, IW_SCTP_SSN);
+	abort_session(st, IW_SCTP_SSN);
 	return true;
 }
 
 /* Allocate a stream for a session that the peer begins */
-static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
+static struct sddp_stream *alloc_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
 
@@ -436,9 +436,9 @@ static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
  * Add a stream to the table for a session that the peer begins. Return: the stream;
  * ERR_PTR(-EBUSY) if its number is reserved; ERR_PTR(-ENOMEM) if memory is short.
  */
-static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
+static struct sddp_stream *add_stream(struct sddp_assoc *a, u16 id)
 {
-	struct sddp_stream *st = make_stream(a, id);
+	struct sddp_stream *st = alloc_stream(a, id);
 	int err;
 
 	if (!st)
@@ -464,12 +464,12 @@ static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *
 		count_chunk(st, in, h);
 	else
 		taken = process_by_ssn(st, in, h);
-	sddp_rx_stop_keeping(st);
+	sddp_rx_free_kept_if_ended(st);
 	ddp_session_put(&st->ss);
 	return taken;
 }
 
-static bool begins_session(const struct sddp_head *h)
+static bool is_initiate(const struct sddp_head *h)
 {
 	return !h->ssn && (h->function == SDDP_INITIATE ||
 			   h->function == SDDP_INITIATE_ENHANCED);
@@ -485,9 +485,9 @@ static int sddp_rx_process_first(struct sddp_assoc *a, const struct sddp_chunk_d
 {
 	struct sddp_stream *st;
 
-	if (!begins_session(h))
-		return sddp_orphan_first_chunk(a, in, h);
-	st = new_stream(a, in->id);
+	if (!is_initiate(h))
+		return sddp_orphan_process_first(a, in, h);
+	st = add_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
 	/* ignore the result, which is true: only a segment can be deferred */
@@ -506,9 +506,9 @@ static bool is_session_over(const struct sddp_stream *st)
 }
 
 /* Remove the stream of a session that is over, so that the next session can begin */
-static void release_number(struct sddp_stream *st)
+static void release_stream_number(struct sddp_stream *st)
 {
-	sddp_session_acked(&st->s);
+	sddp_session_record_acked(&st->s);
 	sddp_stream_advance_close(st);
 	sddp_stream_remove(st);
 }
@@ -523,10 +523,10 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
 	struct sddp_tally t;
 
 	if (st->next || st->counting || st->a->active || !st->s.own_done ||
-	    !begins_session(h))
+	    !is_initiate(h))
 		return false;
-	t = sddp_early_tally(st);
-	return sddp_tally_complete(&t);
+	t = sddp_early_count_received(st);
+	return sddp_tally_is_complete(&t);
 }
 
 /*
@@ -535,34 +535,34 @@ static bool is_next_initiate(const struct sddp_stream *st, const struct sddp_hea
  */
 static bool keep_next_initiate(struct sddp_stream *st, const struct sddp_chunk_desc *in)
 {
-	struct sddp_stream *next = make_stream(st->a, in->id);
+	struct sddp_stream *next = alloc_stream(st->a, in->id);
 
 	if (!next)
 		return false;
-	if (!keep_early(next, in, 0)) {
+	if (!keep_early_chunk(next, in, 0)) {
 		ddp_session_put(&next->ss);
 		return false;
 	}
 	atomic_inc(&st->a->live);
 	st->next = next;
-	sddp_session_acked(&st->s);
+	sddp_session_record_acked(&st->s);
 	return true;
 }
 
 /**
- * sddp_rx_begin - begin a session whose Initiate was kept during the previous session
+ * sddp_rx_begin_session - begin a session whose Initiate was kept during the previous session
  * @st: the session's stream, which has replaced the previous stream in the table
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_rx_begin(struct sddp_stream *st)
+void sddp_rx_begin_session(struct sddp_stream *st)
 {
 	process_kept_in_order(st);
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
 /**
- * sddp_rx_chunk - process a DATA chunk
+ * sddp_rx_process_chunk - process a DATA chunk
  * @a: the association, with the chunk in @a->src
  * @in: description of the chunk
  *
@@ -571,7 +571,7 @@ void sddp_rx_begin(struct sddp_stream *st)
  * the chunk in SCTP's queue and receive it again, because memory is short or a page fault is
  * pending.
  */
-bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
+bool sddp_rx_process_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 {
 	struct sddp_stream *st;
 	struct sddp_head h;
@@ -583,11 +583,11 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in)
 	sddp_src_decode_head(a, in, &h);
 	at = xa_load(&a->streams, in->id);
 	if (xa_is_value(at)) {
-		sddp_orphan_next_chunk(a, in->id, xa_to_value(at), &h);
+		sddp_orphan_process_next(a, in->id, xa_to_value(at), &h);
 		return true;
 	}
 	if (at && is_session_over(at)) {
-		release_number(at);
+		release_stream_number(at);
 		at = NULL;
 	}
 	if (!at)

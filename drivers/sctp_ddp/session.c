@@ -153,7 +153,7 @@ void sddp_session_abort(struct sddp_session *s)
  * 5043 6.6). The active side must not send a Terminate before it has the reply to its
  * Initiate.
  */
-static bool may_terminate(const struct sddp_session *s)
+static bool may_send_terminate(const struct sddp_session *s)
 {
 	if (s->own_done || s->control_unacked)
 		return false;
@@ -177,20 +177,20 @@ bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind wh
 	case SDDP_KIND_REJECT:
 		return s->state == SDDP_REQUESTED;
 	case SDDP_KIND_TERMINATE:
-		return may_terminate(s);
+		return may_send_terminate(s);
 	default:
 		return s->state == SDDP_OPEN && !s->own_done;
 	}
 }
 
 /**
- * sddp_session_sent - record that a chunk has been sent
+ * sddp_session_record_sent - record that a chunk has been sent
  * @s: the session; sddp_session_may_send() must have returned true for the chunk
  * @what: kind of the chunk
  * @enhanced: true if the chunk was enhanced (RFC 6581)
  */
-void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
-		       bool enhanced)
+void sddp_session_record_sent(struct sddp_session *s, enum sddp_chunk_kind what,
+			      bool enhanced)
 {
 	if (what == SDDP_KIND_SEGMENT)
 		return;
@@ -223,10 +223,10 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
 }
 
 /**
- * sddp_session_acked - record that the peer has received our last control chunk
+ * sddp_session_record_acked - record that the peer has received our last control chunk
  * @s: the session
  */
-void sddp_session_acked(struct sddp_session *s)
+void sddp_session_record_acked(struct sddp_session *s)
 {
 	s->control_unacked = false;
 }
@@ -262,7 +262,7 @@ bool sddp_session_is_over(const struct sddp_session *s)
  * The next session must not begin while a chunk of this session can still arrive at
  * either side (RFC 5043 6.6). The peer's last chunk is processed after all of its other
  * chunks, so this side has received all of them. The state machine does not track our
- * segments. Therefore the caller must call sddp_session_acked() for our last control
+ * segments. Therefore the caller must call sddp_session_record_acked() for our last control
  * chunk only after the peer has received all of our chunks.
  *
  * Return: true if the session is over and the peer has received our last control chunk,

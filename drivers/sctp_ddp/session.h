@@ -92,9 +92,9 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind w
 				  bool enhanced);
 void sddp_session_abort(struct sddp_session *s);
 bool sddp_session_may_send(const struct sddp_session *s, enum sddp_chunk_kind what);
-void sddp_session_sent(struct sddp_session *s, enum sddp_chunk_kind what,
-		       bool enhanced);
-void sddp_session_acked(struct sddp_session *s);
+void sddp_session_record_sent(struct sddp_session *s, enum sddp_chunk_kind what,
+			      bool enhanced);
+void sddp_session_record_acked(struct sddp_session *s);
 
 bool sddp_session_is_acked(const struct sddp_session *s);
 bool sddp_session_is_over(const struct sddp_session *s);

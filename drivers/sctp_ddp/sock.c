@@ -37,11 +37,11 @@ static void sddp_data_ready(struct sock *sk)
  * of the previous association. The worker may see failed sends until it ends the
  * association.
  */
-static void __block_send(const struct sddp_assoc *a, struct sock *sk)
+static void __block_send_if_restarted(const struct sddp_assoc *a, struct sock *sk)
 {
 	const struct sctp_association *asoc = sctp_sk_asoc(sk);
 
-	if (a->peer_tag && asoc && sddp_sock_peer_restarted(a, asoc))
+	if (a->peer_tag && asoc && sddp_sock_has_peer_restarted(a, asoc))
 		WRITE_ONCE(sk->sk_sndbuf, 0);
 }
 
@@ -52,7 +52,7 @@ static void sddp_state_change(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	a = sk->sk_user_data;
 	if (a) {
-		__block_send(a, sk);
+		__block_send_if_restarted(a, sk);
 		sddp_assoc_kick(a);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -86,7 +86,7 @@ static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
 }
 
 /**
- * sddp_sock_set - set an SCTP option of a socket
+ * sddp_sock_set_opt - set an SCTP option of a socket
  * @sock: the socket
  * @name: the option
  * @value: the option's value
@@ -94,7 +94,7 @@ static int sddp_sock_wakeup(struct wait_queue_entry *wait, unsigned int mode,
  *
  * Return: 0 or a negative errno.
  */
-int sddp_sock_set(struct socket *sock, int name, void *value, int len)
+int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len)
 {
 	return sock->ops->setsockopt(sock, SOL_SCTP, name,
 				     KERNEL_SOCKPTR(value), len);
@@ -120,9 +120,9 @@ int sddp_sock_probe(void)
  * Set an SCTP option if the kernel supports it. Return: 0 if the option is set or not
  * supported; -ENOMEM if memory is short.
  */
-static int set_optional(struct socket *sock, int name, void *value, int len)
+static int set_opt_if_supported(struct socket *sock, int name, void *value, int len)
 {
-	return sddp_sock_set(sock, name, value, len) == -ENOMEM ? -ENOMEM : 0;
+	return sddp_sock_set_opt(sock, name, value, len) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int set_timers(struct socket *sock)
@@ -145,10 +145,10 @@ static int set_timers(struct socket *sock)
 
 	path.spp_address.ss_family = sock->sk->sk_family;
 	thresholds.spt_address.ss_family = sock->sk->sk_family;
-	return set_optional(sock, SCTP_RTOINFO, &rto, sizeof(rto)) ?:
-	       set_optional(sock, SCTP_ASSOCINFO, &params, sizeof(params)) ?:
-	       set_optional(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path)) ?:
-	       set_optional(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
+	return set_opt_if_supported(sock, SCTP_RTOINFO, &rto, sizeof(rto)) ?:
+	       set_opt_if_supported(sock, SCTP_ASSOCINFO, &params, sizeof(params)) ?:
+	       set_opt_if_supported(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path)) ?:
+	       set_opt_if_supported(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
 }
 
 /**
@@ -176,21 +176,21 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	if (listens)
 		sock_set_reuseaddr(sock->sk);
 	sddp_sock_init_buffers(sock, listens);
-	err = set_optional(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation)) ?:
-	      set_optional(sock, SCTP_INITMSG, &init, sizeof(init)) ?:
-	      set_optional(sock, SCTP_NODELAY, &on, sizeof(on));
+	err = set_opt_if_supported(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation)) ?:
+	      set_opt_if_supported(sock, SCTP_INITMSG, &init, sizeof(init)) ?:
+	      set_opt_if_supported(sock, SCTP_NODELAY, &on, sizeof(on));
 	if (err)
 		return err;
 	/*
 	 * disable ASCONF: the number of the peer's addresses is checked only once, so
 	 * the peer must not add addresses later
 	 */
-	return set_optional(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
+	return set_opt_if_supported(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
 	       set_timers(sock);
 }
 
 /**
- * sddp_sock_share_cookie - copy the listener's cookie key to an accepted socket
+ * sddp_sock_copy_cookie_key - copy the listener's cookie key to an accepted socket
  * @child: the accepted socket
  * @listener: the listening socket
  *
@@ -198,7 +198,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
  * the retransmission with the key of the accepted socket, but has created the cookie
  * with the listener's key. Without the copy, SCTP would drop every retransmission.
  */
-void sddp_sock_share_cookie(struct socket *child, const struct socket *listener)
+void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listener)
 {
 	struct sock *sk = child->sk;
 
@@ -224,7 +224,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 }
 
 /* Restore the socket's original callbacks, if sddp_sock_attach() has replaced them */
-static void detach(struct sddp_assoc *a, struct sock *sk)
+static void detach_callbacks(struct sddp_assoc *a, struct sock *sk)
 {
 	if (sk->sk_user_data != a)
 		return;
@@ -252,7 +252,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 
 	if (!sock)
 		return;
-	detach(a, sock->sk);
+	detach_callbacks(a, sock->sk);
 	if (abort)
 		sock_no_linger(sock->sk);
 	set_sock(a, NULL);
@@ -357,7 +357,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_peer_restarted - check whether the peer has restarted the association
+ * sddp_sock_has_peer_restarted - check whether the peer has restarted the association
  * @a: the association, established
  * @asoc: SCTP's association, which may have ended
  *
@@ -367,8 +367,8 @@ int sddp_sock_connect(struct sddp_assoc *a)
  * Context: socket lock held.
  * Return: true if the peer has restarted, false otherwise.
  */
-bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
-			      const struct sctp_association *asoc)
+bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
+				  const struct sctp_association *asoc)
 {
 	return asoc->c.peer_vtag != a->peer_tag;
 }
@@ -378,7 +378,7 @@ bool sddp_sock_peer_restarted(const struct sddp_assoc *a,
  * errors that it recovers from, such as a lack of memory. -ECONNABORTED shows that SCTP
  * has ended the association.
  */
-static bool is_fatal(int err)
+static bool is_fatal_error(int err)
 {
 	return err == -ECONNABORTED || ddp_sock_reason(err, IW_OK) != IW_OK;
 }
@@ -392,18 +392,18 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
 	 * before the worker runs.
 	 */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
-		return a->phase == SDDP_UP && !is_fatal(err) ?
+		return a->phase == SDDP_UP && !is_fatal_error(err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
 	if (asoc->state < SCTP_STATE_ESTABLISHED)
-		return is_fatal(err) ? SDDP_SOCK_LOST : SDDP_SOCK_CONNECTING;
-	if (a->phase == SDDP_UP && sddp_sock_peer_restarted(a, asoc))
+		return is_fatal_error(err) ? SDDP_SOCK_LOST : SDDP_SOCK_CONNECTING;
+	if (a->phase == SDDP_UP && sddp_sock_has_peer_restarted(a, asoc))
 		return SDDP_SOCK_LOST;
 	return asoc->state == SCTP_STATE_ESTABLISHED ? SDDP_SOCK_OPEN
 						     : SDDP_SOCK_PEER_DONE;
 }
 
 /**
- * sddp_sock_get_state - get the state of the association's socket
+ * sddp_sock_update_state - get the state of the association's socket
  * @a: the association
  * @err: set to the negative errno of the socket, or 0; gives the reason of the end if
  *	the state is SDDP_SOCK_LOST
@@ -412,7 +412,7 @@ static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, i
  *
  * Return: the state, see enum sddp_sock_state.
  */
-enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
+enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
 {
 	struct sock *sk = a->sock->sk;
 	enum sddp_sock_state state;
@@ -467,12 +467,12 @@ static enum iw_reason __check_peer(const struct sctp_association *asoc,
 }
 
 /**
- * sddp_sock_check_established - read the properties of an established association
+ * sddp_sock_read_established - read the properties of an established association
  * @a: the association; limit, peer_tag, acked, local and remote are set
  *
  * Return: IW_OK, or the reason why the association cannot carry sessions.
  */
-enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
+enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)
 {
 	struct socket *sock = a->sock;
 	struct sctp_association *asoc;
@@ -544,17 +544,17 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	if (n != -EAGAIN)
 		WRITE_ONCE(a->sndbuf_full, false);
 	/* record the first error, which is the cause: SCTP returns -EPIPE to all later sends */
-	if (n != -EPIPE && is_fatal(n))
+	if (n != -EPIPE && is_fatal_error(n))
 		a->send_err = n;
 	if (n < 0)
 		return n;
 	a->delay = 0;
-	sddp_path_watch(a);
+	sddp_path_schedule_check(a);
 	return 0;
 }
 
 /**
- * sddp_sock_last_tsn - get the TSN of the last chunk passed to SCTP
+ * sddp_sock_get_last_tsn - get the TSN of the last chunk passed to SCTP
  * @a: the association
  *
  * SCTP assigns TSNs in the order in which it accepts chunks. So the TSN of a chunk is
@@ -564,7 +564,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
  * Return: the TSN that the last chunk has or will have; if SCTP's association has ended,
  * a TSN that will never be acknowledged.
  */
-u32 sddp_sock_last_tsn(struct sddp_assoc *a)
+u32 sddp_sock_get_last_tsn(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -579,13 +579,13 @@ u32 sddp_sock_last_tsn(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_acked - get the last TSN that the peer has acknowledged cumulatively
+ * sddp_sock_get_acked_tsn - get the last TSN that the peer has acknowledged cumulatively
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
  * Return: the TSN; @a->acked if SCTP's association has ended or the peer has restarted.
  */
-u32 sddp_sock_acked(struct sddp_assoc *a)
+u32 sddp_sock_get_acked_tsn(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -593,7 +593,7 @@ u32 sddp_sock_acked(struct sddp_assoc *a)
 
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
-	if (asoc && !sddp_sock_peer_restarted(a, asoc))
+	if (asoc && !sddp_sock_has_peer_restarted(a, asoc))
 		acked = asoc->ctsn_ack_point;
 	release_sock(sk);
 	return acked;

@@ -85,7 +85,7 @@ void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 	const struct sctp_association *asoc = sctp_sk_asoc(sk);
 	u32 most;
 
-	if (!asoc || (!a->peer_accepted && !a->active) || sddp_sock_peer_restarted(a, asoc))
+	if (!asoc || (!a->peer_accepted && !a->active) || sddp_sock_has_peer_restarted(a, asoc))
 		return;
 	most = asoc->peer.rwnd + asoc->outqueue.outstanding_bytes;
 	most = clamp_t(u32, most / 2, SNDBUF_MIN, SNDBUF);
@@ -94,7 +94,7 @@ void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
 }
 
 /**
- * sddp_sock_grow_rcvbuf - raise the buffer limits after the first accepted session
+ * sddp_sock_grow_buffers - raise the buffer limits after the first accepted session
  * @a: the association
  *
  * SCTP computes its receive window from the buffer limit only when the association
@@ -103,7 +103,7 @@ void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
+void sddp_sock_grow_buffers(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -148,14 +148,14 @@ bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 }
 
 /* Compute the maximum length, in bytes, of a chunk's user data if SCTP fragments at @len bytes */
-static u32 longest_chunk(u32 len)
+static u32 max_chunk_len(u32 len)
 {
 	len -= min_t(u32, len, SACK_RESERVE);
 	return clamp_t(u32, len, SDDP_CHUNK_MIN, SDDP_OUT_SIZE);
 }
 
 /**
- * sddp_sock_tx_budget - get the limits for the next segments
+ * sddp_sock_get_tx_budget - get the limits for the next segments
  * @a: the association
  * @budget: set to the limits
  *
@@ -165,7 +165,7 @@ static u32 longest_chunk(u32 len)
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
+void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
@@ -180,7 +180,7 @@ void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 		unsent = asoc->outqueue.out_qlen;
 	}
 	release_sock(sk);
-	budget->fragment = longest_chunk(len);
+	budget->fragment = max_chunk_len(len);
 	budget->bytes = UNSENT_MAX - min_t(u32, unsent, UNSENT_MAX);
 	if (budget->bytes)
 		WRITE_ONCE(a->unsent_full, false);
@@ -269,7 +269,7 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 	spin_unlock_irqrestore(&a->lock, flags);
 	if (!asoc)
 		return;
-	q->mulpdu = longest_chunk(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
+	q->mulpdu = max_chunk_len(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
 	q->unacked = READ_ONCE(asoc->outqueue.outstanding_bytes);
 	q->unsent = READ_ONCE(asoc->outqueue.out_qlen);
 	q->unread = atomic_read(&asoc->rmem_alloc);

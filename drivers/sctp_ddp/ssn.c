@@ -26,10 +26,10 @@ enum sddp_ssn_order sddp_ssn_compare(u16 next, u16 ssn)
 }
 
 /**
- * sddp_tally_count - count a chunk of an ended session
+ * sddp_tally_increment - count a chunk of an ended session
  * @t: the count of the session's chunks
  */
-void sddp_tally_count(struct sddp_tally *t)
+void sddp_tally_increment(struct sddp_tally *t)
 {
 	t->n++;
 }
@@ -48,13 +48,13 @@ void sddp_tally_set_last(struct sddp_tally *t, u16 ssn)
 }
 
 /**
- * sddp_tally_complete - check whether all chunks of a session have been received
+ * sddp_tally_is_complete - check whether all chunks of a session have been received
  * @t: the count of the session's chunks
  *
  * Return: true if the peer's Terminate and all chunks before it have been received, so
  * that no more chunk of the session can arrive; false otherwise.
  */
-bool sddp_tally_complete(const struct sddp_tally *t)
+bool sddp_tally_is_complete(const struct sddp_tally *t)
 {
 	return t->last && !t->n;
 }

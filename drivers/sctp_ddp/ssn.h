@@ -44,8 +44,8 @@ struct sddp_tally {
 	bool	last;
 };
 
-void sddp_tally_count(struct sddp_tally *t);
+void sddp_tally_increment(struct sddp_tally *t);
 void sddp_tally_set_last(struct sddp_tally *t, u16 ssn);
-bool sddp_tally_complete(const struct sddp_tally *t);
+bool sddp_tally_is_complete(const struct sddp_tally *t);
 
 #endif

@@ -15,7 +15,7 @@
 #define END_AT		15
 
 /**
- * sddp_stall_check - choose the action for a check
+ * sddp_stall_choose_action - choose the action for a check
  * @s: state kept between checks; updated
  * @v: present state of the association
  *
@@ -24,8 +24,8 @@
  *
  * Return: the action that the caller must take, see enum sddp_stall_do.
  */
-enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
-				    const struct sddp_stall_view *v)
+enum sddp_stall_do sddp_stall_choose_action(struct sddp_stall *s,
+					    const struct sddp_stall_view *v)
 {
 	if (!v->ack_expected || v->acked != s->acked) {
 		*s = (struct sddp_stall){ .acked = v->acked };
@@ -53,7 +53,7 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
 }
 
 /**
- * sddp_stall_lower_pmtu - choose the next smaller path MTU
+ * sddp_stall_choose_pmtu - choose the next smaller path MTU
  * @pmtu: present path MTU, bytes
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
@@ -63,7 +63,7 @@ enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
  *
  * Return: the new path MTU in bytes, or 0 if there is no smaller one.
  */
-u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least)
+u32 sddp_stall_choose_pmtu(u32 pmtu, u32 least)
 {
 	static const u32 sizes[] = { 1500, 1280, 576 };
 	u32 i;
@@ -75,7 +75,7 @@ u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least)
 }
 
 /**
- * sddp_stall_timeouts - compute the number of timeouts after which SCTP gives up the peer
+ * sddp_stall_max_timeouts - compute the number of timeouts after which SCTP gives up the peer
  * @paths: number of peer addresses that have replied at least once
  *
  * Some paths may be down for a long time while another path works. The number grows with
@@ -84,7 +84,7 @@ u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least)
  * Return: the number of consecutive timeouts, summed over all paths, after which SCTP
  * ends the association.
  */
-u32 sddp_stall_timeouts(u32 paths)
+u32 sddp_stall_max_timeouts(u32 paths)
 {
 	if (paths < 2)
 		return SDDP_PEER_TIMEOUTS;

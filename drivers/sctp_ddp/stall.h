@@ -34,7 +34,7 @@
  * enum sddp_stall_do - action that the caller must take after a check
  * @SDDP_STALL_NOTHING: no action
  * @SDDP_STALL_PROBE: send a heartbeat to find out whether the peer is reachable
- * @SDDP_STALL_SHRINK: lower the path MTU to the size that sddp_stall_lower_pmtu()
+ * @SDDP_STALL_SHRINK: lower the path MTU to the size that sddp_stall_choose_pmtu()
  *	chooses, if there is one
  * @SDDP_STALL_END: end the association
  */
@@ -77,9 +77,9 @@ struct sddp_stall {
 	s64	since;
 };
 
-enum sddp_stall_do sddp_stall_check(struct sddp_stall *s,
-				    const struct sddp_stall_view *v);
-u32 sddp_stall_lower_pmtu(u32 pmtu, u32 least);
-u32 sddp_stall_timeouts(u32 paths);
+enum sddp_stall_do sddp_stall_choose_action(struct sddp_stall *s,
+					    const struct sddp_stall_view *v);
+u32 sddp_stall_choose_pmtu(u32 pmtu, u32 least);
+u32 sddp_stall_max_timeouts(u32 paths);
 
 #endif

@@ -22,7 +22,7 @@
 #define DEADLINE_CLOSE	10
 
 /**
- * sddp_stream_event - set an event of a stream and schedule the worker
+ * sddp_stream_set_event - set an event of a stream and schedule the worker
  * @st: the stream; the caller must hold a reference or the RCU read lock
  * @ev: the event
  *
@@ -30,7 +30,7 @@
  *
  * Context: any.
  */
-void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
+void sddp_stream_set_event(struct sddp_stream *st, enum sddp_event ev)
 {
 	struct sddp_assoc *a;
 	unsigned long flags;
@@ -56,12 +56,12 @@ void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 }
 
 /* Handle the expiry of a stream's timer */
-static void sddp_stream_timed_out(struct work_struct *work)
+static void sddp_stream_timer_work(struct work_struct *work)
 {
 	struct sddp_stream *st = container_of(to_delayed_work(work),
 					      struct sddp_stream, timer);
 
-	sddp_stream_event(st, SDDP_EV_TIMEOUT);
+	sddp_stream_set_event(st, SDDP_EV_TIMEOUT);
 }
 
 /**
@@ -85,14 +85,14 @@ void sddp_stream_set_deadline(struct sddp_stream *st, unsigned int seconds)
 }
 
 /* Check whether @when is at least @grace seconds after the deadline */
-static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
-			 unsigned int grace)
+static bool sddp_has_deadline_passed(const struct sddp_stream *st, unsigned long when,
+				     unsigned int grace)
 {
 	return st->timed && time_after_eq(when, st->deadline + grace * HZ);
 }
 
 /**
- * sddp_stream_check_deadline - end a session if its deadline has passed
+ * sddp_stream_end_if_late - end a session if its deadline has passed
  * @st: the stream
  * @more: true if SCTP's queue may have more chunks; extends the deadline by
  *	DEADLINE_CLOSE seconds
@@ -100,16 +100,16 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
  * Context: worker, with the association's mutex held, after the worker has processed all
  * events and received chunks.
  */
-void sddp_stream_check_deadline(struct sddp_stream *st, bool more)
+void sddp_stream_end_if_late(struct sddp_stream *st, bool more)
 {
 	/*
 	 * A chunk that arrived before the deadline may still be in SCTP's queue after
 	 * the deadline. So end the session only if the present run of the worker, which
 	 * has processed the queue, began after the deadline.
 	 */
-	if (sddp_is_late(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
+	if (sddp_has_deadline_passed(st, st->a->polled_at, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
-	else if (sddp_is_late(st, jiffies, 0))
+	else if (sddp_has_deadline_passed(st, jiffies, 0))
 		mod_delayed_work(sddp_wq, &st->timer, HZ / 10);
 }
 
@@ -141,7 +141,7 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 	INIT_LIST_HEAD(&st->await_ack);
 	INIT_LIST_HEAD(&st->late);
 	INIT_LIST_HEAD(&st->ready);
-	INIT_DELAYED_WORK(&st->timer, sddp_stream_timed_out);
+	INIT_DELAYED_WORK(&st->timer, sddp_stream_timer_work);
 	return st;
 }
 
@@ -266,32 +266,32 @@ void __sddp_stream_take_reply(struct sddp_stream *st)
 void sddp_stream_quiesce(struct sddp_stream *st)
 {
 	set_bit(0, &st->unbind);
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	wait_on_bit(&st->unbind, 0, TASK_UNINTERRUPTIBLE);
-	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	ddp_session_put(&st->ss);
 }
 
 /**
- * sddp_stream_stop - request the end of a session
+ * sddp_stream_request_end - request the end of a session
  * @st: the stream
  * @why: IW_LOCAL_CLOSE for a graceful end, after all posted requests have been sent; any
  *	other reason for an abortive end
  *
  * Context: any.
  */
-void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
+void sddp_stream_request_end(struct sddp_stream *st, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(st->why, why);
 		/*
-		 * Store why before set_bit() in sddp_stream_event() sets the event,
+		 * Store why before set_bit() in sddp_stream_set_event() sets the event,
 		 * because set_bit() orders nothing. Pairs with xchg() in
 		 * sddp_stream_handle_events(): otherwise the worker could see the event
 		 * but a stale reason. litmus: why
 		 */
 		smp_wmb();
-		sddp_stream_event(st, SDDP_EV_ABORT);
+		sddp_stream_set_event(st, SDDP_EV_ABORT);
 		return;
 	}
 	/*
@@ -300,7 +300,7 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 	 * requests. litmus: drained
 	 */
 	smp_store_release(&st->closing, true);
-	sddp_stream_event(st, SDDP_EV_CLOSE);
+	sddp_stream_set_event(st, SDDP_EV_CLOSE);
 }
 
 /**
@@ -338,13 +338,13 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	if (st->reported)
 		ddp_session_report_closed(&st->ss, why, o);
 	else
-		sddp_listen_refused(st->a, why);
+		sddp_listen_report_refused(st->a, why);
 	sddp_assoc_count_session_end(st->a, st);
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
 /* End the next session, which waits for the number of @st, because the association has ended */
-static void forget_next(struct sddp_stream *st)
+static void end_next_session(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
 
@@ -363,7 +363,7 @@ static void forget_next(struct sddp_stream *st)
  */
 void sddp_stream_discard(struct sddp_stream *st)
 {
-	forget_next(st);
+	end_next_session(st);
 	sddp_early_free_all(st);
 	list_del_init(&st->await_ack);
 	list_del_init(&st->queue_entry);
@@ -385,12 +385,12 @@ void sddp_stream_remove(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_peer_done - process the peer's Terminate of an accepted session
+ * sddp_stream_handle_peer_done - process the peer's Terminate of an accepted session
  * @st: the stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_stream_peer_done(struct sddp_stream *st)
+void sddp_stream_handle_peer_done(struct sddp_stream *st)
 {
 	if (st->peer_closed || st->ended)
 		return;
@@ -402,7 +402,7 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	 * waits for requests that need responses of the peer, because no response can
 	 * arrive.
 	 */
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
 /* Get the reason to report for a graceful end */
@@ -434,7 +434,7 @@ enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
  * SCTP accepts, and after our Terminate has been sent, with each TSN that the peer
  * acknowledges.
  */
-static u64 close_progress(const struct sddp_stream *st)
+static u64 get_close_progress(const struct sddp_stream *st)
 {
 	if (sddp_session_is_acked(&st->s))
 		return 3ull << 32;
@@ -446,7 +446,7 @@ static u64 close_progress(const struct sddp_stream *st)
 /* Extend the deadline if the graceful end has made progress since the last call */
 static void renew_deadline(struct sddp_stream *st)
 {
-	u64 step = close_progress(st);
+	u64 step = get_close_progress(st);
 
 	if (step == st->step)
 		return;

@@ -49,7 +49,7 @@ static void sddp_stream_start_reply(struct sddp_stream *st)
  * critical section: the ULP may request the unbind right after its reply, and the worker
  * must not see the unbind without the reply.
  */
-static void sddp_stream_take_requests(struct sddp_stream *st)
+static void sddp_stream_process_requests(struct sddp_stream *st)
 {
 	bool answered, leaves, fresh;
 
@@ -83,7 +83,7 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
 	/*
-	 * Store a after list_del_init(). sddp_stream_event() reads a, then takes only
+	 * Store a after list_del_init(). sddp_stream_set_event() reads a, then takes only
 	 * the lock of @to for its list_add_tail() of st->ready. Without the order,
 	 * list_del_init() could overwrite the links that list_add_tail() sets. Pairs
 	 * with the lock of @to. litmus: home
@@ -121,7 +121,7 @@ static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 	/* cannot fail: the reservation has allocated the entry */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
 	/* let the other worker handle pending events and check the deadline */
-	sddp_stream_event(st, SDDP_EV_TIMEOUT);
+	sddp_stream_set_event(st, SDDP_EV_TIMEOUT);
 	/* drop the reference that the stream held; this worker holds another reference */
 	sddp_assoc_put(from);
 	return true;
@@ -145,7 +145,7 @@ static bool is_number_free(const struct sddp_stream *st)
  * has received all of our chunks. The only chunk that we may still have to send is a
  * Terminate.
  */
-static bool may_orphan(const struct sddp_stream *st)
+static bool may_orphan_session(const struct sddp_stream *st)
 {
 	return !st->s.active && !st->a->active &&
 	       (st->s.own_done || !st->reported);
@@ -160,25 +160,25 @@ static void sddp_stream_start_next(struct sddp_stream *st)
 	/* cannot fail: replaces an existing entry */
 	xa_store(&st->a->streams, st->id, next, GFP_KERNEL);
 	sddp_stream_discard(st);
-	sddp_rx_begin(next);
+	sddp_rx_begin_session(next);
 }
 
 /**
- * sddp_stream_cleanup - release the stream and its number if the session has ended
+ * sddp_stream_release_if_ended - release the stream and its number if the session has ended
  * @st: the stream, which may be removed from the table and freed
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_stream_cleanup(struct sddp_stream *st)
+void sddp_stream_release_if_ended(struct sddp_stream *st)
 {
 	if (!st->ended)
 		return;
-	sddp_rx_stop_keeping(st);
+	sddp_rx_free_kept_if_ended(st);
 	if (is_number_free(st) && st->next) {
 		sddp_stream_start_next(st);
 	} else if (is_number_free(st)) {
 		sddp_stream_remove(st);
-	} else if (may_orphan(st)) {
+	} else if (may_orphan_session(st)) {
 		sddp_orphan_session(st, sddp_session_may_send(&st->s,
 							      SDDP_KIND_TERMINATE));
 		sddp_stream_discard(st);
@@ -195,7 +195,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 {
 	unsigned long events;
 
-	sddp_stream_take_requests(st);
+	sddp_stream_process_requests(st);
 	/* ignore a stream that has been removed from the table or is not in the table yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
@@ -215,10 +215,10 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_enqueue(st);
 	/*
-	 * the worker checks the deadline in check_late(), after it has processed all
+	 * the worker checks the deadline in check_late_deadlines(), after it has processed all
 	 * received data
 	 */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);
-	sddp_stream_cleanup(st);
+	sddp_stream_release_if_ended(st);
 }

@@ -18,16 +18,16 @@
 /* Maximum bytes per transmit slot of a stream; SLOT_BYTES_ALONE if no other stream has segments */
 #define SLOT_BYTES		(16 * 1024)
 #define SLOT_BYTES_ALONE	(64 * 1024)	/* as much as SCTP passes to IP at once (GSO) */
-/* maximum number of slots per call of sddp_tx_serve() */
+/* maximum number of slots per call of sddp_tx_transmit() */
 #define MAX_SLOTS		8
 #define DEADLINE_REPLY	60	/* maximum wait for the reply to our Initiate, seconds */
 
 /* Add the stream to the list of streams whose last control chunk is not acknowledged */
-static void await_ack(struct sddp_stream *st)
+static void add_to_unacked(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
-	st->control_tsn = sddp_sock_last_tsn(a);
+	st->control_tsn = sddp_sock_get_last_tsn(a);
 	list_move_tail(&st->await_ack, &a->unacked);
 }
 
@@ -45,14 +45,14 @@ void sddp_tx_process_acks(struct sddp_assoc *a)
 		WRITE_ONCE(a->watch_acks, false);
 		return;
 	}
-	a->acked = sddp_sock_acked(a);
+	a->acked = sddp_sock_get_acked_tsn(a);
 	list_for_each_entry_safe(st, next, &a->unacked, await_ack) {
 		if ((s32)(a->acked - st->control_tsn) < 0)
 			continue;
 		list_del_init(&st->await_ack);
 		trace_sddp_acked(st);
-		sddp_session_acked(&st->s);
-		sddp_stream_event(st, SDDP_EV_TX);
+		sddp_session_record_acked(&st->s);
+		sddp_stream_set_event(st, SDDP_EV_TX);
 	}
 }
 
@@ -75,8 +75,8 @@ static int send_control(struct sddp_stream *st, struct sddp_control *c)
 		return err;
 	trace_sddp_control(st, c, true);
 	st->tx_ssn++;
-	sddp_session_sent(&st->s, c->what, c->offer.enhanced);
-	await_ack(st);
+	sddp_session_record_sent(&st->s, c->what, c->offer.enhanced);
+	add_to_unacked(st);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int send_terminate(struct sddp_stream *st)
 	return sddp_session_may_send(&st->s, c.what) ? send_control(st, &c) : 0;
 }
 
-static void uncork(struct sddp_assoc *a)
+static void uncork_if_corked(struct sddp_assoc *a)
 {
 	if (!a->corked)
 		return;
@@ -133,7 +133,7 @@ static void uncork(struct sddp_assoc *a)
  * slot, so that SCTP sends this segment and the segments held back. @left: bytes left in
  * the slot after the pending segment.
  */
-static void cork(struct sddp_assoc *a, u32 left)
+static void cork_or_uncork(struct sddp_assoc *a, u32 left)
 {
 	bool more = a->out_more && left;
 	u32 len = a->out_len;
@@ -145,11 +145,11 @@ static void cork(struct sddp_assoc *a, u32 left)
 	}
 	a->corked += len;
 	if (!more || a->corked + len > SLOT_BYTES_ALONE)
-		uncork(a);
+		uncork_if_corked(a);
 }
 
 /* Pass the pending segment to SCTP. Return: 0 or an error of sddp_sock_send(). */
-static int send_pending(struct sddp_assoc *a)
+static int send_pending_segment(struct sddp_assoc *a)
 {
 	struct sddp_stream *st = a->out_stream;
 	int err;
@@ -250,7 +250,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
 static bool pull_found_none(struct sddp_stream *st, u32 mulpdu)
 {
 	/*
-	 * Read closing before the pull. Pairs with the release in sddp_stream_stop():
+	 * Read closing before the pull. Pairs with the release in sddp_stream_request_end():
 	 * otherwise the pull could miss a request that was posted before the close, and
 	 * the session's Terminate would be sent before that request. litmus: drained
 	 */
@@ -279,7 +279,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 	u32 sent = 0;
 	int err;
 
-	sddp_sock_tx_budget(a, &budget);
+	sddp_sock_get_tx_budget(a, &budget);
 	if (!budget.bytes)
 		return -EAGAIN;
 	err = grow_out_buf(a, budget.fragment);
@@ -289,12 +289,12 @@ static int send_segments(struct sddp_stream *st, u32 most)
 	while (sent < most) {
 		if (pull_found_none(st, budget.fragment - SDDP_SEGMENT)) {
 			/* do not hold back chunks while the next segment waits for a page fault */
-			uncork(a);
+			uncork_if_corked(a);
 			return 0;
 		}
 		sent += a->out_len;
-		cork(a, most - min(most, sent));
-		err = send_pending(a);
+		cork_or_uncork(a, most - min(most, sent));
+		err = send_pending_segment(a);
 		/* end the slot; if the segment is still pending, the next slot sends it */
 		if (err)
 			return err == -EAGAIN ? 1 : err;
@@ -307,18 +307,18 @@ static int send_segments(struct sddp_stream *st, u32 most)
  * It may belong to another stream than the one that has this slot. Return: 0 or an error
  * of sddp_sock_send().
  */
-static int send_earlier_pending(struct sddp_assoc *a)
+static int send_earlier_segment(struct sddp_assoc *a)
 {
 	/*
 	 * Uncork SCTP, which is still corked if the stream failed within a message or
 	 * SCTP was short of memory. SCTP then sends the chunks held back together with
 	 * the next chunk, which may be the session's Terminate.
 	 */
-	uncork(a);
-	return a->out_len ? send_pending(a) : 0;
+	uncork_if_corked(a);
+	return a->out_len ? send_pending_segment(a) : 0;
 }
 
-static bool has_segments(const struct sddp_stream *st)
+static bool may_send_segments(const struct sddp_stream *st)
 {
 	return !st->ended && sddp_session_may_send(&st->s, SDDP_KIND_SEGMENT);
 }
@@ -328,9 +328,9 @@ static bool has_segments(const struct sddp_stream *st)
  * @most is 0. Return: 1 if the stream may have more to send, 0 if not, or a negative
  * errno.
  */
-static int send_slot(struct sddp_stream *st, u32 most)
+static int send_stream_chunks(struct sddp_stream *st, u32 most)
 {
-	int err = send_earlier_pending(st->a);
+	int err = send_earlier_segment(st->a);
 
 	/*
 	 * compute drained again in this slot: DDP may have more segments, such as
@@ -339,7 +339,7 @@ static int send_slot(struct sddp_stream *st, u32 most)
 	st->drained = false;
 	if (!err)
 		err = send_pending_control(st);
-	if (!err && most && has_segments(st))
+	if (!err && most && may_send_segments(st))
 		err = send_segments(st, most);
 	/*
 	 * send the session's Terminate only after all segments; an ended session sends
@@ -355,7 +355,7 @@ static int send_slot(struct sddp_stream *st, u32 most)
  * Terminate of a graceful end does not count: it is sent in the slot that finds no more
  * segments.
  */
-static bool has_control(const struct sddp_stream *st)
+static bool has_control_chunk(const struct sddp_stream *st)
 {
 	if (st->pending_control && !st->ended &&
 	    sddp_session_may_send(&st->s, st->pending_control->what))
@@ -373,14 +373,14 @@ void sddp_tx_enqueue(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
 
-	if (has_control(st))
+	if (has_control_chunk(st))
 		list_move_tail(&st->queue_entry, &a->control_queue);
-	else if (list_empty(&st->queue_entry) && has_segments(st))
+	else if (list_empty(&st->queue_entry) && may_send_segments(st))
 		list_add_tail(&st->queue_entry, &a->segment_queue);
 }
 
 /* Find the stream that gets the next slot. Return: the stream, or NULL if there is none. */
-static struct sddp_stream *next_slot(struct sddp_assoc *a)
+static struct sddp_stream *pick_next_stream(struct sddp_assoc *a)
 {
 	struct list_head *from = &a->control_queue;
 
@@ -394,21 +394,21 @@ static struct sddp_stream *next_slot(struct sddp_assoc *a)
  * Return: 0 if the stream has sent all, 1 if it may have more to send, or a negative
  * errno.
  */
-static int use_slot(struct sddp_stream *st)
+static int give_slot(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
-	bool says = has_control(st);
+	bool says = has_control_chunk(st);
 	u32 most = list_is_singular(&a->segment_queue) ? SLOT_BYTES_ALONE : SLOT_BYTES;
 	int err;
 
 	ddp_session_get(&st->ss);
-	err = send_slot(st, says ? 0 : most);
+	err = send_stream_chunks(st, says ? 0 : most);
 	if (err >= 0) {
 		list_del_init(&st->queue_entry);
 		sddp_stream_advance_close(st);
 		if (err || says)
 			sddp_tx_enqueue(st);
-		sddp_stream_cleanup(st);
+		sddp_stream_release_if_ended(st);
 	} else if (!ddp_sock_is_transient(err)) {
 		/* dequeue a stream whose send has failed, so that other streams can still send */
 		list_del_init(&st->queue_entry);
@@ -422,23 +422,23 @@ static int use_slot(struct sddp_stream *st)
  * 0 if no stream can send more now; 1 if a stream can, and SCTP accepts more chunks;
  * -EAGAIN if SCTP accepts no more chunks; or another negative errno.
  */
-static int serve_slots(struct sddp_assoc *a)
+static int give_slots(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
 	int n, err = sddp_orphan_send_terminates(a);
 
 	for (n = 0; n < MAX_SLOTS && err >= 0; n++) {
-		st = next_slot(a);
+		st = pick_next_stream(a);
 		if (!st)
 			return 0;
 		/*
 		 * The previous slot has filled the send buffer. Return -EAGAIN, so that
 		 * the caller schedules a retry: SCTP may not wake up the worker, see
-		 * sddp_assoc_retry().
+		 * sddp_assoc_schedule_retry().
 		 */
 		if (READ_ONCE(a->sndbuf_full))
 			return -EAGAIN;
-		err = use_slot(st);
+		err = give_slot(st);
 	}
 	if (err < 0)
 		return err;
@@ -446,7 +446,7 @@ static int serve_slots(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_serve - give transmit slots to the streams
+ * sddp_tx_transmit - give transmit slots to the streams
  * @a: the association
  *
  * Context: worker, with the association's mutex held.
@@ -455,7 +455,7 @@ static int serve_slots(struct sddp_assoc *a)
  * no more chunks now; another negative errno if memory is short, see
  * ddp_sock_is_transient(), or if the association has ended.
  */
-int sddp_tx_serve(struct sddp_assoc *a)
+int sddp_tx_transmit(struct sddp_assoc *a)
 {
-	return READ_ONCE(a->sndbuf_full) ? 0 : serve_slots(a);
+	return READ_ONCE(a->sndbuf_full) ? 0 : give_slots(a);
 }

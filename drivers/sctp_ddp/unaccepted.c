@@ -67,7 +67,7 @@ static struct sddp_unaccepted __sddp_count_unaccepted(const struct sddp_assoc *a
 }
 
 /* Find the association to evict if @a is added. Return: NULL if no limit is reached. */
-static struct sddp_assoc *__choose_assoc(const struct sddp_assoc *a)
+static struct sddp_assoc *__choose_evicted(const struct sddp_assoc *a)
 {
 	const struct sddp_unaccepted there = __sddp_count_unaccepted(a);
 	enum sddp_evict_group among = sddp_choose_evict_group(&there);
@@ -80,20 +80,20 @@ static struct sddp_assoc *__choose_assoc(const struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_join - count a new association as unaccepted
+ * sddp_unaccepted_add - count a new association as unaccepted
  * @a: the association
  *
  * Context: the association's mutex held.
  * Return: the association that the caller must evict because a limit is reached, with a
  * reference; NULL if no limit is reached.
  */
-struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
+struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
 {
 	struct sddp_assoc *other;
 
 	a->source = hash_peer(a);
 	mutex_lock(&unaccepted_lock);
-	other = __choose_assoc(a);
+	other = __choose_evicted(a);
 	if (other) {
 		list_del_init(&other->unaccepted);
 		other->evicted = true;
@@ -105,7 +105,7 @@ struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_rejoin - count an association as unaccepted again
+ * sddp_unaccepted_add_again - count an association as unaccepted again
  * @a: the association, without a session
  *
  * Make @a the first candidate for eviction.
@@ -114,13 +114,13 @@ struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
  * Return: true if @a is counted now, or is being evicted; false if the caller must end
  * @a, because a limit is reached.
  */
-bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
+bool sddp_unaccepted_add_again(struct sddp_assoc *a)
 {
 	bool room = true;
 
 	mutex_lock(&unaccepted_lock);
 	if (!a->evicted && list_empty(&a->unaccepted)) {
-		room = !__choose_assoc(a);
+		room = !__choose_evicted(a);
 		if (room)
 			list_add(&a->unaccepted, &unaccepted);
 	}
@@ -129,7 +129,7 @@ bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_leave - stop counting an association as unaccepted
+ * sddp_unaccepted_remove - stop counting an association as unaccepted
  * @a: the association, which has an accepted session or a pending connection request, or
  *	is ending
  *
@@ -137,7 +137,7 @@ bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
  *
  * Context: the association's mutex held.
  */
-void sddp_unaccepted_leave(struct sddp_assoc *a)
+void sddp_unaccepted_remove(struct sddp_assoc *a)
 {
 	mutex_lock(&unaccepted_lock);
 	list_del_init(&a->unaccepted);
@@ -160,16 +160,16 @@ void sddp_assoc_count_accepted(struct sddp_assoc *a)
 	if (a->peer_accepted || a->active)
 		return;
 	a->peer_accepted = true;
-	sddp_unaccepted_leave(a);
-	sddp_sock_grow_rcvbuf(a);
+	sddp_unaccepted_remove(a);
+	sddp_sock_grow_buffers(a);
 }
 
 /**
  * sddp_unaccepted_cancel_evict - cancel an eviction if the association has a session now
- * @a: the association that sddp_unaccepted_join() has chosen
+ * @a: the association that sddp_unaccepted_add() has chosen
  *
  * An Initiate may have arrived after @a was chosen. If the program then rejects the
- * session, sddp_unaccepted_rejoin() counts @a again.
+ * session, sddp_unaccepted_add_again() counts @a again.
  *
  * Context: the association's mutex held.
  * Return: true if the association has a session and the eviction is cancelled, false if

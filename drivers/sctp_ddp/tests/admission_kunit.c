@@ -69,17 +69,17 @@ static void choice_of_evict_group(struct kunit *test)
 /* Show that the retry delay doubles from 10 to 1000 milliseconds and does not grow further */
 static void retry_delay_doubles(struct kunit *test)
 {
-	u32 delay = sddp_retry_delay(0), n;
+	u32 delay = sddp_next_retry_delay(0), n;
 
 	KUNIT_EXPECT_EQ(test, delay, 10U);
 	for (n = 0; n < 20; n++) {
-		u32 next = sddp_retry_delay(delay);
+		u32 next = sddp_next_retry_delay(delay);
 
 		KUNIT_ASSERT_TRUE(test, next == 2 * delay || next == 1000);
 		delay = next;
 	}
 	KUNIT_EXPECT_EQ(test, delay, 1000U);
-	KUNIT_EXPECT_EQ(test, sddp_retry_delay(~0U), 1000U);
+	KUNIT_EXPECT_EQ(test, sddp_next_retry_delay(~0U), 1000U);
 }
 
 /*
@@ -94,7 +94,7 @@ static void enomem_is_reported_first(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rising); i++)
 		for (j = 0; j < ARRAY_SIZE(rising); j++)
 			KUNIT_EXPECT_EQ(test, rising[max(i, j)],
-					sddp_worse_error(rising[i], rising[j]));
+					sddp_choose_worse_error(rising[i], rising[j]));
 }
 
 /*

@@ -220,7 +220,7 @@ static void send_and_check(struct sddp_session s, struct story t, const struct c
 	expect_rule(&next, may == may_send_next(&t, &next), may ? "may not" : "may");
 	if (!may)
 		return;
-	sddp_session_sent(&s, c->what, c->enhanced);
+	sddp_session_record_sent(&s, c->what, c->enhanced);
 	if (c->what != SDDP_KIND_SEGMENT)
 		next.ack_missing = true;
 	try_all_next_chunks(&s, &next);
@@ -258,7 +258,7 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct story
 	if (!t->ack_missing)
 		return;
 	sure.ack_missing = false;
-	sddp_session_acked(&acked);
+	sddp_session_record_acked(&acked);
 	try_all_next_chunks(&acked, &sure);
 }
 
@@ -323,8 +323,8 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 			continue;
 		}
 		KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&s, c->what));
-		sddp_session_sent(&s, c->what, c->enhanced);
-		sddp_session_acked(&s);
+		sddp_session_record_sent(&s, c->what, c->enhanced);
+		sddp_session_record_acked(&s);
 	}
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
@@ -357,10 +357,10 @@ static void acked_only_by_sack(struct kunit *test)
 	};
 
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
-	sddp_session_sent(&s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_acked(&s));
-	sddp_session_acked(&s);
+	sddp_session_record_acked(&s);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_acked(&s));
 }
 
@@ -396,12 +396,12 @@ static void broken(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&s, SDDP_KIND_SEGMENT));
 	KUNIT_EXPECT_EQ(test, SDDP_DO_IGNORE,
 			sddp_session_receive(&s, SDDP_KIND_INITIATE, false));
-	sddp_session_sent(&s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_sent(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 	sddp_session_receive(&s, SDDP_KIND_TERMINATE, false);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_over(&s));
 	KUNIT_EXPECT_FALSE(test, sddp_session_is_reusable(&s));
-	sddp_session_acked(&s);
+	sddp_session_record_acked(&s);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
 

@@ -190,12 +190,12 @@ static void complete_after_all_chunks(struct kunit *test)
 			t = (struct sddp_tally){ .n = starts[at] };
 			last = starts[at] + MANY - 1;
 			for (i = 0; i < MANY; i++) {
-				KUNIT_ASSERT_FALSE(test, sddp_tally_complete(&t));
-				sddp_tally_count(&t);
+				KUNIT_ASSERT_FALSE(test, sddp_tally_is_complete(&t));
+				sddp_tally_increment(&t);
 				if (order[i] == MANY - 1)
 					sddp_tally_set_last(&t, last);
 			}
-			KUNIT_ASSERT_TRUE(test, sddp_tally_complete(&t));
+			KUNIT_ASSERT_TRUE(test, sddp_tally_is_complete(&t));
 		}
 	}
 }
@@ -210,14 +210,14 @@ static void never_complete(struct kunit *test)
 	struct sddp_tally t = {};
 	u32 n;
 
-	sddp_tally_count(&t);
-	KUNIT_EXPECT_FALSE(test, sddp_tally_complete(&t));
+	sddp_tally_increment(&t);
+	KUNIT_EXPECT_FALSE(test, sddp_tally_is_complete(&t));
 	sddp_tally_set_last(&t, 1);
 	sddp_tally_set_last(&t, 0);
-	KUNIT_EXPECT_FALSE(test, sddp_tally_complete(&t));
+	KUNIT_EXPECT_FALSE(test, sddp_tally_is_complete(&t));
 	for (n = 0; n < 0x10000; n++) {
-		sddp_tally_count(&t);
-		KUNIT_ASSERT_EQ(test, !n, sddp_tally_complete(&t));
+		sddp_tally_increment(&t);
+		KUNIT_ASSERT_EQ(test, !n, sddp_tally_is_complete(&t));
 	}
 }
 

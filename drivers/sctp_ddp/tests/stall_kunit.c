@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * KUnit tests of sddp_stall_check() with sequences of checks, and of the sizes and
+ * KUnit tests of sddp_stall_choose_action() with sequences of checks, and of the sizes and
  * limits in stall.c
  */
 #include <kunit/test.h>
 
 #include "../stall.h"
 
-/* State of the association at a check, and the action that sddp_stall_check() must return */
+/* State of the association at a check, and the action that must be chosen */
 struct look {
 	bool			ack_expected;
 	u32			acked;
@@ -31,7 +31,7 @@ static void check_sequence(struct kunit *test, const struct look *l, u32 n)
 		v.acked = l[i].acked;
 		if (l[i].last_heard)
 			v.last_heard = v.now - 1;
-		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_check(&s, &v),
+		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_choose_action(&s, &v),
 				    "look %u", i);
 	}
 }
@@ -77,35 +77,35 @@ static void end_after_a_minute(struct kunit *test)
 	struct sddp_stall s = {};
 	u32 n;
 
-	sddp_stall_check(&s, &v);
+	sddp_stall_choose_action(&s, &v);
 	for (n = 1; n < 60 / SDDP_STALL_INTERVAL; n++) {
 		v.now = n;
 		v.last_heard = n;
-		KUNIT_EXPECT_NE(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
+		KUNIT_EXPECT_NE(test, SDDP_STALL_END, sddp_stall_choose_action(&s, &v));
 	}
-	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_check(&s, &v));
+	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_choose_action(&s, &v));
 }
 
 /* Show that packets never become too small for 516 bytes of user data: RFC 5043 9 (SCTPDDP-60) */
 static void sizes(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_lower_pmtu(65535, 0));
-	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_lower_pmtu(1501, 0));
-	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_lower_pmtu(1500, 1280));
-	KUNIT_EXPECT_EQ(test, 576, sddp_stall_lower_pmtu(1280, 0));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stall_lower_pmtu(1280, 1280));
-	KUNIT_EXPECT_EQ(test, 0, sddp_stall_lower_pmtu(576, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_choose_pmtu(65535, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_choose_pmtu(1501, 0));
+	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_choose_pmtu(1500, 1280));
+	KUNIT_EXPECT_EQ(test, 576, sddp_stall_choose_pmtu(1280, 0));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_choose_pmtu(1280, 1280));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_choose_pmtu(576, 0));
 }
 
 /* Show that the number of timeouts is at most 80, however many addresses the peer announces */
 static void timeouts(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(0));
-	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(1));
-	KUNIT_EXPECT_EQ(test, 10, sddp_stall_timeouts(2));
-	KUNIT_EXPECT_EQ(test, 80, sddp_stall_timeouts(16));
-	KUNIT_EXPECT_EQ(test, 80, sddp_stall_timeouts(17));
-	KUNIT_EXPECT_EQ(test, 80, sddp_stall_timeouts(0xffffffff));
+	KUNIT_EXPECT_EQ(test, 8, sddp_stall_max_timeouts(0));
+	KUNIT_EXPECT_EQ(test, 8, sddp_stall_max_timeouts(1));
+	KUNIT_EXPECT_EQ(test, 10, sddp_stall_max_timeouts(2));
+	KUNIT_EXPECT_EQ(test, 80, sddp_stall_max_timeouts(16));
+	KUNIT_EXPECT_EQ(test, 80, sddp_stall_max_timeouts(17));
+	KUNIT_EXPECT_EQ(test, 80, sddp_stall_max_timeouts(0xffffffff));
 }
 
 static struct kunit_case stall_cases[] = {

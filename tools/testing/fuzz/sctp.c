@@ -87,11 +87,11 @@ static void answer(void)
 
 	for (i = 0; i < ARRAY_SIZE(says); i++)
 		if (sddp_session_may_send(s, says[i]))
-			sddp_session_sent(s, says[i], s->enhanced);
+			sddp_session_record_sent(s, says[i], s->enhanced);
 	if (sc.ended && sddp_session_may_send(s, SDDP_KIND_TERMINATE))
-		sddp_session_sent(s, SDDP_KIND_TERMINATE, false);
+		sddp_session_record_sent(s, SDDP_KIND_TERMINATE, false);
 	if (sc.acks)
-		sddp_session_acked(s);
+		sddp_session_record_acked(s);
 }
 
 static void process_in_order(const struct kept *k)

@@ -97,7 +97,7 @@ void prove_evicted_assoc(void)
 /* The retry delay is never 0 and is bounded, however often memory is short */
 void prove_delay(void)
 {
-	u32 before = ANY(u32), delay = sddp_retry_delay(before);
+	u32 before = ANY(u32), delay = sddp_next_retry_delay(before);
 
 	MUST("the delay is 10 ms to 1 s", delay >= 10 && delay <= 1000);
 	MUST("the delay is not shorter than the previous one", delay >= before || before > 1000);

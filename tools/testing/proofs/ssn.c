@@ -37,12 +37,12 @@ void prove_tally(void)
 	struct sddp_tally t = { .n = ANY(u16), .last = false };
 	u16 ssn = ANY(u16), before = t.n;
 
-	MUST("SCTPDDP-46: a session without a Terminate is not complete", !sddp_tally_complete(&t));
-	sddp_tally_count(&t);
+	MUST("SCTPDDP-46: a session without a Terminate is not complete", !sddp_tally_is_complete(&t));
+	sddp_tally_increment(&t);
 	sddp_tally_set_last(&t, ssn);
 	MUST("SCTPDDP-46: complete if and only if all chunks before the Terminate arrived",
-	     sddp_tally_complete(&t) == (before == ssn));
-	if (sddp_tally_complete(&t) && ssn == 65535)
+	     sddp_tally_is_complete(&t) == (before == ssn));
+	if (sddp_tally_is_complete(&t) && ssn == 65535)
 		REACHED("complete, SSN about to wrap");
 }
 
@@ -52,12 +52,12 @@ void prove_gap(void)
 	struct sddp_tally t = { .n = ANY(u16), .last = true };
 	u16 before = t.n;
 
-	sddp_tally_count(&t);
+	sddp_tally_increment(&t);
 	MUST("the chunk is counted", t.n == (u16)(before + 1));
 	sddp_tally_set_last(&t, ANY(u16));
 	MUST("a second Terminate changes nothing", t.n == (u16)(before + 1));
 	MUST("complete if and only if the last missing chunk has arrived",
-	     sddp_tally_complete(&t) == (before == 65535));
-	if (sddp_tally_complete(&t))
+	     sddp_tally_is_complete(&t) == (before == 65535));
+	if (sddp_tally_is_complete(&t))
 		REACHED("complete");
 }

@@ -44,7 +44,7 @@ void prove_look(void)
 	v.ack_expected = any_bool();
 	GIVEN(sound(&s));
 	was = s;
-	does = sddp_stall_check(&s, &v);
+	does = sddp_stall_choose_action(&s, &v);
 	MUST("progress resets the state and requests nothing", shut(&was, &v) ||
 	     (does == SDDP_STALL_NOTHING && !s.checks && !s.step &&
 	      s.acked == v.acked));
@@ -95,7 +95,7 @@ void prove_begin(void)
 void prove_smaller(void)
 {
 	u32 pmtu = ANY(u32), least = ANY(u32);
-	u32 size = sddp_stall_lower_pmtu(pmtu, least);
+	u32 size = sddp_stall_choose_pmtu(pmtu, least);
 
 	MUST("the size is smaller than the MTU and not below the minimum",
 	     !size || (size < pmtu && size >= least));
@@ -113,7 +113,7 @@ void prove_smaller(void)
 /* The number of timeouts after which SCTP gives up is bounded for any number of paths */
 void prove_timeouts(void)
 {
-	u32 paths = ANY(u32), all = sddp_stall_timeouts(paths);
+	u32 paths = ANY(u32), all = sddp_stall_max_timeouts(paths);
 
 	MUST("2 to 16 paths may have 5 timeouts each",
 	     paths < 2 || paths > 16 || all == 5 * paths);

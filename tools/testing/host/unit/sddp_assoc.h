@@ -18,7 +18,7 @@ extern struct sddp_assoc_stubs {
 	bool			queued;		/* the worker is queued */
 	enum sddp_sock_state		fate;	/* state of the socket */
 	int			more;		/* result of sddp_recv() */
-	bool			again;		/* result of sddp_tx_serve(): more to send */
+	bool			again;		/* result of sddp_tx_transmit(): more to send */
 	u32			received;	/* calls of sddp_recv() */
 	u32			released, aborted;	/* releases of the socket; aborts */
 	enum iw_reason		wrong;		/* reason why the association is unusable */
@@ -26,7 +26,7 @@ extern struct sddp_assoc_stubs {
 	bool			waits;		/* the retry timer is running */
 	unsigned long		due;		/* time at which the retry timer expires, jiffies */
 	bool			no_memory;	/* sending fails for lack of memory */
-	u32			sent;		/* successful calls of sddp_tx_serve() */
+	u32			sent;		/* successful calls of sddp_tx_transmit() */
 	u32			acks;		/* checks for acknowledgments */
 	u32			ended, unhashed;	/* sessions ended; unhash calls */
 	bool			comes;		/* a session begins during the next receive */

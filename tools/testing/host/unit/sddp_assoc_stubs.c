@@ -72,18 +72,18 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	return 0;
 }
 
-enum sddp_sock_state sddp_sock_get_state(struct sddp_assoc *a, int *err)
+enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
 {
 	*err = stubs.fate == SDDP_SOCK_LOST ? -ECONNRESET : 0;
 	return stubs.fate;
 }
 
-enum iw_reason sddp_sock_check_established(struct sddp_assoc *a)
+enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)
 {
 	return stubs.wrong;
 }
 
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	stubs.refused = why;
 }
@@ -104,7 +104,7 @@ int sddp_recv(struct sddp_assoc *a)
 }
 
 /* Without memory SCTP accepts no data, and does not report when there is memory again */
-int sddp_tx_serve(struct sddp_assoc *a)
+int sddp_tx_transmit(struct sddp_assoc *a)
 {
 	if (READ_ONCE(a->sndbuf_full))
 		return 0;
@@ -147,12 +147,12 @@ struct sddp_assoc *sddp_table_pop(void)
 	return NULL;
 }
 
-struct sddp_assoc *sddp_unaccepted_join(struct sddp_assoc *a)
+struct sddp_assoc *sddp_unaccepted_add(struct sddp_assoc *a)
 {
 	return NULL;
 }
 
-bool sddp_unaccepted_rejoin(struct sddp_assoc *a)
+bool sddp_unaccepted_add_again(struct sddp_assoc *a)
 {
 	stubs.rejoined++;
 	return !stubs.sndbuf_full;
@@ -176,10 +176,10 @@ enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 
 void sddp_table_add(struct sddp_assoc *a) {}
 void sddp_table_del(struct sddp_assoc *a) {}
-void sddp_unaccepted_leave(struct sddp_assoc *a) {}
+void sddp_unaccepted_remove(struct sddp_assoc *a) {}
 void sddp_stream_handle_events(struct sddp_stream *st) {}
-void sddp_stream_check_deadline(struct sddp_stream *st, bool more) {}
-void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev) {}
+void sddp_stream_end_if_late(struct sddp_stream *st, bool more) {}
+void sddp_stream_set_event(struct sddp_stream *st, enum sddp_event ev) {}
 void sddp_stream_release(struct kref *ref) {}
 
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,

@@ -61,16 +61,16 @@ static void in_order(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(came); i++)
 		keep(&stream, came[i], 10);
 	KUNIT_EXPECT_EQ(test, 5, host_allocations - pieces);
-	KUNIT_EXPECT_TRUE(test, sddp_early_has(&stream, 0xffff));
-	KUNIT_EXPECT_TRUE(test, sddp_early_has(&stream, 3));
-	KUNIT_EXPECT_FALSE(test, sddp_early_has(&stream, 4));
-	KUNIT_EXPECT_NULL(test, sddp_early_take(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_early_has_ssn(&stream, 0xffff));
+	KUNIT_EXPECT_TRUE(test, sddp_early_has_ssn(&stream, 3));
+	KUNIT_EXPECT_FALSE(test, sddp_early_has_ssn(&stream, 4));
+	KUNIT_EXPECT_NULL(test, sddp_early_pop_next(&stream));
 	for (i = 0; i < ARRAY_SIZE(came); i++) {
 		stream.rx_next++;
-		k = sddp_early_take(&stream);
+		k = sddp_early_pop_next(&stream);
 		KUNIT_ASSERT_NOT_NULL(test, k);
 		KUNIT_EXPECT_EQ(test, stream.rx_next, k->ssn);
-		KUNIT_EXPECT_NULL(test, sddp_early_take(&stream));
+		KUNIT_EXPECT_NULL(test, sddp_early_pop_next(&stream));
 		sddp_early_free(&stream, k);
 		KUNIT_EXPECT_EQ(test, 4 - (int)i, host_allocations - pieces);
 	}

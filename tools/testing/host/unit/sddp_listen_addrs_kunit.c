@@ -163,12 +163,12 @@ void ddp_port_unlisten(struct ddp_listener *dl)
 	stubs.laddrs--;
 }
 
-u32 sddp_retry_delay(u32 before)
+u32 sddp_next_retry_delay(u32 before)
 {
 	return before ? 2 * before : 10;
 }
 
-int sddp_worse_error(int a, int b)
+int sddp_choose_worse_error(int a, int b)
 {
 	return a ?: b;
 }

@@ -39,7 +39,7 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 	return !before;
 }
 
-int sddp_sock_set(struct socket *sock, int name, void *value, int len)
+int sddp_sock_set_opt(struct socket *sock, int name, void *value, int len)
 {
 	const struct sctp_paddrparams *p = value;
 
@@ -62,7 +62,7 @@ static int test_init(struct kunit *test)
 	stubs.t.pathmtu = 9000;
 	stubs.asoc.ctsn_ack_point = 0xfffffffb;
 	stubs.asoc.next_tsn = 6;
-	sddp_path_watch(&stubs.a);
+	sddp_path_schedule_check(&stubs.a);
 	return 0;
 }
 

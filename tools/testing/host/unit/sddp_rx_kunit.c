@@ -138,13 +138,13 @@ void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream
 	stubs.accepted = st->up;
 }
 
-int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
+int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	stubs.requests++;
 	return stubs.nobody;
 }
 
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	stubs.refused++;
 }
@@ -155,7 +155,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	return 0;
 }
 
-void sddp_unaccepted_leave(struct sddp_assoc *a) {}
+void sddp_unaccepted_remove(struct sddp_assoc *a) {}
 void sddp_assoc_count_accepted(struct sddp_assoc *a) {}
 void sddp_tx_enqueue(struct sddp_stream *st) {}
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
@@ -229,8 +229,8 @@ static struct sddp_stream *opened(u16 id)
 	atomic_inc(&stubs.a.live);
 	xa_store(&stubs.a.streams, id, st, GFP_KERNEL);
 	sddp_session_receive(&st->s, SDDP_KIND_INITIATE, false);
-	sddp_session_sent(&st->s, SDDP_KIND_ACCEPT, false);
-	sddp_session_acked(&st->s);
+	sddp_session_record_sent(&st->s, SDDP_KIND_ACCEPT, false);
+	sddp_session_record_acked(&st->s);
 	st->rx_next = 1;
 	return st;
 }
@@ -252,7 +252,7 @@ static bool receive_chunk(u16 id, u32 ppid, u16 ssn, u16 function)
 		.arrived = (const struct sk_buff *)stubs.chunk,
 		.len = in.len,
 	};
-	taken = sddp_rx_chunk(&stubs.a, &in);
+	taken = sddp_rx_process_chunk(&stubs.a, &in);
 	stubs.a.src.arrived = NULL;
 	return taken;
 }
@@ -334,7 +334,7 @@ static void end_drops_deferred_chunks(struct kunit *test)
 	stubs.waits = true;
 	segment(1);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	sddp_rx_stop_keeping(st);
+	sddp_rx_free_kept_if_ended(st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
@@ -352,7 +352,7 @@ static void terminate_waits_for_accept_ack(struct kunit *test)
 
 	st->s.control_unacked = true;
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	sddp_rx_stop_keeping(st);
+	sddp_rx_free_kept_if_ended(st);
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
@@ -366,9 +366,9 @@ static void terminate_without_memory(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
-	sddp_stream_stop(st, IW_LOCAL_CLOSE);
-	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
-	sddp_session_acked(&st->s);
+	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
+	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_acked(&st->s);
 	host_alloc_fails = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_TERMINATE));
 	host_alloc_fails = false;
@@ -417,8 +417,8 @@ static struct sddp_stream *open_closed_with_deferred_write(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
 
-	sddp_stream_stop(st, IW_LOCAL_CLOSE);
-	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
+	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	serve();
 	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, segment(1));
@@ -445,7 +445,7 @@ static struct sddp_stream *expect_next_waits(struct kunit *test)
 static void memory_comes(struct sddp_stream *st)
 {
 	stubs.waits = false;
-	sddp_stream_event(st, SDDP_EV_RX);
+	sddp_stream_set_event(st, SDDP_EV_RX);
 	serve();
 }
 
@@ -472,7 +472,7 @@ static void next_after_abort(struct kunit *test)
 {
 	struct sddp_stream *st = expect_next_waits(test);
 
-	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	serve();
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
@@ -534,7 +534,7 @@ static void stream_reuse_needs_both_terminates(struct kunit *test)
 	stubs.waits = true;
 	segment(1);
 	control(3, SDDP_TERMINATE);
-	sddp_session_sent(&st->s, SDDP_KIND_TERMINATE, false);
+	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	control(0, SDDP_INITIATE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);

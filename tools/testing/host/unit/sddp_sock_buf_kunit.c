@@ -80,15 +80,15 @@ static void unaccepted_window_is_ignored(struct kunit *test)
 	sddp_sock_init_buffers(&stubs.sock, true);
 	KUNIT_EXPECT_EQ(test, 32 * KIB, learns(64 * MIB));
 	stubs.a.peer_accepted = true;
-	sddp_sock_grow_rcvbuf(&stubs.a);
+	sddp_sock_grow_buffers(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 2 * MIB, stubs.sk.sk_sndbuf);
 	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
 	/* the receive window grows once, by half of the bytes added to the receive buffer */
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
-	sddp_sock_grow_rcvbuf(&stubs.a);
+	sddp_sock_grow_buffers(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
 	stubs.sk.asoc = NULL;
-	sddp_sock_grow_rcvbuf(&stubs.a);
+	sddp_sock_grow_buffers(&stubs.a);
 }
 
 /*
@@ -100,7 +100,7 @@ static void unaccepted_again_shrinks_buffers(struct kunit *test)
 	sddp_sock_init_buffers(&stubs.sock, true);
 	stubs.a.peer_accepted = true;
 	learns(4 * MIB);
-	sddp_sock_grow_rcvbuf(&stubs.a);
+	sddp_sock_grow_buffers(&stubs.a);
 	atomic_set(&stubs.asoc.rmem_alloc, 128 * KIB + 1);
 	KUNIT_EXPECT_FALSE(test, sddp_sock_shrink_buffers(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
@@ -109,7 +109,7 @@ static void unaccepted_again_shrinks_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 128 * KIB, stubs.sk.sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, 32 * KIB, stubs.sk.sk_sndbuf);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.asoc.announced);
-	sddp_sock_grow_rcvbuf(&stubs.a);
+	sddp_sock_grow_buffers(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 8 * MIB, stubs.sk.sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, stubs.asoc.announced);
 	stubs.sk.asoc = NULL;
@@ -122,11 +122,11 @@ static struct sddp_tx_budget room_of(u32 unsent)
 
 	stubs.asoc.frag_point = 1400;
 	stubs.asoc.outqueue.out_qlen = unsent;
-	sddp_sock_tx_budget(&stubs.a, &budget);
+	sddp_sock_get_tx_budget(&stubs.a, &budget);
 	return budget;
 }
 
-bool sddp_sock_peer_restarted(const struct sddp_assoc *a, const struct sctp_association *asoc)
+bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a, const struct sctp_association *asoc)
 {
 	return asoc->c.peer_vtag != a->peer_tag;
 }

@@ -128,7 +128,7 @@ void sddp_assoc_kick(struct sddp_assoc *a) {}
 void sddp_sock_init_buffers(struct socket *sock, bool stranger) {}
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk) {}
 void __sddp_path_set_timeouts(struct sctp_association *asoc) {}
-void sddp_path_watch(struct sddp_assoc *a) {}
+void sddp_path_schedule_check(struct sddp_assoc *a) {}
 
 /* Cases ------------------------------------------------------------------------- */
 
@@ -144,7 +144,7 @@ static int test_init(struct kunit *test)
 	stubs.asoc.c.peer_vtag = 7;
 	stubs.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
 	stubs.a.sock = &stubs.sock;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_read_established(&stubs.a));
 	stubs.a.phase = SDDP_UP;
 	return 0;
 }
@@ -153,7 +153,7 @@ static void fares(struct kunit *test, enum sddp_sock_state want, int want_err)
 {
 	int err;
 
-	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_get_state(&stubs.a, &err));
+	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_update_state(&stubs.a, &err));
 	if (want == SDDP_SOCK_LOST)
 		KUNIT_EXPECT_EQ(test, want_err, err);
 }
@@ -282,7 +282,7 @@ static void peer_restart_is_loss(struct kunit *test)
 	/* acknowledgments of the restarted peer do not count: they belong to another association */
 	stubs.a.acked = 5;
 	stubs.asoc.ctsn_ack_point = 7;
-	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_get_acked_tsn(&stubs.a));
 }
 
 /*
@@ -336,12 +336,12 @@ static void prepared(struct kunit *test)
 static void restart_before_accept(struct kunit *test)
 {
 	stubs.sk.sk_receive_queue.n = 1;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_read_established(&stubs.a));
 	stubs.asoc.c.peer_ttag = 6;
-	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_check_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_read_established(&stubs.a));
 	/* without queued data of the earlier incarnation the association is usable */
 	stubs.sk.sk_receive_queue.n = 0;
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_check_established(&stubs.a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_read_established(&stubs.a));
 }
 
 /* The socket is created in the VRF of the association's interface */
@@ -370,12 +370,12 @@ static void probe_leaks_no_socket(struct kunit *test)
 static void unacked_stays_unacked_after_end(struct kunit *test)
 {
 	stubs.asoc.ctsn_ack_point = 5;
-	stubs.a.acked = sddp_sock_acked(&stubs.a);
+	stubs.a.acked = sddp_sock_get_acked_tsn(&stubs.a);
 	stubs.asoc.next_tsn = 9;
-	KUNIT_EXPECT_EQ(test, 8u, sddp_sock_last_tsn(&stubs.a));
+	KUNIT_EXPECT_EQ(test, 8u, sddp_sock_get_last_tsn(&stubs.a));
 	ends(ECONNRESET);
-	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&stubs.a));
-	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_last_tsn(&stubs.a) - 5), 0);
+	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_get_acked_tsn(&stubs.a));
+	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_get_last_tsn(&stubs.a) - 5), 0);
 }
 
 static struct kunit_case sddp_sock_cases[] = {

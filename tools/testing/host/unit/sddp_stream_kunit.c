@@ -97,7 +97,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 	return &stubs.other;
 }
 
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	stubs.refused++;
 }
@@ -128,10 +128,10 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 }
 
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
-void sddp_rx_stop_keeping(struct sddp_stream *st) {}
+void sddp_rx_free_kept_if_ended(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
 void sddp_early_free_all(struct sddp_stream *st) {}
-void sddp_rx_begin(struct sddp_stream *st) {}
+void sddp_rx_begin_session(struct sddp_stream *st) {}
 void sddp_orphan_session(struct sddp_stream *st, bool owed) {}
 
 /* Run an association's worker. Return: the number of sessions with events. */
@@ -230,7 +230,7 @@ static void session_moves_to_other_assoc(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	work(&stubs.a);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.other, st->a);
 	KUNIT_EXPECT_EQ(test, 2, (int)st->id);
@@ -257,7 +257,7 @@ static void moved_session_counts_once(struct kunit *test)
 	struct sddp_stream *st = opened(4, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	stubs.eager = true;
 	work(&stubs.a);
 	stubs.eager = false;
@@ -276,7 +276,7 @@ static void stays(struct kunit *test)
 	struct sddp_stream *st = opened(3, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
@@ -292,7 +292,7 @@ static void move_without_assoc_fails(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	stubs.another = -ENOMEM;
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	expect_over(test, st, IW_NO_MEMORY);
@@ -303,7 +303,7 @@ static void aborted_session_moves_nowhere(struct kunit *test)
 	struct sddp_stream *st = opened(6, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
-	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	expect_over(test, st, IW_LOCAL_ABORT);
@@ -320,7 +320,7 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind wha
 	st->s.state = SDDP_REQUESTED;
 	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_set_reply(st, c, yes ? &stubs.stream : NULL));
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	KUNIT_EXPECT_PTR_EQ(test, c, st->pending_control);
@@ -331,10 +331,10 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind wha
 static void run_worker_at_timeout(struct sddp_stream *st)
 {
 	stubs.a.polled_at = jiffies;
-	sddp_stream_event(st, SDDP_EV_TIMEOUT);
+	sddp_stream_set_event(st, SDDP_EV_TIMEOUT);
 	work(&stubs.a);
 	list_del_init(&st->late);
-	sddp_stream_check_deadline(st, false);
+	sddp_stream_end_if_late(st, false);
 }
 
 /* Expect that the session ends half a minute after the program has accepted or rejected */
@@ -372,7 +372,7 @@ static void unsent_accept(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	KUNIT_EXPECT_TRUE(test, stubs.a.peer_accepted);
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	expect_time(test, st);
@@ -388,7 +388,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
 	unsigned long deadline = st->deadline;
 
-	sddp_stream_stop(st, IW_LOCAL_CLOSE);
+	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the close does not extend the time limit of the Accept */
@@ -409,12 +409,12 @@ static void device_removal_drops_reject(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
 
-	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	work(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	st->s.state = SDDP_IDLE;
-	sddp_stream_event(st, SDDP_EV_TX);
+	sddp_stream_set_event(st, SDDP_EV_TX);
 	work(&stubs.a);
 	ddp_session_put(&st->ss);
 }

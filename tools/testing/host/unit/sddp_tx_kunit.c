@@ -54,7 +54,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	return 0;
 }
 
-void sddp_sock_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
+void sddp_sock_get_tx_budget(struct sddp_assoc *a, struct sddp_tx_budget *budget)
 {
 	*budget = stubs.budget;
 }
@@ -70,22 +70,22 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 	stubs.uncorks++;
 }
 
-u32 sddp_sock_last_tsn(struct sddp_assoc *a)
+u32 sddp_sock_get_last_tsn(struct sddp_assoc *a)
 {
 	return stubs.sent;
 }
 
-u32 sddp_sock_acked(struct sddp_assoc *a)
+u32 sddp_sock_get_acked_tsn(struct sddp_assoc *a)
 {
 	return stubs.sent - 1;
 }
 
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	stubs.refused = why;
 }
 
-void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
+void sddp_stream_set_event(struct sddp_stream *st, enum sddp_event ev)
 {
 }
 
@@ -103,7 +103,7 @@ void sddp_stream_advance_close(struct sddp_stream *st)
 {
 }
 
-void sddp_stream_cleanup(struct sddp_stream *st)
+void sddp_stream_release_if_ended(struct sddp_stream *st)
 {
 }
 
@@ -183,7 +183,7 @@ static u32 run_all(void)
 {
 	u32 n = 0;
 
-	while (n < SENT && sddp_tx_serve(&stubs.a) > 0)
+	while (n < SENT && sddp_tx_transmit(&stubs.a) > 0)
 		n++;
 	return n;
 }
@@ -253,7 +253,7 @@ static void lie_alike(struct kunit *test)
 		stubs.budget.fragment = sizes[i % ARRAY_SIZE(sizes)];
 		stubs.budget.bytes = 1;
 		stubs.takes = stubs.sent;
-		sddp_tx_serve(&stubs.a);
+		sddp_tx_transmit(&stubs.a);
 		expect_payload(test, i, stubs.budget.fragment, off);
 		/*
 		 * a chunk that SCTP did not accept is sent again unchanged, even
@@ -263,7 +263,7 @@ static void lie_alike(struct kunit *test)
 		stubs.budget.fragment = FRAGMENT;
 		stubs.budget.bytes = 0;
 		stubs.takes = SENT;
-		sddp_tx_serve(&stubs.a);
+		sddp_tx_transmit(&stubs.a);
 		expect_payload(test, i, sizes[i % ARRAY_SIZE(sizes)], off);
 	}
 }
@@ -293,7 +293,7 @@ static void unaccepted_chunk_is_sent_first(struct kunit *test)
 	struct guest *g = open(0, 20, 900);
 
 	stubs.takes = 10;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_serve(&stubs.a));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_transmit(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 10u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 10u, stubs.taken);
 	KUNIT_EXPECT_EQ(test, 9u, g->left);
@@ -327,7 +327,7 @@ static void no_room(struct kunit *test)
 	struct guest *g = open(0, 1, 900);
 
 	stubs.budget.bytes = 0;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_serve(&stubs.a));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_transmit(&stubs.a));
 	KUNIT_EXPECT_EQ(test, 1u, g->left);
 	KUNIT_EXPECT_FALSE(test, list_empty(&stubs.a.segment_queue));
 }
@@ -456,7 +456,7 @@ static enum iw_reason receive_orphan_chunk(u32 ppid, const struct sddp_head *h)
 
 	stubs.refused = IW_OK;
 	xa_erase(&stubs.a.streams, 5);
-	sddp_orphan_first_chunk(&stubs.a, &in, h);
+	sddp_orphan_process_first(&stubs.a, &in, h);
 	return stubs.refused;
 }
 
@@ -491,17 +491,17 @@ static void orphan_gets_one_terminate(struct kunit *test)
 	struct sddp_assoc *a = &stubs.a;
 
 	receive_orphan_chunk(SDDP_PPID_SEGMENT, &h);
-	sddp_tx_serve(a);
-	sddp_tx_serve(a);
+	sddp_tx_transmit(a);
+	sddp_tx_transmit(a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 5, (int)stubs.to[0]);
 	h.function = SDDP_TERMINATE;
 	h.ssn = 2;
-	sddp_orphan_next_chunk(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	sddp_orphan_process_next(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&a->streams, 5));
 	h.function = 0;
 	h.ssn = 0;
-	sddp_orphan_next_chunk(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	sddp_orphan_process_next(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
 	KUNIT_EXPECT_NULL(test, xa_load(&a->streams, 5));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 }
@@ -514,7 +514,7 @@ static void orphan_terminate_is_ignored(struct kunit *test)
 	};
 
 	receive_orphan_chunk(SDDP_PPID_CONTROL, &h);
-	sddp_tx_serve(&stubs.a);
+	sddp_tx_transmit(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 5));
 }

@@ -27,7 +27,7 @@ void sddp_assoc_get(struct sddp_assoc *a)
 	held++;
 }
 
-void sddp_sock_grow_rcvbuf(struct sddp_assoc *a)
+void sddp_sock_grow_buffers(struct sddp_assoc *a)
 {
 	widened++;
 }
@@ -49,14 +49,14 @@ static void end(struct kunit *test)
 	int i;
 
 	for (i = 0; i < CROWD; i++)
-		sddp_unaccepted_leave(&assocs[i]);
+		sddp_unaccepted_remove(&assocs[i]);
 }
 
 /* Add an association from this address. Return: the association to evict for it, or NULL. */
 static struct sddp_assoc *add_assoc(int i, u32 from)
 {
 	((struct sockaddr_in *)&assocs[i].remote)->sin_addr.s_addr = from;
-	return sddp_unaccepted_join(&assocs[i]);
+	return sddp_unaccepted_add(&assocs[i]);
 }
 
 /*
@@ -87,7 +87,7 @@ static void evicts_own_peer_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, held);
 	KUNIT_EXPECT_TRUE(test, assocs[0].evicted);
 	/* an association is evicted only once: it does not become a candidate again */
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(&assocs[0]));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(&assocs[0]));
 	KUNIT_EXPECT_TRUE(test, list_empty(&assocs[0].unaccepted));
 }
 
@@ -144,21 +144,21 @@ static void rejected_is_evicted_first(struct kunit *test)
 
 	add_assoc(0, 1);
 	add_assoc(1, 1);
-	sddp_unaccepted_leave(a);
+	sddp_unaccepted_remove(a);
 	KUNIT_EXPECT_TRUE(test, list_empty(&a->unaccepted));
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(a));
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
 	KUNIT_EXPECT_FALSE(test, list_empty(&a->unaccepted));
 	/* the association is on the list already */
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(a));
-	sddp_unaccepted_leave(&assocs[0]);
-	sddp_unaccepted_leave(a);
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
+	sddp_unaccepted_remove(&assocs[0]);
+	sddp_unaccepted_remove(a);
 	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], too_many());
 	a = &assocs[2];
-	sddp_unaccepted_leave(a);
+	sddp_unaccepted_remove(a);
 	add_assoc(CROWD - 1, 1);
-	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_rejoin(a));
-	sddp_unaccepted_leave(&assocs[3]);
-	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_rejoin(a));
+	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_add_again(a));
+	sddp_unaccepted_remove(&assocs[3]);
+	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
 	KUNIT_EXPECT_PTR_EQ(test, a, add_assoc(CROWD - 2, 1));
 }
 

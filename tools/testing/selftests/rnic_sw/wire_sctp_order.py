@@ -231,7 +231,7 @@ case("an impossible DDP-SSN ends the session",
 def without_memory(w, ahead, **end):
     """Send a chunk that is ahead while allocations for received chunks fail."""
     link = w.initiate()
-    with failing_allocations_of("sddp_rx_chunk", "iw_sctp_ddp"), w.counted(**end):
+    with failing_allocations_of("sddp_rx_process_chunk", "iw_sctp_ddp"), w.counted(**end):
         link.peer.put_segment(rdmap.send(2, b"ahead"),
                               ssn=link.peer.ssn + ahead)
         link.ended()
