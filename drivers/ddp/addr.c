@@ -117,10 +117,10 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 EXPORT_SYMBOL_GPL(ddp_addr_hash);
 
 /**
- * ddp_addr_unmap - convert an IPv4-mapped IPv6 address to IPv4
+ * ddp_addr_unmap_v4 - convert an IPv4-mapped IPv6 address to IPv4
  * @a: any address; left unchanged if it is not IPv4-mapped
  */
-void ddp_addr_unmap(struct sockaddr_storage *a)
+void ddp_addr_unmap_v4(struct sockaddr_storage *a)
 {
 	const struct sockaddr_in6 *a6 = (void *)a;
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
@@ -133,7 +133,7 @@ void ddp_addr_unmap(struct sockaddr_storage *a)
 	memcpy(a, &a4, sizeof(a4));
 }
 
-static int ipv4_ifindex(struct net *net, __be32 addr)
+static int find_ipv4_ifindex(struct net *net, __be32 addr)
 {
 	const struct net_device *dev = __ip_dev_find(net, addr, false);
 
@@ -145,7 +145,7 @@ static int ipv4_ifindex(struct net *net, __be32 addr)
  * without a scope, and finds this interface too. rdma_cm would refuse a request through
  * the device of any other interface.
  */
-static int ipv6_ifindex(struct net *net, const struct in6_addr *addr)
+static int find_ipv6_ifindex(struct net *net, const struct in6_addr *addr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct net_device *dev;
@@ -158,7 +158,7 @@ static int ipv6_ifindex(struct net *net, const struct in6_addr *addr)
 }
 
 /**
- * ddp_addr_ifindex - find the interface that has an address
+ * ddp_addr_find_ifindex - find the interface that has an address
  * @net: network namespace
  * @a: the address
  *
@@ -167,11 +167,11 @@ static int ipv6_ifindex(struct net *net, const struct in6_addr *addr)
  * Return: ifindex of the interface that the RDMA core finds by the address; 0 if no
  * interface has the address.
  */
-int ddp_addr_ifindex(struct net *net, const struct sockaddr_storage *a)
+int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET)
-		return ipv4_ifindex(net, ((struct sockaddr_in *)a)->sin_addr.s_addr);
-	return ipv6_ifindex(net, &((struct sockaddr_in6 *)a)->sin6_addr);
+		return find_ipv4_ifindex(net, ((struct sockaddr_in *)a)->sin_addr.s_addr);
+	return find_ipv6_ifindex(net, &((struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 static void *init_addr(struct sockaddr_storage *at, sa_family_t family)
@@ -234,7 +234,7 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 #endif
 
 /**
- * ddp_addr_list - list the addresses of an interface
+ * ddp_addr_list_interface - list the addresses of an interface
  * @net: network namespace
  * @ifindex: the interface
  * @family: address family
@@ -244,8 +244,8 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
  *
  * Return: number of addresses stored.
  */
-int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
-		  struct sockaddr_storage *at, int room)
+int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
+			    struct sockaddr_storage *at, int room)
 {
 	struct net_device *dev;
 	int n = 0;
@@ -258,4 +258,4 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 	rcu_read_unlock();
 	return n;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_list);
+EXPORT_SYMBOL_GPL(ddp_addr_list_interface);

@@ -31,7 +31,7 @@ bool ddp_may_admit(const struct ddp_admit_state *c)
 }
 
 /**
- * ddp_may_admit_evicting - decide whether an LLP that can evict may attach a request
+ * ddp_may_admit_with_eviction - decide whether an LLP that can evict may attach a request
  * @c: state of the listener
  *
  * An evicted request stays attached until its socket is closed. So attached
@@ -41,13 +41,13 @@ bool ddp_may_admit(const struct ddp_admit_state *c)
  * @c->limit, the caller must first evict another request. False if it may not
  * be attached.
  */
-bool ddp_may_admit_evicting(const struct ddp_admit_state *c)
+bool ddp_may_admit_with_eviction(const struct ddp_admit_state *c)
 {
 	return c->nattached < 2 * c->limit;
 }
 
 /**
- * ddp_admit_evict_bucket - choose the bucket from which a request is evicted
+ * ddp_choose_evict_bucket - choose the bucket from which a request is evicted
  * @npending: number of pending requests in each bucket
  * @sources: number of buckets
  * @oldest: bucket of the listener's oldest pending request
@@ -55,7 +55,7 @@ bool ddp_may_admit_evicting(const struct ddp_admit_state *c)
  * Return: the bucket with the most requests; among several such buckets @oldest
  * if it is one of them, else the first one.
  */
-u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
+u32 ddp_choose_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
 {
 	u32 loser = oldest, i;
 
@@ -66,7 +66,7 @@ u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
 }
 
 /**
- * ddp_admit_evict_request - choose the request in a bucket that is evicted
+ * ddp_choose_evict_request - choose the request in a bucket that is evicted
  * @source: hash of the source address of each request, oldest request first
  * @n: number of requests, at least one
  *
@@ -76,7 +76,7 @@ u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest)
  * Return: index of the oldest request of the source that has the most requests
  * in @source.
  */
-u32 ddp_admit_evict_request(const u32 *source, u32 n)
+u32 ddp_choose_evict_request(const u32 *source, u32 n)
 {
 	u32 victim = 0, most = 0, i, j, count;
 

@@ -22,8 +22,8 @@ struct ddp_admit_state {
 };
 
 bool ddp_may_admit(const struct ddp_admit_state *c);
-bool ddp_may_admit_evicting(const struct ddp_admit_state *c);
-u32 ddp_admit_evict_bucket(const u32 *npending, u32 sources, u32 oldest);
-u32 ddp_admit_evict_request(const u32 *source, u32 n);
+bool ddp_may_admit_with_eviction(const struct ddp_admit_state *c);
+u32 ddp_choose_evict_bucket(const u32 *npending, u32 sources, u32 oldest);
+u32 ddp_choose_evict_request(const u32 *source, u32 n);
 
 #endif

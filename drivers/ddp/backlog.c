@@ -34,12 +34,12 @@ void ddp_backlog_init(struct ddp_port_listener *l)
 	l->seed = get_random_u32();
 }
 
-static u32 bucket_of(u32 source)
+static u32 source_to_bucket(u32 source)
 {
 	return source % DDP_SOURCES;
 }
 
-static void __unlist(struct ddp_port_listener *l, struct ddp_conn_req *c)
+static void __remove_pending(struct ddp_port_listener *l, struct ddp_conn_req *c)
 {
 	lockdep_assert_held(&l->lock);
 	if (!c->pending)
@@ -48,12 +48,12 @@ static void __unlist(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	list_del(&c->list);
 	list_del(&c->bucket_entry);
 	l->npending--;
-	l->pending_from[bucket_of(c->source)]--;
+	l->pending_from[source_to_bucket(c->source)]--;
 }
 
-static void __evict(struct ddp_port_listener *l, struct ddp_conn_req *c)
+static void __evict_request(struct ddp_port_listener *l, struct ddp_conn_req *c)
 {
-	__unlist(l, c);
+	__remove_pending(l, c);
 	c->evicted = true;
 	l->ops->evict(c);
 }
@@ -69,7 +69,7 @@ static struct ddp_conn_req *__choose_request(struct list_head *bucket_entry)
 		if (n == EVICT_CANDIDATES)
 			break;
 	}
-	return at[ddp_admit_evict_request(source, n)];
+	return at[ddp_choose_evict_request(source, n)];
 }
 
 static void __evict_one(struct ddp_port_listener *l)
@@ -78,16 +78,16 @@ static void __evict_one(struct ddp_port_listener *l)
 	u32 loser;
 
 	c = list_first_entry(&l->requests, struct ddp_conn_req, list);
-	loser = ddp_admit_evict_bucket(l->pending_from, DDP_SOURCES,
-				       bucket_of(c->source));
-	__evict(l, __choose_request(&l->from[loser]));
+	loser = ddp_choose_evict_bucket(l->pending_from, DDP_SOURCES,
+					source_to_bucket(c->source));
+	__evict_request(l, __choose_request(&l->from[loser]));
 }
 
 static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 {
 	const struct ddp_admit_state backlog = {
 		.limit = l->limit, .npending = l->npending, .nattached = l->nattached,
-		.same_source = l->pending_from[bucket_of(source)],
+		.same_source = l->pending_from[source_to_bucket(source)],
 	};
 
 	lockdep_assert_held(&l->lock);
@@ -95,7 +95,7 @@ static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 		return false;
 	if (!l->ops->evict)
 		return ddp_may_admit(&backlog);
-	if (!ddp_may_admit_evicting(&backlog))
+	if (!ddp_may_admit_with_eviction(&backlog))
 		return false;
 	if (l->npending >= l->limit)
 		__evict_one(l);
@@ -103,24 +103,24 @@ static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
 }
 
 /**
- * ddp_port_attach - attach a connection request to a listener
+ * ddp_port_attach_request - attach a connection request to a listener
  * @l: the listener
  * @c: the request, which must not be attached; on success it holds a reference
  *	to @l
  * @from: the peer's address
  *
  * Evicts another request if the listener is at its limit and the LLP can evict
- * requests. Calls of this function and of ddp_port_detach() for the same
+ * requests. Calls of this function and of ddp_port_detach_request() for the same
  * request must not overlap. No request stays on a listener that is being
- * removed: evict_first() sets l->dead under the lock and then evicts the
+ * removed: kill_and_evict_first() sets l->dead under the lock and then evicts the
  * requests that are attached, and later calls of this function fail.
  * litmus: children
  *
  * Return: true if @c is attached and pending; false if the listener has too
  * many requests or is being removed.
  */
-bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
-		     const struct sockaddr_storage *from)
+bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
+			     const struct sockaddr_storage *from)
 {
 	u32 source = ddp_addr_hash_source(from, l->seed);
 	bool ok;
@@ -133,42 +133,42 @@ bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
 		c->source = source;
 		c->pending = true;
 		list_add_tail(&c->list, &l->requests);
-		list_add_tail(&c->bucket_entry, &l->from[bucket_of(source)]);
+		list_add_tail(&c->bucket_entry, &l->from[source_to_bucket(source)]);
 		l->npending++;
-		l->pending_from[bucket_of(source)]++;
+		l->pending_from[source_to_bucket(source)]++;
 		l->nattached++;
 	}
 	spin_unlock(&l->lock);
 	return ok;
 }
-EXPORT_SYMBOL_GPL(ddp_port_attach);
+EXPORT_SYMBOL_GPL(ddp_port_attach_request);
 
 /**
- * ddp_port_detach - detach a connection request from its listener
+ * ddp_port_detach_request - detach a connection request from its listener
  * @c: the request; the call has no effect if @c is not attached
  */
-void ddp_port_detach(struct ddp_conn_req *c)
+void ddp_port_detach_request(struct ddp_conn_req *c)
 {
 	struct ddp_port_listener *l = c->listener;
 
 	if (!l)
 		return;
 	spin_lock(&l->lock);
-	__unlist(l, c);
+	__remove_pending(l, c);
 	l->nattached--;
 	spin_unlock(&l->lock);
 	c->listener = NULL;
 	c->evicted = false;
-	ddp_port_put(l);
+	ddp_port_put_listener(l);
 }
-EXPORT_SYMBOL_GPL(ddp_port_detach);
+EXPORT_SYMBOL_GPL(ddp_port_detach_request);
 
 /*
  * Begin an upcall on @l, for the request @c, which may be NULL. Return: true if
  * the caller may make the upcall, and must then call end_upcall(); false if the
  * listener is being removed or @c has been evicted.
  */
-static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
+static bool try_begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 {
 	bool ok;
 
@@ -177,7 +177,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	l->upcalls += ok;
 	/* the ULP is notified of @c now, so @c is no longer pending and must not be evicted */
 	if (ok && c && l->ops->evict)
-		__unlist(l, c);
+		__remove_pending(l, c);
 	spin_unlock(&l->lock);
 	return ok;
 }
@@ -206,7 +206,7 @@ static void end_upcall(struct ddp_port_listener *l)
  */
 bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 {
-	if (!begin_upcall(l, NULL))
+	if (!try_begin_upcall(l, NULL))
 		return false;
 	ddp_session_get_policy(&l->dl, policy);
 	end_upcall(l);
@@ -215,7 +215,7 @@ bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 EXPORT_SYMBOL_GPL(ddp_port_get_policy);
 
 /**
- * ddp_port_request - pass a peer's request to the user of sessions
+ * ddp_port_report_request - pass a peer's request to the user of sessions
  * @c: the request, attached to the listener
  * @ss: the session; its user must be that of the listener
  * @o: IRD, ORD, RTR types and Private Data of the peer
@@ -224,13 +224,13 @@ EXPORT_SYMBOL_GPL(ddp_port_get_policy);
  * it; -ECONNREFUSED if the listener is being removed or @c has been evicted; or
  * the negative errno with which the user has refused the request.
  */
-int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
-		     const struct ddp_offer *o)
+int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
+			    const struct ddp_offer *o)
 {
 	struct ddp_port_listener *l = c->listener;
 	int err;
 
-	if (!begin_upcall(l, c))
+	if (!try_begin_upcall(l, c))
 		return -ECONNREFUSED;
 	/* the user takes over this reference if the upcall returns 0 */
 	ddp_session_get(ss);
@@ -240,28 +240,28 @@ int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
 	end_upcall(l);
 	return err;
 }
-EXPORT_SYMBOL_GPL(ddp_port_request);
+EXPORT_SYMBOL_GPL(ddp_port_report_request);
 
 /**
- * ddp_port_refused - report a connection setup that failed before its request
+ * ddp_port_report_refused - report a connection setup that failed before its request
  * @l: the listener
  * @why: reason of the failure
  */
-void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
+void ddp_port_report_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
-	if (!begin_upcall(l, NULL))
+	if (!try_begin_upcall(l, NULL))
 		return;
 	ddp_session_report_refused(&l->dl, why);
 	end_upcall(l);
 }
-EXPORT_SYMBOL_GPL(ddp_port_refused);
+EXPORT_SYMBOL_GPL(ddp_port_report_refused);
 
 /*
  * Mark the listener as dead, and evict its oldest pending request. Return: true
  * if a request was evicted; false if none is pending, or the LLP cannot evict
  * requests. litmus: children, children-weak
  */
-static bool evict_first(struct ddp_port_listener *l)
+static bool kill_and_evict_first(struct ddp_port_listener *l)
 {
 	struct ddp_conn_req *c;
 
@@ -269,7 +269,7 @@ static bool evict_first(struct ddp_port_listener *l)
 	l->dead = true;
 	c = list_first_entry_or_null(&l->requests, struct ddp_conn_req, list);
 	if (c && l->ops->evict)
-		__evict(l, c);
+		__evict_request(l, c);
 	else
 		c = NULL;
 	spin_unlock(&l->lock);
@@ -298,7 +298,7 @@ static bool has_no_upcalls(struct ddp_port_listener *l)
  */
 void ddp_backlog_drain(struct ddp_port_listener *l)
 {
-	while (evict_first(l))
+	while (kill_and_evict_first(l))
 		cond_resched();
 	wait_var_event(&l->upcalls, has_no_upcalls(l));
 }

@@ -12,10 +12,10 @@
 
 #include "internal.h"
 
-static bool is_pending(const struct ddp_fault *w)
+static bool is_fault_pending(const struct ddp_fault *w)
 {
 	/*
-	 * Read pending before fault_failed, because ddp_fault_done() writes
+	 * Read pending before fault_failed, because ddp_fault_complete() writes
 	 * fault_failed before it clears pending; litmus: publish
 	 */
 	return smp_load_acquire(&w->pending);
@@ -28,22 +28,22 @@ static bool has_failed(const struct ddp_stream *s)
 
 bool ddp_rx_has_pending_fault(const struct ddp_stream *s)
 {
-	return is_pending(&s->rx_fault) && !has_failed(s);
+	return is_fault_pending(&s->rx_fault) && !has_failed(s);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_has_pending_fault);
 
 /**
- * __ddp_tx_fault_pending - check whether a page fault blocks the transmit path
+ * __ddp_tx_has_pending_fault - check whether a page fault blocks the transmit path
  * @s: the stream
  *
  * Return: true if a page-fault request is pending; false if none is, or if the
  * stream has failed.
  */
-bool __ddp_tx_fault_pending(const struct ddp_stream *s)
+bool __ddp_tx_has_pending_fault(const struct ddp_stream *s)
 {
-	return is_pending(&s->tx_fault) && !has_failed(s);
+	return is_fault_pending(&s->tx_fault) && !has_failed(s);
 }
-EXPORT_SYMBOL_GPL(__ddp_tx_fault_pending);
+EXPORT_SYMBOL_GPL(__ddp_tx_has_pending_fault);
 
 static void ddp_rx_resume(struct ddp_fault *w)
 {
@@ -72,7 +72,7 @@ void ddp_faults_init(struct ddp_stream *s)
 	s->tx_fault.done = ddp_tx_resume;
 }
 
-static void fault_cancel(struct ddp_fault *w)
+static void cancel_fault(struct ddp_fault *w)
 {
 	if (w->ops)
 		w->ops->cancel(w);
@@ -84,8 +84,8 @@ static void fault_cancel(struct ddp_fault *w)
  */
 void ddp_faults_cancel(struct ddp_stream *s)
 {
-	fault_cancel(&s->rx_fault);
-	fault_cancel(&s->tx_fault);
+	cancel_fault(&s->rx_fault);
+	cancel_fault(&s->tx_fault);
 }
 
 /*
@@ -120,7 +120,7 @@ void ddp_fault_clear_failed(struct ddp_fault *w, const struct ddp_region *r, u64
 	u64 at = r->mem_base + (to - r->base);
 
 	/* while a request is pending, only the owner of the memory may access @w */
-	if (is_pending(w))
+	if (is_fault_pending(w))
 		return;
 	if (w->mem == r->mem && w->write == write && w->at - at < len)
 		w->fault_failed = false;
@@ -144,7 +144,7 @@ enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r
 	u64 at = r->mem_base + (to - r->base);
 
 	/* a path has only one request, so do not issue another one while it is pending */
-	if (w->suppressed || is_pending(w))
+	if (w->suppressed || is_fault_pending(w))
 		return IW_AGAIN;
 	if (test_and_clear_failed(w, r->mem, at, write))
 		return IW_DDP_T_STAG;
@@ -159,21 +159,21 @@ enum iw_reason ddp_fault_request(struct ddp_fault *w, const struct ddp_region *r
 }
 
 /**
- * ddp_fault_done - complete a page-fault request, and resume the waiting path
+ * ddp_fault_complete - complete a page-fault request, and resume the waiting path
  * @w: the request; the caller must ensure that ddp_mem_ops.cancel() for @w does
  *	not return before this function does
  * @fault_failed: true if the pages cannot be faulted in
  *
  * Context: any.
  */
-void ddp_fault_done(struct ddp_fault *w, bool fault_failed)
+void ddp_fault_complete(struct ddp_fault *w, bool fault_failed)
 {
 	WRITE_ONCE(w->fault_failed, fault_failed);
 	/*
-	 * Write fault_failed before pending; pairs with is_pending(). From now
+	 * Write fault_failed before pending; pairs with is_fault_pending(). From now
 	 * on the path owns the request. litmus: publish
 	 */
 	smp_store_release(&w->pending, false);
 	w->done(w);
 }
-EXPORT_SYMBOL_GPL(ddp_fault_done);
+EXPORT_SYMBOL_GPL(ddp_fault_complete);

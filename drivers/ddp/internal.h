@@ -21,8 +21,8 @@ void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
 void ddp_rx_report_writes(struct ddp_stream *s);
 
 /* rx_fast.c: try the fast paths of a tagged segment */
-bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			const void *body, u32 len, enum iw_reason *why);
+bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			    const void *body, u32 len, enum iw_reason *why);
 
 /* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
@@ -32,8 +32,8 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 				     const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len);
-enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
-			 void *dst, u32 len);
+enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
+				 void *dst, u32 len);
 u32 ddp_cursor_page_off(struct ddp_cursor *c);
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		    u32 stride, u32 each, u32 n);
@@ -42,19 +42,19 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 bool ddp_sock_can_create(int protocol);
 
 /* paged.c: copying from and to MRs without blocks */
-enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
-				  struct ddp_llp *llp, bool last,
-				  struct ddp_fault *w);
-enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
-				 void *dst, struct ddp_fault *w);
+enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 len,
+				       struct ddp_llp *llp, bool last,
+				       struct ddp_fault *w);
+enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 len,
+				      void *dst, struct ddp_fault *w);
 u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 		      u32 each, u32 n, struct ddp_fault *w);
-enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
-				   const void *src, bool last,
-				   struct ddp_fault *w);
-enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
-				void (*change)(void *arg, u64 *word), void *arg,
-				struct ddp_fault *w);
+enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 len,
+					const void *src, bool last,
+					struct ddp_fault *w);
+enum iw_reason ddp_paged_update_atomic(const struct ddp_region *r, u64 to,
+				       void (*change)(void *arg, u64 *word), void *arg,
+				       struct ddp_fault *w);
 
 /* fault.c: page faults of a stream */
 void ddp_faults_init(struct ddp_stream *s);
@@ -83,12 +83,15 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 }
 
 /* stag.c: check an access to the SGE @m, and take an in-flight reference to its MR */
-enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
-			      u8 rights, struct ddp_region **r);
-/* Like ddp_region_get(), but use the cached MR reference *@held if possible, else replace it */
+enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,
+					u8 rights, struct ddp_region **r);
+/*
+ * Like ddp_region_check_and_get(), but use the cached MR reference *@held if possible, else
+ * replace it
+ */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 				const struct ddp_sge *m, u8 rights);
-void ddp_mr_cache_done(struct ddp_region **held);
+void ddp_mr_cache_end_copy(struct ddp_region **held);
 void ddp_mr_cache_drop(struct ddp_region **held);
 
 #endif

@@ -35,10 +35,10 @@ struct paged_copy {
 /*
  * Find the extent at @to, and take the lock that keeps its pages present.
  * Return: true if the first page is present, and the caller must then call
- * release_extent(); false if the first page is missing.
+ * unlock_extent(); false if the first page is missing.
  */
-static bool find_extent(const struct ddp_region *r, u64 to, bool write,
-			struct ddp_extent *extent)
+static bool find_and_lock_extent(const struct ddp_region *r, u64 to, bool write,
+				 struct ddp_extent *extent)
 {
 	if (!r->ops) {
 		extent->at = (void *)(uintptr_t)to;
@@ -52,7 +52,7 @@ static bool find_extent(const struct ddp_region *r, u64 to, bool write,
 	return true;
 }
 
-static void release_extent(const struct ddp_extent *extent)
+static void unlock_extent(const struct ddp_extent *extent)
 {
 	if (extent->lock)
 		read_unlock(extent->lock);
@@ -105,7 +105,7 @@ static bool copy_extent(struct paged_copy *c, const struct ddp_extent *extent, b
 }
 
 /* Copy @len bytes into or out of the MR, and advance @c by the bytes copied */
-static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
+static enum iw_reason copy_paged(const struct ddp_region *r, u64 to, u32 len,
 				 struct paged_copy *c, struct ddp_fault *w)
 {
 	struct ddp_extent extent;
@@ -114,10 +114,10 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 
 	while (left) {
 		extent.len = left;
-		if (!find_extent(r, to, c->write, &extent))
+		if (!find_and_lock_extent(r, to, c->write, &extent))
 			return ddp_fault_request(w, r, to, left, c->write);
 		ok = copy_extent(c, &extent, extent.len == left);
-		release_extent(&extent);
+		unlock_extent(&extent);
 		if (!ok)
 			return IW_UNREADABLE;
 		c->done += extent.len;
@@ -130,7 +130,7 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_from_llp - copy from the LLP into an MR without blocks
+ * ddp_paged_copy_from_llp - copy from the LLP into an MR without blocks
  * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
@@ -143,17 +143,17 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
  * resolved first; IW_DDP_T_STAG if a page cannot be faulted in; IW_UNREADABLE
  * if the CPU cannot read the payload.
  */
-enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
-				  struct ddp_llp *llp, bool last,
-				  struct ddp_fault *w)
+enum iw_reason ddp_paged_copy_from_llp(const struct ddp_region *r, u64 to, u32 len,
+				       struct ddp_llp *llp, bool last,
+				       struct ddp_fault *w)
 {
 	struct paged_copy c = { .llp = llp, .write = true, .last = last };
 
-	return paged_copy(r, to, len, &c, w);
+	return copy_paged(r, to, len, &c, w);
 }
 
 /**
- * ddp_paged_to_flat - copy from an MR without blocks into a buffer
+ * ddp_paged_copy_to_flat - copy from an MR without blocks into a buffer
  * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
@@ -163,12 +163,12 @@ enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
  * Return: IW_OK if all bytes are copied; IW_AGAIN if a page fault must be
  * resolved first; IW_DDP_T_STAG if a page cannot be faulted in.
  */
-enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
-				 void *dst, struct ddp_fault *w)
+enum iw_reason ddp_paged_copy_to_flat(const struct ddp_region *r, u64 to, u32 len,
+				      void *dst, struct ddp_fault *w)
 {
 	struct paged_copy c = { .flat = dst, .pos_left = len };
 
-	return paged_copy(r, to, len, &c, w);
+	return copy_paged(r, to, len, &c, w);
 }
 
 /**
@@ -192,12 +192,12 @@ u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 		.flat = dst, .pos_left = each, .each = each, .gap = stride - each,
 	};
 
-	paged_copy(r, to, n * each, &c, w);
+	copy_paged(r, to, n * each, &c, w);
 	return c.done / each;
 }
 
 /**
- * ddp_paged_from_flat - copy from a buffer into an MR without blocks
+ * ddp_paged_copy_from_flat - copy from a buffer into an MR without blocks
  * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the first byte
  * @len: number of bytes
@@ -207,21 +207,21 @@ u32 ddp_paged_scatter(const struct ddp_region *r, u64 to, void *dst, u32 stride,
  *	poll the last byte
  * @w: page-fault request of the calling path
  *
- * Return: as for ddp_paged_to_flat().
+ * Return: as for ddp_paged_copy_to_flat().
  */
-enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
-				   const void *src, bool last,
-				   struct ddp_fault *w)
+enum iw_reason ddp_paged_copy_from_flat(const struct ddp_region *r, u64 to, u32 len,
+					const void *src, bool last,
+					struct ddp_fault *w)
 {
 	struct paged_copy c = {
 		.flat = (void *)src, .pos_left = len, .write = true, .last = last,
 	};
 
-	return paged_copy(r, to, len, &c, w);
+	return copy_paged(r, to, len, &c, w);
 }
 
 /**
- * ddp_paged_atomic - atomically modify a u64 of an MR without blocks
+ * ddp_paged_update_atomic - atomically modify a u64 of an MR without blocks
  * @r: the MR; the caller holds an in-flight reference
  * @to: TO of the u64
  * @change: function that modifies the u64; NULL to check only the alignment
@@ -232,9 +232,9 @@ enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
  * NULL; IW_RDMAP_STREAM if it is misaligned; IW_AGAIN if a page fault must be
  * resolved first; IW_DDP_T_STAG if the page cannot be faulted in.
  */
-enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
-				void (*change)(void *arg, u64 *word), void *arg,
-				struct ddp_fault *w)
+enum iw_reason ddp_paged_update_atomic(const struct ddp_region *r, u64 to,
+				       void (*change)(void *arg, u64 *word), void *arg,
+				       struct ddp_fault *w)
 {
 	struct ddp_extent extent = { .len = sizeof(u64) };
 	u64 at = r->ops ? r->mem_base + (to - r->base) : to;
@@ -244,10 +244,10 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 		return IW_RDMAP_STREAM;
 	if (!change)
 		return IW_OK;
-	if (!find_extent(r, to, true, &extent))
+	if (!find_and_lock_extent(r, to, true, &extent))
 		return ddp_fault_request(w, r, to, sizeof(u64), true);
 	change(arg, extent.at);
-	release_extent(&extent);
+	unlock_extent(&extent);
 	if (unlikely(READ_ONCE(w->fault_failed)))
 		ddp_fault_clear_failed(w, r, to, sizeof(u64), true);
 	return IW_OK;

@@ -21,7 +21,7 @@
  * bytes wanted; on return it is the number of contiguous bytes, at most that
  * number. Return: the kernel address of the extent.
  */
-static void *region_extent(const struct ddp_region *r, u64 to, u32 *len)
+static void *find_region_extent(const struct ddp_region *r, u64 to, u32 *len)
 {
 	u64 off = to - r->base + r->skip;
 	size_t mask = ((size_t)1 << r->shift) - 1;
@@ -36,15 +36,15 @@ static void *region_extent(const struct ddp_region *r, u64 to, u32 *len)
 	return p;
 }
 
-static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
-				      u32 len, struct ddp_llp *llp,
-				      struct ddp_fault *w)
+static enum iw_reason copy_llp_to_region(const struct ddp_region *r, u64 to,
+					 u32 len, struct ddp_llp *llp,
+					 struct ddp_fault *w)
 {
 	if (unlikely(!r->block))
-		return ddp_paged_from_llp(r, to, len, llp, false, w);
+		return ddp_paged_copy_from_llp(r, to, len, llp, false, w);
 	while (len) {
 		u32 extent = len;
-		void *p = region_extent(r, to, &extent);
+		void *p = find_region_extent(r, to, &extent);
 
 		if (!llp->ops->read(llp, p, extent))
 			return IW_UNREADABLE;
@@ -62,14 +62,14 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
  * The byte may still be visible too early if the last segment is empty, or
  * arrives out of order over SCTP.
  */
-static enum iw_reason region_from_llp_last(const struct ddp_region *r, u64 to, u32 len,
-					   struct ddp_llp *llp, struct ddp_fault *w)
+static enum iw_reason copy_llp_to_region_last(const struct ddp_region *r, u64 to, u32 len,
+					      struct ddp_llp *llp, struct ddp_fault *w)
 {
 	enum iw_reason why;
 
 	if (unlikely(!r->block))
-		return ddp_paged_from_llp(r, to, len, llp, true, w);
-	why = region_from_llp(r, to, len - 1, llp, w);
+		return ddp_paged_copy_from_llp(r, to, len, llp, true, w);
+	why = copy_llp_to_region(r, to, len - 1, llp, w);
 	if (why)
 		return why;
 	/*
@@ -78,18 +78,18 @@ static enum iw_reason region_from_llp_last(const struct ddp_region *r, u64 to, u
 	 * old data.
 	 */
 	smp_wmb();
-	return region_from_llp(r, to + len - 1, 1, llp, w);
+	return copy_llp_to_region(r, to + len - 1, 1, llp, w);
 }
 
-static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
-				       u32 len, const void *src,
-				       struct ddp_fault *w)
+static enum iw_reason copy_flat_to_region(const struct ddp_region *r, u64 to,
+					  u32 len, const void *src,
+					  struct ddp_fault *w)
 {
 	if (unlikely(!r->block))
-		return ddp_paged_from_flat(r, to, len, src, false, w);
+		return ddp_paged_copy_from_flat(r, to, len, src, false, w);
 	while (len) {
 		u32 extent = len;
-		void *p = region_extent(r, to, &extent);
+		void *p = find_region_extent(r, to, &extent);
 
 		ddp_copy(p, src, extent);
 		src += extent;
@@ -99,38 +99,38 @@ static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* Place the last segment of a message from @src, as region_from_llp_last() does */
-static enum iw_reason region_from_flat_last(const struct ddp_region *r, u64 to, u32 len,
-					    const u8 *src, struct ddp_fault *w)
+/* Place the last segment of a message from @src, as copy_llp_to_region_last() does */
+static enum iw_reason copy_flat_to_region_last(const struct ddp_region *r, u64 to, u32 len,
+					       const u8 *src, struct ddp_fault *w)
 {
 	const u32 most = len - 1;
 	u32 extent = len;
 	u8 *p;
 
 	if (unlikely(!r->block))
-		return ddp_paged_from_flat(r, to, len, src, true, w);
-	p = region_extent(r, to, &extent);
+		return ddp_paged_copy_from_flat(r, to, len, src, true, w);
+	p = find_region_extent(r, to, &extent);
 	if (likely(extent == len))
 		ddp_copy(p, src, most);
 	else
-		region_from_flat(r, to, most, src, w);
-	/* litmus: none, write the data before the last byte: region_from_llp_last() */
+		copy_flat_to_region(r, to, most, src, w);
+	/* litmus: none, write the data before the last byte: copy_llp_to_region_last() */
 	smp_wmb();
 	if (likely(extent == len))
 		p[most] = src[most];
 	else
-		region_from_flat(r, to + most, 1, src + most, w);
+		copy_flat_to_region(r, to + most, 1, src + most, w);
 	return IW_OK;
 }
 
-static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
-				     u32 len, void *dst, struct ddp_fault *w)
+static enum iw_reason copy_region_to_flat(const struct ddp_region *r, u64 to,
+					  u32 len, void *dst, struct ddp_fault *w)
 {
 	if (unlikely(!r->block))
-		return ddp_paged_to_flat(r, to, len, dst, w);
+		return ddp_paged_copy_to_flat(r, to, len, dst, w);
 	while (len) {
 		u32 extent = len;
-		const void *p = region_extent(r, to, &extent);
+		const void *p = find_region_extent(r, to, &extent);
 
 		ddp_copy(dst, p, extent);
 		dst += extent;
@@ -153,12 +153,12 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
 		return ddp_paged_scatter(r, to, dst, stride, each, n, w);
 	for (i = 0; i < n; i++, to += each) {
 		u32 extent = (n - i) * each;
-		const void *p = region_extent(r, to, &extent);
+		const void *p = find_region_extent(r, to, &extent);
 
 		for (; extent > each; extent -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
 		/* the bytes of this buffer may lie in two extents */
-		region_to_flat(r, to, each, dst + i * stride, w);
+		copy_region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
 }
@@ -168,7 +168,7 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
  * at most the rest of the current SGE. Return: true if @m is set; false at the
  * end of the buffer.
  */
-static bool cursor_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
+static bool cursor_get_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 {
 	const struct ddp_buf *b = c->buf;
 
@@ -219,9 +219,9 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 		return why;
 	r = s->rx_mr;
 	if (llp)
-		why = h->last ? region_from_llp_last(r, h->to, len, llp, &s->rx_fault)
-			      : region_from_llp(r, h->to, len, llp, &s->rx_fault);
-	ddp_mr_cache_done(&s->rx_mr);
+		why = h->last ? copy_llp_to_region_last(r, h->to, len, llp, &s->rx_fault)
+			      : copy_llp_to_region(r, h->to, len, llp, &s->rx_fault);
+	ddp_mr_cache_end_copy(&s->rx_mr);
 	return why;
 }
 
@@ -247,10 +247,10 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 	if (why)
 		return why;
 	if (body)
-		return last ? region_from_flat_last(r, to, len, body, &s->rx_fault)
-			    : region_from_flat(r, to, len, body, &s->rx_fault);
-	return last ? region_from_llp_last(r, to, len, llp, &s->rx_fault)
-		    : region_from_llp(r, to, len, llp, &s->rx_fault);
+		return last ? copy_flat_to_region_last(r, to, len, body, &s->rx_fault)
+			    : copy_flat_to_region(r, to, len, body, &s->rx_fault);
+	return last ? copy_llp_to_region_last(r, to, len, llp, &s->rx_fault)
+		    : copy_llp_to_region(r, to, len, llp, &s->rx_fault);
 }
 
 /**
@@ -293,9 +293,9 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	/* the local consumer has posted the buffer, so an error is not the peer's fault */
 	if (ddp_mr_cache_get(s, &s->rx_mr, m, DDP_LOCAL_WRITE | DDP_RECV_BUF))
 		return IW_LOCAL_PROT;
-	why = body ? region_from_flat(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
-		   : region_from_llp(s->rx_mr, m->addr, m->len, llp, &s->rx_fault);
-	ddp_mr_cache_done(&s->rx_mr);
+	why = body ? copy_flat_to_region(s->rx_mr, m->addr, m->len, body, &s->rx_fault)
+		   : copy_llp_to_region(s->rx_mr, m->addr, m->len, llp, &s->rx_fault);
+	ddp_mr_cache_end_copy(&s->rx_mr);
 	return why == IW_DDP_T_STAG ? IW_LOCAL_PROT : why;
 }
 
@@ -326,7 +326,7 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 		return why;
 	}
 	while (len && !why) {
-		if (!cursor_piece(to, len, &m))
+		if (!cursor_get_piece(to, len, &m))
 			return IW_LOCAL_PROT;
 		why = place_piece(s, llp, body, &m);
 		to->off += m.len;
@@ -351,13 +351,13 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	why = ddp_mr_cache_get(s, &s->tx_mr, m, s->msg.rights);
 	if (why)
 		return why;
-	why = region_to_flat(s->tx_mr, m->addr, m->len, dst, &s->tx_fault);
-	ddp_mr_cache_done(&s->tx_mr);
+	why = copy_region_to_flat(s->tx_mr, m->addr, m->len, dst, &s->tx_fault);
+	ddp_mr_cache_end_copy(&s->tx_mr);
 	return why;
 }
 
 /**
- * ddp_fetch - copy the next payload bytes of the message that is being sent
+ * ddp_fetch_payload - copy the next payload bytes of the message that is being sent
  * @s: stream
  * @from: position in the message's buffer; advanced by @len on success
  * @dst: destination
@@ -367,8 +367,8 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
  * resolved first, and @from is undefined; or the reason for which the memory
  * may not be read.
  */
-enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
-			 void *dst, u32 len)
+enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
+				 void *dst, u32 len)
 {
 	enum iw_reason why = IW_OK;
 	struct ddp_sge m;
@@ -379,7 +379,7 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 		return IW_OK;
 	}
 	while (len && !why) {
-		if (!cursor_piece(from, len, &m))
+		if (!cursor_get_piece(from, len, &m))
 			return IW_DDP_CATASTROPHIC;
 		why = fetch_piece(s, &m, dst);
 		from->off += m.len;
@@ -403,7 +403,7 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
 	struct ddp_sge m;
 
-	return cursor_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
+	return cursor_get_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
 }
 
 /*
@@ -411,9 +411,9 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
  * SGE, at most @n pieces. Return: the number of pieces; 0 for a flat buffer, or
  * at the end of the buffer.
  */
-static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
+static u32 cursor_get_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
 {
-	if (!n || c->buf->flat || !cursor_piece(c, n * each, m))
+	if (!n || c->buf->flat || !cursor_get_piece(c, n * each, m))
 		return 0;
 	n = m->len / each;
 	m->len = n * each;
@@ -432,22 +432,22 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
  *
  * Return: number of buffers filled. It is less than @n if the current SGE ends,
  * a page is missing, or the memory may not be read. The caller must then call
- * ddp_fetch() for the next buffer.
+ * ddp_fetch_payload() for the next buffer.
  */
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		    u32 stride, u32 each, u32 n)
 {
 	struct ddp_sge m;
 
-	n = cursor_pieces(from, each, n, &m);
+	n = cursor_get_pieces(from, each, n, &m);
 	if (!n || is_kernel_memory(s, m.stag) ||
 	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
 		return 0;
-	/* ddp_fetch() will request the page fault if a page is missing */
+	/* ddp_fetch_payload() will request the page fault if a page is missing */
 	s->tx_fault.suppressed = true;
 	n = region_scatter(s->tx_mr, m.addr, dst, stride, each, n, &s->tx_fault);
 	s->tx_fault.suppressed = false;
-	ddp_mr_cache_done(&s->tx_mr);
+	ddp_mr_cache_end_copy(&s->tx_mr);
 	from->off += n * each;
 	return n;
 }
@@ -473,10 +473,10 @@ enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 		memcpy((void *)(uintptr_t)m->addr, src, m->len);
 		return IW_OK;
 	}
-	why = ddp_region_get(s, m, DDP_LOCAL_WRITE, &r);
+	why = ddp_region_check_and_get(s, m, DDP_LOCAL_WRITE, &r);
 	if (why)
 		return why;
-	why = region_from_flat(r, m->addr, m->len, src, &s->rx_fault);
+	why = copy_flat_to_region(r, m->addr, m->len, src, &s->rx_fault);
 	ddp_region_put(r);
 	return why;
 }
@@ -499,13 +499,13 @@ static void ddp_atomic_replace(void *arg, u64 *word)
 		;
 }
 
-/* Modify a u64 of an MR with blocks, like ddp_paged_atomic() */
-static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
-				    struct atomic_update *c)
+/* Modify a u64 of an MR with blocks, like ddp_paged_update_atomic() */
+static enum iw_reason region_update_atomic(const struct ddp_region *r, u64 to,
+					   struct atomic_update *c)
 {
 	u32 len = sizeof(u64);
 	/* an aligned u64 is contained in one block */
-	u64 *word = region_extent(r, to, &len);
+	u64 *word = find_region_extent(r, to, &len);
 
 	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
 		return IW_RDMAP_STREAM;
@@ -515,7 +515,7 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 }
 
 /**
- * ddp_mem_atomic - atomically read and replace a u64 of registered memory
+ * ddp_mem_update_atomic - atomically read and replace a u64 of registered memory
  * @s: stream whose peer has requested the operation
  * @stag: STag of the memory
  * @to: TO of eight bytes that are aligned in memory (RFC 7306 5.1)
@@ -534,23 +534,23 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
  * page fault must be resolved first, and the memory is unchanged; or the reason
  * for which the peer may not access the u64.
  */
-enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
-			      u64 (*result)(const void *how, u64 old),
-			      const void *how, u64 *old)
+enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
+				     u64 (*result)(const void *how, u64 old),
+				     const void *how, u64 *old)
 {
 	const struct ddp_sge m = { .addr = to, .len = sizeof(u64), .stag = stag };
 	struct atomic_update c = { .result = result, .how = how };
 	struct ddp_region *r;
 	enum iw_reason why;
 
-	why = ddp_region_get(s, &m, DDP_REMOTE_ATOMIC, &r);
+	why = ddp_region_check_and_get(s, &m, DDP_REMOTE_ATOMIC, &r);
 	if (why)
 		return why;
 	if (unlikely(!r->block))
-		why = ddp_paged_atomic(r, to, result ? ddp_atomic_replace : NULL,
-				       &c, &s->tx_fault);
+		why = ddp_paged_update_atomic(r, to, result ? ddp_atomic_replace : NULL,
+					      &c, &s->tx_fault);
 	else
-		why = region_atomic(r, to, &c);
+		why = region_update_atomic(r, to, &c);
 	ddp_region_put(r);
 	/*
 	 * The transmit path repeats the operation after the page fault, when
@@ -562,4 +562,4 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 		*old = c.old;
 	return why;
 }
-EXPORT_SYMBOL_GPL(ddp_mem_atomic);
+EXPORT_SYMBOL_GPL(ddp_mem_update_atomic);

@@ -183,7 +183,7 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	return p;
 }
 
-static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int limit)
+static int open_and_listen(struct ddp_port *p, const struct ddp_listen *a, int limit)
 {
 	int err = p->ops->open(a, &p->sock);
 
@@ -233,14 +233,14 @@ static void ddp_listener_free(struct kref *ref)
 }
 
 /**
- * ddp_port_put - drop a reference to a listener
+ * ddp_port_put_listener - drop a reference to a listener
  * @l: the listener
  */
-void ddp_port_put(struct ddp_port_listener *l)
+void ddp_port_put_listener(struct ddp_port_listener *l)
 {
 	kref_put(&l->ref, ddp_listener_free);
 }
-EXPORT_SYMBOL_GPL(ddp_port_put);
+EXPORT_SYMBOL_GPL(ddp_port_put_listener);
 
 static struct ddp_port_listener *
 ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
@@ -297,7 +297,7 @@ static void ddp_listener_remove(struct ddp_port_listener *l)
 	if (p)
 		free_port(p);
 	ddp_backlog_drain(l);
-	ddp_port_put(l);
+	ddp_port_put_listener(l);
 }
 
 /*
@@ -305,11 +305,11 @@ static void ddp_listener_remove(struct ddp_port_listener *l)
  * the port. Otherwise wait until the creator has opened the socket. Return: 0,
  * or the negative errno for which the socket could not be opened.
  */
-static int open_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
-		     bool first)
+static int open_or_wait_port(struct ddp_port *p, const struct ddp_listen *a, int limit,
+			     bool first)
 {
 	if (first) {
-		p->err = make_socket(p, a, limit);
+		p->err = open_and_listen(p, a, limit);
 		complete_all(&p->opened);
 	} else {
 		wait_for_completion(&p->opened);
@@ -344,7 +344,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 		kfree(l);
 		return ERR_PTR(err);
 	}
-	err = open_port(l->port, a, l->limit, l->port == fresh);
+	err = open_or_wait_port(l->port, a, l->limit, l->port == fresh);
 	if (l->port != fresh)
 		kfree(fresh);
 	if (!err)
@@ -412,7 +412,7 @@ __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 
 	/* look the address up once, because the host may have many interfaces */
 	if (ddp_addr_is_for_all(&p->addr)) {
-		ifindex = ddp_addr_ifindex(p->net, called);
+		ifindex = ddp_addr_find_ifindex(p->net, called);
 		if (!ifindex)
 			return NULL;
 	}
@@ -430,7 +430,7 @@ __find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
  */
 static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {
-	return ddp_sock_vrf(p->net, l->ifindex) == vrf;
+	return ddp_sock_get_vrf(p->net, l->ifindex) == vrf;
 }
 
 /**
@@ -453,7 +453,7 @@ ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 	rcu_read_unlock();
 	if (!l || is_in_vrf(l, p, vrf))
 		return l;
-	ddp_port_put(l);
+	ddp_port_put_listener(l);
 	return NULL;
 }
 EXPORT_SYMBOL_GPL(ddp_port_get_listener);

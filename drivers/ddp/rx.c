@@ -176,7 +176,7 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
 
-	if (ddp_rx_tagged_fast(s, llp, head, NULL, len, &why))
+	if (ddp_rx_try_tagged_fast(s, llp, head, NULL, len, &why))
 		return why;
 	ddp_rx_report_writes(s);
 	why = ddp_rx_read_header(llp, head, len, g);
@@ -267,7 +267,7 @@ static void rx_clear_busy(struct ddp_stream *s)
  * may be processed; false if the stream has failed, so that nothing may be
  * placed.
  */
-static bool ddp_rx_enter(struct ddp_stream *s)
+static bool ddp_rx_try_enter(struct ddp_stream *s)
 {
 	if (!s->rx_begun)
 		rx_set_busy(s);
@@ -301,7 +301,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
-	if (ddp_rx_enter(s))
+	if (ddp_rx_try_enter(s))
 		why = rx_segment(s, llp, head, len);
 	ddp_rx_leave(s);
 	return why;
@@ -313,7 +313,7 @@ bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 {
 	bool placed = false;
 
-	if (ddp_rx_enter(s))
+	if (ddp_rx_try_enter(s))
 		placed = rx_place_early(s, llp, head, len, p);
 	ddp_rx_leave(s);
 	return placed;
@@ -324,7 +324,7 @@ enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_place
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
-	if (ddp_rx_enter(s))
+	if (ddp_rx_try_enter(s))
 		why = rx_deliver_early(s, p);
 	ddp_rx_leave(s);
 	return why;

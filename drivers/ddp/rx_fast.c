@@ -8,9 +8,9 @@
  *
  * previous segment     this segment                        function
  * tagged, not last     its TO continues the previous one   rx_tagged_next()
- * tagged, not last     a batch of such segments            rx_batch_at_once()
+ * tagged, not last     a batch of such segments            rx_try_batch()
  * last one of a Write  a single-segment Write with any TO  rx_repeat_write()
- * untagged, not last   its MO continues the previous one,  rx_untagged_next()
+ * untagged, not last   its MO continues the previous one,  rx_try_untagged_next()
  *                      and its payload is contiguous
  *
  * The fast paths of tagged segments need the MR reference that the path has
@@ -26,7 +26,7 @@
 #include "untagged.h"
 
 /* Compare the bytes before the TO or QN, without a slow call of memcmp() */
-static bool same_before_to(const u8 *a, const u8 *b)
+static bool equal_before_to(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
 	return get_unaligned_be16(a) == get_unaligned_be16(b) &&
@@ -38,7 +38,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return len == g->len && same_before_to(head, g->raw);
+	return len == g->len && equal_before_to(head, g->raw);
 }
 
 /* Check whether the TO is the expected one after the last segment and @n more of its length */
@@ -87,7 +87,7 @@ static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, 
  * The general path calls admit() before placement, so call admit() first: if it
  * fails, its reason replaces @why.
  */
-static noinline enum iw_reason stop_repeat_write(struct ddp_stream *s, enum iw_reason why)
+static noinline enum iw_reason defer_or_fail_write(struct ddp_stream *s, enum iw_reason why)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	struct ddp_grant grant = {};
@@ -121,7 +121,7 @@ static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, true);
 	if (unlikely(why))
-		return stop_repeat_write(s, why);
+		return defer_or_fail_write(s, why);
 	s->writes_unreported++;
 	return IW_OK;
 }
@@ -155,8 +155,8 @@ static bool is_next_untagged(const struct ddp_stream *s, const u8 *head, const v
  * Try the fast path of an untagged segment in contiguous memory. Return: true
  * if the segment was processed and @reason is set; false if nothing was done.
  */
-static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, const void *body,
-				      u32 len, enum iw_reason *reason)
+static noinline bool rx_try_untagged_next(struct ddp_stream *s, const u8 *head, const void *body,
+					  u32 len, enum iw_reason *reason)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	struct ddp_cursor *sink = &s->sink[g->h.qn];
@@ -188,8 +188,8 @@ static noinline bool rx_untagged_next(struct ddp_stream *s, const u8 *head, cons
  * from @llp if @body is NULL. Return: true if the segment was processed and
  * @why is set; false if nothing was done.
  */
-bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
-			const void *body, u32 len, enum iw_reason *why)
+bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			    const void *body, u32 len, enum iw_reason *why)
 {
 	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_header(s, head, len))
 		return false;
@@ -202,16 +202,16 @@ bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
 	return true;
 }
 
-bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		 enum iw_reason *why)
+bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+		     enum iw_reason *why)
 {
 	/* ddp_rx_begin() has set rx_busy, so ddp_stream_settle() waits for this call */
 	if (test_bit(0, &s->failed))
 		return false;
-	return s->rx_seg.h.tagged ? ddp_rx_tagged_fast(s, NULL, head, body, len, why)
-				  : rx_untagged_next(s, head, body, len, why);
+	return s->rx_seg.h.tagged ? ddp_rx_try_tagged_fast(s, NULL, head, body, len, why)
+				  : rx_try_untagged_next(s, head, body, len, why);
 }
-EXPORT_SYMBOL_GPL(ddp_rx_fast);
+EXPORT_SYMBOL_GPL(ddp_rx_try_fast);
 
 int ddp_rx_next_page_off(const struct ddp_stream *s)
 {
@@ -236,7 +236,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_is_next);
  * is revoked between the check and the copy, the first segment fails for the
  * reason @why, although admit_more() has admitted all @n segments.
  */
-static bool rx_batch_at_once(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+static bool rx_try_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
 	struct ddp_hdr h = s->rx_seg.h;
 	const u32 bytes = n * s->rx_seg.payload;
@@ -260,7 +260,7 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
 	*why = IW_DDP_CATASTROPHIC;
 	if (test_bit(0, &s->failed))
 		return 0;
-	if (n > 1 && rx_batch_at_once(s, bodies, n, why))
+	if (n > 1 && rx_try_batch(s, bodies, n, why))
 		return *why ? 0 : n;
 	for (i = 0; i < n; i++) {
 		/* another context may have failed the stream since the last segment */

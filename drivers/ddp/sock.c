@@ -78,18 +78,18 @@ void ddp_sock_set_lock_class(struct sock *sk)
 EXPORT_SYMBOL_GPL(ddp_sock_set_lock_class);
 
 /**
- * ddp_sock_vrf - get the VRF of an interface
+ * ddp_sock_get_vrf - get the VRF of an interface
  * @net: network namespace
  * @ifindex: the interface
  *
  * Return: the ifindex of the VRF that the interface belongs to now, or 0 if it
  * belongs to none.
  */
-int ddp_sock_vrf(struct net *net, int ifindex)
+int ddp_sock_get_vrf(struct net *net, int ifindex)
 {
 	return l3mdev_master_ifindex_by_index(net, ifindex);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_vrf);
+EXPORT_SYMBOL_GPL(ddp_sock_get_vrf);
 
 /**
  * ddp_sock_can_create - check whether the current process could create a socket
@@ -198,12 +198,12 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 {
 	if (local) {
 		sock->ops->getname(sock, (struct sockaddr *)local, 0);
-		ddp_addr_unmap(local);
+		ddp_addr_unmap_v4(local);
 	}
 	if (remote) {
 		/* 2, because 1 (getpeername()) requires a connected socket */
 		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
-		ddp_addr_unmap(remote);
+		ddp_addr_unmap_v4(remote);
 	}
 }
 EXPORT_SYMBOL_GPL(ddp_sock_get_addrs);
@@ -262,14 +262,14 @@ void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_c
 EXPORT_SYMBOL_GPL(ddp_sock_restore_calls);
 
 /**
- * ddp_sock_reason - convert an errno of a socket to a reason
+ * ddp_sock_err_to_reason - convert an errno of a socket to a reason
  * @err: negative errno
  * @otherwise: reason to return for an errno that this function does not know
  *
  * Return: IW_PEER_REFUSED, IW_PEER_RESET, IW_TIMEOUT or IW_UNREACHABLE if @err
  * has this meaning; @otherwise for any other errno.
  */
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 {
 	switch (err) {
 	case -ECONNREFUSED:
@@ -289,4 +289,4 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 		return otherwise;
 	}
 }
-EXPORT_SYMBOL_GPL(ddp_sock_reason);
+EXPORT_SYMBOL_GPL(ddp_sock_err_to_reason);

@@ -144,18 +144,18 @@ void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner 
 EXPORT_SYMBOL_GPL(ddp_sock_owner_copy);
 
 /**
- * ddp_sock_owner_of - get the owner of a socket
+ * ddp_sock_owner_init_from - get the owner of a socket
  * @o: set to the owner, to be released with ddp_sock_owner_exit(); it is not
  *	privileged
  * @sock: socket from ddp_sock_create() or ddp_sock_accept()
  */
-void ddp_sock_owner_of(struct ddp_sock_owner *o, const struct socket *sock)
+void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock)
 {
 	o->cred = get_cred(sock->file->f_cred);
 	copy_cgroups(&o->cgroups, &sock->sk->sk_cgrp_data);
 	o->privileged = false;
 }
-EXPORT_SYMBOL_GPL(ddp_sock_owner_of);
+EXPORT_SYMBOL_GPL(ddp_sock_owner_init_from);
 
 /**
  * ddp_sock_owner_exit - drop the references of an owner
@@ -249,7 +249,7 @@ static int create_as_current(struct net *net, int family, int protocol, struct s
 /**
  * ddp_sock_create - create a socket with a reference to its network namespace
  * @net: the network namespace
- * @vrf: VRF to bind the socket to, from ddp_sock_vrf(), or 0 for none
+ * @vrf: VRF to bind the socket to, from ddp_sock_get_vrf(), or 0 for none
  * @family: address family
  * @protocol: IPPROTO_TCP or IPPROTO_SCTP
  * @owner: task on whose behalf the socket is created

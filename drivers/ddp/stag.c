@@ -76,7 +76,7 @@ void ddp_stags_destroy(struct ddp_stags *t)
 }
 EXPORT_SYMBOL_GPL(ddp_stags_destroy);
 
-static u32 random_index(void)
+static u32 pick_random_index(void)
 {
 	u32 index = get_random_u32() >> (32 - STAG_INDEX_BITS);
 
@@ -109,7 +109,7 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	refcount_set(&r->users, USERS_INITIAL);
 	spin_lock_init(&r->access_lock);
 	for (tries = 0; tries < STAG_TRIES; tries++) {
-		r->index = random_index();
+		r->index = pick_random_index();
 		r->stag = r->index << 8 | key;
 		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, region_params);
 		if (!err)
@@ -178,7 +178,7 @@ static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
 	/*
-	 * Valid was cleared before users is read; pairs with ddp_region_find().
+	 * Valid was cleared before users is read; pairs with ddp_region_find_get().
 	 * So a path whose reference is not counted in the value of users read
 	 * below finds @r invalid, and does not access the memory.
 	 */
@@ -238,7 +238,7 @@ static bool region_try_get(struct ddp_region *r)
 }
 
 /**
- * ddp_region_find - find a valid MR by the index of an STag; the key is not compared
+ * ddp_region_find_get - find a valid MR by the index of an STag; the key is not compared
  * @t: the device's table
  * @stag: STag as received or posted
  *
@@ -248,7 +248,7 @@ static bool region_try_get(struct ddp_region *r)
  * ddp_region_put(); NULL if no valid MR has this index. The MR may become invalid at
  * any time, so the caller must check it again.
  */
-struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
+struct ddp_region *ddp_region_find_get(struct ddp_stags *t, u32 stag)
 {
 	struct ddp_region *r;
 
@@ -259,7 +259,7 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 	rcu_read_unlock();
 	return r;
 }
-EXPORT_SYMBOL_GPL(ddp_region_find);
+EXPORT_SYMBOL_GPL(ddp_region_find_get);
 
 /**
  * ddp_region_put - drop an in-flight reference to an MR
@@ -328,7 +328,7 @@ void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 EXPORT_SYMBOL_GPL(ddp_region_remove);
 
 /**
- * ddp_region_get - check an access to an SGE, and take an in-flight reference
+ * ddp_region_check_and_get - check an access to an SGE, and take an in-flight reference
  * @s: stream that requests the access
  * @m: the SGE
  * @rights: DDP_* rights that the access needs
@@ -338,10 +338,10 @@ EXPORT_SYMBOL_GPL(ddp_region_remove);
  * ddp_region_put(); otherwise the reason for which it is not allowed, and no
  * reference is held.
  */
-enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
-			      u8 rights, struct ddp_region **r)
+enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,
+					u8 rights, struct ddp_region **r)
 {
-	struct ddp_region *found = ddp_region_find(s->stags, m->stag);
+	struct ddp_region *found = ddp_region_find_get(s->stags, m->stag);
 	enum iw_reason why;
 
 	if (!found)
@@ -370,10 +370,10 @@ void ddp_mr_cache_drop(struct ddp_region **held)
 }
 
 /**
- * ddp_mr_cache_done - end a copy under the cached MR reference
+ * ddp_mr_cache_end_copy - end a copy under the cached MR reference
  * @held: the cached MR; set to NULL on PREEMPT_RT
  */
-void ddp_mr_cache_done(struct ddp_region **held)
+void ddp_mr_cache_end_copy(struct ddp_region **held)
 {
 	/* on PREEMPT_RT a reference holds access_lock, so drop it directly after the copy */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
@@ -391,7 +391,7 @@ void ddp_mr_cache_done(struct ddp_region **held)
  * Skips the lookup if the STag of the cached MR is that of the SGE.
  *
  * Return: IW_OK if the access is allowed, and the caller must call
- * ddp_mr_cache_done() after the copy; otherwise the reason for which it is not
+ * ddp_mr_cache_end_copy() after the copy; otherwise the reason for which it is not
  * allowed, and no reference is held.
  */
 enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
@@ -401,7 +401,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 
 	if (!*held || (*held)->stag != m->stag) {
 		ddp_mr_cache_drop(held);
-		return ddp_region_get(s, m, rights, held);
+		return ddp_region_check_and_get(s, m, rights, held);
 	}
 	/*
 	 * The MR may have been revoked since the last copy, so check it again.
@@ -414,7 +414,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		return why;
 	ddp_mr_cache_drop(held);
 	/* the STag may belong to another MR now, if the cached MR has been removed */
-	return ddp_region_get(s, m, rights, held);
+	return ddp_region_check_and_get(s, m, rights, held);
 }
 
 /**
@@ -438,7 +438,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 	enum iw_reason why;
 
 	local_bh_disable();
-	why = ddp_region_get(s, &m, rights, &r);
+	why = ddp_region_check_and_get(s, &m, rights, &r);
 	if (!why)
 		ddp_region_put(r);
 	local_bh_enable();
@@ -447,9 +447,9 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 EXPORT_SYMBOL_GPL(ddp_mem_check);
 
 /* Check whether @s, or its peer if @remote, may invalidate @r */
-static enum iw_reason check_invalidate(const struct ddp_stream *s,
-				       const struct ddp_region *r, u32 stag,
-				       bool remote)
+static enum iw_reason check_may_invalidate(const struct ddp_stream *s,
+					   const struct ddp_region *r, u32 stag,
+					   bool remote)
 {
 	if (READ_ONCE(r->stag) != stag)
 		return IW_RDMAP_INVALIDATE;
@@ -467,10 +467,10 @@ static enum iw_reason check_invalidate(const struct ddp_stream *s,
  * may request it. Needs no reference: another consumer may register the MR anew
  * meanwhile, but then the order of the two requests is not defined.
  */
-static enum iw_reason invalidate_invalid(const struct ddp_stream *s, const struct ddp_region *r,
-					 u32 stag, bool remote)
+static enum iw_reason already_invalid_reason(const struct ddp_stream *s, const struct ddp_region *r,
+					     u32 stag, bool remote)
 {
-	return remote ? IW_RDMAP_INVALIDATE : check_invalidate(s, r, stag, remote);
+	return remote ? IW_RDMAP_INVALIDATE : check_may_invalidate(s, r, stag, remote);
 }
 
 /*
@@ -490,8 +490,8 @@ static enum iw_reason region_invalidate(const struct ddp_stream *s, struct ddp_r
 	enum iw_reason why;
 
 	if (!valid)
-		return invalidate_invalid(s, r, stag, remote);
-	why = check_invalidate(s, r, stag, remote);
+		return already_invalid_reason(s, r, stag, remote);
+	why = check_may_invalidate(s, r, stag, remote);
 	if (why)
 		return why;
 	/* only one of several concurrent callers finds valid set; litmus: invalidate */
@@ -533,7 +533,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 		why = region_invalidate(s, r, stag, remote);
 		ddp_region_put(r);
 	} else if (r) {
-		why = invalidate_invalid(s, r, stag, remote);
+		why = already_invalid_reason(s, r, stag, remote);
 	}
 	local_bh_enable();
 	/* wait until others drop their references; meanwhile RCU keeps @r allocated */

@@ -194,23 +194,23 @@ void ddp_stream_settle(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_stream_settle);
 
 /**
- * ddp_llp_error - fail a stream for an error that the LLP has detected
+ * ddp_llp_report_error - fail a stream for an error that the LLP has detected
  * @s: the stream
  * @why: the reason, such as IW_MPA_CRC
  *
  * Context: receive path, BH off.
  */
-void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
+void ddp_llp_report_error(struct ddp_stream *s, enum iw_reason why)
 {
 	const struct iw_failure f = { .why = why };
 
 	ddp_mr_cache_drop(&s->rx_mr);
 	ddp_stream_fail(s, &f);
 }
-EXPORT_SYMBOL_GPL(ddp_llp_error);
+EXPORT_SYMBOL_GPL(ddp_llp_report_error);
 
 /**
- * ddp_llp_down - report that the LLP's connection has ended
+ * ddp_llp_report_down - report that the LLP's connection has ended
  * @s: the stream
  * @why: the reason, such as IW_MPA_LOST
  *
@@ -219,12 +219,12 @@ EXPORT_SYMBOL_GPL(ddp_llp_error);
  *
  * Context: worker of the LLP.
  */
-void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
+void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why)
 {
 	set_bit(0, &s->failed);
 	s->ulp->down(s, why);
 }
-EXPORT_SYMBOL_GPL(ddp_llp_down);
+EXPORT_SYMBOL_GPL(ddp_llp_report_down);
 
 /**
  * ddp_stream_close - end a stream for the ULP (RFC 5041 6.2)

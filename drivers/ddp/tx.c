@@ -119,7 +119,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_has_failed);
  * Get the next message from the ULP. Return: true if @s->msg is set; false if
  * there is nothing to send now.
  */
-static bool begin_message(struct ddp_stream *s)
+static bool begin_next_message(struct ddp_stream *s)
 {
 	s->tx_pending = false;
 	s->tx_blocked = false;
@@ -144,7 +144,7 @@ static bool begin_message(struct ddp_stream *s)
 }
 
 /* Compute the header of the next segment. Return: the payload length in bytes. */
-static u32 next_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
+static u32 compute_next_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
 	const struct ddp_cut cut = {
 		.first = &s->msg.hdr,
@@ -155,7 +155,7 @@ static u32 next_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h
 	return ddp_cut_next(&cut, mulpdu, h);
 }
 
-static void account_cut(struct ddp_stream *s, u32 segments, u32 bytes)
+static void account_pulled(struct ddp_stream *s, u32 segments, u32 bytes)
 {
 	s->msg_pulled += bytes;
 	s->bytes += bytes;
@@ -177,13 +177,13 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	}
 	if (s->in_msg && is_abandoned(s))
 		WRITE_ONCE(s->in_msg, false);
-	if (!s->in_msg && !begin_message(s))
+	if (!s->in_msg && !begin_next_message(s))
 		return false;
 
-	seg->len = next_header(s, mulpdu, &h);
+	seg->len = compute_next_header(s, mulpdu, &h);
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
 	s->msg_pulled_before = s->msg_pulled;
-	account_cut(s, 1, seg->len);
+	account_pulled(s, 1, seg->len);
 	seg->left = s->msg.buf->len - s->msg_pulled;
 	WRITE_ONCE(s->in_msg, !h.last);
 	trace_ddp_segment_pulled(s, &h, seg->len);
@@ -203,7 +203,7 @@ static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u
 	struct ddp_hdr h;
 	u32 i;
 
-	next_header(s, run->len, &h);
+	compute_next_header(s, run->len, &h);
 	ddp_hdr_encode(like, &h);
 	for (i = 0; i < n; i++) {
 		ddp_hdr_encode_like(run->at + i * run->stride, like, &h);
@@ -211,10 +211,10 @@ static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u
 		h.to += h.tagged ? len : 0;
 		h.mo += h.tagged ? 0 : len;
 	}
-	account_cut(s, n, n * len);
+	account_pulled(s, n, n * len);
 }
 
-u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
+u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 {
 	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = run->len - hdr_len, n;
 
@@ -227,7 +227,7 @@ u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
 		write_headers(s, run, n, len);
 	return n;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_batch);
+EXPORT_SYMBOL_GPL(ddp_tx_next_batch);
 
 /* noinline keeps this rare path out of ddp_tx_fill() */
 noinline void ddp_tx_unpull(struct ddp_stream *s)
@@ -246,7 +246,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 	struct iw_failure f = {};
 
 	if (!is_abandoned(s)) {
-		f.why = ddp_fetch(s, &s->src, dst, len);
+		f.why = ddp_fetch_payload(s, &s->src, dst, len);
 		if (!f.why)
 			return true;
 		if (f.why == IW_AGAIN) {

@@ -88,13 +88,13 @@ void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
 	trace_mpa_conn_end(c, why);
 	/* update the counter before the peer can detect the refusal */
 	if (c->conn_req.listener && !c->reported)
-		ddp_port_refused(c->conn_req.listener, why);
+		ddp_port_report_refused(c->conn_req.listener, why);
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
 	c->bound_stream = NULL;
-	ddp_port_detach(&c->conn_req);
+	ddp_port_detach_request(&c->conn_req);
 	if (s)
-		ddp_llp_down(s, why);
+		ddp_llp_report_down(s, why);
 	if (c->reported)
 		ddp_session_report_closed(&c->ss, why, o);
 	/* drop the reference of the socket's callbacks, which are removed now */
@@ -214,7 +214,7 @@ static void mpa_conn_handle_closed(struct mpa_conn *c)
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
 	if (state == MPA_SOCK_LOST) {
-		mpa_conn_tear_down(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
+		mpa_conn_tear_down(c, ddp_sock_err_to_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
 	/* a deferred FPDU is still queued: mpa_llp_resume() will set MPA_EV_RX */

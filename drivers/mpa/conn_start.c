@@ -21,7 +21,7 @@
 
 static enum iw_reason err_to_lost_reason(int err)
 {
-	return ddp_sock_reason(err, IW_MPA_LOST);
+	return ddp_sock_err_to_reason(err, IW_MPA_LOST);
 }
 
 /* Enter Full Operation with the parameters that start-up has negotiated */
@@ -168,9 +168,9 @@ static void report_request_to_ulp(struct mpa_conn *c)
 {
 	mpa_conn_set_deadline(c, DDP_ANSWER_TIMEOUT);
 	ddp_sock_get_addrs(c->sock, &c->ss.local, &c->ss.remote);
-	c->reported = !ddp_port_request(&c->conn_req, &c->ss, &c->su->peer);
+	c->reported = !ddp_port_report_request(&c->conn_req, &c->ss, &c->su->peer);
 	if (c->reported)
-		ddp_port_detach(&c->conn_req);
+		ddp_port_detach_request(&c->conn_req);
 	else
 		mpa_conn_tear_down(c, IW_LOCAL_ABORT, NULL);
 }
@@ -234,7 +234,7 @@ static void retry_startup(struct mpa_conn *c)
 		mpa_conn_tear_down(c, c->su->why, NULL);
 		return;
 	}
-	ddp_sock_owner_of(&owner, c->sock);
+	ddp_sock_owner_init_from(&owner, c->sock);
 	mpa_sock_release(c, true);
 	trace_mpa_startup_retry(c, c->su);
 	mpa_startup_retry(c->su);

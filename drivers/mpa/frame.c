@@ -451,7 +451,7 @@ static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	batch.max_segments = together / wire;
 	if (!batch.max_segments)
 		return;
-	n = ddp_tx_batch(c->tx_stream, &batch);
+	n = ddp_tx_next_batch(c->tx_stream, &batch);
 	for (i = 0; i < n; i++, p += wire) {
 		put_unaligned_be16(mulpdu, p);
 		mpa_frame_put_trailer(c, p, MPA_LEN_SIZE + mulpdu, wire);

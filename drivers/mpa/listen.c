@@ -26,7 +26,7 @@ static int mpa_listen_choose_vrf(const struct ddp_listen *a)
 {
 	if (ddp_addr_is_wildcard(a->local) && inet_sk_bound_dev_eq(a->net, 0, 1, 2))
 		return 0;
-	return ddp_sock_vrf(a->net, a->ifindex);
+	return ddp_sock_get_vrf(a->net, a->ifindex);
 }
 
 /* Create the listening socket and bind it to the address and the VRF */
@@ -67,7 +67,7 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 	if (!c)
 		return NULL;
 	ddp_sock_get_addrs(sock, NULL, &from);
-	if (!mpa_conn_alloc_startup(c, false) && ddp_port_attach(l, &c->conn_req, &from))
+	if (!mpa_conn_alloc_startup(c, false) && ddp_port_attach_request(l, &c->conn_req, &from))
 		return c;
 	mpa_conn_abandon(c);
 	ddp_session_put(&c->ss);
@@ -91,11 +91,11 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 	 * link-local address: sk_bound_dev_if is the ifindex
 	 */
 	l = ddp_port_get_listener(p, &called,
-				  ddp_sock_vrf(sock_net(sk), sk->sk_bound_dev_if));
+				  ddp_sock_get_vrf(sock_net(sk), sk->sk_bound_dev_if));
 	if (!l)
 		return -ECONNREFUSED;
 	c = new_child(l, sock);
-	ddp_port_put(l);
+	ddp_port_put_listener(l);
 	if (!c)
 		return -EBUSY;
 	/* hold @c, because its tear-down may drop the reference of the callbacks soon */

@@ -4,11 +4,11 @@
  * socket and calls mpa_rx().
  *
  * Slow path, mpa_rx_slow(): any FPDU.
- * Fast path, mpa_rx_fast(): no CRC, no markers, accepted by ddp_rx_fast().
+ * Fast path, mpa_rx_fast(): no CRC, no markers, accepted by ddp_rx_try_fast().
  * CRC fast path, mpa_rx_crc_batch(): CRC, no markers, accepted by ddp_rx_is_next().
  *
  * Both fast paths require that the FPDU is contiguous in the queue and as long
- * as the previous FPDU. ddp_rx_fast() accepts a segment that continues its
+ * as the previous FPDU. ddp_rx_try_fast() accepts a segment that continues its
  * message, or repeats a Write of one segment. ddp_rx_is_next() accepts a segment
  * that continues a tagged message. The CRC fast path handles ULPDUs shorter
  * than DDP_COPY_LONG, and places the payloads of many FPDUs at once.
@@ -152,7 +152,7 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 /* Report an error that MPA has detected to DDP, which fails the stream. Return: @why. */
 static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why)
 {
-	ddp_llp_error(c->stream, why);
+	ddp_llp_report_error(c->stream, why);
 	return why;
 }
 
@@ -181,8 +181,8 @@ static enum iw_reason rx_via_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	why = mpa_rx_copy_fpdu(c, f, head, fpdu);
 	if (why)
 		why = mpa_rx_report_error(c, why);
-	else if (!ddp_rx_fast(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
-			      f->ulpdu_len, &why))
+	else if (!ddp_rx_try_fast(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
+				  f->ulpdu_len, &why))
 		why = pass_segment_up(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
@@ -398,8 +398,8 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_next_page_off(c->stream) >= 0 ?
 		       mpa_rx_crc_batch(c, f, budget, used) : MPA_RX_NEXT;
 	while (*budget > 0 && mpa_rx_peek_headers(c, f, head) &&
-	       ddp_rx_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
-			   f->ulpdu_len, &why)) {
+	       ddp_rx_try_fast(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
+			       f->ulpdu_len, &why)) {
 		result = mpa_rx_handle_result(c, why);
 		if (result != MPA_RX_NEXT)
 			break;

@@ -232,7 +232,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 static int create_conn_socket(struct mpa_conn *c, const struct ddp_sock_owner *owner)
 {
 	struct socket *sock;
-	int err = ddp_sock_create(c->net, ddp_sock_vrf(c->net, c->ifindex),
+	int err = ddp_sock_create(c->net, ddp_sock_get_vrf(c->net, c->ifindex),
 				  c->ss.remote.ss_family, IPPROTO_TCP, owner, &sock);
 
 	if (err)

@@ -139,7 +139,7 @@ static bool __unmap(struct rnic_dmabuf *d)
 static bool is_cpu_memory(const struct iosys_map *map)
 {
 	/*
-	 * The mapping must begin at a page boundary, because ddp_paged_atomic() checks only
+	 * The mapping must begin at a page boundary, because ddp_paged_update_atomic() checks only
 	 * whether the offset in the buffer is aligned, not the kernel address.
 	 */
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);

@@ -42,7 +42,7 @@
 
 /*
  * Protects the queues of page-fault requests and the state of the workers. The only locks that
- * may be taken while it is held are those of ddp_fault_done() and queue_work().
+ * may be taken while it is held are those of ddp_fault_complete() and queue_work().
  */
 static DEFINE_SPINLOCK(faults_lock);
 
@@ -368,7 +368,7 @@ static void complete_pf_request(struct rnic_pf_worker *wk, bool denied)
 	if (denied)
 		__count_event(wk->b, wk->b->ops->failed);
 	if (w)
-		ddp_fault_done(w, denied);
+		ddp_fault_complete(w, denied);
 	spin_unlock_bh(&faults_lock);
 }
 
@@ -427,7 +427,7 @@ static void __start_worker(struct rnic_unpinned *b)
 /**
  * rnic_pf_queue_request - queue a page-fault request and start a worker (ddp_mem_ops.fault_in)
  * @mem: the memory (struct rnic_unpinned)
- * @w: the stream's request; owned by this file until ddp_fault_done() or rnic_pf_cancel_request()
+ * @w: the stream's request; owned by this file until ddp_fault_complete() or a cancel
  *
  * The caller must hold an in-flight reference to the MR. Context: BH off. Does not sleep.
  */
@@ -534,7 +534,7 @@ static bool __complete_some_faults(struct rnic_unpinned *b)
 		if (!w)
 			return false;
 		list_del_init(&w->entry);
-		ddp_fault_done(w, false);
+		ddp_fault_complete(w, false);
 	}
 	return true;
 }
@@ -546,7 +546,7 @@ static void __complete_active_faults(struct rnic_unpinned *b)
 
 	for (wk = b->worker; wk < b->worker + RNIC_PF_WORKERS; wk++) {
 		if (wk->fault)
-			ddp_fault_done(wk->fault, false);
+			ddp_fault_complete(wk->fault, false);
 		wk->fault = NULL;
 	}
 }

@@ -209,7 +209,7 @@ static int get_advised_range(const struct ib_pd *pd, const struct ib_sge *sge, b
 	int err = -ENOENT;
 
 	local_bh_disable();
-	r = ddp_region_find(&dev->stags, sge->lkey);
+	r = ddp_region_find_get(&dev->stags, sge->lkey);
 	if (r) {
 		err = __check_advised_range(r, pd, sge, write);
 		if (!err) {

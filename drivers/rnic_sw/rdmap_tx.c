@@ -173,8 +173,8 @@ static bool execute_atomic_request(struct rdmap *r, struct ddp_msg *m,
 	enum iw_reason why;
 	u64 old;
 
-	why = ddp_mem_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
-			     a, &old);
+	why = ddp_mem_update_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
+				    a, &old);
 	if (why == IW_AGAIN) {
 		defer_response(r);
 		return false;

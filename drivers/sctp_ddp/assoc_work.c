@@ -23,7 +23,7 @@ static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 
 static enum iw_reason sddp_err_to_lost_reason(int err)
 {
-	return ddp_sock_reason(err, IW_PEER_RESET);
+	return ddp_sock_err_to_reason(err, IW_PEER_RESET);
 }
 
 static void end_stream(struct sddp_stream *st, enum iw_reason why)
@@ -214,8 +214,8 @@ static bool sddp_assoc_handle_events(struct sddp_assoc *a, bool more, bool lost)
 
 static enum iw_reason err_to_connect_reason(int err)
 {
-	return ddp_sock_reason(err, err == -ENOMEM || err == -ENOBUFS ?
-			       IW_NO_MEMORY : IW_UNREACHABLE);
+	return ddp_sock_err_to_reason(err, err == -ENOMEM || err == -ENOBUFS ?
+				      IW_NO_MEMORY : IW_UNREACHABLE);
 }
 
 static void connect_new_assoc(struct sddp_assoc *a)

@@ -26,7 +26,7 @@ static bool is_link_local(const struct sockaddr_storage *a)
 static bool get_path_addr(struct net *net, int ifindex, sa_family_t family,
 			  struct sockaddr_storage *addr)
 {
-	return ddp_addr_list(net, ifindex, family, addr, 1) &&
+	return ddp_addr_list_interface(net, ifindex, family, addr, 1) &&
 	       !is_link_local(addr);
 }
 

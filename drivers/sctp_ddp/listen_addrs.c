@@ -110,7 +110,7 @@ static int listen_on_laddr(struct sddp_listener *l, const struct sockaddr_storag
 		return -ENOMEM;
 	p->addr = *addr;
 	args.local = &p->addr;
-	args.vrf = ddp_sock_vrf(args.net, args.ifindex);
+	args.vrf = ddp_sock_get_vrf(args.net, args.ifindex);
 	p->addr_listener = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
 	if (IS_ERR(p->addr_listener)) {
 		err = PTR_ERR(p->addr_listener);
@@ -131,8 +131,8 @@ static void sddp_laddr_unlisten(struct laddr *p)
 static void list_family_addrs(const struct sddp_listener *l, sa_family_t family,
 			      struct addresses *all)
 {
-	int n = ddp_addr_list(l->args.net, l->args.ifindex, family,
-			      all->at + all->n, SDDP_LADDRS_MAX - all->n);
+	int n = ddp_addr_list_interface(l->args.net, l->args.ifindex, family,
+					all->at + all->n, SDDP_LADDRS_MAX - all->n);
 
 	while (n--)
 		ddp_addr_set_port(&all->at[all->n++],

@@ -15,12 +15,12 @@ static int sddp_listen_report_initiate(struct ddp_port_listener *l, struct sddp_
 	int err;
 
 	/* RFC 5043 6.4: refuse the Initiate if too many requests are pending */
-	if (!ddp_port_attach(l, &st->conn_req, &st->a->remote))
+	if (!ddp_port_attach_request(l, &st->conn_req, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
-	err = ddp_port_request(&st->conn_req, &st->ss, o);
+	err = ddp_port_report_request(&st->conn_req, &st->ss, o);
 	if (err)
-		ddp_port_detach(&st->conn_req);
+		ddp_port_detach_request(&st->conn_req);
 	return err;
 }
 
@@ -44,7 +44,7 @@ int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 	if (!l)
 		return -ECONNREFUSED;
 	err = sddp_listen_report_initiate(l, st, o);
-	ddp_port_put(l);
+	ddp_port_put_listener(l);
 	return err;
 }
 
@@ -66,6 +66,6 @@ void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 
 	if (!l)
 		return;
-	ddp_port_refused(l, why);
-	ddp_port_put(l);
+	ddp_port_report_refused(l, why);
+	ddp_port_put_listener(l);
 }

@@ -46,7 +46,7 @@ static enum iw_reason sddp_rx_pass_segment(struct sddp_stream *st, u32 len)
 
 	if (read_segment_head(st->a, head, len))
 		return ddp_rx_segment(st->stream, &st->llp, head, len);
-	ddp_llp_error(st->stream, IW_UNREADABLE);
+	ddp_llp_report_error(st->stream, IW_UNREADABLE);
 	return IW_UNREADABLE;
 }
 

@@ -380,7 +380,7 @@ bool sddp_sock_has_peer_restarted(const struct sddp_assoc *a,
  */
 static bool is_fatal_error(int err)
 {
-	return err == -ECONNABORTED || ddp_sock_reason(err, IW_OK) != IW_OK;
+	return err == -ECONNABORTED || ddp_sock_err_to_reason(err, IW_OK) != IW_OK;
 }
 
 static enum sddp_sock_state __get_state(struct sddp_assoc *a, struct sock *sk, int err)

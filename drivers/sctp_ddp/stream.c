@@ -331,10 +331,10 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	st->timed = 0;
 	cancel_delayed_work_sync(&st->timer);
 	sddp_tx_drop_pending(st);
-	ddp_port_detach(&st->conn_req);
+	ddp_port_detach_request(&st->conn_req);
 	st->stream = NULL;
 	if (s)
-		ddp_llp_down(s, why);
+		ddp_llp_report_down(s, why);
 	if (st->reported)
 		ddp_session_report_closed(&st->ss, why, o);
 	else

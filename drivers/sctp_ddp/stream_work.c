@@ -63,7 +63,7 @@ static void sddp_stream_process_requests(struct sddp_stream *st)
 	if (fresh)
 		sddp_stream_start_reply(st);
 	if (answered)
-		ddp_port_detach(&st->conn_req);
+		ddp_port_detach_request(&st->conn_req);
 	if (leaves)
 		finish_unbind(st);
 }
@@ -106,7 +106,7 @@ static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
 
 	to = sddp_assoc_reserve_again(from, &st->ss, &id);
 	if (IS_ERR(to)) {
-		sddp_stream_end(st, ddp_sock_reason(PTR_ERR(to), IW_NO_MEMORY),
+		sddp_stream_end(st, ddp_sock_err_to_reason(PTR_ERR(to), IW_NO_MEMORY),
 				NULL);
 		return false;
 	}

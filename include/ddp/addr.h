@@ -45,14 +45,14 @@ u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed);
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
 /* Convert an IPv4-mapped IPv6 address to an IPv4 address; leave others unchanged */
-void ddp_addr_unmap(struct sockaddr_storage *a);
+void ddp_addr_unmap_v4(struct sockaddr_storage *a);
 /*
  * Store up to @room addresses of an interface in @at, each with port 0. Return:
  * the number of addresses stored.
  */
-int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
-		  struct sockaddr_storage *at, int room);
+int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
+			    struct sockaddr_storage *at, int room);
 /* Find the interface that rdma_cm would find by the address @a; 0 if none */
-int ddp_addr_ifindex(struct net *net, const struct sockaddr_storage *a);
+int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a);
 
 #endif

@@ -72,9 +72,9 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp);
  * Fail the stream because the LLP has detected an error, such as a wrong CRC.
  * RDMAP may send a Terminate before it closes the stream.
  */
-void ddp_llp_error(struct ddp_stream *s, enum iw_reason why);
+void ddp_llp_report_error(struct ddp_stream *s, enum iw_reason why);
 /* Report that the LLP's connection has ended; called in the LLP's worker */
-void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
+void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why);
 
 /**
  * ddp_rx_begin - begin a receive pass
@@ -114,7 +114,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_fast - try to process a segment without decoding its header
+ * ddp_rx_try_fast - try to process a segment without decoding its header
  * @s: stream
  * @head: first IW_DDP_T_HDR_LEN bytes of the segment
  * @body: bytes after @head, contiguous in memory. DDP reads each byte only
@@ -135,8 +135,8 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
  * Return: true if the segment was processed and @why is set; false if nothing
  * was done and the LLP must pass the segment to ddp_rx_segment().
  */
-bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		 enum iw_reason *why);
+bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+		     enum iw_reason *why);
 
 /**
  * ddp_rx_next_page_off - predict the page offset at which the next segment is placed
@@ -175,7 +175,7 @@ bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
  * @why: set to the value that ddp_rx_segment() would return for the first
  *	segment that is not processed; not valid if all segments are processed
  *
- * Processes the segments as repeated calls of ddp_rx_fast() would, but checks
+ * Processes the segments as repeated calls of ddp_rx_try_fast() would, but checks
  * and copies all of them together if possible. The caller must keep the batch
  * short, because ddp_region_revoke() and ddp_stream_settle() wait for it.
  *
@@ -260,7 +260,7 @@ struct ddp_txseg {
  * @s: stream
  *
  * Until ddp_tx_end(), the caller may call ddp_tx_next(), ddp_tx_fill(),
- * ddp_tx_batch() and ddp_tx_unpull(), and must keep BH off. Before ddp_tx_end()
+ * ddp_tx_next_batch() and ddp_tx_unpull(), and must keep BH off. Before ddp_tx_end()
  * it must have filled each segment that it has pulled, or have called
  * ddp_tx_unpull(). ddp_stream_settle() waits for ddp_tx_end(), so the caller
  * must call ddp_tx_end() after one batch at most.
@@ -372,7 +372,7 @@ struct ddp_txbatch {
 };
 
 /**
- * ddp_tx_batch - pull and fill several segments of maximum length
+ * ddp_tx_next_batch - pull and fill several segments of maximum length
  * @s: stream; the whole payload of the last pulled segment must have been
  *	copied
  * @run: buffer to write to; @run->len must be the MULPDU that the LLP can send
@@ -385,7 +385,7 @@ struct ddp_txbatch {
  *
  * Return: number of segments written.
  */
-u32 ddp_tx_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
+u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
 
 /**
  * ddp_tx_sent - report that the LLP is responsible for all segments pulled so far

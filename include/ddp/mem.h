@@ -56,7 +56,7 @@ struct ddp_extent {
  * @mem: ODP memory or dma-buf with the missing pages; NULL before the first
  *	request
  * @ops: operations of @mem; NULL before the first request
- * @done: function that ddp_fault_done() calls to resume the path
+ * @done: function that ddp_fault_complete() calls to resume the path
  * @entry: list entry for the owner of @mem
  * @priv: private data of the owner of @mem
  * @at: first missing byte, as an address of @mem
@@ -65,7 +65,7 @@ struct ddp_extent {
  * @fault_failed: true if the last request has failed: the pages cannot be
  *	faulted in
  * @pending: true while a request is pending; set by the path, cleared by
- *	ddp_fault_done() or ddp_mem_ops.cancel
+ *	ddp_fault_complete() or ddp_mem_ops.cancel
  * @suppressed: true if the path must not issue a request when a page is
  *	missing; set by the path
  *
@@ -93,9 +93,9 @@ struct ddp_fault {
  *	wanted; on return it is the number of bytes found. Returns true with
  *	@extent->lock held for reading, or false if the first page is missing.
  * @fault_in: start to fault in the range that @w describes. The implementation
- *	must call ddp_fault_done() when the range is present or cannot be
+ *	must call ddp_fault_complete() when the range is present or cannot be
  *	faulted in; it may do so before it returns.
- * @cancel: cancel the request @w. On return ddp_fault_done() is not running for
+ * @cancel: cancel the request @w. On return ddp_fault_complete() is not running for
  *	@w and will not be called for it.
  *
  * No operation may sleep. DDP calls @extent and @fault_in with an in-flight
@@ -211,6 +211,6 @@ void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
  * Complete the page-fault request @w, and resume the path that issued it. Any
  * context; does not sleep.
  */
-void ddp_fault_done(struct ddp_fault *w, bool fault_failed);
+void ddp_fault_complete(struct ddp_fault *w, bool fault_failed);
 
 #endif

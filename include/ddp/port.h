@@ -79,8 +79,8 @@ struct ddp_port_listener {
  * @pending: true if the request is pending, and therefore on both lists
  * @evicted: true if the request was evicted, so the LLP is ending it
  *
- * Embedded in the LLP's connection. The LLP must not call ddp_port_attach() and
- * ddp_port_detach() concurrently for the same request.
+ * Embedded in the LLP's connection. The LLP must not call ddp_port_attach_request() and
+ * ddp_port_detach_request() concurrently for the same request.
  */
 struct ddp_conn_req {
 	struct ddp_port_listener	*listener;
@@ -133,14 +133,14 @@ ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 struct ddp_port_listener *
 ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
 		       const struct sockaddr_storage *called, int vrf);
-void ddp_port_put(struct ddp_port_listener *l);
+void ddp_port_put_listener(struct ddp_port_listener *l);
 
 /* Attach connection requests to a listener, report them to the ULP, detach them */
-bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
-		     const struct sockaddr_storage *from);
-void ddp_port_detach(struct ddp_conn_req *c);
-int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
-		     const struct ddp_offer *o);
-void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why);
+bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
+			     const struct sockaddr_storage *from);
+void ddp_port_detach_request(struct ddp_conn_req *c);
+int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
+			    const struct ddp_offer *o);
+void ddp_port_report_refused(struct ddp_port_listener *l, enum iw_reason why);
 
 #endif

@@ -32,10 +32,10 @@ static inline bool ddp_sock_is_transient(int err)
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
 }
 
-int ddp_sock_vrf(struct net *net, int ifindex);
+int ddp_sock_get_vrf(struct net *net, int ifindex);
 
 /* sock_owner.c */
-void ddp_sock_owner_of(struct ddp_sock_owner *o, const struct socket *sock);
+void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock);
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 		    const struct ddp_sock_owner *owner, struct socket **sock);
 int ddp_sock_accept(struct socket *listener, struct socket **sock);
@@ -53,6 +53,6 @@ void ddp_sock_set_calls(struct sock *sk, void *owner,
 			const struct ddp_sock_calls *calls,
 			struct ddp_sock_calls *orig_calls);
 void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls);
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise);
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise);
 
 #endif

@@ -287,10 +287,10 @@ void ddp_tx_put_mr(struct ddp_stream *s);
 void ddp_tx_set_blocked(struct ddp_stream *s);
 
 /* Check whether transmission must wait until a page fault is resolved */
-bool __ddp_tx_fault_pending(const struct ddp_stream *s);
+bool __ddp_tx_has_pending_fault(const struct ddp_stream *s);
 static inline bool ddp_tx_has_pending_fault(const struct ddp_stream *s)
 {
-	return READ_ONCE(s->tx_fault.pending) && __ddp_tx_fault_pending(s);
+	return READ_ONCE(s->tx_fault.pending) && __ddp_tx_has_pending_fault(s);
 }
 
 /*
@@ -321,9 +321,9 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
  * off, and with @result only in the transmit path. Returns IW_AGAIN if a page
  * fault must be resolved first.
  */
-enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
-			      u64 (*result)(const void *how, u64 old),
-			      const void *how, u64 *old);
+enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
+				     u64 (*result)(const void *how, u64 old),
+				     const void *how, u64 *old);
 
 /*
  * Copy @src to registered memory that a work request of the local ULP names.
@@ -341,7 +341,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
  * The caller must keep BH off until it drops the reference with
  * ddp_region_put(), and may hold the reference for one copy at most.
  */
-struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag);
+struct ddp_region *ddp_region_find_get(struct ddp_stags *t, u32 stag);
 /* Find the MR of @stag, valid or not, for the length of an RCU read-side section */
 struct ddp_region *ddp_region_peek(struct ddp_stags *t, u32 stag);
 void ddp_region_put(struct ddp_region *r);

@@ -31,7 +31,7 @@ static void add_request(struct share_ctx *c, u32 source)
 	u32 loser, i;
 
 	if (c->n == BOUND) {
-		loser = ddp_admit_evict_bucket(c->npending, SOURCES, c->who[0]);
+		loser = ddp_choose_evict_bucket(c->npending, SOURCES, c->who[0]);
 		for (i = 0; c->who[i] != loser; i++)
 			;
 		remove_request(c, i);
@@ -103,9 +103,9 @@ static void share_alike(struct kunit *test)
 {
 	const u32 npending[] = { 2, 2, 1, 2 };
 
-	KUNIT_EXPECT_EQ(test, ddp_admit_evict_bucket(npending, 4, 3), 3u);
-	KUNIT_EXPECT_EQ(test, ddp_admit_evict_bucket(npending, 4, 1), 1u);
-	KUNIT_EXPECT_NE(test, ddp_admit_evict_bucket(npending, 4, 2), 2u);
+	KUNIT_EXPECT_EQ(test, ddp_choose_evict_bucket(npending, 4, 3), 3u);
+	KUNIT_EXPECT_EQ(test, ddp_choose_evict_bucket(npending, 4, 1), 1u);
+	KUNIT_EXPECT_NE(test, ddp_choose_evict_bucket(npending, 4, 2), 2u);
 }
 
 /*
@@ -118,10 +118,10 @@ static void share_one_number(struct kunit *test)
 	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
 	const u32 even[] = { 8, 7, 7, 8 };
 
-	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 7), 2u);
-	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 4), 0u);
-	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(even, 4), 0u);
-	KUNIT_EXPECT_EQ(test, ddp_admit_evict_request(few_first, 1), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_choose_evict_request(few_first, 7), 2u);
+	KUNIT_EXPECT_EQ(test, ddp_choose_evict_request(few_first, 4), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_choose_evict_request(even, 4), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_choose_evict_request(few_first, 1), 0u);
 }
 
 /* A request is refused if twice the limit of requests is attached. */
@@ -130,9 +130,9 @@ static void share_memory(struct kunit *test)
 	struct ddp_admit_state c = { .limit = BOUND, .npending = BOUND, .same_source = 1 };
 
 	c.nattached = 2 * BOUND - 1;
-	KUNIT_EXPECT_TRUE(test, ddp_may_admit_evicting(&c));
+	KUNIT_EXPECT_TRUE(test, ddp_may_admit_with_eviction(&c));
 	c.nattached++;
-	KUNIT_EXPECT_FALSE(test, ddp_may_admit_evicting(&c));
+	KUNIT_EXPECT_FALSE(test, ddp_may_admit_with_eviction(&c));
 }
 
 /*

@@ -61,7 +61,7 @@ void prove_takes(void)
 
 	GIVEN(sound(&c) && c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	full = c.npending == c.limit;
-	if (!ddp_may_admit_evicting(&c)) {
+	if (!ddp_may_admit_with_eviction(&c)) {
 		MUST("a request is refused only at twice the limit", c.nattached == 2 * c.limit);
 		REACHED("refused");
 		return;
@@ -92,7 +92,7 @@ void prove_evicted_source(void)
 	 * no request to evict
 	 */
 	GIVEN(npending[oldest]);
-	loser = ddp_admit_evict_bucket(npending, sources, oldest);
+	loser = ddp_choose_evict_bucket(npending, sources, oldest);
 	MUST("the chosen source has a pending request",
 	     loser < sources && npending[loser]);
 	MUST("no source has more pending requests than the chosen one",

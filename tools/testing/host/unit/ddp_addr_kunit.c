@@ -257,11 +257,11 @@ static void v4_mapped_addr_becomes_v4(struct kunit *test)
 	struct sockaddr_storage a = ipv6(0, 0, 0xffff, 0x0a000001), want = ipv4(0x0a000001, 7);
 	struct sockaddr_storage b = ipv6(0, 1, 0xffff, 0x0a000001), same = b, four = want;
 
-	ddp_addr_unmap(&a);
+	ddp_addr_unmap_v4(&a);
 	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &a, sizeof(a)));
-	ddp_addr_unmap(&b);
+	ddp_addr_unmap_v4(&b);
 	KUNIT_EXPECT_TRUE(test, !memcmp(&same, &b, sizeof(b)));
-	ddp_addr_unmap(&four);
+	ddp_addr_unmap_v4(&four);
 	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &four, sizeof(four)));
 }
 
@@ -277,11 +277,11 @@ static void interface(struct kunit *test)
 	give6(1, 0, a6, 0);
 	give6(2, 0, a6, 0);
 	rcu_read_lock();
-	KUNIT_EXPECT_EQ(test, first, ddp_addr_ifindex(&stubs.net, &a4));
-	KUNIT_EXPECT_EQ(test, second, ddp_addr_ifindex(&stubs.net, &b4));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_ifindex(&stubs.net, &none4));
-	KUNIT_EXPECT_EQ(test, second, ddp_addr_ifindex(&stubs.net, &a6));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_ifindex(&stubs.net, &none6));
+	KUNIT_EXPECT_EQ(test, first, ddp_addr_find_ifindex(&stubs.net, &a4));
+	KUNIT_EXPECT_EQ(test, second, ddp_addr_find_ifindex(&stubs.net, &b4));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_find_ifindex(&stubs.net, &none4));
+	KUNIT_EXPECT_EQ(test, second, ddp_addr_find_ifindex(&stubs.net, &a6));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_find_ifindex(&stubs.net, &none6));
 	rcu_read_unlock();
 }
 
@@ -293,7 +293,7 @@ static void expect_list(struct kunit *test, sa_family_t family, int room,
 
 	for (i = 0; i <= ADDRESSES; i++)
 		at[i] = before;
-	KUNIT_EXPECT_EQ(test, n, ddp_addr_list(&stubs.net, FIRST + 1, family, at, room));
+	KUNIT_EXPECT_EQ(test, n, ddp_addr_list_interface(&stubs.net, FIRST + 1, family, at, room));
 	for (i = 0; i <= ADDRESSES; i++)
 		KUNIT_EXPECT_TRUE(test, !memcmp(i < n ? &want[i] : &before, &at[i], sizeof(*at)));
 }
@@ -339,8 +339,8 @@ static void list_is_empty_without_addrs(struct kunit *test)
 {
 	struct sockaddr_storage at;
 
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&stubs.net, FIRST + DEVICES, AF_INET, &at, 1));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&stubs.net, FIRST + DEVICES, AF_INET6, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list_interface(&stubs.net, FIRST + DEVICES, AF_INET, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list_interface(&stubs.net, FIRST + DEVICES, AF_INET6, &at, 1));
 	give4(1, 1);
 	give6(1, 0, ipv6(1, 1, 1, 1), 0);
 	stubs.no_ip = true;

@@ -28,7 +28,7 @@ u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed)
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-void ddp_port_put(struct ddp_port_listener *l)
+void ddp_port_put_listener(struct ddp_port_listener *l)
 {
 	stubs.refs_dropped++;
 	l->ref.refs--;
@@ -81,7 +81,7 @@ static bool connect_from(int i, u32 source)
 	struct sockaddr_storage a = { .ss_family = AF_INET };
 
 	((struct sockaddr_in *)&a)->sin_addr.s_addr = source;
-	return ddp_port_attach(&stubs.l, &stubs.c[i], &a);
+	return ddp_port_attach_request(&stubs.l, &stubs.c[i], &a);
 }
 
 static void leave_all(void)
@@ -89,7 +89,7 @@ static void leave_all(void)
 	int i;
 
 	for (i = 0; i < MANY; i++)
-		ddp_port_detach(&stubs.c[i]);
+		ddp_port_detach_request(&stubs.c[i]);
 }
 
 /*
@@ -110,7 +110,7 @@ static void evicts_from_largest_source(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[1], stubs.last_evicted);
 	KUNIT_EXPECT_TRUE(test, stubs.c[1].evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
-			ddp_port_request(&stubs.c[1], NULL, NULL));
+			ddp_port_report_request(&stubs.c[1], NULL, NULL));
 	leave_all();
 	KUNIT_EXPECT_EQ(test, BOUND + 1u, stubs.refs_dropped);
 }
@@ -165,7 +165,7 @@ static void at_most_twice_the_limit(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
 	KUNIT_EXPECT_EQ(test, (u32)BOUND, stubs.evicted);
 	KUNIT_EXPECT_FALSE(test, connect_from(2 * BOUND, 5));
-	ddp_port_detach(&stubs.c[0]);
+	ddp_port_detach_request(&stubs.c[0]);
 	KUNIT_EXPECT_TRUE(test, connect_from(2 * BOUND, 5));
 	leave_all();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
@@ -201,21 +201,21 @@ static void reported_request_is_not_counted(struct kunit *test)
 	listens(test, &sends_away);
 	kref_init(&ss.ref);
 	connect_from(0, 2);
-	KUNIT_EXPECT_EQ(test, 0, ddp_port_request(&stubs.c[0], &ss, NULL));
+	KUNIT_EXPECT_EQ(test, 0, ddp_port_report_request(&stubs.c[0], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
 	KUNIT_EXPECT_EQ(test, 0, stubs.l.upcalls);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.l.nattached);
 	connect_from(1, 2);
 	stubs.result = -EBUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_request(&stubs.c[1], &ss, NULL));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_report_request(&stubs.c[1], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
 	connect_from(2, 2);
 	ddp_backlog_drain(&stubs.l);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.evicted);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
-			ddp_port_request(&stubs.c[2], &ss, NULL));
+			ddp_port_report_request(&stubs.c[2], &ss, NULL));
 	KUNIT_EXPECT_FALSE(test, connect_from(3, 2));
 	leave_all();
 }

@@ -82,7 +82,7 @@ static void page_is_requested_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.wanted);
 	KUNIT_EXPECT_EQ(test, 5100ull, w->at);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_has_pending_fault(s) && !ddp_tx_has_pending_fault(s));
-	ddp_fault_done(w, false);
+	ddp_fault_complete(w, false);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_has_pending_fault(s));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.resumed);
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 1100, 8, true));
@@ -102,12 +102,12 @@ static void failed_fault_fails_next_access(struct kunit *test)
 	struct ddp_fault *w = &s->tx_fault;
 
 	ddp_fault_request(w, &r, 100, 8, true);
-	ddp_fault_done(w, true);
+	ddp_fault_complete(w, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicked);
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 108, 8, true));
-	ddp_fault_done(w, true);
+	ddp_fault_complete(w, true);
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_fault_request(w, &r, 108, 8, false));
-	ddp_fault_done(w, true);
+	ddp_fault_complete(w, true);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
 			ddp_fault_request(w, &r, 115, 1, false));
 	/* the failure is reported only once */
@@ -123,7 +123,7 @@ static void access_clears_failed_fault(struct kunit *test)
 	struct ddp_fault *w = &s->rx_fault;
 
 	ddp_fault_request(w, &r, 100, 8, true);
-	ddp_fault_done(w, true);
+	ddp_fault_complete(w, true);
 	ddp_fault_clear_failed(w, &r, 92, 8, true);
 	ddp_fault_clear_failed(w, &r, 101, 8, true);
 	ddp_fault_clear_failed(w, &r, 100, 8, false);
@@ -167,14 +167,14 @@ static void copy_or_atomic_clears_failed_fault(struct kunit *test)
 	u8 flat[16];
 
 	stubs.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_to_flat(&r, 8, 16, flat, w));
-	ddp_fault_done(w, true);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_to_flat(&r, 8, 16, flat, w));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_copy_to_flat(&r, 8, 16, flat, w));
+	ddp_fault_complete(w, true);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_copy_to_flat(&r, 8, 16, flat, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 	stubs.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_atomic(&r, 8, nothing, NULL, w));
-	ddp_fault_done(w, true);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&r, 8, nothing, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_update_atomic(&r, 8, nothing, NULL, w));
+	ddp_fault_complete(w, true);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&r, 8, nothing, NULL, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 }
 

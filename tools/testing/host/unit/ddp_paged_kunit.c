@@ -91,7 +91,7 @@ static void copy_from_extents(struct kunit *test)
 	int i;
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_to_flat(&region, BASE + 4, 40, flat, &w));
+			ddp_paged_copy_to_flat(&region, BASE + 4, 40, flat, &w));
 	for (i = 0; i < 40; i++)
 		KUNIT_EXPECT_EQ(test, FROM + 4 + i, (int)flat[i]);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.runs);
@@ -142,7 +142,7 @@ static void copy_to_extents(struct kunit *test)
 	for (i = 0; i < 40; i++)
 		flat[i] = 100 + i;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_from_flat(&region, BASE + 4, 40, flat, false, &w));
+			ddp_paged_copy_from_flat(&region, BASE + 4, 40, flat, false, &w));
 	for (i = 0; i < 40; i++)
 		KUNIT_EXPECT_EQ(test, 100 + i, (int)stubs.octets[FROM + 4 + i]);
 	KUNIT_EXPECT_EQ(test, FROM + 3, (int)stubs.octets[FROM + 3]);
@@ -156,12 +156,12 @@ static void last_octet_last(struct kunit *test)
 	struct ddp_fault w = {};
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_from_llp(&region, BASE, 40, &llp, false, &w));
+			ddp_paged_copy_from_llp(&region, BASE, 40, &llp, false, &w));
 	KUNIT_EXPECT_EQ(test, 3u, stubs.reads);
 	KUNIT_EXPECT_EQ(test, 8u, stubs.last);
 	stubs.reads = 0;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_from_llp(&region, BASE, 40, &llp, true, &w));
+			ddp_paged_copy_from_llp(&region, BASE, 40, &llp, true, &w));
 	KUNIT_EXPECT_EQ(test, 4u, stubs.reads);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.last);
 	KUNIT_EXPECT_FALSE(test, stubs.outside);
@@ -173,7 +173,7 @@ static void copy_reports_llp_error(struct kunit *test)
 
 	stubs.unreadable = true;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_paged_from_llp(&region, BASE, 8, &llp, false, &w));
+			ddp_paged_copy_from_llp(&region, BASE, 8, &llp, false, &w));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.reads);
 }
 
@@ -184,8 +184,8 @@ static void copy_requests_first_missing_byte(struct kunit *test)
 	u8 flat[16];
 
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_paged_to_flat(&region, BASE + END - FROM - 8, 16,
-					  flat, &w));
+			ddp_paged_copy_to_flat(&region, BASE + END - FROM - 8, 16,
+					       flat, &w));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.runs);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.brought);
 	KUNIT_EXPECT_EQ(test, (u64)END, stubs.at);
@@ -198,11 +198,11 @@ static void kernel_memory_is_copied_unlocked(struct kunit *test)
 	struct ddp_fault w = {};
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_to_flat(&kernel, (uintptr_t)from, 8, to, &w));
+			ddp_paged_copy_to_flat(&kernel, (uintptr_t)from, 8, to, &w));
 	KUNIT_EXPECT_STREQ(test, "octets!", (char *)to);
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_from_flat(&kernel, (uintptr_t)from, 8, "another",
-					    true, &w));
+			ddp_paged_copy_from_flat(&kernel, (uintptr_t)from, 8, "another",
+						 true, &w));
 	KUNIT_EXPECT_STREQ(test, "another", (char *)from);
 }
 
@@ -217,17 +217,17 @@ static void atomics(struct kunit *test)
 	struct ddp_fault w = {};
 
 	*there = 41;
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&region, BASE, NULL, NULL, &w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, NULL, NULL, &w));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.runs);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&region, BASE, add, &one, &w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, *there);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.written);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-			ddp_paged_atomic(&region, BASE + 4, add, &one, &w));
+			ddp_paged_update_atomic(&region, BASE + 4, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_paged_atomic(&region, BASE + END - FROM, add, &one, &w));
+			ddp_paged_update_atomic(&region, BASE + END - FROM, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_atomic(&kernel, (uintptr_t)&word, add, &one, &w));
+			ddp_paged_update_atomic(&kernel, (uintptr_t)&word, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, word);
 }
 

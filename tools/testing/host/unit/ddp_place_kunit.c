@@ -382,7 +382,7 @@ static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
 
 	add_piece(m, stag, off, len);
 	ddp_cursor_init(&from, &m->buf);
-	return ddp_fetch(&stubs.s, &from, dst, len);
+	return ddp_fetch_payload(&stubs.s, &from, dst, len);
 }
 
 /* The stream caches its reference to an MR until it accesses other memory, such as DMA memory */
@@ -510,12 +510,12 @@ static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
 	u64 was = word(stag, off), new = was + by, old = 0;
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_atomic(&stubs.s, stag, BASE + off, plus, &by, &old));
+			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, plus, &by, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	expect(stag, off, (u8 *)&new, sizeof(new));
 	/* with no operation to apply, neither the memory nor @old changes */
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
+			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	expect_memory_and_no_refs(test);
 }
@@ -533,15 +533,15 @@ static void atomics(struct kunit *test)
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_atomic(&stubs.s, stag, BASE + aligned + i, plus,
-						       &by, &old));
+					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, plus,
+							      &by, &old));
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_atomic(&stubs.s, stag, BASE + aligned + i, NULL,
-						       NULL, &old));
+					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, NULL,
+							      NULL, &old));
 		}
 		regions[stag & 1].rights &= ~DDP_REMOTE_ATOMIC;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_mem_atomic(&stubs.s, stag, BASE + aligned, plus, &by, &old));
+				ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned, plus, &by, &old));
 	}
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	KUNIT_EXPECT_FALSE(test, stubs.s.tx_pending);
@@ -560,7 +560,7 @@ static void atomic_requests_missing_page(struct kunit *test)
 	open_memory(11);
 	stubs.present[2] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_mem_atomic(&stubs.s, PAGED, BASE + off, plus, &by, &old));
+			ddp_mem_update_atomic(&stubs.s, PAGED, BASE + off, plus, &by, &old));
 	KUNIT_EXPECT_TRUE(test, stubs.s.tx_pending);
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);

@@ -35,12 +35,12 @@ static struct {
 	int		vrf[8];	/* VRF of each interface */
 } stubs;
 
-int ddp_sock_vrf(struct net *net, int ifindex)
+int ddp_sock_get_vrf(struct net *net, int ifindex)
 {
 	return stubs.vrf[ifindex];
 }
 
-int ddp_addr_ifindex(struct net *net, const struct sockaddr_storage *a)
+int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a)
 {
 	stubs.lookups++;
 	return stubs.has;
@@ -127,7 +127,7 @@ static bool reaches(struct ddp_listener *dl, int vrf)
 	struct ddp_port_listener *found = ddp_port_get_listener(l->port, &called, vrf);
 
 	if (found)
-		ddp_port_put(found);
+		ddp_port_put_listener(found);
 	return found == l;
 }
 
@@ -168,7 +168,7 @@ static void found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !ddp_port_find_listener(&port_ops, &stubs.net, &at, 10));
 	l = ddp_port_find_listener(&port_ops, &stubs.net, &at, 11);
 	KUNIT_ASSERT_TRUE(test, !!l);
-	ddp_port_put(l);
+	ddp_port_put_listener(l);
 	ddp_port_unlisten(b);
 }
 

@@ -366,7 +366,7 @@ static void llp_error_fails_stream(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
-	ddp_llp_error(s, IW_MPA_CRC);
+	ddp_llp_report_error(s, IW_MPA_CRC);
 	expect_failed(test, s, IW_MPA_CRC);
 	expect_open(test, s);
 }
@@ -426,7 +426,7 @@ static void nothing_after_failure(struct kunit *test)
 	struct ddp_placed p, later;
 
 	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
-	ddp_llp_error(s, IW_MPA_CRC);
+	ddp_llp_report_error(s, IW_MPA_CRC);
 	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &later));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_deliver_early(s, &p));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
@@ -509,14 +509,14 @@ static void ulp_hears_of_llp_end(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
-	ddp_llp_down(s, IW_MPA_LOST);
+	ddp_llp_report_down(s, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.down);
 	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, stubs.down_why);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_has_failed(s));
 
 	s = rx_open();
-	ddp_llp_error(s, IW_MPA_CRC);
-	ddp_llp_down(s, IW_MPA_LOST);
+	ddp_llp_report_error(s, IW_MPA_CRC);
+	ddp_llp_report_down(s, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.down);
 	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, stubs.down_why);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);

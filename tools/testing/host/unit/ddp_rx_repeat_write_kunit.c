@@ -70,7 +70,7 @@ static void expect_alike(struct kunit *test, const u8 *octets, u32 len, bool ali
 	enum iw_reason why = IW_UNREADABLE;
 	bool taken;
 
-	taken = ddp_rx_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
+	taken = ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
 	KUNIT_EXPECT_EQ(test, alike, taken);
 	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.repeated);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.admitted);
@@ -116,7 +116,7 @@ static void repeated_writes_reported_together(struct kunit *test)
 	ddp_hdr_encode(head, &some_write);
 	memcpy(p.hdr, head, sizeof(p.hdr));
 	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	rx_receive(s, &good_send, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.wrote);
@@ -125,7 +125,7 @@ static void repeated_writes_reported_together(struct kunit *test)
 
 	/* Writes are reported before the delivery of a segment that was placed early */
 	rx_receive(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_deliver_early(s, &p));
 	KUNIT_EXPECT_EQ(test, 4u, stubs.wrote_first);
 
@@ -134,9 +134,9 @@ static void repeated_writes_reported_together(struct kunit *test)
 	 * still reported
 	 */
 	rx_receive(s, &some_write, 0, 50);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	set_bit(0, &s->failed);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.wrote);
 	ddp_rx_begin(s);
@@ -202,12 +202,12 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = alike_open();
-		KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, wire.octets, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, wire.octets, head, 50, &why));
 		/* an error of RDMAP takes precedence */
 		stubs.places = IW_DDP_T_BOUNDS;
 		if (how)
 			stubs.admits = whys[how];
-		KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, whys[how], why);
 		KUNIT_EXPECT_EQ(test, whys[how], stubs.why);
 		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
@@ -221,7 +221,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, s->rx_mr);
 		stubs.places = IW_OK;
 		stubs.admits = IW_OK;
-		KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, head, head, 50, &why));
+		KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_segment(s, &llp, head, 50));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 		ddp_rx_end(s);
@@ -240,7 +240,7 @@ static void no_repeated_write_after_failure(struct kunit *test)
 
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, wire.octets, wire.octets, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, wire.octets, wire.octets, 50, &why));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 }
@@ -259,7 +259,7 @@ static void repeated_write_waits_for_page(struct kunit *test)
 	h.to += 1000;
 	ddp_hdr_encode(head, &h);
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	ddp_rx_end(s);
@@ -268,14 +268,14 @@ static void repeated_write_waits_for_page(struct kunit *test)
 
 	ddp_rx_begin(s);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, head, 50));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wrote);
 	/* the stream still remembers the access right that Writes need */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
-	KUNIT_EXPECT_TRUE(test, ddp_rx_fast(s, head, head, 50, &why));
+	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);

@@ -67,7 +67,7 @@ static void ref_is_dropped_before_failure(struct kunit *test)
 	s = rx_open();
 	ddp_rx_begin(s);
 	rx_receive(s, &write_goes_on, 0, 50);
-	ddp_llp_error(s, IW_MPA_CRC);
+	ddp_llp_report_error(s, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	ddp_rx_end(s);
@@ -178,7 +178,7 @@ static int more_comes(struct ddp_stream *s, u64 to, u32 len)
 
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, &h);
-	if (!ddp_rx_fast(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
+	if (!ddp_rx_try_fast(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
 		return NOT_MORE;
 	return why;
 }
@@ -231,7 +231,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 		if (how == 1)
 			stubs.admits = whys[how];
 		if (how == 2)
-			ddp_llp_error(s, whys[how]);
+			ddp_llp_report_error(s, whys[how]);
 		KUNIT_EXPECT_EQ(test, how == 2 ? NOT_MORE : (int)whys[how],
 				more_comes(s, 36, 50));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);

@@ -31,7 +31,7 @@ static struct ddp_stream *message_open(void)
 /* Offer a contiguous segment to the fast path. Return: true if it was accepted. */
 static bool more_comes(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
 {
-	return ddp_rx_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
+	return ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
 }
 
 static bool at(struct ddp_stream *s, u32 mo, enum iw_reason *why)

@@ -6,7 +6,7 @@
 #include <ddp/addr.h>
 #include <ddp/sock.h>
 
-void ddp_addr_unmap(struct sockaddr_storage *a) {}
+void ddp_addr_unmap_v4(struct sockaddr_storage *a) {}
 
 /*
  * Get an address of the socket, like inet_getname(): on a closed socket this

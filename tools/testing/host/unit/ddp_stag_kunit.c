@@ -173,8 +173,8 @@ static void begin_copy(struct kunit *test, u32 ends_at)
 	const struct ddp_sge m = piece();
 
 	copy.ends_at = ends_at;
-	KUNIT_ASSERT_EQ(test, IW_OK, ddp_region_get(&stream, &m, DDP_REMOTE_WRITE,
-						    &copy.copied));
+	KUNIT_ASSERT_EQ(test, IW_OK, ddp_region_check_and_get(&stream, &m, DDP_REMOTE_WRITE,
+							      &copy.copied));
 }
 
 static void expect_shut(struct kunit *test)
@@ -183,7 +183,7 @@ static void expect_shut(struct kunit *test)
 	struct ddp_region *r = NULL;
 
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_region_get(&stream, &m, DDP_REMOTE_WRITE, &r));
+			ddp_region_check_and_get(&stream, &m, DDP_REMOTE_WRITE, &r));
 	KUNIT_EXPECT_NULL(test, r);
 	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
 }
@@ -217,7 +217,7 @@ static void invalid_not_counted(struct kunit *test)
 {
 	publish(test);
 	ddp_region_revoke(&region);
-	KUNIT_EXPECT_NULL(test, ddp_region_find(&stags, region.stag));
+	KUNIT_EXPECT_NULL(test, ddp_region_find_get(&stags, region.stag));
 	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
 	/* but can be found to be registered anew, and invalidated again */
 	KUNIT_EXPECT_PTR_EQ(test, &region, ddp_region_peek(&stags, region.stag));
@@ -237,7 +237,7 @@ static void remove_waits(struct kunit *test)
 	ddp_region_remove(&stags, &region);
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
 	KUNIT_EXPECT_FALSE(test, copy.valid);
-	KUNIT_EXPECT_NULL(test, ddp_region_find(&stags, region.stag));
+	KUNIT_EXPECT_NULL(test, ddp_region_find_get(&stags, region.stag));
 	expect_shut(test);
 	ddp_stags_destroy(&stags);
 }
@@ -251,7 +251,7 @@ static void cached_ref_permits_no_access(struct kunit *test)
 	m = piece();
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
 						      DDP_REMOTE_WRITE));
-	ddp_mr_cache_done(&copy.copied);
+	ddp_mr_cache_end_copy(&copy.copied);
 	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
 	region.valid = false;
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
@@ -295,7 +295,7 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
 	ddp_region_validate(&region, KEY + 1);
 	KUNIT_EXPECT_EQ(test, old.stag + 1, region.stag);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_region_get(&stream, &old, DDP_REMOTE_WRITE, &r));
+			ddp_region_check_and_get(&stream, &old, DDP_REMOTE_WRITE, &r));
 	begin_copy(test, 0);
 	ddp_mr_cache_drop(&copy.copied);
 	KUNIT_EXPECT_EQ(test, 0u, copy.spins);

@@ -14,8 +14,8 @@ struct host_memory host_memory;
 
 static struct ddp_region region;
 
-enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
-			 void *dst, u32 len)
+enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
+				 void *dst, u32 len)
 {
 	u32 i;
 
@@ -40,7 +40,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 	u32 i;
 
 	for (i = 0; i < min(n, run_ends_after); i++)
-		ddp_fetch(s, from, dst + i * stride, each);
+		ddp_fetch_payload(s, from, dst + i * stride, each);
 	return i;
 }
 
@@ -372,7 +372,7 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 		KUNIT_ASSERT_TRUE(test, ddp_tx_fill(s, c->bytes + c->len, seg.len));
 		c->len += seg.len;
 		run.at = c->bytes + c->len;
-		n = most ? ddp_tx_batch(s, &run) : 0;
+		n = most ? ddp_tx_next_batch(s, &run) : 0;
 		KUNIT_EXPECT_LE(test, n, most);
 		c->len += n * mulpdu;
 		c->runs += n;
@@ -429,12 +429,12 @@ static void no_batch_after_failure_or_fault(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 28, &seg));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));
 	s->tx_fault.pending = true;
-	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_batch(s, &run));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_next_batch(s, &run));
 	s->tx_fault.pending = false;
-	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_batch(s, &run));
+	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_next_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	fail(s);
-	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_batch(s, &run));
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_next_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	ddp_tx_end(s);
 }

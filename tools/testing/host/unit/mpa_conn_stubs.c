@@ -99,7 +99,7 @@ bool mpa_sock_has_partial_fpdu(struct mpa_conn *c)
 	return stubs.cut;
 }
 
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 {
 	return err == -ECONNRESET ? IW_PEER_RESET : otherwise;
 }
@@ -110,7 +110,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 }
 
 void mpa_sock_limit_rcvbuf(struct mpa_conn *c) {}
-void ddp_sock_owner_of(struct ddp_sock_owner *o, const struct socket *sock) {}
+void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock) {}
 void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,
@@ -159,19 +159,19 @@ void mpa_sock_stop_rx(struct mpa_conn *c) {}
 
 /* The listener and its program --------------------------------------------- */
 
-int ddp_port_request(struct ddp_conn_req *c, struct ddp_session *ss,
-		     const struct ddp_offer *o)
+int ddp_port_report_request(struct ddp_conn_req *c, struct ddp_session *ss,
+			    const struct ddp_offer *o)
 {
 	stubs.requests++;
 	return 0;
 }
 
-void ddp_port_detach(struct ddp_conn_req *c)
+void ddp_port_detach_request(struct ddp_conn_req *c)
 {
 	c->listener = NULL;
 }
 
-void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
+void ddp_port_report_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
 	stubs.refused++;
 	stubs.why = why;
@@ -208,7 +208,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 	return 0;
 }
 
-void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
+void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why) {}
 void mpa_frame_drop_batch(struct mpa_conn *c) {}
 void mpa_tx_init(struct mpa_conn *c) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}

@@ -84,7 +84,7 @@ void complete_fault(void)
 		return;
 	for (at = w->at / BLOCK; at <= (w->at + w->len - 1) / BLOCK; at++)
 		stubs.present[at] = true;
-	ddp_fault_done(w, false);
+	ddp_fault_complete(w, false);
 }
 
 static void mem_bring(void *mem, struct ddp_fault *w)
@@ -97,8 +97,8 @@ static void mem_bring(void *mem, struct ddp_fault *w)
 static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_bring };
 
 /* Stubs of stag.c, with two MRs */
-enum iw_reason ddp_region_get(struct ddp_stream *s, const struct ddp_sge *m,
-			      u8 rights, struct ddp_region **r)
+enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,
+					u8 rights, struct ddp_region **r)
 {
 	struct ddp_region *found = &regions[m->stag & 1];
 	enum iw_reason why = ddp_bounds_check(found, s, m->stag, m->addr, m->len,
@@ -123,7 +123,7 @@ void ddp_mr_cache_drop(struct ddp_region **held)
 	*held = NULL;
 }
 
-void ddp_mr_cache_done(struct ddp_region **held)
+void ddp_mr_cache_end_copy(struct ddp_region **held)
 {
 }
 
@@ -138,7 +138,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 		stubs.retry_len = m->len;
 	stubs.missed = false;
 	ddp_mr_cache_drop(held);
-	return ddp_region_get(s, m, rights, held);
+	return ddp_region_check_and_get(s, m, rights, held);
 }
 
 /* Messages ------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-int ddp_sock_vrf(struct net *net, int ifindex)
+int ddp_sock_get_vrf(struct net *net, int ifindex)
 {
 	return 10 * ifindex;
 }
@@ -82,7 +82,7 @@ struct ddp_port_listener *ddp_port_get_listener(struct ddp_port *p,
 	return stubs.called;
 }
 
-void ddp_port_put(struct ddp_port_listener *l)
+void ddp_port_put_listener(struct ddp_port_listener *l)
 {
 	WARN_ON(l != stubs.called);
 	stubs.held--;
@@ -93,8 +93,8 @@ bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 	return !stubs.no_policy;
 }
 
-bool ddp_port_attach(struct ddp_port_listener *l, struct ddp_conn_req *c,
-		     const struct sockaddr_storage *from)
+bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c,
+			     const struct sockaddr_storage *from)
 {
 	return !stubs.no_place;
 }

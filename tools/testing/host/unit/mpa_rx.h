@@ -25,9 +25,9 @@ extern struct mpa_rx_stubs {
 	u32		segments;	/* calls of ddp_rx_segment() */
 	u32		payload;	/* payload bytes of a segment */
 	enum iw_reason	why;		/* result of ddp_rx_segment() */
-	u32		more;		/* number of segments that ddp_rx_fast() accepts */
+	u32		more;		/* number of segments that ddp_rx_try_fast() accepts */
 	u32		next_segs;	/* number of segments that it has accepted */
-	enum iw_reason	why_more;	/* result of ddp_rx_fast() for an accepted segment */
+	enum iw_reason	why_more;	/* result of ddp_rx_try_fast() for an accepted segment */
 	int		off;		/* page offset for a batch, or -1 if none is possible */
 	u32		next_possible;		/* segments that continue the message */
 	u32		batch_takes;		/* segments that ddp_rx_batch() accepts */

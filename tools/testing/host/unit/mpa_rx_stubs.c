@@ -104,8 +104,8 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
-bool ddp_rx_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		 enum iw_reason *why)
+bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+		     enum iw_reason *why)
 {
 	if (stubs.next_segs == stubs.more)
 		return false;
@@ -147,7 +147,7 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
 	return taken;
 }
 
-void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
+void ddp_llp_report_error(struct ddp_stream *s, enum iw_reason why)
 {
 	stubs.errors++;
 	stubs.wrong = why;

@@ -133,7 +133,7 @@ int sock_sendmsg(struct socket *s, struct msghdr *m)
 
 /* Other functions of DDP and iw_mpa ------------------------------------------- */
 
-int ddp_sock_vrf(struct net *net, int ifindex)
+int ddp_sock_get_vrf(struct net *net, int ifindex)
 {
 	return 10 * ifindex;
 }

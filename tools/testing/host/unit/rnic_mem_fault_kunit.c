@@ -151,7 +151,7 @@ static bool queue_end(struct work_struct *w)
 
 #include "../../../../drivers/rnic_sw/mem_fault.c"
 
-void ddp_fault_done(struct ddp_fault *w, bool denied) {}
+void ddp_fault_complete(struct ddp_fault *w, bool denied) {}
 
 /* Cases ------------------------------------------------------------------------- */
 

@@ -132,7 +132,7 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
 
 /* Other functions of iw_sctp_ddp, and DDP --------------------------------------- */
 
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 {
 	return otherwise;
 }

@@ -115,8 +115,8 @@ static void give(struct sockaddr_storage *at, u32 address)
 	((struct sockaddr_in *)at)->sin_addr.s_addr = address;
 }
 
-int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
-		  struct sockaddr_storage *at, int room)
+int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
+			    struct sockaddr_storage *at, int room)
 {
 	int i;
 
@@ -134,7 +134,7 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 	return i;
 }
 
-int ddp_sock_vrf(struct net *net, int ifindex)
+int ddp_sock_get_vrf(struct net *net, int ifindex)
 {
 	return stubs.vrf;
 }

@@ -67,8 +67,8 @@ bool ddp_rx_has_pending_fault(const struct ddp_stream *s)
 	return stubs.waits;
 }
 
-void ddp_llp_error(struct ddp_stream *s, enum iw_reason why) {}
-void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
+void ddp_llp_report_error(struct ddp_stream *s, enum iw_reason why) {}
+void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why) {}
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
@@ -93,9 +93,9 @@ void ddp_session_report_peer_closed(struct ddp_session *ss)
 	stubs.peer_closed++;
 }
 
-void ddp_port_detach(struct ddp_conn_req *c) {}
+void ddp_port_detach_request(struct ddp_conn_req *c) {}
 
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 {
 	return otherwise;
 }

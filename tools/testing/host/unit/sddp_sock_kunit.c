@@ -73,7 +73,7 @@ void ddp_sock_release(struct socket *s)
 /* Other functions of DDP and iw_sctp_ddp ---------------------------------------- */
 
 /* The same mapping as in ddp/sock.c */
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 {
 	switch (err) {
 	case -ECONNREFUSED:

@@ -48,7 +48,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 	return 0;
 }
 
-void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
+void ddp_llp_report_down(struct ddp_stream *s, enum iw_reason why)
 {
 	WARN_ON(s != &stubs.stream);
 	stubs.downs++;
@@ -71,9 +71,9 @@ void ddp_session_report_closed(struct ddp_session *ss, enum iw_reason why,
 }
 
 void ddp_session_report_peer_closed(struct ddp_session *ss) {}
-void ddp_port_detach(struct ddp_conn_req *c) {}
+void ddp_port_detach_request(struct ddp_conn_req *c) {}
 
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 {
 	return otherwise;
 }
