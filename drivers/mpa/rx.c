@@ -160,7 +160,7 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
  * Get the offset at which to copy an FPDU into the copy buffer. If the ULPDU has at
  * least DDP_COPY_LONG bytes, the copy gets the page offset that the FPDU has in the
  * queue, so that whole pages are copied, which is faster. If the sender uses this
- * driver on this machine, its source has the same page offset.
+ * driver on this machine, the page offset in the queue is that of its source buffer.
  */
 static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -379,7 +379,8 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 
 /*
  * Receive FPDUs that follow @f on a fast path, as long as they are contiguous in the
- * queue, have the length of @f, and continue its message or repeat a Write. *@used:
+ * queue, have the length of @f, and continue the message of @f, or each contain a
+ * complete Write, as @f does. *@used:
  * increased by the length of the consumed FPDUs. Return: MPA_RX_NEXT if the next FPDU
  * may be received on the slow path; otherwise the result of the last FPDU.
  */

@@ -91,8 +91,9 @@ void rnic_ep_report_failure(struct rnic_ep *ep, int status, const struct ddp_off
  * rnic_reason_to_status - convert a reason to the status of a CONNECT_REPLY event
  * @why: reason why the connection could not be set up
  *
- * rdma_cm reports -ECONNREFUSED and -ECONNRESET to the program as REJECTED.  Only for
- * -ECONNREFUSED does rdma_cm also pass the Private Data of the peer's reject to the program.
+ * rdma_cm reports -ECONNREFUSED and -ECONNRESET to the program as REJECTED.  Only with
+ * -ECONNREFUSED can a kernel consumer get the Private Data of the peer's reject, because
+ * rdma_consumer_reject_data() checks the status.
  * See Documentation/troubleshooting.rst for the errors that programs get.
  *
  * Return: a negative errno.

@@ -119,7 +119,8 @@ static bool has_mac_of_lower(struct net_device *netdev)
 /*
  * Make the GUID of an interface differ from that of the interface below it, whose MAC address
  * is the same: librdmacm finds devices by their GUID.  In a GUID that is made of a MAC address
- * only, bytes 3 and 4 are ff:fe.  The GUID is the same after a reboot.
+ * only, bytes 3 and 4 are ff:fe.  In the initial network namespace the GUID is the same after a
+ * reboot, unless the interface gets another name.
  */
 static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 {

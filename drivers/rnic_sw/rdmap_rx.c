@@ -51,9 +51,9 @@ static bool __may_be_answered(const struct rdmap *r)
 {
 	/*
 	 * The transmit path first sets in_msg in begin_next_message(), and later
-	 * sets answering under r->lock in prepare_response(). So a reader that
-	 * holds the lock and finds answering set cannot read a value of in_msg
-	 * from an earlier message. Such a value could be false, and a response
+	 * sets response_started under r->lock in prepare_response(). So a reader
+	 * that holds the lock and finds response_started set cannot read a value
+	 * of in_msg from an earlier message. Such a value could be false, and a response
 	 * that is not sent yet would count as received. litmus: answered
 	 */
 	lockdep_assert_held(&r->lock);

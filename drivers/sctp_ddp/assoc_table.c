@@ -280,7 +280,7 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
  * sddp_assoc_reserve - reserve a pair of streams for a new local session
  * @args: addresses, owner and policy
  * @work: worker function for a new association
- * @id: set to the number of the streams
+ * @id: set to the number that identifies the pair
  *
  * Use an association in the table if one has a free number, otherwise a new association.
  *
@@ -312,7 +312,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
  * sddp_assoc_reserve_again - reserve another pair of streams for a session
  * @a: the session's present association, which has too few streams
  * @ss: the session
- * @id: set to the number of the streams
+ * @id: set to the number that identifies the pair
  *
  * If a new association is needed, it requests as many streams as the peer has allowed on
  * @a.

@@ -333,7 +333,7 @@ static void terminate_if_complete(struct sddp_stream *st)
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
-/* Count a chunk of a session that has ended for the ULP */
+/* Count a chunk of a session whose end has been reported to the ULP */
 static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			const struct sddp_head *h)
 {

@@ -275,9 +275,10 @@ static u32 all_stories(struct kunit *now, bool active)
 }
 
 /*
- * Show that the state machine of the active side agrees with the rules for every
- * sequence: SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44,
- * SCTPDDP-45, SCTPDDP-46 (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7).
+ * Show for every sequence of chunks and local actions that try_all_next_chunks()
+ * makes that the state machine of the active side agrees with SCTPDDP-27,
+ * SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44, SCTPDDP-45, SCTPDDP-46
+ * (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7).
  */
 static void every_story_active(struct kunit *test)
 {
@@ -285,9 +286,10 @@ static void every_story_active(struct kunit *test)
 }
 
 /*
- * Show that the state machine of the passive side agrees with the rules for every
- * sequence: SCTPDDP-1, SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and
- * MPA2-21 (RFC 5043 2, 6.1, 6.2, 6.6, RFC 6581 7).
+ * Show for every sequence of chunks and local actions that try_all_next_chunks()
+ * makes that the state machine of the passive side agrees with SCTPDDP-1,
+ * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and MPA2-21 (RFC 5043
+ * 2, 6.1, 6.2, 6.6, RFC 6581 7).
  */
 static void every_story_passive(struct kunit *test)
 {
