@@ -108,11 +108,11 @@ for who in personas.ALL:
 for who in personas.CXGB4, personas.IRDMA, personas.QEDR, personas.SIW:
     add(f"{who.name} accepts", "", accepts, stack=who, rev=2, attempts=1)
     for setting in "read", "write read", "send write read":
-        add(f"{who.name} accepts, mpa/rtr is {setting}", "", accepts, stack=who, rev=2,
+        add(f"{who.name} accepts, setting rtr is {setting}", "", accepts, stack=who, rev=2,
             attempts=1, rtr=setting)
-add("irdma accepts revision 1 only, mpa/rtr is none", "", accepts, stack=personas.IRDMA, rev=1,
+add("irdma accepts revision 1 only, setting rtr is none", "", accepts, stack=personas.IRDMA, rev=1,
     attempts=2, rtr="none")
-add("irdma accepts revision 1 only, mpa/rtr is send", "", accepts, stack=personas.IRDMA, rev=1,
+add("irdma accepts revision 1 only, setting rtr is send", "", accepts, stack=personas.IRDMA, rev=1,
     attempts=2, rtr="send")
 add("iw_cxgbe accepts the second attempt", "", accepts, stack=personas.IW_CXGBE, rev=1,
     attempts=2)
