@@ -83,9 +83,6 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 	struct sock *sk = sock->sk;
 
 	ddp_sock_set_lock_class(sk);
-	/* a child may have inherited the callbacks of its listening socket */
-	ddp_sock_restore_calls(sk, &p->orig_calls);
-	compat_sk_child_net(sk);
 	/*
 	 * set the type of service, because an SCTP child, unlike a TCP child,
 	 * does not inherit it
@@ -100,7 +97,7 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 static int accept_one(struct ddp_port *p)
 {
 	struct socket *sock;
-	int err = ddp_sock_accept(p->sock, &sock);
+	int err = ddp_sock_accept(p->sock, &p->orig_calls, &sock);
 
 	if (!err)
 		adopt_child(p, sock);

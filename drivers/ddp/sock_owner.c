@@ -283,27 +283,52 @@ int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 }
 EXPORT_SYMBOL_GPL(ddp_sock_create);
 
+/*
+ * Give an accepted socket a file, or reset the connection. It must have no callbacks of
+ * the listening socket any more, because TCP or SCTP may call these after the release.
+ */
+static int add_file_or_reset(struct socket *sock)
+{
+	int err;
+
+	sock_no_linger(sock->sk);
+	err = add_file(sock);
+	if (err)
+		return err;
+	lock_sock(sock->sk);
+	sock_reset_flag(sock->sk, SOCK_LINGER);
+	release_sock(sock->sk);
+	return 0;
+}
+
 /**
  * ddp_sock_accept - accept a connection on behalf of the owner of the listening socket
  * @listener: the listening socket
+ * @orig_calls: callbacks for the connected socket, which may have inherited those of the
+ *	listening socket
  * @sock: set to the connected socket, to be released with ddp_sock_release()
  *
  * Does not wait for a connection. TCP copies the control groups of the listening
- * socket, but SCTP does not. The connection is lost if the socket gets no file,
+ * socket, but SCTP does not. The connection is reset if the socket gets no file,
  * because rules by user would not hold for it.
  *
  * Context: process, may sleep.
  *
  * Return: 0 on success; -EAGAIN if no connection is waiting; another negative errno.
  */
-int ddp_sock_accept(struct socket *listener, struct socket **sock)
+int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_calls,
+		    struct socket **sock)
 {
 	const struct cred *mine = override_creds(listener->file->f_cred);
-	int err = kernel_accept(listener, sock, O_NONBLOCK) ?: add_file(*sock);
+	int err = kernel_accept(listener, sock, O_NONBLOCK);
 
-	revert_creds(mine);
-	if (!err)
+	if (!err) {
+		ddp_sock_restore_calls((*sock)->sk, orig_calls);
+		compat_sk_child_net((*sock)->sk);
 		set_cgroups((*sock)->sk, &listener->sk->sk_cgrp_data);
+		err = add_file_or_reset(*sock);
+	}
+	revert_creds(mine);
 	return convert_error(err);
 }
 EXPORT_SYMBOL_GPL(ddp_sock_accept);

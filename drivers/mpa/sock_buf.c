@@ -55,10 +55,13 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
  */
 void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	int usual = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[1]);
 
 	sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, max(usual, RCVBUF_FULL));
+	/* TCP may have lowered the clamp to the small buffer, and only raises it with the buffer */
+	WRITE_ONCE(tp->window_clamp, max_t(u32, tp->window_clamp, tcp_full_space(sk)));
 }
 
 /**

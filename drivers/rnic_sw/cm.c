@@ -177,14 +177,14 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 
 	ep->ss = ss;
 	/*
-	 * Drop the table's reference to a request that has not been accepted.  If a concurrent
-	 * rnic_iw_accept() has removed the request from the table, that function drops it.
+	 * Drop the table's reference to a request that has not been accepted.  After success
+	 * rnic_iw_accept() drops it.
 	 */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
 		report_closed(ep, why, o);
 		rnic_ep_detach(ep);
-	} else if (rnic_pending_remove(ep->dev, ep->number)) {
+	} else if (rnic_pending_remove(ep)) {
 		rnic_ep_put(ep);
 	}
 	rnic_ep_put(ep);
@@ -208,7 +208,8 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 		err = rnic_ep_report_request(ep, listener->id, o);
 		if (!err)
 			return 0;
-		rnic_ep_put(rnic_pending_remove(ep->dev, ep->number));
+		if (rnic_pending_remove(ep))
+			rnic_ep_put(ep);
 	}
 	/* the LLP keeps its reference after an error, but rnic_ep_free() drops one */
 	ddp_session_get(ss);
@@ -471,7 +472,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (is_accepted(id))
 		return handle_second_accept(id, p->qpn);
-	ep = rnic_pending_remove(dev, xa_to_value(id->provider_data));
+	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = get_qp_to_connect(dev, p->qpn);
 	if (qp) {
@@ -482,9 +483,14 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	}
 	if (!ep)
 		return err;
-	/* iw_cm forgets the request, so nothing else would reply to the peer */
+	/*
+	 * iw_cm forgets a request whose accept fails, so nothing else would reply to the peer.
+	 * The request stays in the table, where the removal of the device finds it.
+	 */
 	if (err)
 		rnic_ep_reject(ep, NULL, 0);
+	else if (rnic_pending_remove(ep))
+		rnic_ep_put(ep);
 	rnic_ep_put(ep);
 	return err;
 }

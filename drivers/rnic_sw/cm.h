@@ -113,7 +113,7 @@ void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 void rnic_ep_detach(struct rnic_ep *ep);
 void rnic_pending_init(struct rnic_dev *dev);
 int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
-struct rnic_ep *rnic_pending_remove(struct rnic_dev *dev, u32 number);
+bool rnic_pending_remove(struct rnic_ep *ep);
 struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number);
 
 /* cm_event.c */

@@ -5,8 +5,8 @@
  *
  * The session holds a reference to its endpoint until rnic_cm_closed().  For a pending
  * request the table holds a second reference.  The function that removes the endpoint from the
- * table takes over this reference: rnic_iw_accept(), rnic_cm_closed() when the session has ended,
- * or rnic_cm_handle_request() after an error.
+ * table takes over this reference: rnic_iw_accept() after success, rnic_cm_closed() when the
+ * session has ended, or rnic_cm_handle_request() after an error.
  *
  * iw_cm gets the number of a request instead of a pointer to the endpoint.  iw_cm may discard
  * a request without notifying the driver, if the listener is being destroyed or memory is
@@ -196,27 +196,36 @@ int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
 
 /**
  * rnic_pending_remove - remove a request from the table
- * @dev: the device
- * @number: the number of the request
+ * @ep: the endpoint
  *
- * Called when a program accepts the request, when the session of the request has ended, and
- * when reporting the request to iw_cm has failed.
+ * Called when a program has accepted the request, when the session of the request has ended,
+ * and when reporting the request to iw_cm has failed.
  *
- * Return: the endpoint with the table's reference, which the caller must drop; NULL if the
- * request is not in the table.
+ * Return: true if the request was in the table, so the caller must drop the table's reference;
+ * false otherwise.
  */
-struct rnic_ep *rnic_pending_remove(struct rnic_dev *dev, u32 number)
+bool rnic_pending_remove(struct rnic_ep *ep)
 {
-	return xa_erase(&dev->pending, number);
+	struct xarray *pending = &ep->dev->pending;
+	bool was_pending;
+
+	xa_lock(pending);
+	/* another request may have got the number meanwhile */
+	was_pending = xa_load(pending, ep->number) == ep;
+	if (was_pending)
+		__xa_erase(pending, ep->number);
+	xa_unlock(pending);
+	return was_pending;
 }
 
 /**
- * rnic_pending_get - look up a request that is to be rejected
+ * rnic_pending_get - look up a request that is to be accepted or rejected
  * @dev: the device
  * @number: the number of the request
  *
- * The request stays in the table until its session has ended.  Otherwise removal of the device
- * could not find and abort the session, and would wait until the LLP has sent the reject.
+ * A request that is not accepted stays in the table until its session has ended.  Otherwise
+ * removal of the device could not find and abort the session, and would wait until the LLP has
+ * sent the reject.
  *
  * Return: the endpoint with a new reference, or NULL if the request is not in the table.
  */

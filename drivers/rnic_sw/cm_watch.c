@@ -21,12 +21,17 @@
 
 /*
  * Check whether the program that connects is exiting: its process is being killed or has called
- * exit_group(), or no thread uses its memory any more.
+ * exit_group(), or no thread uses its memory any more.  A child may connect the QP of its parent
+ * and exit, while the parent waits for the result.
  */
 static bool is_program_exiting(const struct rnic_ep *ep)
 {
+	const struct mm_struct *owner = ep->qp->owner.mm;
 	const struct task_struct *task;
 	bool exiting;
+
+	if (owner != ep->connector.mm && atomic_read(&owner->mm_users))
+		return false;
 
 	rcu_read_lock();
 	task = pid_task(ep->connector.pid, PIDTYPE_TGID);

@@ -127,18 +127,15 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 }
 
 /*
- * Get the first window that is linked to an MR; if there is none and @forbid_bind is
- * set, forbid further binds. The caller must be in an RCU read-side section, in which
- * the window stays allocated. Return: the window, or NULL.
+ * Get the first window that is linked to an MR. The caller must be in an RCU read-side
+ * section, in which the window stays allocated. Return: the window, or NULL.
  */
-static struct rnic_window *first_window_or_forbid_bind(struct rnic_mr *mr, bool forbid_bind)
+static struct rnic_window *get_first_window(struct rnic_mr *mr)
 {
 	struct rnic_window *w;
 
 	spin_lock_bh(&mr->dev->windows_lock);
 	w = list_first_entry_or_null(&mr->windows, struct rnic_window, entry);
-	if (!w && forbid_bind)
-		mr->bind_forbidden = true;
 	spin_unlock_bh(&mr->dev->windows_lock);
 	return w;
 }
@@ -161,62 +158,67 @@ static int unlink_if_invalid(struct rnic_window *w, struct rnic_mr *mr)
 	return err;
 }
 
-/*
- * Unlink all invalidated windows from an MR. If no window remains and @forbid_bind is set, forbid
- * further binds to the MR. Return: 0, or -EBUSY if a valid window is bound.
- */
-static int unlink_invalid_windows(struct rnic_mr *mr, bool forbid_bind)
+static void set_bind_forbidden(struct rnic_mr *mr, bool forbidden)
 {
-	struct rnic_window *w;
-	int err = 0;
-
-	do {
-		cond_resched();
-		rcu_read_lock();
-		w = first_window_or_forbid_bind(mr, forbid_bind);
-		if (w)
-			err = unlink_if_invalid(w, mr);
-		rcu_read_unlock();
-	} while (w && !err);
-	return err;
+	spin_lock_bh(&mr->dev->windows_lock);
+	mr->bind_forbidden = forbidden;
+	spin_unlock_bh(&mr->dev->windows_lock);
 }
 
 /**
  * rnic_mr_check_unbound - check that no valid window is bound to an MR
  * @mr: the MR
  *
- * A window may be bound again before this function returns. May sleep.
+ * Concurrent binds to the MR may fail. A window may be bound again before this function
+ * returns. May sleep.
  *
  * Return: 0, or -EBUSY if a valid window is bound.
  */
 int rnic_mr_check_unbound(struct rnic_mr *mr)
 {
-	return unlink_invalid_windows(mr, false);
+	int err = rnic_mr_forbid_bind(mr);
+
+	if (!err)
+		rnic_mr_permit_bind(mr);
+	return err;
 }
 
 /**
- * rnic_mr_forbid_bind - forbid binds of windows to an MR that is to be destroyed
+ * rnic_mr_forbid_bind - forbid binds of windows to an MR that is to be changed or destroyed
  * @mr: the MR
  *
- * May sleep.
+ * Unlinks the windows that have been invalidated. Forbids binds before, so that the number
+ * of windows cannot grow meanwhile. May sleep.
  *
  * Return: 0 if no window is bound to the MR, and binds fail from now on; -EBUSY if a valid window
  * is bound, in which case binds are still permitted.
  */
 int rnic_mr_forbid_bind(struct rnic_mr *mr)
 {
-	return unlink_invalid_windows(mr, true);
+	struct rnic_window *w;
+	int err = 0;
+
+	set_bind_forbidden(mr, true);
+	do {
+		cond_resched();
+		rcu_read_lock();
+		w = get_first_window(mr);
+		if (w)
+			err = unlink_if_invalid(w, mr);
+		rcu_read_unlock();
+	} while (w && !err);
+	if (err)
+		set_bind_forbidden(mr, false);
+	return err;
 }
 
 /**
  * rnic_mr_permit_bind - undo rnic_mr_forbid_bind()
- * @mr: the MR, which is not destroyed, because of an error
+ * @mr: the MR, which is not destroyed
  */
 void rnic_mr_permit_bind(struct rnic_mr *mr)
 {
-	spin_lock_bh(&mr->dev->windows_lock);
-	mr->bind_forbidden = false;
-	spin_unlock_bh(&mr->dev->windows_lock);
+	set_bind_forbidden(mr, false);
 }
 
 /*

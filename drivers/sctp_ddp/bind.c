@@ -4,6 +4,7 @@
  * interface in the device's setting paths. SCTP sends and receives on the further
  * interfaces if the first path fails.
  */
+#include <linux/cred.h>
 #include <linux/net.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -67,5 +68,24 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 		return err;
 	for (i = 0; !err && i < DDP_PATHS_MAX && paths[i]; i++)
 		err = bind_path(sock, at->ss_family, paths[i]);
+	return err;
+}
+
+/**
+ * sddp_bind_as - bind a socket with the credentials of its owner
+ * @owner: the owner, who may lack the permission to bind to the port
+ * @sock: the socket
+ * @at: see sddp_bind()
+ * @paths: see sddp_bind()
+ *
+ * Return: see sddp_bind(); -EACCES if the owner may not bind to the port.
+ */
+int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
+		 const struct sockaddr_storage *at, const int *paths)
+{
+	const struct cred *mine = override_creds(owner->cred);
+	int err = sddp_bind(sock, at, paths);
+
+	revert_creds(mine);
 	return err;
 }

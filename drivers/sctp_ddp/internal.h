@@ -525,6 +525,8 @@ enum sddp_path_state sddp_path_check(struct sddp_assoc *a);
 /* bind.c: binding a socket to addresses */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
+int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
+		 const struct sockaddr_storage *at, const int *paths);
 
 /* listen_addrs.c: listeners of the ULP, and a socket for each of their addresses */
 int sddp_laddrs_init(void);

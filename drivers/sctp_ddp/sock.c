@@ -276,12 +276,12 @@ static void set_icmp_errors(struct socket *sock, int may)
 static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
-	int err = sddp_bind(a->sock, &addr, a->paths);
+	int err = sddp_bind_as(&a->owner, a->sock, &addr, a->paths);
 
 	if (err != -EADDRINUSE)
 		return err;
 	ddp_addr_set_port(&addr, 0);
-	return sddp_bind(a->sock, &addr, a->paths);
+	return sddp_bind_as(&a->owner, a->sock, &addr, a->paths);
 }
 
 /*

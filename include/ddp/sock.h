@@ -38,7 +38,8 @@ int ddp_sock_get_vrf(struct net *net, int ifindex);
 void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock);
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 		    const struct ddp_sock_owner *owner, struct socket **sock);
-int ddp_sock_accept(struct socket *listener, struct socket **sock);
+int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_calls,
+		    struct socket **sock);
 void ddp_sock_release(struct socket *sock);
 
 /* sock.c */

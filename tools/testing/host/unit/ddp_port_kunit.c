@@ -72,7 +72,8 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true;
 void host_cancel_delayed(struct delayed_work *d) {}
 void sock_no_linger(struct sock *sk) {}
 
-int ddp_sock_accept(struct socket *listener, struct socket **sock)
+int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_calls,
+		    struct socket **sock)
 {
 	return -EAGAIN;
 }

@@ -232,8 +232,10 @@ static void buffer(struct kunit *test)
 	mpa_sock_limit_rcvbuf(&stubs.c);
 	KUNIT_EXPECT_EQ(test, 16 * 1024, sk->sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, SOCK_RCVBUF_LOCK, sk->sk_userlocks);
+	stubs.tp.window_clamp = 8 * 1024;
 	mpa_sock_enable_rx(&stubs.c);
 	KUNIT_EXPECT_EQ(test, 512 * 1024, sk->sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 256u * 1024, stubs.tp.window_clamp);
 	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
 }
 

@@ -68,6 +68,7 @@ static struct table {
 #define xa_unlock(t)		host_lock_released(&(*(t))->held)
 #define xa_load(t, id)		table_load(*(t), id)
 #define xa_insert(t, id, at, gfp)	(table_swap(*(t), id, NULL, at) ? -EBUSY : 0)
+#undef __xa_erase
 #define __xa_erase(t, id)	((void)table_swap(*(t), id, table_load(*(t), id), NULL))
 #define xa_cmpxchg(t, id, was, at, gfp)	table_swap(*(t), id, was, at)
 #define xa_is_err(at)		((void)(at), false)

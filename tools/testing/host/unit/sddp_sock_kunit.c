@@ -106,7 +106,8 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 	return 0;
 }
 
-int sddp_bind(struct socket *sock, const struct sockaddr_storage *at, const int *paths)
+int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
+		 const struct sockaddr_storage *at, const int *paths)
 {
 	return 0;
 }

@@ -122,6 +122,7 @@ static inline int xa_alloc_cyclic(struct xarray *xa, u32 *id, void *at,
 	(++*(id), (void)(max), (void)(filter), host_xa_next(xa, id))
 
 #define xa_erase(xa, id)		host_xa_put(xa, id, NULL)
+#define __xa_erase(xa, id)		host_xa_put(xa, id, NULL)
 #define xa_set_mark(xa, id, mark)	((void)((xa)->slot[id].marked = (mark)))
 #define xa_clear_mark(xa, id, mark)	((void)((xa)->slot[id].marked = !(mark)))
 #define xa_for_each_marked(xa, id, at_, mark)				\
