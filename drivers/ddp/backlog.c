@@ -208,7 +208,7 @@ bool ddp_port_get_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 {
 	if (!try_begin_upcall(l, NULL))
 		return false;
-	ddp_session_get_policy(&l->dl, policy);
+	ddp_listener_get_policy(&l->dl, policy);
 	end_upcall(l);
 	return true;
 }

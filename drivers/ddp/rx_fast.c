@@ -42,7 +42,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 }
 
 /* Check whether the TO is the expected one after the last segment and @n more of its length */
-static bool is_next_tagged(const struct ddp_stream *s, const u8 *head, u32 n)
+static bool is_tagged_contiguous(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
@@ -195,7 +195,7 @@ bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 
 		return false;
 	if (s->rx_seg.h.last)
 		*why = rx_repeat_write(s, llp, head, body);
-	else if (is_next_tagged(s, head, 0))
+	else if (is_tagged_contiguous(s, head, 0))
 		*why = rx_tagged_next(s, llp, body);
 	else
 		return false;
@@ -226,7 +226,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_next_page_off);
 bool ddp_rx_is_next(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
 	return s->rx_mr && has_same_header(s, head, len) && s->rx_seg.h.tagged &&
-	       !s->rx_seg.h.last && is_next_tagged(s, head, n);
+	       !s->rx_seg.h.last && is_tagged_contiguous(s, head, n);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_is_next);
 

@@ -16,11 +16,11 @@
 DEFINE_STATIC_SRCU(upcalls);
 
 /**
- * ddp_session_get_policy - get the settings for the session of a new peer
+ * ddp_listener_get_policy - get the settings for the session of a new peer
  * @l: listener that the peer has connected to
  * @p: filled in
  */
-void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p)
+void ddp_listener_get_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
 	int reader = srcu_read_lock(&upcalls);
 

@@ -70,7 +70,7 @@ static void copy_cgroups(struct sock_cgroup_data *to, const struct sock_cgroup_d
 	get_cgroup(to->cgroup);
 }
 
-static void exit_cgroups(struct sock_cgroup_data *d)
+static void put_cgroups(struct sock_cgroup_data *d)
 {
 	put_cgroup(d->cgroup);
 }
@@ -103,7 +103,7 @@ static bool cgroups_equal(const struct sock_cgroup_data *a, const struct sock_cg
 #else
 static void init_cgroups(struct sock_cgroup_data *d) { }
 static void copy_cgroups(struct sock_cgroup_data *to, const struct sock_cgroup_data *from) { }
-static void exit_cgroups(struct sock_cgroup_data *d) { }
+static void put_cgroups(struct sock_cgroup_data *d) { }
 static void set_cgroups(struct sock *sk, const struct sock_cgroup_data *from) { }
 
 static bool cgroups_equal(const struct sock_cgroup_data *a, const struct sock_cgroup_data *b)
@@ -165,7 +165,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_owner_init_from);
  */
 void ddp_sock_owner_exit(struct ddp_sock_owner *o)
 {
-	exit_cgroups(&o->cgroups);
+	put_cgroups(&o->cgroups);
 	put_cred(o->cred);
 }
 EXPORT_SYMBOL_GPL(ddp_sock_owner_exit);

@@ -39,7 +39,7 @@ static const struct ddp_llp_ops no_ops = {
 	.kick		= ddp_no_kick,
 	.push		= ddp_no_op,
 	.close		= ddp_no_close,
-	.quiesce	= ddp_no_op,
+	.unbind		= ddp_no_op,
 	.resume		= ddp_no_op,
 	.query		= ddp_no_query,
 };
@@ -115,7 +115,7 @@ void ddp_stream_unbind(struct ddp_stream *s)
 	 */
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&unbound_llp));
 	if (llp)
-		llp->ops->quiesce(llp);
+		llp->ops->unbind(llp);
 	ddp_faults_cancel(s);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);

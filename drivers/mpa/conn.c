@@ -304,7 +304,7 @@ bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 /**
  * mpa_conn_bind - bind the stream that starts when start-up is complete
  * @c: the connection; the caller must hold its mutex
- * @s: the stream; gets a reference on the connection until mpa_conn_quiesce()
+ * @s: the stream; gets a reference on the connection until mpa_conn_unbind()
  *
  * Return: 0 if @s is bound now; -EISCONN if @s was bound already; -ENOTCONN if
  * @s has been unbound.
@@ -321,7 +321,7 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 }
 
 /**
- * mpa_conn_quiesce - detach the stream and abort the connection
+ * mpa_conn_unbind - unbind the stream and abort the connection
  * @c: the connection
  *
  * On return no upcall for the stream runs or will run. Drops the reference that
@@ -329,7 +329,7 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
  *
  * Context: process, may sleep.
  */
-void mpa_conn_quiesce(struct mpa_conn *c)
+void mpa_conn_unbind(struct mpa_conn *c)
 {
 	mpa_conn_lock(c);
 	mpa_tx_stop(c);

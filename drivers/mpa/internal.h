@@ -298,7 +298,7 @@ bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events);
 void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
 			const struct ddp_offer *o);
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
-void mpa_conn_quiesce(struct mpa_conn *c);
+void mpa_conn_unbind(struct mpa_conn *c);
 void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why);
 
 /* conn_start.c: TCP handshake and start-up */

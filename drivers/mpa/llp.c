@@ -34,9 +34,9 @@ static void mpa_llp_close(struct ddp_llp *llp, enum iw_reason why)
 	mpa_conn_request_close(llp_to_conn(llp), why);
 }
 
-static void mpa_llp_quiesce(struct ddp_llp *llp)
+static void mpa_llp_unbind(struct ddp_llp *llp)
 {
-	mpa_conn_quiesce(llp_to_conn(llp));
+	mpa_conn_unbind(llp_to_conn(llp));
 }
 
 static void mpa_llp_resume(struct ddp_llp *llp)
@@ -139,7 +139,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.push		= mpa_llp_push,
 	.read		= mpa_llp_read,
 	.close		= mpa_llp_close,
-	.quiesce	= mpa_llp_quiesce,
+	.unbind		= mpa_llp_unbind,
 	.resume		= mpa_llp_resume,
 	.query		= mpa_llp_query,
 	.pace		= mpa_llp_pace,

@@ -157,12 +157,12 @@ static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why
 }
 
 /*
- * Get the offset at which to copy an FPDU into the copy buffer. If the ULPDU has at
+ * Choose the offset at which to copy an FPDU into the copy buffer. If the ULPDU has at
  * least DDP_COPY_LONG bytes, the copy gets the page offset that the FPDU has in the
  * queue, so that whole pages are copied, which is faster. If the sender uses this
  * driver on this machine, the page offset in the queue is that of its source buffer.
  */
-static u32 mpa_rx_page_off(struct mpa_conn *c, const struct mpa_fpdu *f)
+static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
 	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_has_contiguous(&c->cur, 1))
 		return 0;
@@ -177,7 +177,7 @@ static enum iw_reason rx_via_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	u8 *fpdu;
 
 	local_lock_nested_bh(&copies.lock);
-	fpdu = this_cpu_read(copies.fpdu) + mpa_rx_page_off(c, f);
+	fpdu = this_cpu_read(copies.fpdu) + choose_copy_offset(c, f);
 	why = mpa_rx_copy_fpdu(c, f, head, fpdu);
 	if (why)
 		why = mpa_rx_report_error(c, why);

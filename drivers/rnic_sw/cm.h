@@ -24,7 +24,7 @@ struct rnic_llps {
 	struct mutex			setting_lock;
 	spinlock_t			lock;	/* leaf; protects the members below */
 	struct list_head		listeners;	/* struct rnic_listener.list */
-	u32				round;	/* latest pass, see get_next_listener() */
+	u32				pass;	/* latest pass, see get_next_listener() */
 	struct list_head		connects;	/* struct rnic_ep.connector.list */
 	u32				n_connects;	/* length of @connects */
 
@@ -42,7 +42,7 @@ struct rnic_listener {
 
 	/* protected by rnic_llps.lock */
 	struct list_head	list;	/* entry in rnic_llps.listeners */
-	u32			round;	/* number of the last pass that visited this listener */
+	u32			pass;	/* number of the last pass that visited this listener */
 
 	struct mutex		lock;	/* protects the members below */
 	bool			stopped;

@@ -242,7 +242,7 @@ static int rnic_listener_add(struct rnic_listener *listener)
 
 	mutex_lock(&listener->lock);
 	spin_lock(&llps->lock);
-	listener->round = llps->round;
+	listener->pass = llps->pass;
 	list_add_tail(&listener->list, &llps->listeners);
 	spin_unlock(&llps->lock);
 	err = rnic_listener_start_llps(listener, READ_ONCE(listener->dev->policy.llp_listen));
@@ -309,17 +309,17 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 
 /* The "listen" setting ------------------------------------------------------ */
 
-/* Begin a pass over all listeners, which get_next_listener() continues */
-static void begin_round(struct rnic_llps *llps)
+/* Begin a pass over all listeners. get_next_listener() continues it. */
+static void begin_pass(struct rnic_llps *llps)
 {
 	spin_lock(&llps->lock);
-	llps->round++;
+	llps->pass++;
 	spin_unlock(&llps->lock);
 }
 
 /*
  * Get the next listener of the current pass.  The list begins with the listeners that the pass
- * has not visited.  This function sets a listener's @round to the number of the pass and moves
+ * has not visited.  This function sets a listener's @pass to the number of the pass and moves
  * the listener to the end of the list.  rnic_listener_add() does the same with a new listener,
  * so the pass does not visit it.
  *
@@ -331,8 +331,8 @@ static struct rnic_listener *get_next_listener(struct rnic_llps *llps)
 
 	spin_lock(&llps->lock);
 	listener = list_first_entry_or_null(&llps->listeners, struct rnic_listener, list);
-	if (listener && listener->round != llps->round) {
-		listener->round = llps->round;
+	if (listener && listener->pass != llps->pass) {
+		listener->pass = llps->pass;
 		list_move_tail(&listener->list, &llps->listeners);
 		kref_get(&listener->ref);
 	} else {
@@ -370,7 +370,7 @@ static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
 	struct rnic_listener *listener;
 	int err = 0;
 
-	begin_round(llps);
+	begin_pass(llps);
 	while (!err && (listener = get_next_listener(llps))) {
 		err = apply_to_one(listener, fn, mask);
 		rnic_listener_put(listener);
@@ -388,7 +388,7 @@ static void apply_to_unlocked(struct rnic_llps *llps,
 {
 	struct rnic_listener *listener;
 
-	begin_round(llps);
+	begin_pass(llps);
 	while ((listener = get_next_listener(llps))) {
 		if (mutex_trylock(&listener->lock)) {
 			if (!listener->stopped)

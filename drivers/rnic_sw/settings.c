@@ -81,9 +81,9 @@ static u8 *choice_ptr(struct ib_device *ib, const struct choice *c)
 	return (u8 *)&to_rnic_dev(ib)->policy + c->at;
 }
 
-static void rnic_show_value(struct ib_device *ib,
-			    const struct ib_device_param *param, char *text,
-			    size_t size)
+static void rnic_show_named_value(struct ib_device *ib,
+				  const struct ib_device_param *param, char *text,
+				  size_t size)
 {
 	const struct choice *c = param->arg;
 
@@ -114,9 +114,9 @@ static int rnic_store_value(struct rnic_dev *dev, u8 *at, u8 value)
 	return 0;
 }
 
-static int rnic_set_value(struct ib_device *ib,
-			  const struct ib_device_param *param, const char *text,
-			  struct netlink_ext_ack *extack)
+static int rnic_set_named_value(struct ib_device *ib,
+				const struct ib_device_param *param, const char *text,
+				struct netlink_ext_ack *extack)
 {
 	const struct choice *c = param->arg;
 	const struct value_name *w = find_value(c->values, text);
@@ -321,17 +321,17 @@ static int rnic_set_paths(struct ib_device *ib,
 }
 
 const struct ib_device_param rnic_params[] = {
-	{ "connect", rnic_show_value, rnic_set_value,
+	{ "connect", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(connect_values, "tcp or sctp", llp_connect, rnic_set_connect) },
-	{ "listen", rnic_show_value, rnic_set_value,
+	{ "listen", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(listen_values, "one of tcp, sctp, both", llp_listen, rnic_set_listen) },
 	{ "streams", rnic_show_streams, rnic_set_streams },
 	{ "paths", rnic_show_paths, rnic_set_paths },
-	{ "revision", rnic_show_value, rnic_set_value,
+	{ "revision", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(revision_values, "one of auto, 1, 2", mpa_revision, rnic_store_value) },
-	{ "crc", rnic_show_value, rnic_set_value,
+	{ "crc", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(switch_values, "0 or 1", mpa_crc, rnic_store_value) },
-	{ "markers", rnic_show_value, rnic_set_value,
+	{ "markers", rnic_show_named_value, rnic_set_named_value,
 	  CHOICE(switch_values, "0 or 1", mpa_markers, rnic_store_value) },
 	{ "rtr", rnic_show_rtr, rnic_set_mpa_rtr },
 	{}

@@ -414,7 +414,7 @@ void sddp_stream_end_if_late(struct sddp_stream *st, bool more);
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s);
 int sddp_stream_set_reply(struct sddp_stream *st, struct sddp_control *c,
 			  struct ddp_stream *s);
-void sddp_stream_quiesce(struct sddp_stream *st);
+void sddp_stream_unbind(struct sddp_stream *st);
 void sddp_stream_request_end(struct sddp_stream *st, enum iw_reason why);
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o);

@@ -29,9 +29,9 @@ static void sddp_llp_close(struct ddp_llp *llp, enum iw_reason why)
 	sddp_stream_request_end(llp_to_stream(llp), why);
 }
 
-static void sddp_llp_quiesce(struct ddp_llp *llp)
+static void sddp_llp_unbind(struct ddp_llp *llp)
 {
-	sddp_stream_quiesce(llp_to_stream(llp));
+	sddp_stream_unbind(llp_to_stream(llp));
 }
 
 static void sddp_llp_resume(struct ddp_llp *llp)
@@ -66,7 +66,7 @@ const struct ddp_llp_ops sddp_llp_ops = {
 	.push		= sddp_llp_push,
 	.read		= sddp_llp_read,
 	.close		= sddp_llp_close,
-	.quiesce	= sddp_llp_quiesce,
+	.unbind		= sddp_llp_unbind,
 	.resume		= sddp_llp_resume,
 	.query		= sddp_llp_query,
 };

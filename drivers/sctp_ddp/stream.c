@@ -171,7 +171,7 @@ void sddp_stream_release(struct kref *ref)
  * sddp_stream_begin - begin a session on reserved streams
  * @st: the stream; no other context may use it yet
  * @s: the DDP stream to start after the peer has accepted the session; holds a reference
- *	on @st until sddp_stream_quiesce()
+ *	on @st until sddp_stream_unbind()
  *
  * This function does not check whether the association has failed or has too few
  * streams: the worker does.
@@ -203,7 +203,7 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
  * @st: the stream of the Initiate, of which the ULP was notified
  * @c: the reply; owned by the stream if this function succeeds
  * @s: the DDP stream to start, which holds a reference on @st until
- *	sddp_stream_quiesce(); NULL for a Reject
+ *	sddp_stream_unbind(); NULL for a Reject
  *
  * Return: 0 on success, after which the caller must set an event to schedule the worker;
  * -ECONNRESET if the session has ended or has a reply already; -EISCONN if @s is bound
@@ -255,7 +255,7 @@ void __sddp_stream_take_reply(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_quiesce - unbind the DDP stream and end the session
+ * sddp_stream_unbind - unbind the DDP stream and abort the session
  * @st: the stream
  *
  * Wait until the worker has unbound the DDP stream. After that no upcall for the DDP
@@ -263,7 +263,7 @@ void __sddp_stream_take_reply(struct sddp_stream *st)
  *
  * Context: sleeps.
  */
-void sddp_stream_quiesce(struct sddp_stream *st)
+void sddp_stream_unbind(struct sddp_stream *st)
 {
 	set_bit(0, &st->unbind);
 	sddp_stream_set_event(st, SDDP_EV_TX);

@@ -13,7 +13,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Unbind the DDP stream and wake up sddp_stream_quiesce() */
+/* Unbind the DDP stream and wake up sddp_stream_unbind() */
 static void finish_unbind(struct sddp_stream *st)
 {
 	sddp_tx_drop_pending(st);
@@ -99,7 +99,7 @@ static bool change_assoc(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
  * if the session has been moved; false if no other stream was available, so that the
  * session has ended.
  */
-static bool sddp_stream_move_to_assoc(struct sddp_stream *st)
+static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 {
 	struct sddp_assoc *from = st->a, *to;
 	u16 id;
@@ -208,7 +208,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (is_beyond_limit(st) && sddp_stream_move_to_assoc(st))
+	if (is_beyond_limit(st) && sddp_stream_move_to_other_assoc(st))
 		return;
 	sddp_rx_resume(st);
 	sddp_stream_advance_close(st);

@@ -33,7 +33,7 @@ struct ddp_stream;
  * @close: end the stream on request of the ULP. If @why is IW_LOCAL_CLOSE, end
  *	it gracefully, after all pulled segments have been sent (LLP 9). For every
  *	other reason end it abortively (LLP 8). Any context.
- * @quiesce: detach the LLP from the stream. On return no upcall for the stream
+ * @unbind: unbind the LLP from the stream. On return no upcall for the stream
  *	runs and none will start. May sleep.
  * @resume: schedule the receive path to pass the deferred segment to
  *	ddp_rx_segment() again, because its page fault has been resolved or has
@@ -50,7 +50,7 @@ struct ddp_llp_ops {
 	void (*push)(struct ddp_llp *llp);
 	bool (*read)(struct ddp_llp *llp, void *dst, u32 len);
 	void (*close)(struct ddp_llp *llp, enum iw_reason why);
-	void (*quiesce)(struct ddp_llp *llp);
+	void (*unbind)(struct ddp_llp *llp);
 	void (*resume)(struct ddp_llp *llp);
 	void (*query)(struct ddp_llp *llp, struct ddp_query *q);
 	void (*pace)(struct ddp_llp *llp, u64 rate);

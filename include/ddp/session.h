@@ -208,7 +208,7 @@ struct ddp_session_type {
 };
 
 /* Make the upcalls of struct ddp_session_user */
-void ddp_session_get_policy(struct ddp_listener *l, struct ddp_policy *p);
+void ddp_listener_get_policy(struct ddp_listener *l, struct ddp_policy *p);
 int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
 			       const struct ddp_offer *o);
 void ddp_session_report_refused(struct ddp_listener *l, enum iw_reason why);

@@ -23,12 +23,12 @@ static void llp_resume(struct ddp_llp *llp)
 	stubs.resumed++;
 }
 
-static void llp_quiesce(struct ddp_llp *llp)
+static void llp_unbind(struct ddp_llp *llp)
 {
 }
 
 static const struct ddp_llp_ops llp_ops = {
-	.kick = llp_kick, .resume = llp_resume, .quiesce = llp_quiesce,
+	.kick = llp_kick, .resume = llp_resume, .unbind = llp_unbind,
 };
 
 static struct ddp_llp llp = { .ops = &llp_ops };

@@ -167,9 +167,9 @@ static void llp_close(struct ddp_llp *llp, enum iw_reason why)
 	stubs.closed++;
 }
 
-static void llp_quiesce(struct ddp_llp *llp)
+static void llp_unbind(struct ddp_llp *llp)
 {
-	stubs.quiesced++;
+	stubs.unbinds++;
 }
 
 static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
@@ -179,7 +179,7 @@ static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
 
 static const struct ddp_llp_ops llp_ops = {
 	.kick = llp_kick, .read = llp_read, .close = llp_close,
-	.quiesce = llp_quiesce, .query = llp_query,
+	.unbind = llp_unbind, .query = llp_query,
 };
 
 struct ddp_llp llp = { .ops = &llp_ops };
@@ -534,7 +534,7 @@ static void query_without_stream_numbers(struct kunit *test)
 
 	/* the stream is unbound */
 	ddp_stream_unbind(s);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.quiesced);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unbinds);
 	ddp_stream_query(s, &q);
 	KUNIT_EXPECT_NULL(test, q.llp);
 	KUNIT_EXPECT_EQ(test, DDP_QUERY_NO_STREAM, q.stream);

@@ -14,14 +14,14 @@ static void llp_pace(struct ddp_llp *llp, u64 rate)
 	paced = rate;
 }
 
-static void llp_quiesce(struct ddp_llp *llp)
+static void llp_unbind(struct ddp_llp *llp)
 {
 }
 
 static void pacing_is_passed_to_llp(struct kunit *test)
 {
 	static const struct ddp_llp_ops can = {
-		.pace = llp_pace, .quiesce = llp_quiesce,
+		.pace = llp_pace, .unbind = llp_unbind,
 	};
 	static const struct ddp_ulp_ops ulp;
 	static struct ddp_stream s;
@@ -40,7 +40,7 @@ static void pacing_is_passed_to_llp(struct kunit *test)
 
 static void pacing_needs_llp_support(struct kunit *test)
 {
-	static const struct ddp_llp_ops cannot = { .quiesce = llp_quiesce };
+	static const struct ddp_llp_ops cannot = { .unbind = llp_unbind };
 	static const struct ddp_ulp_ops ulp;
 	static struct ddp_stream s;
 	struct ddp_llp llp = { .ops = &cannot };

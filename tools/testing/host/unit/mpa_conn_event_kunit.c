@@ -184,7 +184,7 @@ static void not_now(struct kunit *test)
 	run_worker(c);
 	/* unbinding the stream queues the end of the connection */
 	ddp_session_get(&c->ss);
-	mpa_conn_quiesce(c);
+	mpa_conn_unbind(c);
 	KUNIT_EXPECT_EQ(test, 4u, stubs.queued);
 	run_worker(c);
 	expect(test, 0, 0, 1, IW_LOCAL_ABORT);

@@ -112,7 +112,7 @@ void mpa_connq_put(struct mpa_connq *line)
 /* Not called by these tests */
 void mpa_conn_init(struct mpa_conn *c) {}
 void mpa_connq_work(struct work_struct *work) {}
-void mpa_conn_quiesce(struct mpa_conn *c) {}
+void mpa_conn_unbind(struct mpa_conn *c) {}
 void mpa_conn_request_close(struct mpa_conn *c, enum iw_reason why) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_push(struct mpa_conn *c) {}

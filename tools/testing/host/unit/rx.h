@@ -16,7 +16,7 @@ extern struct rx_stubs {
 	struct iw_failure	quoted;				/* fault of the last failure */
 	enum iw_reason	admits, places, delivers;	/* results of the stubs */
 	u8		rights;				/* rights that a tagged segment needs */
-	u32		closed, kicked, quiesced;	/* calls of the lower layer */
+	u32		closed, kicked, unbinds;	/* calls of the lower layer */
 	u32		checked;			/* segments checked only, not placed */
 	u32		mr_refs;				/* MR references at upcalls */
 	u32		admitted, payload;		/* admissions; payload of the last */
