@@ -177,7 +177,7 @@ static bool groups_equal(const struct group_info *a, const struct group_info *b)
 		!memcmp(a->gid, b->gid, a->ngroups * sizeof(*a->gid)));
 }
 
-static bool creds_equal(const struct cred *a, const struct cred *b)
+static bool fs_creds_equal(const struct cred *a, const struct cred *b)
 {
 	return a == b || (uid_eq(a->fsuid, b->fsuid) && gid_eq(a->fsgid, b->fsgid) &&
 			  groups_equal(a->group_info, b->group_info));
@@ -195,7 +195,7 @@ static bool creds_equal(const struct cred *a, const struct cred *b)
  */
 bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b)
 {
-	return a->privileged == b->privileged && creds_equal(a->cred, b->cred) &&
+	return a->privileged == b->privileged && fs_creds_equal(a->cred, b->cred) &&
 	       cgroups_equal(&a->cgroups, &b->cgroups);
 }
 EXPORT_SYMBOL_GPL(ddp_sock_owner_equal);

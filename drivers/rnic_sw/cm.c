@@ -314,7 +314,7 @@ static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
-	if (qp && !rnic_qp_claim_for_connect(qp)) {
+	if (qp && !rnic_qp_authorize_connect(qp)) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}

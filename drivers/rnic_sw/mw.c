@@ -225,7 +225,7 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
  * Find an MR or a window by its STag, without a reference: see ddp_region_peek().
  * Return: the MR or window, or NULL.
  */
-static struct ddp_region *rnic_mw_find_region(struct rnic_dev *dev, u32 stag, u8 kind)
+static struct ddp_region *peek_region_of_kind(struct rnic_dev *dev, u32 stag, u8 kind)
 {
 	struct ddp_region *r = ddp_region_peek(&dev->stags, stag);
 
@@ -375,8 +375,8 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 	if (wr->swap & ~(u64)WINDOW_ACCESS)
 		return false;
 	rcu_read_lock();
-	window = rnic_mw_find_region(dev, wr->rkey, RNIC_WINDOW);
-	region = rnic_mw_find_region(dev, wr->inv, RNIC_REGION);
+	window = peek_region_of_kind(dev, wr->rkey, RNIC_WINDOW);
+	region = peek_region_of_kind(dev, wr->inv, RNIC_REGION);
 	if (region)
 		mr = container_of(region, struct rnic_mr, region);
 	if (window) {

@@ -77,7 +77,7 @@ static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
 	},
 };
 
-static bool is_expected(const struct rdmap_op_row *row, const struct ddp_hdr *h)
+static bool row_permits_hdr(const struct rdmap_op_row *row, const struct ddp_hdr *h)
 {
 	if (!row->supported || row->tagged != h->tagged)
 		return false;
@@ -103,7 +103,7 @@ enum iw_reason rdmap_op_check(const struct ddp_hdr *h,
 
 	if ((h->ulp8 & RDMAP_RV_MASK) != RDMAP_RV)
 		return IW_RDMAP_VERSION;
-	if (opcode >= RDMAP_OP_NR || !is_expected(&rows[opcode], h))
+	if (opcode >= RDMAP_OP_NR || !row_permits_hdr(&rows[opcode], h))
 		return IW_RDMAP_OPCODE;
 	*row = &rows[opcode];
 	return IW_OK;

@@ -520,7 +520,7 @@ void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_qp_is_owned_by_current(struct rnic_qp *qp);
-bool rnic_qp_claim_for_connect(struct rnic_qp *qp);
+bool rnic_qp_authorize_connect(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
 int rnic_get_limit(enum rnic_kind kind);

@@ -49,7 +49,7 @@ static void sddp_stream_start_reply(struct sddp_stream *st)
  * critical section: the ULP may request the unbind right after its reply, and the worker
  * must not see the unbind without the reply.
  */
-static void sddp_stream_process_requests(struct sddp_stream *st)
+static void sddp_stream_process_ulp_requests(struct sddp_stream *st)
 {
 	bool answered, leaves, fresh;
 
@@ -195,7 +195,7 @@ void sddp_stream_handle_events(struct sddp_stream *st)
 {
 	unsigned long events;
 
-	sddp_stream_process_requests(st);
+	sddp_stream_process_ulp_requests(st);
 	/* ignore a stream that has been removed from the table or is not in the table yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;

@@ -154,7 +154,7 @@ bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
 	return true;
 }
 
-bool rnic_qp_claim_for_connect(struct rnic_qp *qp)
+bool rnic_qp_authorize_connect(struct rnic_qp *qp)
 {
 	return true;
 }
