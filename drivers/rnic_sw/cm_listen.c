@@ -448,7 +448,7 @@ static int switch_llps(struct rnic_dev *dev, u8 mask)
  * @mask: mask of 1 << enum rnic_sw_llp; the caller must have called rnic_require_llp()
  *	successfully for each LLP in it
  *
- * May sleep.  The change applies to all existing listeners or to none.
+ * May sleep.  Unless the task is killed, the change applies to all existing listeners or to none.
  *
  * Return: 0; -EINTR if the task is being killed; or the error of a listener, in which case
  * nothing has changed.  After -EINTR the setting may have changed, and listeners whose lock
