@@ -239,7 +239,7 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
  * @ifindex: the interface
  * @family: address family
  * @at: array to fill; each port is 0, and IPv6 addresses are sorted by scope,
- *	widest first
+ *	widest first, without those that failed duplicate address detection
  * @room: number of elements of @at; further addresses are not listed
  *
  * Return: number of addresses stored.

@@ -111,9 +111,10 @@ static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
  *
  * Evicts another request if the listener is at its limit and the LLP can evict
  * requests. Calls of this function and of ddp_port_detach_request() for the same
- * request must not overlap. No request stays on a listener that is being
- * removed: kill_and_evict_first() sets l->dead under the lock and then evicts the
- * requests that are attached, and later calls of this function fail.
+ * request must not overlap. If the LLP can evict requests, no pending
+ * request stays on a listener that is being removed: kill_and_evict_first() sets
+ * l->dead under the lock and then evicts the pending requests, and later calls of
+ * this function fail.
  * litmus: children
  *
  * Return: true if @c is attached and pending; false if the listener has too
@@ -175,7 +176,10 @@ static bool try_begin_upcall(struct ddp_port_listener *l, struct ddp_conn_req *c
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->evicted);
 	l->upcalls += ok;
-	/* the ULP is notified of @c now, so @c is no longer pending and must not be evicted */
+	/*
+	 * The ULP is notified of @c now, so @c is no longer pending and must not be
+	 * evicted. If the LLP cannot evict, @c stays pending until it is detached.
+	 */
 	if (ok && c && l->ops->evict)
 		__remove_pending(l, c);
 	spin_unlock(&l->lock);
@@ -294,7 +298,8 @@ static bool has_no_upcalls(struct ddp_port_listener *l)
  * ddp_backlog_drain - evict the pending requests of a listener and wait for its upcalls
  * @l: the listener; the caller must have removed @l from its port
  *
- * Sleeps. On return no upcall on @l runs or will start.
+ * Evicts no request if the LLP cannot. Sleeps. On return no upcall on @l runs or
+ * will start.
  */
 void ddp_backlog_drain(struct ddp_port_listener *l)
 {

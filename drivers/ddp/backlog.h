@@ -6,7 +6,7 @@
 #include <ddp/port.h>
 
 void ddp_backlog_init(struct ddp_port_listener *l);
-/* Evict all pending requests, and wait until no upcall is in progress; sleeps */
+/* Evict all pending requests, if the LLP can, and wait until no upcall is in progress; sleeps */
 void ddp_backlog_drain(struct ddp_port_listener *l);
 
 #endif

@@ -3,9 +3,9 @@
  * Page faults of a stream.
  *
  * The receive path and the transmit path never sleep. A path that finds a page
- * missing issues a page-fault request and leaves its state unchanged. The path
- * retries when the request has succeeded or failed. If the page is missing
- * again by then, the path issues another request.
+ * missing issues a page-fault request, and stops before the segment or operation
+ * that needs the page. The path retries when the request has succeeded or
+ * failed. If the page is missing again by then, the path issues another request.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -90,8 +90,8 @@ void ddp_faults_cancel(struct ddp_stream *s)
 
 /*
  * Check whether the last request was for the page at the address @at of @mem
- * and has failed. Clears the failure, so that the next access to the page
- * issues a new request.
+ * and has failed. Clears the failure in any case, so that the next access to a
+ * missing page issues a new request.
  */
 static bool test_and_clear_failed(struct ddp_fault *w, void *mem, u64 at, bool write)
 {

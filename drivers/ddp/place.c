@@ -2,7 +2,7 @@
 /*
  * Copies between segments and registered memory, in both directions.
  *
- * The MR of an SGE or of a tagged segment is looked up, checked and referenced
+ * The MR of an SGE or of a tagged segment is looked up, referenced and checked
  * once, before the copy. The reference may be cached for the next SGE or
  * segment. All blocks of an MR have the same size, so a shift of the TO gives
  * the index of the block. Blocks with adjacent kernel addresses are copied as
@@ -157,7 +157,7 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 		for (; extent > each; extent -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
-		/* the bytes of this buffer may lie in two extents */
+		/* the bytes of this buffer may lie in several extents */
 		copy_region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
@@ -431,7 +431,8 @@ static u32 cursor_get_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_s
  *	bytes of the message
  *
  * Return: number of buffers filled. It is less than @n if the current SGE ends,
- * a page is missing, or the memory may not be read. The caller must then call
+ * a page is missing, or the memory may not be read, and 0 if the payload is not
+ * in an MR (a flat buffer, or DDP_STAG_DMA). The caller must then call
  * ddp_fetch_payload() for the next buffer.
  */
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,

@@ -6,7 +6,8 @@
  * Sockets are opened and closed outside the lock, so only callers that use the
  * same port wait for each other. User processes take ports_lock, so it is a
  * spinlock: a process that was preempted with a mutex held would block all
- * others. Under the lock at most one hash chain is searched.
+ * others. Under the lock at most one hash chain and the listeners of one port
+ * are searched.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -84,8 +85,8 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 
 	ddp_sock_set_lock_class(sk);
 	/*
-	 * set the type of service, because an SCTP child, unlike a TCP child,
-	 * does not inherit it
+	 * an SCTP child does not inherit the type of service, and a TCP child
+	 * does not inherit the priority that belongs to it
 	 */
 	ddp_sock_set_tos(sk, p->tos);
 	if (!p->ops->accepted(p, sock))
@@ -105,8 +106,9 @@ static int accept_one(struct ddp_port *p)
 }
 
 /*
- * Accept all waiting connections. Continue if one of them was aborted: the
- * other connections would otherwise wait until another connection arrives.
+ * Accept all waiting connections, at most ACCEPT_BATCH per run. Continue if one of
+ * them was aborted: the other connections would otherwise wait until another
+ * connection arrives.
  */
 static void ddp_port_accept_all(struct work_struct *work)
 {
@@ -195,8 +197,8 @@ static int open_and_listen(struct ddp_port *p, const struct ddp_listen *a, int l
  * Find the port on which the device can listen as @a specifies. Devices share a
  * port only on a wildcard or loopback address, where the local address of a connection
  * selects the device. Return: the port; NULL if none exists for this address
- * and port number; -EADDRINUSE if the port is on another address, or the
- * interface already has a listener on it.
+ * and port number; -EADDRINUSE if one exists, but the address is neither wildcard
+ * nor loopback, or the interface already has a listener on the port.
  */
 static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 				    const struct ddp_listen *a)

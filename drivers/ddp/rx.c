@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * General receive path: decode, admit, check, place and deliver each segment
- * once, in this order (RFC 5041 section 7.1). rx_fast.c has the fast paths for
- * segments that continue or repeat the previous segment.
+ * once, in this order (RFC 5041 section 7.1). Exception: QN, MSN and MO of an
+ * untagged segment are checked before the segment is admitted. rx_fast.c has the
+ * fast paths for segments that continue or repeat the previous segment.
  *
  * A tagged segment that arrives out of order may be placed when it arrives.
  * When it is next in order, all steps except the copy are repeated (section
@@ -64,6 +65,7 @@ noinline void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
 		.grant = *grant,
 	};
 	memcpy(s->deferred.raw, g->raw, g->raw_len);
+	/* placement may have moved the cursor: move it back to the start of the payload */
 	if (!g->h.tagged)
 		ddp_cursor_seek(&s->sink[g->h.qn], grant->buf, g->h.mo);
 }

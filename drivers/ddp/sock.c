@@ -144,7 +144,10 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos)
 	if (sk->sk_family == AF_INET6)
 		set_traffic_class(sk, tos);
 	ip_sock_set_tos(sk, tos);
-	/* an accepted socket inherits the type of service, but not the priority */
+	/*
+	 * ip_sock_set_tos() does not set the priority if the type of service is
+	 * unchanged: an accepted TCP socket inherits the latter, but not the former
+	 */
 	sock_set_priority(sk, rt_tos2priority(tos));
 }
 EXPORT_SYMBOL_GPL(ddp_sock_set_tos);

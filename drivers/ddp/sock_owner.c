@@ -48,7 +48,7 @@ static struct cgroup *get_current_cgroup(void)
 	struct cgroup *cgroup;
 
 	rcu_read_lock();
-	/* the group can be removed only after the task has moved to another group */
+	/* if the group is being removed, the task has moved to another group: try that one */
 	while (!cgroup_tryget(cgroup = task_dfl_cgroup(current)))
 		cpu_relax();
 	cgroup_bpf_get(cgroup);
@@ -117,8 +117,8 @@ static bool cgroups_equal(const struct sock_cgroup_data *a, const struct sock_cg
 /**
  * ddp_sock_owner_init - make the current task the owner
  * @o: the owner, to be released with ddp_sock_owner_exit()
- * @net: network namespace of the sockets; NULL for an owner that only listens, which
- *	is not privileged
+ * @net: network namespace of the sockets; NULL for the owner of a listener:
+ *	@o->privileged is then false
  *
  * Context: process.
  */
@@ -191,7 +191,8 @@ static bool fs_creds_equal(const struct cred *a, const struct cred *b)
  * Context: any.
  *
  * Return: true if firewalls and control groups cannot tell the owners apart, and both
- * may use the same local ports; false otherwise.
+ * may use the same local ports; false otherwise. Lists of more than GROUPS_MAX
+ * supplementary groups are not compared: they count as different, unless shared.
  */
 bool ddp_sock_owner_equal(const struct ddp_sock_owner *a, const struct ddp_sock_owner *b)
 {
@@ -284,8 +285,9 @@ int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 EXPORT_SYMBOL_GPL(ddp_sock_create);
 
 /*
- * Give an accepted socket a file, or reset the connection. It must have no callbacks of
- * the listening socket any more, because TCP or SCTP may call these after the release.
+ * Give an accepted socket a file, or reset the connection and release the socket. The
+ * caller must have removed the callbacks of the listening socket from @sock, because TCP
+ * or SCTP may call them after the release. Return: 0, or a negative errno.
  */
 static int add_file_or_reset(struct socket *sock)
 {
@@ -310,7 +312,7 @@ static int add_file_or_reset(struct socket *sock)
  *
  * Does not wait for a connection. TCP copies the control groups of the listening
  * socket, but SCTP does not. The connection is reset if the socket gets no file,
- * because rules by user would not hold for it.
+ * because a firewall's rules by user or group would not match its packets.
  *
  * Context: process, may sleep.
  *
@@ -337,10 +339,10 @@ EXPORT_SYMBOL_GPL(ddp_sock_accept);
  * ddp_sock_release - close a socket and its file
  * @sock: socket from ddp_sock_create() or ddp_sock_accept()
  *
- * TCP or SCTP closes the connection before this returns; the kernel frees the file and the
- * inode later. The last fput() of a file, which may do both, would close the socket
- * with its inode locked. All sockets share the lock class of their inodes, so lockdep would
- * report deadlocks with locks that other protocols take under it, such as the RTNL.
+ * Closes the connection with sock_release(); fput() then frees the file and the inode, later.
+ * fput() alone would do both, but would close the socket with the inode locked. The inodes
+ * of all sockets have the same lock class, so lockdep would report deadlocks with locks that
+ * other protocols take while the inode is locked, such as the RTNL.
  *
  * Context: process, may sleep.
  */
@@ -349,7 +351,7 @@ void ddp_sock_release(struct socket *sock)
 	struct file *file = sock->file;
 
 	sock_release(sock);
-	/* sock_release() clears it; fput() would then drop the inode once more */
+	/* sock_release() has cleared sock->file; without it fput() would drop the inode twice */
 	WRITE_ONCE(sock->file, file);
 	fput(file);
 }

@@ -178,7 +178,7 @@ static void region_wait_unused(struct ddp_region *r)
 {
 	assert_no_access();
 	/*
-	 * Valid was cleared before users is read; pairs with ddp_region_find_get().
+	 * Valid was cleared before users is read; pairs with region_try_get().
 	 * So a path whose reference is not counted in the value of users read
 	 * below finds @r invalid, and does not access the memory.
 	 */
@@ -302,7 +302,7 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
  */
 void ddp_region_validate(struct ddp_region *r, u8 key)
 {
-	/* WRITE_ONCE: a local consumer may be invalidating the invalid MR */
+	/* check_may_invalidate() may read stag now, because an invalid MR may be invalidated too */
 	WRITE_ONCE(r->stag, (r->stag & ~DDP_STAG_KEY_MASK) | key);
 	/*
 	 * Set all other fields before valid; pairs with ddp_bounds_check(),
@@ -463,9 +463,9 @@ static enum iw_reason check_may_invalidate(const struct ddp_stream *s,
 }
 
 /*
- * Check the invalidation of an STag that is invalid already: only the local consumer
- * may request it. Needs no reference: another consumer may register the MR anew
- * meanwhile, but then the order of the two requests is not defined.
+ * Check the invalidation of an STag that is already invalid: only the local consumer
+ * may request this. Needs no reference: another request may make the MR valid again
+ * meanwhile, but the order of such concurrent requests is not defined.
  */
 static enum iw_reason already_invalid_reason(const struct ddp_stream *s, const struct ddp_region *r,
 					     u32 stag, bool remote)

@@ -6,8 +6,8 @@
  * After mpa_conn_enter_first_phase() only the worker changes the phase, with the mutex
  * held; conn_event.c schedules the worker. Each of these has a reference on the
  * connection: the ULP, the bound stream, the queued worker, the entry in the
- * start-up queue, and the socket's callbacks. mpa_conn_tear_down() drops the
- * reference of the callbacks.
+ * start-up queue, the entry in a CPU's transmit queue, the queued retry timer, and
+ * the socket's callbacks. mpa_conn_tear_down() drops the reference of the callbacks.
  */
 #include <linux/bits.h>
 
@@ -15,8 +15,9 @@
 #include "trace.h"
 
 /*
- * Maximum time without progress during a graceful close, in seconds. TCP may wait
- * 120 s between two retransmissions, so the limit must be longer.
+ * Graceful close: maximum time without progress until the peer has acknowledged all
+ * data, in seconds. TCP may wait 120 s between two retransmissions, so the limit must
+ * be longer.
  */
 #define DEADLINE_DRAIN	130ul
 /*
@@ -45,8 +46,9 @@
  * an FPDU. Reset if a time limit has expired, because the peer then does not
  * acknowledge our data or does not close.
  *
- * Before Full Operation no data has to be delivered. So reset, unless the peer
- * has rejected the Request or the ULP has closed the connection.
+ * Before Full Operation our rejecting Reply is the only data that must be delivered.
+ * So reset, unless the peer has rejected our Request (IW_PEER_REJECT), or this side
+ * has sent a rejecting Reply or the ULP has closed (both are IW_LOCAL_CLOSE).
  */
 static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 {

@@ -61,7 +61,7 @@ static void enter_full_operation(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
-/* Check whether the peer's TCP has acknowledged our whole frame, even after a reset */
+/* Check whether the peer's TCP has acknowledged our whole frame; also valid after a reset */
 static bool is_acked(struct mpa_conn *c)
 {
 	bool all;
@@ -104,9 +104,10 @@ static void report_established(struct mpa_conn *c)
 }
 
 /*
- * Send the part of our start-up frame that TCP has not accepted yet. Return: 0 if
- * TCP has accepted the whole frame now; -EAGAIN if a part of the frame remains to be
- * sent; or another negative errno.
+ * Send the part of our start-up frame that TCP has not accepted yet, after the
+ * established upcall of a responder that accepts. Return: 0 if TCP has accepted the
+ * whole frame now; -EAGAIN if a part of the frame remains to be sent; or another
+ * negative errno.
  */
 static int report_and_write_startup(struct mpa_conn *c)
 {
@@ -199,7 +200,7 @@ static bool refuse_if_early_data(struct mpa_conn *c)
 static bool handle_request(struct mpa_conn *c)
 {
 	int err;
-	/* get the error before data is received, which clears the error of the socket */
+	/* get the error first, because mpa_sock_read() clears the error of the socket */
 	enum mpa_sock_state state = mpa_sock_get_state(c, &err);
 
 	if (refuse_if_early_data(c))

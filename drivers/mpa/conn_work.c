@@ -69,10 +69,10 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 }
 
 /*
- * Handle events until no event is set, but at most MAX_POLLS times. Handling an event
- * often causes new events soon, and polling for them costs less than queueing the
- * worker again. @in_connq: true in the worker of a start-up queue, which must stop
- * early if another connection is waiting in the queue.
+ * Handle events until no event is set or mpa_conn_poll_once() returns true, but at
+ * most MAX_POLLS times. Handling an event often causes new events soon, and polling
+ * for them costs less than queueing the worker again. @in_connq: true in the worker of
+ * a start-up queue, which must stop early if another connection is waiting in the queue.
  */
 static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 {

@@ -5,13 +5,14 @@
  * requires a kernel that has all memory mapped.
  *
  * An extent ("run" in names) is a range of contiguous bytes in memory: the linear
- * part of an skb, or one or more adjacent fragments.
+ * part or a fragment of an skb, and the next fragments if they are adjacent in memory.
  *
  * The socket lock protects the queue, but not the bytes in the queue. A sender on
  * this machine may share a page with the queue and still write to this page. So bytes
  * are copied and never used in place. A page may also be device memory, which no CPU
- * can read. The cursor only moves forward, and never past the limit that
- * mpa_cursor_seek() has set, or past the end of the queue.
+ * can read. The functions of this file only move the cursor forward, and never past
+ * the limit that mpa_cursor_seek() has set, or past the end of the queue. To move back,
+ * rx.c restores a copy of the cursor.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
@@ -60,7 +61,7 @@ static bool move_to_next_piece(struct mpa_cursor *cur)
 
 /*
  * Move to the next fragment if it is adjacent in memory. @end: address of the end of
- * the current fragment. Return: true if moved, false otherwise.
+ * the current linear part or fragment. Return: true if moved, false otherwise.
  */
 static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 {

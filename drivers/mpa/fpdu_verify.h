@@ -2,8 +2,9 @@
 /*
  * Copy and verify FPDUs from memory that a sender may still write.
  *
- * The _want() functions return the destination of the next bytes. The caller copies
- * the bytes there, and the _got() functions then process the copy.
+ * mpa_verify_next_dst() and mpa_fpdu_batch_prepare_dst() return the destination of the
+ * next bytes. The caller copies the bytes there. mpa_verify_process_copied() and
+ * mpa_fpdu_batch_add_if_valid() then process the copy.
  */
 #ifndef _MPA_FPDU_VERIFY_H
 #define _MPA_FPDU_VERIFY_H

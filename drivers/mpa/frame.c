@@ -83,7 +83,8 @@ static void mpa_frag_rotate(struct frags *f)
 
 /*
  * After an allocation has failed, search the ring for a spare fragment that nothing
- * else references. Return: true if found, false otherwise.
+ * else references. Forget the page of @f->pf, because skb_page_frag_refill() has
+ * already dropped its reference. Return: true if found, false otherwise.
  */
 static bool mpa_frag_find_free_spare(struct frags *f)
 {
@@ -136,7 +137,7 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 	while (o->reserved < need) {
 		u32 least = min_t(u32, need - o->reserved, FRAG_MIN);
 
-		/* up to one page is skipped, for which a fragment of one page is too small */
+		/* in fragments longer than a page, mpa_frag_align_to() may skip up to a page */
 		if (off != ANY_PAGE_OFF && pf->size > PAGE_SIZE)
 			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
@@ -557,7 +558,7 @@ bool mpa_frame_build_batch(struct mpa_conn *c, u32 emss)
 
 /**
  * mpa_frame_drop_batch - release the memory of the batch, whether it was sent or not
- * @c: the connection; the caller must own its transmit side
+ * @c: the connection; the caller must own its transmit side, or have stopped it
  */
 void mpa_frame_drop_batch(struct mpa_conn *c)
 {

@@ -52,6 +52,7 @@ enum mpa_event {
  * OWNED: a context runs the transmit routine, with BH off.
  * PENDING without OWNED: work is pending, and exactly one context is scheduled to
  * run the transmit routine: the softirq of a CPU, the worker or the retry timer.
+ * No context is scheduled if the connection is lost and will be torn down.
  * PENDING and OWNED: work was added while the owner was transmitting, so the owner
  * must check for work again before it releases ownership.
  * DEAD: transmission was stopped, and no context can become the owner.
@@ -142,8 +143,9 @@ struct mpa_conn {
 	struct mpa_connq		*connq;	/* start-up queue; used until Full Operation */
 
 	/*
-	 * The fields up to @close_limit are protected by the mutex, except @tx_permitted,
-	 * which the receive path also sets. A worker that finds the mutex held
+	 * The fields up to @close_limit are changed only with the mutex held. There are
+	 * two exceptions: the receive path also sets @tx_permitted, and a connection is
+	 * set up without the mutex in phase MPA_NEW. A worker that finds the mutex held
 	 * returns without waiting; mpa_conn_unlock() then queues the worker again.
 	 */
 	struct mutex		mutex;
@@ -194,9 +196,10 @@ struct mpa_conn {
 	u16			retry_ms ____cacheline_aligned_in_smp;
 
 	/*
-	 * Accessed only by the owner of the transmit side, with two exceptions:
+	 * Accessed only by the owner of the transmit side, with three exceptions:
 	 * enter_full_operation() sets @tx_stream and @tx_markers before transmission starts,
-	 * and @send_err is protected by the socket lock.
+	 * @send_err is protected by the socket lock, and mpa_conn_tear_down() accesses
+	 * the fields after mpa_tx_stop().
 	 */
 	struct ddp_stream	*tx_stream;	/* segments to send are pulled from this stream */
 	struct mpa_out		out;
@@ -210,7 +213,7 @@ struct mpa_conn {
 	bool			holder_polls;	/* mutex is held, and its holder checks @events */
 
 	bool			closing;	/* a graceful close is requested */
-	bool			drained;	/* graceful close: TCP has accepted the last FPDU */
+	bool			drained;	/* graceful close: no FPDU remains to be sent */
 	enum iw_reason		abort_reason;	/* reason of the requested abortive close */
 
 	struct list_head	connq_entry;	/* in @connq->pending_conns, under @connq->lock */
@@ -222,7 +225,8 @@ struct mpa_conn {
 
 	/*
 	 * Leaf lock. Protects @retransmits, and keeps @sock from being released
-	 * while a context that does not hold the mutex uses @sock.
+	 * while a context that does not hold the mutex uses @sock. The owner of the
+	 * transmit side needs no lock: @sock is released only after mpa_tx_stop().
 	 */
 	spinlock_t		query_lock;
 	u32			retransmits;	/* retransmitted packets of released sockets */
@@ -423,7 +427,7 @@ static inline u32 mpa_cursor_bytes_left(const struct mpa_cursor *cur)
 /* State of a connection's socket */
 enum mpa_sock_state {
 	MPA_SOCK_CONNECTING,	/* TCP handshake in progress */
-	MPA_SOCK_OPEN,		/* established; the peer has not sent a FIN */
+	MPA_SOCK_OPEN,		/* established; TCP has not received a FIN of the peer */
 	MPA_SOCK_PEER_DONE,	/* TCP has received the peer's FIN and all data before the FIN */
 	MPA_SOCK_CLOSED,	/* closed by both sides */
 	MPA_SOCK_LOST,		/* reset, timed out or refused */

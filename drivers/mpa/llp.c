@@ -202,7 +202,8 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 /*
  * Reply to a Request that was reported to the ULP. @s: stream to start; NULL to
  * reject the Request. Return: 0 if the worker will send the Reply; -ECONNRESET if
- * the connection was torn down; or another negative errno.
+ * start-up is over, mostly because the connection was torn down; or another negative
+ * errno.
  */
 static int queue_reply(struct mpa_conn *c, struct ddp_stream *s,
 		       const struct ddp_offer *o)

@@ -16,8 +16,8 @@
  * An incomplete FPDU stays in the queue. No part of an incomplete FPDU is
  * stored elsewhere or passed to DDP. A sender on this machine may share pages with
  * the queue and still write to them. So bytes are copied to private memory, and
- * only the copy is used for decisions. If a header is copied twice, both copies
- * must be equal.
+ * only the copy is used for decisions. The CRC fast path copies a header twice, and
+ * requires that both copies are equal.
  *
  * With CRC or markers, a complete FPDU is copied, then the copy is verified (RFC
  * 5044 section 6) and passed to DDP. Without CRC and markers nothing has to be
@@ -79,7 +79,8 @@ static DEFINE_PER_CPU(struct copy, copies) = {
  * @len: number of bytes
  *
  * Return: true if @len bytes were read. False if the segment has fewer bytes
- * left, or no CPU can read the bytes; @dst then has zeros for the missing bytes.
+ * left, and @dst is then all zeros; or if no CPU can read all the bytes, and @dst
+ * then has zeros for the missing bytes.
  */
 bool mpa_rx_read(struct mpa_conn *c, void *dst, u32 len)
 {
@@ -104,17 +105,17 @@ static void permit_tx(struct mpa_conn *c)
 	if (c->tx_permitted)
 		return;
 	/*
-	 * Pairs with may_send(): a context that sees tx_permitted set also sees tx_stream,
-	 * which enter_full_operation() has set before; litmus: publish
+	 * This is a responder. Pairs with may_send(): a context that sees tx_permitted set
+	 * also sees tx_stream, which enter_full_operation() has set before; litmus: publish
 	 */
 	smp_store_release(&c->tx_permitted, true);
 	mpa_tx_kick(c, false);
 }
 
 /*
- * Pass a segment to DDP. @head: first bytes of the ULPDU; @copied: true if the
- * whole ULPDU is at @head, so that DDP reads the remaining bytes there; false if
- * DDP reads the remaining bytes from the queue.
+ * Pass a segment to DDP. @head: at least the first IW_DDP_T_HDR_LEN bytes of the ULPDU;
+ * @copied: true if the whole ULPDU is at @head, so that DDP reads the remaining bytes
+ * there; false if DDP reads the remaining bytes from the queue.
  */
 static enum iw_reason pass_segment_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 				      const u8 *head, bool copied)
@@ -292,8 +293,9 @@ static u8 *mpa_rx_batch_dst(const struct mpa_conn *c)
 
 /*
  * Copy and verify the FPDUs that follow @f and continue its message. Stop if @r
- * has no more space, the budget is used up, or the next FPDU is invalid or does
- * not continue the message. Return: number of FPDUs added to @r.
+ * has no more space, the budget is used up, or the next FPDU is invalid, is not
+ * contiguous, has another length or does not continue the message. Return: number of
+ * FPDUs added to @r.
  */
 static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
 			     struct mpa_fpdu_batch *r, int *budget)
@@ -380,9 +382,9 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 /*
  * Receive FPDUs that follow @f on a fast path, as long as they are contiguous in the
  * queue, have the length of @f, and continue the message of @f, or each contain a
- * complete Write, as @f does. *@used:
- * increased by the length of the consumed FPDUs. Return: MPA_RX_NEXT if the next FPDU
- * may be received on the slow path; otherwise the result of the last FPDU.
+ * complete Write, as @f does. *@used: increased by the length of the consumed FPDUs.
+ * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
+ * result of the last FPDU.
  */
 static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 				      const struct mpa_fpdu *f,

@@ -87,8 +87,8 @@ void mpa_sock_prepare(struct socket *sock)
  * mpa_sock_attach - install our callbacks on the connection's socket
  * @c: the connection; mpa_conn_new() has taken a reference for the callbacks
  *
- * TCP does not call them for data or changes of state that came before this call.
- * The caller must check for these, see mpa_sock_is_established_and_empty().
+ * TCP does not call them for data or changes of state that came before this call. If TCP
+ * is connected, the caller must call mpa_sock_is_established_and_empty() to detect these.
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -183,9 +183,9 @@ static void lock_as_softirq(struct sock *sk)
 }
 
 /*
- * Consume unread data if TCP still has data to send and no FPDU is deferred. If
- * unread data is queued on close, TCP resets the connection and discards our data
- * that is not sent yet. If TCP has nothing to send, keep the unread data, so that
+ * Consume unread data if the peer has not acknowledged all our data and no FPDU is
+ * deferred. If unread data is queued on close, TCP resets the connection and discards
+ * our unacknowledged data. If TCP has no such data, keep the unread data, so that
  * TCP resets: after a FIN the peer would assume that we have received all its data.
  */
 static void drop_unread_if_unsent(struct mpa_conn *c)
@@ -202,7 +202,7 @@ static void drop_unread_if_unsent(struct mpa_conn *c)
 
 /**
  * mpa_sock_release - close or reset the connection's socket and release it
- * @c: the connection; the caller must have stopped its transmit side
+ * @c: the connection, before Full Operation or with its transmit side stopped
  * @abort: true to reset the connection, false to send a FIN
  *
  * Context: process, may sleep. On return our callbacks neither run nor will run.

@@ -49,7 +49,7 @@ void mpa_sock_limit_rcvbuf(struct mpa_conn *c)
 
 /**
  * __mpa_sock_set_full_rcvbuf - set the size of the receive buffer in Full Operation
- * @sk: the socket, locked as a softirq does
+ * @sk: the socket, locked by lock_as_softirq()
  *
  * Lets TCP tune the buffer. SO_RCVBUF would disable that, and is limited by rmem_max.
  */
@@ -66,8 +66,8 @@ void __mpa_sock_set_full_rcvbuf(struct sock *sk)
 
 /**
  * mpa_sock_grow_rcvbuf - grow the receive buffer for an incomplete FPDU
- * @sk: the socket, locked as a softirq does
- * @skb: first skb of the receive queue, in which the incomplete FPDU begins
+ * @sk: the socket, locked as for mpa_rx()
+ * @skb: skb of the receive queue in which the incomplete FPDU begins
  *
  * The incomplete FPDU stays in the queue, and so does @skb. TCP charges the whole skb
  * to the buffer, consumed bytes included, and appends data while the skb has space for

@@ -88,7 +88,7 @@ TRACE_EVENT(mpa_startup_agreed,
 		  __entry->crc, __entry->tx_markers, __entry->rx_markers)
 );
 
-/* before mpa_startup_retry(), which overwrites the reason */
+/* recorded before mpa_startup_retry() is called, because that call overwrites the reason */
 TRACE_EVENT(mpa_startup_retry,
 	TP_PROTO(const struct mpa_conn *c, const struct mpa_startup *su),
 	TP_ARGS(c, su),

@@ -11,7 +11,8 @@
  *
  * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
  * the softirq of the CPU that called mpa_tx_kick(), or the worker. The worker
- * runs the pass if there is much to send or a process owns the socket.
+ * runs the pass if there is much to send, if a pass in softirq has left work, if
+ * the softirq has used up its time, and after the retry timer.
  *
  * Fields that only the owner may access need no lock: releasing and acquiring
  * ownership orders the accesses of successive owners.
@@ -54,7 +55,8 @@ enum tx_verdict {
  *
  *   0              no work is pending
  *   PENDING        work is pending, and exactly one context (the runner) is
- *                  scheduled: the softirq of a CPU, the worker or the retry timer
+ *                  scheduled: the softirq of a CPU, the worker or the retry timer;
+ *                  none after TX_LOST, because the connection will be torn down
  *   OWNED          a context runs a pass
  *   OWNED|PENDING  a context runs a pass, and another pass is requested: the
  *                  owner must check for work again before it releases ownership
@@ -155,14 +157,15 @@ static bool tx_release_pending(struct mpa_conn *c)
 
 /*
  * Check whether FPDUs may be sent. An initiator may send as soon as it enters Full
- * Operation, a responder after it has received the peer's first valid FPDU.
+ * Operation, a responder after it has received the peer's first valid FPDU. True does
+ * not imply that an initiator's tx_stream is set: build_batch() checks tx_stream.
  */
 static bool may_send(const struct mpa_conn *c)
 {
 	/*
-	 * Pairs with permit_tx(), which sets tx_permitted after enter_full_operation() has set
-	 * tx_stream: a context that sees tx_permitted set also sees tx_stream;
-	 * litmus: publish
+	 * Responder: pairs with permit_tx(), which sets tx_permitted after
+	 * enter_full_operation() has set tx_stream: a context that sees tx_permitted
+	 * set also sees tx_stream; litmus: publish
 	 */
 	return smp_load_acquire(&c->tx_permitted);
 }
@@ -244,20 +247,18 @@ static void set_drained(struct mpa_conn *c)
  *
  * If the verdict is TX_IDLE, the result depends on DDP and on the peer:
  *
- *   closing  ddp_tx_has_pending()  ddp_tx_is_blocked()  peer closed  all sent
- *   no       -                 -                 -            no (1)
- *   yes      yes               -                 -            no (2)
- *   yes      no                yes               no           no (3)
- *   yes      no                yes               yes          yes (4)
- *   yes      no                no                -            yes
+ *   ddp_tx_has_pending()  ddp_tx_is_blocked()  peer closed  all sent
+ *   yes                   -                    -            no (1)
+ *   no                    yes                  no           no (2)
+ *   no                    yes                  yes          yes (3)
+ *   no                    no                   -            yes
  *
- *   (1) the ULP may post more work
- *   (2) DDP will have more segments, which must be sent before the FIN
- *   (3) a response of the peer will unblock more work
- *   (4) no response will arrive, so the blocked work can never be sent
+ *   (1) DDP will have more segments, which must be sent before the FIN
+ *   (2) a response of the peer will unblock more work
+ *   (3) no response will arrive, so the blocked work can never be sent
  *
- * If the verdict is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted(). With any
- * other verdict the graceful close has to wait. If all is sent, the caller sets
+ * If the verdict is TX_NOT_PERMITTED, the result is that of is_tx_never_permitted().
+ * With any other verdict the graceful close has to wait. If all is sent, the caller sets
  * drained, and the worker then sends the FIN, see mpa_conn_advance_close().
  */
 static bool is_all_sent(struct mpa_conn *c, enum tx_verdict v, bool no_responses)
@@ -439,8 +440,8 @@ static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum r
  * @bulk: true to run the transmit routine in the worker, because there is much to
  *	send; false to run it in softirq
  *
- * Never runs the transmit routine before it returns, since the caller may hold
- * any lock, even the socket lock.
+ * Does not call the transmit routine, since the caller may hold any lock, even the
+ * socket lock. If BH is on, the softirq may run it before this function returns.
  *
  * Context: any.
  */

@@ -4,7 +4,8 @@
  * makes for a session.
  *
  * A worker of the LLP makes the upcalls of a session one after the other.  For each
- * connection the driver reports an iw_cm event of each type at most once.
+ * connection the driver reports an iw_cm event of each type at most once, except that it
+ * repeats a CONNECT_REPLY for which iw_cm had no memory.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -177,8 +178,8 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 
 	ep->ss = ss;
 	/*
-	 * Drop the table's reference to a request that has not been accepted.  After success
-	 * rnic_iw_accept() drops it.
+	 * A request that has not been accepted has no event to report: only drop the table's
+	 * reference.  If the request has been accepted, rnic_iw_accept() drops that reference.
 	 */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
@@ -561,7 +562,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 
 /**
  * rnic_cm_exit - release the connection management of a device
- * @dev: the device, unregistered
+ * @dev: the device, not registered or no longer registered
  *
  * Aborts the sessions of all requests in the table, because iw_cm can no longer accept or
  * reject them.  The table also has rejected requests whose session has not ended yet.  Then

@@ -258,7 +258,8 @@ static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
  * @dev: the device, which is being removed
  *
  * Does not wait for the end of the sessions; when a session has ended, rnic_cm_closed() removes
- * its request from the table.  The caller must have preemption enabled.
+ * its request from the table.  The caller must have preemption enabled, because the table may
+ * be large.
  */
 void rnic_pending_abort(struct rnic_dev *dev)
 {

@@ -141,7 +141,8 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
  * Check whether to report success to iw_cm although listening failed with @err.  Errors are
  * ignored only for listeners on all devices, which then do not listen on this device:
  *
- * * The interface or its address does not exist: the program can still listen on other devices.
+ * * The interface or its address does not exist, or the listener belongs to another network
+ *   namespace: the program can still listen on other devices.
  * * Any error while the core adds its clients to the device: if a single listener failed, for
  *   example because its port is in use, rdma_cm would not use the device at all.
  */
@@ -165,8 +166,8 @@ static bool may_ignore_listen_error(const struct rnic_listener *listener, int er
  * lock.
  *
  * Return: 0 or a negative errno.  Two kinds of failure return 0 as well: those that
- * may_ignore_listen_error() ignores, and a missing interface or address if the listener uses an
- * LLP already.
+ * may_ignore_listen_error() ignores, and -ENODEV or -EADDRNOTAVAIL if the listener uses an LLP
+ * already.
  */
 static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
 {
@@ -309,7 +310,7 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 
 /* The "listen" setting ------------------------------------------------------ */
 
-/* Begin a pass over all listeners. get_next_listener() continues it. */
+/* Begin a pass over all listeners.  get_next_listener() continues the pass. */
 static void begin_pass(struct rnic_llps *llps)
 {
 	spin_lock(&llps->lock);
@@ -380,7 +381,8 @@ static int apply_to_all(struct rnic_llps *llps, int (*fn)(struct rnic_listener *
 
 /*
  * Call @fn for each listener whose lock is free.  Skip a listener whose lock is held: another
- * task is either starting it with the current setting or stopping it.  Does not wait.
+ * task is stopping it, or is starting it with the setting that the task read after taking the
+ * lock.  Does not wait.
  */
 static void apply_to_unlocked(struct rnic_llps *llps,
 			      int (*fn)(struct rnic_listener *listener, u8 mask),
@@ -401,8 +403,9 @@ static void apply_to_unlocked(struct rnic_llps *llps,
 
 /*
  * Make a listener use the LLPs in @mask only: start the missing LLPs, then stop the others.
- * Starting can fail only for a listener that was added after the first step of switch_llps().
- * The setting is stored already then, so log the error and return success.
+ * Starting fails mostly for a listener that was added after step 1 of switch_llps().  It can also
+ * fail if step 1 ignored an error of SCTP, or was skipped because the setting stays the same.  The
+ * setting is stored already, so log the error and return success.
  */
 static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 {
@@ -418,8 +421,8 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 /*
  * Change the LLPs of all listeners to @mask, in three steps:
  *
- * 1. Start the missing LLPs of each listener.  If a listener fails, undo this step for all
- *    listeners and return the error.
+ * 1. Start the missing LLPs of each listener, unless the setting stays the same.  If a listener
+ *    fails, undo this step and return the error.
  * 2. Store the setting.
  * 3. Stop the other LLPs of each listener.  Also start missing LLPs again, for listeners that
  *    were added after step 1 and before step 2.  If a fatal signal interrupts this step, do it

@@ -21,8 +21,9 @@
 
 /*
  * Check whether the program that connects is exiting: its process is being killed or has called
- * exit_group(), or no thread uses its memory any more.  A child may connect the QP of its parent
- * and exit, while the parent waits for the result.
+ * exit_group(), or no thread uses its memory any more.  If a child connects a QP that its parent
+ * has created, the child may exit while the parent waits for the result.  Therefore return false
+ * as long as the creator of the QP still uses its memory.
  */
 static bool is_program_exiting(const struct rnic_ep *ep)
 {
@@ -127,7 +128,7 @@ void rnic_ep_watch(struct rnic_ep *ep)
  * rnic_ep_unwatch - undo rnic_ep_watch() at the end of the connect
  * @ep: any endpoint; ignored if it is not watched
  *
- * Context: process.  The caller is the only one that may change the state of the endpoint.
+ * Context: a session upcall, or an iw_cm operation whose connect or accept has failed.
  */
 void rnic_ep_unwatch(struct rnic_ep *ep)
 {

@@ -43,22 +43,22 @@ enum rnic_counter {
 	RNIC_TX_COALESCED,	/* coalescing periods, see db_moderation.h */
 	RNIC_CONNECTS,		/* sessions that rnic_iw_connect() started */
 	RNIC_CONNECTS_SCTP,	/* those of RNIC_CONNECTS that use SCTP */
-	RNIC_CONNECTS_PLAIN,	/* those that fell back to MPA revision 1 */
+	RNIC_CONNECTS_PLAIN,	/* those of RNIC_CONNECTS that fell back to MPA revision 1 */
 	RNIC_ACCEPTS,		/* connection requests accepted */
 	RNIC_REJECTS,		/* connection requests rejected */
 	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */
 	RNIC_ODP_FAULTS_FAILED,	/* failed page faults on ODP memory */
 	RNIC_ODP_INVALIDATIONS,	/* MMU notifications that invalidated ODP pages */
 	RNIC_ODP_PREFETCHES,	/* ranges in prefetch requests of programs */
-	RNIC_DMABUF_WAITS,	/* streams that waited for a dma-buf mapping */
-	RNIC_DMABUF_WAITS_FAILED, /* failed waits for a dma-buf mapping */
+	RNIC_DMABUF_WAITS,	/* page faults of streams on dma-bufs */
+	RNIC_DMABUF_WAITS_FAILED, /* failed page faults on dma-bufs */
 	RNIC_DMABUF_MOVES,	/* moves of mapped dma-bufs by the exporter */
 	RNIC_COUNTERS
 };
 
 #define RNIC_COUNTERS_ALL	(RNIC_COUNTERS + IW_REASON_NR)
 
-/* Increment counter @c of the device's own set.  Any context */
+/* Increment counter @c of the device's own set.  Any context. */
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
 {
 	this_cpu_inc(dev->default_set.value[c]);

@@ -14,8 +14,9 @@
  * The handler of a kernel consumer must not be called concurrently for the same CQ
  * (Documentation/infiniband/core_locking.rst). Therefore a context first increments
  * cq->ev_requested. If cq->notifying is clear, the context sets it and calls the handler or
- * sends the IPI. If it is set, another context delivers the event as well, because it calls the
- * handler until it has delivered all requested events. Only then does it clear cq->notifying.
+ * sends the IPI. If cq->notifying is set, another context is delivering events, and delivers the
+ * new event as well: that context calls the handler until all requested events are delivered, and
+ * only then clears cq->notifying. After NOTIFY_MAX calls a softirq continues in its place.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -121,7 +122,7 @@ void rnic_cq_notify_exit(struct rnic_cq *cq)
  * Send an IPI to the CPU of the completion vector, so that this CPU calls the handler.
  *
  * Return: true if the IPI was sent; false if the caller must call the handler itself, because
- * the kernel is PREEMPT_RT, or the current CPU is that CPU, or that CPU is offline.
+ * the kernel is PREEMPT_RT, or the vector's CPU is the current CPU or is offline.
  */
 static bool __notify_remote(struct rnic_cq *cq)
 {

@@ -176,8 +176,8 @@ static int switch_to_prepared_ring(struct rnic_cq *cq, u64 key, struct ib_udata 
  *
  * Return: 0; -EINVAL if the unpolled completions do not fit into the new ring or the consumer
  * index is invalid; -EBUSY if completions arrived faster than they could be copied; -ENOENT if
- * the first step has allocated no ring with this mmap key; -EOPNOTSUPP for unknown flags; or
- * another negative errno.
+ * the first step has allocated no ring with this mmap key; -EOPNOTSUPP for unknown flags, or for
+ * an mmap key in the first step; or another negative errno.
  */
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata)

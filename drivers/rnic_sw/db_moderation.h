@@ -34,8 +34,9 @@
  * struct db_mod - doorbell moderation state of a send queue
  * @last: time in ns at which a transmit pass after a doorbell ended, or a coalescing period
  *	started or ended, whichever was last. The transmission of coalesced WRs begins only
- *	after the period has ended. If this takes long, the next doorbell is not quick, as it
- *	should be, because the system call of a doorbell is cheap compared to the transmission.
+ *	after the period has ended. If that transmission takes long, the next doorbell does not
+ *	count as quick. This is intended: coalescing saves little if the system call of a
+ *	doorbell is cheap compared to the transmission.
  * @streak: number of consecutive quick doorbells
  * @threshold: value of @streak that starts a coalescing period
  */

@@ -27,7 +27,10 @@
 #define FW_VER		((u64)VERSION_MAJOR << 32 | VERSION_MINOR << 16 | \
 			 RNIC_SW_ABI_VERSION)
 
-/* InfiniBand speed and width to report for each link speed, in ascending order */
+/*
+ * InfiniBand speed and width to report, in ascending order.  An entry applies to all link speeds
+ * from that of the previous entry up to its own; the last one also applies to all higher speeds.
+ */
 static const struct {
 	u32	mbps;	/* link speed in Mbit/s */
 	u16	speed;	/* enum ib_port_speed */
@@ -283,8 +286,8 @@ const struct ib_device_ops rnic_device_ops = {
 
 /**
  * rnic_device_init - initialize a new device, but not its name and its interface
- * @dev: the device, from ib_alloc_device(); the caller must free it with
- *	ib_dealloc_device(), also after an error
+ * @dev: the device, from ib_alloc_device(); until it is registered, the caller must free it
+ *	with ib_dealloc_device(), also after an error
  *
  * Return: 0 or -ENOMEM.
  */

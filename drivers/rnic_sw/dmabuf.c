@@ -50,7 +50,7 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @dir: DMA_BIDIRECTIONAL if the buffer may be written, else DMA_FROM_DEVICE
  * @idle_check: work item of the next idle check
  * @destroyed: true after the MR has been destroyed
- * @done: completed when the buffer has been unmapped and detached after that
+ * @done: completed when the buffer has been unmapped and detached, after @destroyed was set
  * @mutex: serializes mapping and unmapping, except by move notifications; its holder may wait
  *	for the exporter; also protects @access_begun and @closed
  * @access_begun: true after begin_cpu_access(), until end_cpu_access()
@@ -59,8 +59,8 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @map: the mapping, valid while @at is not NULL
  * @inval_lock: held for reading while a copy uses @at, and for writing while @at is changed
  * @at: kernel address of the buffer; NULL while it is not mapped
- * @accessed: true if the buffer was accessed after the last idle check; read and written without a
- *	lock
+ * @accessed: true if the buffer was accessed or mapped after the last idle check; read and
+ *	written without a lock
  */
 struct rnic_dmabuf {
 	struct rnic_unpinned	b;
@@ -192,8 +192,8 @@ static void end_access(struct rnic_dmabuf *d)
 }
 
 /*
- * Call begin_cpu_access(). The caller must do this before it maps the buffer, because the call
- * fails if the exporter has lost the buffer.
+ * Call begin_cpu_access(). The caller must do this before it maps the buffer: if the exporter has
+ * lost the buffer, the call fails, and the buffer must not be mapped.
  */
 static int begin_access(struct rnic_dmabuf *d)
 {
@@ -270,8 +270,8 @@ static void close_buffer(struct rnic_dmabuf *d)
  * If the MR has been destroyed, unmap and detach the buffer. Otherwise unmap the buffer if it
  * was not accessed since the last check. The caller must hold d->mutex.
  *
- * Return: true if the buffer is still mapped, so that another check must be scheduled; false if
- * it is not.
+ * Return: true if another check must be scheduled, because the buffer was accessed or mapped since
+ * the last check; false if the buffer is not mapped any more.
  */
 static bool unmap_if_idle(struct rnic_dmabuf *d)
 {
@@ -434,7 +434,7 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 /*
  * Allocate and initialize the state of an MR's buffer, except @buf, @device and @attach.
  *
- * Return: the state, or NULL if memory is short or the quota is used up.
+ * Return: the state; NULL if memory is short, the quota is used up, or the task is being killed.
  */
 static struct rnic_dmabuf *alloc_dmabuf_state(struct rnic_dev *dev, u64 offset,
 					      u64 length, int access)
@@ -492,7 +492,7 @@ static int attach_and_map_buffer(struct rnic_dmabuf *d)
  *   right to write
  * * -EOPNOTSUPP: the exporter cannot map the buffer as memory of the CPU; or @access has remote
  *   atomics, and atomic instructions of the architecture may require cached memory
- * * -ENOMEM: memory is short, or the quota is used up
+ * * -ENOMEM: memory is short, the quota is used up, or the task is being killed
  * * any other error of the exporter
  */
 struct rnic_unpinned *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,

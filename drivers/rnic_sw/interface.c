@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Query the network interface of a device: its index, its network namespace, and whether it is
- * being removed.  netdev.c creates and unregisters devices.
+ * being removed.  Also record which task adds the core's clients to a device.  netdev.c creates
+ * and unregisters devices.
  *
  * The core stores which interface a device belongs to.  The functions of this file take a
  * reference to the net_device only until they return.

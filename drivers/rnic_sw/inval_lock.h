@@ -22,8 +22,8 @@
  * struct rnic_inval_lock - lock of memory that can be invalidated
  * @lock: held for reading while one extent is copied, and for writing while the pages or the
  *	mapping are changed
- * @writers: number of writers that wait for @lock; new readers do not take @lock while this is
- *	not 0
+ * @writers: number of writers that wait in rnic_inval_write_lock(); new readers do not take @lock
+ *	while this is not 0
  */
 struct rnic_inval_lock {
 	rwlock_t	lock;
@@ -37,9 +37,9 @@ static inline void rnic_inval_init(struct rnic_inval_lock *g)
 }
 
 /*
- * Take the lock for reading, unless a writer is waiting for it. Context: BH off.
+ * Take the lock for reading, unless a writer waits in rnic_inval_write_lock(). Context: BH off.
  *
- * Return: true if the lock was taken; false if a writer is waiting.
+ * Return: true if the lock was taken; false if such a writer is waiting.
  */
 static inline bool rnic_inval_read_trylock(struct rnic_inval_lock *g)
 {

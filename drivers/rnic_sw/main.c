@@ -41,6 +41,6 @@ void rnic_exit(void)
 	rnic_cm_wait_upcalls();
 	rnic_pf_exit();
 	destroy_workqueue(rnic_wq);
-	/* wait for RCU callbacks before unloading: their function rnic_odp_free_chunk() is here */
+	/* wait until pending RCU callbacks have run: rnic_odp_free_chunk() is in this module */
 	rcu_barrier();
 }

@@ -228,10 +228,10 @@ static void rnic_pf_setup_owner(struct rnic_pf_owner *own)
 }
 
 /*
- * Find the owner of @mm, or create it. The creating thread sets the owner up after inserting it
- * into the table, when it holds no lock of the table, so other processes do not wait for this.
+ * Find the owner of @mm, or create it. The creating thread inserts the owner into the table before
+ * setting it up, and holds no lock during the set-up, so other processes do not wait.
  *
- * Return: the owner, which another thread may still be setting up; NULL if memory is short.
+ * Return: the owner with a reference, perhaps still being set up; NULL if memory is short.
  */
 static struct rnic_pf_owner *find_or_create_owner(struct mm_struct *mm)
 {
@@ -425,11 +425,11 @@ static void __start_worker(struct rnic_unpinned *b)
 /* Called by DDP ------------------------------------------------------------ */
 
 /**
- * rnic_pf_queue_request - queue a page-fault request and start a worker (ddp_mem_ops.fault_in)
+ * rnic_pf_queue_request - queue a page-fault request (ddp_mem_ops.fault_in)
  * @mem: the memory (struct rnic_unpinned)
  * @w: the stream's request; owned by this file until ddp_fault_complete() or a cancel
  *
- * The caller must hold an in-flight reference to the MR. Context: BH off. Does not sleep.
+ * Starts a worker if one is idle. Context: BH off, in-flight reference to the MR held.
  */
 void rnic_pf_queue_request(void *mem, struct ddp_fault *w)
 {
@@ -501,7 +501,7 @@ int rnic_pf_setup(struct rnic_unpinned *b, const struct rnic_pf_ops *ops,
 }
 
 /**
- * rnic_pf_teardown - drop the references that rnic_pf_setup() has taken
+ * rnic_pf_teardown - drop the references to the owner and the mm that rnic_pf_setup() has taken
  * @b: the memory; the caller frees it afterwards
  */
 void rnic_pf_teardown(struct rnic_unpinned *b)

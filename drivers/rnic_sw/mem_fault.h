@@ -76,8 +76,7 @@ struct rnic_pf_worker {
  * @ops: kind of memory
  * @mm: address space of the process that registered the MR, with an mmgrab() reference
  * @owner: that process, with its workqueues
- * @start: first byte of the MR, an address (ODP) or an offset in the buffer
- *	(dma-buf)
+ * @start: first byte of the MR, an address (ODP) or an offset in the buffer (dma-buf)
  * @end: first byte after the MR
  * @read_only: true if the memory cannot be written, so that no MR may grant write access
  * @no_atomics: true if atomic operations on the memory are not possible

@@ -299,9 +299,10 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 }
 
 /*
- * Change rights or protection domain, but not pages and STag. Forbid concurrent
- * binds, because they would be checked against the old values.
- * Return: 0, or -EBUSY if a window is bound.
+ * Change rights or protection domain, but not pages and STag. Forbid concurrent binds, because
+ * they might be checked against the old values.
+ *
+ * Return: 0, or -EBUSY if a valid window is bound.
  */
 static int change_mr_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 {
@@ -318,7 +319,7 @@ static int change_mr_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	return 0;
 }
 
-/* Check whether the MR can get the access flags @access without repeating pinning or mapping */
+/* Check whether the MR can get the access flags @access without registering its memory again */
 static bool rnic_mr_can_grant(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
@@ -364,7 +365,8 @@ static bool is_registered_by_caller(const struct rnic_mr *mr)
 
 /*
  * Publish @mr, which replaces @old. The core deregisters @old afterwards and cannot handle a
- * failure of this. So check here that no valid window is bound to @old, and forbid further binds.
+ * failure of that deregistration. So check here that no valid window is bound to @old, and forbid
+ * further binds. Frees @mr on error; @mr may be an error pointer, which is returned.
  */
 static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
 {
@@ -422,7 +424,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!moves && !is_registered_by_caller(mr))
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
-		/* register the same memory again, for writing, or as ODP instead of pinned */
+		/* register the same memory again: for writing, or with ODP switched on or off */
 		start = get_registered_addr(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
@@ -574,8 +576,9 @@ static void activate_mapping(struct rnic_mr *mr)
  *
  * Does not sleep.
  *
- * Return: IW_OK; IW_LOCAL_PROT if the MR is valid already, if its page list is too short, or if
- * the MR does not match @wr or @s. After IW_LOCAL_PROT nothing has changed.
+ * Return: IW_OK; IW_LOCAL_PROT if the MR is valid already, if its page list is too short, if the
+ * MR does not match @wr or @s, or if the range of TOs wraps. After IW_LOCAL_PROT nothing has
+ * changed.
  */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s)

@@ -87,8 +87,8 @@ static void __unlink_window(struct rnic_window *w)
 }
 
 /*
- * Wait for accesses through an invalid window, then unlink it from its MR. The caller
- * must hold the window's lock.
+ * Invalidate a window, which may be invalid already, wait for accesses through it, then unlink it
+ * from its MR, if any. The caller must hold the window's lock.
  */
 static void __revoke_and_unlink_window(struct rnic_dev *dev, struct rnic_window *w)
 {
@@ -222,8 +222,8 @@ void rnic_mr_permit_bind(struct rnic_mr *mr)
 }
 
 /*
- * Find an MR or a window by its STag, without a reference: see ddp_region_peek().
- * Return: the MR or window, or NULL.
+ * Find an MR or a window by the index of an STag, without a reference: see ddp_region_peek().
+ * Return: the MR or window; NULL if none has the index, or if it is not of the kind @kind.
  */
 static struct ddp_region *peek_region_of_kind(struct rnic_dev *dev, u32 stag, u8 kind)
 {
@@ -300,7 +300,7 @@ static bool __may_bind_to_mr(const struct rnic_mr *mr, const struct ddp_stream *
 	       may_bind_window(mr, wr->inv, wr->raddr, wr->compare_add, wr->swap);
 }
 
-/* As __may_bind_to_mr(), but the MR may change afterwards */
+/* Call __may_bind_to_mr() under windows_lock. The MR may change after the return */
 static bool may_bind_to_mr(struct rnic_dev *dev, const struct rnic_mr *mr,
 			   const struct ddp_stream *s, const struct rdmap_wr *wr)
 {
@@ -313,8 +313,8 @@ static bool may_bind_to_mr(struct rnic_dev *dev, const struct rnic_mr *mr,
 }
 
 /*
- * Link a closed window to an MR, and validate it. Return: true on success; false if the
- * MR does not permit the bind any more.
+ * Link an invalid, unlinked window to an MR, and validate it. Return: true on success; false if
+ * the MR does not permit the bind any more.
  */
 static bool __link_and_validate_window(struct rnic_dev *dev, struct rnic_window *w,
 				       struct rnic_mr *mr, const struct ddp_stream *s,
@@ -358,7 +358,8 @@ static bool __bind_or_unbind_window(struct rnic_dev *dev, struct rnic_window *w,
  *	lkey of the MR; @raddr and @compare_add are the TO of the first byte and the length in
  *	bytes, where length 0 unbinds a window of type 1; @swap is a mask of IB_ACCESS_*
  *
- * After success no peer can access memory through the previous STag of the window. Does not sleep.
+ * After success no peer can access memory through the previous binding of the window. Does not
+ * sleep.
  *
  * Return: true if the window was bound or unbound; false, with nothing changed, if the
  * request is invalid. If the MR is changed or deregistered at the same time, false may

@@ -4,9 +4,9 @@
  * functions are pure.
  *
  * The negotiated IRD and ORD never exceed the values that the local program requested,
- * with two exceptions that the RFC makes.  If the RTR message is a Read, the initiator's
- * ORD and the responder's IRD are raised to at least 1.  The initiator's IRD is raised to
- * the responder's ORD, up to the device's limit.
+ * with two exceptions that the RFC makes.  If the RTR message is a Read, the initiator
+ * raises its ORD to at least 1; if it may be a Read, the responder raises its IRD to at
+ * least 1.  The initiator's IRD is raised to the responder's ORD, up to the device's limit.
  */
 #include <ddp/pure.h>
 
@@ -152,8 +152,8 @@ static bool can_send_rtr_read(u16 their_ird, u16 ord)
  * state at the responder; then a Read; and a Send last, because it can consume a receive
  * at the responder.
  *
- * Return: IW_OK; IW_MPA_RTR if a side uses the peer-to-peer model but there is no common
- * type.
+ * Return: IW_OK; IW_MPA_RTR if a side uses the peer-to-peer model, but the initiator can
+ * send no common type.
  */
 static enum iw_reason choose_rtr(u8 req_rtr, const struct neg_side *rep,
 				 struct neg_result *r)
@@ -186,12 +186,13 @@ static enum iw_reason choose_rtr(u8 req_rtr, const struct neg_side *rep,
  * initiator's program requested, and no RTR is sent.  If both have it (RFC 6581 9.1,
  * 9.2):
  *
- * * ORD is at most the responder's IRD, or at least 1 if the RTR is a Read.  If the
- *   responder does not negotiate its IRD, only such a Read changes the initiator's ORD.
- * * IRD is at least the responder's ORD.  If the responder does not negotiate its ORD,
- *   the initiator's IRD does not change.
+ * * ORD is at most the responder's IRD, and at least 1 if the RTR is a Read.  If the
+ *   responder does not negotiate its IRD, the initiator's ORD does not change.
+ * * IRD is at least the responder's ORD; @r->why is IW_MPA_IRD if this ORD exceeds the
+ *   device's limit.  If the responder does not negotiate its ORD, the initiator's IRD does
+ *   not change.
  * * The RTR is one of the types that both sides announced.  @r->why is IW_MPA_RTR if
- *   there is no such type, or if only one side uses the peer-to-peer model.
+ *   the initiator can send none of these, or if only one side uses the peer-to-peer model.
  *
  * IRD and ORD in @r are valid even on failure, because the initiator must then start the
  * stream in order to send a Terminate.

@@ -4,8 +4,7 @@
  * responder (RFC 6581 section 9), for both LLPs.
  *
  * The initiator calls neg_build_request() to build its Request, and neg_process_reply() to process
- * the Reply.  The responder calls neg_build_reply() to process the Request and to build its
- * Reply.
+ * the Reply.  The responder calls neg_build_reply() to process the Request and to build the Reply.
  */
 #ifndef _RNIC_SW_NEG_H
 #define _RNIC_SW_NEG_H

@@ -95,8 +95,8 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * Check whether the interface has the MAC address of an interface below it: VLANs, ipvlans,
- * bonds and bridges have
+ * Check whether the interface has the MAC address of an interface below it, as VLANs, ipvlans,
+ * bonds and bridges have.  Also warn if rdma_cm cannot tell devices on the two interfaces apart.
  */
 static bool has_mac_of_lower(struct net_device *netdev)
 {
@@ -118,9 +118,9 @@ static bool has_mac_of_lower(struct net_device *netdev)
 
 /*
  * Make the GUID of an interface differ from that of the interface below it, whose MAC address
- * is the same: librdmacm finds devices by their GUID.  In a GUID that is made of a MAC address
- * only, bytes 3 and 4 are ff:fe.  In the initial network namespace the GUID is the same after a
- * reboot, unless the interface gets another name.
+ * is the same: librdmacm finds devices by their GUID.  Replace bytes 3 and 4, which are ff:fe in
+ * every GUID that is made of a MAC address only, by other values.  In the initial network
+ * namespace the GUID is the same after a reboot, unless the interface gets another name.
  */
 static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 {
@@ -337,8 +337,6 @@ void rnic_netdev_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
-	/*
-	 * wait for pending unregister_work items, whose devices are already unregistered
-	 */
+	/* wait for unregister_work items that still run; their devices are unregistered already */
 	destroy_workqueue(unregister_wq);
 }

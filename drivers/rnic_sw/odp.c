@@ -71,9 +71,9 @@ static int rnic_odp_serve_fault(struct rnic_unpinned *b, const struct rnic_pf_ra
 /*
  * After a page fault for reading, enter up to ODP_AHEAD pages that follow the
  * range into the table of present pages. Programs often access these pages
- * next. Enter only pages that are mapped in the owner's page tables. Do nothing
- * after a page fault for writing: entering a page for writing would make it
- * dirty, and so undo an MADV_FREE of the page.
+ * next. Stop at the first page that is not mapped in the owner's page tables.
+ * Do nothing after a page fault for writing: entering a page for writing would
+ * make it dirty, and so undo an MADV_FREE of the page.
  */
 static void rnic_odp_fault_around(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
@@ -125,9 +125,9 @@ static bool is_user_memory(const struct rnic_odp *o)
  * The range may contain unmapped addresses, and mappings may change later. May
  * sleep.
  *
- * Return: the memory object, with a reference that the caller drops with
- * rnic_pf_put(); or an error pointer: -EINVAL if the range is outside the user
- * address space; -ENOMEM if memory is short, the quota is used up, or the
+ * Return: the memory object, with a reference that the caller must drop by
+ * rnic_pf_shutdown(); or an error pointer: -EINVAL if the range is outside the
+ * user address space; -ENOMEM if memory is short, the quota is used up, or the
  * caller is killed.
  */
 struct rnic_unpinned *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
@@ -249,9 +249,9 @@ static int prefetch_one(const struct ib_pd *pd, const struct ib_sge *sge,
 	err = possible ? rnic_odp_prefetch(&a, write, how) : -EFAULT;
 	rnic_pf_put(&a.o->b);
 	/*
-	 * Without the flag FLUSH, report only an invalid range and a kill of
-	 * the caller. A failure to fault in memory is no error then, because
-	 * the prefetch is only a hint.
+	 * Without the flag FLUSH, report only a range outside the user address
+	 * space and a kill of the caller. A failure to fault in memory is no
+	 * error then, because the prefetch is only a hint.
 	 */
 	return flush || !possible || err == -EINTR ? err : 0;
 }
@@ -265,16 +265,15 @@ static int prefetch_one(const struct ib_pd *pd, const struct ib_sge *sge,
  * @n: number of ranges
  * @attrs: unused
  *
- * Faults the memory in before returning, with or without the flag FLUSH. The
- * flag only decides whether a failure to fault in memory is reported. May
- * sleep.
+ * Faults the memory in before returning, with or without the flag FLUSH; with
+ * the advice PREFETCH_NO_FAULT, skips pages that are not present. The flag only
+ * decides whether a failure to fault in memory is reported. May sleep.
  *
  * Return: 0; -EOPNOTSUPP if @advice is not a kind of prefetch; -ENOENT if no
  * valid ODP MR of the protection domain has the lkey; -EPERM if @advice is a
- * prefetch for writing and the MR is read-only; -EFAULT
- * if the range is outside the MR or the user address space or, with FLUSH,
- * cannot be faulted in; with FLUSH -ENOMEM if memory is short; -EINTR if the
- * caller is killed.
+ * prefetch for writing and the MR is read-only; -EFAULT if the range is outside
+ * the MR or the user address space or, with FLUSH, cannot be faulted in; with
+ * FLUSH -ENOMEM if memory is short; -EINTR if the caller is killed.
  */
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,

@@ -19,7 +19,7 @@
  * @memcg: memory cgroup that is charged for pages and tables, or NULL
  * @chunks: struct odp_chunk by chunk number, counted from the chunk that
  *	contains @b.start; read under RCU
- * @lock: serializes insertion and removal of chunks
+ * @lock: serializes insertion and removal of chunks; protects odp_chunk.users
  * @count: number of chunks; protected by @lock
  * @evict_next: index in @chunks at which the next search for a chunk to evict starts;
  *	protected by @lock
@@ -29,7 +29,7 @@ struct rnic_odp {
 	u64			addr_mask;
 	struct mem_cgroup	*memcg;
 	struct xarray		chunks;
-	struct mutex		lock;	/* protects @count, @evict_next */
+	struct mutex		lock;	/* protects @count, @evict_next, odp_chunk.users */
 	u32			count;
 	unsigned long		evict_next;
 };

@@ -75,9 +75,9 @@ static bool is_accessible(unsigned long page, bool write)
 }
 
 /*
- * Compute the length in bytes of the contiguous extent that begins in page @i
- * of the chunk. @len is the number of its bytes in page @i. The result is at
- * most @want.
+ * Compute the length in bytes of the extent that begins in page @i of the chunk
+ * and is contiguous in kernel addresses, at most @want. @len is the number of
+ * bytes of the extent in page @i.
  */
 static u32 count_contiguous_bytes(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
@@ -155,8 +155,8 @@ static bool __clear_pages(struct odp_chunk *c, const struct odp_span *s)
  * Remove the pages of a range from the table. The mm calls this notifier before
  * it changes these pages.
  *
- * Return: true; false if the notifier would have to sleep to take the lock, but
- * @range does not permit sleeping.
+ * Return: true; false if taking the lock would sleep, which happens only on
+ * PREEMPT_RT, but @range does not permit sleeping.
  */
 static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
 				const struct mmu_notifier_range *range,
@@ -509,9 +509,10 @@ static long fault_in_span(struct rnic_odp *o, const struct odp_span *s, bool wri
  *
  * Pages may be invalidated again before this function returns. May sleep.
  *
- * Return: 0; -EFAULT if a page cannot be faulted in or, with ODP_STOP_ABSENT,
- * is not present; -ENOMEM if memory is short or, with ODP_STOP_ABSENT, a chunk
- * does not exist; -EINTR if the current task is killed.
+ * Return: 0; -EFAULT if the range is outside the user address space, if a page
+ * cannot be faulted in or, with ODP_STOP_ABSENT, is not present; -ENOMEM if
+ * memory is short, if no chunk could be evicted or, with ODP_STOP_ABSENT, if a
+ * chunk does not exist; -EINTR if the current task is killed.
  */
 int rnic_odp_fault_in(struct rnic_odp *o, u64 at, u64 end, bool write,
 		      enum odp_absent_action how)

@@ -6,8 +6,8 @@
 #include <ddp/pure.h>
 
 /*
- * Number of pages of a chunk. The table of their 64-bit addresses then has 4
- * KiB.
+ * Number of pages of a chunk. The table of a chunk, with 8 bytes for each page,
+ * is then 4 KiB large.
  */
 #define ODP_CHUNK_PAGES	512u
 

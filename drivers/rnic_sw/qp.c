@@ -339,7 +339,8 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
  * @attr: requested attributes; the capacities are set to those of the queue pair
  * @udata: struct rnic_sw_create_qp and its response; NULL for a kernel consumer
  *
- * Return: 0; -EOPNOTSUPP for a type other than RC; or another negative errno.
+ * Return: 0; -EOPNOTSUPP for a type other than RC, for an unknown flag, or for SCTP if it is
+ * not available; or another negative errno.
  */
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata)
@@ -381,7 +382,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
  * @udata: ignored, see rnic_dealloc_pd()
  *
  * Aborts the connection.  Sleeps until the LLP and iw_cm have dropped their references to
- * the queue pair.
+ * the queue pair; for a kernel consumer whose interface is being removed, first sleeps until
+ * the unregistration of the device is queued, see rnic_netdev_unregister().
  *
  * Return: 0.
  */

@@ -3,8 +3,9 @@
  * References of iw_cm to queue pairs (QPs).
  *
  * rnic_destroy_qp() waits until iw_cm has dropped its references. iw_cm drops its
- * reference after it has processed the CLOSE event.  If the driver never reported
- * ESTABLISHED, iw_cm drops the reference only when the program destroys the iw_cm ID.
+ * reference when a connect or an accept fails, or when it processes the CLOSE event.  If
+ * the driver has accepted a request but never reported ESTABLISHED, iw_cm drops the
+ * reference only when the program destroys the iw_cm ID.
  *
  * The references are counted in a handle, which can outlive the QP.  So
  * rnic_qp_cm_revoke() can drop iw_cm's references early, when rnic_destroy_qp() would
@@ -63,7 +64,7 @@ static void __get_ref(struct rnic_qp_cm *cm)
 		kref_get(&cm->qp->ref);
 }
 
-/* Drop a reference of iw_cm, or if @own is set the QP's own reference to the handle */
+/* Drop a reference of iw_cm or, if @own is set, the QP's own reference to the handle */
 static void put_ref(struct rnic_qp_cm *cm, bool own)
 {
 	struct rnic_qp *qp;

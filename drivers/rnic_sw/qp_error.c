@@ -119,11 +119,12 @@ void rdmap_report_down(struct rdmap *r, enum iw_reason why)
 }
 
 /**
- * rnic_qp_fail - fail the stream and move the queue pair to ERROR, from any state
- * @qp: the queue pair
- * @why: the reason; ignored if the stream has failed before
+ * rnic_qp_fail - fail the stream, abort its connection, and move the queue pair to ERROR
+ * @qp: the queue pair, in any state
+ * @why: a reason that no Terminate reports; ignored if the stream has failed before
  *
- * A worker flushes the queues later.
+ * A worker flushes the queues later.  If the queue pair is in TERMINATE, the worker also
+ * moves it to ERROR.
  *
  * Context: any.
  */

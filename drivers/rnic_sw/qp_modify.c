@@ -4,7 +4,10 @@
 
 #include "rnic.h"
 
-/* Attributes that rnic_modify_qp() checks and applies */
+/*
+ * Attributes that rnic_modify_qp() applies, or only checks (current state, P_Key index).
+ * The driver does not use the port number, because a device has only one.
+ */
 #define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
 		 IB_QP_PORT | IB_QP_PKEY_INDEX |			\
 		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC |	\
@@ -44,7 +47,8 @@ static bool has_nothing_posted(const struct rnic_qp *qp)
 
 /*
  * Check whether a modify to state @to is valid: @to must be the current state, a state
- * that a modify can enter, or a state that the connection manager will enter later.
+ * that a modify can enter, or INIT or RTR before the QP is connected.  After the stream
+ * has ended, SQD is accepted without effect, because iw_cm may disconnect then.
  */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -60,8 +64,9 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		/*
-		 * accepted without effect, because the connection manager makes these
-		 * transitions
+		 * accepted, but the QP stays in QP_IDLE, which stands for these states;
+		 * RTR also authorizes the calling thread to connect the QP of a kernel
+		 * consumer, see qp_owner.c
 		 */
 		return now == QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTS:
@@ -191,9 +196,9 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
  *
  * Changes nothing if it fails.
  *
- * Return: 0; -EOPNOTSUPP for an attribute that the device does not support; -EINVAL for a
- * value that is invalid in the current state; -ENOTCONN if the connection ended before
- * its rate was set.
+ * Return: 0; -EOPNOTSUPP for an attribute that the device does not support, or for a rate
+ * if the LLP cannot limit it; -EINVAL for a value that is invalid in the current state;
+ * -ENOTCONN if the connection ended before its rate was set.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)

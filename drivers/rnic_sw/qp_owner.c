@@ -9,14 +9,13 @@
  * memory.
  *
  * * A program's queue pair may be connected by a process that has the same mm, or that has
- *   the same credentials in the same PID namespace, for example a child process.  The PID
- *   namespace separates containers that share the host's network and user namespace: both
- *   run as root there.
+ *   the same IDs and at least the same capabilities in the same PID namespace, for example
+ *   a child process.  The PID namespace is compared for containers that share the host's
+ *   network and user namespace: their processes may all run as root.
  * * A kernel consumer's queue pair may be connected only by the thread that has just
  *   moved it to RTR with ib_modify_qp(), which no program can do. rdma_connect() and
- *   rdma_accept() do so before they call iw_cm, if the queue pair was created by
- *   rdma_create_qp().  A queue pair created by ib_create_qp() stays out of RTR, so no
- *   program can connect it by its number.
+ *   rdma_accept() call ib_modify_qp() before they call iw_cm, if the queue pair was created
+ *   by rdma_create_qp().  They do not do so for a queue pair created by ib_create_qp().
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -9,7 +9,7 @@
  * enum qp_state - state of a queue pair
  * @QP_IDLE: the QP has no stream yet; the consumer may post receives
  * @QP_RTS: the stream is in RDMA mode (Full Operation)
- * @QP_CLOSING: the local side has started a graceful close, which is not complete yet
+ * @QP_CLOSING: a graceful close has started, and is not complete yet
  * @QP_TERMINATE: a Terminate is being sent or has been received; no other message is
  *	sent, and no received payload is placed
  * @QP_ERROR: the stream has ended, and posted WRs are flushed

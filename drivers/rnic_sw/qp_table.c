@@ -2,19 +2,19 @@
 /*
  * Table of queue pairs by number.
  *
- * The numbers of a program are taken from random blocks, so that another program cannot
- * guess them from its own numbers.  In addition, qp_owner.c checks which task may connect
- * a queue pair.
+ * Each PD takes the numbers of its queue pairs from random blocks, so that a program cannot
+ * guess another program's numbers from its own numbers.  In addition, qp_owner.c checks
+ * which task may connect a queue pair.
  *
  * Within a block the numbers are consecutive, and a PD uses up a block before it takes
  * the next one.  This saves memory, because each block in use needs one or two xarray
  * nodes of about 600 bytes in each xarray of queue pairs: the one of this file and those
  * of the core.
  *
- * A lookup takes a reference under the table's lock.  So either the lookup fails, or the
- * queue pair stays allocated for the caller.  A number is reused only after the last
- * reference to its queue pair is dropped.  So a holder of a reference never finds another
- * queue pair under the same number.
+ * All lookups but rnic_qp_lookup_noref() take a reference under the table's lock.  So
+ * either the lookup fails, or the queue pair stays allocated for the caller.  A number is
+ * reused only after the last reference to its queue pair is dropped.  So a holder of a
+ * reference never finds another queue pair under the same number.
  */
 #include <linux/random.h>
 
@@ -24,8 +24,9 @@
 #define QPN_MIN		2	/* InfiniBand reserves 0 and 1 */
 #define QPN_BLOCK	64	/* numbers in a block, as many as an xarray node has entries */
 /*
- * Numbers to try before creation of a QP fails, which happens only if nearly all 2^24 are
- * in use
+ * Numbers to try before creation of a QP fails.  Each failed try leads to another random
+ * block.  RNIC_QPS limits the QPs so that at most one block in four has its first number in
+ * use, so that practically no creation fails for this reason.
  */
 #define QPN_TRIES	64
 
@@ -156,6 +157,8 @@ struct rnic_qp *rnic_qp_lookup_noref(struct rnic_dev *dev, u32 qpn)
  * @qpn: in: number after which to search, 0 for the first search; out: number found
  *
  * Context: any.
+ *
+ * Skips queue pairs that are hidden from lookups.
  *
  * Return: the queue pair with a reference taken; NULL if there is none with a higher
  * number.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Functions of RDMAP that the verbs call: set the depths (IRD and ORD) of the request
- * queues of a stream, and fail the stream. rdmap_ulp.c handles the failure.
+ * Set the depths (IRD and ORD) of the request queues of a stream, fail the stream, and
+ * choose the reason if an access is refused late. rdmap_ulp.c handles the failure.
  *
  * The arrays of the request queues are replaced only before the stream runs.
  */
@@ -14,8 +14,8 @@
  * @r: the stream
  * @right: DDP_REMOTE_* right that the access needs
  *
- * The access was allowed when the peer's request was delivered, and is refused when the
- * request is served. So either the queue pair or the STag has lost the right.
+ * A first check of the peer's request has allowed the access, but a later check or the
+ * access itself is refused. So either the queue pair or the STag has lost the right.
  *
  * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants @right; IW_RDMAP_P_STAG if
  * it does, so that the STag must be the cause.
@@ -88,9 +88,11 @@ void rdmap_free_queues(struct rdmap *r)
 }
 
 /**
- * rdmap_fail - fail the stream because of an error that the verbs found
+ * rdmap_fail - fail the stream for a reason that is not an error in a received segment
  * @r: RDMAP state of the stream
- * @why: reason of the failure
+ * @why: reason of the failure; ignored if the stream has failed before
+ *
+ * Context: any. The caller must hold no in-flight reference to an MR.
  */
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
 {

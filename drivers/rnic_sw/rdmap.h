@@ -21,8 +21,8 @@
 #define RDMAP_DEPTH_MAX		128	/* maximum IRD and maximum ORD */
 /*
  * Maximum length of a received Terminate, in bytes. It exceeds
- * RDMAP_TERM_BUILD_MAX, because some peers send zeros in place of headers that
- * they do not quote (RFC 5040 7.1 (1), N-7).
+ * RDMAP_TERM_BUILD_MAX, because a peer may send more bytes after the headers
+ * that it quotes, such as zeros for those that it omits (RFC 5040 7.1 (1), N-7).
  */
 #define RDMAP_TERM_MAX		128
 
@@ -115,15 +115,15 @@ struct rdmap {
 	 */
 	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
 	/*
-	 * the first message has not arrived yet, and is the RTR if it is an
-	 * empty Send
+	 * true if an empty Send as first message is the peer's RTR message;
+	 * false after the first message has been delivered
 	 */
 	bool			rtr_send_expected;
 
 	/*
 	 * the transmit path writes the last fields of @stream, and the fields
-	 * from @out_type to @out_raw; the fields of the receive path are in other
-	 * cache lines
+	 * from @out_type to @out_raw; the fields that the receive path writes for
+	 * Writes and Sends begin at @in_recv, in other cache lines
 	 */
 	struct ddp_stream	stream;
 
@@ -155,7 +155,10 @@ struct rdmap {
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
 
-	/* receive path only; not written while Writes and Sends are received */
+	/*
+	 * receive path only; not written for Writes and Sends, and so placed
+	 * between the fields that the two paths write often
+	 */
 	struct ddp_buf		peer_term_buf;	/* buffer of the peer's Terminate */
 	u8			peer_term_raw[RDMAP_TERM_MAX];
 	u8			peer_layer;	/* layer in the peer's Terminate */
@@ -187,7 +190,7 @@ struct rdmap {
 	u8			term[RDMAP_TERM_BUILD_MAX];	/* Terminate to send */
 	u8			term_len;	/* length of @term in bytes, or 0 */
 	bool			term_pending;	/* @term must be sent */
-	/* the stream has failed, and @term_pending is valid */
+	/* rdmap_handle_failure() has decided whether to send a Terminate */
 	bool			term_decided;
 	/*
 	 * the transmit path has started the response to the oldest unserved
@@ -196,7 +199,7 @@ struct rdmap {
 	bool			response_started;
 	/* @irq may have unserved requests; also read without the lock */
 	bool			irq_pending;
-	u16			ird;		/* maximum number of unanswered requests */
+	u16			ird;		/* maximum of the peer's unanswered requests */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
 	/* requests of the peer, until the LLP has accepted their responses */
 	struct rdmap_reqq	irq;
@@ -233,8 +236,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_get_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_free_queues(struct rdmap *r);
 /*
- * Get the reason for which an access is refused that was allowed when the
- * peer's request arrived
+ * Get the reason for which an access is refused that a first check of the peer's
+ * request has allowed. Called by RDMAP itself only.
  */
 enum iw_reason rdmap_refusal_reason(const struct rdmap *r, u8 right);
 /*
@@ -272,7 +275,8 @@ void rdmap_sq_complete_sent(struct rdmap *r);
 /* Complete the WR at @slot after its response of @len bytes has been placed */
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len);
 /*
- * Set the WR at @slot to an error status. The caller must then fail the stream.
+ * Set the WR at @slot to an error status. The stream must have failed, or the
+ * caller must fail it then.
  */
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot);
 /*
@@ -295,7 +299,8 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc);
 /* counters.c */
 /*
  * Count @n messages that are delivered or, if @sent is true, will be sent next.
- * Context: BH off.
+ * With @sent, a Terminate is counted only after it has been sent. Context: BH
+ * off.
  */
 void rdmap_count_messages(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
@@ -316,8 +321,8 @@ void rdmap_count_early_segment(struct rdmap *r);
  */
 void rdmap_report_failure(struct rdmap *r, const struct iw_failure *f);
 /*
- * The LLP stream has ended: unless the stream has failed before, do the same as
- * rdmap_report_failure()
+ * The LLP stream has ended: move the QP to ERROR. Unless the stream has failed
+ * before, also schedule the notification of the consumer and the flush.
  */
 void rdmap_report_down(struct rdmap *r, enum iw_reason why);
 

@@ -106,8 +106,8 @@ enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 
 /*
  * Add @a and @b field by field. Each bit set in @tops is the top bit of a
- * field. A carry out of a field is dropped, so the top bits are added by XOR,
- * and the other bits are added without them.
+ * field. The carry out of each field must be dropped: so add @a and @b with the
+ * top bits cleared, and then add the top bits by XOR, which has no carry.
  */
 static u64 add_fields(u64 a, u64 b, u64 tops)
 {

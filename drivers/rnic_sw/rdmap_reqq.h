@@ -5,8 +5,9 @@
  * A requester keeps each of its requests in a queue until the response is
  * placed; the ORD limits their number. A responder keeps each request of the
  * peer in a queue until the LLP has accepted the response; the IRD limits the
- * number of unserved requests. Reads and atomics share ORD and IRD (RFC 7306
- * 5.2, 5.2.2 (4), N-15), and are answered in the order of the requests.
+ * number of unanswered requests, see admit_request(). Reads and atomics share
+ * ORD and IRD (RFC 7306 5.2, 5.2.2 (4), N-15), and are answered in the order of
+ * the requests.
  *
  * The queue is a ring in an array of the caller, protected by a lock of the
  * caller. A responder marks a request as served when the whole response has

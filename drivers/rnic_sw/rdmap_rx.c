@@ -154,7 +154,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 /*
  * Check whether an untagged segment has the same opcode as the first segment of
  * its message. The opcode of the first segment has selected the buffer, so it
- * must not change.
+ * must not change. Record the opcode of a first segment until the last segment.
  *
  * Return: true if the segment is tagged, or if @opcode is the opcode of the
  * first segment; false otherwise.
@@ -311,6 +311,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	};
 	enum iw_reason why;
 
+	/* the RTR Send, which consumes no receive */
 	if (!r->in_recv)
 		return IW_OK;
 	if (row->invalidates) {
@@ -368,7 +369,8 @@ static enum iw_reason check_peer_access(struct rdmap *r, u32 stag, u64 to, u32 l
 }
 
 /*
- * Append a copy of @req to the peer's unserved requests, and schedule transmit
+ * Append a copy of @req to the peer's unserved requests, and schedule transmit.
+ * Return: IW_OK, or IW_DDP_U_NO_BUFFER if the queue is full
  */
 static enum iw_reason queue_request(struct rdmap *r,
 				    const struct rdmap_req *req)
@@ -425,7 +427,7 @@ static enum iw_reason check_atomic_target(struct rdmap *r, const struct rdmap_at
 	return rdmap_refusal_reason(r, DDP_REMOTE_ATOMIC);
 }
 
-/* Check an Atomic Request; the transmit path executes the atomic later */
+/* Check and queue an Atomic Request; the transmit path executes the atomic later */
 static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req = { .is_atomic = true };

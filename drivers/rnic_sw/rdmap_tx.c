@@ -9,8 +9,8 @@
 /*
  * Budget of one transmit pass: PASS_BUDGET messages, or PASS_LOCALS local
  * requests, or a mix of both. A pass also ends when a batch of the LLP is full,
- * but messages without payload may never fill a batch. Without the budget a
- * program that keeps posting such messages could keep BH off.
+ * but messages without payload and local requests may never fill a batch. Without
+ * the budget a program that keeps posting them could keep BH off.
  */
 #define PASS_BUDGET		256
 #define PASS_LOCALS		64
@@ -148,8 +148,8 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 }
 
 /*
- * Defer the response until its memory has been faulted in. No byte of the
- * response has been sent, so the request must count as unanswered.
+ * Defer the response to an atomic until its memory has been faulted in. No byte
+ * of the response has been sent, so the request must count as unanswered.
  */
 static void defer_response(struct rdmap *r)
 {
@@ -444,8 +444,8 @@ static bool prepare_wr(struct rdmap *r, struct ddp_msg *m)
 
 /*
  * Account for the previous message, whose last segment has been pulled. After a
- * response, mark the peer's request as served; after a work request, advance
- * sq.segmented_end past the request.
+ * response, mark the peer's request as served; after the last message of a work
+ * request, advance sq.segmented_end past the request.
  */
 static void commit_message(struct rdmap *r)
 {
@@ -541,7 +541,10 @@ void rdmap_handle_sent(struct ddp_stream *s)
 	struct rdmap *r = to_rdmap(s);
 
 	count_sent(r);
-	/* not when it is pulled: a responder may never be permitted to send it */
+	/*
+	 * Count a Terminate only now, and not when it is pulled: an MPA responder
+	 * may never be permitted to send it, if no valid FPDU arrives
+	 */
 	if (r->term_pulled && !s->in_msg) {
 		rdmap_count_messages(r, RDMAP_OP_TERMINATE, 1, true);
 		r->term_pulled = false;

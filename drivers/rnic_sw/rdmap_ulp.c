@@ -77,9 +77,10 @@ static void rdmap_handle_failure(struct ddp_stream *s, const struct iw_failure *
 		f.rdma_len = sizeof(f.rdma);
 	}
 	/*
-	 * A received segment did not get write access to the local receive
-	 * buffer. The peer has not caused this, so report a local catastrophic
-	 * error.
+	 * A received segment could not be placed for a local reason: the
+	 * receive buffer or the sink of an atomic may not be written or cannot
+	 * be faulted in, or the receive WQE or the producer index is invalid.
+	 * The peer has not caused this, so report a local catastrophic error.
 	 */
 	if (f.why == IW_LOCAL_PROT && f.seg_len)
 		f.why = IW_RDMAP_CATASTROPHIC;

@@ -132,8 +132,9 @@ static void clear_ring_addr(struct rnic_ring *ring)
  * rnic_ring_free - free the memory of a ring
  * @ring: the ring
  *
- * If a program has the ring mapped, the pages are freed when the program unmaps
- * them.
+ * Space on a page of small rings is available for other rings of the program at
+ * once. Other memory that the program has mapped is freed when the program
+ * unmaps it.
  */
 void rnic_ring_free(struct rnic_ring *ring)
 {

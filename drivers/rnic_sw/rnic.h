@@ -69,7 +69,7 @@ enum rnic_kind {
 	RNIC_SRQS,
 	RNIC_MRS,
 	RNIC_MWS,
-	/* endpoints: connections, and connection requests that no program has accepted yet */
+	/* endpoints: connections, and connection requests that are not accepted yet */
 	RNIC_EPS,
 	RNIC_KINDS
 };
@@ -98,7 +98,7 @@ struct rnic_dev {
 	const struct task_struct *enable_task;
 	u64			enable_start_time;	/* start_time of @enable_task */
 	bool			removing;		/* the interface is being removed */
-	struct work_struct	unregister_work;	/* unregisters the device; see @removing */
+	struct work_struct	unregister_work;	/* unregisters the device, see netdev.c */
 	struct completion	unregister_queued;	/* unregistration is queued */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 	COMPAT_DECLARE_PORT(port_reported);
@@ -206,8 +206,8 @@ struct rnic_swqe {
 	u8	opcode;		/* enum rnic_sw_opcode or RNIC_OP_* */
 	u8	status;		/* enum ib_wc_status */
 	u8	flags;		/* RNIC_SW_SEND_* */
-	u8	state;
-	struct ib_mr	*reg_mr;
+	u8	state;		/* enum swqe_state, see sq.c */
+	struct ib_mr	*reg_mr;	/* fast registration: the MR */
 };
 
 struct rnic_sq {
@@ -485,7 +485,7 @@ void rnic_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why);
 /* qp_error.c: state changes and error reporting */
 void rnic_qp_raise_event(struct rnic_qp *qp, enum ib_event_type event);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum qp_state to);
-/* Schedule a flush, for WRs that were posted in state ERROR.  Context: any. */
+/* Schedule the worker that settles the stream and flushes the queues.  Context: any. */
 void rnic_qp_schedule_flush(struct rnic_qp *qp);
 /* Fail the stream and move the QP to ERROR; a worker flushes the queues.  Context: any. */
 void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why);

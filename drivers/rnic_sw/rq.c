@@ -86,8 +86,8 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 
 /*
  * Get the completion status of the receive whose message was not complete when
- * the stream failed. If the receive caused the failure, the status tells how;
- * if not, the receive is flushed.
+ * the stream failed: the error that the receive caused, or a flush error if the
+ * receive did not cause the failure.
  */
 static u8 recv_flush_status(const struct rnic_qp *qp)
 {
@@ -96,7 +96,7 @@ static u8 recv_flush_status(const struct rnic_qp *qp)
 	switch (qp->why) {
 	case IW_DDP_U_TOO_LONG:
 		return IB_WC_LOC_LEN_ERR;
-	case IW_RDMAP_CATASTROPHIC:	/* the buffer has no write access */
+	case IW_RDMAP_CATASTROPHIC:	/* the buffer may not be written */
 		return IB_WC_LOC_PROT_ERR;
 	default:
 		return IB_WC_WR_FLUSH_ERR;
@@ -249,8 +249,8 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
  * rnic_post_recv - verbs: post receive work requests
  * @ib: the queue pair
  * @wr: list of requests of a kernel consumer. A program writes its requests to
- *	the ring itself, and passes NULL. If the queue pair is in error, the
- *	function then flushes these requests.
+ *	the ring itself, and passes NULL. If a flush of the queue has begun,
+ *	the function then flushes these requests.
  * @bad: set to the first request that was not posted
  *
  * Return: 0 or a negative errno.

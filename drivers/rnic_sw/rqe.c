@@ -30,7 +30,7 @@ u32 rnic_rqe_stride(u32 max_sge)
  * @r: RDMAP state, whose recv_buf is set to the buffer that the WQE describes
  * @wr_id: set to the wr_id of the WQE, even if the WQE is invalid
  *
- * Return: true if the WQE is valid; false if it has too many SGEs, or if a
+ * Return: true if the WQE is valid; false if it has too many SGEs, or if the
  * reserved field is not zero. If false, the caller must fail the queue pair.
  */
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,

@@ -4,9 +4,10 @@
  * the WQEs, and the requests are completed in order.
  *
  * All indices are free-running: tail <= head <= prod. tail is the index of the
- * oldest request that is not completed, head that of the next WQE to pull. cut
- * is the index after the last request whose messages are completely segmented.
- * sent is the index after the last request that the LLP has accepted. For each
+ * oldest request that is not completed, head that of the next WQE to pull.
+ * segmented_end is the index after the last request whose messages are
+ * completely segmented. sent is the index after the last request whose messages
+ * the LLP has accepted, or which was executed locally. For each
  * pulled request a software WQE (struct rnic_swqe) holds the contents of its
  * completion in kernel memory, where the program cannot change them.
  *
@@ -425,9 +426,9 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 	if (!sq->flushing) {
 		rnic_swqe_at(sq, slot)->state = SWQE_DONE;
 		/*
-		 * a local request sends no message, which the LLP could accept:
-		 * so advance the index here, unless earlier requests are still
-		 * being sent
+		 * A local request sends no message that the LLP could accept,
+		 * so advance @sent past it here. If earlier requests are still
+		 * being sent, rdmap_sq_complete_sent() advances @sent later.
 		 */
 		if (sq->sent == slot)
 			sq->sent++;
@@ -487,8 +488,10 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
  * @qp: queue pair in error state, whose stream ddp_stream_settle() has settled
  *
  * Requests that are done complete with success. The first request that is not
- * done and all requests after it complete with an error. A program that posts
- * later finds NEED_WAKEUP set and enters the kernel, which flushes again.
+ * done and all requests after it complete with an error. If there are many, a
+ * worker completes the last of them; rnic_sq_wait_flushed() waits for that. A
+ * program that posts later finds NEED_WAKEUP set and enters the kernel, which
+ * flushes again.
  *
  * Context: process.
  */

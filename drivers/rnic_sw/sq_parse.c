@@ -115,8 +115,8 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 
 /*
  * Check that a Read has at most one SGE, and that the STag of its sink may be
- * sent to the peer. A Read without an SGE is allowed, unless the request
- * invalidates the STag of the sink.
+ * sent to the peer. Store that STag in wr->inv. A Read without an SGE is
+ * allowed, unless the request invalidates the STag of the sink.
  */
 static enum ib_wc_status check_read_and_set_inv(struct rdmap_wr *wr)
 {

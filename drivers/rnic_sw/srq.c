@@ -330,7 +330,7 @@ enum iw_reason rnic_srq_dequeue(struct rnic_srq *srq, struct rdmap *r, u64 *wr_i
  * queue
  * @ib: SRQ of a kernel consumer; a program writes receives to its ring itself
  * @wr: list of requests
- * @bad: set to the first request that was not posted
+ * @bad: on error, set to the first request that was not posted
  *
  * Return: 0 or a negative errno.
  */

@@ -43,7 +43,7 @@ struct rnic_map {
 	void			*mem;		/* vmalloc memory, a multiple of PAGE_SIZE */
 
 	/* used for a page of small rings only; protected by pages_lock of its context */
-	u64			number;		/* unique number; 0: not a page of small rings */
+	u64			number;		/* unique in the context; 0: not such a page */
 	struct list_head	list;		/* entry in rnic_uctx.pages */
 	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);	/* units that rings occupy */
 };
@@ -78,8 +78,8 @@ void rnic_page_free_space(struct rnic_map *map, void *at, size_t bytes);
  * is not NULL, its program can map the memory. If @packed is set, a small ring may share
  * a page with other rings. A ring of 0 slots has no memory; it may be passed to
  * rnic_ring_free(). The caller must free the second ring of a pair before the first.
- * After a ring is freed, its mapping by a program remains valid until the program unmaps
- * it.
+ * After a ring is freed, a program can still access its mapping until it unmaps it, but
+ * space on a page of small rings may then belong to another ring of the program.
  */
 int rnic_ring_set_sizes(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *second,

@@ -28,7 +28,8 @@
 /*
  * Limits for deferred chunks. These are segments that wait for a page fault in local
  * memory, and later chunks of the same session. A chunk that exceeds a limit stays in
- * SCTP's queue, and all later chunks of the association wait there. The limits are far
+ * SCTP's queue, and all later chunks of the association wait there. Kept out-of-order
+ * chunks count towards these limits, too. The limits are far
  * below those for out-of-order chunks, so that page faults cannot use up the memory for
  * chunks that arrive out of order.
  */

@@ -3,10 +3,11 @@
  * Lifetime of an association: its references and timers, and the scheduling of its
  * worker, which is in assoc_work.c.
  *
- * All sessions between two endpoints share an association as long as the association has
- * free streams. The side that created the association assigns the stream numbers. The
- * worker releases the socket before the last reference can be dropped, so a reference
- * may be dropped in any context.
+ * Sessions that this side begins to the same destination share an association if
+ * may_share_assoc() allows it and the association has free streams. The side that created
+ * the association assigns the stream numbers. References do not keep the socket: the
+ * worker releases the socket when the association ends. So a reference may be dropped in
+ * any context.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -44,8 +45,8 @@ static void sddp_assoc_release(struct kref *ref)
  * sddp_assoc_put - drop a reference
  * @a: the association
  *
- * Context: any. Dropping the last reference does not sleep, because the worker has
- * released the socket before.
+ * Context: any. Dropping the last reference does not release the socket, and so does not
+ * sleep.
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {

@@ -9,9 +9,10 @@
 #include "internal.h"
 
 /*
- * Compute the time, in jiffies, at which the idle timer must expire. While peer_accepted
- * is set, that is SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted session,
- * because the peer then becomes unaccepted. Otherwise it is the end of the idle timeout.
+ * Compute the time, in jiffies, at which the idle timer must expire. If peer_accepted is
+ * set, the timer must expire SDDP_IDLE_UNACCEPTED seconds after the end of the last accepted
+ * session, because the peer then becomes unaccepted. Otherwise the timer must expire at the
+ * end of the idle timeout.
  */
 static unsigned long sddp_assoc_idle_deadline(const struct sddp_assoc *a)
 {
@@ -34,7 +35,8 @@ static void sddp_assoc_arm_idle(struct sddp_assoc *a)
  *
  * If there is no session at all, also free the transmit buffer. If, in addition, the
  * peer is unaccepted, count the association as unaccepted. If a limit for unaccepted
- * associations is reached, request the end of the association instead.
+ * associations is reached, request the end of the association instead. Do nothing if the
+ * association is not established.
  *
  * Context: worker, with the association's mutex held.
  */
@@ -54,8 +56,9 @@ void sddp_assoc_start_idle(struct sddp_assoc *a)
 
 /*
  * Compute the idle timeout, in seconds, that starts at the end of a session. Return: the
- * timeout; 0 if the session does not prolong the idle timeout, because no local program
- * has requested it or was notified of it.
+ * timeout; 0 if the session does not prolong the idle timeout. This is so if no local
+ * program has requested the session or was notified of it, or if the peer has begun the
+ * session on an association of the active side and no program has accepted it.
  */
 static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
 					    const struct sddp_stream *st)

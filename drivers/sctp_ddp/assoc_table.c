@@ -4,8 +4,9 @@
  *
  * A connect reserves a stream number of an association to the same destination,
  * or adds a new association with a socket. The connecting task creates the socket,
- * so that its control group and user apply. The worker binds and connects the
- * socket later, so programs do not wait for each other.
+ * so that its control group and user apply. (If a worker moves a session to a new
+ * association, the worker creates the socket.) The new association's worker binds and
+ * connects the socket later, so programs do not wait for each other.
  *
  * assocs_lock is a spinlock and not a mutex, because programs take the lock and
  * must not be stopped while they hold it. At most STEPS associations are checked
@@ -206,7 +207,10 @@ static struct sddp_assoc *__sddp_get_reserved(struct sddp_assoc *a)
 	return a;
 }
 
-/* Reserve a stream number of an existing association. Return: see sddp_reserve_or_add(), or NULL */
+/*
+ * Reserve a stream number of an existing association. Return: the association, referenced,
+ * which stays open while the number is reserved; NULL if there is none.
+ */
 static struct sddp_assoc *sddp_reserve_existing(const struct ddp_connect *args, int vrf, u16 *id)
 {
 	struct sddp_assoc *a;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The worker of an association: creates the socket, receives and sends chunks, and
+ * The worker of an association: connects the socket, receives and sends chunks, and
  * advances the state of the sessions. References and timers of the association are in
  * assoc.c.
  *
@@ -222,7 +222,7 @@ static void connect_new_assoc(struct sddp_assoc *a)
 {
 	int err;
 
-	/* create no socket if all sessions that needed the association have ended */
+	/* do not connect if all sessions that needed the association have ended */
 	if (sddp_table_del_if_idle(a)) {
 		sddp_assoc_tear_down(a, IW_LOCAL_CLOSE, true);
 		return;
@@ -296,9 +296,9 @@ static bool must_receive_first(const struct sddp_assoc *a, enum sddp_sock_state 
 }
 
 /*
- * After the peer's SHUTDOWN, add no new local sessions to the association, although
- * deferred segments or queued chunks delay its end. @taken: true if SCTP's queue is
- * empty; then also end all sessions without a deferred segment.
+ * Prevent new local sessions on an association whose peer has sent SHUTDOWN, while
+ * deferred segments or queued chunks delay the end of the association. @taken: true if
+ * SCTP's queue is empty; then also end all sessions without a deferred segment.
  */
 static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
 {

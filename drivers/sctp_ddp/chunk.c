@@ -147,7 +147,8 @@ static u16 to_function_code(const struct sddp_control *c)
  * @c: the chunk to encode; the offer of a Terminate is ignored
  *
  * Return: the number of bytes written; 0 if @size is too small, if the Private
- * Data and the IRD/ORD word exceed 512 bytes, or if IRD or ORD exceeds 14 bits.
+ * Data and the IRD/ORD word exceed 512 bytes, or if IRD or ORD of an enhanced chunk
+ * exceeds 14 bits.
  */
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 {

@@ -32,7 +32,7 @@ enum sddp_chunk_kind {
  * @ssn: DDP-SSN
  * @what: kind of the chunk, never SDDP_KIND_SEGMENT
  * @offer: IRD/ORD word and Private Data; @offer.enhanced is set if the Function Code is
- *	one of the three enhanced codes
+ *	one of the three enhanced codes and the chunk has the word
  */
 struct sddp_control {
 	u16			ssn;

@@ -14,7 +14,7 @@
 #include "admission.h"
 #include "internal.h"
 
-/* memory of the kept chunks of all associations */
+/* memory of the kept chunks of all associations, bytes */
 static atomic_long_t all_bytes = ATOMIC_LONG_INIT(0);
 
 /*

@@ -49,7 +49,7 @@ struct socket;
 
 /* Phases of an association */
 enum sddp_phase {
-	SDDP_NEW,		/* active side: no socket yet */
+	SDDP_NEW,		/* active side: the socket is not connected yet */
 	SDDP_CONNECTING,	/* active side: SCTP handshake */
 	SDDP_UP,
 	SDDP_ENDED,		/* ended; the socket is released */
@@ -82,7 +82,8 @@ struct sddp_chunk_desc {
  *	Payload Protocol Identifiers, and is not too long for a segment
  * @has_ssn: true if the chunk is long enough for a DDP-SSN
  * @ssn: DDP-SSN, valid if @has_ssn
- * @function: Function Code of a Session Control chunk, 0 for other chunks
+ * @function: Function Code of a Session Control chunk; 0 if the chunk is not well formed, is too
+ *	short for a Function Code, or is not a Session Control chunk
  */
 struct sddp_head {
 	bool	well_formed;
@@ -99,7 +100,8 @@ struct sddp_head {
  * @placed: true if DDP has placed the payload and only the delivery remains
  * @p: record for ddp_rx_deliver_early(), valid if @placed
  * @len: length of @data, bytes
- * @data: copy of the chunk; empty if DDP has placed the payload, or if the session
+ * @data: copy of the chunk, without the bytes of a Session Control chunk that exceed the maximum
+ *	length by more than one; empty if DDP has placed the payload, or if the session
  *	discards received segments
  */
 struct sddp_kept {
@@ -170,8 +172,8 @@ struct sddp_assoc {
 	bool			evicted;	/* chosen for eviction by sddp_unaccepted_add() */
 
 	/*
-	 * written with the mutex held; phase, limit and peer_tag are also read without
-	 * the mutex, and sock is also read with lock held
+	 * written with the mutex held; phase, limit, peer_tag and watch_acks are also read
+	 * without the mutex, and sock is also read with lock held
 	 */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
@@ -190,8 +192,8 @@ struct sddp_assoc {
 	u32			deferred;	/* number of streams with a deferred segment */
 	u32			accepted_sessions;	/* accepted sessions that have not ended */
 	/*
-	 * passive side: an accepted session has not ended yet, or the last session was
-	 * accepted less than SDDP_IDLE_UNACCEPTED seconds ago
+	 * passive side: an accepted session has not ended yet, or the last accepted session
+	 * ended less than SDDP_IDLE_UNACCEPTED seconds ago
 	 */
 	bool			peer_accepted;
 	/* time at which the worker ends the association if it has no session, jiffies */
@@ -328,7 +330,7 @@ struct sddp_stream {
 	struct list_head	queue_entry;	/* entry in control_queue or segment_queue */
 	struct list_head	late;	/* entry in the association's list late */
 	u64			step;	/* last result of get_close_progress() in stream.c */
-	/* time limit that set the deadline, seconds; 0 if there is no deadline */
+	/* time limit from which the deadline was computed, seconds; 0 if there is no deadline */
 	unsigned int		timed;
 	/* time at which the worker ends the session, jiffies */
 	unsigned long		deadline;

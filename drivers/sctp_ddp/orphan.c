@@ -139,6 +139,8 @@ int sddp_orphan_process_first(struct sddp_assoc *a, const struct sddp_chunk_desc
  * @value: the session's value in the table
  * @h: the decoded first bytes of the chunk
  *
+ * Count the chunk, and count it as a protocol violation.
+ *
  * Context: worker, with the association's mutex held.
  */
 void sddp_orphan_process_next(struct sddp_assoc *a, u16 id, unsigned long value,

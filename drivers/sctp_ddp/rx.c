@@ -254,8 +254,8 @@ static bool place_early_segment(struct sddp_stream *st, u32 len, struct ddp_plac
 
 /*
  * Keep an out-of-order chunk, without its data if DDP has placed the payload or if the session
- * discards segments. Return: true if the chunk is kept, false if memory is short or the chunk
- * cannot be read.
+ * discards segments. Return: true if the chunk is kept, false if a limit is reached, memory is
+ * short, or the chunk cannot be read.
  */
 static bool keep_early_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in, u16 ssn)
 {
@@ -333,7 +333,7 @@ static void terminate_if_complete(struct sddp_stream *st)
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 
-/* Count a chunk of a session whose end has been reported to the ULP */
+/* Count a chunk of a session that has ended */
 static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			const struct sddp_head *h)
 {
@@ -348,15 +348,15 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
  * sddp_rx_free_kept_if_ended - free the kept chunks of a session if it has ended
  * @st: the stream
  *
- * Received chunks of the session are only counted afterwards.
+ * Afterwards the session's chunks are only counted. Do nothing while our Initiate has no reply.
  *
  * Context: worker, with the association's mutex held.
  */
 void sddp_rx_free_kept_if_ended(struct sddp_stream *st)
 {
 	/*
-	 * until the peer has replied to our Initiate, process its chunks: the reply decides the
-	 * end
+	 * until the peer has replied to our Initiate, process the peer's chunks: only if the reply
+	 * is an Accept, a Terminate must still be sent
 	 */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
 	    st->s.state == SDDP_INITIATED)
@@ -367,7 +367,7 @@ void sddp_rx_free_kept_if_ended(struct sddp_stream *st)
 	terminate_if_complete(st);
 }
 
-/* End the session because of a chunk that is not legal, and count that chunk */
+/* End the session because of a chunk that is not legal or cannot be kept, and count that chunk */
 static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in,
 			 const struct sddp_head *h, enum iw_reason why)
 {
@@ -498,7 +498,8 @@ static int sddp_rx_process_first(struct sddp_assoc *a, const struct sddp_chunk_d
 /*
  * Check whether a session is over, so that a received chunk belongs to the next session. On an
  * association that the peer has established, only the peer begins sessions, and only after it has
- * received our last chunk. So there the received chunk also acknowledges our last chunk.
+ * received our last chunk. So there the received chunk also acknowledges our last chunk. On an
+ * association of this side, the session must also have ended for the ULP.
  */
 static bool is_session_over(const struct sddp_stream *st)
 {

@@ -112,8 +112,8 @@ static enum sddp_do receive_late(struct sddp_session *s, enum sddp_chunk_kind wh
  * @what: kind of the chunk
  * @enhanced: true if the chunk is enhanced (RFC 6581)
  *
- * The caller must pass chunks in the order of their DDP-SSNs. For a chunk that cannot be
- * decoded, the caller must call sddp_session_abort() instead.
+ * The caller must pass chunks in the order of their DDP-SSNs. For a chunk that is in error
+ * or cannot be kept, the caller must call sddp_session_abort() instead.
  *
  * Return: the action that the caller must take, see enum sddp_do.
  */
@@ -140,7 +140,7 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_chunk_kind w
 }
 
 /**
- * sddp_session_abort - end a session because of a chunk that cannot be decoded
+ * sddp_session_abort - end a session because of a chunk that is in error or cannot be kept
  * @s: the session; afterwards this side may send only a Terminate
  */
 void sddp_session_abort(struct sddp_session *s)

@@ -4,7 +4,7 @@
  * (RFC 5043 section 6, RFC 6581 section 7). The legal sequences, as the active side sees
  * them, are:
  *
- *	INITIATE ->, <- ACCEPT, segments <->, TERMINATE either way
+ *	INITIATE ->, <- ACCEPT, segments <->, one TERMINATE in each direction
  *	INITIATE ->, <- REJECT			rejected by the ULP
  *	INITIATE ->, <- TERMINATE		refused without the ULP
  *

@@ -127,7 +127,7 @@ static int set_opt_if_supported(struct socket *sock, int name, void *value, int 
 
 static int set_timers(struct socket *sock)
 {
-	/* the minimum RTO is above 200 ms, the longest time by which a peer may delay a SACK */
+	/* the minimum RTO is above 200 ms, within which a peer should send a SACK (RFC 9260 6.2) */
 	struct sctp_rtoinfo rto = {
 		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
 	};

@@ -74,9 +74,9 @@ void sddp_sock_init_buffers(struct socket *sock, bool unaccepted)
  * @a: the association
  * @sk: the association's socket
  *
- * The new limit is at most half of the peer's window, so that chunks do not overrun the
- * peer's buffer and get lost. The limit is never lowered. Do nothing if the peer is
- * unaccepted or has restarted.
+ * The new limit is half of the peer's window, so that chunks do not overrun the peer's
+ * buffer and get lost, but at least SNDBUF_MIN and at most SNDBUF. This function never
+ * lowers the limit. Do nothing if the peer is unaccepted or has restarted.
  *
  * Context: worker, with the association's mutex and the socket lock held.
  */

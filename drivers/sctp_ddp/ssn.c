@@ -35,7 +35,7 @@ void sddp_tally_increment(struct sddp_tally *t)
 }
 
 /**
- * sddp_tally_set_last - record that the chunk counted last is the peer's Terminate
+ * sddp_tally_set_last - record that one of the counted chunks is the peer's Terminate
  * @t: the count of the session's chunks, including the Terminate
  * @ssn: DDP-SSN of the Terminate; ignored if a Terminate has been recorded already
  */

@@ -451,9 +451,10 @@ static int give_slots(struct sddp_assoc *a)
  *
  * Context: worker, with the association's mutex held.
  * Return: 1 if there may be more to send and SCTP accepts more; 0 if there is nothing to
- * send, or if the send buffer was already full before the call; -EAGAIN if SCTP accepts
- * no more chunks now; another negative errno if memory is short, see
- * ddp_sock_is_transient(), or if the association has ended.
+ * send, if the send buffer was already full before the call, or if only segments remain
+ * and unsent_full was already set before the call; -EAGAIN if SCTP accepts no more chunks
+ * now; another negative errno if memory is short, see ddp_sock_is_transient(), or if the
+ * association has ended.
  */
 int sddp_tx_transmit(struct sddp_assoc *a)
 {

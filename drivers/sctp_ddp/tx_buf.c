@@ -11,7 +11,7 @@
 
 /**
  * sddp_tx_free_buf - free the transmit buffer
- * @a: the association, which has nothing to send
+ * @a: the association
  *
  * Do nothing if a segment is pending.
  *

@@ -165,15 +165,15 @@ void sddp_assoc_count_accepted(struct sddp_assoc *a)
 }
 
 /**
- * sddp_unaccepted_cancel_evict - cancel an eviction if the association has a session now
+ * sddp_unaccepted_cancel_evict - cancel an eviction if the association is in use now
  * @a: the association that sddp_unaccepted_add() has chosen
  *
  * An Initiate may have arrived after @a was chosen. If the program then rejects the
  * session, sddp_unaccepted_add_again() counts @a again.
  *
  * Context: the association's mutex held.
- * Return: true if the association has a session and the eviction is cancelled, false if
- * the caller must end the association.
+ * Return: true if the eviction is cancelled, because the association has a session or a
+ * program has accepted one recently; false if the caller must end the association.
  */
 bool sddp_unaccepted_cancel_evict(struct sddp_assoc *a)
 {

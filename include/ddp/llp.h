@@ -22,7 +22,8 @@ struct ddp_stream;
  *	must not transmit before it returns. If @bulk is set, much data must be
  *	copied, so the LLP should transmit in a worker instead of softirq.
  * @push: transmit in the calling process if the LLP can do so now, else
- *	schedule the transmit path. Process context, no lock held.
+ *	schedule the transmit path. Process context; called under the RCU read
+ *	lock but no other lock, so it must not sleep.
  * @read: copy the next @len bytes of the current segment to @dst. DDP calls it
  *	only inside ddp_rx_segment() and ddp_rx_place_early(); @len never
  *	exceeds the unread bytes of the segment. A sender on this machine may
@@ -106,9 +107,11 @@ void ddp_rx_end(struct ddp_stream *s);
  * Return: IW_OK if the segment was processed.
  * IW_AGAIN if a page fault defers the segment: the LLP must keep this segment
  * and pass no later one until DDP calls ddp_llp_ops.resume.
- * Any other value is the reason for which the stream has failed: the LLP must
- * discard everything that it receives from now on. It must continue to transmit
- * until DDP calls ddp_llp_ops.close, because RDMAP may send a Terminate.
+ * Any other value means that the stream has failed: the LLP must discard
+ * everything that it receives from now on. It must continue to transmit until
+ * DDP calls ddp_llp_ops.close, because RDMAP may send a Terminate. The value is
+ * the reason of the failure, or IW_DDP_CATASTROPHIC if the stream had failed
+ * before this call.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
@@ -236,7 +239,7 @@ bool ddp_rx_place_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *hea
  *
  * Context: as for ddp_rx_segment().
  *
- * Return: as for ddp_rx_segment().
+ * Return: as for ddp_rx_segment(), but never IW_AGAIN.
  */
 enum iw_reason ddp_rx_deliver_early(struct ddp_stream *s, const struct ddp_placed *p);
 
@@ -336,11 +339,11 @@ bool ddp_tx_is_blocked(const struct ddp_stream *s);
  *
  * The caller may copy the payload with one call or with several.
  *
- * Return: true if the bytes are copied. False if the stream has failed, if the
- * memory may not be read, or if a page fault must be resolved first; the LLP
- * must then discard the segment. If the memory may not be read, DDP fails the
- * stream. After a page fault DDP kicks, and ddp_tx_next() returns the segment
- * again.
+ * Return: true if the bytes are copied. False if the stream has failed and the
+ * message is not a Terminate, if the memory may not be read, or if a page fault
+ * must be resolved first; the LLP must then discard the segment. If the memory
+ * may not be read, DDP fails the stream. After a page fault DDP kicks, and
+ * ddp_tx_next() returns the segment again.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
@@ -362,7 +365,7 @@ u32 ddp_tx_page_off(struct ddp_stream *s);
  * @at: address at which the header of the first segment is written
  * @stride: distance between the starts of two adjacent segments, in bytes
  * @len: length of each segment in bytes, header included
- * @max_segments: maximum number of segments; all of them must fit into one batch
+ * @max_segments: maximum number of segments; the buffer must have space for them
  */
 struct ddp_txbatch {
 	u8	*at;

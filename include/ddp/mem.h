@@ -71,6 +71,8 @@ struct ddp_extent {
  *
  * The owner of @mem is the code that implements @ops. While @pending is set,
  * only the owner may access this structure; otherwise only the path may.
+ * Exceptions: the path may read @pending and @fault_failed, and may access
+ * @suppressed, at any time.
  */
 struct ddp_fault {
 	void				*mem;
@@ -95,8 +97,8 @@ struct ddp_fault {
  * @fault_in: start to fault in the range that @w describes. The implementation
  *	must call ddp_fault_complete() when the range is present or cannot be
  *	faulted in; it may do so before it returns.
- * @cancel: cancel the request @w. On return ddp_fault_complete() is not running for
- *	@w and will not be called for it.
+ * @cancel: cancel the request @w if it is pending. On return ddp_fault_complete()
+ *	is not running for @w and will not be called for it.
  *
  * No operation may sleep. DDP calls @extent and @fault_in with an in-flight
  * reference to the MR and with BH off.
@@ -125,7 +127,8 @@ struct ddp_stags {
  * @stag: STag: index and key
  * @rights: DDP_* access rights
  * @valid: true if the STag may be used. False before a fast registration or
- *	bind, and after an invalidation; the STag is then only allocated.
+ *	bind, and after an invalidation; the STag is then allocated, but every
+ *	access through it fails.
  * @pd: protection domain
  * @stream: id of the only stream that may use the MR, or 0 if all streams of
  *	@pd may

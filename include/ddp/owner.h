@@ -15,7 +15,8 @@ struct net;
  *	match the packets of the socket by these
  * @cgroups: control groups of the task, referenced; network policies of a control
  *	group apply to the socket by these
- * @privileged: true if the task may bind to ports below 1024
+ * @privileged: true if the task may bind to privileged ports (CAP_NET_BIND_SERVICE);
+ *	always false for the owner of a listener and for an owner taken from a socket
  *
  * A worker has other credentials and control groups than the task for which it
  * creates a socket, so the task's are saved.

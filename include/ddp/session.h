@@ -66,9 +66,10 @@ struct ddp_policy {
  *	has refused the session. @o is the content of the peer's reject, or
  *	NULL.
  *
- * An LLP makes these upcalls in a worker, and only through
- * ddp_session_report_request() and the other ddp_session_*() functions below.
- * An upcall may sleep, but must not wait for a peer or a program.
+ * An LLP makes these upcalls in a worker: @policy, @request and @refused through
+ * the ddp_port_*() functions in ddp/port.h, and the others through the
+ * ddp_session_report_*() functions below. An upcall may sleep, but must not wait
+ * for a peer or a program.
  */
 struct ddp_session_user {
 	void (*policy)(struct ddp_listener *l, struct ddp_policy *p);
@@ -207,7 +208,7 @@ struct ddp_session_type {
 	void (*release)(struct kref *ref);
 };
 
-/* Make the upcalls of struct ddp_session_user */
+/* Make the upcalls of struct ddp_session_user; only iw_ddp calls the first three functions */
 void ddp_listener_get_policy(struct ddp_listener *l, struct ddp_policy *p);
 int ddp_session_report_request(struct ddp_listener *l, struct ddp_session *ss,
 			       const struct ddp_offer *o);

@@ -92,10 +92,13 @@ struct ddp_msg {
 /**
  * struct ddp_ulp_ops - operations that RDMAP provides to DDP
  * @admit: decide whether a segment may be placed. Called once for each segment,
- *	before any of it is placed, except for segments passed to @admit_more or
- *	@writes_placed. For a tagged segment, set the rights that its STag needs. For an
- *	untagged segment, set the buffer of its message, or return
- *	IW_DDP_U_NO_BUFFER if there is no buffer for this MSN.
+ *	in order, except for segments passed to @admit_more or @writes_placed.
+ *	Called before the segment is placed, with two exceptions: a segment that
+ *	was placed out of order, and a Write that DDP tried to place without
+ *	@admit and that has failed or needs a page fault. For a tagged segment,
+ *	set the rights that its STag needs. For an untagged segment, set the
+ *	buffer of its message, or return IW_DDP_U_NO_BUFFER if there is no
+ *	buffer for this MSN.
  * @admit_more: admit @n segments that continue the previous segment: their headers
  *	differ from its header only in the TO or the MO. DDP keeps using the
  *	rights or the buffer that @admit has set. @h is the header of the first
@@ -132,8 +135,8 @@ struct ddp_msg {
  *	this upcall DDP begins to place no further segment; ddp_stream_settle()
  *	waits for a copy in progress. DDP still calls @next, which may return a
  *	Terminate. Called at most once.
- * @down: handle the end of the LLP's connection. Called once, as the last
- *	upcall.
+ * @down: handle the end of the LLP's connection. Called at most once, as the
+ *	last upcall; not called if ddp_stream_unbind() comes first.
  *
  * Context: @admit, @admit_more, @writes_placed, @may_place_early and @deliver run in the
  * receive path, @next and @sent in the transmit path; all of them run with BH
@@ -207,7 +210,7 @@ struct ddp_stream {
 
 	unsigned long		failed;	/* bit 0: the stream has failed; never cleared */
 
-	/* owned by the receive path; by the owner of the missing memory while pending is set */
+	/* page-fault request of the receive path; ownership: see struct ddp_fault */
 	struct ddp_fault		rx_fault;
 
 	/* written by the receive path only */
@@ -220,15 +223,12 @@ struct ddp_stream {
 	 */
 	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */
-	u32			writes_unreported;	/* number of Writes to report */
+	u32			writes_unreported;	/* Writes to pass to writes_placed() */
 	struct ddp_uq		uq[DDP_QUEUES];	/* receive state of the untagged queues */
 	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: where the next payload goes */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
-	/*
-	 * owned by the transmit path; by the owner of the missing memory while
-	 * pending is set
-	 */
+	/* page-fault request of the transmit path; ownership: see struct ddp_fault */
 	struct ddp_fault		tx_fault;
 
 	/* written by the transmit path only */

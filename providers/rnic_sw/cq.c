@@ -256,7 +256,8 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 /*
  * Take resize_lock. If this thread is between start_poll and end_poll, it holds
  * q.lock, and must not wait for resize_lock: the thread that holds resize_lock
- * may be waiting for q.lock. Return: 0; EBUSY if this thread must not wait.
+ * may be waiting for q.lock. Return: 0; EBUSY if another thread holds
+ * resize_lock and this thread must not wait.
  */
 static int lock_resize(struct rnic_sw_cq *cq)
 {

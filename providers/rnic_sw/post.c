@@ -309,10 +309,11 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
  * @q: the queue
  * @locked: true if this thread holds the queue's lock
  *
- * Called before a QP or SRQ is destroyed. A request may complete before its
- * post returns, and another thread that polls the completion may then destroy
- * the QP. At that time the posting thread may still have to release the lock
- * and to ring the doorbell. The program must not begin a new post.
+ * Called before the provider frees a QP or SRQ. A request may complete before
+ * its post returns, and another thread that polls the completion may then
+ * destroy the QP or SRQ. At that time the posting thread may still have to
+ * release the lock and to ring the doorbell. The program must not begin a new
+ * post.
  */
 void rnic_sw_wait_posts(struct rnic_sw_queue *q, bool locked)
 {

@@ -15,8 +15,8 @@
  * struct rnic_sw_queue - user-space state of a shared ring
  * @hdr: the shared header; NULL if there is no ring (queue of depth 0)
  * @slot0: first slot
- * @page: the shared mapping that contains the ring; NULL if the mapping is not
- *	shared
+ * @page: the mapping, if several small rings share it; NULL otherwise, or if
+ *	another queue owns the mapping
  * @bytes: size from the header to the end of the mapping, in bytes; 0 if
  *	another queue owns the mapping
  * @slots: number of slots, a power of two

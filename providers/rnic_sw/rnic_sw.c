@@ -114,8 +114,8 @@ static int read_env_llp(void)
  * rnic_sw_init_context - initialise the provider's part of a context
  * @ctx: the context; the provider's part must be zeroed
  *
- * Reads the environment, which the provider does not read again later, because
- * another thread may then be changing it.
+ * Reads the environment only here: a later read could race with a thread that
+ * changes the environment.
  */
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {

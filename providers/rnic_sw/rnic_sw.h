@@ -48,7 +48,7 @@ struct rnic_sw_td {
 /* Protection domain, or parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	atomic_int		refs;	/* 1 for the program, and 1 per object in this domain */
+	atomic_int		refs;	/* program: 1; each object or parent domain in it: 1 */
 	atomic_int		parents;	/* number of parent domains created on this one */
 	struct rnic_sw_pd	*domain;	/* protection domain of a parent domain, or NULL */
 	struct rnic_sw_td	*td;	/* thread domain of a parent domain, or NULL */
@@ -347,8 +347,10 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq);
 int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr);
 
-/* wr.c */
+/* rnic_sw.c */
 extern const struct verbs_device_ops rnic_sw_dev_ops;
+
+/* wr.c */
 extern const uint64_t rnic_sw_send_ops;	/* supported IBV_QP_EX_WITH_* operations */
 void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp);
 

@@ -71,7 +71,7 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 			return errno;
 		/*
 		 * tv_nsec contains the whole time, like the timestamps of
-		 * completions. A 32-bit long is too short for that time
+		 * completions. A 32-bit long is too short for that time.
 		 */
 		if (rnic_sw_ns(&now) > LONG_MAX)
 			return EOVERFLOW;
