@@ -70,11 +70,11 @@ void ddp_tx_resched(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_resched);
 
-bool ddp_tx_has_pending(const struct ddp_stream *s)
+bool ddp_tx_expects_kick(const struct ddp_stream *s)
 {
 	return s && s->tx_pending;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_has_pending);
+EXPORT_SYMBOL_GPL(ddp_tx_expects_kick);
 
 /**
  * ddp_tx_put_mr - drop the cached MR reference of the transmit path
@@ -168,7 +168,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 
 	if (unlikely(ddp_tx_has_pending_fault(s))) {
 		/*
-		 * Nothing can be pulled now, so the LLP calls ddp_tx_has_pending()
+		 * Nothing can be pulled now, so the LLP calls ddp_tx_expects_kick()
 		 * next. It must return true even if the page fault has been
 		 * resolved by then.
 		 */

@@ -188,7 +188,7 @@ static void lock_as_softirq(struct sock *sk)
  * our unacknowledged data. If TCP has no such data, keep the unread data, so that
  * TCP resets: after a FIN the peer would assume that we have received all its data.
  */
-static void drop_unread_if_unsent(struct mpa_conn *c)
+static void drop_unread_if_unacked(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	u32 n;
@@ -215,7 +215,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 		return;
 	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
 	if (!abort)
-		drop_unread_if_unsent(c);
+		drop_unread_if_unacked(c);
 	/* without FIN or reset, the peer would detect the close only by keepalive (90 s) */
 	lock_sock(sock->sk);
 	abort = abort || send_fin_or_must_reset(sock->sk);

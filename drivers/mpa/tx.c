@@ -247,7 +247,7 @@ static void set_drained(struct mpa_conn *c)
  *
  * If the verdict is TX_IDLE, the result depends on DDP and on the peer:
  *
- *   ddp_tx_has_pending()  ddp_tx_is_blocked()  peer closed  all sent
+ *   ddp_tx_expects_kick() ddp_tx_is_blocked()  peer closed  all sent
  *   yes                   -                    -            no (1)
  *   no                    yes                  no           no (2)
  *   no                    yes                  yes          yes (3)
@@ -268,7 +268,7 @@ static bool is_all_sent(struct mpa_conn *c, enum tx_verdict v, bool no_responses
 	/* if TX_NOT_PERMITTED, do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
 		return v == TX_NOT_PERMITTED && is_tx_never_permitted(c);
-	return !ddp_tx_has_pending(s) && (no_responses || !ddp_tx_is_blocked(s));
+	return !ddp_tx_expects_kick(s) && (no_responses || !ddp_tx_is_blocked(s));
 }
 
 /* Send the rest of the last batch; if there is none, build and send a new batch */

@@ -32,7 +32,7 @@
 
 static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
 
-/* Names of all counters; rnic_init_reason_names() fills in those of the reasons at the end */
+/* Names of all counters; rnic_init_counter_names() fills in those of the reasons at the end */
 static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 	[RNIC_RX_WRITES].name		= "rx_writes",
 	[RNIC_RX_SENDS].name		= "rx_sends",
@@ -72,11 +72,11 @@ static struct rdma_stat_desc descs[REASON_STAT(IW_REASON_NR)] = {
 };
 
 /**
- * rnic_init_reason_names - fill in the names of the counters of reasons
+ * rnic_init_counter_names - fill in the names of the counters of reasons
  *
  * The name of such a counter is "end_", followed by the reason's name.
  */
-void __init rnic_init_reason_names(void)
+void __init rnic_init_counter_names(void)
 {
 	int why;
 

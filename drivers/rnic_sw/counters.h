@@ -87,7 +87,7 @@ static inline void rnic_count_reason(struct rnic_dev *dev, enum iw_reason why)
 	this_cpu_inc(dev->default_set.value[RNIC_COUNTERS + why]);
 }
 
-void rnic_init_reason_names(void);
+void rnic_init_counter_names(void);
 int rnic_counters_init(struct rnic_dev *dev);
 void rnic_counters_exit(struct rnic_dev *dev);
 void rnic_qp_counters_attach(struct rnic_qp *qp);

@@ -20,7 +20,7 @@ int __init rnic_init(void)
 	rnic_wq = alloc_workqueue("rnic_sw", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnic_wq)
 		return -ENOMEM;
-	rnic_init_reason_names();
+	rnic_init_counter_names();
 	err = rnic_pf_init();
 	if (!err) {
 		err = rnic_netdev_init();

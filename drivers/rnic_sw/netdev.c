@@ -50,7 +50,7 @@ static void rnic_netdev_unregister(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister_work);
 
-	rnic_qps_fail_and_flush(dev, IW_UNREACHABLE);
+	rnic_kernel_qps_fail_and_flush(dev, IW_UNREACHABLE);
 	ib_unregister_device_queued(&dev->ib);
 	complete_all(&dev->unregister_queued);
 	ib_device_put(&dev->ib);

@@ -41,20 +41,20 @@ static void *__rnic_page_mark_used(struct rnic_map *page, unsigned long at, u32 
  * page must have none. A forked child that has dropped its privileges may still
  * have a mapping of the page, and must not see rings that are created later.
  */
-static bool __rnic_page_is_shared(const struct rnic_map *page)
+static bool __rnic_page_has_other_mapping(const struct rnic_map *page)
 {
 	return rnic_map_count_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
 }
 
 /*
  * Allocate space on a page. Return: address of the space; NULL if not enough
- * space is free or __rnic_page_is_shared() returns true
+ * space is free or __rnic_page_has_other_mapping() returns true
  */
 static void *__rnic_page_alloc(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
 
-	if (__rnic_page_is_shared(page))
+	if (__rnic_page_has_other_mapping(page))
 		return NULL;
 	at = bitmap_find_next_zero_area(page->used, RNIC_PAGE_UNITS, 0, units, 0);
 	return at < RNIC_PAGE_UNITS ? __rnic_page_mark_used(page, at, units) : NULL;

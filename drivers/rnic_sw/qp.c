@@ -449,7 +449,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
 }
 
 /**
- * rnic_qps_fail_and_flush - fail and flush the queue pairs of kernel consumers
+ * rnic_kernel_qps_fail_and_flush - fail and flush the queue pairs of kernel consumers
  * @dev: the device
  * @why: the reason for queue pairs that have not failed yet
  *
@@ -459,7 +459,7 @@ void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why)
  * Context: process context, may sleep; the caller must not be a work item of rnic_wq,
  * because the function waits for work items of rnic_wq.
  */
-void rnic_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why)
+void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why)
 {
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;

@@ -149,7 +149,7 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
-static bool is_in_error(struct rnic_qp *qp)
+static bool is_flushing(struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->sq.flushing);
 }
@@ -169,7 +169,7 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->sq.lock, flags);
-	if (is_in_error(qp))
+	if (is_flushing(qp))
 		rnic_qp_schedule_flush(qp);
 	else
 		ddp_kick(&qp->rdmap.stream);
@@ -196,7 +196,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (is_in_error(qp))
+	if (is_flushing(qp))
 		rnic_sq_flush(qp);
 	else
 		rnic_sq_handle_doorbell(qp);

@@ -22,7 +22,7 @@ static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 	return 0;
 }
 
-static int rnic_srq_check_request(struct ib_udata *udata, bool *packed)
+static int rnic_srq_read_create_cmd(struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_srq req;
 	int err;
@@ -121,7 +121,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 
 	err = rnic_srq_check_attr(attr);
 	if (!err)
-		err = rnic_srq_check_request(udata, &packed);
+		err = rnic_srq_read_create_cmd(udata, &packed);
 	if (!err)
 		err = rnic_charge(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)

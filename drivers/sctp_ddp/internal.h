@@ -433,7 +433,7 @@ void sddp_stream_handle_events(struct sddp_stream *st);
 
 /* rx.c: processing of received chunks */
 bool sddp_rx_process_chunk(struct sddp_assoc *a, const struct sddp_chunk_desc *in);
-void sddp_rx_free_kept_if_ended(struct sddp_stream *st);
+void sddp_rx_start_counting_if_ended(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
 void sddp_rx_begin_session(struct sddp_stream *st);
 

@@ -345,14 +345,14 @@ static void count_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *in
 }
 
 /**
- * sddp_rx_free_kept_if_ended - free the kept chunks of a session if it has ended
+ * sddp_rx_start_counting_if_ended - free the kept chunks of an ended session
  * @st: the stream
  *
  * Afterwards the session's chunks are only counted. Do nothing while our Initiate has no reply.
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_rx_free_kept_if_ended(struct sddp_stream *st)
+void sddp_rx_start_counting_if_ended(struct sddp_stream *st)
 {
 	/*
 	 * until the peer has replied to our Initiate, process the peer's chunks: only if the reply
@@ -372,7 +372,7 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *i
 			 const struct sddp_head *h, enum iw_reason why)
 {
 	abort_session(st, st->a->src.bad ? IW_UNREADABLE : why);
-	sddp_rx_free_kept_if_ended(st);
+	sddp_rx_start_counting_if_ended(st);
 	count_chunk(st, in, h);
 }
 
@@ -464,7 +464,7 @@ static bool process_chunk(struct sddp_stream *st, const struct sddp_chunk_desc *
 		count_chunk(st, in, h);
 	else
 		taken = process_by_ssn(st, in, h);
-	sddp_rx_free_kept_if_ended(st);
+	sddp_rx_start_counting_if_ended(st);
 	ddp_session_put(&st->ss);
 	return taken;
 }

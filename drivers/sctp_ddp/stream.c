@@ -296,7 +296,7 @@ void sddp_stream_request_end(struct sddp_stream *st, enum iw_reason why)
 	}
 	/*
 	 * Store closing after all posted requests. Pairs with the acquire in
-	 * pull_found_none(): otherwise the worker could send our Terminate before the
+	 * pull_or_set_drained(): otherwise the worker could send our Terminate before the
 	 * requests. litmus: drained
 	 */
 	smp_store_release(&st->closing, true);

@@ -173,7 +173,7 @@ void sddp_stream_release_if_ended(struct sddp_stream *st)
 {
 	if (!st->ended)
 		return;
-	sddp_rx_free_kept_if_ended(st);
+	sddp_rx_start_counting_if_ended(st);
 	if (is_number_free(st) && st->next) {
 		sddp_stream_start_next(st);
 	} else if (is_number_free(st)) {

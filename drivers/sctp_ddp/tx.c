@@ -247,7 +247,7 @@ static bool build_next_segment(struct sddp_stream *st, u32 mulpdu)
  * stream fail, RDMAP's Terminate is sent in a later slot. Return: true if there was no
  * segment, false if a segment is pending now.
  */
-static bool pull_found_none(struct sddp_stream *st, u32 mulpdu)
+static bool pull_or_set_drained(struct sddp_stream *st, u32 mulpdu)
 {
 	/*
 	 * Read closing before the pull. Pairs with the release in sddp_stream_request_end():
@@ -262,7 +262,7 @@ static bool pull_found_none(struct sddp_stream *st, u32 mulpdu)
 	 * not drained while requests are pending or wait for responses that the peer can
 	 * still send
 	 */
-	st->drained = closing && !ddp_tx_has_pending(st->stream) &&
+	st->drained = closing && !ddp_tx_expects_kick(st->stream) &&
 		      (st->peer_closed || !ddp_tx_is_blocked(st->stream));
 	return true;
 }
@@ -287,7 +287,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 		return err;
 	most = min(most, budget.bytes);
 	while (sent < most) {
-		if (pull_found_none(st, budget.fragment - SDDP_SEGMENT)) {
+		if (pull_or_set_drained(st, budget.fragment - SDDP_SEGMENT)) {
 			/* do not hold back chunks while the next segment waits for a page fault */
 			uncork_if_corked(a);
 			return 0;

@@ -303,7 +303,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 void ddp_tx_unpull(struct ddp_stream *s);
 
 /**
- * ddp_tx_has_pending - check whether the ULP will kick because it has more to send
+ * ddp_tx_expects_kick - check whether the ULP will kick because it has more to send
  * @s: stream, or NULL
  *
  * Called by the transmit path after ddp_tx_next() has returned false. While the
@@ -314,7 +314,7 @@ void ddp_tx_unpull(struct ddp_stream *s);
  * if RDMAP is still building a Terminate, or if a page fault must be resolved
  * first; false otherwise.
  */
-bool ddp_tx_has_pending(const struct ddp_stream *s);
+bool ddp_tx_expects_kick(const struct ddp_stream *s);
 
 /**
  * ddp_tx_is_blocked - check whether the next message must wait for a response

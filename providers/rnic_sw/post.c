@@ -138,7 +138,7 @@ static int copy_inline(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 static int copy_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 		     const struct ibv_send_wr *wr)
 {
-	if (!rnic_sw_has_data(sqe))
+	if (!rnic_sw_may_have_data(sqe))
 		return 0;
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return copy_inline(qp, sqe, wr);

@@ -227,7 +227,7 @@ static inline bool rnic_sw_is_polling(struct rnic_sw_cq *cq)
 void rnic_sw_init_context(struct rnic_sw_context *ctx);
 
 /* Check whether the opcode of a work request permits data: SGEs or inline data */
-static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
+static inline bool rnic_sw_may_have_data(const struct rnic_sw_sqe *sqe)
 {
 	return sqe->opcode != RNIC_SW_OP_LOCAL_INV &&
 	       sqe->opcode != RNIC_SW_OP_BIND_MW;

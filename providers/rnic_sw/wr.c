@@ -168,7 +168,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 {
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
-	if (num_sge > qp->max_send_sge || !rnic_sw_has_data(qp->wr_sqe))
+	if (num_sge > qp->max_send_sge || !rnic_sw_may_have_data(qp->wr_sqe))
 		fail(qp, EINVAL);
 	if (is_discarded(qp))
 		return;

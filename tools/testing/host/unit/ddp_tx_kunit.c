@@ -215,13 +215,13 @@ static void missing_page_delays_segment(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, s->tx_mr);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
 	/* a graceful end waits for the deferred segment */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(s));
 	ddp_tx_end(s);
 
 	host_memory.result = IW_OK;
 	s->tx_fault.pending = false;
 	/* a graceful end waits even if the page is present by now */
-	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(s));
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
 	KUNIT_EXPECT_EQ(test, seg.len, again.len);
@@ -277,7 +277,7 @@ static void terminate_after_failure_in_fault(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
 	fail(s);
 	host_memory.result = IW_OK;
-	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(s));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(s));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), seg.len);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, seg.len));

@@ -19,7 +19,7 @@ static void yields_after_local_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 64u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
 
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 128u, posted.locals);
@@ -29,7 +29,7 @@ static void yields_after_local_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 150u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
 }
 
 /* After 256 messages without payload the transmit path yields */
@@ -39,12 +39,12 @@ static void yields_after_empty_messages(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 256u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
 	ddp_tx_sent(&r->stream);
 
 	KUNIT_EXPECT_EQ(test, 44u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
 }
 
 /* The limit does not apply to messages that the lower layer has accepted meanwhile */
@@ -328,7 +328,7 @@ static void close_waits_for_requests(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_is_blocked(&r->stream));
 	/* the transmit path does not schedule itself to wait for the response */
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_has_pending(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
 	rdmap_reqq_pop(&r->orq);
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
@@ -520,7 +520,7 @@ static void no_message_until_terminate_built(struct kunit *test)
 
 	set_bit(0, &r->stream.failed);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_TRUE(test, ddp_tx_has_pending(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
 }
 
 /* Send a Write whose MR reference is cached, then post a request that may invalidate the MR */

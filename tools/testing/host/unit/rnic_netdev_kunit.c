@@ -153,7 +153,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 }
 
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why) {}
-void rnic_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why) {}
+void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why) {}
 void rnic_pending_abort(struct rnic_dev *dev) {}
 
 /* Cases -------------------------------------------------------------------------- */

@@ -334,7 +334,7 @@ static void end_drops_deferred_chunks(struct kunit *test)
 	stubs.waits = true;
 	segment(1);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	sddp_rx_free_kept_if_ended(st);
+	sddp_rx_start_counting_if_ended(st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
@@ -352,7 +352,7 @@ static void terminate_waits_for_accept_ack(struct kunit *test)
 
 	st->s.control_unacked = true;
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	sddp_rx_free_kept_if_ended(st);
+	sddp_rx_start_counting_if_ended(st);
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, segment(1));
 	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));

@@ -128,7 +128,7 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 }
 
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
-void sddp_rx_free_kept_if_ended(struct sddp_stream *st) {}
+void sddp_rx_start_counting_if_ended(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
 void sddp_early_free_all(struct sddp_stream *st) {}
 void sddp_rx_begin_session(struct sddp_stream *st) {}
