@@ -380,9 +380,9 @@ mpa_rx_crc_batch(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 
 }
 
 /*
- * Receive FPDUs that follow @f on a fast path, as long as they are contiguous in the
- * queue, have the length of @f, and continue the message of @f, or each contain a
- * complete Write, as @f does. *@used: increased by the length of the consumed FPDUs.
+ * Receive the FPDUs after @f on a fast path, as long as they are contiguous in the
+ * queue, have the length of @f, and either continue the message of @f or, if @f contains
+ * a complete Write, each contain one. Add the length of the consumed FPDUs to *@used.
  * Return: MPA_RX_NEXT if the next FPDU may be received on the slow path; otherwise the
  * result of the last FPDU.
  */

@@ -51,7 +51,7 @@ static DEFINE_SPINLOCK(faults_lock);
  * a worker that blocks delays only page faults of the same process.
  */
 struct rnic_pf_owner {
-	struct mm_struct	*mm;	/* valid: each struct rnic_unpinned has a reference */
+	struct mm_struct	*mm;	/* each struct rnic_unpinned holds a reference */
 	kuid_t			charged_uid;	/* user whose quota is charged */
 	bool			charged;	/* the quota has been charged */
 	u32			users;	/* reference count; protected by xa_lock of owners */

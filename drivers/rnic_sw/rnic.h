@@ -228,7 +228,7 @@ struct rnic_sq {
 	u32			tail;		/* index of the oldest WR not completed */
 	u32			close_end;	/* if closing: index after the last WR to send */
 	u32			flush_end;	/* index after the last WR to flush */
-	bool			completing;	/* a context is writing CQEs of this queue */
+	bool			completing;	/* CQEs of this queue are being written */
 	bool			closing;	/* WRs from @close_end on must not be sent */
 	bool			flushing;	/* a flush completes all WRs before @flush_end */
 	/* a flush has completed a WR with an error, so all later WRs fail as well */

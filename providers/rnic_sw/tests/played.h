@@ -62,7 +62,7 @@ extern uint32_t next_qp_num;	/* number that each QP after the next one gets */
 extern atomic_uint destroyed;	/* number of QPs destroyed */
 extern unsigned int destroy_commands;	/* number of commands that destroy a CQ or PD */
 extern int refusal;		/* errno returned by destroy and reregister commands */
-/* thread for whose end the next destroy QP command waits */
+/* function of a thread; the next destroy QP command waits until that thread has ended */
 extern void *(*destroy_waits_for)(void *);
 extern void *destroy_waits_arg;	/* argument of that thread, then its result */
 extern uint64_t made;		/* mmap offset of the ring that the last resize created */

@@ -277,8 +277,8 @@ static void open_large(u32 stag)
 }
 
 /*
- * Expect that no batch is made, because the first segment's memory is not
- * present, and that the page space of the segment is free again
+ * Expect that no batch is made, because the payload of the first segment cannot be
+ * fetched, and that the space reserved for the segment is free again
  */
 static void expect_idle(struct kunit *test)
 {

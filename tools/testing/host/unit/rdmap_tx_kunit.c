@@ -47,7 +47,7 @@ static void yields_after_empty_messages(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
 }
 
-/* The limit does not apply to messages that the lower layer has accepted meanwhile */
+/* Messages that the lower layer has accepted do not count against the limit of a pass */
 static void accepted_messages_reset_limit(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1000);

@@ -249,8 +249,8 @@ static void session_moves_to_other_assoc(struct kunit *test)
 }
 
 /*
- * If the peer accepts the session on the other association immediately, the first
- * association does not count it as an accepted session
+ * If a session moves to another association and the peer accepts it there immediately,
+ * the first association does not count it as an accepted session
  */
 static void moved_session_counts_once(struct kunit *test)
 {

@@ -81,7 +81,7 @@ static int make_queues(struct objects *o)
 		err = make_qp(o, 0, o->srq, true);
 	if (!err)
 		err = make_qp(o, 1, NULL, true);
-	/* the rings are packed: the third QP's do not fit on the page of the others */
+	/* rings share pages: the third QP's rings do not fit on the page of the first two QPs */
 	for (i = 2; !err && i < QPS; i++)
 		err = make_qp(o, i, NULL, false);
 	return err;

@@ -52,7 +52,7 @@ bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
 	return s->mr && s->all;
 }
 
-/* An offset in the memory, mostly near the start, which most messages use */
+/* Return a random offset, mostly in the first 64 KiB of the memory, which most messages use */
 static size_t somewhere(void)
 {
 	return dice(4) ? dice(64 * 1024) : dice(LEN);
@@ -165,7 +165,7 @@ static void fetch(const struct soft *s)
 }
 
 /**
- * soft_unsettle - change a random part of the memory
+ * soft_unsettle - do a random operation, mostly on the mapping of a random part of the memory
  * @s: the memory
  */
 void soft_unsettle(const struct soft *s)

@@ -94,7 +94,7 @@ static void have_looked(const struct desk *d)
 	try_bell(d->p.s.qp, BELL_SEND);
 }
 
-/* Run a program that corrupts its rings and then exits */
+/* Act as a program that corrupts its rings and then exits */
 static void spoil_one(uint32_t seed)
 {
 	struct ring ring[16];
