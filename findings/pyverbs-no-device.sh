@@ -4,8 +4,8 @@
 # not run. So a CI that runs these tests can see by the exit status whether its device is missing.
 # Seen: if the module ib_uverbs is loaded and there is no device, all tests are skipped, the last
 # line is "OK", and the exit status is 0. Without ib_uverbs nearly all tests end in errors. So a
-# lost device looks like a pass, and a lost module does not. (Without a device, ibv_devices and
-# `ibv_devinfo -l` also exit with 0, ibv_devinfo with 255.)
+# lost device looks like a pass, and a lost module does not. Without a device, ibv_devices and
+# `ibv_devinfo -l` also have the exit status 0, but ibv_devinfo has 255.
 set -euo pipefail
 # shellcheck source=packages source-path=SCRIPTDIR
 . "$(dirname "$(readlink -f "$0")")/packages"

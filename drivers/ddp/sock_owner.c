@@ -170,6 +170,7 @@ void ddp_sock_owner_exit(struct ddp_sock_owner *o)
 }
 EXPORT_SYMBOL_GPL(ddp_sock_owner_exit);
 
+/* Compare few groups only, unlike cred_fscmp(): callers hold spinlocks and compare many owners */
 static bool groups_equal(const struct group_info *a, const struct group_info *b)
 {
 	return a == b ||

@@ -22,8 +22,8 @@ static DEFINE_HASHTABLE(connqs, 12);
 static DEFINE_SPINLOCK(connqs_lock);
 
 /*
- * Compute the hash key of a queue. Without the random seed, a user could create
- * processes whose queues all share a hash bucket, and make look-ups slow.
+ * Compute the hash key of a queue. The seed is random: otherwise a user could choose
+ * processes whose queues fall into the same hash bucket, and so make look-ups slow.
  */
 static u32 hash_key(const void *listener, pid_t process)
 {

@@ -381,7 +381,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 
 /* Choice of the next runner ------------------------------------------------ */
 
-/* Let the worker transmit after the retry timer has expired */
+/* Handle the expiry of the retry timer: make the worker transmit */
 static void mpa_tx_retry(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
@@ -440,8 +440,8 @@ static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum r
  * @bulk: true to run the transmit routine in the worker, because there is much to
  *	send; false to run it in softirq
  *
- * Does not call the transmit routine, since the caller may hold any lock, even the
- * socket lock. If BH is on, the softirq may run it before this function returns.
+ * The caller may hold any lock, even the socket lock, so this function only schedules the
+ * transmit routine. If BH is on, the softirq may run the routine before this function returns.
  *
  * Context: any.
  */

@@ -104,9 +104,9 @@ void rnic_watch_exit(struct rnic_llps *llps)
 
 /**
  * rnic_ep_watch - abort a connect if the current program exits
- * @ep: the endpoint, about to connect, with a QP; ignored if the QP is a kernel consumer's
+ * @ep: endpoint that is about to connect, with its QP set
  *
- * Context: the task that connects.
+ * Does nothing if the QP belongs to a kernel consumer. Context: the task that connects.
  */
 void rnic_ep_watch(struct rnic_ep *ep)
 {
@@ -128,7 +128,8 @@ void rnic_ep_watch(struct rnic_ep *ep)
  * rnic_ep_unwatch - undo rnic_ep_watch() at the end of the connect
  * @ep: any endpoint; ignored if it is not watched
  *
- * Context: a session upcall, or an iw_cm operation whose connect or accept has failed.
+ * Context: process; called by a session upcall, and by the connect and accept operations of
+ * iw_cm after a failure.
  */
 void rnic_ep_unwatch(struct rnic_ep *ep)
 {

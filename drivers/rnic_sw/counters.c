@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Per-CPU counters: their names, the counter sets, and summation on read.  This file also
- * counts messages and segments.  Other files count all other events by rnic_count() and
- * rnic_qp_count().
+ * Per-CPU counters: their names, the counter sets, and summation on read.  This file counts
+ * messages and segments; other files call rnic_count() or rnic_qp_count() for other events.
  *
  * Each queue pair counts in one set: the device's own set, or the set of the rdma_counter that
  * the queue pair is bound to ("rdma statistic qp").  As the values of the port, the core shows

@@ -102,10 +102,9 @@ static u32 count_contiguous_bytes(const struct odp_chunk *c, u32 i, u32 len, u32
  *
  * Context: BH off.
  *
- * Return: true, with @extent->lock held for reading, if the first byte is
- * present. False if the first byte is not present, if @write is set but the
- * byte is not writable, or if another context waits to take the lock for
- * writing.
+ * Return: true, with @extent->lock held for reading, if the page of the first byte
+ * is present. False if that page is not present; if @write is set, but the page is
+ * not writable; or if another context waits to take the lock for writing.
  */
 bool rnic_odp_get_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
@@ -209,9 +208,9 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Remove a chunk from the xarray and free it after an RCU grace period. The
- * table is cleared after the removal from the xarray, because a reader may have
- * looked the chunk up before. The caller must hold o->lock.
+ * Remove a chunk from the xarray, then clear its table of pages, and free it after
+ * an RCU grace period. A reader that has looked the chunk up before the removal
+ * then finds no pages in it. The caller must hold o->lock.
  */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {

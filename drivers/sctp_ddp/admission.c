@@ -94,9 +94,8 @@ static int error_rank(int err)
  * @a: 0 or a negative errno
  * @b: 0 or a negative errno
  *
- * -EADDRINUSE is reported only if there is no other error, because it only shows that
- * another program uses the port. -ENOMEM is reported rather than any other error,
- * because the caller retries after -ENOMEM.
+ * -ENOMEM comes before all other errors, because the caller retries after -ENOMEM.
+ * -EADDRINUSE comes last, because another program may use the port on one address only.
  *
  * Return: the error to report, or 0 if both are 0.
  */

@@ -235,9 +235,9 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 }
 
 /*
- * Replace the ring of a CQ; on failure the CQ keeps the old ring. Creating,
- * mapping and unmapping a ring may take long. Do all three without q.lock and
- * arm_lock, so that other threads can poll and arm the CQ meanwhile.
+ * Replace the ring of a CQ; on failure the CQ keeps the old ring. To create, map or
+ * unmap a ring may take long, so do not hold q.lock and arm_lock meanwhile: other
+ * threads must be able to poll and arm the CQ.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 {

@@ -232,8 +232,8 @@ def headers(w):
     def make(link):
         write = rdmap.write(target.rkey, target.addr + AT, b"m" * 12)
         first = link.peer.fpdu(write)
-        # the other version has an invalid STag, an offset outside the region, is untagged and
-        # has another payload
+        # the other version of the FPDU is untagged; its STag and its offset would be invalid, and
+        # its payload differs
         other = first[:2] + bytes(b ^ 0xFF for b in first[2:16]) + b"o" * 12
         return first, other + first[len(other):]
 

@@ -49,7 +49,8 @@ limit_group_memory() {
 	echo $(($1 << 20)) >"$GROUP/memory.max"
 }
 
-# Check that GROUP reached its limit and that the kernel killed no process for lack of memory
+# Check that the control group GROUP has reached its memory limit, and that the OOM killer has
+# killed none of its processes
 reached_limit_without_oom() {
 	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
 	grep -q '^max [1-9]' "$GROUP/memory.events" && grep -qx 'oom_kill 0' "$GROUP/memory.events"

@@ -55,7 +55,8 @@ some_data() {
 	t_defer rm -f "$DATA"
 }
 
-# Check that all QPs, MRs, CQs and SRQs of programs that have exited are freed
+# nothing_left: wait until the device has no QP, MR, CQ or SRQ, because all programs have exited;
+# fail after $T_TIME
 no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
 nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
 
