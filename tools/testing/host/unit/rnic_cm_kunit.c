@@ -244,6 +244,15 @@ static void all_released(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, host_allocations, 0);
 }
 
+/* Drop iw_cm's reference to @held, destroy both QPs, and expect that nothing is left */
+static void release_all(struct kunit *test, struct ib_qp *held)
+{
+	rnic_qp_rem_ref(held);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
 /* Cases ---------------------------------------------------------------------------- */
 
 static void accepted_and_closed(struct kunit *test)
@@ -316,10 +325,7 @@ static void rejected_and_closed(struct kunit *test)
 	rnic_iw_reject(&stubs.id, NULL, 0);
 	rnic_session_user.closed(&stubs.ss, IW_PEER_RESET, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	rnic_qp_rem_ref(held);
-	destroy_qp(0);
-	destroy_qp(1);
-	all_released(test);
+	release_all(test, held);
 }
 
 /* After ESTABLISHED iw_cm always gets CLOSE, even after a reject, because iw_cm waits for CLOSE */
@@ -333,10 +339,7 @@ static void rejected_when_established(struct kunit *test)
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
 	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
-	rnic_qp_rem_ref(held);
-	destroy_qp(0);
-	destroy_qp(1);
-	all_released(test);
+	release_all(test, held);
 }
 
 /*
@@ -393,10 +396,7 @@ static void pending_requests_are_stopped(struct kunit *test)
 	rnic_pending_abort(&stubs.dev);
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_ABORT, NULL);
-	rnic_qp_rem_ref(held);
-	destroy_qp(0);
-	destroy_qp(1);
-	all_released(test);
+	release_all(test, held);
 }
 
 /* An accept after the end of the session reports ESTABLISHED and CLOSE during the call */
@@ -410,10 +410,7 @@ static void accept_after_session_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stubs.events, 2);
 	KUNIT_EXPECT_EQ(test, stubs.event[0], IW_CM_EVENT_ESTABLISHED);
 	KUNIT_EXPECT_EQ(test, stubs.event[1], IW_CM_EVENT_CLOSE);
-	rnic_qp_rem_ref(held);
-	destroy_qp(0);
-	destroy_qp(1);
-	all_released(test);
+	release_all(test, held);
 }
 
 /*
@@ -430,10 +427,7 @@ static void accept_fails(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.stopped);
 	rnic_session_user.closed(&stubs.ss, IW_LOCAL_CLOSE, NULL);
 	KUNIT_EXPECT_EQ(test, stubs.events, 0);
-	rnic_qp_rem_ref(held);
-	destroy_qp(0);
-	destroy_qp(1);
-	all_released(test);
+	release_all(test, held);
 }
 
 /*

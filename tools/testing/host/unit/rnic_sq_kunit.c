@@ -301,6 +301,20 @@ static void terminate_error_goes_to_oldest(struct kunit *test)
 	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
 }
 
+/* Flush one WR of a stream that has ended for reason @why and has received the Terminate a/5/c3 */
+static void flush_after(enum iw_reason why)
+{
+	struct rdmap *r = &stubs.qp.rdmap;
+
+	begin_at(0);
+	post(1);
+	stubs.qp.why = why;
+	r->peer_layer = 0xa;
+	r->peer_type = 0x5;
+	r->peer_code = 0xc3;
+	rnic_sq_flush(&stubs.qp);
+}
+
 /*
  * RDMAP-109: a completion after a Terminate has the layer, the error type and the error
  * code of the Terminate. A completion after another end has only the reason, although an
@@ -308,16 +322,9 @@ static void terminate_error_goes_to_oldest(struct kunit *test)
  */
 static void terminate_is_reported(struct kunit *test)
 {
-	struct rdmap *r = &stubs.qp.rdmap;
 	u32 err;
 
-	begin_at(0);
-	post(1);
-	stubs.qp.why = IW_PEER_TERMINATE;
-	r->peer_layer = 0xa;
-	r->peer_type = 0x5;
-	r->peer_code = 0xc3;
-	rnic_sq_flush(&stubs.qp);
+	flush_after(IW_PEER_TERMINATE);
 	KUNIT_ASSERT_EQ(test, 1u, stubs.completed);
 	err = stubs.last.vendor_err;
 	KUNIT_EXPECT_EQ(test, 0xa5c30023u, err);
@@ -326,13 +333,7 @@ static void terminate_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x5u, RNIC_SW_TERM_TYPE(err));
 	KUNIT_EXPECT_EQ(test, 0xc3u, RNIC_SW_TERM_CODE(err));
 
-	begin_at(0);
-	post(1);
-	stubs.qp.why = IW_RDMAP_UNSPEC;
-	r->peer_layer = 0xa;
-	r->peer_type = 0x5;
-	r->peer_code = 0xc3;
-	rnic_sq_flush(&stubs.qp);
+	flush_after(IW_RDMAP_UNSPEC);
 	KUNIT_EXPECT_EQ(test, (u32)IW_RDMAP_UNSPEC, stubs.last.vendor_err);
 }
 
