@@ -30,6 +30,7 @@ else:
     ktap.skip_all("cannot find the raw peer (tools/testing/rawpeer)")
 
 # pylint: disable=wrong-import-position
+from lib.ends import Ends                           # noqa: E402
 from lib.mate import (CM, WC, Async, Mate, Refused,     # noqa: E402, F401
                   Region)
 from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
@@ -133,7 +134,7 @@ class Wire:
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
         self.reply, self.aside = None, ""   # aside: a counter that counted() ignores
-        self.still_so = None
+        self.still_so, self.ends = None, Ends()
         self.port, self.beacon = PORT, None
 
     def __enter__(self):
@@ -151,6 +152,7 @@ class Wire:
         for module in "rnic_sw", "rdma_ucm":
             need_module(module)
         find_provider()
+        self.undo.callback(self.ends.stop)
         self._topology()
         self.mate = Mate(find_program(self.program), DEVICE)
         self.undo.callback(self.mate.stop)
@@ -399,6 +401,7 @@ class Wire:
     def counted(self, **rises):
         """Context manager: check that these counters rise by these amounts, and that no other
         counter whose name begins with end_ rises."""
+        self.ends.start()
         before = self.counters()
         self.still_so = None
         yield
@@ -414,10 +417,12 @@ class Wire:
         now = self.counters()
         return {name: now[name] - before[name] for name in names}
 
-    @staticmethod
-    def same_counters(got, want):
-        same("counters", {k: v for k, v in got.items() if v},
-             {k: v for k, v in want.items() if v})
+    def same_counters(self, got, want):
+        try:
+            same("counters", {k: v for k, v in got.items() if v},
+                 {k: v for k, v in want.items() if v})
+        except AssertionError as why:
+            raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.told()}") from None
 
     def still_counted(self):
         """Check that no counter has risen since the end of counted()."""
