@@ -298,10 +298,11 @@ def amid_read(w, take, what):
     """Check that neither the rest of the data nor the next request is processed once
     take(region, link) has returned."""
     source = w.region(BIG, "r")
-    link = w.initiate(peer=w.narrow())
+    link = w.initiate(peer=w.narrow(), recvs=[(w.shared(1024, "l"), 64)])
     request = rreq(source, BIG)
     link.peer.read(request)
     link.peer.read(request)
+    settle(link)  # a request that arrives after take() is refused and quoted itself
     done = len(link.peer.get_segment().payload)
     take(source, link)
     while (seg := link.peer.get_segment()).ulp & 15 == rdmap.READ_RESPONSE:
