@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # pyverbs.sh: run rdma-core's own tests. Each test must pass or be skipped for a known reason;
-# Documentation/pyverbs.rst explains and counts the reasons. The tests that this project adds to
+# tools/testing/pyverbs.rst explains and counts the reasons. The tests that this project adds to
 # rdma-core's tree must all pass.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 readonly python=/usr/bin/python3	# the version that python3-pyverbs supports
 readonly tests=/usr/share/doc/rdma-core/tests
-readonly page=$T_DIR/../../../../Documentation/pyverbs.rst
+readonly page=$T_DIR/../../pyverbs.rst
 readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
 # the minimum number of passing tests: with fewer something is broken
 readonly passing=70
@@ -117,19 +117,19 @@ page_says() {
 
 as_the_page_says() {
 	local number what wrong=0
-	[ -e "$page" ] || t_skip "Documentation/pyverbs.rst not found"
+	[ -e "$page" ] || t_skip "tools/testing/pyverbs.rst not found"
 	[ -n "$(page_says all)" ] ||
-		t_skip "Documentation/pyverbs.rst has no column for this release of rdma-core"
+		t_skip "tools/testing/pyverbs.rst has no column for this release of rdma-core"
 	{
 		echo "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out") pass"
 		cat "$T_LOG/pyverbs.reasons"
 	} >"$T_CASE/numbers"
 	while read -r number what; do
 		[ "$(page_says "$what")" != "$number" ] || continue
-		echo "$what: $number; in Documentation/pyverbs.rst: $(page_says "$what")"
+		echo "$what: $number; in tools/testing/pyverbs.rst: $(page_says "$what")"
 		wrong=1
 	done <"$T_CASE/numbers"
-	t_check "Documentation/pyverbs.rst has the same numbers" test $wrong = 0
+	t_check "tools/testing/pyverbs.rst has the same numbers" test $wrong = 0
 }
 
 # Run the ODP tests of rdma-core that need huge pages
@@ -153,7 +153,7 @@ t_case "rdma-core's tests run to completion" "" run_all
 if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: no test fails" "" none_fails
 	t_case "rdma-core's tests: each skipped test has a known reason" "" reasons
-	t_case "rdma-core's tests: the numbers in Documentation/pyverbs.rst are right" "" as_the_page_says
+	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" as_the_page_says
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
 t_case "rdma-core's tests of ODP with huge pages" "" huge_pages
