@@ -34,7 +34,7 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 				 void *dst, u32 len);
-u32 ddp_cursor_page_off(struct ddp_cursor *c);
+u32 ddp_cursor_get_page_off(struct ddp_cursor *c);
 u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		    u32 stride, u32 each, u32 n);
 

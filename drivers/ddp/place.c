@@ -390,7 +390,7 @@ enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 }
 
 /**
- * ddp_cursor_page_off - get the page offset of the next byte of a buffer
+ * ddp_cursor_get_page_off - get the page offset of the next byte of a buffer
  * @c: position in the buffer
  *
  * The result is only a hint, because the kernel address may have another page
@@ -399,7 +399,7 @@ enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
  * Return: the page offset of the TO in bytes; 0 at the end of the buffer and
  * for a flat buffer.
  */
-u32 ddp_cursor_page_off(struct ddp_cursor *c)
+u32 ddp_cursor_get_page_off(struct ddp_cursor *c)
 {
 	struct ddp_sge m;
 

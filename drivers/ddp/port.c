@@ -404,7 +404,7 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
 static struct ddp_port_listener *
-__find_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
+find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 {
 	struct ddp_port_listener *l;
 	int ifindex = 0;
@@ -448,7 +448,7 @@ ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 	struct ddp_port_listener *l;
 
 	rcu_read_lock();
-	l = __find_listener(p, called);
+	l = find_and_get_listener(p, called);
 	rcu_read_unlock();
 	if (!l || is_in_vrf(l, p, vrf))
 		return l;
@@ -458,7 +458,7 @@ ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 EXPORT_SYMBOL_GPL(ddp_port_get_listener);
 
 /**
- * ddp_port_find_listener - find the listener of a connection without its port
+ * ddp_port_get_listener_by_addr - find the listener of a connection by its local address
  * @ops: operations of the LLP
  * @net: network namespace
  * @called: local address and port number of the connection
@@ -471,8 +471,8 @@ EXPORT_SYMBOL_GPL(ddp_port_get_listener);
  * there is none.
  */
 struct ddp_port_listener *
-ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
-		       const struct sockaddr_storage *called, int vrf)
+ddp_port_get_listener_by_addr(const struct ddp_port_ops *ops, const struct net *net,
+			      const struct sockaddr_storage *called, int vrf)
 {
 	struct ddp_port_listener *l = NULL;
 	struct ddp_port *p;
@@ -482,11 +482,11 @@ ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
 		if (p->ops != ops || !net_eq(p->net, net) ||
 		    p->vrf != vrf || !ddp_addr_equal(&p->addr, called))
 			continue;
-		l = __find_listener(p, called);
+		l = find_and_get_listener(p, called);
 		if (l)
 			break;
 	}
 	rcu_read_unlock();
 	return l;
 }
-EXPORT_SYMBOL_GPL(ddp_port_find_listener);
+EXPORT_SYMBOL_GPL(ddp_port_get_listener_by_addr);

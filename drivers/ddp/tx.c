@@ -263,7 +263,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_fill);
 
 u32 ddp_tx_page_off(struct ddp_stream *s)
 {
-	return ddp_cursor_page_off(&s->src);
+	return ddp_cursor_get_page_off(&s->src);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_page_off);
 

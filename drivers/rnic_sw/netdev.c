@@ -95,28 +95,6 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * Check whether the interface has the MAC address of an interface below it, as VLANs, ipvlans,
- * bonds and bridges have.  Also warn if rdma_cm cannot tell devices on the two interfaces apart.
- */
-static bool has_mac_of_lower(struct net_device *netdev)
-{
-	struct net_device *lower;
-	struct list_head *iter;
-	bool has = false;
-
-	rtnl_lock();
-	netdev_for_each_lower_dev(netdev, lower, iter) {
-		if (lower->addr_len != netdev->addr_len ||
-		    memcmp(lower->dev_addr, netdev->dev_addr, netdev->addr_len))
-			continue;
-		has = true;
-		compat_warn_same_address(netdev, lower, DRIVER_ID);
-	}
-	rtnl_unlock();
-	return has;
-}
-
-/*
  * Make the GUID of an interface differ from that of the interface below it, whose MAC address
  * is the same: librdmacm finds devices by their GUID.  Replace bytes 3 and 4, which are ff:fe in
  * every GUID that is made of a MAC address only, by other values.  In the initial network
@@ -130,6 +108,30 @@ static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 	guid[4] = hash;
 	if (guid[3] == 0xff && guid[4] == 0xfe)
 		guid[4] = 0;
+}
+
+static bool has_same_mac(const struct net_device *a, const struct net_device *b)
+{
+	return a->addr_len == b->addr_len && !memcmp(a->dev_addr, b->dev_addr, a->addr_len);
+}
+
+/*
+ * Make the GUID unique if an interface below has the same MAC address, as below VLANs, ipvlans,
+ * bonds and bridges.  Also warn if rdma_cm cannot tell devices on the two interfaces apart.
+ */
+static void distinguish_guid_from_lower(u8 *guid, struct net_device *netdev)
+{
+	struct net_device *lower;
+	struct list_head *iter;
+
+	rtnl_lock();
+	netdev_for_each_lower_dev(netdev, lower, iter) {
+		if (!has_same_mac(lower, netdev))
+			continue;
+		make_guid_unique(guid, netdev);
+		compat_warn_same_address(netdev, lower, DRIVER_ID);
+	}
+	rtnl_unlock();
 }
 
 /*
@@ -147,8 +149,7 @@ static void set_guid_and_gid(struct rnic_dev *dev, struct net_device *netdev)
 	if (is_zero_ether_addr(mac))
 		eth_random_addr(mac);
 	addrconf_addr_eui48_base((u8 *)&dev->ib.node_guid, mac);
-	if (has_mac_of_lower(netdev))
-		make_guid_unique((u8 *)&dev->ib.node_guid, netdev);
+	distinguish_guid_from_lower((u8 *)&dev->ib.node_guid, netdev);
 	memcpy(gid, mac, ETH_ALEN);
 	dev->gid_half[1] = dev->ib.node_guid;
 }

@@ -75,7 +75,7 @@ static int rnic_odp_serve_fault(struct rnic_unpinned *b, const struct rnic_pf_ra
  * Do nothing after a page fault for writing: entering a page for writing would
  * make it dirty, and so undo an MADV_FREE of the page.
  */
-static void rnic_odp_fault_around(struct rnic_unpinned *b, const struct rnic_pf_range *want)
+static void rnic_odp_fault_ahead(struct rnic_unpinned *b, const struct rnic_pf_range *want)
 {
 	struct rnic_odp *o = container_of(b, struct rnic_odp, b);
 
@@ -92,12 +92,12 @@ static const struct rnic_pf_ops rnic_odp_ops = {
 	.faults		= RNIC_ODP_FAULTS,
 	.failed		= RNIC_ODP_FAULTS_FAILED,
 	.mem		= {
-		.extent	= rnic_odp_get_extent,
+		.extent		= rnic_odp_get_extent,
 		.fault_in	= rnic_pf_queue_request,
-		.cancel	= rnic_pf_cancel_request,
+		.cancel		= rnic_pf_cancel_request,
 	},
 	.serve		= rnic_odp_serve_fault,
-	.post_fault		= rnic_odp_fault_around,
+	.post_fault	= rnic_odp_fault_ahead,
 	.release	= rnic_odp_release,
 };
 

@@ -156,7 +156,7 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
-	if (rnic_qp_is_owned_by_current(qp) && get_early_ref(qp->cm))
+	if (rnic_qp_may_connect(qp) && get_early_ref(qp->cm))
 		handle = &qp->cm->ib;
 	rnic_qp_put(qp);
 	return handle;

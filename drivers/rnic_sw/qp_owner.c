@@ -128,7 +128,7 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_is_owned_by_current - check whether the current task owns a queue pair
+ * rnic_qp_may_connect - check whether the current task may connect a queue pair
  * @qp: the queue pair
  *
  * Does not consume the authorization that rnic_qp_update_authorization() gave.
@@ -138,7 +138,7 @@ static bool rnic_qp_consume_auth(struct rnic_qp *qp)
  * Return: true if the current task owns a program's queue pair, or is authorized to
  * connect a kernel consumer's queue pair; false otherwise.
  */
-bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
+bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return rnic_qp_is_authorized(qp);
@@ -150,7 +150,7 @@ bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_authorize_connect - check whether the current task may connect a queue pair
+ * rnic_qp_authorize_connect - use the current task's right to connect a queue pair
  * @qp: queue pair whose number was passed in a connect or accept
  *
  * If the queue pair belongs to a kernel consumer, consumes the authorization that
@@ -160,5 +160,5 @@ bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
  */
 bool rnic_qp_authorize_connect(struct rnic_qp *qp)
 {
-	return rnic_qp_is_user(qp) ? rnic_qp_is_owned_by_current(qp) : rnic_qp_consume_auth(qp);
+	return rnic_qp_is_user(qp) ? rnic_qp_may_connect(qp) : rnic_qp_consume_auth(qp);
 }

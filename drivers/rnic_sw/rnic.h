@@ -519,7 +519,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
-bool rnic_qp_is_owned_by_current(struct rnic_qp *qp);
+bool rnic_qp_may_connect(struct rnic_qp *qp);
 bool rnic_qp_authorize_connect(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */

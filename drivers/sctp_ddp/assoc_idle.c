@@ -69,13 +69,13 @@ static unsigned int sddp_assoc_idle_seconds(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_count_session_end - account for a session that has ended or has been moved
+ * sddp_assoc_account_session_end - account for a session that has ended or has been moved
  * @a: the association that the session was on
  * @st: the session's stream
  *
  * Context: worker, with the association's mutex held.
  */
-void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
 	unsigned long idle_until = jiffies + sddp_assoc_idle_seconds(a, st) * HZ;
 

@@ -314,7 +314,7 @@ static void sddp_assoc_end_undeferred_sessions(struct sddp_assoc *a, bool taken)
  */
 static bool sddp_assoc_check_stall(struct sddp_assoc *a)
 {
-	enum sddp_path_state state = sddp_path_check(a);
+	enum sddp_path_state state = sddp_path_handle_stall(a);
 
 	if (state == SDDP_PATH_IDLE)
 		sddp_tx_free_buf(a);

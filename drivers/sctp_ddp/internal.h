@@ -390,7 +390,7 @@ void sddp_assoc_wait_freed(void);
 
 /* assoc_idle.c: the idle timeout of an association */
 void sddp_assoc_start_idle(struct sddp_assoc *a);
-void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
+void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st);
 bool sddp_assoc_handle_idle(struct sddp_assoc *a);
 
 /* assoc_work.c: the worker, and setup of associations that peers create */
@@ -522,7 +522,7 @@ enum sddp_path_state {
 /* path.c: path MTU and path failure */
 void __sddp_path_set_timeouts(struct sctp_association *asoc);
 void sddp_path_schedule_check(struct sddp_assoc *a);
-enum sddp_path_state sddp_path_check(struct sddp_assoc *a);
+enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a);
 
 /* bind.c: binding a socket to addresses */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,

@@ -130,7 +130,7 @@ void sddp_path_schedule_check(struct sddp_assoc *a)
 }
 
 /**
- * sddp_path_check - check whether the peer acknowledges the data in flight
+ * sddp_path_handle_stall - act if the peer does not acknowledge the data in flight
  * @a: the association
  *
  * If acknowledgments are missing, send a heartbeat or lower the path MTU. While data is
@@ -141,7 +141,7 @@ void sddp_path_schedule_check(struct sddp_assoc *a)
  * the association, because the peer has acknowledged nothing for too long;
  * SDDP_PATH_BUSY otherwise.
  */
-enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a)
 {
 	struct sddp_stall_view v;
 	enum sddp_stall_do what;

@@ -37,8 +37,8 @@ static int sddp_listen_report_initiate(struct ddp_port_listener *l, struct sddp_
 int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find_listener(&sddp_port_ops, st->a->net, &st->a->local,
-				       st->a->vrf);
+		ddp_port_get_listener_by_addr(&sddp_port_ops, st->a->net, &st->a->local,
+					      st->a->vrf);
 	int err;
 
 	if (!l)
@@ -62,7 +62,7 @@ int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find_listener(&sddp_port_ops, a->net, &a->local, a->vrf);
+		ddp_port_get_listener_by_addr(&sddp_port_ops, a->net, &a->local, a->vrf);
 
 	if (!l)
 		return;

@@ -339,7 +339,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		ddp_session_report_closed(&st->ss, why, o);
 	else
 		sddp_listen_report_refused(st->a, why);
-	sddp_assoc_count_session_end(st->a, st);
+	sddp_assoc_account_session_end(st->a, st);
 	sddp_stream_set_event(st, SDDP_EV_TX);
 }
 

@@ -115,7 +115,7 @@ static bool sddp_stream_move_to_other_assoc(struct sddp_stream *st)
 	list_del_init(&st->queue_entry);
 	list_del_init(&st->late);
 	/* call this before change_assoc(), after which the other worker may change st->up */
-	sddp_assoc_count_session_end(from, st);
+	sddp_assoc_account_session_end(from, st);
 	if (change_assoc(st, to, id))
 		ddp_session_put(&st->ss);
 	/* cannot fail: the reservation has allocated the entry */

@@ -131,8 +131,8 @@ struct ddp_port_listener *
 ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 		      int vrf);
 struct ddp_port_listener *
-ddp_port_find_listener(const struct ddp_port_ops *ops, const struct net *net,
-		       const struct sockaddr_storage *called, int vrf);
+ddp_port_get_listener_by_addr(const struct ddp_port_ops *ops, const struct net *net,
+			      const struct sockaddr_storage *called, int vrf);
 void ddp_port_put_listener(struct ddp_port_listener *l);
 
 /* Attach connection requests to a listener, report them to the ULP, detach them */

@@ -166,8 +166,8 @@ static void found(struct kunit *test)
 	begin();
 	((struct sockaddr_in *)&at)->sin_addr.s_addr = 1;
 	b = listens(test, 4, 11, 1);
-	KUNIT_EXPECT_TRUE(test, !ddp_port_find_listener(&port_ops, &stubs.net, &at, 10));
-	l = ddp_port_find_listener(&port_ops, &stubs.net, &at, 11);
+	KUNIT_EXPECT_TRUE(test, !ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 10));
+	l = ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 11);
 	KUNIT_ASSERT_TRUE(test, !!l);
 	ddp_port_put_listener(l);
 	ddp_port_unlisten(b);

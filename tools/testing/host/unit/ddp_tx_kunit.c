@@ -29,7 +29,7 @@ enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 static bool tagged_message;
 static u32 run_ends_after = U32_MAX;	/* number of segments after which a batch ends */
 
-u32 ddp_cursor_page_off(struct ddp_cursor *c)
+u32 ddp_cursor_get_page_off(struct ddp_cursor *c)
 {
 	return host_memory.page_off;
 }

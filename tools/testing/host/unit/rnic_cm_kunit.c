@@ -149,7 +149,7 @@ void rnic_qp_put(struct rnic_qp *qp)
 	kref_put(&qp->ref, destroyed);
 }
 
-bool rnic_qp_is_owned_by_current(struct rnic_qp *qp)
+bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
 	return true;
 }

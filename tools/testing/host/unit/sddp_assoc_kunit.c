@@ -319,7 +319,7 @@ static void enters(const struct sddp_stream *st)
 
 static void leaves(const struct sddp_stream *st)
 {
-	sddp_assoc_count_session_end(stubs.a, st);
+	sddp_assoc_account_session_end(stubs.a, st);
 	if (stubs.queued || stubs.a->idle_due)
 		works();
 }
@@ -374,7 +374,7 @@ static void session_cancels_eviction(struct kunit *test)
 	of_a_peer();
 	stubs.sndbuf_full = true;
 	enters(&asked);
-	sddp_assoc_count_session_end(stubs.a, &asked);
+	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
 	works();
 	expect_up(test);
@@ -389,7 +389,7 @@ static void violator_is_evicted_anyway(struct kunit *test)
 	stubs.sndbuf_full = true;
 	enters(&asked);
 	stubs.a->end_reason = IW_SCTP_SEQUENCE;
-	sddp_assoc_count_session_end(stubs.a, &asked);
+	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
 	works();
 	expect_over(test, IW_SCTP_SEQUENCE, true);

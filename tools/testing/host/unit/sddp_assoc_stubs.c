@@ -125,7 +125,7 @@ void sddp_tx_process_acks(struct sddp_assoc *a)
 
 void sddp_tx_free_buf(struct sddp_assoc *a) {}
 
-enum sddp_path_state sddp_path_check(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a)
 {
 	return SDDP_PATH_BUSY;
 }

@@ -131,7 +131,7 @@ struct sddp_assoc *sddp_assoc_reserve_again(const struct sddp_assoc *a,
 	return ERR_PTR(-ENOMEM);
 }
 
-void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
 	atomic_dec(&a->live);
 	stubs.request_reported = st->reported;

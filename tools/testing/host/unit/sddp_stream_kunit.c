@@ -80,7 +80,7 @@ enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 
 /* Other functions of iw_sctp_ddp ----------------------------------------------- */
 
-void sddp_assoc_count_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
+void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
 	stubs.guests_left += st->up;
 	atomic_dec(&a->live);
