@@ -450,6 +450,16 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 	return used;
 }
 
+/*
+ * Grow the receive buffer for the FPDU at the cursor, which is left in the queue. The
+ * cursor may be at the end of an skb, which TCP frees; then the FPDU begins in the next.
+ */
+static void grow_rcvbuf_for_next(struct mpa_conn *c, struct sock *sk)
+{
+	mpa_cursor_refill(&c->cur);
+	mpa_sock_grow_rcvbuf(sk, c->cur.skb);
+}
+
 /**
  * mpa_rx - receive FPDUs from TCP, or discard data after a failure
  * @c: the connection
@@ -483,7 +493,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 	if (c->rx_stopped)
 		used = avail;
 	else if (used < avail)
-		mpa_sock_grow_rcvbuf(sk, c->cur.skb);
+		grow_rcvbuf_for_next(c, sk);
 	/* also sends a window update if necessary */
 	if (used)
 		tcp_read_done(sk, used);

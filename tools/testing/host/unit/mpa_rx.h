@@ -40,6 +40,8 @@ extern struct mpa_rx_stubs {
 	int		runs;		/* receive passes begun and not ended */
 	struct tcp_sock	tp;
 	struct sk_buff	skb;		/* first skb of TCP's queue */
+	struct sk_buff	skb2;		/* second skb of TCP's queue, if @skb_len is not 0 */
+	u32		skb_len;	/* bytes in the first skb; 0 if it holds all bytes */
 	u32		unread;		/* bytes in TCP's queue */
 	bool		waits;		/* a page fault of the receive path is pending */
 } stubs;

@@ -321,6 +321,21 @@ static void partial_fpdu_enlarges_rcvbuf(struct kunit *test)
 	buffer_after(test, WIRE + 100, 500, 600, 290);
 }
 
+/*
+ * If the incomplete FPDU begins a new skb, TCP frees the skbs before it, so the size of
+ * the new skb counts
+ */
+static void partial_fpdu_in_next_skb_enlarges_rcvbuf(struct kunit *test)
+{
+	stubs.skb_len = WIRE;
+	stubs.skb2.truesize = 500 * 1024;
+	buffer_after(test, WIRE + 1, 1, 1012, 506);
+	/* the FPDU begins in the first skb */
+	stubs.skb_len = WIRE + 1;
+	stubs.skb2.truesize = 1024;
+	buffer_after(test, WIRE + 1, 500, 1012, 506);
+}
+
 static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(fpdus_from_queue),
 	KUNIT_CASE(fpdus_from_copy),
@@ -340,6 +355,7 @@ static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(not_now),
 	KUNIT_CASE(received),
 	KUNIT_CASE(partial_fpdu_enlarges_rcvbuf),
+	KUNIT_CASE(partial_fpdu_in_next_skb_enlarges_rcvbuf),
 	{}
 };
 

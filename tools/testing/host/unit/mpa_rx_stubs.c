@@ -16,8 +16,14 @@ bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 	return false;
 }
 
+/* Move to the second skb, if there is one */
 void mpa_cursor_refill(struct mpa_cursor *cur)
 {
+	if (!stubs.skb_len || cur->run)
+		return;
+	cur->skb = &stubs.skb2;
+	cur->run = cur->left;
+	cur->left = 0;
 }
 
 bool mpa_cursor_skip_extents(struct mpa_cursor *cur, u32 len)
@@ -52,12 +58,15 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		     const struct sk_buff *skb, u32 off, u32 left)
 {
 	static u8 fpdus[1025 * WIRE];
+	u32 run = stubs.skb_len ?: left;
 	u8 *p;
 
 	for (p = fpdus; p < fpdus + sizeof(fpdus); p += WIRE)
 		finish_fpdu(p, ULPDU);
 	WARN_ON(left > sizeof(fpdus));
-	*cur = (struct mpa_cursor) { .at = fpdus, .run = left, .skb = skb, .frag = -1 };
+	*cur = (struct mpa_cursor) {
+		.at = fpdus, .run = run, .left = left - run, .skb = skb, .frag = -1,
+	};
 }
 
 void receive_bytes(u32 at, u32 len)
