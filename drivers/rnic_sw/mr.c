@@ -427,7 +427,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		/* register the same memory again: for writing, or with ODP switched on or off */
 		start = get_registered_addr(mr);
 		length = mr->region.length;
-		iova = mr->region.base;
+		iova = mr->ib.iova;
 	}
 	/* replace_mr() checks again for windows, which may be bound while new_user_mr() runs */
 	return replace_mr(mr, new_user_mr(pd, start, length, iova, access));

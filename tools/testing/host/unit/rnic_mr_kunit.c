@@ -485,7 +485,10 @@ static void access_change_keeps_base(struct kunit *test)
 	end(test);
 }
 
-/* A zero-based MR keeps the base TO 0 as long as the memory is not changed */
+/*
+ * A zero-based MR keeps the base TO 0 as long as the memory is not changed, and the iova
+ * of its registration, which programs can query
+ */
 static void zero_based_mr_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
@@ -493,8 +496,10 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 	begin(test, RIGHTS | IB_ZERO_BASED);
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
+	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
 	replaced(test, rereg(IB_MR_REREG_ACCESS, to_write));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
+	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
 	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
 	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
