@@ -272,8 +272,8 @@ void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot);
  * response
  */
 void rdmap_sq_complete_sent(struct rdmap *r);
-/* Complete the WR at @slot after its response of @len bytes has been placed */
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len);
+/* Complete the WR at @slot after its response has been placed */
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot);
 /*
  * Set the WR at @slot to an error status. The stream must have failed, or the
  * caller must fail it then.

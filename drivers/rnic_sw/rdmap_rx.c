@@ -499,7 +499,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	if (why)
 		return why;
 	req = pop_answered_request(r);
-	rdmap_sq_complete_response(r, req.slot, sizeof(u64));
+	rdmap_sq_complete_response(r, req.slot);
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
@@ -511,7 +511,7 @@ static enum iw_reason deliver_read_response(struct rdmap *r)
 	if (req.flags & RDMAP_WR_INVALIDATE)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
 	if (!(req.flags & RDMAP_WR_RTR))
-		rdmap_sq_complete_response(r, req.slot, req.rreq.len);
+		rdmap_sq_complete_response(r, req.slot);
 	/*
 	 * schedule transmit: a work request may wait for a free entry in
 	 * r->orq, or have a fence

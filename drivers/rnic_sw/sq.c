@@ -436,7 +436,7 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 	complete_and_unlock(qp, flags);
 }
 
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 {
 	set_done_and_complete(rdmap_to_qp(r), slot);
 }

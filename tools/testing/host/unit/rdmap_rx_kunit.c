@@ -32,7 +32,7 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 	stubs.recv = *rc;
 }
 
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 {
 	stubs.answered++;
 }

@@ -221,7 +221,7 @@ static void no_completion_before_send(struct kunit *test)
 		rdmap_sq_mark_segmented(r, wr.slot);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	}
-	rdmap_sq_complete_response(r, 2, 0);
+	rdmap_sq_complete_response(r, 2);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	rdmap_sq_complete_sent(r);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
@@ -280,7 +280,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	for (n = 0; n < ARRAY_SIZE(want); n++)
 		KUNIT_EXPECT_EQ(test, want[n], stubs.status[n]);
 	/* a response that arrives after the flush completes nothing */
-	rdmap_sq_complete_response(r, 1, 0);
+	rdmap_sq_complete_response(r, 1);
 	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), stubs.completed);
 }
 
