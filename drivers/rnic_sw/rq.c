@@ -76,10 +76,13 @@ void rdmap_rq_complete(struct rdmap *r, const struct rdmap_recv *rc)
 		cqe.flags |= RNIC_SW_WC_WITH_INV;
 	if (rc->solicited)
 		cqe.flags |= RNIC_SW_WC_SOLICITED;
-	if (qp->srq)
+	if (qp->srq) {
 		rq->srq_recv_in_use = false;
-	else
-		rnic_ring_set_cons(&rq->ring, ++rq->tail);
+	} else {
+		/* rnic_rq_post_kernel() may read tail now; this path does not hold rq->lock */
+		WRITE_ONCE(rq->tail, rq->tail + 1);
+		rnic_ring_set_cons(&rq->ring, rq->tail);
+	}
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 }
@@ -232,8 +235,8 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 	for (; wr; wr = wr->next) {
 		err = -ENOMEM;
 		if (rq->ring.slots)
-			err = rnic_rqe_post(&rq->ring, rq->tail, rq->max_sge,
-					    wr);
+			err = rnic_rqe_post(&rq->ring, READ_ONCE(rq->tail),
+					    rq->max_sge, wr);
 		if (err) {
 			*bad = wr;
 			break;
