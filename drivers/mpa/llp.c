@@ -215,7 +215,9 @@ static int queue_reply(struct mpa_conn *c, struct ddp_stream *s,
 		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
 		err = mpa_startup_set_offer(c->su, o);
-	c->ss.accepted = !err && s;
+	/* do not clear it if a second reply fails: the first one remains valid */
+	if (!err && s)
+		c->ss.accepted = true;
 	if (!err)
 		mpa_conn_set_deadline(c, 0);
 	mpa_conn_set_event(c, MPA_EV_STATE);

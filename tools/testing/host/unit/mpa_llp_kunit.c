@@ -288,6 +288,18 @@ static void accept_and_reject_fail(struct kunit *test)
 	gone(c, false);
 }
 
+/* If a second reply fails, the session remains accepted */
+static void accepted_session_stays_accepted(struct kunit *test)
+{
+	static const struct ddp_offer o;
+	struct mpa_conn *c = open_requesting(test);
+
+	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, mpa_session_type.reject(&c->ss, &o));
+	KUNIT_EXPECT_TRUE(test, c->ss.accepted);
+	gone(c, true);
+}
+
 /* A query returns the socket's state, and also counts retransmissions of earlier sockets */
 static void query_returns_socket_state(struct kunit *test)
 {
@@ -330,6 +342,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(under_way),
 	KUNIT_CASE(accept_and_reject_queue_worker),
 	KUNIT_CASE(accept_and_reject_fail),
+	KUNIT_CASE(accepted_session_stays_accepted),
 	KUNIT_CASE(query_returns_socket_state),
 	{}
 };
