@@ -105,9 +105,7 @@ bool rnic_is_same_netns(const struct net *net, const struct iw_cm_id *id);
 
 /* cm_ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev);
-void rnic_ep_get(struct rnic_ep *ep);
 void rnic_ep_put(struct rnic_ep *ep);
-void rnic_ep_abort(struct rnic_ep *ep);
 void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len);
 void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
 void rnic_ep_detach(struct rnic_ep *ep);

@@ -60,12 +60,11 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 	return ep;
 }
 
-/**
- * rnic_ep_get - take a reference to an endpoint
- * @ep: the endpoint; the caller must have a reference to it, or hold the lock of the table
- *	while the table has one
+/*
+ * Take a reference to an endpoint.  The caller must have a reference to it, or hold the lock
+ * of the table while the table has one.
  */
-void rnic_ep_get(struct rnic_ep *ep)
+static void rnic_ep_get(struct rnic_ep *ep)
 {
 	kref_get(&ep->ref);
 }
@@ -79,14 +78,11 @@ void rnic_ep_put(struct rnic_ep *ep)
 	kref_put(&ep->ref, rnic_ep_free);
 }
 
-/**
- * rnic_ep_abort - abort the session of a pending request
- * @ep: the endpoint, referenced by the caller
- *
- * Does not wait for the end of the session, after which the LLP calls rnic_cm_closed().
- * Any context.
+/*
+ * Abort the session of a pending request.  The caller must have a reference to @ep.  Does not
+ * wait for the end of the session, after which the LLP calls rnic_cm_closed().  Any context.
  */
-void rnic_ep_abort(struct rnic_ep *ep)
+static void rnic_ep_abort(struct rnic_ep *ep)
 {
 	ep->ss->type->stop(ep->ss, true);
 }

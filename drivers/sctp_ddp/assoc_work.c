@@ -414,18 +414,15 @@ void sddp_assoc_work(struct work_struct *w)
 
 /* The passive side ----------------------------------------------------------- */
 
-/**
- * sddp_assoc_evict_if_unaccepted - end an association if it is still unaccepted
- * @a: the association, chosen by sddp_unaccepted_add(); the caller must hold a
- *	reference
+/*
+ * End an association, chosen by sddp_unaccepted_add(), if it is still unaccepted. The
+ * caller must hold a reference.
  *
  * The work item of the listening socket, which adds the new association, calls this
  * function instead of scheduling the worker of @a. So peers cannot create associations
  * faster than this function ends them.
- *
- * Context: sleeps.
  */
-void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a)
+static void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a)
 {
 	mutex_lock(&a->mutex);
 	if (a->phase == SDDP_UP && !sddp_unaccepted_cancel_evict(a))

@@ -396,7 +396,6 @@ bool sddp_assoc_handle_idle(struct sddp_assoc *a);
 /* assoc_work.c: the worker, and setup of associations that peers create */
 void sddp_assoc_work(struct work_struct *w);
 int sddp_assoc_set_up_passive(struct sddp_assoc *a);
-void sddp_assoc_evict_if_unaccepted(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
 /* unaccepted.c: associations without an accepted session */
