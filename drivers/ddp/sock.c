@@ -75,7 +75,6 @@ void ddp_sock_set_lock_class(struct sock *sk)
 {
 }
 #endif
-EXPORT_SYMBOL_GPL(ddp_sock_set_lock_class);
 
 /**
  * ddp_sock_get_vrf - get the VRF of an interface

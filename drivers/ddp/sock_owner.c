@@ -334,7 +334,6 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_c
 	revert_creds(mine);
 	return convert_error(err);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_accept);
 
 /**
  * ddp_sock_release - close a socket and its file
