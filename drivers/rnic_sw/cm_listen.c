@@ -413,7 +413,7 @@ static int rnic_listener_set_llps(struct rnic_listener *listener, u8 mask)
 
 	if (err)
 		ibdev_warn_ratelimited(&listener->dev->ib,
-				       "cannot apply the listen setting to a new listener: %d\n",
+				       "cannot apply the listen setting to a listener: %d\n",
 				       err);
 	return rnic_listener_stop_other_llps(listener, mask);
 }
