@@ -362,8 +362,9 @@ static bool __bind_or_unbind_window(struct rnic_dev *dev, struct rnic_window *w,
  * sleep.
  *
  * Return: true if the window was bound or unbound; false, with nothing changed, if the
- * request is invalid. If the MR is changed or deregistered at the same time, false may
- * also mean that a type 1 window has been unbound.
+ * request is invalid. False also if another task tries at the same time to change or
+ * deregister the MR, even if that fails because a window is bound; a type 1 window may then
+ * have been unbound.
  */
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr)
