@@ -180,7 +180,7 @@ static int test_init(struct kunit *test)
  * ----------------------------------------------------------------------------
  */
 
-static void wildcard(struct kunit *test)
+static void zero_addr_is_wildcard(struct kunit *test)
 {
 	struct sockaddr_storage none4 = ipv4(0, 7), none6 = ipv6(0, 0, 0, 0);
 	struct sockaddr_storage some4 = ipv4(1, 7), some6 = ipv6(0, 0, 0, 1);
@@ -235,8 +235,8 @@ static void source_groups_ports_and_prefixes(struct kunit *test)
 	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&b, 9), ddp_addr_hash_source(&b, 10));
 }
 
-/* A listener is for all devices on the same addresses as in rdma_cm's cma_any_addr() */
-static void for_all(struct kunit *test)
+/* Wildcard and loopback addresses are for all devices, as in rdma_cm's cma_any_addr() */
+static void for_all_as_in_rdma_cm(struct kunit *test)
 {
 	struct sockaddr_storage any4 = ipv4(0, 7), lo4 = ipv4(0x7f000001, 7), one4 = ipv4(1, 7);
 	struct sockaddr_storage lo4_too = ipv4(0x7f010203, 7);
@@ -266,7 +266,7 @@ static void v4_mapped_addr_becomes_v4(struct kunit *test)
 }
 
 /* An address on two interfaces belongs to the first one, as in the RDMA core */
-static void interface(struct kunit *test)
+static void addr_belongs_to_first_interface(struct kunit *test)
 {
 	struct sockaddr_storage a4 = ipv4(1, 7), b4 = ipv4(2, 7), none4 = ipv4(3, 7);
 	struct sockaddr_storage a6 = ipv6(1, 1, 1, 1), none6 = ipv6(1, 1, 1, 3);
@@ -349,12 +349,12 @@ static void list_is_empty_without_addrs(struct kunit *test)
 }
 
 static struct kunit_case ddp_addr_cases[] = {
-	KUNIT_CASE(wildcard),
+	KUNIT_CASE(zero_addr_is_wildcard),
 	KUNIT_CASE(equal_and_hash_distinguish_addrs),
 	KUNIT_CASE(source_groups_ports_and_prefixes),
-	KUNIT_CASE(for_all),
+	KUNIT_CASE(for_all_as_in_rdma_cm),
 	KUNIT_CASE(v4_mapped_addr_becomes_v4),
-	KUNIT_CASE(interface),
+	KUNIT_CASE(addr_belongs_to_first_interface),
 	KUNIT_CASE(list_returns_ipv4_addrs),
 	KUNIT_CASE(list_returns_usable_ipv6_addrs),
 	KUNIT_CASE(list_is_empty_without_addrs),

@@ -65,7 +65,7 @@ static void released(struct kref *ref)
 
 static const struct ddp_session_type type = { .release = released };
 
-static void listens(struct kunit *test, const struct ddp_port_ops *ops)
+static void init_listener(struct kunit *test, const struct ddp_port_ops *ops)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.l.ops = ops;
@@ -84,7 +84,7 @@ static bool connect_from(int i, u32 source)
 	return ddp_port_attach_request(&stubs.l, &stubs.c[i], &a);
 }
 
-static void leave_all(void)
+static void detach_all(void)
 {
 	int i;
 
@@ -100,7 +100,7 @@ static void evicts_from_largest_source(struct kunit *test)
 {
 	int i;
 
-	listens(test, &sends_away);
+	init_listener(test, &sends_away);
 	connect_from(0, 2);
 	for (i = 1; i < BOUND; i++)
 		connect_from(i, 3);
@@ -111,7 +111,7 @@ static void evicts_from_largest_source(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stubs.c[1].evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
 			ddp_port_report_request(&stubs.c[1], NULL, NULL));
-	leave_all();
+	detach_all();
 	KUNIT_EXPECT_EQ(test, BOUND + 1u, stubs.refs_dropped);
 }
 
@@ -123,7 +123,7 @@ static void no_policy_call_after_listener_end(struct kunit *test)
 {
 	struct ddp_policy p = {};
 
-	listens(test, &sends_away);
+	init_listener(test, &sends_away);
 	KUNIT_EXPECT_TRUE(test, ddp_port_get_policy(&stubs.l, &p));
 	KUNIT_EXPECT_EQ(test, 1, p.revision);
 	KUNIT_EXPECT_EQ(test, 0, stubs.l.upcalls);
@@ -141,7 +141,7 @@ static void shared_counter_evicts_larger_source(struct kunit *test)
 {
 	int i;
 
-	listens(test, &sends_away);
+	init_listener(test, &sends_away);
 	connect_from(0, ALIKE(0));
 	for (i = 1; i < BOUND; i++)
 		connect_from(i, ALIKE(1));
@@ -149,7 +149,7 @@ static void shared_counter_evicts_larger_source(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[1], stubs.last_evicted);
 	connect_from(BOUND + 1, ALIKE(2));
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
-	leave_all();
+	detach_all();
 }
 
 /*
@@ -160,14 +160,14 @@ static void at_most_twice_the_limit(struct kunit *test)
 {
 	int i;
 
-	listens(test, &sends_away);
+	init_listener(test, &sends_away);
 	for (i = 0; i < 2 * BOUND; i++)
 		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
 	KUNIT_EXPECT_EQ(test, (u32)BOUND, stubs.evicted);
 	KUNIT_EXPECT_FALSE(test, connect_from(2 * BOUND, 5));
 	ddp_port_detach_request(&stubs.c[0]);
 	KUNIT_EXPECT_TRUE(test, connect_from(2 * BOUND, 5));
-	leave_all();
+	detach_all();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.nattached);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.pending_from[2]);
@@ -182,12 +182,12 @@ static void small_excess_without_eviction(struct kunit *test)
 {
 	int i;
 
-	listens(test, &sends_nobody);
+	init_listener(test, &sends_nobody);
 	for (i = 0; i < BOUND; i++)
 		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
 	KUNIT_EXPECT_FALSE(test, connect_from(BOUND, 2));
 	KUNIT_EXPECT_TRUE(test, connect_from(BOUND, 3));
-	leave_all();
+	detach_all();
 }
 
 /*
@@ -198,7 +198,7 @@ static void reported_request_is_not_counted(struct kunit *test)
 {
 	struct ddp_session ss = { .user = &user, .type = &type };
 
-	listens(test, &sends_away);
+	init_listener(test, &sends_away);
 	kref_init(&ss.ref);
 	connect_from(0, 2);
 	KUNIT_EXPECT_EQ(test, 0, ddp_port_report_request(&stubs.c[0], &ss, NULL));
@@ -217,7 +217,7 @@ static void reported_request_is_not_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
 			ddp_port_report_request(&stubs.c[2], &ss, NULL));
 	KUNIT_EXPECT_FALSE(test, connect_from(3, 2));
-	leave_all();
+	detach_all();
 }
 
 static struct kunit_case caller_cases[] = {

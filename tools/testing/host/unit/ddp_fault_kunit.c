@@ -49,7 +49,7 @@ static struct ddp_stream *open_stream(void)
 	return &s;
 }
 
-static void fake_bring(void *mem, struct ddp_fault *w)
+static void fake_fault(void *mem, struct ddp_fault *w)
 {
 	stubs.wanted++;
 }
@@ -60,7 +60,7 @@ static void fake_forget(struct ddp_fault *w)
 }
 
 static const struct ddp_mem_ops fake_ops = {
-	.fault_in = fake_bring, .cancel = fake_forget,
+	.fault_in = fake_fault, .cancel = fake_forget,
 };
 
 /* A page is requested once, and again each time it is found non-present */
@@ -151,7 +151,7 @@ static bool fake_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
 }
 
 static const struct ddp_mem_ops comes_and_goes = {
-	.extent = fake_run, .fault_in = fake_bring, .cancel = fake_forget,
+	.extent = fake_run, .fault_in = fake_fault, .cancel = fake_forget,
 };
 
 static void nothing(void *arg, u64 *word)

@@ -18,7 +18,7 @@ static struct {
 	rwlock_t	lock;
 	u32		runs;		/* number of accesses to present memory */
 	u32		written;	/* number of accesses for writing */
-	u32		brought;	/* number of page faults */
+	u32		faults;	/* number of page faults */
 	u64		at;		/* offset of the last page fault */
 	u32		reads;		/* number of reads from the lower layer */
 	u32		last;		/* bytes of the last read */
@@ -41,13 +41,13 @@ static bool mem_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
 	return true;
 }
 
-static void mem_bring(void *mem, struct ddp_fault *w)
+static void mem_fault(void *mem, struct ddp_fault *w)
 {
-	stubs.brought++;
+	stubs.faults++;
 	stubs.at = w->at;
 }
 
-static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_bring };
+static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_fault };
 
 static const struct ddp_region region = {
 	.base = BASE, .mem_base = FROM, .mem = stubs.octets, .ops = &mem_ops,
@@ -128,7 +128,7 @@ static void partial_destination_is_not_counted(struct kunit *test)
 						    flat, 10, 10, 4, &w));
 	KUNIT_EXPECT_EQ(test, END - 25, (int)flat[0]);
 	KUNIT_EXPECT_EQ(test, END - 25 + 19, (int)flat[19]);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.brought);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.faults);
 	KUNIT_EXPECT_EQ(test, 0u, ddp_paged_scatter(&region, BASE + END - FROM,
 						    flat, 10, 10, 4, &w));
 }
@@ -151,7 +151,7 @@ static void copy_to_extents(struct kunit *test)
 }
 
 /* At the end of a message, and only there, the last byte is read separately */
-static void last_octet_last(struct kunit *test)
+static void last_byte_is_read_last(struct kunit *test)
 {
 	struct ddp_fault w = {};
 
@@ -187,7 +187,7 @@ static void copy_requests_first_missing_byte(struct kunit *test)
 			ddp_paged_copy_to_flat(&region, BASE + END - FROM - 8, 16,
 					       flat, &w));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.runs);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.brought);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.faults);
 	KUNIT_EXPECT_EQ(test, (u64)END, stubs.at);
 }
 
@@ -211,7 +211,7 @@ static void add(void *arg, u64 *word)
 	*word += *(u64 *)arg;
 }
 
-static void atomics(struct kunit *test)
+static void atomic_needs_present_aligned_word(struct kunit *test)
 {
 	u64 one = 1, word = 41, *there = (u64 *)(stubs.octets + FROM);
 	struct ddp_fault w = {};
@@ -236,11 +236,11 @@ static struct kunit_case paged_cases[] = {
 	KUNIT_CASE(copy_to_several_destinations),
 	KUNIT_CASE(partial_destination_is_not_counted),
 	KUNIT_CASE(copy_to_extents),
-	KUNIT_CASE(last_octet_last),
+	KUNIT_CASE(last_byte_is_read_last),
 	KUNIT_CASE(copy_reports_llp_error),
 	KUNIT_CASE(copy_requests_first_missing_byte),
 	KUNIT_CASE(kernel_memory_is_copied_unlocked),
-	KUNIT_CASE(atomics),
+	KUNIT_CASE(atomic_needs_present_aligned_word),
 	{}
 };
 

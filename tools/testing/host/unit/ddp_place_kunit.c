@@ -124,7 +124,7 @@ static u8 octet_at(u32 i)
 	return stubs.memory[index_of(before_last.stag, before_last.off + i)];
 }
 
-static void look(void)
+static void check_at_barrier(void)
 {
 	u32 i, last = before_last.len - 1;
 
@@ -161,7 +161,7 @@ static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 	before_last.barriers = 0;
 	before_last.good = true;
 	stubs.memory[index_of(stag, off + len - 1)] = ~segment.octets[len - 1];
-	host_at_wmb = look;
+	host_at_wmb = check_at_barrier;
 	KUNIT_EXPECT_EQ(test, IW_OK, write_end(stag, off, len, how));
 	host_at_wmb = NULL;
 	KUNIT_EXPECT_EQ(test, 1u, before_last.barriers);
@@ -170,7 +170,7 @@ static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 }
 
 /* A program that polls the last byte of a Write finds all other bytes in place */
-static void last_octet_last(struct kunit *test)
+static void last_byte_is_written_last(struct kunit *test)
 {
 	u32 i, len;
 
@@ -249,7 +249,7 @@ static void failed_check_writes_nothing(struct kunit *test)
 	expect_memory_and_no_refs(test);
 }
 
-static void more(struct kunit *test, u32 stag, bool together)
+static void expect_next_segment(struct kunit *test, u32 stag, bool together)
 {
 	const u8 *octets = segment.octets;
 	u32 off = random_below(LENGTH / 2), len = 1 + random_below(SEGMENT / 4);
@@ -277,14 +277,14 @@ static void more(struct kunit *test, u32 stag, bool together)
 	expect_memory_and_no_refs(test);
 }
 
-static void goes_on(struct kunit *test)
+static void next_segments_check_region_again(struct kunit *test)
 {
 	u32 i;
 
 	open_memory(4);
 	for (i = 0; i < 40; i++) {
 		new_segment();
-		more(test, i & 1 ? PAGED : BLOCKED, i & 2);
+		expect_next_segment(test, i & 1 ? PAGED : BLOCKED, i & 2);
 	}
 }
 
@@ -386,7 +386,7 @@ static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
 }
 
 /* The stream caches its reference to an MR until it accesses other memory, such as DMA memory */
-static void use_stays(struct kunit *test)
+static void mr_ref_is_cached_until_other_memory(struct kunit *test)
 {
 	u8 octets[8];
 
@@ -445,7 +445,7 @@ static void unreadable_data_keeps_no_ref(struct kunit *test)
 }
 
 /* Missing pages are faulted in, and the whole segment is retried */
-static void not_there(struct kunit *test)
+static void missing_page_retries_segment(struct kunit *test)
 {
 	open_memory(8);
 	stubs.present[1] = false;
@@ -505,7 +505,7 @@ static u64 word(u32 stag, u32 off)
 	return value;
 }
 
-static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
+static void expect_atomic_add(struct kunit *test, u32 stag, u32 off, u64 by)
 {
 	u64 was = word(stag, off), new = was + by, old = 0;
 
@@ -521,7 +521,7 @@ static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
 }
 
 /* RFC 7306 5.1: the address in memory must be aligned, whatever the TO is */
-static void atomics(struct kunit *test)
+static void atomic_needs_aligned_memory(struct kunit *test)
 {
 	const u32 aligned = 8 - SKIP % 8;
 	u32 i, stag;
@@ -529,7 +529,7 @@ static void atomics(struct kunit *test)
 
 	open_memory(10);
 	for (i = 0; i < 8; i++)
-		changes(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * random_below(500), i);
+		expect_atomic_add(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * random_below(500), i);
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
@@ -565,24 +565,24 @@ static void atomic_requests_missing_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);
 	complete_fault();
-	changes(test, PAGED, off, by);
+	expect_atomic_add(test, PAGED, off, by);
 }
 
 static struct kunit_case ddp_place_cases[] = {
 	KUNIT_CASE(tagged_data_is_placed_at_its_to),
-	KUNIT_CASE(last_octet_last),
+	KUNIT_CASE(last_byte_is_written_last),
 	KUNIT_CASE(repeated_write_checks_region_again),
 	KUNIT_CASE(repeated_write_faults_and_retries),
 	KUNIT_CASE(failed_check_writes_nothing),
-	KUNIT_CASE(goes_on),
+	KUNIT_CASE(next_segments_check_region_again),
 	KUNIT_CASE(untagged_data_fills_sges_in_order),
 	KUNIT_CASE(bad_receive_sge_is_local_error),
-	KUNIT_CASE(use_stays),
+	KUNIT_CASE(mr_ref_is_cached_until_other_memory),
 	KUNIT_CASE(flat_buffer_is_filled_in_order),
 	KUNIT_CASE(unreadable_data_keeps_no_ref),
-	KUNIT_CASE(not_there),
+	KUNIT_CASE(missing_page_retries_segment),
 	KUNIT_CASE(atomic_response_is_stored),
-	KUNIT_CASE(atomics),
+	KUNIT_CASE(atomic_needs_aligned_memory),
 	KUNIT_CASE(atomic_requests_missing_page),
 	{}
 };

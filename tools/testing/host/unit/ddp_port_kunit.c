@@ -80,7 +80,7 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_c
 
 void ddp_sock_release(struct socket *s) {}
 
-static int opens(const struct ddp_listen *a, struct socket **sock)
+static int open_stub(const struct ddp_listen *a, struct socket **sock)
 {
 	*sock = &stubs.sock;
 	return 0;
@@ -88,9 +88,9 @@ static int opens(const struct ddp_listen *a, struct socket **sock)
 
 static void queues(struct delayed_work *work, unsigned long delay) {}
 
-static const struct ddp_port_ops port_ops = { .open = opens, .queue = queues };
+static const struct ddp_port_ops port_ops = { .open = open_stub, .queue = queues };
 
-static struct ddp_listener *try(int ifindex, int vrf, u32 at)
+static struct ddp_listener *try_listen(int ifindex, int vrf, u32 at)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_policy policy = {};
@@ -103,9 +103,9 @@ static struct ddp_listener *try(int ifindex, int vrf, u32 at)
 	return ddp_port_listen(&port_ops, &a, NULL, NULL);
 }
 
-static struct ddp_listener *listens(struct kunit *test, int ifindex, int vrf, u32 at)
+static struct ddp_listener *listen_ok(struct kunit *test, int ifindex, int vrf, u32 at)
 {
-	struct ddp_listener *l = try(ifindex, vrf, at);
+	struct ddp_listener *l = try_listen(ifindex, vrf, at);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(l));
 	return l;
@@ -120,7 +120,7 @@ static void begin(void)
 	stubs.has = 3;
 }
 
-static bool reaches(struct ddp_listener *dl, int vrf)
+static bool is_found_for(struct ddp_listener *dl, int vrf)
 {
 	static const struct sockaddr_storage called = { .ss_family = AF_INET };
 	struct ddp_port_listener *l =
@@ -141,12 +141,12 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
 	struct ddp_listener *a, *b;
 
 	begin();
-	a = listens(test, 3, 0, 0);
-	b = listens(test, 4, 0, 0);
-	KUNIT_EXPECT_TRUE(test, reaches(a, 10));
-	KUNIT_EXPECT_FALSE(test, reaches(a, 11));
-	KUNIT_EXPECT_FALSE(test, reaches(a, 0));
-	KUNIT_EXPECT_FALSE(test, reaches(b, 11));
+	a = listen_ok(test, 3, 0, 0);
+	b = listen_ok(test, 4, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_found_for(a, 10));
+	KUNIT_EXPECT_FALSE(test, is_found_for(a, 11));
+	KUNIT_EXPECT_FALSE(test, is_found_for(a, 0));
+	KUNIT_EXPECT_FALSE(test, is_found_for(b, 11));
 	/* one for each connection, however many listeners there are */
 	KUNIT_EXPECT_EQ(test, 4u, stubs.lookups);
 	ddp_port_unlisten(a);
@@ -157,7 +157,7 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
  * An association from one VRF does not find a listener on the same address in
  * another VRF
  */
-static void found(struct kunit *test)
+static void lookup_needs_vrf_of_listener(struct kunit *test)
 {
 	struct sockaddr_storage at = { .ss_family = AF_INET };
 	struct ddp_port_listener *l;
@@ -165,7 +165,7 @@ static void found(struct kunit *test)
 
 	begin();
 	((struct sockaddr_in *)&at)->sin_addr.s_addr = 1;
-	b = listens(test, 4, 11, 1);
+	b = listen_ok(test, 4, 11, 1);
 	KUNIT_EXPECT_TRUE(test, !ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 10));
 	l = ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 11);
 	KUNIT_ASSERT_TRUE(test, !!l);
@@ -179,9 +179,9 @@ static void same_addr_listens_in_two_vrfs(struct kunit *test)
 	struct ddp_listener *a, *b;
 
 	begin();
-	a = listens(test, 3, 10, 1);
-	b = listens(test, 4, 11, 1);
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, PTR_ERR(try(5, 11, 1)));
+	a = listen_ok(test, 3, 10, 1);
+	b = listen_ok(test, 4, 11, 1);
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, PTR_ERR(try_listen(5, 11, 1)));
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);
 }
@@ -189,7 +189,7 @@ static void same_addr_listens_in_two_vrfs(struct kunit *test)
 static struct kunit_case ddp_port_cases[] = {
 	KUNIT_CASE(same_addr_listens_in_two_vrfs),
 	KUNIT_CASE(listener_of_vrf_gets_peer),
-	KUNIT_CASE(found),
+	KUNIT_CASE(lookup_needs_vrf_of_listener),
 	{}
 };
 

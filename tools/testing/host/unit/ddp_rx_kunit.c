@@ -217,8 +217,8 @@ void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
  * Receive an out-of-order segment. Return: true if it was placed and need not
  * be kept.
  */
-static bool comes_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
-			struct ddp_placed *p)
+static bool receive_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
+			  struct ddp_placed *p)
 {
 	on_wire(h);
 	return ddp_rx_place_early(s, &llp, wire.octets, len, p);
@@ -238,7 +238,7 @@ static void correct_segments_are_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed + stubs.closed);
 }
 
-static void expect_told(struct kunit *test, const struct ddp_hdr *h)
+static void expect_delivered_hdr(struct kunit *test, const struct ddp_hdr *h)
 {
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, h->tagged, stubs.deliver_hdr.tagged);
@@ -263,16 +263,16 @@ static void ulp_gets_header_at_delivery(struct kunit *test)
 
 	s = rx_open();
 	rx_receive(s, &write, 0, 50);
-	expect_told(test, &write);
+	expect_delivered_hdr(test, &write);
 
 	s = rx_open();
-	KUNIT_ASSERT_TRUE(test, comes_early(s, &write, 50, &p));
+	KUNIT_ASSERT_TRUE(test, receive_early(s, &write, 50, &p));
 	ddp_rx_deliver_early(s, &p);
-	expect_told(test, &write);
+	expect_delivered_hdr(test, &write);
 
 	s = rx_open();
 	rx_receive(s, &send, 0, 50);
-	expect_told(test, &send);
+	expect_delivered_hdr(test, &send);
 }
 
 /* Ways to fail -------------------------------------------------------------- */
@@ -387,7 +387,7 @@ static void early_segment_is_placed_once(struct kunit *test)
 	u8 want[IW_DDP_HDR_MAX];
 	struct ddp_placed p;
 
-	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_ASSERT_TRUE(test, receive_early(s, &early_write, 50, &p));
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
@@ -410,12 +410,12 @@ static void unplaced_early_segment_is_kept(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 	struct ddp_placed p;
 
-	KUNIT_EXPECT_FALSE(test, comes_early(s, &good_send, 50, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early(s, &good_send, 50, &p));
 	stubs.places = IW_DDP_T_STAG;
-	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early(s, &early_write, 50, &p));
 	stubs.places = IW_OK;
 	stubs.admits = IW_RDMAP_OPCODE;
-	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_FALSE(test, receive_early(s, &early_write, 50, &p));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.placed + stubs.failed);
 }
 
@@ -425,9 +425,9 @@ static void nothing_after_failure(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 	struct ddp_placed p, later;
 
-	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_ASSERT_TRUE(test, receive_early(s, &early_write, 50, &p));
 	ddp_llp_report_error(s, IW_MPA_CRC);
-	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &later));
+	KUNIT_EXPECT_FALSE(test, receive_early(s, &early_write, 50, &later));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_deliver_early(s, &p));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
@@ -505,7 +505,7 @@ static void retry_must_equal_deferred_segment(struct kunit *test)
  * When the lower layer's connection ends, the ULP is notified, even if the
  * stream has failed before
  */
-static void ulp_hears_of_llp_end(struct kunit *test)
+static void ulp_is_notified_of_llp_end(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -552,7 +552,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(deferred_tagged_is_admitted_once),
 	KUNIT_CASE(deferred_untagged_is_admitted_once),
 	KUNIT_CASE(retry_must_equal_deferred_segment),
-	KUNIT_CASE(ulp_hears_of_llp_end),
+	KUNIT_CASE(ulp_is_notified_of_llp_end),
 	KUNIT_CASE(query_without_stream_numbers),
 	{}
 };

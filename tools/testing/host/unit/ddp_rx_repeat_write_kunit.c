@@ -53,7 +53,7 @@ static const struct ddp_hdr some_write = {
 };
 
 /* Open a stream, begin a pass and receive one Write */
-static struct ddp_stream *alike_open(void)
+static struct ddp_stream *open_after_write(void)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -64,9 +64,9 @@ static struct ddp_stream *alike_open(void)
 }
 
 /* A segment is a repeated Write only if all of its header except the TO is the same */
-static void expect_alike(struct kunit *test, const u8 *octets, u32 len, bool alike)
+static void expect_repeated(struct kunit *test, const u8 *octets, u32 len, bool alike)
 {
-	struct ddp_stream *s = alike_open();
+	struct ddp_stream *s = open_after_write();
 	enum iw_reason why = IW_UNREADABLE;
 	bool taken;
 
@@ -85,17 +85,17 @@ static void expect_alike(struct kunit *test, const u8 *octets, u32 len, bool ali
 	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.wrote);
 }
 
-static void alike(struct kunit *test)
+static void repeated_write_differs_in_to_only(struct kunit *test)
 {
 	u8 octets[IW_DDP_HDR_MAX];
 	u32 len, bit;
 
 	ddp_hdr_encode(octets, &some_write);
 	for (len = 15; len < 60; len++) {
-		expect_alike(test, octets, len, len == 50);
+		expect_repeated(test, octets, len, len == 50);
 		for (bit = 0; bit < 8 * IW_DDP_T_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_alike(test, octets, len, len == 50 && bit >= 8 * DDP_T_TO);
+			expect_repeated(test, octets, len, len == 50 && bit >= 8 * DDP_T_TO);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -107,7 +107,7 @@ static void alike(struct kunit *test)
  */
 static void repeated_writes_reported_together(struct kunit *test)
 {
-	struct ddp_stream *s = alike_open();
+	struct ddp_stream *s = open_after_write();
 	struct ddp_placed p = { .len = 50 };
 	enum iw_reason why;
 	u8 head[IW_DDP_HDR_MAX];
@@ -152,7 +152,7 @@ static void repeated_writes_reported_together(struct kunit *test)
 static void repeated_write_is_no_continuation(struct kunit *test)
 {
 	struct ddp_hdr h = some_write;
-	struct ddp_stream *s = alike_open();
+	struct ddp_stream *s = open_after_write();
 	u8 head[IW_DDP_HDR_MAX];
 
 	/*
@@ -201,7 +201,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 	h.to = 0x1122334455667788;
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
-		s = alike_open();
+		s = open_after_write();
 		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, wire.octets, head, 50, &why));
 		/* an error of RDMAP takes precedence */
 		stubs.places = IW_DDP_T_BOUNDS;
@@ -235,7 +235,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 static void no_repeated_write_after_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
-	struct ddp_stream *s = alike_open();
+	struct ddp_stream *s = open_after_write();
 	enum iw_reason why;
 
 	ddp_stream_fail(s, &f);
@@ -251,7 +251,7 @@ static void no_repeated_write_after_failure(struct kunit *test)
  */
 static void repeated_write_waits_for_page(struct kunit *test)
 {
-	struct ddp_stream *s = alike_open();
+	struct ddp_stream *s = open_after_write();
 	struct ddp_hdr h = some_write;
 	enum iw_reason why;
 	u8 head[IW_DDP_HDR_MAX];
@@ -283,7 +283,7 @@ static void repeated_write_waits_for_page(struct kunit *test)
 
 static struct kunit_case rx_alike_cases[] = {
 	KUNIT_CASE(ref_stays_cached_after_write),
-	KUNIT_CASE(alike),
+	KUNIT_CASE(repeated_write_differs_in_to_only),
 	KUNIT_CASE(repeated_writes_reported_together),
 	KUNIT_CASE(repeated_write_is_no_continuation),
 	KUNIT_CASE(failed_repeated_write_is_quoted),

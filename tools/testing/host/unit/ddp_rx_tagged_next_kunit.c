@@ -13,7 +13,7 @@
 static const struct ddp_hdr write_goes_on = { .tagged = true };
 
 /* The reference is kept between segments of a message, within a receive pass only */
-static void use_stays(struct kunit *test)
+static void mr_ref_is_cached_within_message(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -105,7 +105,7 @@ static void expect_own(struct kunit *test, const u8 *octets, u32 len)
 	ddp_rx_end(s);
 }
 
-static void goes_on(struct kunit *test)
+static void segment_uses_its_own_header(struct kunit *test)
 {
 	const struct ddp_hdr next = {
 		.tagged = true, .ulp8 = 0x40, .stag = 0x12345678,
@@ -171,7 +171,7 @@ static void failed_continuation_is_quoted(struct kunit *test)
  * Offer a contiguous segment at @to to the fast path. Return: its result, or
  * NOT_MORE if it is not accepted.
  */
-static int more_comes(struct ddp_stream *s, u64 to, u32 len)
+static int offer_to_fast_path(struct ddp_stream *s, u64 to, u32 len)
 {
 	const struct ddp_hdr h = { .tagged = true, .to = to };
 	enum iw_reason why = IW_OK;
@@ -191,19 +191,19 @@ static void fast_path_needs_continuation(struct kunit *test)
 
 	/* no segment continues a message that has not begun, or of an earlier pass */
 	ddp_rx_begin(s);
-	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 	rx_receive(s, &write_goes_on, 0, 50);
 	ddp_rx_end(s);
 	ddp_rx_begin(s);
-	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 
 	rx_receive(s, &write_goes_on, 0, 50);
-	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 35, 50));
-	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 49));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 35, 50));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 49));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 36, 50));
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 72, 50));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, offer_to_fast_path(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, offer_to_fast_path(s, 72, 50));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 4u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 72ull, stubs.to);
@@ -233,7 +233,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 		if (how == 2)
 			ddp_llp_report_error(s, whys[how]);
 		KUNIT_EXPECT_EQ(test, how == 2 ? NOT_MORE : (int)whys[how],
-				more_comes(s, 36, 50));
+				offer_to_fast_path(s, 36, 50));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 		KUNIT_EXPECT_EQ(test, whys[how], stubs.why);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
@@ -243,7 +243,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 		placed = stubs.placed;
 		stubs.places = IW_OK;
 		stubs.admits = IW_OK;
-		KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+		KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC,
 				ddp_rx_segment(s, &llp, wire.octets, 50));
 		KUNIT_EXPECT_EQ(test, placed, stubs.placed);
@@ -265,7 +265,7 @@ static void no_fast_path_after_failure(struct kunit *test)
 	rx_receive(s, &write_goes_on, 0, 50);
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 }
@@ -278,17 +278,17 @@ static void deferred_segment_is_retried(struct kunit *test)
 	ddp_rx_begin(s);
 	rx_receive(s, &write_goes_on, 0, 50);
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_EQ(test, (int)IW_AGAIN, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, (int)IW_AGAIN, offer_to_fast_path(s, 36, 50));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 
 	ddp_rx_begin(s);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, offer_to_fast_path(s, 36, 50));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, wire.octets, 50));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
-	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 72, 50));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, offer_to_fast_path(s, 72, 50));
 	ddp_rx_end(s);
 }
 
@@ -298,7 +298,7 @@ static void deferred_segment_is_retried(struct kunit *test)
 
 static u8 bodies[RUN * 36];
 
-static struct ddp_stream *run_open(void)
+static struct ddp_stream *open_after_first(void)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -308,7 +308,7 @@ static struct ddp_stream *run_open(void)
 	return s;
 }
 
-static bool joins(const struct ddp_stream *s, u64 to, u32 len, u32 n)
+static bool is_next(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 {
 	const struct ddp_hdr h = { .tagged = true, .to = to };
 	u8 head[IW_DDP_HDR_MAX];
@@ -320,7 +320,7 @@ static bool joins(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 /* Expect that the stream accepts a next segment only after the @taken segments of the batch */
 static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
-	KUNIT_EXPECT_TRUE(test, joins(s, 36 * (1 + taken), 50, 0));
+	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * (1 + taken), 50, 0));
 	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_next_page_off(s));
 }
 
@@ -329,13 +329,13 @@ static void batch_continues_message(struct kunit *test)
 	struct ddp_stream *s = rx_open();
 
 	ddp_rx_begin(s);
-	KUNIT_EXPECT_FALSE(test, joins(s, 36, 50, 0));
+	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 	rx_receive(s, &write_goes_on, 0, 50);
 	expect_at(test, s, 0);
-	KUNIT_EXPECT_TRUE(test, joins(s, 36 * 6, 50, 5));
-	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 50, 4));
-	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 49, 5));
+	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * 6, 50, 5));
+	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 50, 4));
+	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 49, 5));
 	/* the page offset is computed from the MR's memory, not from the TO */
 	region.base = 5;
 	region.skip = 4000;
@@ -343,13 +343,13 @@ static void batch_continues_message(struct kunit *test)
 	region.base = 0;
 	region.skip = 0;
 	ddp_rx_end(s);
-	KUNIT_EXPECT_FALSE(test, joins(s, 36, 50, 0));
+	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 }
 
 static void batch_is_placed_with_one_copy(struct kunit *test)
 {
-	struct ddp_stream *s = run_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 
 	KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
@@ -381,7 +381,7 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 	int how;
 
 	for (how = 0; how < 2; how++) {
-		s = run_open();
+		s = open_after_first();
 		stubs.fits = how;
 		stubs.refuses_many = how;
 		KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_batch(s, bodies, RUN, &why));
@@ -399,7 +399,7 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 /* If RDMAP refuses a batch of one segment, the segment is not offered to RDMAP again */
 static void refused_single_is_not_offered_again(struct kunit *test)
 {
-	struct ddp_stream *s = run_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 
 	stubs.admits = IW_RDMAP_OPCODE;
@@ -416,7 +416,7 @@ static void refused_single_is_not_offered_again(struct kunit *test)
  */
 static void failed_batch_quotes_failed_segment(struct kunit *test)
 {
-	struct ddp_stream *s = run_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 
 	stubs.fits = false;
@@ -440,7 +440,7 @@ static void failed_batch_quotes_failed_segment(struct kunit *test)
  */
 static void deferred_batch_segment_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = run_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 
 	stubs.fits = false;
@@ -465,7 +465,7 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
 static void no_batch_after_revoke_or_failure(struct kunit *test)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_PROT };
-	struct ddp_stream *s = run_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 
 	stubs.places = IW_DDP_T_STAG;
@@ -475,7 +475,7 @@ static void no_batch_after_revoke_or_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 36ull, get_unaligned_be64(stubs.quoted.ddp + DDP_T_TO));
 	ddp_rx_end(s);
 
-	s = run_open();
+	s = open_after_first();
 	ddp_stream_fail(s, &f);
 	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_batch(s, bodies, RUN, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
@@ -484,7 +484,7 @@ static void no_batch_after_revoke_or_failure(struct kunit *test)
 	ddp_rx_end(s);
 
 	/* the stream fails in the middle of a batch whose segments are placed one by one */
-	s = run_open();
+	s = open_after_first();
 	stubs.fits = false;
 	stubs.places_at = U32_MAX;
 	stubs.fails_at = 3;
@@ -495,9 +495,9 @@ static void no_batch_after_revoke_or_failure(struct kunit *test)
 }
 
 static struct kunit_case rx_more_cases[] = {
-	KUNIT_CASE(use_stays),
+	KUNIT_CASE(mr_ref_is_cached_within_message),
 	KUNIT_CASE(ref_is_dropped_before_failure),
-	KUNIT_CASE(goes_on),
+	KUNIT_CASE(segment_uses_its_own_header),
 	KUNIT_CASE(untagged_never_continues_tagged),
 	KUNIT_CASE(failed_continuation_is_quoted),
 	KUNIT_CASE(fast_path_needs_continuation),

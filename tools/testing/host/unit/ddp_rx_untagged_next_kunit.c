@@ -18,7 +18,7 @@
 static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = PAYLOAD };
 
 /* Open a stream, begin a pass and receive the first segment of a message */
-static struct ddp_stream *message_open(void)
+static struct ddp_stream *open_after_first(void)
 {
 	struct ddp_stream *s = rx_open();
 
@@ -29,31 +29,31 @@ static struct ddp_stream *message_open(void)
 }
 
 /* Offer a contiguous segment to the fast path. Return: true if it was accepted. */
-static bool more_comes(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
+static bool offer_to_fast_path(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
 {
 	return ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
 }
 
-static bool at(struct ddp_stream *s, u32 mo, enum iw_reason *why)
+static bool offer_mo(struct ddp_stream *s, u32 mo, enum iw_reason *why)
 {
 	struct ddp_hdr h = first;
 	u8 octets[LEN] = {};
 
 	h.mo = mo;
 	ddp_hdr_encode(octets, &h);
-	return more_comes(s, octets, LEN, why);
+	return offer_to_fast_path(s, octets, LEN, why);
 }
 
 /*
  * Expect that the fast path accepts the segment if @good. It must accept only
  * segments that differ from the last one in nothing but a contiguous MO.
  */
-static void expect_more(struct kunit *test, const u8 *octets, u32 len, bool good)
+static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why = IW_UNREADABLE;
 
-	KUNIT_EXPECT_EQ(test, good, more_comes(s, octets, len, &why));
+	KUNIT_EXPECT_EQ(test, good, offer_to_fast_path(s, octets, len, &why));
 	KUNIT_EXPECT_EQ(test, (u32)good, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 1u + good, stubs.placed);
@@ -71,7 +71,7 @@ static void expect_more(struct kunit *test, const u8 *octets, u32 len, bool good
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
-static void goes_on(struct kunit *test)
+static void fast_path_needs_same_header(struct kunit *test)
 {
 	struct ddp_hdr next = first;
 	u8 octets[100] = {};
@@ -80,10 +80,10 @@ static void goes_on(struct kunit *test)
 	next.mo = PAYLOAD;
 	ddp_hdr_encode(octets, &next);
 	for (len = DDP_U_HDR_LEN; len < 60; len++) {
-		expect_more(test, octets, len, len == LEN);
+		expect_fast_path(test, octets, len, len == LEN);
 		for (bit = 0; bit < 8 * DDP_U_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_more(test, octets, len, false);
+			expect_fast_path(test, octets, len, false);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -92,13 +92,13 @@ static void goes_on(struct kunit *test)
 /* The reference is dropped before the message is delivered */
 static void ref_is_dropped_before_delivery(struct kunit *test)
 {
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	struct ddp_hdr last = first;
 	enum iw_reason why;
 	u8 octets[LEN] = {};
 
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* an untagged segment is never part of a batch */
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
@@ -113,10 +113,10 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 	/* no segment continues a complete message */
 	last.mo = 3 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
-	KUNIT_EXPECT_FALSE(test, more_comes(s, octets, LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_to_fast_path(s, octets, LEN, &why));
 	/* the first segment of a message uses the general path */
-	KUNIT_EXPECT_FALSE(test, at(s, 3 * PAYLOAD, &why));
-	KUNIT_EXPECT_FALSE(test, at(s, 0, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, 3 * PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, 0, &why));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
@@ -124,13 +124,13 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 /* RFC 5041 7.1 U4: the error report quotes a segment beyond the buffer as received */
 static void segment_beyond_buffer_is_quoted(struct kunit *test)
 {
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 	u32 mo;
 
 	for (mo = PAYLOAD; mo + PAYLOAD <= MOST; mo += PAYLOAD)
-		KUNIT_EXPECT_TRUE(test, at(s, mo, &why));
-	KUNIT_EXPECT_TRUE(test, at(s, mo, &why));
+		KUNIT_EXPECT_TRUE(test, offer_mo(s, mo, &why));
+	KUNIT_EXPECT_TRUE(test, offer_mo(s, mo, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, why);
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, stubs.why);
 	KUNIT_EXPECT_EQ(test, LEN, stubs.quoted.seg_len);
@@ -138,48 +138,48 @@ static void segment_beyond_buffer_is_quoted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mo, get_unaligned_be32(stubs.quoted.ddp + DDP_U_MO));
 	KUNIT_EXPECT_EQ(test, 3u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
-	KUNIT_EXPECT_FALSE(test, at(s, mo + PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, mo + PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
-static void is_refused(struct kunit *test)
+static void fast_path_error_fails_stream(struct kunit *test)
 {
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	enum iw_reason why;
 
 	stubs.admits = IW_RDMAP_UNSPEC;
-	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, stubs.why);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
 
 	/* another context has failed the stream */
-	s = message_open();
+	s = open_after_first();
 	set_bit(0, &s->failed);
-	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
 /* A deferred segment is admitted once, and no other segment overtakes it */
-static void waits(struct kunit *test)
+static void deferred_segment_is_retried(struct kunit *test)
 {
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	struct ddp_hdr h = first;
 	enum iw_reason why;
 
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
-	KUNIT_EXPECT_FALSE(test, at(s, 2 * PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, 2 * PAYLOAD, &why));
 	h.mo = PAYLOAD;
 	rx_receive(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
-	KUNIT_EXPECT_TRUE(test, at(s, 2 * PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_mo(s, 2 * PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
@@ -188,7 +188,7 @@ static void waits(struct kunit *test)
 /* Messages in different queues are continued independently */
 static void queues_continue_independently(struct kunit *test)
 {
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	struct ddp_hdr h = { .ulp8 = 0x41, .qn = 1, .msn = 1 };
 	u8 octets[LEN] = {};
 	enum iw_reason why;
@@ -197,11 +197,11 @@ static void queues_continue_independently(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
 	h.mo = PAYLOAD;
 	ddp_hdr_encode(octets, &h);
-	KUNIT_EXPECT_TRUE(test, more_comes(s, octets, LEN, &why));
+	KUNIT_EXPECT_TRUE(test, offer_to_fast_path(s, octets, LEN, &why));
 	KUNIT_EXPECT_PTR_EQ(test, &s->sink[1], stubs.sink);
 	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
 	KUNIT_EXPECT_EQ(test, 2 * PAYLOAD, s->uq[1].mo);
-	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
@@ -212,20 +212,20 @@ static void queues_continue_independently(struct kunit *test)
 static void general_path_without_continuation(struct kunit *test)
 {
 	static const struct ddp_hdr write = { .tagged = true };
-	struct ddp_stream *s = message_open();
+	struct ddp_stream *s = open_after_first();
 	struct ddp_hdr h = first;
 	u8 octets[DDP_U_HDR_LEN];
 	enum iw_reason why;
 
 	rx_receive(s, &write, 0, LEN);
-	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
 	h.mo = PAYLOAD;
 	rx_receive(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	h.mo = 2 * PAYLOAD;
 	rx_receive(s, &h, 0, DDP_U_HDR_LEN);
 	ddp_hdr_encode(octets, &h);
-	KUNIT_EXPECT_FALSE(test, more_comes(s, octets, DDP_U_HDR_LEN, &why));
+	KUNIT_EXPECT_FALSE(test, offer_to_fast_path(s, octets, DDP_U_HDR_LEN, &why));
 	rx_receive(s, &h, 0, DDP_U_HDR_LEN);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.admitted);
@@ -241,11 +241,11 @@ static void general_path_without_continuation(struct kunit *test)
 }
 
 static struct kunit_case rx_goes_on_cases[] = {
-	KUNIT_CASE(goes_on),
+	KUNIT_CASE(fast_path_needs_same_header),
 	KUNIT_CASE(ref_is_dropped_before_delivery),
 	KUNIT_CASE(segment_beyond_buffer_is_quoted),
-	KUNIT_CASE(is_refused),
-	KUNIT_CASE(waits),
+	KUNIT_CASE(fast_path_error_fails_stream),
+	KUNIT_CASE(deferred_segment_is_retried),
 	KUNIT_CASE(queues_continue_independently),
 	KUNIT_CASE(general_path_without_continuation),
 	{}

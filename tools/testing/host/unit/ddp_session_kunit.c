@@ -93,7 +93,7 @@ static void *establishes(void *unused)
 	return NULL;
 }
 
-static void *sees_the_end(void *unused)
+static void *peer_closes(void *unused)
 {
 	ddp_session_report_peer_closed(&ss);
 	return NULL;
@@ -107,7 +107,7 @@ static void *closes(void *unused)
 
 /* rmmod ---------------------------------------------------------------------- */
 
-static void *goes(void *unused)
+static void *run_rmmod(void *unused)
 {
 	ddp_session_sync_upcalls();
 	stubs.too_soon = !READ_ONCE(stubs.returned);
@@ -125,7 +125,7 @@ static void gone_during(struct kunit *test, void *(*worker)(void *))
 	sem_init(&stubs.waits, 0, 0);
 	pthread_create(&w, NULL, worker, NULL);
 	sem_wait(&stubs.inside);
-	pthread_create(&rmmod, NULL, goes, NULL);
+	pthread_create(&rmmod, NULL, run_rmmod, NULL);
 	/* rmmod waits, or has finished without waiting */
 	sem_wait(&stubs.waits);
 	sem_post(&stubs.go_on);
@@ -151,7 +151,7 @@ static void ulp_gone_during_established(struct kunit *test)
 
 static void ulp_gone_during_peer_closed(struct kunit *test)
 {
-	gone_during(test, sees_the_end);
+	gone_during(test, peer_closes);
 }
 
 static void ulp_gone_during_closed(struct kunit *test)

@@ -24,7 +24,7 @@ static int getname(struct socket *sock, struct sockaddr *addr, int peer)
 	return sizeof(*in);
 }
 
-static void names(struct kunit *test, int state)
+static void expect_addrs(struct kunit *test, int state)
 {
 	static const struct proto_ops ops = { .getname = getname };
 	struct sock sk = { .sk_family = AF_INET, .sk_state = state };
@@ -45,8 +45,8 @@ static void names(struct kunit *test, int state)
  */
 static void get_addrs_after_peer_close(struct kunit *test)
 {
-	names(test, TCP_ESTABLISHED);
-	names(test, TCP_CLOSE);
+	expect_addrs(test, TCP_ESTABLISHED);
+	expect_addrs(test, TCP_CLOSE);
 }
 
 static struct kunit_case ddp_sock_cases[] = {

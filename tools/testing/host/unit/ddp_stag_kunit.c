@@ -46,7 +46,7 @@ static int insert(struct rhashtable *ht, struct rhash_head *node)
 	return 0;
 }
 
-static void take_out(struct rhashtable *ht, struct rhash_head *node)
+static void table_remove(struct rhashtable *ht, struct rhash_head *node)
 {
 	BUG_ON(!ht->nelems.v || node != &table.entry->node);
 	ht->nelems.v = 0;
@@ -84,17 +84,17 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 #define rhashtable_destroy(ht)				BUG_ON((ht)->nelems.v)
 #define rhashtable_lookup(ht, key, params)		look_up(ht, key)
 #define rhashtable_lookup_insert_fast(ht, node, params)	insert(ht, node)
-#define rhashtable_remove_fast(ht, node, params)	take_out(ht, node)
+#define rhashtable_remove_fast(ht, node, params)	table_remove(ht, node)
 
 /*
  * Number of accesses in flight when ddp_mem_invalidate() clears the MR's valid
  * flag. Registration of the MR with another key waits for these accesses.
  */
-static int uses_when_shut;
-static bool shut(bool *valid);
+static int users_when_cleared;
+static bool clear_valid(bool *valid);
 
 #undef xchg
-#define xchg(p, v)					shut(p)
+#define xchg(p, v)					clear_valid(p)
 
 #include "../../../../drivers/ddp/stag.c"
 
@@ -106,11 +106,11 @@ static struct ddp_stags stags;
 static struct ddp_region region;
 static struct ddp_stream stream = { .stags = &stags, .pd = &stags, .id = 5 };
 
-static bool shut(bool *valid)
+static bool clear_valid(bool *valid)
 {
 	bool was = *valid;
 
-	uses_when_shut = refcount_read(&region.users) - USERS_INITIAL;
+	users_when_cleared = refcount_read(&region.users) - USERS_INITIAL;
 	*valid = false;
 	return was;
 }
@@ -145,7 +145,7 @@ u32 host_random(void)
 
 static const struct ddp_sge all = { .addr = BASE, .len = LENGTH };
 
-static struct ddp_sge piece(void)
+static struct ddp_sge sge_of_region(void)
 {
 	struct ddp_sge m = all;
 
@@ -170,16 +170,16 @@ static void publish(struct kunit *test)
 /* Begin an access that ends after @ends_at iterations of waiting */
 static void begin_copy(struct kunit *test, u32 ends_at)
 {
-	const struct ddp_sge m = piece();
+	const struct ddp_sge m = sge_of_region();
 
 	copy.ends_at = ends_at;
 	KUNIT_ASSERT_EQ(test, IW_OK, ddp_region_check_and_get(&stream, &m, DDP_REMOTE_WRITE,
 							      &copy.copied));
 }
 
-static void expect_shut(struct kunit *test)
+static void expect_invalid_and_unused(struct kunit *test)
 {
-	const struct ddp_sge m = piece();
+	const struct ddp_sge m = sge_of_region();
 	struct ddp_region *r = NULL;
 
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
@@ -192,7 +192,7 @@ static void expect_shut(struct kunit *test)
  * DDP-117, DDP-128, SEC-17: ddp_region_revoke() invalidates the MR, and then
  * waits for accesses in flight
  */
-static void revoke_waits(struct kunit *test)
+static void revoke_waits_for_access(struct kunit *test)
 {
 	publish(test);
 	begin_copy(test, 3);
@@ -200,7 +200,7 @@ static void revoke_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, copy.spins);
 	KUNIT_EXPECT_FALSE(test, copy.valid);
 	KUNIT_EXPECT_NULL(test, copy.copied);
-	expect_shut(test);
+	expect_invalid_and_unused(test);
 	/*
 	 * a second call reports that the MR was not valid, and does not wait
 	 * because there is no access
@@ -213,13 +213,16 @@ static void revoke_waits(struct kunit *test)
  * DDP-128: an invalid MR gets no reference, because lookups that fail could otherwise
  * keep revocation waiting for ever
  */
-static void invalid_not_counted(struct kunit *test)
+static void invalid_mr_gets_no_ref(struct kunit *test)
 {
 	publish(test);
 	ddp_region_revoke(&region);
 	KUNIT_EXPECT_NULL(test, ddp_region_find_get(&stags, region.stag));
 	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
-	/* but can be found to be registered anew, and invalidated again */
+	/*
+	 * the owner can still find the MR to register it again, and may
+	 * invalidate it; a peer may not
+	 */
 	KUNIT_EXPECT_PTR_EQ(test, &region, ddp_region_peek(&stags, region.stag));
 	region.may_be_invalidated = true;
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, false));
@@ -229,8 +232,8 @@ static void invalid_not_counted(struct kunit *test)
 	ddp_stags_destroy(&stags);
 }
 
-/* DDP-128, SEC-17: the same when the MR is removed */
-static void remove_waits(struct kunit *test)
+/* DDP-128, SEC-17: removing an MR waits for accesses in flight */
+static void remove_waits_for_access(struct kunit *test)
 {
 	publish(test);
 	begin_copy(test, 2);
@@ -238,7 +241,7 @@ static void remove_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
 	KUNIT_EXPECT_FALSE(test, copy.valid);
 	KUNIT_EXPECT_NULL(test, ddp_region_find_get(&stags, region.stag));
-	expect_shut(test);
+	expect_invalid_and_unused(test);
 	ddp_stags_destroy(&stags);
 }
 
@@ -248,7 +251,7 @@ static void cached_ref_permits_no_access(struct kunit *test)
 	struct ddp_sge m;
 
 	publish(test);
-	m = piece();
+	m = sge_of_region();
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
 						      DDP_REMOTE_WRITE));
 	ddp_mr_cache_end_copy(&copy.copied);
@@ -258,7 +261,7 @@ static void cached_ref_permits_no_access(struct kunit *test)
 			ddp_mr_cache_get(&stream, &copy.copied, &m,
 					 DDP_REMOTE_WRITE));
 	KUNIT_EXPECT_NULL(test, copy.copied);
-	expect_shut(test);
+	expect_invalid_and_unused(test);
 }
 
 /* If the cached MR is invalid, a new MR with the same STag is found instead */
@@ -268,7 +271,7 @@ static void invalid_cached_mr_is_replaced(struct kunit *test)
 	struct ddp_sge m;
 
 	publish(test);
-	m = piece();
+	m = sge_of_region();
 	gone = region;
 	gone.valid = false;
 	refcount_set(&gone.users, 2);
@@ -289,9 +292,9 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
 	struct ddp_sge old;
 
 	publish(test);
-	old = piece();
+	old = sge_of_region();
 	ddp_region_revoke(&region);
-	expect_shut(test);
+	expect_invalid_and_unused(test);
 	ddp_region_validate(&region, KEY + 1);
 	KUNIT_EXPECT_EQ(test, old.stag + 1, region.stag);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
@@ -313,16 +316,16 @@ static void invalidate_counts_as_access(struct kunit *test)
 	region.invalidate_stream = stream.id;
 	begin_copy(test, 2);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, true));
-	KUNIT_EXPECT_EQ(test, 2, uses_when_shut);
+	KUNIT_EXPECT_EQ(test, 2, users_when_cleared);
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
-	expect_shut(test);
+	expect_invalid_and_unused(test);
 
 	/* a peer can invalidate a valid MR only; the owner may also invalidate an invalid MR */
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
-	uses_when_shut = -1;
+	users_when_cleared = -1;
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, false));
-	KUNIT_EXPECT_EQ(test, -1, uses_when_shut);
+	KUNIT_EXPECT_EQ(test, -1, users_when_cleared);
 }
 
 static bool all_differ(void)
@@ -390,9 +393,9 @@ static void peer_invalidates_own_stream_only(struct kunit *test)
 static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(insert_retries_used_index),
 	KUNIT_CASE(insert_sleeps_until_table_grows),
-	KUNIT_CASE(revoke_waits),
-	KUNIT_CASE(invalid_not_counted),
-	KUNIT_CASE(remove_waits),
+	KUNIT_CASE(revoke_waits_for_access),
+	KUNIT_CASE(invalid_mr_gets_no_ref),
+	KUNIT_CASE(remove_waits_for_access),
 	KUNIT_CASE(cached_ref_permits_no_access),
 	KUNIT_CASE(invalid_cached_mr_is_replaced),
 	KUNIT_CASE(old_key_finds_no_revalidated_mr),

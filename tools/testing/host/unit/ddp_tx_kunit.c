@@ -304,7 +304,7 @@ static void cursor_starts_anywhere(struct kunit *test)
 }
 
 /* The MR reference is cached for the next segment, within a transmit pass */
-static void use_stays(struct kunit *test)
+static void mr_ref_is_cached_within_pass(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
 	struct ddp_txseg seg;
@@ -504,7 +504,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(returned_segment_is_sent_later),
 	KUNIT_CASE(terminate_after_failure_in_fault),
 	KUNIT_CASE(cursor_starts_anywhere),
-	KUNIT_CASE(use_stays),
+	KUNIT_CASE(mr_ref_is_cached_within_pass),
 	KUNIT_CASE(batch_equals_single_segments),
 	KUNIT_CASE(no_batch_after_failure_or_fault),
 	KUNIT_CASE(settle_waits_for_tx),

@@ -3,8 +3,8 @@
  * Test fixture: a connection that transmits, the messages that it sends, the
  * memory of these messages, and the pages of batches
  */
-#ifndef _HOST_DOORS_FRAME_H
-#define _HOST_DOORS_FRAME_H
+#ifndef _HOST_UNIT_FRAME_H
+#define _HOST_UNIT_FRAME_H
 
 #include <linux/prandom.h>
 

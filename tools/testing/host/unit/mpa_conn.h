@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Test fixture: a connection with a fake socket and a fake listener */
-#ifndef _HOST_DOORS_MPA_CONN_H
-#define _HOST_DOORS_MPA_CONN_H
+#ifndef _HOST_UNIT_MPA_CONN_H
+#define _HOST_UNIT_MPA_CONN_H
 
 #include <kunit/test.h>
 

@@ -154,7 +154,7 @@ static void first_rx_pass_follows_startup(struct kunit *test)
 }
 
 /* A worker that finds the mutex held is queued again when the mutex is released */
-static void comes_in_vain(struct mpa_conn *c)
+static void run_worker_with_mutex_held(struct mpa_conn *c)
 {
 	stubs.unlocked = NULL;
 	c->mutex.held++;
@@ -162,7 +162,7 @@ static void comes_in_vain(struct mpa_conn *c)
 	c->mutex.held--;
 }
 
-static void not_now(struct kunit *test)
+static void held_mutex_postpones_events(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
 
@@ -176,7 +176,7 @@ static void not_now(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	/* the worker runs, and finds the mutex held, just before the mutex is released */
-	stubs.unlocked = comes_in_vain;
+	stubs.unlocked = run_worker_with_mutex_held;
 	mpa_conn_lock(c);
 	mpa_conn_unlock(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
@@ -224,7 +224,7 @@ static struct kunit_case mpa_turn_cases[] = {
 	KUNIT_CASE(worker_repeats_passes_up_to_limit),
 	KUNIT_CASE(queued_work_holds_one_ref),
 	KUNIT_CASE(first_rx_pass_follows_startup),
-	KUNIT_CASE(not_now),
+	KUNIT_CASE(held_mutex_postpones_events),
 	KUNIT_CASE(new_conn_is_queued_at_unlock),
 	{}
 };

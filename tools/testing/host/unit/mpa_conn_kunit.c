@@ -98,7 +98,7 @@ static void tcp_handshake_has_time_limit(struct kunit *test)
 	expect(test, 0, 1, 0, IW_TIMEOUT);
 }
 
-static void ends(struct mpa_conn *c, bool drained)
+static void close_and_run(struct mpa_conn *c, bool drained)
 {
 	c->closing = true;
 	c->drained = drained;
@@ -107,7 +107,7 @@ static void ends(struct mpa_conn *c, bool drained)
 }
 
 /* Let @seconds pass; the connection must not end before the last jiffy of that time */
-static void after(struct mpa_conn *c, unsigned int seconds)
+static void let_pass(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
 	poll_events(c);
@@ -123,7 +123,7 @@ static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason
 }
 
 /* Open an active connection whose Request is not sent yet; @takes: result of sending */
-static struct mpa_conn *calling(struct kunit *test, int takes)
+static struct mpa_conn *open_with_unsent_request(struct kunit *test, int takes)
 {
 	static const struct ddp_offer offer = {
 		.enhanced = true, .ird = 1, .ord = 1,
@@ -143,17 +143,17 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 /* The time limit for the Reply is a minute, from the time at which TCP accepts the Request */
 static void reply_has_time_limit(struct kunit *test)
 {
-	struct mpa_conn *c = calling(test, INT_MAX);
+	struct mpa_conn *c = open_with_unsent_request(test, INT_MAX);
 
 	poll_events(c);
-	after(c, 60);
+	let_pass(c, 60);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
 /* If memory is short, the worker retries sending the Request, up to a time limit */
 static void request_is_retried_without_memory(struct kunit *test)
 {
-	struct mpa_conn *c = calling(test, -ENOMEM);
+	struct mpa_conn *c = open_with_unsent_request(test, -ENOMEM);
 
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, msecs_to_jiffies((unsigned long)MPA_RETRY_MIN), stubs.delay);
@@ -161,7 +161,7 @@ static void request_is_retried_without_memory(struct kunit *test)
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 3u, c->startup_written);
 	stubs.takes = -EAGAIN;
-	after(c, MPA_DEADLINE_MEMORY);
+	let_pass(c, MPA_DEADLINE_MEMORY);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -171,11 +171,11 @@ static void request_is_retried_without_memory(struct kunit *test)
  */
 static void request_send_error_ends_conn(struct kunit *test)
 {
-	struct mpa_conn *c = calling(test, -ECONNRESET);
+	struct mpa_conn *c = open_with_unsent_request(test, -ECONNRESET);
 
 	poll_events(c);
 	expect_end(test, 1, true, IW_PEER_RESET);
-	c = calling(test, -EPIPE);
+	c = open_with_unsent_request(test, -EPIPE);
 	poll_events(c);
 	expect_end(test, 1, true, IW_MPA_LOST);
 }
@@ -197,7 +197,7 @@ static void retry_with_revision_1(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		c = calling(test, INT_MAX);
+		c = open_with_unsent_request(test, INT_MAX);
 		poll_events(c);
 		stubs.connects = ways[i].err;
 		expect_reset();
@@ -214,7 +214,7 @@ static void retry_with_revision_1(struct kunit *test)
  */
 static void request_is_repeated(struct kunit *test)
 {
-	struct mpa_conn *c = calling(test, INT_MAX);
+	struct mpa_conn *c = open_with_unsent_request(test, INT_MAX);
 	u32 i;
 
 	poll_events(c);
@@ -268,7 +268,7 @@ static void close_waits_for_slow_acks(struct kunit *test)
 	struct mpa_conn *c = open_established(4);
 	u32 n;
 
-	ends(c, false);
+	close_and_run(c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 	c->drained = true;
 	poll_events(c);
@@ -300,28 +300,28 @@ static void close_has_time_limit_per_ack(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(4);
 
-	ends(c, true);
+	close_and_run(c, true);
 	stubs.acked++;
 	poll_events(c);
-	after(c, 130);
+	let_pass(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	c = open_established(4);
-	ends(c, true);
-	after(c, 129);
+	close_and_run(c, true);
+	let_pass(c, 129);
 	stubs.acked = stubs.written;
 	poll_events(c);
-	after(c, 10);
+	let_pass(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/* polling does not extend the limit */
 	c = open_established(0);
-	ends(c, true);
+	close_and_run(c, true);
 	stubs.acked = stubs.written;
 	poll_events(c);
-	after(c, 9);
+	let_pass(c, 9);
 	expect_end(test, 0, false, IW_OK);
-	after(c, 1);
+	let_pass(c, 1);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -335,7 +335,7 @@ static void close_has_total_time_limit(struct kunit *test)
 	u32 n;
 
 	/* the limit does not run while the transmit path has more to send */
-	ends(c, false);
+	close_and_run(c, false);
 	for (n = 0; n < 20; n++) {
 		jiffies += 100 * HZ;
 		stubs.acked++;
@@ -373,7 +373,7 @@ static void close_ends_when_all_acked(struct kunit *test)
 	poll_events(c);
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.half_closes);
-	ends(c, true);
+	close_and_run(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	expect_end(test, 0, false, IW_OK);
 	jiffies += 30 * HZ;
@@ -392,9 +392,9 @@ static void short_limit_if_all_acked(struct kunit *test)
 {
 	struct mpa_conn *c = open_established(0);
 
-	ends(c, true);
+	close_and_run(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	after(c, 10);
+	let_pass(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/*
@@ -404,7 +404,7 @@ static void short_limit_if_all_acked(struct kunit *test)
 	c = open_established(0);
 	stubs.fin = true;
 	poll_events(c);
-	ends(c, true);
+	close_and_run(c, true);
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
@@ -417,25 +417,25 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	struct mpa_conn *c = open_established(4);
 
 	stubs.no_memory = true;
-	ends(c, true);
+	close_and_run(c, true);
 	KUNIT_EXPECT_EQ(test, HZ / 10ul, stubs.delay);
-	after(c, 129);
+	let_pass(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	stubs.no_memory = false;
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	after(c, 130);
+	let_pass(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/* TCP has no data, but an FPDU that is blocked on a response may follow */
 	c = open_established(0);
 	stubs.no_memory = true;
-	ends(c, false);
-	after(c, 129);
+	close_and_run(c, false);
+	let_pass(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	c->drained = true;
 	poll_events(c);
-	after(c, 10);
+	let_pass(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 

@@ -16,8 +16,8 @@
 static struct {
 	struct mpa_conn		c[CROWD];
 	struct work_struct	*queued;
-	const struct mpa_conn	*looked[CROWD];	/* connections in the order of handling */
-	u32			looks;
+	const struct mpa_conn	*order[CROWD];	/* connections in the order of handling */
+	u32			handled;
 	bool			again;	/* handling a connection raises another event for it */
 } stubs;
 
@@ -38,17 +38,17 @@ bool host_queue(struct work_struct *w)
 static u32 run(void)
 {
 	struct work_struct *w = stubs.queued;
-	u32 before = stubs.looks;
+	u32 before = stubs.handled;
 
 	stubs.queued = NULL;
 	if (w)
 		w->func(w);
-	return stubs.looks - before;
+	return stubs.handled - before;
 }
 
 bool mpa_conn_handle_events(struct mpa_conn *c, unsigned long events)
 {
-	stubs.looked[stubs.looks++] = c;
+	stubs.order[stubs.handled++] = c;
 	if (!stubs.again)
 		return false;
 	ddp_session_get(&c->ss);
@@ -131,8 +131,8 @@ static void conns_run_in_event_order(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, add(2));
 	ddp_session_put(&stubs.c[2].ss);
 	KUNIT_EXPECT_EQ(test, 2u, run());
-	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.looked[0]);
-	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.looked[1]);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.order[0]);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.order[1]);
 	KUNIT_EXPECT_NULL(test, stubs.queued);
 	KUNIT_EXPECT_FALSE(test, mpa_connq_has_waiting(stubs.c[0].connq));
 	KUNIT_EXPECT_TRUE(test, add(2));
@@ -163,7 +163,7 @@ static void busy_conn_does_not_block_others(struct kunit *test)
 	add(1);
 	stubs.again = true;
 	KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
-	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.looked[2]);
+	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.order[2]);
 	stubs.again = false;
 	KUNIT_EXPECT_EQ(test, 2u, run());
 }

@@ -234,7 +234,7 @@ static const struct bio_vec *vec_of(const struct mpa_out *o, u32 at)
 }
 
 /* The payload of a long FPDU has the same page offset in the batch as in memory */
-static void lie_alike(struct kunit *test)
+static void payload_keeps_page_offset(struct kunit *test)
 {
 	const u32 emss = 16 + 4 * BLOCK + 4, payload = 4 * BLOCK;
 	const struct bio_vec *v;
@@ -289,7 +289,7 @@ static void expect_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.made);
 }
 
-static void revoked(struct kunit *test)
+static void revoked_mr_fails_stream(struct kunit *test)
 {
 	open_large(BLOCKED);
 	regions[0].valid = false;
@@ -298,7 +298,7 @@ static void revoked(struct kunit *test)
 	close_conn(test);
 }
 
-static void not_there(struct kunit *test)
+static void missing_page_delays_batch(struct kunit *test)
 {
 	open_large(PAGED);
 	stubs.present[0] = false;
@@ -422,10 +422,10 @@ static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(messages_give_expected_bytes),
 	KUNIT_CASE(messages_are_sent_without_pages),
 	KUNIT_CASE(middle_fpdus_share_mr_lookup),
-	KUNIT_CASE(lie_alike),
+	KUNIT_CASE(payload_keeps_page_offset),
 	KUNIT_CASE(page_count_is_limited),
-	KUNIT_CASE(revoked),
-	KUNIT_CASE(not_there),
+	KUNIT_CASE(revoked_mr_fails_stream),
+	KUNIT_CASE(missing_page_delays_batch),
 	KUNIT_CASE(immediate_fault_retries_singly),
 	KUNIT_CASE(batch_ends_at_missing_page),
 	KUNIT_CASE(invalid_next_sge_fails_stream),

@@ -87,14 +87,14 @@ void complete_fault(void)
 	ddp_fault_complete(w, false);
 }
 
-static void mem_bring(void *mem, struct ddp_fault *w)
+static void mem_fault(void *mem, struct ddp_fault *w)
 {
 	stubs.fault = w;
 	if (stubs.fault_at_once)
 		complete_fault();
 }
 
-static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_bring };
+static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_fault };
 
 /* Stubs of stag.c, with two MRs */
 enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,

@@ -204,7 +204,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static int accepted(void)
+static int accept_one(void)
 {
 	stubs.named = 0;
 	return mpa_listen_handle_accepted(NULL, &stubs.sock);
@@ -216,7 +216,7 @@ static int accepted(void)
  */
 static void new_conn_is_polled_once(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, accepted());
+	KUNIT_EXPECT_EQ(test, 0, accept_one());
 	KUNIT_EXPECT_EQ(test, 1, stubs.begun);
 	KUNIT_EXPECT_EQ(test, 1, stubs.attached);
 	KUNIT_EXPECT_EQ(test, 1, stubs.looked);
@@ -232,15 +232,15 @@ static void new_conn_is_polled_once(struct kunit *test)
 static void no_event_without_data(struct kunit *test)
 {
 	stubs.quiet = true;
-	KUNIT_EXPECT_EQ(test, 0, accepted());
+	KUNIT_EXPECT_EQ(test, 0, accept_one());
 	KUNIT_EXPECT_EQ(test, 0, stubs.looked);
 	KUNIT_EXPECT_EQ(test, 1, stubs.let_go);
 }
 
-static void ends_at_once(struct kunit *test)
+static void conn_may_end_while_accepted(struct kunit *test)
 {
 	stubs.ends_at_once = true;
-	KUNIT_EXPECT_EQ(test, 0, accepted());
+	KUNIT_EXPECT_EQ(test, 0, accept_one());
 	KUNIT_EXPECT_EQ(test, 1, stubs.looked);
 	KUNIT_EXPECT_EQ(test, 1, stubs.freed);
 }
@@ -255,11 +255,11 @@ static void accept_failure_leaks_nothing(struct kunit *test)
 	int i;
 
 	stubs.called = NULL;
-	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, accepted());
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, accept_one());
 	stubs.called = called;
 	for (i = 0; i < ARRAY_SIZE(lacks); i++) {
 		*lacks[i] = true;
-		KUNIT_EXPECT_EQ(test, -EBUSY, accepted());
+		KUNIT_EXPECT_EQ(test, -EBUSY, accept_one());
 		*lacks[i] = false;
 		KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	}
@@ -276,7 +276,7 @@ static void listener_end_aborts_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.stopped);
 }
 
-static int opened(u16 family, bool v6only)
+static int open_listener(u16 family, bool v6only)
 {
 	struct sockaddr_storage local = { .ss_family = family };
 	struct ddp_listen a = { .local = &local, .v6only = v6only };
@@ -289,14 +289,14 @@ static int opened(u16 family, bool v6only)
 /* IPV6_V6ONLY is set on the socket if the program requests it */
 static void listen_sets_v6only(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET6, true));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, open_listener(AF_INET6, true));
 	KUNIT_EXPECT_TRUE(test, stubs.v6only);
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET6, false));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, open_listener(AF_INET6, false));
 	KUNIT_EXPECT_FALSE(test, stubs.v6only);
-	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET, true));
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, open_listener(AF_INET, true));
 	KUNIT_EXPECT_FALSE(test, stubs.v6only);
 	stubs.err = -ENOBUFS;
-	KUNIT_EXPECT_EQ(test, -ENOBUFS, opened(AF_INET6, true));
+	KUNIT_EXPECT_EQ(test, -ENOBUFS, open_listener(AF_INET6, true));
 	KUNIT_EXPECT_FALSE(test, stubs.v6only);
 }
 
@@ -324,7 +324,7 @@ static void wildcard_listener_has_no_vrf(struct kunit *test)
 static struct kunit_case mpa_listen_cases[] = {
 	KUNIT_CASE(new_conn_is_polled_once),
 	KUNIT_CASE(no_event_without_data),
-	KUNIT_CASE(ends_at_once),
+	KUNIT_CASE(conn_may_end_while_accepted),
 	KUNIT_CASE(accept_failure_leaks_nothing),
 	KUNIT_CASE(listener_end_aborts_request),
 	KUNIT_CASE(listen_sets_v6only),

@@ -14,9 +14,9 @@ static struct {
 	struct net	net;
 	int		connect, bind;	/* results of these functions */
 	struct mpa_conn	*c;		/* connection that is queued for the worker */
-	u32		looks;		/* number of events raised */
+	u32		events;		/* number of events raised */
 	u32		holder_polls;	/* number of events raised with the mutex held */
-	u32		let_go;		/* number of unlocks */
+	u32		unlocks;		/* number of unlocks */
 	u32		begun;		/* calls of mpa_conn_enter_first_phase() */
 	u32		sockets;	/* number of open sockets */
 	bool		reset;		/* true if the last release was an abort */
@@ -29,7 +29,7 @@ struct workqueue_struct *mpa_wq;
 /* Queue the connection for the worker, with a reference */
 void mpa_conn_set_event(struct mpa_conn *c, enum mpa_event ev)
 {
-	stubs.looks++;
+	stubs.events++;
 	stubs.holder_polls += c->mutex.held;
 	if (stubs.c)
 		return;
@@ -45,7 +45,7 @@ void mpa_conn_lock(struct mpa_conn *c)
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);
-	stubs.let_go++;
+	stubs.unlocks++;
 }
 
 static void worker_done(void)
@@ -145,7 +145,7 @@ static void test_exit(struct kunit *test)
 	mpa_conn_wait_all_released();
 }
 
-static struct ddp_session *connects(u16 private_data)
+static struct ddp_session *connect_with(u16 private_data)
 {
 	static const struct sockaddr_storage at;
 	static const struct ddp_policy policy;
@@ -164,9 +164,9 @@ static struct ddp_session *connects(u16 private_data)
  * Expect that connecting fails with @err, and that nothing is left but the
  * reference of a worker that is still queued
  */
-static void expect_vain(struct kunit *test, u16 private_data, int err)
+static void expect_connect_fails(struct kunit *test, u16 private_data, int err)
 {
-	struct ddp_session *ss = connects(private_data);
+	struct ddp_session *ss = connect_with(private_data);
 
 	KUNIT_EXPECT_EQ(test, (long)err, PTR_ERR(ss));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.begun);
@@ -178,35 +178,35 @@ static void expect_vain(struct kunit *test, u16 private_data, int err)
 
 static void too_long_private_data_is_refused(struct kunit *test)
 {
-	expect_vain(test, MPA_PD_MAX + 1, -EINVAL);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.looks);
+	expect_connect_fails(test, MPA_PD_MAX + 1, -EINVAL);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.events);
 }
 
 static void connect_without_route_fails(struct kunit *test)
 {
 	stubs.connect = -ENETUNREACH;
-	expect_vain(test, 0, -ENETUNREACH);
+	expect_connect_fails(test, 0, -ENETUNREACH);
 }
 
 /* If binding the stream fails, the socket is released, although it has already queued the worker */
 static void failed_bind_releases_socket(struct kunit *test)
 {
 	stubs.bind = -EISCONN;
-	expect_vain(test, 0, -EISCONN);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.looks);
+	expect_connect_fails(test, 0, -EISCONN);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
 	KUNIT_EXPECT_TRUE(test, stubs.reset);
 }
 
 /* Events before the stream is bound are handled when the connection is unlocked */
-static void under_way(struct kunit *test)
+static void connect_takes_three_refs(struct kunit *test)
 {
-	struct ddp_session *ss = connects(MPA_PD_MAX);
+	struct ddp_session *ss = connect_with(MPA_PD_MAX);
 	struct mpa_conn *c = ss_to_conn(ss);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ss));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.begun);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.looks);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.let_go);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.events);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unlocks);
 	KUNIT_EXPECT_EQ(test, 1, stubs.net.held);
 	KUNIT_EXPECT_TRUE(test, c->reported);
 	worker_done();
@@ -231,7 +231,7 @@ static struct mpa_conn *open_requesting(struct kunit *test)
 	return c;
 }
 
-static void gone(struct mpa_conn *c, bool bound)
+static void put_requesting(struct mpa_conn *c, bool bound)
 {
 	worker_done();
 	if (bound)
@@ -254,15 +254,15 @@ static void accept_and_reject_queue_worker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.timed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.timed_for);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.holder_polls);
-	KUNIT_EXPECT_EQ(test, 1u, stubs.let_go);
-	gone(c, true);
+	KUNIT_EXPECT_EQ(test, 1u, stubs.unlocks);
+	put_requesting(c, true);
 
 	c = open_requesting(test);
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND_REJECT, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.holder_polls);
-	gone(c, false);
+	put_requesting(c, false);
 }
 
 /* Accept and reject fail if the peer has closed; accept fails if the QP is in use */
@@ -275,7 +275,7 @@ static void accept_and_reject_fail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ECONNRESET,
 			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, mpa_session_type.reject(&c->ss, &o));
-	gone(c, false);
+	put_requesting(c, false);
 
 	c = open_requesting(test);
 	stubs.bind = -EISCONN;
@@ -284,8 +284,8 @@ static void accept_and_reject_fail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_SU_OFFER, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.timed);
-	KUNIT_EXPECT_EQ(test, 3u, stubs.let_go);
-	gone(c, false);
+	KUNIT_EXPECT_EQ(test, 3u, stubs.unlocks);
+	put_requesting(c, false);
 }
 
 /* If a second reply fails, the session remains accepted */
@@ -297,7 +297,7 @@ static void accepted_session_stays_accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_TRUE(test, c->ss.accepted);
-	gone(c, true);
+	put_requesting(c, true);
 }
 
 /* A query returns the socket's state, and also counts retransmissions of earlier sockets */
@@ -339,7 +339,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(too_long_private_data_is_refused),
 	KUNIT_CASE(connect_without_route_fails),
 	KUNIT_CASE(failed_bind_releases_socket),
-	KUNIT_CASE(under_way),
+	KUNIT_CASE(connect_takes_three_refs),
 	KUNIT_CASE(accept_and_reject_queue_worker),
 	KUNIT_CASE(accept_and_reject_fail),
 	KUNIT_CASE(accepted_session_stays_accepted),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Test fixture: received bytes, which may be unreadable in part, and a stub of DDP */
-#ifndef _HOST_DOORS_MPA_GATHER_H
-#define _HOST_DOORS_MPA_GATHER_H
+#ifndef _HOST_UNIT_MPA_RX_H
+#define _HOST_UNIT_MPA_RX_H
 
 #include <kunit/test.h>
 #include <linux/prandom.h>

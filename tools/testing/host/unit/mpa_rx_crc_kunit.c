@@ -7,7 +7,7 @@
 #include "mpa_rx.h"
 
 /* Receive three FPDUs. DDP gets the first one alone; @more of the others can form a batch. */
-static void go_together(u32 more)
+static void receive_three(u32 more)
 {
 	stubs.c.crc = true;
 	stubs.off = 0;
@@ -29,7 +29,7 @@ static void expect_bodies(struct kunit *test, u32 n)
 
 static void batch_is_passed_to_ddp(struct kunit *test)
 {
-	go_together(2);
+	receive_three(2);
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);
@@ -49,13 +49,13 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
 	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
 	int i;
 
-	go_together(2);
+	receive_three(2);
 	stubs.c.crc = false;
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
 
 	/* FPDUs between two markers, without a marker in them, are no batch either */
-	go_together(2);
+	receive_three(2);
 	stubs.c.rx_markers = true;
 	stubs.c.rx_pos = 4;
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
@@ -80,7 +80,7 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
  */
 static void wrong_crc_ends_batch(struct kunit *test)
 {
-	go_together(2);
+	receive_three(2);
 	stubs.octets[3 * WIRE - 1] ^= 1;
 	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
@@ -96,7 +96,7 @@ static void wrong_crc_ends_batch(struct kunit *test)
  */
 static void cursor_after_partial_batch(struct kunit *test)
 {
-	go_together(2);
+	receive_three(2);
 	stubs.batch_takes = 1;
 	stubs.why_not = IW_AGAIN;
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
@@ -109,7 +109,7 @@ static void cursor_after_partial_batch(struct kunit *test)
 	stubs.len = 0;
 	stubs.c.rx_deferred = false;
 	stubs.c.rx_pos = 0;
-	go_together(2);
+	receive_three(2);
 	stubs.batch_takes = 0;
 	stubs.why_not = IW_DDP_T_BOUNDS;
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx());
@@ -123,7 +123,7 @@ static void batch_uses_budget(struct kunit *test)
 {
 	int budget = 256 + 1;
 
-	go_together(2);
+	receive_three(2);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	expect_bodies(test, 1);
@@ -132,7 +132,7 @@ static void batch_uses_budget(struct kunit *test)
 /* A batch ends before an FPDU that is not contiguous */
 static void gap_ends_batch(struct kunit *test)
 {
-	go_together(2);
+	receive_three(2);
 	stubs.c.cur.run = 3 * WIRE - 1;
 	stubs.c.cur.left = 1;
 	run_rx();
@@ -197,7 +197,7 @@ static void partial_full_batch_ends_pass(struct kunit *test)
 
 	for (i = 0; i < 30; i++)
 		finish_fpdu(queue + i * 1448, 1442);
-	go_together(29);
+	receive_three(29);
 	stubs.payload = 1442 - IW_DDP_T_HDR_LEN;
 	stubs.reads = 0;
 	stubs.batch_takes = 3;

@@ -68,7 +68,7 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 }
 
 /* DDP accepts the second FPDU by its fast path, from the queue or from a copy */
-static void goes_on(struct kunit *test)
+static void second_fpdu_uses_fast_path(struct kunit *test)
 {
 	stubs.more = 1;
 	expect_two(test);
@@ -119,7 +119,7 @@ static void no_fast_path_if_not_contiguous(struct kunit *test)
  * If the fast path fails or defers an FPDU, it is not passed up again in the
  * same pass
  */
-static void goes_on_and_fails(struct kunit *test)
+static void fast_path_failure_stops_rx(struct kunit *test)
 {
 	stubs.more = 1;
 	stubs.why_more = IW_DDP_T_BOUNDS;
@@ -246,7 +246,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 }
 
 /* An FPDU that DDP defers stays in the queue unchanged */
-static void not_now(struct kunit *test)
+static void deferred_fpdu_stays_queued(struct kunit *test)
 {
 	stubs.why = IW_AGAIN;
 	receive_bytes(0, WIRE);
@@ -259,7 +259,7 @@ static void not_now(struct kunit *test)
 }
 
 /* mpa_rx() consumes complete FPDUs, or everything once it has stopped */
-static void received(struct kunit *test)
+static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 {
 	const u32 most = 256 * 1024 / 256;
 
@@ -340,10 +340,10 @@ static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(fpdus_from_queue),
 	KUNIT_CASE(fpdus_from_copy),
 	KUNIT_CASE(longest_fpdu_is_copied_exactly),
-	KUNIT_CASE(goes_on),
+	KUNIT_CASE(second_fpdu_uses_fast_path),
 	KUNIT_CASE(fast_path_from_copy),
 	KUNIT_CASE(no_fast_path_if_not_contiguous),
-	KUNIT_CASE(goes_on_and_fails),
+	KUNIT_CASE(fast_path_failure_stops_rx),
 	KUNIT_CASE(fast_path_defers),
 	KUNIT_CASE(unreadable_header_fails_stream),
 	KUNIT_CASE(unreadable_data_fails_copy),
@@ -352,8 +352,8 @@ static struct kunit_case mpa_rx_cases[] = {
 	KUNIT_CASE(ddp_error_is_reported_once),
 	KUNIT_CASE(ddp_reads_only_its_segment),
 	KUNIT_CASE(budget_limits_short_fpdus),
-	KUNIT_CASE(not_now),
-	KUNIT_CASE(received),
+	KUNIT_CASE(deferred_fpdu_stays_queued),
+	KUNIT_CASE(mpa_rx_consumes_complete_fpdus),
 	KUNIT_CASE(partial_fpdu_enlarges_rcvbuf),
 	KUNIT_CASE(partial_fpdu_in_next_skb_enlarges_rcvbuf),
 	{}

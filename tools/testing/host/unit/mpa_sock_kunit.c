@@ -23,7 +23,7 @@ static struct {
 	bool		more;		/* mpa_rx() leaves complete FPDUs */
 	u32		fins, resets, released;
 	bool		worker;		/* run the worker when the socket is unlocked */
-	enum mpa_sock_state	fate;		/* state of the socket that the worker reads */
+	enum mpa_sock_state	sock_state;		/* state of the socket that the worker reads */
 	int		err;
 	int		no_bind, no_connect;	/* results of bind and connect for the ULP's port */
 	int		no_any;		/* result of connect for any other port */
@@ -44,7 +44,7 @@ void host_socket_lock(int by)
 	stubs.locked += by;
 	if (by < 0 && !stubs.locked && stubs.worker) {
 		stubs.worker = false;
-		stubs.fate = mpa_sock_get_state(&stubs.c, &stubs.err);
+		stubs.sock_state = mpa_sock_get_state(&stubs.c, &stubs.err);
 	}
 }
 
@@ -202,7 +202,7 @@ static int test_init(struct kunit *test)
  * fragment of the current task, because iw_mpa sends with BH off in the context
  * of any task. MPA-64: Nagle's algorithm is off.
  */
-static void prepared(struct kunit *test)
+static void prepare_sets_socket_options(struct kunit *test)
 {
 	struct sock *sk = &stubs.tp.sk;
 
@@ -215,16 +215,16 @@ static void prepared(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
 	KUNIT_EXPECT_TRUE(test, sk->nodelay);
-	/* TCP chooses the window scale for the buffer, so it is small only later */
+	/* the buffer is made smaller later: its size now determines TCP's window scale */
 	KUNIT_EXPECT_EQ(test, 131072, sk->sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
 }
 
 /*
- * Before Full Operation a peer can make TCP hold little data; then the buffer holds a
- * complete FPDU. SEC-25
+ * SEC-25: before Full Operation the receive buffer is small, so that a peer can make TCP
+ * hold little data only. In Full Operation it has space for complete FPDUs.
  */
-static void buffer(struct kunit *test)
+static void rcvbuf_grows_at_full_operation(struct kunit *test)
 {
 	struct sock *sk = &stubs.tp.sk;
 
@@ -239,7 +239,7 @@ static void buffer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
 }
 
-static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 port)
+static void expect_connect(struct kunit *test, int err, u32 made, u32 connects, u16 port)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 
@@ -258,26 +258,26 @@ static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 po
 }
 
 /* Connect from the port that the ULP chose, or from another if TCP still uses it */
-static void connected(struct kunit *test)
+static void connect_tries_another_port(struct kunit *test)
 {
-	connects(test, 0, 1, 1, 7);
+	expect_connect(test, 0, 1, 1, 7);
 	stubs.no_connect = -ENETUNREACH;
-	connects(test, -ENETUNREACH, 1, 1, 7);
+	expect_connect(test, -ENETUNREACH, 1, 1, 7);
 	/* TCP still has an old connection between these ports */
 	stubs.no_connect = -EADDRNOTAVAIL;
-	connects(test, 0, 2, 2, 0);
+	expect_connect(test, 0, 2, 2, 0);
 	/* no port is left, or the address was removed */
 	stubs.no_any = -EADDRNOTAVAIL;
-	connects(test, -EADDRNOTAVAIL, 2, 2, 0);
+	expect_connect(test, -EADDRNOTAVAIL, 2, 2, 0);
 	stubs.no_any = 0;
 	/* a listener has this port */
 	stubs.no_bind = -EADDRINUSE;
-	connects(test, 0, 2, 1, 0);
+	expect_connect(test, 0, 2, 1, 0);
 	stubs.no_bind = -EACCES;
-	connects(test, -EACCES, 1, 0, 7);
+	expect_connect(test, -EACCES, 1, 0, 7);
 }
 
-static void sends(struct kunit *test, int result, bool queued, int err, int send_err)
+static void expect_send(struct kunit *test, int result, bool queued, int err, int send_err)
 {
 	test_init(test);
 	stubs.c.out.len = 100;
@@ -292,20 +292,20 @@ static void sends(struct kunit *test, int result, bool queued, int err, int send
 }
 
 /*
- * The result says whether and when to retry. MPA-64: a batch ends a TCP
- * segment, and does not wait for the next batch.
+ * -EAGAIN means to retry when TCP reports space, -ENOMEM to retry after a delay.
+ * MPA-64: a batch ends a TCP segment, and does not wait for the next batch.
  */
-static void sent(struct kunit *test)
+static void send_returns_how_to_retry(struct kunit *test)
 {
-	sends(test, 100, true, 0, 0);
-	sends(test, 60, true, -EAGAIN, 0);
-	sends(test, -EAGAIN, true, -EAGAIN, 0);
+	expect_send(test, 100, true, 0, 0);
+	expect_send(test, 60, true, -EAGAIN, 0);
+	expect_send(test, -EAGAIN, true, -EAGAIN, 0);
 	/* TCP has no data whose acknowledgment would free space, so memory is short */
-	sends(test, -EAGAIN, false, -ENOMEM, 0);
+	expect_send(test, -EAGAIN, false, -ENOMEM, 0);
 	/* the connection has ended, with data queued or without */
-	sends(test, -EPIPE, false, -EPIPE, 0);
-	sends(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
-	sends(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
+	expect_send(test, -EPIPE, false, -EPIPE, 0);
+	expect_send(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
+	expect_send(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
 }
 
 /*
@@ -313,7 +313,7 @@ static void sent(struct kunit *test)
  * worker runs as soon as the sender unlocks the socket, and must find a lost
  * connection.
  */
-static void resets_as(struct kunit *test, int err)
+static void expect_reset(struct kunit *test, int err)
 {
 	test_init(test);
 	stubs.c.out.len = 100;
@@ -323,7 +323,7 @@ static void resets_as(struct kunit *test, int err)
 	stubs.result = -err;
 	stubs.worker = true;
 	KUNIT_EXPECT_EQ(test, -err, mpa_sock_send(&stubs.c));
-	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, stubs.fate);
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, stubs.sock_state);
 	KUNIT_EXPECT_EQ(test, -err, stubs.err);
 	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, mpa_sock_get_state(&stubs.c, &stubs.err));
 	KUNIT_EXPECT_EQ(test, -err, stubs.err);
@@ -332,9 +332,9 @@ static void resets_as(struct kunit *test, int err)
 /* A reset is not reported as an orderly close, even if the sender reads the error first */
 static void reset_is_not_orderly_close(struct kunit *test)
 {
-	resets_as(test, ECONNRESET);
+	expect_reset(test, ECONNRESET);
 	/* a reset after the peer's FIN */
-	resets_as(test, EPIPE);
+	expect_reset(test, EPIPE);
 }
 
 /* If sending fails after both FINs, the connection is closed, not lost */
@@ -380,7 +380,7 @@ static void busy_socket_is_sent_later(struct kunit *test)
 }
 
 /* Expect this result and this number of FINs from mpa_sock_shutdown() in @state */
-static void shuts(struct kunit *test, int state, bool ok, u32 fins)
+static void expect_shutdown(struct kunit *test, int state, bool ok, u32 fins)
 {
 	stubs.tp.sk.sk_state = state;
 	stubs.fins = 0;
@@ -390,19 +390,19 @@ static void shuts(struct kunit *test, int state, bool ok, u32 fins)
 
 static void fin_is_sent_once(struct kunit *test)
 {
-	shuts(test, TCP_ESTABLISHED, true, 1);
-	shuts(test, TCP_FIN_WAIT1, true, 0);
-	shuts(test, TCP_CLOSE, true, 0);
-	shuts(test, TCP_CLOSE_WAIT, true, 1);
+	expect_shutdown(test, TCP_ESTABLISHED, true, 1);
+	expect_shutdown(test, TCP_FIN_WAIT1, true, 0);
+	expect_shutdown(test, TCP_CLOSE, true, 0);
+	expect_shutdown(test, TCP_CLOSE_WAIT, true, 1);
 	stubs.no_memory = true;
-	shuts(test, TCP_ESTABLISHED, false, 0);
-	shuts(test, TCP_FIN_WAIT1, true, 0);
+	expect_shutdown(test, TCP_ESTABLISHED, false, 0);
+	expect_shutdown(test, TCP_FIN_WAIT1, true, 0);
 	/* if data is queued, TCP adds the FIN to it, and needs no memory */
 	stubs.queued = true;
-	shuts(test, TCP_ESTABLISHED, true, 1);
+	expect_shutdown(test, TCP_ESTABLISHED, true, 1);
 }
 
-static void acked(struct kunit *test, u32 una, u32 written, bool all)
+static void expect_acked(struct kunit *test, u32 una, u32 written, bool all)
 {
 	bool got = !all;
 
@@ -413,19 +413,19 @@ static void acked(struct kunit *test, u32 una, u32 written, bool all)
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
 
-/* All data counts as acknowledged even if the FIN is not, because TCP takes care of its FIN */
-static void acked_without_fin(struct kunit *test)
+/* The FIN need not be acknowledged for all data to be, because TCP itself retransmits the FIN */
+static void acked_does_not_count_fin(struct kunit *test)
 {
-	acked(test, 100, 200, false);
-	acked(test, -1, 0, false);
-	acked(test, 200, 200, true);
+	expect_acked(test, 100, 200, false);
+	expect_acked(test, -1, 0, false);
+	expect_acked(test, 200, 200, true);
 	mpa_sock_shutdown(&stubs.c);
-	acked(test, 199, stubs.tp.write_seq, false);
-	acked(test, 200, stubs.tp.write_seq, true);
-	acked(test, 201, stubs.tp.write_seq, true);
+	expect_acked(test, 199, stubs.tp.write_seq, false);
+	expect_acked(test, 200, stubs.tp.write_seq, true);
+	expect_acked(test, 201, stubs.tp.write_seq, true);
 }
 
-static void releases(struct kunit *test, bool abort, u32 resets)
+static void expect_release(struct kunit *test, bool abort, u32 resets)
 {
 	stubs.resets = 0;
 	stubs.released = 0;
@@ -440,14 +440,14 @@ static void releases(struct kunit *test, bool abort, u32 resets)
 /* An orderly release sends a FIN if none was sent; an abort resets */
 static void release_sends_fin_or_reset(struct kunit *test)
 {
-	releases(test, false, 0);
+	expect_release(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	/* the FIN was sent before */
-	releases(test, false, 0);
+	expect_release(test, false, 0);
 	stubs.tp.sk.sk_state = TCP_CLOSE;
-	releases(test, false, 0);
+	expect_release(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	releases(test, true, 1);
+	expect_release(test, true, 1);
 	mpa_sock_release(&stubs.c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.released);
 }
@@ -460,7 +460,7 @@ static void release_discards_unread_data(struct kunit *test)
 {
 	stubs.queued = true;
 	stubs.unread = 5;
-	releases(test, false, 0);
+	expect_release(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
 	KUNIT_EXPECT_EQ(test, 0, stubs.locked);
 }
@@ -469,12 +469,12 @@ static void release_discards_unread_data(struct kunit *test)
 static void release_resets_if_nothing_is_lost(struct kunit *test)
 {
 	stubs.unread = 5;
-	releases(test, false, 1);
+	expect_release(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
 	/* a deferred FPDU has not been received, so the connection is reset too */
 	stubs.queued = true;
 	stubs.c.rx_deferred = true;
-	releases(test, false, 1);
+	expect_release(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, stubs.unread);
 }
 
@@ -482,15 +482,15 @@ static void release_resets_if_nothing_is_lost(struct kunit *test)
 static void release_resets_without_memory(struct kunit *test)
 {
 	stubs.no_memory = true;
-	releases(test, false, 1);
+	expect_release(test, false, 1);
 	stubs.no_memory = false;
 	stubs.fin_lost = true;
-	releases(test, false, 1);
+	expect_release(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.fins);
 }
 
 /* Releasing a socket adds its retransmissions to the count of the connection */
-static void looked_at(struct kunit *test)
+static void release_adds_retransmissions(struct kunit *test)
 {
 	stubs.tp.total_retrans = 3;
 	mpa_sock_release(&stubs.c, true);
@@ -502,7 +502,7 @@ static void looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, stubs.c.retransmits);
 }
 
-static void received(struct kunit *test)
+static void receive_reports_complete_fpdus(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&stubs.c));
 	stubs.more = true;
@@ -516,31 +516,31 @@ static void received(struct kunit *test)
 }
 
 /* The socket is created in the VRF of the connection's interface */
-static void vrf(struct kunit *test)
+static void socket_is_created_in_vrf(struct kunit *test)
 {
 	stubs.c.ifindex = 3;
-	connects(test, 0, 1, 1, 7);
+	expect_connect(test, 0, 1, 1, 7);
 	KUNIT_EXPECT_EQ(test, 30, stubs.vrf);
 }
 
 static struct kunit_case mpa_sock_cases[] = {
-	KUNIT_CASE(vrf),
-	KUNIT_CASE(prepared),
-	KUNIT_CASE(buffer),
-	KUNIT_CASE(connected),
-	KUNIT_CASE(sent),
+	KUNIT_CASE(socket_is_created_in_vrf),
+	KUNIT_CASE(prepare_sets_socket_options),
+	KUNIT_CASE(rcvbuf_grows_at_full_operation),
+	KUNIT_CASE(connect_tries_another_port),
+	KUNIT_CASE(send_returns_how_to_retry),
 	KUNIT_CASE(reset_is_not_orderly_close),
 	KUNIT_CASE(send_error_after_fins_is_close),
 	KUNIT_CASE(unread_data_is_partial_fpdu),
 	KUNIT_CASE(busy_socket_is_sent_later),
 	KUNIT_CASE(fin_is_sent_once),
-	KUNIT_CASE(acked_without_fin),
+	KUNIT_CASE(acked_does_not_count_fin),
 	KUNIT_CASE(release_sends_fin_or_reset),
 	KUNIT_CASE(release_discards_unread_data),
 	KUNIT_CASE(release_resets_if_nothing_is_lost),
 	KUNIT_CASE(release_resets_without_memory),
-	KUNIT_CASE(looked_at),
-	KUNIT_CASE(received),
+	KUNIT_CASE(release_adds_retransmissions),
+	KUNIT_CASE(receive_reports_complete_fpdus),
 	{}
 };
 

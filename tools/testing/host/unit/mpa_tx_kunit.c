@@ -11,7 +11,7 @@
 #include "../../../../drivers/mpa/internal.h"
 
 #define CROWD	300
-#define STRETCH	4	/* batches per transmit pass */
+#define BATCHES_PER_PASS	4	/* batches per transmit pass */
 
 /* A connection and the number of batches that it has to transmit */
 struct tx_conn {
@@ -80,7 +80,7 @@ static u64 softirq(void)
 	return stubs.now - began;
 }
 
-static bool fire(void)
+static bool run_timer(void)
 {
 	struct delayed_work *d = stubs.timer;
 
@@ -205,7 +205,7 @@ static void expect_done(struct kunit *test, u32 n)
  */
 static void softirq_time_is_limited(struct kunit *test)
 {
-	const u64 most = NSEC_PER_MSEC + STRETCH * 100000;
+	const u64 most = NSEC_PER_MSEC + BATCHES_PER_PASS * 100000;
 	u64 took, longest = 0;
 	u32 i, rounds = 0;
 
@@ -244,7 +244,7 @@ static void small_amounts_sent_in_softirq(struct kunit *test)
 }
 
 /* mpa_tx_kick() must not enable BH if its caller has interrupts off */
-static void interrupts_off(struct kunit *test)
+static void kick_with_interrupts_off(struct kunit *test)
 {
 	open_conns(1, 2);
 	stubs.irqs_off = true;
@@ -266,12 +266,12 @@ static void worker_continues_long_transmission(struct kunit *test)
 	mpa_tx_kick(c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	softirq();
-	KUNIT_EXPECT_EQ(test, (u32)STRETCH, stubs.sent);
+	KUNIT_EXPECT_EQ(test, (u32)BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 	/* one run of the worker is limited */
 	work(tx_conns);
-	KUNIT_EXPECT_EQ(test, 5u * STRETCH, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 5u * BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.works);
 	/* the worker does not wait for the socket, which is free */
 	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
@@ -287,11 +287,11 @@ static void post_transmits_one_pass(struct kunit *test)
 	struct mpa_conn *c = open_conns(1, 100);
 
 	mpa_tx_push(c);
-	KUNIT_EXPECT_EQ(test, (u32)STRETCH, stubs.sent);
+	KUNIT_EXPECT_EQ(test, (u32)BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, stubs.raised);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	softirq();
-	KUNIT_EXPECT_EQ(test, 2u * STRETCH, stubs.sent);
+	KUNIT_EXPECT_EQ(test, 2u * BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 }
@@ -300,7 +300,7 @@ static void post_transmits_one_pass(struct kunit *test)
  * Without memory, sending is retried with increasing delays. Scheduling the
  * connection meanwhile does not shorten the delay.
  */
-static void no_memory(struct kunit *test)
+static void no_memory_retries_with_backoff(struct kunit *test)
 {
 	struct mpa_conn *c = open_conns(1, 3);
 	unsigned long want = 1;
@@ -316,12 +316,12 @@ static void no_memory(struct kunit *test)
 		mpa_tx_push(c);
 		KUNIT_EXPECT_TRUE(test, !stubs.raised);
 		KUNIT_EXPECT_EQ(test, 0u, tx_conns->works);
-		KUNIT_ASSERT_TRUE(test, fire());
+		KUNIT_ASSERT_TRUE(test, run_timer());
 		work(tx_conns);
 		want = min(2 * want, 1000ul);
 	}
 	stubs.err = 0;
-	fire();
+	run_timer();
 	work(tx_conns);
 	expect_done(test, 1);
 
@@ -333,7 +333,7 @@ static void no_memory(struct kunit *test)
 }
 
 /* Without send buffer space there is no retry: TCP reports when there is space */
-static void no_room(struct kunit *test)
+static void full_sndbuf_needs_no_retry(struct kunit *test)
 {
 	struct mpa_conn *c = open_conns(1, 3);
 
@@ -376,7 +376,7 @@ static void worker_waits_for_busy_socket(struct kunit *test)
  * A responder that is closing, with @batches batches held back because no FPDU
  * has arrived yet
  */
-static struct mpa_conn *ends_shut(u32 batches)
+static struct mpa_conn *open_closing_responder(u32 batches)
 {
 	struct mpa_conn *c = open_conns(1, batches);
 
@@ -389,7 +389,7 @@ static struct mpa_conn *ends_shut(u32 batches)
 /* While the peer's first FPDU may still arrive, a close waits for the batches held back */
 static void close_waits_for_held_batches(struct kunit *test)
 {
-	struct mpa_conn *c = ends_shut(2);
+	struct mpa_conn *c = open_closing_responder(2);
 
 	KUNIT_EXPECT_FALSE(test, c->drained);
 	c->tx_permitted = true;
@@ -402,14 +402,14 @@ static void close_waits_for_held_batches(struct kunit *test)
 /* When the peer has closed, its first FPDU cannot arrive: a close does not wait for the batches */
 static void closed_peer_holds_back_no_close(struct kunit *test)
 {
-	struct mpa_conn *c = ends_shut(2);
+	struct mpa_conn *c = open_closing_responder(2);
 
 	c->peer_closed = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.tries);
 
-	c = ends_shut(2);
+	c = open_closing_responder(2);
 	c->rx_stopped = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
@@ -418,7 +418,7 @@ static void closed_peer_holds_back_no_close(struct kunit *test)
 /* If no batch is held back, a close does not wait for the peer's first FPDU */
 static void close_without_held_batches(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
+	KUNIT_EXPECT_TRUE(test, open_closing_responder(0)->drained);
 }
 
 /*
@@ -468,11 +468,11 @@ static void no_response_after_drain(struct kunit *test)
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(softirq_time_is_limited),
 	KUNIT_CASE(small_amounts_sent_in_softirq),
-	KUNIT_CASE(interrupts_off),
+	KUNIT_CASE(kick_with_interrupts_off),
 	KUNIT_CASE(worker_continues_long_transmission),
 	KUNIT_CASE(post_transmits_one_pass),
-	KUNIT_CASE(no_memory),
-	KUNIT_CASE(no_room),
+	KUNIT_CASE(no_memory_retries_with_backoff),
+	KUNIT_CASE(full_sndbuf_needs_no_retry),
 	KUNIT_CASE(worker_waits_for_busy_socket),
 	KUNIT_CASE(close_waits_for_held_batches),
 	KUNIT_CASE(closed_peer_holds_back_no_close),

@@ -7,7 +7,7 @@
 
 #include "../../../../drivers/rnic_sw/rdmap.h"
 #include "rdmap_tx.h"
-#include "says.h"
+#include "mem_results.h"
 
 #define DEPTH	2	/* IRD */
 #define DEAD	0xdead00

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Test fixture: posted work requests, and a lower layer that accepts all segments */
-#ifndef _HOST_DOORS_RDMAP_TX_H
-#define _HOST_DOORS_RDMAP_TX_H
+#ifndef _HOST_UNIT_RDMAP_TX_H
+#define _HOST_UNIT_RDMAP_TX_H
 
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/rnic_sw/rdmap.h"
 #include "fetch.h"
-#include "says.h"
+#include "mem_results.h"
 
 #define DEPTH	2	/* size of each queue of requests */
 

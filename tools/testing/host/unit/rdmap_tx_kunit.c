@@ -430,7 +430,7 @@ static void atomic_needs_valid_right(struct kunit *test)
 }
 
 /* An atomic on a non-present page is deferred, and answered later */
-static void atomic_waits(struct kunit *test)
+static void atomic_waits_for_page(struct kunit *test)
 {
 	struct rdmap *r = receive_atomic_request(DDP_REMOTE_ATOMIC);
 
@@ -524,7 +524,7 @@ static void no_message_until_terminate_built(struct kunit *test)
 }
 
 /* Send a Write whose MR reference is cached, then post a request that may invalidate the MR */
-static struct rdmap *behind_a_write(struct kunit *test, enum rdmap_wr_op op)
+static struct rdmap *open_after_cached_write(struct kunit *test, enum rdmap_wr_op op)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 
@@ -537,7 +537,7 @@ static struct rdmap *behind_a_write(struct kunit *test, enum rdmap_wr_op op)
 	return r;
 }
 
-static void expect_nothing_held(struct kunit *test, struct rdmap *r, u32 failures)
+static void expect_no_cached_ref(struct kunit *test, struct rdmap *r, u32 failures)
 {
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	ddp_tx_end(&r->stream);
@@ -547,22 +547,22 @@ static void expect_nothing_held(struct kunit *test, struct rdmap *r, u32 failure
 
 static void tx_drops_cached_refs(struct kunit *test)
 {
-	struct rdmap *r = behind_a_write(test, RDMAP_WR_LOCAL_INV);
+	struct rdmap *r = open_after_cached_write(test, RDMAP_WR_LOCAL_INV);
 
-	expect_nothing_held(test, r, 0);
+	expect_no_cached_ref(test, r, 0);
 	KUNIT_EXPECT_EQ(test, 1u, posted.locals);
 
 	/* the next request is a Read whose sink may not be written, so the stream fails */
-	r = behind_a_write(test, RDMAP_WR_READ);
+	r = open_after_cached_write(test, RDMAP_WR_READ);
 	mem.check = IW_DDP_T_STAG;
-	expect_nothing_held(test, r, 1);
+	expect_no_cached_ref(test, r, 1);
 
 	/* the next message answers an atomic of the peer, which is no longer permitted */
-	r = behind_a_write(test, RDMAP_WR_WRITE);
+	r = open_after_cached_write(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;
 	receive_peer_request(r)->is_atomic = true;
-	expect_nothing_held(test, r, 1);
+	expect_no_cached_ref(test, r, 1);
 }
 
 static struct kunit_case rdmap_tx_cases[] = {
@@ -583,7 +583,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(sent_response_frees_slot),
 	KUNIT_CASE(atomic_response_has_old_value),
 	KUNIT_CASE(atomic_needs_valid_right),
-	KUNIT_CASE(atomic_waits),
+	KUNIT_CASE(atomic_waits_for_page),
 	KUNIT_CASE(read_sink_is_checked),
 	KUNIT_CASE(terminate_is_last_after_failure),
 	KUNIT_CASE(late_fault_sends_terminate),

@@ -111,7 +111,7 @@ static void large_depths_are_reported_as_255(struct kunit *test)
 }
 
 /* If there is no memory for the peer's private data, the Reject is reported without them */
-static void no_memory(struct kunit *test)
+static void no_memory_drops_private_data(struct kunit *test)
 {
 	stubs.fails = 1;
 	rnic_ep_report_failure(&stubs.ep, -ECONNREFUSED, &stubs.offer);
@@ -138,7 +138,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(accept_reports_ird_and_ord),
 	KUNIT_CASE(events_without_ird_and_ord),
 	KUNIT_CASE(large_depths_are_reported_as_255),
-	KUNIT_CASE(no_memory),
+	KUNIT_CASE(no_memory_drops_private_data),
 	KUNIT_CASE(accept_after_peer_is_gone),
 	{}
 };

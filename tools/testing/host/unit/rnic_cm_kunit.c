@@ -255,7 +255,7 @@ static void release_all(struct kunit *test, struct ib_qp *held)
 
 /* Cases ---------------------------------------------------------------------------- */
 
-static void accepted_and_closed(struct kunit *test)
+static void accepted_conn_closes(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -273,7 +273,7 @@ static void accepted_and_closed(struct kunit *test)
 	all_released(test);
 }
 
-static void rejected(struct kunit *test)
+static void reject_gives_no_event(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, rnic_iw_reject(&stubs.id, NULL, 0));
 	KUNIT_EXPECT_TRUE(test, stubs.rejected);
@@ -289,7 +289,7 @@ static void rejected(struct kunit *test)
  * event, even if the session is established after the reject.  The QP can be destroyed
  * although iw_cm still has its handle of the QP.
  */
-static void rejected_when_accepted(struct kunit *test)
+static void reject_after_accept_ends_conn(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -317,7 +317,7 @@ static void rejected_when_accepted(struct kunit *test)
  * If iw_cm rejects a request that it has accepted, and the session is never
  * established, iw_cm gets no event
  */
-static void rejected_and_closed(struct kunit *test)
+static void reject_after_accept_before_close(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -329,7 +329,7 @@ static void rejected_and_closed(struct kunit *test)
 }
 
 /* After ESTABLISHED iw_cm always gets CLOSE, even after a reject, because iw_cm waits for CLOSE */
-static void rejected_when_established(struct kunit *test)
+static void established_conn_reports_close_once(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -347,7 +347,7 @@ static void rejected_when_established(struct kunit *test)
  * else.  An accept with another QP ends the connection: iw_cm gets one ESTABLISHED and one
  * CLOSE.
  */
-static void accepted_twice(struct kunit *test)
+static void second_accept_same_or_other_qp(struct kunit *test)
 {
 	struct ib_qp *first, *second, *third;
 
@@ -417,7 +417,7 @@ static void accept_after_session_end(struct kunit *test)
  * If the lower layer cannot accept, the peer gets a reject at once: iw_cm has forgotten the
  * request, so the program cannot reject it
  */
-static void accept_fails(struct kunit *test)
+static void failed_accept_rejects(struct kunit *test)
 {
 	struct ib_qp *held;
 
@@ -434,7 +434,7 @@ static void accept_fails(struct kunit *test)
  * RFC 6581 9.3 (MPA2-57): when the Reply arrives, the initiator first adjusts IRD and ORD.
  * Only then the queue pair has an RTR to send.
  */
-static void adjusted_before_rtr(struct kunit *test)
+static void depths_adjusted_before_rtr(struct kunit *test)
 {
 	const struct ddp_offer reply = {
 		.enhanced = true, .ird = 3, .ord = 7, .rtr = NEG_RTR_P2P | NEG_RTR_WRITE,
@@ -462,17 +462,17 @@ static void adjusted_before_rtr(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(accepted_and_closed),
-	KUNIT_CASE(rejected),
-	KUNIT_CASE(rejected_when_accepted),
-	KUNIT_CASE(rejected_and_closed),
-	KUNIT_CASE(rejected_when_established),
-	KUNIT_CASE(accepted_twice),
+	KUNIT_CASE(accepted_conn_closes),
+	KUNIT_CASE(reject_gives_no_event),
+	KUNIT_CASE(reject_after_accept_ends_conn),
+	KUNIT_CASE(reject_after_accept_before_close),
+	KUNIT_CASE(established_conn_reports_close_once),
+	KUNIT_CASE(second_accept_same_or_other_qp),
 	KUNIT_CASE(revoked_qp_is_not_found),
 	KUNIT_CASE(pending_requests_are_stopped),
 	KUNIT_CASE(accept_after_session_end),
-	KUNIT_CASE(accept_fails),
-	KUNIT_CASE(adjusted_before_rtr),
+	KUNIT_CASE(failed_accept_rejects),
+	KUNIT_CASE(depths_adjusted_before_rtr),
 	{}
 };
 

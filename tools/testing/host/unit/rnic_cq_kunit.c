@@ -114,7 +114,7 @@ static void test_exit(struct kunit *test)
 }
 
 /* Add a completion with an STag or immediate data to the CQ, and poll it */
-static struct ib_wc found(u8 opcode, u16 flags, u8 status)
+static struct ib_wc push_and_poll(u8 opcode, u16 flags, u8 status)
 {
 	const struct rnic_sw_cqe cqe = {
 		.wr_id = 7, .byte_len = 99, .opcode = opcode, .flags = flags,
@@ -133,7 +133,7 @@ static struct ib_wc found(u8 opcode, u16 flags, u8 status)
  */
 static void receive_flags_are_reported(struct kunit *test)
 {
-	struct ib_wc wc = found(RNIC_SW_OP_RECV, 0, 0);
+	struct ib_wc wc = push_and_poll(RNIC_SW_OP_RECV, 0, 0);
 
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, 0u, wc.ex.invalidate_rkey);
@@ -142,14 +142,14 @@ static void receive_flags_are_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 99u, wc.byte_len);
 	KUNIT_EXPECT_EQ(test, 0u, wc.vendor_err);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.qp.ib, wc.qp);
-	wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
+	wc = push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
-	wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV, 0);
+	wc = push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV, 0);
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_WITH_INVALIDATE, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, (u32)STAG, wc.ex.invalidate_rkey);
 }
 
-static void immediate_data(struct kunit *test)
+static void immediate_data_is_reported(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = {
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
@@ -165,10 +165,10 @@ static void immediate_data(struct kunit *test)
 }
 
 /* A failed completion has a vendor error, but no STag and no flags */
-static void failed(struct kunit *test)
+static void failed_completion_has_vendor_error(struct kunit *test)
 {
-	struct ib_wc wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV,
-				IB_WC_WR_FLUSH_ERR);
+	struct ib_wc wc = push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV,
+					IB_WC_WR_FLUSH_ERR);
 
 	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
 	KUNIT_EXPECT_EQ(test, 0u, wc.ex.invalidate_rkey);
@@ -177,7 +177,7 @@ static void failed(struct kunit *test)
 }
 
 /* An overrun is reported once, and no completion is added to the CQ after it */
-static void overrun(struct kunit *test)
+static void overrun_is_reported_once(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
 	struct ib_wc wc[SLOTS + 1];
@@ -193,7 +193,7 @@ static void overrun(struct kunit *test)
 }
 
 /* Completions of a QP that is destroyed are removed; those of other QPs remain */
-static void forgotten(struct kunit *test)
+static void drop_qp_removes_its_completions(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
 	struct ib_wc wc[SLOTS];
@@ -212,33 +212,33 @@ static void forgotten(struct kunit *test)
  * Arming the CQ causes one event. If it is armed for solicited completions, only
  * a solicited or failed completion causes the event.
  */
-static void events(struct kunit *test)
+static void armed_cq_gives_one_event(struct kunit *test)
 {
 	struct ib_cq *ib = &stubs.cq.ib;
 
-	found(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.notified);
 	KUNIT_EXPECT_EQ(test, 0, rnic_req_notify_cq(ib, IB_CQ_NEXT_COMP));
-	found(RNIC_SW_OP_RECV, 0, 0);
-	found(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.notified);
 	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
-	found(RNIC_SW_OP_RECV, 0, 0);
+	push_and_poll(RNIC_SW_OP_RECV, 0, 0);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.notified);
-	found(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
+	push_and_poll(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.notified);
 	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
-	found(RNIC_SW_OP_RECV, 0, IB_WC_WR_FLUSH_ERR);
+	push_and_poll(RNIC_SW_OP_RECV, 0, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.notified);
 }
 
 static struct kunit_case rnic_cq_cases[] = {
 	KUNIT_CASE(receive_flags_are_reported),
-	KUNIT_CASE(immediate_data),
-	KUNIT_CASE(failed),
-	KUNIT_CASE(overrun),
-	KUNIT_CASE(forgotten),
-	KUNIT_CASE(events),
+	KUNIT_CASE(immediate_data_is_reported),
+	KUNIT_CASE(failed_completion_has_vendor_error),
+	KUNIT_CASE(overrun_is_reported_once),
+	KUNIT_CASE(drop_qp_removes_its_completions),
+	KUNIT_CASE(armed_cq_gives_one_event),
 	{}
 };
 

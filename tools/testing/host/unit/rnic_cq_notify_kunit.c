@@ -168,7 +168,7 @@ static void test_exit(struct kunit *test)
  * For completions on another CPU one interrupt is pending at a time, however many
  * completions there are
  */
-static void elsewhere(struct kunit *test)
+static void one_interrupt_is_pending_at_a_time(struct kunit *test)
 {
 	rnic_cq_notify(&stubs.cq);
 	rnic_cq_notify(&stubs.cq);
@@ -222,7 +222,7 @@ static void user_cq_handler_runs_anywhere(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.called);
 }
 
-static void cq_without_handler_notifies_nobody(struct kunit *test)
+static void cq_without_handler_sends_no_interrupt(struct kunit *test)
 {
 	stubs.cq.ib.comp_handler = NULL;
 	rnic_cq_notify(&stubs.cq);
@@ -316,12 +316,12 @@ static void destroy_ignores_other_qps(struct kunit *test)
 }
 
 static struct kunit_case rnic_cq_notify_cases[] = {
-	KUNIT_CASE(elsewhere),
+	KUNIT_CASE(one_interrupt_is_pending_at_a_time),
 	KUNIT_CASE(local_completion_calls_handler),
 	KUNIT_CASE(migrated_task_calls_handler_once),
 	KUNIT_CASE(offline_vector_calls_handler_here),
 	KUNIT_CASE(user_cq_handler_runs_anywhere),
-	KUNIT_CASE(cq_without_handler_notifies_nobody),
+	KUNIT_CASE(cq_without_handler_sends_no_interrupt),
 	KUNIT_CASE(one_handler_at_a_time),
 	KUNIT_CASE(softirq_continues_busy_handler),
 	KUNIT_CASE(destroy_waits_for_notification),

@@ -188,7 +188,7 @@ static int test_init(struct kunit *test)
 	return rnic_llps_init(&stubs.dev);
 }
 
-static void listens(struct kunit *test, int which)
+static void listen_as(struct kunit *test, int which)
 {
 	struct iw_cm_id *id = &stubs.id[which];
 	struct sockaddr_in *local = (void *)&id->m_local_addr;
@@ -204,10 +204,10 @@ static void expect_all_listen(struct kunit *test)
 	int i;
 
 	for (i = 0; i < MANY; i++)
-		listens(test, i);
+		listen_as(test, i);
 }
 
-static void end_all(struct kunit *test)
+static void unlisten_all(struct kunit *test)
 {
 	int i;
 
@@ -247,7 +247,7 @@ static void listeners_follow_setting(struct kunit *test)
 	expect(test, SCTP, SCTP, SCTP);
 	KUNIT_EXPECT_EQ(test, set(TCP), 0);
 	expect(test, TCP, TCP, TCP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 /*
@@ -273,8 +273,8 @@ static void wildcard_errors_ignored(struct kunit *test)
 	local->sin_addr.s_addr = 1;
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	stubs.tcp_fails_for = NOBODY;
-	listens(test, 1);
-	end_all(test);
+	listen_as(test, 1);
+	unlisten_all(test);
 }
 
 static void setting_changes_all_or_none(struct kunit *test)
@@ -300,7 +300,7 @@ static void setting_changes_all_or_none(struct kunit *test)
 	stubs.sctp_fails_for = NOBODY;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 /* A listener of another network namespace does not follow the setting */
@@ -313,7 +313,7 @@ static void other_netns_keeps_protocol(struct kunit *test)
 	anywhere->sin_addr.s_addr = 0;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 /* A killed caller leaves all listeners with the old setting or all with the new one */
@@ -334,14 +334,14 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 	killed_at = 0;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, SCTP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 static struct kunit *current_test;
 
-static void third_comes(void)
+static void listen_third(void)
 {
-	listens(current_test, 2);
+	listen_as(current_test, 2);
 }
 
 /*
@@ -351,9 +351,9 @@ static void third_comes(void)
 static void listen_during_change(struct kunit *test)
 {
 	current_test = test;
-	listens(test, 0);
-	listens(test, 1);
-	other_caller = third_comes;
+	listen_as(test, 0);
+	listen_as(test, 1);
+	other_caller = listen_third;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, SCTP);
 	other_caller = NULL;
@@ -361,13 +361,13 @@ static void listen_during_change(struct kunit *test)
 	rnic_iw_unlisten(&stubs.id[2]);
 	stubs.sctp_fails_for = 2;
 	stubs.error = -EADDRINUSE;
-	other_caller = third_comes;
+	other_caller = listen_third;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, SCTP, TCP);
-	end_all(test);
+	unlisten_all(test);
 }
 
-static void second_ends(void)
+static void unlisten_second(void)
 {
 	rnic_iw_unlisten(&stubs.id[1]);
 }
@@ -375,12 +375,12 @@ static void second_ends(void)
 static void listener_ends_during_change(struct kunit *test)
 {
 	expect_all_listen(test);
-	other_caller = second_ends;
+	other_caller = unlisten_second;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, 0, SCTP);
 	other_caller = NULL;
-	listens(test, 1);
-	end_all(test);
+	listen_as(test, 1);
+	unlisten_all(test);
 }
 
 /*
@@ -403,7 +403,7 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	stubs.error = -EADDRINUSE;
 	KUNIT_EXPECT_EQ(test, set(TCP), -EADDRINUSE);
 	expect(test, SCTP, TCP, SCTP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 /* A lack of permission is reported even if SCTP is optional */
@@ -414,7 +414,7 @@ static void permission_error_is_reported(struct kunit *test)
 	stubs.error = -EACCES;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EACCES);
 	expect(test, TCP, TCP, TCP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 static void change_without_sctp(struct kunit *test)
@@ -423,7 +423,7 @@ static void change_without_sctp(struct kunit *test)
 	expect_all_listen(test);
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EPROTONOSUPPORT);
 	expect(test, TCP, TCP, TCP);
-	end_all(test);
+	unlisten_all(test);
 }
 
 static struct kunit_case cases[] = {

@@ -346,24 +346,24 @@ static void mapped_root_has_own_quota(struct kunit *test)
 	destroy_mrs(0, 3 * EACH);
 }
 
-static void another(void)
+static void create_mr_of_other(void)
 {
 	create_mr(MOST + 1);
 }
 
 /* If two callers concurrently exceed the overall limit, one of them succeeds */
-static void at_once(struct kunit *test)
+static void overall_limit_admits_one_of_two(struct kunit *test)
 {
 	become_user(0);
 	KUNIT_EXPECT_EQ(test, MOST - 1, create_mrs(0, MOST - 1));
-	stubs.while_making = another;
+	stubs.while_making = create_mr_of_other;
 	KUNIT_EXPECT_EQ(test, 0, create_mr(MOST - 1));
 	KUNIT_EXPECT_PTR_EQ(test, NULL, stubs.b[MOST + 1].owner);
 	KUNIT_EXPECT_EQ(test, MOST, atomic_read(&nr_owners));
 	destroy_mrs(0, MOST);
 }
 
-static void own_thread(void)
+static void create_second_mr(void)
 {
 	stubs.mm = &stubs.mms[0];
 	rnic_pf_setup(&stubs.b[1], &kind, NULL, 0, 1);
@@ -373,18 +373,18 @@ static void own_thread(void)
 static void last_process_serves_two_threads(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH + 1, create_mrs(2, EACH - 1));
-	stubs.while_making = own_thread;
+	stubs.while_making = create_second_mr;
 	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
 	/* the second thread waits instead of failing */
 	KUNIT_EXPECT_EQ(test, 1, stubs.waited);
-	own_thread();
+	create_second_mr();
 	KUNIT_EXPECT_PTR_EQ(test, stubs.b[0].owner, stubs.b[1].owner);
 	destroy_mrs(0, EACH + 1);
 }
 
-static void own_thread_waits(void)
+static void create_second_mr_then_fail(void)
 {
-	own_thread();
+	create_second_mr();
 	stubs.no_queues = true;
 }
 
@@ -394,7 +394,7 @@ static void own_thread_waits(void)
  */
 static void failed_workqueue_fails_waiters(struct kunit *test)
 {
-	stubs.while_making = own_thread_waits;
+	stubs.while_making = create_second_mr_then_fail;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, create_mr(0));
 	KUNIT_EXPECT_EQ(test, 1, stubs.waited);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&nr_owners));
@@ -407,7 +407,7 @@ static void failed_workqueue_fails_waiters(struct kunit *test)
 static void process_is_charged_once(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, create_mr(0));
-	own_thread();
+	create_second_mr();
 	KUNIT_EXPECT_PTR_EQ(test, stubs.b[0].owner, stubs.b[1].owner);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&nr_owners));
 	stubs.no_queues = true;
@@ -427,7 +427,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(uncharges_charged_user),
 	KUNIT_CASE(nested_userns_charged_to_owner),
 	KUNIT_CASE(mapped_root_has_own_quota),
-	KUNIT_CASE(at_once),
+	KUNIT_CASE(overall_limit_admits_one_of_two),
 	KUNIT_CASE(last_process_serves_two_threads),
 	KUNIT_CASE(failed_workqueue_fails_waiters),
 	KUNIT_CASE(process_is_charged_once),

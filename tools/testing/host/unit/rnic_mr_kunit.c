@@ -285,7 +285,7 @@ static struct ib_mr *known;
 static struct rnic_mw window;
 
 /* Set the field that the RDMA core sets in a new MR */
-static struct ib_mr *owned(struct ib_mr *ib)
+static struct ib_mr *set_core_fields(struct ib_mr *ib)
 {
 	if (!IS_ERR_OR_NULL(ib))
 		ib->device = &device.ib;
@@ -298,7 +298,7 @@ static void begin(struct kunit *test, int access)
 		.device = &device.ib, .pd = &domain, .type = IB_MW_TYPE_2,
 	};
 	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&window.ib, NULL));
-	known = owned(rnic_reg_user_mr(&domain, AT, PAGE_SIZE, AT, access, NULL, NULL));
+	known = set_core_fields(rnic_reg_user_mr(&domain, AT, PAGE_SIZE, AT, access, NULL, NULL));
 	KUNIT_ASSERT_FALSE(test, IS_ERR(known));
 }
 
@@ -313,7 +313,7 @@ static bool bind(u32 lkey)
 	return rnic_mw_bind(&device, &s, &wr);
 }
 
-static void binds(void)
+static void bind_window(void)
 {
 	if (!bind(known->lkey))
 		abort();
@@ -321,19 +321,19 @@ static void binds(void)
 
 static struct ib_mr *rereg(int flags, int access)
 {
-	return owned(rnic_rereg_user_mr(known, flags, AT, PAGE_SIZE, AT, access, &domain,
-					NULL));
+	return set_core_fields(rnic_rereg_user_mr(known, flags, AT, PAGE_SIZE, AT, access, &domain,
+						  NULL));
 }
 
 /*
  * Bind a window to the MR while its reregistration pins memory. Expect that the
  * reregistration fails, and that the old MR is unchanged and keeps the window.
  */
-static void unchanged(struct kunit *test, int flags, int access)
+static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access)
 {
 	struct ib_mr *ib;
 
-	while_pinning = binds;
+	while_pinning = bind_window;
 	ib = rereg(flags, access);
 	while_pinning = NULL;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)ib);
@@ -352,7 +352,7 @@ static void unchanged(struct kunit *test, int flags, int access)
  * Expect that the reregistration returned a new MR, and that no window can be
  * bound to the old MR. Destroy the old MR, as the RDMA core does.
  */
-static void replaced(struct kunit *test, struct ib_mr *ib)
+static void expect_replaced(struct kunit *test, struct ib_mr *ib)
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
 	KUNIT_EXPECT_FALSE(test, bind(known->lkey));
@@ -384,8 +384,8 @@ static void user_blocks_cover_a_page(struct kunit *test)
 static void memory_change_fails_on_bind(struct kunit *test)
 {
 	begin(test, RIGHTS);
-	unchanged(test, IB_MR_REREG_TRANS, 0);
-	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
+	expect_rereg_fails_on_bind(test, IB_MR_REREG_TRANS, 0);
+	expect_replaced(test, rereg(IB_MR_REREG_TRANS, 0));
 	end(test);
 }
 
@@ -395,8 +395,8 @@ static void repin_fails_on_bind(struct kunit *test)
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
 	begin(test, RIGHTS);
-	unchanged(test, IB_MR_REREG_ACCESS, access);
-	replaced(test, rereg(IB_MR_REREG_ACCESS, access));
+	expect_rereg_fails_on_bind(test, IB_MR_REREG_ACCESS, access);
+	expect_replaced(test, rereg(IB_MR_REREG_ACCESS, access));
 	end(test);
 }
 
@@ -425,7 +425,7 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	/* a process can register its own memory, or change rights without pinning */
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
-	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
+	expect_replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
 	caller.mm = &first;
 	end(test);
 }
@@ -441,7 +441,7 @@ static void dereg_of_replaced_mr(struct kunit *test)
 	begin(test, RIGHTS);
 	ib = rereg(IB_MR_REREG_TRANS, 0);
 	udata_is = -EOPNOTSUPP;
-	replaced(test, ib);
+	expect_replaced(test, ib);
 	end(test);
 	udata_is = 0;
 }
@@ -475,12 +475,12 @@ static void access_change_keeps_base(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
 			    (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	replaced(test, rereg(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
+	expect_replaced(test, rereg(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
+	expect_replaced(test, rereg(IB_MR_REREG_TRANS, 0));
 	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
-			     to_write | IB_ZERO_BASED));
+	expect_replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+				    to_write | IB_ZERO_BASED));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
 	end(test);
 }
@@ -497,12 +497,12 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	replaced(test, rereg(IB_MR_REREG_ACCESS, to_write));
+	expect_replaced(test, rereg(IB_MR_REREG_ACCESS, to_write));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
+	expect_replaced(test, rereg(IB_MR_REREG_TRANS, 0));
 	KUNIT_EXPECT_EQ(test, 0ull, base());
-	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
+	expect_replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
 	KUNIT_EXPECT_EQ(test, (u64)AT, base());
 	end(test);
 }

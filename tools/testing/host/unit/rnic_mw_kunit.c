@@ -39,7 +39,7 @@ int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 
 void host_region_waits(struct ddp_region *r);
 
-/* Programs share windows_lock, so nothing waits for a program's accesses under it */
+/* All programs share windows_lock, so its holder must not wait for accesses of one program */
 void host_region_waits(struct ddp_region *r)
 {
 	WARN_ON(stubs.dev.windows_lock.held);
@@ -48,7 +48,7 @@ void host_region_waits(struct ddp_region *r)
 
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
-	/* peers must not find the STag any more while accesses are waited for */
+	/* the STag must be removed before the module waits for accesses in flight */
 	WARN_ON(r == stubs.window && stubs.waits != stubs.waits_before);
 	ddp_region_revoke(r);
 }
@@ -112,7 +112,7 @@ static bool bind(u64 addr, u64 len, int access)
 	return bind_as(&stubs.pd, RKEY | 1, addr, len, access);
 }
 
-static void expect_shut(struct kunit *test)
+static void expect_unlinked(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, stubs.window->valid);
 	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
@@ -122,7 +122,7 @@ static void expect_shut(struct kunit *test)
  * DDP-114, DDP-125: a type 2 window permits exactly the bound range and rights,
  * to one stream
  */
-static void opens(struct kunit *test)
+static void type2_window_serves_one_stream(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, bind(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_TRUE(test, stubs.window->valid);
@@ -154,7 +154,7 @@ static void bind_outside_mr_fails(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bind(BASE - 1, 10, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_FALSE(test, bind(BASE + 5, LENGTH - 4, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_FALSE(test, bind(BASE + LENGTH + 1, 1, IB_ACCESS_REMOTE_READ));
-	expect_shut(test);
+	expect_unlinked(test);
 }
 
 /* A bind fails if the stream has another PD, or if the STag belongs to no window */
@@ -164,7 +164,7 @@ static void bind_needs_own_window(struct kunit *test)
 					 IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.pd, RKEY + 0x100, BASE, LENGTH,
 					 IB_ACCESS_REMOTE_READ));
-	expect_shut(test);
+	expect_unlinked(test);
 }
 
 /* DDP-127: a bind fails for rights that the MR does not have */
@@ -175,7 +175,7 @@ static void bind_needs_rights_of_mr(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC));
 	stubs.mr.access = IB_ACCESS_LOCAL_WRITE;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
-	expect_shut(test);
+	expect_unlinked(test);
 }
 
 /* A window cannot give rights that the memory never permits */
@@ -184,7 +184,7 @@ static void window_adds_no_atomic_right(struct kunit *test)
 	stubs.mr.denied_rights = DDP_REMOTE_ATOMIC;
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
 					       IB_ACCESS_REMOTE_READ));
-	expect_shut(test);
+	expect_unlinked(test);
 	KUNIT_EXPECT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
 }
 
@@ -192,7 +192,7 @@ static void window_adds_no_atomic_right(struct kunit *test)
  * An MR with a valid window is not deregistered. An invalidated window is unlinked
  * from the MR after accesses through it have ended.
  */
-static void forbidden(struct kunit *test)
+static void mr_with_valid_window_stays(struct kunit *test)
 {
 	u32 waits;
 
@@ -204,7 +204,7 @@ static void forbidden(struct kunit *test)
 	waits = stubs.waits;
 	KUNIT_EXPECT_EQ(test, 0, rnic_mr_check_unbound(&stubs.mr));
 	KUNIT_EXPECT_EQ(test, waits + 1, stubs.waits);
-	expect_shut(test);
+	expect_unlinked(test);
 	KUNIT_EXPECT_EQ(test, 0, rnic_mr_forbid_bind(&stubs.mr));
 	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
 	rnic_mr_permit_bind(&stubs.mr);
@@ -212,13 +212,13 @@ static void forbidden(struct kunit *test)
 }
 
 static struct kunit_case rnic_mw_cases[] = {
-	KUNIT_CASE(opens),
+	KUNIT_CASE(type2_window_serves_one_stream),
 	KUNIT_CASE(type1_window_serves_pd),
 	KUNIT_CASE(bind_outside_mr_fails),
 	KUNIT_CASE(bind_needs_own_window),
 	KUNIT_CASE(bind_needs_rights_of_mr),
 	KUNIT_CASE(window_adds_no_atomic_right),
-	KUNIT_CASE(forbidden),
+	KUNIT_CASE(mr_with_valid_window_stays),
 	{}
 };
 

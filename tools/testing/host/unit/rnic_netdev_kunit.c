@@ -183,7 +183,7 @@ static int create_device(void)
 }
 
 /* An interface can have one device */
-static void device_created(struct kunit *test)
+static void interface_has_one_device(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, create_device());
 	KUNIT_EXPECT_TRUE(test, stubs.registered);
@@ -258,7 +258,7 @@ static void guid_of_a_stacked_interface(struct kunit *test)
 }
 
 static struct kunit_case rnic_netdev_cases[] = {
-	KUNIT_CASE(device_created),
+	KUNIT_CASE(interface_has_one_device),
 	KUNIT_CASE(interface_without_ip_is_refused),
 	KUNIT_CASE(interface_removed_during_create),
 	KUNIT_CASE(interface_moved_during_create),

@@ -179,7 +179,7 @@ static void search_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, stubs.pages);
 }
 
-static void short_of_memory(struct kunit *test)
+static void no_memory_returns_no_page(struct kunit *test)
 {
 	struct space a = alloc_space(test, HALF), b = alloc_space(test, HALF - 128);
 	struct rnic_map *page = NULL;
@@ -198,7 +198,7 @@ static void short_of_memory(struct kunit *test)
  * After a fork no new ring is placed in a page that the child has mapped too; the
  * child shares only the rings that existed at the fork
  */
-static void forked(struct kunit *test)
+static void forked_page_is_not_shared(struct kunit *test)
 {
 	struct space a = alloc_space(test, 128), b, c;
 
@@ -249,8 +249,8 @@ static struct kunit_case rnic_page_cases[] = {
 	KUNIT_CASE(freed_space_is_zeroed),
 	KUNIT_CASE(only_last_empty_page_is_kept),
 	KUNIT_CASE(search_is_bounded),
-	KUNIT_CASE(short_of_memory),
-	KUNIT_CASE(forked),
+	KUNIT_CASE(no_memory_returns_no_page),
+	KUNIT_CASE(forked_page_is_not_shared),
 	KUNIT_CASE(forked_page_gets_no_ring),
 	KUNIT_CASE(freed_ring_leaves_no_data),
 	{}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Test fixture: a program's ring, RDMAP and a CQ, see rnic_sq_kunit.c */
-#ifndef _HOST_DOORS_RNIC_SQ_H
-#define _HOST_DOORS_RNIC_SQ_H
+#ifndef _HOST_UNIT_RNIC_SQ_H
+#define _HOST_UNIT_RNIC_SQ_H
 
 #include "../../../../drivers/rnic_sw/rnic.h"
 

@@ -288,7 +288,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
  * RDMAP-145: a request whose response is missing, and all requests after it,
  * complete in error, even if they were sent
  */
-static void terminated(struct kunit *test)
+static void terminate_flushes_incomplete(struct kunit *test)
 {
 	expect_terminated(test, IW_LAYER_DDP, 2, IB_WC_WR_FLUSH_ERR);
 	expect_terminated(test, IW_LAYER_LLP, 0, IB_WC_WR_FLUSH_ERR);
@@ -337,7 +337,7 @@ static void terminate_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)IW_RDMAP_UNSPEC, stubs.last.vendor_err);
 }
 
-static void no_room(struct kunit *test)
+static void full_cq_fails_stream(struct kunit *test)
 {
 	begin_at(0);
 	stubs.full = true;
@@ -496,7 +496,7 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 }
 
 /* A program that keeps at most DB_MOD_STREAK requests in flight soon gets no coalescing */
-static void window_of(struct kunit *test, u32 window)
+static void expect_rare_coalescing(struct kunit *test, u32 window)
 {
 	u32 gathered = 0, posted = 0, i;
 
@@ -516,12 +516,12 @@ static void window_of(struct kunit *test, u32 window)
 	end_coalescing(test);
 }
 
-static void few_under_way(struct kunit *test)
+static void small_windows_rarely_coalesce(struct kunit *test)
 {
-	window_of(test, 1);
-	window_of(test, 2);
-	window_of(test, DB_MOD_STREAK - 1);
-	window_of(test, DB_MOD_STREAK);
+	expect_rare_coalescing(test, 1);
+	expect_rare_coalescing(test, 2);
+	expect_rare_coalescing(test, DB_MOD_STREAK - 1);
+	expect_rare_coalescing(test, DB_MOD_STREAK);
 }
 
 /* If the timer was late, the next post is not coalesced */
@@ -571,16 +571,16 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(completions_are_in_order),
 	KUNIT_CASE(no_completion_before_send),
 	KUNIT_CASE(post_on_failed_stream_is_flushed),
-	KUNIT_CASE(terminated),
+	KUNIT_CASE(terminate_flushes_incomplete),
 	KUNIT_CASE(terminate_error_goes_to_oldest),
 	KUNIT_CASE(terminate_is_reported),
-	KUNIT_CASE(no_room),
+	KUNIT_CASE(full_cq_fails_stream),
 	KUNIT_CASE(doorbells_are_coalesced),
 	KUNIT_CASE(tx_pass_keeps_coalescing),
 	KUNIT_CASE(extra_doorbell_keeps_timer),
 	KUNIT_CASE(error_ends_coalescing),
 	KUNIT_CASE(flush_flag_survives_doorbell),
-	KUNIT_CASE(few_under_way),
+	KUNIT_CASE(small_windows_rarely_coalesce),
 	KUNIT_CASE(late_timer_stops_coalescing),
 	KUNIT_CASE(coarse_clock_stops_coalescing),
 	{}

@@ -178,7 +178,7 @@ static void limit_at_creation_is_ignored(struct kunit *test)
 }
 
 /* An armed limit generates one event */
-static void armed(struct kunit *test)
+static void armed_limit_gives_one_event(struct kunit *test)
 {
 	u32 reached[] = { 0, 1, 1 };
 	u32 i;
@@ -254,7 +254,7 @@ static void destroy_waits_for_event_work(struct kunit *test)
 
 static struct kunit_case rnic_srq_cases[] = {
 	KUNIT_CASE(limit_at_creation_is_ignored),
-	KUNIT_CASE(armed),
+	KUNIT_CASE(armed_limit_gives_one_event),
 	KUNIT_CASE(arming_above_count_fires_once),
 	KUNIT_CASE(late_worker_reports_each_limit),
 	KUNIT_CASE(arming_detects_bad_index),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Test fixture: a receiving stream with a fake lower layer and a fake ULP */
-#ifndef _HOST_DOORS_RX_H
-#define _HOST_DOORS_RX_H
+#ifndef _HOST_UNIT_RX_H
+#define _HOST_UNIT_RX_H
 
 #include <ddp/llp.h>
 

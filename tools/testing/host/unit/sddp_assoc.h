@@ -3,8 +3,8 @@
  * Test fixture: stubs of the socket and of all functions that an association
  * calls, see sddp_assoc_kunit.c
  */
-#ifndef _HOST_DOORS_SDDP_ASSOC_H
-#define _HOST_DOORS_SDDP_ASSOC_H
+#ifndef _HOST_UNIT_SDDP_ASSOC_H
+#define _HOST_UNIT_SDDP_ASSOC_H
 
 #include <net/net_namespace.h>
 
@@ -16,7 +16,7 @@ extern struct sddp_assoc_stubs {
 	struct ddp_sock_owner	owner;	/* task that connects */
 	struct sddp_assoc	*a;
 	bool			queued;		/* the worker is queued */
-	enum sddp_sock_state		fate;	/* state of the socket */
+	enum sddp_sock_state		sock_state;	/* state of the socket */
 	int			more;		/* result of sddp_recv() */
 	bool			again;		/* result of sddp_tx_transmit(): more to send */
 	u32			received;	/* calls of sddp_recv() */

@@ -11,7 +11,7 @@
 /* Cases ------------------------------------------------------------------------- */
 
 /* Run the worker once. Return: true if it is queued again. */
-static bool works(void)
+static bool run_work(void)
 {
 	sddp_assoc_kick(stubs.a);
 	stubs.queued = false;
@@ -24,9 +24,9 @@ static int test_init(struct kunit *test)
 	memset(&stubs, 0, sizeof(stubs));
 	jiffies = 1;
 	stubs.a = sddp_assoc_new(&stubs.net, &stubs.owner, sddp_assoc_work);
-	stubs.fate = SDDP_SOCK_OPEN;
+	stubs.sock_state = SDDP_SOCK_OPEN;
 	sddp_assoc_get(stubs.a);
-	works();
+	run_work();
 	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)stubs.a->phase);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	return 0;
@@ -58,12 +58,12 @@ static void test_exit(struct kunit *test)
 /* All received data is processed before the association ends */
 static void data_is_processed_before_end(struct kunit *test)
 {
-	stubs.fate = SDDP_SOCK_LOST;
+	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, run_work());
 	expect_up(test);
 	stubs.more = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -76,14 +76,14 @@ static void lost_sends_nothing(struct kunit *test)
 	u32 sent = stubs.sent, acks = stubs.acks;
 
 	stubs.again = true;
-	stubs.fate = SDDP_SOCK_LOST;
+	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, run_work());
 	expect_up(test);
 	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 	KUNIT_EXPECT_EQ(test, acks, stubs.acks);
 	stubs.more = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_RESET, true);
 	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 }
@@ -95,12 +95,12 @@ static void lost_sends_nothing(struct kunit *test)
 static void lost_assoc_drops_deferred(struct kunit *test)
 {
 	stubs.a->deferred = 1;
-	stubs.fate = SDDP_SOCK_LOST;
+	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, run_work());
 	expect_up(test);
 	stubs.more = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -111,23 +111,23 @@ static void lost_assoc_drops_deferred(struct kunit *test)
 static void lost_assoc_ends_without_memory(struct kunit *test)
 {
 	stubs.a->deferred = 1;
-	stubs.fate = SDDP_SOCK_LOST;
+	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
 /* If no stream is deferred, the end waits for memory to receive the remaining data */
 static void end_waits_for_memory(struct kunit *test)
 {
-	stubs.fate = SDDP_SOCK_LOST;
+	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
-	KUNIT_EXPECT_FALSE(test, works());
+	KUNIT_EXPECT_FALSE(test, run_work());
 	expect_up(test);
 	KUNIT_EXPECT_TRUE(test, stubs.waits);
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	stubs.more = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -135,11 +135,11 @@ static void end_waits_for_memory(struct kunit *test)
 static void shutdown_processes_deferred(struct kunit *test)
 {
 	stubs.a->deferred = 1;
-	stubs.fate = SDDP_SOCK_PEER_DONE;
-	KUNIT_EXPECT_FALSE(test, works());
+	stubs.sock_state = SDDP_SOCK_PEER_DONE;
+	KUNIT_EXPECT_FALSE(test, run_work());
 	expect_up(test);
 	stubs.a->deferred = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
@@ -154,21 +154,21 @@ static void shutdown_ends_other_sessions(struct kunit *test)
 	xa_store(&stubs.a->streams, 1, &waits, GFP_KERNEL);
 	xa_store(&stubs.a->streams, 2, &other, GFP_KERNEL);
 	stubs.a->deferred = 1;
-	works();
-	stubs.fate = SDDP_SOCK_PEER_DONE;
+	run_work();
+	stubs.sock_state = SDDP_SOCK_PEER_DONE;
 	/* the association does not end before received data has been processed */
 	stubs.more = -ENOMEM;
-	works();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unhashed);
 	stubs.more = 0;
-	works();
+	run_work();
 	expect_up(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)&waits, xa_load(&stubs.a->streams, 1));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a->streams, 2));
 	stubs.a->deferred = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_CLOSED, false);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.ended);
 }
@@ -177,10 +177,10 @@ static void shutdown_ends_other_sessions(struct kunit *test)
 static void end_despite_more_to_send(struct kunit *test)
 {
 	stubs.again = true;
-	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, run_work());
 	expect_up(test);
-	stubs.fate = SDDP_SOCK_LOST;
-	works();
+	stubs.sock_state = SDDP_SOCK_LOST;
+	run_work();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -188,15 +188,15 @@ static void end_despite_more_to_send(struct kunit *test)
  * After a SHUTDOWN the association ends even if there is more data to send, which
  * the peer would not accept
  */
-static void done_while_sending(struct kunit *test)
+static void shutdown_ends_sending_assoc(struct kunit *test)
 {
 	stubs.again = true;
-	stubs.fate = SDDP_SOCK_PEER_DONE;
+	stubs.sock_state = SDDP_SOCK_PEER_DONE;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, works());
+	KUNIT_EXPECT_TRUE(test, run_work());
 	expect_up(test);
 	stubs.more = 0;
-	works();
+	run_work();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
@@ -209,10 +209,10 @@ static void pass_until(unsigned long then, u32 each)
 		if (stubs.waits && jiffies == stubs.due) {
 			stubs.waits = false;
 			w->func(w);
-			works();
+			run_work();
 		}
 		if (jiffies % each == 0)
-			works();
+			run_work();
 	}
 }
 
@@ -230,32 +230,32 @@ static void deferred_keeps_send_time(struct kunit *test)
 	pass_until(jiffies + 1000, 400);
 	KUNIT_EXPECT_GT(test, stubs.sent, 0u);
 	WRITE_ONCE(stubs.a->stop, true);
-	works();
+	run_work();
 }
 
 /* The next attempt to receive is made after 10 ms, even if the next attempt to send is later */
 static void earlier_retry_wins(struct kunit *test)
 {
 	stubs.no_memory = true;
-	works();
+	run_work();
 	KUNIT_EXPECT_EQ(test, jiffies + 500, stubs.due);
 	stubs.more = -ENOMEM;
-	works();
+	run_work();
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	/* the delay grows when the timer expires, not with each run of the worker */
-	works();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 10u, stubs.a->delay);
 	pass_until(jiffies + 11, 1000000);
 	KUNIT_EXPECT_EQ(test, 20u, stubs.a->delay);
 	WRITE_ONCE(stubs.a->stop, true);
-	works();
+	run_work();
 }
 
 /*
  * If an association ends while it is being accepted, it stays allocated until
  * sddp_assoc_set_up_passive() is done
  */
-static void accepted(struct kunit *test)
+static void end_during_accept_keeps_memory(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	int both = host_allocations;
@@ -267,7 +267,7 @@ static void accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, both - 1, host_allocations);
 	/* end the association of the fixture */
 	WRITE_ONCE(stubs.a->stop, true);
-	works();
+	run_work();
 }
 
 /* If an association is unusable, accepting it fails, and the listener counts the reason */
@@ -286,7 +286,7 @@ static void unusable_assoc_is_refused(struct kunit *test)
 	sddp_assoc_put(a);
 	stubs.wrong = IW_SCTP_ADDRESSES;
 	stubs.a->phase = SDDP_CONNECTING;
-	works();
+	run_work();
 	expect_over(test, IW_SCTP_ADDRESSES, true);
 }
 
@@ -296,38 +296,38 @@ static struct sddp_stream unasked, asked = { .reported = true },
 	accepted_one = { .reported = true, .up = true }, ours = { .reported = true, .s.active = true };
 
 /* Replace the fixture's association with a passive one */
-static void of_a_peer(void)
+static void replace_with_passive(void)
 {
 	WRITE_ONCE(stubs.a->stop, true);
-	works();
+	run_work();
 	sddp_assoc_put(stubs.a);
 	stubs.a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	sddp_assoc_get(stubs.a);
 	sddp_assoc_set_up_passive(stubs.a);
-	works();
+	run_work();
 	stubs.released = 0;
 	stubs.aborted = 0;
 	stubs.rejoined = 0;
 }
 
-static void enters(const struct sddp_stream *st)
+static void add_session(const struct sddp_stream *st)
 {
 	atomic_inc(&stubs.a->live);
 	stubs.a->accepted_sessions += st->up;
 	stubs.a->peer_accepted |= st->up && !stubs.a->active;
 }
 
-static void leaves(const struct sddp_stream *st)
+static void end_session(const struct sddp_stream *st)
 {
 	sddp_assoc_account_session_end(stubs.a, st);
 	if (stubs.queued || stubs.a->idle_due)
-		works();
+		run_work();
 }
 
-static void comes_and_goes(const struct sddp_stream *st)
+static void open_and_end_session(const struct sddp_stream *st)
 {
-	enters(st);
-	leaves(st);
+	add_session(st);
+	end_session(st);
 }
 
 static bool is_up(void)
@@ -336,7 +336,7 @@ static bool is_up(void)
 }
 
 /* Let @ms milliseconds pass, and run the idle timer when it expires */
-static void passes(u32 ms)
+static void pass_ms(u32 ms)
 {
 	while (ms--) {
 		jiffies++;
@@ -344,19 +344,19 @@ static void passes(u32 ms)
 			continue;
 		stubs.armed = false;
 		stubs.a->idle.work.func(&stubs.a->idle.work);
-		/* works() drops the reference of the timer */
-		works();
+		/* run_work() drops the reference of the timer */
+		run_work();
 		while (stubs.queued)
-			works();
+			run_work();
 	}
 }
 
 /* Expect that the association ends after exactly @seconds */
 static void expect_end_in(struct kunit *test, u32 seconds)
 {
-	passes(seconds * 1000 - 1);
+	pass_ms(seconds * 1000 - 1);
 	KUNIT_EXPECT_TRUE(test, is_up());
-	passes(1);
+	pass_ms(1);
 	KUNIT_EXPECT_FALSE(test, is_up());
 	expect_over(test, IW_LOCAL_CLOSE, !stubs.a->active);
 }
@@ -364,34 +364,34 @@ static void expect_end_in(struct kunit *test, u32 seconds)
 /* An association without any session ends after 10 s */
 static void assoc_without_session_ends(struct kunit *test)
 {
-	of_a_peer();
+	replace_with_passive();
 	expect_end_in(test, 10);
 }
 
 /* If an evicted association gets a session before it ends, it does not end */
 static void session_cancels_eviction(struct kunit *test)
 {
-	of_a_peer();
+	replace_with_passive();
 	stubs.sndbuf_full = true;
-	enters(&asked);
+	add_session(&asked);
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
-	works();
+	run_work();
 	expect_up(test);
-	leaves(&asked);
+	end_session(&asked);
 	expect_over(test, IW_LOCAL_CLOSE, true);
 }
 
 /* An evicted association that has violated the protocol ends even if it gets a session */
 static void violator_is_evicted_anyway(struct kunit *test)
 {
-	of_a_peer();
+	replace_with_passive();
 	stubs.sndbuf_full = true;
-	enters(&asked);
+	add_session(&asked);
 	stubs.a->end_reason = IW_SCTP_SEQUENCE;
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
-	works();
+	run_work();
 	expect_over(test, IW_SCTP_SEQUENCE, true);
 }
 
@@ -401,12 +401,12 @@ static void violator_is_evicted_anyway(struct kunit *test)
  */
 static void idle_assoc_becomes_unaccepted(struct kunit *test)
 {
-	of_a_peer();
-	comes_and_goes(&accepted_one);
+	replace_with_passive();
+	open_and_end_session(&accepted_one);
 	stubs.a->violations = 7;
-	passes(9999);
+	pass_ms(9999);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
-	passes(1);
+	pass_ms(1);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.shrunk);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
 	KUNIT_EXPECT_TRUE(test, !stubs.a->peer_accepted && !stubs.a->violations);
@@ -418,11 +418,11 @@ static void unreported_keep_idle_timeout(struct kunit *test)
 {
 	int n;
 
-	of_a_peer();
-	comes_and_goes(&accepted_one);
+	replace_with_passive();
+	open_and_end_session(&accepted_one);
 	for (n = 0; n < 11; n++) {
-		passes(5000);
-		comes_and_goes(&unasked);
+		pass_ms(5000);
+		open_and_end_session(&unasked);
 	}
 	KUNIT_EXPECT_FALSE(test, stubs.a->peer_accepted);
 	expect_end_in(test, 5);
@@ -434,16 +434,16 @@ static void unreported_keep_idle_timeout(struct kunit *test)
  */
 static void rejected_request_keeps_timeout(struct kunit *test)
 {
-	of_a_peer();
-	passes(5000);
-	enters(&asked);
-	passes(100000);
+	replace_with_passive();
+	pass_ms(5000);
+	add_session(&asked);
+	pass_ms(100000);
 	KUNIT_EXPECT_TRUE(test, is_up());
-	leaves(&asked);
+	end_session(&asked);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
-	passes(5000);
-	comes_and_goes(&accepted_one);
-	comes_and_goes(&asked);
+	pass_ms(5000);
+	open_and_end_session(&accepted_one);
+	open_and_end_session(&asked);
 	expect_end_in(test, 60);
 }
 
@@ -453,14 +453,14 @@ static void next_session_restarts_timeouts(struct kunit *test)
 	static const u32 after[] = { 9999, 10000, 59999 };
 	int n;
 
-	of_a_peer();
-	comes_and_goes(&accepted_one);
+	replace_with_passive();
+	open_and_end_session(&accepted_one);
 	for (n = 0; n < ARRAY_SIZE(after); n++) {
-		passes(after[n]);
-		enters(&accepted_one);
-		passes(100000);
+		pass_ms(after[n]);
+		add_session(&accepted_one);
+		pass_ms(100000);
 		KUNIT_EXPECT_TRUE(test, stubs.a->peer_accepted);
-		leaves(&accepted_one);
+		end_session(&accepted_one);
 	}
 	KUNIT_EXPECT_EQ(test, 2u, stubs.shrunk);
 	expect_end_in(test, 60);
@@ -469,17 +469,17 @@ static void next_session_restarts_timeouts(struct kunit *test)
 /* The association does not end while a request is pending, which may be accepted later */
 static void pending_request_keeps_assoc(struct kunit *test)
 {
-	of_a_peer();
-	comes_and_goes(&accepted_one);
-	passes(59999);
-	enters(&asked);
-	passes(60000);
+	replace_with_passive();
+	open_and_end_session(&accepted_one);
+	pass_ms(59999);
+	add_session(&asked);
+	pass_ms(60000);
 	KUNIT_EXPECT_TRUE(test, is_up());
 	stubs.a->accepted_sessions++;
 	stubs.a->peer_accepted = true;
-	passes(60000);
+	pass_ms(60000);
 	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
-	leaves(&accepted_one);
+	end_session(&accepted_one);
 	expect_end_in(test, 60);
 }
 
@@ -489,27 +489,27 @@ static void pending_request_keeps_assoc(struct kunit *test)
  */
 static void session_before_worker_restarts_timeouts(struct kunit *test)
 {
-	of_a_peer();
+	replace_with_passive();
 	stubs.a->idle_due = true;
-	comes_and_goes(&accepted_one);
+	open_and_end_session(&accepted_one);
 	KUNIT_EXPECT_FALSE(test, stubs.a->idle_due);
 	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
-	passes(10000);
+	pass_ms(10000);
 	stubs.a->idle_due = true;
-	works();
+	run_work();
 	expect_end_in(test, 50);
 }
 
 /* With several sessions the times start when the last session ends */
 static void last_session_starts_timeouts(struct kunit *test)
 {
-	of_a_peer();
-	enters(&accepted_one);
-	enters(&accepted_one);
-	leaves(&accepted_one);
-	passes(70000);
+	replace_with_passive();
+	add_session(&accepted_one);
+	add_session(&accepted_one);
+	end_session(&accepted_one);
+	pass_ms(70000);
 	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
-	leaves(&accepted_one);
+	end_session(&accepted_one);
 	expect_end_in(test, 60);
 }
 
@@ -523,8 +523,8 @@ static void crowded_assoc_ends_sooner(struct kunit *test)
 	int n;
 
 	for (n = 0; n < ARRAY_SIZE(why); n++) {
-		of_a_peer();
-		comes_and_goes(&accepted_one);
+		replace_with_passive();
+		open_and_end_session(&accepted_one);
 		*why[n] = true;
 		expect_end_in(test, 10);
 		*why[n] = false;
@@ -534,13 +534,13 @@ static void crowded_assoc_ends_sooner(struct kunit *test)
 /* Only local sessions extend the time of an active association, not sessions of the peer */
 static void only_local_sessions_extend_active(struct kunit *test)
 {
-	passes(4999);
-	comes_and_goes(&ours);
-	passes(4999);
-	comes_and_goes(&accepted_one);
-	passes(3000);
-	comes_and_goes(&unasked);
-	comes_and_goes(&asked);
+	pass_ms(4999);
+	open_and_end_session(&ours);
+	pass_ms(4999);
+	open_and_end_session(&accepted_one);
+	pass_ms(3000);
+	open_and_end_session(&unasked);
+	open_and_end_session(&asked);
 	expect_end_in(test, 2);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
 }
@@ -566,10 +566,10 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(shutdown_processes_deferred),
 	KUNIT_CASE(shutdown_ends_other_sessions),
 	KUNIT_CASE(end_despite_more_to_send),
-	KUNIT_CASE(done_while_sending),
+	KUNIT_CASE(shutdown_ends_sending_assoc),
 	KUNIT_CASE(deferred_keeps_send_time),
 	KUNIT_CASE(earlier_retry_wins),
-	KUNIT_CASE(accepted),
+	KUNIT_CASE(end_during_accept_keeps_memory),
 	KUNIT_CASE(unusable_assoc_is_refused),
 	{}
 };

@@ -74,8 +74,8 @@ int sddp_sock_connect(struct sddp_assoc *a)
 
 enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
 {
-	*err = stubs.fate == SDDP_SOCK_LOST ? -ECONNRESET : 0;
-	return stubs.fate;
+	*err = stubs.sock_state == SDDP_SOCK_LOST ? -ECONNRESET : 0;
+	return stubs.sock_state;
 }
 
 enum iw_reason sddp_sock_read_established(struct sddp_assoc *a)

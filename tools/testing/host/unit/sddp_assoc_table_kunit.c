@@ -72,7 +72,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, const struct ddp_sock_owner *
 	return a;
 }
 
-static void gone(struct kref *ref)
+static void release_assoc(struct kref *ref)
 {
 	struct sddp_assoc *a = container_of(ref, struct sddp_assoc, ref);
 
@@ -88,7 +88,7 @@ void sddp_assoc_get(struct sddp_assoc *a)
 
 void sddp_assoc_put(struct sddp_assoc *a)
 {
-	kref_put(&a->ref, gone);
+	kref_put(&a->ref, release_assoc);
 }
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
@@ -106,7 +106,7 @@ static struct sddp_assoc *reserve(void)
 	return sddp_assoc_reserve(&args, NULL, &id);
 }
 
-static struct sddp_assoc *goes_on(struct kunit *test)
+static struct sddp_assoc *reserve_ok(struct kunit *test)
 {
 	struct sddp_assoc *a = reserve();
 
@@ -131,32 +131,32 @@ static void pop_all(struct kunit *test)
  * that may use ports below 1024 and one that may not. The task that connects creates
  * the socket.
  */
-static void owner(struct kunit *test)
+static void owners_do_not_share_assoc(struct kunit *test)
 {
 	struct sddp_assoc *mine, *other, *privileged;
 	static int user, other_user;
 
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.owner.cred = (void *)&user;
-	mine = goes_on(test);
+	mine = reserve_ok(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
-	KUNIT_EXPECT_TRUE(test, goes_on(test) == mine);
+	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == mine);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
 	stubs.owner.cred = (void *)&other_user;
-	other = goes_on(test);
+	other = reserve_ok(test);
 	KUNIT_EXPECT_TRUE(test, other != mine);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sockets);
 	stubs.owner.privileged = true;
-	privileged = goes_on(test);
+	privileged = reserve_ok(test);
 	KUNIT_EXPECT_TRUE(test, privileged != mine && privileged != other);
 	stubs.owner.privileged = false;
-	KUNIT_EXPECT_TRUE(test, goes_on(test) == other);
+	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == other);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
 	pop_all(test);
 }
 
 /* A task that cannot create a socket gets the error at once */
-static void no_socket(struct kunit *test)
+static void no_socket_fails_reserve(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.err = -EPROTONOSUPPORT;
@@ -166,18 +166,18 @@ static void no_socket(struct kunit *test)
 }
 
 /* An association made before the interface joined its VRF is not used */
-static void vrf(struct kunit *test)
+static void assoc_of_other_vrf_is_unused(struct kunit *test)
 {
 	struct sddp_assoc *outside, *inside;
 
 	memset(&stubs, 0, sizeof(stubs));
-	outside = goes_on(test);
-	KUNIT_EXPECT_TRUE(test, goes_on(test) == outside);
+	outside = reserve_ok(test);
+	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == outside);
 	stubs.vrf = 9;
-	inside = goes_on(test);
+	inside = reserve_ok(test);
 	KUNIT_EXPECT_TRUE(test, inside != outside);
 	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
-	KUNIT_EXPECT_TRUE(test, goes_on(test) == inside);
+	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == inside);
 	pop_all(test);
 }
 
@@ -190,9 +190,9 @@ static void unhashed_gets_no_session(struct kunit *test)
 	struct sddp_assoc *old, *a;
 
 	memset(&stubs, 0, sizeof(stubs));
-	old = goes_on(test);
+	old = reserve_ok(test);
 	sddp_table_unhash(old);
-	KUNIT_EXPECT_TRUE(test, goes_on(test) != old);
+	KUNIT_EXPECT_TRUE(test, reserve_ok(test) != old);
 	sddp_table_unhash(old);
 	a = sddp_table_pop();
 	KUNIT_EXPECT_PTR_EQ(test, old, a);
@@ -205,9 +205,9 @@ static void unhashed_gets_no_session(struct kunit *test)
 }
 
 static struct kunit_case sddp_reserve_cases[] = {
-	KUNIT_CASE(owner),
-	KUNIT_CASE(no_socket),
-	KUNIT_CASE(vrf),
+	KUNIT_CASE(owners_do_not_share_assoc),
+	KUNIT_CASE(no_socket_fails_reserve),
+	KUNIT_CASE(assoc_of_other_vrf_is_unused),
 	KUNIT_CASE(unhashed_gets_no_session),
 	{}
 };

@@ -90,14 +90,14 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static int binds(sa_family_t family, const int *paths)
+static int bind_to(sa_family_t family, const int *paths)
 {
 	const struct sockaddr_storage at = { .ss_family = family };
 
 	return sddp_bind(&stubs.sock, &at, paths);
 }
 
-static void has(struct kunit *test, int n, const int *added)
+static void expect_bound(struct kunit *test, int n, const int *added)
 {
 	int i;
 
@@ -113,11 +113,11 @@ static void bind_adds_all_addrs(struct kunit *test)
 	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };
 	const int two[DDP_PATHS_MAX] = { 3, 4, 0, 6 };
 
-	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET, four));
-	has(test, 4, four);
+	KUNIT_EXPECT_EQ(test, 0, bind_to(AF_INET, four));
+	expect_bound(test, 4, four);
 	test_init(test);
-	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET6, two));
-	has(test, 2, two);
+	KUNIT_EXPECT_EQ(test, 0, bind_to(AF_INET6, two));
+	expect_bound(test, 2, two);
 }
 
 /* Unusable addresses are left out, and the addresses after them are added */
@@ -128,18 +128,18 @@ static void bind_skips_unusable_addrs(struct kunit *test)
 	stubs.without = 3;
 	stubs.taken = 4;
 	stubs.near = 5;
-	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET6, paths));
-	has(test, 1, &paths[3]);
+	KUNIT_EXPECT_EQ(test, 0, bind_to(AF_INET6, paths));
+	expect_bound(test, 1, &paths[3]);
 }
 
 /* If there is no memory to add an address, the bind fails, because SCTP has released the port */
-static void no_memory(struct kunit *test)
+static void no_memory_fails_bind(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
 
 	stubs.short_of = 4;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, binds(AF_INET, paths));
-	has(test, 1, paths);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, bind_to(AF_INET, paths));
+	expect_bound(test, 1, paths);
 }
 
 /* If binding to the first address fails, no other address is added */
@@ -148,8 +148,8 @@ static void first_bind_failure_adds_none(struct kunit *test)
 	const int paths[DDP_PATHS_MAX] = { 3 };
 
 	stubs.err = -EADDRNOTAVAIL;
-	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, binds(AF_INET, paths));
-	has(test, 0, NULL);
+	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_to(AF_INET, paths));
+	expect_bound(test, 0, NULL);
 }
 
 /*
@@ -165,13 +165,13 @@ static void link_local_bind_adds_none(struct kunit *test)
 	in6->sin6_addr.s6_addr[0] = 0xfe;
 	in6->sin6_addr.s6_addr[1] = 0x80;
 	KUNIT_EXPECT_EQ(test, 0, sddp_bind(&stubs.sock, &at, paths));
-	has(test, 0, NULL);
+	expect_bound(test, 0, NULL);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bind_adds_all_addrs),
 	KUNIT_CASE(bind_skips_unusable_addrs),
-	KUNIT_CASE(no_memory),
+	KUNIT_CASE(no_memory_fails_bind),
 	KUNIT_CASE(first_bind_failure_adds_none),
 	KUNIT_CASE(link_local_bind_adds_none),
 	{}

@@ -52,7 +52,7 @@ static bool keep(struct sddp_stream *st, u16 ssn, u32 len)
  * Chunks are delivered in order, in whatever order they arrived, and across the
  * wrap of SSNs
  */
-static void in_order(struct kunit *test)
+static void early_chunks_pop_in_order(struct kunit *test)
 {
 	static const u16 came[] = { 1, 0xffff, 3, 0, 2 };
 	struct sddp_kept *k;
@@ -77,7 +77,7 @@ static void in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
 }
 
-static void forgotten(struct kunit *test)
+static void test_exit_frees_early_chunks(struct kunit *test)
 {
 	u16 ssn;
 
@@ -121,8 +121,8 @@ static void deferred_limit_is_lower(struct kunit *test)
 }
 
 static struct kunit_case sddp_early_cases[] = {
-	KUNIT_CASE(in_order),
-	KUNIT_CASE(forgotten),
+	KUNIT_CASE(early_chunks_pop_in_order),
+	KUNIT_CASE(test_exit_frees_early_chunks),
 	KUNIT_CASE(early_bytes_are_limited),
 	KUNIT_CASE(deferred_limit_is_lower),
 	{}

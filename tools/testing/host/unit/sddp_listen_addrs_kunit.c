@@ -81,7 +81,7 @@ void host_cancel_delayed(struct delayed_work *d)
 }
 
 /* Call the notifier for an address change on this interface */
-static void tell(struct net_device *dev, bool v6)
+static void notify_addr_change(struct net_device *dev, bool v6)
 {
 	struct in_device in = { dev };
 	struct inet6_dev in6 = { dev };
@@ -109,7 +109,7 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 s
 	return 0;
 }
 
-static void give(struct sockaddr_storage *at, u32 address)
+static void set_addr(struct sockaddr_storage *at, u32 address)
 {
 	at->ss_family = AF_INET;
 	((struct sockaddr_in *)at)->sin_addr.s_addr = address;
@@ -121,15 +121,15 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 	int i;
 
 	if (ifindex == 3) {
-		give(at, 2);
+		set_addr(at, 2);
 		return stubs.moved;
 	}
 	for (i = 0; i < stubs.addresses; i++)
-		give(&at[i], i + 1);
+		set_addr(&at[i], i + 1);
 	if (stubs.changes) {
 		stubs.changes = false;
 		stubs.addresses++;
-		tell(&stubs.dev, false);
+		notify_addr_change(&stubs.dev, false);
 	}
 	return i;
 }
@@ -175,7 +175,7 @@ int sddp_choose_worse_error(int a, int b)
 
 /* Cases --------------------------------------------------------------------------- */
 
-static struct ddp_listener *listens_on(struct net *net, int ifindex)
+static struct ddp_listener *listen_any_on(struct net *net, int ifindex)
 {
 	static const struct sockaddr_storage anywhere = { .ss_family = AF_INET };
 	static const struct ddp_policy policy;
@@ -186,13 +186,13 @@ static struct ddp_listener *listens_on(struct net *net, int ifindex)
 	return sddp_listen(&a, NULL, NULL);
 }
 
-static struct ddp_listener *listens(struct net *net)
+static struct ddp_listener *listen_any(struct net *net)
 {
-	return listens_on(net, 2);
+	return listen_any_on(net, 2);
 }
 
 /* Run the first pending work. Return: the delay with which the work was queued. */
-static unsigned long runs(void)
+static unsigned long run_next(void)
 {
 	struct run *r = stubs.due[0].d ? &stubs.due[0] : &stubs.due[1], now = *r;
 
@@ -202,7 +202,7 @@ static unsigned long runs(void)
 	return now.ms;
 }
 
-static bool waits(void)
+static bool is_pending(void)
 {
 	return stubs.due[0].d || stubs.due[1].d;
 }
@@ -216,9 +216,9 @@ static int test_init(struct kunit *test)
 	stubs.dev.ifindex = 2;
 	stubs.addresses = 2;
 	KUNIT_EXPECT_EQ(test, 0, sddp_laddrs_init());
-	listener = listens(&stubs.net);
+	listener = listen_any(&stubs.net);
 	/* the listener checks for addresses that were added before it was on the list */
-	KUNIT_EXPECT_EQ(test, 0u, runs());
+	KUNIT_EXPECT_EQ(test, 0u, run_next());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
 	stubs.queued = 0;
 	return 0;
@@ -228,7 +228,7 @@ static void test_exit(struct kunit *test)
 {
 	if (listener)
 		sddp_unlisten(listener);
-	KUNIT_EXPECT_FALSE(test, waits());
+	KUNIT_EXPECT_FALSE(test, is_pending());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held + stubs.other.held);
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
@@ -245,31 +245,31 @@ static void addr_changes_cause_one_check(struct kunit *test)
 
 	for (n = 0; n < 100; n++) {
 		stubs.addresses = 3 + n % 2;
-		tell(&stubs.dev, n % 2);
+		notify_addr_change(&stubs.dev, n % 2);
 	}
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	stubs.changes = true;
-	KUNIT_EXPECT_EQ(test, 50u, runs());
+	KUNIT_EXPECT_EQ(test, 50u, run_next());
 	KUNIT_EXPECT_EQ(test, 4u, stubs.laddrs);
-	KUNIT_EXPECT_EQ(test, 50u, runs());
+	KUNIT_EXPECT_EQ(test, 50u, run_next());
 	KUNIT_EXPECT_EQ(test, 5u, stubs.laddrs);
 	stubs.addresses = 1;
-	tell(&stubs.dev, true);
-	runs();
+	notify_addr_change(&stubs.dev, true);
+	run_next();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.laddrs);
-	KUNIT_EXPECT_FALSE(test, waits());
+	KUNIT_EXPECT_FALSE(test, is_pending());
 }
 
 /* Changes of other interfaces and in other namespaces are ignored */
-static void elsewhere(struct kunit *test)
+static void other_interfaces_are_ignored(struct kunit *test)
 {
 	struct net_device lo = { .net = &stubs.net, .ifindex = 1 };
 	struct net_device theirs = { .net = &stubs.other, .ifindex = 2 };
 	int v6;
 
 	for (v6 = 0; v6 < 2; v6++) {
-		tell(&lo, v6);
-		tell(&theirs, v6);
+		notify_addr_change(&lo, v6);
+		notify_addr_change(&theirs, v6);
 	}
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 }
@@ -280,15 +280,15 @@ static void elsewhere(struct kunit *test)
  */
 static void listener_end_checks_others(struct kunit *test)
 {
-	struct ddp_listener *there = listens(&stubs.other), *second;
+	struct ddp_listener *there = listen_any(&stubs.other), *second;
 
-	runs();
-	second = listens(&stubs.net);
-	runs();
+	run_next();
+	second = listen_any(&stubs.net);
+	run_next();
 	stubs.queued = 0;
 	sddp_unlisten(second);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
-	runs();
+	run_next();
 	sddp_unlisten(listener);
 	listener = NULL;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
@@ -296,13 +296,13 @@ static void listener_end_checks_others(struct kunit *test)
 }
 
 /* A listener that has ended is not checked again */
-static void gone(struct kunit *test)
+static void ended_listener_is_not_checked(struct kunit *test)
 {
-	tell(&stubs.dev, false);
+	notify_addr_change(&stubs.dev, false);
 	sddp_unlisten(listener);
 	listener = NULL;
-	KUNIT_EXPECT_FALSE(test, waits());
-	tell(&stubs.dev, false);
+	KUNIT_EXPECT_FALSE(test, is_pending());
+	notify_addr_change(&stubs.dev, false);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 }
 
@@ -310,25 +310,25 @@ static void gone(struct kunit *test)
  * After a lack of memory the check is repeated, because no further notification
  * would cause a check
  */
-static void short_of_memory(struct kunit *test)
+static void no_memory_repeats_check(struct kunit *test)
 {
 	stubs.addresses++;
 	stubs.wrong = -ENOMEM;
-	tell(&stubs.dev, false);
-	runs();
-	KUNIT_EXPECT_EQ(test, 10u, runs());
+	notify_addr_change(&stubs.dev, false);
+	run_next();
+	KUNIT_EXPECT_EQ(test, 10u, run_next());
 	stubs.wrong = 0;
-	KUNIT_EXPECT_EQ(test, 20u, runs());
+	KUNIT_EXPECT_EQ(test, 20u, run_next());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.laddrs);
-	KUNIT_EXPECT_FALSE(test, waits());
+	KUNIT_EXPECT_FALSE(test, is_pending());
 	stubs.addresses++;
 	stubs.wrong = -EADDRINUSE;
-	tell(&stubs.dev, false);
-	runs();
-	KUNIT_EXPECT_FALSE(test, waits());
+	notify_addr_change(&stubs.dev, false);
+	run_next();
+	KUNIT_EXPECT_FALSE(test, is_pending());
 }
 
-static void runs_as(int i)
+static void run_nth(int i)
 {
 	struct delayed_work *d = stubs.due[i].d;
 
@@ -343,19 +343,19 @@ static void runs_as(int i)
 static void moved_addr_is_handed_over(struct kunit *test)
 {
 	struct net_device there = { .net = &stubs.net, .ifindex = 3 };
-	struct ddp_listener *second = listens_on(&stubs.net, 3);
+	struct ddp_listener *second = listen_any_on(&stubs.net, 3);
 
-	runs();
+	run_next();
 	stubs.exclusive = true;
 	/* the second interface is notified and checked first */
-	tell(&there, false);
-	tell(&stubs.dev, false);
+	notify_addr_change(&there, false);
+	notify_addr_change(&stubs.dev, false);
 	stubs.addresses = 1;
 	stubs.moved = true;
-	runs_as(1);
-	runs_as(0);
-	while (waits())
-		runs();
+	run_nth(1);
+	run_nth(0);
+	while (is_pending())
+		run_next();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	sddp_unlisten(second);
@@ -363,23 +363,23 @@ static void moved_addr_is_handed_over(struct kunit *test)
 }
 
 /* A socket on a new address is created in the VRF that the interface is in at that time */
-static void vrf(struct kunit *test)
+static void socket_is_created_in_current_vrf(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, stubs.listens_in);
 	stubs.vrf = 9;
 	stubs.addresses = 3;
-	tell(&stubs.dev, false);
-	runs();
+	notify_addr_change(&stubs.dev, false);
+	run_next();
 	KUNIT_EXPECT_EQ(test, 9, stubs.listens_in);
 }
 
 static struct kunit_case sddp_laddrs_cases[] = {
-	KUNIT_CASE(vrf),
+	KUNIT_CASE(socket_is_created_in_current_vrf),
 	KUNIT_CASE(addr_changes_cause_one_check),
-	KUNIT_CASE(elsewhere),
+	KUNIT_CASE(other_interfaces_are_ignored),
 	KUNIT_CASE(listener_end_checks_others),
-	KUNIT_CASE(gone),
-	KUNIT_CASE(short_of_memory),
+	KUNIT_CASE(ended_listener_is_not_checked),
+	KUNIT_CASE(no_memory_repeats_check),
 	KUNIT_CASE(moved_addr_is_handed_over),
 	{}
 };

@@ -70,7 +70,7 @@ static int test_init(struct kunit *test)
  * Run up to @most checks. Return: number of checks until the association is
  * given up, or 0.
  */
-static u32 looks(struct kunit *test, u32 most)
+static u32 run_checks(struct kunit *test, u32 most)
 {
 	enum sddp_path_state state;
 	u32 i;
@@ -90,12 +90,12 @@ static u32 looks(struct kunit *test, u32 most)
 /* Checks run as long as data is in flight */
 static void checks_run_while_in_flight(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 1));
 	stubs.asoc.ctsn_ack_point = 0;
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 1));
 	stubs.asoc.ctsn_ack_point = 5;
 	KUNIT_EXPECT_EQ(test, 0u, stubs.rested);
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 1));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rested);
 	KUNIT_EXPECT_FALSE(test, stubs.armed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.heartbeats);
@@ -107,10 +107,10 @@ static void checks_run_while_in_flight(struct kunit *test)
  */
 static void lost_large_packets_lower_pmtu(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 3));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 3));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.heartbeats);
 	KUNIT_EXPECT_EQ(test, 1500u, stubs.t.pathmtu);
-	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
+	KUNIT_EXPECT_EQ(test, 13u, run_checks(test, 100));
 	KUNIT_EXPECT_EQ(test, 576u, stubs.t.pathmtu);
 }
 
@@ -118,31 +118,31 @@ static void lost_large_packets_lower_pmtu(struct kunit *test)
  * A closed window of the peer does not end the association, however long it
  * lasts. After the peer opens the window, losses are detected again.
  */
-static void shut(struct kunit *test)
+static void closed_window_keeps_assoc(struct kunit *test)
 {
 	stubs.asoc.peer.zero_window_announced = true;
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1000));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 1000));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.heartbeats);
 	KUNIT_EXPECT_EQ(test, 9000u, stubs.t.pathmtu);
 	stubs.asoc.peer.zero_window_announced = false;
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 2));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 2));
 	KUNIT_EXPECT_EQ(test, 1500u, stubs.t.pathmtu);
-	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
+	KUNIT_EXPECT_EQ(test, 13u, run_checks(test, 100));
 }
 
 /* If SCTP has ended the association, the check does nothing: the worker handles the end */
-static void gone(struct kunit *test)
+static void ended_assoc_is_not_checked(struct kunit *test)
 {
 	stubs.sk.asoc = NULL;
-	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	KUNIT_EXPECT_EQ(test, 0u, run_checks(test, 1));
 	KUNIT_EXPECT_FALSE(test, stubs.armed);
 }
 
 static struct kunit_case sddp_path_cases[] = {
 	KUNIT_CASE(checks_run_while_in_flight),
 	KUNIT_CASE(lost_large_packets_lower_pmtu),
-	KUNIT_CASE(shut),
-	KUNIT_CASE(gone),
+	KUNIT_CASE(closed_window_keeps_assoc),
+	KUNIT_CASE(ended_assoc_is_not_checked),
 	{}
 };
 

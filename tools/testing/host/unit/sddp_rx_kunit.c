@@ -23,7 +23,7 @@ static struct {
 	u32			closed, peer_closed;
 	enum iw_reason		why;
 	int			held;		/* number of references to the association */
-	int			nobody;		/* error of reporting a request; 0: none */
+	int			request_err;		/* error of reporting a request; 0: none */
 	bool			request_reported, accepted;	/* of the last session that ended */
 } stubs;
 
@@ -141,7 +141,7 @@ void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stre
 int sddp_listen_pass_initiate(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	stubs.requests++;
-	return stubs.nobody;
+	return stubs.request_err;
 }
 
 void sddp_listen_report_refused(struct sddp_assoc *a, enum iw_reason why)
@@ -161,7 +161,7 @@ void sddp_tx_enqueue(struct sddp_stream *st) {}
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
 
 /* Run the worker for all sessions with events */
-static void serve(void)
+static void run_work(void)
 {
 	struct sddp_stream *st;
 
@@ -198,7 +198,7 @@ static void test_exit(struct kunit *test)
 	unsigned long id;
 	void *at;
 
-	serve();
+	run_work();
 	a->phase = SDDP_ENDED;
 	a->why = IW_PEER_RESET;
 	xa_for_each(&a->streams, id, at) {
@@ -207,7 +207,7 @@ static void test_exit(struct kunit *test)
 		sddp_stream_end(at, a->why, NULL);
 		sddp_stream_remove(at);
 	}
-	serve();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&a->live));
@@ -216,7 +216,7 @@ static void test_exit(struct kunit *test)
 }
 
 /* Open a session of the peer that the program has accepted */
-static struct sddp_stream *opened(u16 id)
+static struct sddp_stream *open_accepted(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
 
@@ -257,7 +257,7 @@ static bool receive_chunk(u16 id, u32 ppid, u16 ssn, u16 function)
 	return taken;
 }
 
-static bool segment(u16 ssn)
+static bool receive_segment(u16 ssn)
 {
 	return receive_chunk(0, SDDP_PPID_SEGMENT, ssn, 0);
 }
@@ -275,22 +275,22 @@ static void resume(struct sddp_stream *st)
 }
 
 /* A deferred chunk and those after it are kept; a repeated SSN is an error */
-static void deferred(struct kunit *test)
+static void deferred_chunk_keeps_later_ones(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
 	stubs.waits = true;
-	KUNIT_EXPECT_TRUE(test, segment(1));
-	KUNIT_EXPECT_TRUE(test, segment(2));
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
+	KUNIT_EXPECT_TRUE(test, receive_segment(2));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
 	KUNIT_EXPECT_EQ(test, 2u, st->early_count);
 	resume(st);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	stubs.waits = true;
-	segment(3);
+	receive_segment(3);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
-	segment(3);
+	receive_segment(3);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
@@ -302,21 +302,21 @@ static void deferred(struct kunit *test)
  */
 static void excess_chunks_stay_in_sctp(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
-	segment(2);
+	receive_segment(2);
 	stubs.a.kept += SDDP_DEFERRED_ASSOC;
 	stubs.waits = true;
-	KUNIT_EXPECT_FALSE(test, segment(1));
+	KUNIT_EXPECT_FALSE(test, receive_segment(1));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
-	KUNIT_EXPECT_FALSE(test, segment(1));
+	KUNIT_EXPECT_FALSE(test, receive_segment(1));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
 	stubs.kicks = 0;
 	resume(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
-	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	stubs.a.kept -= SDDP_DEFERRED_ASSOC;
@@ -328,15 +328,15 @@ static void excess_chunks_stay_in_sctp(struct kunit *test)
  */
 static void end_drops_deferred_chunks(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
 	stubs.a.kept += SDDP_DEFERRED_ASSOC;
 	stubs.waits = true;
-	segment(1);
+	receive_segment(1);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 	sddp_rx_start_counting_if_ended(st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
-	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, st->s.peer_done);
 	stubs.a.kept -= SDDP_DEFERRED_ASSOC;
@@ -348,13 +348,13 @@ static void end_drops_deferred_chunks(struct kunit *test)
  */
 static void terminate_waits_for_accept_ack(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
 	st->s.control_unacked = true;
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 	sddp_rx_start_counting_if_ended(st);
 	KUNIT_EXPECT_FALSE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
-	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	KUNIT_EXPECT_TRUE(test, sddp_session_may_send(&st->s, SDDP_KIND_TERMINATE));
 }
 
@@ -364,7 +364,7 @@ static void terminate_waits_for_accept_ack(struct kunit *test)
  */
 static void terminate_without_memory(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
 	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
@@ -374,7 +374,7 @@ static void terminate_without_memory(struct kunit *test)
 	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&st->s));
-	serve();
+	run_work();
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
@@ -382,7 +382,7 @@ static void terminate_without_memory(struct kunit *test)
 /* If there is no memory for a control message other than Terminate, the session ends */
 static void control_without_memory(struct kunit *test)
 {
-	opened(0);
+	open_accepted(0);
 	host_alloc_fails = true;
 	KUNIT_EXPECT_TRUE(test, control(1, SDDP_ACCEPT));
 	host_alloc_fails = false;
@@ -396,14 +396,14 @@ static void control_without_memory(struct kunit *test)
  */
 static void many_early_chunks_in_order(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 	u32 before = host_rescheds;
 	u16 ssn;
 
 	for (ssn = 2; ssn < 2000; ssn++)
-		KUNIT_ASSERT_TRUE(test, segment(ssn));
+		KUNIT_ASSERT_TRUE(test, receive_segment(ssn));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
-	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	KUNIT_EXPECT_EQ(test, 1999u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 2000, (int)st->rx_next);
 	KUNIT_EXPECT_GE(test, host_rescheds - before, 1999u / 512);
@@ -415,13 +415,13 @@ static void many_early_chunks_in_order(struct kunit *test)
  */
 static struct sddp_stream *open_closed_with_deferred_write(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
 	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
-	serve();
+	run_work();
 	stubs.waits = true;
-	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
 	return st;
 }
@@ -436,25 +436,25 @@ static struct sddp_stream *expect_next_waits(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
-	serve();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&stubs.a.streams, 0));
 	return st;
 }
 
-static void memory_comes(struct sddp_stream *st)
+static void complete_page_fault(struct sddp_stream *st)
 {
 	stubs.waits = false;
 	sddp_stream_set_event(st, SDDP_EV_RX);
-	serve();
+	run_work();
 }
 
 /* When the page is present, the first session ends normally, and the next session begins */
-static void next_session(struct kunit *test)
+static void next_session_begins_after_page(struct kunit *test)
 {
 	struct sddp_stream *next;
 
-	memory_comes(expect_next_waits(test));
+	complete_page_fault(expect_next_waits(test));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
@@ -468,12 +468,12 @@ static void next_session(struct kunit *test)
 }
 
 /* If the program aborts, neither the first nor the next session waits for memory */
-static void next_after_abort(struct kunit *test)
+static void abort_lets_next_session_begin(struct kunit *test)
 {
 	struct sddp_stream *st = expect_next_waits(test);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
-	serve();
+	run_work();
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
@@ -484,12 +484,12 @@ static void next_violation_ends_next_only(struct kunit *test)
 {
 	struct sddp_stream *st = expect_next_waits(test);
 
-	KUNIT_EXPECT_TRUE(test, segment(1));
-	serve();
+	KUNIT_EXPECT_TRUE(test, receive_segment(1));
+	run_work();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.refused);
 	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
-	memory_comes(st);
+	complete_page_fault(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
@@ -507,7 +507,7 @@ static void assoc_end_frees_both_sessions(struct kunit *test)
 }
 
 /* The next session's Initiate stays queued in SCTP without memory or above the limit */
-static void next_without_memory(struct kunit *test)
+static void next_initiate_needs_memory(struct kunit *test)
 {
 	struct sddp_stream *st = open_closed_with_deferred_write(test);
 
@@ -519,7 +519,7 @@ static void next_without_memory(struct kunit *test)
 	stubs.a.kept -= SDDP_EARLY_ASSOC;
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
-	memory_comes(st);
+	complete_page_fault(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 }
 
@@ -529,17 +529,17 @@ static void next_without_memory(struct kunit *test)
  */
 static void stream_reuse_needs_both_terminates(struct kunit *test)
 {
-	struct sddp_stream *st = opened(0);
+	struct sddp_stream *st = open_accepted(0);
 
 	stubs.waits = true;
-	segment(1);
+	receive_segment(1);
 	control(3, SDDP_TERMINATE);
 	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	control(0, SDDP_INITIATE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
-	serve();
-	st = opened(1);
+	run_work();
+	st = open_accepted(1);
 	receive_chunk(1, SDDP_PPID_SEGMENT, 1, 0);
 	receive_chunk(1, SDDP_PPID_CONTROL, 2, SDDP_TERMINATE);
 	receive_chunk(1, SDDP_PPID_CONTROL, 0, SDDP_INITIATE);
@@ -553,36 +553,36 @@ static void stream_reuse_needs_both_terminates(struct kunit *test)
  */
 static void session_end_notifies_assoc(struct kunit *test)
 {
-	stubs.nobody = -ECONNREFUSED;
+	stubs.request_err = -ECONNREFUSED;
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
 	KUNIT_EXPECT_FALSE(test, stubs.request_reported);
-	serve();
+	run_work();
 	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
-	stubs.nobody = 0;
+	stubs.request_err = 0;
 	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
 	sddp_stream_end(xa_load(&stubs.a.streams, 0), IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_TRUE(test, stubs.request_reported);
 	KUNIT_EXPECT_FALSE(test, stubs.accepted);
-	sddp_stream_end(opened(1), IW_LOCAL_ABORT, NULL);
+	sddp_stream_end(open_accepted(1), IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_TRUE(test, stubs.accepted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.requests);
 }
 
 static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(session_end_notifies_assoc),
-	KUNIT_CASE(deferred),
+	KUNIT_CASE(deferred_chunk_keeps_later_ones),
 	KUNIT_CASE(excess_chunks_stay_in_sctp),
 	KUNIT_CASE(end_drops_deferred_chunks),
 	KUNIT_CASE(terminate_waits_for_accept_ack),
 	KUNIT_CASE(terminate_without_memory),
 	KUNIT_CASE(control_without_memory),
 	KUNIT_CASE(many_early_chunks_in_order),
-	KUNIT_CASE(next_session),
-	KUNIT_CASE(next_after_abort),
+	KUNIT_CASE(next_session_begins_after_page),
+	KUNIT_CASE(abort_lets_next_session_begin),
 	KUNIT_CASE(next_violation_ends_next_only),
 	KUNIT_CASE(assoc_end_frees_both_sessions),
-	KUNIT_CASE(next_without_memory),
+	KUNIT_CASE(next_initiate_needs_memory),
 	KUNIT_CASE(stream_reuse_needs_both_terminates),
 	{}
 };

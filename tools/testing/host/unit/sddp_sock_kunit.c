@@ -18,7 +18,7 @@ static struct {
 	struct sock		sk;
 	struct socket		sock;
 	int			result;		/* result of sending */
-	bool			believed;	/* SCTP reports ICMP errors (IP_RECVERR) */
+	bool			recverr;	/* SCTP reports ICMP errors (IP_RECVERR) */
 	int			options;	/* number of SCTP options set */
 	int			fails;		/* number of the option that fails; 0: none */
 	int			why;
@@ -34,9 +34,9 @@ static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 	if (level != SOL_IP || name != IP_RECVERR)
 		return 0;
 	/* an ICMP error may arrive just before SCTP stops reporting them */
-	if (stubs.believed)
+	if (stubs.recverr)
 		stubs.sk.sk_err = EHOSTUNREACH;
-	stubs.believed = *(int *)value.at;
+	stubs.recverr = *(int *)value.at;
 	return 0;
 }
 
@@ -140,7 +140,7 @@ static int test_init(struct kunit *test)
 	stubs.sock.ops = &ops;
 	stubs.sk.sk_family = AF_INET;
 	stubs.sk.asoc = &stubs.asoc;
-	stubs.believed = true;
+	stubs.recverr = true;
 	stubs.asoc.state = SCTP_STATE_ESTABLISHED;
 	stubs.asoc.c.peer_vtag = 7;
 	stubs.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
@@ -150,7 +150,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void fares(struct kunit *test, enum sddp_sock_state want, int want_err)
+static void expect_state(struct kunit *test, enum sddp_sock_state want, int want_err)
 {
 	int err;
 
@@ -160,14 +160,14 @@ static void fares(struct kunit *test, enum sddp_sock_state want, int want_err)
 }
 
 /* Let SCTP end the association with this error */
-static void ends(int err)
+static void end_assoc(int err)
 {
 	stubs.sk.asoc = NULL;
 	stubs.sk.sk_err = err;
 	stubs.result = -EPIPE;
 }
 
-static void lost(struct kunit *test)
+static void errors_are_loss(struct kunit *test)
 {
 	static const int errors[] = {
 		ECONNRESET, ECONNABORTED, ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH,
@@ -176,19 +176,19 @@ static void lost(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
 		test_init(test);
-		fares(test, SDDP_SOCK_OPEN, 0);
-		ends(errors[i]);
-		fares(test, SDDP_SOCK_LOST, -errors[i]);
+		expect_state(test, SDDP_SOCK_OPEN, 0);
+		end_assoc(errors[i]);
+		expect_state(test, SDDP_SOCK_LOST, -errors[i]);
 	}
 }
 
 /* The peer's SHUTDOWN may be complete before the worker runs */
-static void peer_done(struct kunit *test)
+static void shutdown_is_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
-	ends(0);
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
+	end_assoc(0);
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /*
@@ -198,17 +198,17 @@ static void peer_done(struct kunit *test)
 static void enomem_of_timer_is_ignored(struct kunit *test)
 {
 	stubs.sk.sk_err = ENOMEM;
-	fares(test, SDDP_SOCK_OPEN, 0);
+	expect_state(test, SDDP_SOCK_OPEN, 0);
 	stubs.asoc.state = SCTP_STATE_CLOSED;
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 	stubs.sk.asoc = NULL;
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 	/* an error that ends the association replaces ENOMEM */
-	ends(ECONNRESET);
-	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
+	end_assoc(ECONNRESET);
+	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
-static int sends(void)
+static int send_one(void)
 {
 	return sddp_sock_send(&stubs.a, 1, SDDP_PPID_SEGMENT, "", 1);
 }
@@ -217,40 +217,40 @@ static int sends(void)
  * If the sender reads the error of the association first, the worker gets the same
  * error nevertheless
  */
-static void lost_while_sending(struct kunit *test)
+static void send_error_keeps_loss(struct kunit *test)
 {
-	fares(test, SDDP_SOCK_OPEN, 0);
-	ends(ECONNRESET);
-	KUNIT_EXPECT_EQ(test, -ECONNRESET, sends());
-	KUNIT_EXPECT_EQ(test, -EPIPE, sends());
-	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
+	expect_state(test, SDDP_SOCK_OPEN, 0);
+	end_assoc(ECONNRESET);
+	KUNIT_EXPECT_EQ(test, -ECONNRESET, send_one());
+	KUNIT_EXPECT_EQ(test, -EPIPE, send_one());
+	expect_state(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
 /* A SHUTDOWN of the peer is not mistaken for a loss, even if the sender gets an error first */
-static void done_while_sending(struct kunit *test)
+static void send_error_keeps_peer_done(struct kunit *test)
 {
 	stubs.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
 	stubs.result = -ESHUTDOWN;
-	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, sends());
-	ends(0);
-	KUNIT_EXPECT_EQ(test, -EPIPE, sends());
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, send_one());
+	end_assoc(0);
+	KUNIT_EXPECT_EQ(test, -EPIPE, send_one());
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* A lack of send buffer space does not end the association */
-static void sent(struct kunit *test)
+static void full_sndbuf_keeps_assoc(struct kunit *test)
 {
 	stubs.a.delay = 40;
 	stubs.result = -EAGAIN;
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sends());
+	KUNIT_EXPECT_EQ(test, -EAGAIN, send_one());
 	KUNIT_EXPECT_TRUE(test, stubs.a.sndbuf_full);
 	KUNIT_EXPECT_EQ(test, 40u, stubs.a.delay);
 	stubs.result = 1;
-	KUNIT_EXPECT_EQ(test, 0, sends());
+	KUNIT_EXPECT_EQ(test, 0, send_one());
 	KUNIT_EXPECT_FALSE(test, stubs.a.sndbuf_full);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.delay);
-	ends(0);
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	end_assoc(0);
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* States of an association that is being established, and of one that cannot be established */
@@ -258,28 +258,28 @@ static void states_while_connecting(struct kunit *test)
 {
 	stubs.a.phase = SDDP_CONNECTING;
 	stubs.asoc.state = SCTP_STATE_COOKIE_WAIT;
-	fares(test, SDDP_SOCK_CONNECTING, 0);
+	expect_state(test, SDDP_SOCK_CONNECTING, 0);
 	stubs.sk.sk_err = ENOMEM;
-	fares(test, SDDP_SOCK_CONNECTING, 0);
+	expect_state(test, SDDP_SOCK_CONNECTING, 0);
 	stubs.sk.sk_err = EHOSTUNREACH;
-	fares(test, SDDP_SOCK_LOST, -EHOSTUNREACH);
-	ends(0);
-	fares(test, SDDP_SOCK_LOST, 0);
+	expect_state(test, SDDP_SOCK_LOST, -EHOSTUNREACH);
+	end_assoc(0);
+	expect_state(test, SDDP_SOCK_LOST, 0);
 }
 
 /* ICMP errors do not end an established association: SCTP does not report them then */
 static void icmp_errors_are_ignored(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, stubs.believed);
+	KUNIT_EXPECT_FALSE(test, stubs.recverr);
 	stubs.sk.asoc = NULL;
-	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	expect_state(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
 /* If the peer has restarted, the association counts as lost */
 static void peer_restart_is_loss(struct kunit *test)
 {
 	stubs.asoc.c.peer_vtag = 8;
-	fares(test, SDDP_SOCK_LOST, 0);
+	expect_state(test, SDDP_SOCK_LOST, 0);
 	/* acknowledgments of the restarted peer do not count: they belong to another association */
 	stubs.a.acked = 5;
 	stubs.asoc.ctsn_ack_point = 7;
@@ -290,7 +290,7 @@ static void peer_restart_is_loss(struct kunit *test)
  * The state change callback of a restart sets the send buffer to 0, so that no
  * context can send after it
  */
-static void held_back(struct kunit *test)
+static void restart_clears_sndbuf(struct kunit *test)
 {
 	sddp_sock_attach(&stubs.a);
 	stubs.sk.sk_sndbuf = 1000;
@@ -310,7 +310,7 @@ static void held_back(struct kunit *test)
 }
 
 /* If setting any SCTP option fails for lack of memory, preparing the socket fails */
-static void prepared(struct kunit *test)
+static void option_failure_fails_prepare(struct kunit *test)
 {
 	int n;
 
@@ -346,7 +346,7 @@ static void restart_before_accept(struct kunit *test)
 }
 
 /* The socket is created in the VRF of the association's interface */
-static void vrf(struct kunit *test)
+static void socket_is_created_in_vrf(struct kunit *test)
 {
 	struct sddp_assoc a = { .vrf = 30 };
 
@@ -374,27 +374,27 @@ static void unacked_stays_unacked_after_end(struct kunit *test)
 	stubs.a.acked = sddp_sock_get_acked_tsn(&stubs.a);
 	stubs.asoc.next_tsn = 9;
 	KUNIT_EXPECT_EQ(test, 8u, sddp_sock_get_last_tsn(&stubs.a));
-	ends(ECONNRESET);
+	end_assoc(ECONNRESET);
 	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_get_acked_tsn(&stubs.a));
 	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_get_last_tsn(&stubs.a) - 5), 0);
 }
 
 static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(probe_leaks_no_socket),
-	KUNIT_CASE(vrf),
-	KUNIT_CASE(lost),
-	KUNIT_CASE(peer_done),
+	KUNIT_CASE(socket_is_created_in_vrf),
+	KUNIT_CASE(errors_are_loss),
+	KUNIT_CASE(shutdown_is_peer_done),
 	KUNIT_CASE(enomem_of_timer_is_ignored),
-	KUNIT_CASE(lost_while_sending),
-	KUNIT_CASE(done_while_sending),
-	KUNIT_CASE(sent),
+	KUNIT_CASE(send_error_keeps_loss),
+	KUNIT_CASE(send_error_keeps_peer_done),
+	KUNIT_CASE(full_sndbuf_keeps_assoc),
 	KUNIT_CASE(unacked_stays_unacked_after_end),
 	KUNIT_CASE(states_while_connecting),
 	KUNIT_CASE(icmp_errors_are_ignored),
 	KUNIT_CASE(peer_restart_is_loss),
-	KUNIT_CASE(held_back),
+	KUNIT_CASE(restart_clears_sndbuf),
 	KUNIT_CASE(restart_before_accept),
-	KUNIT_CASE(prepared),
+	KUNIT_CASE(option_failure_fails_prepare),
 	{}
 };
 

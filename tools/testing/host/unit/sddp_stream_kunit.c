@@ -21,7 +21,7 @@ static struct {
 	u32			queued;		/* number of times queued for sending */
 	u32			puts;		/* references to associations dropped */
 	bool			eager;		/* other association accepts in its kick */
-	u32			guests_left;	/* accepted sessions that have ended */
+	u32			accepted_ended;	/* accepted sessions that have ended */
 } stubs;
 
 unsigned long jiffies;
@@ -82,7 +82,7 @@ enum iw_reason ddp_sock_err_to_reason(int err, enum iw_reason otherwise)
 
 void sddp_assoc_account_session_end(struct sddp_assoc *a, const struct sddp_stream *st)
 {
-	stubs.guests_left += st->up;
+	stubs.accepted_ended += st->up;
 	atomic_dec(&a->live);
 }
 
@@ -152,7 +152,7 @@ static u32 work(struct sddp_assoc *a)
 
 /* Cases ------------------------------------------------------------------------ */
 
-static void stands(struct sddp_assoc *a, u32 limit)
+static void init_assoc(struct sddp_assoc *a, u32 limit)
 {
 	a->phase = SDDP_UP;
 	a->limit = limit;
@@ -163,8 +163,8 @@ static void stands(struct sddp_assoc *a, u32 limit)
 static int test_init(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
-	stands(&stubs.a, 4);
-	stands(&stubs.other, 4);
+	init_assoc(&stubs.a, 4);
+	init_assoc(&stubs.other, 4);
 	return 0;
 }
 
@@ -178,7 +178,7 @@ static void test_exit(struct kunit *test)
 }
 
 /* Open a session with two references: one of the table and one of the program */
-static struct sddp_stream *opened(u16 id, bool active)
+static struct sddp_stream *open_session(u16 id, bool active)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, active);
 
@@ -210,7 +210,7 @@ static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reas
 static void accept_after_session_end_is_ignored(struct kunit *test)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
-	struct sddp_stream *st = opened(1, false);
+	struct sddp_stream *st = open_session(1, false);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_set_reply(st, c, &stubs.stream));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.bound);
@@ -226,7 +226,7 @@ static void accept_after_session_end_is_ignored(struct kunit *test)
 /* If the peer allows too few streams, the session moves to another association */
 static void session_moves_to_other_assoc(struct kunit *test)
 {
-	struct sddp_stream *st = opened(4, true);
+	struct sddp_stream *st = open_session(4, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
@@ -254,7 +254,7 @@ static void session_moves_to_other_assoc(struct kunit *test)
  */
 static void moved_session_counts_once(struct kunit *test)
 {
-	struct sddp_stream *st = opened(4, true);
+	struct sddp_stream *st = open_session(4, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_set_event(st, SDDP_EV_TX);
@@ -262,7 +262,7 @@ static void moved_session_counts_once(struct kunit *test)
 	work(&stubs.a);
 	stubs.eager = false;
 	KUNIT_EXPECT_TRUE(test, st->up);
-	KUNIT_EXPECT_EQ(test, 0u, stubs.guests_left);
+	KUNIT_EXPECT_EQ(test, 0u, stubs.accepted_ended);
 	work(&stubs.other);
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
@@ -271,9 +271,9 @@ static void moved_session_counts_once(struct kunit *test)
 }
 
 /* A session on the last stream that the peer allows does not move */
-static void stays(struct kunit *test)
+static void last_stream_does_not_move(struct kunit *test)
 {
-	struct sddp_stream *st = opened(3, true);
+	struct sddp_stream *st = open_session(3, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_set_event(st, SDDP_EV_TX);
@@ -288,7 +288,7 @@ static void stays(struct kunit *test)
 /* If no other association can be reserved, the session fails */
 static void move_without_assoc_fails(struct kunit *test)
 {
-	struct sddp_stream *st = opened(6, true);
+	struct sddp_stream *st = open_session(6, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	stubs.another = -ENOMEM;
@@ -300,7 +300,7 @@ static void move_without_assoc_fails(struct kunit *test)
 
 static void aborted_session_moves_nowhere(struct kunit *test)
 {
-	struct sddp_stream *st = opened(6, true);
+	struct sddp_stream *st = open_session(6, true);
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
@@ -310,10 +310,10 @@ static void aborted_session_moves_nowhere(struct kunit *test)
 }
 
 /* Let the program accept or reject a request while SCTP does not accept the control message */
-static struct sddp_stream *answered(struct kunit *test, enum sddp_chunk_kind what)
+static struct sddp_stream *open_with_unsent_reply(struct kunit *test, enum sddp_chunk_kind what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
-	struct sddp_stream *st = opened(1, false);
+	struct sddp_stream *st = open_session(1, false);
 	bool yes = what == SDDP_KIND_ACCEPT;
 
 	c->what = what;
@@ -352,9 +352,9 @@ static void expect_time(struct kunit *test, struct sddp_stream *st)
 	work(&stubs.a);
 }
 
-static void unsent_reject(struct kunit *test)
+static void unsent_reject_ends_session(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
+	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_REJECT);
 
 	expect_time(test, st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.up);
@@ -366,9 +366,9 @@ static void unsent_reject(struct kunit *test)
  * If the Accept cannot be sent, the program gets established immediately, and
  * closed at the time limit
  */
-static void unsent_accept(struct kunit *test)
+static void unsent_accept_is_up_until_timeout(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
+	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_ACCEPT);
 
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	KUNIT_EXPECT_TRUE(test, stubs.a.peer_accepted);
@@ -385,7 +385,7 @@ static void unsent_accept(struct kunit *test)
  */
 static void close_keeps_unsent_accept(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_KIND_ACCEPT);
+	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_ACCEPT);
 	unsigned long deadline = st->deadline;
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
@@ -407,7 +407,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 /* If the device is removed before the Reject is sent, the session ends without delay */
 static void device_removal_drops_reject(struct kunit *test)
 {
-	struct sddp_stream *st = answered(test, SDDP_KIND_REJECT);
+	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_REJECT);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
 	work(&stubs.a);
@@ -423,11 +423,11 @@ static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(accept_after_session_end_is_ignored),
 	KUNIT_CASE(session_moves_to_other_assoc),
 	KUNIT_CASE(moved_session_counts_once),
-	KUNIT_CASE(stays),
+	KUNIT_CASE(last_stream_does_not_move),
 	KUNIT_CASE(move_without_assoc_fails),
 	KUNIT_CASE(aborted_session_moves_nowhere),
-	KUNIT_CASE(unsent_reject),
-	KUNIT_CASE(unsent_accept),
+	KUNIT_CASE(unsent_reject_ends_session),
+	KUNIT_CASE(unsent_accept_is_up_until_timeout),
 	KUNIT_CASE(close_keeps_unsent_accept),
 	KUNIT_CASE(device_removal_drops_reject),
 	{}

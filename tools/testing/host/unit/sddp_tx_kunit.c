@@ -130,12 +130,12 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-static void taken(struct ddp_stream *s)
+static void message_sent(struct ddp_stream *s)
 {
 	stubs.taken++;
 }
 
-static const struct ddp_ulp_ops ulp = { .next = next, .sent = taken };
+static const struct ddp_ulp_ops ulp = { .next = next, .sent = message_sent };
 
 static int test_init(struct kunit *test)
 {
@@ -189,7 +189,7 @@ static u32 run_all(void)
 }
 
 /* Return the number of consecutive chunks of one stream, from chunk number @from on */
-static u32 stretch(u32 from)
+static u32 consecutive_chunks(u32 from)
 {
 	u32 i = from;
 
@@ -209,7 +209,7 @@ static void sessions_send_in_turn(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 200u, stubs.sent);
 	KUNIT_EXPECT_GE(test, rounds, 1u);
 	for (i = 0; i < 160; i += n) {
-		n = stretch(i);
+		n = consecutive_chunks(i);
 		KUNIT_EXPECT_GE(test, n * FRAGMENT, TURN);
 		KUNIT_EXPECT_LE(test, (n - 1) * 900, TURN);
 	}
@@ -239,7 +239,7 @@ static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
  * The payload of long segments has the same page offset as in memory, with any
  * path MTU, accepted or not
  */
-static void lie_alike(struct kunit *test)
+static void payload_keeps_page_offset(struct kunit *test)
 {
 	static const u32 sizes[] = {
 		1000, 16384, 16385, 16403, 16404, 65002, 30000, 1000, 65002, 16402,
@@ -272,7 +272,7 @@ static void lie_alike(struct kunit *test)
  * Segments of a message are corked; the cork is removed for the last ones, so that
  * SCTP sends them
  */
-static void held_back(struct kunit *test)
+static void last_segments_are_uncorked(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 300000);
 
@@ -322,7 +322,7 @@ static void data_waits_for_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 }
 
-static void no_room(struct kunit *test)
+static void full_sndbuf_keeps_message(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
 
@@ -541,11 +541,11 @@ static void many_orphan_chunks_end_assoc(struct kunit *test)
 
 static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(sessions_send_in_turn),
-	KUNIT_CASE(lie_alike),
-	KUNIT_CASE(held_back),
+	KUNIT_CASE(payload_keeps_page_offset),
+	KUNIT_CASE(last_segments_are_uncorked),
 	KUNIT_CASE(unaccepted_chunk_is_sent_first),
 	KUNIT_CASE(data_waits_for_reply),
-	KUNIT_CASE(no_room),
+	KUNIT_CASE(full_sndbuf_keeps_message),
 	KUNIT_CASE(accept_has_time_limit),
 	KUNIT_CASE(terminate_follows_all_data),
 	KUNIT_CASE(terminate_follows_rdmap_terminate),

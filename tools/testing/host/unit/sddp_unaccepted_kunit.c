@@ -44,7 +44,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void end(struct kunit *test)
+static void remove_all(struct kunit *test)
 {
 	int i;
 
@@ -63,7 +63,7 @@ static struct sddp_assoc *add_assoc(int i, u32 from)
  * Add as many associations as one peer address may have, and one more. Return: the
  * association to evict.
  */
-static struct sddp_assoc *too_many(void)
+static struct sddp_assoc *add_one_too_many(void)
 {
 	int i;
 
@@ -105,11 +105,11 @@ static void evicts_oldest_of_local_addr(struct kunit *test)
 }
 
 /* The limits apply separately to each local address and each network namespace */
-static void elsewhere(struct kunit *test)
+static void limits_are_per_addr_and_netns(struct kunit *test)
 {
 	struct sddp_assoc *there = &assocs[CROWD - 1];
 
-	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], too_many());
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_too_many());
 	((struct sockaddr_in *)&there->local)->sin_addr.s_addr = 5;
 	KUNIT_EXPECT_NULL(test, add_assoc(CROWD - 1, 1));
 	there = &assocs[CROWD - 2];
@@ -120,7 +120,7 @@ static void elsewhere(struct kunit *test)
 /* If an association gains a session after it was chosen for eviction, the eviction is cancelled */
 static void session_spares_evicted(struct kunit *test)
 {
-	struct sddp_assoc *a = too_many();
+	struct sddp_assoc *a = add_one_too_many();
 
 	KUNIT_EXPECT_FALSE(test, sddp_unaccepted_cancel_evict(a));
 	KUNIT_EXPECT_TRUE(test, a->evicted);
@@ -152,7 +152,7 @@ static void rejected_is_evicted_first(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_unaccepted_add_again(a));
 	sddp_unaccepted_remove(&assocs[0]);
 	sddp_unaccepted_remove(a);
-	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], too_many());
+	KUNIT_EXPECT_PTR_EQ(test, &assocs[0], add_one_too_many());
 	a = &assocs[2];
 	sddp_unaccepted_remove(a);
 	add_assoc(CROWD - 1, 1);
@@ -162,7 +162,7 @@ static void rejected_is_evicted_first(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, a, add_assoc(CROWD - 2, 1));
 }
 
-static void accepted(struct kunit *test)
+static void accepted_assoc_leaves_list(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[0];
 
@@ -178,7 +178,7 @@ static void accepted(struct kunit *test)
  * An accepted session of an association that this side initiated is counted, with
  * no other effect
  */
-static void accepted_by_the_peer(struct kunit *test)
+static void active_assoc_only_counts(struct kunit *test)
 {
 	struct sddp_assoc *a = &assocs[0];
 
@@ -192,18 +192,18 @@ static void accepted_by_the_peer(struct kunit *test)
 static struct kunit_case sddp_unaccepted_cases[] = {
 	KUNIT_CASE(evicts_own_peer_first),
 	KUNIT_CASE(evicts_oldest_of_local_addr),
-	KUNIT_CASE(elsewhere),
+	KUNIT_CASE(limits_are_per_addr_and_netns),
 	KUNIT_CASE(session_spares_evicted),
 	KUNIT_CASE(rejected_is_evicted_first),
-	KUNIT_CASE(accepted),
-	KUNIT_CASE(accepted_by_the_peer),
+	KUNIT_CASE(accepted_assoc_leaves_list),
+	KUNIT_CASE(active_assoc_only_counts),
 	{}
 };
 
 static struct kunit_suite sddp_unaccepted_suite = {
 	.name = "sddp_unaccepted",
 	.init = test_init,
-	.exit = end,
+	.exit = remove_all,
 	.test_cases = sddp_unaccepted_cases,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_ATOMIC_H
-#define _HOST_DOORS_ATOMIC_H
+#ifndef _HOST_UNIT_ATOMIC_H
+#define _HOST_UNIT_ATOMIC_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_BITS_H
-#define _HOST_DOORS_BITS_H
+#ifndef _HOST_UNIT_BITS_H
+#define _HOST_UNIT_BITS_H
 
 #define BIT(n)		(1ul << (n))
 #define BIT_ULL(n)	(1ull << (n))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_CGROUP_DEFS_H
-#define _HOST_DOORS_CGROUP_DEFS_H
+#ifndef _HOST_UNIT_CGROUP_DEFS_H
+#define _HOST_UNIT_CGROUP_DEFS_H
 
 /* A kernel without CONFIG_SOCK_CGROUP_DATA */
 struct sock_cgroup_data {

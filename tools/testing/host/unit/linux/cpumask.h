@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_CPUMASK_H
-#define _HOST_DOORS_CPUMASK_H
+#ifndef _HOST_UNIT_CPUMASK_H
+#define _HOST_UNIT_CPUMASK_H
 
 /* Every CPU number is possible */
 #define cpu_possible_mask	0

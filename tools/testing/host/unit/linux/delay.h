@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_DELAY_H
-#define _HOST_DOORS_DELAY_H
+#ifndef _HOST_UNIT_DELAY_H
+#define _HOST_UNIT_DELAY_H
 
 /* Called instead of sleeping; defined by the test, which runs other contexts here */
 void host_sleep(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_HASHTABLE_H
-#define _HOST_DOORS_HASHTABLE_H
+#ifndef _HOST_UNIT_HASHTABLE_H
+#define _HOST_UNIT_HASHTABLE_H
 
 #include <linux/list.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_JIFFIES_H
-#define _HOST_DOORS_JIFFIES_H
+#ifndef _HOST_UNIT_JIFFIES_H
+#define _HOST_UNIT_JIFFIES_H
 
 /* Set by the test */
 extern unsigned long jiffies;

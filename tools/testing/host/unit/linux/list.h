@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_LIST_H
-#define _HOST_DOORS_LIST_H
+#ifndef _HOST_UNIT_LIST_H
+#define _HOST_UNIT_LIST_H
 
 #include_next <linux/list.h>
 #include <linux/container_of.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_LLIST_H
-#define _HOST_DOORS_LLIST_H
+#ifndef _HOST_UNIT_LLIST_H
+#define _HOST_UNIT_LLIST_H
 
 #include <linux/container_of.h>
 #include <linux/types.h>

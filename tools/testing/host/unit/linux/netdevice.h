@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_NETDEVICE_H
-#define _HOST_DOORS_NETDEVICE_H
+#ifndef _HOST_UNIT_NETDEVICE_H
+#define _HOST_UNIT_NETDEVICE_H
 
 #include <linux/err.h>
 #include <linux/string.h>

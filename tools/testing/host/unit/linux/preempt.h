@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_PREEMPT_H
-#define _HOST_DOORS_PREEMPT_H
+#ifndef _HOST_UNIT_PREEMPT_H
+#define _HOST_UNIT_PREEMPT_H
 
 /* Called when preemption is disabled, with 1, or enabled, with -1; defined by the test */
 void host_preempt_off(int by);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_RBTREE_H
-#define _HOST_DOORS_RBTREE_H
+#ifndef _HOST_UNIT_RBTREE_H
+#define _HOST_UNIT_RBTREE_H
 
 #include <linux/bug.h>
 #include <linux/container_of.h>

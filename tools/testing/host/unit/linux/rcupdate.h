@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_RCUPDATE_H
-#define _HOST_DOORS_RCUPDATE_H
+#ifndef _HOST_UNIT_RCUPDATE_H
+#define _HOST_UNIT_RCUPDATE_H
 
 #include <linux/atomic.h>
 #include <linux/bug.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_REFCOUNT_H
-#define _HOST_DOORS_REFCOUNT_H
+#ifndef _HOST_UNIT_REFCOUNT_H
+#define _HOST_UNIT_REFCOUNT_H
 
 #include_next <linux/refcount.h>
 #include <linux/spinlock.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_RHASHTABLE_H
-#define _HOST_DOORS_RHASHTABLE_H
+#ifndef _HOST_UNIT_RHASHTABLE_H
+#define _HOST_UNIT_RHASHTABLE_H
 
 #include <linux/rhashtable-types.h>
 #include <linux/types.h>

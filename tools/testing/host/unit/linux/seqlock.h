@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SEQLOCK_H
-#define _HOST_DOORS_SEQLOCK_H
+#ifndef _HOST_UNIT_SEQLOCK_H
+#define _HOST_UNIT_SEQLOCK_H
 
 /* Makes structs compile that contain it; the tests never use it */
 typedef struct { int unused; } seqlock_t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SLAB_H
-#define _HOST_DOORS_SLAB_H
+#ifndef _HOST_UNIT_SLAB_H
+#define _HOST_UNIT_SLAB_H
 
 #include_next <linux/slab.h>
 #include <linux/align.h>

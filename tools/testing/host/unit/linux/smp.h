@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SMP_H
-#define _HOST_DOORS_SMP_H
+#ifndef _HOST_UNIT_SMP_H
+#define _HOST_UNIT_SMP_H
 
 /* The test defines host_cpu(), the current CPU, and the function that calls other CPUs */
 typedef struct {

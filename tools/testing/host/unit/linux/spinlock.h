@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SPINLOCK_H
-#define _HOST_DOORS_SPINLOCK_H
+#ifndef _HOST_UNIT_SPINLOCK_H
+#define _HOST_UNIT_SPINLOCK_H
 
 #include_next <linux/spinlock.h>
 #include <linux/atomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SRCU_H
-#define _HOST_DOORS_SRCU_H
+#ifndef _HOST_UNIT_SRCU_H
+#define _HOST_UNIT_SRCU_H
 
 #include <linux/compiler.h>
 

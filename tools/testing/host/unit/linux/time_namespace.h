@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_TIME_NAMESPACE_H
-#define _HOST_DOORS_TIME_NAMESPACE_H
+#ifndef _HOST_UNIT_TIME_NAMESPACE_H
+#define _HOST_UNIT_TIME_NAMESPACE_H
 
 #include <linux/types.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_TRACEPOINT_H
-#define _HOST_DOORS_TRACEPOINT_H
+#ifndef _HOST_UNIT_TRACEPOINT_H
+#define _HOST_UNIT_TRACEPOINT_H
 
 /* Tracing is disabled */
 #define TP_PROTO(...)	__VA_ARGS__

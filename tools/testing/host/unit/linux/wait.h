@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_WAIT_H
-#define _HOST_DOORS_WAIT_H
+#ifndef _HOST_UNIT_WAIT_H
+#define _HOST_UNIT_WAIT_H
 
 /* No thread ever waits: the test calls the entry's function to wake it up */
 struct wait_queue_entry {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_IP_H
-#define _HOST_DOORS_IP_H
+#ifndef _HOST_UNIT_IP_H
+#define _HOST_UNIT_IP_H
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_L3MDEV_H
-#define _HOST_DOORS_L3MDEV_H
+#ifndef _HOST_UNIT_L3MDEV_H
+#define _HOST_UNIT_L3MDEV_H
 
 /* No interface is in a VRF */
 #define l3mdev_master_ifindex_by_index(net, i)	((void)(net), (void)(i), 0)

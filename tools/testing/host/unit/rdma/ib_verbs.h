@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_IB_VERBS_H
-#define _HOST_DOORS_IB_VERBS_H
+#ifndef _HOST_UNIT_IB_VERBS_H
+#define _HOST_UNIT_IB_VERBS_H
 
 #include <linux/atomic.h>
 #include <linux/errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_IW_CM_H
-#define _HOST_DOORS_IW_CM_H
+#ifndef _HOST_UNIT_IW_CM_H
+#define _HOST_UNIT_IW_CM_H
 
 #include <linux/socket.h>
 #include <linux/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SCHED_MM_H
-#define _HOST_DOORS_SCHED_MM_H
+#ifndef _HOST_UNIT_SCHED_MM_H
+#define _HOST_UNIT_SCHED_MM_H
 
 #define memalloc_noio_save()		0u
 #define memalloc_noio_restore(flags)	((void)(flags))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_SCTP_STRUCTS_H
-#define _HOST_DOORS_SCTP_STRUCTS_H
+#ifndef _HOST_UNIT_SCTP_STRUCTS_H
+#define _HOST_UNIT_SCTP_STRUCTS_H
 
 #include <linux/atomic.h>
 #include <linux/ktime.h>
