@@ -41,7 +41,7 @@ static void add_request(struct share_ctx *c, u32 source)
 }
 
 /* If only one source sends requests, it keeps as many as the limit of the listener. */
-static void share_one_source(struct kunit *test)
+static void one_source_keeps_limit(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
 	int i;
@@ -56,7 +56,7 @@ static void share_one_source(struct kunit *test)
  * A single request of one source is attached and not evicted, although 1 to 15
  * other sources send 1000 requests before it and 1000 after it.
  */
-static void share_stays(struct kunit *test)
+static void single_request_is_not_evicted(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
 	int attackers, i;
@@ -79,7 +79,7 @@ static void share_stays(struct kunit *test)
  * source. If four sources then send 1000 requests in turn, each keeps a quarter
  * of the limit.
  */
-static void share_equal(struct kunit *test)
+static void sources_share_equally(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
 	int i;
@@ -99,7 +99,7 @@ static void share_equal(struct kunit *test)
  * If several buckets have the most requests, the bucket of the oldest request
  * is chosen for eviction if it is one of them.
  */
-static void share_alike(struct kunit *test)
+static void oldest_of_equal_buckets_is_evicted(struct kunit *test)
 {
 	const u32 npending[] = { 2, 2, 1, 2 };
 
@@ -113,7 +113,7 @@ static void share_alike(struct kunit *test)
  * requests is evicted. If both have equally many, the oldest request of the
  * bucket is evicted.
  */
-static void share_one_number(struct kunit *test)
+static void shared_bucket_evicts_larger_source(struct kunit *test)
 {
 	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
 	const u32 even[] = { 8, 7, 7, 8 };
@@ -125,7 +125,7 @@ static void share_one_number(struct kunit *test)
 }
 
 /* A request is refused if twice the limit of requests is attached. */
-static void share_memory(struct kunit *test)
+static void at_most_twice_the_limit(struct kunit *test)
 {
 	struct ddp_admit_state c = { .limit = BOUND, .npending = BOUND, .same_source = 1 };
 
@@ -140,7 +140,7 @@ static void share_memory(struct kunit *test)
  * limit may exceed the limit by a quarter; other sources may not exceed the
  * limit.
  */
-static void share_fits(struct kunit *test)
+static void small_source_may_exceed_limit(struct kunit *test)
 {
 	struct ddp_admit_state c = { .limit = BOUND };
 
@@ -154,13 +154,13 @@ static void share_fits(struct kunit *test)
 }
 
 static struct kunit_case admission_cases[] = {
-	KUNIT_CASE(share_one_source),
-	KUNIT_CASE(share_stays),
-	KUNIT_CASE(share_equal),
-	KUNIT_CASE(share_alike),
-	KUNIT_CASE(share_one_number),
-	KUNIT_CASE(share_memory),
-	KUNIT_CASE(share_fits),
+	KUNIT_CASE(one_source_keeps_limit),
+	KUNIT_CASE(single_request_is_not_evicted),
+	KUNIT_CASE(sources_share_equally),
+	KUNIT_CASE(oldest_of_equal_buckets_is_evicted),
+	KUNIT_CASE(shared_bucket_evicts_larger_source),
+	KUNIT_CASE(at_most_twice_the_limit),
+	KUNIT_CASE(small_source_may_exceed_limit),
 	{}
 };
 

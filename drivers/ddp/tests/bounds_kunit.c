@@ -112,7 +112,7 @@ static void bounds_denied(struct kunit *test)
  * RFC 5042 2.2.4 (SEC-2): a receive buffer must be in recv_pd, and all other
  * memory in the PD of the stream.
  */
-static void bounds_received(struct kunit *test)
+static void bounds_recv_pd(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 	int theirs;
@@ -181,7 +181,7 @@ static void bounds_order(struct kunit *test)
  * RFC 5041 5.2 (DDP-56): for an access of 0 bytes the STag is checked, but the
  * TO is not.
  */
-static void bounds_no_octets(struct kunit *test)
+static void bounds_empty_access(struct kunit *test)
 {
 	static const u64 tos[] = { 0, 0xfff, 0x1000, 0x1100, 0x1101, U64_MAX };
 	struct bounds_ctx *c = test->priv;
@@ -287,7 +287,7 @@ static void bounds_longest(struct kunit *test)
 }
 
 /* RFC 5041 8.3 (2) (DDP-117): ddp_bounds_recheck() refuses a revoked MR. */
-static void bounds_more(struct kunit *test)
+static void bounds_recheck_of_revoked(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
@@ -300,13 +300,13 @@ static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(bounds_stag),
 	KUNIT_CASE(bounds_rights),
 	KUNIT_CASE(bounds_denied),
-	KUNIT_CASE(bounds_received),
+	KUNIT_CASE(bounds_recv_pd),
 	KUNIT_CASE(bounds_association),
 	KUNIT_CASE(bounds_order),
-	KUNIT_CASE(bounds_no_octets),
+	KUNIT_CASE(bounds_empty_access),
 	KUNIT_CASE_PARAM(bounds_ranges, place_gen_params),
 	KUNIT_CASE(bounds_longest),
-	KUNIT_CASE(bounds_more),
+	KUNIT_CASE(bounds_recheck_of_revoked),
 	{}
 };
 

@@ -64,7 +64,7 @@ static void hdr_round_trip(struct kunit *test)
 }
 
 /* ddp_hdr_encode_like() writes exactly the bytes that ddp_hdr_encode() writes. */
-static void hdr_again(struct kunit *test)
+static void hdr_encode_like_same_bytes(struct kunit *test)
 {
 	u8 like[IW_DDP_HDR_MAX], want[IW_DDP_HDR_MAX + 1], p[IW_DDP_HDR_MAX + 1];
 	struct rnd_state rnd;
@@ -195,7 +195,7 @@ static enum iw_reason version_reason(u8 ctrl)
  * RFC 5041 4.1 (DDP-23, DDP-25, N-25): the T bit, the L bit and the version of
  * all 256 control bytes are decoded, and the reserved bits have no effect.
  */
-static void hdr_control_octets(struct kunit *test)
+static void hdr_control_bytes(struct kunit *test)
 {
 	u8 p[IW_DDP_HDR_MAX] = {};
 	struct ddp_hdr h;
@@ -212,11 +212,11 @@ static void hdr_control_octets(struct kunit *test)
 
 static struct kunit_case hdr_cases[] = {
 	KUNIT_CASE(hdr_round_trip),
-	KUNIT_CASE(hdr_again),
+	KUNIT_CASE(hdr_encode_like_same_bytes),
 	KUNIT_CASE_PARAM(hdr_vectors, vector_gen_params),
 	KUNIT_CASE(hdr_encode_overwrites),
 	KUNIT_CASE(hdr_truncations),
-	KUNIT_CASE(hdr_control_octets),
+	KUNIT_CASE(hdr_control_bytes),
 	{}
 };
 

@@ -272,7 +272,7 @@ static void startup_every_cut(struct kunit *test)
  * A caller that always reads the number of bytes that mpa_startup_missing_len() returns
  * reads the whole frame, and no byte after the frame.
  */
-static void startup_need_ends_with_the_frame(struct kunit *test)
+static void startup_missing_len_ends_with_frame(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 2, .flags = 0x10 };
 	size_t at, need, len;
@@ -292,7 +292,7 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
  * RFC 5044 7.1.1, 7.1.2 (5), (8) (MPA-80, MPA-82, MPA-114, MPA-118): a wrong key is
  * refused at its first wrong byte.
  */
-static void startup_key(struct kunit *test)
+static void startup_wrong_key(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
 	struct outcome o;
@@ -482,8 +482,8 @@ static void startup_repeat(struct kunit *test)
 static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_truth_table),
 	KUNIT_CASE(startup_every_cut),
-	KUNIT_CASE(startup_need_ends_with_the_frame),
-	KUNIT_CASE(startup_key),
+	KUNIT_CASE(startup_missing_len_ends_with_frame),
+	KUNIT_CASE(startup_wrong_key),
 	KUNIT_CASE(startup_eof),
 	KUNIT_CASE(startup_eof_before_reply),
 	KUNIT_CASE(startup_extra_bytes),

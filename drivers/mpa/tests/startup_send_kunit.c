@@ -199,7 +199,7 @@ static void startup_reject_without_depths(struct kunit *test)
  * flags are unchanged after encoding and decoding; without flag A, no other RTR flag
  * is set after decoding.
  */
-static void startup_word(struct kunit *test)
+static void startup_ird_ord_word(struct kunit *test)
 {
 	struct ddp_offer *a = &offer, *b = &other.peer;
 	u32 i, word;
@@ -297,7 +297,7 @@ static struct kunit_case startup_send_cases[] = {
 	KUNIT_CASE(startup_offer_limits),
 	KUNIT_CASE(startup_reply_follows_request),
 	KUNIT_CASE(startup_reject_without_depths),
-	KUNIT_CASE(startup_word),
+	KUNIT_CASE(startup_ird_ord_word),
 	KUNIT_CASE(startup_both_ends),
 	{}
 };

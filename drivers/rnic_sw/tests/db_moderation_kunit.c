@@ -41,7 +41,7 @@ static void streak_starts_period(struct kunit *test)
  * A doorbell counts as quick only if it rings less than DB_MOD_QUICK_NS after
  * the previous doorbell or period.
  */
-static void how_quick(struct kunit *test)
+static void quick_doorbell_limit(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -129,7 +129,7 @@ static void short_period_doubles_threshold(struct kunit *test)
  * A coalescing period whose timer is late is not worthwhile, even with 1000
  * requests.
  */
-static void late(struct kunit *test)
+static void late_period_is_not_worthwhile(struct kunit *test)
 {
 	u64 now = START;
 	struct db_mod b;
@@ -147,11 +147,11 @@ static void late(struct kunit *test)
 
 static struct kunit_case db_mod_cases[] = {
 	KUNIT_CASE(streak_starts_period),
-	KUNIT_CASE(how_quick),
+	KUNIT_CASE(quick_doorbell_limit),
 	KUNIT_CASE(slow_doorbell_resets_streak),
 	KUNIT_CASE(stopped_clock),
 	KUNIT_CASE(short_period_doubles_threshold),
-	KUNIT_CASE(late),
+	KUNIT_CASE(late_period_is_not_worthwhile),
 	{}
 };
 

@@ -20,7 +20,7 @@ static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
  * A span ends at the end of the range, at the end of its chunk, or after
  * ODP_BATCH pages.
  */
-static void edges(struct kunit *test)
+static void span_ends_at_edges(struct kunit *test)
 {
 	expect_span(test, odp_next_span(0, 1, SHIFT), 0, 0, 1);
 	expect_span(test, odp_next_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
@@ -34,7 +34,7 @@ static void edges(struct kunit *test)
 }
 
 /* Successive spans cover each byte of a range exactly once. */
-static void walk(struct kunit *test)
+static void spans_cover_range_once(struct kunit *test)
 {
 	struct rnd_state rnd;
 	u64 at, from, end;
@@ -85,7 +85,7 @@ static void span_in_chunk(struct kunit *test)
  * The look-ahead range of odp_lookahead_end() ends after ODP_AHEAD pages, or at the
  * end of the MR if that is nearer.
  */
-static void ahead(struct kunit *test)
+static void lookahead_is_limited(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 100ull, odp_lookahead_end(100, 100, SHIFT));
 	KUNIT_EXPECT_EQ(test, 100ull, odp_lookahead_end(100, 50, SHIFT));
@@ -123,7 +123,7 @@ static u64 untag_none(u64 at)
  * In the mask that odp_find_addr_mask() returns, exactly the bits of the tag are
  * clear.
  */
-static void address(struct kunit *test)
+static void addr_mask_excludes_tag(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_find_addr_mask(untag_arm64));
 	KUNIT_EXPECT_EQ(test, ~(0x3full << 57), odp_find_addr_mask(untag_lam));
@@ -132,11 +132,11 @@ static void address(struct kunit *test)
 }
 
 static struct kunit_case odp_range_cases[] = {
-	KUNIT_CASE(edges),
-	KUNIT_CASE(walk),
+	KUNIT_CASE(span_ends_at_edges),
+	KUNIT_CASE(spans_cover_range_once),
 	KUNIT_CASE(span_in_chunk),
-	KUNIT_CASE(ahead),
-	KUNIT_CASE(address),
+	KUNIT_CASE(lookahead_is_limited),
+	KUNIT_CASE(addr_mask_excludes_tag),
 	{}
 };
 

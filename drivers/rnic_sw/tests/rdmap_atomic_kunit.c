@@ -27,7 +27,7 @@ static const u8 example_bytes[RDMAP_AREQ_LEN] = {
 };
 
 /* RFC 7306 5.2.1 (EXT-34): an Atomic Request is encoded as in figure 4. */
-static void request_octets(struct kunit *test)
+static void request_encoding(struct kunit *test)
 {
 	u8 p[RDMAP_AREQ_LEN];
 
@@ -38,7 +38,7 @@ static void request_octets(struct kunit *test)
 /*
  * An Atomic Request has the same bytes after it is decoded and encoded again.
  */
-static void request_back(struct kunit *test)
+static void request_round_trip(struct kunit *test)
 {
 	struct rdmap_atomic a = {};
 	u8 p[RDMAP_AREQ_LEN];
@@ -75,7 +75,7 @@ static void request_codes(struct kunit *test)
  * RFC 7306 5.2.1, 5.2.2 (EXT-37, EXT-49): an Atomic Response is encoded and
  * decoded as in figure 6.
  */
-static void response_octets(struct kunit *test)
+static void response_encoding(struct kunit *test)
 {
 	static const u8 want[RDMAP_ARESP_LEN] = {
 		0x01, 0x02, 0x03, 0x04,
@@ -124,7 +124,7 @@ static u64 fetch_add(u64 old, u64 add, u64 tops)
  * RFC 7306 1.1, 5.1.1 (EXT-3, EXT-20): FetchAdd with mask 0 adds 64-bit values,
  * and drops the carry out of the top bit.
  */
-static void add_plain(struct kunit *test)
+static void fetch_add_plain(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0ull, fetch_add(U64_MAX, 1, 0));
 	KUNIT_EXPECT_EQ(test, 7ull, fetch_add(7, 0, 0));
@@ -135,7 +135,7 @@ static void add_plain(struct kunit *test)
  * RFC 7306 5.1.1 (EXT-19): FetchAdd gives the results of the RFC's pseudocode
  * for 20000 random values and masks.
  */
-static void add_in_fields(struct kunit *test)
+static void fetch_add_in_fields(struct kunit *test)
 {
 	static const u64 tops[] = {
 		0, U64_MAX, 1, 1ull << 63, 0x8000000080000000,
@@ -185,12 +185,12 @@ static void compare_and_swap(struct kunit *test)
 }
 
 static struct kunit_case rdmap_atomic_cases[] = {
-	KUNIT_CASE(request_octets),
-	KUNIT_CASE(request_back),
+	KUNIT_CASE(request_encoding),
+	KUNIT_CASE(request_round_trip),
 	KUNIT_CASE(request_codes),
-	KUNIT_CASE(response_octets),
-	KUNIT_CASE(add_plain),
-	KUNIT_CASE(add_in_fields),
+	KUNIT_CASE(response_encoding),
+	KUNIT_CASE(fetch_add_plain),
+	KUNIT_CASE(fetch_add_in_fields),
 	KUNIT_CASE(compare_and_swap),
 	{}
 };

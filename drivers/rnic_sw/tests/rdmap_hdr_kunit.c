@@ -18,7 +18,7 @@ static const u8 example_bytes[RDMAP_RREQ_LEN] = {
 };
 
 /* RFC 5040 4.4 (RDMAP-30): a Read Request is encoded as in figure 6. */
-static void rreq_octets(struct kunit *test)
+static void rreq_encoding(struct kunit *test)
 {
 	u8 p[RDMAP_RREQ_LEN + 1] = { 0 };
 
@@ -93,7 +93,7 @@ static void control_field(struct kunit *test)
 }
 
 static struct kunit_case rdmap_hdr_cases[] = {
-	KUNIT_CASE(rreq_octets),
+	KUNIT_CASE(rreq_encoding),
 	KUNIT_CASE(rreq_round_trip),
 	KUNIT_CASE(rreq_progress),
 	KUNIT_CASE(rreq_no_progress),

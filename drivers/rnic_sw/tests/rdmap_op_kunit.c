@@ -65,7 +65,7 @@ static enum iw_reason expected(const struct ddp_hdr *h)
  * RDMAP-163, RDMAP-164); RFC 7306 4.1, 8.2, 10 (EXT-5, EXT-7, EXT-88, EXT-89,
  * EXT-93)
  */
-static void every_spelling(struct kunit *test)
+static void every_combination(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
 	struct ddp_hdr h;
@@ -97,7 +97,7 @@ static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
  * The row of each opcode has the properties that the figures of the RFCs give.
  * RFC 5040 4.1, 5.3 (RDMAP-26, RDMAP-95)
  */
-static void rows_as_tabled(struct kunit *test)
+static void rows_match_figures(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
 	u8 op;
@@ -142,8 +142,8 @@ static void headers_and_rights(struct kunit *test)
 }
 
 static struct kunit_case rdmap_op_cases[] = {
-	KUNIT_CASE(every_spelling),
-	KUNIT_CASE(rows_as_tabled),
+	KUNIT_CASE(every_combination),
+	KUNIT_CASE(rows_match_figures),
 	KUNIT_CASE(headers_and_rights),
 	{}
 };

@@ -119,7 +119,7 @@ static void random_operations(struct kunit *test)
  * A full queue accepts a new request only after the oldest request has been
  * released.
  */
-static void overrun(struct kunit *test)
+static void full_queue_refuses(struct kunit *test)
 {
 	struct rdmap_req req[4];
 	struct rdmap_reqq q;
@@ -137,7 +137,7 @@ static void overrun(struct kunit *test)
 }
 
 /* A queue of size 0 needs no array and refuses all requests. */
-static void no_depth(struct kunit *test)
+static void queue_of_size_zero(struct kunit *test)
 {
 	struct rdmap_reqq q;
 
@@ -153,7 +153,7 @@ static void no_depth(struct kunit *test)
 }
 
 /* rdmap_reqq_push() zeroes the entry, even if its memory had other contents. */
-static void entries_are_fresh(struct kunit *test)
+static void entries_are_zeroed(struct kunit *test)
 {
 	struct rdmap_req *req, mem;
 	struct rdmap_reqq q;
@@ -216,7 +216,7 @@ static void check_refusals(struct kunit *test, const struct rdmap_req *req,
  * rdmap_resp_check() accepts each segment of 2000 responses with random segment
  * lengths, and refuses a faulty segment at the same place.
  */
-static void answers(struct kunit *test)
+static void response_segments_are_checked(struct kunit *test)
 {
 	struct rnd_state rnd;
 	struct rdmap_req req;
@@ -240,7 +240,7 @@ static void answers(struct kunit *test)
 }
 
 /* rdmap_resp_check() does not overflow for a request of 2^32 - 1 bytes. */
-static void huge_answer(struct kunit *test)
+static void longest_response(struct kunit *test)
 {
 	struct rdmap_req req = make_request(0xffffffff, 0x10000);
 	struct ddp_hdr h = make_response(&req, 0xffffffff);
@@ -270,7 +270,7 @@ static void response_without_request(struct kunit *test)
  * RFC 6581 9.3 (MPA2-59), RFC 5041 5.2 (DDP-56): STag and TO of an empty
  * response are ignored.
  */
-static void empty_answer(struct kunit *test)
+static void empty_response(struct kunit *test)
 {
 	struct rdmap_req req = make_request(0, 0x1000);
 	struct ddp_hdr h = { .tagged = true, .last = true, .stag = 77 };
@@ -326,13 +326,13 @@ static void early_responses(struct kunit *test)
 
 static struct kunit_case rdmap_reqq_cases[] = {
 	KUNIT_CASE(random_operations),
-	KUNIT_CASE(overrun),
-	KUNIT_CASE(no_depth),
-	KUNIT_CASE(entries_are_fresh),
-	KUNIT_CASE(answers),
-	KUNIT_CASE(huge_answer),
+	KUNIT_CASE(full_queue_refuses),
+	KUNIT_CASE(queue_of_size_zero),
+	KUNIT_CASE(entries_are_zeroed),
+	KUNIT_CASE(response_segments_are_checked),
+	KUNIT_CASE(longest_response),
 	KUNIT_CASE(response_without_request),
-	KUNIT_CASE(empty_answer),
+	KUNIT_CASE(empty_response),
 	KUNIT_CASE(early_responses),
 	{}
 };

@@ -239,7 +239,7 @@ static void round_trip(struct kunit *test)
  * bits, and also zeros that a peer sends in place of headers that it does not
  * quote.
  */
-static void tolerant(struct kunit *test)
+static void reserved_bits_are_ignored(struct kunit *test)
 {
 	struct iw_failure f = fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[64] = { 0 };
@@ -284,7 +284,7 @@ static struct kunit_case rdmap_term_cases[] = {
 	KUNIT_CASE(local_reasons_are_silent),
 	KUNIT_CASE(control_packing),
 	KUNIT_CASE(round_trip),
-	KUNIT_CASE(tolerant),
+	KUNIT_CASE(reserved_bits_are_ignored),
 	KUNIT_CASE(header_without_m),
 	{}
 };

@@ -24,7 +24,7 @@ static u32 somewhere(struct rnd_state *rnd)
  * ring_idx_count_posted() counts the posted slots if they and the slots in use fit
  * into the ring, and otherwise returns RING_IDX_INVALID.
  */
-static void every_fill(struct kunit *test)
+static void posted_slots_fit_ring(struct kunit *test)
 {
 	u32 tail = U32_MAX - 3, used, more, want, got;
 
@@ -42,7 +42,7 @@ static void every_fill(struct kunit *test)
  * RFC 5041 8.3.2 (3) (DDP-132): a producer index 2^31 after head, or before
  * head, is refused.
  */
-static void far_ahead(struct kunit *test)
+static void bad_producer_is_refused(struct kunit *test)
 {
 	u32 head;
 
@@ -85,7 +85,7 @@ static void any_producer(struct kunit *test)
  * ring_idx_count_unread() accepts a consumer index that advances up to prod, and
  * refuses a consumer index that goes back or passes prod.
  */
-static void consumer(struct kunit *test)
+static void consumer_only_advances(struct kunit *test)
 {
 	u32 seen = U32_MAX - 2, prod = seen + 5;
 
@@ -103,7 +103,7 @@ static void consumer(struct kunit *test)
 }
 
 /* ring_idx_before() compares free-running indices correctly across the wrap. */
-static void before(struct kunit *test)
+static void before_compares_across_wrap(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, ring_idx_before(1, 2));
 	KUNIT_EXPECT_FALSE(test, ring_idx_before(2, 2));
@@ -113,11 +113,11 @@ static void before(struct kunit *test)
 }
 
 static struct kunit_case ring_idx_cases[] = {
-	KUNIT_CASE(every_fill),
-	KUNIT_CASE(far_ahead),
+	KUNIT_CASE(posted_slots_fit_ring),
+	KUNIT_CASE(bad_producer_is_refused),
 	KUNIT_CASE(any_producer),
-	KUNIT_CASE(consumer),
-	KUNIT_CASE(before),
+	KUNIT_CASE(consumer_only_advances),
+	KUNIT_CASE(before_compares_across_wrap),
 	{}
 };
 

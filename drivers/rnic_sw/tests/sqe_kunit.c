@@ -37,7 +37,7 @@ static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
  * If one byte after the first 16 is not zero, a WQE is accepted only if its
  * opcode uses that byte.
  */
-static void each_byte(struct kunit *test)
+static void unused_bytes_must_be_zero(struct kunit *test)
 {
 	const struct may *m = test->param_value;
 	struct rnic_sw_sqe e;
@@ -71,7 +71,7 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
  * A request with SGEs or with inline data is accepted if its opcode uses data.
  * A request with both is refused.
  */
-static void data(struct kunit *test)
+static void sges_or_inline_data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
 
@@ -85,7 +85,7 @@ static void data(struct kunit *test)
 }
 
 /* A request with an unknown flag is refused. */
-static void flags(struct kunit *test)
+static void unknown_flag_is_refused(struct kunit *test)
 {
 	int i;
 
@@ -98,7 +98,7 @@ static void flags(struct kunit *test)
  * An unknown opcode is refused, and so is an opcode that only the kernel may
  * use.
  */
-static void opcodes(struct kunit *test)
+static void unknown_opcode_is_refused(struct kunit *test)
 {
 	int i;
 
@@ -108,7 +108,7 @@ static void opcodes(struct kunit *test)
 }
 
 /* A receive WQE is refused if its reserved field is not zero. */
-static void receives(struct kunit *test)
+static void recv_reserved_must_be_zero(struct kunit *test)
 {
 	struct rnic_sw_rqe e = { .wr_id = ~0ull, .num_sge = ~0u };
 
@@ -118,11 +118,11 @@ static void receives(struct kunit *test)
 }
 
 static struct kunit_case sqe_cases[] = {
-	KUNIT_CASE_PARAM(each_byte, may_gen_params),
-	KUNIT_CASE_PARAM(data, may_gen_params),
-	KUNIT_CASE(flags),
-	KUNIT_CASE(opcodes),
-	KUNIT_CASE(receives),
+	KUNIT_CASE_PARAM(unused_bytes_must_be_zero, may_gen_params),
+	KUNIT_CASE_PARAM(sges_or_inline_data, may_gen_params),
+	KUNIT_CASE(unknown_flag_is_refused),
+	KUNIT_CASE(unknown_opcode_is_refused),
+	KUNIT_CASE(recv_reserved_must_be_zero),
 	{}
 };
 

@@ -261,7 +261,7 @@ static void ssn_is_first(struct kunit *test)
  * Identifiers have the values of RFC 5043 5.1 and 5.2. Tests with a raw peer show that
  * the driver sends and checks them.
  */
-static void numbers(struct kunit *test)
+static void constants_match_rfc(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, SDDP_ADAPTATION, 1);
 	KUNIT_EXPECT_EQ(test, SDDP_PPID_SEGMENT, 16);
@@ -276,7 +276,7 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(short_buffer),
 	KUNIT_CASE(ird_ord_too_large),
 	KUNIT_CASE(ssn_is_first),
-	KUNIT_CASE(numbers),
+	KUNIT_CASE(constants_match_rfc),
 	{}
 };
 

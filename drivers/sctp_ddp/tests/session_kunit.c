@@ -338,7 +338,7 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 } while (0)
 
 /* Show that an accepted session is over after both Terminates: RFC 5043 6.2 (SCTPDDP-29) */
-static void accepted(struct kunit *test)
+static void accepted_ends_by_both_terminates(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
 	     SEND, TAKE, SEND, SAY(TERMINATE, false), TAKE,
@@ -367,7 +367,7 @@ static void acked_only_by_sack(struct kunit *test)
 }
 
 /* Show that a rejected session is over after the Reject: RFC 5043 6.3 (SCTPDDP-34) */
-static void rejected(struct kunit *test)
+static void reject_ends_session(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, false, REJECTED));
@@ -378,7 +378,7 @@ static void rejected(struct kunit *test)
  * Show that a Terminate in reply to an Initiate ends the session: RFC 5043 5.2.3 and 6.4
  * (SCTPDDP-21, SCTPDDP-39)
  */
-static void refused_without_ulp(struct kunit *test)
+static void terminate_refuses_initiate(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(TERMINATE, false, REFUSED));
 	WALK(test, false, HEAR(INITIATE, true, REQUEST), SAY(TERMINATE, false));
@@ -388,7 +388,7 @@ static void refused_without_ulp(struct kunit *test)
  * Show that a chunk that cannot be decoded ends the session, and that only a Terminate
  * may be sent afterwards: RFC 5043 5.1 and 5.2.3 (SCTPDDP-6, SCTPDDP-13)
  */
-static void broken(struct kunit *test)
+static void undecodable_chunk_ends_session(struct kunit *test)
 {
 	struct sddp_session s;
 
@@ -410,11 +410,11 @@ static void broken(struct kunit *test)
 static struct kunit_case session_cases[] = {
 	KUNIT_CASE(every_story_active),
 	KUNIT_CASE(every_story_passive),
-	KUNIT_CASE(accepted),
+	KUNIT_CASE(accepted_ends_by_both_terminates),
 	KUNIT_CASE(acked_only_by_sack),
-	KUNIT_CASE(rejected),
-	KUNIT_CASE(refused_without_ulp),
-	KUNIT_CASE(broken),
+	KUNIT_CASE(reject_ends_session),
+	KUNIT_CASE(terminate_refuses_initiate),
+	KUNIT_CASE(undecodable_chunk_ends_session),
 	{}
 };
 

@@ -147,7 +147,7 @@ static void ssn_wraps(struct kunit *test)
  * Show that sddp_ssn_compare() agrees with order_ref() for random DDP-SSNs: near the next
  * expected DDP-SSN, far ahead of it, and before it.
  */
-static void at_random(struct kunit *test)
+static void random_ssns_match_reference(struct kunit *test)
 {
 	struct rnd_state rnd;
 	u32 n, choice;
@@ -226,7 +226,7 @@ static struct kunit_case ssn_cases[] = {
 	KUNIT_CASE(every_ssn),
 	KUNIT_CASE(window_in_reverse_order),
 	KUNIT_CASE(ssn_wraps),
-	KUNIT_CASE(at_random),
+	KUNIT_CASE(random_ssns_match_reference),
 	KUNIT_CASE(complete_after_all_chunks),
 	KUNIT_CASE(never_complete),
 	{}

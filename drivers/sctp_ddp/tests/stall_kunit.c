@@ -49,21 +49,21 @@ static void no_action_while_acked(struct kunit *test)
 }
 
 /* Show that a single check without progress causes only a heartbeat */
-static void late(struct kunit *test)
+static void one_stall_sends_heartbeat(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), GETS_ON(6),
 	     STUCK(6, true, PROBE), IDLE(6), STUCK(6, true, PROBE));
 }
 
 /* Show that packets do not shrink while the peer does not reply to the heartbeat */
-static void silent(struct kunit *test)
+static void silent_peer_shrinks_nothing(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), STUCK(5, false, NOTHING),
 	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
 /* Show that two checks pass between smaller packets and the next heartbeat */
-static void smaller(struct kunit *test)
+static void two_checks_after_shrinking(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), STUCK(5, true, SHRINK),
 	     STUCK(5, true, NOTHING), STUCK(5, true, NOTHING),
@@ -87,7 +87,7 @@ static void end_after_a_minute(struct kunit *test)
 }
 
 /* Show that packets never become too small for 516 bytes of user data: RFC 5043 9 (SCTPDDP-60) */
-static void sizes(struct kunit *test)
+static void sizes_stay_large_enough(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_choose_pmtu(65535, 0));
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_choose_pmtu(1501, 0));
@@ -98,7 +98,7 @@ static void sizes(struct kunit *test)
 }
 
 /* Show that the number of timeouts is at most 80, however many addresses the peer announces */
-static void timeouts(struct kunit *test)
+static void timeouts_are_limited(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 8, sddp_stall_max_timeouts(0));
 	KUNIT_EXPECT_EQ(test, 8, sddp_stall_max_timeouts(1));
@@ -110,12 +110,12 @@ static void timeouts(struct kunit *test)
 
 static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(no_action_while_acked),
-	KUNIT_CASE(late),
-	KUNIT_CASE(silent),
-	KUNIT_CASE(smaller),
+	KUNIT_CASE(one_stall_sends_heartbeat),
+	KUNIT_CASE(silent_peer_shrinks_nothing),
+	KUNIT_CASE(two_checks_after_shrinking),
 	KUNIT_CASE(end_after_a_minute),
-	KUNIT_CASE(sizes),
-	KUNIT_CASE(timeouts),
+	KUNIT_CASE(sizes_stay_large_enough),
+	KUNIT_CASE(timeouts_are_limited),
 	{}
 };
 
