@@ -35,8 +35,8 @@ static const enum ibv_wr_opcode opcodes[] = {
 	[OP_READ] = IBV_WR_RDMA_READ,
 };
 
-/* Build message @n; a signalled one completes all before it, so wr_id is a
- * count
+/* Build message @n. Its completion completes all messages before it as well,
+ * so wr_id is the number of messages up to this one.
  */
 static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 		    uint64_t n)
@@ -64,11 +64,11 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 }
 
 /*
- * Notify the passive end to repost its receives.  It does so in batches, as
- * otherwise its wake-ups would be measured.  (Solicited events would do that,
- * but siw has none.)
+ * Let the passive end repost its receives. It reposts them in batches, because
+ * otherwise its wake-ups would be measured. Solicited events could do the same,
+ * but siw does not support them.
  */
-static void tell(struct run *r)
+static void request_reposts(struct run *r)
 {
 	struct shared *sh = r->s.sh;
 
@@ -89,7 +89,7 @@ static void post(struct run *r, uint32_t n)
 		die("ibv_post_send");
 	r->posted += n;
 	if (r->s.opt->op == OP_SEND && r->posted % r->batch < n)
-		tell(r);
+		request_reposts(r);
 }
 
 static bool reap(struct run *r)
@@ -113,8 +113,8 @@ static void wait_done(struct run *r)
 	}
 }
 
-/* Wait until a list fits.  Return: true if a completion was seen, false
- * otherwise
+/* Wait until a list fits into the queues. Return: true if a completion was
+ * polled, false otherwise
  */
 static bool make_room(struct run *r)
 {
@@ -140,8 +140,8 @@ static void run_until(struct run *r, double end)
 }
 
 /*
- * Wait until all messages have arrived at the passive end: a Read completes
- * after the Writes before it, and Sends are counted there.
+ * Wait until all messages have arrived. For Writes, post a Read: it completes after the
+ * Writes before it are placed. Sends are counted by the passive end.
  */
 static void drain(struct run *r)
 {
@@ -163,7 +163,7 @@ static void drain(struct run *r)
 		die("ibv_post_send");
 	r->posted++;
 	if (opt->op == OP_SEND)
-		tell(r);
+		request_reposts(r);
 	while (r->done < r->posted)
 		wait_done(r);
 	if (opt->op == OP_SEND)
@@ -176,7 +176,7 @@ static void mark(struct run *r, struct mark *m)
 	m->messages = r->done;
 }
 
-/* A ping-pong leaves nothing in flight after a round */
+/* No drain() is needed: after a round of ping-pong no message is in flight */
 static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
 {
 	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm, rounds);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Plain TCP and plain SCTP messages, for comparison.  TCP's receiver sleeps
- * until much data is there, as otherwise its wake-ups would be measured.
- * SCTP's receiver takes all that is there when it wakes up, and its messages
- * are as those of iWARP: unordered, without delay, and with buffers of the same
- * size.
+ * Plain TCP and plain SCTP messages, for comparison. TCP's receiver sleeps
+ * until much data has arrived, because otherwise its wake-ups would be measured.
+ * SCTP's receiver reads all data that has arrived when it wakes up. SCTP is used
+ * as iw_sctp_ddp does: unordered messages, no delay, and the same buffer sizes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +19,7 @@
 #define CHUNK		(1 << 20)
 #define LOW_WATER	(1 << 17)
 
-/* as in iw_sctp_ddp */
+/* As for an accepted peer in iw_sctp_ddp, see sock_buf.c */
 #define SCTP_RCVBUF	(8 << 20)
 #define SCTP_SNDBUF	(2 << 20)
 
@@ -76,8 +75,8 @@ static int listening(const struct options *opt, struct shared *sh)
 	return fd;
 }
 
-/* Return: the number of bytes received, after a wait for much data or for the
- * end
+/* Receive what is queued. If nothing is, first wait for data up to the low-water
+ * mark, or for the end. Return: the number of bytes, 0 at the end.
  */
 static ssize_t receive_some(int fd, uint8_t *buf)
 {
@@ -102,7 +101,7 @@ void passive_bare(const struct options *opt, struct shared *sh)
 	if (fd < 0 || !buf)
 		die("accept");
 	while ((n = receive_some(fd, buf)) > 0) {
-		/* not before the first data, as it enlarges the buffer */
+		/* set only now, because setting it enlarges the receive buffer */
 		if (low)
 			set(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 		low = 0;
@@ -139,8 +138,9 @@ static uint64_t send_chunk(int fd, const struct options *opt, uint8_t *buf)
 }
 
 /*
- * Send until the time is over and all has arrived.  The last chunk only lifts
- * the data before it above the receiver's low-water mark.
+ * Send until @end, and wait until all data has arrived. The last chunk does not count: it
+ * makes TCP exceed the low-water mark, so that the receiver reads the data before it.
+ * Return: the number of bytes sent, with the last chunk.
  */
 static uint64_t send_until(int fd, const struct options *opt,
 			   struct shared *sh, uint64_t sent, double end)

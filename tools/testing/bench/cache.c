@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "cache.h"
 
-/* Move entries back by one, up to the former place of @line, or drop the last one */
+/* Make @line the first of its set. If it was not in the set, count a fetch and drop the last one. */
 static void use_line(struct cache *c, uint64_t line)
 {
 	uint64_t *set = c->line[line % CACHE_SETS], wanted = line + 1, last = wanted;

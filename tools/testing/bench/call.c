@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connection rate: set up a connection, exchange a ping, close it, and repeat.  The completion
- * queue and the memory stay, the queue pair is created each time.
+ * Connection rate: set up a connection, exchange a ping, close the connection, and repeat. All
+ * connections use the same CQ and memory; each has its own QP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define CQES		64
 #define BACKLOG		8
 
-/* Create what all connections share; @at: an ID of the device, which stays */
+/* Create the objects that all connections share. @at: an ID of the device, kept until end() */
 static void begin(struct side *s, struct rdma_cm_id *at)
 {
 	s->window = window_of(s->opt);
@@ -73,7 +73,7 @@ static void call_once(struct side *s, uint64_t n, uint32_t octets)
 	forget(s);
 }
 
-/* Return: the length of the ping in bytes */
+/* Accept a connection and answer its ping. Return: the length of the received ping in bytes */
 static uint32_t answer_once(struct side *s, uint64_t n)
 {
 	uint32_t octets;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""clock.py MEASURED BUDGET [--budget] [--profile]: print the results of measure.py where time
-is instructions, as a table. With --budget the exit status is 1 if a row exceeds its budget
-or failed, or if a ping beside a neighbour takes too long. With --profile the table and
-clock.svg, in the directory of MEASURED, show where the instructions are executed."""
+"""clock.py MEASURED BUDGET [--budget] [--profile]: print the results of measure.py, run in the
+test environment that counts time in instructions, as a table. With --budget the exit status
+is 1 if a row exceeds its budget or failed, or if a ping with a busy neighbour takes too long.
+With --profile also print which functions execute the instructions, and draw them in clock.svg
+in the directory of MEASURED."""
 import json
 import os
 import sys
@@ -47,8 +48,8 @@ def figure(value):
 
 
 def slack(path, kernel):
-    """Return the tolerance: a figure varies by 2 % between runs. It varies more with another
-    kernel, whose TCP may cost more."""
+    """Return the factor by which a figure may exceed its budget: figures vary by 2 % between
+    runs, and more on another kernel than that of the budget, whose TCP may cost more."""
     with open(path, encoding="ascii") as f:
         return 1.02 if f"# Kernel {kernel}\n" in f else 1.1
 
@@ -70,7 +71,7 @@ def pinned(key, found):
 
 
 def judged(key, found, most, more):
-    """Return the budget and the verdict of a row."""
+    """Return the budget of a row, and the verdict: "", "less", "MORE" or "FAILED"."""
     value = found[key].get("rnic_sw")
     if key[0].endswith(rows.DEMAND):
         most = pinned(key, found)
@@ -106,7 +107,7 @@ def show_profile(measured, folder):
 
 
 def print_many(measured):
-    """Print the cost of setting up a connection, both ends."""
+    """Print the cost of setting up a connection, for both ends together."""
     for made in measured.get("many", ()):
         result = made["result"]
         if "per_s" not in result:
@@ -117,20 +118,20 @@ def print_many(measured):
 
 
 def share(found, alone):
-    """Return the rounds of a ping relative to those it makes alone."""
+    """Return the rate of a ping relative to its rate without a neighbour."""
     return found["result"].get("messages_per_s", 0) / alone if alone else 0
 
 
 def waits_too_long(found, alone):
-    """Check whether a ping over rnic_sw failed or waits too long for a neighbour."""
+    """Check whether a ping over rnic_sw failed, or its neighbour delays it too much."""
     took = found["result"].get("round_us")
     return found["who"] == "rnic_sw" and (
         not took or share(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
 
 
 def print_beside(measured):
-    """Print the round-trip times, alone and beside a neighbour. Return how many pings wait too
-    long."""
+    """Print the round-trip times of pings without and with a busy neighbour. Return how many
+    pings are delayed too much."""
     waits, alone = 0, {}
     for found in measured.get("beside", ()):
         pair = found["who"], found["llp"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Counters of the kernel during a measurement. */
+/* Read the kernel's counters at the start and the end of a measurement. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +16,7 @@ double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* The number after @key in @file, 0 if there is none */
+/* Return: the number after @key in @file, or 0 if there is none */
 static uint64_t number_in(const char *file, const char *key)
 {
 	unsigned long long n = 0;
@@ -59,7 +59,7 @@ static double busy_seconds(void)
 	return sum / sysconf(_SC_CLK_TCK);
 }
 
-/* /proc/net/dev: eight numbers for receiving, then bytes and frames sent */
+/* Read /proc/net/dev: in a line, bytes and frames sent follow eight numbers for receiving */
 static uint64_t loopback_frames(void)
 {
 	unsigned long long n = 0;
@@ -77,7 +77,7 @@ static uint64_t loopback_frames(void)
 	return n;
 }
 
-/* The second of two lines "Tcp: ..."; OutSegs is the eleventh number */
+/* Read /proc/net/snmp: OutSegs is the eleventh number of the second line that begins with Tcp: */
 static uint64_t tcp_segments(void)
 {
 	unsigned long long n = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * instructions.c: a plugin of QEMU that counts the guest's instructions by address, and the cache
+ * Plugin of QEMU that counts the guest's instructions by address, and the cache
  * lines that they would have fetched.
  *
- * rate executes a no-op that no other code contains (see take_mark()).  At each one, the counts
- * since the previous one are appended to the file out=: a line "ADDRESS COUNT" for each block of
- * code, addresses in hexadecimal, a line "lines CODE DATA", and an empty line.  Counting does not
- * affect the guest's clock.
+ * The program rate executes a marker, a no-op that no other code contains (see take_mark()). At
+ * each marker, the counts since the previous one are appended to the file that the option out=
+ * names: for each block of code a line "ADDRESS COUNT" with the address in hexadecimal, then a
+ * line "lines CODE DATA", and an empty line. Counting does not affect the guest's clock.
  *
- * The guest has one CPU, as -icount requires: no locks are needed.
+ * The guest has one CPU, because -icount requires that, so no locks are needed.
  */
 #include <inttypes.h>
 #include <search.h>
@@ -27,7 +27,7 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 /**
  * struct block - code that is executed as a unit
  * @addr: start address
- * @octets: maximum length in bytes; a shorter part is translated again
+ * @octets: length of its longest translation, in bytes
  * @count: instructions executed in it since the last marker
  */
 struct block {
@@ -49,7 +49,7 @@ static int compare_blocks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void tell(const void *node, VISIT visit, int depth)
+static void print_block(const void *node, VISIT visit, int depth)
 {
 	struct block *b = *(struct block **)node;
 
@@ -64,13 +64,13 @@ static void at_marker(unsigned int cpu, void *unused)
 {
 	(void)cpu;
 	(void)unused;
-	twalk(blocks, tell);
+	twalk(blocks, print_block);
 	fprintf(out, "lines %" PRIu64 " %" PRIu64 "\n\n", cache_fetched(&code),
 		cache_fetched(&data));
 	fflush(out);
 }
 
-/* Virtual address: the code of a program has the same one in all its processes */
+/* Use the virtual address, which is the same for the code of a program in all its processes */
 static void executed(unsigned int cpu, void *block)
 {
 	const struct block *b = block;
@@ -79,7 +79,7 @@ static void executed(unsigned int cpu, void *block)
 	cache_use(&code, b->addr, b->octets);
 }
 
-/* Physical address: memory that is mapped twice is one line */
+/* Use the physical address, because memory that is mapped twice is in one cache line */
 static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 		     void *unused)
 {
@@ -92,7 +92,7 @@ static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vadd
 			  1 << qemu_plugin_mem_size_shift(info));
 }
 
-/* The block at @addr, the same one for each translation */
+/* Find or create the block at @addr; all its translations share it */
 static struct block *block_at(uint64_t addr)
 {
 	struct block *fresh = calloc(1, sizeof(*fresh)), **found;

@@ -53,7 +53,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* The number of KiB after @key in @file */
+/* Return: the number after @key at the start of a line of @file, in KiB; -1 if there is none */
 static long kib(const char *file, const char *key)
 {
 	char line[256];
@@ -69,7 +69,7 @@ static long kib(const char *file, const char *key)
 	return n;
 }
 
-/* Memory in use, including rings mapped by both processes, but not the processes' own */
+/* Return: KiB in use on this machine, without the anonymous memory of both processes */
 static long memory(pid_t peer)
 {
 	char path[64];
@@ -127,7 +127,7 @@ static void take_step(struct end *e, const struct rdma_cm_event *ev)
 	}
 }
 
-static void until_all_stand(struct end *e)
+static void wait_established(struct end *e)
 {
 	struct rdma_cm_event *ev, copy;
 
@@ -161,7 +161,7 @@ static _Noreturn void passive(struct end *e)
 	    rdma_listen(id, e->want))
 		die("rdma_listen");
 	eventfd_write(e->ready, 1);
-	until_all_stand(e);
+	wait_established(e);
 	eventfd_write(e->ready, 1);
 	for (;;)
 		pause();
@@ -175,7 +175,7 @@ static void connect_all(struct end *e)
 		if (rdma_resolve_addr(new_id(e), NULL,
 				      (struct sockaddr *)&e->sin, TIMEOUT_MS))
 			die("rdma_resolve_addr");
-	until_all_stand(e);
+	wait_established(e);
 }
 
 int main(int argc, char **argv)

@@ -33,7 +33,7 @@ def run(*command):
 
 
 def set_up():
-    """Make two devices, each with its own interface and address."""
+    """Create the device of rnic_sw, and an interface with an address for each device."""
     run("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
     for name, value in SYSCTLS.items():
         run("sysctl", "-qw", f"{name}={value}")
@@ -47,9 +47,9 @@ def set_up():
 
 
 def make_root(programs):
-    """Make a root file system in the guest's memory with everything that the programs need. A
-    program waits for a file from the host, and if time is instructions, idle time jumps
-    from timer to timer meanwhile."""
+    """Copy all files that the programs need into a root file system in the guest's memory, so
+    that no program waits for the host. If time is counted in instructions, the clock of a
+    waiting guest jumps from timer to timer."""
     drivers = os.environ["RDMAV_DRIVERS"]
     wanted = [f"{programs}/rate", f"{programs}/many", *glob.glob(drivers + "-rdmav*.so"),
               *glob.glob("/usr/lib/*/libibverbs/*.so")]
@@ -65,7 +65,7 @@ def make_root(programs):
 
 
 def set_crc(crc, siw_crc):
-    """Set CRC on or off. siw requests CRC only if built to, so another siw is loaded."""
+    """Switch CRC on or off. For siw load another build, because its setting is a constant."""
     if crc == "sctp":
         return
     on = crc == "on"
@@ -79,7 +79,7 @@ def set_crc(crc, siw_crc):
 
 
 def result_of(command, llp, timeout):
-    """Return what a program prints, or the error."""
+    """Run a program. Return its output, parsed as JSON, or the error."""
     env = dict(os.environ, RNIC_SW_LLP=llp)
     for _ in range(TRIES):
         try:
@@ -121,8 +121,8 @@ def idle(program, number):
 
 
 def many(opts):
-    """Open many connections at once, over each lower layer in turn. The first result is
-    dropped: a system that has just started still frees memory."""
+    """Open many connections at once, over each lower layer in turn. Drop the first result of
+    each, because a system that has just started still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
     run("ip", "link", "set", "lo", "mtu", "65536")
     have_descriptors()
@@ -133,7 +133,7 @@ def many(opts):
 
 
 def together(opts, who, row):
-    """Run several programs at the same time and add up their rates."""
+    """Run as many programs as the row requires at the same time, and add up their rates."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         runs = [pool.submit(rate, opts, who, row) for _ in range(rows.at_once(row))]
     found = [run.result() for run in runs]
@@ -143,7 +143,7 @@ def together(opts, who, row):
 
 
 def on_cpus(opts):
-    """Alternate between the implementations, so that changes of the machine affect both."""
+    """Yield results of rnic_sw and siw in turn, so that other load on the machine affects both."""
     run("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", opts.siw_crc)
     for row in [*rows.PINGS, *rows.STREAMS]:
@@ -156,7 +156,7 @@ def on_cpus(opts):
 
 @contextlib.contextmanager
 def neighbour(opts, who, llp):
-    """Run another pair on the same device that writes as fast as possible meanwhile."""
+    """Context manager: run another pair of programs on the device, which writes continuously."""
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], "-w", "0", "-t", "3600", "write"]
     busy = subprocess.Popen(command, env=dict(os.environ, RNIC_SW_LLP=llp),
                             preexec_fn=lambda: os.chroot(ROOT))
@@ -185,7 +185,7 @@ def beside(opts):
 
 
 def contestants(opts, row, pair):
-    """Return the implementations in the order to run; neither is always the first."""
+    """Return the implementations in the order to run, which alternates between pairs."""
     if row in rows.OURS:
         return ["rnic_sw"]
     if opts.ours:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The passive end of a measurement, which is the target of Writes, Sends and Reads; it sleeps. */
+/* The passive end of a measurement: target of Writes, Sends and Reads. It sleeps and never polls. */
 #include <poll.h>
 #include <sys/eventfd.h>
 

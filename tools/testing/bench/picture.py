@@ -15,7 +15,7 @@ def x_of(ratio):
 
 
 def scale(bottom):
-    """Draw the lines at 1, 2, 4... times, that of 1 darker."""
+    """Yield the lines of the scale at powers of two; the line at 1 is darker."""
     ratio = LEAST
     while ratio <= MOST:
         x = x_of(ratio)
@@ -25,7 +25,7 @@ def scale(bottom):
 
 
 def bar(row, y):
-    """Draw one row: a box from 1 to its median, its range, the required ratio."""
+    """Yield the parts of one row: a box from 1 to the median, the range, the required ratio."""
     how = "" if row["rival"] == "sctp" else f", CRC {row['crc']}"
     yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
     if row["ratio"] is None:

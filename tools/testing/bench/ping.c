@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ping-pong of Sends, with sleeping or busy waiting.  The time of each round is recorded: next to
- * other traffic the mean does not tell enough.
+ * Ping-pong of Sends, with sleeping or busy waiting. The time of each round is recorded, because
+ * with other traffic on the machine the mean alone would hide slow rounds.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 #define BATCH	8
 
-/* Both ends have one receive posted before the other one may send */
+/* Send a message. The other end has one receive posted at that time. */
 void ping_send(struct side *s, uint64_t n, uint32_t octets)
 {
 	struct ibv_sge sge = {
@@ -29,7 +29,7 @@ void ping_send(struct side *s, uint64_t n, uint32_t octets)
 		die("ibv_post_send");
 }
 
-/* Return: the length of the message that has arrived in bytes, 0 if there is none */
+/* Poll once. Return: the length in bytes of the message that has arrived, 0 if there is none */
 static uint32_t look(struct side *s)
 {
 	struct ibv_wc wc[BATCH];

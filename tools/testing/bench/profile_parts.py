@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Attribute the instructions of a message, counted by instructions.c, to functions and parts;
-and the cache lines that would have been fetched."""
+"""Read the counts of instructions.c: attribute the instructions of a message to functions and
+parts of the system, and get the cache lines that a message would have fetched."""
 import bisect
 import re
 from collections import Counter
 
-# part of a function of the kernel itself; the first match counts
+# (part, pattern of names) for functions of the kernel itself; the first match counts
 KERNEL = [
     ("copies", r"^(__)?(memcpy|memmove)|copy_user|_copy_(to|from)_iter|copy_page|rep_movs|csum_partial"),
     ("CRC", "crc32|crc_pcl"),
@@ -44,7 +44,7 @@ class Symbols:
         self.symbols = found
 
     def at(self, addr):
-        """Return (function, module)."""
+        """Return (function, module) of an address; ("", "programs") for user space."""
         if addr < USER:
             return "", "programs"
         n = bisect.bisect_right(self.addresses, addr) - 1
@@ -63,8 +63,8 @@ def part_of(function, module):
 
 
 def windows(path):
-    """Yield what was executed between two markers: {address: instructions}, and the numbers of
-    code lines and data lines."""
+    """Yield for each interval between two markers {address: instructions}, and the numbers of
+    cache lines fetched for code and for data."""
     window, lines = Counter(), []
     with open(path, encoding="ascii") as f:
         for line in f:

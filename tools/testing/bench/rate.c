@@ -134,7 +134,7 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 	exit(0);
 }
 
-/* Otherwise the active end would wait for the passive one forever */
+/* SIGCHLD: exit if the passive end has failed, because the active end would wait for it forever */
 static void passive_died(int sig)
 {
 	static const char text[] = "rate: the passive end failed\n";
@@ -148,7 +148,7 @@ static void passive_died(int sig)
 	_exit(1);
 }
 
-/* Time of a round: median, 95th percentile, maximum */
+/* Print median, 95th percentile and maximum of the times of the rounds */
 static void print_rounds(struct rounds *r)
 {
 	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_within(r, 0.5),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * rate: throughput of one queue pair (or TCP connection, or SCTP association)
- * between two processes of this machine during a given time.  The passive
- * process sleeps when it has nothing to do, so that on one CPU it takes no time
- * from the active one.
+ * rate: measure the throughput of one queue pair (or TCP connection, or SCTP
+ * association) between two processes of this machine during a given time. The
+ * passive process sleeps when it has nothing to do, so that on one CPU it takes
+ * no time from the active one.
  */
 #ifndef RATE_H
 #define RATE_H
@@ -17,7 +17,7 @@
 /* Maximum number of ping rounds whose time is recorded */
 #define ROUNDS	65536
 
-/* Bytes for the Read that ends a sequence of Writes */
+/* Bytes of the buffer for the Read that ends a sequence of Writes */
 #define SPARE	64
 
 /* Length in bytes of the last ping */
@@ -41,14 +41,14 @@ enum op {
  * @size: size of a message in bytes
  * @list: messages per post
  * @depth: maximum number of messages posted and not completed
- * @signal: every so many messages are signalled
- * @spin: wait for pings by polling, without sleeping
- * @reads: outstanding RDMA Reads requested (IRD, ORD)
+ * @signal: number of messages per signalled message
+ * @spin: true: wait for pings by polling; false: sleep
+ * @reads: maximum of outstanding RDMA Reads (IRD and ORD)
  * @on_demand: register memory for on-demand paging
  * @skew: page offset of the passive end's buffer
  * @faults: drop the pages of a Read's sink before it is posted
- * @recvs: depth of the receive queue, for Sends
- * @warm: seconds before the measurement
+ * @recvs: depth of the receive queue
+ * @warm: seconds of traffic before the measurement
  * @secs: seconds of the measurement
  */
 struct options {
@@ -71,17 +71,17 @@ struct options {
 /**
  * struct shared - memory shared by both processes
  * @port: port at which the passive process listens
- * @addr: address of its buffer
- * @rkey: rkey of its buffer
- * @allowed: number of Sends for which it has posted receives so far
- * @received: number of Sends (plain: bytes) received so far
- * @wanted: number of Sends for which it has to wait
- * @waiting: the active process sleeps on @credit until one of the above changes
- * @credit: eventfd for that
+ * @addr: address of the passive process's buffer
+ * @rkey: rkey of that buffer
+ * @allowed: number of Sends for which the passive process has posted receives
+ * @received: number of Sends received; bytes received for plain TCP and SCTP
+ * @wanted: the passive process polls until it has received this number of Sends
+ * @waiting: true if the active process sleeps until @allowed or @received grows
+ * @credit: eventfd on which it sleeps
  * @work: eventfd, signalled after a change of @wanted
  * @ready: eventfd, signalled when the passive process listens
- * @stop: eventfd, signalled at the end
- * @bad: the data that arrived differ from those sent
+ * @stop: eventfd, signalled at the end with the number of messages
+ * @bad: true if the data received differ from the data sent
  */
 struct shared {
 	uint16_t port;
@@ -100,9 +100,9 @@ struct shared {
 
 /**
  * struct mark - counters at one moment
- * @time: in seconds
+ * @time: current time (CLOCK_MONOTONIC), in seconds
  * @messages: number of messages completed
- * @busy: seconds that CPUs were not idle, sum of all CPUs
+ * @busy: seconds for which CPUs were not idle, summed over all CPUs
  * @switches: voluntary context switches of both processes
  * @frames: frames sent on the loopback interface
  * @segments: segments sent by TCP
@@ -118,8 +118,8 @@ struct mark {
 
 /**
  * struct rounds - times of ping rounds
- * @n: number of rounds
- * @seconds: time of each
+ * @n: number of recorded rounds, at most ROUNDS
+ * @seconds: time of each round
  */
 struct rounds {
 	uint32_t n;
@@ -129,17 +129,17 @@ struct rounds {
 /**
  * struct side - one end of a queue pair
  * @opt: what to measure
- * @sh: shared with the other end
+ * @sh: memory shared with the other end
  * @events: event channel of the connection manager
- * @caller: early connection request, or NULL
+ * @caller: event of a connection request that arrived early, or NULL
  * @id: the connection
  * @comp: completion channel to sleep on
- * @cq: for sends and receives
- * @mr: memory region of @buf
+ * @cq: CQ of both queues
+ * @mr: MR of @buf
  * @buf: @window bytes for messages, and SPARE more
  * @skew: page offset of @buf
- * @window: see window_of()
- * @unacked: events of @cq that are not acknowledged yet
+ * @window: length of the part of @buf that messages use, see window_of()
+ * @unacked: number of events of @cq not acknowledged yet
  */
 struct side {
 	const struct options *opt;

@@ -11,7 +11,7 @@ from picture import draw
 
 
 def of(runs, who, key):
-    """Return that value of each pair's run, None for a failed one."""
+    """Return the value of an implementation in each pair, None if its run failed."""
     return [r["result"].get(key) for r in sorted(runs, key=lambda r: r["pair"])
             if r["who"] == who]
 
@@ -21,13 +21,13 @@ def median(values):
     return statistics.median(values) if values else None
 
 
-# The median may be that far below the required ratio if the range of the pairs includes
-# it: another run might have reached it.
+# The median may be as low as LEVEL times the required ratio if a pair has reached the required
+# ratio: another run might reach it with the median.
 LEVEL = 0.98
 
 
 def verdict(ratios, bar, whole):
-    """Return "reached", "level" or "MISSED"."""
+    """Return "reached", "level" (see LEVEL) or "MISSED". whole: no pair has failed."""
     if not whole:
         return "MISSED"
     if median(ratios) >= bar:
@@ -37,7 +37,7 @@ def verdict(ratios, bar, whole):
 
 
 def summary(row, crc, mtu, runs):
-    """Return the medians, and the ratios of the pairs."""
+    """Return the medians of a row for both implementations, and the ratios of its pairs."""
     key = "octets_per_s"
     bar = rows.bar(row, crc, mtu)
     ratios = sorted(a / b for a, b in zip(of(runs, "rnic_sw", key),
@@ -106,7 +106,7 @@ def print_table(measured, lines):
 
 
 def many_summaries(measured):
-    """Yield the medians over each lower layer."""
+    """Yield the sorted results of each lower layer."""
     for llp in rows.LLPS:
         results = [m["result"] for m in measured["many"] if m["who"] == llp]
         yield {"llp": llp, **{key: sorted(r[key] for r in results if key in r)

@@ -3,8 +3,8 @@
 import re
 from collections import namedtuple
 
-# name, arguments of rate, CRC settings and MTUs, least ratio to the rival by MTU, the rival
-# ("siw" or "sctp": plain messages of the same size)
+# args: arguments of the program rate; bars: the required ratio to the rival, by MTU; rival:
+# "siw"; "sctp", plain SCTP messages of the same size; or None
 Row = namedtuple("Row", "name args crcs mtus bars rival", defaults=("siw",))
 
 BOTH = ("off", "on")
@@ -36,36 +36,35 @@ SCTP = [
     for op in ("write", "send", "read")
 ]
 CRCS = (*BOTH, "sctp")
-# ODP regions with present pages, for `make clock`, relative to the same row with pinned
-# memory. Looking up the pages costs the same however short the message is, so the pinned row
-# may be that much cheaper.
+# ODP MRs whose pages are present, for `make clock`. Such a row may cost DEMAND_MOST times as much
+# as the same row with pinned memory, because the lookup of the pages costs as much for a short
+# message as for a long one.
 DEMAND = ", on demand"
 DEMAND_MOST = 1.2
 ON_DEMAND = [row._replace(name=row.name + DEMAND, args=["-o", *row.args], crcs=("off",),
                           bars={}, rival=None)
              for row in ROWS
              if row.name in ("write 64 KiB", "read 64 KiB", "write 64 B, lists of 16")]
-# A Read that faults a page in, relative to one whose page is present
+# A Read whose page is present, and one that faults its page in
 PAGES = [Row(f"read 4 KiB, page {where}", [how, "-s", "4096", "-d", depth, "read"],
              ("off",), (65536,), {}, None)
          for depth, where, how in (("1", "there", "-o"), ("1", "away", "-f"))]
 UNPINNED = [*ON_DEMAND, *PAGES]
-# Whole pages are copied faster, but only if source and sink have the same page offset: these
-# rows measure the other case
+# Source and sink with different page offsets: in all other rows the offsets are equal, so that
+# whole pages are copied, which is faster
 ASKEW = [row._replace(name=row.name + ", askew", args=["-k", "1000", *row.args],
                       mtus=(65536,), bars={}, rival=None)
          for row in ROWS if row.name == "write 64 KiB"]
-# rows without a rival
+# rows that measure rnic_sw only
 OURS = [*UNPINNED, *ASKEW]
-# Scaling with CPUs, for `scripts/cpus`: pings that spin on their own CPU or wait for events,
-# and programs that send messages at the same time, each with its own queue pair
+# Scaling with CPUs, for `scripts/cpus`: PINGS poll or wait for events, and in STREAMS one or
+# more programs, each with its own QP, write at the same time
 PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),
          Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), {})]
-# A ping beside a neighbour that uses all CPU time, measured with the last of these pings. On
-# one CPU its share is half of the time, so it must reach LEAST_SHARE, a bit less than half,
-# of the rounds that it makes alone. No round may take longer than ALL_WITHIN microseconds.
-# Some rounds wait for the neighbour's time slice. Their number is not limited: it grows as
-# the slices get shorter.
+# The last of PINGS, while a neighbour uses all CPU time. On one CPU its share is half of the
+# time, so it must reach LEAST_SHARE, a bit less than half, of its rate without a neighbour. No
+# round may take longer than ALL_WITHIN microseconds. How many rounds wait for the neighbour's
+# time slice is not limited, because that depends on the length of the slices.
 NEIGHBOURS = (("rnic_sw", "tcp"), ("siw", "tcp"), ("rnic_sw", "sctp"))
 LEAST_SHARE = 0.4
 ALL_WITHIN = 20000
@@ -77,23 +76,21 @@ AT_ONCE = {"two at once": 2, "four at once": 4}
 LLPS = ("tcp", "sctp")
 MANY = 1000
 
-# With CRC on both implementations spend most of their time in the same table-driven CRC, the
-# only one of User-Mode Linux. So rnic_sw need not be faster there, only not slower.
-
 
 def at_once(row):
-    """Return the number of programs of a row."""
+    """Return the number of programs that a row runs at the same time."""
     return AT_ONCE.get(row.name.rpartition(", ")[2], 1)
 
 
 def bar(row, crc, mtu):
-    """Return the required ratio to the rival."""
+    """Return the required ratio to the rival. With CRC on it is 1: both implementations spend
+    most of their time in the same table-driven CRC, the only one of User-Mode Linux."""
     return 1.0 if crc == "on" else row.bars[mtu]
 
 
 def planned(pairs, pattern="", more=()):
-    """Yield (crc, mtu, row, pair) in the order of measuring, of the rows, and of more, whose
-    name, CRC and MTU (as in "write 64 KiB, CRC off, MTU 1500") match the pattern."""
+    """Yield (crc, mtu, row, pair) in the order of measuring, for the rows of this module and of
+    more whose text, as in "write 64 KiB, CRC off, MTU 1500", matches the pattern."""
     for crc in CRCS:
         for mtu in MTUS:
             for row in [*ROWS, TCP, *SCTP, *more]:

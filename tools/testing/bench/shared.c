@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Counters that one process advances and the other waits for. */
+/* Counters in shared memory: one process increases them, the other waits for a value. */
 #include <sys/eventfd.h>
 
 #include "rate.h"

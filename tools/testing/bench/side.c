@@ -14,7 +14,7 @@
 #define WINDOW_MIN	(1u << 20)
 #define HUGE_PAGE	((size_t)2 << 20)
 
-/* Messages use the slots of a window of at least this size in turn */
+/* Return: the size of the window, a multiple of the message size; messages use its slots in turn */
 size_t window_of(const struct options *opt)
 {
 	size_t slot = opt->size ? opt->size : 1;
@@ -52,14 +52,16 @@ bool has_pattern(const uint8_t *buf, size_t len)
 	return true;
 }
 
-/* Require several passes, as the operations that end a run skip a message */
+/* Check whether each slot has been written several times: the operation that ends a run may
+ * skip a slot
+ */
 bool enough_to_check(const struct side *s, uint64_t messages)
 {
 	return messages > 4 * s->window / (s->opt->size ? s->opt->size : 1);
 }
 
-/* A connection request may come before the end of the previous connection is reported: keep it
- * until then
+/* Wait for an event of type @want. A connection request may arrive before the end of the previous
+ * connection is reported: keep that event for a later call.
  */
 static struct rdma_cm_event *
 get_event(struct side *s, enum rdma_cm_event_type want)
@@ -98,8 +100,8 @@ static int access_of(const struct options *opt)
 }
 
 /*
- * Use huge pages if available: otherwise the number of contiguous small pages, and with it the cost
- * of a message, would vary between runs
+ * Allocate huge pages if available: with small pages the cost of a message would vary between
+ * runs, because it depends on how many of them are contiguous
  */
 static uint8_t *in_huge_pages(size_t len)
 {
@@ -130,7 +132,7 @@ static void make_buffer(struct side *s)
 
 	s->window = window_of(s->opt);
 	len = s->skew + s->window + SPARE;
-	/* use small pages if they are to be dropped */
+	/* small pages if a test drops single pages */
 	s->buf = s->opt->faults ? in_pages(len) : in_huge_pages(len);
 	memset(s->buf, 0, len);
 	s->buf += s->skew;
@@ -198,7 +200,7 @@ static struct sockaddr_in address(const struct side *s)
 	return sin;
 }
 
-/* Resolve an ID to the port of the passive end, which must be listening */
+/* Create an ID and resolve it to the port of the passive end, which must be listening */
 void side_resolve(struct side *s)
 {
 	struct sockaddr_in sin = address(s);
@@ -221,7 +223,7 @@ void side_establish(struct side *s)
 	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* Connect to the passive end's port when it listens */
+/* Wait until the passive end listens, and connect to it */
 void side_connect(struct side *s)
 {
 	eventfd_t one;
@@ -263,7 +265,7 @@ void side_answer(struct side *s)
 	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* Accept one connection; receives are posted before it is established */
+/* Accept one connection; post receives before it is established */
 void side_accept(struct side *s)
 {
 	side_events(s);

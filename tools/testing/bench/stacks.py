@@ -9,7 +9,7 @@ import rows
 from svg import box, line, sheet, text
 
 SHEET, LEFT, WIDTH, LINE, BAR = 900, 262, 515, 17, 13
-# name in the key, colour, parts included
+# (name in the key, colour, parts of profile_parts.PARTS that it includes)
 KEY = [
     ("copies", "#bccbe0", ["copies"]),
     ("CRC", "#f3bd5c", ["CRC"]),
@@ -28,10 +28,10 @@ KEY = [
     ("all else", "#dadada", ["waiting", "other", "programs"]),
 ]
 KEY_ACROSS, KEY_EACH = 5, 160
-# A bar of siw that is longer than so many times the longest of the others is not to
-# scale: it is drawn shorter by a whole factor, broken, and labelled with the factor
+# A bar of siw that is more than TOO_LONG times as long as the longest of the others is not to
+# scale: it is drawn shorter by a whole factor, with a break, and labelled with the factor
 TOO_LONG = 3
-# Space that a figure needs in its part: width of a letter, and margin
+# A part shows its figure only if it is wide enough: width of a letter, and margin
 LETTER, MARGIN = 7, 8
 SIZE = re.compile(r" (\d+ (?:B|KiB|MiB))")
 
@@ -74,7 +74,7 @@ def panels(bars):
 
 
 def longest(groups):
-    """Return the length of the panel's longest bar that is to scale."""
+    """Return the total of the longest bar of a panel that is drawn to scale."""
     bars = [bar for group in groups for bar in group]
     others = [total(bar) for bar in bars if bar.who != "siw"]
     limit = TOO_LONG * max(others or map(total, bars))
@@ -105,7 +105,7 @@ def torn(x, y):
 
 
 def stack(bar, most, y):
-    """Draw the parts of a bar, and its total at the end."""
+    """Yield the parts of a bar, and its total at the end."""
     times, x = math.ceil(total(bar) / most), LEFT
     for name, colour, value in bar.parts:
         width = WIDTH * value / most / times
@@ -123,7 +123,7 @@ OTHERS = {"tcp": "", "sctp": "bare SCTP"}
 
 
 def panel(groups, y):
-    """Return the panel, and where it ends."""
+    """Return the elements of a panel, and its lower end."""
     first, most = groups[0][0], longest(groups)
     end = y + 40 + sum(LINE * len(group) + 7 for group in groups)
     parts = [text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
@@ -140,7 +140,7 @@ def panel(groups, y):
 
 
 def key(bars, y):
-    """Return the key of the colours, and where it ends."""
+    """Return the elements of the key of the colours, and its lower end."""
     present = {name for bar in bars for name, _, _ in bar.parts}
     shown = [(name, colour) for name, colour, _ in KEY if name in present]
     parts = []
@@ -152,8 +152,8 @@ def key(bars, y):
 
 
 def draw(measured, profiles):
-    """Return the picture, or "" if there is nothing to draw: rows of on-demand regions
-    have no rival."""
+    """Return the picture, or "" if there is nothing to draw. Rows without a rival are left
+    out."""
     beside_none = {row.name for row in rows.OURS}
     bars = [bar_of(run, profile) for run, profile in zip(measured["runs"], profiles)
             if run["row"] not in beside_none]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test that `clock.py --profile` draws what was counted, each part to scale, and prints the
-cache lines fetched."""
+"""Test that `clock.py --profile` draws each counted part to scale, and prints the cache lines
+fetched."""
 import ctypes
 import json
 import os
@@ -17,7 +17,7 @@ import stacks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SVG = "{http://www.w3.org/2000/svg}"
-# a function of each part used here, and its module; their addresses
+# a function for each part that the tests use, and its module
 SYMBOLS = {"memcpy_orig": "", "tcp_ack": "", "crc_pcl": "[crc32c_intel]",
            "siw_run": "[siw]", "rnic_run": "[rnic_sw]", "sctp_rcv": "[sctp]"}
 ADDRESSES = {name: 0xffffffff81000000 + 0x1000 * n for n, name in enumerate(SYMBOLS)}
@@ -122,7 +122,7 @@ class Stacks(unittest.TestCase):
                       run("write 64 KiB", "rnic_sw", {"memcpy_orig": 75, "rnic_run": 25})])
         ours, siw = bars(root)
         self.assert_widths(ours, {"copies 75.0": 75, "rnic_sw 25.0": 25}, 100)
-        # eleven times as long
+        # siw's bar is eleven times as long, so it is drawn at 1/11 of its length
         self.assert_widths(siw, {"TCP/IP 900": 900 / 11, "siw 110": 10}, 100)
         self.assertIn("1010 = 11 x this", words(root))
         for text in root.iter(SVG + "text"):
@@ -138,7 +138,7 @@ class Stacks(unittest.TestCase):
         self.assertEqual([w for w in words(root) if "MTU" in w],
                          ["64 KiB, MTU 65536", "64 KiB, MTU 1500", "64 B, MTU 65536",
                           "64 KiB over SCTP, MTU 65536"])
-        # TCP below the row beside it, bare SCTP below rnic_sw
+        # the bars of TCP are below those of RDMA, and plain SCTP is below rnic_sw
         wanted = [("rnic_sw 90.0", 90, 90), ("TCP/IP 60.0", 60, 90), ("rnic_sw 120", 1, 1),
                   ("rnic_sw 4.0", 1, 1), ("rnic_sw 900", 1, 1), ("SCTP 800", 800, 900)]
         for bar, (part, value, most) in zip(bars(root), wanted, strict=True):
@@ -152,7 +152,7 @@ class Stacks(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             fetched = cache(folder)
         self.assertEqual(fetched(0, 63, 0), 1)
-        self.assertEqual(fetched(60, octets=8), 1)      # its end is in the next line
+        self.assertEqual(fetched(60, octets=8), 1)      # ends in the next cache line
         self.assertEqual(fetched(*range(0, 32768, 64)), 510)
         self.assertEqual(fetched(*range(0, 32768, 64)), 0)
         self.assertEqual(fetched(32768, 4096, 0, 4096), 2)      # evicts 0
