@@ -208,7 +208,7 @@ class Association(sctp.Carrier):
 
     sacking: acknowledge each DATA chunk as it arrives; taking: accept DATA chunks,
     False: discard them; parameters: parameters of the INIT or INIT-ACK to send; window:
-    window to announce, in bytes; behind(): return chunks to bundle with COOKIE ECHO.
+    window to announce, in bytes; bundled(): return chunks to bundle with COOKIE ECHO.
     """
 
     def __init__(self, place, port, peer_port=0, streams=sctp.STREAMS,
@@ -220,7 +220,7 @@ class Association(sctp.Carrier):
         self.tsn, self.highest = 0x10000000, None
         self.got, self.gaps, self.fragments = None, set(), []
         self.acked = (self.tsn - 1) % TSNS
-        self.sacking, self.taking, self.behind = True, True, list
+        self.sacking, self.taking, self.bundled = True, True, list
         self.parameters = adaptation(1) if parameters is None else parameters
         self.init = None            # the peer's INIT or INIT-ACK
         self.packets = []           # all packets received
@@ -240,7 +240,7 @@ class Association(sctp.Carrier):
 
     def begin(self, timeout=sctp.PATIENCE):
         """Send INIT, and wait until COOKIE ECHO has been sent, with the chunks that
-        behind() returns."""
+        bundled() returns."""
         self.send(self._init(INIT), tag=0)
         self.wait(lambda: self.init, timeout)
 
@@ -266,7 +266,7 @@ class Association(sctp.Carrier):
     def _on_init_ack(self, chunk):
         self._begin(chunk)
         self.send(Chunk(COOKIE_ECHO, 0, dict(chunk.parameters)[COOKIE]),
-                  *self.behind())
+                  *self.bundled())
 
     def _on_cookie_echo(self, _):
         self.send(Chunk(COOKIE_ACK))

@@ -51,7 +51,7 @@ void rx_test_exit(struct kunit *test);
 /* Receive @len contiguous bytes from @at on */
 void receive_bytes(u32 at, u32 len);
 u32 run_rx(void);
-u32 gather_within(int *budget);
+u32 rx_within(int *budget);
 /* Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: as mpa_rx() */
 bool receive(u32 unread);
 /* Expect that the stream fails: DDP gets the reason, and the transmit path is scheduled */

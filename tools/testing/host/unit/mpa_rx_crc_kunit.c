@@ -124,7 +124,7 @@ static void batch_uses_budget(struct kunit *test)
 	int budget = 256 + 1;
 
 	receive_three(2);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, rx_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	expect_bodies(test, 1);
 }

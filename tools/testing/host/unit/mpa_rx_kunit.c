@@ -211,7 +211,7 @@ static void ddp_reads_only_its_segment(struct kunit *test)
 
 	stubs.reads = 0;
 	receive_bytes(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather_within(&budget));
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, rx_within(&budget));
 	KUNIT_EXPECT_TRUE(test, mpa_rx_read(&stubs.c, stubs.got,
 					    ULPDU - IW_DDP_T_HDR_LEN));
 	KUNIT_EXPECT_FALSE(test, mpa_rx_read(&stubs.c, &octet, 1));
@@ -227,12 +227,12 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	int budget = 256 + 1;
 
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, rx_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	budget = 1000;
-	KUNIT_EXPECT_EQ(test, 1u * WIRE, gather_within(&budget));
+	KUNIT_EXPECT_EQ(test, 1u * WIRE, rx_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
-	KUNIT_EXPECT_EQ(test, 0u, gather_within(&budget));
+	KUNIT_EXPECT_EQ(test, 0u, rx_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
 	/* the fast path uses up the budget as well */
@@ -240,7 +240,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	stubs.len = 0;
 	budget = 256 + 1;
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, rx_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }

@@ -209,7 +209,7 @@ u32 run_rx(void)
 	return mpa_rx_fpdus(&stubs.c, &budget);
 }
 
-u32 gather_within(int *budget)
+u32 rx_within(int *budget)
 {
 	return mpa_rx_fpdus(&stubs.c, budget);
 }

@@ -498,7 +498,7 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 /* A program that keeps at most DB_MOD_STREAK requests in flight soon gets no coalescing */
 static void expect_rare_coalescing(struct kunit *test, u32 window)
 {
-	u32 gathered = 0, posted = 0, i;
+	u32 periods = 0, posted = 0, i;
 
 	start_coalescing(test);
 	while (posted < 20000) {
@@ -506,13 +506,13 @@ static void expect_rare_coalescing(struct kunit *test, u32 window)
 			post_and_ring();
 		posted += window;
 		if (stubs.timer->queued) {
-			gathered++;
+			periods++;
 			host_hrtimer_fire(stubs.timer);
 		}
 		pull_all();
 	}
-	KUNIT_EXPECT_GE(test, gathered, 5u);
-	KUNIT_EXPECT_LE(test, gathered, 12u);
+	KUNIT_EXPECT_GE(test, periods, 5u);
+	KUNIT_EXPECT_LE(test, periods, 12u);
 	end_coalescing(test);
 }
 

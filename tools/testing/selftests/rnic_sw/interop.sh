@@ -280,7 +280,7 @@ pad() {
 # If an empty Read Request arrives while siw still responds to another one, siw sends data in
 # response to the empty one, too, which the device must refuse.
 empty_read() {
-	t_refused verbs empty_behind
+	t_refused verbs empty_read_after_long
 	t_check "rnic_sw ends the connection with end_ddp_tagged_bounds" \
 		test "$(t_counter iwi end_ddp_tagged_bounds)" -gt 0
 }

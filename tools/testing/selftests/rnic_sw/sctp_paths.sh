@@ -439,41 +439,41 @@ bytes_on() {
 }
 has_moved_bytes() { [ "$(bytes_on "$1")" -gt "$2" ]; }
 
-# later: wait for traffic, then set the first link down. The number of bytes shows traffic, and not
+# link_down_later: wait for traffic, then set the first link down. The number of bytes shows traffic, and not
 # the existence of a connection: perftest has one to exchange parameters, and may start again. A
 # busy machine transfers less than 2 MB in a second.
-later() {
+link_down_later() {
 	t_until 100 has_moved_bytes va $(($(bytes_on va) + ENOUGH)) || t_fail "no traffic"
 	link a va down
 	echo "the link is down"
 }
 
-# Before each try of perftest: set the link up again and restart later()
+# Before each try of perftest: set the link up again and restart link_down_later()
 once_more() {
-	no_later
+	end_link_down
 	link a va up
-	later &
-	later_pid=$!
+	link_down_later &
+	link_down_pid=$!
 }
 
-# Stop later() if it still waits
-no_later() {
-	[ -n "$later_pid" ] || return 0
-	pkill -P "$later_pid" || true
-	kill "$later_pid" 2>/dev/null || true
-	wait "$later_pid" 2>/dev/null || true
+# Stop link_down_later() if it still waits
+end_link_down() {
+	[ -n "$link_down_pid" ] || return 0
+	pkill -P "$link_down_pid" || true
+	kill "$link_down_pid" 2>/dev/null || true
+	wait "$link_down_pid" 2>/dev/null || true
 }
 
 # Run a program of perftest with many requests in flight, and let the first link fail meanwhile.
 bulk() {
 	local second
-	later_pid=''
+	link_down_pid=''
 	two_paths
 	t_defer link a va up
-	t_defer no_later
+	t_defer end_link_down
 	second=$(bytes_on va2)
 	T_EACH=once_more t_perftest "$1" -D 15 -s 16384
-	wait "$later_pid" || t_fail "the first link was not set down"
+	wait "$link_down_pid" || t_fail "the first link was not set down"
 	second=$(($(bytes_on va2) - second))
 	echo "$second bytes went over the second path"
 	t_check "more than $ENOUGH bytes go over the second path" test $second -gt $ENOUGH

@@ -11,7 +11,7 @@ import sys
 import time
 from dataclasses import replace
 
-from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, both, case,
+from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, connect_as, case,
                       check, in_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
@@ -320,7 +320,7 @@ def right_goes(w):
 @case("Immediate Data or a Send, then an atomic and a Read: delivery before the "
       "response",
       "EXT-79 EXT-83 RDMAP-134")
-def behind_others(w):
+def requests_after_others(w):
     memory = w.shared(4096, "lra")
     link = w.initiate(recvs=[(memory, 64)] * 20)
     for turn in range(10):
@@ -349,7 +349,7 @@ def answer(link, seg, msn, old):
 
 def request_octets(w, role):
     sink = w.shared(64, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     kinds = [("fetchadd", [0x0102030405060708], WC_FETCH_ADD, 0,
               [0x0102030405060708, 0, 0, rdmap.ALL]),
              ("cmpswap", [0xC1C2C3C4C5C6C7C8, 0x5152535455565758],

@@ -7,7 +7,7 @@ import random
 import time
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
-                      QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, both, case,
+                      QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, connect_as, case,
                       check, in_both_roles, rdmap, read, run, same, write)
 from lib.tracing import tracing_events
 from lib.wire_kernel import failing
@@ -49,7 +49,7 @@ TERMINATES = [
 
 def terminate_in(w, role, make, what):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     with (w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
           tracing_events("rnic_sw/rnic_peer_terminate") as events):
         link.peer.put_segment(
@@ -78,7 +78,7 @@ for words, fields, maker in TERMINATES:
 
 
 def terminate_cut(w, role, length):
-    link = both(w, role)
+    link = connect_as(w, role)
     full = rdmap.Terminate(1, 2, 5, 24, good_segment().header())
     bad = full.segment(payload=full.pack()[:length])
     with w.counted(end_rdmap_operation=1, rx_terminates=1, tx_terminates=1):
@@ -98,7 +98,7 @@ for octets in (0, 1, 3, 4, 5, 6, 23):
 def terminate_busy(w, role):
     """The Terminate arrives when all queues are full and no work request has completed."""
     memory = w.shared(BIG, "l")
-    link = both(w, role, recvs=[(memory, 64)] * 64)
+    link = connect_as(w, role, recvs=[(memory, 64)] * 64)
     for wr in range(100, 164):
         link.post("write", memory, BIG, wr, 1, 2)
     link.peer.put_segment(rdmap.Terminate(0, 2, 6).segment())
@@ -121,7 +121,7 @@ def terminate_unanswered(w, role):
     """The peer sends a Terminate without responding to the Read. The requests after the Read
     may not have been executed either, so they must not succeed."""
     memory = w.shared(4096, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr, verb in enumerate(("read", "send", "read"), 1):
         link.post(verb, memory, 64, wr, 1, 2)
         link.peer.get_message()
@@ -163,7 +163,7 @@ def terminate_overtakes(w):
 
 
 def peer_closes(w, role):
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     link.peer.send(b"last")
     with w.counted(end_peer_closed=1, tx_terminates=0):
         link.peer.half_close()
@@ -181,7 +181,7 @@ in_both_roles("the peer closes gracefully",
 
 
 def peer_resets(w, role):
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     with w.counted(end_peer_reset=1, tx_terminates=0):
         link.peer.reset()
         link.cm("DISCONNECTED")
@@ -222,7 +222,7 @@ def patience(retries):
 
 def peer_resets_busy(w, role):
     memory = w.shared(BIG, "l")
-    link = both(w, role, recvs=[(memory, 64)] * 3)
+    link = connect_as(w, role, recvs=[(memory, 64)] * 3)
     for wr in range(100, 120):
         link.post("write", memory, BIG, wr, 1, 2)
     link.post("read", memory, 64, 120, 1, 2)
@@ -244,7 +244,7 @@ in_both_roles("the peer resets during work",
 
 def cut_fpdu(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
-    link = both(w, role, recvs=[(inbox, 64)])
+    link = connect_as(w, role, recvs=[(inbox, 64)])
     octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"half"))
     with w.counted(end_mpa_lost=1, end_peer_closed=0, tx_terminates=0):
         link.peer.put(octets[:-3])
@@ -263,7 +263,7 @@ def half_close(w, role):
     memory = w.shared(BIG, "l")
     data = pattern(BIG, 2)[:4096]
     memory.put(0, data)
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     link.peer.half_close()
@@ -284,7 +284,7 @@ def goes_silent(w, role):
     """The program destroys the queue pair while the peer does not read. The connection must
     end nevertheless."""
     memory = w.shared(BIG, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     w.mate.do("destroy", link.conn)
@@ -302,7 +302,7 @@ in_both_roles("our program destroys the queue pair during work", "", goes_silent
 def local_fault(w, role, opcode):
     """A work request uses deregistered memory: the device sends Terminate 0/0/00 instead."""
     memory = w.region(4096, "l")
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.post("send", memory, 16, 7)
     link.peer.get_message()
     link.wc(wr=7, status=SUCCESS)
@@ -327,7 +327,7 @@ def terminate_then_fin(w):
     the end of the stream. The FIN must not be sent before the Terminate."""
     for turn in range(20):
         memory = w.region(4096, "l")
-        link = both(w, "initiator" if turn % 2 else "responder")
+        link = connect_as(w, "initiator" if turn % 2 else "responder")
         memory.dereg()
         # the sink of the Read is checked before the message is built
         link.post("read", memory, 16, 8, 1, 2)
@@ -342,7 +342,7 @@ def terminate_then_fin(w):
 def we_disconnect(w, role):
     """The program disconnects: all work posted before is sent, and then a FIN."""
     memory = w.shared(BIG, "l")
-    link = both(w, role, recvs=[(memory, 64)])
+    link = connect_as(w, role, recvs=[(memory, 64)])
     link.round_trip()
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
@@ -374,11 +374,11 @@ def answer(link, request):
         request.sink_stag, request.sink_to, bytes(request.size)))
 
 
-def end_behind_answers(w, role):
+def end_after_responses(w, role):
     """Requests that wait for a free Read slot, or because of a fence, are sent before the
     FIN."""
     memory = w.shared(4096, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     link.round_trip()
     for wr in range(5):
         link.post("read", memory, 16, wr, 1, 2)
@@ -401,14 +401,14 @@ def end_behind_answers(w, role):
 
 
 in_both_roles("disconnect: work that waits for responses is sent, then FIN", "DDP-72",
-              end_behind_answers)
+              end_after_responses)
 
 
 def end_unanswered(w, role, first):
     """The peer closes before its response, or has closed already. The device must not wait
     for the response."""
     memory = w.shared(4096, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     link.round_trip()
     link.post("read", memory, 16, 1, 1, 2)
     link.post("send", memory, 100, 2, 0, 0, "f")
@@ -432,7 +432,7 @@ in_both_roles("the peer closes without a response", "DDP-76 MPA-131",
 def post_after(w, role):
     """The program posts a request while earlier requests cannot be sent yet."""
     memory = w.shared(BIG, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     link.round_trip()
     for wr in range(4):
         link.post("write", memory, BIG, wr, 1, 2)
@@ -483,7 +483,7 @@ def disconnect_for_nothing(w):
 
 def memory_for_fin(w, role, end):
     """An allocation fails when the FIN must be sent; the next one succeeds."""
-    link = both(w, role)
+    link = connect_as(w, role)
     link.round_trip()
     with failing("skbuff_fclone_cache", 1, "iw_mpa") as over:
         end(w, link)
@@ -506,7 +506,7 @@ in_both_roles("no new work after a disconnect", "DDP-73", post_after)
 
 def receive_after(w, role):
     inbox = w.shared(1024, "l")
-    link = both(w, role, recvs=[(inbox, 64)])
+    link = connect_as(w, role, recvs=[(inbox, 64)])
     w.mate.do("disconnect", link.conn)
     link.ended("fin")
     link.peer.send(b"heard")

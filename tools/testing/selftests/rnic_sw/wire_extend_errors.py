@@ -12,7 +12,7 @@ from typing import Callable
 
 from lib.wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
                       REM_ACCESS_ERR, REM_OP_ERR, REQ_ERR, SUCCESS, Async,
-                      both, check, ddp, in_both_roles, rdmap, run, same)
+                      connect_as, check, ddp, in_both_roles, rdmap, run, same)
 from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, op
 
 WORD = BASE + 5             # first multiple of 8 in a region
@@ -272,7 +272,7 @@ def check_end(w, link, row, bad):
 
 def bad_answer(w, role, row):
     sink = w.shared(SIZE, "l", 0, BASE)
-    link = both(w, role)
+    link = connect_as(w, role)
     with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
         link.post("fetchadd", sink, 8, 1, WORD, 0x77665544, "-", 1, offset=5)
         asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
@@ -294,7 +294,7 @@ def too_soon(w, role):
     """The peer sends the Atomic Response while the Read before it has no response."""
     sink = w.shared(SIZE, "l", 0, BASE)
     row = Answer("out of order", "", *OPCODE, response)
-    link = both(w, role)
+    link = connect_as(w, role)
     with w.counted(end_rdmap_opcode=1, tx_terminates=1):
         link.post("read", sink, 8, 1, WORD, 0x77665544)
         link.post("fetchadd", sink, 8, 2, WORD, 0x77665544, "-", 1)
@@ -322,7 +322,7 @@ def told(w, role, what, status):
     """The requests before the failed one have got responses. Only the failed request
     completes with the error status."""
     sink = w.shared(SIZE, "l", 0, BASE)
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr in 1, 2, 3:
         link.post("fetchadd", sink, 8, wr, WORD, 0x77665544, "-", 1)
     requests = [link.peer.get_segment() for _ in range(3)]

@@ -51,8 +51,8 @@ def wait_unacked(port):
 
 @contextlib.contextmanager
 def connecting(w, deaf=False):
-    """Context manager: raw_server connects. Yields its link, the raw peer's listener, and the
-    port of the listener, which is deaf or not."""
+    """Context manager: let raw_server connect. Yields the link, and the raw peer's listening
+    socket and port. deaf: apply make_deaf() to the listener."""
     with w.listening() as (sock, port):
         if deaf:
             make_deaf(sock)
@@ -63,8 +63,8 @@ def connecting(w, deaf=False):
 
 @contextlib.contextmanager
 def unread(sock, port):
-    """Context manager: accept a connection, wait until its Request is sent but not acknowledged,
-    and reset the connection at the end."""
+    """Context manager: accept a connection of a deaf listener, and wait until its Request was
+    sent, which stays unacknowledged. Reset the connection at the end."""
     with Peer(sock.accept()[0]) as peer:
         wait_unacked(port)
         yield
@@ -82,7 +82,8 @@ def expect_plain(w, link, sock):
 
 
 def fall_back(w, first):
-    """After the reply first, the initiator must connect again, with revision 1."""
+    """Call first(peer) after the Request of revision 2: the initiator must then connect again,
+    with revision 1. Return the trace event of the retry."""
     before = w.counters()["connects_plain"]
     with tracing_events(RETRIES) as events, connecting(w) as (link, sock, _):
         with Peer(sock.accept()[0]) as peer:

@@ -93,9 +93,9 @@ def crc_error(w, role, place):
     call = w.initiate if role == "responder" else w.respond
     link = call(recvs=[(inbox, 64)])
     good = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"A" * 25))
-    behind = link.peer.fpdu(rdmap.write(target.rkey, target.addr + 64, b"B"))
+    following = link.peer.fpdu(rdmap.write(target.rkey, target.addr + 64, b"B"))
     with w.counted(end_mpa_crc=1, tx_terminates=1):
-        link.peer.put(flip(place)(good) + behind +
+        link.peer.put(flip(place)(good) + following +
                       link.peer.fpdu(rdmap.send(1, b"C")))
         term = link.peer.get_terminate()
         same("Terminate", term.pack().hex(), "20020000")
@@ -128,9 +128,9 @@ def crc_error_among_many(w):
         w.mate.need(Async, conn=link.conn, event=QP_FATAL)
         same("memory before the corrupted "
              "segment", target.get(0, wrong * cut), data[:wrong * cut])
-        behind = target.size - wrong * cut
+        following = target.size - wrong * cut
         same("memory from the corrupted segment "
-             "on", target.get(wrong * cut, behind), b"\x5A" * behind)
+             "on", target.get(wrong * cut, following), b"\x5A" * following)
 
 
 # control, RDMAP control, STag, TO, first and last byte of the payload, PAD, CRC
@@ -449,20 +449,20 @@ def markers_in(w, role):
             link = w.respond(recvs=[(inbox, 64)])
         check("the device requests markers", link.peer.tx.markers)
         check("the peer does not request markers", not link.peer.rx.markers)
-        rand, at, seen, behind_pad = random.Random(56), 0, set(), 0
+        rand, at, seen, after_pad = random.Random(56), 0, set(), 0
         want = bytearray()
         while len(seen) < PHASES and at < BIG - 2000:
             seen.add(link.peer.tx.pos % mpa.INTERVAL)
             want += (data := rand.randbytes(rand.randrange(250)))
             link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
                                               data))
-            behind_pad += (link.peer.tx.pos - 8) % mpa.INTERVAL == 0
+            after_pad += (link.peer.tx.pos - 8) % mpa.INTERVAL == 0
             at += len(data)
         link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
                                           pattern(1900, 4)))
         settle(link)
         same("phases", len(seen), PHASES)
-        check("one FPDU has a marker between PAD and CRC field", behind_pad)
+        check("one FPDU has a marker between PAD and CRC field", after_pad)
         same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
         # although it requested markers, the device sends none (MPA-83)
         link.peer.read(rdmap.ReadRequest(9, 0, 1000, target.rkey, target.addr))

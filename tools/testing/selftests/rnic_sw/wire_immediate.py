@@ -9,7 +9,7 @@ import random
 import struct
 from dataclasses import replace
 
-from lib.wire import SUCCESS, WC, both, case, in_both_roles, rdmap, run, same
+from lib.wire import SUCCESS, WC, connect_as, case, in_both_roles, rdmap, run, same
 
 BIG = 1 << 20
 WC_WRITE, WC_RECV, WC_RECV_IMM = 1, 128, 129
@@ -39,7 +39,7 @@ def check_immediate_wc(link, wr, value=IMM, length=0):
 
 def imm_alone(w, role):
     inbox = w.shared(1024, "l")
-    link = both(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
+    link = connect_as(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
     with w.counted(rx_immediates=3):
         for wr, rest in enumerate((b"\0" * 4, b"\xFF" * 4, b"\1\2\3\4"), 1):
             seg = immediate(link, IMM + wr, rest=rest)
@@ -140,7 +140,7 @@ def imm_write(w):
 def imm_out(w, role):
     memory = w.shared(8192, "l")
     memory.put(0, pattern(8192, 7))
-    link = both(w, role)
+    link = connect_as(w, role)
     turns = [(0, "-"), (1, "s"), (5000, "-"), (5000, "s"), (0, "s")]
     for turn, (size, flags) in enumerate(turns):
         link.post("writeimm", memory, size, 1, THERE, KEY, flags, IMM + turn)
@@ -184,7 +184,7 @@ def imm_out_last(w, role):
     """A Write with Immediate is one work request, so a graceful end sends both of its messages
     or none."""
     memory = w.shared(BIG, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     link.round_trip()
     with w.counted(tx_immediates=3, tx_writes=3, end_local_close=1):
         for wr in range(3):

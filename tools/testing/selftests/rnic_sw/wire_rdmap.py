@@ -146,7 +146,7 @@ def last_withheld(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"ab", last=False))
-    inbox.comes(0, b"ab")
+    inbox.wait_placed(0, b"ab")
     w.mate.not_yet(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"", mo=2))
     same("length", link.wc(wr=1, status=SUCCESS).length, 2)
@@ -159,7 +159,7 @@ def amid_write(w, take):
     link.peer.put_segment(*(
         rdmap.write(target.rkey, target.addr + at, b"half", last=False)
         for at in range(0, 400, 4)))
-    target.comes(396, b"half")
+    target.wait_placed(396, b"half")
     # take() must return although the Write is incomplete
     take(target, link)
     was = target.hash()
@@ -434,7 +434,7 @@ def our_reads(w):
         cut = 33 * msn
         link.peer.put_segment(rdmap.read_response(
             got.sink_stag, got.sink_to, data[:cut], last=False))
-        memory.comes(1000 * msn, data[:cut])
+        memory.wait_placed(1000 * msn, data[:cut])
         w.mate.not_yet(WC, conn=link.conn)
         link.peer.put_segment(rdmap.read_response(
             got.sink_stag, got.sink_to + cut, data[cut:]))

@@ -8,7 +8,7 @@ import struct
 from lib.wire import (MATE, PEER, PORT, Peer, Wire, case, check, mpa, same,
                       without_timestamps)
 from lib.wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once,
-                              hears, without_route)
+                              expect_event, without_route)
 
 from lib import ktap
 
@@ -37,7 +37,7 @@ def answered(w, octets, event, error, tries=1):
                 peer.get_frame()
                 if octets:
                     peer.put(octets)
-        hears(w, conn, event, error)
+        expect_event(w, conn, event, error)
 
 
 @case("the peer speaks another protocol", "MPA-138 MPA-140")
@@ -65,7 +65,7 @@ def resets(w):
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                             struct.pack("ii", 1, 0))
             peer.close()
-        hears(w, conn, REJECTED, "ECONNRESET")
+        expect_event(w, conn, REJECTED, "ECONNRESET")
 
 
 @case("the route is removed before connecting")
@@ -105,7 +105,7 @@ def port_not_over(w):
 @case("the peer accepts and requests an ORD beyond the limit", "MPA2-33")
 def no_agreement(w):
     link = w.respond(w.granting(4, 4096), status=None, rtr=False)
-    hears(w, link.conn, ERROR, "EPROTO")
+    expect_event(w, link.conn, ERROR, "EPROTO")
 
 
 ends()

@@ -397,7 +397,7 @@ def not_reused(w):
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
     # if the device sends an Initiate immediately, it has done so by now
-    w.later()
+    w.wait_quiet()
     ghost.settle(0.3)
     others = [s for s in ghost.streams.values() if s.came]
     check("the next session uses another stream", link.peer not in others)
@@ -551,7 +551,7 @@ def restart_hastily(w, *last):
     again.tag, again.tsn = 0x2EAF0002, 0x20000000
     segment = rdmap.write(memory.rkey, memory.addr, b"not mine")
     octets = link.peer.ssn.to_bytes(2, "big") + segment.pack()
-    again.behind = lambda: [again.data(0, octets, sctp.SEGMENT), *last]
+    again.bundled = lambda: [again.data(0, octets, sctp.SEGMENT), *last]
     again.begin()
     link.cm("DISCONNECTED")
     ghost.ended = "restart"

@@ -166,7 +166,7 @@ def initiates(w, ghost):
     """Return the streams on which Initiates have arrived."""
     ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
     # after this call all Initiates have been sent
-    w.later()
+    w.wait_quiet()
     ghost.settle(0.1)
     return [s for s in ghost.streams.values() if s.came]
 

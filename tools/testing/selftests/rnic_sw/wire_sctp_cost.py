@@ -23,9 +23,10 @@ def send_early(link, empty, last):
     return not_idle() - began
 
 
-def turn_comes(link, empty, ssn, behind):
+def send_missing(link, empty, ssn, following):
+    """Send the missing chunk, and wait until the device has delivered the following chunks."""
     link.peer.put_segment(empty, ssn=ssn)
-    link.peer.ssn = ssn + behind + 1
+    link.peer.ssn = ssn + following + 1
     # the response to a Read arrives after all these chunks have been delivered
     link.round_trip(60)
 
@@ -40,9 +41,9 @@ def early(w):
     for last in range(first + EARLY, first, -PART):
         turn = other.peer.next_ssn()
         few = send_early(other, empty, turn + PART)
-        turn_comes(other, empty, turn, PART)
+        send_missing(other, empty, turn, PART)
         took.append((send_early(link, empty, last), few))
-    turn_comes(link, empty, first, EARLY)
+    send_missing(link, empty, first, EARLY)
     many, few = (sum(part) for part in zip(*took[WARM:]))
     print(f"# with many queued {many:.2f} s, with few {few:.2f} s; parts of {PART}:",
           *(f"{m:.2f}/{f:.2f}" for m, f in took), flush=True)

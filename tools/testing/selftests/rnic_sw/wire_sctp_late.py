@@ -60,14 +60,14 @@ def spinners():
     only, so that no kernel worker runs. The function is fast, because the processes exist."""
     cpus, pids, (word, gives) = os.sched_getaffinity(0), [], os.pipe()
 
-    def nobody_works():
+    def block_workers():
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
         os.write(gives, bytes(len(cpus)))
 
     with no_limits():
         try:
             pids += [spinner(cpu, word) for cpu in cpus]
-            yield nobody_works
+            yield block_workers
         finally:
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
@@ -81,9 +81,9 @@ def spinners():
 def when_time_is_up(began, seconds):
     """Context manager: run the body when a timer that was set at began has expired, while no
     worker has run."""
-    with spinners() as nobody_works:
+    with spinners() as block_workers:
         time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
-        nobody_works()
+        block_workers()
         if time.monotonic() > began + seconds - MARGIN:
             raise Skip("too slow: the timeout was over before")
         time.sleep(began + seconds + BEHIND - time.monotonic())

@@ -6,7 +6,7 @@ import itertools
 import os
 import random
 
-from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
+from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, connect_as,
                       case, check, in_both_roles, rdmap, same)
 from lib.wire_kernel import failing_allocations_of
 from rawpeer import sctp
@@ -48,7 +48,7 @@ def shuffled(count, seed):
 
 def permutations(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     for turn, order in enumerate(itertools.permutations(range(4))):
         data = pattern(64, turn)
         msn = link.peer.msn[0]
@@ -75,13 +75,13 @@ in_both_roles("four segments in all 24 orders",
 def placed_early(w, role):
     """A Write that arrives early is placed immediately; its message is delivered in order."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     data = pattern(1000, 1)
     first = link.peer.next_ssn()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
     link.peer.put_segment(rdmap.send(2, b"behind"))
     # the data must be placed before the preceding chunk has arrived
-    target.comes(0, data)
+    target.wait_placed(0, data)
     w.nothing(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"the first"), ssn=first)
     same("length", link.wc(wr=1, status=SUCCESS).length, 9)
@@ -95,7 +95,7 @@ in_both_roles("an early Write is placed, an early Send waits",
 def write_missing(w, role):
     """A Send and Immediate Data have arrived, but the Write before them is missing."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     data = pattern(1000, 2)
     first = link.peer.next_ssn()
     link.peer.put_segment(rdmap.send(1, b"behind"))
@@ -194,7 +194,7 @@ def gone_on(link, memory):
 def duplicate(w, role, ahead):
     """SCTP delivers each chunk once, so a DDP-SSN that arrives twice violates the protocol."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     ssn = link.peer.ssn + ahead
     link.peer.put_segment(
         rdmap.write(target.rkey, target.addr, b"first"), ssn=ssn)
@@ -311,7 +311,7 @@ def works_elsewhere(w):
 def wrong_ahead(w, role):
     """An early segment is invalid. The messages before it must still be delivered."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     first = link.peer.next_ssn()
     bad = rdmap.write(target.rkey ^ 0x5A5A5A00, target.addr, b"bad")
     link.peer.put_segment(bad)

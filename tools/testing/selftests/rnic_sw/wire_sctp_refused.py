@@ -5,7 +5,7 @@
 from lib.wire import PEER, PORT, case
 from lib.wire_sctp import SctpWire
 from rawpeer.sctp import INITIATE
-from lib.wire_refusal import (ERROR, REJECTED, call, ends, hears,
+from lib.wire_refusal import (ERROR, REJECTED, call, ends, expect_event,
                               without_route)
 
 from lib import ktap
@@ -29,7 +29,7 @@ class Calls(SctpWire):
 def other_protocol(w):
     with w.listening(adaptation=0) as (sock, port):
         conn = call(w, PEER, port)
-        hears(w, conn, ERROR, "EPROTO")
+        expect_event(w, conn, ERROR, "EPROTO")
         sock.accept()[0].close()
 
 
@@ -41,14 +41,14 @@ def hangs_up(w):
             assoc = w.accept_association(sock)
             w.first(assoc)
             getattr(assoc, how)()
-            hears(w, conn, REJECTED, "ECONNRESET")
+            expect_event(w, conn, REJECTED, "ECONNRESET")
 
 
 @case("the route is removed before connecting")
 def route_goes(w):
     conn = without_route(w)
     w.mate.do("connect", conn, 4, 4)
-    hears(w, conn, ERROR, "EHOSTUNREACH")
+    expect_event(w, conn, ERROR, "EHOSTUNREACH")
 
 
 ends()

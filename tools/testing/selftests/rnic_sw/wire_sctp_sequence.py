@@ -4,7 +4,7 @@
 (RFC 5043 section 6)."""
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
-                      both, case, check, in_both_roles, rdmap, same)
+                      connect_as, case, check, in_both_roles, rdmap, same)
 from rawpeer import ddp, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
@@ -40,7 +40,7 @@ ILLEGAL = [
 
 def illegal(w, role, control):
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     link.answer(control)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"behind"))
     link.peer.send(b"behind")
@@ -58,7 +58,7 @@ for words, rows, wrong in ILLEGAL:
 def ahead_of_its_turn(w, role):
     """A message violates the protocol only in the place that its DDP-SSN gives it."""
     target = w.shared(4096, "lw")
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()
     link.answer(Control(INITIATE))
     w.quiet(link.peer)
@@ -73,9 +73,9 @@ in_both_roles("a violation takes effect in DDP-SSN order", "SCTPDDP-27",
               ahead_of_its_turn)
 
 
-def behind_terminate(w, role):
+def after_terminate(w, role):
     target = w.shared(4096, "lw")
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.peer.terminate()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
     link.ended()
@@ -84,14 +84,14 @@ def behind_terminate(w, role):
 
 
 in_both_roles("a segment after the peer's Terminate",
-              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", behind_terminate)
+              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", after_terminate)
 
 
-def behind_terminate_busy(w, role):
-    """Like behind_terminate(), with much data to send: the end is not graceful, so data that has
+def after_terminate_busy(w, role):
+    """Like after_terminate(), with much data to send: the end is not graceful, so data that has
     not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     link.peer.get_segment()
@@ -106,13 +106,13 @@ def behind_terminate_busy(w, role):
 
 
 in_both_roles("a segment after the peer's Terminate, during work",
-              "SCTPDDP-28 SCTPDDP-30 DDP-74", behind_terminate_busy)
+              "SCTPDDP-28 SCTPDDP-30 DDP-74", after_terminate_busy)
 
 
 def ahead_of_terminate(w, role):
     """The Terminate arrives first, but its DDP-SSN is the last one."""
     inbox = w.shared(4096, "l")
-    link = both(w, role, recvs=[(inbox, 64)])
+    link = connect_as(w, role, recvs=[(inbox, 64)])
     first = link.peer.next_ssn()
     link.peer.terminate()
     w.nothing(CM, conn=link.conn)
@@ -126,7 +126,7 @@ in_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-6
 
 
 def terminate_with_data(w, role):
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.answer(Control(TERMINATE, b"why not"))
     over(w, link, 1)
 
@@ -139,7 +139,7 @@ in_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17
 
 
 def peer_ends(w, role, **call):
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
     link.peer.send(b"last")
     with w.counted(end_peer_closed=1, tx_terminates=0):
         link.peer.terminate()
@@ -167,7 +167,7 @@ of_all_kinds("the peer ends the session, the association stays",
 def peer_ends_first(w, role):
     """The peer sends a Terminate, but still receives all posted data."""
     memory = w.shared(BIG, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     with w.counted(end_peer_closed=1):
@@ -188,7 +188,7 @@ in_both_roles("the peer ends the session: posted work is still sent",
 def we_end(w, role, **call):
     """The program disconnects: all work posted before is sent, and then the Terminate."""
     memory = w.shared(BIG, "l")
-    link = both(w, role, recvs=[(memory, 64)], **call)
+    link = connect_as(w, role, recvs=[(memory, 64)], **call)
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
     w.mate.do("disconnect", link.conn)
@@ -213,7 +213,7 @@ of_all_kinds("we end the session: all is sent, then the Terminate",
 
 def receive_after(w, role):
     inbox = w.shared(1024, "l")
-    link = both(w, role, recvs=[(inbox, 64)])
+    link = connect_as(w, role, recvs=[(inbox, 64)])
     w.mate.do("disconnect", link.conn)
     link.ended()
     link.peer.send(b"heard")
@@ -228,7 +228,7 @@ in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
 
 def no_terminate_of_theirs(w, role):
     """The Terminate of one side is sufficient to end a session."""
-    link = both(w, role)
+    link = connect_as(w, role)
     w.mate.do("disconnect", link.conn)
     link.ended()
     link.assoc.shutdown()
@@ -241,7 +241,7 @@ in_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
 
 def program_goes(w, role):
     memory = w.shared(BIG, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     w.mate.do("destroy", link.conn)
@@ -260,7 +260,7 @@ in_both_roles("our program destroys the queue pair during work", "SCTPDDP-31",
 
 def rdmap_terminate_in(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
-    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
     with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
         link.peer.put_segment(
             rdmap.Terminate(0, 2, 6).segment(),
@@ -281,7 +281,7 @@ in_both_roles("the peer's RDMAP Terminate",
 def local_fault(w, role):
     """The device sends RDMAP's Terminate, and then that of the session, with the next DDP-SSN."""
     memory = w.region(4096, "l")
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     memory.dereg()
     with w.counted(end_local_protection=1, tx_terminates=1):
         link.post("send", memory, 16, 8)
@@ -304,7 +304,7 @@ in_both_roles("our RDMAP Terminate, then the session's",
 def short_segment(w, role, length):
     """The peer sends a segment that is empty or shorter than its DDP header."""
     target = w.shared(4096, "lw")
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     whole = rdmap.write(target.rkey, target.addr, b"").pack()
     link.peer.put_segment(whole[:length])
     term = link.peer.get_terminate()
@@ -321,7 +321,7 @@ for size in 0, 1, 13:
 
 def layout(w, role):
     memory = w.shared(BIG, "l")
-    link = both(w, role)
+    link = connect_as(w, role)
     # messages that have arrived: one, or two if the device has sent a ready-to-receive message
     before = len(link.peer.arrived)
     link.post("send", memory, 5, 1)

@@ -41,7 +41,7 @@ def refused(w):
     return ghost
 
 
-def behind(w):
+def accept_with_queued_segment(w):
     """Return a peer, and the link of an accepted session. A segment of another session, which
     the peer does not read, is queued before the Accept."""
     ghost = calls(w)
@@ -87,7 +87,7 @@ def no(w):
       "cannot be sent")
 def yes(w):
     with w.counted(end_timeout=1):
-        ghost, late = behind(w)
+        ghost, late = accept_with_queued_segment(w)
         late.cm("ESTABLISHED", status=0)
         same("answers", len(late.peer.arrived), 0)
         until("the session ends",
@@ -102,7 +102,7 @@ def yes(w):
 def all_go(w):
     """Let other processes exit and remove the device, because a process that hangs in the kernel
     cannot be killed."""
-    ghost, late = behind(w)
+    ghost, late = accept_with_queued_segment(w)
     late.cm("ESTABLISHED", status=0)
     ghosts = ghost, refused(w)
     # the program is killed, so it cannot close the connections at the end of the case

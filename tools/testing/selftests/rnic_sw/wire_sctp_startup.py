@@ -21,7 +21,7 @@ def octets(size):
     return bytes(i & 0xFF for i in range(size))
 
 
-def nobody_asked(w):
+def expect_no_request(w):
     w.nothing(CM, event="CONNECT_REQUEST")
 
 
@@ -31,7 +31,7 @@ def refused(w, assoc, sid, body, **how):
     stream.put_chunk(body, **how)
     same(f"reply to {body[:8].hex()}", stream.get_control(),
          Control(TERMINATE))
-    nobody_asked(w)
+    expect_no_request(w)
 
 
 # Responder --------------------------------------------------------------------
@@ -147,7 +147,7 @@ def terminate_first(w):
     stream = w.associate().stream(0)
     stream.terminate()
     w.quiet(stream)
-    nobody_asked(w)
+    expect_no_request(w)
 
 
 @case("responder: a control message without a complete header", "SCTPDDP-12")
@@ -289,7 +289,7 @@ def goes_unanswered(w):
     link.recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
     # by now the Terminate has arrived
-    w.later()
+    w.wait_quiet()
     w.mate.do("accept", link.conn, 1, 1)
     w.quiet(link.peer)
     link.cm("ESTABLISHED", status=0)

@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 
-from lib.wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, both, case, check,
+from lib.wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, connect_as, case, check,
                       ddp, in_both_roles, mpa, rdmap, run, same, shell,
                       without_timestamps)
 
@@ -145,7 +145,7 @@ def mtu_falls(w):
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x4321, 0x99)
     # the peer does not read, so TCP accepts data until its send buffer is full
-    w.later()
+    w.wait_quiet()
     try:
         shell(f"ip link set {MATE_IF} mtu 600")
         fpdus = [each for _ in range(4) for each in whole_message(link)]
@@ -182,7 +182,7 @@ def complete_when_taken(w):
         link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
                     ("send", memory, 8000, wr)))
     # sending stops, because the peer does not read
-    w.later()
+    w.wait_quiet()
     done = 0
     while w.mate.event(WC, 0, conn=link.conn, wr=done, status=0):
         done += 1
@@ -209,7 +209,7 @@ def window(sock):
 
 def wide_window(w, role):
     target = w.shared(BIG, "lw")
-    link = both(w, role)
+    link = connect_as(w, role)
     seen = []
     for _ in range(10):
         link.round_trip()

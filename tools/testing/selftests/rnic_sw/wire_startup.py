@@ -8,7 +8,7 @@ import time
 
 from lib.wire import (CM, FLUSHED, PATIENCE, PEER, QPS_ERR, Peer, Refused,
                       case, check, mpa, rdmap, run, same)
-from lib.wire_kernel import nobody_from
+from lib.wire_kernel import wait_no_connections
 
 RESERVED = 0x0F
 ENHANCED = mpa.C | mpa.S
@@ -19,7 +19,7 @@ HANDED_UP = 255             # bytes of Private Data that iw_cm passes to a progr
 def refused(w, octets, then=None):
     """Check that a responder closes the connection after this input and reports no event."""
     # wait until the events of earlier connections have arrived
-    w.later()
+    w.wait_quiet()
     with w.dial() as peer:
         peer.put(octets)
         if then:
@@ -140,7 +140,7 @@ def accepted_late(w):
             port = link.peer.sock.getsockname()[1]
             getattr(link.peer, how)()
             if seen:
-                nobody_from(port)
+                wait_no_connections(port)
             w.mate.do("accept", link.conn, 4, 4)
             link.cm("ESTABLISHED", status=0)
             link.cm("DISCONNECTED")
@@ -535,7 +535,7 @@ def gone_early(w):
     conn = w.asked().conn
     with w.counted(end_peer_reset=1):
         peer.reset()
-        w.later()
+        w.wait_quiet()
         link = w.add_link(peer, conn)
         with contextlib.suppress(Refused):
             w.mate.do("accept", conn, 1, 1)

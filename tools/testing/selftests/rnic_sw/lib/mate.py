@@ -173,7 +173,7 @@ class Region:
     def dereg(self):
         self.mate.do("dereg", self.number)
 
-    def comes(self, offset, octets):
+    def wait_placed(self, offset, octets):
         """Wait until these bytes have been placed at the offset."""
         end = time.monotonic() + PATIENCE
         while self.get(offset, len(octets)) != octets:

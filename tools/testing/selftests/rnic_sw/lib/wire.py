@@ -312,7 +312,7 @@ class Wire:
 
     # other ----------------------------------------------------------------
 
-    def later(self):
+    def wait_quiet(self):
         """Wait until all work that was started before this call is done. Data and events
         that have not arrived by then will not arrive later."""
         memory, listener, reply = self.shared(48, "l"), self.listener, \
@@ -328,12 +328,12 @@ class Wire:
 
     def quiet(self, peer):
         """Check that raw_server sends nothing on that connection and does not end it."""
-        self.later()
+        self.wait_quiet()
         check("peer receives nothing", peer.silent(0.001))
 
     def nothing(self, kind, **fields):
         """Check that raw_server gets no such event from what has happened until now."""
-        self.later()
+        self.wait_quiet()
         self.mate.not_yet(kind, **fields)
 
     def region(self, size=4096, rights="lrw", pd=0, iova=0):
@@ -429,7 +429,7 @@ class Wire:
         self.same_counters(self.risen(before, want), want)
 
 
-def both(w, role, **arguments):
+def connect_as(w, role, **arguments):
     """Connect, with the device in that role: responder or initiator. Return the link."""
     return (w.initiate if role == "responder" else w.respond)(**arguments)
 

@@ -71,7 +71,7 @@ def grown_since(before):
     return whole, ", ".join(f"{name} {rise[name]}" for name in most)
 
 
-def nobody_from(port):
+def wait_no_connections(port):
     """Wait until this host has no TCP connection to a peer with that port."""
     end = time.monotonic() + PATIENCE
     while shell(f"ss -Htn dport = :{port}"):

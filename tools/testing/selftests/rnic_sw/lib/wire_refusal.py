@@ -39,7 +39,7 @@ def call(w, host, port):
     return conn
 
 
-def hears(w, conn, event, error, timeout=PATIENCE, data=b""):
+def expect_event(w, conn, event, error, timeout=PATIENCE, data=b""):
     got = w.mate.need(CM, timeout, conn=conn)
     same("event, error and data that the program "
          "gets", (got.event, name(got.status), got.pd),
@@ -80,7 +80,7 @@ class Silent:
         w.links.pop()           # so that the end of the case does not close it
 
     def ends(self, seconds):
-        hears(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
+        expect_event(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
         took = time.monotonic() - self.began
         check(f"the timeout is not too early: {took:.1f} s", took > seconds - 2)
         self.w.mate.do("destroy", self.conn)
@@ -121,14 +121,14 @@ def silent_begin(w):
 @case("no listener: a reset, different from a program's reject", "MPA-132")
 def nobody_listens(w):
     with w.counted(end_peer_refused=1):
-        hears(w, call(w, PEER, 9), REJECTED, "ECONNRESET")
+        expect_event(w, call(w, PEER, 9), REJECTED, "ECONNRESET")
 
 
 @case("the listener has been closed")
 def listener_closed(w):
     with w.listening() as (_, port):
         pass
-    hears(w, call(w, PEER, port), REJECTED, "ECONNRESET")
+    expect_event(w, call(w, PEER, port), REJECTED, "ECONNRESET")
 
 
 @case("the remote program rejects, with its private data", "MPA-116")
@@ -138,7 +138,7 @@ def says_no(w):
         asked = w.asked()
         w.add_link(None, asked.conn)
         w.mate.do("reject", asked.conn, data)
-        hears(w, conn, REJECTED, "ECONNREFUSED", data=data)
+        expect_event(w, conn, REJECTED, "ECONNREFUSED", data=data)
 
 
 @contextlib.contextmanager
@@ -158,9 +158,9 @@ def another(w, port):
 def program_goes(w):
     with another(w, 7600) as mate:
         conn = call(w, MATE, 7600)
-        w.later()
+        w.wait_quiet()
         mate.process.kill()
-        hears(w, conn, REJECTED, "ECONNREFUSED")
+        expect_event(w, conn, REJECTED, "ECONNREFUSED")
 
 
 @case("the backlog of the remote program is full")
@@ -168,8 +168,8 @@ def backlog_full(w):
     with another(w, 7601):
         conns = [call(w, MATE, 7601) for _ in range(BACKLOG)]
         # wait until all of them have arrived, before the last one
-        w.later()
-        hears(w, call(w, MATE, 7601), REJECTED, w.enough)
+        w.wait_quiet()
+        expect_event(w, call(w, MATE, 7601), REJECTED, w.enough)
         for conn in conns:
             w.mate.none(CM, timeout=0, conn=conn)
 
@@ -226,7 +226,7 @@ def told_by_router(w, code, event, error):
             if packet:
                 router.sendto(from_router(packet, code), (MATE, 0))
             told = w.mate.peek(CM, 1, conn=conn)
-        hears(w, conn, event, error, 0)
+        expect_event(w, conn, event, error, 0)
     took = time.monotonic() - began
     check(f"the error is reported soon, after {took:.1f} s", took < NO_ANSWER)
 
@@ -251,7 +251,7 @@ def no_such_host(w):
         conn = int(w.mate.do("open", VANISHED, 7)[0])
     w.add_link(None, conn)
     w.mate.do("connect", conn, 4, 4)
-    hears(w, conn, ERROR, "EHOSTUNREACH", 2 * SOON)
+    expect_event(w, conn, ERROR, "EHOSTUNREACH", 2 * SOON)
 
 
 @case("no host has that address, and resolving it fails")

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 from typing import Callable
 
-from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, both,
+from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, connect_as,
                       in_both_roles, rdmap, same)
 
 BASE = 0x7FFFFFFFF123       # start of every region, as remote peers address it
@@ -24,7 +24,7 @@ class Scene:
         self.foreign = w.shared(SIZE, "lrw", 1, BASE)
         self.inbox = w.shared(4096, "l")
         recvs = [(self.inbox, RECV)] * row.recvs
-        self.link = both(w, role, recvs=recvs)
+        self.link = connect_as(w, role, recvs=recvs)
         self.peer = self.link.peer
         if row.rights is not None:
             w.mate.do("rights", self.link.conn, row.rights)
@@ -122,7 +122,7 @@ def check_flushed(link, count, first):
         link.wc(wr=number, status=first if number == 1 else FLUSHED)
 
 
-def behind(scene):
+def segments_after(scene):
     """Return segments to send after the error. The device must ignore all of them."""
     return [scene.write(), scene.send(), scene.write(0), scene.send(dv=3)]
 
@@ -132,7 +132,7 @@ def run_row(w, role, row, scene_type):
     link = scene.link
     with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
         segments = row.bad(scene)
-        link.peer.put_segment(*segments, *behind(scene))
+        link.peer.put_segment(*segments, *segments_after(scene))
         check_terminate(link.peer.get_terminate(), row, segments[-1])
         link.ended()
         check_flushed(link, row.flushed, row.status)

@@ -74,7 +74,7 @@ static int whole(void *p, size_t len)
 }
 
 /* Send the replies of the server, one at a time */
-static void *answer(void *arg)
+static void *forward_replies(void *arg)
 {
 	struct ibv_mr *mr;
 	uint8_t *p = buffer(SIZE, &mr);
@@ -101,7 +101,7 @@ static void take(struct ibv_mr *mr, uint8_t *p, uint64_t i)
 		die("rdma_post_recv");
 }
 
-static void ask(struct ibv_mr *mr, uint8_t *p)
+static void forward_requests(struct ibv_mr *mr, uint8_t *p)
 {
 	struct ibv_wc wc;
 
@@ -153,8 +153,8 @@ int main(int argc, char **argv)
 	p = buffer((size_t)DEPTH * SIZE, &mr);
 	for (i = 0; i < DEPTH; i++)
 		take(mr, p, i);
-	if (rdma_accept(peer, NULL) || pthread_create(&thread, NULL, answer, NULL))
+	if (rdma_accept(peer, NULL) || pthread_create(&thread, NULL, forward_replies, NULL))
 		die("rdma_accept");
-	ask(mr, p);
+	forward_requests(mr, p);
 	return 0;
 }

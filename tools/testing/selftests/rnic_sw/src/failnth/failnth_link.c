@@ -39,7 +39,7 @@ static void add_text(struct request *r, int type, const char *text)
 }
 
 /* Send a request and read the reply into @answer.  Return: 0 or an errno */
-static int ask(const struct request *r, void *answer, size_t size)
+static int query(const struct request *r, void *answer, size_t size)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), err = 0;
 	struct nlmsghdr *h = answer;
@@ -67,7 +67,7 @@ int link_add(const char *dev, const char *netdev)
 	add_text(&r, RDMA_NLDEV_ATTR_DEV_NAME, dev);
 	add_text(&r, RDMA_NLDEV_ATTR_LINK_TYPE, "rnic_sw");
 	add_text(&r, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
-	return ask(&r, answer, sizeof(answer));
+	return query(&r, answer, sizeof(answer));
 }
 
 /* Return: the index of the device if this message is about @dev, -1 otherwise */
@@ -135,5 +135,5 @@ int link_del(const char *dev)
 		return ENODEV;
 	begin(&r, RDMA_NLDEV_CMD_DELLINK);
 	add(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
-	return ask(&r, answer, sizeof(answer));
+	return query(&r, answer, sizeof(answer));
 }

@@ -11,7 +11,7 @@
 /* First post slightly more entries than the ring has, then advance the index by
  * half of its range
  */
-static void lie_twice(volatile uint32_t *at)
+static void write_two_bad_indexes(volatile uint32_t *at)
 {
 	at[RING_PROD] = at[RING_CONS] + (1u << dice(9)) + 1 + dice(3);
 	usleep(dice(500));
@@ -46,7 +46,7 @@ static void write_bad_value(const struct ring *r)
 		break;
 	case 6:
 		if (!dice(100))
-			lie_twice(at);
+			write_two_bad_indexes(at);
 		break;
 	default:
 		r->at[dice(r->words)] = nonsense();

@@ -18,7 +18,7 @@ static int wanted(int fd, const fd_set *in, const fd_set *out, const fd_set *odd
 		(odd && FD_ISSET(fd, odd) ? POLLPRI : 0);
 }
 
-static int ask(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set *odd)
+static int fill_pollfds(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set *odd)
 {
 	int fd, k = 0;
 
@@ -32,7 +32,7 @@ static int ask(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set *odd)
 }
 
 /* Remove a descriptor from the set, unless one of the events has happened for it */
-static int leave(struct pollfd *p, fd_set *set, int asked, int happened)
+static int keep_if_ready(struct pollfd *p, fd_set *set, int asked, int happened)
 {
 	if (!set || !(p->events & asked))
 		return 0;
@@ -42,14 +42,14 @@ static int leave(struct pollfd *p, fd_set *set, int asked, int happened)
 	return 0;
 }
 
-static int tell(struct pollfd *p, int k, fd_set *in, fd_set *out, fd_set *odd)
+static int fill_sets(struct pollfd *p, int k, fd_set *in, fd_set *out, fd_set *odd)
 {
 	int ready = 0;
 
 	for (; k--; p++) {
-		ready += leave(p, in, POLLIN, POLLIN | POLLHUP | POLLERR);
-		ready += leave(p, out, POLLOUT, POLLOUT | POLLERR);
-		ready += leave(p, odd, POLLPRI, POLLPRI);
+		ready += keep_if_ready(p, in, POLLIN, POLLIN | POLLHUP | POLLERR);
+		ready += keep_if_ready(p, out, POLLOUT, POLLOUT | POLLERR);
+		ready += keep_if_ready(p, odd, POLLPRI, POLLPRI);
 	}
 	return ready;
 }
@@ -63,10 +63,10 @@ int select(int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *t)
 		errno = ENOMEM;
 		return -1;
 	}
-	k = ask(p, n, in, out, odd);
+	k = fill_pollfds(p, n, in, out, odd);
 	ret = poll(p, k, t ? t->tv_sec * 1000 + (t->tv_usec + 999) / 1000 : -1);
 	if (ret >= 0)
-		ret = tell(p, k, in, out, odd);
+		ret = fill_sets(p, k, in, out, odd);
 	free(p);
 	return ret;
 }

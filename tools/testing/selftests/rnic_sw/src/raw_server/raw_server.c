@@ -305,7 +305,7 @@ static int conn_of_qp(uint32_t qpn)
 }
 
 /* wc CONN WRID STATUS OPCODE LENGTH FLAGS IMMEDIATE VENDOR-ERROR */
-static void tell_wc(const struct ibv_wc *wc)
+static void report_wc(const struct ibv_wc *wc)
 {
 	bool good = wc->status == IBV_WC_SUCCESS;
 	bool imm = good && wc->wc_flags & IBV_WC_WITH_IMM;
@@ -319,7 +319,7 @@ static void tell_wc(const struct ibv_wc *wc)
 /* After removal of the device the completion event may be lost, but the ring
  * has all completions
  */
-static void tell_completions(void)
+static void report_completions(void)
 {
 	struct ibv_wc wc;
 	struct ibv_cq *which;
@@ -332,10 +332,10 @@ static void tell_completions(void)
 		ibv_req_notify_cq(cq, solicited_only);
 	}
 	while (ibv_poll_cq(cq, 1, &wc) == 1)
-		tell_wc(&wc);
+		report_wc(&wc);
 }
 
-static void tell_async(void)
+static void report_async(void)
 {
 	struct ibv_async_event ev;
 	int conn = -1;
@@ -374,7 +374,7 @@ static int conn_of_id(const struct rdma_cm_id *id)
 }
 
 /* cm CONN EVENT STATUS ORD IRD HEX [LISTENER] */
-static void tell_cm(struct rdma_event_channel *chan)
+static void report_cm(struct rdma_event_channel *chan)
 {
 	struct rdma_cm_event *ev;
 	struct conn *c;
@@ -512,12 +512,12 @@ static void loop(void)
 		if (poll(fds, n, -1) < 0)
 			return;
 		if (fds[1].revents)
-			tell_completions();
+			report_completions();
 		if (fds[2].revents)
-			tell_async();
+			report_async();
 		for (int i = 3; i < n; i++)
 			if (fds[i].revents && conns[i - 3].chan)
-				tell_cm(conns[i - 3].chan);
+				report_cm(conns[i - 3].chan);
 		if (fds[0].revents && !read_commands())
 			return;
 	}

@@ -76,7 +76,7 @@ extern const struct test cost_tests[], show_tests[], pace_tests[];
 extern const struct test odp_mr_tests[], odp_away_tests[], odp_wrong_tests[];
 extern const struct test dmabuf_tests[], dmabuf_ends_tests[];
 extern const struct test odp_stuck_tests[], odp_ends_tests[], odp_storm_tests[];
-extern const struct test odp_under_tests[], gather_tests[];
+extern const struct test odp_under_tests[], coalesce_tests[];
 
 /* Options of the program */
 struct setting {
@@ -190,7 +190,7 @@ void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
  * Open a connection, send a message in each direction, and close it.  If an effect of earlier
  * operations cannot be observed by then, it will not appear, however slow the machine is.
  */
-void later(void);
+void settle(void);
 int qp_state(const struct end *e);
 void to_error(struct end *e);
 
@@ -234,7 +234,7 @@ struct ibv_wc next_wc(struct ibv_cq *cq);
 void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void want_none(struct ibv_cq *cq);	/* no completion now, and none after later() */
+void want_none(struct ibv_cq *cq);	/* no completion now, and none after settle() */
 void has_none(struct ibv_cq *cq);	/* no completion now */
 void pause_ms(unsigned int ms);
 
@@ -262,7 +262,7 @@ void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
  * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at
  * the sender does not guarantee that; the completion of a Read does.
  */
-void all_have_come(const struct desk *d);
+void wait_all_placed(const struct desk *d);
 /* Check whether a completion event arrives within @ms (verbs_cq.c) */
 bool event_within(struct end *e, int ms);
 
@@ -278,7 +278,7 @@ size_t rings_with(uint32_t prod, volatile uint32_t **last);
 void drop_ipc_lock(void);
 void lock_at_most(size_t octets);
 
-/* Asynchronous events and counters (verbs_signs.c) ------------------------ */
+/* Asynchronous events and counters (verbs_async.c) ------------------------ */
 
 /* Expect an asynchronous event of a QP or CQ; each event is matched once */
 void want_async(struct ibv_context *ctx, enum ibv_event_type type,

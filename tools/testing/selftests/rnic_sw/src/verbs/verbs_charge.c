@@ -216,7 +216,7 @@ static void charge_brought(void)
 			.raddr = (uintptr_t)d.s.at + i * apart * page_size() });
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 	}
-	all_have_come(&d);
+	wait_all_placed(&d);
 	want_charged("page tables", before, n * 2 * page_size() / 1024);
 	odp_close(&d);
 }

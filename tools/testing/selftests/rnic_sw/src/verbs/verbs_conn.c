@@ -84,7 +84,7 @@ static void nobody_listens(void)
 }
 
 /* All messages that are posted before the disconnect must be sent */
-static void one_goodbye(uint32_t n, uint32_t len)
+static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 {
 	struct desk d;
 	uint32_t i;
@@ -116,9 +116,9 @@ static void one_goodbye(uint32_t n, uint32_t len)
 
 static void goodbye(void)
 {
-	one_goodbye(100, 7);
-	one_goodbye(100, 4001);
-	one_goodbye(60, 100001);
+	check_disconnect_sends_all(100, 7);
+	check_disconnect_sends_all(100, 4001);
+	check_disconnect_sends_all(60, 100001);
 }
 
 static void server_goodbye(void)
@@ -165,7 +165,7 @@ static void both_goodbye(void)
 }
 
 /* If the QP is destroyed without a disconnect, the peer must notice */
-static void gone(void)
+static void destroyed_without_disconnect(void)
 {
 	struct desk d;
 
@@ -408,7 +408,7 @@ const struct test conn_tests[] = {
 	T(goodbye, "DDP-72 DDP-73"),
 	T(server_goodbye, "DDP-72"),
 	T(both_goodbye, ""),
-	T(gone, "DDP-78 MPA-132"),
+	T(destroyed_without_disconnect, "DDP-78 MPA-132"),
 	T(ipv6, "IPv6"),
 	T(any_address, "IPv6"),
 	T(any_v6_address, "IPv6"),

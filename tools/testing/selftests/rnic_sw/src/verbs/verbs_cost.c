@@ -62,7 +62,7 @@ static uint64_t median(uint64_t *of)
 /* The limit of 1.5 is above random variation, and far below the cost of a walk
  * through all objects
  */
-static void as_dear(const char *what, uint64_t *many, uint64_t *none)
+static void check_same_cost(const char *what, uint64_t *many, uint64_t *none)
 {
 	uint64_t a = median(many), b = median(none);
 
@@ -99,8 +99,8 @@ static void cost_cqs(void)
 		look(&many, i);
 		look(&none, i);
 	}
-	as_dear("creating a CQ", many.make, none.make);
-	as_dear("destroying a CQ", many.destroy, none.destroy);
+	check_same_cost("creating a CQ", many.make, none.make);
+	check_same_cost("destroying a CQ", many.destroy, none.destroy);
 	for (i = 0; i < MANY; i++)
 		CHECK(!ibv_destroy_cq(made[i]), "%m");
 	CHECK(!ibv_close_device(many.ctx) && !ibv_close_device(none.ctx), "%m");

@@ -21,7 +21,7 @@ bool event_within(struct end *e, int ms)
 	return true;
 }
 
-void all_have_come(const struct desk *d)
+void wait_all_placed(const struct desk *d)
 {
 	do_job(&d->p.c, &(struct job){
 		.id = 77, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -49,13 +49,13 @@ static void events(void)
 		/* there is no event unless the CQ is armed, and one event each time that it is */
 		send_one(&d, 1, 0);
 		want_recv(d.p.s.rcq, 1, 9);
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!event_within(&d.p.s, 0), "no event may arrive unless the CQ is armed");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		send_one(&d, 2, 0);
 		send_one(&d, 3, 0);
 		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!event_within(&d.p.s, 0), "only one event may arrive");
 		want_recv(d.p.s.rcq, 2, 9);
 		want_recv(d.p.s.rcq, 3, 9);
@@ -73,7 +73,7 @@ static void events_solicited(void)
 	for (i = 0; i < 20; i++) {
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 1, 0);
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
 		send_one(&d, 2, IBV_SEND_SOLICITED);
 		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
@@ -171,7 +171,7 @@ static void resize(void)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (k = 0; k < 8; k++)
 			send_one(&d, i * 10 + k, 0);
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
 		      sizes[i]);
 		CHECK(d.p.s.rcq->cqe >= sizes[i], "%d", d.p.s.rcq->cqe);

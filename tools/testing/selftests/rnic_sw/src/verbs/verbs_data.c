@@ -51,7 +51,7 @@ static void send_around_segments(void)
 }
 
 /* Wait for progress: a busy machine may be slow, but the transfer must continue */
-static void goes_on(const struct desk *d, size_t to, uint32_t len)
+static void wait_progress(const struct desk *d, size_t to, uint32_t len)
 {
 	uint64_t until;
 	uint32_t i;
@@ -71,7 +71,7 @@ static void huge_send(struct desk *d, uint32_t len)
 	buf_fill(&d->c, 0, len, 3);
 	do_recv(&d->p.s, 3, &d->s, 1, d->s.len - 1);
 	do_send(&d->p.c, 3, &d->c, 0, len);
-	goes_on(d, 1, len);
+	wait_progress(d, 1, len);
 	want_ok(d->p.c.scq, 3, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, 3, len);
 	buf_has_only(&d->s, 1, len, 3);

@@ -186,7 +186,7 @@ static void messages(void)
 	struct desk d;
 
 	shared_desk(&d, PAGES, 0);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	shared_close(&d);
 }
 
@@ -197,9 +197,9 @@ static void moved(void)
 
 	shared_desk(&d, PAGES, EXPORTER_MOVES);
 	was = counter(&d.p.s, "dmabuf_moves");
-	trade_all(&d, d.s.len, 1, shared_move);
+	exchange_all(&d, d.s.len, 1, shared_move);
 	CHECK(counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
-	trade_during(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
+	exchange_during(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
 	shared_close(&d);
 }
 
@@ -237,7 +237,7 @@ static void silent(void)
 		buffer_move(files.s);
 		buf_has(&d.s, 0, d.s.len, i);
 	}
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	shared_close(&d);
 }
 
@@ -250,7 +250,7 @@ static void pin_moves(void)
 	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
 	CHECK(buffer_info(files.s).moves == 1, "the buffer must be pinned, which moves it");
 	CHECK(buffer_info(files.s).begins == 2, "access must begin again after the move");
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	shared_close(&d);
 }
 
@@ -267,8 +267,8 @@ static void two_regions(void)
 	shared_map(&d.s, files.c, len, len);
 	shared_reg(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
 	shared_reg(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
-	trade_all(&d, len, 1, shared_move);
-	trade_during(&d, len, rounds(TIMES) ?: 1, shared_move);
+	exchange_all(&d, len, 1, shared_move);
+	exchange_during(&d, len, rounds(TIMES) ?: 1, shared_move);
 	odp_close(&d);
 	buffer_given_back(files.c);
 }
@@ -316,7 +316,7 @@ static void seen_by_others(void)
 	buffer_left(files.c);
 	buf_fill(&d.c, 0, d.c.len, 1);
 	ping(&d, IBV_WR_RDMA_WRITE);
-	all_have_come(&d);
+	wait_all_placed(&d);
 	buffer_left(files.s);
 	buf_has(&d.s, 0, d.s.len, 1);
 	buf_fill(&d.s, 0, d.s.len, 2);
@@ -325,7 +325,7 @@ static void seen_by_others(void)
 	buffer_left(files.c);
 	buf_has(&d.c, 0, d.c.len, 2);
 	ping(&d, IBV_WR_RDMA_WRITE);
-	all_have_come(&d);
+	wait_all_placed(&d);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
 	CHECK(!buffer_info(files.s).begun, "access must have ended");
@@ -443,7 +443,7 @@ static void changed(void)
 	ping(&d, IBV_WR_RDMA_READ);
 	buf_has(&d.c, 0, d.c.len, 6);
 	CHECK(!change(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	shared_reg(&d.s, d.p.s.pd, files.s, 0, read);
 	err = change(&d.s, rights, d.s.at, RIGHTS_SHARED);
@@ -496,7 +496,7 @@ static void udmabuf(void)
 	pair_open(&d.p, &(struct opts){});
 	udmabuf_side(&d.c, d.p.c.pd);
 	udmabuf_side(&d.s, d.p.s.pd);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	odp_close(&d);
 }
 

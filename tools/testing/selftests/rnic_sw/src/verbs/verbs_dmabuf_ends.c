@@ -20,7 +20,7 @@
 
 /* Revoked buffers --------------------------------------------------------------- */
 
-static void ask(struct desk *d, enum ibv_wr_opcode op)
+static void start_op(struct desk *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		do_atom(&d->p.c, &(struct atom){
@@ -40,11 +40,11 @@ static void remote(enum ibv_wr_opcode op, const char *ends)
 	struct desk d;
 
 	shared_desk(&d, PAGES, EXPORTER_MOVES);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	was = read_counts(&d, ends);
 	buffer_revoke(shared_fd(&d, &d.s));
 	do_recv(&d.p.s, 7, NULL, 0, 0);
-	ask(&d, op);
+	start_op(&d, op);
 	wc = next_wc(d.p.c.scq);
 	/* a Write may have completed before the Terminate arrives */
 	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
@@ -104,7 +104,7 @@ static void *revoke_soon(void *fd)
 }
 
 /* A buffer is revoked while there are many messages */
-static void amid(enum ibv_wr_opcode op, const char *ends)
+static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
 	pthread_t thread;
@@ -133,12 +133,12 @@ static void amid(enum ibv_wr_opcode op, const char *ends)
 
 static void revoked_amid_writes(void)
 {
-	amid(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+	revoke_during(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
 static void revoked_amid_reads(void)
 {
-	amid(IBV_WR_RDMA_READ, "end_rdmap_stag");
+	revoke_during(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
 /* A revoked buffer must not be registered */
@@ -164,24 +164,24 @@ struct held {
 };
 
 /* Start a Write that waits for the exporter of the server's buffer */
-static void hold(struct held *h, enum exporter_hold how, uint32_t flags)
+static void start_held_write(struct held *h, enum exporter_hold how, uint32_t flags)
 {
 	shared_desk(&h->d, PAGES, flags);
 	h->fd = shared_fd(&h->d, &h->d.s);
 	buffer_left(h->fd);
 	buffer_hold(h->fd, how);
 	buf_fill(&h->d.c, 0, h->d.c.len, 1);
-	ask(&h->d, IBV_WR_RDMA_WRITE);
+	start_op(&h->d, IBV_WR_RDMA_WRITE);
 	buffer_awaited(h->fd);
 }
 
 /* Another connection must not be delayed; the Write completes when the exporter continues */
-static void waits(enum exporter_hold how)
+static void check_others_run(enum exporter_hold how)
 {
 	struct held h;
 	struct pair q;
 
-	hold(&h, how, EXPORTER_MOVES);
+	start_held_write(&h, how, EXPORTER_MOVES);
 	pair_open(&q, &(struct opts){});
 	do_recv(&q.s, 1, NULL, 0, 0);
 	do_job(&q.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
@@ -190,29 +190,29 @@ static void waits(enum exporter_hold how)
 	pair_close(&q);
 	buffer_hold(h.fd, EXPORTER_FREE);
 	want_ok(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	all_have_come(&h.d);
+	wait_all_placed(&h.d);
 	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "must be what was sent");
 	shared_close(&h.d);
 }
 
 static void held_begin(void)
 {
-	waits(EXPORTER_HOLD_BEGIN);
+	check_others_run(EXPORTER_HOLD_BEGIN);
 }
 
 static void held_map(void)
 {
-	waits(EXPORTER_HOLD_MAP);
+	check_others_run(EXPORTER_HOLD_MAP);
 }
 
 /* Deregistration must succeed; the stream that waits then finds no MR */
-static void goes(enum exporter_hold how)
+static void deregister_held(enum exporter_hold how)
 {
 	struct counts was;
 	struct held h;
 	uint64_t t;
 
-	hold(&h, how, 0);
+	start_held_write(&h, how, 0);
 	was = read_counts(&h.d, "end_ddp_tagged_stag");
 	t = now_ms();
 	CHECK(!ibv_dereg_mr(h.d.s.mr), "%m");
@@ -229,12 +229,12 @@ static void goes(enum exporter_hold how)
 
 static void held_begin_goes(void)
 {
-	goes(EXPORTER_HOLD_BEGIN);
+	deregister_held(EXPORTER_HOLD_BEGIN);
 }
 
 static void held_map_goes(void)
 {
-	goes(EXPORTER_HOLD_MAP);
+	deregister_held(EXPORTER_HOLD_MAP);
 }
 
 #define MANY	17	/* one more than the number of page-fault workers of a process */
@@ -299,7 +299,7 @@ static void held_destroyed(void)
 {
 	struct held h;
 
-	hold(&h, EXPORTER_HOLD_BEGIN, 0);
+	start_held_write(&h, EXPORTER_HOLD_BEGIN, 0);
 	rdma_destroy_qp(h.d.p.s.id);
 	h.d.p.s.qp = NULL;
 	buffer_hold(h.fd, EXPORTER_FREE);
@@ -323,7 +323,7 @@ static void held_killed(void)
 		shared_reg(&d.s, d.p.s.pd, fd, 0, RIGHTS_SHARED);
 		buffer_left(fd);
 		buffer_hold(fd, EXPORTER_HOLD_BEGIN);
-		ask(&d, IBV_WR_RDMA_WRITE);
+		start_op(&d, IBV_WR_RDMA_WRITE);
 		buffer_awaited(fd);
 		raise(SIGKILL);
 	}
@@ -345,7 +345,7 @@ static void *keep_moving(void *fd)
 }
 
 /* Notify the script, which then deletes the device */
-static void say_under_way(void)
+static void notify_script(void)
 {
 	printf("# under way\n");
 	fflush(stdout);
@@ -361,7 +361,7 @@ static void device_went(struct desk *d)
 /* Check whether a message succeeds.  A message that is posted after the removal of the QP never
  * completes; then the event shows the end.
  */
-static bool answered_well(struct desk *d)
+static bool message_succeeds(struct desk *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
 	const uint64_t until = now_ms() + patience(SOON_MS);
@@ -389,10 +389,10 @@ static void device_goes(void)
 	fd = shared_fd(&d, &d.s);
 	CHECK(!pthread_create(&thread, NULL, keep_moving, &fd), "%m");
 	for (n = 0;; n++) {
-		ask(&d, IBV_WR_RDMA_WRITE);
+		start_op(&d, IBV_WR_RDMA_WRITE);
 		if (n == 10)
-			say_under_way();
-		if (!answered_well(&d))
+			notify_script();
+		if (!message_succeeds(&d))
 			break;
 	}
 	device_went(&d);
@@ -418,8 +418,8 @@ static void device_goes_held(void)
 {
 	struct held h;
 
-	hold(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
-	say_under_way();
+	start_held_write(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
+	notify_script();
 	device_gone(&h.d);
 	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);

@@ -166,7 +166,7 @@ static void imm_solicited(void)
 		m.flags = SIG;
 		do_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
 		m.flags |= IBV_SEND_SOLICITED;
 		do_imm(&d, &m);

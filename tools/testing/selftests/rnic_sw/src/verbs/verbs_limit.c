@@ -156,7 +156,7 @@ static void limit_mws(void)
 }
 
 /* Limit the objects of the program's control group: a number, or "max" */
-static void leave(const struct ibv_context *ctx, const char *n)
+static void set_group_limit(const struct ibv_context *ctx, const char *n)
 {
 	const char *group = getenv("T_GROUP");
 	char path[256];
@@ -182,11 +182,11 @@ static void limit_objects(void)
 
 	pair_prepare(&p, &(struct opts){});
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		leave(p.c.id->verbs, "0");
+		set_group_limit(p.c.id->verbs, "0");
 		errno = 0;
 		CHECK(!one(kinds[i], &p.c), "%zu: must be refused", i);
 		CHECK(errno == EAGAIN, "%zu: %m", i);
-		leave(p.c.id->verbs, "max");
+		set_group_limit(p.c.id->verbs, "max");
 		CHECK(one(kinds[i], &p.c), "%zu: %m", i);
 	}
 	pair_free(&p);

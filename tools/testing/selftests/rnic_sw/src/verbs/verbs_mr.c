@@ -63,7 +63,7 @@ struct flood {
 };
 
 /* Another thread posts, because posting may take as long as the transfer */
-static void *pour(void *arg)
+static void *post_writes(void *arg)
 {
 	const struct flood *f = arg;
 	uint32_t i;
@@ -76,7 +76,7 @@ static void *pour(void *arg)
 }
 
 /* Wait until the first byte has arrived */
-static void has_begun(const struct buf *there, const struct buf *from)
+static void wait_first_byte(const struct buf *there, const struct buf *from)
 {
 	uint64_t until = now_ms() + patience(10000);
 
@@ -109,8 +109,8 @@ static bool one_flood(uint32_t round)
 	buf_fill(&d.c, 0, MIB, round);
 	was = counter(&d.p.s, "end_ddp_tagged_stag");
 	f = (struct flood){ &d, flood.mr->rkey, (uintptr_t)flood.at };
-	CHECK(!pthread_create(&thread, NULL, pour, &f), "%m");
-	has_begun(&flood, &d.c);
+	CHECK(!pthread_create(&thread, NULL, post_writes, &f), "%m");
+	wait_first_byte(&flood, &d.c);
 	CHECK(!ibv_dereg_mr(flood.mr), "%m");
 	memcpy(after, flood.at, MIB);
 	flood.mr = NULL;
@@ -144,7 +144,7 @@ static void dereg_flood(void)
  * The source of Reads is deregistered: the requester must get an error, and further requests must
  * be flushed.  Return: true if that happened before the end of the Reads.
  */
-static bool source_goes(void)
+static bool dereg_source_once(void)
 {
 	bool failed = false;
 	struct ibv_wc wc;
@@ -186,7 +186,7 @@ static bool source_goes(void)
  * The sink of Reads is deregistered: no byte may arrive there afterwards.  Return: true if that
  * happened before the end of the Reads.
  */
-static bool sink_goes(void)
+static bool dereg_sink_once(void)
 {
 	static uint8_t after[MIB];
 	bool failed = false;
@@ -231,16 +231,16 @@ static void while_read(bool (*goes)(void))
 
 static void dereg_source(void)
 {
-	while_read(source_goes);
+	while_read(dereg_source_once);
 }
 
 static void dereg_sink(void)
 {
-	while_read(sink_goes);
+	while_read(dereg_sink_once);
 }
 
 /* The old address must not be part of the MR any longer */
-static void left(struct desk *d)
+static void check_old_address(struct desk *d)
 {
 	uint64_t was = counter(&d->p.s, "end_ddp_tagged_bounds");
 
@@ -275,7 +275,7 @@ static void rereg(void)
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
 	buf_has_only(&other, 2100, 900, 3);
-	left(&d);
+	check_old_address(&d);
 	buf_has_only(&other, 2100, 900, 3);
 	desk_free(&d);
 	buf_free(&other);

@@ -77,8 +77,8 @@ static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
 }
 
 /* Over the connection @p, write [@off, @off + @len) through the window and read it back */
-static void reaches_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
-		       uint32_t len)
+static void check_access_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
+			    uint32_t len)
 {
 	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
@@ -96,12 +96,12 @@ static void reaches_by(struct desk *d, const struct pair *p, uint32_t rkey, uint
 
 static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
 {
-	reaches_by(d, &d->p, rkey, off, len);
+	check_access_by(d, &d->p, rkey, off, len);
 }
 
 /* The connection must end for the reason @ends, and no byte of memory may change */
-static void denied(struct desk *d, struct pair *p, const struct job *j,
-		   const char *ends)
+static void expect_denied(struct desk *d, struct pair *p, const struct job *j,
+			  const char *ends)
 {
 	uint64_t was = counter(&p->s, ends);
 
@@ -119,7 +119,7 @@ static void write_denied(struct desk *d, uint32_t rkey, uint32_t off,
 {
 	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
-	denied(d, &d->p, &j, ends);
+	expect_denied(d, &d->p, &j, ends);
 }
 
 static void drop(struct desk *d, struct ibv_mw *mw)
@@ -218,7 +218,7 @@ static void rights_write(void)
 	bind1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	j = job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
-	denied(&d, &d.p, &j, "end_rdmap_access");
+	expect_denied(&d, &d.p, &j, "end_rdmap_access");
 	drop(&d, mw);
 }
 
@@ -266,7 +266,7 @@ static void zero_based(void)
 }
 
 /* Open two streams, and bind a window of type 1 by the first one */
-static struct ibv_mw *two_and_window(struct desk *d, struct pair *q)
+static struct ibv_mw *open_two_with_window(struct desk *d, struct pair *q)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
@@ -285,10 +285,10 @@ static void type1_streams(void)
 {
 	struct desk d;
 	struct pair q;
-	struct ibv_mw *mw = two_and_window(&d, &q);
+	struct ibv_mw *mw = open_two_with_window(&d, &q);
 
 	reaches(&d, mw->rkey, AT, WIDE);
-	reaches_by(&d, &q, mw->rkey, AT, WIDE);
+	check_access_by(&d, &q, mw->rkey, AT, WIDE);
 	pair_close(&q);
 	pair_disconnect(&d.p);
 	drop(&d, mw);
@@ -312,7 +312,7 @@ static void type2_stream(void)
 	bind2(&d, mw, rkey, &info);
 	reaches(&d, rkey, AT, WIDE);
 	j = job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
-	denied(&d, &q, &j, "end_ddp_tagged_assoc");
+	expect_denied(&d, &q, &j, "end_ddp_tagged_assoc");
 	reaches(&d, rkey, AT, 10);
 	pair_free(&q);
 	pair_disconnect(&d.p);
@@ -395,7 +395,7 @@ static void type2_remote_inv(void)
 }
 
 /* The peer invalidates @rkey, which is not allowed: @p must end for the reason @ends */
-static void cannot_shut(struct pair *p, uint32_t rkey, const char *ends)
+static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char *ends)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
@@ -416,9 +416,9 @@ static void type1_remote_inv(void)
 {
 	struct desk d;
 	struct pair q;
-	struct ibv_mw *mw = two_and_window(&d, &q);
+	struct ibv_mw *mw = open_two_with_window(&d, &q);
 
-	cannot_shut(&q, mw->rkey, "end_rdmap_invalidate");
+	expect_invalidate_refused(&q, mw->rkey, "end_rdmap_invalidate");
 	reaches(&d, mw->rkey, AT, WIDE);
 	pair_free(&q);
 	pair_disconnect(&d.p);
@@ -438,7 +438,7 @@ static void type2_other_inv(void)
 	mw = new_mw(&d, IBV_MW_TYPE_2);
 	info = part(&d, WR | RD);
 	bind2(&d, mw, mw->rkey + 1, &info);
-	cannot_shut(&q, mw->rkey + 1, "end_rdmap_invalidate_assoc");
+	expect_invalidate_refused(&q, mw->rkey + 1, "end_rdmap_invalidate_assoc");
 	reaches(&d, mw->rkey + 1, AT, WIDE);
 	pair_free(&q);
 	pair_disconnect(&d.p);
@@ -446,8 +446,8 @@ static void type2_other_inv(void)
 }
 
 /* An invalid bind must complete with an error, and the QP must go to error */
-static void no_bind(int mr_access, struct ibv_mw_bind_info *change,
-		    uint32_t rkey_xor)
+static void expect_bind_fails(int mr_access, struct ibv_mw_bind_info *change,
+			      uint32_t rkey_xor)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
@@ -468,16 +468,16 @@ static void no_bind(int mr_access, struct ibv_mw_bind_info *change,
 
 static void bad_binds(void)
 {
-	no_bind(IBV_ACCESS_LOCAL_WRITE, &(struct ibv_mw_bind_info){}, 0);
-	no_bind(IBV_ACCESS_MW_BIND, &(struct ibv_mw_bind_info){}, 0);
-	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .addr = SIZE }, 0);
-	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .addr = -AT - 1ull }, 0);
-	no_bind(BINDABLE, &(struct ibv_mw_bind_info){
-			.length = SIZE - AT - WIDE + 1 }, 0);
-	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .length = -1ull - WIDE }, 0);
-	no_bind(BINDABLE, &(struct ibv_mw_bind_info){
-			.mw_access_flags = IBV_ACCESS_MW_BIND }, 0);
-	no_bind(BINDABLE, &(struct ibv_mw_bind_info){}, 0x5a5a00);
+	expect_bind_fails(IBV_ACCESS_LOCAL_WRITE, &(struct ibv_mw_bind_info){}, 0);
+	expect_bind_fails(IBV_ACCESS_MW_BIND, &(struct ibv_mw_bind_info){}, 0);
+	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){ .addr = SIZE }, 0);
+	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){ .addr = -AT - 1ull }, 0);
+	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){
+				  .length = SIZE - AT - WIDE + 1 }, 0);
+	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){ .length = -1ull - WIDE }, 0);
+	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){
+				  .mw_access_flags = IBV_ACCESS_MW_BIND }, 0);
+	expect_bind_fails(BINDABLE, &(struct ibv_mw_bind_info){}, 0x5a5a00);
 }
 
 static void bound_twice(void)

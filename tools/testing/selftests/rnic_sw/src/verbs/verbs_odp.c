@@ -112,7 +112,7 @@ void odp_close(struct desk *d)
 	odp_free(d);
 }
 
-bool is_there(const void *at)
+bool is_present(const void *at)
 {
 	const off_t where = (uintptr_t)at / page_size() * sizeof(uint64_t);
 	static int fd = -1;
@@ -181,7 +181,7 @@ static void send_one(struct desk *d, bool back, size_t off, size_t len, uint32_t
 	buf_has(sink, off, len, seed);
 }
 
-void trade_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void exchange_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
 	send_one(d, false, off, len, seed, away);
 	send_one(d, true, off, len, seed + 1, away);
@@ -195,18 +195,18 @@ static struct job job_of(struct desk *d, enum ibv_wr_opcode op, size_t off, size
 	};
 }
 
-void trade_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void exchange_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
 	struct job j = job_of(d, IBV_WR_RDMA_WRITE, off, len);
 
 	fill(&d->c, &d->s, off, len, seed, away);
 	do_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
-	all_have_come(d);
+	wait_all_placed(d);
 	buf_has(&d->s, off, len, seed);
 }
 
-void trade_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void exchange_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
 	struct job j = job_of(d, IBV_WR_RDMA_READ, off, len);
 
@@ -216,7 +216,7 @@ void trade_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *
 	buf_has(&d->c, off, len, seed);
 }
 
-void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
+void exchange_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
 {
 	uint64_t old = value * 0x9e3779b97f4a7c15;
 
@@ -236,7 +236,7 @@ void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
 	      (unsigned long long)*word(&d->s, at), (unsigned long long)(old + value));
 }
 
-void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away)
+void exchange_all(struct desk *d, size_t len, uint32_t seed, away_fn *away)
 {
 	const size_t page = page_size();
 	const struct { size_t off, len; } at[] = {
@@ -245,10 +245,10 @@ void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(at); i++, seed += 8) {
-		trade_send(d, at[i].off, at[i].len, seed, away);
-		trade_write(d, at[i].off, at[i].len, seed + 3, away);
-		trade_read(d, at[i].off, at[i].len, seed + 4, away);
-		trade_add(d, at[i].off / sizeof(uint64_t), seed, away);
+		exchange_send(d, at[i].off, at[i].len, seed, away);
+		exchange_write(d, at[i].off, at[i].len, seed + 3, away);
+		exchange_read(d, at[i].off, at[i].len, seed + 4, away);
+		exchange_add(d, at[i].off / sizeof(uint64_t), seed, away);
 	}
 }
 
@@ -273,7 +273,7 @@ static void *take_away(void *arg)
 }
 
 /* Repeat the messages @times times, and until @away has been applied at least once */
-void trade_during(struct desk *d, size_t len, uint32_t times, away_fn *away)
+void exchange_during(struct desk *d, size_t len, uint32_t times, away_fn *away)
 {
 	struct taker t = { .d = d, .away = away };
 	pthread_t thread;
@@ -281,7 +281,7 @@ void trade_during(struct desk *d, size_t len, uint32_t times, away_fn *away)
 
 	CHECK(!pthread_create(&thread, NULL, take_away, &t), "%m");
 	for (i = 0; i < times || !__atomic_load_n(&t.times, __ATOMIC_RELAXED); i++)
-		trade_all(d, len, i * 64, NULL);
+		exchange_all(d, len, i * 64, NULL);
 	__atomic_store_n(&t.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# pages changed %u times meanwhile\n", t.times);

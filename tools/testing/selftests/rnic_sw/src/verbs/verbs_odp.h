@@ -27,7 +27,7 @@ void odp_free(struct desk *d);
 void odp_close(struct desk *d);
 
 /* Check whether the page is present in the page table of this process */
-bool is_there(const void *at);
+bool is_present(const void *at);
 /* Skip the case if there is no file @path; @config: the missing kernel option */
 void need_file(const char *path, const char *config);
 void write_file(const char *path, const char *text);
@@ -41,14 +41,14 @@ typedef void away_fn(struct buf *b);
  * Transfer bytes [off, off + len) by one message and compare both buffers.  @away is applied to
  * both buffers after they have been filled; it may be NULL.
  */
-void trade_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void trade_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void trade_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away);
+void exchange_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void exchange_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void exchange_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void exchange_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away);
 /* Do all of the above at several offsets within the first @len bytes */
-void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
-/* Call trade_all() @times times, while another thread applies @away to both buffers */
-void trade_during(struct desk *d, size_t len, uint32_t times, away_fn *away);
+void exchange_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
+/* Call exchange_all() @times times, while another thread applies @away to both buffers */
+void exchange_during(struct desk *d, size_t len, uint32_t times, away_fn *away);
 
 /* Access by a peer to pages that cannot be faulted in (verbs_odp_wrong.c) ---------- */
 

@@ -16,10 +16,10 @@
 #define TIMES	16u
 
 /* Apply @away before each of some messages, and then during many messages */
-static void trades(struct desk *d, size_t len, away_fn *away)
+static void exchange_with(struct desk *d, size_t len, away_fn *away)
 {
-	trade_all(d, len, 1, away);
-	trade_during(d, len, rounds(TIMES) ?: 1, away);
+	exchange_all(d, len, 1, away);
+	exchange_during(d, len, rounds(TIMES) ?: 1, away);
 }
 
 static void with_files(away_fn *away)
@@ -27,7 +27,7 @@ static void with_files(away_fn *away)
 	struct desk d;
 
 	odp_desk(&d, PAGES);
-	trades(&d, d.s.len, away);
+	exchange_with(&d, d.s.len, away);
 	odp_close(&d);
 }
 
@@ -65,7 +65,7 @@ static void shut(void)
 	struct desk d;
 
 	odp_desk_own(&d, PAGES);
-	trade_all(&d, d.s.len, 1, shut_for_a_while);
+	exchange_all(&d, d.s.len, 1, shut_for_a_while);
 	odp_close(&d);
 }
 
@@ -86,7 +86,7 @@ static void moved(void)
 	struct desk d;
 
 	odp_desk_own(&d, PAGES);
-	trade_all(&d, d.s.len, 1, there_and_back);
+	exchange_all(&d, d.s.len, 1, there_and_back);
 	odp_close(&d);
 }
 
@@ -103,7 +103,7 @@ static void replaced(void)
 	odp_desk_own(&d, PAGES);
 	for (i = 0; i < 20; i++) {
 		at = i % 2 ? &d.c : &d.s;
-		trade_all(&d, d.s.len, i, NULL);
+		exchange_all(&d, d.s.len, i, NULL);
 		pages_new(&other, PAGES);
 		buf_fill(&other, 0, other.len, 100 + i);
 		CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE |
@@ -114,8 +114,8 @@ static void replaced(void)
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
 		if (i % 2)
-			all_have_come(&d);
-		/* all but the first byte, which all_have_come() has used */
+			wait_all_placed(&d);
+		/* all but the first byte, which wait_all_placed() has used */
 		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "both buffers must be equal");
 		CHECK(at->at[5] == octet_of(100 + i, 5), "the memory must have the new content");
 	}
@@ -146,7 +146,7 @@ static void mapped_again(void)
 	pages_map(&d.s, PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	trades(&d, d.s.len, map_again);
+	exchange_with(&d, d.s.len, map_again);
 	odp_close(&d);
 }
 
@@ -202,7 +202,7 @@ static void forked(void)
 	int status;
 
 	odp_desk_own(&d, PAGES);
-	trades(&d, d.s.len, share_with_few);
+	exchange_with(&d, d.s.len, share_with_few);
 	while (wait(&status) > 0)
 		CHECK(!status, "the child's memory must not change: %x", status);
 	odp_close(&d);
@@ -215,11 +215,11 @@ static void forked_once(void)
 	int status;
 
 	odp_desk_own(&d, PAGES);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	share_with_child(&d.s);
-	trade_all(&d, d.s.len, 2, NULL);
+	exchange_all(&d, d.s.len, 2, NULL);
 	CHECK(wait(&status) > 0 && !status, "%x", status);
-	trade_all(&d, d.s.len, 3, NULL);
+	exchange_all(&d, d.s.len, 3, NULL);
 	odp_close(&d);
 }
 
@@ -234,8 +234,8 @@ static void given_up(void)
 
 	odp_desk_own(&d, PAGES);
 	for (i = 0; i < 30; i++) {
-		trade_write(&d, 0, d.s.len, i, NULL);
-		trade_read(&d, 0, d.s.len, i, NULL);
+		exchange_write(&d, 0, d.s.len, i, NULL);
+		exchange_read(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
 		do_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
@@ -259,7 +259,7 @@ static void freed(void)
 
 	odp_desk_own(&d, PAGES);
 	for (i = 0; i < 10; i++) {
-		trade_write(&d, 0, d.s.len, i, NULL);
+		exchange_write(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_FREE), "%m");
 		buf_fill(&d.c, 0, d.c.len, 77 + i);
 		do_job(&d.p.c, &(struct job){
@@ -268,7 +268,7 @@ static void freed(void)
 			.rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		/* the Writes are placed before reclaim, and then must survive it */
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
 		buf_has(&d.s, 0, d.s.len, 77 + i);
 	}
@@ -295,11 +295,11 @@ static void truncated(void)
 	pages_map(&d.s, 2 * PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	trades(&d, d.s.len / 2, cut_and_grow);
+	exchange_with(&d, d.s.len / 2, cut_and_grow);
 	/* pages that were cut off are replaced by new pages when the file has grown again */
-	trade_write(&d, 0, d.s.len, 5, NULL);
+	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
-	trade_read(&d, 0, d.s.len / 2, 6, NULL);
+	exchange_read(&d, 0, d.s.len / 2, 6, NULL);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 100,
 		.raddr = (uintptr_t)d.s.at + d.s.len / 2, .rkey = d.s.mr->rkey });
@@ -324,7 +324,7 @@ static void file_written(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	for (i = 0; i < 10; i++) {
-		trade_write(&d, 0, d.s.len, i, NULL);
+		exchange_write(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED) && !fsync(fd), "%m");
 		CHECK(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), "fadvise");
 		CHECK(pread(fd, back, d.s.len, 0) == (ssize_t)d.s.len, "%m");
@@ -364,8 +364,8 @@ static void migrated(void)
 	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
 	before = pages_migrated();
 	odp_desk_own(&d, PAGES);
-	trade_all(&d, d.s.len, 1, compact);
-	trade_during(&d, d.s.len, 4, compact);
+	exchange_all(&d, d.s.len, 1, compact);
+	exchange_during(&d, d.s.len, 4, compact);
 	odp_close(&d);
 	moved = pages_migrated() - before;
 	if (!moved)
@@ -396,10 +396,10 @@ static void swapped(void)
 	out = number_in(where, "pswpout ");
 	in = number_in(where, "pswpin ");
 	odp_desk_own(&d, PAGES);
-	trades(&d, d.s.len, page_out);
+	exchange_with(&d, d.s.len, page_out);
 	odp_close(&d);
 	odp_desk(&d, PAGES);
-	trades(&d, d.s.len, page_out);
+	exchange_with(&d, d.s.len, page_out);
 	odp_close(&d);
 	printf("# %ld pages out, %ld in\n", number_in(where, "pswpout ") - out,
 	       number_in(where, "pswpin ") - in);
@@ -464,12 +464,12 @@ static void huge(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	/* a message must fault in a huge page */
-	trade_write(&d, 0, HUGE, 1, NULL);
+	exchange_write(&d, 0, HUGE, 1, NULL);
 	CHECK(huge_pages() > 0, "there must be a huge page");
-	trade_all(&d, 64 * page_size(), 1, split);
-	trade_all(&d, 64 * page_size(), 2, collapse);
+	exchange_all(&d, 64 * page_size(), 1, split);
+	exchange_all(&d, 64 * page_size(), 2, collapse);
 	/* no message uses the last page, because split() protects it for a moment */
-	trade_during(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
+	exchange_during(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
 	odp_close(&d);
 }
 
@@ -513,12 +513,12 @@ static void merged(void)
 			.off = 7, .len = 5, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + 2 * page_size() });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		all_have_come(&d);
+		wait_all_placed(&d);
 		CHECK(!memcmp(d.s.at + 2 * page_size(), d.c.at + 7, 5), "must be written");
 		buf_has(&d.s, 0, page_size(), i);
 		buf_has(&d.s, 3 * page_size(), page_size(), i);
 		buf_has(&d.c, 4 * page_size(), page_size(), i);
-		trade_all(&d, d.s.len, 1, NULL);
+		exchange_all(&d, d.s.len, 1, NULL);
 	}
 	write_file(KSM "run", "2");
 	odp_close(&d);

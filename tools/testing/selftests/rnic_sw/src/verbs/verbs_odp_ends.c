@@ -114,7 +114,7 @@ static void stuck_killed(void)
 	killed_in(IBV_WR_SEND, true);
 	killed_in(IBV_WR_RDMA_READ, true);
 	/* the device must still work */
-	later();
+	settle();
 }
 
 /* Many unserved pages of one program must not delay another program ------------- */
@@ -122,7 +122,7 @@ static void stuck_killed(void)
 enum { CROWD = 100 };
 
 /* Create an unserved page for each connection, which a Write of the peer and a Send need */
-static void crowd(int fd)
+static void create_stuck_conns(int fd)
 {
 	static struct pair p[CROWD];
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -152,7 +152,7 @@ static void serve_nobody(int ready)
 	int fd = uffd_open();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	crowd(fd);
+	create_stuck_conns(fd);
 	CHECK(write(ready, "", 1) == 1, "%m");
 	for (;;)
 		pause();
@@ -175,7 +175,7 @@ static void stuck_crowd(void)
 	close(ready[1]);
 	CHECK(read(ready[0], &c, 1) == 1, "the other program must start");
 	odp_desk_own(&d, 6);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	odp_close(&d);
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 }
@@ -187,7 +187,7 @@ static void inherit(void)
 	uint32_t i;
 
 	odp_desk_own(&d, 64);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	fflush(stdout);
 	if (!fork()) {
 		pause_ms(500);
@@ -221,7 +221,7 @@ static void outlived(void)
 		/* wait for the grandchild, which this process has adopted */
 		CHECK(wait(&status) > 0 && !status, "%x", status);
 	}
-	later();
+	settle();
 }
 
 #define NOBODY	65534u
@@ -245,7 +245,7 @@ static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 }
 
 /* Start another such process, of user @uid.  Return: 0, or the errno of its registration */
-static int one_more(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
+static int start_owner(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
 {
 	pid_t pid = fork();
 	int error;
@@ -272,17 +272,17 @@ static void limit_owners(void)
 	devs = ibv_get_device_list(NULL);
 	CHECK(devs && devs[0] && !pipe(tell) && !pipe(wait_for), "%m");
 	for (i = 0; i < OF_A_USER; i++) {
-		error = one_more(devs[0], NOBODY, tell, wait_for);
+		error = start_owner(devs[0], NOBODY, tell, wait_for);
 		CHECK(!error, "%d: %s", i, strerror(error));
 	}
-	error = one_more(devs[0], NOBODY, tell, wait_for);
+	error = start_owner(devs[0], NOBODY, tell, wait_for);
 	CHECK(error == ENOMEM, "one process above the limit must be refused: %s", strerror(error));
-	CHECK(!one_more(devs[0], NOBODY - 1, tell, wait_for), "another user must not be refused");
-	CHECK(!one_more(devs[0], 0, tell, wait_for), "root");
+	CHECK(!start_owner(devs[0], NOBODY - 1, tell, wait_for), "another user must not be refused");
+	CHECK(!start_owner(devs[0], 0, tell, wait_for), "root");
 	close(wait_for[1]);
 	for (i = 0; i < OF_A_USER + 3; i++)
 		CHECK(wait(&status) > 0 && !status, "%x", status);
-	later();
+	settle();
 }
 
 const struct test odp_ends_tests[] = {

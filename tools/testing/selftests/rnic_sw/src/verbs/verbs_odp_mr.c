@@ -36,7 +36,7 @@ static void untouched(void)
 
 	odp_desk_own(&d, PAGES);
 	memset(d.c.at, 0xaa, page_size());
-	CHECK(!is_there(d.s.at + page_size()), "the page must not be present yet");
+	CHECK(!is_present(d.s.at + page_size()), "the page must not be present yet");
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 3000, .raddr = (uintptr_t)d.s.at + page_size() * 5 - 1500,
@@ -50,9 +50,9 @@ static void untouched(void)
 		.len = page_size() * 3, .raddr = (uintptr_t)d.s.at + page_size(),
 		.rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_WRITE);
-	all_have_come(&d);
+	wait_all_placed(&d);
 	buf_has(&d.s, page_size(), page_size() * 3, 8);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	odp_close(&d);
 }
 
@@ -64,11 +64,11 @@ static void beside_pinned(void)
 	odp_desk(&d, PAGES);
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ALL);
-	trade_all(&d, d.s.len, 5, NULL);
+	exchange_all(&d, d.s.len, 5, NULL);
 	CHECK(!ibv_dereg_mr(d.c.mr) && !ibv_dereg_mr(d.s.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
-	trade_all(&d, d.s.len, 6, NULL);
+	exchange_all(&d, d.s.len, 6, NULL);
 	odp_close(&d);
 }
 
@@ -146,7 +146,7 @@ static void unpinned(void)
 	pages_free(&d.s);
 	pages_new(&d.s, pages);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	trade_all(&d, d.c.len, 3, NULL);
+	exchange_all(&d, d.c.len, 3, NULL);
 	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
 	odp_close(&d);
 }
@@ -180,7 +180,7 @@ static void implicit(void)
 
 	implicit_desk(&d);
 	for (i = 0; i < 4; i++) {
-		trade_all(&d, d.c.len, i, NULL);
+		exchange_all(&d, d.c.len, i, NULL);
 		mr = d.s.mr;
 		CHECK(!munmap(d.s.map, d.s.map_len), "%m");
 		pages_new(&d.s, PAGES + i * 100);
@@ -208,8 +208,8 @@ static void implicit_all(void)
 		to = d;
 		to.s.at = at[i];
 		to.s.len = SOME;
-		trade_write(&to, 11, SOME - 11, i, NULL);
-		trade_read(&to, 11, SOME - 11, i + 5, NULL);
+		exchange_write(&to, 11, SOME - 11, i, NULL);
+		exchange_read(&to, 11, SOME - 11, i + 5, NULL);
 	}
 	odp_close(&d);
 	free(heap);
@@ -249,7 +249,7 @@ static void soon_there(const void *at)
 {
 	const uint64_t until = now_ms() + patience(WC_MS);
 
-	while (!is_there(at)) {
+	while (!is_present(at)) {
 		CHECK(now_ms() < until, "the page must be faulted in");
 		pause_ms(5);
 	}
@@ -263,18 +263,18 @@ static void advice(void)
 
 	odp_desk_own(&d, PAGES);
 	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
-	CHECK(!is_there(d.s.at), "NO_FAULT must not fault pages in");
+	CHECK(!is_present(d.s.at), "NO_FAULT must not fault pages in");
 	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 10, 2 * page), "%m");
-	CHECK(is_there(d.s.at) && is_there(d.s.at + 2 * page), "the pages must be present");
-	CHECK(!is_there(d.s.at + 3 * page), "pages outside the range must not be faulted in");
+	CHECK(is_present(d.s.at) && is_present(d.s.at + 2 * page), "the pages must be present");
+	CHECK(!is_present(d.s.at + 3 * page), "pages outside the range must not be faulted in");
 	CHECK(!advise(d.p.s.pd, FETCH, FLUSH, &d.s, 3 * page, 1), "%m");
-	CHECK(is_there(d.s.at + 3 * page), "the page must be present");
+	CHECK(is_present(d.s.at + 3 * page), "the page must be present");
 	CHECK(!advise(d.p.s.pd, FETCH_WRITE, 0, &d.s, 5 * page, page), "%m");
 	soon_there(d.s.at + 5 * page);
 	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
-	trade_all(&d, d.s.len, 9, NULL);
+	exchange_all(&d, d.s.len, 9, NULL);
 	CHECK(!advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
-	trade_all(&d, d.s.len, 10, NULL);
+	exchange_all(&d, d.s.len, 10, NULL);
 	odp_close(&d);
 }
 
@@ -309,7 +309,7 @@ static void advice_taken(void)
 	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 0, d.s.len), "%m");
 	CHECK(!advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
 	was = look(&d);
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	want_no_faults(&d, was);
 	odp_close(&d);
 	odp_desk_own(&d, PAGES);
@@ -377,7 +377,7 @@ static void advice_refused(void)
 	REFUSED(0, pd, FETCH, 0, &hole, 0, 2 * page);
 	REFUSED(0, pd, FETCH_WRITE, FLUSH, &hole, 0, page);
 	CHECK(!ibv_dereg_mr(hole.mr) && !munmap(hole.at, page), "%m");
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	odp_close(&d);
 }
 
@@ -386,7 +386,7 @@ static void advice_refused(void)
 #define TAG	((uintptr_t)(0x15ull << 57))
 
 /* MRs that are in, or extend to, addresses of the kernel must be refused */
-static void behind_all(struct ibv_pd *pd, uint8_t *at)
+static void refuse_kernel_ranges(struct ibv_pd *pd, uint8_t *at)
 {
 	const size_t page = page_size();
 	struct ibv_mr *mr = ibv_reg_mr(pd, (void *)-page, page / 2, RIGHTS_ODP);
@@ -397,7 +397,7 @@ static void behind_all(struct ibv_pd *pd, uint8_t *at)
 }
 
 /* The peer writes to @odd, and a Send returns the data */
-static void trade_tagged(struct desk *d, const struct buf *odd)
+static void exchange_tagged(struct desk *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);
 	do_job(&d->p.c, &(struct job){
@@ -426,7 +426,7 @@ static void tagged(void)
 	if (sizeof(void *) < 8)
 		skip("addresses have 32 bits");
 	odp_desk_own(&d, PAGES);
-	behind_all(d.p.s.pd, d.s.at);
+	refuse_kernel_ranges(d.p.s.pd, d.s.at);
 	odd = d.s;
 	odd.at = (uint8_t *)((uintptr_t)d.s.at | TAG);
 	all = odd;
@@ -435,8 +435,8 @@ static void tagged(void)
 	if (mr) {
 		CHECK(!ibv_dereg_mr(mr), "%m");
 		buf_reg(&odd, d.p.s.pd, RIGHTS_ODP);
-		trade_tagged(&d, &odd);
-		trade_tagged(&d, &all);
+		exchange_tagged(&d, &odd);
+		exchange_tagged(&d, &all);
 		CHECK(!ibv_dereg_mr(odd.mr), "%m");
 	} else {
 		mr = ibv_reg_mr(d.p.s.pd, odd.at, odd.len, RIGHTS_ODP);
@@ -450,7 +450,7 @@ static void tagged(void)
 /* Reregistration ------------------------------------------------------------ */
 
 /* Move the server's MR to the memory of @b.  @access: the new rights, or 0 to keep the rights */
-static void go_to(struct desk *d, struct buf *b, int access)
+static void rereg_to(struct desk *d, struct buf *b, int access)
 {
 	int what = IBV_REREG_MR_CHANGE_TRANSLATION;
 	struct buf was = d->s;
@@ -472,17 +472,17 @@ static void rereg(void)
 
 	odp_desk_own(&d, PAGES);
 	pages_new(&other, PAGES);
-	trade_all(&d, d.s.len, 1, NULL);
-	go_to(&d, &other, 0);
-	trade_all(&d, d.s.len, 2, NULL);
-	go_to(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	exchange_all(&d, d.s.len, 1, NULL);
+	rereg_to(&d, &other, 0);
+	exchange_all(&d, d.s.len, 2, NULL);
+	rereg_to(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 	CHECK(number_in("/proc/self/status", "VmPin:") > 0, "memory must be pinned");
-	trade_all(&d, d.s.len, 3, NULL);
-	go_to(&d, &other, RIGHTS_ODP);
+	exchange_all(&d, d.s.len, 3, NULL);
+	rereg_to(&d, &other, RIGHTS_ODP);
 	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
-	trade_all(&d, d.s.len, 4, NULL);
+	exchange_all(&d, d.s.len, 4, NULL);
 	CHECK(!munmap(other.map, other.map_len), "%m");
-	trade_all(&d, d.s.len, 5, NULL);
+	exchange_all(&d, d.s.len, 5, NULL);
 	odp_close(&d);
 }
 
@@ -494,10 +494,10 @@ static void rereg_rights(void)
 
 	odp_desk(&d, PAGES);
 	was = counter(&d.p.s, "end_ddp_tagged_stag");
-	trade_all(&d, d.s.len, 1, NULL);
+	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND), "%m");
-	trade_read(&d, 5, 2 * page_size(), 2, NULL);
+	exchange_read(&d, 5, 2 * page_size(), 2, NULL);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 10,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });

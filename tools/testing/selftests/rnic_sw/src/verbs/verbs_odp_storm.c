@@ -160,7 +160,7 @@ struct flood {
 };
 
 /* Write continuously, 8 Writes at a time; the content of the data does not matter */
-static void *pour(void *arg)
+static void *write_continuously(void *arg)
 {
 	struct flood *f = arg;
 	uint32_t i;
@@ -180,7 +180,7 @@ static void *pour(void *arg)
 }
 
 /* Allocate pages immediately after some were freed: these are usually the same pages */
-static void taken_over(struct flood *f, uint32_t seed)
+static void reuse_pages(struct flood *f, uint32_t seed)
 {
 	struct buf b;
 	int i;
@@ -204,9 +204,9 @@ static void not_touched(void)
 
 	odp_desk_own(&f.d, 16);
 	memset(f.d.c.at, 0xee, f.d.c.len);
-	CHECK(!pthread_create(&thread, NULL, pour, &f), "%m");
+	CHECK(!pthread_create(&thread, NULL, write_continuously, &f), "%m");
 	for (; n < 100 || now_ms() < until; n++)
-		taken_over(&f, n);
+		reuse_pages(&f, n);
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# %llu Writes, pages taken away %u times\n", (unsigned long long)f.writes, n);
@@ -280,7 +280,7 @@ static void holes(void)
 /* Less memory than the MRs have ------------------------------------------------ */
 
 /* Write each page and read it back, @times times */
-static void go_round(struct desk *d, uint32_t times)
+static void write_and_read_all(struct desk *d, uint32_t times)
 {
 	const size_t piece = 64 * page_size();
 	uint32_t turn;
@@ -319,10 +319,10 @@ static void squeezed(void)
 	if (!pages)
 		skip("set T_GROUP_MIB to the limit of the control group");
 	odp_desk_own(&d, pages);
-	go_round(&d, rounds(4));
+	write_and_read_all(&d, rounds(4));
 	odp_close(&d);
 	odp_desk(&d, pages);
-	go_round(&d, rounds(4));
+	write_and_read_all(&d, rounds(4));
 	odp_close(&d);
 }
 

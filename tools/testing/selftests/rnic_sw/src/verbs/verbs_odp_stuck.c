@@ -47,7 +47,7 @@ static void withhold(int fd, struct buf *b)
 }
 
 /* Wait for the page fault at the first unserved page */
-static void asked_for(int fd, const struct buf *b)
+static void wait_fault(int fd, const struct buf *b)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	struct uffd_msg msg;
@@ -78,7 +78,7 @@ static void serve(int fd, struct buf *b, uint32_t seed)
 }
 
 /* Check for the pattern of @seed, counted from the buffer's start */
-static void was_filled(const struct buf *b, size_t off, size_t len, uint32_t seed)
+static void check_pattern(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	size_t i;
 
@@ -106,7 +106,7 @@ static void stall_open(struct stall *s, bool at_client)
 }
 
 /* Check that the other connection is not delayed */
-static void others_go_on(struct stall *s)
+static void check_others_run(struct stall *s)
 {
 	const uint32_t n = rounds(200);
 	struct buf to;
@@ -153,8 +153,8 @@ void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	if (op == IBV_WR_SEND)
 		do_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
 	do_job(&s->d.p.c, &j);
-	asked_for(s->fd, held(s));
-	others_go_on(s);
+	wait_fault(s->fd, held(s));
+	check_others_run(s);
 	if (op == IBV_WR_RDMA_READ || at_client)
 		has_none(s->d.p.c.scq);
 	has_none(s->d.p.s.rcq);
@@ -171,10 +171,10 @@ static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
 	if (op == IBV_WR_SEND)
 		want_recv(s.d.p.s.rcq, 3, len);
 	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
-	all_have_come(&s.d);
+	wait_all_placed(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	if (at_client)
-		was_filled(&s.d.s, page, len, 1);
+		check_pattern(&s.d.s, page, len, 1);
 	stall_close(&s);
 }
 
@@ -230,8 +230,8 @@ static void stuck_atomic(void)
 	do_atom(&s.d.p.c, &(struct atom){
 		.id = 1, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG, .value = 5,
 		.sink = &s.d.c, .target = &s.d.s, .to = at });
-	asked_for(s.fd, &s.d.s);
-	others_go_on(&s);
+	wait_fault(s.fd, &s.d.s);
+	check_others_run(&s);
 	has_none(s.d.p.c.scq);
 	serve(s.fd, &s.d.s, 3);
 	want_atom(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
@@ -259,8 +259,8 @@ static void stuck_behind(void)
 		do_recv(&s.d.p.s, i, &s.d.s, 0, page);
 	for (i = 0; i < 40; i++)
 		do_send(&s.d.p.c, i, &s.d.c, 0, page - i);
-	asked_for(s.fd, &s.d.s);
-	others_go_on(&s);
+	wait_fault(s.fd, &s.d.s);
+	check_others_run(&s);
 	has_none(s.d.p.s.rcq);
 	serve(s.fd, &s.d.s, 3);
 	for (i = 0; i < 40; i++)
@@ -295,7 +295,7 @@ static void stuck_flood(void)
 		do_recv(&s.d.p.s, i, &to, i * len, len);
 	for (i = 0; i < n; i++)
 		do_send(&s.d.p.c, i, &from, 0, len);
-	asked_for(s.fd, &s.d.s);
+	wait_fault(s.fd, &s.d.s);
 	pause_ms(100);
 	buf_is_clear(&to, 0, to.len);
 	/* the socket may hold some of the data, but not all */
@@ -309,7 +309,7 @@ static void stuck_flood(void)
 		want_recv(s.d.p.s.rcq, i, len);
 		buf_has(&to, i * len, len, 4);
 	}
-	others_go_on(&s);
+	check_others_run(&s);
 	buf_free(&from);
 	buf_free(&to);
 	stall_close(&s);
@@ -351,9 +351,9 @@ static void stuck_protected(void)
 	stall_open(&s, false);
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s), s.d.s.len - STUCK * page };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
-	trade_all(&s.d, s.d.s.len, 1, NULL);
+	exchange_all(&s.d, s.d.s.len, 1, NULL);
 	may_not_be_written(s.fd, &s.d.s);
-	trade_read(&s.d, 0, STUCK * page, 2, NULL);
+	exchange_read(&s.d, 0, STUCK * page, 2, NULL);
 	j = across(&s, IBV_WR_RDMA_READ);
 	do_job(&s.d.p.c, &j);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
@@ -361,12 +361,12 @@ static void stuck_protected(void)
 	buf_fill(&s.d.c, 0, s.d.c.len, 5);
 	j = across(&s, IBV_WR_RDMA_WRITE);
 	do_job(&s.d.p.c, &j);
-	asked_for(s.fd, &s.d.s);
-	others_go_on(&s);
+	wait_fault(s.fd, &s.d.s);
+	check_others_run(&s);
 	CHECK(memcmp(stuck_at(&s.d.s), s.d.c.at + STUCK * page, page), "must be unchanged");
 	protect_pages(s.fd, &s.d.s, false);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	all_have_come(&s.d);
+	wait_all_placed(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	stall_close(&s);
 }
@@ -383,7 +383,7 @@ static void stuck_unregistered(void)
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	all_have_come(&s.d);
+	wait_all_placed(&s.d);
 	CHECK(!memcmp(s.d.s.at + page_size(), s.d.c.at + page_size(), 5 * page_size()), "data");
 	stall_close(&s);
 }
@@ -404,7 +404,7 @@ static void stuck_unmapped(void)
 	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
-	others_go_on(&s);
+	check_others_run(&s);
 }
 
 /* The end of a waiting MR or QP ---------------------------------------------- */
@@ -433,7 +433,7 @@ static void *destroy(void *arg)
 }
 
 /* Check that @run returns although the page is not served */
-static void ends_unserved(struct stall *s, void *(*run)(void *))
+static void expect_returns(struct stall *s, void *(*run)(void *))
 {
 	const uint64_t until = now_ms() + patience(WC_MS);
 	struct ender e = { .s = s };
@@ -455,12 +455,12 @@ static void stuck_dereg(void)
 
 	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
 	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
-	ends_unserved(&s, dereg);
+	expect_returns(&s, dereg);
 	serve(s.fd, &s.d.s, 5);
 	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
-	was_filled(&s.d.s, STUCK * page_size(), page_size(), 5);
-	others_go_on(&s);
+	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
+	check_others_run(&s);
 }
 
 static void stuck_destroy(void)
@@ -468,10 +468,10 @@ static void stuck_destroy(void)
 	struct stall s;
 
 	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
-	ends_unserved(&s, destroy);
-	others_go_on(&s);
+	expect_returns(&s, destroy);
+	check_others_run(&s);
 	serve(s.fd, &s.d.s, 5);
-	was_filled(&s.d.s, STUCK * page_size(), page_size(), 5);
+	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
 }
 
 static void stuck_destroy_reader(void)
@@ -479,8 +479,8 @@ static void stuck_destroy_reader(void)
 	struct stall s;
 
 	stall_waits(&s, false, IBV_WR_RDMA_READ);
-	ends_unserved(&s, destroy);
-	others_go_on(&s);
+	expect_returns(&s, destroy);
+	check_others_run(&s);
 	serve(s.fd, &s.d.s, 5);
 }
 

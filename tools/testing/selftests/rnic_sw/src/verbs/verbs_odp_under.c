@@ -49,7 +49,7 @@ static void *keep_moving(void *arg)
 }
 
 /* Read the server's buffer, and let the server send it */
-static void taken_from(struct desk *d)
+static void read_and_receive(struct desk *d)
 {
 	buf_clear(&d->c);
 	do_job(&d->p.c, &(struct job){
@@ -78,7 +78,7 @@ static void moved_under(void)
 	m.b = &d.s;
 	CHECK(!pthread_create(&thread, NULL, keep_moving, &m), "%m");
 	for (i = 0; i < n || __atomic_load_n(&m.times, __ATOMIC_RELAXED) < 10; i++)
-		taken_from(&d);
+		read_and_receive(&d);
 	__atomic_store_n(&m.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# moved %u times during %u messages\n", m.times, 2 * i);
@@ -138,17 +138,17 @@ static void freed_under(void)
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		all_have_come(&d);
+		wait_all_placed(&d);
 		written_or_zero(&d);
 	}
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# given up %u times during %u Writes\n", f.times, i);
 	/* data that is written from here on must survive reclaim */
-	trade_write(&d, 0, d.s.len, 5, NULL);
+	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "data written last must survive");
-	trade_all(&d, d.s.len, 6, NULL);
+	exchange_all(&d, d.s.len, 6, NULL);
 	odp_close(&d);
 }
 
@@ -166,20 +166,20 @@ static void start_merging(struct desk *d)
 }
 
 /* Use few different contents, so that KSM merges pages that a message has just written */
-static void trade_pages(struct desk *d, uint32_t seed)
+static void exchange_pages(struct desk *d, uint32_t seed)
 {
 	const size_t page = page_size();
 	size_t at;
 
 	for (at = 0; at < d->s.len; at += page) {
-		trade_send(d, at, page, seed % 2, NULL);
-		trade_write(d, at, page, seed % 2, NULL);
-		trade_read(d, at, page, seed % 2, NULL);
+		exchange_send(d, at, page, seed % 2, NULL);
+		exchange_write(d, at, page, seed % 2, NULL);
+		exchange_read(d, at, page, seed % 2, NULL);
 	}
 }
 
 /* Return: the number of pages unshared so far; -1 if the kernel does not count them */
-static long parted(void)
+static long pages_unshared(void)
 {
 	return number_in("/proc/vmstat", "cow_ksm ");
 }
@@ -192,17 +192,17 @@ static void merged_under(void)
 	uint32_t i;
 
 	need_file(KSM "run", "CONFIG_KSM");
-	before = parted();
+	before = pages_unshared();
 	if (before < 0)
 		skip("no cow_ksm in /proc/vmstat");
 	odp_desk_own(&d, PAGES);
 	start_merging(&d);
-	for (i = 0; i < 20 || parted() < before + 20; i++) {
-		trade_pages(&d, i);
+	for (i = 0; i < 20 || pages_unshared() < before + 20; i++) {
+		exchange_pages(&d, i);
 		if (now_ms() > until)
 			skip("pages are hardly merged here");
 	}
-	printf("# unshared %ld times, %u rounds\n", parted() - before, i);
+	printf("# unshared %ld times, %u rounds\n", pages_unshared() - before, i);
 	write_file(KSM "run", "2");
 	odp_close(&d);
 }
@@ -233,7 +233,7 @@ static void unmap_pages(struct buf *b)
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
 }
 
-static void set_aside(void)
+static void hugetlb(void)
 {
 	const size_t some = 64 * page_size();
 	char before[32];
@@ -251,9 +251,9 @@ static void set_aside(void)
 	huge_file(&d.s, huge_size());
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	trade_write(&d, 0, d.s.len, 1, unmap_pages);
-	trade_all(&d, some, 2, unmap_pages);
-	trade_during(&d, some, rounds(TIMES) ?: 1, unmap_pages);
+	exchange_write(&d, 0, d.s.len, 1, unmap_pages);
+	exchange_all(&d, some, 2, unmap_pages);
+	exchange_during(&d, some, rounds(TIMES) ?: 1, unmap_pages);
 	odp_close(&d);
 	write_file(SET_ASIDE, before);
 }
@@ -262,6 +262,6 @@ const struct test odp_under_tests[] = {
 	CASE("odp_moved_under", moved_under, 60, ""),
 	CASE("odp_freed_under", freed_under, 60, ""),
 	CASE("odp_merged_under", merged_under, 120, ""),
-	CASE("odp_set_aside", set_aside, 60, ""),
+	CASE("odp_hugetlb", hugetlb, 60, ""),
 	{}
 };

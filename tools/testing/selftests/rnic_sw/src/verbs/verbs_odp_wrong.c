@@ -47,12 +47,12 @@ static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct p
 	pages_map(&d->s, PAGES, b == &d->s ? fd : new_file(PAGES));
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
-	trade_all(d, d->s.len, lack, NULL);
+	exchange_all(d, d->s.len, lack, NULL);
 	if (q)
 		pair_open_like(q, &d->p);
 	take(b, lack, fd);
 	/* the pages before the hole must still work */
-	trade_all(d, 2 * page_size(), lack + 1, NULL);
+	exchange_all(d, 2 * page_size(), lack + 1, NULL);
 	CHECK(!close(fd), "%m");
 }
 
@@ -91,7 +91,7 @@ void both_down(struct desk *d)
 }
 
 /* Access the second and the third page; an atomic accesses only the third */
-static void ask(struct desk *d, enum ibv_wr_opcode op)
+static void access_pages(struct desk *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		do_atom(&d->p.c, &(struct atom){
@@ -114,7 +114,7 @@ static void remote(const struct remote *r)
 	desk_without(&d, &d.s, r->lack, &q);
 	was = read_counts(&d, r->ends);
 	do_recv(&d.p.s, 7, NULL, 0, 0);
-	ask(&d, r->op);
+	access_pages(&d, r->op);
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
 	/* a Write may have completed before the Terminate arrives */
@@ -126,8 +126,8 @@ static void remote(const struct remote *r)
 	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
 	d.p.s.qp = q.s.qp;
-	trade_write(&d, 0, 2 * page_size(), 4, NULL);
-	trade_read(&d, 0, 2 * page_size(), 4, NULL);
+	exchange_write(&d, 0, 2 * page_size(), 4, NULL);
+	exchange_read(&d, 0, 2 * page_size(), 4, NULL);
 }
 
 #define REMOTE(name, ...)						\
@@ -156,14 +156,14 @@ static void read_no_write(void)
 	struct desk d;
 
 	desk_without(&d, &d.s, NO_WRITE, NULL);
-	ask(&d, R);
+	access_pages(&d, R);
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	odp_close(&d);
 }
 
 /* Access by the program's own work requests --------------------------------- */
 
-static void own(enum lack lack, enum ibv_wr_opcode op)
+static void own_request(enum lack lack, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc;
 	struct desk d;
@@ -207,7 +207,7 @@ static void received(enum lack lack)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-#define OWN(name, ...)	static void name(void) { own(__VA_ARGS__); }
+#define OWN(name, ...)	static void name(void) { own_request(__VA_ARGS__); }
 #define RECEIVED(name, lack)	static void name(void) { received(lack); }
 
 OWN(send_hole, HOLE, IBV_WR_SEND)

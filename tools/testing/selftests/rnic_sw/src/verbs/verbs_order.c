@@ -178,7 +178,7 @@ static void mixed_order(void)
 }
 
 /* Post an empty Read directly after a long one, so that the responder is still busy with that */
-static void empty_behind(void)
+static void empty_read_after_long(void)
 {
 	const uint32_t n = 60;
 	struct desk d;
@@ -276,7 +276,7 @@ const struct test order_tests[] = {
 	CASE("fence", fence, 0, ""),
 	CASE("write_then_read", write_then_read, 0, "RDMAP-122 RDMAP-137"),
 	CASE("mixed_order", mixed_order, 0, "DDP-58 DDP-59 RDMAP-124 RDMAP-126"),
-	CASE("empty_behind", empty_behind, 0, "RDMAP-67"),
+	CASE("empty_read_after_long", empty_read_after_long, 0, "RDMAP-67"),
 	CASE("sends_in_order", sends_in_order, 0, "DDP-63 DDP-64 RDMAP-94 RDMAP-120"),
 	CASE("shared_cq", shared_cq, 0, ""),
 	{}

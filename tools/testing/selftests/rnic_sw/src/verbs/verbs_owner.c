@@ -73,7 +73,7 @@ static int event_of(struct rdma_event_channel *ch)
 }
 
 /* Create an identifier in this process, and resolve it to the pair's listener */
-static struct rdma_cm_id *resolved(const struct pair *p)
+static struct rdma_cm_id *new_resolved_id(const struct pair *p)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct sockaddr *to = rdma_get_peer_addr(p->c.id);
@@ -125,7 +125,7 @@ static void enter_pid_ns(void)
 }
 
 /* Make a child process the actor */
-static void be(enum actor who)
+static void become(enum actor who)
 {
 	if (who == OTHER_PID_NS)
 		enter_pid_ns();
@@ -143,7 +143,7 @@ static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
 
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		be(who);
+		become(who);
 		_exit(act(p, qpn));
 	}
 	return pid;
@@ -158,7 +158,7 @@ static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
 
 static int act_connect(const struct pair *p, uint32_t qpn)
 {
-	return connect_number(resolved(p), qpn);
+	return connect_number(new_resolved_id(p), qpn);
 }
 
 /* The QP of another user or container cannot be used, nor can a number that is not in use */
@@ -218,7 +218,7 @@ static void owner_child(void)
  * The client is rejected, or it retries with MPA revision 1 and is rejected then.  This is awaited,
  * because a process that exits while it waits for a reply is delayed.
  */
-static void see_refusal(struct pair *p)
+static void wait_reject(struct pair *p)
 {
 	struct pollfd pfd[] = {
 		{ .fd = p->lch->fd, .events = POLLIN },
@@ -244,7 +244,7 @@ static int accept_number(struct pair *p, uint32_t qpn)
 	pair_request(p);
 	err = rdma_accept(p->s.id, &param) ? errno : 0;
 	if (err)
-		see_refusal(p);
+		wait_reject(p);
 	else
 		pair_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
 	return err;
@@ -274,7 +274,7 @@ static struct acceptor make_acceptor(enum actor who)
 		return (struct acceptor){ pid, fds[1] };
 	}
 	close(fds[1]);
-	be(who);
+	become(who);
 	pair_prepare(&p, &(struct opts){});
 	if (read(fds[0], &qpn, sizeof(qpn)) != sizeof(qpn))
 		_exit(255);
@@ -323,7 +323,7 @@ static void owner_kernel(void)
 	if (!qpn)
 		skip("set T_QPN to the QP number of a kernel consumer");
 	pair_prepare(&p, &(struct opts){});
-	err = connect_number(resolved(&p), atoi(qpn));
+	err = connect_number(new_resolved_id(&p), atoi(qpn));
 	CHECK(err == EINVAL, "connect %s: %s", qpn, strerror(err));
 	err = accept_number(&p, atoi(qpn));
 	CHECK(err == EINVAL, "accept %s: %s", qpn, strerror(err));
@@ -360,7 +360,7 @@ static int silent_listener(const struct pair *p, struct sockaddr_storage *at)
  * the kernel closes the files of a process in the reverse order of their numbers, and this
  * channel is opened after the device.  Then wait in rdma_disconnect() if @disconnects is set.
  */
-static void connect_in_vain(int ready, bool disconnects)
+static void connect_to_silent(int ready, bool disconnects)
 {
 	struct rdma_conn_param param = {};
 	struct rdma_event_channel *ch;
@@ -398,7 +398,7 @@ static uint64_t exit_time(bool disconnects)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		connect_in_vain(fds[1], disconnects);
+		connect_to_silent(fds[1], disconnects);
 		_exit(255);
 	}
 	close(fds[1]);

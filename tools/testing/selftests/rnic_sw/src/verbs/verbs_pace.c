@@ -19,7 +19,7 @@ static int limit(const struct end *e, uint32_t kbps)
 }
 
 /* Return: the time until a Write is placed, in ms */
-static uint64_t write_takes(const struct desk *d)
+static uint64_t write_ms(const struct desk *d)
 {
 	uint64_t start = now_ms();
 
@@ -28,7 +28,7 @@ static uint64_t write_takes(const struct desk *d)
 		.len = LEN, .raddr = (uintptr_t)d->s.at,
 		.rkey = d->s.mr->rkey });
 	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	all_have_come(d);
+	wait_all_placed(d);
 	return now_ms() - start;
 }
 
@@ -41,7 +41,7 @@ static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		ms = write_takes(d);
+		ms = write_ms(d);
 		printf("# %llu ms\n", (unsigned long long)ms);
 		CHECK(ms >= least, "%llu ms, too fast for the limit", (unsigned long long)ms);
 		if (ms < best)
@@ -159,7 +159,7 @@ static uint64_t written(const struct busy *b)
 }
 
 /* Return: the round trip time of a message, in ms */
-static uint64_t turn_takes(const struct desk *d, uint64_t id)
+static uint64_t round_trip_ms(const struct desk *d, uint64_t id)
 {
 	uint64_t start;
 
@@ -191,7 +191,7 @@ static void pace_beside(void)
 		pause_ms(1);
 	was = written(&b);
 	for (id = 0; id < TURNS; id++) {
-		ms = turn_takes(&d, id);
+		ms = round_trip_ms(&d, id);
 		if (ms > most)
 			most = ms;
 	}

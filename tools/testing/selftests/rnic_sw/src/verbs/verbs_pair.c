@@ -324,7 +324,7 @@ void pair_close(struct pair *p)
 /* Send an empty message.  The receive has a buffer of one byte, because siw
  * needs one.
  */
-static void says(const struct end *from, const struct end *to, uint64_t id)
+static void send_empty(const struct end *from, const struct end *to, uint64_t id)
 {
 	struct buf b;
 
@@ -337,13 +337,13 @@ static void says(const struct end *from, const struct end *to, uint64_t id)
 	buf_free(&b);
 }
 
-void later(void)
+void settle(void)
 {
 	struct pair p;
 
 	pair_open(&p, &(struct opts){});
-	says(&p.c, &p.s, 1);
-	says(&p.s, &p.c, 2);
+	send_empty(&p.c, &p.s, 1);
+	send_empty(&p.s, &p.c, 2);
 	pair_close(&p);
 }
 

@@ -295,7 +295,7 @@ static void ping_pong(void)
 /* A ping-pong must not be delayed by doorbell coalescing: each end must soon notice that no more
  * requests follow
  */
-static void ping_not_gathered(void)
+static void ping_not_coalesced(void)
 {
 	struct desk d;
 	uint64_t was;
@@ -396,7 +396,7 @@ const struct test post_tests[] = {
 	CASE("post_full", post_full, 0, ""),
 	CASE("wrap_around", wrap_around, 0, "DDP-41 DDP-63 DDP-64"),
 	CASE("ping_pong", ping_pong, 60, "the ABI: need-wakeup"),
-	CASE("ping_not_gathered", ping_not_gathered, 60, "the ABI: need-wakeup"),
+	CASE("ping_not_coalesced", ping_not_coalesced, 60, "the ABI: need-wakeup"),
 	CASE("wr_api", wr_api, 0, "the ABI: ibv_wr_*"),
 	CASE("wr_api_abort", wr_api_abort, 0, "the ABI: ibv_wr_abort"),
 	{}

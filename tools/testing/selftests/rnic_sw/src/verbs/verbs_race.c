@@ -117,7 +117,7 @@ static uint32_t least_of(const uint32_t *each)
 /* Continue until both racers have interleaved often enough: the first one to reach that must not
  * stop before the other
  */
-static bool goes_on(const struct racer *r)
+static bool must_continue(const struct racer *r)
 {
 	uint32_t turn = __atomic_add_fetch(&turns[r->nr], 1, __ATOMIC_RELAXED);
 
@@ -133,7 +133,7 @@ static void *race(void *arg)
 	run_on(r->nr);
 	do {
 		one_burst(r);
-	} while (goes_on(r));
+	} while (must_continue(r));
 	return NULL;
 }
 

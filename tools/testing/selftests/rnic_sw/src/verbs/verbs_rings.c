@@ -87,7 +87,7 @@ static void scribble(const struct ring *r)
 }
 
 /* Let the kernel read the queues; it may return an error */
-static void have_looked(const struct desk *d)
+static void let_kernel_read(const struct desk *d)
 {
 	try_bell(d->p.c.qp, BELL_SEND);
 	try_bell(d->p.s.qp, BELL_RECV);
@@ -113,7 +113,7 @@ static void spoil_one(uint32_t seed)
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		for (i = 0; i < n; i++)
 			scribble(&ring[i]);
-		have_looked(&d);
+		let_kernel_read(&d);
 	}
 	buf_guards(&d.s);
 	buf_guards(&d.c);
@@ -322,7 +322,7 @@ static volatile uint32_t *open_busy(struct desk *d, size_t *len)
  * Return: true if no Read had completed when the first index was set, false if one had: the index
  * was valid then.
  */
-static bool lie_of_sq(size_t *len)
+static bool set_bad_sq_index(size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t was, first;
@@ -357,7 +357,7 @@ static void sq_too_many(void)
 	int i;
 
 	for (i = 0; i < 10; i++) {
-		if (lie_of_sq(&len))
+		if (set_bad_sq_index(&len))
 			return;
 		lengthen(&len);
 	}

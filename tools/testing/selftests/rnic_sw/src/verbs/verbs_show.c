@@ -37,7 +37,7 @@ static const char *device(const struct end *e)
 }
 
 /* Return: the value of attribute @name of the first object that has the attribute */
-static const char *told(const char *name)
+static const char *shown_value(const char *name)
 {
 	static char value[64];
 	char key[64];
@@ -56,7 +56,7 @@ static const char *told(const char *name)
 
 static void is(const char *name, const char *value)
 {
-	const char *got = told(name);
+	const char *got = shown_value(name);
 
 	CHECK(!strcmp(got, value), "%s is %s, want %s: %s", name, got, value,
 	      shown);
@@ -64,7 +64,7 @@ static void is(const char *name, const char *value)
 
 static unsigned long number(const char *name)
 {
-	return strtoul(told(name), NULL, 10);
+	return strtoul(shown_value(name), NULL, 10);
 }
 
 static void show_qp_of(const struct end *e)
@@ -81,7 +81,7 @@ static void llp_is_right(void)
 		number("stream");
 	} else {
 		is("mpa_revision", "2");
-		told("crc");
+		shown_value("crc");
 		is("tx_markers", "off");
 	}
 	CHECK(number("mulpdu") > 500, "%s", shown);

@@ -235,7 +235,7 @@ static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
 }
 
 /* Only ibv_modify_srq() may arm the limit, not the limit's value at creation */
-static void born_unarmed(struct ibv_pd *pd)
+static void check_limit_unarmed(struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr attr = {
 		.attr = { .max_wr = 1, .max_sge = 1, .srq_limit = 1000 },
@@ -265,7 +265,7 @@ static void arguments(void)
 	no_srq(s->pd, 0, 1, EINVAL);
 	no_srq(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
 	no_srq(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
-	born_unarmed(s->pd);
+	check_limit_unarmed(s->pd);
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL, "limit");
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
 	      "resize");

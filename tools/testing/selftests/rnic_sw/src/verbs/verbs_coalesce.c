@@ -22,7 +22,7 @@ static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
 }
 
 /* Wait for word @n by reading memory only: another post would cause the waiting ones to be sent */
-static void comes(const struct desk *d, uint32_t n)
+static void wait_word(const struct desk *d, uint32_t n)
 {
 	size_t off = n % DEPTH * 8;
 	uint64_t end = now_ms() + patience(WC_MS);
@@ -39,7 +39,7 @@ static void open_words(struct desk *d)
 }
 
 /* After any number of posts, the last one must be sent without another doorbell */
-static void gather_bursts(void)
+static void coalesce_bursts(void)
 {
 	uint64_t was;
 	uint32_t n, i;
@@ -55,7 +55,7 @@ static void gather_bursts(void)
 		for (i = 0; i < last; i++)
 			write_word(&d, i, 0);
 		write_word(&d, last, SIG);
-		comes(&d, last);
+		wait_word(&d, last);
 		want_ok(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
 		buf_has_only(&d.s, 0, (last + 1) * 8, n);
 	}
@@ -65,7 +65,7 @@ static void gather_bursts(void)
 }
 
 /* A long sequence of posts, each with different bytes, must arrive unchanged */
-static void gather_stream(void)
+static void coalesce_stream(void)
 {
 	const uint32_t n = rounds(40000);
 	uint32_t i, done = 0;
@@ -84,7 +84,7 @@ static void gather_stream(void)
 		want_ok(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
 		done += 16;
 	}
-	comes(&d, n - 1);
+	wait_word(&d, n - 1);
 	for (i = n - DEPTH; i < n; i++)
 		buf_has(&d.s, i % DEPTH * 8, 8, i);
 	want_none(d.p.c.scq);
@@ -130,7 +130,7 @@ static void *post_on(void *arg)
 }
 
 /* The QP goes to error while a thread posts: each request must complete */
-static void gather_error(void)
+static void coalesce_error(void)
 {
 	uint32_t turn;
 
@@ -150,7 +150,7 @@ static void gather_error(void)
 }
 
 /* The QP is destroyed immediately after posts */
-static void gather_destroyed(void)
+static void coalesce_destroyed(void)
 {
 	uint32_t turn, i;
 	struct desk d;
@@ -165,10 +165,10 @@ static void gather_destroyed(void)
 	}
 }
 
-const struct test gather_tests[] = {
-	CASE("gather_bursts", gather_bursts, 60, "the ABI: need-wakeup"),
-	CASE("gather_stream", gather_stream, 60, "the ABI: need-wakeup"),
-	CASE("gather_error", gather_error, 60, ""),
-	CASE("gather_destroyed", gather_destroyed, 60, ""),
+const struct test coalesce_tests[] = {
+	CASE("coalesce_bursts", coalesce_bursts, 60, "the ABI: need-wakeup"),
+	CASE("coalesce_stream", coalesce_stream, 60, "the ABI: need-wakeup"),
+	CASE("coalesce_error", coalesce_error, 60, ""),
+	CASE("coalesce_destroyed", coalesce_destroyed, 60, ""),
 	{}
 };

@@ -71,7 +71,7 @@ void want_no_async(struct ibv_context *ctx)
 {
 	struct seen s;
 
-	later();
+	settle();
 	CHECK(!nkept, "unexpected async event %s", ibv_event_type_str(kept[0].type));
 	CHECK(!read_event(ctx, 0, &s), "unexpected async event %s",
 	      ibv_event_type_str(s.type));
