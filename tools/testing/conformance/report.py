@@ -85,7 +85,7 @@ class Row:
 
     @property
     def asks(self):
-        """Whether it must be shown or explained."""
+        """Return true if a test must show this requirement or an explanation must exist."""
         return self.must or self.level.startswith(("SHOULD", "REC"))
 
     @property

@@ -202,7 +202,7 @@ netdev_deleted_under_traffic() {
 	both_ended
 }
 
-# A netdev that moves to another namespace does not take its device along: it is removed.
+# When a netdev moves to another namespace, its device does not move along but is removed.
 netdev_moved_under_traffic() {
 	one_device
 	ping_for_ever

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# failnth.sh: make each allocation of slab objects and pages fail once that has a function of the
-# driver among its callers, in any context. Each failure must result in an errno, in the end of a
-# connection at both ends, or in nothing; the next try must succeed. See src/failnth/failnth.c.
+# failnth.sh: make one in four of the allocations of slab objects and pages fail that have a
+# function of the driver among their callers, in any context. Each failure must result in an errno,
+# in the end of a connection at both ends, or in nothing; the next try must succeed. See
+# src/failnth/failnth.c.
 #
-# T_LONG=1: fail every allocation instead of one in four, and log which function allocated;
+# T_LONG=1: fail every such allocation once, and log which function allocated;
 # T_WAYS=task,slab,page: use only these kinds of failure.
 
 # shellcheck disable=SC2154	# t_count is lib.sh's

@@ -210,7 +210,8 @@ not_again() {
 	has start_up_frames -eq 1
 }
 
-# rtr VALUE FLAGS: not with VALUE send only, which siw does not support (Documentation/interop.rst)
+# rtr VALUE OPCODE: the initiator sends the ready-to-receive message as FPDU with OPCODE. Do not use
+# send alone as VALUE: siw does not support it (Documentation/interop.rst).
 rtr() {
 	setting rtr "$1"
 	captured ping "$B4"

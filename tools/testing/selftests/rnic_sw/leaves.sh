@@ -28,8 +28,8 @@ is_called() {
 	t_check "the raw client is connected" t_until "$T_TIME" has_tcp_connection
 }
 
-# at_once COMMAND...: check that COMMAND does not wait until TCP gives up an unanswered connect,
-# after two minutes, or until MPA start-up times out, after half a minute
+# at_once COMMAND...: check that COMMAND does not wait for the end of a pending connect, which the
+# driver gives up after 30 s and TCP after about two minutes
 at_once() {
 	local began=$SECONDS
 	timeout "$T_TIME" "$@"

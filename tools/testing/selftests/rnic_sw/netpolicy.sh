@@ -98,7 +98,7 @@ by_user() {
 	owned b group
 }
 
-# The rule rejects the first packet of one user's connection; root's pass.
+# The rule rejects the first packet of one user's connection; packets of root pass.
 rejected() {
 	t_port
 	nft_on a <<-END
@@ -181,7 +181,8 @@ while True:
 	t_check "both connections match the rule" [ "$(counted a own)" -eq 2 ]
 }
 
-# Another task, root's, enables the lower layer and adds an address for a listener.
+# A listener of one user also owns the sockets that it gets when a task of root enables the lower
+# layer and adds an address.
 later_listener() {
 	T_PROTOCOL=sctp
 	t_port

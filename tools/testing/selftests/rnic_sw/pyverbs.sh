@@ -37,9 +37,9 @@ reason_of() {
 	test_tag_matching.*"Extended CQ"*)
 		reason="tag matching" ;;
 	test_parent_domain.*"Parent Domain"* | test_parent_domain.*"uge pages"*)
-		reason="allocators of the program's" ;;
+		reason="memory from the program" ;;
 	*"in the sender's completion")
-		reason="errors told to the sender" ;;
+		reason="errors in the sender's CQ" ;;
 	*"InfiniBand's acknowledgement timeout" | *"InfiniBand's connection manager")
 		reason="InfiniBand's connection manager" ;;
 	*"queue pair a second time")

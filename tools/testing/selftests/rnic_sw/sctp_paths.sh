@@ -439,8 +439,8 @@ bytes_on() {
 }
 has_moved_bytes() { [ "$(bytes_on "$1")" -gt "$2" ]; }
 
-# link_down_later: wait for traffic, then set the first link down. The number of bytes shows traffic, and not
-# the existence of a connection: perftest has one to exchange parameters, and may start again. A
+# Wait for traffic, then set the first link down. Only the number of bytes shows that there is
+# traffic. A connection does not: perftest uses one to exchange parameters, and may start again. A
 # busy machine transfers less than 2 MB in a second.
 link_down_later() {
 	t_until 100 has_moved_bytes va $(($(bytes_on va) + ENOUGH)) || t_fail "no traffic"

@@ -47,9 +47,9 @@ trace_events() {
 	t_refused grep -E '^print fmt.*\{ *[A-Z]' "$T_CASE/formats"
 }
 
-# tells EVENT N: check that EVENT was printed N times. It is a number, because the names of events
-# depend on the version of the program.
-tells() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
+# has_events EVENT N: EVENT was printed at least N times. EVENT is a number, because the names of
+# events depend on the version of the program.
+has_events() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
 
 # Adding an interface to a VRF sets it down and immediately up. The RDMA core may report these two
 # events in either order, so wait for each.
@@ -59,11 +59,11 @@ port_events() {
 	t_bg watch b stdbuf -oL ibv_asyncwatch -d "$B_DEV"
 	t_until 20 grep -q 'async event FD' "$T_CASE/watch.log"
 	ip link set t0 master v9
-	t_check "a port error is reported" t_until 20 tells 10 1
-	t_check "the port is reported active" t_until 20 tells 9 1
+	t_check "a port error is reported" t_until 20 has_events 10 1
+	t_check "the port is reported active" t_until 20 has_events 9 1
 	ip link set t0 nomaster
-	t_check "a second port error is reported" t_until 20 tells 10 2
-	t_check "the port is reported active again" t_until 20 tells 9 2
+	t_check "a second port error is reported" t_until 20 has_events 10 2
+	t_check "the port is reported active again" t_until 20 has_events 9 2
 	ip addr add "$B6/64" dev t0 nodad
 }
 

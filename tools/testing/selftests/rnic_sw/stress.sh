@@ -17,7 +17,7 @@ objects() {
 		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
 }
 
-destroy_mrs() {
+no_objects() {
 	local kind
 	for kind in qp mr cm_id; do
 		[ "$(objects iw0 $kind)" -eq 0 ] || return 1
@@ -25,7 +25,7 @@ destroy_mrs() {
 }
 
 nothing_left() {
-	t_until "$T_TIME" destroy_mrs && return
+	t_until "$T_TIME" no_objects && return
 	rdma resource show
 	t_fail "objects are left on iw0"
 }

@@ -153,7 +153,7 @@ restart_server() {
 # device_goes HOW: remove the device and create it again. The client must reconnect, and the server
 # must listen on the new device.
 device_goes() {
-	gone_device "$1"
+	remove_device "$1"
 	new_device
 }
 

@@ -121,7 +121,7 @@ in_order() {
 	up
 	load
 	before=$(broken)
-	gone_device module
+	remove_device module
 	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
 	wait_until_load_fails
 	down

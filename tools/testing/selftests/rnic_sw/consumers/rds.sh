@@ -22,7 +22,7 @@ refuses() {
 	scene
 	send "$B4"
 	nothing_left
-	gone_device device
+	remove_device device
 	new_device
 	send "$B4"
 }

@@ -99,7 +99,7 @@ device_goes() {
 	scene
 	up
 	works_again
-	gone_device "$1"
+	remove_device "$1"
 	new_device
 	t_until "$T_TIME" works_again
 	files_right

@@ -76,9 +76,9 @@ nothing_left() {
 		t_fail "objects left on iw0: $(objects iw0); before the case: $(cat "$T_CASE/before")"
 }
 
-# gone_device HOW: remove the device while it is in use. This must take at most GONE_TIME seconds
+# remove_device HOW: remove the device while it is in use. This must take at most GONE_TIME seconds
 # (20; more for consumers with longer time limits).
-gone_device() {
+remove_device() {
 	local start=$SECONDS
 	t_note_connects iw0 ''
 	case $1 in
@@ -308,7 +308,7 @@ device_removed_under_load() {
 	scene
 	up
 	load
-	gone_device "$1"
+	remove_device "$1"
 	wait_until_load_fails
 	down
 	new_device

@@ -150,7 +150,7 @@ t_skip_all() {
 }
 
 # Starting a program takes a large part of a case's time in a debug kernel, so
-# t_case() uses Bash builtins only.
+# t_case() uses Bash builtins where it can.
 
 # Taint bit 512 is set by a warning, bit 128 by an oops.
 t_taints() {
@@ -478,7 +478,7 @@ t_wait() {
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
-		# not TERM, which a child that has just been forked may still catch by the case's trap
+	# not TERM, which a child that has just been forked may still catch by the case's trap
 	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
