@@ -191,7 +191,7 @@ def done(link, length=None):
         same("length", got.length, length)
 
 
-def told(link, wr, length, flags=0, imm=0):
+def check_received(link, wr, length, flags=0, imm=0):
     got = link.wc(wr=wr, status=SUCCESS)
     same("length, flags, immediate", (got.length, got.flags, got.imm),
          (length, flags, imm))
@@ -204,7 +204,7 @@ def send(asks, asked, flags):
         inbox = asked.wire.region(size + 9)
         asked.recv(inbox, size + 8, wr)
         asks.post("send", source, size, 7, 0, 0, flags)
-        told(asked, wr, size)
+        check_received(asked, wr, size)
         done(asks)
         same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
 
@@ -220,7 +220,7 @@ def send_invalidating(asks, asked, flags):
         asked.wc(wr=BIND, status=SUCCESS)
         asked.recv(inbox, size + 8, wr)
         asks.post("sendinv", source, size, 7, 0, window, flags)
-        told(asked, wr, size, WC_WITH_INV)
+        check_received(asked, wr, size, WC_WITH_INV)
         done(asks)
         same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
         region.dereg()      # this fails if a window is still bound to the region
@@ -236,7 +236,7 @@ def write_there(asks, asked):
         # a Send follows the data: when it is delivered, the data is placed
         asked.recv(target, 0, seed)
         asks.post("send", source, 0, 7)
-        told(asked, seed, 0)
+        check_received(asked, seed, 0)
         done(asks)
         same("memory", target.get(0, size + 16),
              b"\x5A" * 8 + data + b"\x5A" * 8)
@@ -250,7 +250,7 @@ def write_immediate(asks, asked, flags):
         asked.recv(target, 0, wr)
         asks.post("writeimm", source, size, 7, target.addr + 8, target.rkey,
                   flags, IMM + wr)
-        told(asked, wr, size, WC_WITH_IMM, IMM + wr)
+        check_received(asked, wr, size, WC_WITH_IMM, IMM + wr)
         done(asks)
         same("memory", target.get(0, size + 16),
              b"\x5A" * 8 + data + b"\x5A" * 8)

@@ -311,14 +311,14 @@ in_both_roles("an Atomic Response before the preceding Read Response",
               "EXT-56 EXT-57 EXT-81", too_soon)
 
 
-TOLD = [
+REPORTED = [
     ("misaligned", (0, 2, 7), REM_OP_ERR, "EXT-16 EXT-30 RDMAP-15"),
     ("not allowed", (0, 1, 2), REM_ACCESS_ERR, "EXT-92 RDMAP-15"),
     ("unknown", (0, 2, 6), REM_OP_ERR, "EXT-44"),
 ]
 
 
-def told(w, role, what, status):
+def terminate_reports(w, role, what, status):
     """The requests before the failed one have got responses. Only the failed request
     completes with the error status."""
     sink = w.shared(SIZE, "l", 0, BASE)
@@ -340,8 +340,8 @@ def told(w, role, what, status):
           "unchanged", sink.get(8, 8) == b"\x5A" * 8)
 
 
-for word, code, reported, shown in TOLD:
-    in_both_roles(f"a Terminate reports that our atomic was {word}", shown, told,
+for word, code, reported, shown in REPORTED:
+    in_both_roles(f"a Terminate reports that our atomic was {word}", shown, terminate_reports,
                   what=code, status=reported)
 
 

@@ -152,7 +152,7 @@ def last_withheld(w):
     same("length", link.wc(wr=1, status=SUCCESS).length, 2)
 
 
-def amid_write(w, take):
+def during_write(w, take):
     """Check that nothing more of a Write is placed once take(region, link) has returned."""
     target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
@@ -174,13 +174,13 @@ def amid_write(w, take):
 
 
 @case("a region is deregistered during a Write to it", "DDP-117 DDP-128 RDMAP-177")
-def dereg_amid_write(w):
-    amid_write(w, lambda region, link: region.dereg())
+def dereg_during_write(w):
+    during_write(w, lambda region, link: region.dereg())
 
 
 @case("the queue pair loses the access right during a Write", "RDMAP-176")
-def right_amid_write(w):
-    amid_write(w, lambda region, link: w.mate.do("rights", link.conn, "ra"))
+def right_during_write(w):
+    during_write(w, lambda region, link: w.mate.do("rights", link.conn, "ra"))
 
 
 # Read Requests from the peer ------------------------------------------------
@@ -239,7 +239,7 @@ def read_in_two(w):
     for turn in range(6):
         whole = rreq(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
         cut = turn * 28 // 5
-        # the cut is in the header or, in the last turn, after the header: only the L flag is missing
+        # the cut is in the header or, in the last turn, after it: then only the L flag is missing
         link.peer.put_segment(replace(whole, payload=whole.payload[:cut], last=False))
         w.quiet(link.peer)
         link.peer.put_segment(
@@ -294,7 +294,7 @@ def read_queue_own(w):
     same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)), 16)
 
 
-def amid_read(w, take, what):
+def during_read(w, take, what):
     """Check that neither the rest of the data nor the next request is processed once
     take(region, link) has returned."""
     source = w.region(BIG, "r")
@@ -302,7 +302,7 @@ def amid_read(w, take, what):
     request = rreq(source, BIG)
     link.peer.read(request)
     link.peer.read(request)
-    settle(link)  # a request that arrives after take() is refused and quoted itself
+    settle(link)  # otherwise a request that arrives after take() would be refused at once
     done = len(link.peer.get_segment().payload)
     take(source, link)
     while (seg := link.peer.get_segment()).ulp & 15 == rdmap.READ_RESPONSE:
@@ -320,15 +320,15 @@ def amid_read(w, take, what):
 @case("memory is deregistered while it is read: Terminate reports how far it was",
       "RDMAP-49 RDMAP-155 DDP-117")
 def read_revoked(w):
-    amid_read(w, lambda region, link: region.dereg(), (0, 1, 0))
+    during_read(w, lambda region, link: region.dereg(), (0, 1, 0))
 
 
 @case("the queue pair loses the access right while memory is read",
       "RDMAP-49 RDMAP-155 RDMAP-170 RDMAP-176")
 def read_refused(w):
     with w.counted(end_rdmap_access=1, tx_terminates=1):
-        amid_read(w, lambda region, link: w.mate.do("rights", link.conn, "wa"),
-                  (0, 1, 2))
+        during_read(w, lambda region, link: w.mate.do("rights", link.conn, "wa"),
+                    (0, 1, 2))
 
 
 # Outbound -------------------------------------------------------------------
@@ -519,7 +519,7 @@ def bad_response(w, what, end, event, make):
 
 
 @case("a Write during a Read Response needs its own access right", "DDP-97 DDP-127 RDMAP-52")
-def write_amid_response(w):
+def write_during_response(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
@@ -553,10 +553,10 @@ def tracepoints(w):
                for nth in range(4)),
              *[rdmap.write(target.rkey, target.addr + 36, b"b" * 7)] * 2]
     with tracing_events("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
-                        "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as told:
+                        "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as take_events:
         link.peer.put_segment(*parts)
         settle(link)
-        heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
+        heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         at = target.addr
         same("events of the received segments", heard, [
             *(("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 9 * nth:x} "
@@ -569,13 +569,13 @@ def tracepoints(w):
         link.peer.read(rreq(source, 5))
         same("answer", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678),
              source.get(0, 5))
-        heard = [name for name, _ in told()]
+        heard = [name for name, _ in take_events()]
         same("events of a Read", heard, [
             "ddp_segment_received", "rnic_message", "rnic_message", "ddp_segment_pulled"])
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"c", dv=2))
         same("Terminate", link.peer.get_terminate().what, (1, 1, 4))
         link.ended()
-        heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
+        heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         same("events of an invalid segment", heard, [
             ("ddp_stream_failed", "why=ddp-tagged-version (RFC 5041 4.1) segment=15"),
             ("ddp_segment_pulled", "qn=0x2 msn=1 mo=0x0 payload=20 rsvdulp=0x47 last"),

@@ -182,7 +182,7 @@ def ours(packets, *kinds):
             for kind in kinds for chunk in packet.of(kind)]
 
 
-def begun(packets):
+def first_association(packets):
     """Return the packets of the first association that is set up in packets."""
     return of_one(packets, next(p for p in packets if p.of(sctp_packet.INIT)))
 
@@ -209,7 +209,7 @@ def indication(w):
 
 
 def as_many(sniffer, assoc, kind, count):
-    """Check the stream counts that a chunk of that kind requests, and those that are agreed upon."""
+    """Check the stream counts that a chunk of that kind requests, and those agreed upon."""
     init, *_ = ours(sniffer.packets(), kind)
     same("streams out, in", init.init[2:4], (count, count))
     same("agreed streams out, in", (assoc.outbound, assoc.inbound), (count, count))
@@ -232,7 +232,7 @@ def streams(w):
 
 @case("fewer streams in one direction: only stream pairs are used",
       "SCTPDDP-57 SCTPDDP-2")
-def lopsided(w):
+def fewer_inbound(w):
     memory = w.shared(4096, "lrw")
     assoc = w.associate(streams=8, inbound=2)
     works(w.initiate(peer=assoc.stream(1)), memory)
@@ -250,7 +250,7 @@ def refuses_indication(w, value):
             assoc = w.associate(adaptation=value)
             assoc.stream(0).put_control(INITIATE)
             assoc.wait_end()
-        packets = begun(sniffer.packets())
+        packets = first_association(sniffer.packets())
     check("the device ends the association", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     w.nothing(CM, event="CONNECT_REQUEST")
     same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
@@ -264,7 +264,7 @@ def gives_up(w, value):
             event = w.mate.need(CM, conn=link.conn)
         # The program may be notified before the association ends. If the peer ends the
         # association first, the device only replies.
-        packets = begun(sniffer.packets(until=lambda p: p.target[1] == port and ours(
+        packets = first_association(sniffer.packets(until=lambda p: p.target[1] == port and ours(
             [p], sctp_packet.ABORT, sctp_packet.SHUTDOWN)))
         sock.accept()[0].close()
     check("the device ends the association", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
@@ -508,7 +508,7 @@ def in_flight(w):
     raise AssertionError(f"after the acknowledgement {left} requests should complete")
 
 
-def begun_again(w, ghost, link):
+def check_restart(w, ghost, link):
     """Check that a restart of the association ends the session, and that nothing of the session
     is sent on the new association."""
     again = w.ghost(port=ghost.ports[0])
@@ -526,7 +526,7 @@ def begun_again(w, ghost, link):
       "SCTPDDP-80 SCTPDDP-81")
 def restart(w):
     ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
-    begun_again(w, ghost, link)
+    check_restart(w, ghost, link)
     link.wc(wr=1, status=FLUSHED)
     works(w.initiate(), w.shared(4096, "lrw"))
 
@@ -538,7 +538,7 @@ def restart_full(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     post_until_full(w, link, w.shared(4096, "l"), MOST)
-    begun_again(w, ghost, link)
+    check_restart(w, ghost, link)
 
 
 def restart_hastily(w, *last):

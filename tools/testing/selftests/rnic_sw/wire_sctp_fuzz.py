@@ -104,7 +104,7 @@ class SctpSession(Session):
     def __init__(self, party, number):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
-        self.told, self.done = b"", False
+        self.private_data, self.done = b"", False
         self.disturbed = False  # chunks sent before the session may have ended it
         self.request = None
         self.todo = collections.deque()
@@ -256,7 +256,7 @@ class SctpSession(Session):
 
     def respond(self):
         actions, number = self.choose_actions(), self.number % (1 << 16)
-        self.told = struct.pack(">BH", actions, number)
+        self.private_data = struct.pack(">BH", actions, number)
         self.w.mate.do("call", PEER, self.party.port, actions, number)
         if not (yield from self.until(self.claim)):
             raise Bad("an Initiate should arrive") if self.right else Ended
@@ -267,7 +267,7 @@ class SctpSession(Session):
     def is_asked_for(self, chunk):
         """Check whether the chunk is the Initiate of this session's request: its Private Data
         after the enhanced word is that of the request."""
-        return begins(chunk) and chunk.contents.pd[4:] == self.told
+        return begins(chunk) and chunk.contents.pd[4:] == self.private_data
 
     def claim(self):
         """Find the stream on which the requested Initiate has arrived."""

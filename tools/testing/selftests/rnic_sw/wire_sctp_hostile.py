@@ -30,7 +30,7 @@ STRAYS = 32             # chunks outside a session that an unaccepted peer may s
 BUNDLE = 30             # chunks in a packet
 BIG = 1 << 20
 CALLS = 40              # connects that get no reply
-GUEST = 10              # seconds that a peer stays accepted after its last session
+STAYS_ACCEPTED = 10     # seconds that a peer stays accepted after its last session
 IDLE = 60               # seconds that an accepted peer's association may be without a session
 SOON = 8                # seconds in which another peer must be served
 DEEP = 8                # sessions with much data to send
@@ -139,7 +139,7 @@ class Peak:
         return f"at most {self.most} at once, {self.grown} KiB: {self.where}"
 
 
-def strangers(w, attack, each=EACH, stay=False):
+def attack_by_many(w, attack, each=EACH, stay=False):
     """Run an attack by many unaccepted peers; an honest peer must be served at the same time.
 
     stay: the associations live long enough to be counted.
@@ -184,7 +184,7 @@ for what, words, rows, more in (
          {"each": EACH_ASKED}),
         (refused, "Initiates that are refused", "", {"stay": True}),
         (pieces, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
-    case(f"unaccepted peers: {words}", rows, attack=what, **more)(strangers)
+    case(f"unaccepted peers: {words}", rows, attack=what, **more)(attack_by_many)
 
 
 def sent_away(w, sids):
@@ -289,7 +289,7 @@ def announced_last(ghost):
     return int.from_bytes(sack.body[4:8], "big")
 
 
-def becomes_a_guest(w, ghost):
+def accept_and_check_window(w, ghost):
     """Accept a session, and check that the peer gets the window of an accepted peer."""
     link = w.initiate(peer=ghost.stream(0),
                       recvs=[(w.shared(1024, "l"), 64)] * 8)
@@ -297,8 +297,8 @@ def becomes_a_guest(w, ghost):
         link.peer.send(b"more")
         link.wc(wr=number, status=SUCCESS)
     ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-    told = announced_last(ghost)
-    check(f"window of an accepted peer: {told} bytes", told >= ACCEPTED_WINDOW)
+    window = announced_last(ghost)
+    check(f"window of an accepted peer: {window} bytes", window >= ACCEPTED_WINDOW)
 
 
 @case("an unaccepted peer gets a small window, an accepted one a large one")
@@ -306,10 +306,10 @@ def windows(w):
     for ghost in crowd(w, 1):
         announced = ghost.init.init[1]
         check(f"window of an unaccepted peer: {announced} bytes", announced <= WINDOW)
-        becomes_a_guest(w, ghost)
+        accept_and_check_window(w, ghost)
 
 
-def was_a_guest(w, ghost):
+def accept_and_end(w, ghost):
     """Let a program accept and end a session of the peer."""
     link = w.initiate(peer=ghost.stream(0))
     w.mate.do("destroy", link.conn)
@@ -321,21 +321,21 @@ def was_a_guest(w, ghost):
 
 @case("unaccepted peers: a peer whose session has ended counts as unaccepted, and can "
       "start the next session")
-def guest_again(w):
+def accepted_again(w):
     for ghost in crowd(w, 1):
-        was_a_guest(w, ghost)
-        ghost.settle(GUEST + 1)
+        accept_and_end(w, ghost)
+        ghost.settle(STAYS_ACCEPTED + 1)
         ghost.stream(0).new_session()
-        becomes_a_guest(w, ghost)
+        accept_and_check_window(w, ghost)
 
 
 @case("unaccepted peers: a peer whose session has ended has the same limit of "
       "violations",
       "SCTPDDP-28")
-def guest_sent_away(w):
+def limit_of_violations(w):
     for ghost in crowd(w, 1):
-        was_a_guest(w, ghost)
-        ghost.settle(GUEST + 1)
+        accept_and_end(w, ghost)
+        ghost.settle(STAYS_ACCEPTED + 1)
         ghost.send(stray(ghost, 9))
         ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
         check(f"window of an unaccepted peer: {announced_last(ghost)} bytes",
@@ -348,9 +348,9 @@ def guest_sent_away(w):
 
 @case("unaccepted peers: after a session refused Initiates do not extend the time "
       "limit")
-def guest_no_time(w):
+def no_more_time(w):
     for ghost in crowd(w, 1):
-        was_a_guest(w, ghost)
+        accept_and_end(w, ghost)
         for sid in range(1, IDLE // 2 + 5):
             ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                       sctp.CONTROL)

@@ -27,7 +27,7 @@ def calls(w):
     return ghost
 
 
-def refused(w):
+def reject_all(w):
     """Return a peer that receives no more rejects than its window holds."""
     ghost = calls(w)
     ghost.shut()
@@ -65,12 +65,12 @@ def until(words, condition, seconds, *ghosts):
 
 
 @case("a reject that cannot be sent times out")
-def no(w):
+def reject_times_out(w):
     with passes("iw_sctp_ddp", "sddp_session_end") as ended:
         # each session has its own timeout, except for those whose reply SCTP has accepted
         # immediately
         first = time.monotonic()
-        ghost = refused(w)
+        ghost = reject_all(w)
         early, took = ended(), time.monotonic() - first
         check("some rejects wait", early < CALLS)
         ghost.settle(max(first + SAY - MARGIN - time.monotonic(), 0))
@@ -85,7 +85,7 @@ def no(w):
 
 @case("an accept is reported immediately, and the session times out if the Accept "
       "cannot be sent")
-def yes(w):
+def accept_times_out(w):
     with w.counted(end_timeout=1):
         ghost, late = accept_with_queued_segment(w)
         late.cm("ESTABLISHED", status=0)
@@ -99,12 +99,12 @@ def yes(w):
 
 @case("neither the exit of a program nor the removal of a device waits for a peer "
       "with a closed window")
-def all_go(w):
+def nothing_waits(w):
     """Let other processes exit and remove the device, because a process that hangs in the kernel
     cannot be killed."""
     ghost, late = accept_with_queued_segment(w)
     late.cm("ESTABLISHED", status=0)
-    ghosts = ghost, refused(w)
+    ghosts = ghost, reject_all(w)
     # the program is killed, so it cannot close the connections at the end of the case
     w.links.clear()
     w.mate.process.kill()

@@ -31,7 +31,7 @@ class Ends:
         except OSError:
             pass
 
-    def told(self):
+    def events(self):
         """Return the recorded events as text."""
         try:
             with open(self.path + "/trace", encoding="ascii") as file:

@@ -58,7 +58,8 @@ def refuse(code, flags, data):
 
 
 def netlink():
-    """Open a netlink socket with extended error messages and without copies of requests in replies."""
+    """Open a netlink socket with extended error messages and without copies of requests in
+    replies."""
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA)
     for option in CAP_ACK, EXT_ACK:
         sock.setsockopt(SOL_NETLINK, option, 1)
@@ -92,7 +93,7 @@ def handle(device):
     raise FileNotFoundError(f"no device {device}")
 
 
-def told(device):
+def settings_of(device):
     """Return all settings of the device: {name: value}."""
     answer = dict(call(CMD_GET, ACK, handle(device))[0])
     entries = (dict(attributes(one)) for _, one in attributes(answer.get(PARAMS, b"")))
@@ -107,7 +108,7 @@ def table(*entries):
     return attribute(PARAMS | NESTED, b"".join(entries))
 
 
-def tell(device, *pairs):
+def set_values(device, *pairs):
     """Change settings, each a pair (name, value), by one message."""
     entries = (entry(name, value) for name, value in pairs)
     call(CMD_SET, ACK, handle(device) + table(*entries))
@@ -115,11 +116,11 @@ def tell(device, *pairs):
 
 def main(device, *words):
     if len(words) > 1:
-        tell(device, *zip(words[::2], words[1::2]))
+        set_values(device, *zip(words[::2], words[1::2]))
     elif words:
-        print(told(device)[words[0]])
+        print(settings_of(device)[words[0]])
     else:
-        for name, value in told(device).items():
+        for name, value in settings_of(device).items():
             print(name, value)
 
 

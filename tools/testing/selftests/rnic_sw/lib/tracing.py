@@ -56,7 +56,7 @@ def tracing_events(*events):
     there is only one trace buffer."""
     paths = [event(*e.split("/")) for e in events]
 
-    def told():
+    def new_events():
         lines = re.findall(r"^.*?: (\w+): (.*)$", read(TRACE + "trace"), re.M)
         write(TRACE + "trace", "")
         return lines
@@ -64,8 +64,8 @@ def tracing_events(*events):
     try:
         for path in paths:
             write(path + "/enable", "1")
-        told()
-        yield told
+        new_events()
+        yield new_events
     finally:
         for path in paths:
             write(path + "/enable", "0")

@@ -421,7 +421,7 @@ class Wire:
             same("counters", {k: v for k, v in got.items() if v},
                  {k: v for k, v in want.items() if v})
         except AssertionError as why:
-            raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.told()}") from None
+            raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.events()}") from None
 
     def still_counted(self):
         """Check that no counter has risen since the end of counted()."""

@@ -36,7 +36,8 @@ def not_idle():
 
 
 def by_the_clock():
-    """Skip all cases unless time counts instructions: otherwise other work on the host would count."""
+    """Skip all cases unless time counts instructions: otherwise other work on the host would
+    count."""
     if not os.environ.get("T_CLOCK"):
         skip_all("costs need time that counts instructions: run --bed clock")
 

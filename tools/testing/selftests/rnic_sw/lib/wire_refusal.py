@@ -208,7 +208,7 @@ def first_packet(sock, port):
     return None
 
 
-def told_by_router(w, code, event, error):
+def router_reports(w, code, event, error):
     began = time.monotonic()
     with w.socket(socket.AF_PACKET, socket.SOCK_RAW,
                   socket.htons(ETH_P_IP)) as seen, \
@@ -218,14 +218,14 @@ def told_by_router(w, code, event, error):
         seen.settimeout(1)
         conn = call(w, ABSENT, 11)
         # The kernel drops the error while the socket is locked, so send it until the event
-        # arrives. Once the kernel has processed the error, it sends no more packets, so first_packet()
-        # may return None before the event arrives.
-        told = False
-        while not told and time.monotonic() < began + NO_ANSWER:
+        # arrives. Once the kernel has processed the error, it sends no more packets, so
+        # first_packet() may return None before the event arrives.
+        event_arrived = False
+        while not event_arrived and time.monotonic() < began + NO_ANSWER:
             packet = first_packet(seen, 11)
             if packet:
                 router.sendto(from_router(packet, code), (MATE, 0))
-            told = w.mate.peek(CM, 1, conn=conn)
+            event_arrived = w.mate.peek(CM, 1, conn=conn)
         expect_event(w, conn, event, error, 0)
     took = time.monotonic() - began
     check(f"the error is reported soon, after {took:.1f} s", took < NO_ANSWER)
@@ -241,7 +241,7 @@ for words, which, result in (
          (REJECTED, "ECONNRESET")),
         ("a firewall reports a prohibited destination", FORBIDDEN,
          (ERROR, "EHOSTUNREACH"))):
-    case(words, code=which, event=result[0], error=result[1])(told_by_router)
+    case(words, code=which, event=result[0], error=result[1])(router_reports)
 
 
 @case("no host has that address")

@@ -223,7 +223,8 @@ class SctpWire(wire.Wire):
         return link
 
     def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
-        """Let raw_server start to connect. Return the link. source: source address, port and TOS."""
+        """Let raw_server start to connect. Return the link. source: source address, port and
+        TOS."""
         conn = int(self.mate.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):

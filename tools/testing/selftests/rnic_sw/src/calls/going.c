@@ -35,7 +35,7 @@ static int listen_to_kernel(void)
 	return fd;
 }
 
-static bool tells(struct nlmsghdr *msg, int len, int index)
+static bool has_deletion(struct nlmsghdr *msg, int len, int index)
 {
 	for (; NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
 		const struct ifinfomsg *link = NLMSG_DATA(msg);
@@ -55,7 +55,7 @@ static void wait_until_gone(int fd, int index)
 		len = recv(fd, buf, sizeof(buf), 0);
 		if (len < 0)
 			calls_die("recv");
-	} while (!tells((struct nlmsghdr *)buf, len, index));
+	} while (!has_deletion((struct nlmsghdr *)buf, len, index));
 }
 
 static void delete_interface(const char *name)

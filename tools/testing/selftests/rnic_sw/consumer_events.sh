@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# told.sh: events and completions that kernel consumers get. The test module rnic_sw_consumer is
+# consumer_events.sh: events and completions that kernel consumers get. The test module rnic_sw_consumer is
 # such a consumer.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
