@@ -59,7 +59,7 @@ struct test {
 	const char	*name;
 	void		(*run)(void);
 	unsigned int	seconds;	/* time limit; 0: USUAL_SECONDS */
-	const char	*shows;		/* rows of requirements.md */
+	const char	*shows;		/* rows of requirements.tsv */
 	bool		asked;		/* runs only if the command line names it */
 };
 

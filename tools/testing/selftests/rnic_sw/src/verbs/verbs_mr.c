@@ -98,7 +98,7 @@ static bool one_flood(uint32_t round)
 	struct flood f;
 	struct desk d;
 	uint64_t was;
-	bool amid;
+	bool during;
 
 	desk_open(&d, &(struct opts){}, 100);
 	buf_new(&flood, MIB);
@@ -122,22 +122,22 @@ static bool one_flood(uint32_t round)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, flood.at, MIB), "no byte may be written after dereg_mr");
 	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
-	amid = after[0] == d.c.at[0] &&
+	during = after[0] == d.c.at[0] &&
 	       memcmp(after + FLOOD - 1, d.c.at, MIB - FLOOD + 1);
 	buf_free(&flood);
 	desk_free(&d);
-	return amid;
+	return during;
 }
 
 static void dereg_flood(void)
 {
 	const uint32_t n = rounds(32);
-	uint32_t i, amid = 0;
+	uint32_t i, during = 0;
 
 	/* the scheduler decides how often dereg_mr is called during the Writes: retry */
-	for (i = 0; i < n || (amid < n / 4 && i < 8 * n); i++)
-		amid += one_flood(i);
-	CHECK(amid >= n / 4, "called during the Writes %u times of %u", amid, i);
+	for (i = 0; i < n || (during < n / 4 && i < 8 * n); i++)
+		during += one_flood(i);
+	CHECK(during >= n / 4, "called during the Writes %u times of %u", during, i);
 }
 
 /*

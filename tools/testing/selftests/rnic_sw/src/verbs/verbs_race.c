@@ -359,9 +359,9 @@ static void gone_free(struct gone *g)
 /*
  * The MR is as long as a segment, so a copy in progress ends at the end of the MR.  The copy must
  * have ended when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short
- * to show that reliably: stag_kunit.c and the memory model (revoke.litmus) do.
+ * to show that reliably: ddp_stag_kunit.c and the memory model (revoke.litmus) do.
  */
-static void revoked_amid(uint32_t round, bool window)
+static void revoked_during_copy(uint32_t round, bool window)
 {
 	const uint64_t end = now_ms() + patience(WC_MS);
 	uint8_t after[TAIL], *tail, first;
@@ -396,7 +396,7 @@ static void dereg_race(void)
 
 	run_on(0);
 	for (i = 0; i < 24; i++)
-		revoked_amid(i, false);
+		revoked_during_copy(i, false);
 }
 
 static void inval_race(void)
@@ -405,7 +405,7 @@ static void inval_race(void)
 
 	run_on(0);
 	for (i = 0; i < 24; i++)
-		revoked_amid(i, true);
+		revoked_during_copy(i, true);
 }
 
 /* If the last byte of a Write is visible, all of it is --------------------------- */
