@@ -28,14 +28,19 @@ case " $* " in
 	fi
 	exit 0
 	;;
-*" source "*) file=$FAKE/rdma-core_9.1.orig.tar.gz ;;
-*) what=${*: -1}; file=$(echo "$FAKE/debs/${what%%=*}"_*.deb) ;;
+*" source "*) files=("$FAKE/rdma-core_9.1.orig.tar.gz") ;;
+*)
+	while [ $# -gt 0 ] && [ "$1" != download ]; do shift; done
+	for what in "${@:2}"; do files+=("$FAKE/debs/${what%%=*}"_*.deb); done
+	;;
 esac
-case $(cat "$FAKE/how") in
-well) cp "$file" . ;;
-refused) cp "$file" "./${file##*/}.FAILED"; echo "E: Failed to fetch: Hash Sum mismatch" >&2; exit 100 ;;
-short) head -c $(($(stat -c %s "$file") / 2)) "$file" >"./${file##*/}" ;;
-esac
+for file in "${files[@]}"; do
+	case $(cat "$FAKE/how") in
+	well) cp "$file" . ;;
+	refused) cp "$file" "./${file##*/}.FAILED"; echo "E: Failed to fetch: Hash Sum mismatch" >&2; exit 100 ;;
+	short) head -c $(($(stat -c %s "$file") / 2)) "$file" >"./${file##*/}" ;;
+	esac
+done
 END
 stand_in dpkg-query <<'END'
 echo installed
