@@ -28,6 +28,7 @@ case " $* " in
 	fi
 	exit 0
 	;;
+*" -s "*) printf 'Inst %s (9.1-1 x)\n' "${*: -1}"; exit 0 ;;
 *" source "*) files=("$FAKE/rdma-core_9.1.orig.tar.gz") ;;
 *)
 	while [ $# -gt 0 ] && [ "$1" != download ]; do shift; done
