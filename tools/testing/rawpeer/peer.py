@@ -161,6 +161,12 @@ class Peer(Talk):
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_WR)
 
+    def put_last(self, octets):
+        """Send bytes and a FIN in the same TCP segment."""
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        self.put(octets)
+        self.sock.shutdown(socket.SHUT_WR)
+
     def reset(self):
         """Send a RST."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,

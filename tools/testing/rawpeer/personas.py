@@ -21,6 +21,7 @@ class Stack:
     knows: int = 0          # RTR types that its Reply may name
     one_only: tuple = ()    # its Reply names only the first of these types that was offered
     last: int = 0           # types that its Reply names if it knows none of those offered
+    adds: int = 0           # types that its Reply also names, whether offered or not
     fixed: int = 0          # RTR type that its Reply always names, and the only one it takes
     needs_model: bool = False   # it refuses an enhanced frame without flag A and a type it knows
     opens_plain: int = 0    # RTR type with which it opens a connection of revision 1
@@ -28,6 +29,7 @@ class Stack:
     data: bytes = b"hello"  # Private Data of its Request
     refuses_crc: bool = False   # it rejects a Request with flag C
     resets: bool = True     # it refuses a Request by a reset, otherwise by a FIN
+    bare_reject: bool = False   # a Reply that rejects has no flag C
 
     # initiator ------------------------------------------------------------
 
@@ -85,21 +87,37 @@ class Stack:
         types = self._types(request.rtr & TYPES) if request.rtr & mpa.A else 0
         if self.needs_model and not types:
             return None
-        rtr = types and mpa.A | types
+        rtr = types and mpa.A | types | self.adds
         return mpa.reply(rev=2, flags=flags | mpa.S,
                          pd=mpa.word(request.ord, request.ird, rtr))
 
+    def reject(self, request, data):
+        """Return the Reply by which its program rejects the Request, or None if it closes."""
+        reply = self.reply(request)
+        if reply:
+            reply.flags |= mpa.R
+            reply.pd += data
+            if self.bare_reject:
+                reply.flags &= ~mpa.C
+        return reply
 
-CXGB4 = Stack("cxgb4", offers=mpa.A | READ, fixed=READ, opens_plain=READ)
+
+CXGB4 = Stack("cxgb4", offers=mpa.A | READ, fixed=READ, opens_plain=READ, bare_reject=True)
 IRDMA = Stack("irdma", offers=mpa.A | WRITE | READ, one_only=(READ, WRITE), needs_model=True,
               opens_plain=READ, stag=0x1234)
 QEDR = Stack("qedr", offers=mpa.A | TYPES, knows=TYPES, last=TYPES)
 SIW = Stack("siw", crc=False, one_only=(WRITE, READ), last=WRITE)
 SOFTIWARP = Stack("softiwarp", rev=1, crc=False, refuses_crc=True, resets=False)
 IW_CXGBE = Stack("iw_cxgbe", rev=1)
+CXGB3 = Stack("cxgb3, peer2peer=1", rev=1, opens_plain=READ, bare_reject=True)
+NES = Stack("nes", rev=1, opens_plain=READ)
+NES_2 = Stack("nes, mpa_version=2", offers=mpa.A | TYPES, one_only=(READ, WRITE), adds=SEND,
+              needs_model=True, opens_plain=READ)
 SMB_DIRECT = Stack("SMB Direct, revision 1", rev=1, data=struct.pack(">II", 16, 16))
+CHELSIO_T404 = Stack("T404-BT, Windows", rev=1, opens_plain=READ, data=SMB_DIRECT.data)
 SMBDIRECT = Stack("smbdirect over irdma", offers=IRDMA.offers, one_only=IRDMA.one_only,
                   needs_model=True, opens_plain=READ, stag=IRDMA.stag,
                   data=struct.pack(">II", 8, 8))
 
-ALL = (CXGB4, IRDMA, QEDR, SIW, SOFTIWARP, IW_CXGBE, SMB_DIRECT, SMBDIRECT)
+ALL = (CXGB4, IRDMA, QEDR, SIW, SOFTIWARP, IW_CXGBE, CXGB3, NES, NES_2, SMB_DIRECT, CHELSIO_T404,
+       SMBDIRECT)

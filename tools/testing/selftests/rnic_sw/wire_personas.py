@@ -5,7 +5,7 @@ Documentation/interop.rst and rawpeer/personas.py)."""
 
 from lib.wire import (CM, PEER, SUCCESS, Peer, add, case, check, mpa, rdmap, run, same)
 from rawpeer import personas
-from rawpeer.personas import READ, TYPES, WRITE
+from rawpeer.personas import READ, TYPES, WRITE, Stack
 
 LIMIT = 128                 # depths that the device reports for revision 1
 OPCODES = {0x40: WRITE, 0x41: READ}
@@ -68,7 +68,7 @@ def expect_opening(link, request, reply):
     link.peer.put_segment(rdmap.read_response(read.sink_stag, read.sink_to))
 
 
-def call(w, stack, sock, port):
+def call(w, stack, sock, port, answer=Stack.reply):
     """Let raw_server connect, and the stack close as often as it would. Return the link with
     the last connection, its Request, the Reply to send and the number of attempts."""
     link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
@@ -77,7 +77,7 @@ def call(w, stack, sock, port):
     for attempt in 1, 2, 3:
         peer = Peer(sock.accept()[0])
         request = peer.get_frame()
-        reply = stack.reply(request)
+        reply = answer(stack, request)
         if reply:
             link.peer = peer
             return link, request, reply, attempt
@@ -102,22 +102,34 @@ def accepts(w, stack, rev, attempts, **words):
     hear(link)
 
 
+def rejects(w, stack):
+    """The program of the stack rejects, and the stack closes in the same TCP segment."""
+    with w.listening() as (sock, port):
+        link, _, reply, _ = call(w, stack, sock, port,
+                                 lambda who, request: who.reject(request, b"no"))
+        link.peer.put_last(reply.pack())
+        event = w.mate.need(CM, conn=link.conn)
+    same("event, Private Data", (event.event, event.pd), ("REJECTED", b"no"))
+
+
 for who in personas.ALL:
     add(f"{who.name} connects", "", connects, stack=who)
 
-for who in personas.CXGB4, personas.IRDMA, personas.QEDR, personas.SIW:
+for who in personas.CXGB4, personas.IRDMA, personas.QEDR, personas.SIW, personas.NES_2:
     add(f"{who.name} accepts", "", accepts, stack=who, rev=2, attempts=1)
     for setting in "read", "write read", "send write read":
         add(f"{who.name} accepts, setting rtr is {setting}", "", accepts, stack=who, rev=2,
             attempts=1, rtr=setting)
-add("irdma accepts revision 1 only, setting rtr is none", "", accepts, stack=personas.IRDMA, rev=1,
-    attempts=2, rtr="none")
-add("irdma accepts revision 1 only, setting rtr is send", "", accepts, stack=personas.IRDMA, rev=1,
-    attempts=2, rtr="send")
-add("iw_cxgbe accepts the second attempt", "", accepts, stack=personas.IW_CXGBE, rev=1,
-    attempts=2)
+for who in personas.IRDMA, personas.NES_2:
+    for setting in "none", "send":
+        add(f"{who.name} accepts revision 1 only, setting rtr is {setting}", "", accepts, stack=who,
+            rev=1, attempts=2, rtr=setting)
+for who in personas.IW_CXGBE, personas.CXGB3, personas.NES:
+    add(f"{who.name} accepts the second attempt", "", accepts, stack=who, rev=1, attempts=2)
 add("softiwarp accepts the second attempt, without CRC", "", accepts,
     stack=personas.SOFTIWARP, rev=1, attempts=2, crc=0)
+for who in personas.CXGB4, personas.CXGB3, personas.IRDMA, personas.NES, personas.NES_2:
+    add(f"{who.name} rejects", "", rejects, stack=who)
 
 
 @case("softiwarp rejects flag C")
