@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Two virtual machines of QEMU for programs/qemu.sh: make the guest's program, migrate one machine
+to the other by their monitors (QMP), and compare their memory.
+
+    program_qemu.py bios FILE               make the guest's program
+    program_qemu.py migrate FROM TO URI PIN DATA DIR
+                                            FROM, TO: sockets of the monitors; PIN: on or off;
+                                            DATA: file that was loaded into the guest's memory
+"""
+import json
+import os
+import socket
+import struct
+import sys
+import time
+
+BIOS = 64 << 10             # size of the guest's program
+AREA, AREA_END = 0x20000, 0xA0000   # memory that the guest's program writes
+STEP = 1 << 10              # it writes a counter to the first bytes of each KiB
+LOADED = 2 << 20            # address of the data that QEMU loads
+PATIENCE = float(os.environ.get("T_TIME", "120"))
+
+# The guest's program, in real mode at F000:0000, without end: count, and write the counter to each
+# place of the area in turn
+PROGRAM = bytes.fromhex(
+    "31db"                  # xor bx, bx
+    "43"                    # round: inc bx
+    "b80020"                # mov ax, 2000h: the first segment
+    "8ed8"                  # segment: mov ds, ax
+    "31ff"                  # xor di, di
+    "891d"                  # place: mov [di], bx
+    "81c70004"              # add di, 400h
+    "75f8"                  # jnz place
+    "050010"                # add ax, 1000h
+    "3d00a0"                # cmp ax, 0A000h
+    "75ec"                  # jnz segment
+    "ebe6")                 # jmp round
+RESET = bytes.fromhex("ea000000f0")     # jmp F000:0000, at the last 16 bytes
+
+
+class Monitor:
+    """A connection to QEMU's monitor."""
+
+    def __init__(self, path):
+        self.sock = socket.socket(socket.AF_UNIX)
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.sock.connect(path)
+                break
+            except (FileNotFoundError, ConnectionRefusedError):
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+        self.sock.settimeout(PATIENCE)
+        self.lines = self.sock.makefile("r", encoding="utf-8")
+        self.lines.readline()
+        self.do("qmp_capabilities")
+
+    def do(self, what, **how):
+        """Run a command and return its answer."""
+        self.sock.sendall(json.dumps({"execute": what, "arguments": how}).encode() + b"\n")
+        for line in self.lines:
+            answer = json.loads(line)
+            if "error" in answer:
+                raise AssertionError(f"{what}: {answer['error']['desc']}")
+            if "return" in answer:
+                return answer["return"]
+        raise AssertionError(f"{what}: QEMU has closed its monitor")
+
+    def memory(self, at, size, path):
+        """Return that part of the guest's memory; path: a file for it."""
+        self.do("pmemsave", val=at, size=size, filename=path)
+        with open(path, "rb") as file:
+            octets = file.read()
+        os.unlink(path)
+        return octets
+
+    def counter(self, path):
+        """Return the counter at the first place."""
+        return struct.unpack("<H", self.memory(AREA, 2, path))[0]
+
+
+def until(cond, what):
+    end = time.monotonic() + PATIENCE
+    while not cond():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {PATIENCE:.0f} s: {what}")
+        time.sleep(0.05)
+
+
+def counts(monitor, path):
+    """Wait until the guest's program has counted on."""
+    first = monitor.counter(path)
+    until(lambda: monitor.counter(path) != first, "the guest counts on")
+
+
+def check_area(octets):
+    """Check that the guest's program has stopped between two places: the places before have the
+    new value of the counter, and the others the value before. So no old page is left."""
+    values = [struct.unpack_from("<H", octets, at)[0] for at in range(0, len(octets), STEP)]
+    new = values.count(values[0])
+    old = (values[0] - 1) & 0xFFFF
+    assert values == [values[0]] * new + [old] * (len(values) - new), f"memory is mixed: {values}"
+    print(f"{len(values)} places: {new} have {values[0]}, the others {old}")
+
+
+def make_bios(path):
+    with open(path, "wb") as file:
+        file.write(PROGRAM.ljust(BIOS - 16, b"\0") + RESET.ljust(16, b"\0"))
+
+
+def migrate(source, sink, uri, pin, data, where):
+    path = os.path.join(where, "memory")
+    with open(data, "rb") as file:
+        loaded = file.read()
+    source, sink = Monitor(source), Monitor(sink)
+    pinned = [{"capability": "rdma-pin-all", "state": pin == "on"}]
+    source.do("migrate-set-capabilities", capabilities=pinned)
+    sink.do("migrate-set-capabilities", capabilities=pinned)
+    sink.do("migrate-incoming", uri=uri)
+    counts(source, path)
+    source.do("migrate", uri=uri)
+    status = {}
+
+    def ended():
+        status.update(source.do("query-migrate"))
+        return status.get("status") in ("completed", "failed", "cancelled")
+
+    until(ended, "the migration ends")
+    print({key: status[key] for key in ("status", "error-desc", "ram", "total-time", "downtime")
+           if key in status})
+    assert status["status"] == "completed"
+    until(lambda: sink.do("query-status")["running"], "the guest runs at its new place")
+    counts(sink, path)
+    sink.do("stop")
+    check_area(sink.memory(AREA, AREA_END - AREA, path))
+    assert sink.memory(LOADED, len(loaded), path) == loaded, "the loaded data has changed"
+    print(f"{len(loaded)} bytes of data are unchanged")
+    source.do("quit")
+    sink.do("quit")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "bios":
+        make_bios(sys.argv[2])
+    else:
+        migrate(*sys.argv[2:])
