@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# leaves.sh: pending connects and silent connections must not delay the removal of a device.
+# leaves.sh: nothing must delay the removal of a device or of its interface: neither pending
+# connects and silent connections, nor a reference that is left.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -56,10 +57,50 @@ unloaded_calling() {
 	at_once modprobe -r rnic_sw
 }
 
+# busy: check that Sends arrive
+busy() { [ "$(t_counter iw7 rx_sends)" -gt 20 ]; }
+
+# The kernel deletes a bond only when all references to it are dropped.
+bond_deleted() {
+	modprobe -q bonding || true
+	ip link add d7 type bond mode active-backup || t_skip "this kernel has no bonding"
+	t_defer ip link del d7
+	ip link add d8 type dummy
+	t_defer ip link del d8
+	ip link set d8 master d7
+	ip addr add 10.9.7.1/24 dev d7
+	ip link set d7 up
+	t_new_device iw7 d7
+	t_port
+	t_bg server b rping -s -a 10.9.7.1 -p "$PORT"
+	t_listens b "$PORT"
+	t_bg client a rping -c -a 10.9.7.1 -p "$PORT"
+	t_check "there is traffic" t_until "$T_TIME" busy
+	at_once ip link del d7
+	t_check "the device is removed" t_until 20 test ! -e /sys/class/infiniband/iw7
+	t_check "the client exits" t_until 20 t_ended client
+	t_check "the server exits" t_until 20 t_ended server
+}
+
+no_address() {
+	ip link add d7 type dummy
+	t_defer ip link del d7
+	ip link set d7 addrgenmode none
+	ip link set d7 up
+	t_check "the interface has no address" test -z "$(ip -br addr show dev d7 | awk '{ print $3 }')"
+	t_new_device iw7 d7
+	ibv_devinfo -d iw7 | tee "$T_CASE/devinfo"
+	grep -q 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
+	rdma link del iw7
+	at_once ip link del d7
+}
+
 t_case "rdma link del during a pending connect" "" deleted_calling
 t_case "rdma link del with a silent connection" "" deleted_called ''
 t_case "rdma link del during an incomplete MPA Request" "" deleted_called 'MPA ID Req Fra'
 t_case "rdma link del after an MPA Request" "" \
 	deleted_called 'MPA ID Req Frame\x00\x01\x00\x00'
 t_case "module unloaded during a pending connect" "" unloaded_calling
+t_case "bond deleted under traffic" "" bond_deleted
+t_case "interface without addresses deleted" "" no_address
 t_end

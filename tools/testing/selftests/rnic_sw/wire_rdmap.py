@@ -493,10 +493,15 @@ RESPONSES = [
      lambda q, s: (q.sink_stag, q.sink_to, 0, True)),
     ("complete but without L", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to, s, False)),
+    # the number is the length of a valid segment before the one that is wrong
+    ("whose second segment is one byte too long", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+     lambda q, s: (q.sink_stag, q.sink_to + 32, s - 31, True), 32),
+    ("whose second segment is one byte too long, without L", (1, 1, 1), "ddp_tagged_bounds",
+     ACCESS_ERR, lambda q, s: (q.sink_stag, q.sink_to + 32, s - 31, False), 32),
 ]
 
 
-def bad_response(w, what, end, event, make):
+def bad_response(w, what, end, event, make, head):
     memory, other = w.shared(8192, "l"), w.shared(8192, "lw")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
@@ -505,6 +510,9 @@ def bad_response(w, what, end, event, make):
         stag, to = other.rkey, other.addr
     seg = rdmap.read_response(stag, to, b"r" * size, last=last)
     with w.counted(**{"end_" + end: 1}):
+        if head:
+            link.peer.put_segment(rdmap.read_response(asked.sink_stag, asked.sink_to,
+                                                      b"\x5A" * head, last=False))
         link.peer.put_segment(seg)
         term = link.peer.get_terminate()
         same("Terminate", term.what, what)
@@ -539,7 +547,7 @@ def write_during_response(w):
 
 for words, *row in RESPONSES:
     add(f"a Read Response {words}", "RDMAP-84 RDMAP-87 RDMAP-52 RDMAP-153",
-        bad_response, what=row[0], end=row[1], event=row[2], make=row[3])
+        bad_response, what=row[0], end=row[1], event=row[2], make=row[3], head=sum(row[4:]))
 
 
 # Tracepoints ----------------------------------------------------------------

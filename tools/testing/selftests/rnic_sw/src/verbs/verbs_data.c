@@ -309,6 +309,56 @@ static void inline_sizes(void)
 	desk_close(&d);
 }
 
+/* Send inline data in @n pieces of different lengths, posted by ibv_wr_*() or by ibv_post_send() */
+static void send_pieces(struct desk *d, uint32_t n, bool by_wr)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
+	struct ibv_data_buf piece[4];
+	struct ibv_sge sge[4] = {};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = n, .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = n,
+		.send_flags = SIG | IBV_SEND_INLINE,
+	};
+	uint32_t i, len, all = 0;
+
+	for (i = 0; i < n; i++) {
+		len = any_below(50);
+		piece[i] = (struct ibv_data_buf){ .addr = d->c.at + all, .length = len };
+		sge[i].addr = (uintptr_t)piece[i].addr;
+		sge[i].length = len;
+		all += len;
+	}
+	buf_fill(&d->c, 0, all, n);
+	do_recv(&d->p.s, n, &d->s, 0, 200);
+	if (by_wr) {
+		ibv_wr_start(ex);
+		ex->wr_id = n;
+		ex->wr_flags = wr.send_flags;
+		ibv_wr_send(ex);
+		ibv_wr_set_inline_data_list(ex, n, piece);
+		CHECK(!ibv_wr_complete(ex), "post");
+	} else {
+		CHECK(!ibv_post_send(d->p.c.qp, &wr, &bad), "post");
+	}
+	buf_clear(&d->c);
+	want_ok(d->p.c.scq, n, IBV_WC_SEND);
+	want_recv(d->p.s.rcq, n, all);
+	buf_has_only(&d->s, 0, all, n);
+	buf_clear(&d->s);
+}
+
+static void inline_pieces(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){
+		  .inl = 200, .ssge = 4, .send_ops = IBV_QP_EX_WITH_SEND }, 1000);
+	for (i = 0; i < 100; i++)
+		send_pieces(&d, 1 + i % 4, i & 4);
+	desk_close(&d);
+}
+
 /* If the length is 0, neither the key nor the address is checked */
 static void zero_length(void)
 {
@@ -434,6 +484,7 @@ const struct test data_tests[] = {
 	CASE("sge_odd", sge_odd, 0, "DDP-50 RDMAP-91"),
 	CASE("sge_write", sge_write, 0, "DDP-53 RDMAP-59"),
 	CASE("inline_sizes", inline_sizes, 0, "DDP-50"),
+	CASE("inline_pieces", inline_pieces, 0, "DDP-50"),
 	CASE("zero_length", zero_length, 0,
 	  "DDP-56 RDMAP-63 RDMAP-76 RDMAP-78 RDMAP-79 RDMAP-99 RDMAP-100"),
 	CASE("write_offsets", write_offsets, 0,

@@ -263,6 +263,36 @@ static void mr_arguments(void)
 	pair_close(&p);
 }
 
+/* A window must not be bound to an MR of another PD; the status must say that the bind failed */
+static void bind_other_pd(void)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 2, .opcode = IBV_WR_BIND_MW, .send_flags = SIG,
+	};
+	struct ibv_pd *other;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 100);
+	other = ibv_alloc_pd(d.p.c.id->verbs);
+	CHECK(other, "%m");
+	wr.bind_mw.mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_2);
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = ibv_reg_mr(other, d.c.at, 100, buf_access(IBV_ACCESS_MW_BIND)),
+		.addr = (uintptr_t)d.c.at, .length = 100,
+		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
+	};
+	CHECK(wr.bind_mw.mw && wr.bind_mw.bind_info.mr, "%m");
+	wr.bind_mw.rkey = ibv_inc_rkey(wr.bind_mw.mw->rkey);
+	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
+	want_status(d.p.c.scq, 2, IBV_WC_MW_BIND_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(!ibv_dealloc_mw(wr.bind_mw.mw), "%m");
+	CHECK(!ibv_dereg_mr(wr.bind_mw.bind_info.mr), "%m");
+	CHECK(!ibv_dealloc_pd(other), "%m");
+	desk_free(&d);
+}
+
 /* Two SGEs are together longer than the maximum length of a message: nothing may be sent */
 static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
@@ -441,6 +471,7 @@ const struct test local_tests[] = {
 	T(qp_arguments, ""),
 	T(cq_of_another, "DDP-132 RDMAP-180 RDMAP-186 SEC-38"),
 	T(mr_arguments, "DDP-119 DDP-133 RDMAP-187 SEC-1 SEC-41"),
+	T(bind_other_pd, "SEC-2"),
 	T(post_arguments, ""),
 	T(too_long, "DDP-48"),
 	T(recv_too_long, "DDP-50"),

@@ -549,10 +549,49 @@ static void last_octet(void)
 	pair_close(&d.p);
 }
 
+/* A program rewrites memory while it is sent ---------------------------------- */
+
+enum { SENT = 200000 };
+
+static void rewrite(void *arg)
+{
+	run_on(1);
+	for (int with = 0;; with++)
+		memset(arg, with, SENT);
+}
+
+/* The CRC must be that of the bytes that are sent, or the peer would end the connection */
+static void source_rewritten(void)
+{
+	struct buf ours, theirs;
+	uint32_t i, len = SENT;
+	struct desk d;
+	pid_t pid;
+
+	run_on(0);
+	desk_open(&d, &(struct opts){}, len);
+	ours = theirs = (struct buf){ .at = shared(len), .len = len };
+	buf_reg(&ours, d.p.c.pd, RIGHTS_ALL);
+	buf_reg(&theirs, d.p.s.pd, RIGHTS_ALL);
+	pid = start_beside(rewrite, ours.at);
+	for (i = 0; i < rounds(400); i++) {
+		do_job(&d.p.c, &(struct job){ 1, IBV_WR_RDMA_WRITE, SIG, &ours, 0, len,
+					      (uintptr_t)d.s.at, d.s.mr->rkey });
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		do_job(&d.p.c, &(struct job){ 2, IBV_WR_RDMA_READ, SIG, &d.c, 0, len,
+					      (uintptr_t)theirs.at, theirs.mr->rkey });
+		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+	}
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "%m");
+	CHECK(!ibv_dereg_mr(ours.mr) && !ibv_dereg_mr(theirs.mr), "%m");
+	desk_close(&d);
+}
+
 const struct test race_tests[] = {
 	CASE("atomic_race", atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
 	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
 	CASE("last_octet", last_octet, 60, ""),
+	CASE("source_rewritten", source_rewritten, 60, ""),
 	{ .name = "dereg_race", .run = dereg_race, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
 	{ .name = "inval_race", .run = inval_race, .seconds = 60,
