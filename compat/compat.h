@@ -83,22 +83,16 @@
 #endif
 
 /*
- * Check whether rdma_cm gives a connection to the device of interface @mine, if
- * interface @has has the local address. Without fill_res_srq_entry (see COMPAT_GIDS in
- * compat/verbs.h), rdma_cm compares the MAC addresses of the interfaces, so a device
- * also serves the addresses of VLANs above its interface. The caller must hold the RCU
- * read lock.
+ * Check whether rdma_cm also gives the addresses of interface @has to the device of
+ * interface @mine, except if @has is a VLAN on @mine. Without fill_res_srq_entry (see
+ * COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC addresses of the interfaces.
  */
 #ifdef HAVE_FILL_RES_SRQ
-#define compat_serves_address(net, mine, has)	((mine) == (has))
+#define compat_also_related(mine, has)	is_vlan_on(mine, has)
 #else
-#define compat_serves_address(net, mine, has) ({				\
-	const struct net_device *__a = dev_get_by_index_rcu(net, mine);		\
-	const struct net_device *__b = dev_get_by_index_rcu(net, has);		\
-										\
-	__a && __b && __a->addr_len == __b->addr_len &&				\
-	!memcmp(__a->dev_addr, __b->dev_addr, __a->addr_len);			\
-})
+#define compat_also_related(mine, has)					\
+	((mine)->addr_len == (has)->addr_len &&				\
+	 !memcmp((mine)->dev_addr, (has)->dev_addr, (mine)->addr_len))
 #endif
 
 /*

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* IP address helpers: see ddp/addr.h. */
 #include <linux/export.h>
+#include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/netns/hash.h>
 
 #include <ddp/addr.h>
@@ -133,28 +135,28 @@ void ddp_addr_unmap_v4(struct sockaddr_storage *a)
 	memcpy(a, &a4, sizeof(a4));
 }
 
-static int find_ipv4_ifindex(struct net *net, __be32 addr)
-{
-	const struct net_device *dev = __ip_dev_find(net, addr, false);
-
-	return dev ? dev->ifindex : 0;
-}
-
 /*
  * Find the first interface that has the address. rdma_cm looks up a device by address
  * without a scope, and finds this interface too. rdma_cm would refuse a request through
  * the device of any other interface.
  */
-static int find_ipv6_ifindex(struct net *net, const struct in6_addr *addr)
+static const struct net_device *find_ipv6_dev(struct net *net, const struct in6_addr *addr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct net_device *dev;
 
 	for_each_netdev_rcu(net, dev)
 		if (ipv6_chk_addr(net, addr, dev, 1))
-			return dev->ifindex;
+			return dev;
 #endif
-	return 0;
+	return NULL;
+}
+
+static const struct net_device *find_dev(struct net *net, const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return __ip_dev_find(net, ((struct sockaddr_in *)a)->sin_addr.s_addr, false);
+	return find_ipv6_dev(net, &((struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 /**
@@ -169,10 +171,114 @@ static int find_ipv6_ifindex(struct net *net, const struct in6_addr *addr)
  */
 int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a)
 {
-	if (a->ss_family == AF_INET)
-		return find_ipv4_ifindex(net, ((struct sockaddr_in *)a)->sin_addr.s_addr);
-	return find_ipv6_ifindex(net, &((struct sockaddr_in6 *)a)->sin6_addr);
+	const struct net_device *dev = find_dev(net, a);
+
+	return dev ? dev->ifindex : 0;
 }
+
+/* Check whether @vlan is a VLAN whose lowest interface is @real */
+static bool is_vlan_on(const struct net_device *vlan, const struct net_device *real)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == real;
+}
+
+/*
+ * Check whether rdma_cm may give the addresses of interface @has to the device of
+ * interface @mine. rdma_cm checks each connection request itself and refuses it if not.
+ */
+static bool is_related(const struct net_device *mine, const struct net_device *has)
+{
+	return mine == has || is_vlan_on(has, mine) || compat_also_related(mine, has);
+}
+
+/**
+ * ddp_addr_is_related - check whether rdma_cm may give an interface's addresses to a device
+ * @net: network namespace
+ * @mine: ifindex of the device's interface
+ * @has: the interface with the addresses; it may be about to be removed
+ *
+ * Context: any.
+ *
+ * Return: true if @has is the device's interface, or if rdma_cm may give its addresses to the
+ * device because one of the two interfaces is a VLAN on the other; false otherwise.
+ */
+bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
+{
+	const struct net_device *dev;
+	bool yes;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, mine);
+	yes = dev && is_related(dev, has);
+	rcu_read_unlock();
+	return yes;
+}
+EXPORT_SYMBOL_GPL(ddp_addr_is_related);
+
+/**
+ * ddp_addr_may_serve - check whether a device may serve the addresses of an interface
+ * @net: network namespace
+ * @mine: ifindex of the device's interface
+ * @has: ifindex of the interface with the addresses
+ *
+ * For listeners on all addresses. A device serves the addresses of its own interface. It may
+ * also serve those that rdma_cm gives it, see ddp_addr_is_related(), if they are in the
+ * VRF of the device, and the interface has no listener of its own device.
+ *
+ * Context: any.
+ *
+ * Return: true if the device may serve the addresses, false otherwise.
+ */
+bool ddp_addr_may_serve(struct net *net, int mine, int has)
+{
+	const struct net_device *dev, *other;
+	bool yes;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, mine);
+	other = dev_get_by_index_rcu(net, has);
+	yes = dev && other && is_related(dev, other) &&
+	      l3mdev_master_ifindex_rcu(dev) == l3mdev_master_ifindex_rcu(other);
+	rcu_read_unlock();
+	return yes;
+}
+EXPORT_SYMBOL_GPL(ddp_addr_may_serve);
+
+/* Find the interface of a local address as rdma_bind_addr() does */
+static const struct net_device *find_local_dev(struct net *net, const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (void *)a;
+
+	if (a->ss_family == AF_INET6 && ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		return dev_get_by_index_rcu(net, a6->sin6_scope_id);
+	return find_dev(net, a);
+}
+
+/**
+ * ddp_addr_get_vrf - get the VRF of the sockets that a device binds to an address
+ * @net: network namespace
+ * @mine: ifindex of the device's interface
+ * @local: the address, which may be a wildcard address
+ *
+ * rdma_cm may give a device an address of another interface, see ddp_addr_is_related(). That
+ * interface can be in another VRF, and the address exists in that VRF only.
+ *
+ * Return: ifindex of the VRF; 0 if the interface belongs to no VRF.
+ */
+int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
+{
+	const struct net_device *dev, *has;
+	int vrf = 0;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, mine);
+	has = find_local_dev(net, local);
+	if (dev)
+		vrf = l3mdev_master_ifindex_rcu(has && is_related(dev, has) ? has : dev);
+	rcu_read_unlock();
+	return vrf;
+}
+EXPORT_SYMBOL_GPL(ddp_addr_get_vrf);
 
 static void *init_addr(struct sockaddr_storage *at, sa_family_t family)
 {

@@ -403,33 +403,57 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 }
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
+/*
+ * Get the first listener of a port that is on interface @ifindex or, if @others is set, on
+ * another interface whose device may serve the addresses of @ifindex
+ */
 static struct ddp_port_listener *
-find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
+get_first_listener(const struct ddp_port *p, int ifindex, bool others)
 {
 	struct ddp_port_listener *l;
-	int ifindex = 0;
 
-	/* look the address up once, because the host may have many interfaces */
-	if (ddp_addr_is_for_all(&p->addr)) {
-		ifindex = ddp_addr_find_ifindex(p->net, called);
-		if (!ifindex)
-			return NULL;
-	}
 	list_for_each_entry_rcu(l, &p->listeners, list)
-		if ((!ifindex || compat_serves_address(p->net, l->ifindex, ifindex)) &&
+		if ((others ? ddp_addr_may_serve(p->net, l->ifindex, ifindex)
+			    : l->ifindex == ifindex) &&
 		    kref_get_unless_zero(&l->ref))
 			return l;
 	return NULL;
 }
 
-/*
- * Check whether the interface of a listener is in a VRF. One socket may serve
- * several VRFs, in which the same address can exist, so the address alone does
- * not identify the listener.
- */
-static bool is_in_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
+/* Look the address up once, because the host may have many interfaces */
+static struct ddp_port_listener *
+find_and_get_shared_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 {
-	return ddp_sock_get_vrf(p->net, l->ifindex) == vrf;
+	int ifindex = ddp_addr_find_ifindex(p->net, called);
+
+	if (!ifindex)
+		return NULL;
+	return get_first_listener(p, ifindex, false) ?: get_first_listener(p, ifindex, true);
+}
+
+static struct ddp_port_listener *
+find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
+{
+	struct ddp_port_listener *l;
+
+	if (ddp_addr_is_for_all(&p->addr))
+		return find_and_get_shared_listener(p, called);
+	list_for_each_entry_rcu(l, &p->listeners, list)
+		if (kref_get_unless_zero(&l->ref))
+			return l;
+	return NULL;
+}
+
+/*
+ * Check whether a listener accepts connections of a VRF. With tcp_l3mdev_accept a socket that is
+ * not bound to a VRF receives connections of all VRFs, in which the same address can exist, so
+ * the address alone does not identify the listener.
+ */
+static bool accepts_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
+{
+	if (ddp_addr_is_for_all(&p->addr))
+		return ddp_sock_get_vrf(p->net, l->ifindex) == vrf;
+	return p->vrf == vrf;
 }
 
 /**
@@ -450,7 +474,7 @@ ddp_port_get_listener(struct ddp_port *p, const struct sockaddr_storage *called,
 	rcu_read_lock();
 	l = find_and_get_listener(p, called);
 	rcu_read_unlock();
-	if (!l || is_in_vrf(l, p, vrf))
+	if (!l || accepts_vrf(l, p, vrf))
 		return l;
 	ddp_port_put_listener(l);
 	return NULL;

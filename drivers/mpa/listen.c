@@ -2,8 +2,8 @@
 /*
  * Listeners, and connections that TCP has accepted but the ULP does not know yet.
  *
- * A connection accepted by TCP belongs to the listener whose interface has the
- * address to which the peer has connected. The connection is reported to the ULP
+ * A connection accepted by TCP belongs to the listener of the device that serves the
+ * address to which the peer has connected, see ddp_addr_may_serve(). The connection is reported to the ULP
  * after a complete Request has arrived. If too many connections of a listener are
  * not reported yet, one of them is reset.
  */
@@ -26,7 +26,7 @@ static int mpa_listen_choose_vrf(const struct ddp_listen *a)
 {
 	if (ddp_addr_is_wildcard(a->local) && inet_sk_bound_dev_eq(a->net, 0, 1, 2))
 		return 0;
-	return ddp_sock_get_vrf(a->net, a->ifindex);
+	return ddp_addr_get_vrf(a->net, a->ifindex, a->local);
 }
 
 /* Create the listening socket and bind it to the address and the VRF */

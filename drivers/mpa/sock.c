@@ -229,11 +229,10 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_release(sock);
 }
 
-static int create_conn_socket(struct mpa_conn *c, const struct ddp_sock_owner *owner)
+static int create_conn_socket(struct mpa_conn *c, int vrf, const struct ddp_sock_owner *owner)
 {
 	struct socket *sock;
-	int err = ddp_sock_create(c->net, ddp_sock_get_vrf(c->net, c->ifindex),
-				  c->ss.remote.ss_family, IPPROTO_TCP, owner, &sock);
+	int err = ddp_sock_create(c->net, vrf, c->ss.remote.ss_family, IPPROTO_TCP, owner, &sock);
 
 	if (err)
 		return err;
@@ -249,7 +248,7 @@ static int create_conn_socket(struct mpa_conn *c, const struct ddp_sock_owner *o
 static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *local,
 			    const struct ddp_sock_owner *owner)
 {
-	int err = create_conn_socket(c, owner);
+	int err = create_conn_socket(c, ddp_addr_get_vrf(c->net, c->ifindex, local), owner);
 
 	if (err)
 		return err;

@@ -294,7 +294,7 @@ static struct sddp_assoc *new_active_assoc(const struct ddp_connect *args, int v
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
 				      work_func_t work, u16 *id)
 {
-	int vrf = ddp_sock_get_vrf(args->net, args->ifindex);
+	int vrf = ddp_addr_get_vrf(args->net, args->ifindex, args->local);
 	struct sddp_assoc *a = sddp_reserve_existing(args, vrf, id), *fresh;
 
 	if (a)

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct net;
+struct net_device;
 
 /* Get the port number, in network byte order */
 static inline __be16 ddp_addr_port(const struct sockaddr_storage *a)
@@ -54,5 +55,14 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 			    struct sockaddr_storage *at, int room);
 /* Find the interface that rdma_cm would find by the address @a; 0 if none */
 int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a);
+/*
+ * Check whether rdma_cm may give the addresses of interface @has to the device of
+ * interface @mine
+ */
+bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has);
+/* Likewise, and both interfaces must be in the same VRF: for listeners on all addresses */
+bool ddp_addr_may_serve(struct net *net, int mine, int has);
+/* Get the VRF in which the device of interface @mine binds sockets to the address @local */
+int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local);
 
 #endif

@@ -146,7 +146,8 @@ struct ddp_connect {
 /**
  * struct ddp_listen - arguments of ddp_session_type.listen
  * @net: network namespace
- * @ifindex: interface; only requests to its addresses are accepted
+ * @ifindex: interface of the device; only requests to addresses that rdma_cm may give the device
+ *	are accepted, see ddp_addr_may_serve()
  * @vrf: ifindex of the VRF to listen in, or 0; set by the LLP
  * @backlog: maximum number of pending requests
  * @v6only: true if an IPv6 wildcard address does not include IPv4 addresses

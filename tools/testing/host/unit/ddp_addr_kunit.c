@@ -66,6 +66,7 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 }
 
 #undef __in6_dev_get
+#undef for_each_netdev_rcu
 #undef IS_ENABLED
 #define in_device		address4
 #define in_ifaddr		address4
@@ -89,6 +90,8 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), at_number(i))
 #define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
 #define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
+/* as in new kernels */
+#define compat_also_related(mine, has)	is_vlan_on(mine, has)
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
 /* Hash in which each bit of both arguments changes the result */
@@ -285,6 +288,75 @@ static void addr_belongs_to_first_interface(struct kunit *test)
 	rcu_read_unlock();
 }
 
+static bool related(int mine, int has)
+{
+	return ddp_addr_is_related(&stubs.net, FIRST + mine, &stubs.dev[has]);
+}
+
+static bool serves(int mine, int has)
+{
+	return ddp_addr_may_serve(&stubs.net, FIRST + mine, FIRST + has);
+}
+
+/* rdma_cm gives the addresses of a VLAN and of the interface below to the device of either */
+static void vlan_is_related_to_lower(struct kunit *test)
+{
+	stubs.dev[1].vlan_on = &stubs.dev[0];
+	stubs.dev[2].vlan_on = &stubs.dev[0];
+	KUNIT_EXPECT_TRUE(test, related(0, 0) && serves(0, 0));
+	KUNIT_EXPECT_TRUE(test, related(0, 1) && serves(0, 1));
+	KUNIT_EXPECT_TRUE(test, related(1, 0) && serves(1, 0));
+	/* but not those of another VLAN */
+	KUNIT_EXPECT_FALSE(test, related(1, 2) || serves(1, 2));
+	stubs.dev[2].vlan_on = NULL;
+	KUNIT_EXPECT_FALSE(test, related(0, 2) || serves(0, 2));
+	KUNIT_EXPECT_FALSE(test, related(2, 0) || serves(2, 0));
+	/* one of the interfaces has been removed */
+	KUNIT_EXPECT_FALSE(test, related(DEVICES, 0) || serves(DEVICES, 0) || serves(0, DEVICES));
+}
+
+/* A listener on all addresses serves those in the VRF of its device */
+static void device_serves_its_vrf(struct kunit *test)
+{
+	stubs.dev[1].vlan_on = &stubs.dev[0];
+	stubs.dev[1].vrf = 9;
+	KUNIT_EXPECT_TRUE(test, related(0, 1) && related(1, 0));
+	KUNIT_EXPECT_FALSE(test, serves(0, 1) || serves(1, 0));
+	stubs.dev[0].vrf = 9;
+	KUNIT_EXPECT_TRUE(test, serves(0, 1) && serves(1, 0));
+	stubs.dev[1].vrf = 0;
+	KUNIT_EXPECT_FALSE(test, serves(0, 1) || serves(1, 0));
+}
+
+/*
+ * The VRF of an address is that of its interface if rdma_cm may give the address to the device,
+ * and otherwise that of the device
+ */
+static void vrf_follows_addr(struct kunit *test)
+{
+	struct sockaddr_storage any = ipv4(0, 7), own = ipv4(1, 7), upper = ipv4(2, 7);
+	struct sockaddr_storage alien = ipv4(3, 7), near = ipv6(0xfe800000, 0, 1, 1);
+
+	stubs.dev[0].vrf = 8;
+	stubs.dev[1].vlan_on = &stubs.dev[0];
+	stubs.dev[1].vrf = 9;
+	stubs.dev[2].vrf = 10;
+	give4(0, 1);
+	give4(1, 2);
+	give4(2, 3);
+	KUNIT_EXPECT_EQ(test, 8, ddp_addr_get_vrf(&stubs.net, FIRST, &any));
+	KUNIT_EXPECT_EQ(test, 8, ddp_addr_get_vrf(&stubs.net, FIRST, &own));
+	KUNIT_EXPECT_EQ(test, 9, ddp_addr_get_vrf(&stubs.net, FIRST, &upper));
+	KUNIT_EXPECT_EQ(test, 8, ddp_addr_get_vrf(&stubs.net, FIRST, &alien));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_get_vrf(&stubs.net, FIRST + DEVICES, &own));
+	/* two interfaces have the link-local address: the scope ID selects one */
+	give6(0, 0, near, 0);
+	give6(1, 0, near, 0);
+	((struct sockaddr_in6 *)&near)->sin6_scope_id = FIRST + 1;
+	KUNIT_EXPECT_EQ(test, 9, ddp_addr_get_vrf(&stubs.net, FIRST, &near));
+	KUNIT_EXPECT_EQ(test, 10, ddp_addr_get_vrf(&stubs.net, FIRST + 2, &near));
+}
+
 static void expect_list(struct kunit *test, sa_family_t family, int room,
 			const struct sockaddr_storage *want, int n)
 {
@@ -355,6 +427,9 @@ static struct kunit_case ddp_addr_cases[] = {
 	KUNIT_CASE(for_all_as_in_rdma_cm),
 	KUNIT_CASE(v4_mapped_addr_becomes_v4),
 	KUNIT_CASE(addr_belongs_to_first_interface),
+	KUNIT_CASE(vlan_is_related_to_lower),
+	KUNIT_CASE(device_serves_its_vrf),
+	KUNIT_CASE(vrf_follows_addr),
 	KUNIT_CASE(list_returns_ipv4_addrs),
 	KUNIT_CASE(list_returns_usable_ipv6_addrs),
 	KUNIT_CASE(list_is_empty_without_addrs),

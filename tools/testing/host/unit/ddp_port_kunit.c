@@ -15,7 +15,6 @@
 /* The part of a socket that port.c uses, without any connection */
 #define TCP_LISTEN			10
 #define kernel_listen(s, n)		((void)(s), 0)
-#define compat_serves_address(net, mine, has)	((mine) == (has))
 #define compat_sk_child_net(sk)		((void)(sk))
 #define net_hash_mix(n)			0
 #define list_add_tail_rcu(n, l)		list_add_tail(n, l)
@@ -32,6 +31,7 @@ static struct {
 	struct socket	sock;
 	int		has;		/* interface that the core finds for the address */
 	u32		lookups;	/* number of lookups of that interface */
+	int		may_serve;	/* interface whose device may also serve the address, or 0 */
 	int		vrf[8];	/* VRF of each interface */
 } stubs;
 
@@ -44,6 +44,11 @@ int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a)
 {
 	stubs.lookups++;
 	return stubs.has;
+}
+
+bool ddp_addr_may_serve(struct net *net, int mine, int has)
+{
+	return mine == has || (mine == stubs.may_serve && has == stubs.has);
 }
 
 bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
@@ -154,6 +159,51 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
 }
 
 /*
+ * The listener of an interface's own device gets the peer, whatever the order of the listeners;
+ * without it a device which may serve the address gets the peer
+ */
+static void own_listener_is_preferred(struct kunit *test)
+{
+	struct ddp_listener *a, *b, *c;
+
+	begin();
+	stubs.may_serve = 5;
+	a = listens(test, 4, 0, 0);
+	b = listens(test, 5, 0, 0);
+	KUNIT_EXPECT_TRUE(test, reaches(b, 0));
+	c = listens(test, 3, 0, 0);
+	KUNIT_EXPECT_TRUE(test, reaches(c, 10));
+	KUNIT_EXPECT_FALSE(test, reaches(b, 0));
+	ddp_port_unlisten(c);
+	KUNIT_EXPECT_TRUE(test, reaches(b, 0));
+	/* in its own VRF only */
+	KUNIT_EXPECT_FALSE(test, reaches(b, 10));
+	stubs.has = 0;
+	KUNIT_EXPECT_FALSE(test, reaches(b, 0));
+	ddp_port_unlisten(b);
+	ddp_port_unlisten(a);
+}
+
+/*
+ * A listener on one address is in the VRF of its socket, which need not be that of the device.
+ * With tcp_l3mdev_accept a socket outside all VRFs may get peers from a VRF.
+ */
+static void bound_listener_is_in_vrf_of_socket(struct kunit *test)
+{
+	struct ddp_listener *a, *b;
+
+	begin();
+	a = listens(test, 3, 12, 1);
+	b = listens(test, 5, 0, 2);
+	KUNIT_EXPECT_TRUE(test, reaches(a, 12));
+	KUNIT_EXPECT_FALSE(test, reaches(a, 10));
+	KUNIT_EXPECT_TRUE(test, reaches(b, 0));
+	KUNIT_EXPECT_FALSE(test, reaches(b, 10));
+	ddp_port_unlisten(a);
+	ddp_port_unlisten(b);
+}
+
+/*
  * An association from one VRF does not find a listener on the same address in
  * another VRF
  */
@@ -189,6 +239,8 @@ static void same_addr_listens_in_two_vrfs(struct kunit *test)
 static struct kunit_case ddp_port_cases[] = {
 	KUNIT_CASE(same_addr_listens_in_two_vrfs),
 	KUNIT_CASE(listener_of_vrf_gets_peer),
+	KUNIT_CASE(own_listener_is_preferred),
+	KUNIT_CASE(bound_listener_is_in_vrf_of_socket),
 	KUNIT_CASE(lookup_needs_vrf_of_listener),
 	{}
 };

@@ -133,9 +133,9 @@ int sock_sendmsg(struct socket *s, struct msghdr *m)
 
 /* Other functions of DDP and iw_mpa ------------------------------------------- */
 
-int ddp_sock_get_vrf(struct net *net, int ifindex)
+int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
 {
-	return 10 * ifindex;
+	return 10 * mine + ((const struct sockaddr_in *)local)->sin_addr.s_addr;
 }
 
 int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
@@ -515,7 +515,7 @@ static void receive_reports_complete_fpdus(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stubs.c.stream);
 }
 
-/* The socket is created in the VRF of the connection's interface */
+/* The socket is created in the VRF of the connection's local address */
 static void socket_is_created_in_vrf(struct kunit *test)
 {
 	stubs.c.ifindex = 3;

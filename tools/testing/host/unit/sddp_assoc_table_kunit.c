@@ -40,7 +40,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 	stubs.released++;
 }
 
-int ddp_sock_get_vrf(struct net *net, int ifindex)
+int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
 {
 	return stubs.vrf;
 }

@@ -22,12 +22,15 @@ struct net_device {
 	bool		has_ip;
 	struct net	*net;
 	struct net_device *lower;	/* the interface below, or NULL */
+	struct net_device *vlan_on;	/* the interface below a VLAN, or NULL */
+	int		vrf;
 };
 
 #define netdev_for_each_lower_dev(netdev, low, iter)	\
 	for ((void)(iter), (low) = (netdev)->lower; (low); (low) = NULL)
 
-enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHANGEADDR };
+enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHANGEADDR,
+	NETDEV_CHANGEUPPER };
 
 #define rtnl_lock()			do { } while (0)
 #define rtnl_unlock()			do { } while (0)
@@ -46,6 +49,11 @@ static inline void addrconf_addr_eui48_base(u8 *eui, const u8 *mac)
 	eui[4] = 0xfe;
 	memcpy(eui + 5, mac + 3, 3);
 }
+
+/* Get the interface after @dev, or the first one if @dev is NULL; defined by the test */
+struct net_device *host_next_netdev(const struct net_device *dev);
+#define for_each_netdev_rcu(net, dev)	\
+	for (dev = host_next_netdev(NULL); dev; dev = host_next_netdev(dev))
 
 #define NOTIFY_DONE	0
 
