@@ -529,9 +529,15 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
 		 const struct sockaddr_storage *at, const int *paths);
 
+/* addr_event.c: notifications about addresses and VRFs of interfaces */
+int sddp_addr_events_init(void);
+void sddp_addr_events_exit(void);
+
 /* listen_addrs.c: listeners of the ULP, and a socket for each of their addresses */
-int sddp_laddrs_init(void);
-void sddp_laddrs_exit(void);
+struct net_device;
+struct sddp_listener;
+void sddp_laddrs_queue_updates(const struct net *net, const struct net_device *dev,
+			       const struct sddp_listener *by);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 const struct ddp_session_user *user,
 				 void *ctx);

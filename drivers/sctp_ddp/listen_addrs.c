@@ -7,21 +7,25 @@
  * sockets. With a single wildcard socket, each association would have all addresses of
  * the host, and a peer could send to any interface.
  *
+ * The listener also has a socket for each address of another interface that rdma_cm may give
+ * the device, see ddp_addr_may_serve(), while no listener of that interface's own device is on
+ * the same port. When such a listener starts, take_own_addrs() first makes the others close
+ * their sockets.
+ *
  * sddp_listen() creates the first sockets. A work item of the listener creates all later
  * sockets. No socket is created with a lock held.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
-#include <linux/inetdevice.h>
 #include <linux/mm.h>
-#include <linux/notifier.h>
+#include <linux/netdevice.h>
 #include <linux/rculist.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <net/netns/hash.h>
 
@@ -45,6 +49,7 @@ struct laddr {
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
 struct addresses {
 	int			n;	/* number of addresses */
+	int			own;	/* how many of them, the first ones, the device's interface has */
 	struct sockaddr_storage	at[];
 };
 
@@ -76,6 +81,7 @@ struct sddp_listener {
 	/* being removed; set with laddrs_lock held */
 	bool			ending;
 	struct delayed_work	update;		/* work item that updates laddrs */
+	refcount_t		ref;		/* references to the memory */
 	struct rcu_head		rcu;
 };
 
@@ -100,7 +106,7 @@ static struct laddr *sddp_laddr_find(const struct sddp_listener *l,
 	return NULL;
 }
 
-static int listen_on_laddr(struct sddp_listener *l, const struct sockaddr_storage *addr)
+static int listen_on_laddr(struct sddp_listener *l, const struct sockaddr_storage *addr, int vrf)
 {
 	struct laddr *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	struct ddp_listen args = l->args;
@@ -110,7 +116,7 @@ static int listen_on_laddr(struct sddp_listener *l, const struct sockaddr_storag
 		return -ENOMEM;
 	p->addr = *addr;
 	args.local = &p->addr;
-	args.vrf = ddp_sock_get_vrf(args.net, args.ifindex);
+	args.vrf = vrf;
 	p->addr_listener = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
 	if (IS_ERR(p->addr_listener)) {
 		err = PTR_ERR(p->addr_listener);
@@ -128,15 +134,55 @@ static void sddp_laddr_unlisten(struct laddr *p)
 	kfree(p);
 }
 
-static void list_family_addrs(const struct sddp_listener *l, sa_family_t family,
+static void list_family_addrs(const struct sddp_listener *l, int ifindex, sa_family_t family,
 			      struct addresses *all)
 {
-	int n = ddp_addr_list_interface(l->args.net, l->args.ifindex, family,
+	int n = ddp_addr_list_interface(l->args.net, ifindex, family,
 					all->at + all->n, SDDP_LADDRS_MAX - all->n);
 
 	while (n--)
 		ddp_addr_set_port(&all->at[all->n++],
 				  ddp_addr_port(&l->local));
+}
+
+static void list_interface_addrs(const struct sddp_listener *l, int ifindex,
+				 struct addresses *all)
+{
+	if (l->local.ss_family == AF_INET6)
+		list_family_addrs(l, ifindex, AF_INET6, all);
+	if (l->local.ss_family == AF_INET || !l->args.v6only)
+		list_family_addrs(l, ifindex, AF_INET, all);
+}
+
+/* Check whether @other listens on the same wildcard address and port for another device */
+static bool is_same_for_other(const struct sddp_listener *l, const struct sddp_listener *other)
+{
+	return other != l && net_eq(other->args.net, l->args.net) &&
+	       ddp_addr_equal(&other->local, &l->local);
+}
+
+/* Check whether the device of interface @ifindex has such a listener. Called under RCU. */
+static bool has_own_listener(const struct sddp_listener *l, int ifindex)
+{
+	const struct sddp_listener *other;
+
+	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net))
+		if (other->args.ifindex == ifindex && is_same_for_other(l, other))
+			return true;
+	return false;
+}
+
+static void list_other_addrs(const struct sddp_listener *l, struct addresses *all)
+{
+	const struct net_device *dev;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(l->args.net, dev)
+		if (dev->ifindex != l->args.ifindex &&
+		    ddp_addr_may_serve(l->args.net, l->args.ifindex, dev->ifindex) &&
+		    !has_own_listener(l, dev->ifindex))
+			list_interface_addrs(l, dev->ifindex, all);
+	rcu_read_unlock();
 }
 
 /*
@@ -151,10 +197,9 @@ static struct addresses *list_listen_addrs(const struct sddp_listener *l)
 	if (!all)
 		return NULL;
 	all->n = 0;
-	if (l->local.ss_family == AF_INET6)
-		list_family_addrs(l, AF_INET6, all);
-	if (l->local.ss_family == AF_INET || !l->args.v6only)
-		list_family_addrs(l, AF_INET, all);
+	list_interface_addrs(l, l->args.ifindex, all);
+	all->own = all->n;
+	list_other_addrs(l, all);
 	return all;
 }
 
@@ -184,20 +229,35 @@ static void queue_update(struct sddp_listener *l, u32 ms)
 }
 
 /*
- * Queue updates of the wildcard listeners in @net on interface @ifindex, or on all
- * interfaces if @ifindex is 0, except the listener @by. Listeners in other network
- * namespaces are not updated: the owner of a namespace may change addresses at any rate,
- * which must not cause work in other namespaces.
+ * Check whether a listener may listen on addresses of @dev, which may be about to be removed.
+ * The VRF does not matter here, because the interface may have just changed it.
  */
-static void sddp_laddrs_queue_updates(const struct net *net, int ifindex,
-				      const struct sddp_listener *by)
+static bool may_use_addrs_of(const struct sddp_listener *l, const struct net_device *dev)
+{
+	return l->args.ifindex == dev->ifindex ||
+	       ddp_addr_is_related(l->args.net, l->args.ifindex, dev);
+}
+
+/**
+ * sddp_laddrs_queue_updates - queue updates of wildcard listeners after a change of addresses
+ * @net: network namespace
+ * @dev: interface whose addresses or VRF have changed: update only the listeners that may listen
+ *	on its addresses; NULL to update all listeners
+ * @by: listener not to update, or NULL
+ *
+ * Listeners in other network namespaces are not updated: the owner of a namespace may change
+ * addresses at any rate, which must not cause work in other namespaces.
+ *
+ * Context: any.
+ */
+void sddp_laddrs_queue_updates(const struct net *net, const struct net_device *dev,
+			       const struct sddp_listener *by)
 {
 	struct sddp_listener *l;
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(wildcards, l, list, net_hash_mix(net))
-		if (l != by && net_eq(l->args.net, net) &&
-		    (!ifindex || l->args.ifindex == ifindex))
+		if (l != by && net_eq(l->args.net, net) && (!dev || may_use_addrs_of(l, dev)))
 			queue_update(l, UPDATE_DELAY);
 	rcu_read_unlock();
 }
@@ -231,16 +291,22 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 }
 
 /*
- * Listen on the addresses of @all that have no socket yet. Return: 0, or the error that
- * sddp_choose_worse_error() chooses among those of all addresses.
+ * Listen on the addresses of @all that have no socket yet. Ignore errors other than -ENOMEM of
+ * the addresses of other interfaces: a program may use the port there, or the listener of the
+ * interface's own device. Return: 0, or the error that sddp_choose_worse_error() chooses
+ * among those of all addresses.
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
-	int i, err = 0;
+	int vrf = ddp_sock_get_vrf(l->args.net, l->args.ifindex), i, one, err = 0;
 
-	for (i = 0; i < all->n && may_continue_update(l); i++)
-		if (!sddp_laddr_find(l, &all->at[i]))
-			err = sddp_choose_worse_error(err, listen_on_laddr(l, &all->at[i]));
+	for (i = 0; i < all->n && may_continue_update(l); i++) {
+		if (sddp_laddr_find(l, &all->at[i]))
+			continue;
+		one = listen_on_laddr(l, &all->at[i], vrf);
+		if (i < all->own || one == -ENOMEM)
+			err = sddp_choose_worse_error(err, one);
+	}
 	return err;
 }
 
@@ -260,7 +326,7 @@ static int update_listener(struct sddp_listener *l)
 	 * another listener, which could not bind to the address until now.
 	 */
 	if (unlisten_unseen(l, all))
-		sddp_laddrs_queue_updates(l->args.net, 0, l);
+		sddp_laddrs_queue_updates(l->args.net, NULL, l);
 	err = listen_all_laddrs(l, all);
 	kvfree(all);
 	return err;
@@ -316,11 +382,22 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether another device's listener on the same port has the interface of @l in
- * its setting paths. That listener then accepts the associations to the interface's
- * addresses, so -EADDRINUSE is no error for @l.
+ * Check whether another device's listener on the same port may have sockets on addresses of the
+ * interface of @l for now, although @l is in the hash table: that listener is just starting.
+ * The work item that it will queue closes them, and then queues an update of @l.
  */
-static bool is_path_of_other(const struct sddp_listener *l)
+static bool may_hold_for_now(const struct sddp_listener *other, const struct sddp_listener *l)
+{
+	return !READ_ONCE(other->work_owns_table) &&
+	       ddp_addr_may_serve(l->args.net, other->args.ifindex, l->args.ifindex);
+}
+
+/*
+ * Check whether another device's listener on the same port may have the addresses of @l, so
+ * that -EADDRINUSE is no error for @l: for now, or because the interface of @l is in the other
+ * device's setting paths. In this case that listener accepts the associations.
+ */
+static bool are_addrs_of_other(const struct sddp_listener *l)
 {
 	const struct sddp_listener *other;
 	bool yes = false;
@@ -330,25 +407,86 @@ static bool is_path_of_other(const struct sddp_listener *l)
 		yes |= other != l && net_eq(other->args.net, l->args.net) &&
 		       ddp_addr_port(&other->local) ==
 		       ddp_addr_port(&l->local) &&
-		       has_path(other, l->args.ifindex);
+		       (has_path(other, l->args.ifindex) || may_hold_for_now(other, l));
 	rcu_read_unlock();
 	return yes;
+}
+
+static void put_listener(struct sddp_listener *l)
+{
+	if (!refcount_dec_and_test(&l->ref))
+		return;
+	put_net_track(l->args.net, &l->net_tracker);
+	kfree_rcu(l, rcu);
+}
+
+/*
+ * Store up to @room other devices' listeners on the same port in @found, each with a reference.
+ * Return: their number, stored or not.
+ */
+static int get_same_for_others(struct sddp_listener *l, struct sddp_listener **found, int room)
+{
+	struct sddp_listener *other;
+	int n = 0;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net)) {
+		if (!is_same_for_other(l, other))
+			continue;
+		if (n < room && !refcount_inc_not_zero(&other->ref))
+			continue;
+		if (n < room)
+			found[n] = other;
+		n++;
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/*
+ * Make the other devices' listeners on the same port close their sockets on addresses of the
+ * interface of @l, which must be in the hash table. Listeners that are added meanwhile find @l
+ * there. Return: 0 or -ENOMEM.
+ */
+static int take_own_addrs(struct sddp_listener *l)
+{
+	int room = get_same_for_others(l, NULL, 0), n;
+	struct sddp_listener **others;
+
+	if (!room)
+		return 0;
+	others = kvmalloc_array(room, sizeof(*others), GFP_KERNEL);
+	if (!others)
+		return -ENOMEM;
+	n = min(get_same_for_others(l, others, room), room);
+	while (n--) {
+		if (ddp_addr_may_serve(l->args.net, others[n]->args.ifindex, l->args.ifindex)) {
+			queue_update(others[n], 0);
+			flush_delayed_work(&others[n]->update);
+		}
+		put_listener(others[n]);
+	}
+	kvfree(others);
+	return 0;
 }
 
 /*
  * Start a wildcard listener. Add the listener to the hash table before it binds to
  * addresses: if two listeners start concurrently and one of them gets -EADDRINUSE, it
- * must find the other listener in is_path_of_other(). Return: 0 or a negative errno.
+ * must find the other listener in are_addrs_of_other(). Return: 0 or a negative errno.
  */
 static int listen_wildcard(struct sddp_listener *l)
 {
+	bool of_other;
 	int err;
 
 	spin_lock_irq(&laddrs_lock);
 	hash_add_rcu(wildcards, &l->list, net_hash_mix(l->args.net));
 	spin_unlock_irq(&laddrs_lock);
-	err = update_listener(l);
-	if (err == -EADDRINUSE && is_path_of_other(l))
+	/* check before and after: a listener can start or end meanwhile */
+	of_other = are_addrs_of_other(l);
+	err = take_own_addrs(l) ?: update_listener(l);
+	if (err == -EADDRINUSE && (of_other || are_addrs_of_other(l)))
 		err = 0;
 	if (err)
 		return err;
@@ -388,9 +526,8 @@ static void destroy_listener(struct sddp_listener *l)
 	unlisten_all(l);
 	/* update the other listeners, which can bind to the addresses now */
 	if (ddp_addr_is_wildcard(&l->local))
-		sddp_laddrs_queue_updates(l->args.net, 0, l);
-	put_net_track(l->args.net, &l->net_tracker);
-	kfree_rcu(l, rcu);
+		sddp_laddrs_queue_updates(l->args.net, NULL, l);
+	put_listener(l);
 }
 
 static struct sddp_listener *
@@ -411,6 +548,7 @@ sddp_new_listener(const struct ddp_listen *a,
 	l->args.local = &l->local;
 	l->args.policy = &l->policy;
 	INIT_HLIST_NODE(&l->list);
+	refcount_set(&l->ref, 1);
 	hash_init(l->laddrs);
 	INIT_DELAYED_WORK(&l->update, sddp_laddrs_update_one);
 	return l;
@@ -439,7 +577,8 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 	if (ddp_addr_is_wildcard(&l->local))
 		err = listen_wildcard(l);
 	else
-		err = listen_on_laddr(l, &l->local);
+		err = listen_on_laddr(l, &l->local,
+				      ddp_addr_get_vrf(a->net, a->ifindex, &l->local));
 	if (!err)
 		return &l->dl;
 	destroy_listener(l);
@@ -457,60 +596,4 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 void sddp_unlisten(struct ddp_listener *dl)
 {
 	destroy_listener(container_of(dl, struct sddp_listener, dl));
-}
-
-/* Address notifications ----------------------------------------------------- */
-
-static int sddp_handle_addr_event(const struct net_device *dev)
-{
-	sddp_laddrs_queue_updates(dev_net(dev), dev->ifindex, NULL);
-	return NOTIFY_DONE;
-}
-
-static int sddp_inetaddr_event(struct notifier_block *nb, unsigned long event,
-			       void *info)
-{
-	const struct in_ifaddr *ifa = info;
-
-	return sddp_handle_addr_event(ifa->ifa_dev->dev);
-}
-
-/* Handle an IPv6 address notification. Context: may be atomic. */
-static int sddp_inet6addr_event(struct notifier_block *nb, unsigned long event,
-				void *info)
-{
-	const struct inet6_ifaddr *ifa = info;
-
-	return sddp_handle_addr_event(ifa->idev->dev);
-}
-
-static struct notifier_block notifier4 = { .notifier_call = sddp_inetaddr_event };
-static struct notifier_block notifier6 = { .notifier_call = sddp_inet6addr_event };
-
-/**
- * sddp_laddrs_init - register for address notifications
- *
- * Return: 0 or a negative errno.
- */
-int sddp_laddrs_init(void)
-{
-	int err = register_inetaddr_notifier(&notifier4);
-
-	if (err || !IS_ENABLED(CONFIG_IPV6))
-		return err;
-	err = register_inet6addr_notifier(&notifier6);
-	if (err)
-		unregister_inetaddr_notifier(&notifier4);
-	return err;
-}
-
-/**
- * sddp_laddrs_exit - unregister from address notifications
- * All listeners must have ended.
- */
-void sddp_laddrs_exit(void)
-{
-	if (IS_ENABLED(CONFIG_IPV6))
-		unregister_inet6addr_notifier(&notifier6);
-	unregister_inetaddr_notifier(&notifier4);
 }

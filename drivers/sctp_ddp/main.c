@@ -17,17 +17,17 @@ static int __init sddp_init(void)
 				  0);
 	if (!sddp_wq)
 		return -ENOMEM;
-	err = sddp_laddrs_init();
+	err = sddp_addr_events_init();
 	if (err)
-		goto no_listen_addrs;
+		goto no_addr_events;
 	err = ddp_type_register(&sddp_session_type);
 	if (err)
 		goto no_type;
 	return 0;
 
 no_type:
-	sddp_laddrs_exit();
-no_listen_addrs:
+	sddp_addr_events_exit();
+no_addr_events:
 	destroy_workqueue(sddp_wq);
 	return err;
 }
@@ -40,7 +40,7 @@ static void __exit sddp_exit(void)
 	 * associations are freed.
 	 */
 	sddp_assoc_stop_all();
-	sddp_laddrs_exit();
+	sddp_addr_events_exit();
 	destroy_workqueue(sddp_wq);
 	rcu_barrier();
 }

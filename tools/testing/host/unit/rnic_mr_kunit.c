@@ -33,7 +33,6 @@ enum {
 #define GENMASK(high, low)		((~0u >> (31 - (high))) & (~0u << (low)))
 #define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
 #define get_random_u8()			0x42
-#define kvmalloc_array(n, size, gfp)	kvcalloc(n, size, gfp)
 #define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
 #define ib_access_writable(access)	((access) & IB_ACCESS_LOCAL_WRITE)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/listen_addrs.c: a listener on a wildcard address
- * has a socket on each address of its interface, and on no other address.
+ * Unit tests of drivers/sctp_ddp/listen_addrs.c and addr_event.c: a listener on a wildcard
+ * address has a socket on each address that its device serves, and on no other address.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -32,7 +32,15 @@ static struct {
 	u32			taken;		/* addresses with a socket, one bit each */
 	int			vrf;		/* VRF of the interface */
 	int			listens_in;	/* VRF of the last socket */
+	struct net_device	vlan;		/* interface 4, a VLAN with address 20 */
+	bool			no_serve;	/* the VLAN is in another VRF */
+	u32			in_use;		/* addresses that other programs use, one bit each */
+	u32			no_memory;	/* addresses whose socket gets no memory, one bit each */
+	int			listener_of[32];	/* interface of the listener on each address */
+	int			starting;	/* number of sockets until second_starts() is called */
 } stubs;
+
+static void second_starts(void);
 
 struct workqueue_struct *sddp_wq;
 struct ddp_session_type sddp_session_type;
@@ -40,7 +48,13 @@ const struct ddp_port_ops sddp_port_ops;
 unsigned long jiffies;
 u32 host_rescheds;
 
-static struct notifier_block *notifiers[2];
+static struct notifier_block *notifiers[2], *netdev_notifier;
+
+int register_netdevice_notifier(struct notifier_block *nb)
+{
+	netdev_notifier = nb;
+	return 0;
+}
 
 int register_inetaddr_notifier(struct notifier_block *nb)
 {
@@ -78,6 +92,19 @@ void host_cancel_delayed(struct delayed_work *d)
 	for (i = 0; i < LISTENERS; i++)
 		if (stubs.due[i].d == d)
 			stubs.due[i].d = NULL;
+}
+
+/* Run pending work now */
+void host_flush_delayed(struct delayed_work *d)
+{
+	int i;
+
+	for (i = 0; i < LISTENERS; i++)
+		if (stubs.due[i].d == d) {
+			stubs.due[i].d = NULL;
+			d->work.func(&d->work);
+			return;
+		}
 }
 
 /* Call the notifier for an address change on this interface */
@@ -120,6 +147,10 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 {
 	int i;
 
+	if (ifindex == 4) {
+		set_addr(at, 20);
+		return 1;
+	}
 	if (ifindex == 3) {
 		set_addr(at, 2);
 		return stubs.moved;
@@ -139,6 +170,35 @@ int ddp_sock_get_vrf(struct net *net, int ifindex)
 	return stubs.vrf;
 }
 
+int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
+{
+	return 0;
+}
+
+/* If the VLAN exists, the devices of interfaces 2 and 4 may serve each other's addresses */
+static bool is_pair(int a, int b)
+{
+	return stubs.vlan.ifindex && ((a == 2 && b == 4) || (a == 4 && b == 2));
+}
+
+bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
+{
+	return is_pair(mine, has->ifindex);
+}
+
+bool ddp_addr_may_serve(struct net *net, int mine, int has)
+{
+	return mine == has || (is_pair(mine, has) && !stubs.no_serve);
+}
+
+struct net_device *host_next_netdev(const struct net_device *dev)
+{
+	WARN_ON(!host_reads);
+	if (!dev)
+		return &stubs.dev;
+	return dev == &stubs.dev && stubs.vlan.ifindex ? &stubs.vlan : NULL;
+}
+
 static struct ddp_listener sockets[32];
 
 struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
@@ -148,12 +208,17 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 	u32 n = ((const struct sockaddr_in *)a->local)->sin_addr.s_addr;
 
 	stubs.listens_in = a->vrf;
-	if (stubs.exclusive && stubs.taken & BIT(n))
+	if (stubs.exclusive && (stubs.taken | stubs.in_use) & BIT(n))
 		return ERR_PTR(-EADDRINUSE);
+	if (stubs.no_memory & BIT(n))
+		return ERR_PTR(-ENOMEM);
 	if (stubs.wrong)
 		return ERR_PTR(stubs.wrong);
 	stubs.taken |= BIT(n);
 	stubs.laddrs++;
+	stubs.listener_of[n] = a->ifindex;
+	if (stubs.starting && !--stubs.starting)
+		second_starts();
 	return &sockets[n];
 }
 
@@ -215,7 +280,7 @@ static int test_init(struct kunit *test)
 	stubs.dev.net = &stubs.net;
 	stubs.dev.ifindex = 2;
 	stubs.addresses = 2;
-	KUNIT_EXPECT_EQ(test, 0, sddp_laddrs_init());
+	KUNIT_EXPECT_EQ(test, 0, sddp_addr_events_init());
 	listener = listen_any(&stubs.net);
 	/* the listener checks for addresses that were added before it was on the list */
 	KUNIT_EXPECT_EQ(test, 0u, run_next());
@@ -232,7 +297,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, 0, stubs.net.held + stubs.other.held);
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
-	sddp_laddrs_exit();
+	sddp_addr_events_exit();
 }
 
 /*
@@ -373,7 +438,127 @@ static void socket_is_created_in_current_vrf(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9, stubs.listens_in);
 }
 
+/* A VLAN on the interface, without a device */
+static void add_vlan(void)
+{
+	stubs.vlan.net = &stubs.net;
+	stubs.vlan.ifindex = 4;
+	stubs.exclusive = true;
+	notify_addr_change(&stubs.vlan, false);
+}
+
+static void run_all(void)
+{
+	while (is_pending())
+		run_next();
+}
+
+/* A listener also listens on the VLAN's address, but not if the VLAN is in another VRF */
+static void related_addrs_are_served(struct kunit *test)
+{
+	add_vlan();
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+	stubs.no_serve = true;
+	netdev_notifier->notifier_call(netdev_notifier, NETDEV_UP, &stubs.vlan);
+	KUNIT_EXPECT_FALSE(test, is_pending());
+	netdev_notifier->notifier_call(netdev_notifier, NETDEV_CHANGEUPPER, &stubs.vlan);
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
+}
+
+/* A lack of memory for the socket on the VLAN's address causes another check */
+static void related_addr_without_memory(struct kunit *test)
+{
+	stubs.no_memory = BIT(20);
+	add_vlan();
+	KUNIT_EXPECT_EQ(test, 50u, run_next());
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
+	stubs.no_memory = 0;
+	KUNIT_EXPECT_EQ(test, 10u, run_next());
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+}
+
+/* If another program uses the port on the VLAN's address, that is no error */
+static void related_addr_in_use_is_ignored(struct kunit *test)
+{
+	sddp_unlisten(listener);
+	add_vlan();
+	stubs.in_use = BIT(20);
+	listener = listen_any(&stubs.net);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
+	sddp_unlisten(listener);
+	stubs.in_use = BIT(2);
+	listener = listen_any(&stubs.net);
+	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE, PTR_ERR(listener));
+	listener = NULL;
+}
+
+/*
+ * The listener of the VLAN's device has the address as soon as it has started, and the other
+ * listener gets it back at the end
+ */
+static void own_listener_takes_addr(struct kunit *test)
+{
+	struct ddp_listener *second;
+
+	add_vlan();
+	run_all();
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
+	second = listen_any_on(&stubs.net, 4);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
+	run_all();
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
+	sddp_unlisten(second);
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
+}
+
+static struct ddp_listener *second_listener;
+
+static void second_starts(void)
+{
+	second_listener = listen_any_on(&stubs.net, 4);
+}
+
+/*
+ * The VLAN's listener starts while the other one is starting and has the address already: it
+ * starts without error, and gets the address later
+ */
+static void own_listener_starts_concurrently(struct kunit *test)
+{
+	sddp_unlisten(listener);
+	add_vlan();
+	stubs.starting = 3;
+	listener = listen_any(&stubs.net);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(second_listener));
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
+	sddp_unlisten(second_listener);
+	run_all();
+	/* another program uses the port on the VLAN's address: no listener will give it back */
+	stubs.in_use = BIT(20);
+	sddp_unlisten(listener);
+	listener = listen_any(&stubs.net);
+	run_all();
+	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE, PTR_ERR(listen_any_on(&stubs.net, 4)));
+	run_all();
+}
+
 static struct kunit_case sddp_laddrs_cases[] = {
+	KUNIT_CASE(related_addrs_are_served),
+	KUNIT_CASE(related_addr_without_memory),
+	KUNIT_CASE(related_addr_in_use_is_ignored),
+	KUNIT_CASE(own_listener_takes_addr),
+	KUNIT_CASE(own_listener_starts_concurrently),
 	KUNIT_CASE(socket_is_created_in_current_vrf),
 	KUNIT_CASE(addr_changes_cause_one_check),
 	KUNIT_CASE(other_interfaces_are_ignored),

@@ -25,6 +25,7 @@ void host_free(const void *p);
 #define kcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvcalloc(n, size, gfp)	kcalloc(n, size, gfp)
 #define kvmalloc(size, gfp)	kzalloc(size, gfp)
+#define kvmalloc_array(n, size, gfp)	kvcalloc(n, size, gfp)
 #define kfree(p)		host_free(p)
 #define kfree_rcu(p, member)	kfree(p)
 #define kvfree(p)		kfree(p)

@@ -26,6 +26,8 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
 void host_cancel_delayed(struct delayed_work *d);
 #define cancel_delayed_work(d)		host_cancel_delayed(d)
 #define cancel_delayed_work_sync(d)	host_cancel_delayed(d)
+void host_flush_delayed(struct delayed_work *d);
+#define flush_delayed_work(d)		host_flush_delayed(d)
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms);
 #define mod_delayed_work(q, d, j)	((void)(q), host_mod_delayed(d, j))
 #define WQ_UNBOUND			1
