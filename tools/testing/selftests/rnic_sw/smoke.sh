@@ -178,16 +178,21 @@ other_guid() {
 	t_check "the GUIDs differ" [ "$(cat /sys/class/infiniband/iw[07]/node_guid | sort -u | wc -l)" = 2 ]
 }
 
-# Before 6.6 rdma_cm gives connections to a VLAN's address to the device of the interface below,
-# because that has the same MAC address.
+# rdma_cm gives a VLAN's address to the device of the interface below. See also addresses.sh.
 vlan_address() {
-	! printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
-		t_skip "in this kernel rdma_cm uses only the device of the VLAN itself"
 	ip link add link t0 name t0.7 type vlan id 7
 	t_defer ip link del t0.7
 	ip addr add 10.9.17.1/24 dev t0.7
 	ip link set t0.7 up
+	t_port
+	t_bg bound b rping -s -a 10.9.17.1 -p "$PORT"
+	t_until "$T_TIME" t_listens_or_ended bound "$PORT"
+	t_alive bound || t_skip "in this kernel rdma_cm uses only the device of the VLAN itself"
 	T_AT=0.0.0.0 t_rping 10.9.17.1 -C 3
+	! t_listens_on "$B_DEV" both || {
+		t_defer t_listens_on "$B_DEV" tcp
+		RNIC_SW_LLP=sctp T_AT=0.0.0.0 t_rping 10.9.17.1 -C 3
+	}
 }
 
 # rdma_cm starts a listener on a loopback address on each device.
