@@ -312,6 +312,7 @@ static void process_frame(struct mpa_startup *su)
 		return;
 	}
 	su->revision = su->hdr[MPA_HDR_REV];
+	su->peer.revision = su->revision;
 	su->enhanced = su->peer.enhanced;
 	su->tx_markers = peer_flags(su) & MPA_FLAG_M;
 	su->crc = su->want_crc || peer_flags(su) & MPA_FLAG_C;

@@ -32,6 +32,8 @@
  * @ird: Inbound RDMA Read Queue Depth, 14 bits
  * @ord: Outbound RDMA Read Queue Depth, 14 bits
  * @rtr: DDP_RTR_* flags
+ * @revision: received message: its MPA revision; 0 over SCTP, whose messages have
+ *	no revision. Ignored in an offer to send
  * @pd_len: length of Private Data in bytes, without the IRD/ORD word
  * @pd: Private Data
  */
@@ -40,6 +42,7 @@ struct ddp_offer {
 	u16	ird;
 	u16	ord;
 	u8	rtr;
+	u8	revision;
 	u16	pd_len;
 	u8	pd[DDP_PD_MAX];
 };

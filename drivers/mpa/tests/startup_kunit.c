@@ -176,6 +176,7 @@ static void expect_results(struct kunit *test, const struct given *g)
 	KUNIT_EXPECT_EQ(test, su.revision, g->rev);
 	KUNIT_EXPECT_EQ(test, su.enhanced, word);
 	KUNIT_EXPECT_EQ(test, su.peer.enhanced, word);
+	KUNIT_EXPECT_EQ(test, su.peer.revision, g->rev);
 	KUNIT_EXPECT_EQ(test, su.tx_markers, (bool)(g->flags & 0x80));
 	KUNIT_EXPECT_EQ(test, su.rx_markers, g->markers);
 	KUNIT_EXPECT_EQ(test, su.crc, g->crc || g->flags & 0x40);
@@ -201,7 +202,7 @@ static void expect_same(struct kunit *test, const struct given *g,
 /*
  * The state machine agrees with the reference for all combinations of flags, Rev,
  * PD_Length, role and revision. RFC 5044 4.4, 7.1, 8 (4): MPA-42, MPA-74, MPA-83 to
- * MPA-86, MPA-88, MPA-89, MPA-91, MPA-93, MPA-94, MPA-97 to MPA-99, MPA-120,
+ * MPA-86, MPA-88, MPA-89, MPA-91, MPA-93 to MPA-95, MPA-97 to MPA-99, MPA-120,
  * MPA-138. RFC 6581 6, 10: MPA2-5, MPA2-8, MPA2-9, MPA2-63, MPA2-66.
  */
 static void startup_truth_table(struct kunit *test)
