@@ -82,6 +82,8 @@ static void start_qp(struct rnic_ep *ep)
 	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
 					   ep->result.ord);
 
+	if (rnic_ep_pass_peer_msg(ep) && !why)
+		why = IW_MPA_LOCAL;
 	/* report lack of memory to the peer in a Terminate (RFC 6581 9.3), see rdmap_fail() */
 	if (why == IW_MPA_LOCAL && !ep->result.why)
 		ep->result.why = why;
@@ -108,6 +110,8 @@ static enum iw_reason finish_connect(struct rnic_ep *ep,
 
 	fill_neg_side(&reply, o);
 	neg_process_reply(&ep->me, &ep->request, &reply, &ep->result);
+	/* start_qp() handles lack of memory */
+	rnic_ep_keep_peer_msg(ep, o, 0);
 	start_qp(ep);
 	if (ep->result.why)
 		return fail_connect(ep, ep->result.why, o);
@@ -155,6 +159,9 @@ static void report_closed(struct rnic_ep *ep, enum iw_reason why,
 
 	switch (ep->state) {
 	case EP_CONNECTING:
+		/* without memory the event is all that the program gets of the reject */
+		if (o && !rnic_ep_keep_peer_msg(ep, o, RNIC_SW_CONN_REJECTED))
+			rnic_ep_pass_peer_msg(ep);
 		rnic_ep_report_failure(ep, status, o);
 		return;
 	case EP_ACCEPTED:
@@ -204,7 +211,9 @@ static int rnic_cm_handle_request(struct ddp_listener *l, struct ddp_session *ss
 	ep->ss = ss;
 	ss->ctx = ep;
 	fill_neg_side(&ep->request, o);
-	err = rnic_pending_add(ep->dev, ep, &ep->number);
+	err = rnic_ep_keep_peer_msg(ep, o, 0);
+	if (!err)
+		err = rnic_pending_add(ep->dev, ep, &ep->number);
 	if (!err) {
 		err = rnic_ep_report_request(ep, listener->id, o);
 		if (!err)

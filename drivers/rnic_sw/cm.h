@@ -73,6 +73,8 @@ struct rnic_ep {
 	struct rnic_qp		*qp;	/* QP with a reference, or NULL */
 	/* session in the LLP with a reference; NULL before the first upcall */
 	struct ddp_session	*ss;
+	/* the peer's start-up message, until @qp gets a copy; NULL before and after */
+	struct rnic_peer_msg	*peer_msg;
 	struct neg_side		request;	/* values in the initiator's Request */
 	struct neg_local	me;	/* values that the local side wants */
 	struct neg_result	result;	/* outcome of the negotiation */
@@ -109,6 +111,8 @@ void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_reject(struct rnic_ep *ep, const void *pd, u8 len);
 void rnic_ep_attach(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
 void rnic_ep_detach(struct rnic_ep *ep);
+int rnic_ep_keep_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags);
+int rnic_ep_pass_peer_msg(struct rnic_ep *ep);
 void rnic_pending_init(struct rnic_dev *dev);
 int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
 bool rnic_pending_remove(struct rnic_ep *ep);

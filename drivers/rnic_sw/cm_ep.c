@@ -22,6 +22,7 @@
 #include <ddp/session.h>
 
 #include "cm.h"
+#include "qp_conn.h"
 
 static void rnic_ep_free(struct kref *ref)
 {
@@ -30,6 +31,7 @@ static void rnic_ep_free(struct kref *ref)
 
 	if (ep->ss)
 		ddp_session_put(ep->ss);
+	kfree(ep->peer_msg);
 	kfree(ep);
 	rnic_uncharge(dev, RNIC_EPS);
 }
@@ -156,6 +158,43 @@ void rnic_ep_detach(struct rnic_ep *ep)
 		id->rem_ref(id);
 	if (qp)
 		rnic_qp_put(qp);
+}
+
+/* The peer's start-up message ------------------------------------------------------ */
+
+/**
+ * rnic_ep_keep_peer_msg - keep the peer's start-up message until a QP can take it
+ * @ep: the endpoint, with its session; must have no message
+ * @o: contents of the message
+ * @flags: RNIC_SW_CONN_REJECTED if the message is a reject, else 0
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_ep_keep_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flags)
+{
+	bool sctp = ep->ss->type == rnic_get_llp(ep->dev, RNIC_SW_LLP_SCTP);
+
+	ep->peer_msg = rnic_peer_msg_new(o, sctp ? RNIC_SW_LLP_SCTP : RNIC_SW_LLP_TCP, flags);
+	return ep->peer_msg ? 0 : -ENOMEM;
+}
+
+/**
+ * rnic_ep_pass_peer_msg - pass the peer's start-up message to the QP
+ * @ep: the endpoint, with its QP; has no message on return
+ *
+ * Called before the event that lets the program query the message.  May sleep.
+ *
+ * Return: 0; -ENOMEM, also if rnic_ep_keep_peer_msg() had no memory.
+ */
+int rnic_ep_pass_peer_msg(struct rnic_ep *ep)
+{
+	int err = ep->peer_msg ? rnic_qp_set_peer_msg(ep->qp, ep->peer_msg) : -ENOMEM;
+
+	kfree(ep->peer_msg);
+	ep->peer_msg = NULL;
+	return err;
 }
 
 /* The table of pending requests --------------------------------------------------- */

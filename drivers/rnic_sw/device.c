@@ -14,6 +14,7 @@
 #include "details.h"
 #include "odp.h"
 #include "policy.h"
+#include "qp_conn.h"
 #include "rnic.h"
 
 #include "../../compat/verbs.h"
@@ -313,6 +314,7 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
+	ib->driver_def = rnic_uapi_defs;
 	/* permit the empty posts by which a program wakes the transmit path or flushes receives */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);

@@ -273,6 +273,7 @@ static void free_qp(struct rnic_qp *qp)
 	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.swqe);
 	kfree(qp->sq.coalesce);
+	kfree(qp->peer_msg);
 	rnic_qp_cm_exit(qp);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_ring_free(&qp->sq.ring);

@@ -242,17 +242,17 @@ struct rnic_sq {
 
 struct rnic_rq {
 	struct rnic_ring	ring;
-	u32			max_sge;
 	struct mutex		flush_lock;	/* serializes flushes of the queue */
+	u32			max_sge;
 
 	/*
 	 * owned by the receive path until ddp_stream_settle(), then by the holder of
 	 * @flush_lock
 	 */
+	u32			tail;		/* index of the oldest receive not completed */
 	u64			wr_id;		/* wr_id of the receive in use */
 	bool			srq_recv_in_use; /* a receive dequeued from the SRQ is in use */
 	bool			recv_invalid;	/* the receive in use is invalid */
-	u32			tail;		/* index of the oldest receive not completed */
 
 	/* protects the members below, and prod in the ring of a kernel consumer */
 	spinlock_t		lock;
@@ -276,12 +276,13 @@ struct rnic_qp {
 	u8			llp;		/* LLP to connect over: enum rnic_sw_llp */
 	bool			dying;		/* being destroyed: no CQEs, no events */
 
-	/* protects @state, @why, @access, owner.authorized */
+	/* protects @state, @why, @access, @peer_msg, owner.authorized */
 	spinlock_t		lock;
 	enum qp_state		state;
 	enum iw_reason		why;		/* first reason why the stream ended, or IW_OK */
 	bool			error_reported;		/* error event raised; for err_work only */
 	bool			last_wqe_reported;	/* LAST_WQE_REACHED raised; rq.flush_lock */
+	struct rnic_peer_msg	*peer_msg;	/* see qp_conn.c; NULL: none yet; set once */
 
 	/* see qp_owner.c; constant after creation, except @authorized, which @lock protects */
 	struct {
@@ -424,8 +425,7 @@ static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 }
 
 /* cq_resize.c */
-int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
-			struct ib_udata *udata);
+int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata);
 
 /* cq_notify.c: delivery of completion events */
 void rnic_cq_notify_init(struct rnic_cq *cq, u32 vector);

@@ -60,7 +60,9 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      offsetof(struct rnic_sw_create_srq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
 	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
-	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40);
+	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40 &&
+	      sizeof(struct rnic_sw_query_conn_resp) == 16 &&
+	      offsetof(struct rnic_sw_query_conn_resp, llp) == 12);
 
 /**
  * rnic_alloc_ucontext - verbs: create the context of a program that opens the

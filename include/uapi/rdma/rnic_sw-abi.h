@@ -14,6 +14,7 @@
 #define _UAPI_RDMA_RNIC_SW_ABI_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #define RNIC_SW_ABI_VERSION	1
 #define RNIC_SW_DRIVER_ID	0x726e7377	/* "rnsw"; not in rdma_driver_id */
@@ -352,6 +353,55 @@ struct rnic_sw_create_qp_resp {
 	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
 	__u32		ring_offset;	/* offset of the SQ's ring, in bytes */
 	__u32		reserved;
+};
+
+/*
+ * Methods of a queue pair that only this driver has, called by ioctl. A kernel
+ * without the method fails the call with EPROTONOSUPPORT.
+ */
+enum rnic_sw_qp_methods {
+	RNIC_SW_METHOD_QUERY_CONN = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+/*
+ * Query the start-up message of the peer to which the queue pair is connected,
+ * or was connected, or which has rejected the connection. The call fails with
+ * ENOTCONN if there is no such message.
+ *
+ * The kernel truncates each of the two outputs to the length that the program
+ * passes, and zeroes the bytes after its own output.
+ */
+enum rnic_sw_query_conn_attrs {
+	/* handle of the queue pair */
+	RNIC_SW_ATTR_QUERY_CONN_HANDLE = 1U << UVERBS_ID_NS_SHIFT,
+	/* out: struct rnic_sw_query_conn_resp */
+	RNIC_SW_ATTR_QUERY_CONN_RESP,
+	/* out, optional: Private Data, up to 512 bytes, without IRD and ORD */
+	RNIC_SW_ATTR_QUERY_CONN_PRIVATE_DATA,
+};
+
+#define RNIC_SW_CONN_DEPTHS	0x1	/* the message has IRD and ORD */
+#define RNIC_SW_CONN_REJECTED	0x2	/* the message rejects the connection */
+
+/**
+ * struct rnic_sw_query_conn_resp - start-up message of a peer
+ * @comp_mask: zero
+ * @flags: RNIC_SW_CONN_*
+ * @ird: IRD as the peer has sent it, 14 bits; 0x3fff if the peer does not
+ *	negotiate it. Zero without RNIC_SW_CONN_DEPTHS
+ * @ord: ORD, in the same way as @ird
+ * @llp: lower layer of the connection, enum rnic_sw_llp
+ * @revision: MPA revision of the message, which the connection uses; 0 over SCTP
+ * @private_data_len: length of the Private Data of the message, in bytes
+ */
+struct rnic_sw_query_conn_resp {
+	__u32	comp_mask;
+	__u32	flags;
+	__u16	ird;
+	__u16	ord;
+	__u8	llp;
+	__u8	revision;
+	__u16	private_data_len;
 };
 
 #endif

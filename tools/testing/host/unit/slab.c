@@ -19,6 +19,13 @@ void *host_zalloc(size_t size)
 	return calloc(1, size);
 }
 
+void *host_memdup(const void *p, size_t size)
+{
+	void *copy = host_zalloc(size);
+
+	return copy ? memcpy(copy, p, size) : NULL;
+}
+
 /* As host_zalloc(), but page-aligned */
 void *host_pages(size_t size)
 {

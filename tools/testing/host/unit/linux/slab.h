@@ -14,6 +14,7 @@
 extern int host_allocations;	/* number of allocations that are not freed yet */
 extern bool host_alloc_fails;	/* true if all allocations fail */
 void *host_zalloc(size_t size);
+void *host_memdup(const void *p, size_t size);
 void *host_pages(size_t size);
 void host_free(const void *p);
 
@@ -26,6 +27,7 @@ void host_free(const void *p);
 #define kvcalloc(n, size, gfp)	kcalloc(n, size, gfp)
 #define kvmalloc(size, gfp)	kzalloc(size, gfp)
 #define kvmalloc_array(n, size, gfp)	kvcalloc(n, size, gfp)
+#define kmemdup(p, size, gfp)	((void)(gfp), host_memdup(p, size))
 #define kfree(p)		host_free(p)
 #define kfree_rcu(p, member)	kfree(p)
 #define kvfree(p)		kfree(p)

@@ -13,4 +13,15 @@
 #define ib_respond_udata(udata, resp)	((void)(udata), (void)(resp), 0)
 #define ib_no_udata_io(udata)		((void)(udata), 0)
 
+/* Attributes of a method; defined by the test */
+void *uverbs_attr_get_obj(const struct uverbs_attr_bundle *attrs, u16 idx);
+bool uverbs_attr_is_valid(const struct uverbs_attr_bundle *attrs, unsigned int idx);
+int uverbs_copy_to_struct_or_zero(const struct uverbs_attr_bundle *attrs, size_t idx,
+				  const void *from, size_t size);
+
+/* Definitions of methods */
+struct uverbs_object_def { int (*handler)(struct uverbs_attr_bundle *attrs); };
+struct uapi_definition { const struct uverbs_object_def *tree; };
+#define UAPI_DEF_CHAIN_OBJ_TREE(object, object_def)	{ .tree = (object_def) }
+
 #endif

@@ -5,4 +5,9 @@
 #define memalloc_noio_save()		0u
 #define memalloc_noio_restore(flags)	((void)(flags))
 
+struct mem_cgroup;
+
+/* Set the control group to charge, and return the previous one; defined by the test */
+struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg);
+
 #endif
