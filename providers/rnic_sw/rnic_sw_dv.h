@@ -8,6 +8,7 @@
 #define RNIC_SW_DV_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <infiniband/verbs.h>
 
@@ -50,6 +51,60 @@ bool rnic_sw_dv_is_supported(struct ibv_device *device);
  * rnic_sw; EINVAL if @llp is not a value of enum rnic_sw_dv_llp.
  */
 int rnic_sw_dv_set_llp(struct ibv_context *context, enum rnic_sw_dv_llp llp);
+
+#define RNIC_SW_DV_PRIVATE_DATA_MAX	512	/* bytes, RFC 5044 7.1.1 */
+#define RNIC_SW_DV_NOT_NEGOTIATED	0x3fff	/* value of IRD or ORD, RFC 6581 9.1 */
+
+/**
+ * enum rnic_sw_dv_conn_flags - flags of struct rnic_sw_dv_conn
+ * @RNIC_SW_DV_CONN_DEPTHS: the peer has sent IRD and ORD (RFC 6581)
+ * @RNIC_SW_DV_CONN_REJECTED: the peer has rejected the connection
+ */
+enum rnic_sw_dv_conn_flags {
+	RNIC_SW_DV_CONN_DEPTHS = 1 << 0,
+	RNIC_SW_DV_CONN_REJECTED = 1 << 1,
+};
+
+/**
+ * struct rnic_sw_dv_conn - what the peer of a connection has sent at start-up
+ * @comp_mask: the caller must set it to 0; later versions use it for new members
+ * @flags: mask of enum rnic_sw_dv_conn_flags
+ * @llp: lower layer protocol of the connection
+ * @revision: MPA revision of the connection, 1 or 2; 0 over SCTP
+ * @ird: IRD as the peer has sent it, up to 14 bits, or
+ *	RNIC_SW_DV_NOT_NEGOTIATED; 0 without RNIC_SW_DV_CONN_DEPTHS
+ * @ord: ORD, in the same way as @ird
+ * @private_data_len: length of @private_data in bytes
+ * @private_data: Private Data of the peer's Request, Reply or reject, without
+ *	IRD and ORD; followed by zeros
+ */
+struct rnic_sw_dv_conn {
+	uint64_t		comp_mask;
+	uint32_t		flags;
+	enum rnic_sw_dv_llp	llp;
+	uint16_t		revision;
+	uint16_t		ird;
+	uint16_t		ord;
+	uint16_t		private_data_len;
+	uint8_t			private_data[RNIC_SW_DV_PRIVATE_DATA_MAX];
+};
+
+/**
+ * rnic_sw_dv_query_conn - query what the peer has sent at connection start-up
+ * @qp: a QP
+ * @conn: filled in on success; comp_mask must be 0
+ *
+ * The connection manager truncates Private Data, IRD and ORD to what its events
+ * can carry; this function returns all of them. It succeeds from the event
+ * RDMA_CM_EVENT_ESTABLISHED on, or RDMA_CM_EVENT_REJECTED if the peer has
+ * rejected the connection, until @qp is destroyed.
+ *
+ * Return: 0 on success; EOPNOTSUPP if the device of @qp does not belong to
+ * rnic_sw, or if the kernel's driver is too old; EINVAL if comp_mask of @conn is
+ * not 0; ENOTCONN if @qp has not been connected and the peer has not rejected
+ * its connection; or another errno of the command.
+ */
+int rnic_sw_dv_query_conn(struct ibv_qp *qp, struct rnic_sw_dv_conn *conn);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <infiniband/cmd_ioctl.h>
 #include <rdma/ib_user_verbs.h>
 
 #include "played.h"
@@ -45,6 +46,8 @@ struct played_region region;
 struct played_page page = { .key = 1000 * AREA, .number = 1, .bytes = AREA / 2 };
 bool refuse_buffer;
 int bad_advice;
+int method_errno;
+struct played_conn conn;
 
 /* Place the ring in the shared mapping, after the rings that are already in it */
 static void pack(struct played_ring *r, uint32_t room)
@@ -414,6 +417,34 @@ int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_m
 {
 	CHECK(attr_mask == IBV_QP_RATE_LIMIT);
 	rate_asked = attr->rate_limit;
+	return 0;
+}
+
+/* Copy an output like the kernel: truncate it, or zero the rest of the buffer */
+static void copy_out(const struct ib_uverbs_attr *attr, const void *from, size_t len)
+{
+	uint8_t *to = (void *)(uintptr_t)attr->data;
+
+	if (len < attr->len)
+		memset(to + len, 0, attr->len - len);
+	memcpy(to, from, len < attr->len ? len : attr->len);
+}
+
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+
+	CHECK(cmd->hdr.object_id == UVERBS_OBJECT_QP);
+	CHECK(cmd->hdr.method_id == RNIC_SW_METHOD_QUERY_CONN);
+	CHECK(cmd->next_attr == attr + 3);
+	if (method_errno)
+		return method_errno;
+	CHECK(attr[0].attr_id == RNIC_SW_ATTR_QUERY_CONN_HANDLE && !attr[0].len);
+	conn.handle = attr[0].data;
+	CHECK(attr[1].attr_id == RNIC_SW_ATTR_QUERY_CONN_RESP);
+	copy_out(&attr[1], &conn.resp, sizeof(conn.resp));
+	CHECK(attr[2].attr_id == RNIC_SW_ATTR_QUERY_CONN_PRIVATE_DATA);
+	copy_out(&attr[2], conn.pd, conn.resp.private_data_len);
 	return 0;
 }
 

@@ -82,6 +82,12 @@ extern struct played_region {	/* arguments of the last registration and the last
 } region;
 extern bool refuse_buffer;	/* true if registration of dma-bufs fails */
 extern int bad_advice;		/* errno returned by advise commands */
+extern int method_errno;	/* errno returned by methods */
+extern struct played_conn {	/* result of the method that queries a connection */
+	struct rnic_sw_query_conn_resp	resp;
+	uint8_t				pd[600];
+	uint32_t			handle;	/* QP of the last call */
+} conn;
 extern struct rnic_sw_context own;
 
 #endif

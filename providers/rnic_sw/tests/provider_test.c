@@ -486,6 +486,65 @@ static void test_llp(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+/* All members are filled in, for each length of Private Data */
+static void check_query(struct ibv_qp *qp, uint16_t len)
+{
+	struct {
+		struct rnic_sw_dv_conn	conn;
+		uint8_t			guard;
+	} got;
+
+	memset(&got, 0xee, sizeof(got));
+	got.conn.comp_mask = 0;
+	conn.resp.private_data_len = len;
+	CHECK(!rnic_sw_dv_query_conn(qp, &got.conn));
+	CHECK(conn.handle == qp->handle);
+	CHECK(got.conn.flags == (RNIC_SW_DV_CONN_DEPTHS | RNIC_SW_DV_CONN_REJECTED));
+	CHECK(got.conn.llp == RNIC_SW_DV_LLP_SCTP && got.conn.revision == 2);
+	CHECK(got.conn.ird == RNIC_SW_DV_NOT_NEGOTIATED && got.conn.ord == 0x1234);
+	CHECK(got.conn.private_data_len == len);
+	CHECK(!memcmp(got.conn.private_data, conn.pd, len));
+	CHECK(len == RNIC_SW_DV_PRIVATE_DATA_MAX || !got.conn.private_data[len]);
+	CHECK(!got.conn.private_data[RNIC_SW_DV_PRIVATE_DATA_MAX - 1] == (len < 512));
+	CHECK(got.guard == 0xee);
+}
+
+static void test_query_conn(void)
+{
+	static const struct { int kernel, program; } errors[] = {
+		{ ENOTCONN, ENOTCONN },
+		{ EIO, EIO },
+		{ EPROTONOSUPPORT, EOPNOTSUPP },	/* the kernel lacks the method */
+	};
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct rnic_sw_dv_conn got = {};
+	unsigned int i;
+
+	qp->vqp.qp.context = &own.vctx.context;
+	qp->vqp.qp.handle = 77;
+	for (i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		method_errno = errors[i].kernel;
+		CHECK(rnic_sw_dv_query_conn(&qp->vqp.qp, &got) == errors[i].program);
+	}
+	method_errno = 0;
+	/* bits of flags that this version does not know are not reported */
+	conn.resp = (struct rnic_sw_query_conn_resp) {
+		.flags = ~0u, .ird = 0x3fff, .ord = 0x1234, .llp = RNIC_SW_LLP_SCTP,
+		.revision = 2,
+	};
+	memset(conn.pd, 0x77, sizeof(conn.pd));
+	for (i = 0; i <= RNIC_SW_DV_PRIVATE_DATA_MAX; i++)
+		check_query(&qp->vqp.qp, i);
+	got.comp_mask = 1;
+	CHECK(rnic_sw_dv_query_conn(&qp->vqp.qp, &got) == EINVAL);
+	got.comp_mask = 0;
+	device.ops = NULL;
+	CHECK(rnic_sw_dv_query_conn(&qp->vqp.qp, &got) == EOPNOTSUPP);
+	device.ops = &rnic_sw_dev_ops;
+	destroy(qp, cq);
+}
+
 int main(void)
 {
 	own.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
@@ -518,6 +577,7 @@ int main(void)
 	test_on_demand();
 	test_dmabuf();
 	test_clock();
+	test_query_conn();
 	test_llp();
 	printf("provider: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
