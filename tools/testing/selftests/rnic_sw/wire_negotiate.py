@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-from lib.wire import (CM, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
+from lib.wire import (CM, DEPTHS, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
                       rdmap, run, same, setting)
 from lib.wire_kernel import failing_allocations_of
 
@@ -55,6 +55,12 @@ def depths_of(w, link):
     return ird, ord_
 
 
+def same_depths_sent(link, ird, ord_):
+    """Check that the program's direct verb returns the depths that the peer has sent."""
+    got = link.sent_by_peer()
+    same("flags, IRD, ORD of the peer", (got.flags, got.ird, got.ord), (DEPTHS, ird, ord_))
+
+
 def reported_limits(ird, ord_):
     """Return the limits for the program's ORD and IRD that an event reports if the peer has
     these depths."""
@@ -77,6 +83,7 @@ def responder_depths(w, asked, wants, answer):
     if asked[0] != NONE:
         ord_ = min(ord_, asked[0])
     same("IRD, ORD of the queue pair", depths_of(w, link), (ird, ord_))
+    same_depths_sent(link, *asked)
 
 
 for name, *row, ids in RESPONDER:
@@ -252,6 +259,7 @@ def initiator_depths(w, wants, answer, has):
     event = link.cm("ESTABLISHED", status=0)
     same("event", (event.ord, event.ird), reported_limits(*answer))
     same("IRD, ORD of the queue pair", depths_of(w, link), has)
+    same_depths_sent(link, *answer)
 
 
 for name, *row, ids in INITIATOR:

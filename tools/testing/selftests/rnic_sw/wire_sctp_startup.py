@@ -5,7 +5,8 @@
 
 import time
 
-from lib.wire import CM, FLUSHED, PATIENCE, Refused, case, check, mpa, same
+from lib.wire import (CM, DEPTHS, FLUSHED, LLP_SCTP, PATIENCE, REJECTED, PeerSent, Refused,
+                      case, check, mpa, same)
 from rawpeer import rdmap, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
@@ -100,6 +101,27 @@ def data_longest(w):
         link.conn = event.conn
         same("Private Data, as much as iw_cm can "
              "carry", event.pd, octets(HANDED_UP))
+
+
+def same_sent(link, control, flags=0):
+    """Check what the program's direct verb returns of the peer's control message."""
+    depths = control.enhanced
+    same("message of the peer", link.sent_by_peer(), PeerSent(
+        flags | DEPTHS * depths, LLP_SCTP, 0, control.ird if depths else 0,
+        control.ord if depths else 0, control.data if depths else control.pd))
+
+
+@case("responder: a direct verb returns 512 bytes of Private Data, and the depths",
+      "SCTPDDP-19 MPA2-18 MPA2-26")
+def initiate_queried(w):
+    assoc = w.associate(streams=8)
+    for sid, request in enumerate((Control(INITIATE, octets(512)), Control(INITIATE),
+                                   enhanced(E_INITIATE, octets(508), 0x1234, 0x3FFE))):
+        link = w.initiate(request, peer=assoc.stream(sid))
+        same_sent(link, request)
+        link.peer.terminate()
+        link.cm("DISCONNECTED")
+        same_sent(link, request)
 
 
 @case("responder: 513 bytes of Private Data are "
@@ -347,6 +369,19 @@ def accept_data(w):
         same("ORD, IRD", (event.ord, event.ird), (3, 2))
 
 
+@case("initiator: a direct verb returns all that an Accept contains",
+      "SCTPDDP-19 MPA2-18 MPA2-26 MPA2-35")
+def accept_queried(w):
+    for size in 0, 256, 508:
+        accepts = []
+        link = w.respond(lambda r, size=size, accepts=accepts: accepts.append(enhanced(
+            E_ACCEPT, octets(size), 0x3FFE, 128, r.rtr)) or accepts[0])
+        same_sent(link, accepts[0])
+    with w.policy(revision=1):
+        accept = Control(ACCEPT, octets(512))
+        same_sent(w.respond(lambda _: accept), accept)
+
+
 def calling_out(w, **options):
     """Let raw_server connect. Return the link, with the Initiate received."""
     with w.listening(**options) as (sock, port):
@@ -375,6 +410,16 @@ def rejected(w):
             event = fails(w, link, event="REJECTED")
         same("Private Data", event.pd, octets(size)[:HANDED_UP])
         w.quiet(link.peer)
+
+
+@case("initiator: a direct verb returns all that a reject contains",
+      "SCTPDDP-19 MPA2-18 MPA2-35")
+def reject_queried(w):
+    for control in enhanced(E_REJECT, octets(508), 0x2345, 300), Control(REJECT, octets(512)):
+        link = calling_out(w)
+        link.answer(control)
+        link.cm("REJECTED")
+        same_sent(link, control, REJECTED)
 
 
 @case("initiator: a reject without the enhanced word, and a plain "

@@ -18,6 +18,8 @@ class Refused(Exception):
 WC = collections.namedtuple("WC", "conn wr status opcode length flags imm vendor")
 CM = collections.namedtuple("CM", "conn event status ord ird pd listener")
 Async = collections.namedtuple("Async", "conn event name")
+# the peer's start-up message, see the command "peer"
+PeerSent = collections.namedtuple("PeerSent", "flags llp revision ird ord pd")
 
 
 def unhex(word):

@@ -31,8 +31,8 @@ else:
 
 # pylint: disable=wrong-import-position
 from lib.ends import Ends                           # noqa: E402
-from lib.mate import (CM, WC, Async, Mate, Refused,     # noqa: E402, F401
-                  Region)
+from lib.mate import (CM, WC, Async, Mate, PeerSent,    # noqa: E402, F401
+                  Refused, Region, unhex)
 from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
 from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401
 
@@ -49,6 +49,9 @@ QP_FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3     # enum ibv_event_type
 SUCCESS, LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSHED = 0, 1, 2, 4, 5
 REM_ACCESS_ERR, REM_OP_ERR = 10, 11
 QPS_ERR = 6
+# enum rnic_sw_dv_llp and enum rnic_sw_dv_conn_flags
+LLP_TCP, LLP_SCTP = 1, 2
+DEPTHS, REJECTED = 1, 2
 
 
 def shell(command, may_fail=False):
@@ -102,6 +105,11 @@ class Link:
 
     def cm(self, event, **fields):
         return self.mate.need(CM, conn=self.conn, event=event, **fields)
+
+    def sent_by_peer(self):
+        """Return the peer's start-up message as the program's direct verb reports it."""
+        *numbers, data = self.mate.do("peer", self.conn)
+        return PeerSent(*map(int, numbers), unhex(data))
 
     def round_trip(self, timeout=PATIENCE):
         """Check that an empty Read gets a response and that nothing arrives before the

@@ -6,23 +6,16 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rdma/rdma_cma.h>
 
-/* Values of rnic_sw_dv.h */
-#define LLP_TCP		1
-#define LLP_SCTP	2
-#define LLP_NONE	3
+#include "direct_verbs.h"
 
 #define TIMEOUT_MS	10000
-
-typedef int set_llp_fn(struct ibv_context *context, int llp);
 
 static _Noreturn void die(const char *what)
 {
@@ -30,26 +23,11 @@ static _Noreturn void die(const char *what)
 	exit(1);
 }
 
-static int find_provider(struct dl_phdr_info *info, size_t size, void *path)
+static dv_set_llp_fn *find_set_llp(void)
 {
-	(void)size;
-	if (!strstr(info->dlpi_name, "/librnic_sw"))
-		return 0;
-	*(const char **)path = info->dlpi_name;
-	return 1;
-}
+	dv_set_llp_fn *fn;
 
-static set_llp_fn *direct_verb(void)
-{
-	const char *path = NULL;
-	set_llp_fn *fn = NULL;
-	void *lib;
-
-	if (dl_iterate_phdr(find_provider, &path)) {
-		lib = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-		if (lib)
-			*(void **)&fn = dlsym(lib, "rnic_sw_dv_set_llp");
-	}
+	*(void **)&fn = direct_verb("rnic_sw_dv_set_llp");
 	if (!fn) {
 		fputs("direct: the provider has no direct verbs\n", stderr);
 		exit(1);
@@ -59,7 +37,7 @@ static set_llp_fn *direct_verb(void)
 
 static void choose(struct ibv_context *ctx, const char *word)
 {
-	set_llp_fn *set_llp = direct_verb();
+	dv_set_llp_fn *set_llp = find_set_llp();
 
 	if (set_llp(ctx, LLP_NONE) != EINVAL) {
 		fputs("direct: an unknown layer must be refused\n", stderr);

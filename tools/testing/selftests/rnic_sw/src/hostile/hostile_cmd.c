@@ -18,6 +18,7 @@
 #define WORDS		128	/* maximum length of a command */
 #define DRIVER_WORDS	24	/* maximum length of the driver's data */
 #define HANDLES		24	/* the core numbers handles from 0 */
+#define OWN		(1u << UVERBS_ID_NS_SHIFT)	/* methods and attributes of the driver */
 
 /* Contents of a word of a command */
 enum field {
@@ -161,11 +162,14 @@ void cmd_write_any(const struct cmd_target *w)
 		return;
 }
 
-static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_target *w)
+/* @own: for a method that only this driver has */
+static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_target *w, bool own)
 {
 	static const uint16_t driver[] = { UVERBS_ATTR_UHW_IN, UVERBS_ATTR_UHW_OUT };
 
 	a->attr_id = dice(4) ? dice(16) : driver[dice(2)];
+	if (own)
+		a->attr_id = OWN | dice(4);
 	a->len = dice(3) ? 4u << dice(6) : dice(0x10000);
 	if (dice(3) == 0)
 		a->len = 0;
@@ -186,13 +190,18 @@ void cmd_ioctl_any(const struct cmd_target *w)
 		struct ib_uverbs_ioctl_hdr	hdr;
 		struct ib_uverbs_attr		attrs[16];
 	} c = {};
-	unsigned int n = dice(ARRAY_SIZE(c.attrs) + 1), i;
+	bool own = !dice(6);
+	unsigned int n = dice((own ? 4 : ARRAY_SIZE(c.attrs)) + 1), i;
 
 	for (i = 0; i < n; i++)
-		fill_attr(&c.attrs[i], w);
+		fill_attr(&c.attrs[i], w, own && dice(8));
 	c.hdr.length = sizeof(c.hdr) + n * sizeof(c.attrs[0]);
 	c.hdr.object_id = dice(UVERBS_OBJECT_ASYNC_EVENT + 1);
 	c.hdr.method_id = dice(12);
+	if (own) {
+		c.hdr.object_id = UVERBS_OBJECT_QP;
+		c.hdr.method_id = OWN | dice(2);
+	}
 	c.hdr.num_attrs = n;
 	c.hdr.driver_id = w->driver_id;
 	if (ioctl(w->fd, RDMA_VERBS_IOCTL, &c) < 0)

@@ -6,6 +6,7 @@
  * ...".  Each event is reported in a separate line: "cm ...", "wc ...", "async
  * ...".  Connections, MRs and listeners are referred to by number.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "direct_verbs.h"
 #include "raw_server.h"
 
 #define CONNS		4096
@@ -269,6 +271,23 @@ static void do_state(char **w)
 		       attr.max_dest_rd_atomic);
 }
 
+/* peer CONN: print what the peer has sent at start-up: FLAGS LLP REVISION IRD ORD HEX */
+static void do_peer(char **w)
+{
+	struct dv_conn conn = {};
+	dv_query_conn_fn *query;
+
+	*(void **)&query = direct_verb("rnic_sw_dv_query_conn");
+	errno = query ? query(conn_of(w[1])->id->qp, &conn) : ENOSYS;
+	if (errno) {
+		fail("peer");
+		return;
+	}
+	printf("ok %u %u %u %u %u ", conn.flags, conn.llp, conn.revision, conn.ird, conn.ord);
+	print_hex(conn.private_data, conn.private_data_len);
+	putchar('\n');
+}
+
 /* rights CONN RIGHTS: set the access that the QP grants to the peer */
 static void do_rights(char **w)
 {
@@ -415,6 +434,7 @@ static const struct command {
 	{ "disconnect", 2, 1, 0, do_disconnect },
 	{ "destroy", 2, 1, 0, do_destroy },
 	{ "state", 2, 1, 0, do_state },
+	{ "peer", 2, 1, 0, do_peer },
 	{ "rights", 3, 1, 0, do_rights },
 	{ "solicited", 2, 0, 0, do_solicited },
 	{ "sync", 1, 0, 0, do_sync },

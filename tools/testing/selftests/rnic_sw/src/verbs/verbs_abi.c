@@ -3,10 +3,13 @@
  * The kernel must refuse WQEs and commands with bits that this version of the ABI does not define.
  * There are also cases with rings that cannot be mapped.
  */
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "rings.h"
 #include "verbs.h"
@@ -383,6 +386,120 @@ static void abi_signal_all(void)
 	pair_free(&p);
 }
 
+/* Methods ----------------------------------------------------------------- */
+
+/* See include/uapi/rdma/rnic_sw-abi.h */
+enum { OWN_DRIVER_ID = 0x726e7377, OWN_QUERY_CONN = 1 << UVERBS_ID_NS_SHIFT };
+enum { QUERY_HANDLE = 1 << UVERBS_ID_NS_SHIFT, QUERY_RESP, QUERY_DATA, QUERY_UNKNOWN };
+enum { RESP_LEN = 16, RESP_LLP = 12, RESP_DATA_LEN = 14, QUERY_MOST = 65535 };
+
+/* Outputs of a query, and the lengths of the buffers that the kernel gets */
+struct query {
+	uint8_t		resp[RESP_LEN * 4], data[QUERY_MOST + 1];
+	uint16_t	resp_len, data_len;
+	uint16_t	last;		/* last attribute that the kernel gets */
+};
+
+/* Query the QP @handle of the file @fd.  Return: 0 or an errno */
+static int query_conn(int fd, uint32_t handle, struct query *q)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr	hdr;
+		struct ib_uverbs_attr		attrs[4];
+	} c = { .attrs = {
+		{ .attr_id = QUERY_HANDLE, .data = handle },
+		{ .attr_id = QUERY_RESP, .len = q->resp_len, .data = (uintptr_t)q->resp },
+		{ .attr_id = QUERY_DATA, .len = q->data_len, .data = (uintptr_t)q->data },
+		{ .attr_id = QUERY_UNKNOWN, .flags = UVERBS_ATTR_F_MANDATORY },
+	} };
+
+	memset(q->resp, 0xff, sizeof(q->resp));
+	memset(q->data, 0xff, sizeof(q->data));
+	c.hdr.num_attrs = q->last - QUERY_HANDLE + 1;
+	c.hdr.length = sizeof(c.hdr) + c.hdr.num_attrs * sizeof(c.attrs[0]);
+	c.hdr.object_id = UVERBS_OBJECT_QP;
+	c.hdr.method_id = OWN_QUERY_CONN;
+	c.hdr.driver_id = OWN_DRIVER_ID;
+	return ioctl(fd, RDMA_VERBS_IOCTL, &c) ? errno : 0;
+}
+
+/* The @len bytes at @got must be those of @want, which is shorter, then zeros, then 0xff */
+static void want_output(const uint8_t *got, size_t len, const char *want, size_t want_len,
+			size_t all)
+{
+	size_t i;
+
+	for (i = 0; i < all; i++) {
+		uint8_t octet = i >= len ? 0xff : i < want_len ? want[i] : 0;
+
+		CHECK(got[i] == octet, "byte %zu of %zu is %#x", i, len, got[i]);
+	}
+}
+
+/* Each length of the buffers: the kernel truncates its outputs, or zeroes the rest of the buffers */
+static void try_query_lengths(int fd, uint32_t handle, struct query *q)
+{
+	static const uint16_t lengths[] = { 0, 1, 4, 5, 6, 512, 513, QUERY_MOST };
+	uint16_t len;
+	size_t i;
+	int err;
+
+	q->data_len = 512;
+	for (len = 0; len <= sizeof(q->resp); len++) {
+		q->resp_len = len;
+		err = query_conn(fd, handle, q);
+		CHECK(err == (len < RESP_LEN ? EINVAL : 0), "%u bytes: %s", len, strerror(err));
+		if (!err)
+			want_output(q->resp + RESP_LEN, len - RESP_LEN, "", 0,
+				    sizeof(q->resp) - RESP_LEN);
+	}
+	q->resp_len = RESP_LEN;
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		q->data_len = lengths[i];
+		err = query_conn(fd, handle, q);
+		CHECK(!err, "%u bytes: %s", lengths[i], strerror(err));
+		CHECK(q->resp[RESP_DATA_LEN] == 5, "%u", q->resp[RESP_DATA_LEN]);
+		CHECK(q->resp[RESP_LLP] == (over_sctp() ? 2 : 1), "%u", q->resp[RESP_LLP]);
+		want_output(q->data, lengths[i], "hello", 5, sizeof(q->data));
+	}
+}
+
+static void abi_query_conn(void)
+{
+	static struct query q = { .resp_len = RESP_LEN, .last = QUERY_DATA };
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 }, .qp_type = IBV_QPT_RC,
+	};
+	struct ibv_context *other;
+	struct pair p = {};
+	struct ibv_qp *idle;
+	int fd;
+
+	pair_open(&p, &(struct opts){ .hello = "hello", .hello_len = 5 });
+	fd = p.s.id->verbs->cmd_fd;
+	try_query_lengths(fd, p.s.qp->handle, &q);
+	/* the data may be left out, but no other attribute, and there is no further one */
+	q.last = QUERY_RESP;
+	CHECK(!query_conn(fd, p.s.qp->handle, &q), "%m");
+	q.last = QUERY_HANDLE;
+	CHECK(query_conn(fd, p.s.qp->handle, &q) == EINVAL, "%m");
+	q.last = QUERY_UNKNOWN;
+	CHECK(query_conn(fd, p.s.qp->handle, &q) == EPROTONOSUPPORT, "%m");
+	q.last = QUERY_DATA;
+	/* only the file by which a QP was created can query it */
+	other = ibv_open_device(p.s.id->verbs->device);
+	CHECK(other, "%m");
+	CHECK(query_conn(other->cmd_fd, p.s.qp->handle, &q) == ENOENT, "%m");
+	CHECK(!ibv_close_device(other), "%m");
+	attr.send_cq = p.s.scq;
+	attr.recv_cq = p.s.scq;
+	idle = ibv_create_qp(p.s.id->pd, &attr);
+	CHECK(idle && query_conn(fd, idle->handle, &q) == ENOTCONN, "%m");
+	want_output(q.resp, 0, "", 0, sizeof(q.resp));
+	CHECK(!ibv_destroy_qp(idle), "%m");
+	pair_close(&p);
+}
+
 /* Resizing ---------------------------------------------------------------- */
 
 static rlim_t address_space(void)
@@ -436,6 +553,7 @@ const struct test abi_tests[] = {
 	CASE("abi_words", abi_words, 0, "the ABI"),
 	CASE("abi_unanswered", abi_unanswered, 0, "the ABI"),
 	CASE("abi_signal_all", abi_signal_all, 0, "the ABI"),
+	CASE("abi_query_conn", abi_query_conn, 0, "the ABI"),
 	CASE("abi_resize_unmapped", resize_unmapped, 0, "the ABI"),
 	{}
 };

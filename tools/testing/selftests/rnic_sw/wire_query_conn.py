@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Test rnic_sw_dv_query_conn() over TCP: a program gets all of the peer's Private Data (RFC 5044
+section 7.1.1), its depths (RFC 6581 section 9.1) and the MPA revision. wire_sctp_startup.py tests
+the same over SCTP."""
+
+import errno
+
+from lib.wire import (CM, DEPTHS, LLP_TCP, PEER, REJECTED, Peer, PeerSent, Refused, case, check,
+                      mpa, run, same)
+
+ENHANCED = mpa.C | mpa.S
+MOST = mpa.PD_MAX
+WORD = mpa.word(0x1234, 0x3FFE)         # IRD and ORD that need more than 8 bits
+
+
+def octets(size):
+    return bytes(i * 7 & 0xFF for i in range(size))
+
+
+def same_sent(link, flags, revision, depths, data):
+    """Check what the program gets of the peer's start-up message."""
+    same("message of the peer", link.sent_by_peer(),
+         PeerSent(flags, LLP_TCP, revision, *depths, data))
+
+
+def no_message(link):
+    """Check that the query fails with ENOTCONN."""
+    try:
+        got = link.sent_by_peer()
+    except Refused as why:
+        same("errno", str(why).split(": ")[1].split()[0], str(errno.ENOTCONN))
+    else:
+        raise AssertionError(f"there should be no message of the peer: {got}")
+
+
+def calling(w, sock, port):
+    """Let raw_server connect, and read its Request. Return the link."""
+    link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
+    no_message(link)
+    w.mate.do("connect", link.conn, 1, 1)
+    link.peer = Peer(sock.accept()[0])
+    link.peer.get_frame()
+    no_message(link)
+    return link
+
+
+@case("responder: a Request with 512 bytes of Private Data, and with depths",
+      "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-26")
+def of_request(w):
+    for request, *sent in (
+            (mpa.request(pd=octets(MOST)), 0, 1, (0, 0), octets(MOST)),
+            (mpa.request(), 0, 1, (0, 0), b""),
+            (mpa.request(rev=2, pd=octets(MOST)), 0, 2, (0, 0), octets(MOST)),
+            (mpa.request(rev=2, flags=ENHANCED, pd=WORD + octets(MOST - 4)),
+             DEPTHS, 2, (0x1234, 0x3FFE), octets(MOST - 4)),
+            (mpa.request(rev=2, flags=ENHANCED, pd=WORD + octets(256)),
+             DEPTHS, 2, (0x1234, 0x3FFE), octets(256))):
+        link = w.add_link(w.dial())
+        link.peer.put(request.pack())
+        link.conn = w.asked().conn
+        no_message(link)
+        w.mate.do("accept", link.conn, 4, 4)
+        link.cm("ESTABLISHED", status=0)
+        same_sent(link, *sent)
+        # the message stays after the end of the connection
+        link.peer.close()
+        link.cm("DISCONNECTED")
+        same_sent(link, *sent)
+
+
+@case("initiator: a Reply with Private Data, and with depths",
+      "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-26 MPA2-35")
+def of_reply(w):
+    for size in 0, 255, 256, MOST - 4:
+        link = w.respond(lambda request, size=size: mpa.reply(
+            rev=2, flags=ENHANCED, pd=mpa.word(0x3FFE, 128, request.rtr) + octets(size)))
+        same_sent(link, DEPTHS, 2, (0x3FFE, 128), octets(size))
+        link.peer.close()
+        link.cm("DISCONNECTED")
+        same_sent(link, DEPTHS, 2, (0x3FFE, 128), octets(size))
+    with w.policy(revision=1):
+        link = w.respond(lambda _: mpa.reply(pd=octets(MOST)))
+        same_sent(link, 0, 1, (0, 0), octets(MOST))
+
+
+@case("initiator: a reject with Private Data, and with depths",
+      "MPA-95 MPA-121 MPA-122 MPA-123 MPA2-18 MPA2-35")
+def of_reject(w):
+    for reply, *sent in (
+            (mpa.reply(rev=2, flags=ENHANCED | mpa.R, pd=WORD + octets(MOST - 4)),
+             DEPTHS | REJECTED, 2, (0x1234, 0x3FFE), octets(MOST - 4)),
+            (mpa.reply(rev=2, flags=mpa.C | mpa.R, pd=octets(MOST)),
+             REJECTED, 2, (0, 0), octets(MOST))):
+        with w.listening() as (sock, port):
+            link = calling(w, sock, port)
+            link.peer.put(reply.pack())
+        link.cm("REJECTED")
+        same_sent(link, *sent)
+
+
+@case("initiator: revision 1 after the peer has closed on revision 2", "MPA-95")
+def of_fall_back(w):
+    with w.listening() as (sock, port):
+        link = calling(w, sock, port)
+        link.peer.close()
+        link.peer = Peer(sock.accept()[0])
+        same("revision of the second Request", link.peer.get_frame().rev, 1)
+        link.peer.put(mpa.reply(pd=octets(300)).pack())
+    link.cm("ESTABLISHED", status=0)
+    same_sent(link, 0, 1, (0, 0), octets(300))
+
+
+@case("initiator: no message if the peer has sent no Reply")
+def of_nothing(w):
+    with w.policy(revision=1), w.listening() as (sock, port):
+        link = calling(w, sock, port)
+        link.peer.reset()
+        check("the event reports an error", w.mate.need(CM, conn=link.conn).status < 0)
+        no_message(link)
+
+
+run()
