@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What plan.c and segments.c share: the state of the maker of a plan */
+#ifndef _FUZZ_RX_PATHS_MAKER_H
+#define _FUZZ_RX_PATHS_MAKER_H
+
+#include "rx_paths.h"
+
+#define RECVS		64	/* receives that the maker of the plan remembers */
+#define REQUESTS	16	/* local requests that it remembers */
+#define RAW_MAX		160
+#define TAGGED		DDP_QUEUES	/* index of the tagged message in maker.open */
+
+/* A message that is being cut into segments */
+struct message {
+	struct ddp_hdr	h;	/* of the next segment */
+	u32		left;	/* payload bytes that remain */
+	u32		each;	/* payload bytes of each segment but the last */
+	u32		done;
+	bool		begun;
+	u32		raw_len;
+	u8		raw[RAW_MAX];	/* payload of a message with a fixed format */
+};
+
+struct request {
+	struct ddp_sge	sink;
+	u32		slot;
+	bool		atomic;
+};
+
+struct maker {
+	struct plan	*p;
+	struct input	*in;
+	struct dice	dice;
+	u32		wrong;		/* of 256 segments, so many are wrong */
+	u32		msn[DDP_QUEUES];
+	struct message	open[DDP_QUEUES + 1];	/* for each untagged queue; tagged */
+	u8		last_mr;
+	u32		recv[RECVS], recvs, recvs_used;
+	struct request	request[REQUESTS];
+	u32		requests, requests_answered, slots;
+};
+
+/* True for one in @n values of the next byte of the input */
+static inline bool one_in(struct maker *m, u32 n)
+{
+	return in_u8(m->in) % n == n - 1;
+}
+
+/* segments.c */
+void fill(struct maker *m, u8 *at, u32 len);
+void add_garbage(struct maker *m);
+void add_some(struct maker *m, struct message *msg, u32 n);
+
+#endif

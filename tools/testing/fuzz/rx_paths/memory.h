@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Memory of the fuzz target rx_paths: pages and MRs */
+#ifndef _FUZZ_RX_PATHS_MEMORY_H
+#define _FUZZ_RX_PATHS_MEMORY_H
+
+#include "rx_paths.h"
+
+extern struct ddp_stags memory_stags;
+
+/* Fill the memory as at the beginning of each run */
+void memory_begin(void);
+/* Register all MRs; some of them are for @s only */
+void memory_register(const struct ddp_stream *s);
+void memory_revoke(u32 mr);
+void memory_validate(u32 mr);
+void memory_make_absent(void);
+/* Complete a page-fault request */
+void memory_resolve(struct ddp_fault *w);
+/* Remove all MRs, which must be unused, and copy the memory */
+void memory_end(struct result *result);
+
+#endif

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Make a plan from the bytes of an input: messages of all kinds, cut into segments, some
+ * of which are wrong, and actions of the local side between them. Every input gives a
+ * plan, and a byte of the input decides little, so that libFuzzer can change a plan
+ * gradually.
+ */
+#include "maker.h"
+
+/* Choose a length of a payload */
+static u32 pick_len(struct maker *m)
+{
+	static const u16 lens[] = {
+		0, 1, 3, 4, 8, 13, 50, 64, 100, 114, 200, 256, 300, 500, 1000, 1024,
+		1432, 1446, 2000, 4000, 4096, 5000, 8192, 8946, 12000, 16370, 16384, 20000,
+		30000, 45000,
+	};
+	u8 n = in_u8(m->in);
+
+	/* long ones are rare */
+	return lens[n % ((n & 0xc0) == 0xc0 ? ARRAY_SIZE(lens) : 21)];
+}
+
+/*
+ * Begin a message; the rest of the one before is added first, so that MSNs are in order.
+ * Some messages are not finished at once, so that others come in between.
+ */
+static void begin(struct maker *m, const struct message *msg)
+{
+	struct message *slot = &m->open[msg->h.tagged ? TAGGED : msg->h.qn];
+
+	if (slot->begun && !(m->wrong && one_in(m, 32)))
+		add_some(m, slot, -1u);
+	*slot = *msg;
+	slot->each = max(slot->each, 1u);
+	slot->begun = true;
+	if (!msg->h.tagged)
+		slot->h.msn = m->msn[msg->h.qn]++;
+	add_some(m, slot, one_in(m, 8) ? in_u8(m->in) % 8 : -1u);
+}
+
+static void raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 len)
+{
+	struct message msg = {
+		.h = { .ulp8 = rdmap_make_ulp8(opcode), .qn = qn },
+		.left = len, .each = one_in(m, 16) ? 1 + in_u8(m->in) % 16 : len,
+		.raw_len = len,
+	};
+
+	memcpy(msg.raw, raw, len);
+	begin(m, &msg);
+}
+
+/* Messages ------------------------------------------------------------------------ */
+
+/* Choose an MR: mostly the last one or one that allows everything */
+static u8 pick_mr(struct maker *m)
+{
+	u8 n = in_u8(m->in);
+
+	if (n >= 240)
+		m->last_mr = n % MRS;
+	else if (n >= 128)
+		m->last_mr = n % 6;
+	return m->last_mr;
+}
+
+/* Choose a range of @len bytes in an MR, or rarely beyond its end */
+static u64 pick_to(struct maker *m, const struct world_mr *mr, u32 *len)
+{
+	u32 off;
+
+	*len = min(*len, mr->length);
+	off = in_u16(m->in) % (mr->length - *len + 1);
+	/* some ranges end exactly at the end, or begin at a page */
+	if (one_in(m, 8))
+		off = mr->length - *len;
+	else if (one_in(m, 8))
+		off &= PAGE_MASK;
+	if (m->wrong && one_in(m, 64))
+		off = mr->length - *len + (s8)in_u8(m->in);
+	return mr->base + off;
+}
+
+static u32 pick_total(struct maker *m, u32 each)
+{
+	u8 n = in_u8(m->in);
+
+	if (n < 96)
+		return each;
+	if (n < 160)
+		return each * 2 + n % 3;
+	return each * (n % 40) + (n & 1 ? roll_below(&m->dice, each + 1) : 0);
+}
+
+static void write_message(struct maker *m)
+{
+	const struct world_mr *mr = world_mr(pick_mr(m));
+	struct message msg = {
+		.h = {
+			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
+			.stag = mr->stag,
+		},
+		.each = pick_len(m),
+	};
+
+	msg.left = pick_total(m, msg.each);
+	msg.h.to = pick_to(m, mr, &msg.left);
+	begin(m, &msg);
+}
+
+/* Writes of one segment that differ in the TO only */
+static void repeated_writes(struct maker *m)
+{
+	const struct world_mr *mr = world_mr(pick_mr(m));
+	struct message msg = {
+		.h = {
+			.tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_WRITE),
+			.stag = mr->stag,
+		},
+	};
+	u32 n = 1 + in_u8(m->in) % 32, len = pick_len(m);
+	bool forward = one_in(m, 2);
+	u64 to = pick_to(m, mr, &len), beyond = mr->base + mr->length;
+
+	for (; n--; to += forward ? len : 0) {
+		msg.left = msg.each = len;
+		if (!forward)
+			to = pick_to(m, mr, &len);
+		else if (beyond - to < len && !m->wrong)
+			break;
+		msg.h.to = to;
+		begin(m, &msg);
+	}
+}
+
+static void send_message(struct maker *m)
+{
+	u32 room = m->recvs_used < m->recvs ? m->recv[m->recvs_used % RECVS] : 0;
+	struct message msg = {
+		.h = { .ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND + in_u8(m->in) % 4) },
+		.each = pick_len(m),
+	};
+
+	msg.left = pick_total(m, msg.each);
+	if (!m->wrong || !one_in(m, 32))
+		msg.left = min(msg.left, room);
+	if (m->recvs_used == m->recvs && !m->wrong)
+		return;
+	/* the STag to invalidate, of an MR that may or may not be invalidated */
+	if (!(msg.h.ulp8 & 1) && !m->wrong)
+		msg.h.ulp8 = rdmap_make_ulp8(RDMAP_OP_SEND);
+	msg.h.ulp32 = world_mr(in_u8(m->in) % (m->wrong ? MRS : 12))->stag;
+	if (one_in(m, 2))
+		msg.h.ulp32 = world_mr(9 + in_u8(m->in) % 2)->stag;
+	m->recvs_used++;
+	begin(m, &msg);
+}
+
+static void immediate_message(struct maker *m)
+{
+	u8 raw[RDMAP_IMM_LEN + 1];
+	u32 len = RDMAP_IMM_LEN;
+
+	if (m->recvs_used == m->recvs && !m->wrong)
+		return;
+	if (m->wrong && one_in(m, 8))
+		len += (s8)(in_u8(m->in) % 3 - 1);
+	fill(m, raw, sizeof(raw));
+	m->recvs_used++;
+	raw_message(m, RDMAP_OP_IMM + one_in(m, 2), RDMAP_QN_SEND, raw, len);
+}
+
+static void read_request(struct maker *m)
+{
+	const struct world_mr *mr = world_mr(pick_mr(m));
+	struct rdmap_rreq q = {
+		.sink_stag = roll(&m->dice), .sink_to = roll(&m->dice), .len = pick_len(m),
+		.src_stag = mr->stag,
+	};
+	u8 raw[RDMAP_RREQ_LEN];
+
+	q.src_to = pick_to(m, mr, &q.len);
+	rdmap_rreq_encode(raw, &q);
+	raw_message(m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
+}
+
+static void atomic_request(struct maker *m)
+{
+	const struct world_mr *mr = world_mr(pick_mr(m));
+	u32 len = RDMAP_ATOMIC_OPERAND;
+	struct rdmap_atomic a = {
+		.code = one_in(m, 2) ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
+		.id = roll(&m->dice), .stag = mr->stag, .to = pick_to(m, mr, &len),
+		.data = roll(&m->dice), .mask = roll(&m->dice), .cmp = 0,
+	};
+	u8 raw[RDMAP_AREQ_LEN];
+
+	if (!m->wrong)
+		a.to -= (a.to - mr->base) % 8 + mr->base % 8;
+	rdmap_atomic_encode(raw, &a);
+	raw_message(m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
+}
+
+/* The peer's response to the oldest local request */
+static void response(struct maker *m)
+{
+	const struct request *req = &m->request[m->requests_answered % REQUESTS];
+	struct message msg = {
+		.h = { .tagged = true, .ulp8 = rdmap_make_ulp8(RDMAP_OP_READ_RESP) },
+		.each = pick_len(m),
+	};
+	u8 raw[RDMAP_ARESP_LEN];
+
+	if (m->requests_answered == m->requests && !(m->wrong && one_in(m, 32)))
+		return;
+	m->requests_answered += m->requests_answered < m->requests;
+	if (req->atomic) {
+		rdmap_aresp_encode(raw, req->slot, (u64)roll(&m->dice) << 20);
+		raw_message(m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP, raw, sizeof(raw));
+		return;
+	}
+	msg.h.stag = req->sink.stag;
+	msg.h.to = req->sink.addr;
+	msg.left = req->sink.len;
+	begin(m, &msg);
+}
+
+static void terminate(struct maker *m)
+{
+	u8 raw[RAW_MAX] = {};
+	u32 len = in_u8(m->in) % 140, i;
+
+	for (i = 0; i < min(len, 8u); i++)
+		raw[i] = in_u8(m->in);
+	raw_message(m, RDMAP_OP_TERMINATE, RDMAP_QN_TERMINATE, raw, len);
+}
+
+/* Actions ------------------------------------------------------------------------- */
+
+static struct plan_action *new_action(struct maker *m, enum plan_what what)
+{
+	struct plan *p = m->p;
+	struct plan_action *a;
+
+	if (p->actions == PLAN_ACTIONS)
+		return NULL;
+	a = &p->action[p->actions++];
+	*a = (struct plan_action) { .what = what };
+	return a;
+}
+
+static struct ddp_sge pick_sge(struct maker *m)
+{
+	const struct world_mr *mr = world_mr(pick_mr(m));
+	struct ddp_sge sge = { .stag = mr->stag, .len = pick_len(m) };
+
+	sge.addr = pick_to(m, mr, &sge.len);
+	return sge;
+}
+
+static void post_receive(struct maker *m)
+{
+	bool invalid = m->wrong && one_in(m, 64);
+	struct plan_action *a = new_action(m, invalid ? PLAN_RECV_INVALID : PLAN_RECV);
+	u32 i, total = 0;
+
+	if (!a)
+		return;
+	a->nsge = in_u8(m->in) % (PLAN_SGES + 1);
+	for (i = 0; i < a->nsge; i++) {
+		a->sge[i] = pick_sge(m);
+		/* all kernel memory: use the third MR's addresses, which are the kernel's */
+		if (m->p->dma_ok && one_in(m, 4)) {
+			a->sge[i].stag = DDP_STAG_DMA;
+			a->sge[i].len = min(a->sge[i].len, 5000u);
+			a->sge[i].addr = world_mr(3)->base + in_u16(m->in) % 30000;
+		}
+		total += a->sge[i].len;
+	}
+	m->recv[m->recvs++ % RECVS] = total;
+}
+
+static void post_request(struct maker *m, enum plan_what what)
+{
+	struct plan_action *a;
+
+	/* no more than the ORD allows, and than this maker remembers */
+	if (m->requests - m->requests_answered >= min_t(u32, m->p->ord, REQUESTS))
+		return;
+	a = new_action(m, what);
+	if (!a)
+		return;
+	a->nsge = 1;
+	a->sge[0] = pick_sge(m);
+	if (what == PLAN_ATOMIC)
+		a->sge[0].len = RDMAP_ATOMIC_OPERAND;
+	else
+		a->rights = one_in(m, 8);
+	m->request[m->requests++ % REQUESTS] = (struct request) {
+		.sink = a->sge[0], .slot = m->slots++, .atomic = what == PLAN_ATOMIC,
+	};
+}
+
+static void change_memory(struct maker *m)
+{
+	enum plan_what what = PLAN_INVALIDATE + in_u8(m->in) % 5;
+	struct plan_action *a;
+
+	/* these end the use of memory, and so mostly the stream */
+	if (!m->wrong && what != PLAN_VALIDATE)
+		what = PLAN_ABSENT;
+	a = new_action(m, what);
+	if (!a)
+		return;
+	a->mr = in_u8(m->in) % MRS;
+	a->rights = in_u8(m->in) & DDP_REMOTE;
+	m->slots += what == PLAN_INVALIDATE;
+}
+
+/* End a step with some actions */
+static void end_step(struct maker *m, u32 actions)
+{
+	struct plan *p = m->p;
+
+	if (p->steps == PLAN_STEPS - 1)
+		return;
+	while (actions--) {
+		switch (in_u8(m->in) % 8) {
+		case 0 ... 3:
+			post_receive(m);
+			break;
+		case 4:
+		case 5:
+			post_request(m, PLAN_READ);
+			break;
+		case 6:
+			post_request(m, PLAN_ATOMIC);
+			break;
+		case 7:
+			change_memory(m);
+			break;
+		}
+	}
+	p->step[p->steps++] = (struct plan_step) {
+		.segs = p->segs, .actions = p->actions,
+		.ahead = one_in(m, 4) ? in_u16(m->in) : 0,
+	};
+}
+
+/* Plan ---------------------------------------------------------------------------- */
+
+static void add_something(struct maker *m)
+{
+	switch (in_u8(m->in) % 32) {
+	case 0 ... 9:
+		write_message(m);
+		break;
+	case 10 ... 12:
+		repeated_writes(m);
+		break;
+	case 13 ... 19:
+		send_message(m);
+		break;
+	case 20:
+	case 21:
+		read_request(m);
+		break;
+	case 22:
+		atomic_request(m);
+		break;
+	case 23 ... 25:
+		response(m);
+		break;
+	case 26:
+		immediate_message(m);
+		break;
+	case 27:
+		add_some(m, &m->open[TAGGED], in_u8(m->in) % 16);
+		break;
+	case 28:
+		add_some(m, &m->open[RDMAP_QN_SEND], in_u8(m->in) % 16);
+		break;
+	case 29:
+		if (m->wrong && one_in(m, 4))
+			terminate(m);
+		else if (m->wrong && one_in(m, 4))
+			add_garbage(m);
+		break;
+	default:
+		end_step(m, in_u8(m->in) % 6);
+	}
+}
+
+static void set_up(struct maker *m)
+{
+	static const u8 wrong[] = { 0, 0, 0, 1, 2, 4, 16, 64 };
+	struct plan *p = m->p;
+	u8 flags = in_u8(m->in), more = in_u8(m->in);
+
+	p->markers = flags & 1;
+	p->crc = flags & 2;
+	p->markers2 = flags & 4;
+	p->crc2 = flags & 8;
+	p->dma_ok = flags & 16;
+	p->faults_at_once = flags & 32;
+	p->rtr_send = (flags & 0xc0) == 0xc0;
+	p->ird = more & 7;
+	p->ord = 1 + (more >> 3 & 7);
+	m->wrong = wrong[in_u8(m->in) % ARRAY_SIZE(wrong)];
+	p->seed = in_u16(m->in);
+	m->dice.state = p->seed;
+	if (m->wrong && one_in(m, 16))
+		p->cq_room = 1 + in_u8(m->in) % 8;
+}
+
+/* Choose an FPDU to damage */
+static void choose_damage(struct maker *m, u8 how, u16 which)
+{
+	struct plan *p = m->p;
+
+	if (!m->wrong || how < 200 || !p->segs)
+		return;
+	p->damage = DAMAGE_CRC + how % 5;
+	p->unreadable = 1 + in_u8(m->in);
+	p->damaged = which % p->segs;
+	if (p->damage == DAMAGE_BIT && !p->crc)
+		p->damage = DAMAGE_CRC;
+}
+
+void plan_make(struct plan *p, struct input *in)
+{
+	struct maker m = { .p = p, .in = in, .msn = { 1, 1, 1, 1 } };
+	u16 which;
+	u32 i;
+	u8 how;
+
+	p->segs = p->steps = p->actions = p->used = p->cq_room = p->damaged = 0;
+	p->damage = DAMAGE_NONE;
+	p->number++;
+	set_up(&m);
+	how = in_u8(in);
+	which = in_u16(in);
+	end_step(&m, 4);
+	while (in->left && p->segs < PLAN_SEGS && p->used < PLAN_BYTES / 2)
+		add_something(&m);
+	for (i = 0; i < ARRAY_SIZE(m.open); i++)
+		add_some(&m, &m.open[i], -1u);
+	choose_damage(&m, how, which);
+	p->step[p->steps++] = (struct plan_step) { .segs = p->segs, .actions = p->actions };
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * TCP's receive queue. Each piece of an skb is an allocation of exactly its length, so
+ * that the sanitizer detects an access beyond its bytes.
+ */
+#include "rx_paths.h"
+
+void queue_init(struct tcp_sock *tp)
+{
+	memset(tp, 0, sizeof(*tp));
+	/* the sequence numbers wrap soon */
+	tp->copied_seq = tp->rcv_nxt = 0xfffff000u;
+}
+
+u32 tcp_inq(struct sock *sk)
+{
+	return tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
+}
+
+struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
+{
+	struct sk_buff *skb;
+
+	for (skb = sk->sk_receive_queue.first; skb; skb = skb->next) {
+		*off = seq - skb->seq;
+		if (*off < skb->len)
+			return skb;
+	}
+	return NULL;
+}
+
+static void free_skb(struct sk_buff *skb)
+{
+	struct sk_buff *part, *next;
+	u32 i;
+
+	for (part = skb->info.frag_list; part; part = next) {
+		next = part->next;
+		free_skb(part);
+	}
+	for (i = 0; i < skb->info.nr_frags; i++)
+		if (!skb->info.adjacent[i])
+			free(skb->info.frags[i].at);
+	free(skb->head);
+	free(skb);
+}
+
+/* Drop the skbs at the beginning of the queue that are before @seq */
+static void drop_until(struct sk_buff_head *q, u32 seq)
+{
+	struct sk_buff *skb;
+
+	while ((skb = q->first) && (s32)(skb->seq + skb->len - seq) <= 0) {
+		q->first = skb->next;
+		if (!q->first)
+			q->last = NULL;
+		free_skb(skb);
+	}
+}
+
+void tcp_read_done(struct sock *sk, size_t len)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	MUST("rx-consumed", len <= tcp_inq(sk));
+	tp->copied_seq += len;
+	drop_until(&sk->sk_receive_queue, tp->copied_seq);
+}
+
+void queue_purge(struct tcp_sock *tp)
+{
+	drop_until(&tp->sk.sk_receive_queue, tp->rcv_nxt);
+}
+
+/* Bytes that go into an skb */
+struct source {
+	const u8	*at;
+	u32		left;
+};
+
+static u32 take(struct source *s, u8 *dst, u32 len)
+{
+	len = min(len, s->left);
+	memcpy(dst, s->at, len);
+	s->at += len;
+	s->left -= len;
+	return len;
+}
+
+/*
+ * Put the next bytes into the linear part. Half of the long ones begin at a page offset
+ * with which a payload begins at a page.
+ */
+static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct dice *d)
+{
+	u32 off = 0;
+
+	if (len >= PAGE_SIZE && roll_below(d, 2))
+		off = PAGE_SIZE - (roll_below(d, 2) ? 16 : roll_below(d, PAGE_SIZE));
+	if (!len)
+		return;
+	if (posix_memalign((void **)&skb->head, off ? PAGE_SIZE : sizeof(void *), off + len))
+		abort();
+	skb->data = skb->head + off;
+	skb->headlen = take(s, skb->data, len);
+	skb->len += skb->headlen;
+}
+
+/* Add a fragment, or two that are adjacent in memory */
+static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
+{
+	struct skb_shared_info *info = &skb->info;
+	u32 len = 1 + roll_below(d, s->left), first = len;
+	u8 *at = malloc(len);
+
+	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !roll_below(d, 3))
+		first = 1 + roll_below(d, len - 1);
+	take(s, at, len);
+	skb->len += len;
+	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at, .len = first };
+	if (first == len)
+		return;
+	info->adjacent[info->nr_frags] = true;
+	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at + first, .len = len - first };
+}
+
+static struct sk_buff *new_skb(struct source *s, struct dice *d, bool whole)
+{
+	struct sk_buff *skb = calloc(1, sizeof(*skb));
+
+	if (whole || !roll_below(d, 3)) {
+		add_linear(skb, s, s->left, d);
+		return skb;
+	}
+	add_linear(skb, s, roll_below(d, s->left + 1), d);
+	while (s->left && skb->info.nr_frags < SKB_FRAGS && roll_below(d, 4))
+		add_frags(skb, s, d);
+	return skb;
+}
+
+/* Put all bytes of @s into one skb */
+static struct sk_buff *make_skb(struct source *s, struct cut *cut)
+{
+	struct sk_buff *skb = new_skb(s, &cut->dice, !cut->pieces), *part;
+	struct sk_buff **end = &skb->info.frag_list;
+
+	while (s->left) {
+		part = new_skb(s, &cut->dice, false);
+		/* the kernel's frag_lists have no empty members */
+		if (!part->len) {
+			free_skb(part);
+			continue;
+		}
+		*end = part;
+		end = &part->next;
+		skb->len += part->len;
+	}
+	return skb;
+}
+
+static void append(struct sk_buff_head *q, struct sk_buff *skb)
+{
+	if (q->last)
+		q->last->next = skb;
+	else
+		q->first = skb;
+	q->last = skb;
+}
+
+/* Append @len bytes of device memory, which no CPU can read */
+void queue_arrive_unreadable(struct tcp_sock *tp, u32 len)
+{
+	struct sk_buff *skb = calloc(1, sizeof(*skb));
+
+	/* the sanitizer reports each access */
+	skb->info.frags[0] = (skb_frag_t) { .at = malloc(0), .len = len };
+	skb->info.nr_frags = 1;
+	skb->unreadable = true;
+	skb->len = len;
+	skb->seq = tp->rcv_nxt;
+	append(&tp->sk.sk_receive_queue, skb);
+	tp->rcv_nxt += len;
+}
+
+void queue_arrive(struct tcp_sock *tp, const u8 *bytes, u32 len, struct cut *cut)
+{
+	u32 repeated = 0;
+	struct sk_buff *skb;
+	struct source s;
+	u8 *copy;
+
+	/* an skb may begin with bytes that the previous skb also has: wrong ones here */
+	if (cut->pieces && tp->sk.sk_receive_queue.last && !roll_below(&cut->dice, 4))
+		repeated = roll_below(&cut->dice, min(tp->sk.sk_receive_queue.last->len, 32u));
+	copy = malloc(repeated + len);
+	memset(copy, 0xee, repeated);
+	memcpy(copy + repeated, bytes, len);
+	s = (struct source) { .at = copy, .left = repeated + len };
+	skb = make_skb(&s, cut);
+	skb->seq = tp->rcv_nxt - repeated;
+	free(copy);
+	append(&tp->sk.sk_receive_queue, skb);
+	tp->rcv_nxt += len;
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Receive the stream of a plan in one way: by MPA from TCP's queue, in skbs of any size,
+ * or by a lower layer that passes the segments to DDP itself. The linker replaces the
+ * calls of the fast paths by the functions __wrap_*() below, so that a run can do without
+ * fast paths; the modules' files are compiled unchanged.
+ */
+#include "rx_paths.h"
+
+#include "../../../../drivers/mpa/crc.h"
+#include "../../../../drivers/mpa/fpdu.h"
+
+/* The fast paths ------------------------------------------------------------------ */
+
+struct paths paths;
+
+bool __real_ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body,
+			    u32 len, enum iw_reason *why);
+bool __real_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
+				   const u8 *head, const void *body, u32 len,
+				   enum iw_reason *why);
+int __real_ddp_rx_next_page_off(const struct ddp_stream *s);
+u32 __real_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
+			enum iw_reason *why);
+
+/* Count a segment that a fast path has processed */
+static void count_fast(const struct ddp_stream *s)
+{
+	if (!s->rx_seg.h.tagged)
+		paths.untagged_next++;
+	else if (s->rx_seg.h.last)
+		paths.repeat_write++;
+	else
+		paths.tagged_next++;
+}
+
+bool __wrap_ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body,
+			    u32 len, enum iw_reason *why)
+{
+	if (!world.fast || !__real_ddp_rx_try_fast(s, head, body, len, why))
+		return false;
+	count_fast(s);
+	return true;
+}
+
+bool __wrap_ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp,
+				   const u8 *head, const void *body, u32 len,
+				   enum iw_reason *why)
+{
+	if (world.fast && __real_ddp_rx_try_tagged_fast(s, llp, head, body, len, why)) {
+		count_fast(s);
+		return true;
+	}
+	paths.general++;
+	return false;
+}
+
+int __wrap_ddp_rx_next_page_off(const struct ddp_stream *s)
+{
+	return world.fast ? __real_ddp_rx_next_page_off(s) : -1;
+}
+
+u32 __wrap_ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n,
+			enum iw_reason *why)
+{
+	u32 taken = __real_ddp_rx_batch(s, bodies, n, why);
+
+	MUST("rx-batch-taken", world.fast && taken <= n);
+	paths.batch += taken;
+	return taken;
+}
+
+/* A lower layer, by MPA or not ---------------------------------------------------- */
+
+static struct lower {
+	struct mpa_conn	c;		/* its llp is the lower layer in either case */
+	struct tcp_sock	tp;
+	bool		mpa;
+	bool		failed;		/* what arrives is discarded */
+	const u8	*at;		/* without MPA: bytes that DDP has not read */
+	u32		left;
+} lower;
+
+static void lower_kick(struct ddp_llp *llp, bool bulk)
+{
+	world.kicked = true;
+}
+
+static bool lower_read(struct ddp_llp *llp, void *dst, u32 len)
+{
+	if (lower.mpa)
+		return mpa_rx_read(&lower.c, dst, len);
+	MUST("rx-reads-segment", len <= lower.left);
+	memcpy(dst, lower.at, len);
+	lower.at += len;
+	lower.left -= len;
+	return true;
+}
+
+static void lower_close(struct ddp_llp *llp, enum iw_reason why)
+{
+	world_note(EV_CLOSE, why, 0, 0);
+}
+
+static void lower_resume(struct ddp_llp *llp)
+{
+	world.resumed = true;
+}
+
+static void lower_unbind(struct ddp_llp *llp) { }
+
+static const struct ddp_llp_ops lower_ops = {
+	.kick = lower_kick, .read = lower_read, .close = lower_close,
+	.resume = lower_resume, .unbind = lower_unbind,
+};
+
+static void lower_begin(const struct way *w)
+{
+	memset(&lower, 0, sizeof(lower));
+	lower.mpa = w->mpa;
+	lower.c.llp.ops = &lower_ops;
+	lower.c.stream = &world.r.stream;
+	lower.c.crc = w->crc;
+	lower.c.rx_markers = w->markers;
+	lower.c.tx_permitted = true;
+	queue_init(&lower.tp);
+	if (ddp_stream_bind(&world.r.stream, &lower.c.llp))
+		abort();
+}
+
+/* Markers add less than a hundredth, and each segment at most 9 bytes of its own */
+#define WIRE_MAX	(2 * PLAN_BYTES)
+
+/* The stream of a plan in FPDUs; most runs of a plan use the same one */
+static struct {
+	u32	number;			/* of the plan */
+	bool	markers, crc;
+	bool	marker_damaged;		/* the damaged FPDU has a marker */
+	u32	unreadable, unreadable_end;	/* positions of unreadable bytes */
+	u32	ends[PLAN_SEGS];	/* position of the end of each FPDU */
+	u8	bytes[WIRE_MAX];
+} wire;
+
+/* Without MPA --------------------------------------------------------------------- */
+
+/* Get the reason for which MPA refuses the FPDU of segment @i, if the plan damages it */
+static enum iw_reason damage_reason(const struct plan *p, const struct way *w, u32 i)
+{
+	if (i != p->damaged)
+		return IW_OK;
+	switch (p->damage) {
+	case DAMAGE_CRC:
+	case DAMAGE_BIT:
+		return w->crc ? IW_MPA_CRC : IW_OK;
+	case DAMAGE_MARKER:
+		return wire.marker_damaged ? IW_MPA_MARKER : IW_OK;
+	default:
+		return IW_OK;
+	}
+}
+
+/* Pass a segment to DDP, again after each page fault */
+static enum iw_reason pass_segment(const struct plan_seg *seg, const u8 *bytes)
+{
+	u32 ahead = min_t(u32, seg->len, IW_DDP_T_HDR_LEN);
+	enum iw_reason why;
+	u8 *copy = malloc(seg->len);
+
+	memcpy(copy, bytes + seg->at, seg->len);
+	for (;;) {
+		lower.at = copy + ahead;
+		lower.left = seg->len - ahead;
+		why = ddp_rx_segment(&world.r.stream, &lower.c.llp, copy, seg->len);
+		if (why != IW_AGAIN)
+			break;
+		ddp_rx_end(&world.r.stream);
+		MUST("rx-again-unasked", world_resolve_faults() || world.resumed);
+		world.resumed = false;
+		ddp_rx_begin(&world.r.stream);
+	}
+	free(copy);
+	return why;
+}
+
+static void pass_segments(const struct plan *p, const struct way *w, u32 from, u32 to)
+{
+	enum iw_reason why;
+	u32 i;
+
+	for (i = from; i < to && !lower.failed; i++) {
+		if (i == from || (i - from) % w->pass == 0)
+			ddp_rx_begin(&world.r.stream);
+		why = damage_reason(p, w, i);
+		if (why)
+			ddp_llp_report_error(&world.r.stream, why);
+		else
+			why = pass_segment(&p->seg[i], p->bytes);
+		lower.failed = why;
+		if (why || i + 1 == to || (i + 1 - from) % w->pass == 0)
+			ddp_rx_end(&world.r.stream);
+	}
+}
+
+/* By MPA -------------------------------------------------------------------------- */
+
+/*
+ * Put the content of an FPDU, and its markers, at the position @start. Return: the
+ * position of the last four bytes, the CRC.
+ */
+static u32 put_content(u32 start, const u8 *content, u32 len, bool damaged)
+{
+	u32 at = start, left, n;
+
+	for (left = len; left; left -= n, content += n) {
+		n = left;
+		if (wire.markers && !mpa_marker_dist(at)) {
+			mpa_marker_encode(wire.bytes + at,
+					  mpa_marker_fpduptr(start, at) ^ (damaged ? 4 : 0));
+			wire.marker_damaged |= damaged;
+			at += MPA_MARKER_SIZE;
+		}
+		if (wire.markers)
+			n = min(left, mpa_marker_dist(at));
+		memcpy(wire.bytes + at, content, n);
+		at += n;
+	}
+	/* the CRC is aligned, so no marker is in it */
+	return at - MPA_CRC_SIZE;
+}
+
+/* Append the FPDU of segment @i at the position @at. Return: position of its end */
+static u32 put_fpdu(const struct plan *p, u32 i, u32 at)
+{
+	static u8 content[MPA_CONTENT_MAX];
+	const struct plan_seg *seg = &p->seg[i];
+	enum plan_damage damage = i == p->damaged ? p->damage : DAMAGE_NONE;
+	u32 len = mpa_fpdu_content_len(seg->len), crc;
+	struct dice dice = { .state = p->seed };
+	u8 *fpdu = wire.bytes + at;
+
+	put_unaligned_be16(seg->len, content);
+	memcpy(content + MPA_LEN_SIZE, p->bytes + seg->at, seg->len);
+	memset(content + MPA_LEN_SIZE + seg->len, 0, len - MPA_LEN_SIZE - seg->len);
+	crc = put_content(at, content, len, damage == DAMAGE_MARKER) - at;
+	if (wire.crc)
+		mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, crc), fpdu + crc);
+	if (damage == DAMAGE_CRC)
+		fpdu[crc + roll_below(&dice, MPA_CRC_SIZE)] ^= 1 << roll_below(&dice, 8);
+	if (damage == DAMAGE_BIT)	/* behind the length field and a marker before it */
+		fpdu[6 + roll_below(&dice, crc - 2)] ^= 1 << roll_below(&dice, 8);
+	if (damage == DAMAGE_RAW)
+		fpdu[roll_below(&dice, crc + 4)] ^= 1 << roll_below(&dice, 8);
+	if (damage == DAMAGE_UNREADABLE) {
+		wire.unreadable = at + roll_below(&dice, crc + MPA_CRC_SIZE);
+		wire.unreadable_end = wire.unreadable + p->unreadable;
+	}
+	return at + crc + MPA_CRC_SIZE;
+}
+
+static void put_stream(const struct plan *p, const struct way *w)
+{
+	u32 i, at = 0;
+
+	if (wire.number == p->number && wire.markers == w->markers && wire.crc == w->crc)
+		return;
+	wire.number = p->number;
+	wire.markers = w->markers;
+	wire.crc = w->crc;
+	wire.marker_damaged = false;
+	wire.unreadable = wire.unreadable_end = U32_MAX;
+	for (i = 0; i < p->segs; i++) {
+		at = put_fpdu(p, i, at);
+		wire.ends[i] = at;
+	}
+	MUST("wire-fits", at <= WIRE_MAX);
+}
+
+/* Receive what has arrived, again after each page fault */
+static void receive(void)
+{
+	bool more;
+
+	do {
+		world.resumed = false;
+		more = mpa_rx(&lower.c, &lower.tp.sk);
+		/* while a page fault is pending, nothing is received */
+		if (world.fault[0])
+			MUST("rx-while-pending", !mpa_rx(&lower.c, &lower.tp.sk));
+		more |= world_resolve_faults();
+	} while (more || world.resumed);
+	lower.failed = lower.c.rx_stopped;
+}
+
+/* Let the bytes up to the position @to arrive, in skbs */
+static void arrive(u32 *from, u32 to, struct cut *cut)
+{
+	u32 len;
+
+	while (*from < to) {
+		len = to - *from;
+		if (cut->most)
+			len = min(len, 1 + roll_below(&cut->dice, cut->most));
+		if (*from < wire.unreadable) {
+			len = min(len, wire.unreadable - *from);
+			queue_arrive(&lower.tp, wire.bytes + *from, len, cut);
+		} else if (*from < wire.unreadable_end) {
+			len = min(len, wire.unreadable_end - *from);
+			queue_arrive_unreadable(&lower.tp, len);
+		} else {
+			queue_arrive(&lower.tp, wire.bytes + *from, len, cut);
+		}
+		*from += len;
+		if (cut->most || *from == to)
+			receive();
+	}
+}
+
+/* Steps --------------------------------------------------------------------------- */
+
+/* The position up to which bytes have arrived at the end of a step */
+static u32 step_end(const struct plan *p, const struct plan_step *step)
+{
+	u32 end = step->segs ? wire.ends[step->segs - 1] : 0;
+
+	if (step->segs < p->segs)
+		end += min(step->ahead, wire.ends[step->segs] - end - 1);
+	return end;
+}
+
+static void act(const struct plan *p, u32 from, u32 to)
+{
+	for (; from < to; from++)
+		world_act(&p->action[from], from);
+}
+
+void run_way(const struct plan *p, const struct way *w, struct result *result)
+{
+	static const struct plan_step none;
+	const struct plan_step *step, *last = &none;
+	struct cut cut = w->cut;
+	u32 at = 0;
+
+	world_begin(p, result, w->fast);
+	lower_begin(w);
+	put_stream(p, w);
+	for (step = p->step; step < p->step + p->steps; step++) {
+		if (w->mpa)
+			arrive(&at, step_end(p, step), &cut);
+		else
+			pass_segments(p, w, last->segs, step->segs);
+		world_note_state();
+		world_transmit();
+		act(p, last->actions, step->actions);
+		world_transmit();
+		last = step;
+	}
+	/* all complete FPDUs have been consumed */
+	if (w->mpa && p->damage < DAMAGE_UNREADABLE)
+		MUST("rx-consumes-all", lower.failed || !tcp_inq(&lower.tp.sk));
+	queue_purge(&lower.tp);
+	ddp_stream_unbind(&world.r.stream);
+	world_end();
+}
