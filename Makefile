@@ -136,7 +136,7 @@ programs:
 	@scripts/programs
 
 fuzz:
-	@scripts/fuzz
+	@scripts/fuzz $(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS)) $(FUZZ_TARGETS)
 
 litmus:
 	@scripts/litmus
@@ -191,7 +191,8 @@ help:
 	@echo "make iproute2-check   check the patches for iproute2 (device parameters in rdma)"
 	@echo "make consumers   test the kernel's RDMA consumers, over TCP and SCTP; takes long"
 	@echo "make programs    test programs that use verbs (libfabric, Open MPI, ...); takes long"
-	@echo "make fuzz        fuzz the parsers with libFuzzer for a minute"
+	@echo "make fuzz        fuzz the parsers and the receive path with libFuzzer for a minute, or"
+	@echo "                 for FUZZ_SECONDS; FUZZ_SECONDS=0 FUZZ_TARGETS=rx_paths has no limit"
 	@echo "make litmus      check the litmus tests with the kernel's memory model"
 	@echo "scripts/next-kernel  build for the newest packaged kernel, and report changed probes"
 	@echo "make machines    build for arm64 and s390x, and run tests in emulation"
