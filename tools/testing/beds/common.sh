@@ -10,9 +10,9 @@ me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
 # Set from the options: cpus mem (empty if not given) timeout kmemleak stalls clock plugin pin
-# modules out append link bed. Set rest to the remaining arguments.
+# modules out append link port bed. Set rest to the remaining arguments.
 parse_options() {
-	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' link='' bed=debug
+	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' link='' port='' bed=debug
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
@@ -20,14 +20,14 @@ parse_options() {
 		--clock) clock=off; shift; continue ;;
 		--clock-waits) clock=on; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
-		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append | --link)
+		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append | --link | --port)
 			[ $# -ge 2 ] || die "$1 requires a value" ;;
 		-?*) [ "$1" = -- ] || { usage >&2; die "unknown option $1"; } ;;
 		esac
 		case $1 in
 		--bed) bed=$2 ;; --plugin) plugin=$2 ;; --cpus) cpus=$2 ;; --mem) mem=$2 ;;
 		--timeout) timeout=$2 ;; --pin) pin=$2 ;;
-		--modules) modules=$2 ;; --out) out=$2 ;; --append) append=$2 ;; --link) link=$2 ;;
+		--modules) modules=$2 ;; --out) out=$2 ;; --append) append=$2 ;; --link) link=$2 ;; --port) port=$2 ;;
 		*) break ;;
 		esac
 		shift 2
