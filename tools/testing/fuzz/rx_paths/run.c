@@ -246,7 +246,7 @@ static u32 put_fpdu(const struct plan *p, u32 i, u32 at)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, crc), fpdu + crc);
 	if (damage == DAMAGE_CRC)
 		fpdu[crc + roll_below(&dice, MPA_CRC_SIZE)] ^= 1 << roll_below(&dice, 8);
-	if (damage == DAMAGE_BIT)	/* behind the length field and a marker before it */
+	if (damage == DAMAGE_BIT)	/* after the length field and a marker before it */
 		fpdu[6 + roll_below(&dice, crc - 2)] ^= 1 << roll_below(&dice, 8);
 	if (damage == DAMAGE_RAW)
 		fpdu[roll_below(&dice, crc + 4)] ^= 1 << roll_below(&dice, 8);

@@ -119,9 +119,9 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 void rdmap_sq_mark_segmented(struct rdmap *r, u32 slot) { }
 void rdmap_sq_complete_sent(struct rdmap *r) { }
 
-void rdmap_sq_complete_response(struct rdmap *r, u32 slot, u32 len)
+void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
 {
-	world_note(EV_RESPONSE, slot, len, 0);
+	world_note(EV_RESPONSE, slot, 0, 0);
 }
 
 void rdmap_sq_set_failed(struct rdmap *r, u32 slot)

@@ -168,18 +168,18 @@ static void own_listener_is_preferred(struct kunit *test)
 
 	begin();
 	stubs.may_serve = 5;
-	a = listens(test, 4, 0, 0);
-	b = listens(test, 5, 0, 0);
-	KUNIT_EXPECT_TRUE(test, reaches(b, 0));
-	c = listens(test, 3, 0, 0);
-	KUNIT_EXPECT_TRUE(test, reaches(c, 10));
-	KUNIT_EXPECT_FALSE(test, reaches(b, 0));
+	a = listen_ok(test, 4, 0, 0);
+	b = listen_ok(test, 5, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
+	c = listen_ok(test, 3, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
+	KUNIT_EXPECT_FALSE(test, is_found_for(b, 0));
 	ddp_port_unlisten(c);
-	KUNIT_EXPECT_TRUE(test, reaches(b, 0));
+	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
 	/* in its own VRF only */
-	KUNIT_EXPECT_FALSE(test, reaches(b, 10));
+	KUNIT_EXPECT_FALSE(test, is_found_for(b, 10));
 	stubs.has = 0;
-	KUNIT_EXPECT_FALSE(test, reaches(b, 0));
+	KUNIT_EXPECT_FALSE(test, is_found_for(b, 0));
 	ddp_port_unlisten(b);
 	ddp_port_unlisten(a);
 }
@@ -193,12 +193,12 @@ static void bound_listener_is_in_vrf_of_socket(struct kunit *test)
 	struct ddp_listener *a, *b;
 
 	begin();
-	a = listens(test, 3, 12, 1);
-	b = listens(test, 5, 0, 2);
-	KUNIT_EXPECT_TRUE(test, reaches(a, 12));
-	KUNIT_EXPECT_FALSE(test, reaches(a, 10));
-	KUNIT_EXPECT_TRUE(test, reaches(b, 0));
-	KUNIT_EXPECT_FALSE(test, reaches(b, 10));
+	a = listen_ok(test, 3, 12, 1);
+	b = listen_ok(test, 5, 0, 2);
+	KUNIT_EXPECT_TRUE(test, is_found_for(a, 12));
+	KUNIT_EXPECT_FALSE(test, is_found_for(a, 10));
+	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
+	KUNIT_EXPECT_FALSE(test, is_found_for(b, 10));
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);
 }
