@@ -3,9 +3,9 @@
  * Listeners, and connections that TCP has accepted but the ULP does not know yet.
  *
  * A connection accepted by TCP belongs to the listener of the device that serves the
- * address to which the peer has connected, see ddp_addr_may_serve(). The connection is reported to the ULP
- * after a complete Request has arrived. If too many connections of a listener are
- * not reported yet, one of them is reset.
+ * address to which the peer has connected, see ddp_addr_may_serve(). The connection is
+ * reported to the ULP after a complete Request has arrived. If too many connections of a
+ * listener are not reported yet, one of them is reset.
  */
 #include <linux/net.h>
 #include <net/inet_sock.h>

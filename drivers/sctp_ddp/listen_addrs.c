@@ -49,7 +49,7 @@ struct laddr {
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
 struct addresses {
 	int			n;	/* number of addresses */
-	int			own;	/* how many of them, the first ones, the device's interface has */
+	int			own;	/* number of those of the device's interface, which come first */
 	struct sockaddr_storage	at[];
 };
 
