@@ -107,10 +107,11 @@ add_device() {
 	fi
 }
 
-# server ADDRESS: start a persistent server on b, at a new port
+# server ADDRESS: start a persistent server on b, at a new port. It outlives several clients, each of
+# which may take its whole time on a busy machine.
 server() {
 	t_port
-	t_bg "server-$PORT" b rping -s -P -a "$1" -p "$PORT" -S $SIZE
+	T_TIME=600 t_bg "server-$PORT" b rping -s -P -a "$1" -p "$PORT" -S $SIZE
 	t_until "$T_TIME" t_listens_or_ended "server-$PORT" "$PORT" || t_fail "no listener on $1"
 	! t_ended "server-$PORT" || { cat "$T_CASE/server-$PORT.log"; false; }
 }
@@ -272,7 +273,7 @@ from_vrf() {
 	local PORT
 	t_port
 	[ "$1" = tcp ] || t_listens_on iwa both "$NS_A"
-	t_bg "server-$PORT" a rping -s -P -a $A4 -p "$PORT" -S $SIZE
+	T_TIME=600 t_bg "server-$PORT" a rping -s -P -a $A4 -p "$PORT" -S $SIZE
 	t_listens a "$PORT"
 	NS_A=$NS_B passes "$1" vb.7 t_call $A4 -I $B4 -C $ROUNDS -S $SIZE -V
 }
