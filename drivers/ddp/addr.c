@@ -152,28 +152,21 @@ static const struct net_device *find_ipv6_dev(struct net *net, const struct in6_
 	return NULL;
 }
 
-static const struct net_device *find_dev(struct net *net, const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET)
-		return __ip_dev_find(net, ((struct sockaddr_in *)a)->sin_addr.s_addr, false);
-	return find_ipv6_dev(net, &((struct sockaddr_in6 *)a)->sin6_addr);
-}
-
 /**
- * ddp_addr_find_ifindex - find the interface that has an address
+ * ddp_addr_find_dev - find the interface that has an address
  * @net: network namespace
  * @a: the address
  *
  * Context: the caller must be in an RCU read-side section.
  *
- * Return: ifindex of the interface that the RDMA core finds by the address; 0 if no
- * interface has the address.
+ * Return: the interface that the RDMA core finds by the address, without a reference; NULL if
+ * no interface has the address.
  */
-int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a)
+const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockaddr_storage *a)
 {
-	const struct net_device *dev = find_dev(net, a);
-
-	return dev ? dev->ifindex : 0;
+	if (a->ss_family == AF_INET)
+		return __ip_dev_find(net, ((struct sockaddr_in *)a)->sin_addr.s_addr, false);
+	return find_ipv6_dev(net, &((struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 /* Check whether @vlan is a VLAN whose lowest interface is @real */
@@ -223,7 +216,7 @@ EXPORT_SYMBOL_GPL(ddp_addr_is_related);
  *
  * For listeners on all addresses. A device serves the addresses of its own interface. It may
  * also serve those that rdma_cm gives it, see ddp_addr_is_related(), if they are in the
- * VRF of the device, and the interface has no listener of its own device.
+ * VRF of the device.
  *
  * Context: any.
  *
@@ -251,7 +244,7 @@ static const struct net_device *find_local_dev(struct net *net, const struct soc
 
 	if (a->ss_family == AF_INET6 && ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 		return dev_get_by_index_rcu(net, a6->sin6_scope_id);
-	return find_dev(net, a);
+	return ddp_addr_find_dev(net, a);
 }
 
 /**

@@ -404,31 +404,23 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
 /*
- * Get the first listener of a port that is on interface @ifindex or, if @others is set, on
- * another interface whose device may serve the addresses of @ifindex
+ * Get the listener whose device rdma_cm will choose for a request. rdma_cm chooses the first
+ * device that may have the address, even if another one is on the interface with the address;
+ * it has created their listeners in the same order. A request on the listener of another device
+ * could not be accepted. Look the address up once, because the host may have many interfaces.
  */
-static struct ddp_port_listener *
-get_first_listener(const struct ddp_port *p, int ifindex, bool others)
-{
-	struct ddp_port_listener *l;
-
-	list_for_each_entry_rcu(l, &p->listeners, list)
-		if ((others ? ddp_addr_may_serve(p->net, l->ifindex, ifindex)
-			    : l->ifindex == ifindex) &&
-		    kref_get_unless_zero(&l->ref))
-			return l;
-	return NULL;
-}
-
-/* Look the address up once, because the host may have many interfaces */
 static struct ddp_port_listener *
 find_and_get_shared_listener(const struct ddp_port *p, const struct sockaddr_storage *called)
 {
-	int ifindex = ddp_addr_find_ifindex(p->net, called);
+	const struct net_device *has = ddp_addr_find_dev(p->net, called);
+	struct ddp_port_listener *l;
 
-	if (!ifindex)
+	if (!has)
 		return NULL;
-	return get_first_listener(p, ifindex, false) ?: get_first_listener(p, ifindex, true);
+	list_for_each_entry_rcu(l, &p->listeners, list)
+		if (ddp_addr_is_related(p->net, l->ifindex, has) && kref_get_unless_zero(&l->ref))
+			return l;
+	return NULL;
 }
 
 static struct ddp_port_listener *

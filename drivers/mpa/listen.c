@@ -2,8 +2,8 @@
 /*
  * Listeners, and connections that TCP has accepted but the ULP does not know yet.
  *
- * A connection accepted by TCP belongs to the listener of the device that serves the
- * address to which the peer has connected, see ddp_addr_may_serve(). The connection is
+ * A connection accepted by TCP belongs to the listener of the device to which rdma_cm gives
+ * the address that the peer has called, see ddp_port_get_listener(). The connection is
  * reported to the ULP after a complete Request has arrived. If too many connections of a
  * listener are not reported yet, one of them is reset.
  */

@@ -268,6 +268,13 @@ static void v4_mapped_addr_becomes_v4(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &four, sizeof(four)));
 }
 
+static int found_ifindex(const struct sockaddr_storage *a)
+{
+	const struct net_device *dev = ddp_addr_find_dev(&stubs.net, a);
+
+	return dev ? dev->ifindex : 0;
+}
+
 /* An address on two interfaces belongs to the first one, as in the RDMA core */
 static void addr_belongs_to_first_interface(struct kunit *test)
 {
@@ -280,11 +287,11 @@ static void addr_belongs_to_first_interface(struct kunit *test)
 	give6(1, 0, a6, 0);
 	give6(2, 0, a6, 0);
 	rcu_read_lock();
-	KUNIT_EXPECT_EQ(test, first, ddp_addr_find_ifindex(&stubs.net, &a4));
-	KUNIT_EXPECT_EQ(test, second, ddp_addr_find_ifindex(&stubs.net, &b4));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_find_ifindex(&stubs.net, &none4));
-	KUNIT_EXPECT_EQ(test, second, ddp_addr_find_ifindex(&stubs.net, &a6));
-	KUNIT_EXPECT_EQ(test, 0, ddp_addr_find_ifindex(&stubs.net, &none6));
+	KUNIT_EXPECT_EQ(test, first, found_ifindex(&a4));
+	KUNIT_EXPECT_EQ(test, second, found_ifindex(&b4));
+	KUNIT_EXPECT_EQ(test, 0, found_ifindex(&none4));
+	KUNIT_EXPECT_EQ(test, second, found_ifindex(&a6));
+	KUNIT_EXPECT_EQ(test, 0, found_ifindex(&none6));
 	rcu_read_unlock();
 }
 

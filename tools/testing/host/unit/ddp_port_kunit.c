@@ -31,7 +31,8 @@ static struct {
 	struct socket	sock;
 	int		has;		/* interface that the core finds for the address */
 	u32		lookups;	/* number of lookups of that interface */
-	int		may_serve;	/* interface whose device may also serve the address, or 0 */
+	int		related;	/* interface whose device may also serve the address, or 0 */
+	struct net_device dev;	/* the interface that the core finds */
 	int		vrf[8];	/* VRF of each interface */
 } stubs;
 
@@ -40,15 +41,16 @@ int ddp_sock_get_vrf(struct net *net, int ifindex)
 	return stubs.vrf[ifindex];
 }
 
-int ddp_addr_find_ifindex(struct net *net, const struct sockaddr_storage *a)
+const struct net_device *ddp_addr_find_dev(struct net *net, const struct sockaddr_storage *a)
 {
 	stubs.lookups++;
-	return stubs.has;
+	stubs.dev.ifindex = stubs.has;
+	return stubs.has ? &stubs.dev : NULL;
 }
 
-bool ddp_addr_may_serve(struct net *net, int mine, int has)
+bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
 {
-	return mine == has || (mine == stubs.may_serve && has == stubs.has);
+	return mine == has->ifindex || mine == stubs.related;
 }
 
 bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
@@ -159,27 +161,29 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
 }
 
 /*
- * The listener of an interface's own device gets the peer, whatever the order of the listeners;
- * without it a device which may serve the address gets the peer
+ * The first listener whose device may serve the address gets the peer, as in rdma_cm, even if
+ * the device of a later one is on the interface with the address
  */
-static void own_listener_is_preferred(struct kunit *test)
+static void first_related_listener_gets_peer(struct kunit *test)
 {
 	struct ddp_listener *a, *b, *c;
 
 	begin();
-	stubs.may_serve = 5;
+	stubs.related = 5;
 	a = listen_ok(test, 4, 0, 0);
 	b = listen_ok(test, 5, 0, 0);
-	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
 	c = listen_ok(test, 3, 0, 0);
-	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
-	KUNIT_EXPECT_FALSE(test, is_found_for(b, 0));
-	ddp_port_unlisten(c);
 	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
-	/* in its own VRF only */
+	/* in its own VRF only, and no other listener gets the peer */
 	KUNIT_EXPECT_FALSE(test, is_found_for(b, 10));
+	KUNIT_EXPECT_FALSE(test, is_found_for(c, 10));
+	ddp_port_unlisten(b);
+	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
+	b = listen_ok(test, 5, 0, 0);
+	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
 	stubs.has = 0;
-	KUNIT_EXPECT_FALSE(test, is_found_for(b, 0));
+	KUNIT_EXPECT_FALSE(test, is_found_for(c, 10));
+	ddp_port_unlisten(c);
 	ddp_port_unlisten(b);
 	ddp_port_unlisten(a);
 }
@@ -239,7 +243,7 @@ static void same_addr_listens_in_two_vrfs(struct kunit *test)
 static struct kunit_case ddp_port_cases[] = {
 	KUNIT_CASE(same_addr_listens_in_two_vrfs),
 	KUNIT_CASE(listener_of_vrf_gets_peer),
-	KUNIT_CASE(own_listener_is_preferred),
+	KUNIT_CASE(first_related_listener_gets_peer),
 	KUNIT_CASE(bound_listener_is_in_vrf_of_socket),
 	KUNIT_CASE(lookup_needs_vrf_of_listener),
 	{}
