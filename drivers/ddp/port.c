@@ -444,7 +444,7 @@ find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *c
 static bool accepts_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {
 	if (ddp_addr_is_for_all(&p->addr))
-		return ddp_sock_get_vrf(p->net, l->ifindex) == vrf;
+		return ddp_ifindex_to_vrf(p->net, l->ifindex) == vrf;
 	return p->vrf == vrf;
 }
 

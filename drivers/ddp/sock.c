@@ -77,18 +77,18 @@ void ddp_sock_set_lock_class(struct sock *sk)
 #endif
 
 /**
- * ddp_sock_get_vrf - get the VRF of an interface
+ * ddp_ifindex_to_vrf - get the VRF of an interface
  * @net: network namespace
  * @ifindex: the interface
  *
  * Return: the ifindex of the VRF that the interface belongs to now, or 0 if it
  * belongs to none.
  */
-int ddp_sock_get_vrf(struct net *net, int ifindex)
+int ddp_ifindex_to_vrf(struct net *net, int ifindex)
 {
 	return l3mdev_master_ifindex_by_index(net, ifindex);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_get_vrf);
+EXPORT_SYMBOL_GPL(ddp_ifindex_to_vrf);
 
 /**
  * ddp_sock_can_create - check whether the current process could create a socket

@@ -251,7 +251,7 @@ static int create_as_current(struct net *net, int family, int protocol, struct s
 /**
  * ddp_sock_create - create a socket with a reference to its network namespace
  * @net: the network namespace
- * @vrf: VRF to bind the socket to, from ddp_sock_get_vrf(), or 0 for none
+ * @vrf: VRF to bind the socket to, from ddp_ifindex_to_vrf(), or 0 for none
  * @family: address family
  * @protocol: IPPROTO_TCP or IPPROTO_SCTP
  * @owner: task on whose behalf the socket is created

@@ -91,7 +91,7 @@ static int mpa_listen_handle_accepted(struct ddp_port *p, struct socket *sock)
 	 * link-local address: sk_bound_dev_if is the ifindex
 	 */
 	l = ddp_port_get_listener(p, &called,
-				  ddp_sock_get_vrf(sock_net(sk), sk->sk_bound_dev_if));
+				  ddp_ifindex_to_vrf(sock_net(sk), sk->sk_bound_dev_if));
 	if (!l)
 		return -ECONNREFUSED;
 	c = new_child(l, sock);

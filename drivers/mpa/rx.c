@@ -150,7 +150,7 @@ static enum iw_reason mpa_rx_copy_fpdu(struct mpa_conn *c,
 	return mpa_verify_result(&t);
 }
 
-/* Report an error that MPA has detected to DDP, which fails the stream. Return: @why. */
+/* Report to DDP an error that MPA has detected; DDP then fails the stream. Return: @why. */
 static enum iw_reason mpa_rx_report_error(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_report_error(c->stream, why);

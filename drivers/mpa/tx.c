@@ -265,7 +265,7 @@ static bool is_all_sent(struct mpa_conn *c, enum tx_verdict v, bool no_responses
 {
 	const struct ddp_stream *s = c->tx_stream;
 
-	/* if TX_NOT_PERMITTED, do not wait for segments that can never be sent */
+	/* do not wait for segments that can never be sent */
 	if (v != TX_IDLE)
 		return v == TX_NOT_PERMITTED && is_tx_never_permitted(c);
 	return !ddp_tx_expects_kick(s) && (no_responses || !ddp_tx_is_blocked(s));

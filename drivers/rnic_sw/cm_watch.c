@@ -92,8 +92,8 @@ void rnic_watch_init(struct rnic_llps *llps)
 }
 
 /**
- * rnic_watch_exit - stop the checks of a device
- * @llps: LLPs of the device; it must have no connects in progress
+ * rnic_watch_exit - stop checking whether the programs that connect still exist
+ * @llps: LLPs of the device, which must have no connect in progress
  *
  * Context: process, may sleep.
  */

@@ -113,7 +113,7 @@ void rnic_pf_count_event(struct rnic_unpinned *b, enum rnic_counter c);
 struct workqueue_struct *rnic_pf_get_idle_wq(struct rnic_unpinned *b);
 void rnic_pf_wait_released(struct rnic_unpinned *b, struct completion *done);
 
-/* Entries of struct rnic_pf_ops.mem, common to all kinds */
+/* Functions for the member mem of struct rnic_pf_ops, the same for ODP and dma-buf memory */
 void rnic_pf_queue_request(void *mem, struct ddp_fault *w);
 void rnic_pf_cancel_request(struct ddp_fault *w);
 

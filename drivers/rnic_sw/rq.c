@@ -99,7 +99,7 @@ static u8 recv_flush_status(const struct rnic_qp *qp)
 	switch (qp->why) {
 	case IW_DDP_U_TOO_LONG:
 		return IB_WC_LOC_LEN_ERR;
-	case IW_RDMAP_CATASTROPHIC:	/* the buffer may not be written */
+	case IW_RDMAP_CATASTROPHIC:	/* the buffer is not writable */
 		return IB_WC_LOC_PROT_ERR;
 	default:
 		return IB_WC_WR_FLUSH_ERR;

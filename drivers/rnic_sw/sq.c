@@ -351,8 +351,8 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	do {
 		taken = __pop_completed(qp, &cqe, &needs_cqe);
 		/*
-		 * if no CQE is due and the step was not full, no request is
-		 * left that can be completed
+		 * if no CQE is due and fewer than RING_IDX_STEPS requests were
+		 * popped, no other request can be completed now
 		 */
 		more = needs_cqe || taken == RING_IDX_STEPS;
 		if (!more)

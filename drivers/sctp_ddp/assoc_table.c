@@ -47,12 +47,12 @@ static u32 hash_dest(const struct ddp_connect *args)
 }
 
 /**
- * sddp_table_add - add an association that a peer has created
+ * sddp_table_add_unshared - add an association that a peer has created
  * @a: the association; sddp_table_del() removes it
  *
  * Do not add the association to the hash table: local sessions must not use it.
  */
-void sddp_table_add(struct sddp_assoc *a)
+void sddp_table_add_unshared(struct sddp_assoc *a)
 {
 	spin_lock(&assocs_lock);
 	list_add_tail(&a->list, &all);

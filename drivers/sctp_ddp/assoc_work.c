@@ -463,7 +463,7 @@ int sddp_assoc_set_up_passive(struct sddp_assoc *a)
 	 * association as soon as the mutex is released.
 	 */
 	sddp_assoc_get(a);
-	sddp_table_add(a);
+	sddp_table_add_unshared(a);
 	other = sddp_unaccepted_add(a);
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);

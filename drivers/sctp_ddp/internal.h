@@ -369,7 +369,7 @@ static inline struct sddp_stream *llp_to_stream(struct ddp_llp *llp)
 extern struct workqueue_struct *sddp_wq;
 
 /* assoc_table.c: the table of associations, and reservations of stream numbers */
-void sddp_table_add(struct sddp_assoc *a);
+void sddp_table_add_unshared(struct sddp_assoc *a);
 void sddp_table_del(struct sddp_assoc *a);
 void sddp_table_unhash(struct sddp_assoc *a);
 bool sddp_table_del_if_idle(struct sddp_assoc *a);
@@ -519,7 +519,7 @@ enum sddp_path_state {
 };
 
 /* path.c: path MTU and path failure */
-void __sddp_path_set_timeouts(struct sctp_association *asoc);
+void __sddp_path_limit_timeouts(struct sctp_association *asoc);
 void sddp_path_schedule_check(struct sddp_assoc *a);
 enum sddp_path_state sddp_path_handle_stall(struct sddp_assoc *a);
 

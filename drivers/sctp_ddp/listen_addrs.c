@@ -49,7 +49,7 @@ struct laddr {
 /* Snapshot of the addresses that a listener must listen on, each with the listener's port */
 struct addresses {
 	int			n;	/* number of addresses */
-	int			own;	/* number of those of the device's interface, which come first */
+	int			own;	/* of these, those of the own interface: the first */
 	struct sockaddr_storage	at[];
 };
 
@@ -298,7 +298,7 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
-	int vrf = ddp_sock_get_vrf(l->args.net, l->args.ifindex), i, one, err = 0;
+	int vrf = ddp_ifindex_to_vrf(l->args.net, l->args.ifindex), i, one, err = 0;
 
 	for (i = 0; i < all->n && may_continue_update(l); i++) {
 		if (sddp_laddr_find(l, &all->at[i]))
@@ -382,9 +382,9 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether another device's listener on the same port may have sockets on addresses of the
- * interface of @l for now, although @l is in the hash table: that listener is just starting.
- * The work item that it will queue closes them, and then queues an update of @l.
+ * Check whether @other, another device's listener on the same port, is just starting, and so may
+ * temporarily have sockets on addresses of the interface of @l. After the start, @other queues
+ * its work item, which closes these sockets and then queues an update of @l.
  */
 static bool may_hold_for_now(const struct sddp_listener *other, const struct sddp_listener *l)
 {

@@ -95,7 +95,7 @@ static void shrink_pmtu(struct sddp_assoc *a)
 }
 
 /**
- * __sddp_path_set_timeouts - set the number of timeouts after which SCTP gives up the peer
+ * __sddp_path_limit_timeouts - set the number of timeouts after which SCTP gives up the peer
  * @asoc: SCTP's association, established
  *
  * The number grows with the number of the peer's addresses. Count an address only if the
@@ -105,7 +105,7 @@ static void shrink_pmtu(struct sddp_assoc *a)
  *
  * Context: socket lock held.
  */
-void __sddp_path_set_timeouts(struct sctp_association *asoc)
+void __sddp_path_limit_timeouts(struct sctp_association *asoc)
 {
 	struct sctp_transport *t;
 	u32 paths = 0, most;

@@ -422,7 +422,7 @@ enum sddp_sock_state sddp_sock_update_state(struct sddp_assoc *a, int *err)
 	state = __get_state(a, sk, *err);
 	if (state == SDDP_SOCK_OPEN) {
 		__sddp_sock_grow_sndbuf(a, sk);
-		__sddp_path_set_timeouts(sctp_sk_asoc(sk));
+		__sddp_path_limit_timeouts(sctp_sk_asoc(sk));
 	}
 	release_sock(sk);
 	return state;

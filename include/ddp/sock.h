@@ -32,7 +32,7 @@ static inline bool ddp_sock_is_transient(int err)
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
 }
 
-int ddp_sock_get_vrf(struct net *net, int ifindex);
+int ddp_ifindex_to_vrf(struct net *net, int ifindex);
 
 /* sock_owner.c */
 void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock);

@@ -306,6 +306,6 @@ int rnic_sw_destroy_cq(struct ibv_cq *ibcq)
 	int old = rnic_sw_defer_cancel();
 	int ret = destroy_cq(to_cq(ibcq));
 
-	rnic_sw_allow_cancel(old);
+	rnic_sw_restore_cancel(old);
 	return ret;
 }

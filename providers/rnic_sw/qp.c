@@ -409,6 +409,6 @@ int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
 	int old = rnic_sw_defer_cancel();
 	int ret = destroy_qp(ibqp);
 
-	rnic_sw_allow_cancel(old);
+	rnic_sw_restore_cancel(old);
 	return ret;
 }

@@ -191,7 +191,7 @@ static inline uint64_t rnic_sw_ns(const struct timespec *t)
  * have destroyed its object, but the provider's part would leak and the
  * library's event lock would stay locked.
  *
- * Return: the previous state, for rnic_sw_allow_cancel().
+ * Return: the previous state, for rnic_sw_restore_cancel().
  */
 static inline int rnic_sw_defer_cancel(void)
 {
@@ -202,7 +202,7 @@ static inline int rnic_sw_defer_cancel(void)
 }
 
 /* Restore the cancellation state @old, which rnic_sw_defer_cancel() returned */
-static inline void rnic_sw_allow_cancel(int old)
+static inline void rnic_sw_restore_cancel(int old)
 {
 	pthread_setcancelstate(old, &old);
 }

@@ -102,7 +102,7 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 		rnic_sw_put_pd(ibsrq->pd);
 		free_srq(to_srq(ibsrq));
 	}
-	rnic_sw_allow_cancel(old);
+	rnic_sw_restore_cancel(old);
 	return ret;
 }
 

@@ -103,7 +103,7 @@ static void reason_quotes(struct kunit *test)
  * RFC 5041 7.2, RFC 5040 4.8 (DDP-110, RDMAP-38): only the reasons in wires[]
  * have Terminate fields, and no reason of DDP has error type 3.
  */
-static void reason_local_has_no_terminate(struct kunit *test)
+static void reason_only_wires_have_terminate(struct kunit *test)
 {
 	u32 why, on_wire = 0;
 
@@ -290,7 +290,7 @@ static void reason_out_of_range(struct kunit *test)
 static struct kunit_case reason_cases[] = {
 	KUNIT_CASE_PARAM(reason_on_the_wire, wire_gen_params),
 	KUNIT_CASE_PARAM(reason_quotes, wire_gen_params),
-	KUNIT_CASE(reason_local_has_no_terminate),
+	KUNIT_CASE(reason_only_wires_have_terminate),
 	KUNIT_CASE(reason_events),
 	KUNIT_CASE(reason_named),
 	KUNIT_CASE(reason_unique),

@@ -107,7 +107,7 @@ static void untagged_msn_wraps(struct kunit *test)
 }
 
 /* Compute the expected result of ddp_uq_check_len() for a segment, byte by byte */
-static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
+static enum iw_reason expected_check_len(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
 
@@ -121,7 +121,7 @@ static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 
 /*
  * RFC 5041 7.1 U4 (DDP-93): for MOs and payloads below 12 bytes and buffers
- * below 24 bytes, ddp_uq_check_len() returns the result of fits_ref().
+ * below 24 bytes, ddp_uq_check_len() returns the result of expected_check_len().
  */
 static void untagged_fits(struct kunit *test)
 {
@@ -134,8 +134,8 @@ static void untagged_fits(struct kunit *test)
 				KUNIT_EXPECT_EQ(test,
 						ddp_uq_check_len(&h, payload,
 								 buf_len),
-						fits_ref(h.mo, payload,
-							 buf_len));
+						expected_check_len(h.mo, payload,
+								   buf_len));
 }
 
 /*

@@ -113,8 +113,8 @@ static void batch_payloads_are_contiguous(struct kunit *test)
  * Expect that FPDU 2 is dropped if @bit of it is changed, and that the payloads of
  * FPDUs 0 and 1, which were added before, stay unchanged
  */
-static void expect_bit_detected(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
-				u32 ulpdu_len, u32 bit)
+static void expect_flip_detected(struct kunit *test, struct fixture *x, struct mpa_fpdu_batch *r,
+				 u32 ulpdu_len, u32 bit)
 {
 	put_fpdu(x->src_bytes, ulpdu_len, 2);
 	x->src_bytes[bit / 8] ^= 1 << bit % 8;
@@ -141,7 +141,7 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
 		for (bit = 0; bit < 8 * r.wire; bit++)
-			expect_bit_detected(test, x, &r, sizes[i], bit);
+			expect_flip_detected(test, x, &r, sizes[i], bit);
 		put_fpdu(x->src_bytes, sizes[i], 2);
 		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		KUNIT_EXPECT_EQ(test, wrong(x, sizes[i], 3), 0u);

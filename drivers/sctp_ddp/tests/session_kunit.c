@@ -142,7 +142,7 @@ static bool was_refused(const struct story *t)
 	return t->n >= 2 && is_no(&t->said[1]) && legal(&two);
 }
 
-static bool over(const struct story *t)
+static bool session_is_over(const struct story *t)
 {
 	if (was_refused(t))
 		return true;
@@ -244,8 +244,8 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct story
 	u32 i;
 
 	stories++;
-	expect_rule(t, sddp_session_is_over(s) == over(t), "over, or not");
-	expect_rule(t, sddp_session_is_reusable(s) == (over(t) && !t->ack_missing),
+	expect_rule(t, sddp_session_is_over(s) == session_is_over(t), "over, or not");
+	expect_rule(t, sddp_session_is_reusable(s) == (session_is_over(t) && !t->ack_missing),
 		    "to be used again, or not");
 	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing, "heard, or not");
 	if (t->n == LONGEST)

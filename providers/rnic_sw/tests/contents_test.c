@@ -245,7 +245,7 @@ static void test_may_inline(void)
 	destroy(qp, cq);
 }
 
-static int try(struct rnic_sw_qp *qp, struct ibv_send_wr wr)
+static int try_post_send(struct rnic_sw_qp *qp, struct ibv_send_wr wr)
 {
 	struct ibv_send_wr *bad = NULL;
 	int ret;
@@ -281,7 +281,7 @@ static void test_refused(void)
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
 	struct ibv_mw type1 = { .type = IBV_MW_TYPE_1 };
 
-#define REFUSED(...) CHECK(try(qp, (struct ibv_send_wr){ __VA_ARGS__ }) == EINVAL)
+#define REFUSED(...) CHECK(try_post_send(qp, (struct ibv_send_wr){ __VA_ARGS__ }) == EINVAL)
 	REFUSED(.opcode = 99);
 	REFUSED(.opcode = IBV_WR_SEND_WITH_IMM);
 	REFUSED(.opcode = IBV_WR_SEND, .num_sge = -1);

@@ -108,7 +108,7 @@ def witness(case):
 
 
 def table(path):
-    """Return the rows of a file with columns separated by tabs, without the head line."""
+    """Return the rows of a file with columns separated by tabs, without its heading and comments."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines()
              if line and not line.startswith("#")]
     return [line.split("\t") for line in lines[1:]]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * State machine of a DDP Stream Session. Proved for one step, a chunk received, sent or
- * acknowledged, in any state that satisfies the invariant sound(). Each step keeps the
- * invariant and obeys RFC 5043 section 6, so this holds for any sequence.
+ * State machine of a DDP Stream Session. In a step, a chunk is received, sent or
+ * acknowledged. This file proves that a step in any state that satisfies the invariant
+ * sound() keeps the invariant and obeys RFC 5043 section 6. So any sequence of steps does.
  *
  * Files: sctp_ddp/session.c
  * Bound: 1, there is no loop

@@ -41,8 +41,8 @@ class Stack:
                            pd=mpa.word(ird, ord_, self.offers) + self.data)
 
     def takes(self, reply):
-        """Return the type of the first message that it sends after this Reply, 0 for none; or
-        None if it refuses the Reply."""
+        """Return the type of the first message that this persona sends after the Reply: 0 if it
+        sends no message, None if it refuses the Reply."""
         if reply.rev > self.rev:
             return None
         if not reply.enhanced:

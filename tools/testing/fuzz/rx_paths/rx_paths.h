@@ -168,7 +168,7 @@ u32 world_hash(const void *p, u32 len);
 
 /* TCP's receive queue (queue.c) --------------------------------------------------- */
 
-/* How bytes arrive */
+/* How the bytes that arrive are divided into skbs and fragments */
 struct cut {
 	struct dice	dice;
 	u32		most;		/* most bytes of an skb; 0: all bytes of a step */

@@ -36,7 +36,7 @@ static struct {
 	int		vrf[8];	/* VRF of each interface */
 } stubs;
 
-int ddp_sock_get_vrf(struct net *net, int ifindex)
+int ddp_ifindex_to_vrf(struct net *net, int ifindex)
 {
 	return stubs.vrf[ifindex];
 }

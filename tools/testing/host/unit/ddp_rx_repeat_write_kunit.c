@@ -145,9 +145,9 @@ static void repeated_writes_reported_together(struct kunit *test)
 }
 
 /*
- * A Write whose TO is where the previous Write ended is a repeated Write, not a
- * segment that continues the previous Write. The first segment of a longer Write
- * is neither.
+ * A new Write of one segment whose TO is where the previous Write ended takes the path
+ * of a repeated Write: it is no segment that continues the previous Write. The first
+ * segment of a longer Write takes neither path.
  */
 static void repeated_write_is_no_continuation(struct kunit *test)
 {

@@ -167,7 +167,7 @@ static void publish(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x12345600u | KEY, region.stag);
 }
 
-/* Begin an access that ends after @ends_at iterations of waiting */
+/* Begin an access that ends in iteration @ends_at of the loop that waits for it */
 static void begin_copy(struct kunit *test, u32 ends_at)
 {
 	const struct ddp_sge m = sge_of_region();

@@ -39,7 +39,7 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
 
-int ddp_sock_get_vrf(struct net *net, int ifindex)
+int ddp_ifindex_to_vrf(struct net *net, int ifindex)
 {
 	return 10 * ifindex;
 }

@@ -174,7 +174,7 @@ enum iw_reason sddp_stream_shutdown_reason(const struct sddp_stream *st)
 	return IW_PEER_CLOSED;
 }
 
-void sddp_table_add(struct sddp_assoc *a) {}
+void sddp_table_add_unshared(struct sddp_assoc *a) {}
 void sddp_table_del(struct sddp_assoc *a) {}
 void sddp_unaccepted_remove(struct sddp_assoc *a) {}
 void sddp_stream_handle_events(struct sddp_stream *st) {}

@@ -153,8 +153,8 @@ static void first_bind_failure_adds_none(struct kunit *test)
 }
 
 /*
- * No address is added to a link-local address, because a peer's link-local address
- * cannot be reached over another interface
+ * A socket that is bound to a link-local address gets no other address, because a peer's
+ * link-local address cannot be reached over another interface
  */
 static void link_local_bind_adds_none(struct kunit *test)
 {

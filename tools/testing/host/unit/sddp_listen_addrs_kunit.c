@@ -165,7 +165,7 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 	return i;
 }
 
-int ddp_sock_get_vrf(struct net *net, int ifindex)
+int ddp_ifindex_to_vrf(struct net *net, int ifindex)
 {
 	return stubs.vrf;
 }
@@ -301,8 +301,8 @@ static void test_exit(struct kunit *test)
 }
 
 /*
- * Many address changes cause one check, without delay; a change during the check
- * causes another check
+ * Many address changes cause one check, 50 ms after the first of them; a change during
+ * the check causes another check
  */
 static void addr_changes_cause_one_check(struct kunit *test)
 {

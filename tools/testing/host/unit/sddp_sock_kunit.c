@@ -128,7 +128,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 void sddp_assoc_kick(struct sddp_assoc *a) {}
 void sddp_sock_init_buffers(struct socket *sock, bool stranger) {}
 void __sddp_sock_grow_sndbuf(struct sddp_assoc *a, struct sock *sk) {}
-void __sddp_path_set_timeouts(struct sctp_association *asoc) {}
+void __sddp_path_limit_timeouts(struct sctp_association *asoc) {}
 void sddp_path_schedule_check(struct sddp_assoc *a) {}
 
 /* Cases ------------------------------------------------------------------------- */

@@ -53,8 +53,8 @@ counters() {
 	echo "}"
 }
 
-# count HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH; each
-# RULE counts those of these packets that match "NAME EXPRESSION", in counter NAME
+# count HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH. A RULE is "NAME
+# EXPRESSION": counter NAME counts those of these packets that also match EXPRESSION.
 count() { nft_on "$1" < <(counters "${@:2}"); }
 
 # counted HOST NAME: print a counter

@@ -384,8 +384,8 @@ listen_applies_to_wildcard() {
 	BY=tcp accept_only_by "$everywhere" "$one"
 }
 
-# If another program uses the SCTP port of one of two listeners, listen cannot be set to sctp, and
-# neither listener may change
+# If another program uses the SCTP port of one of two listeners, setting "listen" to sctp fails, and
+# neither listener changes
 refused_listen_changes_none() {
 	local first second
 	T_TIME=$((3 * T_TIME))

@@ -17,7 +17,8 @@ HANDED_UP = 255             # bytes of Private Data that iw_cm passes to a progr
 
 
 def refused(w, octets, then=None):
-    """Check that a responder closes the connection after this input and reports no event."""
+    """Check that after this input a responder closes the connection, without sending a byte and
+    without reporting a CONNECT_REQUEST."""
     # wait until the events of earlier connections have arrived
     w.wait_quiet()
     with w.dial() as peer:

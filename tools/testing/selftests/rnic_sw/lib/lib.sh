@@ -478,7 +478,7 @@ t_wait() {
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
-	# not TERM, which a child that has just been forked may still catch by the case's trap
+	# not TERM: a child that has just been forked may still have the trap of the case
 	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return

@@ -95,8 +95,8 @@ class Ignored:
         w.asked()
 
     def ends(self, seconds):
-        """Check that the device ends the connection within that time. A busy machine may take
-        half as long again."""
+        """Check that the device ends the connection about so many seconds after its begin: at most
+        two seconds earlier and, on a busy machine, at most half as much later."""
         left = self.began + 1.5 * seconds - time.monotonic()
         same("end of the connection", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
         took = time.monotonic() - self.began

@@ -19,7 +19,7 @@ struct ring {
 /* Fill @ring.  Return: the number of mappings, at most @max */
 size_t rings_mapped(struct ring *ring, size_t max);
 
-/* Check whether the words can be a ring header: in an entry more bits would be set */
+/* Check whether the words can be a ring header. A ring entry would have more bits set. */
 bool ring_is_header(const volatile uint32_t *at);
 /*
  * Find ring headers in a mapping: at its start, and wherever words look like a header in use.

@@ -131,7 +131,10 @@ static void lists(void)
 	odp_close(&d);
 }
 
-/* An MR far larger than RAM pins nothing, nor do its messages, so RLIMIT_MEMLOCK does not apply */
+/*
+ * An ODP MR far larger than RAM pins nothing, and neither do messages that use it, so
+ * RLIMIT_MEMLOCK does not apply
+ */
 static void unpinned(void)
 {
 	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
