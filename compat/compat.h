@@ -85,13 +85,14 @@
 /*
  * Check whether rdma_cm also gives the addresses of interface @has to the device of
  * interface @mine, except if @has is a VLAN on @mine. Without fill_res_srq_entry (see
- * COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC addresses of the interfaces.
+ * COMPAT_GIDS in compat/verbs.h), rdma_cm compares only the MAC addresses of the interfaces;
+ * interfaces without a MAC address are not related.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define compat_also_related(mine, has)	is_vlan_on(mine, has)
 #else
 #define compat_also_related(mine, has)					\
-	((mine)->addr_len == (has)->addr_len &&				\
+	((mine)->addr_len && (mine)->addr_len == (has)->addr_len &&	\
 	 !memcmp((mine)->dev_addr, (has)->dev_addr, (mine)->addr_len))
 #endif
 

@@ -177,7 +177,7 @@ static bool is_vlan_on(const struct net_device *vlan, const struct net_device *r
 
 /*
  * Check whether rdma_cm may give the addresses of interface @has to the device of
- * interface @mine. rdma_cm checks each connection request itself and refuses it if not.
+ * interface @mine: if both are the same, or one is a VLAN on the other.
  */
 static bool is_related(const struct net_device *mine, const struct net_device *has)
 {
@@ -256,7 +256,8 @@ static const struct net_device *find_local_dev(struct net *net, const struct soc
  * rdma_cm may give a device an address of another interface, see ddp_addr_is_related(). That
  * interface can be in another VRF, and the address exists in that VRF only.
  *
- * Return: ifindex of the VRF; 0 if the interface belongs to no VRF.
+ * Return: ifindex of the VRF to which the interface with the address belongs, or the interface
+ * @mine if @local is a wildcard address; 0 if that interface belongs to no VRF.
  */
 int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *local)
 {

@@ -404,10 +404,12 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
 /*
- * Get the listener whose device rdma_cm will choose for a request. rdma_cm chooses the first
- * device that may have the address, even if another one is on the interface with the address;
- * it has created their listeners in the same order. A request on the listener of another device
- * could not be accepted. Look the address up once, because the host may have many interfaces.
+ * Get the listener whose device rdma_cm will choose for a request. If several devices may serve
+ * the address, rdma_cm chooses the device that was created first, and not the one on the
+ * interface with the address. rdma_cm creates the listeners in the order of their devices, so
+ * take the first one. A program could not accept a request that another listener reports.
+ *
+ * Look the address up once, because the host may have many interfaces.
  */
 static struct ddp_port_listener *
 find_and_get_shared_listener(const struct ddp_port *p, const struct sockaddr_storage *called)

@@ -451,8 +451,9 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 }
 
 /*
- * Grow the receive buffer for the FPDU at the cursor, which is left in the queue. The
- * cursor may be at the end of an skb, which TCP frees; then the FPDU begins in the next.
+ * Grow the receive buffer for the incomplete FPDU at the cursor, which stays in TCP's queue.
+ * If the cursor is at the end of an skb, first move it to the next skb: the FPDU begins there,
+ * and TCP frees the skb before it.
  */
 static void grow_rcvbuf_for_next(struct mpa_conn *c, struct sock *sk)
 {

@@ -81,8 +81,9 @@ void rnic_ep_put(struct rnic_ep *ep)
 }
 
 /*
- * Abort the session of a pending request.  The caller must have a reference to @ep.  Does not
- * wait for the end of the session, after which the LLP calls rnic_cm_closed().  Any context.
+ * Begin to abort the session of a pending request, and do not wait for the end of the session,
+ * after which the LLP calls rnic_cm_closed().  The caller must have a reference to @ep.  Any
+ * context.
  */
 static void rnic_ep_abort(struct rnic_ep *ep)
 {
@@ -184,7 +185,8 @@ int rnic_ep_keep_peer_msg(struct rnic_ep *ep, const struct ddp_offer *o, u8 flag
  * rnic_ep_pass_peer_msg - pass the peer's start-up message to the QP
  * @ep: the endpoint, with its QP; has no message on return
  *
- * Called before the event that lets the program query the message.  May sleep.
+ * The caller must report ESTABLISHED or the reject to iw_cm afterwards, because the program may
+ * query the message from that event on.  May sleep.
  *
  * Return: 0; -ENOMEM, also if rnic_ep_keep_peer_msg() had no memory.
  */

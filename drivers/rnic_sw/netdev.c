@@ -112,7 +112,8 @@ static void make_guid_unique(u8 *guid, const struct net_device *netdev)
 
 static bool has_same_mac(const struct net_device *a, const struct net_device *b)
 {
-	return a->addr_len == b->addr_len && !memcmp(a->dev_addr, b->dev_addr, a->addr_len);
+	return a->addr_len && a->addr_len == b->addr_len &&
+	       !memcmp(a->dev_addr, b->dev_addr, a->addr_len);
 }
 
 /*

@@ -485,8 +485,8 @@ static void access_change_keeps_base(struct kunit *test)
 }
 
 /*
- * A zero-based MR keeps the base TO 0 as long as the memory is not changed, and the iova
- * of its registration, which programs can query
+ * If a zero-based MR is reregistered with the same memory, its base TO stays 0, and its iova,
+ * which programs can query, stays that of the registration
  */
 static void zero_based_mr_keeps_base(struct kunit *test)
 {

@@ -63,7 +63,7 @@ def of_request(w):
         w.mate.do("accept", link.conn, 4, 4)
         link.cm("ESTABLISHED", status=0)
         same_sent(link, *sent)
-        # the message stays after the end of the connection
+        # a program can query the message after the end of the connection, too
         link.peer.close()
         link.cm("DISCONNECTED")
         same_sent(link, *sent)
