@@ -254,10 +254,23 @@ ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	l->dl.ctx = ctx;
 	l->ops = ops;
 	l->ifindex = a->ifindex;
+	l->order = a->order;
 	l->limit = clamp(a->backlog, BACKLOG_MIN, BACKLOG_MAX);
 	kref_init(&l->ref);
 	ddp_backlog_init(l);
 	return l;
+}
+
+/* Insert @l into the list of its port, before the listeners that rdma_cm created later */
+static void insert_listener(struct ddp_port_listener *l)
+{
+	struct list_head *at;
+
+	lockdep_assert_held(&ports_lock);
+	list_for_each(at, &l->port->listeners)
+		if (list_entry(at, struct ddp_port_listener, list)->order > l->order)
+			break;
+	list_add_tail_rcu(&l->list, at);
 }
 
 /* Add @l to the port that exists for @a; if none exists, add the new port @fresh */
@@ -275,7 +288,7 @@ static int ddp_listener_add(struct ddp_port_listener *l,
 	}
 	if (!IS_ERR(p)) {
 		l->port = p;
-		list_add_tail_rcu(&l->list, &p->listeners);
+		insert_listener(l);
 	}
 	spin_unlock(&ports_lock);
 	return PTR_ERR_OR_ZERO(p);
@@ -406,8 +419,9 @@ EXPORT_SYMBOL_GPL(ddp_port_sock);
 /*
  * Get the listener whose device rdma_cm will choose for a request. If several devices may serve
  * the address, rdma_cm chooses the device that was created first, and not the one on the
- * interface with the address. rdma_cm creates the listeners in the order of their devices, so
- * take the first one. A program could not accept a request that another listener reports.
+ * interface with the address. rdma_cm creates the listeners in the order of their devices, and the
+ * list is in this order, so take the first one. A program could not accept a request that another
+ * listener reports.
  *
  * Look the address up once, because the host may have many interfaces.
  */

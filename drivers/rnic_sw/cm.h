@@ -37,6 +37,7 @@ struct rnic_listener {
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
 	int			backlog;
+	u64			order;	/* see ddp_listen.order */
 	struct ddp_sock_owner	owner;	/* task that has started the listener */
 	struct kref		ref;
 

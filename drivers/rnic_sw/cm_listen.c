@@ -7,6 +7,7 @@
  * locks only one listener at a time, so a program that starts or stops a listener does not
  * wait while other listeners are changed.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -20,6 +21,9 @@
 #include <ddp/addr.h>
 
 #include "cm.h"
+
+/* number of listeners that iw_cm has created on all devices, see ddp_listen.order */
+static atomic64_t rnic_listeners_created = ATOMIC64_INIT(0);
 
 /* Get the LLPs that the listener uses, as a mask of 1 << enum rnic_sw_llp */
 static u8 get_used_llps(const struct rnic_listener *listener)
@@ -177,6 +181,7 @@ static int rnic_listener_start_llps(struct rnic_listener *listener, u8 mask)
 		.backlog = listener->backlog,
 		.v6only = listener->id->afonly,
 		.tos = rnic_get_tos(listener->id),
+		.order = listener->order,
 		.owner = &listener->owner,
 		.local = &listener->id->m_local_addr,
 	};
@@ -273,6 +278,7 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 	listener->dev = to_rnic_dev(id->device);
 	listener->id = id;
 	listener->backlog = backlog;
+	listener->order = atomic64_inc_return(&rnic_listeners_created);
 	ddp_sock_owner_init(&listener->owner, NULL);
 	kref_init(&listener->ref);
 	mutex_init(&listener->lock);

@@ -8,9 +8,10 @@
  * the host, and a peer could send to any interface.
  *
  * The listener also has a socket for each address of another interface that rdma_cm may give
- * the device, see ddp_addr_may_serve(), while no listener of that interface's own device is on
- * the same port. When such a listener starts, take_own_addrs() first makes the others close
- * their sockets.
+ * the device, see ddp_addr_may_serve(). If the devices of several listeners on the same port may
+ * serve an address, rdma_cm chooses the device of the listener that it created first, so only
+ * this listener has a socket on the address. The setting "listen" can start such a listener
+ * after the others: take_addrs() then makes these close their sockets.
  *
  * sddp_listen() creates the first sockets. A work item of the listener creates all later
  * sockets. No socket is created with a lock held.
@@ -161,15 +162,30 @@ static bool is_same_for_other(const struct sddp_listener *l, const struct sddp_l
 	       ddp_addr_equal(&other->local, &l->local);
 }
 
-/* Check whether the device of interface @ifindex has such a listener. Called under RCU. */
-static bool has_own_listener(const struct sddp_listener *l, int ifindex)
+/*
+ * Check whether rdma_cm gives the addresses of @dev to the device of an earlier listener on the
+ * same address and port. The VRF does not matter, because rdma_cm ignores it. Called under RCU.
+ */
+static bool has_earlier_listener(const struct sddp_listener *l, const struct net_device *dev)
 {
 	const struct sddp_listener *other;
 
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net))
-		if (other->args.ifindex == ifindex && is_same_for_other(l, other))
+		if (other->args.order < l->args.order && is_same_for_other(l, other) &&
+		    ddp_addr_is_related(l->args.net, other->args.ifindex, dev))
 			return true;
 	return false;
+}
+
+static void list_own_addrs(const struct sddp_listener *l, struct addresses *all)
+{
+	const struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(l->args.net, l->args.ifindex);
+	if (dev && !has_earlier_listener(l, dev))
+		list_interface_addrs(l, dev->ifindex, all);
+	rcu_read_unlock();
 }
 
 static void list_other_addrs(const struct sddp_listener *l, struct addresses *all)
@@ -180,7 +196,7 @@ static void list_other_addrs(const struct sddp_listener *l, struct addresses *al
 	for_each_netdev_rcu(l->args.net, dev)
 		if (dev->ifindex != l->args.ifindex &&
 		    ddp_addr_may_serve(l->args.net, l->args.ifindex, dev->ifindex) &&
-		    !has_own_listener(l, dev->ifindex))
+		    !has_earlier_listener(l, dev))
 			list_interface_addrs(l, dev->ifindex, all);
 	rcu_read_unlock();
 }
@@ -197,7 +213,7 @@ static struct addresses *list_listen_addrs(const struct sddp_listener *l)
 	if (!all)
 		return NULL;
 	all->n = 0;
-	list_interface_addrs(l, l->args.ifindex, all);
+	list_own_addrs(l, all);
 	all->own = all->n;
 	list_other_addrs(l, all);
 	return all;
@@ -292,9 +308,8 @@ static bool unlisten_unseen(struct sddp_listener *l, const struct addresses *all
 
 /*
  * Listen on the addresses of @all that have no socket yet. Ignore errors other than -ENOMEM of
- * the addresses of other interfaces: a program may use the port there, or the listener of the
- * interface's own device. Return: 0, or the error that sddp_choose_worse_error() chooses
- * among those of all addresses.
+ * the addresses of other interfaces: a program may use the port there. Return: 0, or the error
+ * that sddp_choose_worse_error() chooses among those of all addresses.
  */
 static int listen_all_laddrs(struct sddp_listener *l, const struct addresses *all)
 {
@@ -382,14 +397,13 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether @other, another device's listener on the same port, is just starting, and so may
- * temporarily have sockets on addresses of the interface of @l. After the start, @other queues
- * its work item, which closes these sockets and then queues an update of @l.
+ * Check whether @other, another device's listener on the same port, may have to leave addresses to
+ * @l, but is just starting. After the start, @other queues its work item, which closes its sockets
+ * on these addresses and then queues an update of @l.
  */
 static bool may_hold_for_now(const struct sddp_listener *other, const struct sddp_listener *l)
 {
-	return !READ_ONCE(other->work_owns_table) &&
-	       ddp_addr_may_serve(l->args.net, other->args.ifindex, l->args.ifindex);
+	return other->args.order > l->args.order && !READ_ONCE(other->work_owns_table);
 }
 
 /*
@@ -421,17 +435,17 @@ static void put_listener(struct sddp_listener *l)
 }
 
 /*
- * Store up to @room other devices' listeners on the same port in @found, each with a reference.
- * Return: their number, stored or not.
+ * Store up to @room later listeners of other devices on the same port in @found, each with a
+ * reference. Return: their number, stored or not.
  */
-static int get_same_for_others(struct sddp_listener *l, struct sddp_listener **found, int room)
+static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **found, int room)
 {
 	struct sddp_listener *other;
 	int n = 0;
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(wildcards, other, list, net_hash_mix(l->args.net)) {
-		if (!is_same_for_other(l, other))
+		if (other->args.order <= l->args.order || !is_same_for_other(l, other))
 			continue;
 		if (n < room && !refcount_inc_not_zero(&other->ref))
 			continue;
@@ -444,29 +458,27 @@ static int get_same_for_others(struct sddp_listener *l, struct sddp_listener **f
 }
 
 /*
- * Make the other devices' listeners on the same port close their sockets on addresses of the
- * interface of @l, which must be in the hash table. Listeners that are added meanwhile find @l
- * there. Return: 0 or -ENOMEM.
+ * Make the later listeners of other devices on the same port close their sockets on the addresses
+ * that @l must serve. @l must be in the hash table, where listeners that are added meanwhile find
+ * it. Return: 0 or -ENOMEM.
  */
-static int take_own_addrs(struct sddp_listener *l)
+static int take_addrs(struct sddp_listener *l)
 {
-	int room = get_same_for_others(l, NULL, 0), n;
-	struct sddp_listener **others;
+	int room = get_later_listeners(l, NULL, 0), n;
+	struct sddp_listener **later;
 
 	if (!room)
 		return 0;
-	others = kvmalloc_array(room, sizeof(*others), GFP_KERNEL);
-	if (!others)
+	later = kvmalloc_array(room, sizeof(*later), GFP_KERNEL);
+	if (!later)
 		return -ENOMEM;
-	n = min(get_same_for_others(l, others, room), room);
+	n = min(get_later_listeners(l, later, room), room);
 	while (n--) {
-		if (ddp_addr_may_serve(l->args.net, others[n]->args.ifindex, l->args.ifindex)) {
-			queue_update(others[n], 0);
-			flush_delayed_work(&others[n]->update);
-		}
-		put_listener(others[n]);
+		queue_update(later[n], 0);
+		flush_delayed_work(&later[n]->update);
+		put_listener(later[n]);
 	}
-	kvfree(others);
+	kvfree(later);
 	return 0;
 }
 
@@ -485,7 +497,7 @@ static int listen_wildcard(struct sddp_listener *l)
 	spin_unlock_irq(&laddrs_lock);
 	/* check before and after: a listener can start or end meanwhile */
 	of_other = are_addrs_of_other(l);
-	err = take_own_addrs(l) ?: update_listener(l);
+	err = take_addrs(l) ?: update_listener(l);
 	if (err == -EADDRINUSE && (of_other || are_addrs_of_other(l)))
 		err = 0;
 	if (err)

@@ -32,8 +32,9 @@ struct socket;
  * @dl: part of the listener that the user of sessions knows
  * @ops: operations of the LLP
  * @port: the port
- * @list: entry in the port's list of listeners; read under RCU
+ * @list: entry in the port's list of listeners, which is sorted by @order; read under RCU
  * @ifindex: the interface
+ * @order: see ddp_listen.order
  * @limit: maximum number of pending requests
  * @seed: random seed of the hash of source addresses
  * @ref: reference count; each attached request holds a reference
@@ -55,6 +56,7 @@ struct ddp_port_listener {
 	struct ddp_port			*port;
 	struct list_head		list;
 	int				ifindex;
+	u64				order;
 	u32				limit;
 	u32				seed;
 	struct kref			ref;

@@ -152,6 +152,9 @@ struct ddp_connect {
  * @backlog: maximum number of pending requests
  * @v6only: true if an IPv6 wildcard address does not include IPv4 addresses
  * @tos: type of service or traffic class for packets to the peers
+ * @order: number of the listener; rdma_cm created listeners with smaller numbers earlier. If the
+ *	devices of several listeners on one wildcard address may serve an address, the listener
+ *	with the smallest number serves it.
  * @owner: task that listens; must be valid until the listener is ended
  * @local: address and port to listen on
  * @policy: settings of the device, for an LLP that does not call
@@ -164,6 +167,7 @@ struct ddp_listen {
 	int				backlog;
 	bool				v6only;
 	u8				tos;
+	u64				order;
 	const struct ddp_sock_owner	*owner;
 	const struct sockaddr_storage	*local;
 	const struct ddp_policy		*policy;

@@ -34,6 +34,7 @@ static struct {
 	int		related;	/* interface whose device may also serve the address, or 0 */
 	struct net_device dev;	/* the interface that the core finds */
 	int		vrf[8];	/* VRF of each interface */
+	u64		order;	/* of the last listener of try_listen() */
 } stubs;
 
 int ddp_ifindex_to_vrf(struct net *net, int ifindex)
@@ -97,17 +98,22 @@ static void queues(struct delayed_work *work, unsigned long delay) {}
 
 static const struct ddp_port_ops port_ops = { .open = open_stub, .queue = queues };
 
-static struct ddp_listener *try_listen(int ifindex, int vrf, u32 at)
+static struct ddp_listener *try_listen_with_order(int ifindex, int vrf, u32 at, u64 order)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_policy policy = {};
 	struct ddp_listen a = {
 		.net = &stubs.net, .ifindex = ifindex, .vrf = vrf,
-		.local = &local, .policy = &policy,
+		.order = order, .local = &local, .policy = &policy,
 	};
 
 	((struct sockaddr_in *)&local)->sin_addr.s_addr = at;
 	return ddp_port_listen(&port_ops, &a, NULL, NULL);
+}
+
+static struct ddp_listener *try_listen(int ifindex, int vrf, u32 at)
+{
+	return try_listen_with_order(ifindex, vrf, at, ++stubs.order);
 }
 
 static struct ddp_listener *listen_ok(struct kunit *test, int ifindex, int vrf, u32 at)
@@ -189,6 +195,26 @@ static void first_related_listener_gets_peer(struct kunit *test)
 }
 
 /*
+ * The setting "listen" can stop a listener and start it again after the others: it keeps its place
+ */
+static void restarted_listener_gets_peer(struct kunit *test)
+{
+	struct ddp_listener *first, *second;
+
+	begin();
+	stubs.related = 5;
+	second = try_listen_with_order(3, 0, 0, 2);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
+	KUNIT_EXPECT_TRUE(test, is_found_for(second, 10));
+	first = try_listen_with_order(5, 0, 0, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(first));
+	KUNIT_EXPECT_TRUE(test, is_found_for(first, 0));
+	ddp_port_unlisten(first);
+	KUNIT_EXPECT_TRUE(test, is_found_for(second, 10));
+	ddp_port_unlisten(second);
+}
+
+/*
  * A listener on one address is in the VRF of its socket, which need not be that of the device.
  * With tcp_l3mdev_accept a socket outside all VRFs may get peers from a VRF.
  */
@@ -244,6 +270,7 @@ static struct kunit_case ddp_port_cases[] = {
 	KUNIT_CASE(same_addr_listens_in_two_vrfs),
 	KUNIT_CASE(listener_of_vrf_gets_peer),
 	KUNIT_CASE(first_related_listener_gets_peer),
+	KUNIT_CASE(restarted_listener_gets_peer),
 	KUNIT_CASE(bound_listener_is_in_vrf_of_socket),
 	KUNIT_CASE(lookup_needs_vrf_of_listener),
 	{}

@@ -37,10 +37,11 @@ static struct {
 	u32			in_use;		/* addresses that other programs use, one bit each */
 	u32			no_memory;	/* addresses whose socket gets no memory, one bit each */
 	int			listener_of[32];	/* interface of the listener on each address */
-	int			starting;	/* number of sockets until second_starts() is called */
+	u64			order;		/* of the last listener */
+	int			starting;	/* number of sockets until first_starts() is called */
 } stubs;
 
-static void second_starts(void);
+static void first_starts(void);
 
 struct workqueue_struct *sddp_wq;
 struct ddp_session_type sddp_session_type;
@@ -183,12 +184,22 @@ static bool is_pair(int a, int b)
 
 bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has)
 {
-	return is_pair(mine, has->ifindex);
+	return mine == has->ifindex || is_pair(mine, has->ifindex);
 }
 
 bool ddp_addr_may_serve(struct net *net, int mine, int has)
 {
 	return mine == has || (is_pair(mine, has) && !stubs.no_serve);
+}
+
+struct net_device *dev_get_by_index_rcu(struct net *net, int ifindex)
+{
+	static struct net_device third = { .ifindex = 3 };
+
+	WARN_ON(!host_reads);
+	if (ifindex == third.ifindex)
+		return &third;
+	return ifindex == stubs.dev.ifindex ? &stubs.dev : &stubs.vlan;
 }
 
 struct net_device *host_next_netdev(const struct net_device *dev)
@@ -218,7 +229,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 	stubs.laddrs++;
 	stubs.listener_of[n] = a->ifindex;
 	if (stubs.starting && !--stubs.starting)
-		second_starts();
+		first_starts();
 	return &sockets[n];
 }
 
@@ -240,15 +251,22 @@ int sddp_choose_worse_error(int a, int b)
 
 /* Cases --------------------------------------------------------------------------- */
 
-static struct ddp_listener *listen_any_on(struct net *net, int ifindex)
+static struct ddp_listener *listen_any_with_order(struct net *net, int ifindex, u64 order)
 {
 	static const struct sockaddr_storage anywhere = { .ss_family = AF_INET };
 	static const struct ddp_policy policy;
 	const struct ddp_listen a = {
-		.net = net, .ifindex = ifindex, .local = &anywhere, .policy = &policy,
+		.net = net, .ifindex = ifindex, .order = order,
+		.local = &anywhere, .policy = &policy,
 	};
 
 	return sddp_listen(&a, NULL, NULL);
+}
+
+/* Listen on interface @ifindex after all listeners so far */
+static struct ddp_listener *listen_any_on(struct net *net, int ifindex)
+{
+	return listen_any_with_order(net, ifindex, ++stubs.order);
 }
 
 static struct ddp_listener *listen_any(struct net *net)
@@ -497,59 +515,101 @@ static void related_addr_in_use_is_ignored(struct kunit *test)
 }
 
 /*
- * The listener of the VLAN's device has the address as soon as it has started, and the other
- * listener gets it back at the end
+ * The listener that rdma_cm created first has all addresses that its device may serve, even the
+ * address of an interface with a device of its own, and the second one gets them at the end
  */
-static void own_listener_takes_addr(struct kunit *test)
+static void first_listener_has_addrs(struct kunit *test)
 {
 	struct ddp_listener *second;
 
 	add_vlan();
 	run_all();
-	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
 	second = listen_any_on(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
-	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
-	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
-	run_all();
-	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
-	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
-	sddp_unlisten(second);
 	run_all();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
+	sddp_unlisten(listener);
+	listener = NULL;
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
+	sddp_unlisten(second);
 }
 
-static struct ddp_listener *second_listener;
-
-static void second_starts(void)
+/* If the VLAN is in another VRF, rdma_cm still chooses the first device, so no device serves it */
+static void first_listener_stays_in_vrf(struct kunit *test)
 {
-	second_listener = listen_any_on(&stubs.net, 4);
+	struct ddp_listener *second;
+
+	add_vlan();
+	stubs.no_serve = true;
+	second = listen_any_on(&stubs.net, 4);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
+	run_all();
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
+	sddp_unlisten(second);
+	run_all();
 }
 
 /*
- * The VLAN's listener starts while the other one is starting and has the address already: it
- * starts without error, and gets the address later
+ * The setting "listen" stops a listener and starts it again after the other one: it takes its
+ * addresses back before it returns
  */
-static void own_listener_starts_concurrently(struct kunit *test)
+static void restarted_listener_takes_addrs(struct kunit *test)
+{
+	struct ddp_listener *second;
+
+	add_vlan();
+	second = listen_any_on(&stubs.net, 4);
+	run_all();
+	sddp_unlisten(listener);
+	run_all();
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
+	listener = listen_any_with_order(&stubs.net, 2, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
+	run_all();
+	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
+	sddp_unlisten(second);
+	run_all();
+}
+
+static struct ddp_listener *first_listener;
+
+static void first_starts(void)
+{
+	first_listener = listen_any_with_order(&stubs.net, 4, 0);
+}
+
+/*
+ * The first listener starts again while the second one is starting and has the address already: the
+ * first one starts without error, and gets the address later
+ */
+static void first_listener_starts_concurrently(struct kunit *test)
 {
 	sddp_unlisten(listener);
 	add_vlan();
 	stubs.starting = 3;
 	listener = listen_any(&stubs.net);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(second_listener));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(first_listener));
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
 	run_all();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
-	sddp_unlisten(second_listener);
+	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
+	sddp_unlisten(first_listener);
 	run_all();
-	/* another program uses the port on the VLAN's address: no listener will give it back */
+	/* another program uses the port on the VLAN's address: no listener will leave it */
 	stubs.in_use = BIT(20);
 	sddp_unlisten(listener);
 	listener = listen_any(&stubs.net);
 	run_all();
-	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE, PTR_ERR(listen_any_on(&stubs.net, 4)));
+	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE,
+			PTR_ERR(listen_any_with_order(&stubs.net, 4, 0)));
 	run_all();
 }
 
@@ -557,8 +617,10 @@ static struct kunit_case sddp_laddrs_cases[] = {
 	KUNIT_CASE(related_addrs_are_served),
 	KUNIT_CASE(related_addr_without_memory),
 	KUNIT_CASE(related_addr_in_use_is_ignored),
-	KUNIT_CASE(own_listener_takes_addr),
-	KUNIT_CASE(own_listener_starts_concurrently),
+	KUNIT_CASE(first_listener_has_addrs),
+	KUNIT_CASE(first_listener_stays_in_vrf),
+	KUNIT_CASE(restarted_listener_takes_addrs),
+	KUNIT_CASE(first_listener_starts_concurrently),
 	KUNIT_CASE(socket_is_created_in_current_vrf),
 	KUNIT_CASE(addr_changes_cause_one_check),
 	KUNIT_CASE(other_interfaces_are_ignored),

@@ -220,26 +220,28 @@ vlan_below() {
 	done
 }
 
-# Both interfaces have a device, and rdma_cm gives the addresses of both to the first device, over TCP.
-# If this device is removed, the other one serves them. (Over SCTP two such devices with the same
-# wildcard listener do not work, see administration.rst.)
+# Both interfaces have a device, and rdma_cm gives the addresses of both to the first device. If this
+# device is removed, the other one serves them.
 both() {
+	local llp
 	hosts_with vlan
 	add_device iwblow vb
 	server_if_given $B4
 	add_device iwb vb.7
 	server ::
-	B_DEV=iwblow each_address
+	for llp in $LLPS; do B_DEV=iwblow each_address "$llp"; done
 	t_drop_device iwblow "$NS_B"
-	t_until 10 answers || t_fail "no device serves the VLAN's address"
-	each_address
+	for llp in $LLPS; do
+		t_until 10 answers "$llp" || t_fail "no device serves the VLAN's address over $llp"
+		each_address "$llp"
+	done
 }
 each_address() {
-	served tcp vb.7 $B4
-	served tcp vb.7 $B6
-	served tcp vb $LOW_B4
+	served "$1" vb.7 $B4
+	served "$1" vb.7 $B6
+	served "$1" vb $LOW_B4
 }
-answers() { RNIC_SW_LLP=tcp on a timeout 10 rping -c -a $B4 -p "$PORT" -C 1; }
+answers() { RNIC_SW_LLP=$1 on a timeout 10 rping -c -a $B4 -p "$PORT" -C 1; }
 
 # The VLAN is in a VRF, and the interface below, which is not, has a device: alone, or the first of
 # two. rdma_cm gives it the VLAN's address. Programs that name the address connect and listen in the
@@ -255,7 +257,7 @@ address_in_vrf() {
 		from_vrf "$llp"
 	done
 	server 0.0.0.0
-	B_DEV=iwblow served tcp vb $LOW_B4
+	for llp in $LLPS; do B_DEV=iwblow served "$llp" vb $LOW_B4; done
 	B_DEV=iwblow refused tcp $B4
 }
 

@@ -95,6 +95,8 @@ static inline void list_splice_init(struct list_head *from, struct list_head *l)
 	container_of((l)->next, type, member)
 #define list_first_entry_or_null(l, type, member) \
 	(list_empty(l) ? NULL : list_first_entry(l, type, member))
+#define list_for_each(at, head)	for (at = (head)->next; at != (head); at = at->next)
+#define list_entry(at, type, member)	container_of(at, type, member)
 #define list_for_each_entry(at, l, member)				\
 	for (at = list_first_entry(l, typeof(*at), member);		\
 	     &at->member != (l);					\
