@@ -177,28 +177,13 @@ static bool has_earlier_listener(const struct sddp_listener *l, const struct net
 	return false;
 }
 
-static void list_own_addrs(const struct sddp_listener *l, struct addresses *all)
+/* List the addresses of @dev if they belong to @l. Called under RCU. */
+static void list_dev_addrs(const struct sddp_listener *l, const struct net_device *dev,
+			   struct addresses *all)
 {
-	const struct net_device *dev;
-
-	rcu_read_lock();
-	dev = dev_get_by_index_rcu(l->args.net, l->args.ifindex);
-	if (dev && !has_earlier_listener(l, dev))
+	if (ddp_addr_may_serve(l->args.net, l->args.ifindex, dev->ifindex) &&
+	    !has_earlier_listener(l, dev))
 		list_interface_addrs(l, dev->ifindex, all);
-	rcu_read_unlock();
-}
-
-static void list_other_addrs(const struct sddp_listener *l, struct addresses *all)
-{
-	const struct net_device *dev;
-
-	rcu_read_lock();
-	for_each_netdev_rcu(l->args.net, dev)
-		if (dev->ifindex != l->args.ifindex &&
-		    ddp_addr_may_serve(l->args.net, l->args.ifindex, dev->ifindex) &&
-		    !has_earlier_listener(l, dev))
-			list_interface_addrs(l, dev->ifindex, all);
-	rcu_read_unlock();
 }
 
 /*
@@ -209,13 +194,20 @@ static struct addresses *list_listen_addrs(const struct sddp_listener *l)
 {
 	struct addresses *all = kvmalloc(struct_size(all, at, SDDP_LADDRS_MAX),
 					 GFP_KERNEL_ACCOUNT);
+	const struct net_device *own, *dev;
 
 	if (!all)
 		return NULL;
 	all->n = 0;
-	list_own_addrs(l, all);
+	rcu_read_lock();
+	own = dev_get_by_index_rcu(l->args.net, l->args.ifindex);
+	if (own)
+		list_dev_addrs(l, own, all);
 	all->own = all->n;
-	list_other_addrs(l, all);
+	for_each_netdev_rcu(l->args.net, dev)
+		if (dev != own)
+			list_dev_addrs(l, dev, all);
+	rcu_read_unlock();
 	return all;
 }
 
@@ -231,8 +223,8 @@ static bool may_continue_update(const struct sddp_listener *l)
 }
 
 /*
- * Queue an update of the listener in @ms milliseconds. Do nothing if an update is
- * already queued, because that update finds all changes. Any context.
+ * Queue an update of the listener in @ms milliseconds. Do nothing if an update is already queued,
+ * because that update finds all changes. Any context.
  */
 static void queue_update(struct sddp_listener *l, u32 ms)
 {
@@ -358,9 +350,8 @@ static void retry_update(struct sddp_listener *l)
 }
 
 /*
- * Update a listener (work item). Ignore errors other than -ENOMEM: for example, if
- * another program uses the port on one address, the listener still listens on the
- * others.
+ * Update a listener (work item). Ignore errors other than -ENOMEM: for example, if another program
+ * uses the port on one address, the listener still listens on the others.
  */
 static void sddp_laddrs_update_one(struct work_struct *work)
 {
@@ -397,9 +388,8 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Check whether @other, another device's listener on the same port, may have to leave addresses to
- * @l, but is just starting. After the start, @other queues its work item, which closes its sockets
- * on these addresses and then queues an update of @l.
+ * Check whether @other is just starting, and may have sockets that it must leave to @l. After the
+ * start, the work item of @other closes these and then queues an update of @l.
  */
 static bool may_hold_for_now(const struct sddp_listener *other, const struct sddp_listener *l)
 {
@@ -435,8 +425,8 @@ static void put_listener(struct sddp_listener *l)
 }
 
 /*
- * Store up to @room later listeners of other devices on the same port in @found, each with a
- * reference. Return: their number, stored or not.
+ * Store up to @room later listeners on the same port in @found, each with a reference.
+ * Return: their number, stored or not.
  */
 static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **found, int room)
 {
@@ -458,9 +448,8 @@ static int get_later_listeners(struct sddp_listener *l, struct sddp_listener **f
 }
 
 /*
- * Make the later listeners of other devices on the same port close their sockets on the addresses
- * that @l must serve. @l must be in the hash table, where listeners that are added meanwhile find
- * it. Return: 0 or -ENOMEM.
+ * Make later listeners on the same port close their sockets on the addresses that @l must serve.
+ * Listeners that start meanwhile find @l in the hash table. Return: 0 or -ENOMEM.
  */
 static int take_addrs(struct sddp_listener *l)
 {
