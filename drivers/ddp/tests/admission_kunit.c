@@ -5,45 +5,48 @@
 #define BOUND	64
 #define SOURCES	16
 
-/* Simulated listener: source of each pending request, oldest request first */
-struct share_ctx {
-	u32	who[BOUND];
+/*
+ * Model of a listener. @source: the source of each pending request, oldest
+ * request first.
+ */
+struct listener_model {
+	u32	source[BOUND];
 	u32	n;
 	u32	npending[SOURCES];
 };
 
-static int share_init(struct kunit *test)
+static int init_listener(struct kunit *test)
 {
-	test->priv = kunit_kzalloc(test, sizeof(struct share_ctx), GFP_KERNEL);
+	test->priv = kunit_kzalloc(test, sizeof(struct listener_model), GFP_KERNEL);
 	return test->priv ? 0 : -ENOMEM;
 }
 
-static void remove_request(struct share_ctx *c, u32 place)
+static void remove_request(struct listener_model *c, u32 place)
 {
-	c->npending[c->who[place]]--;
+	c->npending[c->source[place]]--;
 	c->n--;
-	memmove(&c->who[place], &c->who[place + 1],
-		(c->n - place) * sizeof(c->who[0]));
+	memmove(&c->source[place], &c->source[place + 1],
+		(c->n - place) * sizeof(c->source[0]));
 }
 
-static void add_request(struct share_ctx *c, u32 source)
+static void add_request(struct listener_model *c, u32 source)
 {
 	u32 loser, i;
 
 	if (c->n == BOUND) {
-		loser = ddp_choose_evict_bucket(c->npending, SOURCES, c->who[0]);
-		for (i = 0; c->who[i] != loser; i++)
+		loser = ddp_choose_evict_bucket(c->npending, SOURCES, c->source[0]);
+		for (i = 0; c->source[i] != loser; i++)
 			;
 		remove_request(c, i);
 	}
-	c->who[c->n++] = source;
+	c->source[c->n++] = source;
 	c->npending[source]++;
 }
 
 /* If only one source sends requests, it keeps as many as the limit of the listener. */
 static void one_source_keeps_limit(struct kunit *test)
 {
-	struct share_ctx *c = test->priv;
+	struct listener_model *c = test->priv;
 	int i;
 
 	for (i = 0; i < 1000; i++)
@@ -58,7 +61,7 @@ static void one_source_keeps_limit(struct kunit *test)
  */
 static void single_request_is_not_evicted(struct kunit *test)
 {
-	struct share_ctx *c = test->priv;
+	struct listener_model *c = test->priv;
 	int attackers, i;
 
 	for (attackers = 1; attackers < SOURCES; attackers++) {
@@ -81,7 +84,7 @@ static void single_request_is_not_evicted(struct kunit *test)
  */
 static void sources_share_equally(struct kunit *test)
 {
-	struct share_ctx *c = test->priv;
+	struct listener_model *c = test->priv;
 	int i;
 
 	for (i = 0; i < 10; i++)
@@ -166,7 +169,7 @@ static struct kunit_case admission_cases[] = {
 
 static struct kunit_suite admission_suite = {
 	.name = "ddp_admission",
-	.init = share_init,
+	.init = init_listener,
 	.test_cases = admission_cases,
 };
 

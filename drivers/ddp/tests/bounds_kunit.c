@@ -5,7 +5,7 @@
 #define STAG	0x12345607u
 #define RIGHTS	(DDP_LOCAL_READ | DDP_REMOTE_WRITE)
 
-static int pd, other_pd;	/* only the addresses are used */
+static int pd, other_pd;	/* never read: only their addresses identify PDs */
 
 struct bounds_ctx {
 	struct ddp_stream	s;
@@ -32,13 +32,13 @@ static int bounds_init(struct kunit *test)
 	return 0;
 }
 
-static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
+static enum iw_reason check_range(struct bounds_ctx *c, u64 to, u32 len)
 {
 	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
 }
 
 /* Check a further range of the MR with ddp_bounds_recheck() */
-static enum iw_reason recheck(struct bounds_ctx *c, u64 to, u32 len)
+static enum iw_reason recheck_range(struct bounds_ctx *c, u64 to, u32 len)
 {
 	return ddp_bounds_recheck(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
@@ -52,14 +52,14 @@ static void bounds_stag(struct kunit *test)
 	struct bounds_ctx *c = test->priv;
 	int bit;
 
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 0x100), IW_OK);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 0x100), IW_OK);
 	for (bit = 0; bit < 32; bit++) {
 		c->r.stag = STAG ^ (1u << bit);
-		KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
+		KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_STAG);
 	}
 	c->r.stag = STAG;
 	c->r.valid = false;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
 /*
@@ -84,8 +84,9 @@ static void bounds_rights(struct kunit *test)
 }
 
 /*
- * RFC 5040 8.1.1 (5) (RDMAP-176, N-3): an access is refused if the stream
- * denies one of the rights, in ddp_bounds_check() and in ddp_bounds_recheck().
+ * RFC 5040 8.1.1 (5) (RDMAP-176, N-3): ddp_bounds_check() and
+ * ddp_bounds_recheck() refuse an access if the stream denies one of the
+ * requested rights.
  */
 static void bounds_denied(struct kunit *test)
 {
@@ -118,12 +119,12 @@ static void bounds_recv_pd(struct kunit *test)
 	int theirs;
 
 	c->s.recv_pd = &theirs;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_OK);
 	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
 					       RIGHTS | DDP_RECV_BUF),
 			IW_DDP_T_ASSOC);
 	c->r.pd = &theirs;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_ASSOC);
 	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
 					       RIGHTS | DDP_RECV_BUF), IW_OK);
 	c->r.rights = DDP_RECV_BUF;
@@ -143,21 +144,21 @@ static void bounds_association(struct kunit *test)
 
 	c->s.id = 5;
 	c->r.stream = 5;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_OK);
 	c->r.stream = 6;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_ASSOC);
 	c->r.stream = 0;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_OK);
 	c->r.pd = &other_pd;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_ASSOC);
 	c->r.stream = 5;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 1), IW_DDP_T_ASSOC);
 }
 
 /*
- * If several checks fail, the first failure is reported, in the order STag,
- * association, rights, range. All four are wrong at first, and the test
- * corrects one after the other.
+ * If several checks fail, ddp_bounds_check() reports the first one in the order
+ * STag, association, rights, range. The test begins with an access that fails
+ * all four, and corrects one after the other.
  */
 static void bounds_order(struct kunit *test)
 {
@@ -166,15 +167,15 @@ static void bounds_order(struct kunit *test)
 	c->r.valid = false;
 	c->r.pd = &other_pd;
 	c->r.rights = DDP_REMOTE_READ;
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX, 2), IW_DDP_T_STAG);
 	c->r.valid = true;
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_ASSOC);
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX, 2), IW_DDP_T_ASSOC);
 	c->r.pd = &pd;
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX, 2), IW_DDP_T_STAG);
 	c->r.rights = RIGHTS;
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_WRAP);
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - 2, 2), IW_DDP_T_BOUNDS);
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 2), IW_OK);
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX, 2), IW_DDP_T_WRAP);
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX - 2, 2), IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 2), IW_OK);
 }
 
 /*
@@ -188,9 +189,9 @@ static void bounds_empty_access(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(tos); i++)
-		KUNIT_EXPECT_EQ(test, check(c, tos[i], 0), IW_OK);
+		KUNIT_EXPECT_EQ(test, check_range(c, tos[i], 0), IW_OK);
 	c->r.valid = false;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 0), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, 0), IW_DDP_T_STAG);
 }
 
 struct place {
@@ -210,18 +211,18 @@ static const struct place places[] = {
 	{ "all but the top octet", 0, U64_MAX },
 };
 
-static void describe_place(const struct place *p, char *desc)
+static void describe_mr(const struct place *p, char *desc)
 {
 	strscpy(desc, p->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-KUNIT_ARRAY_PARAM(place, places, describe_place);
+KUNIT_ARRAY_PARAM(place, places, describe_mr);
 
 /*
  * Compute the expected result of ddp_bounds_check() for a range, byte by byte.
- * The MR @p itself must not wrap.
+ * The MR of @p must not wrap at 2^64.
  */
-static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
+static enum iw_reason expected_range_result(const struct place *p, u64 to, u32 len)
 {
 	enum iw_reason why = IW_OK;
 
@@ -237,7 +238,8 @@ static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 /*
  * RFC 5041 7.1 T3 to T5, 8.3 (1), 8.3.1 (3) (DDP-98, DDP-99, DDP-100, DDP-116,
  * DDP-125): for ranges of 1 to 20 bytes around both ends of an MR, and around
- * 2^64, both functions return the result of range_ref().
+ * 2^64, ddp_bounds_check() and ddp_bounds_recheck() return the result of
+ * expected_range_result().
  */
 static void bounds_ranges(struct kunit *test)
 {
@@ -253,13 +255,13 @@ static void bounds_ranges(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
 		for (off = -12; off <= 12; off++) {
 			to = starts[i] + (s64)off;
-			KUNIT_EXPECT_EQ(test, check(c, to, 0), IW_OK);
+			KUNIT_EXPECT_EQ(test, check_range(c, to, 0), IW_OK);
 			for (len = 1; len <= 20; len++) {
-				enum iw_reason why = range_ref(p, to, len);
+				enum iw_reason why = expected_range_result(p, to, len);
 
-				KUNIT_EXPECT_EQ(test, check(c, to, len), why);
+				KUNIT_EXPECT_EQ(test, check_range(c, to, len), why);
 				KUNIT_EXPECT_EQ(test, why,
-						recheck(c, to, len));
+						recheck_range(c, to, len));
 			}
 		}
 	}
@@ -273,17 +275,17 @@ static void bounds_longest(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, U32_MAX), IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, U32_MAX), IW_DDP_T_BOUNDS);
 	c->r.length = U32_MAX;
-	KUNIT_EXPECT_EQ(test, check(c, 0x1000, U32_MAX), IW_OK);
-	KUNIT_EXPECT_EQ(test, check(c, 0x1001, U32_MAX), IW_DDP_T_BOUNDS);
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX, U32_MAX),
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1000, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x1001, U32_MAX), IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX - U32_MAX, U32_MAX),
 			IW_DDP_T_BOUNDS);
-	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX + 1, U32_MAX),
+	KUNIT_EXPECT_EQ(test, check_range(c, U64_MAX - U32_MAX + 1, U32_MAX),
 			IW_DDP_T_WRAP);
 	/* no byte below the base is accessible, even if the MR itself wraps */
 	c->r.length = U64_MAX;
-	KUNIT_EXPECT_EQ(test, check(c, 0x800, 1), IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check_range(c, 0x800, 1), IW_DDP_T_BOUNDS);
 }
 
 /* RFC 5041 8.3 (2) (DDP-117): ddp_bounds_recheck() refuses a revoked MR. */
@@ -291,9 +293,9 @@ static void bounds_recheck_of_revoked(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, recheck(c, 0x1000, 0x100), IW_OK);
+	KUNIT_EXPECT_EQ(test, recheck_range(c, 0x1000, 0x100), IW_OK);
 	c->r.valid = false;
-	KUNIT_EXPECT_EQ(test, recheck(c, 0x1000, 1), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, recheck_range(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
 static struct kunit_case bounds_cases[] = {

@@ -5,8 +5,8 @@
 
 #define ROUNDS	2000
 
-static void expect_same(struct kunit *test, const struct ddp_hdr *a,
-			const struct ddp_hdr *b)
+static void expect_same_hdr(struct kunit *test, const struct ddp_hdr *a,
+			    const struct ddp_hdr *b)
 {
 	KUNIT_EXPECT_EQ(test, a->tagged, b->tagged);
 	KUNIT_EXPECT_EQ(test, a->last, b->last);
@@ -19,7 +19,7 @@ static void expect_same(struct kunit *test, const struct ddp_hdr *a,
 	KUNIT_EXPECT_EQ(test, a->mo, b->mo);
 }
 
-static void fill_any(struct ddp_hdr *h, struct rnd_state *rnd)
+static void fill_random_hdr(struct ddp_hdr *h, struct rnd_state *rnd)
 {
 	u32 flags = prandom_u32_state(rnd);
 
@@ -53,13 +53,13 @@ static void hdr_round_trip(struct kunit *test)
 
 	prandom_seed_state(&rnd, 5041);
 	for (i = 0; i < ROUNDS; i++) {
-		fill_any(&in, &rnd);
+		fill_random_hdr(&in, &rnd);
 		len = ddp_hdr_encode(p, &in);
 		KUNIT_ASSERT_EQ(test, len, (size_t)(in.tagged ? 14 : 18));
 		KUNIT_EXPECT_EQ(test, (u32)len, ddp_hdr_len(&in));
 		memset(&out, 0xa5, sizeof(out));
 		KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&out, p, len), IW_OK);
-		expect_same(test, &in, &out);
+		expect_same_hdr(test, &in, &out);
 	}
 }
 
@@ -73,7 +73,7 @@ static void hdr_encode_like_same_bytes(struct kunit *test)
 
 	prandom_seed_state(&rnd, 5042);
 	for (i = 0; i < ROUNDS; i++) {
-		fill_any(&h, &rnd);
+		fill_random_hdr(&h, &rnd);
 		ddp_hdr_encode(like, &h);
 		h.to = prandom_u32_state(&rnd) * 0x100000001ull;
 		h.mo = prandom_u32_state(&rnd);
@@ -132,7 +132,7 @@ static void hdr_vectors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_hdr_encode(p, &v->h), (size_t)v->len);
 	KUNIT_EXPECT_EQ(test, memcmp(p, v->octets, sizeof(p)), 0);
 	KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&h, v->octets, v->len), IW_OK);
-	expect_same(test, &h, &v->h);
+	expect_same_hdr(test, &h, &v->h);
 }
 
 /*
@@ -158,10 +158,11 @@ static void hdr_encode_overwrites(struct kunit *test)
 }
 
 /*
- * Decode the first 0 to @whole bytes of a header. Each buffer is allocated with
- * exactly this length, so that KASAN detects a read past its end.
+ * Expect that ddp_hdr_decode() refuses a header of fewer than @whole bytes and
+ * accepts one of @whole bytes. Each buffer has exactly the tested length, so
+ * that KASAN detects a read past its end.
  */
-static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
+static void expect_short_below(struct kunit *test, u8 ctrl, size_t whole)
 {
 	struct ddp_hdr h;
 	size_t len;
@@ -180,11 +181,11 @@ static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
 /* RFC 5041 4.4 (DDP-46): a segment shorter than its header is refused. */
 static void hdr_truncations(struct kunit *test)
 {
-	expect_short_until(test, 0x81, 14);
-	expect_short_until(test, 0x01, 18);
+	expect_short_below(test, 0x81, 14);
+	expect_short_below(test, 0x01, 18);
 }
 
-static enum iw_reason version_reason(u8 ctrl)
+static enum iw_reason expected_version_reason(u8 ctrl)
 {
 	if ((ctrl & 0x03) == 1)
 		return IW_OK;
@@ -204,7 +205,7 @@ static void hdr_control_bytes(struct kunit *test)
 	for (ctrl = 0; ctrl < 256; ctrl++) {
 		p[0] = ctrl;
 		KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&h, p, sizeof(p)),
-				version_reason(ctrl));
+				expected_version_reason(ctrl));
 		KUNIT_EXPECT_EQ(test, h.tagged, (ctrl & 0x80) == 0x80);
 		KUNIT_EXPECT_EQ(test, h.last, (ctrl & 0x40) == 0x40);
 	}

@@ -77,7 +77,7 @@ static void reason_on_the_wire(struct kunit *test)
  * Get the headers that a Terminate must quote according to RFC 5040 figure 10.
  * For the error type "local catastrophic" it quotes no header.
  */
-static u8 quote_ref(const struct wire *w)
+static u8 expected_quote(const struct wire *w)
 {
 	if (w->layer == 2 || w->type == 0)
 		return 0;
@@ -96,7 +96,7 @@ static void reason_quotes(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, quote_ref(w));
+	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, expected_quote(w));
 }
 
 /*
@@ -121,8 +121,8 @@ static void reason_only_wires_have_terminate(struct kunit *test)
 }
 
 /*
- * Expected events. A reason without an entry here must have IW_EVENT_NONE if
- * ends[] lists it, and IW_EVENT_FATAL otherwise.
+ * Expected event of each reason. A reason without an entry must have
+ * IW_EVENT_NONE if ends[] lists it, and IW_EVENT_FATAL otherwise.
  */
 static const u8 events[IW_REASON_NR] = {
 	[IW_DDP_T_STAG]		= IW_EVENT_ACCESS,
@@ -172,14 +172,17 @@ static void reason_named(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
 		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
-		/* limits for the name of a counter */
+		/*
+		 * the name is also the name of a counter, which is limited to
+		 * 31 characters
+		 */
 		KUNIT_EXPECT_GT(test, strlen(row->name), (size_t)1);
 		KUNIT_EXPECT_LT(test, strlen(row->name), (size_t)32);
 	}
 }
 
-static bool same_on_wire(const struct iw_reason_row *a,
-			 const struct iw_reason_row *b)
+static bool is_same_on_wire(const struct iw_reason_row *a,
+			    const struct iw_reason_row *b)
 {
 	return a->layer != IW_NOT_ON_WIRE && a->layer == b->layer &&
 	       a->type == b->type && a->code == b->code;
@@ -199,13 +202,13 @@ static void reason_unique(struct kunit *test)
 			a = iw_reason_row(x);
 			b = iw_reason_row(y);
 			KUNIT_EXPECT_STRNEQ(test, a->name, b->name);
-			twins += same_on_wire(a, b);
+			twins += is_same_on_wire(a, b);
 		}
 	}
 	KUNIT_EXPECT_EQ(test, twins, 1u);
 	KUNIT_EXPECT_TRUE(test,
-			  same_on_wire(iw_reason_row(IW_DDP_SHORT),
-				       iw_reason_row(IW_DDP_CATASTROPHIC)));
+			  is_same_on_wire(iw_reason_row(IW_DDP_SHORT),
+					  iw_reason_row(IW_DDP_CATASTROPHIC)));
 }
 
 /*

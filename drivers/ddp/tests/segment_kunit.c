@@ -11,7 +11,10 @@ static const struct ddp_hdr tagged = {
 	.to = 16384,
 };
 
-/* DDP sets @last and @mo, so the values here must have no effect */
+/*
+ * DDP sets @last and @mo itself, so the values of this header must have no
+ * effect
+ */
 static const struct ddp_hdr untagged = {
 	.last = true, .ulp8 = 0x43, .ulp32 = 0x55667788, .qn = 3, .msn = 77,
 	.mo = 999,
@@ -19,7 +22,7 @@ static const struct ddp_hdr untagged = {
 
 static const struct ddp_hdr *const kinds[] = { &tagged, &untagged };
 
-static u32 offset_of(const struct ddp_hdr *first, const struct ddp_hdr *h)
+static u32 get_hdr_offset(const struct ddp_hdr *first, const struct ddp_hdr *h)
 {
 	return h->tagged ? h->to - first->to : h->mo;
 }
@@ -29,8 +32,8 @@ static u32 offset_of(const struct ddp_hdr *first, const struct ddp_hdr *h)
  * segment has the RsvdULP, STag, QN and MSN of the first segment of its
  * message.
  */
-static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
-			const struct ddp_hdr *h)
+static void expect_hdr_fields_kept(struct kunit *test, const struct ddp_hdr *first,
+				   const struct ddp_hdr *h)
 {
 	KUNIT_EXPECT_EQ(test, h->tagged, first->tagged);
 	KUNIT_EXPECT_EQ(test, h->ulp8, first->ulp8);
@@ -41,8 +44,8 @@ static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
 }
 
 /* Segment a message with random MULPDUs, and count each byte in @seen */
-static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
-		   struct rnd_state *rnd)
+static void segment_message(struct kunit *test, struct ddp_cut *c, u8 *seen,
+			    struct rnd_state *rnd)
 {
 	u32 len, mulpdu, i, at, pieces = 0;
 	struct ddp_hdr h;
@@ -50,8 +53,8 @@ static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 	do {
 		mulpdu = 128 + prandom_u32_state(rnd) % 1400;
 		len = ddp_cut_next(c, mulpdu, &h);
-		expect_kept(test, c->first, &h);
-		at = offset_of(c->first, &h);
+		expect_hdr_fields_kept(test, c->first, &h);
+		at = get_hdr_offset(c->first, &h);
 		KUNIT_ASSERT_LE(test, ddp_hdr_len(&h) + len, mulpdu);
 		KUNIT_ASSERT_LE(test, at + len, c->total);
 		/* only the last segment may be shorter than the MULPDU */
@@ -84,7 +87,7 @@ static void segment_tiles(struct kunit *test)
 		c.first = kinds[i % 2];
 		c.total = prandom_u32_state(&rnd) % (MESSAGE_MAX + 1);
 		c.done = 0;
-		cut_up(test, &c, seen, &rnd);
+		segment_message(test, &c, seen, &rnd);
 		wrong = 0;
 		for (octet = 0; octet < MESSAGE_MAX; octet++)
 			wrong += seen[octet] != (octet < c.total);
@@ -103,8 +106,8 @@ static void segment_empty(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 128, &h), 0u);
 		KUNIT_EXPECT_TRUE(test, h.last);
-		KUNIT_EXPECT_EQ(test, offset_of(kinds[i], &h), 0u);
-		expect_kept(test, kinds[i], &h);
+		KUNIT_EXPECT_EQ(test, get_hdr_offset(kinds[i], &h), 0u);
+		expect_hdr_fields_kept(test, kinds[i], &h);
 	}
 }
 

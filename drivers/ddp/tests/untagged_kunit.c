@@ -3,7 +3,7 @@
 #include <linux/prandom.h>
 #include "../untagged.h"
 
-static void init_all(struct ddp_uq *uq)
+static void init_queues(struct ddp_uq *uq)
 {
 	int qn;
 
@@ -20,7 +20,7 @@ static void untagged_first_segment(struct kunit *test)
 	struct ddp_uq uq[DDP_QUEUES];
 	struct ddp_hdr h = {};
 
-	init_all(uq);
+	init_queues(uq);
 	for (h.qn = 0; h.qn < DDP_QUEUES; h.qn++) {
 		h.msn = 1;
 		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_OK);
@@ -38,8 +38,8 @@ struct due {
 };
 
 /*
- * Segments to check, and the expected results: queue 2 expects MSN 7 and MO
- * 100, all others MSN 1 and MO 0
+ * Segments to check, and the expected result of each. In the test queue 2
+ * expects MSN 7 and MO 100, and all other queues expect MSN 1 and MO 0.
  */
 static const struct due dues[] = {
 	{ "due", 2, 7, 100, IW_OK },
@@ -76,7 +76,7 @@ static void untagged_due(struct kunit *test)
 	const struct ddp_hdr h = { .qn = d->qn, .msn = d->msn, .mo = d->mo };
 	struct ddp_uq uq[DDP_QUEUES];
 
-	init_all(uq);
+	init_queues(uq);
 	uq[2].msn = 7;
 	uq[2].mo = 100;
 	KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), d->why);
@@ -92,7 +92,7 @@ static void untagged_msn_wraps(struct kunit *test)
 	struct ddp_uq uq[DDP_QUEUES];
 	int i, off;
 
-	init_all(uq);
+	init_queues(uq);
 	uq[0].msn = U32_MAX - 2;
 	for (i = -3; i < 3; i++) {
 		for (off = -5; off <= 5; off++) {
@@ -168,7 +168,7 @@ static void untagged_walk(struct kunit *test)
 	u32 payload;
 	int i;
 
-	init_all(uq);
+	init_queues(uq);
 	prandom_seed_state(&rnd, 7);
 	for (i = 0; i < 5000; i++) {
 		memset(&h, 0, sizeof(h));

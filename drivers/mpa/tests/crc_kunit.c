@@ -25,7 +25,7 @@ static const u8 crc6[MPA_CRC_SIZE] = { 0x84, 0x92, 0x58, 0x98 };
  * Compute the CRC of @p with two calls of mpa_crc_update(), the first for @cut bytes.
  * Return: true if the CRC field is @want, false otherwise.
  */
-static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
+static bool is_crc(const u8 *p, size_t len, size_t cut, const u8 *want)
 {
 	u8 got[MPA_CRC_SIZE];
 	u32 crc = mpa_crc_init();
@@ -45,9 +45,9 @@ static void crc_rfc5044_figures(struct kunit *test)
 	size_t cut;
 
 	for (cut = 0; cut <= sizeof(figure5); cut++) {
-		KUNIT_EXPECT_TRUE(test, crc_is(figure5, sizeof(figure5), cut,
+		KUNIT_EXPECT_TRUE(test, is_crc(figure5, sizeof(figure5), cut,
 					       crc5));
-		KUNIT_EXPECT_TRUE(test, crc_is(figure6, sizeof(figure6), cut,
+		KUNIT_EXPECT_TRUE(test, is_crc(figure6, sizeof(figure6), cut,
 					       crc6));
 	}
 }
@@ -61,7 +61,7 @@ static void crc_detects_every_bit(struct kunit *test)
 	for (bit = 0; bit < 8 * sizeof(copy); bit++) {
 		memcpy(copy, figure5, sizeof(copy));
 		copy[bit / 8] ^= 1 << bit % 8;
-		KUNIT_EXPECT_FALSE(test, crc_is(copy, sizeof(copy), 0, crc5));
+		KUNIT_EXPECT_FALSE(test, is_crc(copy, sizeof(copy), 0, crc5));
 	}
 }
 
@@ -74,8 +74,8 @@ static void crc_check_value(struct kunit *test)
 	static const u8 want[MPA_CRC_SIZE] = { 0x83, 0x92, 0x06, 0xe3 };
 	static const u8 none[MPA_CRC_SIZE];
 
-	KUNIT_EXPECT_TRUE(test, crc_is((const u8 *)"123456789", 9, 4, want));
-	KUNIT_EXPECT_TRUE(test, crc_is(none, 0, 0, none));
+	KUNIT_EXPECT_TRUE(test, is_crc((const u8 *)"123456789", 9, 4, want));
+	KUNIT_EXPECT_TRUE(test, is_crc(none, 0, 0, none));
 }
 
 static struct kunit_case crc_cases[] = {

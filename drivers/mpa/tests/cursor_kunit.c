@@ -11,15 +11,15 @@
 
 #define FIRST	0xffffffc0u	/* first sequence number, which wraps inside the first skb */
 
-static u8 pattern(u32 seq)
+static u8 pattern_byte(u32 seq)
 {
 	return seq * 7 + (seq >> 8);
 }
 
-static void fill(u8 *p, u32 seq, u32 len)
+static void fill_pattern(u8 *p, u32 seq, u32 len)
 {
 	while (len--)
-		*p++ = pattern(seq++);
+		*p++ = pattern_byte(seq++);
 }
 
 /*
@@ -34,20 +34,20 @@ static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	TCP_SKB_CB(skb)->seq = seq;
-	fill(skb_put(skb, linear), seq, linear);
+	fill_pattern(skb_put(skb, linear), seq, linear);
 	seq += linear;
 	for (i = 0; frag && i < 2; i++, seq += frag) {
 		struct page *page = alloc_page(GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, page);
-		fill(page_address(page) + 100, seq, frag);
+		fill_pattern(page_address(page) + 100, seq, frag);
 		skb_add_rx_frag(skb, i, page, 100, frag, PAGE_SIZE);
 	}
 	return skb;
 }
 
 /* Append @part to the frag_list of @skb */
-static void add_part(struct sk_buff *skb, struct sk_buff *part)
+static void append_to_frag_list(struct sk_buff *skb, struct sk_buff *part)
 {
 	struct sk_buff **end = &skb_shinfo(skb)->frag_list;
 
@@ -69,8 +69,8 @@ static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 	struct sk_buff *skb = new_skb(test, FIRST, 10, 150);
 	u32 seq;
 
-	add_part(skb, new_skb(test, FIRST + skb->len, 0, 33));
-	add_part(skb, new_skb(test, FIRST + skb->len, 5, 0));
+	append_to_frag_list(skb, new_skb(test, FIRST + skb->len, 0, 33));
+	append_to_frag_list(skb, new_skb(test, FIRST + skb->len, 5, 0));
 	seq = FIRST + skb->len;
 	__skb_queue_head_init(q);
 	__skb_queue_tail(q, skb);
@@ -82,18 +82,18 @@ static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 	return seq + skb->len - FIRST;
 }
 
-/* Count the bytes at @p that differ from the bytes at offset @off of the queue */
-static u32 wrong(const u8 *p, u32 off, u32 len)
+/* Count the bytes at @p that differ from the pattern at offset @off of the queue */
+static u32 count_wrong_bytes(const u8 *p, u32 off, u32 len)
 {
 	u32 i, n = 0;
 
 	for (i = 0; i < len; i++)
-		n += p[i] != pattern(FIRST + off + i);
+		n += p[i] != pattern_byte(FIRST + off + i);
 	return n;
 }
 
 /* Count the bytes that are not zero */
-static u32 not_zero(const u8 *p, u32 len)
+static u32 count_nonzero_bytes(const u8 *p, u32 len)
 {
 	u32 n = 0;
 
@@ -106,8 +106,8 @@ static u32 not_zero(const u8 *p, u32 len)
  * Copy or skip all bytes from offset @off to @all, @piece bytes at a time. Expect
  * that the copied bytes are correct, and that no bytes are left afterwards.
  */
-static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
-		 u32 piece)
+static void walk_queue(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
+		       u32 piece)
 {
 	struct mpa_cursor cur;
 	u8 buf[64];
@@ -121,12 +121,12 @@ static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 			continue;
 		}
 		KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, n));
-		KUNIT_EXPECT_EQ(test, wrong(buf, off, n), 0u);
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, off, n), 0u);
 	}
 	KUNIT_EXPECT_EQ(test, mpa_cursor_bytes_left(&cur), 0u);
 	memset(buf, 0xee, sizeof(buf));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, sizeof(buf)));
-	KUNIT_EXPECT_EQ(test, not_zero(buf, sizeof(buf)), 0u);
+	KUNIT_EXPECT_EQ(test, count_nonzero_bytes(buf, sizeof(buf)), 0u);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 0));
 }
@@ -139,7 +139,7 @@ static void cursor_walks_every_part(struct kunit *test)
 
 	for (off = 0; off < skb_peek(&q)->len; off++)
 		for (piece = 1; piece <= 64; piece += 7)
-			walk(test, &q, off, all, piece);
+			walk_queue(test, &q, off, all, piece);
 	__skb_queue_purge(&q);
 }
 
@@ -173,10 +173,10 @@ static void cursor_runs_over_pages(struct kunit *test)
 	u8 buf[64];
 
 	KUNIT_ASSERT_NOT_NULL(test, pages);
-	fill(page_address(pages) + 50, FIRST + 10, len);
+	fill_pattern(page_address(pages) + 50, FIRST + 10, len);
 	cursor_add_pages(skb, pages, 50, len);
 	/* add the first page again, which is not adjacent to the last page */
-	fill(page_address(pages), FIRST + 10 + len, 50);
+	fill_pattern(page_address(pages), FIRST + 10 + len, 50);
 	cursor_add_pages(skb, pages, 0, 50);
 	__skb_queue_head_init(&q);
 	__skb_queue_tail(&q, skb);
@@ -187,10 +187,10 @@ static void cursor_runs_over_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, len - 10, cur.run);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, PAGE_SIZE - 32));
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 64));
-	KUNIT_EXPECT_EQ(test, wrong(buf, 20 + PAGE_SIZE - 32, 64), 0u);
+	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 20 + PAGE_SIZE - 32, 64), 0u);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, cur.run));
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 50));
-	KUNIT_EXPECT_EQ(test, wrong(buf, 10 + len, 50), 0u);
+	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 10 + len, 50), 0u);
 
 	mpa_cursor_seek(&cur, &q, skb, 10 + PAGE_SIZE, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, (u32)PAGE_SIZE, cur.run);
@@ -212,8 +212,8 @@ static void cursor_stays_within_limit(struct kunit *test)
 		mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, left);
 		memset(buf, 0xee, PAGE_SIZE);
 		KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
-		KUNIT_EXPECT_EQ(test, wrong(buf, 0, left), 0u);
-		KUNIT_EXPECT_EQ(test, not_zero(buf + left, PAGE_SIZE - left),
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 0, left), 0u);
+		KUNIT_EXPECT_EQ(test, count_nonzero_bytes(buf + left, PAGE_SIZE - left),
 				0u);
 		KUNIT_EXPECT_EQ(test, mpa_cursor_bytes_left(&cur), 0u);
 	}
@@ -230,8 +230,8 @@ static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 	mpa_cursor_seek(&cur, q, skb_peek(q), 0, U32_MAX);
 	memset(buf, 0xee, PAGE_SIZE);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, wrong(buf, 0, have), 0u);
-	KUNIT_EXPECT_EQ(test, not_zero(buf + have, PAGE_SIZE - have), 0u);
+	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 0, have), 0u);
+	KUNIT_EXPECT_EQ(test, count_nonzero_bytes(buf + have, PAGE_SIZE - have), 0u);
 	/* the cursor stays at the end of the queue */
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, 1));
 }
@@ -247,11 +247,11 @@ static void cursor_ends_with_the_queue(struct kunit *test)
 	mpa_cursor_seek(&cur, &q, skb_peek(&q), 0, U32_MAX);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
-	/* the offset is past the end of the queue */
+	/* start at an offset past the end of the queue */
 	mpa_cursor_seek(&cur, &q, skb_peek_tail(&q), 1000, U32_MAX);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
 	__skb_queue_purge(&q);
-	/* a byte is missing before the last skb */
+	/* with a gap of one byte before the last skb, the cursor stops there */
 	all = make_queue(test, &q, 1);
 	expect_end(test, &q, all - 40);
 	__skb_queue_purge(&q);

@@ -49,7 +49,7 @@ static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 }
 
 /* Reference: compute the length of an FPDU without markers */
-static u32 content_ref(u32 ulpdu_len)
+static u32 expected_content_len(u32 ulpdu_len)
 {
 	u32 len = 2 + ulpdu_len;
 
@@ -67,7 +67,7 @@ static void fpdu_content_is_padded(struct kunit *test)
 	u32 len;
 
 	for (len = 0; len <= 65535; len++) {
-		u32 want = content_ref(len);
+		u32 want = expected_content_len(len);
 
 		KUNIT_EXPECT_EQ(test, mpa_fpdu_content_len(len), want);
 		KUNIT_EXPECT_EQ(test, mpa_fpdu_pad_len(len), want - 6 - len);
@@ -214,7 +214,7 @@ static void fpdu_marker_encoding(struct kunit *test)
 }
 
 /* Get the maximum length of an FPDU over all positions in the stream, in bytes */
-static u32 longest(u32 ulpdu_len, bool markers)
+static u32 find_longest_fpdu(u32 ulpdu_len, bool markers)
 {
 	u32 pos, len, max = 0;
 
@@ -241,10 +241,10 @@ static void mulpdu_is_tight(struct kunit *test)
 		for (markers = 0; markers <= 1; markers++) {
 			got = mpa_compute_mulpdu(emss, markers);
 			over = emss % MPA_MARKER_INTERVAL;
-			KUNIT_EXPECT_LE(test, longest(got, markers), emss);
+			KUNIT_EXPECT_LE(test, find_longest_fpdu(got, markers), emss);
 			if (markers && over >= 1 && over <= 3)
 				continue;
-			KUNIT_EXPECT_GT_MSG(test, longest(got + 1, markers),
+			KUNIT_EXPECT_GT_MSG(test, find_longest_fpdu(got + 1, markers),
 					    emss, "emss %u", emss);
 		}
 	}
@@ -272,7 +272,7 @@ static void mulpdu_has_limits(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mpa_compute_mulpdu(emss, true), 64768u);
 	}
 	/* the 16 bits of FPDUPTR are enough for the longest FPDU */
-	KUNIT_EXPECT_LE(test, longest(64768, true), 0xffffu);
+	KUNIT_EXPECT_LE(test, find_longest_fpdu(64768, true), 0xffffu);
 }
 
 static struct kunit_case fpdu_cases[] = {

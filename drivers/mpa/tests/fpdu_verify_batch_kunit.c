@@ -23,7 +23,7 @@ struct fixture {
 	u8	memory[BEFORE + MANY * ULPDU_MOST + AFTER_PAYLOAD];
 };
 
-static u8 pattern(u32 i)
+static u8 pattern_byte(u32 i)
 {
 	return i * 151 + (i >> 8);
 }
@@ -35,12 +35,12 @@ static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 
 	put_unaligned_be16(ulpdu_len, p);
 	for (i = MPA_LEN_SIZE; i < end; i++)
-		p[i] = i < MPA_LEN_SIZE + ulpdu_len ? pattern(nth * ulpdu_len + i) : 0;
+		p[i] = i < MPA_LEN_SIZE + ulpdu_len ? pattern_byte(nth * ulpdu_len + i) : 0;
 	mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
 }
 
 /* Fill the buffer with UNTOUCHED. Return: destination of the first payload. */
-static u8 *new_memory(struct fixture *x)
+static u8 *reset_memory(struct fixture *x)
 {
 	memset(x->memory, UNTOUCHED, sizeof(x->memory));
 	return x->memory + BEFORE;
@@ -59,7 +59,7 @@ static struct fixture *new_fixture(struct kunit *test)
  * FPDUs, and all other bytes must be UNTOUCHED. Only bytes directly after the
  * payloads are not checked, because a dropped FPDU may have been copied there.
  */
-static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
+static u32 count_wrong_bytes(const struct fixture *x, u32 ulpdu_len, u32 n)
 {
 	u32 payload = ulpdu_len - IW_DDP_T_HDR_LEN, wrong = 0, i, k;
 
@@ -68,7 +68,7 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 	for (k = 0; k < n; k++)
 		for (i = 0; i < payload; i++)
 			wrong += x->memory[BEFORE + k * payload + i] !=
-				 pattern(k * ulpdu_len + MPA_HEADS_MAX + i);
+				 pattern_byte(k * ulpdu_len + MPA_HEADS_MAX + i);
 	for (i = BEFORE + (n + 1) * payload + AFTER_PAYLOAD; i < sizeof(x->memory); i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	return wrong;
@@ -100,12 +100,13 @@ static void batch_payloads_are_contiguous(struct kunit *test)
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		mpa_fpdu_batch_begin(&r, sizes[i], new_memory(x));
+		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory(x));
 		for (k = 0; k < MANY; k++) {
 			put_fpdu(x->src_bytes, sizes[i], k);
 			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
-		KUNIT_EXPECT_EQ_MSG(test, wrong(x, sizes[i], MANY), 0u, "%u octets", sizes[i]);
+		KUNIT_EXPECT_EQ_MSG(test, count_wrong_bytes(x, sizes[i], MANY), 0u, "%u bytes",
+				    sizes[i]);
 	}
 }
 
@@ -120,7 +121,7 @@ static void expect_flip_detected(struct kunit *test, struct fixture *x, struct m
 	x->src_bytes[bit / 8] ^= 1 << bit % 8;
 	KUNIT_EXPECT_FALSE_MSG(test, copy_and_verify(x, r, x->src_bytes), "%u octets, bit %u",
 			       ulpdu_len, bit);
-	KUNIT_EXPECT_EQ(test, wrong(x, ulpdu_len, 2), 0u);
+	KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, ulpdu_len, 2), 0u);
 }
 
 /*
@@ -134,7 +135,7 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 	u32 i, k, bit, left;
 
 	for (i = 0; i < 11; i++) {
-		mpa_fpdu_batch_begin(&r, sizes[i], new_memory(x));
+		mpa_fpdu_batch_begin(&r, sizes[i], reset_memory(x));
 		left = r.left;
 		for (k = 0; k < 2; k++) {
 			put_fpdu(x->src_bytes, sizes[i], k);
@@ -144,7 +145,7 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 			expect_flip_detected(test, x, &r, sizes[i], bit);
 		put_fpdu(x->src_bytes, sizes[i], 2);
 		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
-		KUNIT_EXPECT_EQ(test, wrong(x, sizes[i], 3), 0u);
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, sizes[i], 3), 0u);
 		KUNIT_EXPECT_EQ(test, left - 3, r.left);
 	}
 }
@@ -161,15 +162,15 @@ static void batch_drops_other_header(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < MPA_HEADS_MAX; i++) {
-		mpa_fpdu_batch_begin(&r, 44, new_memory(x));
+		mpa_fpdu_batch_begin(&r, 44, reset_memory(x));
 		put_fpdu(x->src_bytes, 44, 0);
 		memcpy(head, x->src_bytes, sizeof(head));
 		head[i] ^= 1;
 		KUNIT_EXPECT_FALSE(test, copy_and_verify(x, &r, head));
-		KUNIT_EXPECT_EQ(test, wrong(x, 44, 0), 0u);
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 0), 0u);
 		put_fpdu(x->src_bytes, 44, 0);
 		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
-		KUNIT_EXPECT_EQ(test, wrong(x, 44, 1), 0u);
+		KUNIT_EXPECT_EQ(test, count_wrong_bytes(x, 44, 1), 0u);
 	}
 }
 
@@ -187,7 +188,7 @@ static void batch_has_capacity(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, 0u, r.left);
 			continue;
 		}
-		/* end of the first FPDU that the batch does not accept */
+		/* compute the end of the first FPDU that the batch does not accept */
 		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content_len(ulpdu);
 		KUNIT_EXPECT_GT(test, end, (u32)MPA_FPDU_BATCH_SIZE);
 		end -= ulpdu - IW_DDP_T_HDR_LEN;

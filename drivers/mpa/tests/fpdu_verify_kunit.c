@@ -30,7 +30,7 @@ struct fixture {
 	u8		fpdu[WIRE_MOST];
 };
 
-static u8 pattern(u32 i)
+static u8 pattern_byte(u32 i)
 {
 	return i * 151 + (i >> 8);
 }
@@ -48,7 +48,7 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 		}
 		out[at++] = i == 0 ? ulpdu_len >> 8 :
 			    i == 1 ? ulpdu_len :
-			    i < MPA_LEN_SIZE + ulpdu_len ? pattern(i) : 0;
+			    i < MPA_LEN_SIZE + ulpdu_len ? pattern_byte(i) : 0;
 	}
 	if (markers && !mpa_marker_dist(start + at)) {
 		mpa_marker_encode(out + at, mpa_marker_fpduptr(start, start + at));
@@ -59,7 +59,7 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 }
 
 /* Copy @len bytes from the source, and then change these bytes in the source */
-static void copy_out(struct source *s, void *dst, u32 len)
+static void copy_and_change(struct source *s, void *dst, u32 len)
 {
 	u32 i;
 
@@ -72,8 +72,8 @@ static void copy_out(struct source *s, void *dst, u32 len)
 }
 
 /* Copy and verify an FPDU with the calls that rx.c makes. Return: the result. */
-static enum iw_reason run(struct source *s, struct mpa_verify *t, u32 start,
-			  u8 *fpdu)
+static enum iw_reason copy_and_verify_fpdu(struct source *s, struct mpa_verify *t, u32 start,
+					   u8 *fpdu)
 {
 	u8 head[MPA_FPDU_HEAD_MAX];
 	struct mpa_fpdu f;
@@ -81,11 +81,11 @@ static enum iw_reason run(struct source *s, struct mpa_verify *t, u32 start,
 	u32 len;
 
 	len = mpa_fpdu_head_len(start, t->markers);
-	copy_out(s, head, len);
+	copy_and_change(s, head, len);
 	mpa_fpdu_decode(&f, start, t->markers, head, len);
 	mpa_verify_begin(t, &f, head, fpdu);
 	while ((to = mpa_verify_next_dst(t, &len))) {
-		copy_out(s, to, len);
+		copy_and_change(s, to, len);
 		mpa_verify_process_copied(t, len);
 	}
 	return mpa_verify_result(t);
@@ -100,7 +100,7 @@ static struct fixture *new_fixture(struct kunit *test)
 }
 
 /* Copy the @len bytes of the FPDU in @x->right to the source, and reset the counters */
-static void fill(struct fixture *x, u32 len)
+static void load_source(struct fixture *x, u32 len)
 {
 	memcpy(x->src.src_bytes, x->right, len);
 	memset(x->src.times_read, 0, sizeof(x->src.times_read));
@@ -112,22 +112,22 @@ static void fill(struct fixture *x, u32 len)
  * Copy and verify an FPDU from the changing source. Expect that each byte is read
  * once, the copied ULPDU is correct, and no byte after the copy is written.
  */
-static void take_changing(struct kunit *test, struct fixture *x, u32 start,
-			  u32 ulpdu_len, bool markers)
+static void verify_changing_source(struct kunit *test, struct fixture *x, u32 start,
+				   u32 ulpdu_len, bool markers)
 {
 	struct mpa_verify t = { .markers = markers, .crc = true };
 	u32 len, i, wrong = 0;
 
 	len = put_fpdu(x->right, start, ulpdu_len, markers);
-	fill(x, len);
-	KUNIT_EXPECT_EQ(test, run(&x->src, &t, start, x->fpdu), IW_OK);
+	load_source(x, len);
+	KUNIT_EXPECT_EQ(test, copy_and_verify_fpdu(&x->src, &t, start, x->fpdu), IW_OK);
 	KUNIT_EXPECT_EQ(test, t.f.ulpdu_len, ulpdu_len);
 	KUNIT_EXPECT_EQ(test, t.f.wire, len);
 	KUNIT_EXPECT_EQ(test, x->src.at, len);
 	for (i = 0; i < len; i++)
 		wrong += x->src.times_read[i] != 1;
 	for (i = MPA_LEN_SIZE; i < MPA_LEN_SIZE + ulpdu_len; i++)
-		wrong += x->fpdu[i] != pattern(i);
+		wrong += x->fpdu[i] != pattern_byte(i);
 	for (i = mpa_fpdu_content_len(ulpdu_len); i < WIRE_MOST; i++)
 		wrong += x->fpdu[i] != 0xee;
 	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "%u octets at %#x, markers %d",
@@ -145,10 +145,10 @@ static void verify_reads_each_byte_once(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		take_changing(test, x, 0, sizes[i], false);
+		verify_changing_source(test, x, 0, sizes[i], false);
 		for (start = 0u - MPA_MARKER_INTERVAL;
 		     start != MPA_MARKER_INTERVAL; start += 4)
-			take_changing(test, x, start, sizes[i], true);
+			verify_changing_source(test, x, start, sizes[i], true);
 	}
 }
 
@@ -164,9 +164,9 @@ static void verify_detects_each_change(struct kunit *test)
 
 	len = put_fpdu(x->right, start, 601, true);
 	for (i = MPA_LEN_SIZE; i < len; i++) {
-		fill(x, len);
+		load_source(x, len);
 		x->src.src_bytes[i] ^= 0x10;
-		KUNIT_EXPECT_EQ_MSG(test, run(&x->src, &t, start, x->fpdu),
+		KUNIT_EXPECT_EQ_MSG(test, copy_and_verify_fpdu(&x->src, &t, start, x->fpdu),
 				    IW_MPA_CRC, "octet %u", i);
 	}
 }
@@ -184,14 +184,14 @@ static void verify_detects_wrong_markers(struct kunit *test)
 	len = put_fpdu(x->right, start, 1200, true);
 	for (at = 0; at < len; at += MPA_MARKER_INTERVAL) {
 		for (t.crc = false; ; t.crc = true) {
-			fill(x, len);
+			load_source(x, len);
 			x->src.src_bytes[at + 3] ^= 0x80;
 			mpa_crc_final(mpa_crc_update(mpa_crc_init(),
 						     x->src.src_bytes,
 						     len - MPA_CRC_SIZE),
 				      x->src.src_bytes + len - MPA_CRC_SIZE);
 			KUNIT_EXPECT_EQ(test,
-					run(&x->src, &t, start, x->fpdu),
+					copy_and_verify_fpdu(&x->src, &t, start, x->fpdu),
 					IW_MPA_MARKER);
 			if (t.crc)
 				break;
@@ -210,9 +210,9 @@ static void verify_without_crc(struct kunit *test)
 	u32 len = put_fpdu(x->right, 4, 77, true);
 
 	memset(x->right + len - MPA_CRC_SIZE, 0xff, MPA_CRC_SIZE);
-	fill(x, len);
-	KUNIT_EXPECT_EQ(test, run(&x->src, &t, 4, x->fpdu), IW_OK);
-	KUNIT_EXPECT_EQ(test, x->fpdu[78], pattern(78));
+	load_source(x, len);
+	KUNIT_EXPECT_EQ(test, copy_and_verify_fpdu(&x->src, &t, 4, x->fpdu), IW_OK);
+	KUNIT_EXPECT_EQ(test, x->fpdu[78], pattern_byte(78));
 }
 
 static struct kunit_case take_cases[] = {

@@ -39,7 +39,7 @@ static u8 ours[MPA_FRAME_MAX];
 static const u16 data_lengths[] = { 0, 3, 4, 5, 512, 513 };
 static const u8 revisions[] = { 0, 1, 2, 3, 255 };
 
-static u8 pattern(size_t i)
+static u8 pattern_byte(size_t i)
 {
 	return i * 7 + 3;
 }
@@ -55,7 +55,7 @@ static void fill_offer(bool enhanced, u16 pd_len)
 	offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
 	offer.pd_len = pd_len;
 	for (i = 0; i < pd_len; i++)
-		offer.pd[i] = pattern(i);
+		offer.pd[i] = pattern_byte(i);
 }
 
 /*
@@ -74,12 +74,12 @@ static size_t build_frame(const struct given *g)
 	frame[18] = g->pd_len >> 8;
 	frame[19] = g->pd_len;
 	for (i = 20; i < len; i++)
-		frame[i] = pattern(i - 20);
+		frame[i] = pattern_byte(i - 20);
 	return len;
 }
 
 /* Advance the state machine until it waits for the peer's frame */
-static void begin(const struct given *g)
+static void begin_startup(const struct given *g)
 {
 	mpa_startup_init(&su, g->initiator, g->ours, g->crc, g->markers);
 	if (!g->initiator)
@@ -93,7 +93,7 @@ static void begin(const struct given *g)
  * Pass up to @len bytes of frame[] to the state machine, @piece bytes at a time, as
  * long as the next step is MPA_WANT_READ
  */
-static void feed(struct outcome *o, size_t len, size_t piece)
+static void feed_frame(struct outcome *o, size_t len, size_t piece)
 {
 	size_t n;
 
@@ -109,8 +109,8 @@ static void feed(struct outcome *o, size_t len, size_t piece)
 	o->why = su.why;
 }
 
-/* Set *@why to @because. Return: MPA_WANT_CLOSE. */
-static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
+/* Set *@why to @because, the reason for closing. Return: MPA_WANT_CLOSE. */
+static enum mpa_want set_close_reason(enum iw_reason *why, enum iw_reason because)
 {
 	*why = because;
 	return MPA_WANT_CLOSE;
@@ -120,23 +120,23 @@ static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
  * Reference: get the next step that RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 require
  * after the peer's frame
  */
-static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
+static enum mpa_want expected_next_step(const struct given *g, enum iw_reason *why)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
 	bool no = g->initiator && g->flags & 0x20;
 
 	*why = IW_OK;
 	if (g->rev == 0 || g->rev > g->ours || g->pd_len > 512)
-		return closes(why, IW_MPA_STARTUP);
+		return set_close_reason(why, IW_MPA_STARTUP);
 	if (word && g->pd_len < 4 && !no)
-		return closes(why, IW_MPA_STARTUP);
+		return set_close_reason(why, IW_MPA_STARTUP);
 	word = word && g->pd_len >= 4;
 	if (!g->initiator)
 		return MPA_WANT_OFFER;
 	if (word && !g->enhanced)
-		return closes(why, IW_MPA_STARTUP);
+		return set_close_reason(why, IW_MPA_STARTUP);
 	if (no && (word || !g->enhanced || g->rev == 2))
-		return closes(why, IW_PEER_REJECT);
+		return set_close_reason(why, IW_PEER_REJECT);
 	if (word || !g->enhanced)
 		return MPA_WANT_ENTER;
 	*why = IW_MPA_STARTUP;
@@ -149,7 +149,7 @@ static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
  * Set @g to combination number @i. Return: true if the combination is possible, false
  * otherwise.
  */
-static bool row(struct given *g, u32 i)
+static bool set_combination(struct given *g, u32 i)
 {
 	g->flags = i;
 	i >>= 8;
@@ -185,15 +185,15 @@ static void expect_results(struct kunit *test, const struct given *g)
 				     g->pd_len - skip), 0);
 }
 
-/* Expect that start-up has the result @whole, too, if the frame arrives byte by byte */
-static void expect_same(struct kunit *test, const struct given *g,
-			const struct outcome *whole)
+/* Expect that start-up has the result @whole also if the frame arrives byte by byte */
+static void expect_same_bytewise(struct kunit *test, const struct given *g,
+				 const struct outcome *whole)
 {
 	struct outcome o;
 
 	memcpy(&other, &su, sizeof(su));
-	begin(g);
-	feed(&o, sizeof(frame), 1);
+	begin_startup(g);
+	feed_frame(&o, sizeof(frame), 1);
 	KUNIT_EXPECT_EQ(test, o.want, whole->want);
 	KUNIT_EXPECT_EQ(test, memcmp(&su, &other, sizeof(su)), 0);
 	KUNIT_EXPECT_LE(test, o.eaten, 20 + g->pd_len);
@@ -212,12 +212,12 @@ static void startup_truth_table(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ROWS; i++) {
-		if (!row(&g, i))
+		if (!set_combination(&g, i))
 			continue;
 		ref.eaten = build_frame(&g);
-		ref.want = want_ref(&g, &ref.why);
-		begin(&g);
-		feed(&o, sizeof(frame), sizeof(frame));
+		ref.want = expected_next_step(&g, &ref.why);
+		begin_startup(&g);
+		feed_frame(&o, sizeof(frame), sizeof(frame));
 		KUNIT_EXPECT_EQ_MSG(test, o.want, ref.want,
 				    "role %d ours %u/%d flags %#x rev %u pd %u",
 				    g.initiator, g.ours, g.enhanced, g.flags,
@@ -230,7 +230,7 @@ static void startup_truth_table(struct kunit *test)
 		if (o.want == MPA_WANT_ENTER || o.want == MPA_WANT_OFFER)
 			expect_results(test, &g);
 		if (!(g.flags & 0x0f))
-			expect_same(test, &g, &o);
+			expect_same_bytewise(test, &g, &o);
 	}
 }
 
@@ -256,14 +256,14 @@ static void startup_every_cut(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		len = build_frame(&kinds[i]);
 		for (cut = 0; cut <= len; cut++) {
-			begin(&kinds[i]);
+			begin_startup(&kinds[i]);
 			KUNIT_EXPECT_EQ(test, cut,
 					mpa_startup_process_input(&su, frame, cut));
 			KUNIT_EXPECT_EQ(test, (ssize_t)(len - cut),
 					cut == len ? 0 :
 					mpa_startup_process_input(&su, frame + cut,
 								  len - cut + 1));
-			EXPECT_WANT(test, &su, want_ref(&kinds[i], &why));
+			EXPECT_WANT(test, &su, expected_next_step(&kinds[i], &why));
 			KUNIT_EXPECT_EQ(test, su.why, why);
 		}
 	}
@@ -280,7 +280,7 @@ static void startup_missing_len_ends_with_frame(struct kunit *test)
 
 	for (g.pd_len = 4; g.pd_len <= 512; g.pd_len++) {
 		len = build_frame(&g);
-		begin(&g);
+		begin_startup(&g);
 		KUNIT_EXPECT_EQ(test, mpa_startup_missing_len(&su), 20);
 		for (at = 0; (need = mpa_startup_missing_len(&su)); at += need)
 			mpa_startup_process_input(&su, frame + at, need);
@@ -303,8 +303,8 @@ static void startup_wrong_key(struct kunit *test)
 		g.initiator = i / 16;
 		build_frame(&g);
 		frame[i % 16] ^= 0x20;
-		begin(&g);
-		feed(&o, 20, 1);
+		begin_startup(&g);
+		feed_frame(&o, 20, 1);
 		KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_CLOSE);
 		KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
 		KUNIT_EXPECT_EQ(test, o.eaten, i % 16);
@@ -314,8 +314,8 @@ static void startup_wrong_key(struct kunit *test)
 		g.initiator = i;
 		build_frame(&g);
 		g.initiator = !i;
-		begin(&g);
-		feed(&o, 20, 20);
+		begin_startup(&g);
+		feed_frame(&o, 20, 20);
 		KUNIT_EXPECT_EQ(test, o.last, -(ssize_t)IW_MPA_STARTUP);
 	}
 }
@@ -337,10 +337,10 @@ static void startup_eof(struct kunit *test)
 		g.initiator = i % 3;
 		g.enhanced = i % 3 == 2;
 		build_frame(&g);
-		begin(&g);
+		begin_startup(&g);
 		if (g.initiator && !g.enhanced)
 			frame[16] = 0;
-		feed(&o, n, 50);
+		feed_frame(&o, n, 50);
 		mpa_startup_handle_eof(&su, true);
 		KUNIT_EXPECT_EQ(test, su.why, truncated ? IW_MPA_STARTUP :
 				IW_MPA_LOST);
@@ -361,22 +361,22 @@ static void startup_eof_before_reply(struct kunit *test)
 	build_frame(&g);
 	fill_offer(false, 0);
 
-	begin(&g);
-	feed(&o, 20, 20);
+	begin_startup(&g);
+	feed_frame(&o, 20, 20);
 	mpa_startup_handle_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
 
-	begin(&g);
-	feed(&o, 20, 20);
+	begin_startup(&g);
+	feed_frame(&o, 20, 20);
 	mpa_startup_set_offer(&su, &offer);
 	mpa_startup_handle_eof(&su, true);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
 	/* the rejecting Reply is still sent, and start-up ends afterwards */
-	begin(&g);
-	feed(&o, 20, 20);
+	begin_startup(&g);
+	feed_frame(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
 	mpa_startup_handle_eof(&su, true);
 	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
@@ -397,8 +397,8 @@ static void startup_extra_bytes(struct kunit *test)
 	struct outcome o;
 
 	build_frame(&g);
-	begin(&g);
-	feed(&o, 26, 26);
+	begin_startup(&g);
+	feed_frame(&o, 26, 26);
 	KUNIT_EXPECT_EQ(test, o.eaten, 25);
 	KUNIT_EXPECT_EQ(test, mpa_startup_process_input(&su, frame + 25, 0), 0);
 	KUNIT_EXPECT_EQ(test, mpa_startup_process_input(&su, frame + 25, 1),
@@ -419,8 +419,8 @@ static void startup_fall_back(struct kunit *test)
 	struct outcome o;
 
 	build_frame(&g);
-	begin(&g);
-	feed(&o, 29, 29);
+	begin_startup(&g);
+	feed_frame(&o, 29, 29);
 	KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_RETRY);
 	KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
 
@@ -434,7 +434,7 @@ static void startup_fall_back(struct kunit *test)
 	mpa_startup_handle_sent(&su);
 	g.flags = 0x80;
 	build_frame(&g);
-	feed(&o, 29, 29);
+	feed_frame(&o, 29, 29);
 	KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_ENTER);
 	g.enhanced = false;
 	expect_results(test, &g);
@@ -464,16 +464,16 @@ static void startup_repeat(struct kunit *test)
 {
 	struct given g = { .initiator = true, .enhanced = true, .ours = 2 };
 
-	begin(&g);
+	begin_startup(&g);
 	expect_next_revision(test, true, 1);
 
-	begin(&g);
+	begin_startup(&g);
 	expect_next_revision(test, false, 2);
 	expect_next_revision(test, true, 1);
 	mpa_startup_handle_eof(&su, false);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
 
-	begin(&g);
+	begin_startup(&g);
 	expect_next_revision(test, false, 2);
 	expect_next_revision(test, false, 1);
 	mpa_startup_handle_eof(&su, false);

@@ -28,7 +28,7 @@ static void fill_offer(bool enhanced, u16 pd_len)
 }
 
 /* Encode the frame of @su in ours[]. Return: length of the frame in bytes. */
-static size_t output(void)
+static size_t encode_frame(void)
 {
 	memset(ours, 0x55, sizeof(ours));
 	return mpa_startup_encode_frame(&su, ours, sizeof(ours));
@@ -41,7 +41,7 @@ static size_t output(void)
 static void expect_frame(struct kunit *test, const u8 *want, size_t len)
 {
 	KUNIT_EXPECT_EQ(test, mpa_startup_encode_frame(&su, ours, len - 1), 0);
-	KUNIT_ASSERT_EQ(test, output(), len);
+	KUNIT_ASSERT_EQ(test, encode_frame(), len);
 	KUNIT_EXPECT_EQ(test, memcmp(ours, want, len), 0);
 	KUNIT_EXPECT_EQ(test, ours[len], 0x55);
 }
@@ -66,7 +66,7 @@ static void startup_request_bytes(struct kunit *test)
 	fill_offer(false, 2);
 	mpa_startup_init(&su, true, 2, true, false);
 	EXPECT_WANT(test, &su, MPA_WANT_OFFER);
-	KUNIT_EXPECT_EQ(test, output(), 0);
+	KUNIT_EXPECT_EQ(test, encode_frame(), 0);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
 	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
 	expect_frame(test, plain, sizeof(plain));
@@ -110,7 +110,7 @@ static void startup_offer_limits(struct kunit *test)
 		expect_refused(test);
 		offer.pd_len--;
 		KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), 0);
-		KUNIT_EXPECT_EQ(test, output(), 532);
+		KUNIT_EXPECT_EQ(test, encode_frame(), 532);
 	}
 	mpa_startup_init(&su, true, 2, true, false);
 	offer.ird = 0x4000;
@@ -163,7 +163,7 @@ static void startup_reply_follows_request(struct kunit *test)
 
 		want = (markers ? 0x80 : 0) | (accept ? 0 : 0x20);
 		want |= (word ? 0x10 : 0) | (crc ? 0x40 : 0) | (flags & 0x40);
-		KUNIT_EXPECT_EQ(test, output(), word ? 25 : 21);
+		KUNIT_EXPECT_EQ(test, encode_frame(), word ? 25 : 21);
 		KUNIT_EXPECT_EQ(test, memcmp(ours, "MPA ID Rep Frame", 16), 0);
 		KUNIT_EXPECT_EQ(test, ours[16], want);
 		KUNIT_EXPECT_EQ(test, ours[17], rev);
@@ -189,7 +189,7 @@ static void startup_reject_without_depths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_set_offer(&su, &offer), -EINVAL);
 	EXPECT_WANT(test, &su, MPA_WANT_OFFER);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
-	KUNIT_EXPECT_EQ(test, output(), 25);
+	KUNIT_EXPECT_EQ(test, encode_frame(), 25);
 	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, word, sizeof(word)), 0);
 	KUNIT_EXPECT_EQ(test, ours[24], offer.pd[0]);
 }
@@ -228,7 +228,7 @@ static void startup_ird_ord_word(struct kunit *test)
 }
 
 /* Let @from send its frame, and pass the frame to @to */
-static void carry(struct mpa_startup *from, struct mpa_startup *to)
+static void transfer_frame(struct mpa_startup *from, struct mpa_startup *to)
 {
 	size_t len = mpa_startup_encode_frame(from, ours, sizeof(ours));
 
@@ -276,7 +276,7 @@ static void startup_both_ends(struct kunit *test)
 		mpa_startup_init(&su, true, i & 1 ? 2 : 1, i & 2, i & 4);
 		mpa_startup_init(&other, false, i & 8 ? 2 : 1, i & 16, i & 32);
 		mpa_startup_set_offer(&su, &offer);
-		carry(&su, &other);
+		transfer_frame(&su, &other);
 		/* RFC 6581 10 (MPA2-66): a responder of revision 1 closes the connection */
 		lost = mpa_startup_next_step(&other) == MPA_WANT_CLOSE;
 		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
@@ -284,10 +284,10 @@ static void startup_both_ends(struct kunit *test)
 			mpa_startup_handle_eof(&su, true);
 			mpa_startup_retry(&su);
 			mpa_startup_init(&other, false, 1, i & 16, i & 32);
-			carry(&su, &other);
+			transfer_frame(&su, &other);
 		}
 		mpa_startup_set_offer(&other, &offer);
-		carry(&other, &su);
+		transfer_frame(&other, &su);
 		expect_agreement(test, word && i & 1 && i & 8);
 	}
 }

@@ -9,7 +9,7 @@
  * Ring @n doorbells at intervals of @gap ns, with transmit passes of 0 ns.
  * Return: the number of coalescing periods started.
  */
-static u32 ring(struct db_mod *b, u64 *now, u32 n, u32 gap)
+static u32 ring_doorbells(struct db_mod *b, u64 *now, u32 n, u32 gap)
 {
 	u32 nr_periods = 0;
 
@@ -33,8 +33,8 @@ static void streak_starts_period(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, DB_MOD_STREAK, 100));
-	KUNIT_EXPECT_EQ(test, 1u, ring(&b, &now, 1, 100));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK, 100));
+	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells(&b, &now, 1, 100));
 }
 
 /*
@@ -47,9 +47,9 @@ static void quick_doorbell_limit(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, 100, DB_MOD_QUICK_NS));
-	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, DB_MOD_STREAK - 1, DB_MOD_QUICK_NS - 1));
-	KUNIT_EXPECT_EQ(test, 1u, ring(&b, &now, 1, DB_MOD_QUICK_NS - 1));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 100, DB_MOD_QUICK_NS));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, DB_MOD_QUICK_NS - 1));
+	KUNIT_EXPECT_EQ(test, 1u, ring_doorbells(&b, &now, 1, DB_MOD_QUICK_NS - 1));
 }
 
 /*
@@ -63,8 +63,8 @@ static void slow_doorbell_resets_streak(struct kunit *test)
 
 	db_mod_init(&b);
 	for (i = 0; i < 10; i++) {
-		KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, DB_MOD_STREAK - 1, 1));
-		KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, 1, DB_MOD_QUICK_NS));
+		KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, 1));
+		KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 1, DB_MOD_QUICK_NS));
 	}
 }
 
@@ -78,21 +78,21 @@ static void stopped_clock(struct kunit *test)
 	struct db_mod b;
 
 	db_mod_init(&b);
-	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, 1000, 0));
-	KUNIT_EXPECT_EQ(test, 0u, ring(&b, &now, DB_MOD_STREAK - 1, 1));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, 1000, 0));
+	KUNIT_EXPECT_EQ(test, 0u, ring_doorbells(&b, &now, DB_MOD_STREAK - 1, 1));
 	now -= 2;
 	KUNIT_EXPECT_FALSE(test, db_mod_record_doorbell(&b, now));
 }
 
 /*
  * Ring quick doorbells until a coalescing period starts. Return: the number of
- * doorbells
+ * doorbells.
  */
-static u32 until_next(struct db_mod *b, u64 *now)
+static u32 ring_until_period(struct db_mod *b, u64 *now)
 {
 	u32 n = 1;
 
-	while (!ring(b, now, 1, 1) && n < 2 * DB_MOD_STREAK_MAX)
+	while (!ring_doorbells(b, now, 1, 1) && n < 2 * DB_MOD_STREAK_MAX)
 		n++;
 	return n;
 }
@@ -111,23 +111,26 @@ static void short_period_doubles_threshold(struct kunit *test)
 	db_mod_init(&b);
 	db_mod_record_transmitted(&b, now);
 	for (i = 0; i < 20; i++) {
-		KUNIT_EXPECT_EQ(test, threshold, until_next(&b, &now));
+		KUNIT_EXPECT_EQ(test, threshold, ring_until_period(&b, &now));
 		now += DB_MOD_PERIOD_NS;
 		db_mod_record_coalesced(&b, now, i % DB_MOD_STREAK);
 		threshold = min(2 * threshold, DB_MOD_STREAK_MAX);
 	}
 	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK_MAX, threshold);
-	KUNIT_EXPECT_EQ(test, threshold, until_next(&b, &now));
+	KUNIT_EXPECT_EQ(test, threshold, ring_until_period(&b, &now));
 	db_mod_record_coalesced(&b, now, DB_MOD_STREAK);
-	/* after a worthwhile period, the next doorbell starts a period */
-	KUNIT_EXPECT_EQ(test, 1u, until_next(&b, &now));
+	/*
+	 * the period had enough requests, so the next doorbell starts another
+	 * period
+	 */
+	KUNIT_EXPECT_EQ(test, 1u, ring_until_period(&b, &now));
 	db_mod_record_coalesced(&b, now, DB_MOD_STREAK - 1);
-	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, until_next(&b, &now));
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_until_period(&b, &now));
 }
 
 /*
- * A coalescing period whose timer is late is not worthwhile, even with 1000
- * requests.
+ * A coalescing period whose timer is late doubles the threshold, even if it
+ * coalesced 1000 requests.
  */
 static void late_period_is_not_worthwhile(struct kunit *test)
 {
@@ -136,13 +139,13 @@ static void late_period_is_not_worthwhile(struct kunit *test)
 
 	db_mod_init(&b);
 	db_mod_record_transmitted(&b, now);
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, until_next(&b, &now));
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK, ring_until_period(&b, &now));
 	now += DB_MOD_LATE_NS - 1;
 	db_mod_record_coalesced(&b, now, 1000);
-	KUNIT_EXPECT_EQ(test, 1u, until_next(&b, &now));
+	KUNIT_EXPECT_EQ(test, 1u, ring_until_period(&b, &now));
 	now += DB_MOD_LATE_NS;
 	db_mod_record_coalesced(&b, now, 1000);
-	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, until_next(&b, &now));
+	KUNIT_EXPECT_EQ(test, 2 * DB_MOD_STREAK, ring_until_period(&b, &now));
 }
 
 static struct kunit_case db_mod_cases[] = {

@@ -31,7 +31,7 @@ static u32 pop_digit(u32 *x, u32 base)
 	return d;
 }
 
-static struct neg_local spell_local(u32 *x)
+static struct neg_local pop_local_config(u32 *x)
 {
 	return (struct neg_local){
 		.ird = local[pop_digit(x, LOCALS)], .ord = local[pop_digit(x, LOCALS)],
@@ -39,7 +39,7 @@ static struct neg_local spell_local(u32 *x)
 	};
 }
 
-static struct neg_side spell_side(u32 *x)
+static struct neg_side pop_side_config(u32 *x)
 {
 	return (struct neg_side){
 		.ird = wire[pop_digit(x, WIRES)], .ord = wire[pop_digit(x, WIRES)],
@@ -50,23 +50,23 @@ static struct neg_side spell_side(u32 *x)
 #define ALL_LOCALS	(LOCALS * LOCALS * 16)
 #define ALL_SIDES	(WIRES * WIRES * 16)
 
-static u16 capped(u16 depth)
+static u16 cap_depth(u16 depth)
 {
 	return min_t(u16, depth, LIMIT);
 }
 
-static bool single(u8 bits)
+static bool is_single_bit(u8 bits)
 {
 	return bits && !(bits & (bits - 1));
 }
 
-static const char *accept_depths(const struct neg_local *me,
-				 const struct neg_side *req,
-				 const struct neg_side *rep,
-				 const struct neg_result *r)
+static const char *check_accept_depths(const struct neg_local *me,
+				       const struct neg_side *req,
+				       const struct neg_side *rep,
+				       const struct neg_result *r)
 {
 	bool need = r->rtr & NEG_RTR_READ;
-	u16 ord = capped(me->ord), ird = capped(me->ird);
+	u16 ord = cap_depth(me->ord), ird = cap_depth(me->ird);
 
 	if (req->ird == NONE && (rep->ord != NONE || r->ord != ord))
 		return "MPA2-39";
@@ -83,10 +83,10 @@ static const char *accept_depths(const struct neg_local *me,
 	return "ok";
 }
 
-static const char *accept_flags(const struct neg_local *me,
-				const struct neg_side *req,
-				const struct neg_side *rep,
-				const struct neg_result *r)
+static const char *check_accept_flags(const struct neg_local *me,
+				      const struct neg_side *req,
+				      const struct neg_side *rep,
+				      const struct neg_result *r)
 {
 	u8 types = rep->rtr & NEG_RTR_TYPES;
 	u8 both = me->rtr & req->rtr & NEG_RTR_TYPES;
@@ -127,24 +127,24 @@ static void every_request(struct kunit *test)
 
 	for (i = 0; i < ALL_LOCALS * ALL_SIDES; i++) {
 		x = i;
-		me = spell_local(&x);
-		req = spell_side(&x);
+		me = pop_local_config(&x);
+		req = pop_side_config(&x);
 		neg_build_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       accept_depths(&me, &req, &rep, &r),
+				       check_accept_depths(&me, &req, &rep, &r),
 				       "case %u", i);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       accept_flags(&me, &req, &rep, &r),
+				       check_accept_flags(&me, &req, &rep, &r),
 				       "case %u", i);
 	}
 }
 
-static const char *complete_ord(const struct neg_local *me,
-				const struct neg_side *rep,
-				const struct neg_result *r)
+static const char *check_final_ord(const struct neg_local *me,
+				   const struct neg_side *rep,
+				   const struct neg_result *r)
 {
 	bool need = r->rtr == NEG_RTR_READ;
-	u16 ord = capped(me->ord);
+	u16 ord = cap_depth(me->ord);
 
 	if (r->ord > LIMIT)
 		return "MPA2-68";
@@ -159,12 +159,12 @@ static const char *complete_ord(const struct neg_local *me,
 	return need && !r->ord ? "no ORD for the Read" : "ok";
 }
 
-static const char *complete_ird(const struct neg_local *me,
-				const struct neg_side *rep,
-				const struct neg_result *r)
+static const char *check_final_ird(const struct neg_local *me,
+				   const struct neg_side *rep,
+				   const struct neg_result *r)
 {
 	bool too_much = rep->ord > LIMIT && rep->ord != NONE;
-	u16 ird = capped(me->ird);
+	u16 ird = cap_depth(me->ird);
 
 	if (too_much ? r->why != IW_MPA_IRD : r->why == IW_MPA_IRD)
 		return "MPA2-33 MPA2-34";
@@ -177,7 +177,7 @@ static const char *complete_ird(const struct neg_local *me,
  * Compute the RTR types that an initiator can send according to RFC 6581 9.2; a Read also
  * needs an ORD of at least 1
  */
-static u8 usable(const struct neg_local *me, const struct neg_side *rep)
+static u8 usable_rtr_types(const struct neg_local *me, const struct neg_side *rep)
 {
 	u8 both = me->rtr & rep->rtr;
 
@@ -188,13 +188,13 @@ static u8 usable(const struct neg_local *me, const struct neg_side *rep)
 	return both & NEG_RTR_TYPES;
 }
 
-static const char *complete_flags(const struct neg_local *me,
-				  const struct neg_side *req,
-				  const struct neg_side *rep,
-				  const struct neg_result *r)
+static const char *check_final_flags(const struct neg_local *me,
+				     const struct neg_side *req,
+				     const struct neg_side *rep,
+				     const struct neg_result *r)
 {
 	bool p2p = (req->rtr | rep->rtr) & NEG_RTR_P2P;
-	u8 can = usable(me, rep);
+	u8 can = usable_rtr_types(me, rep);
 
 	if (r->why != IW_OK && r->rtr)
 		return "MPA2-50: a Terminate is first";
@@ -204,7 +204,7 @@ static const char *complete_flags(const struct neg_local *me,
 		return r->why || r->rtr ? "MPA2-52 MPA2-55" : "ok";
 	if (!can)
 		return r->why != IW_MPA_RTR ? "MPA2-50 MPA2-51" : "ok";
-	if (r->why != IW_OK || !single(r->rtr) || !(r->rtr & can))
+	if (r->why != IW_OK || !is_single_bit(r->rtr) || !(r->rtr & can))
 		return "MPA2-49";
 	if (can & NEG_RTR_WRITE && r->rtr != NEG_RTR_WRITE)
 		return "N-21, Write";
@@ -229,24 +229,24 @@ static void every_reply(struct kunit *test)
 
 	for (i = 0; i < ALL_LOCALS * ALL_SIDES; i++) {
 		x = i;
-		me = spell_local(&x);
-		rep = spell_side(&x);
+		me = pop_local_config(&x);
+		rep = pop_side_config(&x);
 		neg_build_request(&me, &req);
 		neg_process_reply(&me, &req, &rep, &r);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       complete_ord(&me, &rep, &r),
+				       check_final_ord(&me, &rep, &r),
 				       "case %u", i);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       complete_ird(&me, &rep, &r),
+				       check_final_ird(&me, &rep, &r),
 				       "case %u", i);
 		KUNIT_ASSERT_STREQ_MSG(test, "ok",
-				       complete_flags(&me, &req, &rep, &r),
+				       check_final_flags(&me, &req, &rep, &r),
 				       "case %u", i);
 	}
 }
 
-static const char *request_word(const struct neg_local *me,
-				const struct neg_side *req)
+static const char *check_request_word(const struct neg_local *me,
+				      const struct neg_side *req)
 {
 	u8 types = me->rtr & NEG_RTR_P2P ? me->rtr & NEG_RTR_TYPES : 0;
 
@@ -254,7 +254,7 @@ static const char *request_word(const struct neg_local *me,
 		return "MPA2-62";
 	if (!me->enhanced)
 		return req->ird | req->ord | req->rtr ? "MPA2-62" : "ok";
-	if (req->ird != capped(me->ird) || req->ord != capped(me->ord))
+	if (req->ird != cap_depth(me->ird) || req->ord != cap_depth(me->ord))
 		return "depths";
 	if ((req->rtr & NEG_RTR_TYPES) != types)
 		return "MPA2-42 MPA2-54";
@@ -277,10 +277,10 @@ static void every_own_request(struct kunit *test)
 
 	for (i = 0; i < 2 * ALL_LOCALS; i++) {
 		x = i / 2;
-		me = spell_local(&x);
+		me = pop_local_config(&x);
 		me.enhanced = i % 2;
 		neg_build_request(&me, &req);
-		KUNIT_ASSERT_STREQ_MSG(test, "ok", request_word(&me, &req),
+		KUNIT_ASSERT_STREQ_MSG(test, "ok", check_request_word(&me, &req),
 				       "case %u", i);
 	}
 }
@@ -289,8 +289,8 @@ static void every_own_request(struct kunit *test)
  * Let an initiator and a responder of this driver negotiate, and check that their results
  * match (RFC 6581 9.1)
  */
-static const char *both_ends(const struct neg_local *a,
-			     const struct neg_local *b)
+static const char *check_both_ends(const struct neg_local *a,
+				   const struct neg_local *b)
 {
 	struct neg_side req, rep;
 	struct neg_result ra, rb;
@@ -304,7 +304,7 @@ static const char *both_ends(const struct neg_local *a,
 		return "initiator ORD over responder IRD";
 	if (rb.ord > ra.ird)
 		return "responder ORD over initiator IRD";
-	if (ra.ird != capped(a->ird))
+	if (ra.ird != cap_depth(a->ird))
 		return "IRD of the initiator changed";
 	if (ra.why != IW_OK)
 		return req.rtr & b->rtr & NEG_RTR_TYPES ?
@@ -321,9 +321,9 @@ static void every_pair(struct kunit *test)
 
 	for (i = 0; i < ALL_LOCALS * ALL_LOCALS; i++) {
 		x = i;
-		a = spell_local(&x);
-		b = spell_local(&x);
-		KUNIT_ASSERT_STREQ_MSG(test, "ok", both_ends(&a, &b),
+		a = pop_local_config(&x);
+		b = pop_local_config(&x);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok", check_both_ends(&a, &b),
 				       "case %u", i);
 	}
 }

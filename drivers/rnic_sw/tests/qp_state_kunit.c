@@ -27,7 +27,7 @@ static void whole_matrix(struct kunit *test)
 					    qp_state_name(to));
 }
 
-/* Every state but ERROR permits the transition to ERROR */
+/* Every state except ERROR permits the transition to ERROR. */
 static void error_from_everywhere(struct kunit *test)
 {
 	int from;

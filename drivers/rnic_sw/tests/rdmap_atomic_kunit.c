@@ -15,7 +15,7 @@ static const struct rdmap_atomic example = {
 	.cmp_mask = 0x6162636465666768,
 };
 
-/* Encoded form of the request above, written by hand from RFC 7306 figure 4 */
+/* The encoded form of @example, written by hand from RFC 7306 figure 4 */
 static const u8 example_bytes[RDMAP_AREQ_LEN] = {
 	0x00, 0x00, 0x00, 0x02, 0x01, 0x02, 0x03, 0x04,
 	0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24,
@@ -93,7 +93,7 @@ static void response_encoding(struct kunit *test)
 }
 
 /* Add @add to @old field by field, like the pseudocode of RFC 7306 5.1.1 */
-static u64 add_by_bits(u64 old, u64 add, u64 tops)
+static u64 expected_field_add(u64 old, u64 add, u64 tops)
 {
 	u64 result = 0, carry = 0;
 	int bit;
@@ -109,7 +109,7 @@ static u64 add_by_bits(u64 old, u64 add, u64 tops)
 	return result;
 }
 
-static u64 fetch_add(u64 old, u64 add, u64 tops)
+static u64 apply_fetch_add(u64 old, u64 add, u64 tops)
 {
 	const struct rdmap_atomic a = {
 		.code = RDMAP_ATOMIC_FETCH_ADD, .data = add, .mask = tops,
@@ -126,9 +126,9 @@ static u64 fetch_add(u64 old, u64 add, u64 tops)
  */
 static void fetch_add_plain(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0ull, fetch_add(U64_MAX, 1, 0));
-	KUNIT_EXPECT_EQ(test, 7ull, fetch_add(7, 0, 0));
-	KUNIT_EXPECT_EQ(test, 0x100000000ull, fetch_add(0xffffffff, 1, 0));
+	KUNIT_EXPECT_EQ(test, 0ull, apply_fetch_add(U64_MAX, 1, 0));
+	KUNIT_EXPECT_EQ(test, 7ull, apply_fetch_add(7, 0, 0));
+	KUNIT_EXPECT_EQ(test, 0x100000000ull, apply_fetch_add(0xffffffff, 1, 0));
 }
 
 /*
@@ -150,12 +150,12 @@ static void fetch_add_in_fields(struct kunit *test)
 		prandom_bytes_state(&rnd, v, sizeof(v));
 		if (i & 1)
 			v[2] = tops[i / 2 % 8];
-		KUNIT_ASSERT_EQ(test, add_by_bits(v[0], v[1], v[2]),
-				fetch_add(v[0], v[1], v[2]));
+		KUNIT_ASSERT_EQ(test, expected_field_add(v[0], v[1], v[2]),
+				apply_fetch_add(v[0], v[1], v[2]));
 	}
 }
 
-static u64 cmp_swap(u64 old, u64 cmp, u64 cmp_mask, u64 swap, u64 mask)
+static u64 apply_cmp_swap(u64 old, u64 cmp, u64 cmp_mask, u64 swap, u64 mask)
 {
 	const struct rdmap_atomic a = {
 		.code = RDMAP_ATOMIC_CMP_SWAP, .data = swap, .mask = mask,
@@ -171,17 +171,17 @@ static u64 cmp_swap(u64 old, u64 cmp, u64 cmp_mask, u64 swap, u64 mask)
  */
 static void compare_and_swap(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(5, 5, U64_MAX, 9, U64_MAX));
-	KUNIT_EXPECT_EQ(test, 5ull, cmp_swap(5, 4, U64_MAX, 9, U64_MAX));
+	KUNIT_EXPECT_EQ(test, 9ull, apply_cmp_swap(5, 5, U64_MAX, 9, U64_MAX));
+	KUNIT_EXPECT_EQ(test, 5ull, apply_cmp_swap(5, 4, U64_MAX, 9, U64_MAX));
 	/* the values are equal in the bits of the compare mask */
-	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(0x105, 5, 0xff, 9, U64_MAX));
+	KUNIT_EXPECT_EQ(test, 9ull, apply_cmp_swap(0x105, 5, 0xff, 9, U64_MAX));
 	/* the compare mask is 0, so the values count as equal */
-	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(5, 4, 0, 9, U64_MAX));
+	KUNIT_EXPECT_EQ(test, 9ull, apply_cmp_swap(5, 4, 0, 9, U64_MAX));
 	/* only the bits of the swap mask are stored */
 	KUNIT_EXPECT_EQ(test, 0x12cdull,
-			cmp_swap(0x1234, 0x1234, U64_MAX, 0xabcd, 0xff));
+			apply_cmp_swap(0x1234, 0x1234, U64_MAX, 0xabcd, 0xff));
 	KUNIT_EXPECT_EQ(test, 0x1234ull,
-			cmp_swap(0x1234, 0x1234, U64_MAX, 0xabcd, 0));
+			apply_cmp_swap(0x1234, 0x1234, U64_MAX, 0xabcd, 0));
 }
 
 static struct kunit_case rdmap_atomic_cases[] = {

@@ -45,7 +45,7 @@ static void set_combination(u32 x, struct ddp_hdr *h)
 
 #define ALL_SPELLINGS	0x2000u
 
-static enum iw_reason expected(const struct ddp_hdr *h)
+static enum iw_reason expected_reason(const struct ddp_hdr *h)
 {
 	u8 op = h->ulp8 & 0xf;
 
@@ -74,13 +74,13 @@ static void every_combination(struct kunit *test)
 	for (x = 0; x < ALL_SPELLINGS; x++) {
 		row = NULL;
 		set_combination(x, &h);
-		KUNIT_ASSERT_EQ_MSG(test, expected(&h),
+		KUNIT_ASSERT_EQ_MSG(test, expected_reason(&h),
 				    rdmap_op_check(&h, &row), "x=%#x", x);
-		KUNIT_ASSERT_EQ(test, expected(&h) == IW_OK, !!row);
+		KUNIT_ASSERT_EQ(test, expected_reason(&h) == IW_OK, !!row);
 	}
 }
 
-static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
+static const struct rdmap_op_row *find_row(struct kunit *test, u8 op)
 {
 	const struct rdmap_op_row *row = NULL;
 	struct ddp_hdr h = {
@@ -105,7 +105,7 @@ static void rows_match_figures(struct kunit *test)
 	for (op = 0; op < 16; op++) {
 		if (!figure4[op].valid)
 			continue;
-		row = row_of(test, op);
+		row = find_row(test, op);
 		KUNIT_EXPECT_EQ(test, (int)op, (int)row->opcode);
 		KUNIT_EXPECT_TRUE(test, row->supported);
 		KUNIT_EXPECT_EQ(test, figure4[op].tagged, row->tagged);
@@ -123,22 +123,22 @@ static void headers_and_rights(struct kunit *test)
 {
 	u8 op;
 
-	KUNIT_EXPECT_EQ(test, 28, (int)row_of(test, 0x1)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 4, (int)row_of(test, 0x7)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x0)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x2)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 28, (int)find_row(test, 0x1)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 4, (int)find_row(test, 0x7)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 0, (int)find_row(test, 0x0)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 0, (int)find_row(test, 0x2)->hdr_len);
 	for (op = 0x3; op <= 0x6; op++)
-		KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, op)->hdr_len);
-	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)row_of(test, 0)->rights);
-	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, (int)row_of(test, 1)->rights);
-	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, (int)row_of(test, 2)->rights);
-	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 3)->rights);
-	KUNIT_EXPECT_EQ(test, 8, (int)row_of(test, 0x8)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 8, (int)row_of(test, 0x9)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 52, (int)row_of(test, 0xa)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 12, (int)row_of(test, 0xb)->hdr_len);
+		KUNIT_EXPECT_EQ(test, 0, (int)find_row(test, op)->hdr_len);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)find_row(test, 0)->rights);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, (int)find_row(test, 1)->rights);
+	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, (int)find_row(test, 2)->rights);
+	KUNIT_EXPECT_EQ(test, 0, (int)find_row(test, 3)->rights);
+	KUNIT_EXPECT_EQ(test, 8, (int)find_row(test, 0x8)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 8, (int)find_row(test, 0x9)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 52, (int)find_row(test, 0xa)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 12, (int)find_row(test, 0xb)->hdr_len);
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_ATOMIC,
-			(int)row_of(test, 0xa)->rights);
+			(int)find_row(test, 0xa)->rights);
 }
 
 static struct kunit_case rdmap_op_cases[] = {

@@ -14,15 +14,15 @@ struct model {
 	u32	served;
 };
 
-static void model_drop(struct model *m, u32 n)
+static void remove_from_model(struct model *m, u32 n)
 {
 	m->used -= n;
 	m->served -= min(n, m->served);
 	memmove(m->id, m->id + n, m->used * sizeof(m->id[0]));
 }
 
-static void step_push(struct kunit *test, struct model *m,
-		      struct rdmap_reqq *q, u32 id)
+static void push_to_both(struct kunit *test, struct model *m,
+			 struct rdmap_reqq *q, u32 id)
 {
 	struct rdmap_req *req = rdmap_reqq_push(q);
 
@@ -35,15 +35,15 @@ static void step_push(struct kunit *test, struct model *m,
 	m->id[m->used++] = id;
 }
 
-static void step_release(struct model *m, struct rdmap_reqq *q, u32 n)
+static void release_from_both(struct model *m, struct rdmap_reqq *q, u32 n)
 {
 	n = min(n, m->used);
 	rdmap_reqq_release(q, n);
-	model_drop(m, n);
+	remove_from_model(m, n);
 }
 
-static void compare(struct kunit *test, const struct model *m,
-		    const struct rdmap_reqq *q)
+static void expect_equal(struct kunit *test, const struct model *m,
+			 const struct rdmap_reqq *q)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 
@@ -59,13 +59,13 @@ static void compare(struct kunit *test, const struct model *m,
 		KUNIT_ASSERT_EQ(test, m->id[m->served], req->slot);
 }
 
-static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
-		 u32 rnd)
+static void random_step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
+			u32 rnd)
 {
 	switch (rnd % 5) {
 	case 0:
 	case 1:
-		step_push(test, m, q, rnd);
+		push_to_both(test, m, q, rnd);
 		break;
 	case 2:
 		if (m->served < m->used)
@@ -74,14 +74,14 @@ static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 		break;
 	case 3:
 		if (m->used)
-			model_drop(m, 1);
+			remove_from_model(m, 1);
 		rdmap_reqq_pop(q);
 		break;
 	case 4:
-		step_release(m, q, (rnd >> 8) % 4);
+		release_from_both(m, q, (rnd >> 8) % 4);
 		break;
 	}
-	compare(test, m, q);
+	expect_equal(test, m, q);
 }
 
 /*
@@ -108,9 +108,9 @@ static void random_operations(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, req);
 		rdmap_reqq_init(&q, req, sizes[i]);
 		*m = (struct model){ .size = sizes[i] };
-		compare(test, m, &q);
+		expect_equal(test, m, &q);
 		for (n = 0; n < 30000; n++)
-			step(test, m, &q, prandom_u32_state(&rnd));
+			random_step(test, m, &q, prandom_u32_state(&rnd));
 		KUNIT_EXPECT_EQ(test, 0u, req[sizes[i]].slot);
 	}
 }
@@ -183,9 +183,9 @@ static struct ddp_hdr make_response(const struct rdmap_req *req, u32 payload)
 }
 
 /*
- * Check that a segment of @payload bytes with a wrong STag, TO or L bit is
- * refused, and also a segment that is too long; RFC 5040 5.2.2 (RDMAP-84,
- * RDMAP-87), RFC 5041 5.2, 5.4 (N-8)
+ * Check that rdmap_resp_check() refuses a segment of @payload bytes that has a
+ * wrong STag, TO or L bit, or is too long; RFC 5040 5.2.2 (RDMAP-84, RDMAP-87),
+ * RFC 5041 5.2, 5.4 (N-8)
  */
 static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 			   u32 payload)
@@ -214,7 +214,7 @@ static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 
 /*
  * rdmap_resp_check() accepts each segment of 2000 responses with random segment
- * lengths, and refuses a faulty segment at the same place.
+ * lengths, and refuses the faulty variants of each segment.
  */
 static void response_segments_are_checked(struct kunit *test)
 {

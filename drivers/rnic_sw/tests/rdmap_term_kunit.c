@@ -46,7 +46,7 @@ static const u8 golden[IW_REASON_NR][3] = {
 	[IW_RDMAP_UNSPEC]	= { 0x02, 0xff, 0xc0 },
 };
 
-static bool on_wire(enum iw_reason why)
+static bool has_terminate(enum iw_reason why)
 {
 	return golden[why][0] || why == IW_RDMAP_CATASTROPHIC;
 }
@@ -55,7 +55,7 @@ static bool on_wire(enum iw_reason why)
  * Make a fault with a DDP header of @ddp_len bytes and an RDMAP header of
  * @rdma_len bytes, in which no two bytes are equal
  */
-static struct iw_failure fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
+static struct iw_failure make_fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 {
 	struct iw_failure f = {
 		.why = why, .seg_len = 0x1234, .ddp_len = ddp_len,
@@ -74,7 +74,7 @@ static struct iw_failure fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
  * Build the message that is expected for @f in @out, without
  * rdmap_term_build(). Return: the length of the message in bytes
  */
-static size_t spell(u8 *out, const struct iw_failure *f)
+static size_t build_expected(u8 *out, const struct iw_failure *f)
 {
 	u8 hdrct = golden[f->why][2];
 	size_t n = 4;
@@ -102,9 +102,9 @@ static size_t spell(u8 *out, const struct iw_failure *f)
 static void check_built(struct kunit *test, enum iw_reason why, u8 ddp_len,
 			u8 rdma_len)
 {
-	struct iw_failure f = fault(why, ddp_len, rdma_len);
+	struct iw_failure f = make_fault(why, ddp_len, rdma_len);
 	u8 out[RDMAP_TERM_BUILD_MAX + 1], want[RDMAP_TERM_BUILD_MAX];
-	size_t n = spell(want, &f);
+	size_t n = build_expected(want, &f);
 
 	memset(out, 0xa5, sizeof(out));
 	KUNIT_ASSERT_EQ_MSG(test, n, rdmap_term_build(out, &f), "%s",
@@ -123,7 +123,7 @@ static void golden_for_every_reason(struct kunit *test)
 	int why;
 
 	for (why = 0; why < IW_REASON_NR; why++) {
-		if (!on_wire(why))
+		if (!has_terminate(why))
 			continue;
 		check_built(test, why, 14, 0);
 		check_built(test, why, 18, 0);
@@ -144,12 +144,12 @@ static void local_reasons_are_silent(struct kunit *test)
 	int why;
 
 	for (why = 0; why < IW_REASON_NR; why++) {
-		KUNIT_EXPECT_EQ_MSG(test, on_wire(why),
+		KUNIT_EXPECT_EQ_MSG(test, has_terminate(why),
 				    iw_reason_row(why)->layer != IW_NOT_ON_WIRE,
 				    "%s has no vector", iw_reason_name(why));
-		if (on_wire(why))
+		if (has_terminate(why))
 			continue;
-		f = fault(why, 18, 28);
+		f = make_fault(why, 18, 28);
 		KUNIT_EXPECT_EQ(test, (size_t)0, rdmap_term_build(out, &f));
 	}
 }
@@ -162,7 +162,7 @@ static void local_reasons_are_silent(struct kunit *test)
 static void control_packing(struct kunit *test)
 {
 	static const u8 want[4] = { 0x12, 0x05, 0xc0, 0x00 };
-	struct iw_failure f = fault(IW_DDP_U_TOO_LONG, 18, 0);
+	struct iw_failure f = make_fault(IW_DDP_U_TOO_LONG, 18, 0);
 	u8 out[RDMAP_TERM_BUILD_MAX];
 
 	KUNIT_EXPECT_EQ(test, (size_t)24, rdmap_term_build(out, &f));
@@ -223,10 +223,10 @@ static void round_trip(struct kunit *test)
 	int why;
 
 	for (why = IW_OK + 1; why < IW_REASON_NR; why++) {
-		if (!on_wire(why))
+		if (!has_terminate(why))
 			continue;
 		for (i = 0; i < 6; i++) {
-			f = fault(why, ddp_lens[i / 2], i % 2 ? 28 : 0);
+			f = make_fault(why, ddp_lens[i / 2], i % 2 ? 28 : 0);
 			n = rdmap_term_build(out, &f);
 			check_parsed(test, &f, out, n);
 			check_truncations(test, out, n);
@@ -241,7 +241,7 @@ static void round_trip(struct kunit *test)
  */
 static void reserved_bits_are_ignored(struct kunit *test)
 {
-	struct iw_failure f = fault(IW_DDP_T_STAG, 14, 0);
+	struct iw_failure f = make_fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[64] = { 0 };
 	struct rdmap_term t;
 	size_t n = rdmap_term_build(p, &f);
@@ -266,7 +266,7 @@ static void reserved_bits_are_ignored(struct kunit *test)
  */
 static void header_without_m(struct kunit *test)
 {
-	struct iw_failure f = fault(IW_DDP_T_STAG, 14, 0);
+	struct iw_failure f = make_fault(IW_DDP_T_STAG, 14, 0);
 	u8 p[RDMAP_TERM_BUILD_MAX];
 	struct rdmap_term t;
 	size_t n = rdmap_term_build(p, &f);

@@ -54,7 +54,7 @@ static void unused_bytes_must_be_zero(struct kunit *test)
 	}
 }
 
-static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
+static bool is_sqe_accepted(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 {
 	const struct rnic_sw_sqe e = {
 		.wr_id = ~0ull,
@@ -75,13 +75,13 @@ static void sges_or_inline_data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, with(m->opcode, 0, 1, 0), m->data);
-	KUNIT_EXPECT_FALSE(test, with(m->opcode, 0, 0, 1));
-	KUNIT_EXPECT_EQ(test, with(m->opcode, RNIC_SW_SEND_INLINE, 0, 1),
+	KUNIT_EXPECT_EQ(test, is_sqe_accepted(m->opcode, 0, 1, 0), m->data);
+	KUNIT_EXPECT_FALSE(test, is_sqe_accepted(m->opcode, 0, 0, 1));
+	KUNIT_EXPECT_EQ(test, is_sqe_accepted(m->opcode, RNIC_SW_SEND_INLINE, 0, 1),
 			m->data);
-	KUNIT_EXPECT_EQ(test, with(m->opcode, RNIC_SW_SEND_INLINE, 0, 0),
+	KUNIT_EXPECT_EQ(test, is_sqe_accepted(m->opcode, RNIC_SW_SEND_INLINE, 0, 0),
 			m->data);
-	KUNIT_EXPECT_FALSE(test, with(m->opcode, RNIC_SW_SEND_INLINE, 1, 1));
+	KUNIT_EXPECT_FALSE(test, is_sqe_accepted(m->opcode, RNIC_SW_SEND_INLINE, 1, 1));
 }
 
 /* A request with an unknown flag is refused. */
@@ -90,7 +90,7 @@ static void unknown_flag_is_refused(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, with(RNIC_SW_OP_SEND, 1 << i, 0, 0),
+		KUNIT_EXPECT_EQ(test, is_sqe_accepted(RNIC_SW_OP_SEND, 1 << i, 0, 0),
 				i < 4);
 }
 
@@ -103,7 +103,7 @@ static void unknown_opcode_is_refused(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 256; i++)
-		KUNIT_EXPECT_EQ_MSG(test, with(i, 0, 0, 0), i < 10 && i != 3,
+		KUNIT_EXPECT_EQ_MSG(test, is_sqe_accepted(i, 0, 0, 0), i < 10 && i != 3,
 				    "%d", i);
 }
 

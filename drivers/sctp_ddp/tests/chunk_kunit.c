@@ -32,12 +32,12 @@ static struct sddp_control in, out;
 static u8 octets[600];
 static u8 again[600];
 
-static u8 pattern(size_t i)
+static u8 pattern_byte(size_t i)
 {
 	return i * 7 + 3;
 }
 
-static void fill(const struct kind *k, u16 pd_len)
+static void fill_control(const struct kind *k, u16 pd_len)
 {
 	size_t i;
 
@@ -50,14 +50,14 @@ static void fill(const struct kind *k, u16 pd_len)
 	in.offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
 	in.offer.pd_len = pd_len;
 	for (i = 0; i < min_t(size_t, pd_len, sizeof(in.offer.pd)); i++)
-		in.offer.pd[i] = pattern(i);
+		in.offer.pd[i] = pattern_byte(i);
 }
 
 /*
  * Encode a chunk byte by byte as the RFCs define, without using the code under test.
  * Return: the length of the chunk, bytes.
  */
-static size_t by_hand(const struct kind *k, u16 pd_len)
+static size_t encode_by_hand(const struct kind *k, u16 pd_len)
 {
 	static const u8 word[] = { 0x80, 0x03, 0x92, 0x34 };
 	size_t i, n = 0;
@@ -71,16 +71,16 @@ static size_t by_hand(const struct kind *k, u16 pd_len)
 		n += sizeof(word);
 	}
 	for (i = 0; i < pd_len; i++)
-		octets[n++] = pattern(i);
+		octets[n++] = pattern_byte(i);
 	return n;
 }
 
-static bool fits(const struct kind *k, u16 pd_len)
+static bool is_pd_short_enough(const struct kind *k, u16 pd_len)
 {
 	return pd_len + (k->enhanced ? 4 : 0) <= 512;
 }
 
-static void expect_same(struct kunit *test, const struct kind *k, u16 pd_len)
+static void expect_same_control(struct kunit *test, const struct kind *k, u16 pd_len)
 {
 	KUNIT_EXPECT_EQ(test, out.ssn, (u16)SSN);
 	KUNIT_EXPECT_EQ(test, out.what, k->what);
@@ -111,9 +111,9 @@ static void encode_and_decode(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 			if (k->what == SDDP_KIND_TERMINATE && lengths[i])
 				continue;
-			fill(k, lengths[i]);
-			n = by_hand(k, lengths[i]);
-			if (!fits(k, lengths[i])) {
+			fill_control(k, lengths[i]);
+			n = encode_by_hand(k, lengths[i]);
+			if (!is_pd_short_enough(k, lengths[i])) {
 				KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL,
 						sddp_control_decode(&out, octets, n));
 				KUNIT_EXPECT_EQ(test, (size_t)0,
@@ -122,7 +122,7 @@ static void encode_and_decode(struct kunit *test)
 			}
 			KUNIT_EXPECT_EQ(test, IW_OK,
 					sddp_control_decode(&out, octets, n));
-			expect_same(test, k, lengths[i]);
+			expect_same_control(test, k, lengths[i]);
 			KUNIT_EXPECT_EQ(test, n,
 					sddp_control_encode(again, sizeof(again), &in));
 			KUNIT_EXPECT_TRUE(test, !memcmp(octets, again, n));
@@ -142,7 +142,7 @@ static void every_truncation(struct kunit *test)
 	size_t n, len;
 
 	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
-		len = by_hand(k, 0);
+		len = encode_by_hand(k, 0);
 		for (n = 0; n < len; n++) {
 			want = IW_SCTP_CONTROL;
 			/*
@@ -185,12 +185,12 @@ static void terminate_has_no_data(struct kunit *test)
 	const struct kind *k = &kinds[3];
 	size_t n;
 
-	fill(k, 100);
+	fill_control(k, 100);
 	in.offer.enhanced = true;
 	KUNIT_EXPECT_EQ(test, (size_t)4,
 			sddp_control_encode(again, sizeof(again), &in));
 	for (n = 0; n <= 513; n += 27) {
-		by_hand(k, n);
+		encode_by_hand(k, n);
 		KUNIT_EXPECT_EQ(test, IW_OK,
 				sddp_control_decode(&out, octets, 4 + n));
 		KUNIT_EXPECT_EQ(test, out.what, SDDP_KIND_TERMINATE);
@@ -206,7 +206,7 @@ static void short_buffer(struct kunit *test)
 	size_t size, need, n;
 
 	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
-		fill(k, 10);
+		fill_control(k, 10);
 		need = sddp_control_encode(again, sizeof(again), &in);
 		for (size = 0; size < 32; size++) {
 			memset(again, 0xee, sizeof(again));
@@ -223,7 +223,7 @@ static void short_buffer(struct kunit *test)
  */
 static void ird_ord_too_large(struct kunit *test)
 {
-	fill(&kinds[4], 0);
+	fill_control(&kinds[4], 0);
 	in.offer.ird = 0x4000;
 	KUNIT_EXPECT_EQ(test, (size_t)0,
 			sddp_control_encode(again, sizeof(again), &in));

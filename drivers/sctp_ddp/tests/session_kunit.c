@@ -30,8 +30,8 @@ static const struct chunk kinds[] = {
 };
 
 /* A sequence of sent and received chunks, and the state of the session according to the rules */
-struct story {
-	struct chunk	said[LONGEST + 1];
+struct sequence {
+	struct chunk	chunks[LONGEST + 1];
 	int		n;
 	bool		active;
 	bool		broken;		/* an illegal chunk was received */
@@ -39,39 +39,39 @@ struct story {
 	bool		ack_missing;	/* the peer may not have received our last control chunk */
 };
 
-/* the test that is running; expect_rule() reports failures to it */
+/* the running test, to which expect_rule() reports failures */
 static struct kunit *test;
-static u32 stories;
+static u32 sequences;
 
 /*
  * Format a sequence for a failure message, for example ">i'" for our Enhanced Initiate:
  * direction, then initial letter of the kind, then "'" if the chunk is enhanced
  */
-static const char *format_story(const struct story *t)
+static const char *format_sequence(const struct sequence *t)
 {
 	static char text[4 * (LONGEST + 1) + 1];
 	char *p = text;
 	int i;
 
 	for (i = 0; i < t->n; i++) {
-		*p++ = t->said[i].ours ? '>' : '<';
-		*p++ = "siart"[t->said[i].what];
-		*p++ = t->said[i].enhanced ? '\'' : ' ';
+		*p++ = t->chunks[i].ours ? '>' : '<';
+		*p++ = "siart"[t->chunks[i].what];
+		*p++ = t->chunks[i].enhanced ? '\'' : ' ';
 	}
 	*p = 0;
 	return text;
 }
 
-static void expect_rule(const struct story *t, bool is, const char *what)
+static void expect_rule(const struct sequence *t, bool is, const char *what)
 {
 	if (!is)
 		KUNIT_FAIL(test, "%s, %s: %s", t->active ? "active" : "passive",
-			   format_story(t), what);
+			   format_sequence(t), what);
 }
 
 /* The rules -------------------------------------------------------------- */
 
-static bool is_no(const struct chunk *c)
+static bool is_refusal(const struct chunk *c)
 {
 	return c->what == SDDP_KIND_REJECT || c->what == SDDP_KIND_TERMINATE;
 }
@@ -80,17 +80,17 @@ static bool is_no(const struct chunk *c)
  * Check whether the chunks after the Accept are legal. RFC 5043 6.2: all of them are
  * segments, except that the last chunk of each side may be a Terminate.
  */
-static bool legal_open(const struct chunk *said, int n)
+static bool is_legal_after_accept(const struct chunk *chunks, int n)
 {
 	bool done[2] = {};
 	int i;
 
 	for (i = 0; i < n; i++) {
-		if (done[said[i].ours])
+		if (done[chunks[i].ours])
 			return false;
-		if (said[i].what == SDDP_KIND_TERMINATE)
-			done[said[i].ours] = true;
-		else if (said[i].what != SDDP_KIND_SEGMENT)
+		if (chunks[i].what == SDDP_KIND_TERMINATE)
+			done[chunks[i].ours] = true;
+		else if (chunks[i].what != SDDP_KIND_SEGMENT)
 			return false;
 	}
 	return true;
@@ -101,31 +101,31 @@ static bool legal_open(const struct chunk *said, int n)
  * or Reject is enhanced if the Initiate is enhanced, and otherwise not. But the Reject
  * of an Enhanced Initiate need not be enhanced.
  */
-static bool legal(const struct story *t)
+static bool is_legal(const struct sequence *t)
 {
-	const struct chunk *said = t->said;
+	const struct chunk *chunks = t->chunks;
 
-	if (t->n > 0 && (said[0].ours != t->active ||
-			 said[0].what != SDDP_KIND_INITIATE))
+	if (t->n > 0 && (chunks[0].ours != t->active ||
+			 chunks[0].what != SDDP_KIND_INITIATE))
 		return false;
 	if (t->n < 2)
 		return true;
-	if (said[1].ours == t->active)
+	if (chunks[1].ours == t->active)
 		return false;
-	if (is_no(&said[1]))
-		return t->n == 2 && (!said[1].enhanced || said[0].enhanced);
-	return said[1].what == SDDP_KIND_ACCEPT &&
-	       said[1].enhanced == said[0].enhanced &&
-	       legal_open(said + 2, t->n - 2);
+	if (is_refusal(&chunks[1]))
+		return t->n == 2 && (!chunks[1].enhanced || chunks[0].enhanced);
+	return chunks[1].what == SDDP_KIND_ACCEPT &&
+	       chunks[1].enhanced == chunks[0].enhanced &&
+	       is_legal_after_accept(chunks + 2, t->n - 2);
 }
 
-static bool has_terminate(const struct story *t, bool ours)
+static bool has_terminate(const struct sequence *t, bool ours)
 {
 	int i;
 
 	for (i = 0; i < t->n; i++)
-		if (t->said[i].ours == ours &&
-		    t->said[i].what == SDDP_KIND_TERMINATE)
+		if (t->chunks[i].ours == ours &&
+		    t->chunks[i].what == SDDP_KIND_TERMINATE)
 			return true;
 	return false;
 }
@@ -134,25 +134,25 @@ static bool has_terminate(const struct story *t, bool ours)
  * Check whether the second chunk is a legal reply that ends the session: a Reject or a
  * Terminate
  */
-static bool was_refused(const struct story *t)
+static bool is_refused(const struct sequence *t)
 {
-	struct story two = *t;
+	struct sequence two = *t;
 
 	two.n = 2;
-	return t->n >= 2 && is_no(&t->said[1]) && legal(&two);
+	return t->n >= 2 && is_refusal(&t->chunks[1]) && is_legal(&two);
 }
 
-static bool session_is_over(const struct story *t)
+static bool is_over(const struct sequence *t)
 {
-	if (was_refused(t))
+	if (is_refused(t))
 		return true;
 	return has_terminate(t, false) && (t->terminate_too_early || has_terminate(t, true));
 }
 
 /* Get the action that the state machine must return for the last chunk of a legal sequence */
-static enum sddp_do expected_action(const struct story *t)
+static enum sddp_do expected_action(const struct sequence *t)
 {
-	switch (t->said[t->n - 1].what) {
+	switch (t->chunks[t->n - 1].what) {
 	case SDDP_KIND_INITIATE:
 		return SDDP_DO_REQUEST;
 	case SDDP_KIND_ACCEPT:
@@ -171,53 +171,53 @@ static enum sddp_do expected_action(const struct story *t)
  * must not overtake a control chunk. RFC 5043 6.1: after a violation, only a Terminate
  * may be sent.
  */
-static bool may_send_next(const struct story *t, const struct story *next)
+static bool may_send_next(const struct sequence *t, const struct sequence *next)
 {
-	bool terminate = next->said[t->n].what == SDDP_KIND_TERMINATE;
+	bool terminate = next->chunks[t->n].what == SDDP_KIND_TERMINATE;
 
 	if (terminate && t->ack_missing)
 		return false;
 	if (!t->broken)
-		return legal(next);
+		return is_legal(next);
 	return terminate && !t->terminate_too_early && !has_terminate(t, true) &&
-	       !was_refused(t);
+	       !is_refused(t);
 }
 
 /* All sequences ---------------------------------------------------------- */
 
-static void try_all_next_chunks(const struct sddp_session *s, const struct story *t);
+static void try_all_next_chunks(const struct sddp_session *s, const struct sequence *t);
 
-static void receive_and_check(struct sddp_session s, struct story t, const struct chunk *c)
+static void receive_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
 {
-	bool last = was_refused(&t);
+	bool last = is_refused(&t);
 	bool answered = t.n >= 2;
 	enum sddp_do got = sddp_session_receive(&s, c->what, c->enhanced);
 
-	t.said[t.n++] = *c;
+	t.chunks[t.n++] = *c;
 	if (t.broken || last) {
-		expect_rule(&t, got == SDDP_DO_IGNORE, "not ignored");
+		expect_rule(&t, got == SDDP_DO_IGNORE, "must be ignored");
 		t.broken = true;
-	} else if (legal(&t)) {
-		expect_rule(&t, got == expected_action(&t), "asks for something else");
+	} else if (is_legal(&t)) {
+		expect_rule(&t, got == expected_action(&t), "must cause the expected action");
 		if (!has_terminate(&t, true))
 			t.ack_missing = false;
 	} else {
-		expect_rule(&t, got == SDDP_DO_END, "should end it");
+		expect_rule(&t, got == SDDP_DO_END, "must end the session");
 		t.broken = true;
 		t.terminate_too_early = c->what == SDDP_KIND_TERMINATE && !answered;
 	}
 	try_all_next_chunks(&s, &t);
 }
 
-static void send_and_check(struct sddp_session s, struct story t, const struct chunk *c)
+static void send_and_check(struct sddp_session s, struct sequence t, const struct chunk *c)
 {
-	struct story next = t;
+	struct sequence next = t;
 	bool may = sddp_session_may_send(&s, c->what);
 
-	next.said[t.n] = *c;
-	next.said[t.n].ours = true;
+	next.chunks[t.n] = *c;
+	next.chunks[t.n].ours = true;
 	next.n++;
-	expect_rule(&next, may == may_send_next(&t, &next), may ? "may not" : "may");
+	expect_rule(&next, may == may_send_next(&t, &next), may ? "must not be sent" : "may be sent");
 	if (!may)
 		return;
 	sddp_session_record_sent(&s, c->what, c->enhanced);
@@ -230,29 +230,29 @@ static void send_and_check(struct sddp_session s, struct story t, const struct c
  * Check whether a chunk that this side sends is enhanced as the Initiate requires. The
  * state machine does not check this, because its caller ensures it.
  */
-static bool our_kind(const struct story *t, const struct chunk *c)
+static bool is_enhanced_as_initiate(const struct sequence *t, const struct chunk *c)
 {
 	if (c->what == SDDP_KIND_ACCEPT || c->what == SDDP_KIND_REJECT)
-		return c->enhanced == (t->n > 0 && t->said[0].enhanced);
+		return c->enhanced == (t->n > 0 && t->chunks[0].enhanced);
 	return true;
 }
 
-static void try_all_next_chunks(const struct sddp_session *s, const struct story *t)
+static void try_all_next_chunks(const struct sddp_session *s, const struct sequence *t)
 {
 	struct sddp_session acked = *s;
-	struct story sure = *t;
+	struct sequence sure = *t;
 	u32 i;
 
-	stories++;
-	expect_rule(t, sddp_session_is_over(s) == session_is_over(t), "over, or not");
-	expect_rule(t, sddp_session_is_reusable(s) == (session_is_over(t) && !t->ack_missing),
+	sequences++;
+	expect_rule(t, sddp_session_is_over(s) == is_over(t), "over, or not");
+	expect_rule(t, sddp_session_is_reusable(s) == (is_over(t) && !t->ack_missing),
 		    "to be used again, or not");
 	expect_rule(t, !sddp_session_is_acked(s) || !t->ack_missing, "heard, or not");
 	if (t->n == LONGEST)
 		return;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		receive_and_check(*s, *t, &kinds[i]);
-		if (our_kind(t, &kinds[i]))
+		if (is_enhanced_as_initiate(t, &kinds[i]))
 			send_and_check(*s, *t, &kinds[i]);
 	}
 	if (!t->ack_missing)
@@ -262,16 +262,16 @@ static void try_all_next_chunks(const struct sddp_session *s, const struct story
 	try_all_next_chunks(&acked, &sure);
 }
 
-static u32 all_stories(struct kunit *now, bool active)
+static u32 check_all_sequences(struct kunit *now, bool active)
 {
-	struct story t = { .active = active };
+	struct sequence t = { .active = active };
 	struct sddp_session s;
 
 	test = now;
-	stories = 0;
+	sequences = 0;
 	sddp_session_init(&s, active);
 	try_all_next_chunks(&s, &t);
-	return stories;
+	return sequences;
 }
 
 /*
@@ -280,9 +280,9 @@ static u32 all_stories(struct kunit *now, bool active)
  * SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44, SCTPDDP-45, SCTPDDP-46
  * (RFC 5043 6.1, 6.2, 6.6) and MPA2-21 (RFC 6581 7).
  */
-static void every_story_active(struct kunit *test)
+static void every_sequence_active(struct kunit *test)
 {
-	KUNIT_EXPECT_GT(test, all_stories(test, true), 10000u);
+	KUNIT_EXPECT_GT(test, check_all_sequences(test, true), 10000u);
 }
 
 /*
@@ -291,25 +291,25 @@ static void every_story_active(struct kunit *test)
  * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and MPA2-21 (RFC 5043
  * 2, 6.1, 6.2, 6.6, RFC 6581 7).
  */
-static void every_story_passive(struct kunit *test)
+static void every_sequence_passive(struct kunit *test)
 {
-	KUNIT_EXPECT_GT(test, all_stories(test, false), 10000u);
+	KUNIT_EXPECT_GT(test, check_all_sequences(test, false), 10000u);
 }
 
 /* The sequences of the RFCs, one by one ----------------------------------- */
 
 struct step {
 	struct chunk	chunk;
-	enum sddp_do	asks;		/* expected action for a received chunk */
+	enum sddp_do	want;		/* expected action for a received chunk */
 };
 
-#define SAY(w, e)	{ { true, SDDP_KIND_##w, e } }
-#define HEAR(w, e, do)	{ { false, SDDP_KIND_##w, e }, SDDP_DO_##do }
-#define SEND		{ { true, SDDP_KIND_SEGMENT } }
-#define TAKE		{ { false, SDDP_KIND_SEGMENT }, SDDP_DO_DELIVER }
+#define SEND_CTRL(w, e)		{ { true, SDDP_KIND_##w, e } }
+#define RECV_CTRL(w, e, do)	{ { false, SDDP_KIND_##w, e }, SDDP_DO_##do }
+#define SEND_SEG		{ { true, SDDP_KIND_SEGMENT } }
+#define RECV_SEG		{ { false, SDDP_KIND_SEGMENT }, SDDP_DO_DELIVER }
 
-static void walk(struct kunit *test, bool active, const struct step *step,
-		 int n)
+static void check_steps(struct kunit *test, bool active, const struct step *step,
+			int n)
 {
 	struct sddp_session s;
 
@@ -319,7 +319,7 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 
 		KUNIT_EXPECT_FALSE(test, sddp_session_is_over(&s));
 		if (!c->ours) {
-			KUNIT_EXPECT_EQ(test, step->asks,
+			KUNIT_EXPECT_EQ(test, step->want,
 					sddp_session_receive(&s, c->what,
 							     c->enhanced));
 			continue;
@@ -331,21 +331,21 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&s));
 }
 
-#define WALK(test, active, ...) do {					\
+#define CHECK_STEPS(test, active, ...) do {				\
 	static const struct step steps[] = { __VA_ARGS__ };		\
 									\
-	walk(test, active, steps, ARRAY_SIZE(steps));			\
+	check_steps(test, active, steps, ARRAY_SIZE(steps));		\
 } while (0)
 
 /* Show that an accepted session is over after both Terminates: RFC 5043 6.2 (SCTPDDP-29) */
 static void accepted_ends_by_both_terminates(struct kunit *test)
 {
-	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
-	     SEND, TAKE, SEND, SAY(TERMINATE, false), TAKE,
-	     HEAR(TERMINATE, false, PEER_DONE));
-	WALK(test, false, HEAR(INITIATE, true, REQUEST), SAY(ACCEPT, true),
-	     SEND, SEND, TAKE, HEAR(TERMINATE, false, PEER_DONE), SEND,
-	     SAY(TERMINATE, false));
+	CHECK_STEPS(test, true, SEND_CTRL(INITIATE, false), RECV_CTRL(ACCEPT, false, ENTER),
+		    SEND_SEG, RECV_SEG, SEND_SEG, SEND_CTRL(TERMINATE, false), RECV_SEG,
+		    RECV_CTRL(TERMINATE, false, PEER_DONE));
+	CHECK_STEPS(test, false, RECV_CTRL(INITIATE, true, REQUEST), SEND_CTRL(ACCEPT, true),
+		    SEND_SEG, SEND_SEG, RECV_SEG, RECV_CTRL(TERMINATE, false, PEER_DONE), SEND_SEG,
+		    SEND_CTRL(TERMINATE, false));
 }
 
 /*
@@ -369,9 +369,9 @@ static void acked_only_by_sack(struct kunit *test)
 /* Show that a rejected session is over after the Reject: RFC 5043 6.3 (SCTPDDP-34) */
 static void reject_ends_session(struct kunit *test)
 {
-	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
-	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, false, REJECTED));
-	WALK(test, false, HEAR(INITIATE, false, REQUEST), SAY(REJECT, false));
+	CHECK_STEPS(test, true, SEND_CTRL(INITIATE, true), RECV_CTRL(REJECT, true, REJECTED));
+	CHECK_STEPS(test, true, SEND_CTRL(INITIATE, true), RECV_CTRL(REJECT, false, REJECTED));
+	CHECK_STEPS(test, false, RECV_CTRL(INITIATE, false, REQUEST), SEND_CTRL(REJECT, false));
 }
 
 /*
@@ -380,8 +380,8 @@ static void reject_ends_session(struct kunit *test)
  */
 static void terminate_refuses_initiate(struct kunit *test)
 {
-	WALK(test, true, SAY(INITIATE, false), HEAR(TERMINATE, false, REFUSED));
-	WALK(test, false, HEAR(INITIATE, true, REQUEST), SAY(TERMINATE, false));
+	CHECK_STEPS(test, true, SEND_CTRL(INITIATE, false), RECV_CTRL(TERMINATE, false, REFUSED));
+	CHECK_STEPS(test, false, RECV_CTRL(INITIATE, true, REQUEST), SEND_CTRL(TERMINATE, false));
 }
 
 /*
@@ -408,8 +408,8 @@ static void undecodable_chunk_ends_session(struct kunit *test)
 }
 
 static struct kunit_case session_cases[] = {
-	KUNIT_CASE(every_story_active),
-	KUNIT_CASE(every_story_passive),
+	KUNIT_CASE(every_sequence_active),
+	KUNIT_CASE(every_sequence_passive),
 	KUNIT_CASE(accepted_ends_by_both_terminates),
 	KUNIT_CASE(acked_only_by_sack),
 	KUNIT_CASE(reject_ends_session),

@@ -30,7 +30,7 @@ static void begin_at(u16 ssn)
 	memset(here, 0, sizeof(here));
 }
 
-static enum sddp_ssn_order order_ref(u16 ssn)
+static enum sddp_ssn_order expected_order(u16 ssn)
 {
 	u32 ahead = ssn >= next ? ssn - next : ssn + 0x10000 - next;
 
@@ -45,11 +45,11 @@ static enum sddp_ssn_order order_ref(u16 ssn)
  * Model of the receive path: receive a chunk, then process all received chunks that are
  * next in order
  */
-static void push(struct kunit *test, u16 ssn)
+static void receive_ssn(struct kunit *test, u16 ssn)
 {
 	enum sddp_ssn_order turn = sddp_ssn_compare(next, ssn);
 
-	KUNIT_ASSERT_EQ(test, order_ref(ssn), turn);
+	KUNIT_ASSERT_EQ(test, expected_order(ssn), turn);
 	if (turn == SDDP_SSN_NEXT || turn == SDDP_SSN_EARLY)
 		here[ssn] = true;
 	for (; here[next]; next++)
@@ -57,7 +57,7 @@ static void push(struct kunit *test, u16 ssn)
 }
 
 /* Set @order to the @n-th permutation of the numbers 0 to MANY - 1 */
-static void order_of(u32 n, u8 *order)
+static void nth_permutation(u32 n, u8 *order)
 {
 	u8 left[MANY] = { 0, 1, 2, 3, 4, 5 };
 	u32 i, pick;
@@ -82,14 +82,14 @@ static void every_permutation(struct kunit *test)
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		for (n = 0; n < 720; n++) {
 			begin_at(starts[at]);
-			order_of(n, order);
+			nth_permutation(n, order);
 			for (i = 0; i < MANY; i++)
-				push(test, starts[at] + order[i]);
+				receive_ssn(test, starts[at] + order[i]);
 			KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 		}
-		/* the same chunks are duplicates now and have no effect */
+		/* received once more, the chunks are duplicates and have no effect */
 		for (i = 0; i < MANY; i++)
-			push(test, starts[at] + i);
+			receive_ssn(test, starts[at] + i);
 		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 	}
 }
@@ -106,7 +106,7 @@ static void every_ssn(struct kunit *test)
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		begin_at(starts[at]);
 		for (ssn = 0; ssn < 0x10000; ssn++)
-			KUNIT_ASSERT_EQ(test, order_ref(ssn),
+			KUNIT_ASSERT_EQ(test, expected_order(ssn),
 					sddp_ssn_compare(next, ssn));
 	}
 }
@@ -122,11 +122,11 @@ static void window_in_reverse_order(struct kunit *test)
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		begin_at(starts[at]);
 		for (n = IN_FLIGHT - 1; n; n--)
-			push(test, starts[at] + n);
-		push(test, starts[at] + IN_FLIGHT);
-		push(test, starts[at]);
+			receive_ssn(test, starts[at] + n);
+		receive_ssn(test, starts[at] + IN_FLIGHT);
+		receive_ssn(test, starts[at]);
 		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + IN_FLIGHT));
-		push(test, starts[at] + IN_FLIGHT);
+		receive_ssn(test, starts[at] + IN_FLIGHT);
 	}
 }
 
@@ -140,11 +140,11 @@ static void ssn_wraps(struct kunit *test)
 
 	begin_at(0);
 	for (n = 0; n < 200000; n++)
-		push(test, n);
+		receive_ssn(test, n);
 }
 
 /*
- * Show that sddp_ssn_compare() agrees with order_ref() for random DDP-SSNs: near the next
+ * Show that sddp_ssn_compare() agrees with expected_order() for random DDP-SSNs: near the next
  * expected DDP-SSN, far ahead of it, and before it.
  */
 static void random_ssns_match_reference(struct kunit *test)
@@ -158,13 +158,13 @@ static void random_ssns_match_reference(struct kunit *test)
 		choice = prandom_u32_state(&rnd);
 		switch (choice & 7) {
 		case 0:
-			push(test, choice >> 16);
+			receive_ssn(test, choice >> 16);
 			break;
 		case 1:
-			push(test, next - (choice >> 28));
+			receive_ssn(test, next - (choice >> 28));
 			break;
 		default:
-			push(test, next + (choice >> 26));
+			receive_ssn(test, next + (choice >> 26));
 			break;
 		}
 	}
@@ -181,7 +181,7 @@ static void complete_after_all_chunks(struct kunit *test)
 	u8 order[MANY];
 
 	for (n = 0; n < 720; n++) {
-		order_of(n, order);
+		nth_permutation(n, order);
 		for (at = 0; at < ARRAY_SIZE(starts); at++) {
 			/*
 			 * the chunks with DDP-SSNs below starts[at] were counted when

@@ -8,7 +8,7 @@
 #include "../stall.h"
 
 /* State of the association at a check, and the action that must be chosen */
-struct look {
+struct stall_check {
 	bool			ack_expected;
 	u32			acked;
 	bool			last_heard;
@@ -16,11 +16,11 @@ struct look {
 };
 
 #define IDLE(a)		{ .acked = (a) }
-#define GETS_ON(a)	{ .ack_expected = true, .acked = (a), .last_heard = true }
+#define PROGRESS(a)	{ .ack_expected = true, .acked = (a), .last_heard = true }
 #define STUCK(a, h, w) \
 	{ .ack_expected = true, .acked = (a), .last_heard = h, .want = SDDP_STALL_ ## w }
 
-static void check_sequence(struct kunit *test, const struct look *l, u32 n)
+static void expect_actions(struct kunit *test, const struct stall_check *l, u32 n)
 {
 	struct sddp_stall_view v = { .now = 1000 };
 	struct sddp_stall s = {};
@@ -32,42 +32,42 @@ static void check_sequence(struct kunit *test, const struct look *l, u32 n)
 		if (l[i].last_heard)
 			v.last_heard = v.now - 1;
 		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_choose_action(&s, &v),
-				    "look %u", i);
+				    "check %u", i);
 	}
 }
 
-#define TELL(test, ...) do {						\
-		static const struct look story[] = { __VA_ARGS__ };	\
-		check_sequence(test, story, ARRAY_SIZE(story));		\
+#define CHECK_ACTIONS(test, ...) do {					\
+		static const struct stall_check checks[] = { __VA_ARGS__ };	\
+		expect_actions(test, checks, ARRAY_SIZE(checks));		\
 	} while (0)
 
 /* Show that no action is taken while data is acknowledged or no data is in flight */
 static void no_action_while_acked(struct kunit *test)
 {
-	TELL(test, IDLE(7), IDLE(7), GETS_ON(8), GETS_ON(9), IDLE(12), IDLE(12),
-	     GETS_ON(0xffffffff), GETS_ON(0), GETS_ON(1));
+	CHECK_ACTIONS(test, IDLE(7), IDLE(7), PROGRESS(8), PROGRESS(9), IDLE(12), IDLE(12),
+		      PROGRESS(0xffffffff), PROGRESS(0), PROGRESS(1));
 }
 
 /* Show that a single check without progress causes only a heartbeat */
 static void one_stall_sends_heartbeat(struct kunit *test)
 {
-	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), GETS_ON(6),
-	     STUCK(6, true, PROBE), IDLE(6), STUCK(6, true, PROBE));
+	CHECK_ACTIONS(test, PROGRESS(5), STUCK(5, true, PROBE), PROGRESS(6),
+		      STUCK(6, true, PROBE), IDLE(6), STUCK(6, true, PROBE));
 }
 
 /* Show that packets do not shrink while the peer does not reply to the heartbeat */
 static void silent_peer_shrinks_nothing(struct kunit *test)
 {
-	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), STUCK(5, false, NOTHING),
-	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
+	CHECK_ACTIONS(test, PROGRESS(5), STUCK(5, true, PROBE), STUCK(5, false, NOTHING),
+		      STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
-/* Show that two checks pass between smaller packets and the next heartbeat */
+/* Show that after packets have shrunk, two checks pass before the next heartbeat */
 static void two_checks_after_shrinking(struct kunit *test)
 {
-	TELL(test, GETS_ON(5), STUCK(5, true, PROBE), STUCK(5, true, SHRINK),
-	     STUCK(5, true, NOTHING), STUCK(5, true, NOTHING),
-	     STUCK(5, true, PROBE), STUCK(5, true, SHRINK), GETS_ON(6));
+	CHECK_ACTIONS(test, PROGRESS(5), STUCK(5, true, PROBE), STUCK(5, true, SHRINK),
+		      STUCK(5, true, NOTHING), STUCK(5, true, NOTHING),
+		      STUCK(5, true, PROBE), STUCK(5, true, SHRINK), PROGRESS(6));
 }
 
 /* Show that the association ends after 60 seconds without progress, and not before */
