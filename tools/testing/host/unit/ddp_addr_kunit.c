@@ -39,12 +39,12 @@ static struct stubs {
 	bool			no_ip;
 } stubs;
 
-static struct net_device *at_number(int ifindex)
+static struct net_device *find_dev_by_ifindex(int ifindex)
 {
 	return ifindex >= FIRST && ifindex < FIRST + DEVICES ? &stubs.dev[ifindex - FIRST] : NULL;
 }
 
-static struct net_device *with_ipv4(__be32 addr)
+static struct net_device *find_dev_with_ipv4(__be32 addr)
 {
 	int i, k;
 
@@ -55,7 +55,7 @@ static struct net_device *with_ipv4(__be32 addr)
 	return NULL;
 }
 
-static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
+static bool has_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 {
 	struct address6 *a;
 
@@ -84,13 +84,13 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define ipv6_addr_equal(a, b)	(!memcmp(a, b, sizeof(*(a))))
 #define ipv6_addr_v4mapped(a)	IN6_IS_ADDR_V4MAPPED(a)
 #define ipv6_addr_type(a)	(IN6_IS_ADDR_LINKLOCAL(a) ? IPV6_ADDR_LINKLOCAL : 0)
-#define __ip_dev_find(net, addr, ref)	((void)WARN_ON(ref), with_ipv4(addr))
-#define ipv6_chk_addr(net, addr, dev, strict)	((void)WARN_ON(!(strict)), with_ipv6(addr, dev))
+#define __ip_dev_find(net, addr, ref)	((void)WARN_ON(ref), find_dev_with_ipv4(addr))
+#define ipv6_chk_addr(net, addr, dev, strict)	((void)WARN_ON(!(strict)), has_ipv6(addr, dev))
 #define for_each_netdev_rcu(net, d)	for (d = stubs.dev; d < stubs.dev + DEVICES; d++)
-#define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), at_number(i))
+#define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), find_dev_by_ifindex(i))
 #define __in_dev_get_rcu(d)	(stubs.no_ip ? NULL : stubs.a4[(d)->ifindex - FIRST])
 #define __in6_dev_get(d)	(stubs.no_ip ? NULL : &stubs.in6[(d)->ifindex - FIRST])
-/* as in new kernels */
+/* new kernels have this function */
 #define compat_also_related(mine, has)	is_vlan_on(mine, has)
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
@@ -114,7 +114,7 @@ static inline u32 jhash2(const u32 *k, u32 n, u32 seed)
 	return seed;
 }
 
-/* replaces unit/linux/jhash.h */
+/* leave out unit/linux/jhash.h, whose hash functions are replaced above */
 #define _LINUX_JHASH_H
 
 #include "../../../../drivers/ddp/addr.c"
@@ -124,7 +124,7 @@ static inline u32 jhash2(const u32 *k, u32 n, u32 seed)
  * ------------------------------------------------------------------------
  */
 
-static struct sockaddr_storage ipv4(u32 addr, u16 port)
+static struct sockaddr_storage make_ipv4(u32 addr, u16 port)
 {
 	struct sockaddr_storage s = { .ss_family = AF_INET };
 	struct sockaddr_in *a = (void *)&s;
@@ -134,7 +134,7 @@ static struct sockaddr_storage ipv4(u32 addr, u16 port)
 	return s;
 }
 
-static struct sockaddr_storage ipv6(u32 first, u32 second, u32 third, u32 last)
+static struct sockaddr_storage make_ipv6(u32 first, u32 second, u32 third, u32 last)
 {
 	struct sockaddr_storage s = { .ss_family = AF_INET6 };
 	struct sockaddr_in6 *a = (void *)&s;
@@ -147,7 +147,7 @@ static struct sockaddr_storage ipv6(u32 first, u32 second, u32 third, u32 last)
 	return s;
 }
 
-static void give4(int dev, u32 addr)
+static void add_ipv4(int dev, u32 addr)
 {
 	struct address4 *a = stubs.a4[dev];
 
@@ -157,7 +157,7 @@ static void give4(int dev, u32 addr)
 	a->there = true;
 }
 
-static void give6(int dev, int nth, struct sockaddr_storage s, u32 flags)
+static void add_ipv6(int dev, int nth, struct sockaddr_storage s, u32 flags)
 {
 	struct address6 *a = &stubs.a6[dev][nth];
 
@@ -185,8 +185,8 @@ static int test_init(struct kunit *test)
 
 static void zero_addr_is_wildcard(struct kunit *test)
 {
-	struct sockaddr_storage none4 = ipv4(0, 7), none6 = ipv6(0, 0, 0, 0);
-	struct sockaddr_storage some4 = ipv4(1, 7), some6 = ipv6(0, 0, 0, 1);
+	struct sockaddr_storage none4 = make_ipv4(0, 7), none6 = make_ipv6(0, 0, 0, 0);
+	struct sockaddr_storage some4 = make_ipv4(1, 7), some6 = make_ipv6(0, 0, 0, 1);
 
 	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard(&none4));
 	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard(&none6));
@@ -201,9 +201,10 @@ static void zero_addr_is_wildcard(struct kunit *test)
 static void equal_and_hash_distinguish_addrs(struct kunit *test)
 {
 	struct sockaddr_storage a[] = {
-		ipv4(1, 7), ipv4(1, 8), ipv4(2, 7),
-		ipv6(1, 1, 1, 1), ipv6(1, 1, 1, 2), ipv6(1, 1, 2, 1), ipv6(1, 1, 1, 1),
-		ipv6(1, 1, 1, 1), ipv6(1, 2, 1, 1), ipv6(2, 1, 1, 1),
+		make_ipv4(1, 7), make_ipv4(1, 8), make_ipv4(2, 7),
+		make_ipv6(1, 1, 1, 1), make_ipv6(1, 1, 1, 2), make_ipv6(1, 1, 2, 1),
+		make_ipv6(1, 1, 1, 1),
+		make_ipv6(1, 1, 1, 1), make_ipv6(1, 2, 1, 1), make_ipv6(2, 1, 1, 1),
 	};
 	const int n = ARRAY_SIZE(a);
 	int i, k;
@@ -225,9 +226,9 @@ static void equal_and_hash_distinguish_addrs(struct kunit *test)
 /* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
 static void source_groups_ports_and_prefixes(struct kunit *test)
 {
-	struct sockaddr_storage a = ipv4(1, 7), port = ipv4(1, 8), host = ipv4(2, 7);
-	struct sockaddr_storage b = ipv6(1, 1, 1, 1), near = ipv6(1, 1, 2, 2);
-	struct sockaddr_storage c = ipv6(1, 2, 1, 1), d = ipv6(2, 1, 1, 1);
+	struct sockaddr_storage a = make_ipv4(1, 7), port = make_ipv4(1, 8), host = make_ipv4(2, 7);
+	struct sockaddr_storage b = make_ipv6(1, 1, 1, 1), near = make_ipv6(1, 1, 2, 2);
+	struct sockaddr_storage c = make_ipv6(1, 2, 1, 1), d = make_ipv6(2, 1, 1, 1);
 
 	KUNIT_EXPECT_EQ(test, ddp_addr_hash_source(&a, 9), ddp_addr_hash_source(&port, 9));
 	KUNIT_EXPECT_NE(test, ddp_addr_hash_source(&a, 9), ddp_addr_hash_source(&host, 9));
@@ -241,10 +242,11 @@ static void source_groups_ports_and_prefixes(struct kunit *test)
 /* Wildcard and loopback addresses are for all devices, as in rdma_cm's cma_any_addr() */
 static void for_all_as_in_rdma_cm(struct kunit *test)
 {
-	struct sockaddr_storage any4 = ipv4(0, 7), lo4 = ipv4(0x7f000001, 7), one4 = ipv4(1, 7);
-	struct sockaddr_storage lo4_too = ipv4(0x7f010203, 7);
-	struct sockaddr_storage any6 = ipv6(0, 0, 0, 0), lo6 = ipv6(0, 0, 0, 1);
-	struct sockaddr_storage one6 = ipv6(1, 0, 0, 1);
+	struct sockaddr_storage any4 = make_ipv4(0, 7), lo4 = make_ipv4(0x7f000001, 7);
+	struct sockaddr_storage one4 = make_ipv4(1, 7);
+	struct sockaddr_storage lo4_too = make_ipv4(0x7f010203, 7);
+	struct sockaddr_storage any6 = make_ipv6(0, 0, 0, 0), lo6 = make_ipv6(0, 0, 0, 1);
+	struct sockaddr_storage one6 = make_ipv6(1, 0, 0, 1);
 
 	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&any4));
 	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo4));
@@ -257,8 +259,9 @@ static void for_all_as_in_rdma_cm(struct kunit *test)
 
 static void v4_mapped_addr_becomes_v4(struct kunit *test)
 {
-	struct sockaddr_storage a = ipv6(0, 0, 0xffff, 0x0a000001), want = ipv4(0x0a000001, 7);
-	struct sockaddr_storage b = ipv6(0, 1, 0xffff, 0x0a000001), same = b, four = want;
+	struct sockaddr_storage a = make_ipv6(0, 0, 0xffff, 0x0a000001);
+	struct sockaddr_storage want = make_ipv4(0x0a000001, 7);
+	struct sockaddr_storage b = make_ipv6(0, 1, 0xffff, 0x0a000001), same = b, four = want;
 
 	ddp_addr_unmap_v4(&a);
 	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &a, sizeof(a)));
@@ -268,7 +271,7 @@ static void v4_mapped_addr_becomes_v4(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &four, sizeof(four)));
 }
 
-static int found_ifindex(const struct sockaddr_storage *a)
+static int find_ifindex(const struct sockaddr_storage *a)
 {
 	const struct net_device *dev = ddp_addr_find_dev(&stubs.net, a);
 
@@ -278,61 +281,65 @@ static int found_ifindex(const struct sockaddr_storage *a)
 /* An address on two interfaces belongs to the first one, as in the RDMA core */
 static void addr_belongs_to_first_interface(struct kunit *test)
 {
-	struct sockaddr_storage a4 = ipv4(1, 7), b4 = ipv4(2, 7), none4 = ipv4(3, 7);
-	struct sockaddr_storage a6 = ipv6(1, 1, 1, 1), none6 = ipv6(1, 1, 1, 3);
+	struct sockaddr_storage a4 = make_ipv4(1, 7), b4 = make_ipv4(2, 7), none4 = make_ipv4(3, 7);
+	struct sockaddr_storage a6 = make_ipv6(1, 1, 1, 1), none6 = make_ipv6(1, 1, 1, 3);
 	const int first = FIRST, second = FIRST + 1;
 
-	give4(0, 1);
-	give4(1, 2);
-	give6(1, 0, a6, 0);
-	give6(2, 0, a6, 0);
+	add_ipv4(0, 1);
+	add_ipv4(1, 2);
+	add_ipv6(1, 0, a6, 0);
+	add_ipv6(2, 0, a6, 0);
 	rcu_read_lock();
-	KUNIT_EXPECT_EQ(test, first, found_ifindex(&a4));
-	KUNIT_EXPECT_EQ(test, second, found_ifindex(&b4));
-	KUNIT_EXPECT_EQ(test, 0, found_ifindex(&none4));
-	KUNIT_EXPECT_EQ(test, second, found_ifindex(&a6));
-	KUNIT_EXPECT_EQ(test, 0, found_ifindex(&none6));
+	KUNIT_EXPECT_EQ(test, first, find_ifindex(&a4));
+	KUNIT_EXPECT_EQ(test, second, find_ifindex(&b4));
+	KUNIT_EXPECT_EQ(test, 0, find_ifindex(&none4));
+	KUNIT_EXPECT_EQ(test, second, find_ifindex(&a6));
+	KUNIT_EXPECT_EQ(test, 0, find_ifindex(&none6));
 	rcu_read_unlock();
 }
 
-static bool related(int mine, int has)
+static bool is_dev_related(int mine, int has)
 {
 	return ddp_addr_is_related(&stubs.net, FIRST + mine, &stubs.dev[has]);
 }
 
-static bool serves(int mine, int has)
+static bool may_serve(int mine, int has)
 {
 	return ddp_addr_may_serve(&stubs.net, FIRST + mine, FIRST + has);
 }
 
-/* rdma_cm gives the addresses of a VLAN and of the interface below to the device of either */
+/*
+ * For rdma_cm the device on a VLAN, and the device on the interface below it, may each serve the
+ * addresses of both interfaces
+ */
 static void vlan_is_related_to_lower(struct kunit *test)
 {
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[2].vlan_on = &stubs.dev[0];
-	KUNIT_EXPECT_TRUE(test, related(0, 0) && serves(0, 0));
-	KUNIT_EXPECT_TRUE(test, related(0, 1) && serves(0, 1));
-	KUNIT_EXPECT_TRUE(test, related(1, 0) && serves(1, 0));
-	/* but not those of another VLAN */
-	KUNIT_EXPECT_FALSE(test, related(1, 2) || serves(1, 2));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 0) && may_serve(0, 0));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && may_serve(0, 1));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(1, 0) && may_serve(1, 0));
+	/* a device does not serve the addresses of another VLAN */
+	KUNIT_EXPECT_FALSE(test, is_dev_related(1, 2) || may_serve(1, 2));
 	stubs.dev[2].vlan_on = NULL;
-	KUNIT_EXPECT_FALSE(test, related(0, 2) || serves(0, 2));
-	KUNIT_EXPECT_FALSE(test, related(2, 0) || serves(2, 0));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(0, 2) || may_serve(0, 2));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(2, 0) || may_serve(2, 0));
 	/* one of the interfaces has been removed */
-	KUNIT_EXPECT_FALSE(test, related(DEVICES, 0) || serves(DEVICES, 0) || serves(0, DEVICES));
+	KUNIT_EXPECT_FALSE(test, is_dev_related(DEVICES, 0) || may_serve(DEVICES, 0) ||
+			   may_serve(0, DEVICES));
 }
 
-/* A listener on all addresses serves those in the VRF of its device */
+/* A wildcard listener serves only addresses of interfaces in the VRF of its device */
 static void device_serves_its_vrf(struct kunit *test)
 {
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[1].vrf = 9;
-	KUNIT_EXPECT_TRUE(test, related(0, 1) && related(1, 0));
-	KUNIT_EXPECT_FALSE(test, serves(0, 1) || serves(1, 0));
+	KUNIT_EXPECT_TRUE(test, is_dev_related(0, 1) && is_dev_related(1, 0));
+	KUNIT_EXPECT_FALSE(test, may_serve(0, 1) || may_serve(1, 0));
 	stubs.dev[0].vrf = 9;
-	KUNIT_EXPECT_TRUE(test, serves(0, 1) && serves(1, 0));
+	KUNIT_EXPECT_TRUE(test, may_serve(0, 1) && may_serve(1, 0));
 	stubs.dev[1].vrf = 0;
-	KUNIT_EXPECT_FALSE(test, serves(0, 1) || serves(1, 0));
+	KUNIT_EXPECT_FALSE(test, may_serve(0, 1) || may_serve(1, 0));
 }
 
 /*
@@ -341,33 +348,34 @@ static void device_serves_its_vrf(struct kunit *test)
  */
 static void vrf_follows_addr(struct kunit *test)
 {
-	struct sockaddr_storage any = ipv4(0, 7), own = ipv4(1, 7), upper = ipv4(2, 7);
-	struct sockaddr_storage alien = ipv4(3, 7), near = ipv6(0xfe800000, 0, 1, 1);
+	struct sockaddr_storage any = make_ipv4(0, 7), own = make_ipv4(1, 7);
+	struct sockaddr_storage upper = make_ipv4(2, 7);
+	struct sockaddr_storage alien = make_ipv4(3, 7), near = make_ipv6(0xfe800000, 0, 1, 1);
 
 	stubs.dev[0].vrf = 8;
 	stubs.dev[1].vlan_on = &stubs.dev[0];
 	stubs.dev[1].vrf = 9;
 	stubs.dev[2].vrf = 10;
-	give4(0, 1);
-	give4(1, 2);
-	give4(2, 3);
+	add_ipv4(0, 1);
+	add_ipv4(1, 2);
+	add_ipv4(2, 3);
 	KUNIT_EXPECT_EQ(test, 8, ddp_addr_get_vrf(&stubs.net, FIRST, &any));
 	KUNIT_EXPECT_EQ(test, 8, ddp_addr_get_vrf(&stubs.net, FIRST, &own));
 	KUNIT_EXPECT_EQ(test, 9, ddp_addr_get_vrf(&stubs.net, FIRST, &upper));
 	KUNIT_EXPECT_EQ(test, 8, ddp_addr_get_vrf(&stubs.net, FIRST, &alien));
 	KUNIT_EXPECT_EQ(test, 0, ddp_addr_get_vrf(&stubs.net, FIRST + DEVICES, &own));
 	/* two interfaces have the link-local address: the scope ID selects one */
-	give6(0, 0, near, 0);
-	give6(1, 0, near, 0);
+	add_ipv6(0, 0, near, 0);
+	add_ipv6(1, 0, near, 0);
 	((struct sockaddr_in6 *)&near)->sin6_scope_id = FIRST + 1;
 	KUNIT_EXPECT_EQ(test, 9, ddp_addr_get_vrf(&stubs.net, FIRST, &near));
 	KUNIT_EXPECT_EQ(test, 10, ddp_addr_get_vrf(&stubs.net, FIRST + 2, &near));
 }
 
-static void expect_list(struct kunit *test, sa_family_t family, int room,
-			const struct sockaddr_storage *want, int n)
+static void expect_addr_list(struct kunit *test, sa_family_t family, int room,
+			     const struct sockaddr_storage *want, int n)
 {
-	struct sockaddr_storage at[ADDRESSES + 1], before = ipv4(99, 99);
+	struct sockaddr_storage at[ADDRESSES + 1], before = make_ipv4(99, 99);
 	int i;
 
 	for (i = 0; i <= ADDRESSES; i++)
@@ -379,17 +387,19 @@ static void expect_list(struct kunit *test, sa_family_t family, int room,
 
 static void list_returns_ipv4_addrs(struct kunit *test)
 {
-	const struct sockaddr_storage want[] = { ipv4(1, 0), ipv4(2, 0), ipv4(3, 0) };
+	const struct sockaddr_storage want[] = {
+		make_ipv4(1, 0), make_ipv4(2, 0), make_ipv4(3, 0),
+	};
 
-	expect_list(test, AF_INET, ADDRESSES, want, 0);
-	give4(1, 1);
-	give4(1, 2);
-	give4(1, 3);
-	give4(2, 4);
-	expect_list(test, AF_INET, ADDRESSES, want, 3);
-	expect_list(test, AF_INET, 3, want, 3);
-	expect_list(test, AF_INET, 2, want, 2);
-	expect_list(test, AF_INET6, ADDRESSES, want, 0);
+	expect_addr_list(test, AF_INET, ADDRESSES, want, 0);
+	add_ipv4(1, 1);
+	add_ipv4(1, 2);
+	add_ipv4(1, 3);
+	add_ipv4(2, 4);
+	expect_addr_list(test, AF_INET, ADDRESSES, want, 3);
+	expect_addr_list(test, AF_INET, 3, want, 3);
+	expect_addr_list(test, AF_INET, 2, want, 2);
+	expect_addr_list(test, AF_INET6, ADDRESSES, want, 0);
 }
 
 /*
@@ -398,19 +408,19 @@ static void list_returns_ipv4_addrs(struct kunit *test)
  */
 static void list_returns_usable_ipv6_addrs(struct kunit *test)
 {
-	struct sockaddr_storage want[] = { ipv6(1, 1, 1, 1), ipv6(0xfe800000, 0, 1, 1) };
+	struct sockaddr_storage want[] = { make_ipv6(1, 1, 1, 1), make_ipv6(0xfe800000, 0, 1, 1) };
 	struct sockaddr_in6 *near = (void *)&want[1];
 
-	expect_list(test, AF_INET6, ADDRESSES, want, 0);
-	give6(1, 0, ipv6(1, 1, 1, 2), IFA_F_DADFAILED);
-	give6(1, 1, want[0], 1);
-	give6(1, 2, want[1], 0);
+	expect_addr_list(test, AF_INET6, ADDRESSES, want, 0);
+	add_ipv6(1, 0, make_ipv6(1, 1, 1, 2), IFA_F_DADFAILED);
+	add_ipv6(1, 1, want[0], 1);
+	add_ipv6(1, 2, want[1], 0);
 	((struct sockaddr_in6 *)&want[0])->sin6_port = 0;
 	near->sin6_port = 0;
 	near->sin6_scope_id = FIRST + 1;
-	expect_list(test, AF_INET6, ADDRESSES, want, 2);
-	expect_list(test, AF_INET6, 1, want, 1);
-	expect_list(test, AF_INET, ADDRESSES, want, 0);
+	expect_addr_list(test, AF_INET6, ADDRESSES, want, 2);
+	expect_addr_list(test, AF_INET6, 1, want, 1);
+	expect_addr_list(test, AF_INET, ADDRESSES, want, 0);
 }
 
 /* The list of addresses is empty if the interface is removed or has no addresses */
@@ -420,11 +430,11 @@ static void list_is_empty_without_addrs(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list_interface(&stubs.net, FIRST + DEVICES, AF_INET, &at, 1));
 	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list_interface(&stubs.net, FIRST + DEVICES, AF_INET6, &at, 1));
-	give4(1, 1);
-	give6(1, 0, ipv6(1, 1, 1, 1), 0);
+	add_ipv4(1, 1);
+	add_ipv6(1, 0, make_ipv6(1, 1, 1, 1), 0);
 	stubs.no_ip = true;
-	expect_list(test, AF_INET, ADDRESSES, NULL, 0);
-	expect_list(test, AF_INET6, ADDRESSES, NULL, 0);
+	expect_addr_list(test, AF_INET, ADDRESSES, NULL, 0);
+	expect_addr_list(test, AF_INET6, ADDRESSES, NULL, 0);
 }
 
 static struct kunit_case ddp_addr_cases[] = {

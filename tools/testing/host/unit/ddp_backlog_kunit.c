@@ -22,7 +22,10 @@ static struct {
 	int			result;		/* return value of the user's request callback */
 } stubs;
 
-/* Stub: the source number is the address itself */
+/*
+ * Return the address as its own hash, so that the tests choose the counter of a
+ * source
+ */
 u32 ddp_addr_hash_source(const struct sockaddr_storage *a, u32 seed)
 {
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr;
@@ -34,36 +37,36 @@ void ddp_port_put_listener(struct ddp_port_listener *l)
 	l->ref.refs--;
 }
 
-static void evict(struct ddp_conn_req *c)
+static void record_eviction(struct ddp_conn_req *c)
 {
 	stubs.last_evicted = c;
 	stubs.evicted++;
 }
 
-static const struct ddp_port_ops sends_away = { .evict = evict };
+static const struct ddp_port_ops sends_away = { .evict = record_eviction };
 static const struct ddp_port_ops sends_nobody;
 
-static int request(struct ddp_listener *dl, struct ddp_session *ss,
-		   const struct ddp_offer *o)
+static int handle_request(struct ddp_listener *dl, struct ddp_session *ss,
+			  const struct ddp_offer *o)
 {
 	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, stubs.l.upcalls);
 	return stubs.result;
 }
 
-static void policy(struct ddp_listener *dl, struct ddp_policy *p)
+static void set_policy(struct ddp_listener *dl, struct ddp_policy *p)
 {
 	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, stubs.l.upcalls);
 	p->revision = 1;
 }
 
-static const struct ddp_session_user user = { .request = request, .policy = policy };
+static const struct ddp_session_user user = { .request = handle_request, .policy = set_policy };
 
-static void released(struct kref *ref)
+static void fail_on_release(struct kref *ref)
 {
 	WARN_ON(true);
 }
 
-static const struct ddp_session_type type = { .release = released };
+static const struct ddp_session_type type = { .release = fail_on_release };
 
 static void init_listener(struct kunit *test, const struct ddp_port_ops *ops)
 {
@@ -76,7 +79,7 @@ static void init_listener(struct kunit *test, const struct ddp_port_ops *ops)
 	ddp_backlog_init(&stubs.l);
 }
 
-static bool connect_from(int i, u32 source)
+static bool attach_request_from(int i, u32 source)
 {
 	struct sockaddr_storage a = { .ss_family = AF_INET };
 
@@ -84,7 +87,7 @@ static bool connect_from(int i, u32 source)
 	return ddp_port_attach_request(&stubs.l, &stubs.c[i], &a);
 }
 
-static void detach_all(void)
+static void detach_all_requests(void)
 {
 	int i;
 
@@ -101,17 +104,17 @@ static void evicts_from_largest_source(struct kunit *test)
 	int i;
 
 	init_listener(test, &sends_away);
-	connect_from(0, 2);
+	attach_request_from(0, 2);
 	for (i = 1; i < BOUND; i++)
-		connect_from(i, 3);
+		attach_request_from(i, 3);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.evicted);
-	KUNIT_EXPECT_TRUE(test, connect_from(BOUND, 4));
+	KUNIT_EXPECT_TRUE(test, attach_request_from(BOUND, 4));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.evicted);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[1], stubs.last_evicted);
 	KUNIT_EXPECT_TRUE(test, stubs.c[1].evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
 			ddp_port_report_request(&stubs.c[1], NULL, NULL));
-	detach_all();
+	detach_all_requests();
 	KUNIT_EXPECT_EQ(test, BOUND + 1u, stubs.refs_dropped);
 }
 
@@ -142,14 +145,14 @@ static void shared_counter_evicts_larger_source(struct kunit *test)
 	int i;
 
 	init_listener(test, &sends_away);
-	connect_from(0, ALIKE(0));
+	attach_request_from(0, ALIKE(0));
 	for (i = 1; i < BOUND; i++)
-		connect_from(i, ALIKE(1));
-	connect_from(BOUND, 4);
+		attach_request_from(i, ALIKE(1));
+	attach_request_from(BOUND, 4);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[1], stubs.last_evicted);
-	connect_from(BOUND + 1, ALIKE(2));
+	attach_request_from(BOUND + 1, ALIKE(2));
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
-	detach_all();
+	detach_all_requests();
 }
 
 /*
@@ -162,12 +165,12 @@ static void at_most_twice_the_limit(struct kunit *test)
 
 	init_listener(test, &sends_away);
 	for (i = 0; i < 2 * BOUND; i++)
-		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
+		KUNIT_EXPECT_TRUE(test, attach_request_from(i, 2));
 	KUNIT_EXPECT_EQ(test, (u32)BOUND, stubs.evicted);
-	KUNIT_EXPECT_FALSE(test, connect_from(2 * BOUND, 5));
+	KUNIT_EXPECT_FALSE(test, attach_request_from(2 * BOUND, 5));
 	ddp_port_detach_request(&stubs.c[0]);
-	KUNIT_EXPECT_TRUE(test, connect_from(2 * BOUND, 5));
-	detach_all();
+	KUNIT_EXPECT_TRUE(test, attach_request_from(2 * BOUND, 5));
+	detach_all_requests();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.nattached);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.pending_from[2]);
@@ -175,8 +178,8 @@ static void at_most_twice_the_limit(struct kunit *test)
 }
 
 /*
- * If no request can be evicted, a listener accepts a quarter more requests than
- * the limit, but only from sources with few requests
+ * If the lower layer cannot evict requests, a listener accepts up to a quarter
+ * more requests than the limit, but only from sources with few requests
  */
 static void small_excess_without_eviction(struct kunit *test)
 {
@@ -184,10 +187,10 @@ static void small_excess_without_eviction(struct kunit *test)
 
 	init_listener(test, &sends_nobody);
 	for (i = 0; i < BOUND; i++)
-		KUNIT_EXPECT_TRUE(test, connect_from(i, 2));
-	KUNIT_EXPECT_FALSE(test, connect_from(BOUND, 2));
-	KUNIT_EXPECT_TRUE(test, connect_from(BOUND, 3));
-	detach_all();
+		KUNIT_EXPECT_TRUE(test, attach_request_from(i, 2));
+	KUNIT_EXPECT_FALSE(test, attach_request_from(BOUND, 2));
+	KUNIT_EXPECT_TRUE(test, attach_request_from(BOUND, 3));
+	detach_all_requests();
 }
 
 /*
@@ -200,24 +203,24 @@ static void reported_request_is_not_counted(struct kunit *test)
 
 	init_listener(test, &sends_away);
 	kref_init(&ss.ref);
-	connect_from(0, 2);
+	attach_request_from(0, 2);
 	KUNIT_EXPECT_EQ(test, 0, ddp_port_report_request(&stubs.c[0], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
 	KUNIT_EXPECT_EQ(test, 0, stubs.l.upcalls);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.l.npending);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.l.nattached);
-	connect_from(1, 2);
+	attach_request_from(1, 2);
 	stubs.result = -EBUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_report_request(&stubs.c[1], &ss, NULL));
 	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
-	connect_from(2, 2);
+	attach_request_from(2, 2);
 	ddp_backlog_drain(&stubs.l);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.evicted);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.last_evicted);
 	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
 			ddp_port_report_request(&stubs.c[2], &ss, NULL));
-	KUNIT_EXPECT_FALSE(test, connect_from(3, 2));
-	detach_all();
+	KUNIT_EXPECT_FALSE(test, attach_request_from(3, 2));
+	detach_all_requests();
 }
 
 static struct kunit_case caller_cases[] = {

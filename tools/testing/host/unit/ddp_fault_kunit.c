@@ -33,11 +33,11 @@ static const struct ddp_llp_ops llp_ops = {
 
 static struct ddp_llp llp = { .ops = &llp_ops };
 
-static void failed(struct ddp_stream *s, const struct iw_failure *f)
+static void ignore_failure(struct ddp_stream *s, const struct iw_failure *f)
 {
 }
 
-static const struct ddp_ulp_ops ulp_ops = { .failed = failed };
+static const struct ddp_ulp_ops ulp_ops = { .failed = ignore_failure };
 
 static struct ddp_stream *open_stream(void)
 {
@@ -49,21 +49,24 @@ static struct ddp_stream *open_stream(void)
 	return &s;
 }
 
-static void fake_fault(void *mem, struct ddp_fault *w)
+static void count_fault_in(void *mem, struct ddp_fault *w)
 {
 	stubs.wanted++;
 }
 
-static void fake_forget(struct ddp_fault *w)
+static void count_cancel(struct ddp_fault *w)
 {
 	stubs.forgotten++;
 }
 
 static const struct ddp_mem_ops fake_ops = {
-	.fault_in = fake_fault, .cancel = fake_forget,
+	.fault_in = count_fault_in, .cancel = count_cancel,
 };
 
-/* A page is requested once, and again each time it is found non-present */
+/*
+ * While a page fault is pending no second one is requested. After it, a page
+ * that is non-present again is requested again.
+ */
 static void page_is_requested_once(struct kunit *test)
 {
 	const struct ddp_region r = {
@@ -139,7 +142,7 @@ static void access_clears_failed_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.wanted);
 }
 
-static bool fake_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
+static bool find_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	static u64 words[4];
 
@@ -151,10 +154,10 @@ static bool fake_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
 }
 
 static const struct ddp_mem_ops comes_and_goes = {
-	.extent = fake_run, .fault_in = fake_fault, .cancel = fake_forget,
+	.extent = find_extent, .fault_in = count_fault_in, .cancel = count_cancel,
 };
 
-static void nothing(void *arg, u64 *word)
+static void keep_word(void *arg, u64 *word)
 {
 }
 
@@ -172,9 +175,9 @@ static void copy_or_atomic_clears_failed_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_copy_to_flat(&r, 8, 16, flat, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 	stubs.wanted = 1;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_update_atomic(&r, 8, nothing, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, ddp_paged_update_atomic(&r, 8, keep_word, NULL, w));
 	ddp_fault_complete(w, true);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&r, 8, nothing, NULL, w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&r, 8, keep_word, NULL, w));
 	KUNIT_EXPECT_FALSE(test, w->fault_failed);
 }
 

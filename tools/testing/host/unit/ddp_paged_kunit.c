@@ -9,7 +9,7 @@
 #include "../../../../drivers/ddp/internal.h"
 
 #define BASE	1000	/* TO of the MR's first byte */
-#define FROM	16	/* offset of that byte in the memory */
+#define FROM	16	/* offset of the MR's first byte in the memory */
 #define RUN	24	/* bytes that are contiguous in the memory */
 #define END	64	/* size of the memory */
 
@@ -26,7 +26,7 @@ static struct {
 	bool		outside;	/* true if data was copied without the lock */
 } stubs;
 
-static bool mem_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
+static bool find_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	u32 there = RUN - at % RUN;
 
@@ -41,19 +41,19 @@ static bool mem_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
 	return true;
 }
 
-static void mem_fault(void *mem, struct ddp_fault *w)
+static void record_fault(void *mem, struct ddp_fault *w)
 {
 	stubs.faults++;
 	stubs.at = w->at;
 }
 
-static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_fault };
+static const struct ddp_mem_ops mem_ops = { .extent = find_extent, .fault_in = record_fault };
 
 static const struct ddp_region region = {
 	.base = BASE, .mem_base = FROM, .mem = stubs.octets, .ops = &mem_ops,
 };
 
-/* Kernel memory: a TO is an address */
+/* An MR of kernel memory, in which each TO is a kernel address */
 static const struct ddp_region kernel;
 
 static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
@@ -78,7 +78,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void end(struct kunit *test)
+static void expect_unlocked(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, stubs.lock.readers);
 }
@@ -206,7 +206,7 @@ static void kernel_memory_is_copied_unlocked(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "another", (char *)from);
 }
 
-static void add(void *arg, u64 *word)
+static void add_to_word(void *arg, u64 *word)
 {
 	*word += *(u64 *)arg;
 }
@@ -219,15 +219,15 @@ static void atomic_needs_present_aligned_word(struct kunit *test)
 	*there = 41;
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, NULL, NULL, &w));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.runs);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, add, &one, &w));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_update_atomic(&region, BASE, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, *there);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.written);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-			ddp_paged_update_atomic(&region, BASE + 4, add, &one, &w));
+			ddp_paged_update_atomic(&region, BASE + 4, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_paged_update_atomic(&region, BASE + END - FROM, add, &one, &w));
+			ddp_paged_update_atomic(&region, BASE + END - FROM, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_update_atomic(&kernel, (uintptr_t)&word, add, &one, &w));
+			ddp_paged_update_atomic(&kernel, (uintptr_t)&word, add_to_word, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, word);
 }
 
@@ -247,7 +247,7 @@ static struct kunit_case paged_cases[] = {
 static struct kunit_suite paged_suite = {
 	.name = "ddp_paged",
 	.init = test_init,
-	.exit = end,
+	.exit = expect_unlocked,
 	.test_cases = paged_cases,
 };
 

@@ -13,7 +13,10 @@
 #define SEGMENT		3000	/* maximum payload */
 #define WRITE		(DDP_LOCAL_WRITE | DDP_REMOTE_WRITE | DDP_REMOTE_ATOMIC)
 
-/* A segment whose header has been read */
+/*
+ * The payload of a received segment whose header the lower layer has already
+ * read
+ */
 static struct {
 	struct ddp_llp	llp;
 	u8		octets[SEGMENT];
@@ -23,7 +26,7 @@ static struct {
 
 static u8 expected[BLOCKS * BLOCK];
 
-static bool read_octets(struct ddp_llp *llp, void *dst, u32 len)
+static bool read_segment_bytes(struct ddp_llp *llp, void *dst, u32 len)
 {
 	if (++segment.reads == segment.fails_at)
 		return false;
@@ -32,9 +35,9 @@ static bool read_octets(struct ddp_llp *llp, void *dst, u32 len)
 	return true;
 }
 
-static const struct ddp_llp_ops llp_ops = { .read = read_octets };
+static const struct ddp_llp_ops llp_ops = { .read = read_segment_bytes };
 
-static void new_segment(void)
+static void fill_segment(void)
 {
 	prandom_bytes_state(&stubs.rnd, segment.octets, sizeof(segment.octets));
 	segment.llp.ops = &llp_ops;
@@ -43,17 +46,17 @@ static void new_segment(void)
 	segment.fails_at = 0;
 }
 
-static void open_memory(u32 seed)
+static void open_writable_memory(u32 seed)
 {
 	open_conn(seed, false, false);
 	regions[0].rights |= WRITE;
 	regions[1].rights |= WRITE;
 	memcpy(expected, stubs.memory, sizeof(expected));
-	new_segment();
+	fill_segment();
 }
 
 /* Return the index in stubs.memory of byte @off of an MR, or of DMA memory */
-static u32 index_of(u32 stag, u32 off)
+static u32 get_memory_index(u32 stag, u32 off)
 {
 	if (stag == DDP_STAG_DMA)
 		return off;
@@ -61,20 +64,23 @@ static u32 index_of(u32 stag, u32 off)
 	return stag == PAGED ? off : block_index(off / BLOCK) * BLOCK + off % BLOCK;
 }
 
-static u64 address(u32 stag, u32 off)
+static u64 get_address(u32 stag, u32 off)
 {
 	return stag == DDP_STAG_DMA ? (uintptr_t)stubs.memory + off : BASE + off;
 }
 
-static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
+static void set_expected_bytes(u32 stag, u32 off, const u8 *octets, u32 len)
 {
 	u32 i;
 
 	for (i = 0; i < len; i++)
-		expected[index_of(stag, off + i)] = octets[i];
+		expected[get_memory_index(stag, off + i)] = octets[i];
 }
 
-/* Expect that the memory has the expected bytes, and that no reference to an MR is left */
+/*
+ * Expect that the memory equals expected[], and that no reference to an MR is
+ * left
+ */
 static void expect_memory_and_no_refs(struct kunit *test)
 {
 	ddp_mr_cache_drop(&stubs.s.rx_mr);
@@ -82,7 +88,7 @@ static void expect_memory_and_no_refs(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !memcmp(expected, stubs.memory, sizeof(expected)));
 }
 
-static enum iw_reason tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_llp *llp)
+static enum iw_reason place_tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_llp *llp)
 {
 	const struct ddp_hdr h = {
 		.tagged = true, .last = last, .stag = stag, .to = BASE + off,
@@ -96,22 +102,23 @@ static void tagged_data_is_placed_at_its_to(struct kunit *test)
 {
 	u32 i, stag, off, len;
 
-	open_memory(1);
+	open_writable_memory(1);
 	for (i = 0; i < 300; i++) {
-		new_segment();
+		fill_segment();
 		stag = i % 2 ? PAGED : BLOCKED;
 		len = 1 + random_below(SEGMENT);
 		off = i < 4 ? LENGTH - len : random_below(LENGTH - len);
-		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, random_below(2), &segment.llp));
-		expect(stag, off, segment.octets, len);
+		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, off, len, random_below(2), &segment.llp));
+		set_expected_bytes(stag, off, segment.octets, len);
 		KUNIT_EXPECT_EQ(test, len, segment.at);
 	}
 	expect_memory_and_no_refs(test);
 }
 
 /*
- * Checked at the write barrier before the last byte of a range is written: @good
- * stays true if all other bytes are in place, and the last byte is not
+ * State of check_at_barrier(), which runs at the write barrier before the last
+ * byte of a range is written. @good stays true if at each barrier all bytes
+ * except the last are written.
  */
 static struct {
 	u32	stag, off, len;
@@ -119,9 +126,9 @@ static struct {
 	bool	good;
 } before_last;
 
-static u8 octet_at(u32 i)
+static u8 get_range_byte(u32 i)
 {
-	return stubs.memory[index_of(before_last.stag, before_last.off + i)];
+	return stubs.memory[get_memory_index(before_last.stag, before_last.off + i)];
 }
 
 static void check_at_barrier(void)
@@ -130,21 +137,21 @@ static void check_at_barrier(void)
 
 	before_last.barriers++;
 	for (i = 0; i < last; i++)
-		before_last.good &= octet_at(i) == segment.octets[i];
-	before_last.good &= octet_at(last) == (u8)~segment.octets[last];
+		before_last.good &= get_range_byte(i) == segment.octets[i];
+	before_last.good &= get_range_byte(last) == (u8)~segment.octets[last];
 }
 
 /*
  * Place the end of a Write. @how: 0: read from the lower layer; 1: as a
  * repeated Write; 2: as a repeated Write with contiguous payload
  */
-static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
+static enum iw_reason place_write_end(u32 stag, u32 off, u32 len, u32 how)
 {
 	enum iw_reason why;
 
 	if (!how)
-		return tagged(stag, off, len, true, &segment.llp);
-	why = tagged(stag, off, len, true, NULL);
+		return place_tagged(stag, off, len, true, &segment.llp);
+	why = place_tagged(stag, off, len, true, NULL);
 	if (why)
 		return why;
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
@@ -152,21 +159,21 @@ static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
 				     BASE + off, len, true);
 }
 
-static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
+static void expect_last_byte_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 {
-	new_segment();
+	fill_segment();
 	before_last.stag = stag;
 	before_last.off = off;
 	before_last.len = len;
 	before_last.barriers = 0;
 	before_last.good = true;
-	stubs.memory[index_of(stag, off + len - 1)] = ~segment.octets[len - 1];
+	stubs.memory[get_memory_index(stag, off + len - 1)] = ~segment.octets[len - 1];
 	host_at_wmb = check_at_barrier;
-	KUNIT_EXPECT_EQ(test, IW_OK, write_end(stag, off, len, how));
+	KUNIT_EXPECT_EQ(test, IW_OK, place_write_end(stag, off, len, how));
 	host_at_wmb = NULL;
 	KUNIT_EXPECT_EQ(test, 1u, before_last.barriers);
 	KUNIT_EXPECT_TRUE(test, before_last.good);
-	expect(stag, off, segment.octets, len);
+	set_expected_bytes(stag, off, segment.octets, len);
 }
 
 /* A program that polls the last byte of a Write finds all other bytes in place */
@@ -174,10 +181,10 @@ static void last_byte_is_written_last(struct kunit *test)
 {
 	u32 i, len;
 
-	open_memory(2);
+	open_writable_memory(2);
 	for (i = 0; i < 120; i++) {
 		len = 1 + (i < 12 ? 0 : random_below(SEGMENT));
-		expect_last(test, i & 1 ? PAGED : BLOCKED, random_below(LENGTH - len), len, i % 3);
+		expect_last_byte_last(test, i & 1 ? PAGED : BLOCKED, random_below(LENGTH - len), len, i % 3);
 	}
 	expect_memory_and_no_refs(test);
 }
@@ -192,19 +199,19 @@ static void repeated_write_faults_and_retries(struct kunit *test)
 	u32 how;
 
 	for (how = 1; how < 3; how++) {
-		open_memory(12 + how);
-		KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, off, 20, true, NULL));
+		open_writable_memory(12 + how);
+		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(PAGED, off, 20, true, NULL));
 		stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 		stubs.present[1] = false;
-		KUNIT_EXPECT_EQ(test, IW_AGAIN, write_end(PAGED, off, 20, how));
+		KUNIT_EXPECT_EQ(test, IW_AGAIN, place_write_end(PAGED, off, 20, how));
 		KUNIT_EXPECT_TRUE(test, stubs.s.rx_fault.pending);
 		KUNIT_EXPECT_FALSE(test, stubs.s.tx_fault.pending);
-		expect(PAGED, off, segment.octets, 10);
+		set_expected_bytes(PAGED, off, segment.octets, 10);
 		expect_memory_and_no_refs(test);
 		complete_fault();
 		segment.at = 0;
-		KUNIT_EXPECT_EQ(test, IW_OK, write_end(PAGED, off, 20, how));
-		expect(PAGED, off, segment.octets, 20);
+		KUNIT_EXPECT_EQ(test, IW_OK, place_write_end(PAGED, off, 20, how));
+		set_expected_bytes(PAGED, off, segment.octets, 20);
 		expect_memory_and_no_refs(test);
 	}
 }
@@ -214,10 +221,10 @@ static void repeated_write_checks_region_again(struct kunit *test)
 {
 	u32 stag;
 
-	open_memory(12);
+	open_writable_memory(12);
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
-		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, 0, 8, true, NULL));
+		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, 0, 8, true, NULL));
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 				ddp_place_tagged_next(&stubs.s, NULL, segment.octets,
 						      BASE + LENGTH - 7, 8, true));
@@ -239,12 +246,12 @@ static void repeated_write_checks_region_again(struct kunit *test)
 /* No memory changes if a segment fails a check, or if there is no lower layer to read from */
 static void failed_check_writes_nothing(struct kunit *test)
 {
-	open_memory(3);
-	KUNIT_EXPECT_EQ(test, IW_OK, tagged(BLOCKED, 0, 8, true, NULL));
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, tagged(BLOCKED, LENGTH - 7, 8, true, &segment.llp));
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, tagged(BLOCKED + 8, 0, 8, true, &segment.llp));
+	open_writable_memory(3);
+	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(BLOCKED, 0, 8, true, NULL));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, place_tagged(BLOCKED, LENGTH - 7, 8, true, &segment.llp));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_tagged(BLOCKED + 8, 0, 8, true, &segment.llp));
 	regions[0].rights &= ~DDP_REMOTE_WRITE;
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, tagged(BLOCKED, 0, 8, true, &segment.llp));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, place_tagged(BLOCKED, 0, 8, true, &segment.llp));
 	KUNIT_EXPECT_EQ(test, 0u, segment.reads);
 	expect_memory_and_no_refs(test);
 }
@@ -254,14 +261,14 @@ static void expect_next_segment(struct kunit *test, u32 stag, bool together)
 	const u8 *octets = segment.octets;
 	u32 off = random_below(LENGTH / 2), len = 1 + random_below(SEGMENT / 4);
 
-	KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, false, &segment.llp));
+	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, off, len, false, &segment.llp));
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, together ? octets + len : NULL,
 					      BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
-	expect(stag, off, octets, 3 * len);
+	set_expected_bytes(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 			ddp_place_tagged_next(&stubs.s, &segment.llp, octets,
 					      BASE + LENGTH - 7, 8, false));
@@ -281,35 +288,35 @@ static void next_segments_check_region_again(struct kunit *test)
 {
 	u32 i;
 
-	open_memory(4);
+	open_writable_memory(4);
 	for (i = 0; i < 40; i++) {
-		new_segment();
+		fill_segment();
 		expect_next_segment(test, i & 1 ? PAGED : BLOCKED, i & 2);
 	}
 }
 
 /* Add SGEs of all kinds to a receive, some of them empty. Return: the total length. */
-static u32 add_elements(struct message *m)
+static u32 add_random_sges(struct message *m)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i;
 
 	/* the SGEs do not overlap */
 	for (i = 0; i < PIECES; i++)
-		add_piece(m, stags[random_below(3)], 40000 * i + random_below(9000), random_below(4) ? random_below(9000) : 0);
+		add_sge(m, stags[random_below(3)], 40000 * i + random_below(9000), random_below(4) ? random_below(9000) : 0);
 	return m->buf.len;
 }
 
-/* Expect this value at byte @at of the buffer */
-static void expect_element(const struct message *m, u32 at, u8 octet)
+/* Set the expected value of byte @at of the SGE list to @octet */
+static void set_expected_sge_byte(const struct message *m, u32 at, u8 octet)
 {
 	const struct ddp_sge *e = m->sge;
 	u64 base;
 
 	for (; at >= e->len; e++)
 		at -= e->len;
-	base = address(e->stag, 0);
-	expect(e->stag, e->addr - base + at, &octet, 1);
+	base = get_address(e->stag, 0);
+	set_expected_bytes(e->stag, e->addr - base + at, &octet, 1);
 }
 
 /* RFC 5041 5.2.2: consecutive segments fill the SGEs one after the other */
@@ -320,33 +327,33 @@ static void untagged_data_fills_sges_in_order(struct kunit *test)
 	struct message *m;
 
 	for (seed = 10; seed < 60; seed++) {
-		open_memory(seed);
+		open_writable_memory(seed);
 		m = add_message(false);
-		end = add_elements(m);
+		end = add_random_sges(m);
 		ddp_cursor_init(&to, &m->buf);
 		for (at = 0; at < end; at += len) {
-			new_segment();
+			fill_segment();
 			len = min(end - at, 1 + random_below(SEGMENT));
 			KUNIT_EXPECT_EQ(test, IW_OK,
 					ddp_place_untagged(&stubs.s, &segment.llp,
 							   random_below(2) ? segment.octets : NULL,
 							   &to, len));
 			for (i = 0; i < len; i++)
-				expect_element(m, at + i, segment.octets[i]);
+				set_expected_sge_byte(m, at + i, segment.octets[i]);
 		}
-		new_segment();
+		fill_segment();
 		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
 				ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
 		expect_memory_and_no_refs(test);
 	}
 }
 
-static enum iw_reason receive(u32 stag, u32 off, u32 len)
+static enum iw_reason place_in_sge(u32 stag, u32 off, u32 len)
 {
 	struct message *m = add_message(false);
 	struct ddp_cursor to;
 
-	add_piece(m, stag, off, len);
+	add_sge(m, stag, off, len);
 	ddp_cursor_init(&to, &m->buf);
 	return ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, len);
 }
@@ -356,31 +363,31 @@ static void bad_receive_sge_is_local_error(struct kunit *test)
 {
 	struct ddp_pd *other = (void *)&segment;
 
-	open_memory(5);
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED + 8, 0, 8));
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, LENGTH, 1));
+	open_writable_memory(5);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(BLOCKED + 8, 0, 8));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(BLOCKED, LENGTH, 1));
 	/* a user-space stream may not use kernel memory */
 	stubs.s.dma_ok = false;
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(DDP_STAG_DMA, 0, 8));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(DDP_STAG_DMA, 0, 8));
 	/* SGEs of an SRQ belong to the SRQ's PD, not to the stream's */
 	stubs.s.recv_pd = (void *)other;
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(BLOCKED, 0, 8));
 	regions[0].pd = (void *)other;
-	KUNIT_EXPECT_EQ(test, IW_OK, receive(BLOCKED, 0, 8));
-	expect(BLOCKED, 0, segment.octets, 8);
+	KUNIT_EXPECT_EQ(test, IW_OK, place_in_sge(BLOCKED, 0, 8));
+	set_expected_bytes(BLOCKED, 0, segment.octets, 8);
 	stubs.s.recv_pd = NULL;
 	regions[0].pd = NULL;
 	regions[0].rights &= ~DDP_LOCAL_WRITE;
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, place_in_sge(BLOCKED, 0, 8));
 	expect_memory_and_no_refs(test);
 }
 
-static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
+static enum iw_reason fetch_from_sge(u32 stag, u32 off, u8 *dst, u32 len)
 {
 	struct message *m = add_message(false);
 	struct ddp_cursor from;
 
-	add_piece(m, stag, off, len);
+	add_sge(m, stag, off, len);
 	ddp_cursor_init(&from, &m->buf);
 	return ddp_fetch_payload(&stubs.s, &from, dst, len);
 }
@@ -390,34 +397,37 @@ static void mr_ref_is_cached_until_other_memory(struct kunit *test)
 {
 	u8 octets[8];
 
-	open_memory(9);
+	open_writable_memory(9);
 	stubs.s.msg.rights = DDP_LOCAL_READ;
-	KUNIT_EXPECT_EQ(test, IW_OK, receive(BLOCKED, 0, 8));
-	expect(BLOCKED, 0, segment.octets, 8);
+	KUNIT_EXPECT_EQ(test, IW_OK, place_in_sge(BLOCKED, 0, 8));
+	set_expected_bytes(BLOCKED, 0, segment.octets, 8);
 	KUNIT_EXPECT_PTR_EQ(test, &regions[0], stubs.s.rx_mr);
-	KUNIT_EXPECT_EQ(test, IW_OK, fetch(BLOCKED, 0, octets, 8));
+	KUNIT_EXPECT_EQ(test, IW_OK, fetch_from_sge(BLOCKED, 0, octets, 8));
 	KUNIT_EXPECT_PTR_EQ(test, &regions[0], stubs.s.tx_mr);
-	KUNIT_EXPECT_EQ(test, IW_OK, fetch(DDP_STAG_DMA, 20, octets, 8));
+	KUNIT_EXPECT_EQ(test, IW_OK, fetch_from_sge(DDP_STAG_DMA, 20, octets, 8));
 	KUNIT_EXPECT_NULL(test, stubs.s.tx_mr);
-	new_segment();
-	KUNIT_EXPECT_EQ(test, IW_OK, receive(DDP_STAG_DMA, 20, 8));
-	expect(DDP_STAG_DMA, 20, segment.octets, 8);
+	fill_segment();
+	KUNIT_EXPECT_EQ(test, IW_OK, place_in_sge(DDP_STAG_DMA, 20, 8));
+	set_expected_bytes(DDP_STAG_DMA, 20, segment.octets, 8);
 	KUNIT_EXPECT_NULL(test, stubs.s.rx_mr);
 	expect_memory_and_no_refs(test);
 }
 
-/* A buffer of the ULP is filled from where the last segment ended */
+/*
+ * The next segment for a contiguous buffer of the ULP is placed where the
+ * previous segment ended
+ */
 static void flat_buffer_is_filled_in_order(struct kunit *test)
 {
 	struct ddp_buf b = { .flat = stubs.memory, .len = 100 };
 	struct ddp_cursor to;
 
-	open_memory(6);
+	open_writable_memory(6);
 	ddp_cursor_init(&to, &b);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 30));
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_place_untagged(&stubs.s, NULL, segment.octets + 30, &to, 70));
-	expect(DDP_STAG_DMA, 0, segment.octets, 100);
+	set_expected_bytes(DDP_STAG_DMA, 0, segment.octets, 100);
 	segment.fails_at = segment.reads + 1;
 	to.off = 0;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&stubs.s, &segment.llp, NULL, &to, 1));
@@ -430,16 +440,16 @@ static void unreadable_data_keeps_no_ref(struct kunit *test)
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i;
 
-	open_memory(7);
+	open_writable_memory(7);
 	segment.fails_at = 1;
 	for (i = 0; i < 3; i++) {
 		segment.reads = 0;
-		KUNIT_EXPECT_EQ(test, IW_UNREADABLE, receive(stags[i], 0, 8));
+		KUNIT_EXPECT_EQ(test, IW_UNREADABLE, place_in_sge(stags[i], 0, 8));
 	}
 	for (i = 0; i < 4; i++) {
 		segment.reads = 0;
 		KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-				tagged(stags[i % 2], 0, 8, i / 2, &segment.llp));
+				place_tagged(stags[i % 2], 0, 8, i / 2, &segment.llp));
 	}
 	expect_memory_and_no_refs(test);
 }
@@ -447,23 +457,23 @@ static void unreadable_data_keeps_no_ref(struct kunit *test)
 /* Missing pages are faulted in, and the whole segment is retried */
 static void missing_page_retries_segment(struct kunit *test)
 {
-	open_memory(8);
+	open_writable_memory(8);
 	stubs.present[1] = false;
-	KUNIT_EXPECT_EQ(test, IW_AGAIN, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
-	/* the bytes on the present page have been placed */
-	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
+	KUNIT_EXPECT_EQ(test, IW_AGAIN, place_tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
+	/* the bytes that belong to the present page have been placed */
+	set_expected_bytes(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
 	expect_memory_and_no_refs(test);
 	KUNIT_EXPECT_TRUE(test, stubs.fault);
 	complete_fault();
-	new_segment();
-	KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
-	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 20);
+	fill_segment();
+	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
+	set_expected_bytes(PAGED, BLOCK - SKIP - 10, segment.octets, 20);
 	expect_memory_and_no_refs(test);
 }
 
-static enum iw_reason store(u32 stag, u32 off, u32 len)
+static enum iw_reason store_atomic_response(u32 stag, u32 off, u32 len)
 {
-	const struct ddp_sge m = { .stag = stag, .addr = address(stag, off), .len = len };
+	const struct ddp_sge m = { .stag = stag, .addr = get_address(stag, off), .len = len };
 
 	return ddp_mem_store(&stubs.s, &m, segment.octets);
 }
@@ -477,42 +487,42 @@ static void atomic_response_is_stored(struct kunit *test)
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i, off;
 
-	open_memory(9);
+	open_writable_memory(9);
 	for (i = 0; i < 60; i++) {
-		new_segment();
+		fill_segment();
 		off = random_below(LENGTH - SEGMENT);
-		KUNIT_EXPECT_EQ(test, IW_OK, store(stags[i % 3], off, 8 + 40 * i));
-		expect(stags[i % 3], off, segment.octets, 8 + 40 * i);
+		KUNIT_EXPECT_EQ(test, IW_OK, store_atomic_response(stags[i % 3], off, 8 + 40 * i));
+		set_expected_bytes(stags[i % 3], off, segment.octets, 8 + 40 * i);
 	}
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, store(BLOCKED, LENGTH - 7, 8));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, store_atomic_response(BLOCKED, LENGTH - 7, 8));
 	regions[0].rights &= ~DDP_LOCAL_WRITE;
-	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, store(BLOCKED, 0, 8));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, store_atomic_response(BLOCKED, 0, 8));
 	stubs.s.dma_ok = false;
-	KUNIT_EXPECT_NE(test, IW_OK, store(DDP_STAG_DMA, 0, 8));
+	KUNIT_EXPECT_NE(test, IW_OK, store_atomic_response(DDP_STAG_DMA, 0, 8));
 	expect_memory_and_no_refs(test);
 }
 
-static u64 plus(const void *how, u64 old)
+static u64 add_operand(const void *how, u64 old)
 {
 	return old + *(const u64 *)how;
 }
 
-static u64 word(u32 stag, u32 off)
+static u64 read_word(u32 stag, u32 off)
 {
 	u64 value;
 
-	memcpy(&value, expected + index_of(stag, off), sizeof(value));
+	memcpy(&value, expected + get_memory_index(stag, off), sizeof(value));
 	return value;
 }
 
 static void expect_atomic_add(struct kunit *test, u32 stag, u32 off, u64 by)
 {
-	u64 was = word(stag, off), new = was + by, old = 0;
+	u64 was = read_word(stag, off), new = was + by, old = 0;
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, plus, &by, &old));
+			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, add_operand, &by, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
-	expect(stag, off, (u8 *)&new, sizeof(new));
+	set_expected_bytes(stag, off, (u8 *)&new, sizeof(new));
 	/* with no operation to apply, neither the memory nor @old changes */
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_mem_update_atomic(&stubs.s, stag, BASE + off, NULL, NULL, &old));
@@ -527,13 +537,13 @@ static void atomic_needs_aligned_memory(struct kunit *test)
 	u32 i, stag;
 	u64 old = 7, by = 1;
 
-	open_memory(10);
+	open_writable_memory(10);
 	for (i = 0; i < 8; i++)
 		expect_atomic_add(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * random_below(500), i);
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		for (i = 1; i < 8; i++) {
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
-					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, plus,
+					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, add_operand,
 							      &by, &old));
 			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
 					ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned + i, NULL,
@@ -541,7 +551,7 @@ static void atomic_needs_aligned_memory(struct kunit *test)
 		}
 		regions[stag & 1].rights &= ~DDP_REMOTE_ATOMIC;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned, plus, &by, &old));
+				ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned, add_operand, &by, &old));
 	}
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	KUNIT_EXPECT_FALSE(test, stubs.s.tx_pending);
@@ -557,10 +567,10 @@ static void atomic_requests_missing_page(struct kunit *test)
 	const u32 off = 2 * BLOCK - SKIP;
 	u64 old = 7, by = 1;
 
-	open_memory(11);
+	open_writable_memory(11);
 	stubs.present[2] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
-			ddp_mem_update_atomic(&stubs.s, PAGED, BASE + off, plus, &by, &old));
+			ddp_mem_update_atomic(&stubs.s, PAGED, BASE + off, add_operand, &by, &old));
 	KUNIT_EXPECT_TRUE(test, stubs.s.tx_pending);
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);

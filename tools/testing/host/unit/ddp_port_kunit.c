@@ -88,7 +88,7 @@ int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_c
 
 void ddp_sock_release(struct socket *s) {}
 
-static int open_stub(const struct ddp_listen *a, struct socket **sock)
+static int open_fake_socket(const struct ddp_listen *a, struct socket **sock)
 {
 	*sock = &stubs.sock;
 	return 0;
@@ -96,7 +96,7 @@ static int open_stub(const struct ddp_listen *a, struct socket **sock)
 
 static void queues(struct delayed_work *work, unsigned long delay) {}
 
-static const struct ddp_port_ops port_ops = { .open = open_stub, .queue = queues };
+static const struct ddp_port_ops port_ops = { .open = open_fake_socket, .queue = queues };
 
 static struct ddp_listener *try_listen_with_order(int ifindex, int vrf, u32 at, u64 order)
 {
@@ -116,7 +116,7 @@ static struct ddp_listener *try_listen(int ifindex, int vrf, u32 at)
 	return try_listen_with_order(ifindex, vrf, at, ++stubs.order);
 }
 
-static struct ddp_listener *listen_ok(struct kunit *test, int ifindex, int vrf, u32 at)
+static struct ddp_listener *expect_listen(struct kunit *test, int ifindex, int vrf, u32 at)
 {
 	struct ddp_listener *l = try_listen(ifindex, vrf, at);
 
@@ -124,7 +124,7 @@ static struct ddp_listener *listen_ok(struct kunit *test, int ifindex, int vrf, 
 	return l;
 }
 
-static void begin(void)
+static void reset_stubs(void)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.sock.sk = &stubs.sk;
@@ -153,14 +153,14 @@ static void listener_of_vrf_gets_peer(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
-	begin();
-	a = listen_ok(test, 3, 0, 0);
-	b = listen_ok(test, 4, 0, 0);
+	reset_stubs();
+	a = expect_listen(test, 3, 0, 0);
+	b = expect_listen(test, 4, 0, 0);
 	KUNIT_EXPECT_TRUE(test, is_found_for(a, 10));
 	KUNIT_EXPECT_FALSE(test, is_found_for(a, 11));
 	KUNIT_EXPECT_FALSE(test, is_found_for(a, 0));
 	KUNIT_EXPECT_FALSE(test, is_found_for(b, 11));
-	/* one for each connection, however many listeners there are */
+	/* each connection causes one lookup, however many listeners exist */
 	KUNIT_EXPECT_EQ(test, 4u, stubs.lookups);
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);
@@ -174,18 +174,18 @@ static void first_related_listener_gets_peer(struct kunit *test)
 {
 	struct ddp_listener *a, *b, *c;
 
-	begin();
+	reset_stubs();
 	stubs.related = 5;
-	a = listen_ok(test, 4, 0, 0);
-	b = listen_ok(test, 5, 0, 0);
-	c = listen_ok(test, 3, 0, 0);
+	a = expect_listen(test, 4, 0, 0);
+	b = expect_listen(test, 5, 0, 0);
+	c = expect_listen(test, 3, 0, 0);
 	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
-	/* in its own VRF only, and no other listener gets the peer */
+	/* a listener gets peers in its own VRF only; in other VRFs no listener gets the peer */
 	KUNIT_EXPECT_FALSE(test, is_found_for(b, 10));
 	KUNIT_EXPECT_FALSE(test, is_found_for(c, 10));
 	ddp_port_unlisten(b);
 	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
-	b = listen_ok(test, 5, 0, 0);
+	b = expect_listen(test, 5, 0, 0);
 	KUNIT_EXPECT_TRUE(test, is_found_for(c, 10));
 	stubs.has = 0;
 	KUNIT_EXPECT_FALSE(test, is_found_for(c, 10));
@@ -201,7 +201,7 @@ static void restarted_listener_gets_peer(struct kunit *test)
 {
 	struct ddp_listener *first, *second;
 
-	begin();
+	reset_stubs();
 	stubs.related = 5;
 	second = try_listen_with_order(3, 0, 0, 2);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
@@ -222,9 +222,9 @@ static void bound_listener_is_in_vrf_of_socket(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
-	begin();
-	a = listen_ok(test, 3, 12, 1);
-	b = listen_ok(test, 5, 0, 2);
+	reset_stubs();
+	a = expect_listen(test, 3, 12, 1);
+	b = expect_listen(test, 5, 0, 2);
 	KUNIT_EXPECT_TRUE(test, is_found_for(a, 12));
 	KUNIT_EXPECT_FALSE(test, is_found_for(a, 10));
 	KUNIT_EXPECT_TRUE(test, is_found_for(b, 0));
@@ -243,9 +243,9 @@ static void lookup_needs_vrf_of_listener(struct kunit *test)
 	struct ddp_port_listener *l;
 	struct ddp_listener *b;
 
-	begin();
+	reset_stubs();
 	((struct sockaddr_in *)&at)->sin_addr.s_addr = 1;
-	b = listen_ok(test, 4, 11, 1);
+	b = expect_listen(test, 4, 11, 1);
 	KUNIT_EXPECT_TRUE(test, !ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 10));
 	l = ddp_port_get_listener_by_addr(&port_ops, &stubs.net, &at, 11);
 	KUNIT_ASSERT_TRUE(test, !!l);
@@ -258,9 +258,9 @@ static void same_addr_listens_in_two_vrfs(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
 
-	begin();
-	a = listen_ok(test, 3, 10, 1);
-	b = listen_ok(test, 4, 11, 1);
+	reset_stubs();
+	a = expect_listen(test, 3, 10, 1);
+	b = expect_listen(test, 4, 11, 1);
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, PTR_ERR(try_listen(5, 11, 1)));
 	ddp_port_unlisten(a);
 	ddp_port_unlisten(b);

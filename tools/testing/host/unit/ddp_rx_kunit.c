@@ -19,7 +19,7 @@ void ddp_mr_cache_drop(struct ddp_region **held)
 	*held = NULL;
 }
 
-static enum iw_reason place(void)
+static enum iw_reason count_placement(void)
 {
 	if (!stubs.places)
 		stubs.placed++;
@@ -32,7 +32,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (!stubs.places)
 		s->rx_mr = &region;
 	if (llp)
-		return place();
+		return count_placement();
 	stubs.checked++;
 	return stubs.places;
 }
@@ -51,9 +51,9 @@ enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
 	stubs.body = body;
 	stubs.to = to;
 	stubs.len = len;
-	/* succeed up to segment number places_at */
+	/* from segment number places_at on, return the result @places */
 	if (stubs.placed >= stubs.places_at)
-		return place();
+		return count_placement();
 	if (++stubs.placed == stubs.fails_at)
 		set_bit(0, &s->failed);
 	return IW_OK;
@@ -67,10 +67,10 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	stubs.body = body;
 	stubs.len = len;
 	stubs.sink = to;
-	return place();
+	return count_placement();
 }
 
-static enum iw_reason admit_segment(struct ddp_stream *s, const struct ddp_hdr *h,
+static enum iw_reason record_admission(struct ddp_stream *s, const struct ddp_hdr *h,
 			    u32 payload, struct ddp_grant *g, bool goes_on)
 {
 	static const struct ddp_buf buf = { .len = 100 };
@@ -89,28 +89,28 @@ static enum iw_reason admit_segment(struct ddp_stream *s, const struct ddp_hdr *
 static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			    u32 payload, struct ddp_grant *g)
 {
-	return admit_segment(s, h, payload, g, false);
+	return record_admission(s, h, payload, g, false);
 }
 
-static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
-			   u32 payload, u32 n)
+static enum iw_reason admit_next(struct ddp_stream *s, const struct ddp_hdr *h,
+				 u32 payload, u32 n)
 {
 	struct ddp_grant none;
 
 	if (n > 1 && stubs.refuses_many)
 		return IW_RDMAP_OPCODE;
 	stubs.next_segs += n;
-	return admit_segment(s, h, payload, &none, true);
+	return record_admission(s, h, payload, &none, true);
 }
 
-static void wrote(struct ddp_stream *s, u32 payload, u32 n)
+static void count_writes(struct ddp_stream *s, u32 payload, u32 n)
 {
 	stubs.wrote += n;
 	stubs.wrote_len = payload;
 }
 
-static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
-			      u32 total)
+static enum iw_reason record_delivery(struct ddp_stream *s, const struct ddp_hdr *h,
+				      u32 total)
 {
 	if (!stubs.delivers)
 		stubs.delivered++;
@@ -120,7 +120,7 @@ static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	return stubs.delivers;
 }
 
-static void failed(struct ddp_stream *s, const struct iw_failure *f)
+static void record_failure(struct ddp_stream *s, const struct iw_failure *f)
 {
 	stubs.failed++;
 	stubs.mr_refs += !!s->rx_mr;
@@ -134,16 +134,16 @@ static bool may_place_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 p
 	return !stubs.admits;
 }
 
-static void down(struct ddp_stream *s, enum iw_reason why)
+static void record_down(struct ddp_stream *s, enum iw_reason why)
 {
 	stubs.down++;
 	stubs.down_why = why;
 }
 
 static const struct ddp_ulp_ops ulp_ops = {
-	.admit = admit, .admit_more = more, .writes_placed = wrote,
-	.may_place_early = may_place_early, .deliver = deliver,
-	.failed = failed, .down = down,
+	.admit = admit, .admit_more = admit_next, .writes_placed = count_writes,
+	.may_place_early = may_place_early, .deliver = record_delivery,
+	.failed = record_failure, .down = record_down,
 };
 
 /* A lower layer ------------------------------------------------------------- */
@@ -194,7 +194,7 @@ struct ddp_stream *rx_open(void)
 	return &s;
 }
 
-static void on_wire(const struct ddp_hdr *h)
+static void encode_on_wire(const struct ddp_hdr *h)
 {
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, h);
@@ -208,7 +208,7 @@ static void on_wire(const struct ddp_hdr *h)
 void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 		  u32 len)
 {
-	on_wire(h);
+	encode_on_wire(h);
 	wire.octets[0] ^= change;
 	ddp_rx_segment(s, &llp, wire.octets, len);
 }
@@ -220,7 +220,7 @@ void rx_receive(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 static bool receive_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
 			  struct ddp_placed *p)
 {
-	on_wire(h);
+	encode_on_wire(h);
 	return ddp_rx_place_early(s, &llp, wire.octets, len, p);
 }
 
@@ -331,7 +331,7 @@ static void expect_failed(struct kunit *test, struct ddp_stream *s,
 }
 
 /* Expect that the stream stays open: only the ULP closes the lower layer */
-static void expect_open(struct kunit *test, struct ddp_stream *s)
+static void expect_stream_open(struct kunit *test, struct ddp_stream *s)
 {
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the transmit path still works, for a Terminate */
@@ -355,7 +355,7 @@ static void wrong_segment_fails_stream(struct kunit *test)
 	stubs.delivers = w->delivers;
 	rx_receive(s, &w->h, w->change, w->len);
 	expect_failed(test, s, w->why);
-	expect_open(test, s);
+	expect_stream_open(test, s);
 }
 
 /*
@@ -368,7 +368,7 @@ static void llp_error_fails_stream(struct kunit *test)
 
 	ddp_llp_report_error(s, IW_MPA_CRC);
 	expect_failed(test, s, IW_MPA_CRC);
-	expect_open(test, s);
+	expect_stream_open(test, s);
 }
 
 /* Out of order -------------------------------------------------------------------- */

@@ -34,7 +34,9 @@ static void ref_stays_cached_after_write(struct kunit *test)
 	rx_receive(s, &good_write, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 
-	/* a segment is not compared with a segment that was placed early and is delivered now */
+	/*
+	 * a segment that was placed early and is delivered now does not count as the previous Write
+	 */
 	ddp_rx_begin(s);
 	rx_receive(s, &good_write, 0, 50);
 	memcpy(p.hdr, wire.octets, sizeof(p.hdr));
@@ -63,7 +65,10 @@ static struct ddp_stream *open_after_write(void)
 	return s;
 }
 
-/* A segment is a repeated Write only if all of its header except the TO is the same */
+/*
+ * Receive a segment after a Write. Expect that the fast path accepts it as a repeated Write if
+ * @alike is true, and does not accept it otherwise.
+ */
 static void expect_repeated(struct kunit *test, const u8 *octets, u32 len, bool alike)
 {
 	struct ddp_stream *s = open_after_write();
@@ -85,6 +90,7 @@ static void expect_repeated(struct kunit *test, const u8 *octets, u32 len, bool 
 	KUNIT_EXPECT_EQ(test, (u32)alike, stubs.wrote);
 }
 
+/* A segment is a repeated Write only if nothing in its header but the TO differs */
 static void repeated_write_differs_in_to_only(struct kunit *test)
 {
 	u8 octets[IW_DDP_HDR_MAX];
@@ -130,8 +136,8 @@ static void repeated_writes_reported_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4u, stubs.wrote_first);
 
 	/*
-	 * if another context has failed the stream, Writes placed before are
-	 * still reported
+	 * if another context has failed the stream, Writes placed before the failure are still
+	 * reported
 	 */
 	rx_receive(s, &some_write, 0, 50);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, head, head, 50, &why));
@@ -203,7 +209,7 @@ static void failed_repeated_write_is_quoted(struct kunit *test)
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = open_after_write();
 		KUNIT_EXPECT_TRUE(test, ddp_rx_try_fast(s, wire.octets, head, 50, &why));
-		/* an error of RDMAP takes precedence */
+		/* if both DDP and RDMAP find an error, that of RDMAP is reported */
 		stubs.places = IW_DDP_T_BOUNDS;
 		if (how)
 			stubs.admits = whys[how];

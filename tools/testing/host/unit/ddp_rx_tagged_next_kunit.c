@@ -75,8 +75,11 @@ static void ref_is_dropped_before_failure(struct kunit *test)
 
 /* Next segments ------------------------------------------------------------------ */
 
-/* Expect that a segment after the first one is handled according to its own header */
-static void expect_own(struct kunit *test, const u8 *octets, u32 len)
+/*
+ * Expect that the second segment of a message is placed, or refused, according
+ * to its own header and not that of the first
+ */
+static void expect_own_header_used(struct kunit *test, const u8 *octets, u32 len)
 {
 	struct ddp_stream *s = rx_open();
 	const struct ddp_hdr first = {
@@ -116,11 +119,11 @@ static void segment_uses_its_own_header(struct kunit *test)
 
 	for (len = 15; len < 60; len++) {
 		ddp_hdr_encode(octets, &next);
-		expect_own(test, octets, len);
+		expect_own_header_used(test, octets, len);
 		KUNIT_EXPECT_EQ(test, (u32)(len == 50), stubs.next_segs);
 		for (bit = 0; bit < 8 * IW_DDP_T_HDR_LEN; bit++) {
 			octets[bit / 8] ^= 1 << bit % 8;
-			expect_own(test, octets, len);
+			expect_own_header_used(test, octets, len);
 			octets[bit / 8] ^= 1 << bit % 8;
 		}
 	}
@@ -318,7 +321,7 @@ static bool is_next(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 }
 
 /* Expect that the stream accepts a next segment only after the @taken segments of the batch */
-static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
+static void expect_next_after(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
 	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * (1 + taken), 50, 0));
 	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_next_page_off(s));
@@ -332,7 +335,7 @@ static void batch_continues_message(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36, 50, 0));
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
 	rx_receive(s, &write_goes_on, 0, 50);
-	expect_at(test, s, 0);
+	expect_next_after(test, s, 0);
 	KUNIT_EXPECT_TRUE(test, is_next(s, 36 * 6, 50, 5));
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 50, 4));
 	KUNIT_EXPECT_FALSE(test, is_next(s, 36 * 6, 49, 5));
@@ -361,7 +364,7 @@ static void batch_is_placed_with_one_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), stubs.len);
 	KUNIT_EXPECT_EQ(test, 36ull, stubs.to);
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, stubs.body);
-	expect_at(test, s, RUN);
+	expect_next_after(test, s, RUN);
 	/* the last segment is delivered as usual */
 	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
 		 0, 50);
@@ -391,7 +394,7 @@ static void refused_batch_is_placed_singly(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 36u, stubs.len);
 		KUNIT_EXPECT_EQ(test, 36ull * RUN, stubs.to);
 		KUNIT_EXPECT_PTR_EQ(test, (const void *)(bodies + 36 * (RUN - 1)), stubs.body);
-		expect_at(test, s, RUN);
+		expect_next_after(test, s, RUN);
 		ddp_rx_end(s);
 	}
 }
@@ -454,7 +457,7 @@ static void deferred_batch_segment_is_retried(struct kunit *test)
 	rx_receive(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
-	expect_at(test, s, 2);
+	expect_next_after(test, s, 2);
 	ddp_rx_end(s);
 }
 

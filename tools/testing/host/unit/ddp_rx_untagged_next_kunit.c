@@ -12,8 +12,9 @@
 #define MOST	100u	/* size of the buffer */
 
 /*
- * The MSN equals the payload length: if the fast path took the MSN, at the offset
- * of a tagged header's TO, for a TO, the next segment would look contiguous
+ * The MSN equals the payload length. So if the fast path read the MSN as a TO,
+ * which has the same offset in a tagged header, the next segment would seem to
+ * be contiguous.
  */
 static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = PAYLOAD };
 
@@ -34,7 +35,7 @@ static bool offer_to_fast_path(struct ddp_stream *s, const u8 *octets, u32 len, 
 	return ddp_rx_try_fast(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
 }
 
-static bool offer_mo(struct ddp_stream *s, u32 mo, enum iw_reason *why)
+static bool offer_segment_with_mo(struct ddp_stream *s, u32 mo, enum iw_reason *why)
 {
 	struct ddp_hdr h = first;
 	u8 octets[LEN] = {};
@@ -45,8 +46,9 @@ static bool offer_mo(struct ddp_stream *s, u32 mo, enum iw_reason *why)
 }
 
 /*
- * Expect that the fast path accepts the segment if @good. It must accept only
- * segments that differ from the last one in nothing but a contiguous MO.
+ * Offer a segment after the first one to the fast path. Expect that it is
+ * accepted if @good: only a segment whose header differs in nothing but a
+ * contiguous MO is.
  */
 static void expect_fast_path(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
@@ -98,7 +100,7 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 	u8 octets[LEN] = {};
 
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
-	KUNIT_EXPECT_TRUE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_mr);
 	/* an untagged segment is never part of a batch */
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_next_page_off(s));
@@ -115,8 +117,8 @@ static void ref_is_dropped_before_delivery(struct kunit *test)
 	ddp_hdr_encode(octets, &last);
 	KUNIT_EXPECT_FALSE(test, offer_to_fast_path(s, octets, LEN, &why));
 	/* the first segment of a message uses the general path */
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, 3 * PAYLOAD, &why));
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, 0, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, 3 * PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, 0, &why));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
@@ -129,8 +131,8 @@ static void segment_beyond_buffer_is_quoted(struct kunit *test)
 	u32 mo;
 
 	for (mo = PAYLOAD; mo + PAYLOAD <= MOST; mo += PAYLOAD)
-		KUNIT_EXPECT_TRUE(test, offer_mo(s, mo, &why));
-	KUNIT_EXPECT_TRUE(test, offer_mo(s, mo, &why));
+		KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, mo, &why));
+	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, mo, &why));
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, why);
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, stubs.why);
 	KUNIT_EXPECT_EQ(test, LEN, stubs.quoted.seg_len);
@@ -138,7 +140,7 @@ static void segment_beyond_buffer_is_quoted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mo, get_unaligned_be32(stubs.quoted.ddp + DDP_U_MO));
 	KUNIT_EXPECT_EQ(test, 3u, stubs.placed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.mr_refs);
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, mo + PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, mo + PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
@@ -148,7 +150,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 	enum iw_reason why;
 
 	stubs.admits = IW_RDMAP_UNSPEC;
-	KUNIT_EXPECT_TRUE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, stubs.why);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.placed);
 	ddp_rx_end(s);
@@ -156,7 +158,7 @@ static void fast_path_error_fails_stream(struct kunit *test)
 	/* another context has failed the stream */
 	s = open_after_first();
 	set_bit(0, &s->failed);
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
@@ -168,18 +170,18 @@ static void deferred_segment_is_retried(struct kunit *test)
 	enum iw_reason why;
 
 	stubs.places = IW_AGAIN;
-	KUNIT_EXPECT_TRUE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_AGAIN, why);
 	KUNIT_EXPECT_NULL(test, s->rx_mr);
 	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
 	stubs.places = IW_OK;
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, 2 * PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, 2 * PAYLOAD, &why));
 	h.mo = PAYLOAD;
 	rx_receive(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.placed);
-	KUNIT_EXPECT_TRUE(test, offer_mo(s, 2 * PAYLOAD, &why));
+	KUNIT_EXPECT_TRUE(test, offer_segment_with_mo(s, 2 * PAYLOAD, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 	ddp_rx_end(s);
@@ -201,7 +203,7 @@ static void queues_continue_independently(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &s->sink[1], stubs.sink);
 	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
 	KUNIT_EXPECT_EQ(test, 2 * PAYLOAD, s->uq[1].mo);
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
@@ -218,7 +220,7 @@ static void general_path_without_continuation(struct kunit *test)
 	enum iw_reason why;
 
 	rx_receive(s, &write, 0, LEN);
-	KUNIT_EXPECT_FALSE(test, offer_mo(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, offer_segment_with_mo(s, PAYLOAD, &why));
 	h.mo = PAYLOAD;
 	rx_receive(s, &h, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.next_segs);

@@ -28,7 +28,7 @@ void host_srcu_waits(void)
 
 /* The user, whose code is unloaded --------------------------------------------- */
 
-static int upcall(void)
+static int block_in_upcall(void)
 {
 	sem_post(&stubs.inside);
 	sem_wait(&stubs.go_on);
@@ -36,38 +36,38 @@ static int upcall(void)
 	return 0;
 }
 
-static int request(struct ddp_listener *l, struct ddp_session *ss,
-		   const struct ddp_offer *o)
+static int on_request(struct ddp_listener *l, struct ddp_session *ss,
+		      const struct ddp_offer *o)
 {
-	return upcall();
+	return block_in_upcall();
 }
 
-static void refused(struct ddp_listener *l, enum iw_reason why)
+static void on_refused(struct ddp_listener *l, enum iw_reason why)
 {
-	upcall();
+	block_in_upcall();
 }
 
-static enum iw_reason established(struct ddp_session *ss,
-				  const struct ddp_offer *o)
+static enum iw_reason on_established(struct ddp_session *ss,
+				     const struct ddp_offer *o)
 {
-	upcall();
+	block_in_upcall();
 	return IW_OK;
 }
 
-static void peer_closed(struct ddp_session *ss)
+static void on_peer_closed(struct ddp_session *ss)
 {
-	upcall();
+	block_in_upcall();
 }
 
-static void closed(struct ddp_session *ss, enum iw_reason why,
-		   const struct ddp_offer *o)
+static void on_closed(struct ddp_session *ss, enum iw_reason why,
+		      const struct ddp_offer *o)
 {
-	upcall();
+	block_in_upcall();
 }
 
 static const struct ddp_session_user user = {
-	.request = request, .refused = refused, .established = established,
-	.peer_closed = peer_closed, .closed = closed,
+	.request = on_request, .refused = on_refused, .established = on_established,
+	.peer_closed = on_peer_closed, .closed = on_closed,
 };
 
 static struct ddp_session ss = { .user = &user };
@@ -75,31 +75,31 @@ static struct ddp_listener listener = { .user = &user };
 
 /* The lower layer's worker -------------------------------------------------- */
 
-static void *requests(void *unused)
+static void *report_request(void *unused)
 {
 	ddp_session_report_request(&listener, &ss, NULL);
 	return NULL;
 }
 
-static void *refuses(void *unused)
+static void *report_refused(void *unused)
 {
 	ddp_session_report_refused(&listener, IW_TIMEOUT);
 	return NULL;
 }
 
-static void *establishes(void *unused)
+static void *report_established(void *unused)
 {
 	ddp_session_report_established(&ss, NULL);
 	return NULL;
 }
 
-static void *peer_closes(void *unused)
+static void *report_peer_closed(void *unused)
 {
 	ddp_session_report_peer_closed(&ss);
 	return NULL;
 }
 
-static void *closes(void *unused)
+static void *report_closed(void *unused)
 {
 	ddp_session_report_closed(&ss, IW_LOCAL_CLOSE, NULL);
 	return NULL;
@@ -115,7 +115,7 @@ static void *run_rmmod(void *unused)
 	return NULL;
 }
 
-static void gone_during(struct kunit *test, void *(*worker)(void *))
+static void unload_during(struct kunit *test, void *(*worker)(void *))
 {
 	pthread_t w, rmmod;
 
@@ -136,27 +136,27 @@ static void gone_during(struct kunit *test, void *(*worker)(void *))
 
 static void ulp_gone_during_request(struct kunit *test)
 {
-	gone_during(test, requests);
+	unload_during(test, report_request);
 }
 
 static void ulp_gone_during_refused(struct kunit *test)
 {
-	gone_during(test, refuses);
+	unload_during(test, report_refused);
 }
 
 static void ulp_gone_during_established(struct kunit *test)
 {
-	gone_during(test, establishes);
+	unload_during(test, report_established);
 }
 
 static void ulp_gone_during_peer_closed(struct kunit *test)
 {
-	gone_during(test, peer_closes);
+	unload_during(test, report_peer_closed);
 }
 
 static void ulp_gone_during_closed(struct kunit *test)
 {
-	gone_during(test, closes);
+	unload_during(test, report_closed);
 }
 
 static struct kunit_case session_cases[] = {

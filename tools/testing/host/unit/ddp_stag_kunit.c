@@ -15,14 +15,14 @@
 #define ddp_mem_check		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
 
-/* No PREEMPT_RT */
+/* Test the code of kernels without PREEMPT_RT */
 #define IS_ENABLED(option)	0
 
 #include "../../../../drivers/ddp/internal.h"
 
 #define STAG_KEPT	128
 
-/* The table with one entry */
+/* Model of the STag table, with one entry */
 static struct {
 	const struct rhashtable_params *by;
 	struct ddp_region	*entry;
@@ -32,7 +32,7 @@ static struct {
 	u32			n;
 } table;
 
-static int insert(struct rhashtable *ht, struct rhash_head *node)
+static int insert_into_table(struct rhashtable *ht, struct rhash_head *node)
 {
 	struct ddp_region *r = container_of(node, struct ddp_region, node);
 
@@ -52,7 +52,7 @@ static void table_remove(struct rhashtable *ht, struct rhash_head *node)
 	ht->nelems.v = 0;
 }
 
-static void *look_up(const struct rhashtable *ht, const u32 *index)
+static void *table_look_up(const struct rhashtable *ht, const u32 *index)
 {
 	struct rhashtable_compare_arg arg = { .key = index };
 
@@ -60,10 +60,10 @@ static void *look_up(const struct rhashtable *ht, const u32 *index)
 }
 
 /*
- * Check the parameters of the hash table: it must use its own seeded hash of
- * the index, so that a program cannot cause collisions
+ * Check the parameters of the hash table. It must use its own seeded hash of the index, so that a
+ * program cannot cause collisions.
  */
-static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
+static int init_table(struct rhashtable *ht, const struct rhashtable_params *by)
 {
 	const struct ddp_region r = { .index = 0x123456 };
 	const u32 other = 0x123457;
@@ -80,10 +80,10 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 
 #undef usleep_range
 #define usleep_range(min, max)				((void)table.sleeps++)
-#define rhashtable_init(ht, params)			begin(ht, params)
+#define rhashtable_init(ht, params)			init_table(ht, params)
 #define rhashtable_destroy(ht)				BUG_ON((ht)->nelems.v)
-#define rhashtable_lookup(ht, key, params)		look_up(ht, key)
-#define rhashtable_lookup_insert_fast(ht, node, params)	insert(ht, node)
+#define rhashtable_lookup(ht, key, params)		table_look_up(ht, key)
+#define rhashtable_lookup_insert_fast(ht, node, params)	insert_into_table(ht, node)
 #define rhashtable_remove_fast(ht, node, params)	table_remove(ht, node)
 
 /*
@@ -130,11 +130,11 @@ void host_relax(void)
 	copy.valid |= region.valid;
 	if (copy.spins == copy.ends_at)
 		ddp_mr_cache_drop(&copy.copied);
-	/* the code under test waits for an access that does not exist */
+	/* fail instead of looping forever: no access is in flight that could end the wait */
 	BUG_ON(copy.spins > 100);
 }
 
-/* Return another number each time */
+/* Return a different number at each call */
 static u32 dice;
 
 u32 host_random(void)
@@ -145,7 +145,7 @@ u32 host_random(void)
 
 static const struct ddp_sge all = { .addr = BASE, .len = LENGTH };
 
-static struct ddp_sge sge_of_region(void)
+static struct ddp_sge make_region_sge(void)
 {
 	struct ddp_sge m = all;
 
@@ -153,7 +153,7 @@ static struct ddp_sge sge_of_region(void)
 	return m;
 }
 
-static void publish(struct kunit *test)
+static void insert_region(struct kunit *test)
 {
 	memset(&copy, 0, sizeof(copy));
 	memset(&table, 0, sizeof(table));
@@ -170,7 +170,7 @@ static void publish(struct kunit *test)
 /* Begin an access that ends in iteration @ends_at of the loop that waits for it */
 static void begin_copy(struct kunit *test, u32 ends_at)
 {
-	const struct ddp_sge m = sge_of_region();
+	const struct ddp_sge m = make_region_sge();
 
 	copy.ends_at = ends_at;
 	KUNIT_ASSERT_EQ(test, IW_OK, ddp_region_check_and_get(&stream, &m, DDP_REMOTE_WRITE,
@@ -179,7 +179,7 @@ static void begin_copy(struct kunit *test, u32 ends_at)
 
 static void expect_invalid_and_unused(struct kunit *test)
 {
-	const struct ddp_sge m = sge_of_region();
+	const struct ddp_sge m = make_region_sge();
 	struct ddp_region *r = NULL;
 
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
@@ -194,7 +194,7 @@ static void expect_invalid_and_unused(struct kunit *test)
  */
 static void revoke_waits_for_access(struct kunit *test)
 {
-	publish(test);
+	insert_region(test);
 	begin_copy(test, 3);
 	KUNIT_EXPECT_TRUE(test, ddp_region_revoke(&region));
 	KUNIT_EXPECT_EQ(test, 3u, copy.spins);
@@ -215,7 +215,7 @@ static void revoke_waits_for_access(struct kunit *test)
  */
 static void invalid_mr_gets_no_ref(struct kunit *test)
 {
-	publish(test);
+	insert_region(test);
 	ddp_region_revoke(&region);
 	KUNIT_EXPECT_NULL(test, ddp_region_find_get(&stags, region.stag));
 	KUNIT_EXPECT_EQ(test, USERS_INITIAL, refcount_read(&region.users));
@@ -235,7 +235,7 @@ static void invalid_mr_gets_no_ref(struct kunit *test)
 /* DDP-128, SEC-17: removing an MR waits for accesses in flight */
 static void remove_waits_for_access(struct kunit *test)
 {
-	publish(test);
+	insert_region(test);
 	begin_copy(test, 2);
 	ddp_region_remove(&stags, &region);
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
@@ -250,8 +250,8 @@ static void cached_ref_permits_no_access(struct kunit *test)
 {
 	struct ddp_sge m;
 
-	publish(test);
-	m = sge_of_region();
+	insert_region(test);
+	m = make_region_sge();
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mr_cache_get(&stream, &copy.copied, &m,
 						      DDP_REMOTE_WRITE));
 	ddp_mr_cache_end_copy(&copy.copied);
@@ -270,8 +270,8 @@ static void invalid_cached_mr_is_replaced(struct kunit *test)
 	struct ddp_region gone;
 	struct ddp_sge m;
 
-	publish(test);
-	m = sge_of_region();
+	insert_region(test);
+	m = make_region_sge();
 	gone = region;
 	gone.valid = false;
 	refcount_set(&gone.users, 2);
@@ -291,8 +291,8 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
 	struct ddp_region *r;
 	struct ddp_sge old;
 
-	publish(test);
-	old = sge_of_region();
+	insert_region(test);
+	old = make_region_sge();
 	ddp_region_revoke(&region);
 	expect_invalid_and_unused(test);
 	ddp_region_validate(&region, KEY + 1);
@@ -311,7 +311,7 @@ static void old_key_finds_no_revalidated_mr(struct kunit *test)
  */
 static void invalidate_counts_as_access(struct kunit *test)
 {
-	publish(test);
+	insert_region(test);
 	region.may_be_invalidated = true;
 	region.invalidate_stream = stream.id;
 	begin_copy(test, 2);
@@ -328,7 +328,7 @@ static void invalidate_counts_as_access(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -1, users_when_cleared);
 }
 
-static bool all_differ(void)
+static bool are_indices_distinct(void)
 {
 	u32 i, j;
 
@@ -344,11 +344,11 @@ static void insert_retries_used_index(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
-	publish(test);
+	insert_region(test);
 	KUNIT_EXPECT_EQ(test, 1u, table.n);
 	KUNIT_EXPECT_EQ(test, -ENOSPC, ddp_region_insert(&stags, &other, KEY));
 	KUNIT_EXPECT_EQ(test, 1u + STAG_TRIES, table.n);
-	KUNIT_EXPECT_TRUE(test, all_differ());
+	KUNIT_EXPECT_TRUE(test, are_indices_distinct());
 	KUNIT_EXPECT_EQ(test, 0u, table.sleeps);
 	ddp_region_remove(&stags, &region);
 	KUNIT_EXPECT_EQ(test, 0, ddp_region_insert(&stags, &other, KEY));
@@ -360,7 +360,7 @@ static void insert_sleeps_until_table_grows(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
 
-	publish(test);
+	insert_region(test);
 	ddp_region_remove(&stags, &region);
 	table.grows_after = 5;
 	KUNIT_EXPECT_EQ(test, 0, ddp_region_insert(&stags, &other, KEY));
@@ -378,7 +378,7 @@ static void peer_invalidates_own_stream_only(struct kunit *test)
 	struct ddp_stream neighbour = stream;
 
 	neighbour.id = stream.id + 1;
-	publish(test);
+	insert_region(test);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
 	region.may_be_invalidated = true;

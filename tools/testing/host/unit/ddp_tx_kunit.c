@@ -56,7 +56,7 @@ static struct {
 	enum iw_reason	why;
 } failure;
 
-static void failed(struct ddp_stream *s, const struct iw_failure *f)
+static void record_failure(struct ddp_stream *s, const struct iw_failure *f)
 {
 	failure.times++;
 	held += !!s->tx_mr;
@@ -64,7 +64,7 @@ static void failed(struct ddp_stream *s, const struct iw_failure *f)
 }
 
 /* Stub of the ULP: return a message of 100 bytes or, after a failure, a Terminate */
-static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
+static bool get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	held += !!s->tx_mr;
 	memset(m, 0, sizeof(*m));
@@ -76,21 +76,21 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-/* Stub of the ULP: fail the stream while choosing the next message */
-static bool fails_just_then(struct ddp_stream *s, struct ddp_msg *m)
+/* Stub of the ULP: fail the stream while it chooses the next message */
+static bool fail_stream_in_next(struct ddp_stream *s, struct ddp_msg *m)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_ABORT };
 
 	ddp_stream_fail(s, &f);
-	return one_message(s, m);
+	return get_next_message(s, m);
 }
 
 static const struct ddp_ulp_ops one_ops = {
-	.next = one_message, .failed = failed,
+	.next = get_next_message, .failed = record_failure,
 };
 
 static const struct ddp_ulp_ops just_then_ops = {
-	.next = fails_just_then, .failed = failed,
+	.next = fail_stream_in_next, .failed = record_failure,
 };
 
 static struct ddp_stream *open_stream(void)
@@ -106,7 +106,7 @@ static struct ddp_stream *open_stream(void)
 	return &s;
 }
 
-static void fail(struct ddp_stream *s)
+static void fail_stream(struct ddp_stream *s)
 {
 	const struct iw_failure f = { .why = IW_LOCAL_ABORT };
 
@@ -123,7 +123,7 @@ static void begun_segment_not_read_after_failure(struct kunit *test)
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	ddp_tx_end(s);
-	fail(s);
+	fail_stream(s);
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
 	KUNIT_EXPECT_EQ(test, 0u, host_memory.fetched);
@@ -166,7 +166,7 @@ static void failure_stops_segment_fill(struct kunit *test)
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, bytes, 10));
-	fail(s);
+	fail_stream(s);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len - 10));
 	KUNIT_EXPECT_EQ(test, 10u, host_memory.fetched);
 	ddp_tx_end(s);
@@ -275,7 +275,7 @@ static void terminate_after_failure_in_fault(struct kunit *test)
 	host_memory.result = IW_AGAIN;
 	s->tx_fault.pending = true;
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, bytes, seg.len));
-	fail(s);
+	fail_stream(s);
 	host_memory.result = IW_OK;
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(s));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
@@ -384,7 +384,7 @@ static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 	KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(100u, mulpdu - seg.hdr_len), s->segments);
 }
 
-static void expect_same(struct kunit *test, u32 mulpdu, u32 most)
+static void expect_same_bytes(struct kunit *test, u32 mulpdu, u32 most)
 {
 	static struct cut_message one, many;
 
@@ -406,11 +406,11 @@ static void batch_equals_single_segments(struct kunit *test)
 		tagged_message = i;
 		for (mulpdu = 19; mulpdu < 130; mulpdu++)
 			for (most = 1; most < 8; most++)
-				expect_same(test, mulpdu, most);
+				expect_same_bytes(test, mulpdu, most);
 		/* a non-present page ends a batch, and the rest is sent singly */
 		for (ends = 0; ends < 8; ends++) {
 			run_ends_after = ends;
-			expect_same(test, 30, 8);
+			expect_same_bytes(test, 30, 8);
 		}
 		run_ends_after = U32_MAX;
 	}
@@ -433,7 +433,7 @@ static void no_batch_after_failure_or_fault(struct kunit *test)
 	s->tx_fault.pending = false;
 	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_next_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
-	fail(s);
+	fail_stream(s);
 	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_next_batch(s, &run));
 	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
 	ddp_tx_end(s);
@@ -460,7 +460,7 @@ void host_sleep(void)
 		wait.s->rx_busy = false;
 }
 
-static void settle(struct ddp_stream *s, bool tx)
+static void settle_stream(struct ddp_stream *s, bool tx)
 {
 	memset(&wait, 0, sizeof(wait));
 	wait.s = s;
@@ -477,11 +477,11 @@ static void settle_waits_for_tx(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
-	fail(s);
-	settle(s, true);
+	fail_stream(s);
+	settle_stream(s, true);
 	KUNIT_EXPECT_EQ(test, 5u, wait.sleeps);
 	/* if no context transmits there is no wait */
-	settle(s, true);
+	settle_stream(s, true);
 	KUNIT_EXPECT_EQ(test, 0u, wait.sleeps);
 }
 
@@ -490,8 +490,8 @@ static void settle_waits_for_rx(struct kunit *test)
 	struct ddp_stream *s = open_stream();
 
 	s->rx_busy = true;
-	fail(s);
-	settle(s, false);
+	fail_stream(s);
+	settle_stream(s, false);
 	KUNIT_EXPECT_EQ(test, 5u, wait.sleeps);
 }
 

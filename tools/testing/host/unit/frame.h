@@ -14,7 +14,7 @@
 #define BLOCK		4096
 #define BLOCKS		64
 #define BASE		0x12345678ull	/* TO of an MR's first byte */
-#define SKIP		77		/* offset of that byte in the memory */
+#define SKIP		77		/* offset of the MR's first byte in the memory */
 #define LENGTH		(BLOCKS * BLOCK - 2 * SKIP)
 #define PIECES		5
 #define MESSAGES	16
@@ -47,7 +47,7 @@ extern struct frame_stubs {
 	bool			present[BLOCKS];	/* ODP pages that are present */
 	struct ddp_fault		*fault;
 	bool			fault_at_once;	/* page faults complete immediately */
-	bool			missed;		/* the last access found a page not present */
+	bool			missed;		/* page of the last access was not present */
 	u32			retry_len;		/* length of the access after @missed */
 	int			mr_refs;		/* number of references to MRs */
 	u32			mr_lookups;		/* number of lookups of an MR */
@@ -67,8 +67,8 @@ u32 random_below(u32 below);
 u32 block_index(u32 block);
 void complete_fault(void);
 struct message *add_message(bool tagged);
-void add_piece(struct message *m, u32 stag, u32 off, u32 len);
-void add_any(void);
+void add_sge(struct message *m, u32 stag, u32 off, u32 len);
+void add_random_message(void);
 
 /* frame_want.c: expected bytes of a batch */
 extern struct frame_want {

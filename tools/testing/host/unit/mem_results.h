@@ -4,7 +4,10 @@
 
 #include <ddp/reason.h>
 
-/* Results of checks of a request's memory */
+/*
+ * Results that the stubs of memory checks return, and the rights that were
+ * checked
+ */
 extern struct mem_results {
 	enum iw_reason	check, atomic;
 	u8		checked;	/* rights that were checked */

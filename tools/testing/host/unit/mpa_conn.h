@@ -47,7 +47,7 @@ struct mpa_conn *open_passive(void);
 struct mpa_conn *open_established(u32 octets);
 void poll_events(struct mpa_conn *c);
 void run_worker(struct mpa_conn *c);
-void expect_reset(void);
-void expect(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why);
+void let_peer_reset(void);
+void expect_reports(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why);
 
 #endif

@@ -15,16 +15,16 @@ static void request_is_reported_once(struct kunit *test)
 
 	poll_events(c);
 	poll_events(c);
-	expect(test, 1, 0, 0, IW_OK);
-	expect_reset();
+	expect_reports(test, 1, 0, 0, IW_OK);
+	let_peer_reset();
 	poll_events(c);
-	expect(test, 1, 0, 1, IW_PEER_RESET);
+	expect_reports(test, 1, 0, 1, IW_PEER_RESET);
 
 	c = open_passive();
 	poll_events(c);
 	stubs.fin = true;
 	poll_events(c);
-	expect(test, 1, 0, 1, IW_PEER_CLOSED);
+	expect_reports(test, 1, 0, 1, IW_PEER_CLOSED);
 }
 
 /*
@@ -35,15 +35,15 @@ static void closed_peer_is_not_reported(struct kunit *test)
 {
 	struct mpa_conn *c = open_passive();
 
-	expect_reset();
+	let_peer_reset();
 	poll_events(c);
-	expect(test, 0, 1, 0, IW_PEER_RESET);
+	expect_reports(test, 0, 1, 0, IW_PEER_RESET);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 
 	c = open_passive();
 	stubs.fin = true;
 	poll_events(c);
-	expect(test, 0, 1, 0, IW_PEER_CLOSED);
+	expect_reports(test, 0, 1, 0, IW_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 }
 
@@ -55,7 +55,7 @@ static void data_after_request_is_error(struct kunit *test)
 	stubs.len++;
 	stubs.fin = true;
 	poll_events(c);
-	expect(test, 0, 1, 0, IW_MPA_STARTUP);
+	expect_reports(test, 0, 1, 0, IW_MPA_STARTUP);
 }
 
 /*
@@ -69,18 +69,18 @@ static void request_waits_for_tcp_handshake(struct kunit *test)
 	stubs.coming = true;
 	poll_events(c);
 	poll_events(c);
-	expect(test, 0, 0, 0, IW_OK);
+	expect_reports(test, 0, 0, 0, IW_OK);
 	stubs.coming = false;
 	poll_events(c);
-	expect(test, 1, 0, 0, IW_OK);
+	expect_reports(test, 1, 0, 0, IW_OK);
 
 	c = open_passive();
 	stubs.coming = true;
 	poll_events(c);
 	stubs.coming = false;
-	expect_reset();
+	let_peer_reset();
 	poll_events(c);
-	expect(test, 0, 1, 0, IW_PEER_RESET);
+	expect_reports(test, 0, 1, 0, IW_PEER_RESET);
 }
 
 /* The TCP handshake has the same time limit as the Request */
@@ -92,10 +92,10 @@ static void tcp_handshake_has_time_limit(struct kunit *test)
 	poll_events(c);
 	jiffies += 10 * HZ - 1;
 	poll_events(c);
-	expect(test, 0, 0, 0, IW_OK);
+	expect_reports(test, 0, 0, 0, IW_OK);
 	jiffies++;
 	poll_events(c);
-	expect(test, 0, 1, 0, IW_TIMEOUT);
+	expect_reports(test, 0, 1, 0, IW_TIMEOUT);
 }
 
 static void close_and_run(struct mpa_conn *c, bool drained)
@@ -107,7 +107,7 @@ static void close_and_run(struct mpa_conn *c, bool drained)
 }
 
 /* Let @seconds pass; the connection must not end before the last jiffy of that time */
-static void let_pass(struct mpa_conn *c, unsigned int seconds)
+static void advance_time(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
 	poll_events(c);
@@ -118,7 +118,7 @@ static void let_pass(struct mpa_conn *c, unsigned int seconds)
 
 static void expect_end(struct kunit *test, u32 ended, bool reset, enum iw_reason why)
 {
-	expect(test, 0, 0, ended, why);
+	expect_reports(test, 0, 0, ended, why);
 	KUNIT_EXPECT_EQ(test, reset, stubs.reset);
 }
 
@@ -146,7 +146,7 @@ static void reply_has_time_limit(struct kunit *test)
 	struct mpa_conn *c = open_with_unsent_request(test, INT_MAX);
 
 	poll_events(c);
-	let_pass(c, 60);
+	advance_time(c, 60);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -161,7 +161,7 @@ static void request_is_retried_without_memory(struct kunit *test)
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 3u, c->startup_written);
 	stubs.takes = -EAGAIN;
-	let_pass(c, MPA_DEADLINE_MEMORY);
+	advance_time(c, MPA_DEADLINE_MEMORY);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -200,7 +200,7 @@ static void retry_with_revision_1(struct kunit *test)
 		c = open_with_unsent_request(test, INT_MAX);
 		poll_events(c);
 		stubs.connects = ways[i].err;
-		expect_reset();
+		let_peer_reset();
 		poll_events(c);
 		KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
 		KUNIT_EXPECT_EQ(test, ways[i].why, stubs.why);
@@ -221,7 +221,7 @@ static void request_is_repeated(struct kunit *test)
 	stubs.written = MPA_HDR_LEN + DDP_WORD_SIZE;
 	stubs.acked = stubs.written - 1;
 	for (i = 0; i < 2; i++) {
-		expect_reset();
+		let_peer_reset();
 		poll_events(c);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
 		KUNIT_EXPECT_TRUE(test, stubs.reset);
@@ -250,7 +250,7 @@ static void data_before_reset_is_received(struct kunit *test)
 	struct mpa_conn *c = open_established(1);
 
 	stubs.err = -ECONNRESET;
-	/* data arrives after each receive call */
+	/* each of 100 receive calls finds new data */
 	stubs.events = 100;
 	poll_events(c);
 	expect_end(test, 0, false, IW_OK);
@@ -303,15 +303,15 @@ static void close_has_time_limit_per_ack(struct kunit *test)
 	close_and_run(c, true);
 	stubs.acked++;
 	poll_events(c);
-	let_pass(c, 130);
+	advance_time(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	c = open_established(4);
 	close_and_run(c, true);
-	let_pass(c, 129);
+	advance_time(c, 129);
 	stubs.acked = stubs.written;
 	poll_events(c);
-	let_pass(c, 10);
+	advance_time(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/* polling does not extend the limit */
@@ -319,9 +319,9 @@ static void close_has_time_limit_per_ack(struct kunit *test)
 	close_and_run(c, true);
 	stubs.acked = stubs.written;
 	poll_events(c);
-	let_pass(c, 9);
+	advance_time(c, 9);
 	expect_end(test, 0, false, IW_OK);
-	let_pass(c, 1);
+	advance_time(c, 1);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
@@ -334,7 +334,7 @@ static void close_has_total_time_limit(struct kunit *test)
 	struct mpa_conn *c = open_established(100);
 	u32 n;
 
-	/* the limit does not run while the transmit path has more to send */
+	/* the time limit does not begin while the transmit path has more to send */
 	close_and_run(c, false);
 	for (n = 0; n < 20; n++) {
 		jiffies += 100 * HZ;
@@ -394,7 +394,7 @@ static void short_limit_if_all_acked(struct kunit *test)
 
 	close_and_run(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	let_pass(c, 10);
+	advance_time(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
 	/*
@@ -419,23 +419,26 @@ static void fin_is_retried_without_memory(struct kunit *test)
 	stubs.no_memory = true;
 	close_and_run(c, true);
 	KUNIT_EXPECT_EQ(test, HZ / 10ul, stubs.delay);
-	let_pass(c, 129);
+	advance_time(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	stubs.no_memory = false;
 	poll_events(c);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.fins);
-	let_pass(c, 130);
+	advance_time(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
-	/* TCP has no data, but an FPDU that is blocked on a response may follow */
+	/*
+	 * TCP has sent all data, but the transmit path may still send an FPDU that is blocked on a
+	 * response
+	 */
 	c = open_established(0);
 	stubs.no_memory = true;
 	close_and_run(c, false);
-	let_pass(c, 129);
+	advance_time(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	c->drained = true;
 	poll_events(c);
-	let_pass(c, 10);
+	advance_time(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 

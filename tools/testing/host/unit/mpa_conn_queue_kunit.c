@@ -35,7 +35,7 @@ bool host_queue(struct work_struct *w)
 }
 
 /* Run the worker once. Return: the number of connections handled. */
-static u32 run(void)
+static u32 run_worker_once(void)
 {
 	struct work_struct *w = stubs.queued;
 	u32 before = stubs.handled;
@@ -71,12 +71,12 @@ bool mpa_conn_has_events(const struct mpa_conn *c)
 void mpa_conn_arm_timer(struct mpa_conn *c, unsigned long delay) {}
 void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why, const struct ddp_offer *o) {}
 
-static void released(struct kref *ref)
+static void fail_on_release(struct kref *ref)
 {
 	WARN_ON(true);
 }
 
-static const struct ddp_session_type type = { .release = released };
+static const struct ddp_session_type type = { .release = fail_on_release };
 
 static int test_init(struct kunit *test)
 {
@@ -93,7 +93,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static bool add(int i)
+static bool add_conn(int i)
 {
 	ddp_session_get(&stubs.c[i].ss);
 	return mpa_connq_add(&stubs.c[i]);
@@ -113,7 +113,7 @@ static void test_exit(struct kunit *test)
 	int i;
 
 	while (stubs.queued)
-		run();
+		run_worker_once();
 	for (i = 0; i < CROWD; i++) {
 		KUNIT_EXPECT_EQ(test, 1, stubs.c[i].ss.ref.refs);
 		mpa_connq_put(stubs.c[i].connq);
@@ -125,18 +125,18 @@ static void test_exit(struct kunit *test)
 static void conns_run_in_event_order(struct kunit *test)
 {
 	assign_to_queue(3);
-	KUNIT_EXPECT_TRUE(test, add(2));
-	KUNIT_EXPECT_TRUE(test, add(0));
+	KUNIT_EXPECT_TRUE(test, add_conn(2));
+	KUNIT_EXPECT_TRUE(test, add_conn(0));
 	KUNIT_EXPECT_TRUE(test, mpa_connq_has_waiting(stubs.c[0].connq));
-	KUNIT_EXPECT_FALSE(test, add(2));
+	KUNIT_EXPECT_FALSE(test, add_conn(2));
 	ddp_session_put(&stubs.c[2].ss);
-	KUNIT_EXPECT_EQ(test, 2u, run());
+	KUNIT_EXPECT_EQ(test, 2u, run_worker_once());
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.order[0]);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.order[1]);
 	KUNIT_EXPECT_NULL(test, stubs.queued);
 	KUNIT_EXPECT_FALSE(test, mpa_connq_has_waiting(stubs.c[0].connq));
-	KUNIT_EXPECT_TRUE(test, add(2));
-	KUNIT_EXPECT_EQ(test, 1u, run());
+	KUNIT_EXPECT_TRUE(test, add_conn(2));
+	KUNIT_EXPECT_EQ(test, 1u, run_worker_once());
 }
 
 /* A long queue is handled in several runs of the worker */
@@ -146,12 +146,12 @@ static void long_queue_takes_several_runs(struct kunit *test)
 
 	assign_to_queue(CROWD);
 	for (i = 0; i < CROWD; i++)
-		add(i);
+		add_conn(i);
 	host_rescheds = 0;
 	for (i = 0; i < CROWD / TURNS; i++)
-		KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
+		KUNIT_EXPECT_EQ(test, (u32)TURNS, run_worker_once());
 	KUNIT_EXPECT_EQ(test, (u32)CROWD / TURNS * TURNS, host_rescheds);
-	KUNIT_EXPECT_EQ(test, (u32)CROWD % TURNS, run());
+	KUNIT_EXPECT_EQ(test, (u32)CROWD % TURNS, run_worker_once());
 	KUNIT_EXPECT_NULL(test, stubs.queued);
 }
 
@@ -159,13 +159,13 @@ static void long_queue_takes_several_runs(struct kunit *test)
 static void busy_conn_does_not_block_others(struct kunit *test)
 {
 	assign_to_queue(2);
-	add(0);
-	add(1);
+	add_conn(0);
+	add_conn(1);
 	stubs.again = true;
-	KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
+	KUNIT_EXPECT_EQ(test, (u32)TURNS, run_worker_once());
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.order[2]);
 	stubs.again = false;
-	KUNIT_EXPECT_EQ(test, 2u, run());
+	KUNIT_EXPECT_EQ(test, 2u, run_worker_once());
 }
 
 /* Each process and each listener has its own queue; the hash of queues has a random seed */

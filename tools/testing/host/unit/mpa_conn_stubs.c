@@ -61,7 +61,7 @@ void put_page(struct page *p) {}
 
 /* The socket --------------------------------------------------------------- */
 
-static int error_once(void)
+static int take_sock_error(void)
 {
 	int err = stubs.err;
 
@@ -78,7 +78,7 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 		return len;
 	}
 	if (stubs.err)
-		return error_once();
+		return take_sock_error();
 	return stubs.fin ? 0 : -EAGAIN;
 }
 
@@ -237,12 +237,12 @@ void mpa_connq_queue_work(struct mpa_connq *line) {}
 
 /* Connections -------------------------------------------------------------- */
 
-static void released(struct kref *ref)
+static void fail_on_release(struct kref *ref)
 {
 	WARN_ON(true);
 }
 
-static const struct ddp_session_type type = { .release = released };
+static const struct ddp_session_type type = { .release = fail_on_release };
 
 /* Open a connection of a peer that has connected to a listener and sent a Request */
 struct mpa_conn *open_passive(void)
@@ -257,7 +257,7 @@ struct mpa_conn *open_passive(void)
 	c->su = &stubs.su;
 	c->ss.type = &type;
 	kref_init(&c->ss.ref);
-	/* reference of the socket's callbacks */
+	/* take the reference that the socket's callbacks use */
 	ddp_session_get(&c->ss);
 	c->conn_req.listener = (void *)&stubs;
 	mpa_conn_init(c);
@@ -286,7 +286,7 @@ void poll_events(struct mpa_conn *c)
 	run_worker(c);
 }
 
-void expect_reset(void)
+void let_peer_reset(void)
 {
 	stubs.err = -ECONNRESET;
 	stubs.closed = true;
@@ -308,7 +308,7 @@ struct mpa_conn *open_established(u32 octets)
 	return c;
 }
 
-void expect(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why)
+void expect_reports(struct kunit *test, u32 requests, u32 refused, u32 ended, enum iw_reason why)
 {
 	KUNIT_EXPECT_EQ(test, requests, stubs.requests);
 	KUNIT_EXPECT_EQ(test, refused, stubs.refused);

@@ -47,7 +47,7 @@ static void free_batch_pages(struct kunit *test)
 	tcp.out.len = 0;
 }
 
-static void tcp_takes(struct kunit *test)
+static void let_tcp_accept_batch(struct kunit *test)
 {
 	struct mpa_out *o = &stubs.c.out;
 	u32 i;
@@ -62,7 +62,7 @@ static void tcp_takes(struct kunit *test)
 
 /* Batches ------------------------------------------------------------------- */
 
-/* Expect that the batch has reserved exactly the page space of its bytes */
+/* Expect that exactly the page space of the batch's bytes is reserved */
 static void expect_no_spare_page_space(struct kunit *test)
 {
 	const struct mpa_out *o = &stubs.c.out;
@@ -76,7 +76,7 @@ static void expect_no_spare_page_space(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0u, o->reserved);
 }
 
-static void expect_within_bounds(struct kunit *test, u32 emss)
+static void expect_batch_limits(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
 	u32 most = max_t(u32, MPA_BATCH, 2 * emss), octets = 0, i;
@@ -97,10 +97,10 @@ static void expect_within_bounds(struct kunit *test, u32 emss)
 }
 
 /*
- * Expect that the batch has the right bytes, and that DDP has pulled exactly the
- * messages that are complete in it, and the one that continues
+ * Expect that the batch has the expected bytes, and that DDP has pulled exactly
+ * the messages of which the batch contains a segment
  */
-static void expect_octets(struct kunit *test, u32 mulpdu)
+static void expect_batch_bytes(struct kunit *test, u32 mulpdu)
 {
 	const struct mpa_out *o = &stubs.c.out;
 
@@ -118,7 +118,7 @@ static void expect_octets(struct kunit *test, u32 mulpdu)
 }
 
 /* Expect that the batch is marked as the last one if another FPDU would fit into it */
-static void expect_last(struct kunit *test, u32 emss)
+static void expect_last_flag(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &stubs.c.out;
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
@@ -128,16 +128,16 @@ static void expect_last(struct kunit *test, u32 emss)
 		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
 }
 
-static bool batch(struct kunit *test, u32 emss)
+static bool build_and_check_batch(struct kunit *test, u32 emss)
 {
 	u32 mulpdu = mpa_compute_mulpdu(emss, stubs.c.tx_markers);
 	bool ok;
 
 	ok = mpa_frame_build_batch(&stubs.c, emss);
-	expect_within_bounds(test, emss);
-	expect_octets(test, mulpdu);
+	expect_batch_limits(test, emss);
+	expect_batch_bytes(test, mulpdu);
 	KUNIT_EXPECT_TRUE(test, ok || (stubs.short_of && !stubs.c.out.len));
-	expect_last(test, emss);
+	expect_last_flag(test, emss);
 	return ok;
 }
 
@@ -149,15 +149,15 @@ static void send_all(struct kunit *test, u32 emss)
 
 	while (stubs.sent_msgs < stubs.n) {
 		KUNIT_ASSERT_LT(test, batches++, 10000u);
-		batch(test, emss ?: sizes[random_below(ARRAY_SIZE(sizes))]);
+		build_and_check_batch(test, emss ?: sizes[random_below(ARRAY_SIZE(sizes))]);
 		if (!stubs.short_of)
 			expect_no_spare_page_space(test);
-		tcp_takes(test);
+		let_tcp_accept_batch(test);
 		if (random_below(2))
 			complete_fault();
 		stubs.present[random_below(BLOCKS)] = false;
 	}
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.c.out.n);
 }
@@ -185,7 +185,7 @@ static void messages_give_expected_bytes(struct kunit *test)
 		stubs.page_size = seed & 4 ? BLOCK : 8 * BLOCK;
 		stubs.fault_at_once = seed & 8;
 		while (stubs.n < MESSAGES)
-			add_any();
+			add_random_message();
 		send_all(test, 0);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 		close_conn(test);
@@ -202,7 +202,7 @@ static void messages_are_sent_without_pages(struct kunit *test)
 		stubs.page_size = seed & 2 ? BLOCK : 8 * BLOCK;
 		stubs.short_of = 2 + seed;
 		while (stubs.n < MESSAGES)
-			add_any();
+			add_random_message();
 		send_all(test, 0);
 		close_conn(test);
 	}
@@ -216,7 +216,7 @@ static void middle_fpdus_share_mr_lookup(struct kunit *test)
 	for (tagged = 0; tagged < 2; tagged++) {
 		open_conn(tagged, false, true);
 		stubs.page_size = 16 * BLOCK;
-		add_piece(add_message(tagged), BLOCKED, 5, 60000);
+		add_sge(add_message(tagged), BLOCKED, 5, 60000);
 		send_all(test, EMSS);
 		KUNIT_EXPECT_LE(test, stubs.mr_lookups, 3u);
 		close_conn(test);
@@ -224,7 +224,7 @@ static void middle_fpdus_share_mr_lookup(struct kunit *test)
 }
 
 /* Return the vector that begins at byte @at of the batch, or NULL */
-static const struct bio_vec *vec_of(const struct mpa_out *o, u32 at)
+static const struct bio_vec *find_vec(const struct mpa_out *o, u32 at)
 {
 	const struct bio_vec *v = o->vec;
 
@@ -245,16 +245,16 @@ static void payload_keeps_page_offset(struct kunit *test)
 	for (from = 0; from < BLOCK; from += 585) {
 		open_conn(from, false, from & 1);
 		stubs.page_size = 8 * BLOCK;
-		add_piece(add_message(true), DDP_STAG_DMA, from, 200000);
-		KUNIT_EXPECT_TRUE(test, batch(test, emss));
+		add_sge(add_message(true), DDP_STAG_DMA, from, 200000);
+		KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, emss));
 		KUNIT_EXPECT_EQ(test, 3 * emss, stubs.c.out.len);
 		for (i = 0; i < 3; i++) {
-			v = vec_of(&stubs.c.out, i * emss);
+			v = find_vec(&stubs.c.out, i * emss);
 			KUNIT_ASSERT_NOT_NULL(test, v);
 			KUNIT_EXPECT_EQ(test, (from + i * payload) % BLOCK,
 					(v->bv_offset + 16) % BLOCK);
 		}
-		tcp_takes(test);
+		let_tcp_accept_batch(test);
 		send_all(test, emss);
 		close_conn(test);
 	}
@@ -265,24 +265,24 @@ static void page_count_is_limited(struct kunit *test)
 {
 	open_conn(1, false, true);
 	stubs.page_size = BLOCK / 4;
-	add_piece(add_message(true), BLOCKED, 5, 200000);
+	add_sge(add_message(true), BLOCKED, 5, 200000);
 	send_all(test, EMSS);
 	close_conn(test);
 }
 
-static void open_large(u32 stag)
+static void open_with_large_message(u32 stag)
 {
 	open_conn(1, false, true);
-	add_piece(add_message(true), stag, 5, 60000);
+	add_sge(add_message(true), stag, 5, 60000);
 }
 
 /*
  * Expect that no batch is made, because the payload of the first segment cannot be
  * fetched, and that the space reserved for the segment is free again
  */
-static void expect_idle(struct kunit *test)
+static void expect_no_batch(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.c.out.n);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.c.out.reserved);
@@ -291,18 +291,18 @@ static void expect_idle(struct kunit *test)
 
 static void revoked_mr_fails_stream(struct kunit *test)
 {
-	open_large(BLOCKED);
+	open_with_large_message(BLOCKED);
 	regions[0].valid = false;
-	expect_idle(test);
+	expect_no_batch(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	close_conn(test);
 }
 
 static void missing_page_delays_batch(struct kunit *test)
 {
-	open_large(PAGED);
+	open_with_large_message(PAGED);
 	stubs.present[0] = false;
-	expect_idle(test);
+	expect_no_batch(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.mr_lookups);
 	complete_fault();
 	send_all(test, EMSS);
@@ -313,10 +313,10 @@ static void missing_page_delays_batch(struct kunit *test)
 /* If the page fault completes immediately, the segment is retried alone, not in a batch */
 static void immediate_fault_retries_singly(struct kunit *test)
 {
-	open_large(PAGED);
+	open_with_large_message(PAGED);
 	stubs.present[0] = false;
 	stubs.fault_at_once = true;
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (u32)PAYLOAD, stubs.retry_len);
 	KUNIT_EXPECT_EQ(test, stubs.n, stubs.sent_msgs);
 	close_conn(test);
@@ -328,12 +328,12 @@ static void immediate_fault_retries_singly(struct kunit *test)
  */
 static void batch_ends_at_missing_page(struct kunit *test)
 {
-	open_large(PAGED);
+	open_with_large_message(PAGED);
 	stubs.present[3] = false;
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (3u * BLOCK - SKIP - 5) / PAYLOAD * EMSS, stubs.c.out.len);
 	expect_no_spare_page_space(test);
-	tcp_takes(test);
+	let_tcp_accept_batch(test);
 	complete_fault();
 	send_all(test, EMSS);
 	close_conn(test);
@@ -345,12 +345,12 @@ static void batch_ends_at_missing_page(struct kunit *test)
  */
 static void invalid_next_sge_fails_stream(struct kunit *test)
 {
-	open_large(PAGED);
-	add_piece(&stubs.messages[0], BLOCKED, 5, 60000);
+	open_with_large_message(PAGED);
+	add_sge(&stubs.messages[0], BLOCKED, 5, 60000);
 	stubs.messages[0].sge[0].len = 10000;
 	stubs.messages[0].buf.len = 70000;
 	regions[0].valid = false;
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 10000u / PAYLOAD * EMSS, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	expect_no_spare_page_space(test);
@@ -366,14 +366,14 @@ static void revoked_read_right_ends_response(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		open_large(BLOCKED);
-		add_piece(&stubs.messages[0], BLOCKED, 0, LENGTH - 60000);
+		open_with_large_message(BLOCKED);
+		add_sge(&stubs.messages[0], BLOCKED, 0, LENGTH - 60000);
 		stubs.rights = i ? DDP_LOCAL_READ : DDP_REMOTE_READ;
-		KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
-		tcp_takes(test);
+		KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
+		let_tcp_accept_batch(test);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 		ddp_stream_set_rights(&stubs.s, DDP_REMOTE_WRITE);
-		KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+		KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 		KUNIT_EXPECT_EQ(test, !i, stubs.failed);
 		KUNIT_EXPECT_EQ(test, !i, !stubs.c.out.len);
 		close_conn(test);
@@ -387,8 +387,8 @@ static void revoked_read_right_ends_response(struct kunit *test)
 static void fpdu_beyond_mr_fails_stream(struct kunit *test)
 {
 	open_conn(1, false, true);
-	add_piece(add_message(true), BLOCKED, LENGTH - 30000, 60000);
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	add_sge(add_message(true), BLOCKED, LENGTH - 30000, 60000);
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, 30000u / PAYLOAD * EMSS, stubs.c.out.len);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 	expect_no_spare_page_space(test);
@@ -398,9 +398,9 @@ static void fpdu_beyond_mr_fails_stream(struct kunit *test)
 /* If the stream fails after the first segment, the other segments are not sent */
 static void failed_stream_sends_no_more_fpdus(struct kunit *test)
 {
-	open_large(BLOCKED);
+	open_with_large_message(BLOCKED);
 	stubs.fails_at = 1;
-	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_TRUE(test, build_and_check_batch(test, EMSS));
 	KUNIT_EXPECT_EQ(test, (u32)EMSS, stubs.c.out.len);
 	expect_no_spare_page_space(test);
 	close_conn(test);
@@ -409,7 +409,7 @@ static void failed_stream_sends_no_more_fpdus(struct kunit *test)
 /* A page from emergency reserves is freed when its space is used up */
 static void emergency_page_is_freed_when_full(struct kunit *test)
 {
-	open_large(BLOCKED);
+	open_with_large_message(BLOCKED);
 	stubs.emergency = true;
 	send_all(test, EMSS);
 	free_batch_pages(test);

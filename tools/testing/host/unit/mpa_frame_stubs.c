@@ -27,7 +27,10 @@ void put_page(struct page *page)
 	free(page);
 }
 
-/* Make room for @least bytes in @f, like the kernel's function */
+/*
+ * Make sure that the fragment @f has space for @least bytes, like the kernel's
+ * function
+ */
 bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 {
 	if (f->page) {
@@ -57,15 +60,15 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 /* Memory -------------------------------------------------------------------- */
 
 /*
- * Return the position in memory of a block of the pinned MR: of each eight
- * blocks, the 5th and 6th are swapped, so that the MR is not contiguous
+ * Return the index in memory of block number @block of the pinned MR. Of each
+ * eight blocks the 5th and 6th are swapped, so that the MR is not contiguous.
  */
 u32 block_index(u32 block)
 {
 	return block % 8 == 4 || block % 8 == 5 ? block ^ 1 : block;
 }
 
-static bool mem_run(void *mem, u64 at, bool write, struct ddp_extent *extent)
+static bool find_extent(void *mem, u64 at, bool write, struct ddp_extent *extent)
 {
 	stubs.missed = !stubs.present[at / BLOCK];
 	extent->at = stubs.memory + at;
@@ -87,14 +90,14 @@ void complete_fault(void)
 	ddp_fault_complete(w, false);
 }
 
-static void mem_fault(void *mem, struct ddp_fault *w)
+static void record_fault(void *mem, struct ddp_fault *w)
 {
 	stubs.fault = w;
 	if (stubs.fault_at_once)
 		complete_fault();
 }
 
-static const struct ddp_mem_ops mem_ops = { .extent = mem_run, .fault_in = mem_fault };
+static const struct ddp_mem_ops mem_ops = { .extent = find_extent, .fault_in = record_fault };
 
 /* Stubs of stag.c, with two MRs */
 enum iw_reason ddp_region_check_and_get(struct ddp_stream *s, const struct ddp_sge *m,
@@ -143,7 +146,7 @@ enum iw_reason ddp_mr_cache_get(struct ddp_stream *s, struct ddp_region **held,
 
 /* Messages ------------------------------------------------------------------ */
 
-static bool next(struct ddp_stream *s, struct ddp_msg *m)
+static bool get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	if (stubs.next == stubs.n || ddp_tx_has_pending_fault(s))
 		return false;
@@ -154,12 +157,12 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-static void failed(struct ddp_stream *s, const struct iw_failure *f)
+static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
 {
 	stubs.failed++;
 }
 
-static const struct ddp_ulp_ops ulp = { .next = next, .failed = failed };
+static const struct ddp_ulp_ops ulp = { .next = get_next_message, .failed = count_failure };
 
 struct message *add_message(bool tagged)
 {
@@ -173,7 +176,7 @@ struct message *add_message(bool tagged)
 	return m;
 }
 
-void add_piece(struct message *m, u32 stag, u32 off, u32 len)
+void add_sge(struct message *m, u32 stag, u32 off, u32 len)
 {
 	u64 at = stag == DDP_STAG_DMA ? (uintptr_t)stubs.memory : BASE;
 
@@ -184,7 +187,7 @@ void add_piece(struct message *m, u32 stag, u32 off, u32 len)
 }
 
 /* Add a random message, with SGEs of any length including zero */
-void add_any(void)
+void add_random_message(void)
 {
 	static const u32 most[] = { 1, 20, 300, 3001, 60000 };
 	static const u32 stags[] = { BLOCKED, BLOCKED, PAGED, DDP_STAG_DMA };
@@ -197,8 +200,8 @@ void add_any(void)
 		return;
 	}
 	while (pieces--)
-		add_piece(m, stags[random_below(4)], random_below(1 + LENGTH - 60000),
-			  random_below(most[random_below(5)]));
+		add_sge(m, stags[random_below(4)], random_below(1 + LENGTH - 60000),
+			random_below(most[random_below(5)]));
 }
 
 void open_conn(u32 seed, bool markers, bool crc)

@@ -113,13 +113,13 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 
 struct workqueue_struct *mpa_wq;
 
-static void released(struct kref *ref)
+static void count_release(struct kref *ref)
 {
 	WARN_ON(stubs.c->mutex.held);
 	stubs.freed++;
 }
 
-struct ddp_session_type mpa_session_type = { .release = released };
+struct ddp_session_type mpa_session_type = { .release = count_release };
 
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
@@ -145,7 +145,10 @@ void mpa_conn_abandon(struct mpa_conn *c)
 
 void mpa_sock_prepare(struct socket *sock) {}
 
-/* From here on the socket's callbacks may run, and they use a reference to the connection */
+/*
+ * After this call the socket's callbacks may run, and they use a reference to
+ * the connection
+ */
 void mpa_sock_attach(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
@@ -268,7 +271,10 @@ static void accept_failure_leaks_nothing(struct kunit *test)
 		*lacks[i] = false;
 		KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	}
-	/* only in two of the cases a connection had been allocated, and was freed */
+	/*
+	 * in only two of the cases a connection was allocated before the
+	 * failure, and then freed
+	 */
 	KUNIT_EXPECT_EQ(test, 2, stubs.given_up);
 	KUNIT_EXPECT_EQ(test, 2, stubs.freed);
 	KUNIT_EXPECT_EQ(test, 0, stubs.begun);
@@ -305,7 +311,7 @@ static void listen_sets_v6only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, stubs.v6only);
 }
 
-static long domain_at(u32 addr, bool wildcard)
+static long get_listen_vrf(u32 addr, bool wildcard)
 {
 	struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_listen a = { .net = &stubs.net, .local = &local, .ifindex = 4 };
@@ -321,9 +327,9 @@ static long domain_at(u32 addr, bool wildcard)
  */
 static void wildcard_listener_has_no_vrf(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 40l, domain_at(0, false));
-	KUNIT_EXPECT_EQ(test, 41l, domain_at(1, true));
-	KUNIT_EXPECT_EQ(test, 0l, domain_at(0, true));
+	KUNIT_EXPECT_EQ(test, 40l, get_listen_vrf(0, false));
+	KUNIT_EXPECT_EQ(test, 41l, get_listen_vrf(1, true));
+	KUNIT_EXPECT_EQ(test, 0l, get_listen_vrf(0, true));
 }
 
 static struct kunit_case mpa_listen_cases[] = {

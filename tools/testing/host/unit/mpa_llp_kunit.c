@@ -48,7 +48,7 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	stubs.unlocks++;
 }
 
-static void worker_done(void)
+static void drop_worker_ref(void)
 {
 	if (stubs.c)
 		ddp_session_put(&stubs.c->ss);
@@ -173,7 +173,7 @@ static void expect_connect_fails(struct kunit *test, u16 private_data, int err)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sockets);
 	if (stubs.c)
 		KUNIT_EXPECT_EQ(test, MPA_ENDED, stubs.c->phase);
-	worker_done();
+	drop_worker_ref();
 }
 
 static void too_long_private_data_is_refused(struct kunit *test)
@@ -209,7 +209,7 @@ static void connect_takes_three_refs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unlocks);
 	KUNIT_EXPECT_EQ(test, 1, stubs.net.held);
 	KUNIT_EXPECT_TRUE(test, c->reported);
-	worker_done();
+	drop_worker_ref();
 	/* references of the program, the stream and the socket's callbacks */
 	KUNIT_EXPECT_EQ(test, 3, ss->ref.refs);
 	mpa_sock_release(c, false);
@@ -219,7 +219,7 @@ static void connect_takes_three_refs(struct kunit *test)
 }
 
 /* Open a connection of a peer whose connection request the program has received */
-static struct mpa_conn *open_requesting(struct kunit *test)
+static struct mpa_conn *open_requested_conn(struct kunit *test)
 {
 	static const struct ddp_policy policy;
 	struct mpa_conn *c = mpa_conn_new(NULL, NULL, &policy, &stubs);
@@ -231,9 +231,9 @@ static struct mpa_conn *open_requesting(struct kunit *test)
 	return c;
 }
 
-static void put_requesting(struct mpa_conn *c, bool bound)
+static void put_requested_conn(struct mpa_conn *c, bool bound)
 {
-	worker_done();
+	drop_worker_ref();
 	if (bound)
 		ddp_session_put(&c->ss);
 	ddp_session_put(&c->ss);
@@ -246,7 +246,7 @@ static void put_requesting(struct mpa_conn *c, bool bound)
 static void accept_and_reject_queue_worker(struct kunit *test)
 {
 	static const struct ddp_offer o;
-	struct mpa_conn *c = open_requesting(test);
+	struct mpa_conn *c = open_requested_conn(test);
 
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND, c->su->state);
@@ -255,29 +255,29 @@ static void accept_and_reject_queue_worker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.timed_for);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.holder_polls);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unlocks);
-	put_requesting(c, true);
+	put_requested_conn(c, true);
 
-	c = open_requesting(test);
+	c = open_requested_conn(test);
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_EQ(test, MPA_SU_SEND_REJECT, c->su->state);
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.holder_polls);
-	put_requesting(c, false);
+	put_requested_conn(c, false);
 }
 
 /* Accept and reject fail if the peer has closed; accept fails if the QP is in use */
 static void accept_and_reject_fail(struct kunit *test)
 {
 	static const struct ddp_offer o;
-	struct mpa_conn *c = open_requesting(test);
+	struct mpa_conn *c = open_requested_conn(test);
 
 	c->phase = MPA_ENDED;
 	KUNIT_EXPECT_EQ(test, -ECONNRESET,
 			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, mpa_session_type.reject(&c->ss, &o));
-	put_requesting(c, false);
+	put_requested_conn(c, false);
 
-	c = open_requesting(test);
+	c = open_requested_conn(test);
 	stubs.bind = -EISCONN;
 	KUNIT_EXPECT_EQ(test, -EISCONN,
 			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
@@ -285,19 +285,19 @@ static void accept_and_reject_fail(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.timed);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.unlocks);
-	put_requesting(c, false);
+	put_requested_conn(c, false);
 }
 
 /* If a second reply fails, the session remains accepted */
 static void accepted_session_stays_accepted(struct kunit *test)
 {
 	static const struct ddp_offer o;
-	struct mpa_conn *c = open_requesting(test);
+	struct mpa_conn *c = open_requested_conn(test);
 
 	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, mpa_session_type.reject(&c->ss, &o));
 	KUNIT_EXPECT_TRUE(test, c->ss.accepted);
-	put_requesting(c, true);
+	put_requested_conn(c, true);
 }
 
 /* A query returns the socket's state, and also counts retransmissions of earlier sockets */

@@ -48,12 +48,18 @@ extern struct mpa_rx_stubs {
 
 int rx_test_init(struct kunit *test);
 void rx_test_exit(struct kunit *test);
-/* Receive @len contiguous bytes from @at on */
+/*
+ * Put @len bytes of octets[], from index @at on, into the receive queue as one
+ * extent
+ */
 void receive_bytes(u32 at, u32 len);
 u32 run_rx(void);
-u32 rx_within(int *budget);
-/* Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: as mpa_rx() */
-bool receive(u32 unread);
+u32 run_rx_with_budget(int *budget);
+/*
+ * Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: the result
+ * of mpa_rx().
+ */
+bool receive_from_queue(u32 unread);
 /* Expect that the stream fails: DDP gets the reason, and the transmit path is scheduled */
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why);
 /* Write the length and the CRC of an FPDU with any content */

@@ -6,7 +6,10 @@
 #include "../../../../drivers/mpa/fpdu_verify.h"
 #include "mpa_rx.h"
 
-/* Receive three FPDUs. DDP gets the first one alone; @more of the others can form a batch. */
+/*
+ * Put three FPDUs into the receive queue. DDP accepts the first one alone, and
+ * @more of the others as a batch.
+ */
 static void receive_three(u32 more)
 {
 	stubs.c.crc = true;
@@ -54,7 +57,10 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, run_rx());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.segments);
 
-	/* FPDUs between two markers, without a marker in them, are no batch either */
+	/*
+	 * if markers are in use, even FPDUs that contain no marker form no
+	 * batch
+	 */
 	receive_three(2);
 	stubs.c.rx_markers = true;
 	stubs.c.rx_pos = 4;
@@ -124,7 +130,7 @@ static void batch_uses_budget(struct kunit *test)
 	int budget = 256 + 1;
 
 	receive_three(2);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, rx_within(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	expect_bodies(test, 1);
 }
@@ -177,7 +183,9 @@ static void full_batches_pass_all_payloads(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * stubs.payload, stubs.len);
 		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), stubs.batch_calls);
-		/* offset of the last batch, if pages are small */
+		/*
+		 * if pages are small, compute the page offset of the last batch
+		 */
 		off += (stubs.batch_calls - 1) * most * stubs.payload;
 		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? MPA_HEADS_MAX : off & ~PAGE_MASK;
 		KUNIT_EXPECT_EQ(test, off, (int)offset_in_page(stubs.bodies));

@@ -5,7 +5,7 @@
  */
 #include "mpa_rx.h"
 
-static void expect_two(struct kunit *test)
+static void expect_two_fpdus(struct kunit *test)
 {
 	receive_bytes(0, 3 * WIRE - 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx());
@@ -23,13 +23,13 @@ static void expect_two(struct kunit *test)
 
 static void fpdus_from_queue(struct kunit *test)
 {
-	expect_two(test);
+	expect_two_fpdus(test);
 }
 
 static void fpdus_from_copy(struct kunit *test)
 {
 	stubs.c.crc = true;
-	expect_two(test);
+	expect_two_fpdus(test);
 }
 
 /*
@@ -71,7 +71,7 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 static void second_fpdu_uses_fast_path(struct kunit *test)
 {
 	stubs.more = 1;
-	expect_two(test);
+	expect_two_fpdus(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 }
@@ -211,7 +211,7 @@ static void ddp_reads_only_its_segment(struct kunit *test)
 
 	stubs.reads = 0;
 	receive_bytes(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, rx_within(&budget));
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_TRUE(test, mpa_rx_read(&stubs.c, stubs.got,
 					    ULPDU - IW_DDP_T_HDR_LEN));
 	KUNIT_EXPECT_FALSE(test, mpa_rx_read(&stubs.c, &octet, 1));
@@ -227,12 +227,12 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	int budget = 256 + 1;
 
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, rx_within(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	budget = 1000;
-	KUNIT_EXPECT_EQ(test, 1u * WIRE, rx_within(&budget));
+	KUNIT_EXPECT_EQ(test, 1u * WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
-	KUNIT_EXPECT_EQ(test, 0u, rx_within(&budget));
+	KUNIT_EXPECT_EQ(test, 0u, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
 	/* the fast path uses up the budget as well */
@@ -240,7 +240,7 @@ static void budget_limits_short_fpdus(struct kunit *test)
 	stubs.len = 0;
 	budget = 256 + 1;
 	receive_bytes(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, rx_within(&budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, run_rx_with_budget(&budget));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.next_segs);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
@@ -263,43 +263,43 @@ static void mpa_rx_consumes_complete_fpdus(struct kunit *test)
 {
 	const u32 most = 256 * 1024 / 256;
 
-	KUNIT_EXPECT_FALSE(test, receive(0));
-	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue(0));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue(WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
 	/* mpa_rx() returns true if it leaves a complete FPDU because the budget is used up */
 	stubs.len = 0;
-	KUNIT_EXPECT_FALSE(test, receive((most - 1) * WIRE + 100));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue((most - 1) * WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
 	stubs.len = 0;
-	KUNIT_EXPECT_TRUE(test, receive(most * WIRE + 100));
+	KUNIT_EXPECT_TRUE(test, receive_from_queue(most * WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 100u, stubs.unread);
 	stubs.len = 0;
-	KUNIT_EXPECT_FALSE(test, receive(most * WIRE));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue(most * WIRE));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.unread);
 	/* an FPDU that waits for a page is left in the queue */
 	stubs.len = 0;
 	stubs.c.rx_deferred = true;
 	stubs.waits = true;
-	KUNIT_EXPECT_FALSE(test, receive(WIRE));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue(WIRE));
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, stubs.unread);
 	stubs.waits = false;
-	KUNIT_EXPECT_FALSE(test, receive(WIRE));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue(WIRE));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.unread);
 	KUNIT_EXPECT_FALSE(test, stubs.c.rx_deferred);
 	/* received data is discarded once the receive path has stopped */
 	stubs.segments = 0;
 	stubs.c.rx_stopped = true;
-	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
+	KUNIT_EXPECT_FALSE(test, receive_from_queue(WIRE + 100));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.unread);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.segments);
 }
 
-static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
+static void expect_rcvbuf_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
 {
 	stubs.tp.sk.sk_rcvbuf = 600 * 1024;
 	stubs.tp.window_clamp = 290 * 1024;
 	stubs.skb.truesize = kib * 1024;
-	receive(unread);
+	receive_from_queue(unread);
 	KUNIT_EXPECT_EQ(test, buffer * 1024, stubs.tp.sk.sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, clamp * 1024, stubs.tp.window_clamp);
 }
@@ -310,15 +310,17 @@ static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u3
  */
 static void partial_fpdu_enlarges_rcvbuf(struct kunit *test)
 {
-	buffer_after(test, WIRE + 100, 88, 600, 290);
-	buffer_after(test, WIRE + 100, 90, 602, 301);
-	buffer_after(test, WIRE + 100, 500, 1012, 506);
-	buffer_after(test, WIRE + 100, 3584, 4096, 2048);
-	buffer_after(test, WIRE + 100, 9000, 4096, 2048);
-	/* the buffer does not grow without an incomplete FPDU, or after reception has stopped */
-	buffer_after(test, WIRE, 500, 600, 290);
+	expect_rcvbuf_after(test, WIRE + 100, 88, 600, 290);
+	expect_rcvbuf_after(test, WIRE + 100, 90, 602, 301);
+	expect_rcvbuf_after(test, WIRE + 100, 500, 1012, 506);
+	expect_rcvbuf_after(test, WIRE + 100, 3584, 4096, 2048);
+	expect_rcvbuf_after(test, WIRE + 100, 9000, 4096, 2048);
+	/*
+	 * the buffer does not grow if no incomplete FPDU is queued, or after reception has stopped
+	 */
+	expect_rcvbuf_after(test, WIRE, 500, 600, 290);
 	stubs.c.rx_stopped = true;
-	buffer_after(test, WIRE + 100, 500, 600, 290);
+	expect_rcvbuf_after(test, WIRE + 100, 500, 600, 290);
 }
 
 /*
@@ -329,11 +331,11 @@ static void partial_fpdu_in_next_skb_enlarges_rcvbuf(struct kunit *test)
 {
 	stubs.skb_len = WIRE;
 	stubs.skb2.truesize = 500 * 1024;
-	buffer_after(test, WIRE + 1, 1, 1012, 506);
+	expect_rcvbuf_after(test, WIRE + 1, 1, 1012, 506);
 	/* the FPDU begins in the first skb */
 	stubs.skb_len = WIRE + 1;
 	stubs.skb2.truesize = 1024;
-	buffer_after(test, WIRE + 1, 500, 1012, 506);
+	expect_rcvbuf_after(test, WIRE + 1, 500, 1012, 506);
 }
 
 static struct kunit_case mpa_rx_cases[] = {

@@ -209,12 +209,12 @@ u32 run_rx(void)
 	return mpa_rx_fpdus(&stubs.c, &budget);
 }
 
-u32 rx_within(int *budget)
+u32 run_rx_with_budget(int *budget)
 {
 	return mpa_rx_fpdus(&stubs.c, budget);
 }
 
-bool receive(u32 unread)
+bool receive_from_queue(u32 unread)
 {
 	stubs.unread = unread;
 	return mpa_rx(&stubs.c, &stubs.tp.sk);

@@ -34,7 +34,7 @@ static struct {
 
 /* TCP ------------------------------------------------------------------------- */
 
-static struct sk_buff *some(void)
+static struct sk_buff *get_fake_skb(void)
 {
 	return (void *)&stubs;
 }
@@ -60,7 +60,7 @@ void tcp_read_done(struct sock *sk, size_t len)
 
 struct sk_buff *tcp_write_queue_tail(const struct sock *sk)
 {
-	return stubs.queued ? some() : NULL;
+	return stubs.queued ? get_fake_skb() : NULL;
 }
 
 bool tcp_rtx_and_write_queues_empty(const struct sock *sk)
@@ -70,7 +70,7 @@ bool tcp_rtx_and_write_queues_empty(const struct sock *sk)
 
 struct sk_buff *alloc_skb_fclone(u32 size, gfp_t gfp)
 {
-	return stubs.no_memory ? NULL : some();
+	return stubs.no_memory ? NULL : get_fake_skb();
 }
 
 void kfree_skb(struct sk_buff *skb)
@@ -92,7 +92,7 @@ int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 }
 
 /* Send a FIN. As in TCP, the state changes even if the FIN cannot be sent. */
-static void shut(struct sock *sk, int how)
+static void send_fin(struct sock *sk, int how)
 {
 	sk->sk_state = TCP_FIN_WAIT1;
 	if (stubs.fin_lost)
@@ -106,14 +106,14 @@ int tcp_full_space(const struct sock *sk)
 	return sk->sk_rcvbuf / 2;
 }
 
-static const struct proto proto = { .shutdown = shut };
+static const struct proto proto = { .shutdown = send_fin };
 
 void sock_no_linger(struct sock *sk)
 {
 	stubs.resets++;
 }
 
-/* As TCP: close resets the connection if there is unread data */
+/* Release the socket. As in TCP, this resets the connection if there is unread data. */
 void ddp_sock_release(struct socket *s)
 {
 	stubs.released++;
@@ -215,7 +215,10 @@ static void prepare_sets_socket_options(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
 	KUNIT_EXPECT_TRUE(test, sk->nodelay);
-	/* the buffer is made smaller later: its size now determines TCP's window scale */
+	/*
+	 * the receive buffer becomes smaller later, but its size at this time determines TCP's
+	 * window scale
+	 */
 	KUNIT_EXPECT_EQ(test, 131072, sk->sk_rcvbuf);
 	KUNIT_EXPECT_EQ(test, 0, sk->sk_userlocks);
 }
@@ -333,7 +336,7 @@ static void expect_reset(struct kunit *test, int err)
 static void reset_is_not_orderly_close(struct kunit *test)
 {
 	expect_reset(test, ECONNRESET);
-	/* a reset after the peer's FIN */
+	/* TCP reports a reset after the peer's FIN as EPIPE */
 	expect_reset(test, EPIPE);
 }
 

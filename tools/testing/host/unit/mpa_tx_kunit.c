@@ -69,7 +69,7 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 }
 
 /* Run the softirq. Return: the time it took, ns. */
-static u64 softirq(void)
+static u64 run_softirq(void)
 {
 	struct compat_bh *bh = stubs.raised;
 	u64 began = stubs.now;
@@ -147,12 +147,12 @@ void mpa_sock_wait_unowned(struct mpa_conn *c)
 
 /* Connections -------------------------------------------------------------- */
 
-static void released(struct kref *ref)
+static void fail_on_release(struct kref *ref)
 {
 	WARN_ON(true);
 }
 
-static const struct ddp_session_type type = { .release = released };
+static const struct ddp_session_type type = { .release = fail_on_release };
 static void sent(struct ddp_stream *s) { }
 static const struct ddp_ulp_ops ulp = { .sent = sent };
 
@@ -176,7 +176,7 @@ static struct mpa_conn *open_conns(u32 n, u32 batches)
 	return &tx_conns[0].c;
 }
 
-static void work(struct tx_conn *g)
+static void run_worker(struct tx_conn *g)
 {
 	if (!g->works)
 		return;
@@ -185,7 +185,7 @@ static void work(struct tx_conn *g)
 }
 
 /* Expect that all batches are sent, and that no reference or pending work is left */
-static void expect_done(struct kunit *test, u32 n)
+static void expect_all_sent(struct kunit *test, u32 n)
 {
 	struct tx_conn *g;
 
@@ -215,16 +215,16 @@ static void softirq_time_is_limited(struct kunit *test)
 		mpa_tx_kick(&tx_conns[i].c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.tries);
 	while ((stubs.raised || stubs.works) && rounds++ < CROWD) {
-		took = softirq();
+		took = run_softirq();
 		longest = max(longest, took);
 		stubs.works = 0;
 		for (i = 0; i < CROWD; i++)
-			work(&tx_conns[i]);
+			run_worker(&tx_conns[i]);
 	}
 	KUNIT_EXPECT_LE(test, longest, most);
 	KUNIT_EXPECT_GT(test, longest, (u64)NSEC_PER_MSEC - 1);
 	KUNIT_EXPECT_EQ(test, 10u * CROWD, stubs.sent);
-	expect_done(test, CROWD);
+	expect_all_sent(test, CROWD);
 }
 
 /* Small amounts are sent in softirq, in the order of scheduling */
@@ -236,11 +236,11 @@ static void small_amounts_sent_in_softirq(struct kunit *test)
 	stubs.batch_ns = 1000;
 	for (i = 0; i < 10; i++)
 		mpa_tx_kick(&tx_conns[i].c, false);
-	softirq();
+	run_softirq();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	for (i = 1; i < 10; i++)
 		KUNIT_EXPECT_GT(test, tx_conns[i].done, tx_conns[i - 1].done);
-	expect_done(test, 10);
+	expect_all_sent(test, 10);
 }
 
 /* mpa_tx_kick() must not enable BH if its caller has interrupts off */
@@ -250,9 +250,9 @@ static void kick_with_interrupts_off(struct kunit *test)
 	stubs.irqs_off = true;
 	mpa_tx_kick(&tx_conns[0].c, false);
 	stubs.irqs_off = false;
-	softirq();
+	run_softirq();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
-	expect_done(test, 1);
+	expect_all_sent(test, 1);
 }
 
 /*
@@ -265,12 +265,12 @@ static void worker_continues_long_transmission(struct kunit *test)
 
 	mpa_tx_kick(c, false);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
-	softirq();
+	run_softirq();
 	KUNIT_EXPECT_EQ(test, (u32)BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 	/* one run of the worker is limited */
-	work(tx_conns);
+	run_worker(tx_conns);
 	KUNIT_EXPECT_EQ(test, 5u * BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.works);
 	/* the worker does not wait for the socket, which is free */
@@ -290,7 +290,7 @@ static void post_transmits_one_pass(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, stubs.raised);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
-	softirq();
+	run_softirq();
 	KUNIT_EXPECT_EQ(test, 2u * BATCHES_PER_PASS, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, !stubs.raised);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
@@ -308,7 +308,7 @@ static void no_memory_retries_with_backoff(struct kunit *test)
 
 	stubs.err = -ENOMEM;
 	mpa_tx_kick(c, false);
-	softirq();
+	run_softirq();
 	for (i = 0; i < 15; i++) {
 		KUNIT_EXPECT_EQ(test, i + 1, stubs.tries);
 		KUNIT_EXPECT_EQ(test, want, stubs.ms);
@@ -317,13 +317,13 @@ static void no_memory_retries_with_backoff(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, !stubs.raised);
 		KUNIT_EXPECT_EQ(test, 0u, tx_conns->works);
 		KUNIT_ASSERT_TRUE(test, run_timer());
-		work(tx_conns);
+		run_worker(tx_conns);
 		want = min(2 * want, 1000ul);
 	}
 	stubs.err = 0;
 	run_timer();
-	work(tx_conns);
-	expect_done(test, 1);
+	run_worker(tx_conns);
+	expect_all_sent(test, 1);
 
 	/* the next shortage begins with the smallest delay again */
 	tx_conns->left = 1;
@@ -344,8 +344,8 @@ static void full_sndbuf_needs_no_retry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.works);
 	stubs.err = 0;
 	mpa_tx_kick(c, false);
-	softirq();
-	expect_done(test, 1);
+	run_softirq();
+	expect_all_sent(test, 1);
 }
 
 /*
@@ -358,18 +358,18 @@ static void worker_waits_for_busy_socket(struct kunit *test)
 
 	stubs.err = -EBUSY;
 	mpa_tx_push(c);
-	softirq();
+	run_softirq();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.tries);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.waits);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 	stubs.works = 0;
-	work(tx_conns);
+	run_worker(tx_conns);
 	KUNIT_EXPECT_EQ(test, 4u, stubs.waits);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.works);
 	KUNIT_EXPECT_EQ(test, MPA_TX_PENDING, c->tx.v);
 	stubs.err = 0;
-	work(tx_conns);
-	expect_done(test, 1);
+	run_worker(tx_conns);
+	expect_all_sent(test, 1);
 }
 
 /*
@@ -396,7 +396,7 @@ static void close_waits_for_held_batches(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, c->drained);
-	expect_done(test, 1);
+	expect_all_sent(test, 1);
 }
 
 /* When the peer has closed, its first FPDU cannot arrive: a close does not wait for the batches */
@@ -456,10 +456,13 @@ static void no_response_after_drain(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
 	tx_conns[0].left = 2;
-	/* TCP would accept a part of the first batch */
+	/*
+	 * if the transmit path sent anything, TCP would accept only a part of
+	 * the first batch
+	 */
 	stubs.err = -EAGAIN;
 	mpa_tx_kick(c, false);
-	softirq();
+	run_softirq();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.tries);
 	KUNIT_EXPECT_EQ(test, 0u, c->out.len);
 	KUNIT_EXPECT_EQ(test, 0, c->tx.v);

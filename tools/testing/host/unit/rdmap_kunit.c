@@ -41,8 +41,8 @@ static void expect_terminate(struct kunit *test, const struct rdmap *r,
 }
 
 /* Expect that only the first of two faults is reported, and determines the Terminate */
-static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why,
-			 const u8 *bytes, u32 len)
+static void expect_first_fault_counts(struct kunit *test, struct rdmap *r, enum iw_reason why,
+				      const u8 *bytes, u32 len)
 {
 	rdmap_fail(r, why);
 	rdmap_fail(r, IW_MPA_MARKER);
@@ -56,8 +56,8 @@ static void local_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 catastrophic[4];
 
-	expect_first(test, open_rdmap(), IW_LOCAL_PROT, catastrophic, 4);
-	expect_first(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
+	expect_first_fault_counts(test, open_rdmap(), IW_LOCAL_PROT, catastrophic, 4);
+	expect_first_fault_counts(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
 }
 
 /* RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: a fault that the lower layer has found */
@@ -65,7 +65,7 @@ static void llp_fault_sends_terminate(struct kunit *test)
 {
 	static const u8 crc[4] = { 0x20, 0x02 };
 
-	expect_first(test, open_rdmap(), IW_MPA_CRC, crc, 4);
+	expect_first_fault_counts(test, open_rdmap(), IW_MPA_CRC, crc, 4);
 }
 
 /* An abort by the program is not an error and sends no Terminate */
@@ -132,10 +132,11 @@ static void bad_read_quotes_request(struct kunit *test)
 }
 
 /*
- * Fail a Read Response in progress, with @rights of the peer. Expect that the
- * Terminate describes the part of the Read Request that is not answered yet.
+ * Fail a Read Response in progress by leaving the peer only @rights. Expect
+ * that the Terminate quotes the Read Request reduced to the part that is not
+ * answered yet.
  */
-static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
+static void expect_rest_quoted(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
 {
 	const struct rdmap_rreq left = {
 		.sink_stag = 1, .sink_to = 2050, .len = 2952, .src_stag = 4, .src_to = 2053,
@@ -162,8 +163,8 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
  */
 static void revoked_source_fails_response(struct kunit *test)
 {
-	expect_left(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
-	expect_left(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
+	expect_rest_quoted(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
+	expect_rest_quoted(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
 }
 
 /* RDMAP-140, RDMAP-141: a query returns the negotiated IRD and ORD */

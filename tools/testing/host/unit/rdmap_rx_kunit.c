@@ -69,7 +69,10 @@ static struct rdmap *open_receiver(void)
 	return &r;
 }
 
-/* Receive a message of one segment: admit, place, deliver */
+/*
+ * Receive a message of one segment: admit it, copy an untagged payload to its
+ * buffer, deliver it
+ */
 static enum iw_reason receive_message(struct rdmap *r, struct ddp_hdr h, const void *bytes, u32 len)
 {
 	struct ddp_grant g = {};
@@ -218,7 +221,7 @@ static enum iw_reason receive_empty_send(struct rdmap *r)
 }
 
 /* Open a receiver that expects an RTR message of type Send as the first message */
-static struct rdmap *open_for_ready(void)
+static struct rdmap *open_expecting_rtr(void)
 {
 	struct rdmap *r = open_receiver();
 
@@ -233,24 +236,24 @@ static struct rdmap *open_for_ready(void)
 static void rtr_send_consumes_no_receive(struct kunit *test)
 {
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
-	struct rdmap *r = open_for_ready();
+	struct rdmap *r = open_expecting_rtr();
 
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.taken + stubs.done);
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
-	r = open_for_ready();
+	r = open_expecting_rtr();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, write, NULL, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
-	r = open_for_ready();
+	r = open_expecting_rtr();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_read(r, 0, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.done);
 
-	r = open_for_ready();
+	r = open_expecting_rtr();
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_send(r, 0x43, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, receive_empty_send(r));
 	KUNIT_EXPECT_EQ(test, 2u, stubs.done);
@@ -263,7 +266,7 @@ static void only_plain_send_is_rtr(struct kunit *test)
 
 	for (i = 1; i < ARRAY_SIZE(kinds); i++) {
 		const struct ddp_hdr h = { .ulp8 = kinds[i].ulp8, .ulp32 = 7 };
-		struct rdmap *r = open_for_ready();
+		struct rdmap *r = open_expecting_rtr();
 
 		KUNIT_EXPECT_EQ(test, IW_OK, receive_message(r, h, "", 0));
 		KUNIT_EXPECT_EQ(test, 1u, stubs.done);
@@ -388,8 +391,8 @@ static void atomic_target_is_checked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, receive_atomic(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 	/*
-	 * memory that was valid at the first check and not at the second is not
-	 * reported as a DDP error
+	 * if the memory becomes invalid between the two checks, the error is
+	 * reported as one of RDMAP
 	 */
 	mem.atomic = IW_DDP_T_STAG;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, receive_atomic(r));

@@ -30,11 +30,14 @@ extern struct posted {
 extern u32 kicks;			/* number of times the lower layer was scheduled */
 extern struct ddp_txseg pulled;		/* the last segment */
 
-/* Transmit the next segment. Return: false if there is none. */
-bool pull(struct ddp_stream *s);
-/* Transmit all segments. Return: their number. */
-u32 pull_all(struct ddp_stream *s);
-/* Receive another request from the peer. Return: NULL if there are too many. */
+/* Transmit the next segment. Return: true if there was one, false otherwise. */
+bool pull_segment(struct ddp_stream *s);
+/* Transmit all segments. Return: the number of segments. */
+u32 pull_all_segments(struct ddp_stream *s);
+/*
+ * Queue another request of the peer. Return: the request, or NULL if the queue
+ * is full.
+ */
 struct rdmap_req *receive_peer_request(struct rdmap *r);
 /* Open a stream with @n work requests posted */
 struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n);

@@ -16,17 +16,17 @@ static void yields_after_local_requests(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_BIND, 150);
 
-	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 0u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 64u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
 
-	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 0u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 128u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
 
 	/* when no request is left, the transmit path does not schedule itself again */
-	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 0u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 150u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
@@ -37,12 +37,12 @@ static void yields_after_empty_messages(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 300);
 
-	KUNIT_EXPECT_EQ(test, 256u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 256u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
 	ddp_tx_sent(&r->stream);
 
-	KUNIT_EXPECT_EQ(test, 44u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 44u, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, kicks);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
 }
@@ -55,7 +55,7 @@ static void accepted_messages_reset_limit(struct kunit *test)
 
 	ddp_tx_begin(&r->stream);
 	for (i = 0; i < 1000; i++) {
-		KUNIT_ASSERT_TRUE(test, pull(&r->stream));
+		KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 		ddp_tx_sent(&r->stream);
 	}
 	ddp_tx_end(&r->stream);
@@ -68,13 +68,13 @@ static void returned_segment_is_not_complete(struct kunit *test)
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
 	ddp_tx_begin(&r->stream);
-	KUNIT_ASSERT_TRUE(test, pull(&r->stream));
+	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &pulled));
 	ddp_tx_unpull(&r->stream);
 	ddp_tx_end(&r->stream);
 	ddp_tx_sent(&r->stream);
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
-	KUNIT_EXPECT_EQ(test, 1u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 1u, pull_all_segments(&r->stream));
 	ddp_tx_sent(&r->stream);
 	KUNIT_EXPECT_EQ(test, 2u, posted.cut);
 }
@@ -104,7 +104,7 @@ static void msn_wraps(struct kunit *test)
 
 /* What is sent first -------------------------------------------------------- */
 
-static bool invalidates(u8 opcode)
+static bool has_invalidate(u8 opcode)
 {
 	return opcode == RDMAP_OP_SEND_INV || opcode == RDMAP_OP_SEND_SE_INV;
 }
@@ -114,18 +114,18 @@ static bool invalidates(u8 opcode)
  * @tagged or for queue @qn. An untagged message has an STag only if it invalidates
  * that STag.
  */
-static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
-			bool tagged, u32 qn)
+static void expect_next_message(struct kunit *test, struct rdmap *r, u8 opcode,
+				bool tagged, u32 qn)
 {
 	struct ddp_hdr h;
 
-	KUNIT_ASSERT_TRUE(test, pull(&r->stream));
+	KUNIT_ASSERT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_hdr_decode(&h, pulled.hdr, pulled.hdr_len));
 	KUNIT_EXPECT_EQ(test, rdmap_make_ulp8(opcode), h.ulp8);
 	KUNIT_EXPECT_EQ(test, tagged, h.tagged);
 	KUNIT_EXPECT_EQ(test, qn, h.qn);
-	KUNIT_EXPECT_EQ(test, invalidates(opcode) ? posted.wr.inv : 0u, h.ulp32);
+	KUNIT_EXPECT_EQ(test, has_invalidate(opcode) ? posted.wr.inv : 0u, h.ulp32);
 	KUNIT_EXPECT_TRUE(test, h.last);
 }
 
@@ -133,26 +133,26 @@ static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
  * Expect that the RTR message is sent before a posted Send and before the
  * response to the peer's Read
  */
-static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
-			 u32 qn)
+static void expect_rtr_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
+			     u32 qn)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
 	receive_peer_request(r);
 	r->wr_preferred = true;
 	r->rtr = kind;
-	expect_next(test, r, opcode, tagged, qn);
+	expect_next_message(test, r, opcode, tagged, qn);
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->rtr);
-	expect_next(test, r, RDMAP_OP_SEND, false, 0);
-	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
+	expect_next_message(test, r, RDMAP_OP_SEND, false, 0);
+	expect_next_message(test, r, RDMAP_OP_READ_RESP, true, 0);
 }
 
 /* MPA2-2, RDMAP-21, RDMAP-25: each kind of RTR message is sent first */
 static void rtr_is_sent_first(struct kunit *test)
 {
-	expect_first(test, DDP_RTR_WRITE, RDMAP_OP_WRITE, true, 0);
-	expect_first(test, DDP_RTR_READ, RDMAP_OP_READ_REQ, false, 1);
-	expect_first(test, DDP_RTR_SEND, RDMAP_OP_SEND, false, 0);
+	expect_rtr_first(test, DDP_RTR_WRITE, RDMAP_OP_WRITE, true, 0);
+	expect_rtr_first(test, DDP_RTR_READ, RDMAP_OP_READ_REQ, false, 1);
+	expect_rtr_first(test, DDP_RTR_SEND, RDMAP_OP_SEND, false, 0);
 }
 
 /* Each kind of message ----------------------------------------------------- */
@@ -188,7 +188,7 @@ static void each_kind_of_send(struct kunit *test)
 
 	posted.wr.flags = k->flags;
 	posted.wr.inv = 7;
-	expect_next(test, r, k->opcode, false, RDMAP_QN_SEND);
+	expect_next_message(test, r, k->opcode, false, RDMAP_QN_SEND);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, r->stream.msg.rights);
 }
 
@@ -205,19 +205,19 @@ static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
 	posted.wr.rkey = 1;
 	posted.wr.raddr = 2;
 	posted.wr.imm = cpu_to_be32(3);
-	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	expect_next_message(test, r, RDMAP_OP_WRITE, true, 0);
 	KUNIT_EXPECT_EQ(test, 1u, m->hdr.stag);
 	KUNIT_EXPECT_EQ(test, 2ull, m->hdr.to);
 	ddp_tx_sent(&r->stream);
 	KUNIT_EXPECT_EQ(test, 0u, posted.cut);
 
-	expect_next(test, r, opcode, false, RDMAP_QN_SEND);
+	expect_next_message(test, r, opcode, false, RDMAP_QN_SEND);
 	KUNIT_ASSERT_EQ(test, (u32)RDMAP_IMM_LEN, m->buf->len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp("\0\0\0\3\0\0\0", m->buf->flat,
 					RDMAP_IMM_LEN));
 	ddp_tx_sent(&r->stream);
 	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 }
 
 static void immediate_follows_write(struct kunit *test)
@@ -244,7 +244,7 @@ static void read_request_has_wr_fields(struct kunit *test)
 	posted.wr.rkey = 4;
 	posted.wr.raddr = 5;
 	posted.sge[0] = (struct ddp_sge){ .stag = 1, .addr = 2, .len = 3 };
-	expect_next(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
+	expect_next_message(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
 	rdmap_rreq_encode(bytes, &want);
 	KUNIT_ASSERT_EQ(test, (u32)sizeof(bytes), r->stream.msg.buf->len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(bytes, r->stream.msg.buf->flat,
@@ -260,7 +260,7 @@ static void read_request_has_wr_fields(struct kunit *test)
 
 static void expect_empty_read(struct kunit *test, struct rdmap *r)
 {
-	expect_next(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
+	expect_next_message(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
 	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.sink_stag);
 	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.src_stag);
 }
@@ -275,9 +275,9 @@ static void empty_messages_avoid_stag_0(struct kunit *test)
 
 	memset(posted.sge, 0, sizeof(posted.sge));
 	r->rtr = DDP_RTR_WRITE;
-	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	expect_next_message(test, r, RDMAP_OP_WRITE, true, 0);
 	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, r->stream.msg.hdr.stag);
-	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	expect_next_message(test, r, RDMAP_OP_WRITE, true, 0);
 	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, r->stream.msg.hdr.stag);
 	r = open_rdmap(RDMAP_WR_READ, 1);
 	expect_empty_read(test, r);
@@ -293,10 +293,10 @@ static void ord_limits_requests(struct kunit *test)
 	int n;
 
 	for (n = 0; n < DEPTH; n++)
-		expect_next(test, r, RDMAP_OP_READ_REQ, false, 1);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+		expect_next_message(test, r, RDMAP_OP_READ_REQ, false, 1);
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	rdmap_reqq_pop(&r->orq);
-	expect_next(test, r, RDMAP_OP_READ_REQ, false, 1);
+	expect_next_message(test, r, RDMAP_OP_READ_REQ, false, 1);
 }
 
 /*
@@ -311,10 +311,10 @@ static void fence_waits_for_responses(struct kunit *test)
 	rdmap_reqq_push(&r->orq);
 	receive_peer_request(r);
 	r->wr_preferred = true;
-	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	expect_next_message(test, r, RDMAP_OP_READ_RESP, true, 0);
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	rdmap_reqq_pop(&r->orq);
-	expect_next(test, r, RDMAP_OP_SEND, false, 0);
+	expect_next_message(test, r, RDMAP_OP_SEND, false, 0);
 }
 
 /* A graceful end waits for work requests that cannot be sent before a response */
@@ -324,23 +324,23 @@ static void close_waits_for_requests(struct kunit *test)
 
 	posted.wr.flags = RDMAP_WR_FENCE;
 	rdmap_reqq_push(&r->orq);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_is_blocked(&r->stream));
 	/* the transmit path does not schedule itself to wait for the response */
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_expects_kick(&r->stream));
 	rdmap_reqq_pop(&r->orq);
-	expect_next(test, r, RDMAP_OP_SEND, false, 0);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	expect_next_message(test, r, RDMAP_OP_SEND, false, 0);
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_FALSE(test, ddp_tx_is_blocked(&r->stream));
 
 	r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
-	KUNIT_EXPECT_EQ(test, (u32)DEPTH, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, (u32)DEPTH, pull_all_segments(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_is_blocked(&r->stream));
 	/* if ORD is 0, no response can ever allow the Read, so a graceful end does not wait */
 	r = open_rdmap(RDMAP_WR_READ, 1);
 	rdmap_reqq_init(&r->orq, NULL, 0);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_FALSE(test, ddp_tx_is_blocked(&r->stream));
 }
 
@@ -356,7 +356,7 @@ static void read_response_fields(struct kunit *test)
 	receive_peer_request(r)->rreq = (struct rdmap_rreq) {
 		.sink_stag = 1, .sink_to = 2, .len = 3, .src_stag = 4, .src_to = 5,
 	};
-	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
+	expect_next_message(test, r, RDMAP_OP_READ_RESP, true, 0);
 	KUNIT_EXPECT_EQ(test, 1u, m->hdr.stag);
 	KUNIT_EXPECT_EQ(test, 2ull, m->hdr.to);
 	KUNIT_EXPECT_EQ(test, 3u, m->buf->len);
@@ -368,7 +368,7 @@ static void read_response_fields(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, m->send_if_failed);
 
 	/* the program's own Write needs no remote right */
-	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	expect_next_message(test, r, RDMAP_OP_WRITE, true, 0);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, m->rights);
 }
 
@@ -382,8 +382,8 @@ static void sent_response_frees_slot(struct kunit *test)
 		for (n = 0; n < DEPTH; n++)
 			KUNIT_ASSERT_NOT_NULL(test, receive_peer_request(r));
 		for (n = 0; n < DEPTH; n++)
-			expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
-		KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+			expect_next_message(test, r, RDMAP_OP_READ_RESP, true, 0);
+		KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 		KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_full(&r->irq));
 		ddp_tx_sent(&r->stream);
 		KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&r->irq));
@@ -407,7 +407,7 @@ static void atomic_response_has_old_value(struct kunit *test)
 	struct rdmap *r = receive_atomic_request(DDP_REMOTE_ATOMIC);
 	u8 want[RDMAP_ARESP_LEN];
 
-	expect_next(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
+	expect_next_message(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
 	rdmap_aresp_encode(want, 7, 5);
 	KUNIT_ASSERT_EQ(test, (u32)sizeof(want), r->stream.msg.buf->len);
 	KUNIT_EXPECT_EQ(test, 0,
@@ -420,12 +420,12 @@ static void atomic_needs_valid_right(struct kunit *test)
 {
 	struct rdmap *r = receive_atomic_request(0);
 
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, posted.why);
 
 	r = receive_atomic_request(DDP_REMOTE_ATOMIC);
 	mem.atomic = IW_RDMAP_P_BOUNDS;
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, posted.why);
 }
 
@@ -435,27 +435,27 @@ static void atomic_waits_for_page(struct kunit *test)
 	struct rdmap *r = receive_atomic_request(DDP_REMOTE_ATOMIC);
 
 	mem.atomic = IW_AGAIN;
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_FALSE(test, r->response_started);
 	mem.atomic = IW_OK;
-	expect_next(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
+	expect_next_message(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
 	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
 }
 
 /* Expect that the sink of a request is checked before the request is sent */
-static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
+static void expect_sink_checked(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(op, 1);
 
 	posted.sge[0].len = 8;
-	expect_next(test, r, opcode, false, RDMAP_QN_READ_REQ);
+	expect_next_message(test, r, opcode, false, RDMAP_QN_READ_REQ);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, mem.checked);
 	KUNIT_EXPECT_EQ(test, 0u, posted.failed + posted.failures);
 
 	r = open_rdmap(op, 1);
 	posted.sge[0].len = 8;
 	mem.check = IW_RDMAP_P_STAG;
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, posted.failed);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, posted.why);
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_is_empty(&r->orq));
@@ -463,9 +463,9 @@ static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 
 static void read_sink_is_checked(struct kunit *test)
 {
-	expect_sink(test, RDMAP_WR_READ, RDMAP_OP_READ_REQ);
-	expect_sink(test, RDMAP_WR_FETCH_ADD, RDMAP_OP_ATOMIC_REQ);
-	expect_sink(test, RDMAP_WR_CMP_SWAP, RDMAP_OP_ATOMIC_REQ);
+	expect_sink_checked(test, RDMAP_WR_READ, RDMAP_OP_READ_REQ);
+	expect_sink_checked(test, RDMAP_WR_FETCH_ADD, RDMAP_OP_ATOMIC_REQ);
+	expect_sink_checked(test, RDMAP_WR_CMP_SWAP, RDMAP_OP_ATOMIC_REQ);
 }
 
 /*
@@ -476,13 +476,13 @@ static void terminate_is_last_after_failure(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 3);
 
-	expect_next(test, r, RDMAP_OP_SEND, false, 0);
+	expect_next_message(test, r, RDMAP_OP_SEND, false, 0);
 	receive_peer_request(r);
 	posted.terminate_len = 20;
 	rdmap_fail(r, IW_MPA_CRC);
-	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
+	expect_next_message(test, r, RDMAP_OP_TERMINATE, false, 2);
 	KUNIT_EXPECT_EQ(test, 20u, host_memory.fetched);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_EQ(test, 2u, posted.left);
 	KUNIT_EXPECT_EQ(test, 0u, posted.terminates);
 	rdmap_handle_sent(&r->stream);
@@ -501,13 +501,13 @@ static void late_fault_sends_terminate(struct kunit *test)
 	posted.sge[0].len = 8;
 	posted.terminate_len = 20;
 	mem.check = IW_RDMAP_P_STAG;
-	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	expect_next_message(test, r, RDMAP_OP_TERMINATE, false, 2);
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 
 	r = receive_atomic_request(0);
 	posted.terminate_len = 20;
-	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	expect_next_message(test, r, RDMAP_OP_TERMINATE, false, 2);
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 }
 
 /*
@@ -519,7 +519,7 @@ static void no_message_until_terminate_built(struct kunit *test)
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
 
 	set_bit(0, &r->stream.failed);
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_expects_kick(&r->stream));
 }
 
@@ -530,7 +530,7 @@ static struct rdmap *open_after_cached_write(struct kunit *test, enum rdmap_wr_o
 
 	posted.sge[0].len = 10;
 	ddp_tx_begin(&r->stream);
-	KUNIT_EXPECT_TRUE(test, pull(&r->stream));
+	KUNIT_EXPECT_TRUE(test, pull_segment(&r->stream));
 	KUNIT_EXPECT_NOT_NULL(test, r->stream.tx_mr);
 	posted.wr.op = op;
 	posted.left = 1;
@@ -539,7 +539,7 @@ static struct rdmap *open_after_cached_write(struct kunit *test, enum rdmap_wr_o
 
 static void expect_no_cached_ref(struct kunit *test, struct rdmap *r, u32 failures)
 {
-	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, pull_segment(&r->stream));
 	ddp_tx_end(&r->stream);
 	KUNIT_EXPECT_EQ(test, failures, posted.failures);
 	KUNIT_EXPECT_EQ(test, 0u, posted.mr_refs);

@@ -39,7 +39,7 @@ static struct ddp_llp llp = { .ops = &llp_ops };
 
 struct ddp_txseg pulled;
 
-bool pull(struct ddp_stream *s)
+bool pull_segment(struct ddp_stream *s)
 {
 	u8 bytes[1000];
 
@@ -47,12 +47,12 @@ bool pull(struct ddp_stream *s)
 	       ddp_tx_fill(s, bytes, pulled.len);
 }
 
-u32 pull_all(struct ddp_stream *s)
+u32 pull_all_segments(struct ddp_stream *s)
 {
 	u32 n = 0;
 
 	ddp_tx_begin(s);
-	while (pull(s))
+	while (pull_segment(s))
 		n++;
 	ddp_tx_end(s);
 	return n;
@@ -109,7 +109,7 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	posted.failed++;
 }
 
-static void failed(struct ddp_stream *s, const struct iw_failure *f)
+static void count_failure(struct ddp_stream *s, const struct iw_failure *f)
 {
 	struct rdmap *r = to_rdmap(s);
 
@@ -121,7 +121,7 @@ static void failed(struct ddp_stream *s, const struct iw_failure *f)
 }
 
 static const struct ddp_ulp_ops rdmap_ops = {
-	.next = rdmap_next_msg, .sent = rdmap_handle_sent, .failed = failed,
+	.next = rdmap_next_msg, .sent = rdmap_handle_sent, .failed = count_failure,
 };
 
 struct rdmap_req *receive_peer_request(struct rdmap *r)

@@ -2,7 +2,10 @@
 /* Stubs to invalidate and validate MRs that have no access in flight */
 #include <ddp/mem.h>
 
-/* A test may define this to observe waits for accesses in flight */
+/*
+ * A test may define this function, which is called instead of a wait for
+ * accesses in flight
+ */
 void host_region_waits(struct ddp_region *r) __attribute__((weak));
 
 bool ddp_region_revoke(struct ddp_region *r)

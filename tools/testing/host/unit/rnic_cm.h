@@ -48,9 +48,9 @@ static struct {
 		u8	rtr;	/* the RTR that the QP may send at its start */
 	} start;			/* last call of rnic_qp_start() */
 	int			endpoints;
-	u8			llp;	/* the lower layer that @type stands for */
+	u8			llp;	/* the only lower layer that rnic_get_llp() finds */
 	struct mem_cgroup	*memcg;	/* control group to charge */
-	int			charges;	/* how often it was set to another one */
+	int			charges;	/* changes of @memcg to another group */
 } stubs;
 
 /* The lower layer ------------------------------------------------------------------ */
@@ -101,7 +101,7 @@ void rnic_ep_unwatch(struct rnic_ep *ep)
 
 /* iw_cm ---------------------------------------------------------------------------- */
 
-static int handle_event(struct iw_cm_id *id, struct iw_cm_event *ev)
+static int record_event(struct iw_cm_id *id, struct iw_cm_event *ev)
 {
 	stubs.event[stubs.events++] = ev->event;
 	if (ev->event == IW_CM_EVENT_CONNECT_REQUEST)
@@ -218,7 +218,7 @@ static int test_init(struct kunit *test)
 	stubs.llp = RNIC_SW_LLP_TCP;
 	stubs.dev.default_set.value = stubs.counters;
 	stubs.id.device = &stubs.dev.ib;
-	stubs.id.event_handler = handle_event;
+	stubs.id.event_handler = record_event;
 	stubs.id.add_ref = add_ref;
 	stubs.id.rem_ref = rem_ref;
 	rnic_pending_init(&stubs.dev);
@@ -259,7 +259,7 @@ static void destroy_qp(int i)
 	kfree(stubs.qp[i].peer_msg);
 }
 
-static void all_released(struct kunit *test)
+static void expect_all_released(struct kunit *test)
 {
 	KUNIT_EXPECT_NULL(test, watched);
 	KUNIT_EXPECT_EQ(test, stubs.id_refs, 0);
@@ -273,7 +273,7 @@ static void release_all(struct kunit *test, struct ib_qp *held)
 	rnic_qp_rem_ref(held);
 	destroy_qp(0);
 	destroy_qp(1);
-	all_released(test);
+	expect_all_released(test);
 }
 
 #endif

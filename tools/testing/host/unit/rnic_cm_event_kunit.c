@@ -22,7 +22,7 @@ static struct {
 	struct ddp_offer	offer;
 } stubs;
 
-static int handler(struct iw_cm_id *id, struct iw_cm_event *ev)
+static int record_event(struct iw_cm_id *id, struct iw_cm_event *ev)
 {
 	stubs.reported[stubs.count++] = *ev;
 	memcpy(stubs.pd, ev->private_data ?: stubs.pd, ev->private_data_len);
@@ -47,7 +47,7 @@ const char *iwcm_reject_msg(int reason)
 static int test_init(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
-	stubs.id.event_handler = handler;
+	stubs.id.event_handler = record_event;
 	stubs.id.add_ref = add_ref;
 	stubs.id.rem_ref = rem_ref;
 	stubs.ep.ss = &stubs.ss;

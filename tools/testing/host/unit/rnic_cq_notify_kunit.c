@@ -61,7 +61,7 @@ int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 }
 
 /* Deliver the pending interrupt to the vector's CPU */
-static void interrupt(void)
+static void deliver_interrupt(void)
 {
 	call_single_data_t *csd = stubs.called;
 	unsigned int was = stubs.cpu;
@@ -86,7 +86,7 @@ void host_raise(struct compat_bh *bh)
 }
 
 /* Run the softirq on the CPU that raised it */
-static void softirq(void)
+static void run_softirq(void)
 {
 	struct compat_bh *bh = stubs.raised;
 
@@ -111,11 +111,11 @@ void host_sleep(void)
 	WARN_ON(stubs.slept++ > 1000);
 	if (stubs.busy && stubs.slept < 100)
 		stubs.again = 100;
-	interrupt();
-	softirq();
+	deliver_interrupt();
+	run_softirq();
 }
 
-static void destroy(void)
+static void destroy_qp(void)
 {
 	stubs.waited = setjmp(stubs.waits);
 	if (!stubs.waited)
@@ -135,10 +135,10 @@ static void on_completion(struct ib_cq *cq, void *context)
 		 */
 		complete_on(!VECTOR);
 		complete_on(stubs.cpu);
-		interrupt();
+		deliver_interrupt();
 	}
 	if (stubs.ended)
-		destroy();
+		destroy_qp();
 	stubs.in_handler--;
 	stubs.handler_calls++;
 	stubs.calls_on_vector += stubs.cpu == VECTOR;
@@ -173,10 +173,10 @@ static void one_interrupt_is_pending_at_a_time(struct kunit *test)
 	rnic_cq_notify(&stubs.cq);
 	rnic_cq_notify(&stubs.cq);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.handler_calls);
-	interrupt();
+	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.calls_on_vector);
 	rnic_cq_notify(&stubs.cq);
-	interrupt();
+	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
@@ -192,7 +192,7 @@ static void local_completion_calls_handler(struct kunit *test)
 	complete_on(!VECTOR);
 	complete_on(VECTOR);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
-	interrupt();
+	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 }
 
@@ -201,7 +201,7 @@ static void migrated_task_calls_handler_once(struct kunit *test)
 {
 	stubs.moves = true;
 	rnic_cq_notify(&stubs.cq);
-	interrupt();
+	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.handler_calls);
 }
 
@@ -241,7 +241,7 @@ static void one_handler_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, stubs.calls_on_vector);
 	stubs.again = 1;
 	complete_on(!VECTOR);
-	interrupt();
+	deliver_interrupt();
 	KUNIT_EXPECT_EQ(test, 4u, stubs.calls_on_vector);
 	stubs.offline = true;
 	stubs.again = 1;
@@ -266,7 +266,7 @@ static void softirq_continues_busy_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 16u, stubs.handler_calls);
 	stubs.cpu = VECTOR;
 	for (rounds = 0; stubs.raised; rounds++)
-		softirq();
+		run_softirq();
 	KUNIT_EXPECT_EQ(test, 101u, stubs.calls_on_vector);
 	KUNIT_EXPECT_EQ(test, 6u, rounds);
 }
@@ -287,7 +287,7 @@ static void destroy_waits_for_handler(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stubs.waited);
 	stubs.waited = false;
 	rnic_cq_notify(&stubs.cq);
-	interrupt();
+	deliver_interrupt();
 	KUNIT_EXPECT_TRUE(test, stubs.waited);
 	stubs.ended = false;
 	rnic_cq_notify_wait(&stubs.cq);
@@ -312,7 +312,7 @@ static void destroy_ignores_other_qps(struct kunit *test)
 	rnic_cq_notify_wait(&stubs.cq);
 	KUNIT_EXPECT_LT(test, stubs.slept, 3u);
 	stubs.again = 0;
-	softirq();
+	run_softirq();
 }
 
 static struct kunit_case rnic_cq_notify_cases[] = {

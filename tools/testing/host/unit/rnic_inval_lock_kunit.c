@@ -15,20 +15,20 @@ static struct {
 } stubs;
 
 /*
- * Try to take the lock for writing. As in the kernel, readers with BH off overtake
- * a waiting writer.
+ * Try to take the lock for writing. It is free only at try number gap_at, because readers with BH
+ * off overtake a waiting writer.
  */
-static bool try_lock(rwlock_t *l)
+static bool try_write_lock(rwlock_t *l)
 {
 	l->readers = -(++stubs.tries == stubs.gap_at);
 	return l->readers;
 }
 
-static void wait_for_lock(rwlock_t *l);
+static void wait_for_write_lock(rwlock_t *l);
 
 #define rwlock_init(l)		((void)((l)->readers = 0))
-#define write_trylock(l)	try_lock(l)
-#define write_lock(l)		wait_for_lock(l)
+#define write_trylock(l)	try_write_lock(l)
+#define write_lock(l)		wait_for_write_lock(l)
 #define write_unlock(l)		((void)((l)->readers = 0))
 #undef cpu_relax
 #define cpu_relax()		WARN_ON(host_bh_off)
@@ -37,7 +37,7 @@ static void wait_for_lock(rwlock_t *l);
 
 static struct rnic_inval_lock gate;
 
-static void wait_for_lock(rwlock_t *l)
+static void wait_for_write_lock(rwlock_t *l)
 {
 	stubs.waits++;
 	stubs.made_way = !rnic_inval_read_trylock(&gate);

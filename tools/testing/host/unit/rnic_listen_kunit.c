@@ -10,9 +10,9 @@
 #include <linux/socket.h>
 
 /*
- * Stub of mutex_lock_killable(). Lock number killed_at fails, because the caller
- * is killed. At the second lock, the one of the first listener, other_caller()
- * runs as a concurrent caller.
+ * Stub of mutex_lock_killable(). Call number killed_at fails, as if the caller
+ * had been killed. The second call, which takes the lock of the first listener,
+ * first runs other_caller() as a concurrent caller.
  */
 static int locks, killed_at;
 static void (*other_caller)(void);
@@ -89,47 +89,47 @@ void ddp_sock_owner_exit(struct ddp_sock_owner *o)
 	owners--;
 }
 
-static int index_of(struct ddp_listener *l)
+static int get_program_index(struct ddp_listener *l)
 {
 	return ((struct rnic_listener *)l->ctx)->id - stubs.id;
 }
 
 static void stop_listener(struct ddp_listener *l, int llp)
 {
-	WARN_ON(!(stubs.llps_of[index_of(l)] & BIT(llp)));
-	stubs.llps_of[index_of(l)] &= ~BIT(llp);
+	WARN_ON(!(stubs.llps_of[get_program_index(l)] & BIT(llp)));
+	stubs.llps_of[get_program_index(l)] &= ~BIT(llp);
 }
 
 static const struct ddp_session_type mpa, sctp;
 
-static struct ddp_listener *mpa_begins(const struct ddp_listen *a,
-				       const struct ddp_session_user *user, void *ctx)
+static struct ddp_listener *start_mpa_listener(const struct ddp_listen *a,
+					       const struct ddp_session_user *user, void *ctx)
 {
 	return start_listener(RNIC_SW_LLP_TCP, &mpa, a, ctx);
 }
 
-static struct ddp_listener *sctp_begins(const struct ddp_listen *a,
-					const struct ddp_session_user *user, void *ctx)
+static struct ddp_listener *start_sctp_listener(const struct ddp_listen *a,
+						const struct ddp_session_user *user, void *ctx)
 {
 	return start_listener(RNIC_SW_LLP_SCTP, &sctp, a, ctx);
 }
 
-static void mpa_ends(struct ddp_listener *l)
+static void stop_mpa_listener(struct ddp_listener *l)
 {
 	stop_listener(l, RNIC_SW_LLP_TCP);
 }
 
-static void sctp_ends(struct ddp_listener *l)
+static void stop_sctp_listener(struct ddp_listener *l)
 {
 	stop_listener(l, RNIC_SW_LLP_SCTP);
 }
 
 static const struct ddp_session_type mpa = {
-	.listen = mpa_begins, .unlisten = mpa_ends,
+	.listen = start_mpa_listener, .unlisten = stop_mpa_listener,
 };
 
 static const struct ddp_session_type sctp = {
-	.listen = sctp_begins, .unlisten = sctp_ends,
+	.listen = start_sctp_listener, .unlisten = stop_sctp_listener,
 };
 
 const struct ddp_session_user rnic_session_user;
@@ -188,7 +188,7 @@ static int test_init(struct kunit *test)
 	return rnic_llps_init(&stubs.dev);
 }
 
-static void listen_as(struct kunit *test, int which)
+static void listen_as_program(struct kunit *test, int which)
 {
 	struct iw_cm_id *id = &stubs.id[which];
 	struct sockaddr_in *local = (void *)&id->m_local_addr;
@@ -204,7 +204,7 @@ static void expect_all_listen(struct kunit *test)
 	int i;
 
 	for (i = 0; i < MANY; i++)
-		listen_as(test, i);
+		listen_as_program(test, i);
 }
 
 static void unlisten_all(struct kunit *test)
@@ -220,14 +220,14 @@ static void unlisten_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owners, 0);
 }
 
-static void expect(struct kunit *test, u8 first, u8 second, u8 third)
+static void expect_llps(struct kunit *test, u8 first, u8 second, u8 third)
 {
 	KUNIT_EXPECT_EQ(test, stubs.llps_of[0], first);
 	KUNIT_EXPECT_EQ(test, stubs.llps_of[1], second);
 	KUNIT_EXPECT_EQ(test, stubs.llps_of[2], third);
 }
 
-static int set(u8 which)
+static int change_setting(u8 which)
 {
 	int err = rnic_require_llp(&stubs.dev, RNIC_SW_LLP_SCTP);
 
@@ -238,15 +238,15 @@ static int set(u8 which)
 static void listeners_follow_setting(struct kunit *test)
 {
 	expect_all_listen(test);
-	expect(test, TCP, TCP, TCP);
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
-	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, SCTP, SCTP);
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, SCTP, SCTP);
-	KUNIT_EXPECT_EQ(test, set(TCP), 0);
-	expect(test, TCP, TCP, TCP);
+	expect_llps(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	expect_llps(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, SCTP, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, SCTP, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
+	expect_llps(test, TCP, TCP, TCP);
 	unlisten_all(test);
 }
 
@@ -267,13 +267,13 @@ static void wildcard_errors_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	stubs.in_client_add = true;
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), 0);
-	expect(test, TCP, 0, TCP);
+	expect_llps(test, TCP, 0, TCP);
 	rnic_iw_unlisten(&stubs.id[1]);
 	/* a listener that is bound to an address gets the error */
 	local->sin_addr.s_addr = 1;
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&stubs.id[1], 3), -EADDRINUSE);
 	stubs.tcp_fails_for = NOBODY;
-	listen_as(test, 1);
+	listen_as_program(test, 1);
 	unlisten_all(test);
 }
 
@@ -282,24 +282,24 @@ static void setting_changes_all_or_none(struct kunit *test)
 	expect_all_listen(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRINUSE;
-	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
-	expect(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EADDRINUSE);
+	expect_llps(test, TCP, TCP, TCP);
 	KUNIT_EXPECT_EQ(test, stubs.dev.policy.llp_listen, TCP);
 	/* if the setting is both, a listener for which SCTP fails keeps only TCP */
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
-	expect(test, TCP | SCTP, TCP, TCP | SCTP);
-	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
-	expect(test, TCP | SCTP, TCP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EADDRINUSE);
+	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
 	/* setting the current value again never fails */
 	stubs.error = -ENOMEM;
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
-	expect(test, TCP | SCTP, TCP, TCP | SCTP);
-	KUNIT_EXPECT_EQ(test, set(TCP), 0);
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -ENOMEM);
-	expect(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -ENOMEM);
+	expect_llps(test, TCP, TCP, TCP);
 	stubs.sctp_fails_for = NOBODY;
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
-	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	expect_llps(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
 	unlisten_all(test);
 }
 
@@ -311,8 +311,8 @@ static void other_netns_keeps_protocol(struct kunit *test)
 	expect_all_listen(test);
 	stubs.id[1].net = &stubs.elsewhere;
 	anywhere->sin_addr.s_addr = 0;
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
-	expect(test, TCP | SCTP, TCP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), 0);
+	expect_llps(test, TCP | SCTP, TCP, TCP | SCTP);
 	unlisten_all(test);
 }
 
@@ -325,15 +325,18 @@ static void killed_caller_leaves_all_or_none(struct kunit *test)
 	for (i = 1; stubs.dev.policy.llp_listen == TCP; i++) {
 		KUNIT_ASSERT_LT(test, i, 3 * MANY);
 		killed_at = i;
-		KUNIT_EXPECT_EQ(test, set(SCTP), -EINTR);
+		KUNIT_EXPECT_EQ(test, change_setting(SCTP), -EINTR);
 		if (stubs.dev.policy.llp_listen == TCP)
-			expect(test, TCP, TCP, TCP);
+			expect_llps(test, TCP, TCP, TCP);
 	}
-	/* this kill came too late to cancel the change: the setting applies to all listeners */
-	expect(test, SCTP, SCTP, SCTP);
+	/*
+	 * a caller killed at this lock has already changed the setting, which
+	 * applies to all listeners
+	 */
+	expect_llps(test, SCTP, SCTP, SCTP);
 	killed_at = 0;
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, SCTP, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, SCTP, SCTP);
 	unlisten_all(test);
 }
 
@@ -341,7 +344,7 @@ static struct kunit *current_test;
 
 static void listen_third(void)
 {
-	listen_as(current_test, 2);
+	listen_as_program(current_test, 2);
 }
 
 /*
@@ -351,19 +354,19 @@ static void listen_third(void)
 static void listen_during_change(struct kunit *test)
 {
 	current_test = test;
-	listen_as(test, 0);
-	listen_as(test, 1);
+	listen_as_program(test, 0);
+	listen_as_program(test, 1);
 	other_caller = listen_third;
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, SCTP, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, SCTP, SCTP);
 	other_caller = NULL;
-	KUNIT_EXPECT_EQ(test, set(TCP), 0);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP), 0);
 	rnic_iw_unlisten(&stubs.id[2]);
 	stubs.sctp_fails_for = 2;
 	stubs.error = -EADDRINUSE;
 	other_caller = listen_third;
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, SCTP, TCP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, SCTP, TCP);
 	unlisten_all(test);
 }
 
@@ -376,10 +379,10 @@ static void listener_ends_during_change(struct kunit *test)
 {
 	expect_all_listen(test);
 	other_caller = unlisten_second;
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, 0, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, 0, SCTP);
 	other_caller = NULL;
-	listen_as(test, 1);
+	listen_as_program(test, 1);
 	unlisten_all(test);
 }
 
@@ -392,8 +395,8 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	expect_all_listen(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EADDRNOTAVAIL;
-	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
-	expect(test, SCTP, TCP, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(SCTP), 0);
+	expect_llps(test, SCTP, TCP, SCTP);
 	/*
 	 * the listener also keeps its protocol if another listener fails, so
 	 * that the change is undone
@@ -401,8 +404,8 @@ static void listener_without_addr_keeps_protocol(struct kunit *test)
 	stubs.sctp_fails_for = NOBODY;
 	stubs.tcp_fails_for = 2;
 	stubs.error = -EADDRINUSE;
-	KUNIT_EXPECT_EQ(test, set(TCP), -EADDRINUSE);
-	expect(test, SCTP, TCP, SCTP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP), -EADDRINUSE);
+	expect_llps(test, SCTP, TCP, SCTP);
 	unlisten_all(test);
 }
 
@@ -412,8 +415,8 @@ static void permission_error_is_reported(struct kunit *test)
 	expect_all_listen(test);
 	stubs.sctp_fails_for = 1;
 	stubs.error = -EACCES;
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EACCES);
-	expect(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -EACCES);
+	expect_llps(test, TCP, TCP, TCP);
 	unlisten_all(test);
 }
 
@@ -421,8 +424,8 @@ static void change_without_sctp(struct kunit *test)
 {
 	stubs.no_sctp = true;
 	expect_all_listen(test);
-	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EPROTONOSUPPORT);
-	expect(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, change_setting(TCP | SCTP), -EPROTONOSUPPORT);
+	expect_llps(test, TCP, TCP, TCP);
 	unlisten_all(test);
 }
 

@@ -73,7 +73,7 @@ static struct table {
 #define xa_cmpxchg(t, id, was, at, gfp)	table_swap(*(t), id, was, at)
 #define xa_is_err(at)		((void)(at), false)
 
-static int table_row(const struct table *t, unsigned long id)
+static int find_row(const struct table *t, unsigned long id)
 {
 	int i;
 
@@ -84,7 +84,7 @@ static int table_row(const struct table *t, unsigned long id)
 
 static inline void *table_load(const struct table *t, unsigned long id)
 {
-	int i = table_row(t, id);
+	int i = find_row(t, id);
 
 	return i < t->rows ? t->row[i].at : NULL;
 }
@@ -96,7 +96,7 @@ static inline void *table_load(const struct table *t, unsigned long id)
 static inline void *table_swap(struct table *t, unsigned long id, void *was, void *at)
 {
 	void *now = table_load(t, id);
-	int i = table_row(t, id);
+	int i = find_row(t, id);
 
 	if (now != was)
 		return now;
@@ -108,7 +108,10 @@ static inline void *table_swap(struct table *t, unsigned long id, void *was, voi
 	return now;
 }
 
-/* The workqueues of a process. While they are created, another process may create an MR. */
+/*
+ * Stub of the workqueues of a process. While one is created, the function in
+ * while_making runs, for example to create an MR in another process.
+ */
 
 struct workqueue_struct { int unused; };
 
@@ -121,7 +124,7 @@ static void run_other_process(void)
 		then();
 }
 
-static struct workqueue_struct *make_queue(int max_active)
+static struct workqueue_struct *make_workqueue(int max_active)
 {
 	static struct workqueue_struct any;
 
@@ -139,16 +142,16 @@ static int wait_killed(const struct completion *c)
 
 #define wait_for_completion_killable(c)	wait_killed(c)
 
-static bool queue_end(struct work_struct *w)
+static bool queue_end_work(struct work_struct *w)
 {
 	stubs.ended = w;
 	return true;
 }
 
 #undef alloc_workqueue
-#define alloc_workqueue(name, flags, n)	make_queue(n)
+#define alloc_workqueue(name, flags, n)	make_workqueue(n)
 #undef queue_work
-#define queue_work(q, w)	((void)(q), queue_end(w))
+#define queue_work(q, w)	((void)(q), queue_end_work(w))
 
 #include "../../../../drivers/rnic_sw/mem_fault.c"
 
@@ -164,7 +167,7 @@ static void become_user(u32 uid)
 	stubs.privileged = !uid;
 }
 
-static void run_ended(void)
+static void run_end_work(void)
 {
 	struct work_struct *w = stubs.ended;
 
@@ -180,7 +183,7 @@ static int create_mr(int i)
 
 	stubs.mm = &stubs.mms[i];
 	err = rnic_pf_setup(&stubs.b[i], &kind, NULL, 0x1000, 0x1000);
-	run_ended();
+	run_end_work();
 	return err;
 }
 
@@ -189,7 +192,7 @@ static void destroy_mr(int i)
 	if (stubs.b[i].owner)
 		rnic_pf_teardown(&stubs.b[i]);
 	stubs.b[i].owner = NULL;
-	run_ended();
+	run_end_work();
 }
 
 /*

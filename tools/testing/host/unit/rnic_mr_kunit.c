@@ -25,7 +25,7 @@ enum {
 	IB_MR_REREG_ACCESS	= 1 << 2,
 };
 
-/* 12 unless make PAGE_SHIFT=16 selects pages of 64 KiB, which arm64 may have */
+/* 12, unless "make PAGE_SHIFT=16" selects the 64 KiB pages of some arm64 kernels */
 #ifndef PAGE_SHIFT
 #define PAGE_SHIFT			12
 #endif
@@ -36,14 +36,14 @@ enum {
 #define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
 #define ib_access_writable(access)	((access) & IB_ACCESS_LOCAL_WRITE)
 
-/* result of checking a command's driver data */
+/* result of ib_no_udata_io(), which checks that a command has no driver data */
 static int udata_is;
 #undef ib_no_udata_io
 #define ib_no_udata_io(udata)		((void)(udata), udata_is)
 
 struct scatterlist { u64 addr; };
 
-/* The process that registers, and the calling process */
+/* The memory of the process that has registered the MR, and of the calling process */
 struct mm_struct { int unused; };
 
 static struct mm_struct first, second;
@@ -70,7 +70,7 @@ struct ib_block_iter { int unused; };
 #define rdma_block_iter_dma_address(it)		((void)(it), 0)
 #define rdma_umem_for_each_dma_block(umem, it, size)	while (0)
 
-/* Offset of the memory in its page */
+/* Offset of the registered memory from a 64 KiB boundary */
 #define SPOT	0x5678
 
 /* Number of struct ib_umem, and a function called while memory is pinned, or NULL */
@@ -188,7 +188,7 @@ static struct rnic_mr *alloc_mapped(struct kunit *test)
 	return to_rnic_mr(ib);
 }
 
-static enum iw_reason register_by(u64 stream, struct ib_pd *pd, struct rnic_mr *mr, u8 key)
+static enum iw_reason fastreg_by_stream(u64 stream, struct ib_pd *pd, struct rnic_mr *mr, u8 key)
 {
 	struct ddp_stream s = { .id = stream, .pd = pd };
 	const struct rdmap_wr wr = {
@@ -213,7 +213,7 @@ static void mr_records_registering_stream(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mr->region.may_be_invalidated);
 	KUNIT_EXPECT_FALSE(test, mr->region.valid);
 	for (id = 7; id < 10; id++) {
-		KUNIT_EXPECT_EQ(test, IW_OK, register_by(id, &domain, mr, id));
+		KUNIT_EXPECT_EQ(test, IW_OK, fastreg_by_stream(id, &domain, mr, id));
 		KUNIT_EXPECT_TRUE(test, mr->region.valid);
 		KUNIT_EXPECT_EQ(test, id, mr->region.invalidate_stream);
 		KUNIT_EXPECT_EQ(test, 0x123400 | (u32)id, mr->region.stag);
@@ -252,11 +252,11 @@ static void failed_registration_changes_nothing(struct kunit *test)
 	struct rnic_mr *mr = alloc_mapped(test);
 	struct ib_pd other = { .device = &device.ib };
 
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(7, &other, mr, 7));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, fastreg_by_stream(7, &other, mr, 7));
 	KUNIT_EXPECT_EQ(test, 0ull, mr->region.invalidate_stream);
-	KUNIT_EXPECT_EQ(test, IW_OK, register_by(7, &domain, mr, 7));
+	KUNIT_EXPECT_EQ(test, IW_OK, fastreg_by_stream(7, &domain, mr, 7));
 	/* the MR is valid */
-	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(8, &domain, mr, 8));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, fastreg_by_stream(8, &domain, mr, 8));
 	KUNIT_EXPECT_EQ(test, 7ull, mr->region.invalidate_stream);
 	rnic_dereg_mr(&mr->ib, NULL);
 }
@@ -269,7 +269,7 @@ static void mr_blocks_have_set_size(struct kunit *test)
 
 	mr->ib.page_size = 4096;
 	KUNIT_ASSERT_EQ(test, 2, rnic_map_mr_sg(&mr->ib, blocks, 2, NULL));
-	KUNIT_EXPECT_EQ(test, IW_OK, register_by(7, &domain, mr, 7));
+	KUNIT_EXPECT_EQ(test, IW_OK, fastreg_by_stream(7, &domain, mr, 7));
 	KUNIT_EXPECT_EQ(test, 12, (int)mr->region.shift);
 	KUNIT_EXPECT_EQ(test, 0u, (u32)mr->region.skip);
 	rnic_dereg_mr(&mr->ib, NULL);
@@ -291,7 +291,7 @@ static struct ib_mr *set_core_fields(struct ib_mr *ib)
 	return ib;
 }
 
-static void begin(struct kunit *test, int access)
+static void register_known(struct kunit *test, int access)
 {
 	window.ib = (struct ib_mw) {
 		.device = &device.ib, .pd = &domain, .type = IB_MW_TYPE_2,
@@ -301,7 +301,7 @@ static void begin(struct kunit *test, int access)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(known));
 }
 
-static bool bind(u32 lkey)
+static bool bind_window_to(u32 lkey)
 {
 	const struct ddp_stream s = { .pd = &domain, .id = 3 };
 	const struct rdmap_wr wr = {
@@ -312,13 +312,13 @@ static bool bind(u32 lkey)
 	return rnic_mw_bind(&device, &s, &wr);
 }
 
-static void bind_window(void)
+static void bind_window_to_known(void)
 {
-	if (!bind(known->lkey))
+	if (!bind_window_to(known->lkey))
 		abort();
 }
 
-static struct ib_mr *rereg(int flags, int access)
+static struct ib_mr *rereg_known(int flags, int access)
 {
 	return set_core_fields(rnic_rereg_user_mr(known, flags, AT, PAGE_SIZE, AT, access, &domain,
 						  NULL));
@@ -332,8 +332,8 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
 {
 	struct ib_mr *ib;
 
-	while_pinning = bind_window;
-	ib = rereg(flags, access);
+	while_pinning = bind_window_to_known;
+	ib = rereg_known(flags, access);
 	while_pinning = NULL;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)ib);
 	KUNIT_EXPECT_EQ(test, 1, umems);
@@ -343,7 +343,7 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
 	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_dereg_mr(known, NULL));
 	/* a window can still be bound to the old MR */
 	ddp_region_revoke(table[0]);
-	KUNIT_EXPECT_TRUE(test, bind(known->lkey));
+	KUNIT_EXPECT_TRUE(test, bind_window_to(known->lkey));
 	ddp_region_revoke(table[0]);
 }
 
@@ -354,13 +354,13 @@ static void expect_rereg_fails_on_bind(struct kunit *test, int flags, int access
 static void expect_replaced(struct kunit *test, struct ib_mr *ib)
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
-	KUNIT_EXPECT_FALSE(test, bind(known->lkey));
+	KUNIT_EXPECT_FALSE(test, bind_window_to(known->lkey));
 	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	known = ib;
 }
 
-static void end(struct kunit *test)
+static void free_window_and_known(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&window.ib));
 	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
@@ -373,19 +373,19 @@ static void end(struct kunit *test)
  */
 static void user_blocks_cover_a_page(struct kunit *test)
 {
-	begin(test, RIGHTS);
+	register_known(test, RIGHTS);
 	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, (int)to_rnic_mr(known)->region.shift);
 	KUNIT_EXPECT_EQ(test, SPOT & (u32)(PAGE_SIZE - 1), to_rnic_mr(known)->region.skip);
-	end(test);
+	free_window_and_known(test);
 }
 
 /* Changing the memory fails if a window is bound to the old MR while the new memory is pinned */
 static void memory_change_fails_on_bind(struct kunit *test)
 {
-	begin(test, RIGHTS);
+	register_known(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_TRANS, 0);
-	expect_replaced(test, rereg(IB_MR_REREG_TRANS, 0));
-	end(test);
+	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS, 0));
+	free_window_and_known(test);
 }
 
 /* Adding local write access fails if a window is bound while the memory is pinned again */
@@ -393,23 +393,23 @@ static void repin_fails_on_bind(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	begin(test, RIGHTS);
+	register_known(test, RIGHTS);
 	expect_rereg_fails_on_bind(test, IB_MR_REREG_ACCESS, access);
-	expect_replaced(test, rereg(IB_MR_REREG_ACCESS, access));
-	end(test);
+	expect_replaced(test, rereg_known(IB_MR_REREG_ACCESS, access));
+	free_window_and_known(test);
 }
 
 /* If no STag is free for the new MR, the old MR remains, and windows can be bound to it */
 static void old_mr_stays_without_free_stag(struct kunit *test)
 {
-	begin(test, RIGHTS);
+	register_known(test, RIGHTS);
 	no_room = true;
-	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg_known(IB_MR_REREG_TRANS, 0));
 	no_room = false;
 	KUNIT_EXPECT_EQ(test, 1, umems);
-	KUNIT_EXPECT_TRUE(test, bind(known->lkey));
+	KUNIT_EXPECT_TRUE(test, bind_window_to(known->lkey));
 	ddp_region_revoke(table[0]);
-	end(test);
+	free_window_and_known(test);
 }
 
 /* A process cannot pin memory again that belongs to another process */
@@ -417,16 +417,16 @@ static void foreign_memory_is_not_pinned(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	begin(test, RIGHTS);
+	register_known(test, RIGHTS);
 	caller.mm = &second;
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
-			    (void *)rereg(IB_MR_REREG_ACCESS, access));
+			    (void *)rereg_known(IB_MR_REREG_ACCESS, access));
 	KUNIT_EXPECT_EQ(test, 1, umems);
 	/* a process can register its own memory, or change rights without pinning */
-	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
-	expect_replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS));
+	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
 	caller.mm = &first;
-	end(test);
+	free_window_and_known(test);
 }
 
 /*
@@ -437,11 +437,11 @@ static void dereg_of_replaced_mr(struct kunit *test)
 {
 	struct ib_mr *ib;
 
-	begin(test, RIGHTS);
-	ib = rereg(IB_MR_REREG_TRANS, 0);
+	register_known(test, RIGHTS);
+	ib = rereg_known(IB_MR_REREG_TRANS, 0);
 	udata_is = -EOPNOTSUPP;
 	expect_replaced(test, ib);
-	end(test);
+	free_window_and_known(test);
 	udata_is = 0;
 }
 
@@ -457,7 +457,7 @@ static void dmabuf_data_must_be_empty(struct kunit *test)
 	udata_is = 0;
 }
 
-static u64 base(void)
+static u64 get_known_base(void)
 {
 	return to_rnic_mr(known)->region.base;
 }
@@ -470,18 +470,18 @@ static void access_change_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	begin(test, RIGHTS);
+	register_known(test, RIGHTS);
 	KUNIT_EXPECT_PTR_EQ(test, NULL,
-			    (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
-	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	expect_replaced(test, rereg(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
-	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	expect_replaced(test, rereg(IB_MR_REREG_TRANS, 0));
-	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	expect_replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
-				    to_write | IB_ZERO_BASED));
-	KUNIT_EXPECT_EQ(test, 0ull, base());
-	end(test);
+			    (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
+	expect_replaced(test, rereg_known(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
+	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
+	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+					  to_write | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
+	free_window_and_known(test);
 }
 
 /*
@@ -492,18 +492,18 @@ static void zero_based_mr_keeps_base(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
 
-	begin(test, RIGHTS | IB_ZERO_BASED);
-	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
-	KUNIT_EXPECT_EQ(test, 0ull, base());
+	register_known(test, RIGHTS | IB_ZERO_BASED);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg_known(IB_MR_REREG_ACCESS, RIGHTS));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	expect_replaced(test, rereg(IB_MR_REREG_ACCESS, to_write));
-	KUNIT_EXPECT_EQ(test, 0ull, base());
+	expect_replaced(test, rereg_known(IB_MR_REREG_ACCESS, to_write));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
 	KUNIT_EXPECT_EQ(test, (u64)AT, known->iova);
-	expect_replaced(test, rereg(IB_MR_REREG_TRANS, 0));
-	KUNIT_EXPECT_EQ(test, 0ull, base());
-	expect_replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
-	KUNIT_EXPECT_EQ(test, (u64)AT, base());
-	end(test);
+	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, 0ull, get_known_base());
+	expect_replaced(test, rereg_known(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
+	KUNIT_EXPECT_EQ(test, (u64)AT, get_known_base());
+	free_window_and_known(test);
 }
 
 static struct kunit_case rnic_mr_cases[] = {

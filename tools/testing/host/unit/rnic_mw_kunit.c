@@ -18,7 +18,7 @@ static struct {
 	struct rnic_mw		mw;
 	struct ddp_region	*window;
 	u32			waits;		/* number of waits for accesses in flight */
-	u32			waits_before;	/* this number before the window was freed */
+	u32			waits_before;	/* value of @waits before the window was freed */
 } stubs;
 
 /* Stubs of STags and limits --------------------------------------------------------- */
@@ -96,7 +96,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&stubs.mr.windows));
 }
 
-static bool bind_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
+static bool bind_window_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
 {
 	const struct ddp_stream s = { .pd = pd, .id = STREAM };
 	const struct rdmap_wr wr = {
@@ -107,9 +107,9 @@ static bool bind_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
 	return rnic_mw_bind(&stubs.dev, &s, &wr);
 }
 
-static bool bind(u64 addr, u64 len, int access)
+static bool bind_window(u64 addr, u64 len, int access)
 {
-	return bind_as(&stubs.pd, RKEY | 1, addr, len, access);
+	return bind_window_as(&stubs.pd, RKEY | 1, addr, len, access);
 }
 
 static void expect_unlinked(struct kunit *test)
@@ -124,7 +124,7 @@ static void expect_unlinked(struct kunit *test)
  */
 static void type2_window_serves_one_stream(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, bind(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_TRUE(test, bind_window(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_TRUE(test, stubs.window->valid);
 	KUNIT_EXPECT_EQ(test, RKEY | 1u, stubs.window->stag);
 	KUNIT_EXPECT_EQ(test, BASE + 5ull, stubs.window->base);
@@ -143,7 +143,7 @@ static void type1_window_serves_pd(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&stubs.mw.ib));
 	stubs.mw.ib.type = IB_MW_TYPE_1;
 	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&stubs.mw.ib, NULL));
-	KUNIT_EXPECT_TRUE(test, bind(BASE, LENGTH, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_TRUE(test, bind_window(BASE, LENGTH, IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_TRUE(test, stubs.window->valid);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)&stubs.pd, stubs.window->pd);
 	KUNIT_EXPECT_EQ(test, 0ull, stubs.window->stream);
@@ -151,19 +151,19 @@ static void type1_window_serves_pd(struct kunit *test)
 
 static void bind_outside_mr_fails(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, bind(BASE - 1, 10, IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_FALSE(test, bind(BASE + 5, LENGTH - 4, IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_FALSE(test, bind(BASE + LENGTH + 1, 1, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE - 1, 10, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE + 5, LENGTH - 4, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE + LENGTH + 1, 1, IB_ACCESS_REMOTE_READ));
 	expect_unlinked(test);
 }
 
 /* A bind fails if the stream has another PD, or if the STag belongs to no window */
 static void bind_needs_own_window(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.mr, RKEY | 1, BASE, LENGTH,
-					 IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_FALSE(test, bind_as(&stubs.pd, RKEY + 0x100, BASE, LENGTH,
-					 IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window_as(&stubs.mr, RKEY | 1, BASE, LENGTH,
+						IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window_as(&stubs.pd, RKEY + 0x100, BASE, LENGTH,
+						IB_ACCESS_REMOTE_READ));
 	expect_unlinked(test);
 }
 
@@ -171,10 +171,10 @@ static void bind_needs_own_window(struct kunit *test)
 static void bind_needs_rights_of_mr(struct kunit *test)
 {
 	stubs.mr.access = IB_ACCESS_MW_BIND;
-	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
-	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_ATOMIC));
 	stubs.mr.access = IB_ACCESS_LOCAL_WRITE;
-	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));
 	expect_unlinked(test);
 }
 
@@ -182,10 +182,10 @@ static void bind_needs_rights_of_mr(struct kunit *test)
 static void window_adds_no_atomic_right(struct kunit *test)
 {
 	stubs.mr.denied_rights = DDP_REMOTE_ATOMIC;
-	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
 					       IB_ACCESS_REMOTE_READ));
 	expect_unlinked(test);
-	KUNIT_EXPECT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_TRUE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_WRITE));
 }
 
 /*
@@ -197,7 +197,7 @@ static void mr_with_valid_window_stays(struct kunit *test)
 	u32 waits;
 
 	stubs.mr.dev = &stubs.dev;
-	KUNIT_ASSERT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	KUNIT_ASSERT_TRUE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_mr_forbid_bind(&stubs.mr));
 	KUNIT_EXPECT_FALSE(test, stubs.mr.bind_forbidden);
 	stubs.window->valid = false;
@@ -206,9 +206,9 @@ static void mr_with_valid_window_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, waits + 1, stubs.waits);
 	expect_unlinked(test);
 	KUNIT_EXPECT_EQ(test, 0, rnic_mr_forbid_bind(&stubs.mr));
-	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));
 	rnic_mr_permit_bind(&stubs.mr);
-	KUNIT_EXPECT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_TRUE(test, bind_window(BASE, 8, IB_ACCESS_REMOTE_READ));
 }
 
 static struct kunit_case rnic_mw_cases[] = {

@@ -90,7 +90,7 @@ void ib_device_put(struct ib_device *ib)
 	stubs.refs--;
 }
 
-static void unregister(struct ib_device *ib)
+static void unregister_device(struct ib_device *ib)
 {
 	WARN_ON(!stubs.registered || ib != &stubs.dev->ib);
 	stubs.registered = false;
@@ -99,14 +99,14 @@ static void unregister(struct ib_device *ib)
 
 void ib_unregister_device_and_put(struct ib_device *ib)
 {
-	unregister(ib);
+	unregister_device(ib);
 	ib_device_put(ib);
 	ib_dealloc_device(ib);
 }
 
 void ib_unregister_device_queued(struct ib_device *ib)
 {
-	unregister(ib);
+	unregister_device(ib);
 }
 
 /* Register a device, and remove or move its interface meanwhile, if the test requests it */
@@ -132,7 +132,7 @@ int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 	if (stubs.new_net)
 		stubs.netdev.net = stubs.new_net;
 	if (stubs.notified) {
-		unregister(ib);
+		unregister_device(ib);
 		ib_dealloc_device(ib);
 	}
 	return 0;

@@ -91,7 +91,7 @@ static void test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, stubs.pages);
 }
 
-static bool overlap(const struct space *a, const struct space *b)
+static bool is_overlapping(const struct space *a, const struct space *b)
 {
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
@@ -104,7 +104,8 @@ static void rings_share_a_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, stubs.pages);
 	KUNIT_EXPECT_PTR_EQ(test, a.page, b.page);
 	KUNIT_EXPECT_PTR_EQ(test, a.page, c.page);
-	KUNIT_EXPECT_FALSE(test, overlap(&a, &b) || overlap(&b, &c) || overlap(&a, &c));
+	KUNIT_EXPECT_FALSE(test, is_overlapping(&a, &b) || is_overlapping(&b, &c) ||
+			   is_overlapping(&a, &c));
 	KUNIT_EXPECT_PTR_NE(test, a.page, d.page);
 	KUNIT_EXPECT_NE(test, a.page->number, d.page->number);
 	KUNIT_EXPECT_NE(test, (u64)0, a.page->number);

@@ -102,8 +102,8 @@ static void kernel_qp_keeps_no_message(struct kunit *test)
 }
 
 /*
- * An endpoint that connects QP 0, with the references that the closed upcall drops.  The
- * pending request of test_init() ends first.
+ * End the pending request of test_init(), and create an endpoint that connects QP 0. The endpoint
+ * has the references that the closed upcall drops.
  */
 static struct rnic_ep *connecting_ep(struct kunit *test)
 {
@@ -127,10 +127,10 @@ static void end_connecting(struct kunit *test, enum iw_reason why, const struct 
 	rnic_session_user.closed(&stubs.ss, why, o);
 	destroy_qp(0);
 	destroy_qp(1);
-	all_released(test);
+	expect_all_released(test);
 }
 
-/* A long message, with depths that need all 14 bits */
+/* Fill a start-up message of maximum length, with IRD and ORD that need all 14 bits */
 static void fill_longest(struct ddp_offer *o)
 {
 	int i;
@@ -168,7 +168,7 @@ static void reply_can_be_queried(struct kunit *test)
 	end_connecting(test, IW_PEER_CLOSED, NULL);
 }
 
-/* MPA2-35: after a reject the initiator's program can query the peer's depths */
+/* MPA2-35: after a reject the initiator's program can query the peer's IRD and ORD */
 static void reject_can_be_queried(struct kunit *test)
 {
 	struct ddp_offer reject;
@@ -180,10 +180,10 @@ static void reject_can_be_queried(struct kunit *test)
 	expect_longest(test, &reject, RNIC_SW_CONN_DEPTHS | RNIC_SW_CONN_REJECTED);
 	destroy_qp(0);
 	destroy_qp(1);
-	all_released(test);
+	expect_all_released(test);
 }
 
-/* A plain message has no depths, whatever the fields contain */
+/* A message that is not enhanced has no IRD and ORD, whatever the fields contain */
 static void plain_message_has_no_depths(struct kunit *test)
 {
 	struct ddp_offer reject;
@@ -200,7 +200,7 @@ static void plain_message_has_no_depths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.revision, 1);
 	destroy_qp(0);
 	destroy_qp(1);
-	all_released(test);
+	expect_all_released(test);
 }
 
 /* If a connection cannot be set up for another reason, there is no message */
@@ -211,10 +211,10 @@ static void no_message_without_reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
 	destroy_qp(1);
-	all_released(test);
+	expect_all_released(test);
 }
 
-/* Without memory for the peer's Reply, the connect fails as for the depths */
+/* Without memory for a copy of the peer's Reply, the connect fails */
 static void no_memory_for_reply(struct kunit *test)
 {
 	struct ddp_offer reply;
@@ -243,7 +243,7 @@ static void no_memory_for_reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOTCONN, query_conn(&stubs.qp[0]));
 	destroy_qp(0);
 	destroy_qp(1);
-	all_released(test);
+	expect_all_released(test);
 }
 
 static struct kunit_case cases[] = {

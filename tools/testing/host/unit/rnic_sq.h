@@ -25,7 +25,7 @@ extern struct rnic_sq_stubs {
 	u32			concurrent;		/* calls that overlapped another call */
 	bool			also_elsewhere;		/* run the worker during a completion */
 	bool			full;		/* the CQ is full */
-	bool			ends_in_sleep;		/* other context ends during next sleep */
+	bool			ends_in_sleep;		/* next sleep: the other context ends */
 	u32			sleeps;		/* number of sleeps */
 	u64			now;		/* current time, ns */
 	u32			kicks;		/* calls of ddp_kick() */
@@ -34,9 +34,9 @@ extern struct rnic_sq_stubs {
 } stubs;
 
 /* Open a send queue of which @used slots have been used and freed */
-void begin_at(u32 used);
-void post(u32 n);
-/* Send all requests that can be sent. Return: their number. */
-u32 pull_all(void);
+void open_queue_at(u32 used);
+void post_requests(u32 n);
+/* Send all requests that can be sent. Return: the number of requests. */
+u32 send_all_requests(void);
 
 #endif

@@ -22,15 +22,15 @@ static void requests_after_close_are_flushed(struct kunit *test)
 	u32 used;
 
 	for (used = 0; used < 3; used++) {
-		begin_at(used);
-		post(3);
+		open_queue_at(used);
+		post_requests(3);
 		rnic_sq_close(&stubs.qp);
-		post(2);
-		KUNIT_EXPECT_EQ(test, 3u, pull_all());
+		post_requests(2);
+		KUNIT_EXPECT_EQ(test, 3u, send_all_requests());
 		KUNIT_EXPECT_EQ(test, 3u, stubs.completed);
 		KUNIT_EXPECT_EQ(test, 0u, (u32)stubs.last.status);
-		post(1);
-		KUNIT_EXPECT_EQ(test, 0u, pull_all());
+		post_requests(1);
+		KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 		rnic_sq_flush(&stubs.qp);
 		KUNIT_EXPECT_EQ(test, 6u, stubs.completed);
 		KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)stubs.last.status);
@@ -42,10 +42,10 @@ static void requests_after_close_are_flushed(struct kunit *test)
 /* If nothing was posted before the close, nothing is sent */
 static void close_of_idle_queue(struct kunit *test)
 {
-	begin_at(1);
+	open_queue_at(1);
 	rnic_sq_close(&stubs.qp);
-	post(1);
-	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	post_requests(1);
+	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 }
 
@@ -55,12 +55,12 @@ static void close_of_idle_queue(struct kunit *test)
  */
 static void bad_index_after_close_is_unread(struct kunit *test)
 {
-	begin_at(1);
-	post(2);
-	KUNIT_EXPECT_EQ(test, 2u, pull_all());
+	open_queue_at(1);
+	post_requests(2);
+	KUNIT_EXPECT_EQ(test, 2u, send_all_requests());
 	stubs.hdr.prod += SLOTS + 1;
 	rnic_sq_close(&stubs.qp);
-	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 0u, stubs.failed);
 }
 
@@ -73,8 +73,8 @@ static void bad_index_fails_stream(struct kunit *test)
 	struct ddp_region region = {};
 	struct rdmap_wr wr;
 
-	begin_at(1);
-	post(3);
+	open_queue_at(1);
+	post_requests(3);
 	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
 	stubs.hdr.prod += SLOTS + 1;
 	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&stubs.qp.rdmap, &wr));
@@ -93,11 +93,11 @@ static void signalled_after_many_unsignalled(struct kunit *test)
 	u32 n;
 
 	for (n = 1; n < 200; n++) {
-		begin_at(0);
+		open_queue_at(0);
 		stubs.qp.sq.sig_all = false;
-		post(n);
+		post_requests(n);
 		stubs.slots[n - 1].flags = RNIC_SW_SEND_SIGNALED;
-		KUNIT_EXPECT_EQ(test, n, pull_all());
+		KUNIT_EXPECT_EQ(test, n, send_all_requests());
 		KUNIT_EXPECT_EQ(test, 1u, stubs.completed);
 		KUNIT_EXPECT_EQ(test, n - 1, (u32)stubs.last.wr_id);
 		KUNIT_EXPECT_EQ(test, n, stubs.hdr.cons);
@@ -108,29 +108,29 @@ static void signalled_after_many_unsignalled(struct kunit *test)
 /* One context generates at most 256 completions in a row; the worker generates the others */
 static void worker_generates_rest(struct kunit *test)
 {
-	begin_at(0);
-	post(SLOTS);
-	KUNIT_EXPECT_EQ(test, (u32)SLOTS, pull_all());
+	open_queue_at(0);
+	post_requests(SLOTS);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
 	rnic_sq_complete_work(&stubs.qp.complete_work);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, stubs.completed);
 	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)stubs.last.wr_id);
-	/* the worker is not queued once more */
+	/* the worker has generated all completions, so it is not queued again */
 	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
 }
 
 /* rnic_sq_wait_flushed() waits for the worker's completions too, but not for later posts */
 static void wait_flushed_waits_for_worker(struct kunit *test)
 {
-	begin_at(3);
-	post(SLOTS);
+	open_queue_at(3);
+	post_requests(SLOTS);
 	rnic_sq_flush(&stubs.qp);
 	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
 	rnic_sq_wait_flushed(&stubs.qp);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, stubs.completed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
-	post(1);
+	post_requests(1);
 	rnic_sq_wait_flushed(&stubs.qp);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sleeps);
 }
@@ -138,8 +138,8 @@ static void wait_flushed_waits_for_worker(struct kunit *test)
 /* rnic_sq_wait_flushed() also waits for a context that was generating completions at the flush */
 static void wait_flushed_waits_for_context(struct kunit *test)
 {
-	begin_at(0);
-	post(3);
+	open_queue_at(0);
+	post_requests(3);
 	stubs.qp.sq.completing = true;
 	stubs.ends_in_sleep = true;
 	rnic_sq_flush(&stubs.qp);
@@ -152,8 +152,8 @@ static void wait_flushed_waits_for_context(struct kunit *test)
 /* The wait includes the last completion, whose request is dequeued before it is generated */
 static void wait_flushed_includes_last(struct kunit *test)
 {
-	begin_at(0);
-	post(1);
+	open_queue_at(0);
+	post_requests(1);
 	rnic_sq_flush(&stubs.qp);
 	stubs.qp.sq.completing = true;
 	stubs.ends_in_sleep = true;
@@ -164,9 +164,9 @@ static void wait_flushed_includes_last(struct kunit *test)
 /* For exactly 256 completions, which one context may generate, no worker is queued */
 static void no_worker_for_256_completions(struct kunit *test)
 {
-	begin_at(0);
-	post(256);
-	KUNIT_EXPECT_EQ(test, 256u, pull_all());
+	open_queue_at(0);
+	post_requests(256);
+	KUNIT_EXPECT_EQ(test, 256u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 256u, stubs.completed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.worker_runs);
 	KUNIT_EXPECT_FALSE(test, stubs.qp.sq.completing);
@@ -175,10 +175,10 @@ static void no_worker_for_256_completions(struct kunit *test)
 /* Unsignalled requests too are dequeued at most 256 at a time; the worker continues */
 static void unsignalled_are_limited_too(struct kunit *test)
 {
-	begin_at(0);
+	open_queue_at(0);
 	stubs.qp.sq.sig_all = false;
-	post(SLOTS);
-	KUNIT_EXPECT_EQ(test, (u32)SLOTS, pull_all());
+	post_requests(SLOTS);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 256u, stubs.qp.sq.tail);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.worker_runs);
 	rnic_sq_complete_work(&stubs.qp.complete_work);
@@ -192,10 +192,10 @@ static void unsignalled_are_limited_too(struct kunit *test)
  */
 static void completions_are_in_order(struct kunit *test)
 {
-	begin_at(0);
+	open_queue_at(0);
 	stubs.also_elsewhere = true;
-	post(100);
-	KUNIT_EXPECT_EQ(test, 100u, pull_all());
+	post_requests(100);
+	KUNIT_EXPECT_EQ(test, 100u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 100u, stubs.completed);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.early);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.concurrent);
@@ -214,8 +214,8 @@ static void no_completion_before_send(struct kunit *test)
 	struct rdmap_wr wr;
 	u32 n;
 
-	begin_at(0);
-	post(3);
+	open_queue_at(0);
+	post_requests(3);
 	for (n = 0; n < 3; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
 		rdmap_sq_mark_segmented(r, wr.slot);
@@ -236,10 +236,10 @@ static void post_on_failed_stream_is_flushed(struct kunit *test)
 	struct rdmap *r = &stubs.qp.rdmap;
 	struct rdmap_wr wr;
 
-	begin_at(0);
+	open_queue_at(0);
 	stubs.qp.sq.sig_all = false;
 	set_bit(0, &r->stream.failed);
-	post(1);
+	post_requests(1);
 	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(r, &wr));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.completed);
 	rnic_sq_flush(&stubs.qp);
@@ -261,8 +261,8 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	struct rdmap_wr wr;
 	u32 n;
 
-	begin_at(0);
-	post(ARRAY_SIZE(want));
+	open_queue_at(0);
+	post_requests(ARRAY_SIZE(want));
 	stubs.slots[1].opcode = RNIC_SW_OP_READ;
 	stubs.slots[3].opcode = RNIC_SW_OP_READ;
 	/* the last request is not sent */
@@ -302,12 +302,12 @@ static void terminate_error_goes_to_oldest(struct kunit *test)
 }
 
 /* Flush one WR of a stream that has ended for reason @why and has received the Terminate a/5/c3 */
-static void flush_after(enum iw_reason why)
+static void flush_after_end(enum iw_reason why)
 {
 	struct rdmap *r = &stubs.qp.rdmap;
 
-	begin_at(0);
-	post(1);
+	open_queue_at(0);
+	post_requests(1);
 	stubs.qp.why = why;
 	r->peer_layer = 0xa;
 	r->peer_type = 0x5;
@@ -324,7 +324,7 @@ static void terminate_is_reported(struct kunit *test)
 {
 	u32 err;
 
-	flush_after(IW_PEER_TERMINATE);
+	flush_after_end(IW_PEER_TERMINATE);
 	KUNIT_ASSERT_EQ(test, 1u, stubs.completed);
 	err = stubs.last.vendor_err;
 	KUNIT_EXPECT_EQ(test, 0xa5c30023u, err);
@@ -333,16 +333,16 @@ static void terminate_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x5u, RNIC_SW_TERM_TYPE(err));
 	KUNIT_EXPECT_EQ(test, 0xc3u, RNIC_SW_TERM_CODE(err));
 
-	flush_after(IW_RDMAP_UNSPEC);
+	flush_after_end(IW_RDMAP_UNSPEC);
 	KUNIT_EXPECT_EQ(test, (u32)IW_RDMAP_UNSPEC, stubs.last.vendor_err);
 }
 
 static void full_cq_fails_stream(struct kunit *test)
 {
-	begin_at(0);
+	open_queue_at(0);
 	stubs.full = true;
-	post(1);
-	KUNIT_EXPECT_EQ(test, 1u, pull_all());
+	post_requests(1);
+	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
 	KUNIT_EXPECT_EQ(test, 1u, stubs.failed);
 }
 
@@ -352,12 +352,12 @@ static void start_coalescing(struct kunit *test)
 {
 	static u64 counts[RNIC_COUNTERS_ALL];
 
-	begin_at(0);
+	open_queue_at(0);
 	stubs.now = 1000000;
 	stubs.qp.counts = counts;
 	hrtimer_resolution = 1;
 	KUNIT_ASSERT_EQ(test, 0, rnic_sq_coalesce_alloc(&stubs.qp));
-	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 }
 
 static void end_coalescing(struct kunit *test)
@@ -378,7 +378,7 @@ static bool post_and_ring(void)
 {
 	bool rings;
 
-	post(1);
+	post_requests(1);
 	stubs.now += 100;
 	rings = stubs.hdr.flags & RNIC_SW_RING_NEED_WAKEUP;
 	if (rings)
@@ -396,7 +396,7 @@ static void post_until_coalesced(struct kunit *test)
 
 		KUNIT_EXPECT_TRUE(test, post_and_ring());
 		if (stubs.pushes != before)
-			KUNIT_EXPECT_EQ(test, 1u, pull_all());
+			KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
 	}
 	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK + 1, n);
 	KUNIT_EXPECT_EQ(test, (u32)DB_MOD_STREAK, stubs.pushes);
@@ -419,7 +419,7 @@ static void doorbells_are_coalesced(struct kunit *test)
 	host_hrtimer_fire(stubs.timer);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
 	KUNIT_EXPECT_EQ(test, 1u, (u32)stubs.qp.counts[RNIC_TX_COALESCED]);
-	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK + 1, pull_all());
+	KUNIT_EXPECT_EQ(test, DB_MOD_STREAK + 1, send_all_requests());
 	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, stubs.hdr.flags);
 	/* because many posts were coalesced, the next post starts the timer again */
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
@@ -435,12 +435,12 @@ static void tx_pass_keeps_coalescing(struct kunit *test)
 {
 	start_coalescing(test);
 	post_until_coalesced(test);
-	KUNIT_EXPECT_EQ(test, 1u, pull_all());
-	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
+	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 	KUNIT_EXPECT_FALSE(test, post_and_ring());
-	KUNIT_EXPECT_EQ(test, 1u, pull_all());
+	KUNIT_EXPECT_EQ(test, 1u, send_all_requests());
 	host_hrtimer_fire(stubs.timer);
-	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
 	end_coalescing(test);
 }
@@ -473,7 +473,7 @@ static void error_ends_coalescing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
 	KUNIT_EXPECT_EQ(test, done + 1, stubs.completed);
 	host_hrtimer_fire(stubs.timer);
-	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_EQ(test, 0u, send_all_requests());
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
 	KUNIT_EXPECT_EQ(test, done + 2, stubs.completed);
 	end_coalescing(test);
@@ -495,7 +495,10 @@ static void flush_flag_survives_doorbell(struct kunit *test)
 	end_coalescing(test);
 }
 
-/* A program that keeps at most DB_MOD_STREAK requests in flight soon gets no coalescing */
+/*
+ * Let a program keep at most @window requests in flight. Expect that its doorbells are soon
+ * coalesced only rarely.
+ */
 static void expect_rare_coalescing(struct kunit *test, u32 window)
 {
 	u32 periods = 0, posted = 0, i;
@@ -509,7 +512,7 @@ static void expect_rare_coalescing(struct kunit *test, u32 window)
 			periods++;
 			host_hrtimer_fire(stubs.timer);
 		}
-		pull_all();
+		send_all_requests();
 	}
 	KUNIT_EXPECT_GE(test, periods, 5u);
 	KUNIT_EXPECT_LE(test, periods, 12u);
@@ -535,7 +538,7 @@ static void late_timer_stops_coalescing(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, post_and_ring());
 	stubs.now += DB_MOD_LATE_NS;
 	host_hrtimer_fire(stubs.timer);
-	pull_all();
+	send_all_requests();
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
 	KUNIT_EXPECT_FALSE(test, stubs.timer->queued);
 	end_coalescing(test);
@@ -550,7 +553,7 @@ static void coarse_clock_stops_coalescing(struct kunit *test)
 	hrtimer_resolution = 4000000;
 	for (i = 0; i < 100; i++) {
 		KUNIT_EXPECT_TRUE(test, post_and_ring());
-		pull_all();
+		send_all_requests();
 	}
 	KUNIT_EXPECT_EQ(test, 100u, stubs.pushes);
 	end_coalescing(test);

@@ -23,7 +23,7 @@ static int test_init(struct kunit *test)
 }
 
 /* Parse a Read of a kernel consumer with this number of SGEs */
-static u32 read_into(u8 opcode, u8 pieces)
+static u32 parse_read(u8 opcode, u8 pieces)
 {
 	stubs.e.opcode = opcode;
 	stubs.e.num_sge = pieces;
@@ -33,7 +33,7 @@ static u32 read_into(u8 opcode, u8 pieces)
 /* A Read with Invalidate invalidates its sink */
 static void read_invalidates(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_OP_READ_INV, 1));
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, parse_read(RNIC_OP_READ_INV, 1));
 	KUNIT_EXPECT_EQ(test, 0x700u, stubs.wr.inv);
 	KUNIT_EXPECT_TRUE(test, stubs.wr.flags & RDMAP_WR_INVALIDATE);
 }
@@ -44,14 +44,14 @@ static void read_invalidates(struct kunit *test)
  */
 static void read_invalidate_needs_sink(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 1));
-	KUNIT_EXPECT_EQ(test, (u32)IB_WC_LOC_QP_OP_ERR, read_into(RNIC_OP_READ_INV, 0));
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, parse_read(RNIC_SW_OP_READ, 1));
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_LOC_QP_OP_ERR, parse_read(RNIC_OP_READ_INV, 0));
 }
 
 /* A Read of length 0 needs no sink */
 static void empty_read_needs_no_sink(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 0));
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, parse_read(RNIC_SW_OP_READ, 0));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.wr.buf.len);
 }
 

@@ -93,7 +93,7 @@ void host_hrtimer(struct hrtimer *timer)
 	stubs.timer = timer;
 }
 
-void begin_at(u32 used)
+void open_queue_at(u32 used)
 {
 	struct rnic_sq *sq = &stubs.qp.sq;
 
@@ -115,7 +115,7 @@ void begin_at(u32 used)
 	stubs.hdr.prod = used;
 }
 
-void post(u32 n)
+void post_requests(u32 n)
 {
 	while (n--) {
 		stubs.slots[stubs.hdr.prod % SLOTS].wr_id = stubs.hdr.prod;
@@ -123,7 +123,7 @@ void post(u32 n)
 	}
 }
 
-u32 pull_all(void)
+u32 send_all_requests(void)
 {
 	struct rdmap_wr wr;
 	u32 n = 0;

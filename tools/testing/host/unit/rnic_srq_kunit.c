@@ -91,7 +91,7 @@ bool host_queue(struct work_struct *w)
 	return !was;
 }
 
-static void worker(void)
+static void run_worker(void)
 {
 	struct work_struct *w = stubs.queued;
 
@@ -115,7 +115,7 @@ static void on_event(struct ib_event *event, void *context)
 /* Cases -------------------------------------------------------------------------- */
 
 /* Create an SRQ with this limit, and post three receives */
-static void begin_with(struct kunit *test, u32 limit)
+static void create_srq(struct kunit *test, u32 limit)
 {
 	struct ib_srq_init_attr attr = {
 		.attr = { .max_wr = SLOTS, .max_sge = 1, .srq_limit = limit },
@@ -130,7 +130,7 @@ static void begin_with(struct kunit *test, u32 limit)
 	KUNIT_ASSERT_EQ(test, 0, rnic_post_srq_recv(&stubs.srq.ib, wr, &bad));
 }
 
-static void take_one(struct kunit *test)
+static void take_receive(struct kunit *test)
 {
 	struct rdmap r;
 	u64 wr_id;
@@ -140,7 +140,7 @@ static void take_one(struct kunit *test)
 			(u32)rnic_srq_dequeue(&stubs.srq, &r, &wr_id, &bad));
 }
 
-static void arm_only(struct kunit *test, u32 limit)
+static void arm_limit(struct kunit *test, u32 limit)
 {
 	struct ib_srq_attr attr = { .srq_limit = limit };
 
@@ -150,13 +150,13 @@ static void arm_only(struct kunit *test, u32 limit)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.in_calls);
 }
 
-static void arm(struct kunit *test, u32 limit)
+static void arm_limit_and_run(struct kunit *test, u32 limit)
 {
-	arm_only(test, limit);
-	worker();
+	arm_limit(test, limit);
+	run_worker();
 }
 
-static u32 limit_now(void)
+static u32 get_limit(void)
 {
 	struct ib_srq_attr attr;
 
@@ -170,9 +170,9 @@ static void limit_at_creation_is_ignored(struct kunit *test)
 	u32 limit;
 
 	for (limit = 0; limit < 2 * SLOTS; limit++) {
-		begin_with(test, limit);
-		KUNIT_EXPECT_EQ(test, 0u, limit_now());
-		take_one(test);
+		create_srq(test, limit);
+		KUNIT_EXPECT_EQ(test, 0u, get_limit());
+		take_receive(test);
 		KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 	}
 }
@@ -183,14 +183,14 @@ static void armed_limit_gives_one_event(struct kunit *test)
 	u32 reached[] = { 0, 1, 1 };
 	u32 i;
 
-	begin_with(test, 0);
-	arm(test, 2);
-	KUNIT_EXPECT_EQ(test, 2u, limit_now());
+	create_srq(test, 0);
+	arm_limit_and_run(test, 2);
+	KUNIT_EXPECT_EQ(test, 2u, get_limit());
 	for (i = 0; i < 3; i++) {
-		take_one(test);
+		take_receive(test);
 		KUNIT_EXPECT_EQ(test, reached[i], stubs.reached);
 	}
-	KUNIT_EXPECT_EQ(test, 0u, limit_now());
+	KUNIT_EXPECT_EQ(test, 0u, get_limit());
 }
 
 /*
@@ -201,17 +201,17 @@ static void arming_above_count_fires_once(struct kunit *test)
 {
 	u32 i, n;
 
-	begin_with(test, 0);
+	create_srq(test, 0);
 	for (n = 1; n <= 3; n++) {
 		for (i = 0; i < 100; i++)
-			arm(test, SLOTS);
+			arm_limit_and_run(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n, stubs.reached);
-		KUNIT_EXPECT_EQ(test, (u32)SLOTS, limit_now());
-		take_one(test);
+		KUNIT_EXPECT_EQ(test, (u32)SLOTS, get_limit());
+		take_receive(test);
 		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
-		KUNIT_EXPECT_EQ(test, 0u, limit_now());
+		KUNIT_EXPECT_EQ(test, 0u, get_limit());
 		/* the event for this number of receives was generated before */
-		arm(test, SLOTS);
+		arm_limit_and_run(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n + 1, stubs.reached);
 	}
 }
@@ -219,25 +219,25 @@ static void arming_above_count_fires_once(struct kunit *test)
 /* Each armed limit that is reached generates its own event, even if the worker runs only later */
 static void late_worker_reports_each_limit(struct kunit *test)
 {
-	begin_with(test, 0);
-	arm_only(test, SLOTS);
-	KUNIT_EXPECT_EQ(test, 0u, limit_now());
-	take_one(test);
-	arm_only(test, SLOTS);
+	create_srq(test, 0);
+	arm_limit(test, SLOTS);
+	KUNIT_EXPECT_EQ(test, 0u, get_limit());
+	take_receive(test);
+	arm_limit(test, SLOTS);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
-	worker();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.reached);
-	worker();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.reached);
 }
 
 /* Arming detects an invalid producer index, which is reported once */
 static void arming_detects_bad_index(struct kunit *test)
 {
-	begin_with(test, 0);
+	create_srq(test, 0);
 	stubs.hdr.prod = SLOTS + 1;
-	arm(test, 1);
-	arm(test, 1);
+	arm_limit_and_run(test, 1);
+	arm_limit_and_run(test, 1);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.errors);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.reached);
 }
@@ -245,8 +245,8 @@ static void arming_detects_bad_index(struct kunit *test)
 /* Destroying an SRQ waits for its event work */
 static void destroy_waits_for_event_work(struct kunit *test)
 {
-	begin_with(test, 0);
-	arm_only(test, SLOTS);
+	create_srq(test, 0);
+	arm_limit(test, SLOTS);
 	KUNIT_EXPECT_NOT_NULL(test, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_srq(&stubs.srq.ib, NULL));
 	KUNIT_EXPECT_NULL(test, stubs.queued);

@@ -18,10 +18,10 @@ extern struct sddp_assoc_stubs {
 	bool			queued;		/* the worker is queued */
 	enum sddp_sock_state		sock_state;	/* state of the socket */
 	int			more;		/* result of sddp_recv() */
-	bool			again;		/* result of sddp_tx_transmit(): more to send */
+	bool			again;		/* sddp_tx_transmit() leaves data to send */
 	u32			received;	/* calls of sddp_recv() */
 	u32			released, aborted;	/* releases of the socket; aborts */
-	enum iw_reason		wrong;		/* reason why the association is unusable */
+	enum iw_reason		wrong;		/* result of sddp_sock_read_established() */
 	enum iw_reason		refused;	/* reason reported to the listener */
 	bool			waits;		/* the retry timer is running */
 	unsigned long		due;		/* time at which the retry timer expires, jiffies */
@@ -36,7 +36,7 @@ extern struct sddp_assoc_stubs {
 	bool			holds;		/* SCTP has queued too much data */
 	u32			rejoined, shrunk;	/* calls; successful calls */
 	bool			locks_at_once;		/* run the worker at the next unlock */
-	int			left;		/* allocations left after that run */
+	int			left;		/* allocations that exist after this run */
 } stubs;
 
 #endif

@@ -11,7 +11,7 @@
 /* Cases ------------------------------------------------------------------------- */
 
 /* Run the worker once. Return: true if it is queued again. */
-static bool run_work(void)
+static bool run_worker(void)
 {
 	sddp_assoc_kick(stubs.a);
 	stubs.queued = false;
@@ -26,7 +26,7 @@ static int test_init(struct kunit *test)
 	stubs.a = sddp_assoc_new(&stubs.net, &stubs.owner, sddp_assoc_work);
 	stubs.sock_state = SDDP_SOCK_OPEN;
 	sddp_assoc_get(stubs.a);
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)stubs.a->phase);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.received);
 	return 0;
@@ -60,10 +60,10 @@ static void data_is_processed_before_end(struct kunit *test)
 {
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, run_work());
+	KUNIT_EXPECT_TRUE(test, run_worker());
 	expect_up(test);
 	stubs.more = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -78,12 +78,12 @@ static void lost_sends_nothing(struct kunit *test)
 	stubs.again = true;
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, run_work());
+	KUNIT_EXPECT_TRUE(test, run_worker());
 	expect_up(test);
 	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 	KUNIT_EXPECT_EQ(test, acks, stubs.acks);
 	stubs.more = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_RESET, true);
 	KUNIT_EXPECT_EQ(test, sent, stubs.sent);
 }
@@ -97,10 +97,10 @@ static void lost_assoc_drops_deferred(struct kunit *test)
 	stubs.a->deferred = 1;
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, run_work());
+	KUNIT_EXPECT_TRUE(test, run_worker());
 	expect_up(test);
 	stubs.more = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -113,7 +113,7 @@ static void lost_assoc_ends_without_memory(struct kunit *test)
 	stubs.a->deferred = 1;
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -122,12 +122,12 @@ static void end_waits_for_memory(struct kunit *test)
 {
 	stubs.sock_state = SDDP_SOCK_LOST;
 	stubs.more = -ENOMEM;
-	KUNIT_EXPECT_FALSE(test, run_work());
+	KUNIT_EXPECT_FALSE(test, run_worker());
 	expect_up(test);
 	KUNIT_EXPECT_TRUE(test, stubs.waits);
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	stubs.more = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -136,10 +136,10 @@ static void shutdown_processes_deferred(struct kunit *test)
 {
 	stubs.a->deferred = 1;
 	stubs.sock_state = SDDP_SOCK_PEER_DONE;
-	KUNIT_EXPECT_FALSE(test, run_work());
+	KUNIT_EXPECT_FALSE(test, run_worker());
 	expect_up(test);
 	stubs.a->deferred = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
@@ -154,21 +154,21 @@ static void shutdown_ends_other_sessions(struct kunit *test)
 	xa_store(&stubs.a->streams, 1, &waits, GFP_KERNEL);
 	xa_store(&stubs.a->streams, 2, &other, GFP_KERNEL);
 	stubs.a->deferred = 1;
-	run_work();
+	run_worker();
 	stubs.sock_state = SDDP_SOCK_PEER_DONE;
 	/* the association does not end before received data has been processed */
 	stubs.more = -ENOMEM;
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.ended);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.unhashed);
 	stubs.more = 0;
-	run_work();
+	run_worker();
 	expect_up(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.ended);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)&waits, xa_load(&stubs.a->streams, 1));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a->streams, 2));
 	stubs.a->deferred = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_CLOSED, false);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.ended);
 }
@@ -177,10 +177,10 @@ static void shutdown_ends_other_sessions(struct kunit *test)
 static void end_despite_more_to_send(struct kunit *test)
 {
 	stubs.again = true;
-	KUNIT_EXPECT_TRUE(test, run_work());
+	KUNIT_EXPECT_TRUE(test, run_worker());
 	expect_up(test);
 	stubs.sock_state = SDDP_SOCK_LOST;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_RESET, true);
 }
 
@@ -193,15 +193,15 @@ static void shutdown_ends_sending_assoc(struct kunit *test)
 	stubs.again = true;
 	stubs.sock_state = SDDP_SOCK_PEER_DONE;
 	stubs.more = 1;
-	KUNIT_EXPECT_TRUE(test, run_work());
+	KUNIT_EXPECT_TRUE(test, run_worker());
 	expect_up(test);
 	stubs.more = 0;
-	run_work();
+	run_worker();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
 /* Let time pass until @then, with an event for the worker every @each ms */
-static void pass_until(unsigned long then, u32 each)
+static void advance_until(unsigned long then, u32 each)
 {
 	struct work_struct *w = &stubs.a->retry.work;
 
@@ -209,10 +209,10 @@ static void pass_until(unsigned long then, u32 each)
 		if (stubs.waits && jiffies == stubs.due) {
 			stubs.waits = false;
 			w->func(w);
-			run_work();
+			run_worker();
 		}
 		if (jiffies % each == 0)
-			run_work();
+			run_worker();
 	}
 }
 
@@ -223,32 +223,32 @@ static void deferred_keeps_send_time(struct kunit *test)
 	stubs.more = -ENOMEM;
 	stubs.no_memory = true;
 	stubs.sent = 0;
-	pass_until(jiffies + 5000, 400);
+	advance_until(jiffies + 5000, 400);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(stubs.a->sndbuf_full));
 	stubs.no_memory = false;
-	pass_until(jiffies + 1000, 400);
+	advance_until(jiffies + 1000, 400);
 	KUNIT_EXPECT_GT(test, stubs.sent, 0u);
 	WRITE_ONCE(stubs.a->stop, true);
-	run_work();
+	run_worker();
 }
 
 /* The next attempt to receive is made after 10 ms, even if the next attempt to send is later */
 static void earlier_retry_wins(struct kunit *test)
 {
 	stubs.no_memory = true;
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, jiffies + 500, stubs.due);
 	stubs.more = -ENOMEM;
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, jiffies + 10, stubs.due);
 	/* the delay grows when the timer expires, not with each run of the worker */
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 10u, stubs.a->delay);
-	pass_until(jiffies + 11, 1000000);
+	advance_until(jiffies + 11, 1000000);
 	KUNIT_EXPECT_EQ(test, 20u, stubs.a->delay);
 	WRITE_ONCE(stubs.a->stop, true);
-	run_work();
+	run_worker();
 }
 
 /*
@@ -267,7 +267,7 @@ static void end_during_accept_keeps_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, both - 1, host_allocations);
 	/* end the association of the fixture */
 	WRITE_ONCE(stubs.a->stop, true);
-	run_work();
+	run_worker();
 }
 
 /* If an association is unusable, accepting it fails, and the listener counts the reason */
@@ -286,7 +286,7 @@ static void unusable_assoc_is_refused(struct kunit *test)
 	sddp_assoc_put(a);
 	stubs.wrong = IW_SCTP_ADDRESSES;
 	stubs.a->phase = SDDP_CONNECTING;
-	run_work();
+	run_worker();
 	expect_over(test, IW_SCTP_ADDRESSES, true);
 }
 
@@ -299,12 +299,12 @@ static struct sddp_stream unasked, asked = { .reported = true },
 static void replace_with_passive(void)
 {
 	WRITE_ONCE(stubs.a->stop, true);
-	run_work();
+	run_worker();
 	sddp_assoc_put(stubs.a);
 	stubs.a = sddp_assoc_new(&stubs.net, NULL, sddp_assoc_work);
 	sddp_assoc_get(stubs.a);
 	sddp_assoc_set_up_passive(stubs.a);
-	run_work();
+	run_worker();
 	stubs.released = 0;
 	stubs.aborted = 0;
 	stubs.rejoined = 0;
@@ -321,7 +321,7 @@ static void end_session(const struct sddp_stream *st)
 {
 	sddp_assoc_account_session_end(stubs.a, st);
 	if (stubs.queued || stubs.a->idle_due)
-		run_work();
+		run_worker();
 }
 
 static void open_and_end_session(const struct sddp_stream *st)
@@ -336,7 +336,7 @@ static bool is_up(void)
 }
 
 /* Let @ms milliseconds pass, and run the idle timer when it expires */
-static void pass_ms(u32 ms)
+static void advance_ms(u32 ms)
 {
 	while (ms--) {
 		jiffies++;
@@ -344,19 +344,19 @@ static void pass_ms(u32 ms)
 			continue;
 		stubs.armed = false;
 		stubs.a->idle.work.func(&stubs.a->idle.work);
-		/* run_work() drops the reference of the timer */
-		run_work();
+		/* run_worker() drops the reference of the timer */
+		run_worker();
 		while (stubs.queued)
-			run_work();
+			run_worker();
 	}
 }
 
 /* Expect that the association ends after exactly @seconds */
 static void expect_end_in(struct kunit *test, u32 seconds)
 {
-	pass_ms(seconds * 1000 - 1);
+	advance_ms(seconds * 1000 - 1);
 	KUNIT_EXPECT_TRUE(test, is_up());
-	pass_ms(1);
+	advance_ms(1);
 	KUNIT_EXPECT_FALSE(test, is_up());
 	expect_over(test, IW_LOCAL_CLOSE, !stubs.a->active);
 }
@@ -376,7 +376,7 @@ static void session_cancels_eviction(struct kunit *test)
 	add_session(&asked);
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
-	run_work();
+	run_worker();
 	expect_up(test);
 	end_session(&asked);
 	expect_over(test, IW_LOCAL_CLOSE, true);
@@ -391,7 +391,7 @@ static void violator_is_evicted_anyway(struct kunit *test)
 	stubs.a->end_reason = IW_SCTP_SEQUENCE;
 	sddp_assoc_account_session_end(stubs.a, &asked);
 	stubs.comes = true;
-	run_work();
+	run_worker();
 	expect_over(test, IW_SCTP_SEQUENCE, true);
 }
 
@@ -404,9 +404,9 @@ static void idle_assoc_becomes_unaccepted(struct kunit *test)
 	replace_with_passive();
 	open_and_end_session(&accepted_one);
 	stubs.a->violations = 7;
-	pass_ms(9999);
+	advance_ms(9999);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.shrunk + stubs.rejoined);
-	pass_ms(1);
+	advance_ms(1);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.shrunk);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
 	KUNIT_EXPECT_TRUE(test, !stubs.a->peer_accepted && !stubs.a->violations);
@@ -421,7 +421,7 @@ static void unreported_keep_idle_timeout(struct kunit *test)
 	replace_with_passive();
 	open_and_end_session(&accepted_one);
 	for (n = 0; n < 11; n++) {
-		pass_ms(5000);
+		advance_ms(5000);
 		open_and_end_session(&unasked);
 	}
 	KUNIT_EXPECT_FALSE(test, stubs.a->peer_accepted);
@@ -435,13 +435,13 @@ static void unreported_keep_idle_timeout(struct kunit *test)
 static void rejected_request_keeps_timeout(struct kunit *test)
 {
 	replace_with_passive();
-	pass_ms(5000);
+	advance_ms(5000);
 	add_session(&asked);
-	pass_ms(100000);
+	advance_ms(100000);
 	KUNIT_EXPECT_TRUE(test, is_up());
 	end_session(&asked);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.rejoined);
-	pass_ms(5000);
+	advance_ms(5000);
 	open_and_end_session(&accepted_one);
 	open_and_end_session(&asked);
 	expect_end_in(test, 60);
@@ -456,9 +456,9 @@ static void next_session_restarts_timeouts(struct kunit *test)
 	replace_with_passive();
 	open_and_end_session(&accepted_one);
 	for (n = 0; n < ARRAY_SIZE(after); n++) {
-		pass_ms(after[n]);
+		advance_ms(after[n]);
 		add_session(&accepted_one);
-		pass_ms(100000);
+		advance_ms(100000);
 		KUNIT_EXPECT_TRUE(test, stubs.a->peer_accepted);
 		end_session(&accepted_one);
 	}
@@ -471,13 +471,13 @@ static void pending_request_keeps_assoc(struct kunit *test)
 {
 	replace_with_passive();
 	open_and_end_session(&accepted_one);
-	pass_ms(59999);
+	advance_ms(59999);
 	add_session(&asked);
-	pass_ms(60000);
+	advance_ms(60000);
 	KUNIT_EXPECT_TRUE(test, is_up());
 	stubs.a->accepted_sessions++;
 	stubs.a->peer_accepted = true;
-	pass_ms(60000);
+	advance_ms(60000);
 	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
 	end_session(&accepted_one);
 	expect_end_in(test, 60);
@@ -494,9 +494,9 @@ static void session_before_worker_restarts_timeouts(struct kunit *test)
 	open_and_end_session(&accepted_one);
 	KUNIT_EXPECT_FALSE(test, stubs.a->idle_due);
 	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
-	pass_ms(10000);
+	advance_ms(10000);
 	stubs.a->idle_due = true;
-	run_work();
+	run_worker();
 	expect_end_in(test, 50);
 }
 
@@ -507,7 +507,7 @@ static void last_session_starts_timeouts(struct kunit *test)
 	add_session(&accepted_one);
 	add_session(&accepted_one);
 	end_session(&accepted_one);
-	pass_ms(70000);
+	advance_ms(70000);
 	KUNIT_EXPECT_TRUE(test, is_up() && stubs.a->peer_accepted);
 	end_session(&accepted_one);
 	expect_end_in(test, 60);
@@ -534,11 +534,11 @@ static void crowded_assoc_ends_sooner(struct kunit *test)
 /* Only local sessions extend the time of an active association, not sessions of the peer */
 static void only_local_sessions_extend_active(struct kunit *test)
 {
-	pass_ms(4999);
+	advance_ms(4999);
 	open_and_end_session(&ours);
-	pass_ms(4999);
+	advance_ms(4999);
 	open_and_end_session(&accepted_one);
-	pass_ms(3000);
+	advance_ms(3000);
 	open_and_end_session(&unasked);
 	open_and_end_session(&asked);
 	expect_end_in(test, 2);

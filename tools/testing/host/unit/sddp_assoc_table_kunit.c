@@ -93,7 +93,7 @@ void sddp_assoc_put(struct sddp_assoc *a)
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
 
-static struct sddp_assoc *reserve(void)
+static struct sddp_assoc *reserve_assoc(void)
 {
 	static struct sockaddr_storage local = { .ss_family = AF_INET };
 	struct ddp_policy policy = { .streams = 4 };
@@ -106,9 +106,9 @@ static struct sddp_assoc *reserve(void)
 	return sddp_assoc_reserve(&args, NULL, &id);
 }
 
-static struct sddp_assoc *reserve_ok(struct kunit *test)
+static struct sddp_assoc *expect_reserve(struct kunit *test)
 {
-	struct sddp_assoc *a = reserve();
+	struct sddp_assoc *a = reserve_assoc();
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
 	sddp_assoc_put(a);
@@ -138,19 +138,19 @@ static void owners_do_not_share_assoc(struct kunit *test)
 
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.owner.cred = (void *)&user;
-	mine = reserve_ok(test);
+	mine = expect_reserve(test);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
-	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == mine);
+	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == mine);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sockets);
 	stubs.owner.cred = (void *)&other_user;
-	other = reserve_ok(test);
+	other = expect_reserve(test);
 	KUNIT_EXPECT_TRUE(test, other != mine);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sockets);
 	stubs.owner.privileged = true;
-	privileged = reserve_ok(test);
+	privileged = expect_reserve(test);
 	KUNIT_EXPECT_TRUE(test, privileged != mine && privileged != other);
 	stubs.owner.privileged = false;
-	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == other);
+	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == other);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.released);
 	pop_all(test);
 }
@@ -160,7 +160,7 @@ static void no_socket_fails_reserve(struct kunit *test)
 {
 	memset(&stubs, 0, sizeof(stubs));
 	stubs.err = -EPROTONOSUPPORT;
-	KUNIT_EXPECT_EQ(test, (long)-EPROTONOSUPPORT, PTR_ERR(reserve()));
+	KUNIT_EXPECT_EQ(test, (long)-EPROTONOSUPPORT, PTR_ERR(reserve_assoc()));
 	KUNIT_EXPECT_EQ(test, 0u, stubs.assocs);
 	KUNIT_EXPECT_TRUE(test, !sddp_table_pop());
 }
@@ -171,13 +171,13 @@ static void assoc_of_other_vrf_is_unused(struct kunit *test)
 	struct sddp_assoc *outside, *inside;
 
 	memset(&stubs, 0, sizeof(stubs));
-	outside = reserve_ok(test);
-	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == outside);
+	outside = expect_reserve(test);
+	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == outside);
 	stubs.vrf = 9;
-	inside = reserve_ok(test);
+	inside = expect_reserve(test);
 	KUNIT_EXPECT_TRUE(test, inside != outside);
 	KUNIT_EXPECT_EQ(test, 9, inside->vrf);
-	KUNIT_EXPECT_TRUE(test, reserve_ok(test) == inside);
+	KUNIT_EXPECT_TRUE(test, expect_reserve(test) == inside);
 	pop_all(test);
 }
 
@@ -190,9 +190,9 @@ static void unhashed_gets_no_session(struct kunit *test)
 	struct sddp_assoc *old, *a;
 
 	memset(&stubs, 0, sizeof(stubs));
-	old = reserve_ok(test);
+	old = expect_reserve(test);
 	sddp_table_unhash(old);
-	KUNIT_EXPECT_TRUE(test, reserve_ok(test) != old);
+	KUNIT_EXPECT_TRUE(test, expect_reserve(test) != old);
 	sddp_table_unhash(old);
 	a = sddp_table_pop();
 	KUNIT_EXPECT_PTR_EQ(test, old, a);

@@ -19,7 +19,7 @@
 #undef sock_net
 #define sock_net(sk)		((void)(sk), &stubs.net)
 #undef sock_bind_add
-#define sock_bind_add(sk, addr, len)	note_added(sk, addr, len)
+#define sock_bind_add(sk, addr, len)	record_added_addr(sk, addr, len)
 
 static struct {
 	struct net	net;
@@ -34,7 +34,7 @@ static struct {
 	int		added[DDP_PATHS_MAX + 1], n;	/* further addresses, by interface */
 } stubs;
 
-static int note_added(struct sock *sk, const struct sockaddr *addr, int len);
+static int record_added_addr(struct sock *sk, const struct sockaddr *addr, int len);
 
 #include "../../../../drivers/sctp_ddp/bind.c"
 
@@ -66,7 +66,7 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 	return 1;
 }
 
-static int note_added(struct sock *sk, const struct sockaddr *addr, int len)
+static int record_added_addr(struct sock *sk, const struct sockaddr *addr, int len)
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in = (const void *)addr;
@@ -90,7 +90,7 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static int bind_to(sa_family_t family, const int *paths)
+static int bind_to_paths(sa_family_t family, const int *paths)
 {
 	const struct sockaddr_storage at = { .ss_family = family };
 
@@ -113,10 +113,10 @@ static void bind_adds_all_addrs(struct kunit *test)
 	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };
 	const int two[DDP_PATHS_MAX] = { 3, 4, 0, 6 };
 
-	KUNIT_EXPECT_EQ(test, 0, bind_to(AF_INET, four));
+	KUNIT_EXPECT_EQ(test, 0, bind_to_paths(AF_INET, four));
 	expect_bound(test, 4, four);
 	test_init(test);
-	KUNIT_EXPECT_EQ(test, 0, bind_to(AF_INET6, two));
+	KUNIT_EXPECT_EQ(test, 0, bind_to_paths(AF_INET6, two));
 	expect_bound(test, 2, two);
 }
 
@@ -128,7 +128,7 @@ static void bind_skips_unusable_addrs(struct kunit *test)
 	stubs.without = 3;
 	stubs.taken = 4;
 	stubs.near = 5;
-	KUNIT_EXPECT_EQ(test, 0, bind_to(AF_INET6, paths));
+	KUNIT_EXPECT_EQ(test, 0, bind_to_paths(AF_INET6, paths));
 	expect_bound(test, 1, &paths[3]);
 }
 
@@ -138,7 +138,7 @@ static void no_memory_fails_bind(struct kunit *test)
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
 
 	stubs.short_of = 4;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, bind_to(AF_INET, paths));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, bind_to_paths(AF_INET, paths));
 	expect_bound(test, 1, paths);
 }
 
@@ -148,7 +148,7 @@ static void first_bind_failure_adds_none(struct kunit *test)
 	const int paths[DDP_PATHS_MAX] = { 3 };
 
 	stubs.err = -EADDRNOTAVAIL;
-	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_to(AF_INET, paths));
+	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, bind_to_paths(AF_INET, paths));
 	expect_bound(test, 0, NULL);
 }
 

@@ -27,7 +27,7 @@ static int test_init(struct kunit *test)
 }
 
 /* Free all chunks, and expect that all memory is freed and all counts are zero */
-static void end(struct kunit *test)
+static void free_all_early(struct kunit *test)
 {
 	sddp_early_free_all(&stream);
 	sddp_early_free_all(&far);
@@ -38,7 +38,7 @@ static void end(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stream.early.rb_node);
 }
 
-static bool keep(struct sddp_stream *st, u16 ssn, u32 len)
+static bool keep_chunk(struct sddp_stream *st, u16 ssn, u32 len)
 {
 	struct sddp_kept *k = sddp_early_new(st, ssn, len);
 
@@ -49,8 +49,8 @@ static bool keep(struct sddp_stream *st, u16 ssn, u32 len)
 }
 
 /*
- * Chunks are delivered in order, in whatever order they arrived, and across the
- * wrap of SSNs
+ * Kept chunks are returned in the order of their SSNs, whatever the order of
+ * arrival, also if SSNs wrap
  */
 static void early_chunks_pop_in_order(struct kunit *test)
 {
@@ -59,7 +59,7 @@ static void early_chunks_pop_in_order(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(came); i++)
-		keep(&stream, came[i], 10);
+		keep_chunk(&stream, came[i], 10);
 	KUNIT_EXPECT_EQ(test, 5, host_allocations - pieces);
 	KUNIT_EXPECT_TRUE(test, sddp_early_has_ssn(&stream, 0xffff));
 	KUNIT_EXPECT_TRUE(test, sddp_early_has_ssn(&stream, 3));
@@ -82,7 +82,7 @@ static void test_exit_frees_early_chunks(struct kunit *test)
 	u16 ssn;
 
 	for (ssn = 0; ssn < 20; ssn++)
-		KUNIT_EXPECT_TRUE(test, keep(&stream, ssn * 7 % 20, 100));
+		KUNIT_EXPECT_TRUE(test, keep_chunk(&stream, ssn * 7 % 20, 100));
 	KUNIT_EXPECT_EQ(test, 20u, stream.early_count);
 	KUNIT_EXPECT_GE(test, assoc.kept, 20 * 100u);
 	KUNIT_EXPECT_EQ(test, assoc.kept, stream.early_cost);
@@ -95,16 +95,16 @@ static void early_bytes_are_limited(struct kunit *test)
 	u16 n = 0;
 
 	stream.s.state = SDDP_INITIATED;
-	while (n < 1000 && keep(&stream, n, len))
+	while (n < 1000 && keep_chunk(&stream, n, len))
 		n++;
 	KUNIT_EXPECT_GE(test, stream.early_cost, (u32)SDDP_EARLY_UNANSWERED);
 	KUNIT_EXPECT_LE(test, stream.early_cost, SDDP_EARLY_UNANSWERED + 2 * len);
 	stream.s.state = SDDP_OPEN;
-	while (n < 1000 && keep(&stream, n, len))
+	while (n < 1000 && keep_chunk(&stream, n, len))
 		n++;
 	KUNIT_EXPECT_LE(test, assoc.kept, (u32)SDDP_EARLY_ASSOC);
 	KUNIT_EXPECT_GE(test, assoc.kept, SDDP_EARLY_ASSOC - 2 * len);
-	KUNIT_EXPECT_TRUE(test, keep(&far, 0, len));
+	KUNIT_EXPECT_TRUE(test, keep_chunk(&far, 0, len));
 }
 
 /* The limit for deferred chunks is lower than that for chunks kept out of order */
@@ -114,10 +114,10 @@ static void deferred_limit_is_lower(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, sddp_early_may_defer(&stream));
 	for (n = 0; n < SDDP_DEFERRED_CHUNKS; n++)
-		keep(&stream, n, 10);
+		keep_chunk(&stream, n, 10);
 	KUNIT_EXPECT_FALSE(test, sddp_early_may_defer(&stream));
 	KUNIT_EXPECT_TRUE(test, sddp_early_may_defer(&far));
-	KUNIT_EXPECT_TRUE(test, keep(&stream, n, 10));
+	KUNIT_EXPECT_TRUE(test, keep_chunk(&stream, n, 10));
 }
 
 static struct kunit_case sddp_early_cases[] = {
@@ -131,7 +131,7 @@ static struct kunit_case sddp_early_cases[] = {
 static struct kunit_suite sddp_early_suite = {
 	.name = "sddp_early",
 	.init = test_init,
-	.exit = end,
+	.exit = free_all_early,
 	.test_cases = sddp_early_cases,
 };
 

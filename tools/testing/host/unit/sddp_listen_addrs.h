@@ -41,10 +41,10 @@ static struct {
 	u32			no_memory;	/* addresses whose socket gets no memory, one bit each */
 	int			listener_of[32];	/* interface of the listener on each address */
 	u64			order;		/* of the last listener */
-	int			starting;	/* number of sockets until first_starts() is called */
+	int			starting;	/* number of sockets until start_first_listener() is called */
 } stubs;
 
-static void first_starts(void);
+static void start_first_listener(void);
 
 struct workqueue_struct *sddp_wq;
 struct ddp_session_type sddp_session_type;
@@ -232,7 +232,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 	stubs.laddrs++;
 	stubs.listener_of[n] = a->ifindex;
 	if (stubs.starting && !--stubs.starting)
-		first_starts();
+		start_first_listener();
 	return &sockets[n];
 }
 

@@ -31,7 +31,7 @@ static struct ddp_listener *listen_any(struct net *net)
 }
 
 /* Run the first pending work. Return: the delay with which the work was queued. */
-static unsigned long run_next(void)
+static unsigned long run_next_work(void)
 {
 	struct run *r = stubs.due[0].d ? &stubs.due[0] : &stubs.due[1], now = *r;
 
@@ -57,7 +57,7 @@ static int test_init(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_addr_events_init());
 	listener = listen_any(&stubs.net);
 	/* the listener checks for addresses that were added before it was on the list */
-	KUNIT_EXPECT_EQ(test, 0u, run_next());
+	KUNIT_EXPECT_EQ(test, 0u, run_next_work());
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
 	stubs.queued = 0;
 	return 0;
@@ -88,13 +88,13 @@ static void addr_changes_cause_one_check(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	stubs.changes = true;
-	KUNIT_EXPECT_EQ(test, 50u, run_next());
+	KUNIT_EXPECT_EQ(test, 50u, run_next_work());
 	KUNIT_EXPECT_EQ(test, 4u, stubs.laddrs);
-	KUNIT_EXPECT_EQ(test, 50u, run_next());
+	KUNIT_EXPECT_EQ(test, 50u, run_next_work());
 	KUNIT_EXPECT_EQ(test, 5u, stubs.laddrs);
 	stubs.addresses = 1;
 	notify_addr_change(&stubs.dev, true);
-	run_next();
+	run_next_work();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.laddrs);
 	KUNIT_EXPECT_FALSE(test, is_pending());
 }
@@ -121,13 +121,13 @@ static void listener_end_checks_others(struct kunit *test)
 {
 	struct ddp_listener *there = listen_any(&stubs.other), *second;
 
-	run_next();
+	run_next_work();
 	second = listen_any(&stubs.net);
-	run_next();
+	run_next_work();
 	stubs.queued = 0;
 	sddp_unlisten(second);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
-	run_next();
+	run_next_work();
 	sddp_unlisten(listener);
 	listener = NULL;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
@@ -154,20 +154,20 @@ static void no_memory_repeats_check(struct kunit *test)
 	stubs.addresses++;
 	stubs.wrong = -ENOMEM;
 	notify_addr_change(&stubs.dev, false);
-	run_next();
-	KUNIT_EXPECT_EQ(test, 10u, run_next());
+	run_next_work();
+	KUNIT_EXPECT_EQ(test, 10u, run_next_work());
 	stubs.wrong = 0;
-	KUNIT_EXPECT_EQ(test, 20u, run_next());
+	KUNIT_EXPECT_EQ(test, 20u, run_next_work());
 	KUNIT_EXPECT_EQ(test, 3u, stubs.laddrs);
 	KUNIT_EXPECT_FALSE(test, is_pending());
 	stubs.addresses++;
 	stubs.wrong = -EADDRINUSE;
 	notify_addr_change(&stubs.dev, false);
-	run_next();
+	run_next_work();
 	KUNIT_EXPECT_FALSE(test, is_pending());
 }
 
-static void run_nth(int i)
+static void run_nth_work(int i)
 {
 	struct delayed_work *d = stubs.due[i].d;
 
@@ -184,17 +184,17 @@ static void moved_addr_is_handed_over(struct kunit *test)
 	struct net_device there = { .net = &stubs.net, .ifindex = 3 };
 	struct ddp_listener *second = listen_any_on(&stubs.net, 3);
 
-	run_next();
+	run_next_work();
 	stubs.exclusive = true;
 	/* the second interface is notified and checked first */
 	notify_addr_change(&there, false);
 	notify_addr_change(&stubs.dev, false);
 	stubs.addresses = 1;
 	stubs.moved = true;
-	run_nth(1);
-	run_nth(0);
+	run_nth_work(1);
+	run_nth_work(0);
 	while (is_pending())
-		run_next();
+		run_next_work();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.laddrs);
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	sddp_unlisten(second);
@@ -208,7 +208,7 @@ static void socket_is_created_in_current_vrf(struct kunit *test)
 	stubs.vrf = 9;
 	stubs.addresses = 3;
 	notify_addr_change(&stubs.dev, false);
-	run_next();
+	run_next_work();
 	KUNIT_EXPECT_EQ(test, 9, stubs.listens_in);
 }
 
@@ -221,23 +221,23 @@ static void add_vlan(void)
 	notify_addr_change(&stubs.vlan, false);
 }
 
-static void run_all(void)
+static void run_all_work(void)
 {
 	while (is_pending())
-		run_next();
+		run_next_work();
 }
 
 /* A listener also listens on the VLAN's address, but not if the VLAN is in another VRF */
 static void related_addrs_are_served(struct kunit *test)
 {
 	add_vlan();
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	stubs.no_serve = true;
 	netdev_notifier->notifier_call(netdev_notifier, NETDEV_UP, &stubs.vlan);
 	KUNIT_EXPECT_FALSE(test, is_pending());
 	netdev_notifier->notifier_call(netdev_notifier, NETDEV_CHANGEUPPER, &stubs.vlan);
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 }
 
@@ -246,10 +246,10 @@ static void related_addr_without_memory(struct kunit *test)
 {
 	stubs.no_memory = BIT(20);
 	add_vlan();
-	KUNIT_EXPECT_EQ(test, 50u, run_next());
+	KUNIT_EXPECT_EQ(test, 50u, run_next_work());
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	stubs.no_memory = 0;
-	KUNIT_EXPECT_EQ(test, 10u, run_next());
+	KUNIT_EXPECT_EQ(test, 10u, run_next_work());
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 }
 
@@ -261,7 +261,7 @@ static void related_addr_in_use_is_ignored(struct kunit *test)
 	stubs.in_use = BIT(20);
 	listener = listen_any(&stubs.net);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	sddp_unlisten(listener);
 	stubs.in_use = BIT(2);
@@ -279,16 +279,16 @@ static void first_listener_has_addrs(struct kunit *test)
 	struct ddp_listener *second;
 
 	add_vlan();
-	run_all();
+	run_all_work();
 	second = listen_any_on(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
 	sddp_unlisten(listener);
 	listener = NULL;
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
@@ -304,10 +304,10 @@ static void first_listener_stays_in_vrf(struct kunit *test)
 	stubs.no_serve = true;
 	second = listen_any_on(&stubs.net, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), stubs.taken);
 	sddp_unlisten(second);
-	run_all();
+	run_all_work();
 }
 
 /*
@@ -320,23 +320,23 @@ static void restarted_listener_takes_addrs(struct kunit *test)
 
 	add_vlan();
 	second = listen_any_on(&stubs.net, 4);
-	run_all();
+	run_all_work();
 	sddp_unlisten(listener);
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
 	listener = listen_any_with_order(&stubs.net, 2, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(listener));
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[1]);
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
 	sddp_unlisten(second);
-	run_all();
+	run_all_work();
 }
 
 static struct ddp_listener *first_listener;
 
-static void first_starts(void)
+static void start_first_listener(void)
 {
 	first_listener = listen_any_with_order(&stubs.net, 4, 0);
 }
@@ -353,20 +353,20 @@ static void first_listener_starts_concurrently(struct kunit *test)
 	listener = listen_any(&stubs.net);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(first_listener));
 	KUNIT_EXPECT_EQ(test, 2, stubs.listener_of[20]);
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2) | BIT(20)), stubs.taken);
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[20]);
 	KUNIT_EXPECT_EQ(test, 4, stubs.listener_of[1]);
 	sddp_unlisten(first_listener);
-	run_all();
+	run_all_work();
 	/* another program uses the port on the VLAN's address: no listener will leave it */
 	stubs.in_use = BIT(20);
 	sddp_unlisten(listener);
 	listener = listen_any(&stubs.net);
-	run_all();
+	run_all_work();
 	KUNIT_EXPECT_EQ(test, (long)-EADDRINUSE,
 			PTR_ERR(listen_any_with_order(&stubs.net, 4, 0)));
-	run_all();
+	run_all_work();
 }
 
 static struct kunit_case sddp_laddrs_cases[] = {

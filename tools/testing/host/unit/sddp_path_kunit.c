@@ -67,8 +67,8 @@ static int test_init(struct kunit *test)
 }
 
 /*
- * Run up to @most checks. Return: number of checks until the association is
- * given up, or 0.
+ * Run up to @most checks. Return: the number of checks until the association is
+ * aborted, or 0 if it is not.
  */
 static u32 run_checks(struct kunit *test, u32 most)
 {

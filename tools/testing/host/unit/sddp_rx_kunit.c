@@ -161,7 +161,7 @@ void sddp_tx_enqueue(struct sddp_stream *st) {}
 void sddp_tx_drop_pending(struct sddp_stream *st) {}
 
 /* Run the worker for all sessions with events */
-static void run_work(void)
+static void run_worker(void)
 {
 	struct sddp_stream *st;
 
@@ -198,7 +198,7 @@ static void test_exit(struct kunit *test)
 	unsigned long id;
 	void *at;
 
-	run_work();
+	run_worker();
 	a->phase = SDDP_ENDED;
 	a->why = IW_PEER_RESET;
 	xa_for_each(&a->streams, id, at) {
@@ -207,7 +207,7 @@ static void test_exit(struct kunit *test)
 		sddp_stream_end(at, a->why, NULL);
 		sddp_stream_remove(at);
 	}
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, stubs.held);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&a->live));
@@ -262,13 +262,13 @@ static bool receive_segment(u16 ssn)
 	return receive_chunk(0, SDDP_PPID_SEGMENT, ssn, 0);
 }
 
-static bool control(u16 ssn, u16 function)
+static bool receive_control(u16 ssn, u16 function)
 {
 	return receive_chunk(0, SDDP_PPID_CONTROL, ssn, function);
 }
 
 /* Complete the page fault for which the session waits */
-static void resume(struct sddp_stream *st)
+static void resume_session(struct sddp_stream *st)
 {
 	stubs.waits = false;
 	sddp_rx_resume(st);
@@ -284,7 +284,7 @@ static void deferred_chunk_keeps_later_ones(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, receive_segment(2));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
 	KUNIT_EXPECT_EQ(test, 2u, st->early_count);
-	resume(st);
+	resume_session(st);
 	KUNIT_EXPECT_EQ(test, 2u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	stubs.waits = true;
@@ -312,7 +312,7 @@ static void excess_chunks_stay_in_sctp(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive_segment(1));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.a.deferred);
 	stubs.kicks = 0;
-	resume(st);
+	resume_session(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.kicks);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
@@ -337,7 +337,7 @@ static void end_drops_deferred_chunks(struct kunit *test)
 	sddp_rx_start_counting_if_ended(st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.a.deferred);
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
-	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(2, SDDP_TERMINATE));
 	KUNIT_EXPECT_TRUE(test, st->s.peer_done);
 	stubs.a.kept -= SDDP_DEFERRED_ASSOC;
 }
@@ -370,11 +370,11 @@ static void terminate_without_memory(struct kunit *test)
 	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
 	sddp_session_record_acked(&st->s);
 	host_alloc_fails = true;
-	KUNIT_EXPECT_TRUE(test, control(1, SDDP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(1, SDDP_TERMINATE));
 	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.peer_closed);
 	KUNIT_EXPECT_TRUE(test, sddp_session_is_reusable(&st->s));
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 }
@@ -384,7 +384,7 @@ static void control_without_memory(struct kunit *test)
 {
 	open_accepted(0);
 	host_alloc_fails = true;
-	KUNIT_EXPECT_TRUE(test, control(1, SDDP_ACCEPT));
+	KUNIT_EXPECT_TRUE(test, receive_control(1, SDDP_ACCEPT));
 	host_alloc_fails = false;
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, stubs.why);
@@ -419,10 +419,10 @@ static struct sddp_stream *open_closed_with_deferred_write(struct kunit *test)
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
 	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
-	run_work();
+	run_worker();
 	stubs.waits = true;
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
-	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(2, SDDP_TERMINATE));
 	return st;
 }
 
@@ -434,9 +434,9 @@ static struct sddp_stream *expect_next_waits(struct kunit *test)
 {
 	struct sddp_stream *st = open_closed_with_deferred_write(test);
 
-	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&stubs.a.streams, 0));
 	return st;
@@ -446,7 +446,7 @@ static void complete_page_fault(struct sddp_stream *st)
 {
 	stubs.waits = false;
 	sddp_stream_set_event(st, SDDP_EV_RX);
-	run_work();
+	run_worker();
 }
 
 /* When the page is present, the first session ends normally, and the next session begins */
@@ -473,7 +473,7 @@ static void abort_lets_next_session_begin(struct kunit *test)
 	struct sddp_stream *st = expect_next_waits(test);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
@@ -485,10 +485,10 @@ static void next_violation_ends_next_only(struct kunit *test)
 	struct sddp_stream *st = expect_next_waits(test);
 
 	KUNIT_EXPECT_TRUE(test, receive_segment(1));
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.refused);
-	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(2, SDDP_TERMINATE));
 	complete_page_fault(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.delivered);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, stubs.why);
@@ -512,13 +512,13 @@ static void next_initiate_needs_memory(struct kunit *test)
 	struct sddp_stream *st = open_closed_with_deferred_write(test);
 
 	host_alloc_fails = true;
-	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_FALSE(test, receive_control(0, SDDP_INITIATE));
 	host_alloc_fails = false;
 	stubs.a.kept += SDDP_EARLY_ASSOC;
-	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_FALSE(test, receive_control(0, SDDP_INITIATE));
 	stubs.a.kept -= SDDP_EARLY_ASSOC;
 	KUNIT_ASSERT_EQ(test, 0u, stubs.closed);
-	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	complete_page_fault(st);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 }
@@ -533,12 +533,12 @@ static void stream_reuse_needs_both_terminates(struct kunit *test)
 
 	stubs.waits = true;
 	receive_segment(1);
-	control(3, SDDP_TERMINATE);
+	receive_control(3, SDDP_TERMINATE);
 	sddp_session_record_sent(&st->s, SDDP_KIND_TERMINATE, false);
-	control(0, SDDP_INITIATE);
+	receive_control(0, SDDP_INITIATE);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stubs.why);
-	run_work();
+	run_worker();
 	st = open_accepted(1);
 	receive_chunk(1, SDDP_PPID_SEGMENT, 1, 0);
 	receive_chunk(1, SDDP_PPID_CONTROL, 2, SDDP_TERMINATE);
@@ -554,13 +554,13 @@ static void stream_reuse_needs_both_terminates(struct kunit *test)
 static void session_end_notifies_assoc(struct kunit *test)
 {
 	stubs.request_err = -ECONNREFUSED;
-	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	KUNIT_EXPECT_FALSE(test, stubs.request_reported);
-	run_work();
+	run_worker();
 	KUNIT_EXPECT_EQ(test, 0, sddp_orphan_send_terminates(&stubs.a));
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 0));
 	stubs.request_err = 0;
-	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_TRUE(test, receive_control(0, SDDP_INITIATE));
 	sddp_stream_end(xa_load(&stubs.a.streams, 0), IW_LOCAL_ABORT, NULL);
 	KUNIT_EXPECT_TRUE(test, stubs.request_reported);
 	KUNIT_EXPECT_FALSE(test, stubs.accepted);

@@ -135,7 +135,7 @@ void sddp_rx_begin_session(struct sddp_stream *st) {}
 void sddp_orphan_session(struct sddp_stream *st, bool owed) {}
 
 /* Run an association's worker. Return: the number of sessions with events. */
-static u32 work(struct sddp_assoc *a)
+static u32 run_worker(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
 	u32 n = 0;
@@ -170,8 +170,8 @@ static int test_init(struct kunit *test)
 
 static void test_exit(struct kunit *test)
 {
-	work(&stubs.a);
-	work(&stubs.other);
+	run_worker(&stubs.a);
+	run_worker(&stubs.other);
 	KUNIT_EXPECT_EQ(test, 0, host_allocations);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.a.live));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&stubs.other.live));
@@ -218,7 +218,7 @@ static void accept_after_session_end_is_ignored(struct kunit *test)
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 	/* an accept after the end fails */
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_set_reply(st, c, &stubs.stream));
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 1));
 	expect_over(test, st, IW_TIMEOUT);
 }
@@ -231,7 +231,7 @@ static void session_moves_to_other_assoc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
 	sddp_stream_set_event(st, SDDP_EV_TX);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.other, st->a);
 	KUNIT_EXPECT_EQ(test, 2, (int)st->id);
 	KUNIT_EXPECT_NULL(test, xa_load(&stubs.a.streams, 4));
@@ -239,12 +239,12 @@ static void session_moves_to_other_assoc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.puts);
 	/* the other association handles events that were raised during the move */
-	KUNIT_EXPECT_EQ(test, 1u, work(&stubs.other));
+	KUNIT_EXPECT_EQ(test, 1u, run_worker(&stubs.other));
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
-	work(&stubs.other);
+	run_worker(&stubs.other);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -259,14 +259,14 @@ static void moved_session_counts_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_set_event(st, SDDP_EV_TX);
 	stubs.eager = true;
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	stubs.eager = false;
 	KUNIT_EXPECT_TRUE(test, st->up);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.accepted_ended);
-	work(&stubs.other);
+	run_worker(&stubs.other);
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
-	work(&stubs.other);
+	run_worker(&stubs.other);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -277,11 +277,11 @@ static void last_stream_does_not_move(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_set_event(st, SDDP_EV_TX);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -293,7 +293,7 @@ static void move_without_assoc_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	stubs.another = -ENOMEM;
 	sddp_stream_set_event(st, SDDP_EV_TX);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.requests);
 	expect_over(test, st, IW_NO_MEMORY);
 }
@@ -304,12 +304,15 @@ static void aborted_session_moves_nowhere(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &stubs.stream));
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.requests);
 	expect_over(test, st, IW_LOCAL_ABORT);
 }
 
-/* Let the program accept or reject a request while SCTP does not accept the control message */
+/*
+ * Open a session whose request the program has accepted or rejected, but whose reply SCTP has not
+ * accepted yet
+ */
 static struct sddp_stream *open_with_unsent_reply(struct kunit *test, enum sddp_chunk_kind what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -321,7 +324,7 @@ static struct sddp_stream *open_with_unsent_reply(struct kunit *test, enum sddp_
 	sddp_stream_set_deadline(st, DDP_ANSWER_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, 0, sddp_stream_set_reply(st, c, yes ? &stubs.stream : NULL));
 	sddp_stream_set_event(st, SDDP_EV_TX);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.queued);
 	KUNIT_EXPECT_PTR_EQ(test, c, st->pending_control);
 	return st;
@@ -332,13 +335,13 @@ static void run_worker_at_timeout(struct sddp_stream *st)
 {
 	stubs.a.polled_at = jiffies;
 	sddp_stream_set_event(st, SDDP_EV_TIMEOUT);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	list_del_init(&st->late);
 	sddp_stream_end_if_late(st, false);
 }
 
 /* Expect that the session ends half a minute after the program has accepted or rejected */
-static void expect_time(struct kunit *test, struct sddp_stream *st)
+static void expect_time_limit(struct kunit *test, struct sddp_stream *st)
 {
 	KUNIT_EXPECT_NOT_NULL(test, stubs.timer);
 	jiffies += 29 * HZ;
@@ -349,14 +352,14 @@ static void expect_time(struct kunit *test, struct sddp_stream *st)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_TIMEOUT, stubs.why);
 	st->s.state = SDDP_IDLE;
-	work(&stubs.a);
+	run_worker(&stubs.a);
 }
 
 static void unsent_reject_ends_session(struct kunit *test)
 {
 	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_REJECT);
 
-	expect_time(test, st);
+	expect_time_limit(test, st);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.up);
 	KUNIT_EXPECT_FALSE(test, stubs.a.peer_accepted);
 	ddp_session_put(&st->ss);
@@ -373,9 +376,9 @@ static void unsent_accept_is_up_until_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
 	KUNIT_EXPECT_TRUE(test, stubs.a.peer_accepted);
 	sddp_stream_set_event(st, SDDP_EV_TX);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.up);
-	expect_time(test, st);
+	expect_time_limit(test, st);
 	expect_over(test, st, IW_TIMEOUT);
 }
 
@@ -389,7 +392,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 	unsigned long deadline = st->deadline;
 
 	sddp_stream_request_end(st, IW_LOCAL_CLOSE);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.closed);
 	/* the close does not extend the time limit of the Accept */
 	KUNIT_EXPECT_EQ(test, deadline, st->deadline);
@@ -400,7 +403,7 @@ static void close_keeps_unsent_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 130u, st->timed);
 	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	st->s.state = SDDP_IDLE;
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	expect_over(test, st, IW_LOCAL_CLOSE);
 }
 
@@ -410,12 +413,12 @@ static void device_removal_drops_reject(struct kunit *test)
 	struct sddp_stream *st = open_with_unsent_reply(test, SDDP_KIND_REJECT);
 
 	sddp_stream_request_end(st, IW_LOCAL_ABORT);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.closed);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, stubs.why);
 	st->s.state = SDDP_IDLE;
 	sddp_stream_set_event(st, SDDP_EV_TX);
-	work(&stubs.a);
+	run_worker(&stubs.a);
 	ddp_session_put(&st->ss);
 }
 

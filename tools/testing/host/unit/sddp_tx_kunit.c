@@ -21,7 +21,7 @@ struct guest {
 	struct ddp_stream	stream;
 	struct ddp_buf		buf;
 	u32			left;		/* messages to send */
-	bool			awaits;		/* must not send before a response of the peer */
+	bool			awaits;		/* blocked until the peer responds */
 };
 
 static struct {
@@ -109,14 +109,14 @@ void sddp_stream_release_if_ended(struct sddp_stream *st)
 
 /* Sessions ----------------------------------------------------------------- */
 
-static void released(struct kref *ref)
+static void fail_on_release(struct kref *ref)
 {
 	WARN_ON(true);
 }
 
-static const struct ddp_session_type type = { .release = released };
+static const struct ddp_session_type type = { .release = fail_on_release };
 
-static bool next(struct ddp_stream *s, struct ddp_msg *m)
+static bool get_next_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct guest *g = container_of(s, struct guest, stream);
 
@@ -130,12 +130,12 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-static void message_sent(struct ddp_stream *s)
+static void count_sent_message(struct ddp_stream *s)
 {
 	stubs.taken++;
 }
 
-static const struct ddp_ulp_ops ulp = { .next = next, .sent = message_sent };
+static const struct ddp_ulp_ops ulp = { .next = get_next_message, .sent = count_sent_message };
 
 static int test_init(struct kunit *test)
 {
@@ -152,13 +152,13 @@ static int test_init(struct kunit *test)
 	return 0;
 }
 
-static void end(struct kunit *test)
+static void free_tx_buf(struct kunit *test)
 {
 	sddp_tx_free_buf(&stubs.a);
 }
 
 /* Open a session that has @messages messages of @len bytes to send */
-static struct guest *open(u16 id, u32 messages, u32 len)
+static struct guest *open_session(u16 id, u32 messages, u32 len)
 {
 	struct guest *g = &stubs.g[id];
 	struct sddp_stream *st = &g->st;
@@ -179,7 +179,7 @@ static struct guest *open(u16 id, u32 messages, u32 len)
 }
 
 /* Send until there is no more to do. Return: the number of calls that left something to do. */
-static u32 run_all(void)
+static u32 send_all(void)
 {
 	u32 n = 0;
 
@@ -203,9 +203,9 @@ static void sessions_send_in_turn(struct kunit *test)
 {
 	u32 i, n, rounds;
 
-	open(0, 100, 900);
-	open(1, 100, 900);
-	rounds = run_all();
+	open_session(0, 100, 900);
+	open_session(1, 100, 900);
+	rounds = send_all();
 	KUNIT_ASSERT_EQ(test, 200u, stubs.sent);
 	KUNIT_EXPECT_GE(test, rounds, 1u);
 	for (i = 0; i < 160; i += n) {
@@ -246,7 +246,7 @@ static void payload_keeps_page_offset(struct kunit *test)
 	};
 	u32 i, off;
 
-	open(0, 1, 4000000);
+	open_session(0, 1, 4000000);
 	for (i = 0; i < ARRAY_SIZE(sizes) * 8; i++) {
 		off = i * 601 % 4096;
 		host_memory.page_off = off;
@@ -274,9 +274,9 @@ static void payload_keeps_page_offset(struct kunit *test)
  */
 static void last_segments_are_uncorked(struct kunit *test)
 {
-	struct guest *g = open(0, 1, 300000);
+	struct guest *g = open_session(0, 1, 300000);
 
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_GE(test, stubs.corks, 300000 / 65536u);
 	KUNIT_EXPECT_EQ(test, stubs.corks, stubs.uncorks);
@@ -290,7 +290,7 @@ static void last_segments_are_uncorked(struct kunit *test)
  */
 static void unaccepted_chunk_is_sent_first(struct kunit *test)
 {
-	struct guest *g = open(0, 20, 900);
+	struct guest *g = open_session(0, 20, 900);
 
 	stubs.takes = 10;
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_transmit(&stubs.a));
@@ -299,7 +299,7 @@ static void unaccepted_chunk_is_sent_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9u, g->left);
 	KUNIT_EXPECT_PTR_EQ(test, &g->st, stubs.a.out_stream);
 	stubs.takes = SENT;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 20u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 20, (int)g->st.tx_ssn);
 	KUNIT_EXPECT_NULL(test, stubs.a.out_stream);
@@ -308,23 +308,23 @@ static void unaccepted_chunk_is_sent_first(struct kunit *test)
 /* SCTPDDP-44: data posted before the reply to the Initiate is sent only after that reply */
 static void data_waits_for_reply(struct kunit *test)
 {
-	struct guest *g = open(0, 3, 900);
+	struct guest *g = open_session(0, 3, 900);
 
 	g->st.s.active = true;
 	g->st.s.state = SDDP_INITIATED;
 	g->st.s.control_unacked = true;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 3u, g->left);
 	g->st.s.state = SDDP_OPEN;
 	sddp_tx_enqueue(&g->st);
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 }
 
 static void full_sndbuf_keeps_message(struct kunit *test)
 {
-	struct guest *g = open(0, 1, 900);
+	struct guest *g = open_session(0, 1, 900);
 
 	stubs.budget.bytes = 0;
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sddp_tx_transmit(&stubs.a));
@@ -336,7 +336,7 @@ static void full_sndbuf_keeps_message(struct kunit *test)
 static void accept_has_time_limit(struct kunit *test)
 {
 	struct sddp_control *yes = kzalloc(sizeof(*yes), GFP_KERNEL);
-	struct guest *g = open(0, 1, 900);
+	struct guest *g = open_session(0, 1, 900);
 
 	yes->what = SDDP_KIND_ACCEPT;
 	list_del_init(&g->st.queue_entry);
@@ -345,11 +345,11 @@ static void accept_has_time_limit(struct kunit *test)
 	g->st.up = true;
 	stubs.takes = 0;
 	sddp_tx_enqueue(&g->st);
-	run_all();
+	send_all();
 	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.no_deadline);
 	stubs.takes = SENT;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_NULL(test, g->st.pending_control);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.no_deadline);
 	/* no segment is sent before the Accept */
@@ -360,10 +360,10 @@ static void accept_has_time_limit(struct kunit *test)
 /* The Terminate is sent once, after all data, and the association watches for its acknowledgment */
 static void terminate_follows_all_data(struct kunit *test)
 {
-	struct guest *g = open(0, 3, 900);
+	struct guest *g = open_session(0, 3, 900);
 
 	g->st.closing = true;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 4u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
@@ -385,18 +385,18 @@ static void terminate_follows_all_data(struct kunit *test)
  */
 static void terminate_follows_rdmap_terminate(struct kunit *test)
 {
-	struct guest *g = open(0, 1, 900);
+	struct guest *g = open_session(0, 1, 900);
 
 	g->st.closing = true;
 	g->st.s.control_unacked = true;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 1u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.controls);
 	/* the peer's first segment acknowledges the Accept, and is wrong */
 	g->st.s.control_unacked = false;
 	g->left = 1;
 	sddp_tx_enqueue(&g->st);
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
@@ -406,15 +406,15 @@ static void terminate_follows_rdmap_terminate(struct kunit *test)
 /* If SCTP does not accept the Terminate, data that is posted meanwhile is sent first */
 static void new_data_precedes_terminate(struct kunit *test)
 {
-	struct guest *g = open(0, 1, 900);
+	struct guest *g = open_session(0, 1, 900);
 
 	g->st.closing = true;
 	stubs.takes = 1;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->left = 1;
 	stubs.takes = SENT;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 0u, g->left);
 	KUNIT_EXPECT_EQ(test, 3u, stubs.sent);
 	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
@@ -426,25 +426,25 @@ static void new_data_precedes_terminate(struct kunit *test)
  */
 static void terminate_waits_for_requests(struct kunit *test)
 {
-	struct guest *g = open(0, 1, 900);
+	struct guest *g = open_session(0, 1, 900);
 
 	g->awaits = true;
 	g->st.closing = true;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 0u, stubs.sent);
 	KUNIT_EXPECT_FALSE(test, g->st.s.own_done);
 	g->awaits = false;
 	sddp_tx_enqueue(&g->st);
-	run_all();
+	send_all();
 	KUNIT_EXPECT_EQ(test, 2u, stubs.sent);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.controls);
 	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
 
-	g = open(1, 1, 900);
+	g = open_session(1, 1, 900);
 	g->awaits = true;
 	g->st.closing = true;
 	g->st.peer_closed = true;
-	run_all();
+	send_all();
 	KUNIT_EXPECT_TRUE(test, g->st.s.own_done);
 }
 
@@ -561,7 +561,7 @@ static struct kunit_case sddp_tx_cases[] = {
 static struct kunit_suite sddp_tx_suite = {
 	.name = "sddp_tx",
 	.init = test_init,
-	.exit = end,
+	.exit = free_tx_buf,
 	.test_cases = sddp_tx_cases,
 };
 

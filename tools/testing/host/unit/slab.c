@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Allocator that counts allocations, because the sanitizer does not report memory
- * to which a table still has a pointer as a leak.
+ * Allocator that counts allocations. The sanitizer alone does not find all
+ * leaks: it ignores memory to which a table still has a pointer.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -26,7 +26,7 @@ void *host_memdup(const void *p, size_t size)
 	return copy ? memcpy(copy, p, size) : NULL;
 }
 
-/* As host_zalloc(), but page-aligned */
+/* Allocate zeroed memory that is aligned to a page */
 void *host_pages(size_t size)
 {
 	void *p = NULL;

@@ -21,7 +21,7 @@
 struct kunit {
 	void		*priv;
 	const void	*param_value;
-	/* only the runner, kunit.c, uses the fields from here on */
+	/* the following fields are private to the test runner, kunit.c */
 	const char	*name;
 	const char	*param;
 	bool		failed;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A warning in a pure file fails the test */
+/* Fail the running test if a pure file warns */
 #define WARN_ON(cond) ({						\
 	bool _c = !!(cond);						\
 	if (_c) {							\

@@ -2,7 +2,7 @@
 #ifndef _LINUX_CACHE_H
 #define _LINUX_CACHE_H
 
-/* A single thread needs no alignment to cache lines */
+/* The tests have one thread, so alignment to cache lines has no use */
 #define ____cacheline_aligned_in_smp
 
 #endif

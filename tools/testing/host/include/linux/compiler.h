@@ -5,7 +5,7 @@
 #include <linux/stddef.h>
 #include <stddef.h>
 
-/* No kernel option is set */
+/* For the tests, no kernel option is set */
 #define IS_ENABLED(option)	0
 
 #define __used			__attribute__((__used__))
@@ -16,7 +16,7 @@
 #define __init
 #define __exit
 #define __must_check	__attribute__((__warn_unused_result__))
-/* sparse annotation of a lock that the caller has taken */
+/* sparse annotation of a function that releases a lock; without effect here */
 #define __releases(x)
 #define __maybe_unused	__attribute__((__unused__))
 #define __printf(a, b)	__attribute__((__format__(printf, a, b)))

@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_LIST_H
 #define _HOST_LINUX_LIST_H
 
-/* Makes structs compile that contain a list: no pure file uses one */
+/* Type for members of structs only: no pure file uses a list */
 struct list_head { struct list_head *next, *prev; };
 
 #endif

@@ -3,8 +3,8 @@
 #define _HOST_LINUX_MINMAX_H
 
 /*
- * Checks types as strictly as the oldest supported kernel: if both arguments have
- * different types, comparing the pointers to them does not compile
+ * Check types as strictly as the oldest supported kernel does: arguments of
+ * different types do not compile, because the macro compares pointers to them
  */
 #define host_pick(x, y, op) ({				\
 	__auto_type _x = (x);				\
@@ -18,7 +18,10 @@
 #define max3(x, y, z)	max(max(x, y), z)
 #define min_t(t, x, y)	min((t)(x), (t)(y))
 #define max_t(t, x, y)	max((t)(x), (t)(y))
-/* Same result as the kernel's clamp_t(), also with swapped bounds */
+/*
+ * Return the same result as the kernel's clamp_t(), even if the bounds are
+ * swapped
+ */
 #define clamp_t(t, v, lo, hi) ({				\
 	t _v = (v), _lo = (lo), _hi = (hi);			\
 	_v >= _hi ? _hi : _v <= _lo ? _lo : _v; })

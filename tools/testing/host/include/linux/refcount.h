@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_REFCOUNT_H
 #define _HOST_LINUX_REFCOUNT_H
 
-/* Makes structs compile that contain a reference count: no pure file changes one */
+/* Type for members of structs only: no pure file changes a refcount */
 typedef struct { int refs; } refcount_t;
 
 #endif

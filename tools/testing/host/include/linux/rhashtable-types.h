@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_RHASHTABLE_TYPES_H
 #define _HOST_LINUX_RHASHTABLE_TYPES_H
 
-/* Makes structs compile that contain a hash table: no pure file uses one */
+/* Types for members of structs only: no pure file uses a hash table */
 struct rhash_head { int unused; };
 struct rhashtable { struct { int v; } nelems; };
 

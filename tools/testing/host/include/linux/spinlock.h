@@ -4,7 +4,7 @@
 
 #include <linux/compiler.h>
 
-/* Makes structs compile that contain a lock: no pure file takes one */
+/* Types for members of structs only: no pure file takes a lock */
 typedef struct { int held; } spinlock_t;
 typedef struct { int readers; } rwlock_t;
 

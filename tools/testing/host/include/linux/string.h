@@ -9,7 +9,7 @@ static inline ssize_t strscpy(char *dst, const char *src, size_t size)
 {
 	size_t len = 0;
 
-	/* do not read beyond the end of @src, which may be shorter than @size */
+	/* not memchr(): @src may be shorter than @size bytes */
 	while (len < size && src[len])
 		len++;
 	if (!size)

@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_XARRAY_H
 #define _HOST_LINUX_XARRAY_H
 
-/* Makes structs compile that contain an xarray: no pure file uses one */
+/* Type for members of structs only: no pure file uses an xarray */
 struct xarray { int unused; };
 
 #endif

@@ -24,7 +24,10 @@ static inline void bitmap_clear(unsigned long *map, unsigned int at, unsigned in
 		map[at / HOST_LONG_BITS] &= ~(1ul << at % HOST_LONG_BITS);
 }
 
-/* Return the first of @n consecutive clear bits; if there are none, a number not below @size */
+/*
+ * Find @n consecutive clear bits. Return: the first of them, or a number >=
+ * @size if there are none.
+ */
 static inline unsigned long bitmap_find_next_zero_area(const unsigned long *map,
 						       unsigned long size, unsigned long at,
 						       unsigned int n, unsigned long align)

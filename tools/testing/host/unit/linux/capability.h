@@ -6,7 +6,7 @@
 
 #define CAP_SYS_RESOURCE	24
 
-/* Defined by the test */
+/* each test defines this function */
 bool capable(int cap);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef _HOST_UNIT_CGROUP_DEFS_H
 #define _HOST_UNIT_CGROUP_DEFS_H
 
-/* A kernel without CONFIG_SOCK_CGROUP_DATA */
+/* empty, as in a kernel without CONFIG_SOCK_CGROUP_DATA */
 struct sock_cgroup_data {
 };
 

@@ -2,7 +2,7 @@
 #ifndef _HOST_UNIT_CPUMASK_H
 #define _HOST_UNIT_CPUMASK_H
 
-/* Every CPU number is possible */
+/* all CPU numbers count as possible CPUs */
 #define cpu_possible_mask	0
 #define cpumask_nth(n, mask)	((void)(mask), n)
 

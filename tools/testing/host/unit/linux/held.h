@@ -11,7 +11,10 @@
  */
 extern _Thread_local int host_held, host_reads, host_bh_off;
 
-/* A test may define this function and return true, so that interrupts count as off */
+/*
+ * A test may define this function, which returns true if interrupts count as
+ * disabled
+ */
 bool host_irqs_off(void) __attribute__((weak));
 #define irqs_disabled()		(host_irqs_off && host_irqs_off())
 

@@ -16,7 +16,7 @@
 
 struct page;
 
-/* Defined by the test */
+/* each test defines these functions */
 struct page *alloc_page(gfp_t gfp);
 #ifndef page_address
 void *page_address(const struct page *p);

@@ -4,7 +4,10 @@
 
 #include <linux/held.h>
 
-/* The tests have one thread. A test may define host_unlocked(), which each unlock calls */
+/*
+ * The tests have one thread, so a mutex never waits. A test may define
+ * host_unlocked(), which each unlock calls.
+ */
 struct mutex { int held; };
 void host_unlocked(struct mutex *m) __attribute__((weak));
 

@@ -64,7 +64,7 @@ struct notifier_block {
 	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *info);
 };
 
-/* Defined by the test */
+/* each test defines this function */
 int register_netdevice_notifier(struct notifier_block *nb);
 #define unregister_netdevice_notifier(nb)	((void)(nb))
 #define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))

@@ -4,7 +4,7 @@
 
 #include <linux/netdevice.h>
 
-/* IPv6 is enabled */
+/* make IS_ENABLED(CONFIG_IPV6) true */
 #undef IS_ENABLED
 #define IS_ENABLED(option)	1
 

@@ -2,7 +2,7 @@
 #ifndef _HOST_UNIT_PERCPU_H
 #define _HOST_UNIT_PERCPU_H
 
-/* One CPU */
+/* per-CPU variables of a machine with one CPU */
 #define __percpu
 #define DEFINE_PER_CPU(type, name)	type name
 #define this_cpu_ptr(p)			(p)

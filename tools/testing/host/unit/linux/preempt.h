@@ -2,7 +2,10 @@
 #ifndef _HOST_UNIT_PREEMPT_H
 #define _HOST_UNIT_PREEMPT_H
 
-/* Called when preemption is disabled, with 1, or enabled, with -1; defined by the test */
+/*
+ * Called with 1 when preemption is disabled, and with -1 when it is enabled;
+ * defined by the test
+ */
 void host_preempt_off(int by);
 #define preempt_disable()	host_preempt_off(1)
 #define preempt_enable()	host_preempt_off(-1)

@@ -7,10 +7,13 @@
 #include <linux/compiler.h>
 #include <linux/held.h>
 
-/* Makes structs compile that contain it; the tests never use it */
+/* Type for members of structs only: the files under test never use it */
 struct rcu_head { int unused; };
 
-/* The tests have one thread: count read-side sections; call_rcu() calls its function immediately */
+/*
+ * The tests have one thread, so read-side sections are only counted, and
+ * call_rcu() calls its function immediately
+ */
 #define rcu_read_lock()		((void)host_reads++)
 #define rcu_read_unlock()	((void)WARN_ON(host_reads-- <= 0))
 #define rcu_dereference(p)	READ_ONCE(p)

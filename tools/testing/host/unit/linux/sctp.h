@@ -2,7 +2,7 @@
 #ifndef _HOST_UNIT_SCTP_H
 #define _HOST_UNIT_SCTP_H
 
-/* The header for user space has the same socket options */
+/* the user-space header defines the same socket options as the kernel's */
 #include_next <linux/sctp.h>
 
 #endif

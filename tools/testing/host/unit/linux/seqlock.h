@@ -2,7 +2,7 @@
 #ifndef _HOST_UNIT_SEQLOCK_H
 #define _HOST_UNIT_SEQLOCK_H
 
-/* Makes structs compile that contain it; the tests never use it */
+/* Type for members of structs only: the files under test never use it */
 typedef struct { int unused; } seqlock_t;
 
 #endif

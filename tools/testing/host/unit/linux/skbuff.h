@@ -13,10 +13,10 @@ struct sk_buff {
 	u32	truesize;
 };
 
-/* Defined by the test */
+/* each test defines this function */
 int skb_copy_bits(const struct sk_buff *skb, int off, void *to, int len);
 
-/* Page; the test allocates and frees pages */
+/* A page, whose test allocates and frees it */
 struct page {
 	int	refs;
 	u32	size;

@@ -18,7 +18,7 @@ void *host_memdup(const void *p, size_t size);
 void *host_pages(size_t size);
 void host_free(const void *p);
 
-/* Sizes are rounded up as by kmalloc() */
+/* round sizes up to a multiple of 64, as a slab allocator may */
 #define kmalloc_size_roundup(size)	ALIGN(size, 64)
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof(*(p)->member))
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))

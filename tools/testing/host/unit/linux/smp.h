@@ -2,7 +2,10 @@
 #ifndef _HOST_UNIT_SMP_H
 #define _HOST_UNIT_SMP_H
 
-/* The test defines host_cpu(), the current CPU, and the function that calls other CPUs */
+/*
+ * The test defines host_cpu(), which returns the current CPU, and
+ * smp_call_function_single_async()
+ */
 typedef struct {
 	void	(*func)(void *info);
 	void	*info;

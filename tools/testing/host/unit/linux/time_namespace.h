@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* There is one time namespace */
+/* all tasks are in one time namespace, so no offset is added */
 struct timespec64 { s64 ns; };
 #define timens_add_monotonic(t)	((void)(t))
 #define timespec64_to_ns(t)	((t)->ns)

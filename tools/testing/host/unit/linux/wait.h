@@ -2,7 +2,10 @@
 #ifndef _HOST_UNIT_WAIT_H
 #define _HOST_UNIT_WAIT_H
 
-/* No thread ever waits: the test calls the entry's function to wake it up */
+/*
+ * No thread waits. To simulate a wake-up, the test calls the function of the
+ * entry.
+ */
 struct wait_queue_entry {
 	int (*func)(struct wait_queue_entry *w, unsigned int mode, int flags, void *key);
 };

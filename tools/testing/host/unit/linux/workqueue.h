@@ -16,7 +16,10 @@ struct delayed_work { struct work_struct work; };
 #define INIT_WORK(w, f)		((w)->func = (f))
 #define INIT_DELAYED_WORK(d, f)	((d)->work.func = (f))
 
-/* Defined by the test, which also calls the functions of the work items */
+/*
+ * The test defines these functions, and calls the functions of the work items
+ * itself
+ */
 bool host_queue(struct work_struct *w);
 #define queue_work(q, w)		((void)(q), host_queue(w))
 void host_cancel(struct work_struct *w);

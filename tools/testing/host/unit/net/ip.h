@@ -6,7 +6,10 @@
 #include <netinet/in.h>
 #include <net/tcp.h>
 
-/* Functions that ddp/sock.c calls. They do nothing or fail, as no test depends on them. */
+/*
+ * Functions that ddp/sock.c calls. They do nothing or fail, because no test
+ * depends on them.
+ */
 struct net;
 struct ipv6_pinfo { u8 tclass; };
 

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Empty, so that the #include works: the stand-ins are in <net/sctp/structs.h> */
+/* Empty: <net/sctp/structs.h> of this directory has the replacements */

@@ -6,7 +6,10 @@
 #include <linux/types.h>
 #include <net/net_trackers.h>
 
-/* Network namespace: numbers of references, and of those that are tracked; tests check both */
+/*
+ * A network namespace: the number of references, and how many of them are
+ * tracked; tests check both
+ */
 struct net { int held, tracked; u64 net_cookie; };
 
 /*

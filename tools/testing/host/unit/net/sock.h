@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Empty, so that the #include works: nothing of it is used */
+/* Empty: the files under test use nothing from it */

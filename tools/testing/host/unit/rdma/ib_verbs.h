@@ -91,7 +91,7 @@ enum ib_srq_attr_mask { IB_SRQ_MAX_WR = 1 << 0, IB_SRQ_LIMIT = 1 << 1 };
 enum ib_srq_type { IB_SRQT_BASIC };
 enum ib_qp_state { IB_QPS_ERR };
 
-/* Types of which the driver uses at most one field in these tests */
+/* Types of which the files under test use at most one field */
 struct vm_area_struct;
 struct scatterlist;
 struct ib_qp_init_attr;
@@ -101,7 +101,10 @@ struct rdma_hw_stats;
 struct iw_cm_id;
 struct iw_cm_conn_param;
 
-/* Types that the driver's structs contain, with only the fields that the driver uses */
+/*
+ * Types that structs of the driver contain, with only the fields that the files
+ * under test use
+ */
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { struct ib_ucontext *ucontext; };

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Empty, so that the #include works: no memory is pinned in these tests */
+/* Empty: the tests pin no memory */

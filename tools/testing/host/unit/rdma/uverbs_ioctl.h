@@ -13,7 +13,7 @@
 #define ib_respond_udata(udata, resp)	((void)(udata), (void)(resp), 0)
 #define ib_no_udata_io(udata)		((void)(udata), 0)
 
-/* Attributes of a method; defined by the test */
+/* Access to the attributes of a method; each test defines these functions */
 void *uverbs_attr_get_obj(const struct uverbs_attr_bundle *attrs, u16 idx);
 bool uverbs_attr_is_valid(const struct uverbs_attr_bundle *attrs, unsigned int idx);
 int uverbs_copy_to_struct_or_zero(const struct uverbs_attr_bundle *attrs, size_t idx,
