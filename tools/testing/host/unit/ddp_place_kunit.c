@@ -13,10 +13,7 @@
 #define SEGMENT		3000	/* maximum payload */
 #define WRITE		(DDP_LOCAL_WRITE | DDP_REMOTE_WRITE | DDP_REMOTE_ATOMIC)
 
-/*
- * The payload of a received segment whose header the lower layer has already
- * read
- */
+/* The payload of a segment whose header the lower layer has read already */
 static struct {
 	struct ddp_llp	llp;
 	u8		octets[SEGMENT];
@@ -77,10 +74,7 @@ static void set_expected_bytes(u32 stag, u32 off, const u8 *octets, u32 len)
 		expected[get_memory_index(stag, off + i)] = octets[i];
 }
 
-/*
- * Expect that the memory equals expected[], and that no reference to an MR is
- * left
- */
+/* Expect that the memory equals expected[] and that no MR reference is left */
 static void expect_memory_and_no_refs(struct kunit *test)
 {
 	ddp_mr_cache_drop(&stubs.s.rx_mr);
@@ -116,9 +110,8 @@ static void tagged_data_is_placed_at_its_to(struct kunit *test)
 }
 
 /*
- * State of check_at_barrier(), which runs at the write barrier before the last
- * byte of a range is written. @good stays true if at each barrier all bytes
- * except the last are written.
+ * State of check_at_barrier(), which runs before the last byte of a range is
+ * written: @good stays true if all bytes except the last are in place then
  */
 static struct {
 	u32	stag, off, len;
@@ -414,8 +407,8 @@ static void mr_ref_is_cached_until_other_memory(struct kunit *test)
 }
 
 /*
- * The next segment for a contiguous buffer of the ULP is placed where the
- * previous segment ended
+ * In a flat buffer of the ULP the next segment is placed where the previous one
+ * ended
  */
 static void flat_buffer_is_filled_in_order(struct kunit *test)
 {
