@@ -41,7 +41,7 @@ static struct {
 	u32			no_memory;	/* addresses whose socket gets no memory, one bit each */
 	int			listener_of[32];	/* interface of the listener on each address */
 	u64			order;		/* of the last listener */
-	int			starting;	/* number of sockets until start_first_listener() is called */
+	int			starting;	/* sockets until start_first_listener() runs */
 } stubs;
 
 static void start_first_listener(void);

@@ -4,11 +4,11 @@
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-exists() { test -e "/sys/class/infiniband/$1"; }
-gone() { test ! -e "/sys/class/infiniband/$1"; }
+has_device() { test -e "/sys/class/infiniband/$1"; }
+is_gone() { test ! -e "/sys/class/infiniband/$1"; }
 
-# a_netdev KIND NAME IP-LINK-ARGS...: create a netdev; skip if the kernel lacks that kind.
-a_netdev() {
+# create_netdev KIND NAME IP-LINK-ARGS...: create a netdev; skip if the kernel lacks that kind.
+create_netdev() {
 	local kind=$1 name=$2
 	shift 2
 	if ! ip link add "$name" "$@"; then
@@ -29,50 +29,50 @@ use_netdev() {
 	grep -q "netdev $netdev" "$T_CASE/link"
 	ibv_devinfo -d iw7 | grep -q 'transport:.*iWARP'
 	grep -F "${rate:-Gb/sec}" /sys/class/infiniband/iw7/ports/1/rate
-	ping_through "$address"
+	ping_address "$address"
 	rdma link del iw7
-	gone iw7
+	is_gone iw7
 }
 
-ping_through() {
+ping_address() {
 	NS_A='' NS_B='' t_rping "$1" -C 3
 }
 
-on_dummy() { a_netdev dummy d7 type dummy; use_netdev d7; }
+on_dummy() { create_netdev dummy d7 type dummy; use_netdev d7; }
 # the kernel always reports 10 Gb/s for veth
-on_veth() { local rate='10 Gb/sec (1X QDR)'; a_netdev veth d7 type veth peer name d8; ip link set d8 up; use_netdev d7; }
+on_veth() { local rate='10 Gb/sec (1X QDR)'; create_netdev veth d7 type veth peer name d8; ip link set d8 up; use_netdev d7; }
 on_macvlan() {
-	a_netdev dummy d8 type dummy
+	create_netdev dummy d8 type dummy
 	ip link set d8 up
-	a_netdev macvlan d7 link d8 type macvlan mode bridge
+	create_netdev macvlan d7 link d8 type macvlan mode bridge
 	use_netdev d7
 }
 on_vlan() {
-	a_netdev dummy d8 type dummy
+	create_netdev dummy d8 type dummy
 	ip link set d8 up
-	a_netdev 8021q d7 link d8 type vlan id 7
+	create_netdev 8021q d7 link d8 type vlan id 7
 	use_netdev d7
 }
 on_bond() {
-	a_netdev dummy d8 type dummy
-	a_netdev bonding d7 type bond mode active-backup
+	create_netdev dummy d8 type dummy
+	create_netdev bonding d7 type bond mode active-backup
 	ip link set d8 master d7
 	use_netdev d7
 }
 on_bridge() {
-	a_netdev dummy d8 type dummy
+	create_netdev dummy d8 type dummy
 	ip link set d8 up
-	a_netdev bridge d7 type bridge
+	create_netdev bridge d7 type bridge
 	ip link set d8 master d7
 	use_netdev d7
 }
-# Before 6.6 rdma_cm looked up the device by the netdev's hardware address.
-no_hardware_address() {
+# Skip the case before 6.6, where rdma_cm looks up devices by the netdev's hardware address
+need_rdma_cm_without_mac() {
 	printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
 		t_skip "in this kernel rdma_cm does not support netdevs without a hardware address"
 }
 on_tun() {
-	no_hardware_address
+	need_rdma_cm_without_mac
 	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
 	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
 	ip tuntap add d7 mode tun
@@ -89,7 +89,7 @@ on_tap() {
 
 # An address is added to lo, because rdma_cm finds no device for 127.0.0.1.
 on_lo() {
-	no_hardware_address
+	need_rdma_cm_without_mac
 	ip addr add 10.9.7.1/32 dev lo
 	t_defer ip addr del 10.9.7.1/32 dev lo
 	use_netdev lo 10.9.7.1
@@ -98,11 +98,11 @@ on_lo() {
 second_device_refused() {
 	t_refused rdma link add iw1 type rnic_sw netdev t0 >"$T_CASE/second" 2>&1
 	grep -q 'File exists' "$T_CASE/second"
-	gone iw1
+	is_gone iw1
 }
 
 same_name_refused() {
-	a_netdev dummy d7 type dummy
+	create_netdev dummy d7 type dummy
 	t_refused rdma link add iw0 type rnic_sw netdev d7
 	rdma link add iw7 type rnic_sw netdev d7
 	rdma link del iw7
@@ -110,7 +110,7 @@ same_name_refused() {
 
 no_netdev_refused() {
 	t_refused rdma link add iw7 type rnic_sw netdev nosuch
-	gone iw7
+	is_gone iw7
 }
 
 many_devices() {
@@ -129,22 +129,22 @@ many_devices() {
 
 add_and_delete_often() {
 	local i
-	a_netdev dummy d7 type dummy
+	create_netdev dummy d7 type dummy
 	for i in $(seq "$(t_iters 200)"); do
 		rdma link add iw7 type rnic_sw netdev d7
 		rdma link del iw7
 	done
-	gone iw7
+	is_gone iw7
 }
 
-# Print the number of possible CPUs. The file contains "0" or "0-N".
+# Print the number of possible CPUs. The kernel's file contains "0" or "0-N".
 possible_cpus() {
 	local range
 	range=$(cat /sys/devices/system/cpu/possible)
 	echo $((${range#*-} + 1))
 }
 
-what_ibv_devinfo_says() {
+devinfo_is_right() {
 	local gid
 	ibv_devinfo -v -d iw0 | tee "$T_CASE/devinfo"
 	grep -qE 'transport:.*iWARP \(1\)' "$T_CASE/devinfo"
@@ -165,61 +165,61 @@ what_ibv_devinfo_says() {
 	t_check "node_desc contains rnic_sw" grep -q rnic_sw /sys/class/infiniband/iw0/node_desc
 }
 
-port_is() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
+is_port_state() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
 
 port_follows_link() {
 	ip link set t0 down
-	t_check "the port is down" t_until 20 port_is DOWN
+	t_check "the port is down" t_until 20 is_port_state DOWN
 	ip link set t0 up
-	t_check "the port is active" t_until 20 port_is ACTIVE
+	t_check "the port is active" t_until 20 is_port_state ACTIVE
 	# add the IPv6 address again: an interface that is set down loses its IPv6 addresses
 	ip addr add "$B6/64" dev t0 nodad
 }
 
 # Start a client and a server that run until they are killed or their connection ends.
-ping_for_ever() {
+start_endless_ping() {
 	local before
 	before=$(t_counter "$B_DEV" rx_sends)
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 pings "$before" || t_fail "no traffic within 20 s"
+	t_until 20 has_pinged "$before" || t_fail "no traffic within 20 s"
 }
 
-pings() { [ "$(t_counter "$B_DEV" rx_sends)" -gt $(($1 + 20)) ]; }
+has_pinged() { [ "$(t_counter "$B_DEV" rx_sends)" -gt $(($1 + 20)) ]; }
 
-both_ended() {
+wait_both_ended() {
 	t_check "the client exits" t_until 20 t_ended client
 	t_check "the server exits" t_until 20 t_ended server
 }
 
 netdev_deleted_under_traffic() {
 	one_device
-	ping_for_ever
+	start_endless_ping
 	ip link del t0
-	t_check "the device is removed with its netdev" t_until 20 gone iw0
-	both_ended
+	t_check "the device is removed with its netdev" t_until 20 is_gone iw0
+	wait_both_ended
 }
 
 # When a netdev moves to another namespace, its device does not move along but is removed.
 netdev_moved_under_traffic() {
 	one_device
-	ping_for_ever
+	start_endless_ping
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
 	ip link set t0 netns rnic-c
-	t_check "the device is removed" t_until 20 gone iw0
-	both_ended
+	t_check "the device is removed" t_until 20 is_gone iw0
+	wait_both_ended
 	t_new_device iw8 t0 rnic-c
 }
 
 link_deleted_under_traffic() {
 	one_device
-	ping_for_ever
+	start_endless_ping
 	timeout 30 rdma link del iw0
-	gone iw0
-	both_ended
+	is_gone iw0
+	wait_both_ended
 }
 
 link_deleted_idle_server() {
@@ -228,7 +228,7 @@ link_deleted_idle_server() {
 	t_bg server b rping -s -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	timeout 30 rdma link del iw0
-	gone iw0
+	is_gone iw0
 	t_kill server
 }
 
@@ -236,45 +236,45 @@ killed_under_traffic() {
 	local i
 	one_device
 	for i in 1 2 3; do
-		ping_for_ever
+		start_endless_ping
 		t_kill client KILL
 		t_check "the server exits" t_until 20 t_ended server
-		ping_for_ever
+		start_endless_ping
 		t_kill server KILL
 		t_check "the client exits" t_until 20 t_ended client
 	done
-	t_check "no QP is left" t_until 10 nothing_left qp
-	t_check "no MR is left" t_until 10 nothing_left mr
+	t_check "no QP is left" t_until 10 has_no_objects qp
+	t_check "no MR is left" t_until 10 has_no_objects mr
 }
 
-# Check that no program has objects of kind $1; objects of the RDMA core do not count.
-nothing_left() {
+# Check that no program has objects of kind $1. Objects of the RDMA core do not count.
+has_no_objects() {
 	rdma resource show "$1" >"$T_CASE/left" && ! grep "$B_DEV.* comm " "$T_CASE/left"
 }
 
 unload_with_device() {
 	one_device
 	if modprobe -r rnic_sw; then
-		t_check "the device is removed with the module" gone iw0
+		t_check "the device is removed with the module" is_gone iw0
 		modprobe rnic_sw
 	else
-		exists iw0
+		has_device iw0
 		echo "modprobe -r is refused, which is as good"
 	fi
 }
 
 unload_with_program() {
 	one_device
-	ping_for_ever
+	start_endless_ping
 	if timeout 60 modprobe -r rnic_sw; then
-		gone iw0
-		both_ended
+		is_gone iw0
+		wait_both_ended
 		modprobe rnic_sw
 	else
-		exists iw0
+		has_device iw0
 		t_check "the programs still run" t_alive client
 		rdma link del iw0
-		both_ended
+		wait_both_ended
 	fi
 }
 
@@ -286,7 +286,7 @@ unload_and_autoload() {
 		t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
 		one_device
-		ping_through "$B4"
+		ping_address "$B4"
 		t_undo
 	done
 	t_unload
@@ -299,13 +299,13 @@ unload_and_autoload() {
 counters_count() {
 	local before
 	before=$(t_counter "$B_DEV" rx_sends)
-	ping_through "$B4"
+	ping_address "$B4"
 	t_check "rx_sends has increased" test "$(t_counter "$B_DEV" rx_sends)" -gt "$before"
 	rdma statistic show link iw0/1 | grep -q tx_read_requests
 }
 
-# accepts LLP ADDRESS DEV: check that DEV accepts a client that connects to ADDRESS over LLP
-accepts() {
+# check_accepts LLP ADDRESS DEV: check that DEV accepts a client that connects to ADDRESS over LLP
+check_accepts() {
 	local before after
 	before=$(t_counter "$3" accepts)
 	RNIC_SW_LLP=$1 t_call "$2" -C 2
@@ -317,7 +317,7 @@ accepts() {
 # has one socket for each LLP. The address to which a client connects selects the device.
 devices_share_a_port() {
 	local llp llps=tcp
-	a_netdev dummy d7 type dummy
+	create_netdev dummy d7 type dummy
 	ip addr add "$3" dev d7 nodad; ip link set d7 up
 	t_new_device iw7 d7
 	if t_listens_on iw7 both && t_listens_on "$B_DEV" both; then
@@ -328,20 +328,20 @@ devices_share_a_port() {
 	t_bg server b rping -s -P -a "$1" -p "$PORT"
 	t_listens b "$PORT"
 	for llp in $llps; do
-		accepts "$llp" "$2" "$B_DEV"
-		accepts "$llp" "${3%/*}" iw7
-		accepts "$llp" "$2" "$B_DEV"
+		check_accepts "$llp" "$2" "$B_DEV"
+		check_accepts "$llp" "${3%/*}" iw7
+		check_accepts "$llp" "$2" "$B_DEV"
 	done
 	rdma link del iw7
 	for llp in $llps; do
-		accepts "$llp" "$2" "$B_DEV"
+		check_accepts "$llp" "$2" "$B_DEV"
 	done
 	t_check "the server still runs" t_alive server
 }
 
-# port_open HOST: check whether any TCP listener uses $PORT on HOST
-port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
-port_shut() { t_refused port_open "$1"; }
+# is_port_open HOST: check whether any TCP listener uses $PORT on HOST
+is_port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
+is_port_closed() { t_refused is_port_open "$1"; }
 
 # iw_cm passes a wildcard listener to all devices, also to those of other network namespaces and
 # those added later. Only devices in the namespace of the listening program may listen.
@@ -350,12 +350,12 @@ foreign_listener() {
 	t_port
 	t_bg server a rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_listens a "$PORT"
-	port_shut b
+	is_port_closed b
 	ip -n "$NS_B" link add d7 type dummy
 	ip -n "$NS_B" addr add 10.9.7.1/24 dev d7
 	ip -n "$NS_B" link set d7 up
 	t_new_device iw7 d7 "$NS_B"
-	port_shut b
+	is_port_closed b
 	ip -n "$NS_A" link add d8 type dummy
 	ip -n "$NS_A" addr add 10.9.8.1/24 dev d8
 	ip -n "$NS_A" link set d8 up
@@ -372,7 +372,7 @@ foreign_listener() {
 
 # Create a namespace with an interface whose index, name, MAC and IP addresses equal those of t0,
 # because rdma_cm finds a device by one of these; by which one depends on rdma_cm's version.
-a_container() {
+create_container() {
 	local words
 	read -ra words < <(ip -o link show t0 | sed 's/^\([0-9]*\):.* link.ether \([0-9a-f:]*\).*/index \1 address \2/')
 	ip netns add rnic-c
@@ -383,43 +383,43 @@ a_container() {
 	ip -n rnic-c link set t0 up
 }
 
-sockets() { t_in "$1" ss -HlntS "sport = :$PORT"; }
-no_socket() { t_check "no socket in namespace '$1': $(sockets "$1")" [ -z "$(sockets "$1")" ]; }
-cm_listens() { rdma resource show cm_id | grep -q "LISTEN.*src-addr [^ ]*:$PORT"; }
+list_sockets() { t_in "$1" ss -HlntS "sport = :$PORT"; }
+check_no_socket() { t_check "no socket in namespace '$1': $(list_sockets "$1")" [ -z "$(list_sockets "$1")" ]; }
+has_cm_listener() { rdma resource show cm_id | grep -q "LISTEN.*src-addr [^ ]*:$PORT"; }
 
 # In exclusive mode programs in a container cannot start without a device in the container.
-own_device() {
+add_container_device() {
 	ip -n rnic-c link add t1 type dummy
 	ip -n rnic-c addr add 10.9.8.1/24 dev t1
 	ip -n rnic-c link set t1 up
 	t_new_device iw8 t1 rnic-c
 }
 
-# everywhere MODE: a wildcard listener in the container gets no socket on the host's device
-everywhere() {
+# Check that a wildcard listener in the container gets no socket on the host's device
+check_wildcard_ignores_host() {
 	t_port
 	t_bg everywhere b rping -s -P -a 0.0.0.0 -p "$PORT"
 	if [ "$1" = shared ]; then
-		t_until "$T_TIME" cm_listens || t_fail "the wildcard listener has not started"
-		no_socket rnic-c
+		t_until "$T_TIME" has_cm_listener || t_fail "the wildcard listener has not started"
+		check_no_socket rnic-c
 	else
 		t_listens b "$PORT"
 	fi
-	no_socket ''
+	check_no_socket ''
 	t_kill everywhere
 }
 
-# container MODE: a program in a container gets no socket and no connection through the
-# host's device, whatever address it uses. Host a is the host, host b the container.
-container() {
+# container_is_isolated MODE: check that a program in a container gets no socket and no connection
+# through the host's device, whatever address it uses. Here a is the host, and b is the container.
+container_is_isolated() {
 	local connects
 	t_netns_mode "$1"
 	one_device
 	t_listens_on iw0 both || echo "SCTP is not available"
-	a_container
+	create_container
 	NS_B=rnic-c B_DEV=iw8
-	[ "$1" = shared ] || own_device
-	everywhere "$1"
+	[ "$1" = shared ] || add_container_device
+	check_wildcard_ignores_host "$1"
 	t_port
 	t_refuses "rdma_(bind_addr: No such device|listen: Cannot assign)" on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
 	t_port
@@ -432,7 +432,7 @@ container() {
 }
 
 resources_show() {
-	ping_for_ever
+	start_endless_ping
 	rdma resource show qp link iw0/1 | tee "$T_CASE/qp"
 	grep -q 'state RTS.*comm rping' "$T_CASE/qp"
 	rdma resource show mr dev iw0 | grep -q rping
@@ -440,24 +440,24 @@ resources_show() {
 	rdma resource show cm_id dev iw0 | grep -q 'comm rping'
 }
 
-# qp_counter NAME: print a counter of the only QP on host a that is bound to a counter
-qp_counter() {
+# print_qp_counter NAME: print a counter of the only QP of host a that is bound to a counter set
+print_qp_counter() {
 	on a rdma statistic qp show link "$A_DEV/1" |
 		awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
 }
-sent_again() { [ "$(qp_counter tx_retransmits)" -gt 0 ]; }
-connected() {
+has_retransmitted() { [ "$(print_qp_counter tx_retransmits)" -gt 0 ]; }
+is_connected() {
 	lqpn=$(on a rdma resource show qp link "$A_DEV/1" |
 		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
 	[ -n "$lqpn" ]
 }
-# waiting HOST DEV: check that the only QP on HOST has unsent or unacknowledged bytes
-waiting() {
+# has_queued_bytes HOST DEV: check that the only QP on HOST has unsent or unacknowledged bytes
+has_queued_bytes() {
 	on "$1" rdma -dd resource show qp link "$2/1" | tr '\n' ' ' | tee "$T_CASE/qp" |
 		grep -qE 'un(acked|sent) [1-9]'
 }
-# Either host may have unsent bytes: the link can fail when it is the turn of b to send.
-either_waits() { waiting a "$A_DEV" || waiting b "$B_DEV"; }
+# Check both hosts, because the link can fail when b is sending.
+has_either_queued_bytes() { has_queued_bytes a "$A_DEV" || has_queued_bytes b "$B_DEV"; }
 
 # Statistics show retransmissions of a slow connection, and unacknowledged bytes of a stuck one.
 lossy_qp() {
@@ -466,26 +466,26 @@ lossy_qp() {
 	t_bg server b rping -s -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 connected || t_fail "no connection within 20 s"
+	t_until 20 is_connected || t_fail "no connection within 20 s"
 	on a rdma statistic qp bind link "$A_DEV/1" lqpn "$lqpn"
 	t_netem a "$A_IF" loss 40%
-	t_check "retransmissions are counted" t_until 30 sent_again
+	t_check "retransmissions are counted" t_until 30 has_retransmitted
 	on a rdma statistic qp show link "$A_DEV/1"
 	on a ip link set "$A_IF" down
-	t_check "bytes wait for an acknowledgement" t_until 30 either_waits
+	t_check "bytes wait for an acknowledgement" t_until 30 has_either_queued_bytes
 	cat "$T_CASE/qp"
 	grep -q 'llp tcp' "$T_CASE/qp"
 	t_check "the device's counter has the retransmissions as well" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
-	# restore the link: otherwise TCP would retry FIN for long and keep the modules in use
+	# restore the link: TCP would retransmit FINs for long, which keeps the modules in use
 	on a tc qdisc del dev "$A_IF" root
 	on a ip link set "$A_IF" up
 	t_kill client
-	t_until 60 no_connection || t_fail "the connection has not ended within 60 s"
+	t_until 60 has_no_connection || t_fail "the connection has not ended within 60 s"
 }
-no_connection() { [ -z "$(on a ss -Htn "dport = :$PORT"; on b ss -Htn "sport = :$PORT")" ]; }
+has_no_connection() { [ -z "$(on a ss -Htn "dport = :$PORT"; on b ss -Htn "sport = :$PORT")" ]; }
 
 # Print the lock classes that lockdep has seen acquired after class $1
-locks_after() {
+print_locks_after() {
 	awk -v name="$1" '/^[^ ].*: / { sub(/.*: /, ""); sub(/#.*/, ""); at = $0 == name; next }
 		at && sub(/^ -> \[.*\] /, "")' /proc/lockdep | sort -u
 }
@@ -496,9 +496,9 @@ locks_after() {
 own_lock_classes() {
 	local family
 	[ -e /proc/lockdep ] || t_skip "lockdep is not available in this kernel"
-	ping_through "$B4"
-	ping_through "$B6"
-	locks_after '&c->mutex' | tee "$T_CASE/after"
+	ping_address "$B4"
+	ping_address "$B6"
+	print_locks_after '&c->mutex' | tee "$T_CASE/after"
 	for family in AF_INET AF_INET6; do
 		t_check "sockets of $family have a lock class of their own" \
 			grep -qx "sk_lock-$family-IWARP" "$T_CASE/after"
@@ -510,7 +510,7 @@ device_renamed() {
 	rdma dev set iw0 name iw9
 	t_defer rdma dev set iw9 name iw0
 	ibv_devinfo -d iw9 | grep -q PORT_ACTIVE
-	ping_through "$B4"
+	ping_address "$B4"
 }
 
 netdev_renamed() {
@@ -518,7 +518,7 @@ netdev_renamed() {
 	ip link set t0 name t9
 	ip link set t9 up
 	rdma link show iw0/1 | grep -q 'netdev t9'
-	ping_through "$B4"
+	ping_address "$B4"
 	ip link set t9 down
 	ip link set t9 name t0
 	ip link set t0 up
@@ -527,15 +527,15 @@ netdev_renamed() {
 # The network namespace of b is destroyed after its last program has exited.
 namespace_deleted() {
 	two_hosts
-	ping_for_ever
+	start_endless_ping
 	ip netns del "$NS_B"
 	t_kill server KILL
 	t_check "the client exits" t_until 20 t_ended client
-	t_check "the namespace is destroyed" t_until 60 no_peer
+	t_check "the namespace is destroyed" t_until 60 is_peer_gone
 }
 
-# Programs keep their namespace until they exit; their listeners must not keep it longer. Namespaces
-# are destroyed in order: if a later one is gone while the first exists, programs keep the first.
+# A program keeps its namespace until it exits; its listener must not keep it longer. The kernel
+# destroys namespaces in order: if a later one is gone while the first exists, the program keeps it.
 namespace_of_a_listener() {
 	local i
 	two_hosts
@@ -550,13 +550,13 @@ namespace_of_a_listener() {
 	ip netns del rnic-later
 	t_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' ||
 		t_fail "the later namespace has not been destroyed within 60 s"
-	t_check "the namespace exists while its programs run" t_refused no_peer
+	t_check "the namespace exists while its programs run" t_refused is_peer_gone
 	for i in 1 2 3; do t_kill server-$i KILL; done
-	t_check "the namespace is destroyed" t_until 60 no_peer
+	t_check "the namespace is destroyed" t_until 60 is_peer_gone
 }
 
-# Check that the namespace of b is destroyed: its end of the veth pair then takes va with it.
-no_peer() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
+# Check that the namespace of b is destroyed. The kernel then deletes the veth pair, and va with it.
+is_peer_gone() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
 
 t_case "device on dummy" "" on_dummy
 t_case "device on veth" "" on_veth
@@ -576,8 +576,8 @@ t_case "programs killed under traffic" "" killed_under_traffic
 t_case "namespace deleted under traffic" "" namespace_deleted
 t_case "namespace of a listener deleted" "" namespace_of_a_listener
 t_case "a listener of another network namespace" "" foreign_listener
-t_case "a container cannot use the host's device, netns shared" "" container shared
-t_case "a container cannot use the host's device, netns exclusive" "" container exclusive
+t_case "a container cannot use the host's device, netns shared" "" container_is_isolated shared
+t_case "a container cannot use the host's device, netns exclusive" "" container_is_isolated exclusive
 t_case "diagnosis of a slow and of a stuck queue pair" "" lossy_qp
 t_case "module unloaded while a device exists" "" unload_with_device
 t_case "module unloaded while a program runs" "" unload_with_program
@@ -588,7 +588,7 @@ t_case "second device on a netdev refused" "" second_device_refused
 t_case "device of the same name refused" "" same_name_refused
 t_case "device without netdev refused" "" no_netdev_refused
 t_case "33 devices" "" many_devices
-t_case "ibv_devinfo" "" what_ibv_devinfo_says
+t_case "ibv_devinfo" "" devinfo_is_right
 t_case "port state follows the link" "" port_follows_link
 t_case "rdma statistic" "" counters_count
 t_case "devices share a wildcard port" "" devices_share_a_port 0.0.0.0 "$B4" 10.9.7.1/24

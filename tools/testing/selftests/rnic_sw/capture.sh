@@ -14,7 +14,7 @@ readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 
 # Recordings ------------------------------------------------------------------
 
-# the name of the current capture, the command that causes its traffic, and its checker
+# name of the current capture, command that causes its traffic, and program that checks it
 recording='' traffic=() checker=$pcap_check
 
 # record: make the capture unless it exists. Every case calls this, because it may run alone.
@@ -31,8 +31,8 @@ record() {
 	mv "$tmp/facts" "$tmp/$recording.facts"
 }
 
-# look CHECK...: check the capture; keep a copy of it if the check fails.
-look() {
+# check_capture CHECK...: check the capture; keep a copy of it if the check fails.
+check_capture() {
 	record
 	cat "$tmp/$recording.facts" "$tmp/$recording.faults"
 	"$@" && return
@@ -49,14 +49,14 @@ has() {
 
 # Traffic ---------------------------------------------------------------------
 
-# ping ADDRESS SIZE: run rping with messages of SIZE
-ping() { t_rping "$1" -C 10 -S "$2" -V; }
+# run_rping ADDRESS SIZE: run rping with messages of SIZE
+run_rping() { t_rping "$1" -C 10 -S "$2" -V; }
 
-# programs "SIZES" ARGS...: run rping, and perftest's Sends, Writes and Reads
-programs() {
+# run_programs "SIZES" ARGS...: run rping, and perftest's Sends, Writes and Reads
+run_programs() {
 	local sizes=$1 size count prog
 	shift
-	ping "$B4" 4000
+	run_rping "$B4" 4000
 	for size in $sizes; do
 		count=$((size > 100000 ? 5 : size > 10000 ? 20 : 50))
 		for prog in ib_send_bw ib_write_bw ib_read_bw; do
@@ -66,18 +66,18 @@ programs() {
 }
 
 # Not every version of perftest supports IPv6.
-programs6() {
+run_programs_ipv6() {
 	local size
 	for size in 32 64 4096 65535; do
-		ping "$B6" $size
+		run_rping "$B6" $size
 	done
 	t_port
 	t_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v -- \
 		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
 }
 
-# Traffic of the program verbs, which has both ends of each connection, on one device
-ends() {
+# Run the program verbs, which has both ends of each connection, on one device
+run_verbs() {
 	local verbs before
 	verbs=$(t_prog verbs)
 	before=$(t_counter "$B_DEV" tx_terminates)
@@ -87,90 +87,92 @@ ends() {
 	echo $(($(t_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
 }
 
-# Traffic over SCTP, with IPv4 and IPv6, and of several QPs on one association
-programs_sctp() {
+# Cause traffic over SCTP with IPv4 and IPv6, and with several QPs on one association
+run_programs_sctp() {
 	local -x RNIC_SW_LLP=sctp
 	local prog
-	ping "$B4" 4000
-	ping "$B6" 4000
+	run_rping "$B4" 4000
+	run_rping "$B6" 4000
 	for prog in ib_send_bw ib_write_bw ib_read_bw; do
 		t_perftest "$prog" -s 4096 -n 50 -q 2
 	done
 }
 
-ends_sctp() {
+run_verbs_sctp() {
 	local -x RNIC_SW_LLP=sctp
-	ends
+	run_verbs
 }
 
-# Switch offload off, so that the capture has the packets that would be on a wire
-no_offload() {
+# Disable offload, so that the capture has the packets that a physical wire would have
+disable_offload() {
 	t_must on a ethtool -K va gso off tso off
 	t_must on b ethtool -K vb gso off tso off
-	# old versions of ethtool do not know SCTP segmentation
+	# ignore errors, because old versions of ethtool do not know SCTP segmentation
 	on a ethtool -K va tx-sctp-segmentation off || true
 	on b ethtool -K vb tx-sctp-segmentation off || true
 }
 
-mtu() {
+set_mtu() {
 	t_must ip -n "$NS_A" link set va mtu "$1"
 	t_must ip -n "$NS_B" link set vb mtu "$1"
 }
 
-# setting NAME VALUE: change a setting on both hosts
-setting() {
+# change_setting NAME VALUE: change a setting on both hosts
+change_setting() {
 	t_must t_set "$A_DEV" "$1" "$2" "$NS_A"
 	t_must t_set "$B_DEV" "$1" "$2" "$NS_B"
 }
 
 # Checks ----------------------------------------------------------------------
 
-recorded() { has connections -ge 5 && has other_connections -eq 0; }
+is_recorded() { has connections -ge 5 && has other_connections -eq 0; }
 
-# tshark decodes all FPDUs and start-up frames without errors, and all have opcodes of RDMAP.
-decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && known; }
+# Check that tshark decodes all FPDUs and start-up frames without errors, and that all opcodes are
+# RDMAP's.
+is_decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && has_known_opcodes; }
 
-# There is no frame with an opcode that RDMAP does not define
-known() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
+# Check that no frame has an opcode that RDMAP does not define
+has_known_opcodes() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
 
-# There are many Writes, Read Requests, Read Responses and Sends
-all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 && has opcode_3 -ge 40; }
+# Check that there are many Writes, Read Requests, Read Responses and Sends
+has_all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 && has opcode_3 -ge 40; }
 
-crcs_good() { has tshark_good_crcs -eq "$(fact fpdus)" && has tshark_unused_crcs -eq 0 && has tshark_bad_crcs -eq 0; }
-crcs_unused() { has tshark_unused_crcs -eq "$(fact fpdus)" && has tshark_good_crcs -eq 0; }
+has_good_crcs() { has tshark_good_crcs -eq "$(fact fpdus)" && has tshark_unused_crcs -eq 0 && has tshark_bad_crcs -eq 0; }
+has_unused_crcs() { has tshark_unused_crcs -eq "$(fact fpdus)" && has tshark_good_crcs -eq 0; }
 
 # tshark knows only MPA revision 1, so it warns about new fields of revision 2.
-revision_1() { has tshark_revision_2_warnings -eq 0; }
-revision_2() { has tshark_revision_2_warnings -gt 0; }
+is_revision_1() { has tshark_revision_2_warnings -eq 0; }
+is_revision_2() { has tshark_revision_2_warnings -gt 0; }
 
-# All packets with data have the bit that forbids IP to fragment them
-whole_packets() {
+# Check that all packets with data have the bit that forbids IP to fragment them
+has_whole_packets() {
 	local name=$tmp/$recording.pcap
 	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 1' 2>/dev/null >"$T_CASE/whole"
 	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 0' 2>/dev/null >"$T_CASE/cut"
 	[ "$(wc -l <"$T_CASE/whole")" -gt 100 ] && [ ! -s "$T_CASE/cut" ]
 }
 
-no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
+has_no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
 
-# There are markers. (pcap-check fails if one is misplaced or does not point to its FPDU.)
-markers() { has markers -gt 1000 && has tshark_markers -gt 1000; }
+# Check that there are markers. (pcap-check fails if a marker is misplaced or does not point to its
+# FPDU.)
+has_markers() { has markers -gt 1000 && has tshark_markers -gt 1000; }
 
-full_size() { has longest_fpdu -eq "$1"; }
-aligned() { has segments -gt 100 && has unaligned -eq 0; }
+has_full_size() { has longest_fpdu -eq "$1"; }
+is_aligned() { has segments -gt 100 && has unaligned -eq 0; }
 # A message that ends in the middle of a batch misaligns the FPDUs after it, up to the end
 # of the batch (at most 64 KiB). How often this happens depends on timing.
-mostly_aligned() {
+is_mostly_aligned() {
 	has segments -gt 100 && has unaligned -lt $(($(fact segments) / 2)) && has apart -le 65536
 }
 
-terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
-immediate() { has opcode_8 -gt 0 && has opcode_9 -gt 0; }
-atomics() { has opcode_10 -gt 0 && has opcode_11 -gt 0; }
+has_all_terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
+has_immediate() { has opcode_8 -gt 0 && has opcode_9 -gt 0; }
+has_atomics() { has opcode_10 -gt 0 && has opcode_11 -gt 0; }
 # sctp-check reports a fault if tshark's output differs from the bytes of a chunk.
-decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
-sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
-rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
+is_decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
+has_sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
+has_rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
 
 connect_without_listener() {
 	t_port
@@ -182,8 +184,9 @@ connect_without_listener() {
 	t_check "no MPA frame is sent" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
 }
 
-# Set up a VLAN in addition to the hosts' first network, because frames of a VLAN have a priority.
-vlan() {
+# Set up a VLAN in addition to the hosts' first network, because only frames of a VLAN carry a
+# priority.
+add_vlan() {
 	local ns netdev
 	modprobe -q 8021q || t_skip "VLANs are not available in this kernel"
 	for ns in "$NS_A 1 va" "$NS_B 2 vb"; do
@@ -199,17 +202,19 @@ vlan() {
 	done
 }
 
-# marks FILTER NAME FIELD: extract priority and DSCP of each packet that matches into file NAME
-marks() {
+# extract_marks FILTER NAME FIELD: extract priority and DSCP of each packet that matches into file
+# NAME
+extract_marks() {
 	tshark -n -r "$T_CASE/marked.pcap" -Y "(tcp || sctp) && $1" -T fields -e vlan.priority \
 		-e "$3" >"$T_CASE/$2" 2>/dev/null
 	echo "$2:"
 	sort "$T_CASE/$2" | uniq -c
 }
 
-# all_marked NAME PRIORITY DSCP: check that all packets have the DSCP and most the priority: those
-# that TCP or SCTP sends for a socket not yet accepted, or already closed, may lack the priority.
-all_marked() {
+# check_all_marked NAME PRIORITY DSCP: check that all packets in file NAME have the DSCP, and most
+# of them the priority. Packets that TCP or SCTP sends for a socket that is not yet accepted or
+# already closed may lack the priority.
+check_all_marked() {
 	awk -v name="$1" -v priority="$2" -v dscp="$3" '
 		{ all++; right += $2 == dscp; first += $1 == priority }
 		END {
@@ -218,25 +223,25 @@ all_marked() {
 		}' "$T_CASE/$1"
 }
 
-# marked LLP NET VERSION FIELD: check that the packets of each end have the type of service that
-# this end has set: 0x10, low delay, or 0x08, high throughput. rt_tos2priority() maps the types of
-# service to priorities.
-marked() {
+# check_marks LLP NET VERSION FIELD: check that the packets of each end have the type of service
+# that this end has set: 0x10, low delay, or 0x08, high throughput. The kernel's rt_tos2priority()
+# maps the types of service to priorities.
+check_marks() {
 	local -x RNIC_SW_LLP=$1
 	local net=$2 version=$3 dscp=$4 tos
 	tos=$(t_prog listen_tos.so)
-	vlan
+	add_vlan
 	t_capture b "$T_CASE/marked.pcap"
 	t_pair 7471 env LD_PRELOAD="$tos" LISTEN_TOS=8 ucmatose -b "${net}2" -C 20 -- \
 		ucmatose -s "${net}2" -b "${net}1" -C 20 -t 16
 	t_capture_end b
-	marks "$version.src == ${net}1" caller "$dscp"
-	marks "$version.src == ${net}2" listener "$dscp"
-	all_marked caller 6 4
-	all_marked listener 2 2
+	extract_marks "$version.src == ${net}1" caller "$dscp"
+	extract_marks "$version.src == ${net}2" listener "$dscp"
+	check_all_marked caller 6 4
+	check_all_marked listener 2 2
 }
 
-notices() {
+detects_damage() {
 	local at
 	at=$(grep -abo rdma-ping- "$tmp/$recording.pcap" | sed -n '5s/:.*//p')
 	cp "$tmp/$recording.pcap" "$tmp/changed.pcap"
@@ -245,22 +250,22 @@ notices() {
 	grep -q '1 bad CRCs' "$T_CASE/out"
 }
 
-# usual_cases WORDS CRC LONGEST-FPDU ROW: define the cases of every capture over TCP
-usual_cases() {
-	t_case "$1: recorded" "" look recorded
+# define_usual_cases WORDS CRC LONGEST-FPDU ROW: define the cases of every capture over TCP
+define_usual_cases() {
+	t_case "$1: recorded" "" check_capture is_recorded
 	t_case "$1: tshark decodes every frame" \
-		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" look decoded
-	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" look all_kinds
+		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" check_capture is_decoded
+	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
 	if [ "$2" = CRC ]; then
-		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" look crcs_good
+		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" check_capture has_good_crcs
 	else
-		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" look crcs_unused
+		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" check_capture has_unused_crcs
 	fi
-	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" look full_size "$3"
+	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" check_capture has_full_size "$3"
 }
 
 without_markers() {
-	t_case "$1: no markers" "MPA-83" look no_markers
+	t_case "$1: no markers" "MPA-83" check_capture has_no_markers
 }
 
 # ----------------------------------------------------------------------------
@@ -274,92 +279,92 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/capture.XXXXXX")
 trap 't_undo; rm -rf "$tmp"' EXIT
 
 two_hosts
-no_offload
+disable_offload
 
 words="MTU 1500, IPv4, CRC" recording=plain
-traffic=(programs "1 4096 65536" -t 1)
-usual_cases "$words" CRC 1448 MPA-56
+traffic=(run_programs "1 4096 65536" -t 1)
+define_usual_cases "$words" CRC 1448 MPA-56
 without_markers "$words"
-t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" look revision_2
-t_case "$words: IP must not fragment packets" "MPA-149" look whole_packets
-t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" look aligned
-t_case "$words: pcap-check detects a changed byte" "" look notices
+t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" check_capture is_revision_2
+t_case "$words: IP must not fragment packets" "MPA-149" check_capture has_whole_packets
+t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" check_capture is_aligned
+t_case "$words: pcap-check detects a changed byte" "" check_capture detects_damage
 
 words="MTU 1500, IPv4, no CRC, revision 1" recording=old
-traffic=(programs "4096 262144")
-setting crc 0
-setting revision 1
-usual_cases "$words" "" 1448 MPA-56
+traffic=(run_programs "4096 262144")
+change_setting crc 0
+change_setting revision 1
+define_usual_cases "$words" "" 1448 MPA-56
 without_markers "$words"
-t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" look revision_1
-t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" look mostly_aligned
-setting crc 1
-setting revision auto
+t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" check_capture is_revision_1
+t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" check_capture is_mostly_aligned
+change_setting crc 1
+change_setting revision auto
 
 words="MTU 1500, IPv4, markers" recording=markers
-traffic=(programs "64 65536")
-setting markers 1
-usual_cases "$words" CRC 1448 MPA-55
+traffic=(run_programs "64 65536")
+change_setting markers 1
+define_usual_cases "$words" CRC 1448 MPA-55
 t_case "$words: markers are in the right places" \
-	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" look markers
+	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" check_capture has_markers
 
 words="MTU 1500, IPv6, markers, no CRC" recording=markers6
-traffic=(programs6)
-setting crc 0
-usual_cases "$words" "" 1428 MPA-55
-t_case "$words: markers are in the right places" "MPA-27 MPA-28 MPA-84" look markers
-setting markers 0
+traffic=(run_programs_ipv6)
+change_setting crc 0
+define_usual_cases "$words" "" 1428 MPA-55
+t_case "$words: markers are in the right places" "MPA-27 MPA-28 MPA-84" check_capture has_markers
+change_setting markers 0
 
 if modprobe -q iw_sctp_ddp; then
 	words="SCTP, IPv4 and IPv6" recording=sctp checker=$sctp_check
-	traffic=(programs_sctp)
+	traffic=(run_programs_sctp)
 	t_listens_on "$B_DEV" both "$NS_B"
-	t_case "$words: the dissector decodes every chunk" "" look decoded_sctp
-	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" look all_kinds
-	t_case "$words: sessions begin and end" "" look sessions 8
+	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
+	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" check_capture has_all_kinds
+	t_case "$words: sessions begin and end" "" check_capture has_sessions 8
 	checker=$pcap_check
 fi
 
 for llp in tcp sctp; do
 	[ $llp = tcp ] || modprobe -q iw_sctp_ddp || continue
-	t_case "type of service and priority, ${llp^^}, IPv4" "" marked $llp 10.9.5. ip ip.dsfield.dscp
-	t_case "type of service and priority, ${llp^^}, IPv6" "" marked $llp fd00:9:5:: ipv6 ipv6.tclass.dscp
+	t_case "type of service and priority, ${llp^^}, IPv4" "" check_marks $llp 10.9.5. ip ip.dsfield.dscp
+	t_case "type of service and priority, ${llp^^}, IPv6" "" check_marks $llp fd00:9:5:: ipv6 ipv6.tclass.dscp
 done
 
-mtu 9000
+set_mtu 9000
 words="MTU 9000, IPv6, no CRC" recording=jumbo6
-traffic=(programs6)
-usual_cases "$words" "" 8928 MPA-56
+traffic=(run_programs_ipv6)
+define_usual_cases "$words" "" 8928 MPA-56
 without_markers "$words"
-setting crc 1
+change_setting crc 1
 
 words="MTU 9000, IPv4, CRC" recording=jumbo
-traffic=(programs "64 262144")
-usual_cases "$words" CRC 8948 MPA-56
+traffic=(run_programs "64 262144")
+define_usual_cases "$words" CRC 8948 MPA-56
 without_markers "$words"
 t_undo
 unset NS_A NS_B
 
 one_device
 words="errors, over lo" recording=ends
-traffic=(ends)
-t_case "$words: recorded" "" look recorded
-t_case "$words: tshark decodes every frame" "MPA-15 MPA-19" look decoded
-t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" look crcs_good
-t_case "$words: as many Terminates as the counter shows" "RDMAP-20" look terminates
-t_case "$words: Send with Invalidate" "RDMAP-20" look has opcode_4 -gt 0
-t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" look immediate
-t_case "$words: Atomic Requests and Responses" "EXT-5" look atomics
-t_case "$words: rejecting Replies" "MPA-89 MPA-104" look rejected
+traffic=(run_verbs)
+t_case "$words: recorded" "" check_capture is_recorded
+t_case "$words: tshark decodes every frame" "MPA-15 MPA-19" check_capture is_decoded
+t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" check_capture has_good_crcs
+t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
+t_case "$words: Send with Invalidate" "RDMAP-20" check_capture has opcode_4 -gt 0
+t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" check_capture has_immediate
+t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
+t_case "$words: rejecting Replies" "MPA-89 MPA-104" check_capture has_rejected
 if modprobe -q iw_sctp_ddp; then
 	words="errors, over lo and SCTP" recording=ends_sctp checker=$sctp_check
-	traffic=(ends_sctp)
+	traffic=(run_verbs_sctp)
 	t_listens_on "$B_DEV" both
-	t_case "$words: the dissector decodes every chunk" "" look decoded_sctp
-	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" look terminates
-	t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" look immediate
-	t_case "$words: Atomic Requests and Responses" "EXT-5" look atomics
-	t_case "$words: sessions rejected" "" look has function_7 -gt 0
+	t_case "$words: the dissector decodes every chunk" "" check_capture is_decoded_sctp
+	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" check_capture has_all_terminates
+	t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" check_capture has_immediate
+	t_case "$words: Atomic Requests and Responses" "EXT-5" check_capture has_atomics
+	t_case "$words: sessions rejected" "" check_capture has function_7 -gt 0
 fi
 t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" connect_without_listener
 t_end

@@ -18,16 +18,17 @@ FAILNTH=$(t_prog failnth) || t_skip_all "program failnth is not built (make)"
 { [ -e $DEBUG/failslab/require-start ] && [ -e /proc/self/fail-nth ]; } ||
 	t_skip_all "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
 
-# set_all FILE VALUE: set an option of both failslab and fail_page_alloc
-set_all() {
+# set_both FILE VALUE: set an option of failslab and of fail_page_alloc
+set_both() {
 	local kind
 	for kind in failslab fail_page_alloc; do
 		[ ! -e $DEBUG/$kind/"$1" ] || echo "$2" >$DEBUG/$kind/"$1"
 	done
 }
 
-# Fail only allocations that have a function of the driver on the stack, but not those of kmemleak
-only_ours() {
+# Make only allocations fail that have a function of the driver on the stack, except those of
+# kmemleak
+filter_driver_allocations() {
 	local range
 	range=$(awk -v ours=" $OURS " '
 		NF == 4 && index(ours, " " substr($4, 2, length($4) - 2) " ") && $2 ~ /^[tT]$/ {
@@ -36,61 +37,61 @@ only_ours() {
 			if (at > last) last = at
 		}
 		END { print first, last }' /proc/kallsyms)
-	set_all require-start "${range% *}"
-	set_all require-end "${range#* }"
+	set_both require-start "${range% *}"
+	set_both require-end "${range#* }"
 	range=$(awk '$3 == "kmemleak_alloc" { at = "0x" $1; next }
 		at && "0x" $1 > at { print at, "0x" $1; exit }' /proc/kallsyms)
-	set_all reject-start "${range% *}"
-	set_all reject-end "${range#* }"
+	set_both reject-start "${range% *}"
+	set_both reject-end "${range#* }"
 }
 
 # Do not filter by task, cache, flags or size
-no_other_filter() {
-	set_all task-filter N
-	set_all ignore-gfp-wait N
-	set_all ignore-gfp-highmem N
-	set_all cache-filter N
-	set_all min-order 0
-	set_all stacktrace-depth 32
-	set_all space 0
-	set_all verbose $((${T_LONG:+2} + 0))
+disable_other_filters() {
+	set_both task-filter N
+	set_both ignore-gfp-wait N
+	set_both ignore-gfp-highmem N
+	set_both cache-filter N
+	set_both min-order 0
+	set_both stacktrace-depth 32
+	set_both space 0
+	set_both verbose $((${T_LONG:+2} + 0))
 }
 
-nothing_fails() {
-	set_all probability 0
-	set_all require-start 0
-	set_all require-end 18446744073709551615
-	set_all reject-start 0
-	set_all reject-end 0
+stop_failures() {
+	set_both probability 0
+	set_both require-start 0
+	set_both require-end 18446744073709551615
+	set_both reject-start 0
+	set_both reject-end 0
 }
 
-# at_least N: check that at least N of all allocations would fail, extrapolated from the allocations
-# that were selected to fail
-at_least() {
+# check_at_least N: check that the scene has at least N allocations. Their number is estimated from
+# the selected ones, of which one in $EVERY fails.
+check_at_least() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
 	t_check "at least $1 of all allocations were to fail ($n failed, one in $EVERY)" \
 		[ $((n * EVERY)) -ge "$1" ]
 }
 
-# scene LEAST SCENE LLP WAYS: run one scene of the program failnth; at least LEAST allocations must
-# fail
-scene() {
+# run_scene LEAST SCENE LLP WAYS: run one scene of the program failnth, and check that it has at
+# least LEAST allocations
+run_scene() {
 	export RNIC_SW_LLP=$3
 	t_listens_on iw0 "$3"
 	timeout -k 20 1500 "$FAILNTH" -a "$B4" -e "$EVERY" -f "$FIRST" -w "${T_WAYS:-$4}" "$2" ||
 		t_fail "failnth reports errors"
-	[ -n "${T_WAYS:-}" ] || at_least "$1"
+	[ -n "${T_WAYS:-}" ] || check_at_least "$1"
 }
 
-# one NAME LEAST SCENE [LLP [WAYS]]: define a case, and print a report of its failures
-one() {
+# define_case NAME LEAST SCENE [LLP [WAYS]]: define a case, and print which allocations failed in it
+define_case() {
 	local before=$t_count
-	t_case "$1" "" scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
+	t_case "$1" "" run_scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
 	[ "$t_count" -eq "$before" ] || grep -E '^# .*(made to fail|times:|took)' "$T_CASE/log"
 }
 
-works_as_ever() {
+rping_still_works() {
 	t_listens_on iw0 tcp
 	t_rping "$B4" -C 10
 }
@@ -104,19 +105,20 @@ t_must ip link add t1 type dummy
 t_defer ip link del t1
 t_must ip addr add 10.9.9.1/24 dev t1
 t_must ip link set t1 up
-only_ours
-t_defer nothing_fails
-no_other_filter
-one "verbs objects" 90 verbs
-# not the kind "task", because all allocations of this scene are in the context of the caller
-one "device added and deleted" 500 device tcp slab,page
-one "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
-one "reject, over tcp" 90 reject tcp
-one "queue pair destroyed, over tcp" 130 drop tcp
+filter_driver_allocations
+t_defer stop_failures
+disable_other_filters
+define_case "verbs objects" 90 verbs
+# the kind "task" is left out, because all allocations of this scene are in the context of the
+# caller
+define_case "device added and deleted" 500 device tcp slab,page
+define_case "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
+define_case "reject, over tcp" 90 reject tcp
+define_case "queue pair destroyed, over tcp" 130 drop tcp
 if [ -d /sys/module/iw_sctp_ddp ]; then
-	one "connect, accept, traffic, disconnect, over sctp" 250 traffic sctp
-	one "reject, over sctp" 200 reject sctp
-	one "queue pair destroyed, over sctp" 250 drop sctp
+	define_case "connect, accept, traffic, disconnect, over sctp" 250 traffic sctp
+	define_case "reject, over sctp" 200 reject sctp
+	define_case "queue pair destroyed, over sctp" 250 drop sctp
 fi
-t_case "the device still works" "" works_as_ever
+t_case "the device still works" "" rping_still_works
 t_end

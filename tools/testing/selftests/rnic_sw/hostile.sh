@@ -15,16 +15,16 @@ SLACK=16384	# KiB by which the kernel's memory may change without a leak
 HOSTILE=$(t_prog hostile) || t_skip_all "program hostile is not built (make)"
 
 # Make the kernel report CPUs and tasks that are stuck for longer than these limits.
-watch_out() {
+enable_watchdogs() {
 	local k=/proc/sys/kernel
-	for_now $k/watchdog_thresh 3
-	for_now $k/hung_task_timeout_secs 40
-	for_now $k/softlockup_all_cpu_backtrace 0
-	for_now /sys/module/rcupdate/parameters/rcu_cpu_stall_timeout 8
+	set_until_case_end $k/watchdog_thresh 3
+	set_until_case_end $k/hung_task_timeout_secs 40
+	set_until_case_end $k/softlockup_all_cpu_backtrace 0
+	set_until_case_end /sys/module/rcupdate/parameters/rcu_cpu_stall_timeout 8
 }
 
-# for_now FILE VALUE: write VALUE to FILE until the end of the case
-for_now() {
+# set_until_case_end FILE VALUE: write VALUE to FILE until the end of the case
+set_until_case_end() {
 	[ -e "$1" ] || return 0
 	t_defer eval "echo $(cat "$1") >$1"
 	echo "$2" >"$1"
@@ -39,32 +39,32 @@ make_pages_move() {
 		t_defer eval "echo 2 >$ksm/run"
 	fi
 	if [ -e /proc/swaps ] && { modprobe zram || modprobe loop; } 2>/dev/null; then
-		swap 64
+		enable_swap 64
 	fi
 }
 
 # Drop the caches and print the memory that the kernel uses, in KiB
-kernel_memory() {
+print_kernel_memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { n += $2 } END { print n }' /proc/meminfo
 }
 
-nothing_left() {
+has_no_objects() {
 	rdma resource show iw0 |
 		awk '{ for (i = 1; i < NF; i++) if ($i ~ /^(qp|mr|cm_id|ctx)$/) n += $(i + 1) } END { exit n != 0 }'
 }
 
-is_back() { [ "$(kernel_memory)" -lt $(($1 + SLACK)) ]; }
+is_memory_back() { [ "$(print_kernel_memory)" -lt $(($1 + SLACK)) ]; }
 
 honest_sends=0
-goes_on() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
+has_honest_traffic() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
 
 hostile_beside_honest() {
 	local before
-	watch_out
+	enable_watchdogs
 	make_pages_move
-	before=$(kernel_memory)
+	before=$(print_kernel_memory)
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 4000
 	t_listens b "$PORT"
@@ -74,18 +74,18 @@ hostile_beside_honest() {
 			t_fail "a session of the hostile program hangs, or none connects"
 	t_alive client || t_fail "the honest program has exited"
 	honest_sends=$(t_counter iw0 tx_sends)
-	t_until "$T_TIME" goes_on || t_fail "the honest program makes no progress"
+	t_until "$T_TIME" has_honest_traffic || t_fail "the honest program makes no progress"
 	t_kill client
 	t_kill server
-	t_until "$T_TIME" nothing_left || { rdma resource show; t_fail "objects are left"; }
-	echo "$before KiB before, $(kernel_memory) KiB after"
-	t_until 30 is_back "$before" ||
-		t_fail "the kernel's memory has grown: $before KiB before, $(kernel_memory) now"
+	t_until "$T_TIME" has_no_objects || { rdma resource show; t_fail "objects are left"; }
+	echo "$before KiB before, $(print_kernel_memory) KiB after"
+	t_until 30 is_memory_back "$before" ||
+		t_fail "the kernel's memory has grown: $before KiB before, $(print_kernel_memory) now"
 }
 
-works_as_ever() { t_rping "$B4" -C 10; }
+rping_still_works() { t_rping "$B4" -C 10; }
 
 one_device
 t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" hostile_beside_honest
-t_case "the device still works" "" works_as_ever
+t_case "the device still works" "" rping_still_works
 t_end

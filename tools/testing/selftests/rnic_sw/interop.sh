@@ -19,13 +19,13 @@ readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 
 # lockdep reports a lock of siw that is taken in softirq and with softirqs enabled, and switches
 # itself off after its first report. Therefore switch lock proving off while siw runs.
-lockdep_proves() {
+set_lock_proving() {
 	[ ! -w /proc/sys/kernel/prove_locking ] || echo "$1" >/proc/sys/kernel/prove_locking
 }
 
-# hosts MODE: set up both hosts. MODE exclusive: each host sees its own device only. MODE shared is
-# for the program verbs, which has both ends in one process.
-hosts() {
+# create_hosts MODE: set up both hosts. MODE exclusive: each host sees its own device only. MODE
+# shared is for the program verbs, which has both ends in one process.
+create_hosts() {
 	t_defer t_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_must t_until 60 rdma system set netns "$1"
@@ -44,8 +44,9 @@ hosts() {
 	t_hosts=(a b)
 }
 
-# siw_is b: siw is the responder, rnic_sw the initiator; a: the other way round.
-siw_is() {
+# set_siw_role HOST: make siw the device of HOST. On b it is the responder, and rnic_sw the
+# initiator; on a the roles are exchanged.
+set_siw_role() {
 	if [ "$1" = b ]; then
 		NS_A=rnic-i NS_B=rnic-s A_IF=vi B_IF=vs A_DEV=iwi B_DEV=siws
 		B4=10.9.1.2 B6=fd00:9:1::2
@@ -55,23 +56,23 @@ siw_is() {
 	fi
 }
 
-# setting NAME VALUE: change a setting of rnic_sw until the case (script) ends
-setting() {
+# change_setting NAME VALUE: change a setting of rnic_sw until the case (script) ends
+change_setting() {
 	t_defer t_set iwi "$1" "$(t_get iwi "$1" rnic-i)" rnic-i
 	t_must t_set iwi "$1" "$2" rnic-i
 }
 
 # Programs --------------------------------------------------------------------
 
-ping() { t_rping "$1" -C 30 -S 4000 -V; }
+run_rping() { t_rping "$1" -C 30 -S 4000 -V; }
 
 # ucmatose always listens on port 7471.
-cmatose() {
+run_ucmatose() {
 	t_pair 7471 ucmatose -b "$B4" "$@" -- ucmatose -s "$B4" "$@"
 }
 
-# stream PROGRAM ARGS...: run a pair; the server exits when the connection ends
-stream() {
+# run_stream PROGRAM ARGS...: run a server and a client; the server exits when the connection ends
+run_stream() {
 	local prog=$1
 	shift
 	t_port
@@ -79,21 +80,22 @@ stream() {
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
-# ping_fails: check that rping's client is rejected; the exit status of the server does not matter
-ping_fails() {
+# check_rping_rejected: check that rping's client is rejected; the exit status of the server does
+# not matter
+check_rping_rejected() {
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -C 1
 	t_listens b "$PORT"
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
-# verbs CASE...: run cases of the program verbs, which verifies every byte
-verbs() { "$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m 1 "$@"; }
+# run_verbs CASE...: run cases of the program verbs, which verifies every byte
+run_verbs() { "$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m 1 "$@"; }
 
 # On the wire -----------------------------------------------------------------
 
-# captured COMMAND...: capture the traffic of COMMAND and count its frames
-captured() {
+# run_captured COMMAND...: capture the traffic of COMMAND and count its frames
+run_captured() {
 	local tmp
 	tmp=$(mktemp -d)
 	t_defer rm -rf "$tmp"
@@ -114,26 +116,26 @@ has() {
 	t_check "$1 $2 $3 (it is $n)" test "$n" "$2" "$3"
 }
 
-# field FILTER NAME: print a field of the first frame that matches FILTER. For a flag print 0 or 1,
-# as tshark 4.0 does; tshark 4.4 and 4.6 print False or True.
-field() {
+# print_field FILTER NAME: print a field of the first frame that matches FILTER. For a flag print 0
+# or 1, as tshark 4.0 does; tshark 4.4 and 4.6 print False or True.
+print_field() {
 	tshark -n -o tcp.try_heuristic_first:TRUE -r "$pcap" -Y "$1" -T fields -e "$2" 2>/dev/null |
 		sed -n '1 { s/^False$/0/; s/^True$/1/; p }'
 }
 
-# same WHAT GOT WANTED: check that GOT equals WANTED
-same() { t_check "$1 is '$3' (got '$2')" test "$2" = "$3"; }
+# check_same WHAT GOT WANTED: check that GOT equals WANTED
+check_same() { t_check "$1 is '$3' (got '$2')" test "$2" = "$3"; }
 
 # Print layer, error type, error code and header control bits of the first Terminate
-terminate() {
-	field 'iwarp_rdma.opcode == 7' tcp.payload |
+print_terminate() {
+	print_field 'iwarp_rdma.opcode == 7' tcp.payload |
 		sed -n 's/.*414700000000000000020000000100000000\(.\{8\}\).*/\1/p'
 }
 
-crc_is() {
-	captured ping "$B4"
+check_crc_use() {
+	run_captured run_rping "$B4"
 	has fpdus -gt 100
-	same "flag C of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
+	check_same "flag C of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
 	has "$([ "$1" = 1 ] && echo tshark_good_crcs || echo tshark_unused_crcs)" -eq \
 		"$(awk '$1 == "fpdus" { print $2 }' "$T_CASE/facts")"
 	has tshark_bad_crcs -eq 0
@@ -145,26 +147,26 @@ readonly data="send_sizes send_around_segments read_offsets reads_many reads_bot
 	fence write_then_read sends_in_order wrap_around ping_pong
 	stream_send stream_rw"
 
-# programs WORDS: define the cases that are the same for either initiator
-programs() {
+# define_programs WORDS: define the cases that are the same for either initiator
+define_programs() {
 	local words=$1
-	setting crc 1
-	t_case "$words, CRC: negotiated" "MPA-42 MPA-53 MPA-86" crc_is 1
-	t_case "$words, CRC: rping, IPv4" "" ping "$B4"
-	t_case "$words, CRC: rping, IPv6" "" ping "$B6"
-	t_case "$words, CRC: rstream, verified" "" stream rstream -I 5 -C 5 -S 65536 -T v
-	t_case "$words, CRC: riostream, verified" "" stream riostream -I 20 -C 5 -T v
-	setting crc 0
-	t_case "$words, no CRC: negotiated" "MPA-42" crc_is 0
-	t_case "$words, no CRC: rping" "" ping "$B4"
-	t_case "$words, no CRC: rstream, verified" "" stream rstream -I 5 -C 5 -S 65536 -T v
-	setting crc 1
+	change_setting crc 1
+	t_case "$words, CRC: negotiated" "MPA-42 MPA-53 MPA-86" check_crc_use 1
+	t_case "$words, CRC: rping, IPv4" "" run_rping "$B4"
+	t_case "$words, CRC: rping, IPv6" "" run_rping "$B6"
+	t_case "$words, CRC: rstream, verified" "" run_stream rstream -I 5 -C 5 -S 65536 -T v
+	t_case "$words, CRC: riostream, verified" "" run_stream riostream -I 20 -C 5 -T v
+	change_setting crc 0
+	t_case "$words, no CRC: negotiated" "MPA-42" check_crc_use 0
+	t_case "$words, no CRC: rping" "" run_rping "$B4"
+	t_case "$words, no CRC: rstream, verified" "" run_stream rstream -I 5 -C 5 -S 65536 -T v
+	change_setting crc 1
 }
 
-# perftests WORDS: define cases with perftest. Its server listens on all addresses, and the RDMA core
-# passes that listener to all devices, so siw uses the port in the namespace of rnic_sw, too.
-# Therefore siw is always the responder; it also sends in cases that test both directions.
-perftests() {
+# define_perftests WORDS: define cases with perftest. Its server listens on all addresses, and the
+# RDMA core passes that listener to all devices, so siw uses the port in the namespace of rnic_sw,
+# too. Therefore siw is always the responder; it also sends in cases that test both directions.
+define_perftests() {
 	local words=$1 n
 	n=$(t_iters 500)
 	t_case "$words: ib_send_bw, 4 KiB" "" t_perftest ib_send_bw -s 4096 -n "$n" -r 512
@@ -177,7 +179,7 @@ perftests() {
 	t_case "$words: ib_read_bw, both directions" "" t_perftest ib_read_bw -b -s 4096 -n "$n"
 }
 
-latencies() {
+measure_latencies() {
 	local n
 	n=$(t_iters 500)
 	t_case "$1: ib_send_lat" "" t_perftest ib_send_lat -s 64 -n "$n"
@@ -185,148 +187,148 @@ latencies() {
 	t_case "$1: ib_read_lat" "" t_perftest ib_read_lat -s 64 -n "$n"
 }
 
-# checked WORDS NAME...: define cases with the program verbs
-checked() {
+# define_verified WORDS NAME...: define cases with the program verbs
+define_verified() {
 	local words=$1 name
 	shift
 	for name; do
-		t_case "$words: verbs, $name" "" verbs "$name"
+		t_case "$words: verbs, $name" "" run_verbs "$name"
 	done
 }
 
 # If its peer uses revision 1, siw reports to programs that it supports no Reads.
 revision_1() {
-	setting revision 1
-	captured t_perftest ib_write_bw -s 4096 -n 50
+	change_setting revision 1
+	run_captured t_perftest ib_write_bw -s 4096 -n 50
 	has connections -gt 0
 	has tshark_revision_2_warnings -eq 0
 }
 
 # RFC 6581 10: a responder of revision 1 closes the connection after a Request of revision 2. The
 # initiator MAY retry with revision 1; siw does not.
-not_again() {
-	setting revision 1
-	captured ping_fails
+no_retry_of_siw() {
+	change_setting revision 1
+	run_captured check_rping_rejected
 	has start_up_frames -eq 1
 }
 
-# rtr VALUE OPCODE: the initiator sends the ready-to-receive message as FPDU with OPCODE. Do not use
-# send alone as VALUE: siw does not support it (Documentation/interop.rst).
-rtr() {
-	setting rtr "$1"
-	captured ping "$B4"
-	same "the sender of the first FPDU" "$(field iwarp_mpa.fpdu ip.src)" 10.9.1.1
-	same "the opcode of the first FPDU" "$(field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
+# check_rtr VALUE OPCODE: the initiator sends the ready-to-receive message as FPDU with OPCODE. Do
+# not use send alone as VALUE: siw does not support it (Documentation/interop.rst).
+check_rtr() {
+	change_setting rtr "$1"
+	run_captured run_rping "$B4"
+	check_same "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" 10.9.1.1
+	check_same "the opcode of the first FPDU" "$(print_field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
 }
 
-# ucmatose's server sends first, and its client sends nothing.
-server_first() {
-	cmatose -c 1 -C 10 -S 1000
+# Run ucmatose so that its server sends first, and its client sends nothing.
+run_server_first() {
+	run_ucmatose -c 1 -C 10 -S 1000
 }
 
-# A responder must not send before the initiator has sent an FPDU; siw does send.
-not_silent() {
-	setting rtr none
-	captured server_first
-	same "the sender of the first FPDU" "$(field iwarp_mpa.fpdu ip.src)" "$B4"
+# A responder must not send before the initiator has sent an FPDU, but siw does.
+siw_sends_early() {
+	change_setting rtr none
+	run_captured run_server_first
+	check_same "the sender of the first FPDU" "$(print_field iwarp_mpa.fpdu ip.src)" "$B4"
 }
 
-connected() { [ -n "$(on b ss -Htn 'sport = :7471')" ]; }
+is_connected() { [ -n "$(on b ss -Htn 'sport = :7471')" ]; }
 
-both_wait() {
+let_both_wait() {
 	t_bg server b ucmatose -b "$B4" -c 1 -C 10 -S 1000
 	t_listens b 7471
 	t_bg client a ucmatose -s "$B4" -c 1 -C 10 -S 1000
-	t_until "$T_TIME" connected || t_fail "the client has not connected"
+	t_until "$T_TIME" is_connected || t_fail "the client has not connected"
 	sleep 5
 	t_check "the client waits" t_alive client
 	t_check "the server waits" t_alive server
 }
 
-silent() {
-	captured both_wait
+nothing_sent_before_fpdu() {
+	run_captured let_both_wait
 	has start_up_frames -eq 2
 	has fpdus -eq 0
 }
 
-refuses_our_markers() {
-	setting markers 1
-	captured ping_fails
-	same "flag M of the Request" "$(field iwarp_mpa.req iwarp_mpa.marker_flag)" 1
-	same "flag R of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.rej_flag)" 1
+siw_refuses_markers() {
+	change_setting markers 1
+	run_captured check_rping_rejected
+	check_same "flag M of the Request" "$(print_field iwarp_mpa.req iwarp_mpa.marker_flag)" 1
+	check_same "flag R of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.rej_flag)" 1
 }
 
-leaves_our_markers() {
-	setting markers 1
-	captured ping_fails
-	same "flag M of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.marker_flag)" 1
-	same "flag R of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.rej_flag)" 0
+siw_leaves_at_markers() {
+	change_setting markers 1
+	run_captured check_rping_rejected
+	check_same "flag M of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.marker_flag)" 1
+	check_same "flag R of the Reply" "$(print_field iwarp_mpa.rep iwarp_mpa.rej_flag)" 0
 	has fpdus -eq 0
 }
 
 # The program ends one of its connections by a missing receive. siw reports more errors than the
 # program expects, so the program's status is ignored.
-no_receive() { verbs remote_others_live || true; }
+run_missing_receive() { run_verbs remote_others_live || true; }
 
-no_receive_is() {
-	captured no_receive
-	same "the Terminate" "$(terminate)" "$1"
+check_missing_receive() {
+	run_captured run_missing_receive
+	check_same "the Terminate" "$(print_terminate)" "$1"
 }
 
-pad() {
-	captured verbs send_sizes
+check_pad() {
+	run_captured run_verbs send_sizes
 	has against_the_rfc "$@"
 }
 
 # If an empty Read Request arrives while siw still responds to another one, siw sends data in
 # response to the empty one, too, which the device must refuse.
-empty_read() {
-	t_refused verbs empty_read_after_long
+siw_answers_empty_read_wrongly() {
+	t_refused run_verbs empty_read_after_long
 	t_check "rnic_sw ends the connection with end_ddp_tagged_bounds" \
 		test "$(t_counter iwi end_ddp_tagged_bounds)" -gt 0
 }
 
 modprobe -q siw || t_skip_all "siw is not available in this kernel (CONFIG_RDMA_SIW)"
-VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
-lockdep_proves 0
+VERBS=$(t_prog run_verbs) || t_skip_all "program verbs is not built (make)"
+set_lock_proving 0
 
-hosts exclusive
-siw_is b
-programs "rnic_sw to siw"
-perftests "rnic_sw to siw, CRC"
-latencies "rnic_sw to siw, CRC"
-setting crc 0
-perftests "rnic_sw to siw, no CRC"
-setting crc 1
+create_hosts exclusive
+set_siw_role b
+define_programs "rnic_sw to siw"
+define_perftests "rnic_sw to siw, CRC"
+measure_latencies "rnic_sw to siw, CRC"
+change_setting crc 0
+define_perftests "rnic_sw to siw, no CRC"
+change_setting crc 1
 t_case "rnic_sw to siw, revision 1" "MPA2-7" revision_1
-t_case "rnic_sw to siw, ready-to-receive: write" "MPA2-49" rtr write 0x00
-t_case "rnic_sw to siw, ready-to-receive: read" "MPA2-49" rtr read 0x01
-t_case "rnic_sw to siw, ready-to-receive: none" "" rtr none 0x03
-t_case "rnic_sw to siw, the server sends first" "" server_first
-t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" not_silent
-t_case "siw rejects a Request with markers, against RFC 5044 4.3" "" refuses_our_markers
-siw_is a
-programs "siw to rnic_sw"
-t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" not_again
-t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" silent
-t_case "siw closes after a Reply with markers, against RFC 5044 4.3" "" leaves_our_markers
+t_case "rnic_sw to siw, ready-to-receive: write" "MPA2-49" check_rtr write 0x00
+t_case "rnic_sw to siw, ready-to-receive: read" "MPA2-49" check_rtr read 0x01
+t_case "rnic_sw to siw, ready-to-receive: none" "" check_rtr none 0x03
+t_case "rnic_sw to siw, the server sends first" "" run_server_first
+t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" siw_sends_early
+t_case "siw rejects a Request with markers, against RFC 5044 4.3" "" siw_refuses_markers
+set_siw_role a
+define_programs "siw to rnic_sw"
+t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" no_retry_of_siw
+t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" nothing_sent_before_fpdu
+t_case "siw closes after a Reply with markers, against RFC 5044 4.3" "" siw_leaves_at_markers
 t_undo
 
-hosts shared
-siw_is b
+create_hosts shared
+set_siw_role b
 # shellcheck disable=SC2086	# words
-checked "rnic_sw to siw" $data zero_length
-t_case "PAD sent to siw is zero" "MPA-17" pad -eq 0
+define_verified "rnic_sw to siw" $data zero_length
+t_case "PAD sent to siw is zero" "MPA-17" check_pad -eq 0
 t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 5040 4.8" "" \
-	no_receive_is 21020300
-t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" empty_read
-siw_is a
+	check_missing_receive 21020300
+t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" siw_answers_empty_read_wrongly
+set_siw_role a
 # write_offsets instead of zero_length, because siw completes a Send before a Read posted earlier
 # shellcheck disable=SC2086	# words
-checked "siw to rnic_sw" $data write_offsets
-t_case "siw's PAD is not zero, against RFC 5044 4.1" "" pad -gt 0
-t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" no_receive_is 1202c000
+define_verified "siw to rnic_sw" $data write_offsets
+t_case "siw's PAD is not zero, against RFC 5044 4.1" "" check_pad -gt 0
+t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" check_missing_receive 1202c000
 t_undo
 modprobe -qr siw
-lockdep_proves 1
+set_lock_proving 1
 t_end

@@ -9,19 +9,19 @@
 GCM=(aead 'rfc4106(gcm(aes))' KEY-20 128)
 CBC=(enc 'cbc(aes)' KEY-32 auth-trunc 'hmac(sha256)' KEY-32 128)
 
-# key BYTES SEED: print a key of BYTES bytes
-key() { printf '0x'; printf "$2 %s" "$1" | sha512sum | head -c $((2 * $1)); }
+# print_key BYTES SEED: print a key of BYTES bytes
+print_key() { printf '0x'; printf "$2 %s" "$1" | sha512sum | head -c $((2 * $1)); }
 
 # the lower half of the first sequence number, which has 64 bits
 FIRST=0
 
-# sa MODE SPI FROM TO ALGORITHM...: add one security association on both hosts
-sa() {
+# add_sa MODE SPI FROM TO ALGORITHM...: add one security association on both hosts
+add_sa() {
 	local mode=$1 spi=$2 from=$3 to=$4 ns word words=()
 	shift 4
 	for word in "$@"; do
 		case $word in
-		KEY-*) words+=("$(key "${word#KEY-}" "$spi")") ;;
+		KEY-*) words+=("$(print_key "${word#KEY-}" "$spi")") ;;
 		*) words+=("$word") ;;
 		esac
 	done
@@ -32,36 +32,37 @@ sa() {
 	done
 }
 
-# keys MODE SPI ALGORITHM...: add associations for both directions
-keys() {
-	sa "$1" "$2" "$A4" "$B4" "${@:3}" && sa "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
+# add_sas MODE SPI ALGORITHM...: add associations for both directions
+add_sas() {
+	add_sa "$1" "$2" "$A4" "$B4" "${@:3}" && add_sa "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
 }
 
-no_keys() {
+flush_sas() {
 	ip -n "$NS_A" xfrm state flush
 	ip -n "$NS_B" xfrm state flush
 }
 
-# policy NS DIRECTION FROM TO MODE: require ESP for packets from FROM to TO
-policy() {
+# add_policy NS DIRECTION FROM TO MODE: require ESP for packets from FROM to TO
+add_policy() {
 	ip -n "$1" xfrm policy add src "$3" dst "$4" dir "$2" \
 		tmpl src "$3" dst "$4" proto esp reqid 1 mode "$5"
 }
 
-# lacks FILE: check whether FILE has the messages of a kernel without ESP or without the algorithm
-lacks() {
+# is_esp_missing FILE: check whether FILE has the messages of a kernel without ESP or without the
+# algorithm
+is_esp_missing() {
 	grep -qE 'answers: .*(not supported|not implemented|No such file)|lgorithm not found' "$1"
 }
 
-# dropped NS NAME: print the sum of a drop counter over the namespace's associations
-dropped() {
+# print_dropped NS NAME: print the sum of a drop counter over the namespace's associations
+print_dropped() {
 	ip -n "$1" -s xfrm state | awk -v name="$2" '{
 		for (i = 1; i < NF; i++) if ($i == name) n += $(i + 1)
 	} END { print n + 0 }'
 }
 
-# again CAPTURE: host a replays its last packets, then sends a modified one
-again() {
+# replay_packets CAPTURE: let host a send its last packets again, and then a modified packet
+replay_packets() {
 	on a python3 - "$1" "$A_IF" "$A4" <<-'END'
 		import socket, struct, sys
 		import dpkt
@@ -81,38 +82,38 @@ again() {
 	END
 }
 
-# esp MODE ALGORITHM...: require ESP between the hosts from now on
-esp() {
-	if ! keys "$1" 0x1001 "${@:2}" 2>"$T_CASE/keys.err"; then
+# require_esp MODE ALGORITHM...: require ESP between the hosts from now on
+require_esp() {
+	if ! add_sas "$1" 0x1001 "${@:2}" 2>"$T_CASE/keys.err"; then
 		cat "$T_CASE/keys.err"
-		lacks "$T_CASE/keys.err" ||
+		is_esp_missing "$T_CASE/keys.err" ||
 			t_fail "cannot add security associations, see the message above"
 		t_skip "this kernel lacks ESP or the algorithm"
 	fi
-	t_defer no_keys
-	policy "$NS_A" out "$A4" "$B4" "$1"
-	policy "$NS_A" in "$B4" "$A4" "$1"
-	policy "$NS_B" out "$B4" "$A4" "$1"
-	policy "$NS_B" in "$A4" "$B4" "$1"
+	t_defer flush_sas
+	add_policy "$NS_A" out "$A4" "$B4" "$1"
+	add_policy "$NS_A" in "$B4" "$A4" "$1"
+	add_policy "$NS_B" out "$B4" "$A4" "$1"
+	add_policy "$NS_B" in "$A4" "$B4" "$1"
 	t_defer ip -n "$NS_A" xfrm policy flush
 	t_defer ip -n "$NS_B" xfrm policy flush
 }
 
-# seen FILE FILTER: print the number of matching packets
-seen() { tcpdump -n -r "$1" "$2" 2>/dev/null | wc -l; }
+# count_packets FILE FILTER: print the number of matching packets
+count_packets() { tcpdump -n -r "$1" "$2" 2>/dev/null | wc -l; }
 
-# only_esp HOST ADDRESS: check that all packets sent by HOST are ESP. This reads the capture of the
-# sender, because that of the receiver has decapsulated packets as well.
-only_esp() {
+# check_only_esp HOST ADDRESS: check that all packets sent by HOST are ESP. This reads the capture
+# of the sender, because that of the receiver has decapsulated packets as well.
+check_only_esp() {
 	local file=$T_CASE/sent-by-$1.pcap n
-	n=$(seen "$file" "esp and src $2")
+	n=$(count_packets "$file" "esp and src $2")
 	echo "$1 sent $n packets of ESP"
 	t_check "$1 sends more than 100 packets of ESP" [ "$n" -gt 100 ]
 	t_check "$1 sends nothing unencrypted" \
-		[ "$(seen "$file" "ip and src $2 and not esp")" -eq 0 ]
+		[ "$(count_packets "$file" "ip and src $2 and not esp")" -eq 0 ]
 }
 
-traffic() {
+run_traffic() {
 	local size
 	for size in 64 1408 65535; do
 		t_rping "$B4" -C 5 -S $size -V
@@ -122,90 +123,90 @@ traffic() {
 		rstream -s "$B4" -p "$PORT" -I 10 -C 5 -T v
 }
 
-protected() {
-	esp "$@"
+traffic_is_protected() {
+	require_esp "$@"
 	t_capture a "$T_CASE/sent-by-a.pcap"
 	t_capture b "$T_CASE/sent-by-b.pcap"
-	traffic
+	run_traffic
 	t_capture_end a
 	t_capture_end b
-	only_esp a "$A4"
-	only_esp b "$B4"
+	check_only_esp a "$A4"
+	check_only_esp b "$B4"
 }
 
-# carried NS: print the number of associations whose sequence number exceeds 32 bits
-carried() { ip -n "$1" -s xfrm state | grep -c 'seq-hi 0x1' || :; }
+# count_wrapped_sas NS: print the number of associations whose sequence number exceeds 32 bits
+count_wrapped_sas() { ip -n "$1" -s xfrm state | grep -c 'seq-hi 0x1' || :; }
 
 # Packets carry only the lower half of the sequence number, so both ends must track the upper half
-beyond_32_bits() {
+sequence_numbers_wrap() {
 	FIRST=$((0xffffffc0))
-	esp "$@"
-	traffic
+	require_esp "$@"
+	run_traffic
 	for ns in "$NS_A" "$NS_B"; do
 		ip -n "$ns" -s xfrm state
 		t_check "$ns: both associations have sequence numbers beyond 32 bits" \
-			[ "$(carried "$ns")" -eq 2 ]
+			[ "$(count_wrapped_sas "$ns")" -eq 2 ]
 	done
 }
 
-# all_dropped REPLAYED FAILED: check that b has dropped at least that many replayed packets and
+# has_dropped_all REPLAYED FAILED: check that b has dropped at least that many replayed packets and
 # packets that failed the integrity check
-all_dropped() {
-	[ "$(dropped "$NS_B" replay)" -ge "$1" ] && [ "$(dropped "$NS_B" failed)" -ge "$2" ]
+has_dropped_all() {
+	[ "$(print_dropped "$NS_B" replay)" -ge "$1" ] && [ "$(print_dropped "$NS_B" failed)" -ge "$2" ]
 }
 
 # Replayed and modified packets must be dropped
-replayed() {
+replayed_packets_are_dropped() {
 	local window failed
-	esp "$@"
+	require_esp "$@"
 	t_capture a "$T_CASE/sent-by-a.pcap"
 	t_rping "$B4" -C 10 -S 1000 -V
 	t_capture_end a
-	window=$(dropped "$NS_B" replay) failed=$(dropped "$NS_B" failed)
-	again "$T_CASE/sent-by-a.pcap"
-	t_until 20 all_dropped $((window + 20)) $((failed + 1)) ||
+	window=$(print_dropped "$NS_B" replay) failed=$(print_dropped "$NS_B" failed)
+	replay_packets "$T_CASE/sent-by-a.pcap"
+	t_until 20 has_dropped_all $((window + 20)) $((failed + 1)) ||
 		echo "not all packets were dropped"
 	ip -n "$NS_B" -s xfrm state
 	t_check "all replayed packets are dropped" \
-		[ "$(dropped "$NS_B" replay)" -ge $((window + 20)) ]
-	t_check "the modified packet is dropped" [ "$(dropped "$NS_B" failed)" -eq $((failed + 1)) ]
+		[ "$(print_dropped "$NS_B" replay)" -ge $((window + 20)) ]
+	t_check "the modified packet is dropped" [ "$(print_dropped "$NS_B" failed)" -eq $((failed + 1)) ]
 	t_rping "$B4" -C 5 -V
 }
 
-rounds_done() { t_counter "$A_DEV" rx_sends; }
-more_than() { [ "$(rounds_done)" -gt "$1" ]; }
+print_rounds() { t_counter "$A_DEV" rx_sends; }
+has_more_rounds() { [ "$(print_rounds)" -gt "$1" ]; }
 
-# stop_or_not HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
-stop_or_not() { [ "$1" = busy ] || t_signal client "$2"; }
+# signal_if_idle HOW SIGNAL: if HOW is idle, stop or continue the client while the keys change
+signal_if_idle() { [ "$1" = busy ] || t_signal client "$2"; }
 
 # rekey idle|busy MODE ALGORITHM...: delete all associations and add new ones, twice
 rekey() {
 	local how=$1 before spi
 	shift
-	esp "$@"
+	require_esp "$@"
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 3000
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT" -V -S 3000
-	before=$(rounds_done)
-	t_until 40 more_than $((before + 20))
+	before=$(print_rounds)
+	t_until 40 has_more_rounds $((before + 20))
 	for spi in 0x2001 0x3001; do
-		stop_or_not "$how" STOP
+		signal_if_idle "$how" STOP
 		[ "$how" = busy ] || sleep 1
-		no_keys
+		flush_sas
 		sleep 1
-		before=$(rounds_done)
+		before=$(print_rounds)
 		sleep 3
-		t_check "no traffic without keys" [ "$(rounds_done)" -eq "$before" ]
+		t_check "no traffic without keys" [ "$(print_rounds)" -eq "$before" ]
 		t_check "the client still runs" t_alive client
-		keys "$1" $spi "${@:2}"
-		stop_or_not "$how" CONT
-		t_check "traffic continues with new keys" t_until 40 more_than $((before + 20))
+		add_sas "$1" $spi "${@:2}"
+		signal_if_idle "$how" CONT
+		t_check "traffic continues with new keys" t_until 40 has_more_rounds $((before + 20))
 	done
 	t_check "only one connection was made" [ "$(t_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
 }
 
-rekeyed() {
+connection_survives_rekey() {
 	CONNECTS=$(($(t_counter "$A_DEV" connects) + 1))
 	rekey "$@"
 }
@@ -214,15 +215,15 @@ two_hosts
 command -v tcpdump >/dev/null || t_skip_all "program tcpdump not found"
 SERVICE="DDP-137 RDMAP-192"
 DELETED="DDP-142 RDMAP-195 MPA-147 SEC-9 SEC-51"
-t_case "ESP in transport mode, AES-GCM" "$SERVICE" protected transport "${GCM[@]}"
-t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" protected tunnel "${GCM[@]}"
+t_case "ESP in transport mode, AES-GCM" "$SERVICE" traffic_is_protected transport "${GCM[@]}"
+t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" traffic_is_protected tunnel "${GCM[@]}"
 t_case "ESP in tunnel mode, AES-CBC with HMAC" "$SERVICE DDP-140 RDMAP-193" \
-	protected tunnel "${CBC[@]}"
-t_case "sequence numbers go beyond 32 bits" "SEC-47" beyond_32_bits transport "${GCM[@]}"
+	traffic_is_protected tunnel "${CBC[@]}"
+t_case "sequence numbers go beyond 32 bits" "SEC-47" sequence_numbers_wrap transport "${GCM[@]}"
 t_case "replayed and modified packets are dropped" "DDP-136 DDP-139 RDMAP-192 SEC-46" \
-	replayed tunnel "${GCM[@]}"
+	replayed_packets_are_dropped tunnel "${GCM[@]}"
 t_case "associations deleted and replaced under traffic" "$DELETED" \
-	rekeyed busy transport "${GCM[@]}"
+	connection_survives_rekey busy transport "${GCM[@]}"
 t_case "associations deleted and replaced while idle" "$DELETED MPA-146" \
-	rekeyed idle tunnel "${GCM[@]}"
+	connection_survives_rekey idle tunnel "${GCM[@]}"
 t_end

@@ -5,21 +5,22 @@
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-calling() { ss -tnH state syn-sent | grep -q 10.9.0.7; }
+is_connect_pending() { ss -tnH state syn-sent | grep -q 10.9.0.7; }
 
-# calls: connect to a host that does not exist. Because of a static neighbour entry the kernel sends
-# a SYN nevertheless, so the connect stays pending.
-calls() {
+# start_pending_connect: connect to a host that does not exist. With a static neighbour entry the
+# kernel sends a SYN, and the connect stays pending.
+start_pending_connect() {
 	one_device
 	ip neigh add 10.9.0.7 lladdr 02:00:00:00:00:07 dev t0
 	t_bg caller a rping -c -C 1 -a 10.9.0.7 -p 7
-	t_check "a SYN is sent" t_until "$T_TIME" calling
+	t_check "a SYN is sent" t_until "$T_TIME" is_connect_pending
 }
 
 has_tcp_connection() { ss -tnH state established "sport = :$PORT" | grep -q .; }
 
-# is_called DATA: connect to a listening program with a raw TCP client, which sends only DATA
-is_called() {
+# start_silent_peer DATA: connect a raw TCP client to a listening program; the client sends DATA and
+# then nothing
+start_silent_peer() {
 	one_device
 	t_port
 	t_bg server a rping -s -a 10.9.0.1 -p "$PORT"
@@ -29,36 +30,36 @@ is_called() {
 	t_check "the raw client is connected" t_until "$T_TIME" has_tcp_connection
 }
 
-# at_once COMMAND...: check that COMMAND does not wait for the end of a pending connect, which the
-# driver gives up after 30 s and TCP after about two minutes
-at_once() {
+# check_prompt COMMAND...: check that COMMAND does not wait for the end of a pending connect, which
+# the driver gives up after 30 s and TCP after about two minutes
+check_prompt() {
 	local began=$SECONDS
 	timeout "$T_TIME" "$@"
 	t_check "it takes less than 15 s (it took $((SECONDS - began)) s)" \
 		[ $((SECONDS - began)) -lt 15 ]
 }
 
-deleted_calling() {
-	calls
-	at_once rdma link del iw0
+delete_during_connect() {
+	start_pending_connect
+	check_prompt rdma link del iw0
 	t_check "the connecting program exits" t_until 20 t_ended caller
 }
 
-deleted_called() {
-	is_called "$1"
-	at_once rdma link del iw0
+delete_with_silent_peer() {
+	start_silent_peer "$1"
+	check_prompt rdma link del iw0
 	t_check "the server exits" t_until 20 t_ended server
 	t_kill stranger
 }
 
-unloaded_calling() {
-	calls
+unload_during_connect() {
+	start_pending_connect
 	t_defer modprobe rnic_sw
-	at_once modprobe -r rnic_sw
+	check_prompt modprobe -r rnic_sw
 }
 
-# busy: check that Sends arrive
-busy() { [ "$(t_counter iw7 rx_sends)" -gt 20 ]; }
+# has_traffic: check that Sends arrive
+has_traffic() { [ "$(t_counter iw7 rx_sends)" -gt 20 ]; }
 
 # The kernel deletes a bond only when all references to it are dropped.
 bond_deleted() {
@@ -75,8 +76,8 @@ bond_deleted() {
 	t_bg server b rping -s -a 10.9.7.1 -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a 10.9.7.1 -p "$PORT"
-	t_check "there is traffic" t_until "$T_TIME" busy
-	at_once ip link del d7
+	t_check "there is traffic" t_until "$T_TIME" has_traffic
+	check_prompt ip link del d7
 	t_check "the device is removed" t_until 20 test ! -e /sys/class/infiniband/iw7
 	t_check "the client exits" t_until 20 t_ended client
 	t_check "the server exits" t_until 20 t_ended server
@@ -92,15 +93,15 @@ no_address() {
 	ibv_devinfo -d iw7 | tee "$T_CASE/devinfo"
 	grep -q 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
 	rdma link del iw7
-	at_once ip link del d7
+	check_prompt ip link del d7
 }
 
-t_case "rdma link del during a pending connect" "" deleted_calling
-t_case "rdma link del with a silent connection" "" deleted_called ''
-t_case "rdma link del during an incomplete MPA Request" "" deleted_called 'MPA ID Req Fra'
+t_case "rdma link del during a pending connect" "" delete_during_connect
+t_case "rdma link del with a silent connection" "" delete_with_silent_peer ''
+t_case "rdma link del during an incomplete MPA Request" "" delete_with_silent_peer 'MPA ID Req Fra'
 t_case "rdma link del after an MPA Request" "" \
-	deleted_called 'MPA ID Req Frame\x00\x01\x00\x00'
-t_case "module unloaded during a pending connect" "" unloaded_calling
+	delete_with_silent_peer 'MPA ID Req Frame\x00\x01\x00\x00'
+t_case "module unloaded during a pending connect" "" unload_during_connect
 t_case "bond deleted under traffic" "" bond_deleted
 t_case "interface without addresses deleted" "" no_address
 t_end

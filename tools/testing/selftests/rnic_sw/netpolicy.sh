@@ -17,16 +17,16 @@ GROUPS_MIRROR=$T_LOG/cgroup
 # shellcheck disable=SC2016
 IN_GROUP=(sh -c 'echo $$ >"$0" && exec "$@"' "$GROUPS_MIRROR/rnic/cgroup.procs")
 
-# with_user USER: print words for setpriv; USER can read the provider's directory
-with_user() {
+# print_setpriv_args USER: print words for setpriv; USER can read the provider's directory
+print_setpriv_args() {
 	echo --reuid "$1" --regid "$1" --clear-groups \
 		--inh-caps +dac_read_search --ambient-caps +dac_read_search
 }
-read -ra AS_CLIENT <<<"$(with_user $CLIENT)"
-read -ra AS_SERVER <<<"$(with_user $SERVER)"
+read -ra AS_CLIENT <<<"$(print_setpriv_args $CLIENT)"
+read -ra AS_SERVER <<<"$(print_setpriv_args $SERVER)"
 
-# nft_on HOST: load rules from standard input, until the case ends
-nft_on() {
+# load_rules HOST: load rules from standard input, until the case ends
+load_rules() {
 	local ns=$NS_A
 	[ "$1" = a ] || ns=$NS_B
 	cat >"$T_CASE/rules"
@@ -39,8 +39,8 @@ nft_on() {
 	t_skip "this kernel lacks nftables, or control groups in rules"
 }
 
-# counters MATCH RULE...: print a table for count()
-counters() {
+# print_counter_table MATCH RULE...: print a table for count_packets()
+print_counter_table() {
 	local match=$1 rule
 	shift
 	echo "table inet t {"
@@ -53,25 +53,26 @@ counters() {
 	echo "}"
 }
 
-# count HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH. A RULE is "NAME
-# EXPRESSION": counter NAME counts those of these packets that also match EXPRESSION.
-count() { nft_on "$1" < <(counters "${@:2}"); }
+# count_packets HOST MATCH RULE...: on HOST, count the outgoing packets that match MATCH. A RULE is
+# "NAME EXPRESSION": counter NAME counts those of these packets that also match EXPRESSION.
+count_packets() { load_rules "$1" < <(print_counter_table "${@:2}"); }
 
-# counted HOST NAME: print a counter
-counted() { on "$1" nft list counter inet t "$2" | awk '$1 == "packets" { print $2 }'; }
+# print_counter HOST NAME: print a counter
+print_counter() { on "$1" nft list counter inet t "$2" | awk '$1 == "packets" { print $2 }'; }
 
-# owned HOST NAME: all packets that HOST has sent from its socket are in the counter
-owned() {
+# check_owned HOST NAME: check that counter NAME has counted all packets that HOST has sent from its
+# socket
+check_owned() {
 	local all own
-	all=$(counted "$1" sent)
-	own=$(counted "$1" "$2")
+	all=$(print_counter "$1" sent)
+	own=$(print_counter "$1" "$2")
 	echo "host $1 sent $all packets, $own of them match $2"
 	t_check "host $1 sends more than $UNOWNED packets" [ "$all" -gt $UNOWNED ]
 	t_check "the packets of host $1 match the rule" [ "$own" -ge $((all - UNOWNED)) ]
 }
 
-# over LLP COMMAND...: run COMMAND with both devices connecting and listening over LLP
-over() {
+# run_over LLP COMMAND...: run COMMAND with both devices connecting and listening over LLP
+run_over() {
 	T_PROTOCOL=$1
 	export RNIC_SW_LLP=$1
 	if [ "$1" = sctp ]; then
@@ -81,27 +82,27 @@ over() {
 	"${@:2}"
 }
 
-# talk [ARGS...]: rping between the two users
-talk() {
+# run_rping [ARGS...]: run the client and the server of rping as the two users
+run_rping() {
 	t_pair "$PORT" setpriv "${AS_SERVER[@]}" rping -s -a "$B4" -p "$PORT" "$@" -- \
 		setpriv "${AS_CLIENT[@]}" rping -c -a "$B4" -p "$PORT" "$@"
 }
 
-by_user() {
+rules_match_user() {
 	t_port
-	count a "$T_PROTOCOL dport $PORT" "own meta skuid $CLIENT" "group meta skgid $CLIENT"
-	count b "$T_PROTOCOL sport $PORT" "own meta skuid $SERVER" "group meta skgid $SERVER"
-	talk -C 20
-	owned a own
-	owned a group
-	owned b own
-	owned b group
+	count_packets a "$T_PROTOCOL dport $PORT" "own meta skuid $CLIENT" "group meta skgid $CLIENT"
+	count_packets b "$T_PROTOCOL sport $PORT" "own meta skuid $SERVER" "group meta skgid $SERVER"
+	run_rping -C 20
+	check_owned a own
+	check_owned a group
+	check_owned b own
+	check_owned b group
 }
 
 # The rule rejects the first packet of one user's connection; packets of root pass.
-rejected() {
+rule_rejects_user() {
 	t_port
-	nft_on a <<-END
+	load_rules a <<-END
 		table inet t {
 			chain out {
 				type filter hook output priority 0;
@@ -128,21 +129,21 @@ make_group() {
 	t_defer t_until 20 rmdir $GROUPS_DIR/rnic
 }
 
-by_group() {
+rules_match_group() {
 	make_group
 	t_port
-	count a "$T_PROTOCOL dport $PORT" 'own socket cgroupv2 level 1 "rnic"'
-	count b "$T_PROTOCOL sport $PORT" 'own socket cgroupv2 level 1 "rnic"'
+	count_packets a "$T_PROTOCOL dport $PORT" 'own socket cgroupv2 level 1 "rnic"'
+	count_packets b "$T_PROTOCOL sport $PORT" 'own socket cgroupv2 level 1 "rnic"'
 	t_pair "$PORT" "${IN_GROUP[@]}" rping -s -a "$B4" -p "$PORT" -C 20 -- \
 		"${IN_GROUP[@]}" rping -c -a "$B4" -p "$PORT" -C 20
-	owned a own
-	owned b own
+	check_owned a own
+	check_owned b own
 }
 
 # A mark that one chain sets by user selects packets in a later chain.
-by_mark() {
+mark_reaches_later_chain() {
 	t_port
-	nft_on a <<-END
+	load_rules a <<-END
 		table inet t {
 			counter sent { }
 			counter own { }
@@ -157,17 +158,17 @@ by_mark() {
 			}
 		}
 	END
-	talk -C 20
-	owned a own
+	run_rping -C 20
+	check_owned a own
 }
 
 # The peer closes each connection without a Reply, so the device connects again with MPA
 # revision 1, from a worker.
-after_fallback() {
+rules_match_after_fallback() {
 	T_PROTOCOL=tcp
 	unset RNIC_SW_LLP
 	t_port
-	count a "tcp dport $PORT tcp flags & (syn|ack) == syn" "own meta skuid $CLIENT"
+	count_packets a "tcp dport $PORT tcp flags & (syn|ack) == syn" "own meta skuid $CLIENT"
 	t_bg server b python3 -c '
 import socket, sys
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
@@ -177,13 +178,13 @@ while True:
     peer.close()' "$B4" "$PORT"
 	t_listens b "$PORT"
 	t_refused on a setpriv "${AS_CLIENT[@]}" rping -c -a "$B4" -p "$PORT" -C 1
-	t_check "the device connects twice" [ "$(counted a sent)" -eq 2 ]
-	t_check "both connections match the rule" [ "$(counted a own)" -eq 2 ]
+	t_check "the device connects twice" [ "$(print_counter a sent)" -eq 2 ]
+	t_check "both connections match the rule" [ "$(print_counter a own)" -eq 2 ]
 }
 
 # A listener of one user also owns the sockets that it gets when a task of root enables the lower
 # layer and adds an address.
-later_listener() {
+listener_keeps_user() {
 	T_PROTOCOL=sctp
 	t_port
 	t_bg server b setpriv "${AS_SERVER[@]}" rping -s -P -a 0.0.0.0 -p "$PORT"
@@ -192,19 +193,19 @@ later_listener() {
 	t_defer t_listens_on "$B_DEV" tcp "$NS_B"
 	on b ip addr add 10.9.1.77/24 dev "$B_IF"
 	t_defer on b ip addr del 10.9.1.77/24 dev "$B_IF"
-	count b "sctp sport $PORT" "own meta skuid $SERVER"
+	count_packets b "sctp sport $PORT" "own meta skuid $SERVER"
 	export RNIC_SW_LLP=sctp
 	t_call "$B4" -C 20
-	owned b own
+	check_owned b own
 	t_until 20 t_call 10.9.1.77 -C 20
-	owned b own
+	check_owned b own
 }
 
-associations() { on a cat /proc/net/sctp/assocs | awk -v port="$PORT" '$13 == port' | wc -l; }
+count_associations() { on a cat /proc/net/sctp/assocs | awk -v port="$PORT" '$13 == port' | wc -l; }
 are_connected() { [ "$(on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS')" -eq "$1" ]; }
 
 # Programs of one user share an association, those of two users do not.
-not_shared() {
+users_share_no_association() {
 	local n=0 user words
 	export RNIC_SW_LLP=sctp
 	t_listens_on "$B_DEV" both "$NS_B" || t_skip "SCTP is not available in this kernel"
@@ -214,23 +215,23 @@ not_shared() {
 	t_listens b "$PORT"
 	for user in $CLIENT $CLIENT $SERVER $SERVER; do
 		n=$((n + 1))
-		read -ra words <<<"$(with_user "$user")"
+		read -ra words <<<"$(print_setpriv_args "$user")"
 		t_bg "client$n" a setpriv "${words[@]}" rping -c -a "$B4" -p "$PORT"
 		t_until "$T_TIME" are_connected $n || t_fail "client $n is not connected"
 	done
 	on a cat /proc/net/sctp/assocs
-	t_check "4 queue pairs are on 2 associations" [ "$(associations)" -eq 2 ]
+	t_check "4 queue pairs are on 2 associations" [ "$(count_associations)" -eq 2 ]
 }
 
 type -P nft >/dev/null || t_skip_all "nft is not installed"
 two_hosts
 for llp in tcp sctp; do
-	t_case "rules by user, over $llp" "" over $llp by_user
-	t_case "a rule by user rejects, over $llp" "" over $llp rejected
-	t_case "rules by control group, over $llp" "" over $llp by_group
-	t_case "rules by mark, over $llp" "" over $llp by_mark
+	t_case "rules by user, over $llp" "" run_over $llp rules_match_user
+	t_case "a rule by user rejects, over $llp" "" run_over $llp rule_rejects_user
+	t_case "rules by control group, over $llp" "" run_over $llp rules_match_group
+	t_case "rules by mark, over $llp" "" run_over $llp mark_reaches_later_chain
 done
-t_case "rules by user, after the fallback to revision 1" "" after_fallback
-t_case "rules by user, for a listener that another task changes" "" later_listener
-t_case "programs of two users do not share an association" "" not_shared
+t_case "rules by user, after the fallback to revision 1" "" rules_match_after_fallback
+t_case "rules by user, for a listener that another task changes" "" listener_keeps_user
+t_case "programs of two users do not share an association" "" users_share_no_association
 t_end

@@ -10,11 +10,11 @@ readonly python=/usr/bin/python3	# the version that python3-pyverbs supports
 readonly tests=/usr/share/doc/rdma-core/tests
 readonly page=$T_DIR/../../pyverbs.rst
 readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
-# the minimum number of passing tests: with fewer something is broken
+# if fewer tests pass than this, the test environment is broken
 readonly passing=70
 
-# reason_of "TEST: WHY": set $reason to the known reason for which TEST was skipped
-reason_of() {
+# set_reason "TEST: WHY": set $reason to the known reason for which TEST was skipped
+set_reason() {
 	case $1 in
 	test_mlx5_* | test_efa*)
 		reason="another vendor's device" ;;
@@ -75,7 +75,7 @@ run_all() {
 	cp "$T_CASE/out" "$T_LOG/pyverbs.out"
 }
 
-for_their_tree() {
+tests_for_rdma_core_pass() {
 	[ -d "$ours" ] || t_skip "packaging/rdma-core/tests not found"
 	unpack
 	cp "$ours/test_iwarp.py" "$T_CASE/tests"
@@ -86,17 +86,17 @@ for_their_tree() {
 	t_check "all tests of test_iwarp.py pass" t_refused grep -vP '^ok\t' "$T_CASE/out"
 }
 
-none_fails() {
+no_test_fails() {
 	cut -f 1 "$T_LOG/pyverbs.out" | sort | uniq -c
 	! grep -P '^error\t' "$T_LOG/pyverbs.out" || t_fail "tests of rdma-core failed"
 	t_check "at least $passing tests pass" \
 		test "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out")" -ge $passing
 }
 
-reasons() {
+skips_have_known_reasons() {
 	local test why reason unknown=0
 	while IFS=$'\t' read -r _ test why; do
-		if reason_of "$test: $why"; then
+		if set_reason "$test: $why"; then
 			echo "$reason"
 		else
 			echo "$test: $why" >&2
@@ -108,32 +108,33 @@ reasons() {
 	t_check "each skipped test has a known reason" test $unknown = 0
 }
 
-# page_says WHAT: print the page's number for the rdma-core release with this many tests
-page_says() {
+# print_documented_number WHAT: print the number that pyverbs.rst gives for the rdma-core release
+# with this many tests
+print_documented_number() {
 	awk -F '  +' -v what="$1" -v all="$(wc -l <"$T_LOG/pyverbs.out")" '
 		$1 == "all" { for (col = 3; col > 1 && $col != all;) col-- }
 		$1 == what && col > 1 { print $col }' "$page"
 }
 
-as_the_page_says() {
+numbers_match_page() {
 	local number what wrong=0
 	[ -e "$page" ] || t_skip "tools/testing/pyverbs.rst not found"
-	[ -n "$(page_says all)" ] ||
+	[ -n "$(print_documented_number all)" ] ||
 		t_skip "tools/testing/pyverbs.rst has no column for this release of rdma-core"
 	{
 		echo "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out") pass"
 		cat "$T_LOG/pyverbs.reasons"
 	} >"$T_CASE/numbers"
 	while read -r number what; do
-		[ "$(page_says "$what")" != "$number" ] || continue
-		echo "$what: $number; in tools/testing/pyverbs.rst: $(page_says "$what")"
+		[ "$(print_documented_number "$what")" != "$number" ] || continue
+		echo "$what: $number; in tools/testing/pyverbs.rst: $(print_documented_number "$what")"
 		wrong=1
 	done <"$T_CASE/numbers"
 	t_check "tools/testing/pyverbs.rst has the same numbers" test $wrong = 0
 }
 
 # Run the ODP tests of rdma-core that need huge pages
-huge_pages() {
+odp_with_huge_pages() {
 	local at=/proc/sys/vm/nr_hugepages before
 	[ -e $at ] || t_skip "huge pages are not available in this kernel (CONFIG_HUGETLBFS)"
 	unpack
@@ -151,11 +152,11 @@ rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
 one_device
 t_case "rdma-core's tests run to completion" "" run_all
 if [ -e "$T_LOG/pyverbs.out" ]; then
-	t_case "rdma-core's tests: no test fails" "" none_fails
-	t_case "rdma-core's tests: each skipped test has a known reason" "" reasons
-	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" as_the_page_says
+	t_case "rdma-core's tests: no test fails" "" no_test_fails
+	t_case "rdma-core's tests: each skipped test has a known reason" "" skips_have_known_reasons
+	t_case "rdma-core's tests: the numbers in tools/testing/pyverbs.rst are right" "" numbers_match_page
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
-t_case "rdma-core's tests of ODP with huge pages" "" huge_pages
-t_case "the tests for rdma-core's tree pass" "" for_their_tree
+t_case "rdma-core's tests of ODP with huge pages" "" odp_with_huge_pages
+t_case "the tests for rdma-core's tree pass" "" tests_for_rdma_core_pass
 t_end

@@ -4,23 +4,23 @@
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-# ping ADDRESS ROUNDS SIZE: run rping
-ping() {
+# run_rping ADDRESS ROUNDS SIZE: run rping
+run_rping() {
 	t_rping "$1" -C "$2" -S "$3" -V
 }
 
 ping_sizes() {
 	local size
 	for size in 32 100 1000 1408 4096 8192 16384 65535; do
-		ping "$1" 5 $size
+		run_rping "$1" 5 $size
 	done
 }
 
 # Run one persistent server, with clients one after the other and then eight at the same time.
-ping_persistent() {
+ping_persistent_server() {
 	local i before
 	t_port
-	# T_TIME limits each of the 108 clients; the server needs more
+	# T_TIME is the time limit of each of the 108 clients; the server runs longer
 	T_TIME=$((10 * T_TIME)) t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	for i in $(seq "$(t_iters 100)"); do
@@ -29,7 +29,8 @@ ping_persistent() {
 	before=$(t_counter "$B_DEV" accepts)
 	for i in $(seq 8); do
 		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
-		# wait, because rping's server loses a request if the next one arrives immediately after it
+		# wait, because rping's server loses a request if the next one arrives immediately
+		# after it
 		t_until "$T_TIME" t_has_accepted $((before + i)) ||
 			t_fail "client $i is not connected"
 	done
@@ -43,24 +44,24 @@ ping_wildcard() {
 	T_AT=$2 t_rping "$1" -C 5
 }
 
-ping_nobody() {
+connect_without_listener() {
 	t_port
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" \
 		on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # ucmatose always listens on port 7471.
-cmatose() {
+run_ucmatose() {
 	t_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"
 }
 
-client_server() {
+run_rdma_client_server() {
 	t_port
 	t_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
 }
 
 # Run cmtime; its server does not exit when the client is done.
-cm_times() {
+run_cmtime() {
 	local before
 	before=$(t_counter "$B_DEV" accepts)
 	t_port
@@ -72,8 +73,8 @@ cm_times() {
 		test "$(t_counter "$B_DEV" accepts)" -ge $((before + 50))
 }
 
-# stream PROGRAM ARGS...: run a pair; the server exits when the connection ends
-stream() {
+# run_stream PROGRAM ARGS...: run a server and a client; the server exits when the connection ends
+run_stream() {
 	local prog=$1
 	shift
 	t_port
@@ -81,35 +82,36 @@ stream() {
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
-# stream_async ARGS...: run rstream, first with an asynchronous server, then with two asynchronous
-# ends. An asynchronous client fails with status 16 (POLLHUP) if the end of the connection arrives
-# together with the last bytes, which is usual on one CPU. The server has then transferred all data.
-stream_async() {
+# run_stream_async ARGS...: run rstream, first with an asynchronous server, then with two
+# asynchronous ends. An asynchronous client fails with status 16 (POLLHUP) if the end of the
+# connection arrives together with the last bytes, which is usual on one CPU. The server has then
+# transferred all data.
+run_stream_async() {
 	local try
-	stream_ends "" "$*" "$* -T a"
+	run_stream_ends "" "$*" "$* -T a"
 	for try in 1 2 3; do
-		stream_ends "-$try" "$* -T a" "$* -T a" && return 0
+		run_stream_ends "-$try" "$* -T a" "$* -T a" && return 0
 		grep -q "^client-$try ended with status 16" "$T_CASE/log" || return 1
 		echo "retrying"
 	done
 	t_check "the server has transferred all data" grep -q '^custom ' "$T_CASE/server-$try.log"
 }
 
-# stream_ends TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
-stream_ends() {
+# run_stream_ends TAG CLIENT-ARGS SERVER-ARGS: run rstream with different arguments at both ends
+run_stream_ends() {
 	t_port
 	# shellcheck disable=SC2086	# words
 	t_both "$1" "$PORT" rstream -b "$B4" -p "$PORT" $3 -- rstream -s "$B4" -p "$PORT" $2
 }
 
-stream6() {
+run_stream_ipv6() {
 	t_port
 	t_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 20 -C 20 -T v -- \
 		rstream -s "$B6" -p "$PORT" -I 20 -C 20 -T v
 }
 
 # Run rstream's fork server, which never exits and uses plain sockets on a second port.
-stream_fork() {
+run_stream_fork() {
 	t_port
 	t_bg server b rstream -b "$B4" -p "$PORT" -I 10 -C 10 -T f
 	t_listens b "$PORT"
@@ -132,17 +134,17 @@ copy_file() {
 
 # Programs that use datagrams must fail, because iWARP has no datagrams.
 NO_QP="unable to create QP: Operation not supported"
-datagrams_refused() {
+datagrams_are_refused() {
 	t_refuses "$NO_QP" on a timeout 60 udaddy -s "$B4" -b "$A4"
 }
 
-multicast_refused() {
+multicast_is_refused() {
 	t_refuses "$NO_QP" on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
 }
 
 # The RDMA core starts a wildcard listener on a device that is added later. If the port is already
 # in use on that device, adding the device must still succeed.
-port_taken() {
+device_added_while_port_in_use() {
 	t_port
 	t_bg everywhere a rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_listens a "$PORT"
@@ -155,55 +157,55 @@ port_taken() {
 	t_check "the wildcard listener still runs" t_alive everywhere
 }
 
-common() {
+define_common_cases() {
 	local n
 	n=$(t_iters 1000)
-	t_case "$1: rping, $n rounds, IPv4" "" ping "$B4" "$n" 100
-	t_case "$1: rping, $n rounds, IPv6" "" ping "$B6" "$n" 100
+	t_case "$1: rping, $n rounds, IPv4" "" run_rping "$B4" "$n" 100
+	t_case "$1: rping, $n rounds, IPv6" "" run_rping "$B6" "$n" 100
 	t_case "$1: rping, sizes up to 64 KiB, IPv4" "" ping_sizes "$B4"
 	t_case "$1: rping, sizes up to 64 KiB, IPv6" "" ping_sizes "$B6"
-	t_case "$1: rping, 64 KiB, many rounds" "" ping "$B4" "$(t_iters 500)" 65535
-	t_case "$1: rping, persistent server" "" ping_persistent
+	t_case "$1: rping, 64 KiB, many rounds" "" run_rping "$B4" "$(t_iters 500)" 65535
+	t_case "$1: rping, persistent server" "" ping_persistent_server
 	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard "$B4" 0.0.0.0
 	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard "$B6" ::0
 	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard "$B4" ::0
-	t_case "$1: rping, no listener" "" ping_nobody
-	t_case "$1: ucmatose, IPv4" "" cmatose "$B4"
-	t_case "$1: ucmatose, IPv6" "" cmatose "$B6"
-	t_case "$1: ucmatose, 100 connections" "" cmatose "$B4" -c 100 -C 20 -S 1000
-	t_case "$1: ucmatose, channel migration" "" cmatose "$B4" -m -c 4
-	t_case "$1: cmtime, 50 connections" "" cm_times
-	t_case "$1: rdma_server and rdma_client, IPv4" "" client_server "$B4"
-	t_case "$1: rdma_server and rdma_client, IPv6" "" client_server "$B6"
-	t_case "$1: rstream, verified" "" stream rstream -I 50 -C 20 -T v
-	t_case "$1: riostream, verified" "" stream riostream -I 50 -C 5 -T v
+	t_case "$1: rping, no listener" "" connect_without_listener
+	t_case "$1: ucmatose, IPv4" "" run_ucmatose "$B4"
+	t_case "$1: ucmatose, IPv6" "" run_ucmatose "$B6"
+	t_case "$1: ucmatose, 100 connections" "" run_ucmatose "$B4" -c 100 -C 20 -S 1000
+	t_case "$1: ucmatose, channel migration" "" run_ucmatose "$B4" -m -c 4
+	t_case "$1: cmtime, 50 connections" "" run_cmtime
+	t_case "$1: rdma_server and rdma_client, IPv4" "" run_rdma_client_server "$B4"
+	t_case "$1: rdma_server and rdma_client, IPv6" "" run_rdma_client_server "$B6"
+	t_case "$1: rstream, verified" "" run_stream rstream -I 50 -C 20 -T v
+	t_case "$1: riostream, verified" "" run_stream riostream -I 50 -C 5 -T v
 }
 
 two_hosts
-common "two hosts"
+define_common_cases "two hosts"
 t_undo
 unset NS_A NS_B
 
 one_device
 # Over SCTP in a debug kernel, the common cases run with the other topology only
-[ -n "${T_LLP:-}" ] && [ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || common "one device"
-t_case "rstream, blocking" "" stream rstream -I 50 -C 20 -T b
-t_case "rstream, nonblocking" "" stream rstream -I 50 -C 20 -T n
-t_case "rstream, async" "" stream_async -I $((T_SLOW ? 20 : 50)) -C 10
-t_case "rstream, async and nonblocking, verified" "" stream_async -I 10 -C 5 -T n -T v
-t_case "rstream, resolve" "" stream rstream -I 50 -C 20 -T r
-t_case "rstream, fork" "" stream_fork
-t_case "rstream, all sizes" "" stream rstream -S all -I $((T_SLOW ? 5 : 100)) -C 10
-t_case "rstream, 1 MiB" "" stream rstream -I 5 -C 2 -S 1048576 -T v
-t_case "rstream, small buffers" "" stream rstream -B 4096 -I 5 -C 20 -S 10000 -T v
-t_case "rstream, IPv6, verified" "" stream6
-t_case "riostream, blocking" "" stream riostream -I 50 -C 5 -T b
-t_case "riostream, nonblocking" "" stream riostream -I 50 -C 5 -T n
-t_case "riostream, async, verified" "" stream riostream -I 50 -C 5 -T a -T v
-t_case "riostream, all sizes" "" stream riostream -S all -I $((T_SLOW ? 3 : 100))
+[ -n "${T_LLP:-}" ] && [ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || define_common_cases "one device"
+t_case "rstream, blocking" "" run_stream rstream -I 50 -C 20 -T b
+t_case "rstream, nonblocking" "" run_stream rstream -I 50 -C 20 -T n
+t_case "rstream, async" "" run_stream_async -I $((T_SLOW ? 20 : 50)) -C 10
+t_case "rstream, async and nonblocking, verified" "" run_stream_async -I 10 -C 5 -T n -T v
+t_case "rstream, resolve" "" run_stream rstream -I 50 -C 20 -T r
+t_case "rstream, fork" "" run_stream_fork
+t_case "rstream, all sizes" "" run_stream rstream -S all -I $((T_SLOW ? 5 : 100)) -C 10
+t_case "rstream, 1 MiB" "" run_stream rstream -I 5 -C 2 -S 1048576 -T v
+t_case "rstream, small buffers" "" run_stream rstream -B 4096 -I 5 -C 20 -S 10000 -T v
+t_case "rstream, IPv6, verified" "" run_stream_ipv6
+t_case "riostream, blocking" "" run_stream riostream -I 50 -C 5 -T b
+t_case "riostream, nonblocking" "" run_stream riostream -I 50 -C 5 -T n
+t_case "riostream, async, verified" "" run_stream riostream -I 50 -C 5 -T a -T v
+t_case "riostream, all sizes" "" run_stream riostream -S all -I $((T_SLOW ? 3 : 100))
 t_case "rcopy, 5 MB" "" copy_file
 [ -n "${T_LLP:-}" ] ||
-	t_case "device added while a wildcard listener's port is in use" "" port_taken
-t_case "udaddy refused" "" datagrams_refused
-t_case "mckey refused" "" multicast_refused
+	t_case "device added while a wildcard listener's port is in use" "" device_added_while_port_in_use
+t_case "udaddy refused" "" datagrams_are_refused
+t_case "mckey refused" "" multicast_is_refused
 t_end

@@ -7,28 +7,28 @@
 
 export RNIC_SW_LLP=sctp
 
-# associations PORT: print the number of established associations of host a with PORT
-associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
-# associations_made: print the number of associations that host a has ever made. Existing ones
+# count_associations PORT: print the number of established associations of host a with PORT
+count_associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
+# count_associations_made: print the number of associations that host a has ever made. Existing ones
 # cannot be counted, because closed associations stay for seconds after a program has exited.
-associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
-qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
-tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
+count_associations_made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
+count_qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
+count_tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
 
-# no_tcp COMMAND...: check that COMMAND does not connect over TCP
-no_tcp() {
+# check_no_tcp COMMAND...: check that COMMAND does not connect over TCP
+check_no_tcp() {
 	local before
-	before=$(tcp_connects)
+	before=$(count_tcp_connects)
 	"$@"
-	t_check "no TCP connection is made" [ "$(tcp_connects)" -eq "$before" ]
+	t_check "no TCP connection is made" [ "$(count_tcp_connects)" -eq "$before" ]
 }
 
-# llp HOST NAME VALUE: change a setting of HOST's device
-llp() {
+# change_setting HOST NAME VALUE: change a setting of HOST's device
+change_setting() {
 	if [ "$1" = a ]; then t_set "$A_DEV" "$2" "$3" "$NS_A"; else t_set "$B_DEV" "$2" "$3" "$NS_B"; fi
 }
 
-llp_of() {
+print_setting() {
 	if [ "$1" = a ]; then t_get "$A_DEV" "$2" "$NS_A"; else t_get "$B_DEV" "$2" "$NS_B"; fi
 }
 
@@ -53,109 +53,111 @@ ping_both() {
 	t_call "$B4" -C 3
 }
 
-ping_nobody() {
+connect_without_listener() {
 	t_port
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
-	# again while there is an association, which has no session for this port
+	# connect again while there is an association to the host, on which no session has this port
 	t_rping "$B4" -C 1
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
-# traffic TAG: start a pair of programs that transfer data until one of them ends
-traffic() {
+# start_traffic TAG: start a pair of programs that transfer data until one of them ends
+start_traffic() {
 	t_port
 	t_bg "s$1" b rping -s -a "$B4" -p "$PORT" -S 20000
 	t_listens b "$PORT"
 	t_bg "c$1" a rping -c -a "$B4" -p "$PORT" -S 20000
 }
 
-# crowd N: start N clients on a, each with a QP that is connected to one server on b
-crowd() {
+# start_clients N: start N clients on a, each with a QP that is connected to one server on b
+start_clients() {
 	local i
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	for ((i = 1; i <= $1; i++)); do
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT"
-		# wait, because rping's server loses a request if the next one arrives immediately after it
+		# wait, because rping's server loses a request if the next one arrives immediately
+		# after it
 		t_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
 	done
 	on a ss -nS
 }
 
-sends() { t_counter "$B_DEV" rx_sends; }
-more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
-flows() { t_until "$T_TIME" more_sends "$(sends)" || t_fail "no traffic"; }
-has_qps() { [ "$(qps a)" -ge "$1" ]; }
-# ends_soon NAME [SECONDS]: check that a program exits by itself after the other end has ended.
-ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 still runs"; }
+print_sends() { t_counter "$B_DEV" rx_sends; }
+has_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
+check_traffic() { t_until "$T_TIME" has_more_sends "$(print_sends)" || t_fail "no traffic"; }
+has_qps() { [ "$(count_qps a)" -ge "$1" ]; }
+# check_ends_soon NAME [SECONDS]: check that a program exits by itself after the other end has
+# ended.
+check_ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 still runs"; }
 
 # QPs of different programs share one association.
-share() {
-	crowd 8
-	t_check "8 QPs are on one association" test "$(associations "$PORT")" = 1
-	flows
+qps_share_association() {
+	start_clients 8
+	t_check "8 QPs are on one association" test "$(count_associations "$PORT")" = 1
+	check_traffic
 }
 
 # With two streams in each direction five QPs need three associations.
-use_up() {
-	llp a streams 2
-	t_defer llp a streams 0
-	crowd 5
-	t_check "5 QPs are on 3 associations" test "$(associations "$PORT")" = 3
-	flows
+streams_are_used_up() {
+	change_setting a streams 2
+	t_defer change_setting a streams 0
+	start_clients 5
+	t_check "5 QPs are on 3 associations" test "$(count_associations "$PORT")" = 3
+	check_traffic
 }
 
 # The peer limits the number of streams. All QPs wait until the first association is established,
 # because the initiator learns the peer's limit only then.
-allowed_few() {
+peer_limits_streams() {
 	local before
-	llp b streams 2
-	t_defer llp b streams 0
+	change_setting b streams 2
+	t_defer change_setting b streams 0
 	t_netem a "$A_IF" delay 400ms
-	before=$(associations_made)
+	before=$(count_associations_made)
 	t_pair 7471 ucmatose -b "$B4" -c 5 -C 5 -- ucmatose -s "$B4" -c 5 -C 5
-	t_check "5 QPs were on 3 associations" test $(($(associations_made) - before)) = 3
+	t_check "5 QPs were on 3 associations" test $(($(count_associations_made) - before)) = 3
 }
 
-kill_one() {
+kill_one_end() {
 	local round
 	for round in 1 2 3 4; do
-		traffic "$round"
-		flows
+		start_traffic "$round"
+		check_traffic
 		if ((round % 2)); then
 			t_kill "c$round" KILL
-			ends_soon "s$round"
+			check_ends_soon "s$round"
 		else
 			t_kill "s$round" KILL
-			ends_soon "c$round"
+			check_ends_soon "c$round"
 		fi
 	done
 	t_rping "$B4" -C 3
 }
 
 # If one program is killed, another program on the same association must continue.
-kill_beside() {
-	crowd 2
-	t_check "both QPs are on one association" test "$(associations "$PORT")" = 1
+kill_beside_other() {
+	start_clients 2
+	t_check "both QPs are on one association" test "$(count_associations "$PORT")" = 1
 	t_kill c1 KILL
 	sleep 1
-	flows
+	check_traffic
 	t_check "the other client still runs" t_alive c2
 }
 
-del_link() {
-	traffic 1
-	flows
+delete_device() {
+	start_traffic 1
+	check_traffic
 	on a rdma link del "$A_DEV"
-	ends_soon c1
-	ends_soon s1
+	check_ends_soon c1
+	check_ends_soon s1
 	t_link "$A_DEV" "$A_IF" "$NS_A"
-	traffic 2
-	flows
+	start_traffic 2
+	check_traffic
 	on b rdma link del "$B_DEV"
-	ends_soon s2
-	ends_soon c2
+	check_ends_soon s2
+	check_ends_soon c2
 	t_link "$B_DEV" "$B_IF" "$NS_B"
 	t_rping "$B4" -C 3
 }
@@ -176,31 +178,32 @@ has_carrier() { on "$1" ip -o link show dev "$2" | grep -q ' state UP '; }
 
 # Set the link up and wait for the carriers. The kernel checks carriers once a second and drops
 # packets until then, and rdma_cm gives up resolving an address after two seconds.
-peer_back() {
+restore_link() {
 	on b ip link set "$B_IF" up
 	t_until "$T_TIME" has_carrier a "$A_IF" && t_until "$T_TIME" has_carrier b "$B_IF"
 }
 
-# SCTP must detect that its peer is unreachable.
-peer_gone() {
-	# three times the limit: the programs must notice this before timeout(1) ends them
+# Let the link fail: SCTP must detect that its peer is unreachable.
+unreachable_peer_is_detected() {
+	# use three times the time limit, because the programs must notice the failure before
+	# timeout(1) ends them
 	T_TIME=$((T_TIME * 3))
-	traffic 1
-	flows
+	start_traffic 1
+	check_traffic
 	on b ip link set "$B_IF" down
-	t_defer peer_back
-	ends_soon c1 100
-	ends_soon s1 100
+	t_defer restore_link
+	check_ends_soon c1 100
+	check_ends_soon s1 100
 }
 
-# netem WORDS...: apply netem in both directions, and set EARLY
-netem() {
+# apply_netem WORDS...: apply netem in both directions, and set EARLY
+apply_netem() {
 	t_netem a "$A_IF" "$@"
 	t_netem b "$B_IF" "$@"
 	EARLY=$(t_counter "$A_DEV" rx_placed_early)
 }
 
-some_early() {
+check_some_early() {
 	local now
 	now=$(t_counter "$A_DEV" rx_placed_early)
 	echo "$((now - EARLY)) segments were placed out of order"
@@ -208,31 +211,32 @@ some_early() {
 }
 
 # Print the number of packets that netem has dropped on both hosts
-lost() {
+count_lost() {
 	{ on a tc -s qdisc show dev "$A_IF" && on b tc -s qdisc show dev "$B_IF"; } |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-some_lost() { t_check "packets are lost" test "$(lost)" -gt 0; }
+check_some_lost() { t_check "packets are lost" test "$(count_lost)" -gt 0; }
 
-# reordered WORDS...: run rping over a network that reorders packets, and loses some if WORDS say so
-reordered() {
-	# in QEMU without KVM this takes two minutes
+# rping_with_reordering WORDS...: run rping over a network that reorders packets, and loses some if
+# WORDS say so
+rping_with_reordering() {
+	# extend the time limit, because the case takes two minutes in QEMU without KVM
 	T_TIME=$((T_TIME * 3))
-	netem "$@"
+	apply_netem "$@"
 	t_rping "$B4" -C "$(t_iters 200)" -S 65535 -V
-	some_early
-	[[ " $* " != *" loss "* ]] || some_lost
+	check_some_early
+	[[ " $* " != *" loss "* ]] || check_some_lost
 }
 
 # A late segment of one QP must not delay other QPs.
-share_reordered() {
+late_segment_delays_one_qp() {
 	local i n reads before
 	T_TIME=$((T_TIME * 3))
 	n=$(t_iters 400)
 	before=$(t_counter "$B_DEV" accepts)
 	reads=$(t_counter "$A_DEV" rx_read_requests)
-	netem delay 5ms 3ms 25% reorder 50% loss 1%
+	apply_netem delay 5ms 3ms 25% reorder 50% loss 1%
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT" -S 30000 -V
 	t_listens b "$PORT"
@@ -241,29 +245,29 @@ share_reordered() {
 		t_until "$T_TIME" t_has_accepted $((before + i)) ||
 			t_fail "client $i is not connected"
 	done
-	t_check "all QPs are on one association" test "$(associations "$PORT")" = 1
+	t_check "all QPs are on one association" test "$(count_associations "$PORT")" = 1
 	for i in 1 2 3 4; do
 		t_wait_rping "c$i"
 	done
-	some_early
-	some_lost
+	check_some_early
+	check_some_lost
 	# count Reads, one in each round, because the client does not report missing rounds
 	t_check "all rounds are done" test \
 		"$(t_counter "$A_DEV" rx_read_requests)" -ge $((reads + 4 * n))
 }
 
-choose() {
+settings_choose_llp() {
 	unset RNIC_SW_LLP
-	llp a connect sctp
-	t_defer llp a connect tcp
-	no_tcp t_rping "$B4" -C 3
-	llp b listen tcp
-	t_defer llp b listen both
+	change_setting a connect sctp
+	t_defer change_setting a connect tcp
+	check_no_tcp t_rping "$B4" -C 3
+	change_setting b listen tcp
+	t_defer change_setting b listen both
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
-	llp a connect tcp
+	change_setting a connect tcp
 	t_call "$B4" -C 3
 }
 
@@ -271,22 +275,22 @@ choose() {
 direct_verb() {
 	local direct before
 	direct=$(t_prog direct)
-	before=$(associations_made)
+	before=$(count_associations_made)
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	RNIC_SW_LLP=tcp no_tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
-	t_check "the connection was made over SCTP" test $(($(associations_made) - before)) = 1
+	RNIC_SW_LLP=tcp check_no_tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
+	t_check "the connection was made over SCTP" test $(($(count_associations_made) - before)) = 1
 	t_port
 	t_bg other b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	RNIC_SW_LLP=sctp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" tcp
 	t_check "the second connection was made over TCP" \
-		test $(($(associations_made) - before)) = 1
+		test $(($(count_associations_made) - before)) = 1
 }
 
 # If modprobe is forbidden to load sctp, TCP must still work.
-forbidden() {
+sctp_module_forbidden() {
 	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
 	echo "install sctp /bin/false" >/run/modprobe.d/rnic_sw.conf
@@ -298,15 +302,15 @@ forbidden() {
 	t_bg server b env RNIC_SW_LLP=tcp rping -s -a "$B4" -p "$PORT" -C 3
 	t_listens b "$PORT"
 	t_refuses "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
-	t_refuses "Protocol not supported|SCTP is not available" llp a connect sctp
-	t_refuses "Protocol not supported|SCTP is not available" llp b listen sctp
-	t_refuses "Protocol not supported|SCTP is not available" llp b listen both
-	t_check "the listen setting is tcp" test "$(llp_of b listen)" = tcp
+	t_refuses "Protocol not supported|SCTP is not available" change_setting a connect sctp
+	t_refuses "Protocol not supported|SCTP is not available" change_setting b listen sctp
+	t_refuses "Protocol not supported|SCTP is not available" change_setting b listen both
+	t_check "the listen setting is tcp" test "$(print_setting b listen)" = tcp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
 
 # If sctp is blacklisted, only root may load it, as is the case for socket(2).
-blacklisted() {
+sctp_module_blacklisted() {
 	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
 	echo "blacklist sctp" >/run/modprobe.d/rnic_sw.conf
@@ -321,13 +325,13 @@ blacklisted() {
 }
 
 # A device does not use SCTP before a program or a setting requests it.
-asked_for() {
+sctp_is_loaded_on_request() {
 	modprobe -q sctp || t_skip "SCTP is not available in this kernel"
 	t_unload rnic_sw iw_sctp_ddp
 	modprobe rnic_sw
 	RNIC_SW_LLP=tcp two_hosts
 	t_check "iw_sctp_ddp is not loaded" test ! -d /sys/module/iw_sctp_ddp
-	t_check "the listen setting is tcp" test "$(llp_of b listen)" = tcp
+	t_check "the listen setting is tcp" test "$(print_setting b listen)" = tcp
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
@@ -337,13 +341,13 @@ asked_for() {
 	t_check "there is no listener on SCTP" \
 		test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
 	RNIC_SW_LLP=tcp t_call "$B4" -C 3
-	llp b listen both
+	change_setting b listen both
 	t_call "$B4" -C 3
 }
 
-# accept_only_by PORT...: check that listeners on these ports accept over the LLPs in $BY and over
-# no other
-accept_only_by() {
+# check_accepts_only_by PORT...: check that listeners on these ports accept over the LLPs in $BY and
+# over no other
+check_accepts_only_by() {
 	local llp port
 	for llp in tcp sctp; do
 		for port in "$@"; do
@@ -363,7 +367,7 @@ accept_only_by() {
 listen_applies_to_wildcard() {
 	local everywhere one
 	T_TIME=$((3 * T_TIME))
-	t_defer llp b listen both
+	t_defer change_setting b listen both
 	t_port
 	everywhere=$PORT
 	t_bg everywhere b rping -s -P -a 0.0.0.0 -p "$everywhere"
@@ -375,13 +379,13 @@ listen_applies_to_wildcard() {
 	one=$PORT
 	t_bg one b rping -s -P -a "$B4" -p "$one"
 	t_listens b "$one"
-	BY=tcp accept_only_by "$everywhere" "$one"
-	llp b listen both
-	BY="tcp sctp" accept_only_by "$everywhere" "$one"
-	llp b listen sctp
-	BY=sctp accept_only_by "$everywhere" "$one"
-	llp b listen tcp
-	BY=tcp accept_only_by "$everywhere" "$one"
+	BY=tcp check_accepts_only_by "$everywhere" "$one"
+	change_setting b listen both
+	BY="tcp sctp" check_accepts_only_by "$everywhere" "$one"
+	change_setting b listen sctp
+	BY=sctp check_accepts_only_by "$everywhere" "$one"
+	change_setting b listen tcp
+	BY=tcp check_accepts_only_by "$everywhere" "$one"
 }
 
 # If another program uses the SCTP port of one of two listeners, setting "listen" to sctp fails, and
@@ -389,8 +393,8 @@ listen_applies_to_wildcard() {
 refused_listen_changes_none() {
 	local first second
 	T_TIME=$((3 * T_TIME))
-	llp b listen tcp
-	t_defer llp b listen both
+	change_setting b listen tcp
+	t_defer change_setting b listen both
 	t_port
 	first=$PORT
 	t_bg first b rping -s -P -a "$B4" -p "$first"
@@ -407,38 +411,38 @@ refused_listen_changes_none() {
 	t_until "$T_TIME" grep -q listening "$T_CASE/other.log"
 	t_bg second b rping -s -P -a "$B4" -p "$second"
 	t_listens b "$second"
-	t_refuses "Address already in use|port of a listener is already in use" llp b listen sctp
-	t_check "the listen setting is unchanged" test "$(llp_of b listen)" = tcp
-	BY=tcp accept_only_by "$first" "$second"
+	t_refuses "Address already in use|port of a listener is already in use" change_setting b listen sctp
+	t_check "the listen setting is unchanged" test "$(print_setting b listen)" = tcp
+	BY=tcp check_accepts_only_by "$first" "$second"
 	# with "both", the listener whose SCTP port is in use continues on TCP only
-	llp b listen both
-	BY="tcp sctp" accept_only_by "$first"
+	change_setting b listen both
+	BY="tcp sctp" check_accepts_only_by "$first"
 	PORT=$second RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
 
 modprobe rnic_sw
-t_case "loading of sctp forbidden in modprobe.d" "" forbidden
-t_case "sctp blacklisted in modprobe.d" "" blacklisted
-t_case "SCTP only where it is requested" "" asked_for
+t_case "loading of sctp forbidden in modprobe.d" "" sctp_module_forbidden
+t_case "sctp blacklisted in modprobe.d" "" sctp_module_blacklisted
+t_case "SCTP only where it is requested" "" sctp_is_loaded_on_request
 modprobe iw_sctp_ddp || t_skip_all "cannot load module iw_sctp_ddp"
 modprobe sctp_diag
 two_hosts
-t_case "rping, IPv4" "" no_tcp ping_sizes "$B4"
-t_case "rping, IPv6" "" no_tcp ping_sizes "$B6"
+t_case "rping, IPv4" "" check_no_tcp ping_sizes "$B4"
+t_case "rping, IPv6" "" check_no_tcp ping_sizes "$B6"
 t_case "rping, over TCP and SCTP at the same time" "" ping_both
-t_case "rping, no listener" "" ping_nobody
-t_case "queue pairs share an association" "" share
-t_case "all streams of an association in use" "SCTPDDP-56" use_up
-t_case "streams used up at once, limited by the peer" "SCTPDDP-56 SCTPDDP-57" allowed_few
-t_case "programs killed under traffic" "" kill_one
-t_case "one of two programs on an association killed" "SCTPDDP-83" kill_beside
-t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" reordered delay 5ms 4ms
-t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" reordered delay 2ms reorder 30% loss 1%
+t_case "rping, no listener" "" connect_without_listener
+t_case "queue pairs share an association" "" qps_share_association
+t_case "all streams of an association in use" "SCTPDDP-56" streams_are_used_up
+t_case "streams used up at once, limited by the peer" "SCTPDDP-56 SCTPDDP-57" peer_limits_streams
+t_case "programs killed under traffic" "" kill_one_end
+t_case "one of two programs on an association killed" "SCTPDDP-83" kill_beside_other
+t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" rping_with_reordering delay 5ms 4ms
+t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" rping_with_reordering delay 2ms reorder 30% loss 1%
 t_case "placement out of order, queue pairs that share an association" "SCTPDDP-65 SCTPDDP-66" \
-	share_reordered
-t_case "device deleted under traffic" "SCTPDDP-81" del_link
-t_case "the peer is unreachable" "SCTPDDP-81" peer_gone
-t_case "the device's connect and listen settings" "" choose
+	late_segment_delays_one_qp
+t_case "device deleted under traffic" "SCTPDDP-81" delete_device
+t_case "the peer is unreachable" "SCTPDDP-81" unreachable_peer_is_detected
+t_case "the device's connect and listen settings" "" settings_choose_llp
 t_case "existing listeners follow the setting" "" listen_applies_to_wildcard
 t_case "the listen setting changes all listeners or none" "" refused_listen_changes_none
 t_case "the program's choice of LLP, by a direct verb" "" direct_verb

@@ -15,132 +15,132 @@ SLAB=/sys/kernel/debug/failslab
 ENOUGH=1000000	# bytes
 A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
 
-second_link() {
+create_second_link() {
 	t_must ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B"
-	t_must link_up "$NS_A" va2 $A4_2 $A6_2
-	t_must link_up "$NS_B" vb2 $B4_2 $B6_2
+	t_must add_link_addresses "$NS_A" va2 $A4_2 $A6_2
+	t_must add_link_addresses "$NS_B" vb2 $B4_2 $B6_2
 }
 
-link_up() {
+add_link_addresses() {
 	ip -n "$1" addr add "$3/24" dev "$2" &&
 	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
 	ip -n "$1" link set "$2" up
 }
 
-# paths HOST NAMES: set HOST's paths until the case ends
-paths() {
+# set_paths HOST NAMES: set HOST's paths until the case ends
+set_paths() {
 	local of=("$A_DEV" "$NS_A")
 	[ "$1" = a ] || of=("$B_DEV" "$NS_B")
 	t_set "${of[0]}" paths "$2" "${of[1]}"
 	t_defer t_set "${of[0]}" paths none "${of[1]}"
 }
 
-two_paths() {
-	paths a va2
-	paths b vb2
+set_two_paths() {
+	set_paths a va2
+	set_paths b vb2
 }
 
 # Print the addresses of host a's associations with $PORT: those of a, and those of b. In /proc the
 # primary address has a *, and IPv6 addresses have leading zeros.
-addresses() {
+print_addresses() {
 	on a cat /proc/net/sctp/assocs | tr -d '*' | awk -v port="$PORT" '
 		$13 == port {
 			for (i = 14; $i != "<->"; i++) print "a", $i
 			for (i++; $i ~ /[.:]/; i++) print "b", $i
-		}' | short | sort -u | paste -sd' '
+		}' | shorten_ipv6 | sort -u | paste -sd' '
 }
 
 # Shorten IPv6 addresses on stdin
-short() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
+shorten_ipv6() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
 
-has() {
+check_addresses() {
 	local got
-	got=$(addresses)
+	got=$(print_addresses)
 	echo "addresses: $got"
 	t_check "the addresses are $*" test "$got" = "$*"
 }
 
-# talk ADDRESS: start a client and a server that transfer and verify data until they are killed.
-# The server listens on $T_AT if that is set. goes_on() checks their progress.
-talk() {
+# start_traffic ADDRESS: start a client and a server that transfer and verify data until they are
+# killed. The server listens on $T_AT if that is set. check_traffic() checks their progress.
+start_traffic() {
 	t_port
 	T_TIME=600 t_bg server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
 	t_listens b "$PORT"
 	T_TIME=600 t_bg client a rping -c -a "$1" -p "$PORT" -S 30000 -V
-	goes_on
+	check_traffic
 }
 
-sends() { t_counter "$B_DEV" rx_sends; }
-more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
+print_sends() { t_counter "$B_DEV" rx_sends; }
+has_more_sends() { [ "$(print_sends)" -gt $(($1 + 5)) ]; }
 
-# goes_on [SECONDS]: check that data moves within SECONDS and that both programs, which exit on
-# errors, still run
-goes_on() {
+# check_traffic [SECONDS]: check that data moves within SECONDS and that both programs, which exit
+# on errors, still run
+check_traffic() {
 	local start=${EPOCHREALTIME/./}
-	t_until "${1:-20}" more_sends "$(sends)" || t_fail "no traffic"
+	t_until "${1:-20}" has_more_sends "$(print_sends)" || t_fail "no traffic"
 	echo "traffic after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
 	t_check "the client still runs" t_alive client
 	t_check "the server still runs" t_alive server
 }
 
-# state HOST ADDRESS: print the path's state (enum sctp_spinfo_state)
-state() { on "$1" cat /proc/net/sctp/remaddr | short | awk -v to="$2" '$1 == to { print $8 }'; }
-is_active() { state "$1" "$2" | grep -q 2; }
-active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(state "$1" "$2")"; }
+# print_path_state HOST ADDRESS: print the path's state (enum sctp_spinfo_state)
+print_path_state() { on "$1" cat /proc/net/sctp/remaddr | shorten_ipv6 | awk -v to="$2" '$1 == to { print $8 }'; }
+is_active() { print_path_state "$1" "$2" | grep -q 2; }
+wait_path_active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(print_path_state "$1" "$2")"; }
 
-all_active() {
-	active a "$1"
-	active a "$2"
-	active b "$3"
-	active b "$4"
+wait_both_paths_active() {
+	wait_path_active a "$1"
+	wait_path_active a "$2"
+	wait_path_active b "$3"
+	wait_path_active b "$4"
 }
 
-link() { on "$1" ip link set "$2" "$3"; }
+set_link() { on "$1" ip link set "$2" "$3"; }
 
 # set_link_down HOST INTERFACE: set one end of a link down, so that the other end loses its carrier
 set_link_down() {
-	link "$1" "$2" down
-	goes_on 60
-	goes_on
+	set_link "$1" "$2" down
+	check_traffic 60
+	check_traffic
 }
 
-one_each() {
-	talk "$1"
-	has a "$2" b "$1"
+one_address_each() {
+	start_traffic "$1"
+	check_addresses a "$2" b "$1"
 }
 
-# everywhere ADDRESS: start a persistent server on b that listens on ADDRESS
-everywhere() {
+# start_server ADDRESS: start a persistent server on b that listens on ADDRESS
+start_server() {
 	t_port
 	t_bg server b rping -s -P -a "$1" -p "$PORT"
 	t_listens b "$PORT"
 }
 
-connected() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
-more_connected() { [ "$(connected)" -gt "$1" ]; }
+count_connected() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
+has_more_connected() { [ "$(count_connected)" -gt "$1" ]; }
 
-# stays NAME ADDRESS: start a client that stays connected to ADDRESS. Wait for its QP, because an
-# association has its addresses before it is established.
-stays() {
+# start_client NAME ADDRESS: start a client that stays connected to ADDRESS. Wait for its QP,
+# because an association has its addresses before it is established.
+start_client() {
 	local before
-	before=$(connected)
+	before=$(count_connected)
 	t_bg "$1" a rping -c -a "$2" -p "$PORT"
-	t_until "$T_TIME" more_connected "$before" || t_fail "$1 is not connected"
-	t_check "an association has address $2" eval "addresses | grep -qF 'b ${2%%%*}'"
+	t_until "$T_TIME" has_more_connected "$before" || t_fail "$1 is not connected"
+	t_check "an association has address $2" eval "print_addresses | grep -qF 'b ${2%%%*}'"
 }
 
-calls() { t_call "$1" -C 2; }
-answers() { on a timeout 10 rping -c -a "$1" -p "$PORT" -C 1; }
+run_client() { t_call "$1" -C 2; }
+can_connect() { on a timeout 10 rping -c -a "$1" -p "$PORT" -C 1; }
 
 # The association of a wildcard listener has one address of b, that to which the client connected.
-called_one() {
+wildcard_association_has_called_address() {
 	on b ip addr add 10.9.1.77/24 dev vb
 	t_defer on b ip addr del 10.9.1.77/24 dev vb
-	everywhere 0.0.0.0
-	stays first "$B4"
-	has a "$A4" b "$B4"
-	stays second 10.9.1.77
-	has a "$A4" b "$B4" b 10.9.1.77
+	start_server 0.0.0.0
+	start_client first "$B4"
+	check_addresses a "$A4" b "$B4"
+	start_client second 10.9.1.77
+	check_addresses a "$A4" b "$B4" b 10.9.1.77
 	t_check "there are two associations" \
 		test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
 }
@@ -148,48 +148,48 @@ called_one() {
 # A client can connect to a link-local address, but such an address is never an additional path.
 link_local() {
 	local at
-	two_paths
+	set_two_paths
 	at=$(on b ip -6 -o addr show dev vb scope link | awk '{ sub("/.*", "", $4); print $4 }')%va
-	everywhere ::
-	stays first "$at"
-	addresses
-	t_check "one address on each side" test "$(addresses | wc -w)" = 4
-	stays second "$B6"
-	addresses | grep -F "b $B6_2"
+	start_server ::
+	start_client first "$at"
+	print_addresses
+	t_check "one address on each side" test "$(print_addresses | wc -w)" = 4
+	start_client second "$B6"
+	print_addresses | grep -F "b $B6_2"
 }
 
 # A listener must follow changes of its device's addresses, also if IPv6 first probes a new address.
-addresses_come() {
+listener_follows_addresses() {
 	on b sysctl -qw net.ipv6.conf.vb.accept_dad=1
 	t_defer on b sysctl -qw net.ipv6.conf.vb.accept_dad=0
-	everywhere "$1"
-	calls "$2"
+	start_server "$1"
+	run_client "$2"
 	on b ip addr add "$3" dev vb
 	t_defer eval "on b ip addr del $3 dev vb 2>/dev/null"
-	t_until 40 answers "${3%/*}" || t_fail "no connection to the new address $3"
-	calls "${3%/*}"
+	t_until 40 can_connect "${3%/*}" || t_fail "no connection to the new address $3"
+	run_client "${3%/*}"
 	on b ip addr del "$3" dev vb
-	t_until 10 eval "! in_use $3" ||
+	t_until 10 eval "! is_addr_in_use $3" ||
 		t_fail "the socket of the removed address $3 is still there"
-	calls "$2"
+	run_client "$2"
 	on b ip addr add "$3" dev vb
-	t_until 40 answers "${3%/*}" || t_fail "no connection to $3 after it was added again"
+	t_until 40 can_connect "${3%/*}" || t_fail "no connection to $3 after it was added again"
 }
 
-# slab NAME VALUE...: set options of failslab
-slab() {
+# set_failslab NAME VALUE...: set options of failslab
+set_failslab() {
 	while [ $# -gt 0 ]; do
 		echo "$2" >"$SLAB/$1"
 		shift 2
 	done
 }
 
-all_have_memory() {
-	slab probability 0 require-start 0 require-end 18446744073709551615 times 1
+stop_failslab() {
+	set_failslab probability 0 require-start 0 require-end 18446744073709551615 times 1
 }
 
-# times_left N: check that N allocations are still to fail
-times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
+# is_times_left N: check that N allocations are still to fail
+is_times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
 
 # The worker that follows address changes fails to allocate memory several times. It must retry,
 # because no further notification arrives when there is memory again.
@@ -197,50 +197,50 @@ retries_without_memory() {
 	local range
 	[ -e $SLAB/require-start ] ||
 		t_skip "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
-	everywhere 0.0.0.0
-	calls "$B4"
+	start_server 0.0.0.0
+	run_client "$B4"
 	range=$(grep -F '[iw_sctp_ddp]' /proc/kallsyms | sort |
 		awk '$3 == "sddp_laddrs_update_one" { at = "0x" $1; next }
 			at && "0x" $1 > at { print at, "0x" $1; exit }')
 	[ -n "$range" ] ||
 		t_fail "sddp_laddrs_update_one() not found in kallsyms; if it was renamed, update this test"
-	t_defer all_have_memory
-	slab require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
+	t_defer stop_failslab
+	set_failslab require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
 		task-filter N cache-filter N ignore-gfp-wait N verbose 0 space 0 interval 1 \
 		times 3 probability 100
 	on b ip addr add "$1" dev vb
 	t_defer on b ip addr del "$1" dev vb
-	t_until 20 times_left 0 ||
+	t_until 20 is_times_left 0 ||
 		t_fail "the worker has not retried: $(cat $SLAB/times) of 3 failures left"
-	t_until 40 answers "${1%/*}" || t_fail "no connection to the new address $1"
+	t_until 40 can_connect "${1%/*}" || t_fail "no connection to the new address $1"
 }
 
-# in_use ADDRESS: check whether an SCTP listener of b uses ADDRESS
-in_use() {
-	on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | short |
+# is_addr_in_use ADDRESS: check whether an SCTP listener of b uses ADDRESS
+is_addr_in_use() {
+	on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | shorten_ipv6 |
 		grep -qF " ${1%/*} "
 }
 
 # A wildcard listen must fail if another program uses the port on the device's address, and no other
 # device has that address as a path.
-foreign_place() {
+listen_fails_if_port_in_use() {
 	t_defer t_listens_on "$B_DEV" both "$NS_B"
 	t_listens_on "$B_DEV" sctp "$NS_B"
 	t_port
 	t_bg other b python3 -c "import socket, time; s = socket.socket(2, 1, 132); \
 s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
-	t_until 20 in_use "$B4" || t_fail "the other program does not listen"
+	t_until 20 is_addr_in_use "$B4" || t_fail "the other program does not listen"
 	t_refused on b timeout 10 rping -s -a 0.0.0.0 -p "$PORT" 2>"$T_CASE/refused"
 	t_check "rdma_listen() fails with EADDRINUSE" \
 		grep -q 'rdma_listen: Address already in use' "$T_CASE/refused"
 }
 
 # Print the number of addresses of b with an SCTP listener
-sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
+count_sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
 
 # Add 600 addresses per family. A listener is limited to 1024 sockets, and IPv6 addresses get
 # sockets first.
-many_addresses() {
+many_addresses_are_limited() {
 	local i
 	for ((i = 1; i <= 600; i++)); do
 		echo "addr add 10.78.$((i >> 8)).$((i & 255))/32 dev vb"
@@ -248,88 +248,88 @@ many_addresses() {
 	done | ip -n "$NS_B" -batch -
 	t_defer on b ip addr flush dev vb to 10.78.0.0/16
 	t_defer on b ip addr flush dev vb to fd78::/16
-	everywhere ::
-	t_until 20 eval '[ "$(sockets)" = 1024 ]' || t_fail "$(sockets) listening sockets, not 1024"
-	calls "$B4"
-	calls "$B6"
+	start_server ::
+	t_until 20 eval '[ "$(count_sockets)" = 1024 ]' || t_fail "$(count_sockets) listening sockets, not 1024"
+	run_client "$B4"
+	run_client "$B6"
 }
 
 # Each of two devices has the interface of the other one as an additional path, and a program
 # listens on both.
-cross() {
+devices_use_each_others_paths() {
 	t_new_device iwb2 vb2 "$NS_B"
-	paths a va2
-	paths b vb2
+	set_paths a va2
+	set_paths b vb2
 	t_set iwb2 paths vb "$NS_B"
 	t_listens_on iwb2 sctp "$NS_B"
 	t_listens_on "$B_DEV" sctp "$NS_B"
 	t_defer t_listens_on "$B_DEV" both "$NS_B"
 	t_port
 	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_until 20 in_use "$B4" || t_fail "the server does not listen"
-	calls "$B4"
-	has a "$A4" a "$A4_2" b "$B4" b "$B4_2"
+	t_until 20 is_addr_in_use "$B4" || t_fail "the server does not listen"
+	run_client "$B4"
+	check_addresses a "$A4" a "$A4_2" b "$B4" b "$B4_2"
 	t_check "the server still runs" t_alive server
 }
 
-two_each() {
-	two_paths
-	talk "$1"
-	has a "$2" a "$3" b "$1" b "$4"
+two_addresses_each() {
+	set_two_paths
+	start_traffic "$1"
+	check_addresses a "$2" a "$3" b "$1" b "$4"
 }
 
 # Print the number of packets sent through an interface of a.
-left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
+count_tx_packets() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
 
 # Print the maximum of consecutive timeouts of host a's association with $PORT
-allowed() { on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs; }
+print_max_timeouts() { on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs; }
 
 # The second path must carry heartbeats only.
-one_used() {
+second_path_has_heartbeats_only() {
 	local first second
-	two_paths
-	talk "$B4"
-	all_active "$B4" $B4_2 "$A4" $A4_2
-	first=$(left_by va)
-	second=$(left_by va2)
-	goes_on
-	goes_on
-	goes_on
-	first=$(($(left_by va) - first))
-	second=$(($(left_by va2) - second))
+	set_two_paths
+	start_traffic "$B4"
+	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
+	first=$(count_tx_packets va)
+	second=$(count_tx_packets va2)
+	check_traffic
+	check_traffic
+	check_traffic
+	first=$(($(count_tx_packets va) - first))
+	second=$(($(count_tx_packets va2) - second))
 	echo "$first packets on the first path, $second on the second"
 	t_check "data is sent on the first path only" test $((10 * second)) -lt "$first"
-	t_check "the association allows 10 timeouts, five for each path (it allows $(allowed))" \
-		test "$(allowed)" = 10
+	t_check "the association allows 10 timeouts, five for each path (it allows $(print_max_timeouts))" \
+		test "$(print_max_timeouts)" = 10
 }
 
 # Each path fails in turn during traffic, at either end.
 fail_over() {
-	two_paths
-	talk "$@"
-	all_active "$B4" $B4_2 "$A4" $A4_2
-	t_defer link a va up
+	set_two_paths
+	start_traffic "$@"
+	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
+	t_defer set_link a va up
 	set_link_down a va
-	link a va up
-	all_active "$B4" $B4_2 "$A4" $A4_2
-	goes_on
-	t_defer link b vb2 up
+	set_link a va up
+	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
+	check_traffic
+	t_defer set_link b vb2 up
 	set_link_down b vb2
-	link b vb2 up
-	all_active "$B4" $B4_2 "$A4" $A4_2
-	t_defer link b vb up
+	set_link b vb2 up
+	wait_both_paths_active "$B4" $B4_2 "$A4" $A4_2
+	t_defer set_link b vb up
 	set_link_down b vb
 	on a cat /proc/net/sctp/remaddr
 }
 
 # The network drops all packets of a path, but the link is up.
 path_drops_all() {
-	two_paths
-	talk "$1"
-	all_active "$@"
+	set_two_paths
+	start_traffic "$1"
+	wait_both_paths_active "$@"
 	t_netem a va loss 100%
-	goes_on 60
-	goes_on
+	check_traffic 60
+	check_traffic
 	on a tc -s qdisc show dev va | tee "$T_CASE/lost"
 	t_check "packets are lost" grep -q 'dropped [1-9]' "$T_CASE/lost"
 }
@@ -338,14 +338,14 @@ path_drops_all() {
 #
 #	va3  10.9.4.1  iwa3  ----  ra  10.9.4.254
 #				   rb  10.9.5.254  ----  vb3  10.9.5.1  iwb3
-router() {
+create_router() {
 	t_must t_new_netns rnic-r
 	t_must ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 netns rnic-r
 	t_must ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 netns rnic-r
-	t_must link_up "$NS_A" va3 10.9.4.1 fd00:9:4::1
-	t_must link_up rnic-r ra 10.9.4.254 fd00:9:4::fe
-	t_must link_up rnic-r rb 10.9.5.254 fd00:9:5::fe
-	t_must link_up "$NS_B" vb3 10.9.5.1 fd00:9:5::1
+	t_must add_link_addresses "$NS_A" va3 10.9.4.1 fd00:9:4::1
+	t_must add_link_addresses rnic-r ra 10.9.4.254 fd00:9:4::fe
+	t_must add_link_addresses rnic-r rb 10.9.5.254 fd00:9:5::fe
+	t_must add_link_addresses "$NS_B" vb3 10.9.5.1 fd00:9:5::1
 	ip netns exec rnic-r sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 	ip -n "$NS_A" route add 10.9.5.0/24 via 10.9.4.254
 	ip -n "$NS_B" route add 10.9.4.0/24 via 10.9.5.254
@@ -360,9 +360,9 @@ router() {
 # of more than 8 s. After the report SCTP does not fragment messages, except for those queued
 # before. A busy machine may be as slow and cause spurious retransmissions, so retry after the
 # route has forgotten the path MTU.
-router_says() {
+router_reports_mtu() {
 	local try
-	router
+	create_router
 	for try in 1 2 3; do
 		! path_mtu_learned_quickly "$1" || return 0
 		flush_path_mtus
@@ -372,7 +372,7 @@ router_says() {
 
 path_mtu_learned_quickly() {
 	local start cut late
-	cut=$(messages_cut) late=$(timeouts)
+	cut=$(count_fragmented) late=$(count_timeouts)
 	t_port
 	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
 	t_listens b "$PORT"
@@ -380,7 +380,7 @@ path_mtu_learned_quickly() {
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
 		t_closed_first "$T_CASE/client.log" || t_fail "rping failed"
 	t_check "all rounds are done" t_rping_complete "$T_CASE/client.log"
-	start=$((SECONDS - start)) late=$(($(timeouts) - late)) cut=$(($(messages_cut) - cut))
+	start=$((SECONDS - start)) late=$(($(count_timeouts) - late)) cut=$(($(count_fragmented) - cut))
 	on a ip route get "$1" | tee "$T_CASE/way"
 	t_check "the route's path MTU is 1400" grep -q "mtu 1400" "$T_CASE/way"
 	t_check "SCTP fragments fewer than 20 messages ($cut)" test $cut -lt 20
@@ -391,36 +391,36 @@ path_mtu_learned_quickly() {
 # Flush the path MTUs, which the kernel would remember for minutes
 flush_path_mtus() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
 
-timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
-messages_cut() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
+count_timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
+count_fragmented() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
 
-# mtus A B: set the MTUs of both ends of the first link; an end drops packets that are too long
-mtus() {
-	t_must link_mtu a va "$1"
-	t_must link_mtu b vb "$2"
-	t_defer link_mtu a va 1500
-	t_defer link_mtu b vb 1500
+# set_mtus A B: set the MTUs of both ends of the first link; an end drops packets that are too long
+set_mtus() {
+	t_must set_mtu a va "$1"
+	t_must set_mtu b vb "$2"
+	t_defer set_mtu a va 1500
+	t_defer set_mtu b vb 1500
 	t_defer flush_path_mtus
 }
 
-link_mtu() { on "$1" ip link set "$2" mtu "$3"; }
+set_mtu() { on "$1" ip link set "$2" mtu "$3"; }
 
 # Packets that are too long for the path are dropped silently, so segments must become shorter.
-too_long() {
-	mtus 9000 1500
+dropped_packets_shorten_segments() {
+	set_mtus 9000 1500
 	t_port
 	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -V
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$1" -p "$PORT" -S 60000 -V
-	goes_on 50
-	goes_on
+	check_traffic 50
+	check_traffic
 	on a ip route get "$1"
 }
 
 # If the path drops even the smallest segments, the connection must end.
-nothing_fits() {
+no_segment_fits() {
 	local before
-	mtus 9000 500
+	set_mtus 9000 500
 	before=$(t_counter "$A_DEV" end_timeout)
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -S 60000
@@ -433,31 +433,31 @@ nothing_fits() {
 	t_check "end_timeout has increased" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
-# bytes_on INTERFACE: print how many bytes an interface of a has sent and received
-bytes_on() {
+# count_bytes INTERFACE: print how many bytes an interface of a has sent and received
+count_bytes() {
 	on a cat "/sys/class/net/$1/statistics/"{tx,rx}_bytes | awk '{ n += $1 } END { print n }'
 }
-has_moved_bytes() { [ "$(bytes_on "$1")" -gt "$2" ]; }
+has_moved_bytes() { [ "$(count_bytes "$1")" -gt "$2" ]; }
 
 # Wait for traffic, then set the first link down. Only the number of bytes shows that there is
 # traffic. A connection does not: perftest uses one to exchange parameters, and may start again. A
 # busy machine transfers less than 2 MB in a second.
-link_down_later() {
-	t_until 100 has_moved_bytes va $(($(bytes_on va) + ENOUGH)) || t_fail "no traffic"
-	link a va down
+set_link_down_under_traffic() {
+	t_until 100 has_moved_bytes va $(($(count_bytes va) + ENOUGH)) || t_fail "no traffic"
+	set_link a va down
 	echo "the link is down"
 }
 
-# Before each try of perftest: set the link up again and restart link_down_later()
-once_more() {
-	end_link_down
-	link a va up
-	link_down_later &
+# Before each try of perftest: set the link up again and restart set_link_down_under_traffic()
+prepare_next_try() {
+	stop_link_down
+	set_link a va up
+	set_link_down_under_traffic &
 	link_down_pid=$!
 }
 
-# Stop link_down_later() if it still waits
-end_link_down() {
+# Stop set_link_down_under_traffic() if it still waits
+stop_link_down() {
 	[ -n "$link_down_pid" ] || return 0
 	pkill -P "$link_down_pid" || true
 	kill "$link_down_pid" 2>/dev/null || true
@@ -465,90 +465,90 @@ end_link_down() {
 }
 
 # Run a program of perftest with many requests in flight, and let the first link fail meanwhile.
-bulk() {
+perftest_survives_link_failure() {
 	local second
 	link_down_pid=''
-	two_paths
-	t_defer link a va up
-	t_defer end_link_down
-	second=$(bytes_on va2)
+	set_two_paths
+	t_defer set_link a va up
+	t_defer stop_link_down
+	second=$(count_bytes va2)
 	T_EACH=once_more t_perftest "$1" -D 15 -s 16384
 	wait "$link_down_pid" || t_fail "the first link was not set down"
-	second=$(($(bytes_on va2) - second))
+	second=$(($(count_bytes va2) - second))
 	echo "$second bytes went over the second path"
 	t_check "more than $ENOUGH bytes go over the second path" test $second -gt $ENOUGH
 }
 
 # An association that was made with one address keeps this address; a new value of the setting
 # applies to new associations.
-from_the_next_on() {
+paths_apply_to_next_association() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT"
-	goes_on
-	two_paths
-	has a "$A4" b "$B4"
+	check_traffic
+	set_two_paths
+	check_addresses a "$A4" b "$B4"
 	t_bg second a rping -c -a "$B4" -p "$PORT"
 	t_until 20 eval '[ "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2 ]'
-	has a "$A4" a "$A4_2" b "$B4"
+	check_addresses a "$A4" a "$A4_2" b "$B4"
 }
 
-path_names() { t_get "$A_DEV" paths "$NS_A"; }
+print_paths() { t_get "$A_DEV" paths "$NS_A"; }
 
 # Set valid and invalid values of the setting paths.
-words() {
+paths_values() {
 	local name
-	path_names | grep -x none
-	paths a va2
-	path_names | grep -x va2
+	print_paths | grep -x none
+	set_paths a va2
+	print_paths | grep -x va2
 	for name in "$A_IF" nothing va2,nothing "va2 va2 va2 va2 va2"; do
 		t_refused t_set "$A_DEV" paths "$name" "$NS_A"
 	done
-	path_names | grep -x va2
+	print_paths | grep -x va2
 	t_refused on a setpriv --inh-caps -net_admin --bounding-set -net_admin \
 		"$T_DIR/lib/setting" "$A_DEV" paths none
-	paths a "lo,va2"
-	path_names | grep -x "lo va2"
+	set_paths a "lo,va2"
+	print_paths | grep -x "lo va2"
 	# if an interface is deleted, its name is removed from the setting
 	ip -n "$NS_A" link add d9 type dummy
-	paths a "d9 va2"
+	set_paths a "d9 va2"
 	ip -n "$NS_A" link del d9
-	path_names | grep -x va2
-	talk "$B4"
-	has a "$A4" a "$A4_2" b "$B4"
+	print_paths | grep -x va2
+	start_traffic "$B4"
+	check_addresses a "$A4" a "$A4_2" b "$B4"
 }
 
 modprobe rnic_sw
 modprobe iw_sctp_ddp || t_skip_all "cannot load module iw_sctp_ddp"
 two_hosts
-second_link
-t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52" one_each "$B4" "$A4"
-t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "$A6"
-t_case "one address, the one that was called" "SCTPDDP-52" called_one
-t_case "addresses added and removed" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
-t_case "addresses added and removed, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
+create_second_link
+t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52" one_address_each "$B4" "$A4"
+t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_address_each "$B6" "$A6"
+t_case "one address, the one that was called" "SCTPDDP-52" wildcard_association_has_called_address
+t_case "addresses added and removed" "" listener_follows_addresses 0.0.0.0 "$B4" 10.9.1.78/24
+t_case "addresses added and removed, IPv6" "" listener_follows_addresses :: "$B6" fd00:9:1::78/64
 t_case "an address added while memory is short" "" retries_without_memory 10.9.1.79/24
-t_case "an address in use by another program" "" foreign_place
-t_case "more addresses than a listener may have sockets" "" many_addresses
+t_case "an address in use by another program" "" listen_fails_if_port_in_use
+t_case "more addresses than a listener may have sockets" "" many_addresses_are_limited
 t_case "one link-local address" "SCTPDDP-52" link_local
-t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
-t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2
-T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
-t_case "devices on each other's path" "" cross
-t_case "valid and invalid values of paths" "" words
-t_case "a new value of paths applies to new associations" "" from_the_next_on
-t_case "two paths, only the first carries data" "SCTPDDP-53" one_used
-t_case "a router reports a smaller MTU" "SCTPDDP-60" router_says 10.9.5.1
-t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" router_says fd00:9:5::1
-t_case "packets too long for the path are dropped" "" too_long "$B4"
-t_case "packets too long for the path are dropped, IPv6" "" too_long "$B6"
+t_case "two paths" "SCTPDDP-51" two_addresses_each "$B4" "$A4" $A4_2 $B4_2
+t_case "two paths, IPv6" "SCTPDDP-51" two_addresses_each "$B6" "$A6" $A6_2 $B6_2
+T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" two_addresses_each "$B4" "$A4" $A4_2 $B4_2
+t_case "devices on each other's path" "" devices_use_each_others_paths
+t_case "valid and invalid values of paths" "" paths_values
+t_case "a new value of paths applies to new associations" "" paths_apply_to_next_association
+t_case "two paths, only the first carries data" "SCTPDDP-53" second_path_has_heartbeats_only
+t_case "a router reports a smaller MTU" "SCTPDDP-60" router_reports_mtu 10.9.5.1
+t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" router_reports_mtu fd00:9:5::1
+t_case "packets too long for the path are dropped" "" dropped_packets_shorten_segments "$B4"
+t_case "packets too long for the path are dropped, IPv6" "" dropped_packets_shorten_segments "$B6"
 t_case "a path drops all packets, IPv6" "SCTPDDP-55" path_drops_all "$B6" $B6_2 "$A6" $A6_2
-# the links were down in these cases and have lost their IPv6 addresses, so they come last
-T_TIME=120 t_case "no segment fits the path" "" nothing_fits
+# these cases come last, because they set the links down, which removes the IPv6 addresses
+T_TIME=120 t_case "no segment fits the path" "" no_segment_fits
 t_case "link failure" "SCTPDDP-55" fail_over "$B4"
 t_case "a path drops all packets" "SCTPDDP-55" path_drops_all "$B4" $B4_2 "$A4" $A4_2
 for t_op in send write read; do
-	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
+	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" perftest_survives_link_failure "ib_${t_op}_bw"
 done
 t_end

@@ -4,7 +4,7 @@
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-# the name, the initial value and another valid value of each setting
+# each line: name, initial value and another valid value of a setting
 SETTINGS='connect tcp sctp
 listen tcp both
 streams 0 300
@@ -14,30 +14,30 @@ crc 1 0
 markers 0 1
 rtr write,read send'
 
-# becomes NAME VALUE: set a setting and read it back
-becomes() {
+# set_and_check NAME VALUE: set a setting and read it back
+set_and_check() {
 	t_set iw0 "$1" "${2/,/ }"
 	t_check "$1 is $2" test "$(t_get iw0 "$1")" = "${2/,/ }"
 }
 
-each() {
+set_each_value() {
 	local name before value
 	modprobe -q iw_sctp_ddp || SETTINGS=$(grep -v ' tcp ' <<<"$SETTINGS")
 	while read -r name before value; do
 		t_check "$name is initially $before" test "$(t_get iw0 "$name")" = "${before/,/ }"
-		becomes "$name" "$value"
-		becomes "$name" "$before"
+		set_and_check "$name" "$value"
+		set_and_check "$name" "$before"
 	done <<<"$SETTINGS"
-	becomes streams 65535
+	set_and_check streams 65535
 	t_set iw0 streams 010
 	t_check "streams is 10 after 010 was set" test "$(t_get iw0 streams)" = 10
-	becomes streams 0
-	becomes rtr none
+	set_and_check streams 0
+	set_and_check rtr none
 	t_set iw0 rtr " read,  write "
 	t_check "words may be separated by blanks and commas" test "$(t_get iw0 rtr)" = "write read"
 }
 
-refused() {
+invalid_values_are_refused() {
 	local name value
 	while read -r name value; do
 		t_refused t_set iw0 "$name" "$value"
@@ -69,7 +69,7 @@ refused() {
 	done
 }
 
-elsewhere() {
+paths_of_other_netns() {
 	t_netns_mode shared
 	t_defer t_set iw0 paths none
 	t_set iw0 paths lo
@@ -82,44 +82,45 @@ elsewhere() {
 		test "$(t_get iw0 paths rnic-c)" = none
 }
 
-# says WORDS SETTING...: check that setting by netlink fails with this error number and message
-says() {
+# check_netlink_error WORDS SETTING...: check that setting by netlink fails with this error number
+# and message
+check_netlink_error() {
 	local words=$1
 	shift
 	t_refused "$T_DIR/lib/setting.py" iw0 "$@" 2>"$T_CASE/said"
 	t_check "setting $* fails with $words" grep -F "$words" "$T_CASE/said"
 }
 
-by_netlink() {
+netlink_reports_errors() {
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
-	says "[Errno 2] The device has no such setting" nothing 1
-	says "[Errno 2] The device has no such setting" '' 1
-	says "[Errno 22] rnic_sw: value must be one of auto, 1, 2" revision 3
-	says "[Errno 22] rnic_sw: value must be 0 or 1" crc 2
-	says "[Errno 34] rnic_sw: value must be 0 to 65535" streams 65536
-	says "[Errno 22] rnic_sw: value must be none, or a list of send, write, read" rtr "write or read"
-	says "[Errno 19] rnic_sw: value must be none, or up to 4 other interfaces" paths nothing
-	says "[Errno 22] rnic_sw: value must be none, or up to 4 other interfaces" paths t0
-	says "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" paths "lo lo lo lo lo"
-	says "[Errno 22] rnic_sw: value must be 0 or 1" crc "$(printf '%255s' 1)"
-	says "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
+	check_netlink_error "[Errno 2] The device has no such setting" nothing 1
+	check_netlink_error "[Errno 2] The device has no such setting" '' 1
+	check_netlink_error "[Errno 22] rnic_sw: value must be one of auto, 1, 2" revision 3
+	check_netlink_error "[Errno 22] rnic_sw: value must be 0 or 1" crc 2
+	check_netlink_error "[Errno 34] rnic_sw: value must be 0 to 65535" streams 65536
+	check_netlink_error "[Errno 22] rnic_sw: value must be none, or a list of send, write, read" rtr "write or read"
+	check_netlink_error "[Errno 19] rnic_sw: value must be none, or up to 4 other interfaces" paths nothing
+	check_netlink_error "[Errno 22] rnic_sw: value must be none, or up to 4 other interfaces" paths t0
+	check_netlink_error "[Errno 7] rnic_sw: value must be none, or up to 4 other interfaces" paths "lo lo lo lo lo"
+	check_netlink_error "[Errno 22] rnic_sw: value must be 0 or 1" crc "$(printf '%255s' 1)"
+	check_netlink_error "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
 	# if a name is unknown, no setting is changed; if a value is invalid, those before it are
-	says "[Errno 2] The device has no such setting" streams 9 nothing 1
+	check_netlink_error "[Errno 2] The device has no such setting" streams 9 nothing 1
 	t_check "streams is unchanged" test "$(t_get iw0 streams)" = 0
-	says "[Errno 22] rnic_sw: value must be one of auto, 1, 2" streams 7 revision 3 crc 0
+	check_netlink_error "[Errno 22] rnic_sw: value must be one of auto, 1, 2" streams 7 revision 3 crc 0
 	"$T_DIR/lib/setting.py" iw0 | paste -sd' ' | tee "$T_CASE/all"
 	grep -Fx "connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" "$T_CASE/all"
 	"$T_DIR/lib/setting.py" iw0 streams 0 crc 0
 	t_check "streams and crc are set" \
 		test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = "streams 0 crc 0"
-	becomes crc 1
-	says_no_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
+	set_and_check crc 1
+	check_needs_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
 	# root of another user namespace must not have permission either
-	! unshare --user --map-root-user true || says_no_admin unshare --user --map-root-user
+	! unshare --user --map-root-user true || check_needs_admin unshare --user --map-root-user
 }
 
 # A send with several netlink messages gets a reply to each message
-answers() {
+each_message_gets_reply() {
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	python3 - "$T_DIR/lib" <<-'END'
 		import sys
@@ -138,8 +139,8 @@ answers() {
 		for sent, wanted in (
 		        ((set_to(bad), set_to(good)), [(22, True), (0, False)]),
 		        ((set_to(good), set_to(bad)), [(0, False), (22, True)]),
-		        ((set_to(good, text(DEV_NAME, "iw9")),), [(22, True)]),  # with another attribute
-		        ((set_to(good + b"\x40\0\x78\x80"),), [(22, True)]),    # longer than the rest
+		        ((set_to(good, text(DEV_NAME, "iw9")),), [(22, True)]),  # one more attribute
+		        ((set_to(good + b"\x40\0\x78\x80"),), [(22, True)]),    # too long
 		        ((set_to(good + text(PARAM_NAME, "crc")),), [(22, True)])):
 		    got = list(answers(*sent))
 		    print(got)
@@ -151,17 +152,17 @@ answers() {
 # Run iproute2's rdma, or that of T_IPROUTE2, which supports settings if the installed one does not
 rdma_dev() { "${T_IPROUTE2:-rdma}" "$@"; }
 
-told_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }
+print_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }
 
-# rdma_says WORDS SETTING...: check that setting by rdma fails with this message
-rdma_says() {
+# check_rdma_error WORDS SETTING...: check that setting by rdma fails with this message
+check_rdma_error() {
 	local words=$1
 	shift
 	t_refused rdma_dev dev set iw0 param "$@" 2>"$T_CASE/said"
 	t_check "setting $* fails with $words" grep -F "$words" "$T_CASE/said"
 }
 
-by_rdma() {
+rdma_sets_values() {
 	local many
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	rdma_dev dev help 2>&1 | grep ' param ' || {
@@ -179,23 +180,24 @@ by_rdma() {
 	grep '^[0-9]*: iw0: ' "$T_CASE/short"
 	t_refused grep params "$T_CASE/short"
 	rdma_dev dev set iw0 param crc 0 rtr "send write" streams 9
-	t_check "rdma shows the new crc" test "$(told_by_rdma crc)" = 0
-	t_check "rdma shows the new rtr" test "$(told_by_rdma rtr)" = "send write"
+	t_check "rdma shows the new crc" test "$(print_by_rdma crc)" = 0
+	t_check "rdma shows the new rtr" test "$(print_by_rdma rtr)" = "send write"
 	t_check "the device has the new values" \
 		test "$(t_get iw0 crc) $(t_get iw0 rtr) $(t_get iw0 streams)" = "0 send write 9"
-	rdma_says "The device has no such setting" nothing 1
-	rdma_says "rnic_sw: value must be 0 or 1" markers 1 crc 2
-	t_check "the setting before the invalid one is set" test "$(told_by_rdma markers)" = 1
-	rdma_says "a value for each" crc
-	rdma_says "a value for each" markers 0 crc
+	check_rdma_error "The device has no such setting" nothing 1
+	check_rdma_error "rnic_sw: value must be 0 or 1" markers 1 crc 2
+	t_check "the setting before the invalid one is set" test "$(print_by_rdma markers)" = 1
+	check_rdma_error "a value for each" crc
+	check_rdma_error "a value for each" markers 0 crc
 	read -ra many <<<"$(printf 'markers 0 %.0s' {1..1000})"
-	rdma_says "Too much" "${many[@]}"
-	t_check "none of too many settings is set" test "$(told_by_rdma markers)" = 1
+	check_rdma_error "Too much" "${many[@]}"
+	t_check "none of too many settings is set" test "$(print_by_rdma markers)" = 1
 	rdma_dev dev set iw0 param crc 1 rtr "write read" streams 0 markers 0
 }
 
-# says_no_admin COMMAND...: check that a program under COMMAND can read settings, but not change them
-says_no_admin() {
+# check_needs_admin COMMAND...: check that a program under COMMAND can read settings, but not change
+# them
+check_needs_admin() {
 	t_check "settings can be read without CAP_NET_ADMIN" \
 		test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
 	t_refused "$@" "$T_DIR/lib/setting.py" iw0 crc 0 2>"$T_CASE/said"
@@ -204,10 +206,10 @@ says_no_admin() {
 }
 
 one_device
-t_case "each setting is set and read back" "" each
-t_case "invalid values change nothing" "" refused
-t_case "paths shows interface names only in their namespace" "" elsewhere
-t_case "by netlink: words and error numbers of refused settings" "" by_netlink
-t_case "by netlink: each message gets a reply" "" answers
-t_case "by iproute2's rdma" "" by_rdma
+t_case "each setting is set and read back" "" set_each_value
+t_case "invalid values change nothing" "" invalid_values_are_refused
+t_case "paths shows interface names only in their namespace" "" paths_of_other_netns
+t_case "by netlink: words and error numbers of refused settings" "" netlink_reports_errors
+t_case "by netlink: each message gets a reply" "" each_message_gets_reply
+t_case "by iproute2's rdma" "" rdma_sets_values
 t_end

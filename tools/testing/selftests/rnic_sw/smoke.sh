@@ -4,7 +4,7 @@
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-modules_are_here() {
+has_modules() {
 	local module
 	for module in "${T_MODULES[@]}"; do
 		modprobe "$module"
@@ -16,20 +16,20 @@ modules_are_here() {
 		t_check "rnic_sw is a holder of iw_cm" test -d /sys/module/iw_cm/holders/rnic_sw
 }
 
-devinfo() {
+devinfo_is_right() {
 	ibv_devinfo -d "$B_DEV" | tee "$T_CASE/devinfo"
 	grep -q 'transport:.*iWARP' "$T_CASE/devinfo"
 	grep -q 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
 }
 
-ping_a_few() {
+run_rping() {
 	t_rping "$B4" -C 10 -v
 	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
 # Check the formats of trace events. trace-cmd must be able to parse them, so they must not have
 # pointers to text or names of constants.
-trace_events() {
+trace_formats_are_valid() {
 	local dir system formats=()
 	dir=$(findmnt -n -t tracefs -o TARGET | head -n 1)
 	if [ -z "$dir" ]; then
@@ -53,7 +53,7 @@ has_events() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -g
 
 # Adding an interface to a VRF sets it down and immediately up. The RDMA core may report these two
 # events in either order, so wait for each.
-port_events() {
+vrf_causes_port_events() {
 	ip link add v9 type vrf table 99 || t_skip "VRFs are not available in this kernel"
 	t_defer ip link del v9
 	t_bg watch b stdbuf -oL ibv_asyncwatch -d "$B_DEV"
@@ -69,7 +69,7 @@ port_events() {
 
 # The RDMA core uses the VRF's routing tables only if the client names its source address. On the
 # same wildcard port, one program listens in the VRF and another outside.
-vrf_pings() {
+ping_in_vrf() {
 	local at
 	for at in "$1" "$2"; do T_AT=$at t_rping "$1" -I "$1" -C 3; done
 }
@@ -87,28 +87,29 @@ new_vrf() {
 	ip link set "t7$1" up
 }
 
-in_vrf() {
+device_works_in_vrf() {
 	new_vrf 1
 	t_new_device iw7 t71
-	vrf_pings 10.9.7.1 0.0.0.0
-	vrf_pings fd00:9:7::1 ::0
+	ping_in_vrf 10.9.7.1 0.0.0.0
+	ping_in_vrf fd00:9:7::1 ::0
 	T_AT=0.0.0.0 t_rping "$B4" -C 3
-	over_sctp_too
+	run_over_sctp_too
 }
 
 # Test SCTP as well, if the kernel's SCTP supports VRFs: since 6.2.
-over_sctp_too() {
+run_over_sctp_too() {
 	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_listens_on iw7 both; then
 		t_set iw7 connect sctp
-		vrf_pings 10.9.7.1 0.0.0.0
-		vrf_pings fd00:9:7::1 ::0
+		ping_in_vrf 10.9.7.1 0.0.0.0
+		ping_in_vrf fd00:9:7::1 ::0
 		t_check "the connections were made over SCTP" \
 			test "$(t_counter iw7 connects_sctp)" -ge 4
 	fi
 }
 
-# calls VRF: connect from VRF; print whether the listener accepts ("waited for") or refuses
-calls() {
+# connect_from_vrf VRF: connect from VRF; print whether the listener accepts ("waited for") or
+# refuses
+connect_from_vrf() {
 	python3 - "$1" "$PORT" <<-'END'
 	import socket, sys
 	s = socket.socket()
@@ -126,7 +127,7 @@ calls() {
 
 # With tcp_l3mdev_accept one socket accepts connections from all VRFs, but the device is in only one
 # of them. The RDMA core finds the interface that got the address last.
-vrf_beside() {
+one_socket_serves_vrfs() {
 	new_vrf 2
 	new_vrf 1
 	t_new_device iw7 t71
@@ -135,13 +136,13 @@ vrf_beside() {
 	t_port
 	t_bg server b rping -s -a 0.0.0.0 -p "$PORT"
 	t_listens b "$PORT"
-	t_check "a connection from the device's VRF is accepted" test "$(calls v91)" = "waited for"
-	t_check "a connection from the other VRF is refused" test "$(calls v92)" = refused
+	t_check "a connection from the device's VRF is accepted" test "$(connect_from_vrf v91)" = "waited for"
+	t_check "a connection from the other VRF is refused" test "$(connect_from_vrf v92)" = refused
 }
 
 # Two interfaces have the same link-local address. The RDMA core looks only at the address and finds
 # the interface that existed first.
-same_link_local() {
+link_local_on_two_interfaces() {
 	local n
 	for n in 7 8; do
 		ip link add "t$n" type dummy
@@ -157,7 +158,7 @@ same_link_local() {
 
 # In shared mode a device of a container must be visible in the first namespace, where udev and
 # settings use it
-container_device() {
+container_device_is_visible() {
 	t_netns_mode shared
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
@@ -171,7 +172,7 @@ container_device() {
 }
 
 # A VLAN has the MAC address of the interface below it, but librdmacm finds devices by GUID.
-other_guid() {
+vlan_has_own_guid() {
 	ip link add link t0 name t0.7 type vlan id 7 || t_skip "VLANs are not available in this kernel"
 	t_defer ip link del t0.7
 	t_new_device iw7 t0.7
@@ -179,7 +180,7 @@ other_guid() {
 }
 
 # rdma_cm gives a VLAN's address to the device of the interface below. See also addresses.sh.
-vlan_address() {
+lower_device_serves_vlan() {
 	ip link add link t0 name t0.7 type vlan id 7
 	t_defer ip link del t0.7
 	ip addr add 10.9.17.1/24 dev t0.7
@@ -196,7 +197,7 @@ vlan_address() {
 }
 
 # rdma_cm starts a listener on a loopback address on each device.
-loopback_listener() {
+loopback_listener_on_each_device() {
 	ip link add d7 type dummy
 	t_defer ip link del d7
 	t_new_device iw7 d7
@@ -205,30 +206,30 @@ loopback_listener() {
 	t_listens b "$PORT" 10
 }
 
-unload() {
+unload_modules() {
 	t_drop_device iw0
 	t_unload
 	t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 	modprobe rnic_sw
 }
 
-t_case "modules load" "" modules_are_here
+t_case "modules load" "" has_modules
 one_device
-t_case "ibv_devinfo" "" devinfo
-t_case "rping" "" ping_a_few
-t_case "trace event formats can be parsed" "" trace_events
+t_case "ibv_devinfo" "" devinfo_is_right
+t_case "rping" "" run_rping
+t_case "trace event formats can be parsed" "" trace_formats_are_valid
 t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
-t_case "a port goes down and immediately up again" "" port_events
-t_case "a device in a VRF" "" in_vrf
-t_case "a client in another VRF than the device" "" vrf_beside
-t_case "a link-local address on two interfaces" "" same_link_local
-t_case "a device in a container" "" container_device
-t_case "a device on a VLAN has a GUID of its own" "" other_guid
-t_case "a VLAN's address, and the device below" "" vlan_address
-t_case "a listener on 127.0.0.1, with two devices" "" loopback_listener 127.0.0.1
-t_case "a listener on ::1, with two devices" "" loopback_listener ::1
-t_case "modules unload" "" unload
+t_case "a port goes down and immediately up again" "" vrf_causes_port_events
+t_case "a device in a VRF" "" device_works_in_vrf
+t_case "a client in another VRF than the device" "" one_socket_serves_vrfs
+t_case "a link-local address on two interfaces" "" link_local_on_two_interfaces
+t_case "a device in a container" "" container_device_is_visible
+t_case "a device on a VLAN has a GUID of its own" "" vlan_has_own_guid
+t_case "a VLAN's address, and the device below" "" lower_device_serves_vlan
+t_case "a listener on 127.0.0.1, with two devices" "" loopback_listener_on_each_device 127.0.0.1
+t_case "a listener on ::1, with two devices" "" loopback_listener_on_each_device ::1
+t_case "modules unload" "" unload_modules
 t_end

@@ -50,26 +50,26 @@ all_on_one_device() {
 
 # The limit of an rdma control group must apply only to the processes of the group.
 limited() {
-	groups rdma
-	# the limit is too low for one end; if it failed only the other end, the program would wait a
-	# minute until the first end's connect times out
+	create_group rdma
+	# the limit is too low for one end; if it failed only the other end, the program would wait
+	# a minute until the first end's connect times out
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
-	t_refused in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
+	t_refused run_in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
 	cat "$T_CASE/refused"
 	t_check "creating an object fails with EAGAIN" \
 		grep -q 'create.*: Resource temporarily unavailable' "$T_CASE/refused"
 	"$VERBS" -a "$B4" send_sizes
 	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
-	in_group "$VERBS" -a "$B4" send_sizes
-	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" limit_objects
+	run_in_group "$VERBS" -a "$B4" send_sizes
+	T_GROUP=$GROUP run_in_group "$VERBS" -a "$B4" limit_objects
 }
 
 # Kernel memory that a program causes is charged to the program's control group.
 charged() {
-	groups memory
-	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
+	create_group memory
+	T_GROUP=$GROUP run_in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
 		charge_connects
-	T_GROUP=$GROUP or_skip in_group "$VERBS" -a "$B4" charge_brought
+	T_GROUP=$GROUP or_skip run_in_group "$VERBS" -a "$B4" charge_brought
 }
 
 # on_demand CASE...: run cases with ODP MRs, except where a case requires another kind
@@ -79,16 +79,16 @@ on_demand() {
 }
 
 swapped() {
-	swap 256
+	enable_swap 256
 	one odp_swapped
 }
 
 # Run a program whose registered memory is far larger than the control group's limit
 squeezed() {
 	limit_group_memory 12
-	or_skip in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
+	or_skip run_in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
 	t_check "the control group reached its limit, and no process was killed" \
-		reached_limit_without_oom
+		has_reached_limit_without_oom
 }
 
 paging() {
@@ -305,8 +305,8 @@ early() {
 	t_case "$name" "$EARLY" "$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
 }
 
-# Define cases with more reordering and loss than TCP can bear. Over SCTP segments are placed as they
-# arrive, so the traffic continues.
+# Define cases with more reordering and loss than TCP can bear. Over SCTP segments are placed as
+# they arrive, so the traffic continues.
 rough_for_sctp() {
 	early "half of the packets reordered" 25% reorder 50%
 	if [ -n "${T_LONG:-}" ]; then

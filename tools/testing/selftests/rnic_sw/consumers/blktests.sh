@@ -12,13 +12,13 @@ RESULTS=/tmp/rnic_sw-blktests
 # the smallest size and the shortest times that the tests accept
 export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
 
-module_options() {
+write_module_options() {
 	mkdir -p /run/modprobe.d
 	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
 }
 
 # Wrap the program rdma, so that devices that the tests create use SCTP only
-over_sctp() {
+use_sctp() {
 	local tools=/run/blktests-tools
 	[ "${T_LLP:-}" = sctp ] || return 0
 	mkdir -p $tools
@@ -36,7 +36,7 @@ over_sctp() {
 
 # Provide files where the tests look for them: modules in a directory that is no link, because
 # they use find, and the kernel's configuration in /boot
-kernel_files() {
+provide_kernel_files() {
 	local dir kernel
 	dir=/lib/modules/$(uname -r)/kernel
 	kernel=$(readlink -f "$dir")
@@ -49,7 +49,7 @@ kernel_files() {
 }
 
 # Start udev, which creates the names below /dev/disk. Its children do not inherit this environment.
-udev_up() {
+start_udev() {
 	local udevd=/lib/systemd/systemd-udevd
 	[ -x $udevd ] && ! pidof systemd-udevd >/dev/null || return 0
 	$udevd --daemon
@@ -58,22 +58,22 @@ udev_up() {
 }
 
 # Provide multipathd's plugins in /lib/multipath, from which multipathd loads them
-multipath_files() {
+provide_multipath_files() {
 	[ -e /lib/multipath ] || [ ! -e "${T_UNPACKED:-}/lib/multipath" ] ||
 		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
 }
 
 # Print what the failed test has written
-show() {
+print_failed_output() {
 	local file
 	for file in "$RESULTS"/*/*/*.{out.bad,dmesg,full}; do
 		[ ! -s "$file" ] || { echo "--- $file, at the end:"; tail -n 30 "$file"; }
 	done
 }
 
-# blktest TEST: run a test of blktests. It may run several times, such as with a device and with a
-# file; each run must pass.
-blktest() {
+# run_blktest TEST: run a test of blktests. The test may run several times, for example with a
+# device and with a file; each run must pass.
+run_blktest() {
 	[[ $1 != rnbd/* || ${T_LLP:-} == sctp ]] ||
 		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
 	one_interface
@@ -83,13 +83,13 @@ blktest() {
 	timeout -k 10 $((10 * T_TIME)) ./check --output="$RESULTS" "$1" >"$T_CASE/said" 2>&1 ||
 		echo "blktests exited with status $?"
 	cat "$T_CASE/said"
-	! grep -q '\[failed\]' "$T_CASE/said" || { show; t_fail "$1 failed"; }
+	! grep -q '\[failed\]' "$T_CASE/said" || { print_failed_output; t_fail "$1 failed"; }
 	grep -q '\[passed\]' "$T_CASE/said" ||
 		t_skip "$(sed -n '/\[not run\]$/{n;s/^ *//p;q}' "$T_CASE/said")"
 }
 
-# test_name TEST: print its name and description
-test_name() {
+# print_test_name TEST: print its name and description
+print_test_name() {
 	sed -n "s|^DESCRIPTION=\"\(.*\)\"|$1: \1|p" "$T_BLKTESTS/tests/$1" | head -n 1
 }
 
@@ -97,15 +97,16 @@ test_name() {
 needs_programs fio nvme multipathd sg_reset mkfs.xfs
 # configfs may be a module, which then has to be loaded and mounted
 needs_modules configfs
-module_options
-over_sctp
-kernel_files
-multipath_files
-udev_up
+write_module_options
+use_sctp
+provide_kernel_files
+provide_multipath_files
+start_udev
 modprobe -r rnic_sw
 for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
-	t_case "$(test_name "$test")" "" blktest "$test"
+	t_case "$(print_test_name "$test")" "" run_blktest "$test"
 done
-# Record the number of connections here, from SCTP's statistics: connections over TCP were rejected
+# Record the number of connections from SCTP's statistics; none used TCP, because the devices listen
+# on SCTP only
 awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
 t_end

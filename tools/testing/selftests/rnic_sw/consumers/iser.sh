@@ -13,7 +13,7 @@ IQN=iqn.2000-01.org.example:rnic-sw
 ISCSI=$TARGET/iscsi
 TPG=$ISCSI/$IQN/tpgt_1
 
-elsewhere() {
+create_portal_netns() {
 	[ ! -e /run/netns/rnic-portal ] || return 0
 	ip netns add rnic-portal
 	t_defer ip netns del rnic-portal
@@ -21,23 +21,23 @@ elsewhere() {
 	ip -n rnic-portal addr add "$B4/32" dev lo
 }
 
-target_up() {
+start_target() {
 	local name
 	mkdir -p $TPG
-	t_defer target_down
+	t_defer stop_target
 	mkdir $TPG/lun/lun_0
 	ln -s "$LIO_DISK" $TPG/lun/lun_0/rnic_sw
 	for name in authentication=0 demo_mode_write_protect=0 generate_node_acls=1 cache_dynamic_acls=1; do
 		echo "${name#*=}" >"$TPG/attrib/${name%=*}"
 	done
-	elsewhere
-	# not `ip netns exec`, which would mount a sysfs without configfs
+	create_portal_netns
+	# use nsenter, because `ip netns exec` would mount a sysfs without configfs
 	nsenter --net=/run/netns/rnic-portal mkdir "$TPG/np/$B4:3260"
 	echo 1 >"$TPG/np/$B4:3260/iser"
 	echo 1 >$TPG/enable
 }
 
-target_down() {
+stop_target() {
 	[ -d $TPG ] || return 0
 	echo 0 >$TPG/enable
 	[ ! -d "$TPG/np/$B4:3260" ] || rmdir "$TPG/np/$B4:3260"
@@ -46,7 +46,7 @@ target_down() {
 }
 
 # Write the configuration of the package, but with shorter times to detect lost connections
-initiator_files() {
+write_initiator_files() {
 	mkdir -p /etc/iscsi /run/lock/iscsi /var/lib/iscsi
 	echo "InitiatorName=$IQN-initiator" >/etc/iscsi/initiatorname.iscsi
 	sed 's/^#.*//; /^$/d; /^iscsid.startup/d; /^node.startup/d; /timeo.replacement_timeout/d; /timeo.noop/d' \
@@ -60,51 +60,51 @@ initiator_files() {
 	cp "$T_CASE/iscsid.conf" /etc/iscsi/iscsid.conf
 }
 
-initiator_up() {
+start_initiator() {
 	[ -z "${t_pids[iscsid]:-}" ] || return 0
-	initiator_files
+	write_initiator_files
 	T_TIME=1000 t_bg iscsid a iscsid -f
-	t_until "$T_TIME" adm -m session -P 0 || t_fail "iscsid does not respond"
+	t_until "$T_TIME" run_iscsiadm -m session -P 0 || t_fail "iscsid does not respond"
 }
 
 # Run iscsiadm. It exits with status 21 if there is no session, which is no error.
-adm() {
+run_iscsiadm() {
 	local status=0
 	timeout 60 iscsiadm "$@" || status=$?
 	[ $status -eq 0 ] || [ $status -eq 21 ]
 }
 
 connect() {
-	adm -m node -o new -T $IQN -p "$B4:3260,1" -I iser
-	adm -m node -T $IQN -p "$B4:3260" --login
+	run_iscsiadm -m node -o new -T $IQN -p "$B4:3260,1" -I iser
+	run_iscsiadm -m node -T $IQN -p "$B4:3260" --login
 	t_defer disconnect
-	lio_connected
+	lio_wait_disk
 }
 
 disconnect() {
-	adm -m node -T $IQN -p "$B4:3260" --logout
-	adm -m node -T $IQN -p "$B4:3260" -o delete
+	run_iscsiadm -m node -T $IQN -p "$B4:3260" --logout
+	run_iscsiadm -m node -T $IQN -p "$B4:3260" -o delete
 } >>"$T_CASE/logout" 2>&1
 
-sessions() { ls /sys/class/iscsi_session 2>/dev/null | wc -l; }
-session_is() { [ "$(cat /sys/class/iscsi_session/*/state)" = "$1" ]; }
+count_sessions() { ls /sys/class/iscsi_session 2>/dev/null | wc -l; }
+is_session_state() { [ "$(cat /sys/class/iscsi_session/*/state)" = "$1" ]; }
 
-target_away() {
+restart_target() {
 	echo 0 >$TPG/enable
-	t_until "$T_TIME" session_is FAILED
+	t_until "$T_TIME" is_session_state FAILED
 	echo 1 >$TPG/enable
-	t_until "$T_TIME" session_is LOGGED_IN
+	t_until "$T_TIME" is_session_state LOGGED_IN
 }
 
-again_and_again() {
-	lio_again_and_again
-	[ "$(sessions)" -eq 0 ]
+reconnects_often() {
+	lio_reconnect_often
+	[ "$(count_sessions)" -eq 0 ]
 }
 
-modules_go() {
-	scene
-	up
-	down
+unloads_modules() {
+	set_up_device
+	set_up
+	tear_down
 	t_kill iscsid
 	rmdir $ISCSI
 	modprobe -r ib_iser ib_isert
@@ -113,25 +113,25 @@ modules_go() {
 
 # If the target's TCP socket and the RDMA device are in one network namespace, enabling iser must
 # fail, because the port is in use.
-beside_tcp() {
+port_conflict_with_tcp_is_detected() {
 	[ "${T_LLP:-}" != sctp ] || t_skip "over SCTP the listeners do not use the same port"
-	scene
-	lio_disk 16
+	set_up_device
+	lio_create_disk 16
 	mkdir -p $TPG
-	t_defer target_down
+	t_defer stop_target
 	ln -s "$LIO_DISK" "$(mkdir $TPG/lun/lun_0; echo $TPG/lun/lun_0)/rnic_sw"
 	mkdir "$TPG/np/$B4:3260"
 	t_refused sh -c "echo 1 >'$TPG/np/$B4:3260/iser'"
-	target_down
-	lio_disk_down
-	nothing_left
+	stop_target
+	lio_remove_disk
+	check_nothing_left
 }
 
 needs_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
 needs_programs fio iscsid iscsiadm
-disk_cases iSER
-t_case "iSER: the target is disabled and enabled under load" "" disk_under_load target_away
-t_case "iSER: connect and disconnect five times" "" again_and_again
-t_case "iSER: refused in the network namespace of the target's TCP portal" "" beside_tcp
-t_case "iSER: initiator and target modules are unloaded" "" modules_go
+define_disk_cases iSER
+t_case "iSER: the target is disabled and enabled under load" "" disk_under_load restart_target
+t_case "iSER: connect and disconnect five times" "" reconnects_often
+t_case "iSER: refused in the network namespace of the target's TCP portal" "" port_conflict_with_tcp_is_detected
+t_case "iSER: initiator and target modules are unloaded" "" unloads_modules
 t_end

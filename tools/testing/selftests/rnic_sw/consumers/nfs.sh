@@ -7,7 +7,7 @@
 
 # Start the services that the kernel's server needs for exports and, with NFS 3, for ports. They
 # are Debian's programs. Their files are in the bed's overlay, so the host's files do not change.
-daemons_up() {
+start_daemons() {
 	mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery /run/rpcbind /var/lib/nfs/rpc_pipefs
 	mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
 	: >>/etc/exports
@@ -18,46 +18,46 @@ daemons_up() {
 	T_TIME=1000 t_bg rpcbind b rpcbind -f -w
 	t_until 30 rpcinfo -p 127.0.0.1
 	T_TIME=1000 t_bg mountd b rpc.mountd -F -p 20048
-	t_until 30 mountd_there
+	t_until 30 is_mountd_registered
 }
 
 # nfsdcld keeps the records of NFS 4 clients across restarts of the server
-cld_up() {
+start_nfsdcld() {
 	mountpoint -q /var/lib/nfs/rpc_pipefs ||
 		mount -t rpc_pipefs sunrpc /var/lib/nfs/rpc_pipefs
 	mkdir "$T_CASE/cld"
 	T_TIME=1000 t_bg cld b nfsdcld -F -s "$T_CASE/cld"
 }
 
-mountd_there() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
+is_mountd_registered() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
 
 # Export a file system. With NFS 4 it is the root, so clients do not see the server's path.
-share() {
+export_share() {
 	local fsid=0
 	exported=/
 	[ -z "$VERS_3" ] || fsid=7 exported=/srv/rnic_sw
-	a_share /srv/rnic_sw 96
+	mount_share /srv/rnic_sw 96
 	exportfs -o "rw,no_root_squash,insecure,no_subtree_check,fsid=$fsid" "10.9.0.0/24:$SHARE"
 	t_defer exportfs -au
 }
 
-server_up() {
+start_server() {
 	[ "$(cat /proc/fs/nfsd/threads)" -eq 0 ] || return 0
 	# the shortest times that nfsd accepts
 	[ "$VERS" = 3 ] ||
 		echo 10 | tee /proc/fs/nfsd/nfsv4leasetime >/proc/fs/nfsd/nfsv4gracetime
 	echo "rdma 20049" >/proc/fs/nfsd/portlist
 	echo 4 >/proc/fs/nfsd/threads
-	t_defer server_down
+	t_defer stop_server
 }
 
 # Stop the server. The link is down while it stops, so that no client connects in that time
 # (Documentation/supported-programs.rst).
-server_down() {
+stop_server() {
 	[ "$(cat /proc/fs/nfsd/threads)" -gt 0 ] || return 0
-	[ ! -e /sys/class/net/t0 ] || link_down
+	[ ! -e /sys/class/net/t0 ] || set_link_down
 	echo 0 >/proc/fs/nfsd/threads
-	[ ! -e /sys/class/net/t0 ] || link_up
+	[ ! -e /sys/class/net/t0 ] || set_link_up
 }
 
 connect() {
@@ -79,26 +79,26 @@ has_version() {
 	esac
 }
 
-# serves VERSION: skip the case unless server and client support VERSION
-serves() {
+# need_version VERSION: skip the case unless server and client support VERSION
+need_version() {
 	VERS=$1 VERS_3=
 	[ "$1" != 3 ] || VERS_3=1
 	has_version "$1" || t_skip "the server has no NFS $1"
 	modprobe -q nfsv${1%.*} || t_skip "the client has no NFS $1"
 }
 
-up() {
-	daemons_up
-	serves "$1"
-	[ "$1" = 3 ] || cld_up
-	share
-	server_up
+set_up() {
+	start_daemons
+	need_version "$1"
+	[ "$1" = 3 ] || start_nfsdcld
+	export_share
+	start_server
 	connect
 }
 
-down() {
+tear_down() {
 	umount "$DIR"
-	server_down
+	stop_server
 	exportfs -au
 	# wait, because the server closes its files a moment after exportfs
 	t_until 30 umount "$SHARE"
@@ -108,59 +108,59 @@ down() {
 }
 
 # Print the number of bytes that the client has transferred by direct I/O
-files_done() {
+print_file_bytes() {
 	awk -v dir="$DIR" '$4 == "on" && $5 == dir { mine = 1 } mine && $1 == "bytes:" { print $4 + $5; exit }' \
 		/proc/self/mountstats
 }
 
-exercised() {
+passes_fsx() {
 	need_fsx
-	scene
-	up "$1"
-	fsx_right
-	down
-	nothing_left
+	set_up_device
+	set_up "$1"
+	run_fsx
+	tear_down
+	check_nothing_left
 }
 
-data() {
-	scene
-	up "$1"
-	files_right
-	down
-	nothing_left
+keeps_data() {
+	set_up_device
+	set_up "$1"
+	check_files
+	tear_down
+	check_nothing_left
 }
 
-# disturbed VERSION HOW ARGS...: disturb the transport of a hard mount. Requests must be delayed
-# only, and none may fail.
-disturbed() {
-	scene
-	up "$1"
-	files_load
+# survives_disturbance VERSION HOW ARGS...: disturb the transport of a hard mount. Requests must be
+# delayed only, and none may fail.
+survives_disturbance() {
+	set_up_device
+	set_up "$1"
+	start_files_load
 	"${@:2}"
-	files_progress
-	load_ends
-	files_right
-	down
-	nothing_left
+	wait_files_progress
+	stop_load
+	check_files
+	tear_down
+	check_nothing_left
 }
 
 restart_server() {
-	server_down
+	stop_server
 	t_pause 1
-	server_up
+	start_server
 }
 
-# device_goes HOW: remove the device and create it again. The client must reconnect, and the server
-# must listen on the new device.
-device_goes() {
+# survives_device_removal HOW: remove the device and create it again. The client must reconnect, and
+# the server must listen on the new device.
+survives_device_removal() {
 	remove_device "$1"
-	new_device
+	create_device
 }
 
-modules_go() {
-	scene
-	up 3
-	down
+unloads_modules() {
+	set_up_device
+	set_up 3
+	tear_down
 	umount /proc/fs/nfsd
 	[ ! -d /sys/module/nfsv4 ] || modprobe -r nfsv4
 	modprobe -r nfsv3 nfs rpcrdma nfsd
@@ -171,15 +171,15 @@ modules_go() {
 needs_modules nfsd rpcrdma nfs
 needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
-	t_case "NFS $version: files are read back as written" "DDP-126" data $version
-	t_case "NFS $version: random operations (fsx)" "" exercised $version
+	t_case "NFS $version: files are read back as written" "DDP-126" keeps_data $version
+	t_case "NFS $version: random operations (fsx)" "" passes_fsx $version
 done
 for version in 3 4.2; do
-	t_case "NFS $version: the link goes down and up under load" "" disturbed $version link_down_and_up
-	t_case "NFS $version: the server is restarted under load" "" disturbed $version restart_server
-	t_case "NFS $version: the device is deleted and added under load" "" disturbed $version device_goes device
-	t_case "NFS $version: the interface is deleted and added under load" "" disturbed $version device_goes interface
-	t_case "NFS $version: the module is unloaded and loaded under load" "" disturbed $version device_goes module
+	t_case "NFS $version: the link goes down and up under load" "" survives_disturbance $version interrupt_link
+	t_case "NFS $version: the server is restarted under load" "" survives_disturbance $version restart_server
+	t_case "NFS $version: the device is deleted and added under load" "" survives_disturbance $version survives_device_removal device
+	t_case "NFS $version: the interface is deleted and added under load" "" survives_disturbance $version survives_device_removal interface
+	t_case "NFS $version: the module is unloaded and loaded under load" "" survives_disturbance $version survives_device_removal module
 done
-t_case "NFS: client and server modules are unloaded" "" modules_go
+t_case "NFS: client and server modules are unloaded" "" unloads_modules
 t_end

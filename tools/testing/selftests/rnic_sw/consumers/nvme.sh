@@ -9,9 +9,9 @@ TARGET=/sys/kernel/config/nvmet
 SUB=$TARGET/subsystems/$NQN
 PORT_DIR=$TARGET/ports/1
 
-target_up() {
+start_target() {
 	mkdir $SUB
-	t_defer target_down
+	t_defer stop_target
 	echo 1 >$SUB/attr_allow_any_host
 	mkdir $SUB/namespaces/1
 	echo -n "$LOOP" >$SUB/namespaces/1/device_path
@@ -21,32 +21,33 @@ target_up() {
 	echo rdma >$PORT_DIR/addr_trtype
 	echo 4420 >$PORT_DIR/addr_trsvcid
 	echo ipv4 >$PORT_DIR/addr_adrfam
-	port_up
+	enable_port
 }
 
-port_up() { ln -s $SUB $PORT_DIR/subsystems/$NQN; }
-port_down() { rm -f $PORT_DIR/subsystems/$NQN; }
+enable_port() { ln -s $SUB $PORT_DIR/subsystems/$NQN; }
+disable_port() { rm -f $PORT_DIR/subsystems/$NQN; }
 
-target_down() {
+stop_target() {
 	[ -d $SUB ] || return 0
-	port_down
+	disable_port
 	rmdir $PORT_DIR
 	echo 0 >$SUB/namespaces/1/enable
 	rmdir $SUB/namespaces/1 $SUB
 }
 
-controller() {
+print_controller() {
 	local nqn
 	nqn=$(grep -ls "^$NQN\$" /sys/class/nvme/nvme*/subsysnqn | head -n 1)
 	[ -n "$nqn" ] && echo "${nqn%/subsysnqn}"
 }
 
-no_controller() { ! controller; }
+has_no_controller() { ! print_controller; }
 
 has_disk() {
 	local names
-	names=$(ls -d "$(controller)"/nvme*n1 2>/dev/null) || return
-	# with multipath the name in sysfs includes the controller's number, that in /dev does not
+	names=$(ls -d "$(print_controller)"/nvme*n1 2>/dev/null) || return
+	# with multipath the name in sysfs includes the controller's number, but the name in /dev
+	# does not
 	DISK=/dev/$(basename "$names" | sed 's/c[0-9]*n/n/')
 	[ -b "$DISK" ]
 }
@@ -60,99 +61,99 @@ connect() {
 
 disconnect() {
 	local c
-	c=$(controller) || return 0
+	c=$(print_controller) || return 0
 	timeout "$T_TIME" sh -c "echo 1 >$c/delete_controller" || true
-	t_until "$T_TIME" no_controller
+	t_until "$T_TIME" has_no_controller
 }
 
-up() {
-	a_loop 16
-	target_up
+set_up() {
+	create_loop_device 16
+	start_target
 	connect
 }
 
-down() {
+tear_down() {
 	disconnect
-	target_down
+	stop_target
 	losetup -d "$LOOP"
-	t_until "$T_TIME" no_loop
+	t_until "$T_TIME" is_loop_free
 }
 
-no_loop() { ! losetup "$LOOP" >/dev/null 2>&1; }
+is_loop_free() { ! losetup "$LOOP" >/dev/null 2>&1; }
 
-is_live() { [ "$(cat "$(controller)/state")" = live ]; }
-not_live() { ! is_live; }
+is_live() { [ "$(cat "$(print_controller)/state")" = live ]; }
+is_not_live() { ! is_live; }
 
-queues() {
-	scene
-	up
+each_queue_has_qps() {
+	set_up_device
+	set_up
 	# there are four I/O queues and the admin queue, and each has a QP at both ends
 	t_check "there is a QP for each queue at both ends" \
 		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
-	disk_right
-	down
-	backing_file_right
-	nothing_left
+	check_disk_data
+	tear_down
+	check_backing_file
+	check_nothing_left
 }
 
-resets() {
+survives_resets() {
 	local i
 	for ((i = 0; i < 3; i++)); do
-		echo 1 >"$(controller)/reset_controller"
+		echo 1 >"$(print_controller)/reset_controller"
 		t_until "$T_TIME" is_live
-		load_progresses
+		wait_load_progress
 	done
 }
 
-target_away() {
-	port_down
-	t_until "$T_TIME" not_live
-	port_up
+interrupt_target() {
+	disable_port
+	t_until "$T_TIME" is_not_live
+	enable_port
 	t_until "$T_TIME" is_live
 }
 
-broken() { dmesg | grep -c "starting error recovery" || true; }
+count_recoveries() { dmesg | grep -c "starting error recovery" || true; }
 
 # When the device is removed, the host must shut down the target while the target still responds.
 # If the connection breaks while the host shuts down the target, the host waits for half a minute.
-in_order() {
+removal_shuts_down_in_order() {
 	local before
-	scene
-	up
-	load
-	before=$(broken)
+	set_up_device
+	set_up
+	start_load
+	before=$(count_recoveries)
 	remove_device module
-	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
+	t_check "no connection breaks before the host has shut down" [ "$(count_recoveries)" -eq "$before" ]
 	wait_until_load_fails
-	down
-	new_device
-	nothing_left
+	tear_down
+	create_device
+	check_nothing_left
 }
 
 # If the target's port has no listener, the errno must not mean "refused by remote application",
 # because there is no application
 connect_without_listener() {
-	scene
+	set_up_device
 	fails_with_log "Connect rejected: status -104 (reset by remote host)" \
 		sh -c "echo transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN >/dev/nvme-fabrics"
-	nothing_left
+	check_nothing_left
 }
 
-modules_go() {
-	scene
-	up
-	down
+unloads_modules() {
+	set_up_device
+	set_up
+	tear_down
 	modprobe -r nvme-rdma nvmet-rdma
 	modprobe -a nvme-rdma nvmet-rdma
 }
 
 needs_modules nvmet-rdma nvme-rdma
 needs_programs fio
-disk_cases NVMe
-t_case "NVMe: four I/O queues" "" queues
-t_case "NVMe: the controller is reset under load" "" disk_under_load resets
-t_case "NVMe: the target is disabled and enabled under load" "" disk_under_load target_away
-t_case "NVMe: module unload shuts the host down in order" "" in_order
+define_disk_cases NVMe
+t_case "NVMe: four I/O queues" "" each_queue_has_qps
+t_case "NVMe: the controller is reset under load" "" disk_under_load survives_resets
+t_case "NVMe: the target is disabled and enabled under load" "" disk_under_load interrupt_target
+t_case "NVMe: module unload shuts the host down in order" "" removal_shuts_down_in_order
 t_case "NVMe: no listener" "" connect_without_listener
-t_case "NVMe: host and target modules are unloaded" "" modules_go
+t_case "NVMe: host and target modules are unloaded" "" unloads_modules
 t_end

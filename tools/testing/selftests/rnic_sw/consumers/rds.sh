@@ -5,8 +5,8 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
-# send ADDRESS: bind an RDS socket to the device's address, and check that this fails
-send() {
+# expect_bind_fails ADDRESS: bind an RDS socket to the device's address, and check that this fails
+expect_bind_fails() {
 	python3 - "$1" <<-'END'
 		import errno, socket, sys
 		s = socket.socket(21, socket.SOCK_SEQPACKET)
@@ -18,34 +18,34 @@ send() {
 	END
 }
 
-refuses() {
-	scene
-	send "$B4"
-	nothing_left
+rds_refuses_device() {
+	set_up_device
+	expect_bind_fails "$B4"
+	check_nothing_left
 	remove_device device
-	new_device
-	send "$B4"
+	create_device
+	expect_bind_fails "$B4"
 }
 
 # If RDS listens on this device, a connection to its port must be rejected. RDS listens on all
 # devices.
-called() {
-	scene
+rds_port_rejects() {
+	set_up_device
 	t_until "$T_TIME" t_has_listener b 18634 || t_skip "RDS does not listen on this device"
 	! timeout "$T_TIME" rping -c -a "$B4" -p 18634 -C 1
-	nothing_left
+	check_nothing_left
 }
 
-modules_go() {
-	scene
+unloads_modules() {
+	set_up_device
 	modprobe -r rds_rdma
 	modprobe rds_rdma
-	nothing_left
+	check_nothing_left
 }
 
 [ -z "${T_LLP:-}" ] || t_skip_all "RDS accepts no iWARP device, whatever its LLP"
 needs_modules rds rds_rdma
-t_case "RDS: iWARP devices are not used" "" refuses
-t_case "RDS: a connection to its listener is rejected" "" called
-t_case "RDS: the module is unloaded and loaded while the device exists" "" modules_go
+t_case "RDS: iWARP devices are not used" "" rds_refuses_device
+t_case "RDS: a connection to its listener is rejected" "" rds_port_rejects
+t_case "RDS: the module is unloaded and loaded while the device exists" "" unloads_modules
 t_end

@@ -9,59 +9,59 @@
 export GONE_TIME=45
 CTL=/sys/class/rnbd-client/ctl
 
-mapped() {
+is_mapped() {
 	local name=${LOOP//\//!}
 	[ -e "$CTL/devices/${name#!}@rnic_sw" ] || [ -e "$CTL/devices/$name@rnic_sw" ] || return
 	DISK=/dev/$(basename "$(readlink -f "$CTL/devices/"*@rnic_sw)")
 	[ -b "$DISK" ]
 }
 
-map() { echo "sessname=rnic_sw path=ip:$B4,ip:$B4 device_path=${LOOP#/}" >$CTL/map_device; }
+map_device() { echo "sessname=rnic_sw path=ip:$B4,ip:$B4 device_path=${LOOP#/}" >$CTL/map_device; }
 
-up() {
-	a_loop 16
-	server_up
-	if ! map; then
+set_up() {
+	create_loop_device 16
+	load_server
+	if ! map_device; then
 		dmesg | tail -n 20
 		[ "${T_LLP:-}" = sctp ] && t_fail "cannot map the device"
 		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
 	fi
-	t_defer unmap
-	t_until "$T_TIME" mapped || t_fail "the block device has not appeared"
+	t_defer unmap_device
+	t_until "$T_TIME" is_mapped || t_fail "the block device has not appeared"
 }
 
-server_up() {
-	t_defer server_down
+load_server() {
+	t_defer unload_server
 	modprobe rtrs_server always_invalidate=N sess_queue_depth=64
 	modprobe rnbd_server
 }
 
-server_down() { modprobe -r rnbd_server rtrs_server; }
+unload_server() { modprobe -r rnbd_server rtrs_server; }
 
-unmap() {
+unmap_device() {
 	[ ! -e "/sys/block/${DISK##*/}/rnbd/unmap_device" ] ||
 		echo force >"/sys/block/${DISK##*/}/rnbd/unmap_device"
 }
 
-down() {
-	unmap
+tear_down() {
+	unmap_device
 	t_until "$T_TIME" test ! -e "/sys/block/${DISK##*/}"
-	t_until "$T_TIME" server_down
+	t_until "$T_TIME" unload_server
 	losetup -d "$LOOP"
 }
 
-modules_go() {
-	scene
-	server_up
+unloads_modules() {
+	set_up_device
+	load_server
 	t_until "$T_TIME" modprobe -r rnbd_client rtrs_client
-	server_down
+	unload_server
 	modprobe rnbd_client
-	nothing_left
+	check_nothing_left
 }
 
 needs_modules rtrs_server rnbd_server rnbd_client
-server_down
+unload_server
 needs_programs fio
-disk_cases RNBD
-t_case "RNBD: client and server modules are unloaded" "" modules_go
+define_disk_cases RNBD
+t_case "RNBD: client and server modules are unloaded" "" unloads_modules
 t_end

@@ -5,7 +5,7 @@
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
-server_up() {
+start_server() {
 	cat >"$T_CASE/ksmbd.conf" <<-END
 		[global]
 		server multi channel support = no
@@ -19,12 +19,12 @@ server_up() {
 	mkdir -p /run/lock /etc/ksmbd
 	ksmbd.adduser -a tester -p secret -i "$T_CASE/users" -c "$T_CASE/ksmbd.conf"
 	T_TIME=1000 t_bg mountd b ksmbd.mountd -n -c "$T_CASE/ksmbd.conf" -u "$T_CASE/users"
-	t_defer server_down
-	t_until "$T_TIME" listens || { t_show mountd; t_fail "the server does not listen"; }
+	t_defer stop_server
+	t_until "$T_TIME" is_listening || { t_show mountd; t_fail "the server does not listen"; }
 }
 
 # Check whether the server listens. Over TCP the listener is a TCP socket, which ss shows.
-listens() {
+is_listening() {
 	if [ "${T_LLP:-}" = sctp ]; then
 		awk '$6 == 5445' /proc/net/sctp/eps | grep -q .
 	else
@@ -32,13 +32,13 @@ listens() {
 	fi
 }
 
-server_down() {
+stop_server() {
 	t_kill mountd
 	echo hard >/sys/class/ksmbd-control/kill_server || true
-	t_until "$T_TIME" stopped
+	t_until "$T_TIME" is_stopped
 }
 
-stopped() { ! listens; }
+is_stopped() { ! is_listening; }
 
 connect() {
 	DIR=$T_CASE/mnt
@@ -50,69 +50,69 @@ connect() {
 	grep -q rdma "$T_CASE/mounted"
 }
 
-up() {
-	a_share /srv/rnic_sw 96
-	server_up
+set_up() {
+	mount_share /srv/rnic_sw 96
+	start_server
 	connect
 }
 
-down() {
+tear_down() {
 	umount "$DIR"
-	server_down
+	stop_server
 	umount "$SHARE"
 }
 
-files_done() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
+print_file_bytes() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
 
-exercised() {
+passes_fsx() {
 	need_fsx
-	scene
-	up
-	fsx_right
-	down
-	nothing_left
+	set_up_device
+	set_up
+	run_fsx
+	tear_down
+	check_nothing_left
 }
 
-data() {
-	scene
-	up
-	files_right
-	down
-	nothing_left
+keeps_data() {
+	set_up_device
+	set_up
+	check_files
+	tear_down
+	check_nothing_left
 }
 
-disturbed() {
-	scene
-	up
-	files_load
+survives_disturbance() {
+	set_up_device
+	set_up
+	start_files_load
 	"$@"
-	files_progress
-	load_ends
-	files_right
-	down
-	nothing_left
+	wait_files_progress
+	stop_load
+	check_files
+	tear_down
+	check_nothing_left
 }
 
-# device_goes HOW: remove the device without load, because the kernel's client (Linux 7.3) does not
-# always survive that under load. The mount must work again afterwards.
-device_goes() {
-	scene
-	up
-	works_again
+# survives_device_removal HOW: remove the device without load, because the kernel's client (Linux
+# 7.3) does not always survive that under load. The mount must work again afterwards.
+survives_device_removal() {
+	set_up_device
+	set_up
+	can_write_again
 	remove_device "$1"
-	new_device
-	t_until "$T_TIME" works_again
-	files_right
-	down
-	nothing_left
+	create_device
+	t_until "$T_TIME" can_write_again
+	check_files
+	tear_down
+	check_nothing_left
 }
 
-works_again() { echo yes >"$DIR/again" && rm "$DIR/again"; }
+can_write_again() { echo yes >"$DIR/again" && rm "$DIR/again"; }
 
-modules_go() {
-	scene
-	up
-	down
+unloads_modules() {
+	set_up_device
+	set_up
+	tear_down
 	# retry, because the client's thread exits a moment after the unmount
 	t_until "$T_TIME" modprobe -r cifs
 	modprobe -r ksmbd
@@ -121,10 +121,10 @@ modules_go() {
 
 needs_modules ksmbd cifs
 needs_programs fio ksmbd.mountd ksmbd.adduser
-t_case "SMB Direct: files are read back as written" "DDP-126" data
-t_case "SMB Direct: random operations (fsx)" "" exercised
-t_case "SMB Direct: the link goes down and up under load" "" disturbed link_down_and_up
-t_case "SMB Direct: the device is deleted and added" "" device_goes device
-t_case "SMB Direct: the interface is deleted and added" "" device_goes interface
-t_case "SMB Direct: client and server modules are unloaded" "" modules_go
+t_case "SMB Direct: files are read back as written" "DDP-126" keeps_data
+t_case "SMB Direct: random operations (fsx)" "" passes_fsx
+t_case "SMB Direct: the link goes down and up under load" "" survives_disturbance interrupt_link
+t_case "SMB Direct: the device is deleted and added" "" survives_device_removal device
+t_case "SMB Direct: the interface is deleted and added" "" survives_device_removal interface
+t_case "SMB Direct: client and server modules are unloaded" "" unloads_modules
 t_end

@@ -10,7 +10,7 @@ SRPT=$TARGET/srpt
 
 # Set the target's names: srpt names the port by the lower half of the port's first GID, and the
 # target by the GUID of the first device that was added.
-names() {
+set_target_names() {
 	local gid
 	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
 	TPG=$SRPT/${gid#*:*:*:*:}/rnic_sw
@@ -18,13 +18,13 @@ names() {
 	GUID=${GUID#0x}
 }
 
-target_up() {
+start_target() {
 	local acl
 	mkdir -p $SRPT
-	names
+	set_target_names
 	t_port
 	mkdir -p "$TPG"
-	t_defer target_down
+	t_defer stop_target
 	acl=$TPG/acls/$B4
 	mkdir -p "$TPG/lun/lun_0" "$acl/lun_0"
 	ln -s "$LIO_DISK" "$TPG/lun/lun_0/rnic_sw"
@@ -33,7 +33,7 @@ target_up() {
 	echo "$PORT" >$SRPT/discovery_auth/rdma_cm_port
 }
 
-target_down() {
+stop_target() {
 	[ -d "$TPG" ] || return 0
 	echo 0 >$SRPT/discovery_auth/rdma_cm_port
 	echo 0 >"$TPG/enable"
@@ -43,51 +43,51 @@ target_down() {
 	rmdir "$TPG/lun/lun_0" "$TPG" "${TPG%/*}"
 }
 
-rport() { ls -d /sys/class/srp_remote_ports/port-* 2>/dev/null | head -n 1; }
+print_rport() { ls -d /sys/class/srp_remote_ports/port-* 2>/dev/null | head -n 1; }
 
 connect() {
 	echo "id_ext=$GUID,ioc_guid=$GUID,dest=$B4:$PORT,queue_size=32,cmd_sg_entries=64" \
 		>/sys/class/infiniband_srp/srp-iw0-1/add_target
 	t_defer disconnect
-	lio_connected
+	lio_wait_disk
 }
 
 # Disconnect, and wait until the file is gone: it exists until the remote port has been removed.
 disconnect() {
 	local port
-	port=$(rport)
+	port=$(print_rport)
 	[ -z "$port" ] || echo 1 >"$port/delete" 2>/dev/null || true
-	t_until "$T_TIME" no_rport
+	t_until "$T_TIME" is_rport_gone
 }
 
-no_rport() { [ -z "$(rport)" ]; }
+is_rport_gone() { [ -z "$(print_rport)" ]; }
 
 # The module ib_srp needs no set-up
-initiator_up() { :; }
+start_initiator() { :; }
 
-rport_is() { [ "$(cat "$(rport)/state")" = "$1" ]; }
+is_rport_state() { [ "$(cat "$(print_rport)/state")" = "$1" ]; }
 
 # Disable the target, which then disconnects and rejects new connections, and enable it again
-target_away() {
+restart_target() {
 	echo 0 >"$TPG/enable"
-	t_until "$T_TIME" rport_is blocked
+	t_until "$T_TIME" is_rport_state blocked
 	echo 1 >"$TPG/enable"
-	t_until "$T_TIME" rport_is running
+	t_until "$T_TIME" is_rport_state running
 }
 
 # Without a listener the kernel must log the reason -ECONNRESET, in the format of ib_srp
 connect_without_listener() {
-	scene
+	set_up_device
 	t_port
 	fails_with_log "REJ reason 0xffffff98" sh -c \
 		"echo id_ext=1,ioc_guid=1,dest=$B4:$PORT >/sys/class/infiniband_srp/srp-iw0-1/add_target"
-	nothing_left
+	check_nothing_left
 }
 
-modules_go() {
-	scene
-	up
-	down
+unloads_modules() {
+	set_up_device
+	set_up
+	tear_down
 	rmdir $SRPT
 	modprobe -r ib_srp ib_srpt
 	modprobe ib_srpt
@@ -98,9 +98,9 @@ needs_modules sd_mod target_core_mod target_core_file ib_srpt
 needs_programs fio
 modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 	t_skip_all "this kernel has no module ib_srp"
-disk_cases SRP
-t_case "SRP: the target is disabled and enabled under load" "" disk_under_load target_away
-t_case "SRP: connect and disconnect five times" "" lio_again_and_again
+define_disk_cases SRP
+t_case "SRP: the target is disabled and enabled under load" "" disk_under_load restart_target
+t_case "SRP: connect and disconnect five times" "" lio_reconnect_often
 t_case "SRP: no listener" "" connect_without_listener
-t_case "SRP: initiator and target modules are unloaded" "" modules_go
+t_case "SRP: initiator and target modules are unloaded" "" unloads_modules
 t_end

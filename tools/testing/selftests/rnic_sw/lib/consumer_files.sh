@@ -3,10 +3,10 @@
 #
 # consumer_files.sh: functions shared by the scripts of file systems over RDMA; sourced
 # after consumers.sh. $DIR: mount point of the client; $SHARE: directory of the server.
-# files_done() prints how many bytes the client has transferred.
+# print_file_bytes() prints how many bytes the client has transferred.
 
-files_right() {
-	random_data
+check_files() {
+	create_random_data
 	copy "$T_CASE/data" "$DIR/big" 1M 8 conv=fsync
 	cmp "$T_CASE/data" "$SHARE/big"
 	echo 3 >/proc/sys/vm/drop_caches
@@ -15,7 +15,7 @@ files_right() {
 	cmp -n 1075200 "$T_CASE/data" "$T_CASE/back"
 	fio_verify files "$DIR/fio" --size=8m --bsrange=4k-256k --iodepth=16
 	rm "$DIR/fio" "$DIR/big"
-	tree_right "$DIR"
+	check_tree "$DIR"
 }
 
 # fsx does random operations on one file by system calls, mmap and direct I/O, and compares each
@@ -25,36 +25,36 @@ need_fsx() {
 	[ -x "$T_FSX/fsx" ] || t_skip "no fsx in $T_FSX (scripts/build-program fsx)"
 }
 
-fsx_right() {
+run_fsx() {
 	"$T_FSX/fsx" -q -N "$(t_iters 5000)" -S "${T_SEED:-1}" -P "$T_CASE" "$@" "$DIR/fsx"
 	"$T_FSX/fsx" -q -N "$(t_iters 1000)" -S "${T_SEED:-1}" -P "$T_CASE" -Z -R -W -r 4096 -w 4096 -t 4096 "$DIR/fsx"
 	rm "$DIR/fsx"
 }
 
-# files_load: start a load like load(), on files instead of a disk
-files_load() {
-	load_of --directory="$DIR"
-	files_progress
+# start_files_load: start a load like start_load(), on files instead of a disk
+start_files_load() {
+	start_fio --directory="$DIR"
+	wait_files_progress
 }
 
-files_progressed() {
+has_files_progressed() {
 	t_alive load || { t_show load; t_fail "fio has ended early"; }
-	[ "$(files_done)" -gt "$1" ]
+	[ "$(print_file_bytes)" -gt "$1" ]
 }
 
 # Wait for progress. The limit is long, because a client without a server retries at growing
 # intervals.
-files_progress() {
-	t_until $((3 * T_TIME)) files_progressed $(($(files_done) + 1000000)) ||
+wait_files_progress() {
+	t_until $((3 * T_TIME)) has_files_progressed $(($(print_file_bytes) + 1000000)) ||
 		t_fail "the load makes no progress"
 }
 
-# a_share DIR MIB: mount a file system at DIR and set SHARE: ext4, or tmpfs if there is no ext4
-a_share() {
+# mount_share DIR MIB: mount a file system at DIR and set SHARE: ext4, or tmpfs if there is no ext4
+mount_share() {
 	SHARE=$1
 	mkdir -p "$SHARE"
 	if has_ext4; then
-		a_file "$2"
+		create_backing_file "$2"
 		mkfs.ext4 -q "$FILE"
 		modprobe -q loop || :
 		mount -o loop "$FILE" "$SHARE"

@@ -7,61 +7,61 @@
 
 TARGET=/sys/kernel/config/target
 
-# lio_disk MIB: create LIO_DISK, a disk of the target that is backed by $FILE
-lio_disk() {
-	a_file "$1"
+# lio_create_disk MIB: create LIO_DISK, a disk of the target that is backed by $FILE
+lio_create_disk() {
+	create_backing_file "$1"
 	LIO_DISK=$TARGET/core/fileio_0/rnic_sw
 	mkdir -p "$LIO_DISK"
-	t_defer lio_disk_down
+	t_defer lio_remove_disk
 	echo "fd_dev_name=$FILE,fd_dev_size=$(($1 << 20))" >"$LIO_DISK/control"
 	echo 1 >"$LIO_DISK/enable"
 }
 
-lio_disk_down() {
+lio_remove_disk() {
 	[ ! -d "$LIO_DISK" ] || rmdir "$LIO_DISK" "${LIO_DISK%/*}"
 }
 
 # Find the disk by its vendor, because it has no stable name in /dev
-lio_find() {
+lio_find_disk() {
 	local vendor
 	vendor=$(grep -ls LIO-ORG /sys/block/sd*/device/vendor | head -n 1)
 	DISK=/dev/$(basename "${vendor%/device/vendor}")
 	[ -n "$vendor" ] && [ -b "$DISK" ]
 }
 
-lio_connected() { t_until "$T_TIME" lio_find || t_fail "the disk has not appeared"; }
+lio_wait_disk() { t_until "$T_TIME" lio_find_disk || t_fail "the disk has not appeared"; }
 
-lio_no_disk() { ! lio_find; }
+lio_is_disk_gone() { ! lio_find_disk; }
 
-lio_disconnected() { t_until "$T_TIME" lio_no_disk || t_fail "the disk has not been removed"; }
+lio_wait_no_disk() { t_until "$T_TIME" lio_is_disk_gone || t_fail "the disk has not been removed"; }
 
-up() {
-	lio_disk 16
-	target_up
-	initiator_up
+set_up() {
+	lio_create_disk 16
+	start_target
+	start_initiator
 	connect
 }
 
-down() {
+tear_down() {
 	disconnect || true
-	lio_disconnected
-	target_down
-	lio_disk_down
+	lio_wait_no_disk
+	stop_target
+	lio_remove_disk
 }
 
 # Connect and disconnect five times
-lio_again_and_again() {
+lio_reconnect_often() {
 	local i
-	scene
-	lio_disk 16
-	target_up
-	initiator_up
+	set_up_device
+	lio_create_disk 16
+	start_target
+	start_initiator
 	for ((i = 0; i < 5; i++)); do
 		connect
 		copy "$DISK" /dev/null 64k 4 iflag=direct
 		disconnect
-		lio_disconnected
+		lio_wait_no_disk
 	done
-	target_down
-	nothing_left
+	stop_target
+	check_nothing_left
 }

@@ -4,11 +4,12 @@
 # consumers.sh: functions shared by the scripts of kernel consumers, consumers/*.sh;
 # sourced, and sources lib.sh.
 #
-# A case begins with `scene`, which creates one device for both ends, and ends with
-# `nothing_left`, which checks that all objects are freed. A script that transfers data defines:
-#   up    starts the server and connects the client; sets DISK for a block device,
-#         DIR for a file system
-#   down  undoes up(); must also work if the device has been removed
+# A case begins with `set_up_device`, which creates one device for both ends, and ends with
+# `check_nothing_left`, which checks that all objects are freed. A script that transfers data
+# defines two functions:
+#   set_up     starts the server and connects the client; sets DISK for a block device,
+#              DIR for a file system
+#   tear_down  undoes set_up(); must also work if the device has been removed
 #
 # T_RDMA=siw: use siw's device, to distinguish faults of rnic_sw from those of a consumer.
 #
@@ -47,33 +48,33 @@ needs_programs() {
 	done
 }
 
-# The scene
+# Device
 
 # Load the module, which may be missing after a failed case that unloaded it, and set up the device
-scene() {
+set_up_device() {
 	modprobe "$T_RDMA"
 	one_device
-	over_llp
-	objects iw0 >"$T_CASE/before"
+	set_llp
+	print_objects iw0 >"$T_CASE/before"
 }
 
 # Select the LLP by the device's settings, because kernel consumers have no environment variable
 # RNIC_SW_LLP. A server that is bound to no address may listen already; the setting affects it, too.
-over_llp() {
+set_llp() {
 	[ -n "${T_LLP:-}" ] || return 0
 	t_set iw0 listen both
 	t_set iw0 connect "$T_LLP"
 }
 
-# objects DEV: print the number of PDs, QPs, MRs and SRQs. cm_ids are not counted, because they
-# exist as long as the server, and CQs are not, because the RDMA core keeps them in a pool.
-objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
+# print_objects DEV: print the number of PDs, QPs, MRs and SRQs. cm_ids are not counted, because
+# they exist as long as the server, and CQs are not, because the RDMA core keeps them in a pool.
+print_objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
 
-as_before() { [ "$(objects iw0)" = "$(cat "$T_CASE/before")" ]; }
+has_objects_as_before() { [ "$(print_objects iw0)" = "$(cat "$T_CASE/before")" ]; }
 
-nothing_left() {
-	t_until "$T_TIME" as_before ||
-		t_fail "objects left on iw0: $(objects iw0); before the case: $(cat "$T_CASE/before")"
+check_nothing_left() {
+	t_until "$T_TIME" has_objects_as_before ||
+		t_fail "objects left on iw0: $(print_objects iw0); before the case: $(cat "$T_CASE/before")"
 }
 
 # remove_device HOW: remove the device while it is in use. This must take at most GONE_TIME seconds
@@ -92,9 +93,9 @@ remove_device() {
 		[ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
 }
 
-# Create the device again. nothing_left() compares its objects with those at the start of the case,
-# because a client may reconnect before this function returns.
-new_device() {
+# Create the device again. check_nothing_left() compares its objects with those at the start of the
+# case, because a client may reconnect before this function returns.
+create_device() {
 	modprobe "$T_RDMA"
 	if [ ! -e /sys/class/net/t0 ]; then
 		ip link add t0 type dummy
@@ -103,49 +104,49 @@ new_device() {
 		ip link set t0 up
 	fi
 	t_link iw0 t0
-	over_llp
+	set_llp
 }
 
 # Set the link down. Both ends are on this host, and their traffic goes over lo even while t0, which
 # has the address, is down. So lo is set down, too.
-link_down() {
+set_link_down() {
 	ip link set t0 down
 	ip link set lo down
 }
 
-link_up() {
+set_link_up() {
 	ip link set lo up
 	ip addr replace "$B6/64" dev t0 nodad
 	ip link set t0 up
 }
 
 # Print the number of received segments, or nothing for other drivers, which lack that counter
-segments() { [ "$T_RDMA" != rnic_sw ] || t_counter iw0 rx_segments; }
+print_rx_segments() { [ "$T_RDMA" != rnic_sw ] || t_counter iw0 rx_segments; }
 
 # Set the link down for long enough that segments are lost, and up again
-link_down_and_up() {
+interrupt_link() {
 	local before
-	link_down
+	set_link_down
 	t_pause 1
-	before=$(segments)
+	before=$(print_rx_segments)
 	t_pause 2
-	t_check "no segment arrives while the link is down" [ "$(segments)" = "$before" ]
-	link_up
+	t_check "no segment arrives while the link is down" [ "$(print_rx_segments)" = "$before" ]
+	set_link_up
 }
 
 # Data
 
-# a_file MIB: create FILE, an empty sparse file
-a_file() {
+# create_backing_file MIB: create FILE, an empty sparse file
+create_backing_file() {
 	FILE=$(mktemp /tmp/rnic_sw-disk.XXXXXX)
 	t_defer rm -f "$FILE"
 	truncate -s "$1M" "$FILE"
 }
 
-# a_loop MIB: create LOOP, a block device backed by FILE
-a_loop() {
+# create_loop_device MIB: create LOOP, a block device backed by FILE
+create_loop_device() {
 	modprobe -q loop || t_skip "loop devices are not available in this kernel"
-	a_file "$1"
+	create_backing_file "$1"
 	LOOP=$(losetup -f --show "$FILE")
 	t_defer losetup -d "$LOOP"
 }
@@ -153,7 +154,7 @@ a_loop() {
 # copy FROM TO BLOCK-SIZE COUNT OPTIONS...: run dd
 copy() { dd if="$1" of="$2" bs="$3" count="$4" status=none "${@:5}"; }
 
-random_data() {
+create_random_data() {
 	[ -e "$T_CASE/data" ] || head -c 8M /dev/urandom >"$T_CASE/data"
 }
 
@@ -164,10 +165,10 @@ fio_verify() {
 		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
 }
 
-# disk_right: check that the first half of $DISK returns the data that was written to it, with
+# check_disk_data: check that the first half of $DISK returns the data that was written to it, with
 # many sizes and queue depths
-disk_right() {
-	random_data
+check_disk_data() {
+	create_random_data
 	copy "$T_CASE/data" "$DISK" 1M 8 oflag=direct
 	copy "$DISK" "$T_CASE/back" 1M 8 iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
@@ -180,43 +181,43 @@ disk_right() {
 }
 
 # Check that the backing file on the server has the data that disk_right wrote last
-backing_file_right() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
+check_backing_file() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
 
 # Print the number of requests that $DISK has completed
-disk_done() {
+print_disk_requests() {
 	local reads writes rest
 	read -r reads _ _ _ writes rest <"/sys/block/${DISK##*/}/stat"
 	echo $((reads + writes))
 }
 
-# load: start endless requests with verification on the second half of $DISK; load_ends stops them.
-# Each job has one request at a time, because with more, fio verifies the data of reads that failed
-# when the disk was removed.
-load() {
-	load_of --filename="$DISK" --offset=8m --offset_increment=1m
-	load_progresses
+# start_load: start endless requests with verification on the second half of $DISK; stop_load stops
+# them. Each job has one request at a time, because with more, fio verifies the data of reads that
+# failed when the disk was removed.
+start_load() {
+	start_fio --filename="$DISK" --offset=8m --offset_increment=1m
+	wait_load_progress
 }
 
-# load_of ARGS...: start fio. Its time limit is longer than any time for which a case waits.
-load_of() {
+# start_fio ARGS...: start fio. Its time limit is longer than any time for which a case waits.
+start_fio() {
 	T_TIME=$((10 * T_TIME)) t_bg load a fio --name=load --direct=1 --ioengine=psync \
 		--thread --rw=randwrite --verify=crc32c --verify_fatal=1 \
 		--verify_state_save=0 --numjobs=8 --size=1m \
 		--bsrange=4k-128k --loops=100000 "$@"
 }
 
-load_progressed() {
+has_load_progressed() {
 	t_alive load || { t_show load; t_fail "fio has ended early"; }
-	[ "$(disk_done)" -gt "$1" ]
+	[ "$(print_disk_requests)" -gt "$1" ]
 }
 
-load_progresses() {
-	t_until "$T_TIME" load_progressed $(($(disk_done) + 40)) ||
+wait_load_progress() {
+	t_until "$T_TIME" has_load_progressed $(($(print_disk_requests) + 40)) ||
 		t_fail "the load makes no progress"
 }
 
 # Stop the load; no request may have failed or returned wrong data
-load_ends() {
+stop_load() {
 	t_signal load INT
 	t_until "$T_TIME" t_ended load || t_fail "fio does not end"
 	t_kill load
@@ -236,7 +237,7 @@ wait_until_load_fails() {
 has_ext4() { modprobe -q ext4 || grep -qw ext4 /proc/filesystems; }
 
 # Count log messages about memory that could not be mapped: a consumer retries and only logs it
-not_mapped() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
+count_mapping_failures() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
 
 # fails_with_log WORDS COMMAND...: check that COMMAND fails and that the kernel logs WORDS
 fails_with_log() {
@@ -251,34 +252,34 @@ fails_with_log() {
 
 disk_data() {
 	local before
-	scene
-	up
-	before=$(not_mapped)
-	disk_right
-	t_check "all memory could be mapped, see the kernel's log" [ "$(not_mapped)" -eq "$before" ]
-	down
-	backing_file_right
-	nothing_left
+	set_up_device
+	set_up
+	before=$(count_mapping_failures)
+	check_disk_data
+	t_check "all memory could be mapped, see the kernel's log" [ "$(count_mapping_failures)" -eq "$before" ]
+	tear_down
+	check_backing_file
+	check_nothing_left
 }
 
 disk_file_system() {
 	has_ext4 || t_skip "this kernel has no ext4"
-	scene
-	up
+	set_up_device
+	set_up
 	mkfs.ext4 -q "$DISK"
 	mkdir "$T_CASE/mnt"
 	mount "$DISK" "$T_CASE/mnt"
 	t_defer umount -q "$T_CASE/mnt"
-	tree_right "$T_CASE/mnt"
+	check_tree "$T_CASE/mnt"
 	umount "$T_CASE/mnt"
-	down
+	tear_down
 	fsck.ext4 -fn "$FILE"
-	nothing_left
+	check_nothing_left
 }
 
-# tree_right DIR: check that a tree of files is read back as it was written. Owners and times are
+# check_tree DIR: check that a tree of files is read back as it was written. Owners and times are
 # not compared, because not every file system keeps them.
-tree_right() {
+check_tree() {
 	mkdir "$1/tree" "$T_CASE/tree"
 	cp "$T_DIR"/consumers/* "$T_DIR"/src/verbs/* "$T_CASE/tree"
 	tar -C "$T_CASE/tree" -cf "$T_CASE/tree.tar" .
@@ -291,39 +292,39 @@ tree_right() {
 
 # disk_under_load COMMAND...: run COMMAND under load; no request may fail because of it
 disk_under_load() {
-	scene
-	up
-	load
+	set_up_device
+	set_up
+	start_load
 	"$@"
-	load_progresses
-	load_ends
-	disk_right
-	down
-	backing_file_right
-	nothing_left
+	wait_load_progress
+	stop_load
+	check_disk_data
+	tear_down
+	check_backing_file
+	check_nothing_left
 }
 
 # device_removed_under_load HOW: remove the device under load, then check that a new device works
 device_removed_under_load() {
-	scene
-	up
-	load
+	set_up_device
+	set_up
+	start_load
 	remove_device "$1"
 	wait_until_load_fails
-	down
-	new_device
-	up
-	disk_right
-	down
-	backing_file_right
-	nothing_left
+	tear_down
+	create_device
+	set_up
+	check_disk_data
+	tear_down
+	check_backing_file
+	check_nothing_left
 }
 
-# disk_cases CONSUMER: define the cases that are the same for every block device
-disk_cases() {
+# define_disk_cases CONSUMER: define the cases that are the same for every block device
+define_disk_cases() {
 	t_case "$1: what is written is read" "DDP-126" disk_data
 	t_case "$1: a file system" "" disk_file_system
-	t_case "$1: the link goes down and up under load" "" disk_under_load link_down_and_up
+	t_case "$1: the link goes down and up under load" "" disk_under_load interrupt_link
 	t_case "$1: the device is deleted under load" "" device_removed_under_load device
 	t_case "$1: the interface is deleted under load" "" device_removed_under_load interface
 	t_case "$1: the module is unloaded under load" "" device_removed_under_load module

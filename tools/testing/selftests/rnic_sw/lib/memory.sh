@@ -3,8 +3,9 @@
 #
 # memory.sh: limit a program's memory by control groups, and provide swap; sourced.
 
-# groups CONTROLLER: create a control group (cgroup v2) with CONTROLLER; set GROUP and IN_GROUP
-groups() {
+# create_group CONTROLLER: create a control group (cgroup v2) with CONTROLLER; set GROUP and
+# IN_GROUP
+create_group() {
 	local at
 	at=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
 	if [ -z "$at" ]; then
@@ -22,10 +23,11 @@ groups() {
 	IN_GROUP=(bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$GROUP")
 }
 
-in_group() { "${IN_GROUP[@]}" "$@"; }
+run_in_group() { "${IN_GROUP[@]}" "$@"; }
 
-# swap MIB: enable swap of MIB in memory: on a zram device, or in a file through a loop device
-swap() {
+# enable_swap MIB: enable swap of MIB in memory: on a zram device, or in a file through a loop
+# device
+enable_swap() {
 	local dev file=$T_CASE/swap
 	[ -e /proc/swaps ] || t_skip "swap is not available in this kernel (CONFIG_SWAP)"
 	if modprobe zram 2>/dev/null && [ -e /sys/class/zram-control/hot_add ]; then
@@ -44,14 +46,14 @@ swap() {
 
 # limit_group_memory MIB: enable swap and limit the memory of GROUP to MIB
 limit_group_memory() {
-	swap 256
-	groups memory
+	enable_swap 256
+	create_group memory
 	echo $(($1 << 20)) >"$GROUP/memory.max"
 }
 
 # Check that the control group GROUP has reached its memory limit, and that the OOM killer has
 # killed none of its processes
-reached_limit_without_oom() {
+has_reached_limit_without_oom() {
 	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
 	grep -q '^max [1-9]' "$GROUP/memory.events" && grep -qx 'oom_kill 0' "$GROUP/memory.events"
 }

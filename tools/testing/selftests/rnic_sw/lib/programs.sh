@@ -7,30 +7,30 @@
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/memory.sh"
 
-# needs PROGRAM PACKAGE: skip the case if PROGRAM is not installed
-needs() { command -v "$1" >/dev/null || t_skip "program $1 not found (package $2)"; }
+# need_program PROGRAM PACKAGE: skip the case if PROGRAM is not installed
+need_program() { command -v "$1" >/dev/null || t_skip "program $1 not found (package $2)"; }
 
-# in_bed_only WHY: skip the script outside a bed; must be called before the first case
-in_bed_only() {
+# need_bed WHY: skip the script outside a bed; must be called before the first case
+need_bed() {
 	[ -n "${BED_OUT:-}" ] || [ "${T_HERE:-}" = 1 ] ||
 		t_skip_all "$1: runs in a bed only, or with T_HERE=1"
 }
 
-# needs_built NAME DIR PROGRAM: skip the case if scripts/build-program has not built NAME
-needs_built() {
+# need_built NAME DIR PROGRAM: skip the case if scripts/build-program has not built NAME
+need_built() {
 	[ -n "$2" ] || t_skip "$1 is not built (scripts/programs builds it)"
 	[ -x "$2/$3" ] || t_skip "no $3 in $2 (scripts/build-program $1)"
 }
 
-connects() { t_counter "$A_DEV" connects; }
+print_connects() { t_counter "$A_DEV" connects; }
 
-# moved COMMAND ARGS...: run COMMAND and check that it connects through the device, because many
-# programs silently use TCP instead
-moved() {
+# check_uses_device COMMAND ARGS...: run COMMAND and check that it connects through the device,
+# because many programs silently use TCP instead
+check_uses_device() {
 	local before
-	before=$(connects)
+	before=$(print_connects)
 	"$@"
-	t_check "connections were made through $A_DEV" [ "$(connects)" -gt "$before" ]
+	t_check "connections were made through $A_DEV" [ "$(print_connects)" -gt "$before" ]
 }
 
 # Set IMPLICIT to the preload library that replaces each MR of a program by an implicit ODP MR
@@ -41,28 +41,28 @@ need_implicit() {
 	export IMPLICIT_LOG=$T_CASE/implicit
 }
 
-# implicitly COMMAND ARGS...: run COMMAND with implicit ODP MRs only
-implicitly() {
+# with_implicit_odp COMMAND ARGS...: run COMMAND with implicit ODP MRs only
+with_implicit_odp() {
 	need_implicit
 	LD_PRELOAD=$IMPLICIT "$@"
 	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 }
 
-# some_data BYTES: create a file of random bytes, and set DATA to its name
-some_data() {
+# create_data BYTES: create a file of random bytes, and set DATA to its name
+create_data() {
 	DATA=$T_CASE/data
 	head -c "$1" /dev/urandom >"$DATA"
 	t_defer rm -f "$DATA"
 }
 
-# nothing_left: wait until the device has no QP, MR, CQ or SRQ, because all programs have exited;
-# fail after $T_TIME
+# check_nothing_left: wait until the device has no QP, MR, CQ or SRQ, because all programs have
+# exited; fail after $T_TIME
 no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
-nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
+check_nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
 
-# ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate
+# run_ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate
 # by libfabric only
-ranks() {
+run_ranks() {
 	local n=$1
 	shift
 	FI_VERBS_IFACE=$A_IF timeout -k 5 "$T_TIME" mpirun --allow-run-as-root --oversubscribe -np "$n" \

@@ -6,23 +6,23 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# pingpong PROVIDER KIND: run fi_pingpong with sizes below and above the threshold of each transfer
-# method
-pingpong() {
+# run_pingpong PROVIDER KIND: run fi_pingpong with sizes below and above the threshold of each
+# transfer method
+run_pingpong() {
 	local size
-	needs fi_pingpong libfabric-bin
+	need_program fi_pingpong libfabric-bin
 	for size in 1 1000 20000 65536 1000003; do
 		t_port
 		t_both "-$size" "$PORT" fi_pingpong -p "$1" -e "$2" -d "$B_DEV" -c -I 10 -S $size -B "$PORT" -- \
 			fi_pingpong -p "$1" -e "$2" -d "$A_DEV" -c -I 10 -S $size -P "$PORT" "$B4"
 	done
-	nothing_left
+	check_nothing_left
 }
 
 # Use buffers that together, at both ends, exceed the control group's limit more than twice
-squeezed() {
+pingpong_exceeds_memory_limit() {
 	local size=16000003
-	needs fi_pingpong libfabric-bin
+	need_program fi_pingpong libfabric-bin
 	need_implicit
 	limit_group_memory 24
 	t_port
@@ -33,12 +33,12 @@ squeezed() {
 			fi_pingpong -p verbs -e msg -d "$A_DEV" -c -I 2 -S $size -P "$PORT" "$B4"
 	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 	t_check "the control group reached its limit, and no process was killed" \
-		reached_limit_without_oom
-	nothing_left
+		has_reached_limit_without_oom
+	check_nothing_left
 }
 
-shown() {
-	needs fi_info libfabric-bin
+fi_info_shows_device() {
+	need_program fi_info libfabric-bin
 	fi_info -p verbs -d iw0 | tee "$T_CASE/info"
 	grep -q 'type: FI_EP_MSG' "$T_CASE/info"
 	grep -q 'type: FI_EP_RDM' "$T_CASE/info"
@@ -46,11 +46,11 @@ shown() {
 }
 
 one_device
-t_case "fi_info: connected and reliable endpoints, no datagrams" "" shown
-t_case "fi_pingpong: connected, verified" "" moved pingpong verbs msg
-t_case "fi_pingpong: connectionless, verified" "" moved pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: connected, implicit ODP" "" moved implicitly pingpong verbs msg
+t_case "fi_info: connected and reliable endpoints, no datagrams" "" fi_info_shows_device
+t_case "fi_pingpong: connected, verified" "" check_uses_device run_pingpong verbs msg
+t_case "fi_pingpong: connectionless, verified" "" check_uses_device run_pingpong 'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: connected, implicit ODP" "" check_uses_device with_implicit_odp run_pingpong verbs msg
 t_case "fi_pingpong: connectionless, implicit ODP" "" \
-	moved implicitly pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" moved squeezed
+	check_uses_device with_implicit_odp run_pingpong 'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" check_uses_device pingpong_exceeds_memory_limit
 t_end

@@ -6,12 +6,12 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# fabtests SET PROVIDER: run SET except for the tests in the provider's exclude list and in
+# run_fabtests SET PROVIDER: run SET except for the tests in the provider's exclude list and in
 # lib/program_fabtests.exclude
-fabtests() {
+run_fabtests() {
 	local set=$1 provider=$2 name=${2##*;} status=0
 	local bin=$T_FABTESTS/bin configs=$T_FABTESTS/share/fabtests/test_configs
-	needs_built fabtests "$T_FABTESTS" bin/runfabtests.sh
+	need_built fabtests "$T_FABTESTS" bin/runfabtests.sh
 	# the runner writes to the current directory
 	cd "$T_CASE" || return
 	"$bin/runfabtests.sh" -v -T "$T_TIME" -t "$set" -p "$bin" -s "$B4" -c "$A4" \
@@ -22,27 +22,27 @@ fabtests() {
 	awk -v RS='- name: ' '/\n  result: *Fail/' results
 	t_check "all tests pass" test "$status" -eq 0
 	t_check "at least one test passes" grep -qE '^ *result: *Pass' results
-	nothing_left
+	check_nothing_left
 }
 
 # Create completion queues: first with a completion channel, until there are no file descriptors
 # left, then without a channel, up to the given number.
-many_cqs() {
-	needs_built fabtests "${T_FABTESTS:-}" bin/fi_cq_test
+create_many_cqs() {
+	need_built fabtests "${T_FABTESTS:-}" bin/fi_cq_test
 	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
 	! grep -q FAIL "$T_CASE/cqs"
-	nothing_left
+	check_nothing_left
 }
 
 T_FABTESTS=${T_FABTESTS:-}
-in_bed_only "their runner ends every program whose name begins with fi_"
+need_bed "their runner ends every program whose name begins with fi_"
 one_device
 # the unit tests do not connect
-t_case "fabtests unit: connected" "" fabtests unit verbs
-t_case "fabtests unit: connectionless" "" fabtests unit 'verbs;ofi_rxm'
-t_case "fabtests functional: connected" "" moved fabtests functional verbs
+t_case "fabtests unit: connected" "" run_fabtests unit verbs
+t_case "fabtests unit: connectionless" "" run_fabtests unit 'verbs;ofi_rxm'
+t_case "fabtests functional: connected" "" check_uses_device run_fabtests functional verbs
 for set in functional short; do
-	t_case "fabtests $set: connectionless" "" moved fabtests $set 'verbs;ofi_rxm'
+	t_case "fabtests $set: connectionless" "" check_uses_device run_fabtests $set 'verbs;ofi_rxm'
 done
-t_case "fabtests: many completion queues" "" many_cqs
+t_case "fabtests: many completion queues" "" create_many_cqs
 t_end

@@ -5,19 +5,19 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-octets() {
-	needs mpirun openmpi-bin
+verify_mpi_data() {
+	need_program mpirun openmpi-bin
 	python3 -c 'import mpi4py' ||
 		t_skip "Python module mpi4py not found (package python3-mpi4py)"
-	ranks "$1" python3 "$T_DIR/lib/program_mpi.py" >"$T_CASE/said" ||
+	run_ranks "$1" python3 "$T_DIR/lib/program_mpi.py" >"$T_CASE/said" ||
 		t_fail "mpirun failed: $(cat "$T_CASE/said")"
 	cat "$T_CASE/said"
 	t_check "all ranks report that all data is correct" \
 		test "$(grep -c 'all data is right' "$T_CASE/said")" = "$1"
-	nothing_left
+	check_nothing_left
 }
 
 one_device
-t_case "Open MPI: two ranks, verified" "" moved octets 2
-t_case "Open MPI: two ranks, verified, implicit ODP" "" moved implicitly octets 2
+t_case "Open MPI: two ranks, verified" "" check_uses_device verify_mpi_data 2
+t_case "Open MPI: two ranks, verified, implicit ODP" "" check_uses_device with_implicit_odp verify_mpi_data 2
 t_end

@@ -6,8 +6,8 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# over_rsockets PROGRAM ARGS...: set OVER to the words that run a command with librspreload
-over_rsockets() {
+# set_over PROGRAM ARGS...: set OVER to the words that run a command with librspreload
+set_over() {
 	local lib found=
 	for lib in /usr/lib/*/rsocket/librspreload.so /usr/lib*/rsocket/librspreload.so; do
 		[ ! -e "$lib" ] || found=$lib
@@ -17,51 +17,51 @@ over_rsockets() {
 }
 
 # netcat exits when the other end has closed the connection.
-file_by_netcat() {
-	needs nc.traditional netcat-traditional
-	some_data 3000001
+netcat_sends_file() {
+	need_program nc.traditional netcat-traditional
+	create_data 3000001
 	t_port
-	over_rsockets nc.traditional
+	set_over nc.traditional
 	t_pair "$PORT" bash -c 'exec "${@:2}" >"$1"' - "$T_CASE/got" "${OVER[@]}" -l -s "$B4" -p "$PORT" -- \
 		bash -c 'exec "${@:2}" <"$1"' - "$DATA" "${OVER[@]}" -q 3 "$B4" "$PORT"
 	cmp "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
-	nothing_left
+	check_nothing_left
 }
 
-# page_of FILE: print an HTTP response
-page_of() {
+# print_http_response FILE: print an HTTP response
+print_http_response() {
 	printf 'HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n' "$(stat -c %s "$1")"
 	cat "$1"
 }
 
-page_by_curl() {
-	needs nc.traditional netcat-traditional
-	needs curl curl
-	some_data 3000001
-	page_of "$DATA" >"$T_CASE/page"
+curl_gets_page() {
+	need_program nc.traditional netcat-traditional
+	need_program curl curl
+	create_data 3000001
+	print_http_response "$DATA" >"$T_CASE/page"
 	t_port
-	over_rsockets nc.traditional
+	set_over nc.traditional
 	t_bg server b bash -c 'exec "${@:2}" <"$1"' - "$T_CASE/page" "${OVER[@]}" -l -s "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	over_rsockets curl
+	set_over curl
 	t_bg client a "${OVER[@]}" -s -o "$T_CASE/got" "http://$B4:$PORT/"
 	t_wait client
 	t_wait server "$T_TIME"
 	cmp "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got" "$T_CASE/page"
-	nothing_left
+	check_nothing_left
 }
 
-# iperf3_pair WHERE ARGS...: run iperf3. The server listens at WHERE, or at [::] if WHERE is empty.
+# run_iperf3 WHERE ARGS...: run iperf3. The server listens at WHERE, or at [::] if WHERE is empty.
 # Without the library select_by_poll.so iperf3 is not notified of data, see its source.
-iperf3_pair() {
+run_iperf3() {
 	local selects where=$1
 	shift
-	needs iperf3 iperf3
+	need_program iperf3 iperf3
 	selects=$(t_prog select_by_poll.so)
 	t_port
-	over_rsockets iperf3
+	set_over iperf3
 	OVER[1]=${OVER[1]/=/=$selects:}
 	t_pair "$PORT" "${OVER[@]}" -s -1 -p "$PORT" -F "$T_CASE/got" ${where:+-B "$where"} -- \
 		"${OVER[@]}" -c "$B4" -p "$PORT" "$@"
@@ -71,32 +71,32 @@ iperf3_pair() {
 # sent, which may be before the last data arrives. The file is no larger than a socket's buffer,
 # because iperf3 3.12 sends the rest of a larger file in the wrong order. Both faults occur over TCP
 # as well.
-file_by_iperf3() {
+iperf3_sends_file() {
 	local came
-	some_data 100000
-	iperf3_pair "$1" -F "$DATA" -l 10000
+	create_data 100000
+	run_iperf3 "$1" -F "$DATA" -l 10000
 	came=$(stat -c %s "$T_CASE/got")
 	echo "$came bytes have arrived"
 	cmp -n "$came" "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
-	nothing_left
+	check_nothing_left
 }
 
 # The server may stop before the last data arrives, so bytes in the buffers of both ends may be
 # missing.
-much_by_iperf3() {
-	iperf3_pair "$B4" -n 20M -l 65536
+iperf3_sends_much() {
+	run_iperf3 "$B4" -n 20M -l 65536
 	cat "$T_CASE/client.log"
 	t_check "all bytes arrive, except for up to 256 KiB in buffers" \
 		test "$(stat -c %s "$T_CASE/got")" -ge $(((20 << 20) - (256 << 10)))
 	rm "$T_CASE/got"
-	nothing_left
+	check_nothing_left
 }
 
 one_device
-t_case "rsockets: netcat sends a file" "" moved file_by_netcat
-t_case "rsockets: curl gets a page" "" moved page_by_curl
-t_case "rsockets: iperf3 sends a file" "" moved file_by_iperf3 "$B4"
-t_case "rsockets: iperf3, the server listens at [::]" "" moved file_by_iperf3 ''
-t_case "rsockets: iperf3 sends 20 MiB" "" moved much_by_iperf3
+t_case "rsockets: netcat sends a file" "" check_uses_device netcat_sends_file
+t_case "rsockets: curl gets a page" "" check_uses_device curl_gets_page
+t_case "rsockets: iperf3 sends a file" "" check_uses_device iperf3_sends_file "$B4"
+t_case "rsockets: iperf3, the server listens at [::]" "" check_uses_device iperf3_sends_file ''
+t_case "rsockets: iperf3 sends 20 MiB" "" check_uses_device iperf3_sends_much
 t_end

@@ -6,9 +6,9 @@
 
 # Run tests of qperf. Its server never exits, and reports its port before it listens on that port,
 # so the library late_connect delays the client's connect.
-qperf_tests() {
+run_qperf() {
 	local late
-	needs qperf qperf
+	need_program qperf qperf
 	late=$(t_prog late_connect.so)
 	t_port
 	t_bg server b qperf -lp "$PORT"
@@ -17,14 +17,14 @@ qperf_tests() {
 	t_wait client
 	cat "$T_CASE/client.log"
 	t_kill server
-	nothing_left
+	check_nothing_left
 }
 
-# fio_verb VERB: run fio's RDMA engine. The client, which fio calls a writer, selects the verb; the
+# run_fio VERB: run fio's RDMA engine. The client, which fio calls a writer, selects the verb; the
 # server provides the memory.
-fio_verb() {
+run_fio() {
 	local common
-	needs fio fio
+	need_program fio fio
 	fio --enghelp | grep -qw rdma || t_skip "fio has no RDMA engine"
 	t_port
 	common=(--ioengine=rdma --bs=64k --size=4m --iodepth=4 "--port=$PORT")
@@ -32,13 +32,13 @@ fio_verb() {
 		fio --name=client "${common[@]}" "--hostname=$B4" --rw=write "--verb=$1"
 	grep -E 'total=[0-9]+,[0-9]+' "$T_CASE/client.log"
 	t_check "fio reports no errors" grep -qF '(groupid=0, jobs=1): err= 0' "$T_CASE/client.log"
-	nothing_left
+	check_nothing_left
 }
 
 one_device
-t_case "qperf: bandwidth and latency, Sends, Writes, Reads" "" moved qperf_tests \
+t_case "qperf: bandwidth and latency, Sends, Writes, Reads" "" check_uses_device run_qperf \
 	rc_bw rc_bi_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat rc_rdma_read_bw rc_rdma_read_lat
-t_case "qperf: atomics" "" moved qperf_tests rc_compare_swap_mr rc_fetch_add_mr
-t_case "fio: Writes" "" moved fio_verb write
-t_case "fio: Reads" "" moved fio_verb read
+t_case "qperf: atomics" "" check_uses_device run_qperf rc_compare_swap_mr rc_fetch_add_mr
+t_case "fio: Writes" "" check_uses_device run_fio write
+t_case "fio: Reads" "" check_uses_device run_fio read
 t_end

@@ -5,95 +5,95 @@
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-valkey_serves() {
-	needs_built valkey "${T_VALKEY:-}" src/valkey-rdma.so
+start_valkey() {
+	need_built valkey "${T_VALKEY:-}" src/valkey-rdma.so
 	t_port
 	t_bg server b "$T_VALKEY/src/valkey-server" --port 0 --save "" --dir "$T_CASE" \
 		--loadmodule "$T_VALKEY/src/valkey-rdma.so" --rdma-bind "$B4" --rdma-port "$PORT"
 	t_listens b "$PORT"
 }
 
-cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
+run_cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
 
-# stored KEY FILE: store a value. Retry, because on a busy machine valkey's client sometimes crashes
-# by a fault of its own.
-stored() {
+# store_value KEY FILE: store the contents of FILE as the value of KEY. Retry, because on a busy
+# machine valkey's client sometimes fails by a fault of its own.
+store_value() {
 	for _ in 1 2 3; do
-		[ "$(cli -x SET "$1" <"$2")" != OK ] || return 0
+		[ "$(run_cli -x SET "$1" <"$2")" != OK ] || return 0
 	done
 	false
 }
 
-# fetched KEY BYTES FILE: check that the value of KEY is the file's contents
-fetched() {
+# check_value KEY BYTES FILE: check that the value of KEY is the file's contents
+check_value() {
 	for _ in 1 2 3; do
-		cli --raw GET "$1" | head -c "$2" >"$T_CASE/got" || :
+		run_cli --raw GET "$1" | head -c "$2" >"$T_CASE/got" || :
 		[ ! -s "$T_CASE/got" ] || break
 	done
 	cmp "$3" "$T_CASE/got"
 }
 
 # Check that the server still responds, and that it exits when it is killed
-valkey_ends() {
-	t_check "the server responds" test "$(cli PING)" = PONG
+stop_valkey() {
+	t_check "the server responds" test "$(run_cli PING)" = PONG
 	t_kill server
-	nothing_left
+	check_nothing_left
 }
 
 # Store and fetch values of many sizes. The client appends a newline to each value that it prints.
-values() {
+store_and_fetch_values() {
 	local size
-	valkey_serves
+	start_valkey
 	for size in 1 1000 16384 65537 1000003 5000001; do
-		some_data $size
-		stored "key$size" "$DATA"
+		create_data $size
+		store_value "key$size" "$DATA"
 		t_check "the value of $size bytes is read back as stored" \
-			fetched "key$size" $size "$DATA"
+			check_value "key$size" $size "$DATA"
 	done
 	rm "$T_CASE/got"
-	valkey_ends
+	stop_valkey
 }
 
 # Run valkey's own test: several threads store, fetch and compare values, and make the server fork
-own_test() {
-	valkey_serves
-	needs_built valkey "$T_VALKEY" tests/rdma/rdma-test
+run_own_test() {
+	start_valkey
+	need_built valkey "$T_VALKEY" tests/rdma/rdma-test
 	t_bg client a "$T_VALKEY/tests/rdma/rdma-test" -t 4 -h "$B4" -p "$PORT" \
 		-m 128 -M "$((T_SLOW ? 200 : 1000))"
 	t_wait client
 	cat "$T_CASE/client.log"
 	t_check "all four threads fetched their values" \
 		test "$(grep -c 'GET [0-9]* KVs \[OK\]' "$T_CASE/client.log")" = 4
-	valkey_ends
+	stop_valkey
 }
 
-measured() {
-	valkey_serves
+run_benchmark() {
+	start_valkey
 	t_bg client a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n "$(t_iters 400)" \
 		-d 1000 --csv -t set,get,lpush,incr
 	t_wait client
 	cat "$T_CASE/client.log"
 	t_check "all four commands were measured" \
 		test "$(grep -c '^"[A-Z]' "$T_CASE/client.log")" = 4
-	valkey_ends
+	stop_valkey
 }
 
-clients_die() {
+survives_killed_clients() {
 	local i before
-	valkey_serves
+	start_valkey
 	for i in $(seq 10); do
-		before=$(connects)
+		before=$(print_connects)
 		t_bg "client$i" a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n 10000000 -d 1000 -t set
-		t_until "$T_TIME" eval "[ \$(connects) -gt $before ]"
+		t_until "$T_TIME" eval "[ \$(print_connects) -gt $before ]"
 		t_kill "client$i" KILL
 		t_check "the server still runs" t_alive server
 	done
-	valkey_ends
+	stop_valkey
 }
 
 one_device
-t_case "valkey: values of many sizes" "" moved values
-t_case "valkey: its own RDMA test, four threads" "" moved own_test
-t_case "valkey: valkey-benchmark" "" moved measured
-t_case "valkey: clients are killed, the server continues" "" moved clients_die
+t_case "valkey: values of many sizes" "" check_uses_device store_and_fetch_values
+t_case "valkey: its own RDMA test, four threads" "" check_uses_device run_own_test
+t_case "valkey: valkey-benchmark" "" check_uses_device run_benchmark
+t_case "valkey: clients are killed, the server continues" "" check_uses_device survives_killed_clients
 t_end

@@ -35,7 +35,7 @@ static dv_set_llp_fn *find_set_llp(void)
 	return fn;
 }
 
-static void choose(struct ibv_context *ctx, const char *word)
+static void select_llp(struct ibv_context *ctx, const char *word)
 {
 	dv_set_llp_fn *set_llp = find_set_llp();
 
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS) ||
 	    rdma_resolve_route(id, TIMEOUT_MS))
 		die("rdma_resolve");
-	choose(id->verbs, argv[3]);
+	select_llp(id->verbs, argv[3]);
 	connect_to(id);
 	rdma_disconnect(id);
 	return 0;

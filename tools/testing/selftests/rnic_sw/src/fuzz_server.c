@@ -24,8 +24,8 @@
 #define LISTENERS	16
 #define RECVS		6	/* posted on each connection */
 #define READS		4
-#define LEN		512	/* of a receive; maximum length of a Read */
-#define SLOT		600	/* from one buffer to the next; the bytes between stay unwritten */
+#define LEN		512	/* length of a receive, and maximum length of a Read */
+#define SLOT		600	/* distance of buffers; the bytes between them stay unwritten */
 #define GUARD		4096
 #define FILL		0x5a
 #define LINE		256
@@ -36,7 +36,7 @@ enum action {
 	ACT_WRITE	= 0x02,
 	ACT_READ	= 0x04,
 	ACT_ATOMIC	= 0x08,
-	ACT_DISCONNECT	= 0x10,	/* as soon as the connection is established */
+	ACT_DISCONNECT	= 0x10,	/* disconnect as soon as the connection is established */
 	ACT_DESTROY	= 0x20,	/* like ACT_DISCONNECT, but destroy the QP */
 	ACT_REJECT	= 0x40,
 	ACT_IGNORE	= 0x80,	/* destroy the request */
@@ -88,7 +88,7 @@ static struct rdma_cm_id *listeners[LISTENERS];
 static int nlisteners;
 static unsigned long qps, established, received, done, flushed, asyncs;
 
-static void answer(int failed, const char *what)
+static void print_reply(int failed, const char *what)
 {
 	if (failed)
 		printf("err %d %s: %s\n", errno, what, strerror(errno));
@@ -98,7 +98,7 @@ static void answer(int failed, const char *what)
 
 /* Memory ------------------------------------------------------------------ */
 
-static uint8_t *data_of(const struct area *a)
+static uint8_t *get_data(const struct area *a)
 {
 	return a->base + GUARD;
 }
@@ -111,7 +111,7 @@ static bool make_area(struct area *a)
 	if (!a->base)
 		return false;
 	memset(a->base, FILL, all);
-	a->mr = ibv_reg_mr(pds[a->foreign], data_of(a), a->len, a->access);
+	a->mr = ibv_reg_mr(pds[a->foreign], get_data(a), a->len, a->access);
 	return a->mr;
 }
 
@@ -120,9 +120,9 @@ static bool is_filled(const uint8_t *p, size_t len)
 	return p[0] == FILL && !memcmp(p, p + 1, len - 1);
 }
 
-static bool intact(const struct area *a)
+static bool is_intact(const struct area *a)
 {
-	const uint8_t *data = data_of(a);
+	const uint8_t *data = get_data(a);
 	bool good = is_filled(a->base, GUARD) &&
 		    is_filled(data + a->len, GUARD);
 	size_t at;
@@ -142,7 +142,7 @@ static void do_check(char **w)
 	(void)w;
 	printf("ok");
 	for (i = 0; i < AREAS; i++)
-		if (!intact(&areas[i]))
+		if (!is_intact(&areas[i]))
 			printf(" %s", areas[i].name);
 	printf("\n");
 }
@@ -156,7 +156,7 @@ static void do_areas(char **w)
 	printf("ok");
 	for (i = 0; i < AREAS; i++)
 		printf(" %s %llu %zu %u", areas[i].name,
-		       (unsigned long long)(uintptr_t)data_of(&areas[i]),
+		       (unsigned long long)(uintptr_t)get_data(&areas[i]),
 		       areas[i].len, areas[i].mr->rkey);
 	printf("\n");
 }
@@ -185,10 +185,10 @@ static void end_conn(struct conn *c)
 	c->id = NULL;
 }
 
-static struct ibv_sge piece(int area, uint32_t offset, uint32_t len)
+static struct ibv_sge make_sge(int area, uint32_t offset, uint32_t len)
 {
 	return (struct ibv_sge){
-		.addr = (uintptr_t)data_of(&areas[area]) + offset,
+		.addr = (uintptr_t)get_data(&areas[area]) + offset,
 		.length = len,
 		.lkey = areas[area].mr->lkey,
 	};
@@ -196,7 +196,7 @@ static struct ibv_sge piece(int area, uint32_t offset, uint32_t len)
 
 static void post_recv(struct conn *c, uint32_t slot)
 {
-	struct ibv_sge sge = piece(INBOX, slot * SLOT, LEN);
+	struct ibv_sge sge = make_sge(INBOX, slot * SLOT, LEN);
 	struct ibv_recv_wr *bad, wr = {
 		.wr_id = slot, .sg_list = &sge, .num_sge = 1 };
 
@@ -261,7 +261,7 @@ static bool may_read(struct conn *c)
 			     &init) && attr.max_rd_atomic;
 }
 
-static void work(struct conn *c)
+static void post_messages(struct conn *c)
 {
 	uint32_t slot = (c - conns) * READS * SLOT;
 
@@ -269,16 +269,16 @@ static void work(struct conn *c)
 	if (c->actions & (ACT_READ | ACT_ATOMIC) && !may_read(c))
 		c->actions &= ~(ACT_READ | ACT_ATOMIC);
 	if (c->actions & ACT_WRITE)
-		post(c, IBV_WR_RDMA_WRITE, piece(SOURCE, 0, 700));
+		post(c, IBV_WR_RDMA_WRITE, make_sge(SOURCE, 0, 700));
 	if (c->actions & ACT_SEND)
-		post(c, IBV_WR_SEND, piece(SOURCE, 0, 100));
+		post(c, IBV_WR_SEND, make_sge(SOURCE, 0, 100));
 	if (c->actions & ACT_READ) {
-		post(c, IBV_WR_RDMA_READ, piece(SINK, slot, LEN));
-		post(c, IBV_WR_RDMA_READ, piece(SINK, slot + SLOT, 40));
+		post(c, IBV_WR_RDMA_READ, make_sge(SINK, slot, LEN));
+		post(c, IBV_WR_RDMA_READ, make_sge(SINK, slot + SLOT, 40));
 	}
 	if (c->actions & ACT_ATOMIC)
 		post(c, IBV_WR_ATOMIC_FETCH_AND_ADD,
-		     piece(SINK, slot + 2 * SLOT, 8));
+		     make_sge(SINK, slot + 2 * SLOT, 8));
 	if (c->actions & ACT_DISCONNECT)
 		rdma_disconnect(c->id);
 	if (c->actions & ACT_DESTROY)
@@ -291,7 +291,7 @@ static struct rdma_conn_param terms = {
 	.retry_count = 7,
 };
 
-static void take_request(struct rdma_cm_id *id, uint8_t actions)
+static void handle_request(struct rdma_cm_id *id, uint8_t actions)
 {
 	struct conn *c = new_conn(id, actions);
 
@@ -329,16 +329,17 @@ static void do_listen(char **w)
 	    rdma_create_id(chan, id, NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(*id, (struct sockaddr *)&a) ||
 	    rdma_listen(*id, CONNS))
-		answer(1, "listen");
+		print_reply(1, "listen");
 	else
 		printf("ok %d\n", nlisteners++);
 }
 
 /*
- * Note the Private Data, which identifies the call to the peer: connections may
- * reach the peer in another order than the commands
+ * Set the Private Data of the connection request. It identifies the command to
+ * the peer, because connections may reach the peer in another order than the
+ * commands.
  */
-static void note_told(struct conn *c, int actions, int number)
+static void record_private_data(struct conn *c, int actions, int number)
 {
 	c->told[0] = actions;
 	c->told[1] = number >> 8;
@@ -353,14 +354,14 @@ static void do_call(char **w)
 	struct conn *c;
 
 	if (rdma_create_id(chan, &id, NULL, RDMA_PS_TCP)) {
-		answer(1, "call");
+		print_reply(1, "call");
 		return;
 	}
 	c = new_conn(id, atoi(w[3]) & ~(ACT_REJECT | ACT_IGNORE));
 	if (c)
-		note_told(c, atoi(w[3]), w[4] ? atoi(w[4]) : 0);
+		record_private_data(c, atoi(w[3]), w[4] ? atoi(w[4]) : 0);
 	if (!c || rdma_resolve_addr(id, NULL, (struct sockaddr *)&a, 2000)) {
-		answer(1, "call");
+		print_reply(1, "call");
 		rdma_destroy_id(id);
 		if (c)
 			c->id = NULL;
@@ -383,7 +384,7 @@ static void do_stat(char **w)
 
 /* Events ------------------------------------------------------------------ */
 
-static void see_completion(const struct ibv_wc *wc)
+static void handle_completion(const struct ibv_wc *wc)
 {
 	struct conn *c = conns;
 
@@ -402,7 +403,7 @@ static void see_completion(const struct ibv_wc *wc)
 		post_recv(c, wc->wr_id);
 }
 
-static void see_completions(void)
+static void handle_completions(void)
 {
 	struct ibv_cq *which;
 	struct ibv_wc wc;
@@ -413,10 +414,10 @@ static void see_completions(void)
 	ibv_ack_cq_events(which, 1);
 	ibv_req_notify_cq(which, 0);
 	while (ibv_poll_cq(which, 1, &wc) == 1)
-		see_completion(&wc);
+		handle_completion(&wc);
 }
 
-static void see_async(void)
+static void handle_async_event(void)
 {
 	struct ibv_async_event ev;
 
@@ -426,7 +427,7 @@ static void see_async(void)
 	ibv_ack_async_event(&ev);
 }
 
-static int connect_it(struct conn *c)
+static int start_connect(struct conn *c)
 {
 	struct rdma_conn_param param = terms;
 
@@ -442,16 +443,16 @@ static bool next_step(struct conn *c, enum rdma_cm_event_type what)
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		return !rdma_resolve_route(c->id, 2000);
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return make_qp(c) && !connect_it(c);
+		return make_qp(c) && !start_connect(c);
 	case RDMA_CM_EVENT_ESTABLISHED:
-		work(c);
+		post_messages(c);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void see_cm(void)
+static void handle_cm_event(void)
 {
 	enum rdma_cm_event_type what;
 	struct rdma_cm_event *ev;
@@ -468,7 +469,7 @@ static void see_cm(void)
 		actions = *(const uint8_t *)ev->param.conn.private_data;
 	rdma_ack_cm_event(ev);
 	if (what == RDMA_CM_EVENT_CONNECT_REQUEST)
-		take_request(id, actions);
+		handle_request(id, actions);
 	else if (c && c->id && !next_step(c, what))
 		end_conn(c);
 }
@@ -488,7 +489,7 @@ static const struct command {
 	{}
 };
 
-static void run(char *line)
+static void run_command(char *line)
 {
 	const struct command *cmd = commands;
 	char *w[5] = {};
@@ -505,7 +506,10 @@ static void run(char *line)
 	fflush(stdout);
 }
 
-/* Read one command: there is only one at a time, because the sender waits for the reply */
+/*
+ * Read one command. Only one can be pending, because the sender waits for the
+ * reply.
+ */
 static bool read_command(void)
 {
 	char line[LINE];
@@ -514,7 +518,7 @@ static bool read_command(void)
 	if (n <= 0)
 		return false;
 	line[n] = 0;
-	run(line);
+	run_command(line);
 	return true;
 }
 
@@ -529,11 +533,11 @@ static void loop(void)
 
 	while (poll(fds, 4, -1) >= 0) {
 		if (fds[2].revents)
-			see_completions();
+			handle_completions();
 		if (fds[3].revents)
-			see_async();
+			handle_async_event();
 		if (fds[1].revents)
-			see_cm();
+			handle_cm_event();
 		if (fds[0].revents && !read_command())
 			return;
 	}
@@ -569,7 +573,7 @@ int main(int argc, char **argv)
 			argc == 2 ? argv[1] : "named", strerror(errno));
 		return 1;
 	}
-	answer(0, "");
+	print_reply(0, "");
 	fflush(stdout);
 	loop();
 	return 0;

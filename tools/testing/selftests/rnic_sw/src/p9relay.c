@@ -31,7 +31,7 @@ static __attribute__((noreturn)) void die(const char *what)
 	exit(1);
 }
 
-static void *buffer(size_t size, struct ibv_mr **mr)
+static void *new_buffer(size_t size, struct ibv_mr **mr)
 {
 	void *p = aligned_alloc(4096, size);
 
@@ -41,7 +41,7 @@ static void *buffer(size_t size, struct ibv_mr **mr)
 	return p;
 }
 
-static void start(char **command)
+static void start_command(char **command)
 {
 	int ends[2];
 
@@ -61,7 +61,7 @@ static void start(char **command)
 	server = ends[0];
 }
 
-static int whole(void *p, size_t len)
+static int read_all(void *p, size_t len)
 {
 	ssize_t n;
 
@@ -77,17 +77,17 @@ static int whole(void *p, size_t len)
 static void *forward_replies(void *arg)
 {
 	struct ibv_mr *mr;
-	uint8_t *p = buffer(SIZE, &mr);
+	uint8_t *p = new_buffer(SIZE, &mr);
 	struct ibv_wc wc;
 	uint32_t len;
 
 	(void)arg;
 	for (;;) {
-		if (whole(p, 4))
+		if (read_all(p, 4))
 			die("the server has ended");
 		memcpy(&len, p, 4);
 		len = le32toh(len);
-		if (len < 7 || len > SIZE || whole(p + 4, len - 4))
+		if (len < 7 || len > SIZE || read_all(p + 4, len - 4))
 			die("the server's reply is invalid");
 		if (rdma_post_send(peer, NULL, p, len, mr, IBV_SEND_SIGNALED) ||
 		    rdma_get_send_comp(peer, &wc) != 1 || wc.status)
@@ -95,7 +95,7 @@ static void *forward_replies(void *arg)
 	}
 }
 
-static void take(struct ibv_mr *mr, uint8_t *p, uint64_t i)
+static void post_recv(struct ibv_mr *mr, uint8_t *p, uint64_t i)
 {
 	if (rdma_post_recv(peer, (void *)(uintptr_t)i, p + i * SIZE, SIZE, mr))
 		die("rdma_post_recv");
@@ -115,11 +115,11 @@ static void forward_requests(struct ibv_mr *mr, uint8_t *p)
 			if (n <= 0)
 				die("the server does not read any more");
 		}
-		take(mr, p, wc.wr_id);
+		post_recv(mr, p, wc.wr_id);
 	}
 }
 
-static void meet(const char *address, const char *port)
+static void accept_client(const char *address, const char *port)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE,
 				       .ai_port_space = RDMA_PS_TCP }, *at;
@@ -147,12 +147,12 @@ int main(int argc, char **argv)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
-	meet(argv[1], argv[2]);
+	accept_client(argv[1], argv[2]);
 	/* fork before memory is registered, because the child would share that memory */
-	start(argv + 3);
-	p = buffer((size_t)DEPTH * SIZE, &mr);
+	start_command(argv + 3);
+	p = new_buffer((size_t)DEPTH * SIZE, &mr);
 	for (i = 0; i < DEPTH; i++)
-		take(mr, p, i);
+		post_recv(mr, p, i);
 	if (rdma_accept(peer, NULL) || pthread_create(&thread, NULL, forward_replies, NULL))
 		die("rdma_accept");
 	forward_requests(mr, p);

@@ -5,7 +5,7 @@
 
 #include "rings.h"
 
-size_t rings_mapped(struct ring *ring, size_t max)
+size_t rings_find_mapped(struct ring *ring, size_t max)
 {
 	unsigned long long from, to;
 	char line[512];
@@ -39,7 +39,7 @@ static bool is_used(const volatile uint32_t *at)
 	return at[RING_PROD] || at[RING_CONS] || at[RING_FLAGS];
 }
 
-size_t ring_headers(const struct ring *ring, size_t *at, size_t max)
+size_t ring_find_headers(const struct ring *ring, size_t *at, size_t max)
 {
 	size_t where, n = 0;
 

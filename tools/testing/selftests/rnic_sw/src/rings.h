@@ -17,7 +17,7 @@ struct ring {
 };
 
 /* Fill @ring.  Return: the number of mappings, at most @max */
-size_t rings_mapped(struct ring *ring, size_t max);
+size_t rings_find_mapped(struct ring *ring, size_t max);
 
 /* Check whether the words can be a ring header. A ring entry would have more bits set. */
 bool ring_is_header(const volatile uint32_t *at);
@@ -25,6 +25,6 @@ bool ring_is_header(const volatile uint32_t *at);
  * Find ring headers in a mapping: at its start, and wherever words look like a header in use.
  * @at: filled with their offsets, in words.  Return: the number of headers, at most @max
  */
-size_t ring_headers(const struct ring *ring, size_t *at, size_t max);
+size_t ring_find_headers(const struct ring *ring, size_t *at, size_t max);
 
 #endif

@@ -65,7 +65,7 @@ static void put_version(unsigned int which)
 		memory[places[i]] = versions[which * len / 2 + places[i]];
 }
 
-static void stay_on(long cpu)
+static void pin_to_cpu(long cpu)
 {
 	cpu_set_t set;
 
@@ -74,12 +74,15 @@ static void stay_on(long cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Change the bytes, with delays of many lengths: the receiver then reads between any two writes */
-static void *write_on(void *unused)
+/*
+ * Change the bytes again and again, with delays of many lengths, so that the
+ * kernel reads between any two writes
+ */
+static void *keep_changing(void *unused)
 {
 	unsigned int seed = 1, version = 0;
 
-	stay_on(cpus - 1);
+	pin_to_cpu(cpus - 1);
 	while (!over) {
 		put_version(version ^= 1);
 		seed = seed * 1664525 + 1013904223;
@@ -92,7 +95,7 @@ static void *write_on(void *unused)
 }
 
 /* Check whether the peer has sent a Terminate or ended the connection */
-static bool peer_says(int fd)
+static bool has_peer_replied(int fd)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
 
@@ -138,11 +141,11 @@ int main(int argc, char **argv)
 		fail("memory or pipe");
 	for (size_t i = 0; i < len / 2; i++)
 		memory[i] = versions[i];
-	if (pthread_create(&writer, NULL, write_on, NULL))
+	if (pthread_create(&writer, NULL, keep_changing, NULL))
 		fail("thread");
-	stay_on(0);
+	pin_to_cpu(0);
 	end = time(NULL) + atoi(argv[2]);
-	while (time(NULL) < end && !peer_says(fd) && send_once(fd, ends))
+	while (time(NULL) < end && !has_peer_replied(fd) && send_once(fd, ends))
 		count++;
 	over = true;
 	pthread_join(writer, NULL);

@@ -27,7 +27,7 @@ _Noreturn void calls_die(const char *what)
 	exit(1);
 }
 
-long calls_now(void)
+long calls_now_us(void)
 {
 	struct timespec t;
 
@@ -35,7 +35,7 @@ long calls_now(void)
 	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static void stuck(int sig)
+static void die_of_timeout(int sig)
 {
 	static const char words[] = "timeout: a call does not return\n";
 
@@ -51,14 +51,14 @@ void calls_init(struct sockaddr_in *to, char **words, int seconds)
 	to->sin_port = htons(atoi(words[1]));
 	if (inet_pton(AF_INET, words[0], &to->sin_addr) != 1)
 		calls_die(words[0]);
-	signal(SIGALRM, stuck);
+	signal(SIGALRM, die_of_timeout);
 	alarm(seconds);
 	calls_events = rdma_create_event_channel();
 	if (!calls_events)
 		calls_die("rdma_create_event_channel");
 }
 
-void calls_priority(int priority)
+void calls_set_priority(int priority)
 {
 	const struct sched_param param = { .sched_priority = priority };
 
@@ -66,7 +66,7 @@ void calls_priority(int priority)
 		calls_die("sched_setscheduler");
 }
 
-struct rdma_cm_id *calls_expect(enum rdma_cm_event_type type)
+struct rdma_cm_id *calls_expect_event(enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *ev;
 	struct rdma_cm_id *id;
@@ -103,21 +103,21 @@ struct ibv_qp *calls_new_qp(struct rdma_cm_id *id)
 	return qp;
 }
 
-struct rdma_cm_id *calls_resolved(const struct sockaddr_in *to)
+struct rdma_cm_id *calls_resolve_new_id(const struct sockaddr_in *to)
 {
 	struct rdma_cm_id *id;
 
 	if (rdma_create_id(calls_events, &id, NULL, RDMA_PS_TCP) ||
 	    rdma_resolve_addr(id, NULL, (struct sockaddr *)to, TIMEOUT_MS))
 		calls_die("rdma_resolve_addr");
-	calls_expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+	calls_expect_event(RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (rdma_resolve_route(id, TIMEOUT_MS))
 		calls_die("rdma_resolve_route");
-	calls_expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	calls_expect_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	return id;
 }
 
-struct rdma_conn_param calls_terms(const struct ibv_qp *qp)
+struct rdma_conn_param calls_conn_param(const struct ibv_qp *qp)
 {
 	return (struct rdma_conn_param) {
 		.responder_resources = 1,

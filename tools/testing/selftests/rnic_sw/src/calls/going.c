@@ -66,7 +66,7 @@ static void delete_interface(const char *name)
 		calls_die("fork");
 	if (pid)
 		return;
-	calls_priority(0);
+	calls_set_priority(0);
 	execlp("ip", "ip", "link", "del", name, NULL);
 	calls_die("ip");
 }
@@ -82,15 +82,15 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	calls_init(&to, argv + 1, PATIENCE);
-	id = calls_resolved(&to);
-	param = calls_terms(calls_new_qp(id));
+	id = calls_resolve_new_id(&to);
+	param = calls_conn_param(calls_new_qp(id));
 	index = if_nametoindex(argv[3]);
 	fd = listen_to_kernel();
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
 		calls_die("sched_setaffinity");
-	calls_priority(CALLS_FIRST);
+	calls_set_priority(CALLS_FIRST);
 	delete_interface(argv[3]);
 	wait_until_gone(fd, index);
 	printf("%s\n", rdma_connect(id, &param) ? strerrorname_np(errno) : "OK");

@@ -33,45 +33,48 @@ struct side {
 	struct ibv_qp		*qp;
 };
 
-static int longer(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	long one = *(const long *)a, other = *(const long *)b;
 
 	return (one > other) - (one < other);
 }
 
-/* A delay of at most the median call, so that exceptionally slow calls do not count */
-static long nap_before(void)
+/*
+ * Choose a delay of at most the median duration of a call, so that exceptionally slow calls do not
+ * count
+ */
+static long choose_delay(void)
 {
 	if (rounds < TIMED)
 		return LONG_NAP;
 	if (rounds == TIMED)
-		qsort(took, TIMED, sizeof(took[0]), longer);
+		qsort(took, TIMED, sizeof(took[0]), compare_times);
 	return random() % (took[TIMED / 2] + 1);
 }
 
-static void *caller_thread(void *arg)
+static void *make_call(void *arg)
 {
 	const struct side *side = arg;
-	struct rdma_conn_param param = calls_terms(side->qp);
+	struct rdma_conn_param param = calls_conn_param(side->qp);
 	long began;
 
-	calls_priority(0);
+	calls_set_priority(0);
 	pthread_barrier_wait(&start);
-	began = calls_now();
+	began = calls_now_us();
 	call(side->id, &param);
 	if (rounds < TIMED)
-		took[rounds] = calls_now() - began;
+		took[rounds] = calls_now_us() - began;
 	return NULL;
 }
 
 static void race(struct rdma_cm_id *id)
 {
-	struct timespec nap = { .tv_nsec = 1000 * nap_before() };
+	struct timespec nap = { .tv_nsec = 1000 * choose_delay() };
 	struct side side = { id, calls_new_qp(id) };
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, caller_thread, &side))
+	if (pthread_create(&thread, NULL, make_call, &side))
 		calls_die("pthread_create");
 	pthread_barrier_wait(&start);
 	nanosleep(&nap, NULL);
@@ -83,13 +86,13 @@ static void race(struct rdma_cm_id *id)
 
 static void race_accept(void)
 {
-	struct rdma_cm_id *peer = calls_resolved(&to);
+	struct rdma_cm_id *peer = calls_resolve_new_id(&to);
 	struct ibv_qp *qp = calls_new_qp(peer);
-	struct rdma_conn_param param = calls_terms(qp);
+	struct rdma_conn_param param = calls_conn_param(qp);
 
 	if (rdma_connect(peer, &param))
 		calls_die("rdma_connect");
-	race(calls_expect(RDMA_CM_EVENT_CONNECT_REQUEST));
+	race(calls_expect_event(RDMA_CM_EVENT_CONNECT_REQUEST));
 	ibv_destroy_qp(qp);
 	rdma_destroy_id(peer);
 }
@@ -112,13 +115,13 @@ int main(int argc, char **argv)
 	    rdma_bind_addr(listener, (struct sockaddr *)&to) ||
 	    rdma_listen(listener, BACKLOG))
 		calls_die("rdma_listen");
-	calls_priority(CALLS_SECOND);
+	calls_set_priority(CALLS_SECOND);
 	for (; rounds < atoi(argv[4]); rounds++) {
 		alarm(PATIENCE);
 		if (accepting)
 			race_accept();
 		else
-			race(calls_resolved(&to));
+			race(calls_resolve_new_id(&to));
 	}
 	return 0;
 }

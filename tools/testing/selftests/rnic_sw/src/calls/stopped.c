@@ -57,7 +57,7 @@ static long took, sum;
 static pid_t first_tid;
 static int rounds;
 
-/* Use another port in each round, so that the calls share only global state */
+/* Use another port in each call, so that the calls share only global state */
 static void next_port(void)
 {
 	to.sin_port = htons(ntohs(to.sin_port) + 1);
@@ -66,13 +66,13 @@ static void next_port(void)
 static void resolve(struct side *side)
 {
 	next_port();
-	side->id = calls_resolved(&to);
+	side->id = calls_resolve_new_id(&to);
 	side->qp = calls_new_qp(side->id);
 }
 
 static void make_connect(struct side *side)
 {
-	struct rdma_conn_param param = calls_terms(side->qp);
+	struct rdma_conn_param param = calls_conn_param(side->qp);
 
 	if (rdma_connect(side->id, &param))
 		calls_die("rdma_connect");
@@ -157,23 +157,23 @@ static void end_side(const struct side *side)
 		rdma_destroy_id(side->id);
 }
 
-static void *first_caller(void *arg)
+static void *make_calls(void *arg)
 {
 	long began;
 
-	calls_priority(0);
+	calls_set_priority(0);
 	first_tid = gettid();
 	pthread_barrier_wait(&start);
-	began = calls_now();
+	began = calls_now_us();
 	call->first(arg);
-	took = calls_now() - began;
+	took = calls_now_us() - began;
 	return NULL;
 }
 
 /* Read the kernel stack of thread @tid.  Return: true if a module of this project is on it, false
  * otherwise
  */
-static bool in_ours(pid_t tid, bool show)
+static bool is_in_our_module(pid_t tid, bool show)
 {
 	static const char *const modules[] = {
 		"[iw_ddp]", "[iw_mpa]", "[iw_sctp_ddp]", "[rnic_sw]",
@@ -198,28 +198,28 @@ static bool in_ours(pid_t tid, bool show)
 }
 
 /* Only a wait in this project's modules counts: librdmacm and the RDMA core have global locks */
-static void second_waits(void)
+static void count_wait(void)
 {
-	if (!in_ours(getpid(), false) || waited++)
+	if (!is_in_our_module(getpid(), false) || waited++)
 		return;
 	printf("round %d, stack of the second thread:\n", rounds);
-	in_ours(getpid(), true);
+	is_in_our_module(getpid(), true);
 	printf("stack of the first thread:\n");
-	in_ours(first_tid, true);
+	is_in_our_module(first_tid, true);
 }
 
-/* The third thread, which runs only while the second thread waits */
-static void *between(void *arg)
+/* The body of the third thread, which runs only while the second thread waits */
+static void *run_while_second_waits(void *arg)
 {
 	long end;
 
-	calls_priority(CALLS_SECOND);
+	calls_set_priority(CALLS_SECOND);
 	for (;;) {
 		sem_wait(&stop);
-		end = calls_now() + STOPPED;
+		end = calls_now_us() + STOPPED;
 		while (!__atomic_load_n(&returned, __ATOMIC_SEQ_CST))
-			if (calls_now() > end) {
-				second_waits();
+			if (calls_now_us() > end) {
+				count_wait();
 				break;
 			}
 		sem_post(&stopped);
@@ -238,7 +238,7 @@ static void one_round(void)
 	if (rounds >= TIMED)
 		nap.tv_nsec = 1000 * (random() % (sum / TIMED + 1));
 	returned = 0;
-	if (pthread_create(&thread, NULL, first_caller, &first))
+	if (pthread_create(&thread, NULL, make_calls, &first))
 		calls_die("pthread_create");
 	pthread_barrier_wait(&start);
 	nanosleep(&nap, NULL);
@@ -272,9 +272,9 @@ int main(int argc, char **argv)
 	if (sched_setaffinity(0, sizeof(one), &one))
 		calls_die("sched_setaffinity");
 	calls_init(&to, argv + 2, PATIENCE);
-	if (pthread_create(&thread, NULL, between, NULL))
+	if (pthread_create(&thread, NULL, run_while_second_waits, NULL))
 		calls_die("pthread_create");
-	calls_priority(CALLS_FIRST);
+	calls_set_priority(CALLS_FIRST);
 	for (; rounds < atoi(argv[4]); rounds++) {
 		alarm(PATIENCE);
 		one_round();

@@ -32,7 +32,7 @@ static unsigned long every = 1, first = 1;
 static unsigned long injected, harmless, failed;
 static unsigned long errnos[256];
 
-int wrong(const char *fmt, ...)
+int report_wrong(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -61,7 +61,7 @@ static _Noreturn void die(const char *what)
 	exit(1);
 }
 
-static void set(const char *path, unsigned long value)
+static void write_number(const char *path, unsigned long value)
 {
 	char text[32];
 	int fd = open(path, O_WRONLY), len;
@@ -72,7 +72,7 @@ static void set(const char *path, unsigned long value)
 	close(fd);
 }
 
-static unsigned long get(const char *path)
+static unsigned long read_number(const char *path)
 {
 	char text[32] = "";
 	int fd = open(path, O_RDONLY);
@@ -95,7 +95,7 @@ struct way {
 	const char	*dir;	/* in debugfs; NULL: fail-nth is used */
 	unsigned long	base;
 	bool		sure;
-	unsigned long	leap;	/* more allocations than a few rounds have */
+	unsigned long	leap;	/* step of @base, more than the allocations of a few rounds */
 };
 
 static struct way ways[] = {
@@ -106,7 +106,7 @@ static struct way ways[] = {
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 
-static const char *attr_of(const struct way *w, const char *name)
+static const char *attr_path(const struct way *w, const char *name)
 {
 	static char path[128];
 
@@ -114,35 +114,38 @@ static const char *attr_of(const struct way *w, const char *name)
 	return path;
 }
 
-static void arm(struct way *w, unsigned long n)
+static void start_injecting(struct way *w, unsigned long n)
 {
 	if (!w->dir) {
-		set(FAIL_NTH, n);
+		write_number(FAIL_NTH, n);
 		return;
 	}
 	/* At the last failure the count was equal to the interval.  If there was
 	 * no failure, the count has not reached the interval yet.
 	 */
 	if (!w->base)
-		w->base = get(attr_of(w, "interval"));
-	set(attr_of(w, "interval"), w->base + n);
-	set(attr_of(w, "times"), 1);
-	set(attr_of(w, "probability"), 100);
+		w->base = read_number(attr_path(w, "interval"));
+	write_number(attr_path(w, "interval"), w->base + n);
+	write_number(attr_path(w, "times"), 1);
+	write_number(attr_path(w, "probability"), 100);
 }
 
-/* Stop injecting.  Return: true if an allocation has failed, false if none has */
-static bool disarm(struct way *w)
+/*
+ * Stop injecting failures. Return: true if an allocation has failed, false if
+ * none has
+ */
+static bool stop_injecting(struct way *w)
 {
 	bool fired;
 
 	if (!w->dir) {
-		fired = !get(FAIL_NTH);
-		set(FAIL_NTH, 0);
+		fired = !read_number(FAIL_NTH);
+		write_number(FAIL_NTH, 0);
 		return fired;
 	}
-	set(attr_of(w, "probability"), 0);
-	fired = !get(attr_of(w, "times"));
-	w->base = get(attr_of(w, "interval"));
+	write_number(attr_path(w, "probability"), 0);
+	fired = !read_number(attr_path(w, "times"));
+	w->base = read_number(attr_path(w, "interval"));
 	w->sure = fired;
 	return fired;
 }
@@ -162,8 +165,8 @@ static const struct scene scenes[] = {
 	{ "device", scene_device },
 };
 
-static bool tell(const struct scene *s, const struct way *w, unsigned long n,
-		 const char *what, int err)
+static bool print_result(const struct scene *s, const struct way *w, unsigned long n,
+			 const char *what, int err)
 {
 	printf("# %s, %s %lu: %s: %s\n", s->name, w->name, n, what,
 	       err == WRONG ? "see above" : strerror(err));
@@ -177,16 +180,16 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 	long began = now_ms(), took;
 	int err;
 
-	arm(w, n);
+	start_injecting(w, n);
 	err = s->run();
-	*fired = disarm(w);
+	*fired = stop_injecting(w);
 	took = now_ms() - began;
 	if (took > 5000)
 		printf("# %s, %s %lu: took %ld ms\n", s->name, w->name, n, took);
 	if (err == WRONG)
-		return tell(s, w, n, "wrong", err);
+		return print_result(s, w, n, "wrong", err);
 	if (!*fired)
-		return err ? tell(s, w, n, "failed without an injected failure", err) : true;
+		return err ? print_result(s, w, n, "failed without an injected failure", err) : true;
 	injected++;
 	if (err)
 		failed++;
@@ -194,7 +197,7 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 		harmless++;
 	errnos[err < 256 ? err : 255]++;
 	err = s->run();
-	return err ? tell(s, w, n, "failed in the repetition without failures", err) : true;
+	return err ? print_result(s, w, n, "failed in the repetition without failures", err) : true;
 }
 
 /*
@@ -202,7 +205,7 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
  * any allocation.  An allocation fails when the count reaches @base.  If the
  * count was already higher, @base is first increased until it is the larger one.
  */
-static bool make_sure(const struct scene *s, struct way *w)
+static bool find_base(const struct scene *s, struct way *w)
 {
 	bool fired;
 	int n;
@@ -223,9 +226,12 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 	int missed = 0;
 	bool fired;
 
-	if (!make_sure(s, w))
+	if (!find_base(s, w))
 		return false;
-	/* a scene without allocations of this kind is done as well */
+	/*
+	 * without an allocation of this kind the base stays unknown, and the
+	 * scene is done
+	 */
 	if (!w->sure)
 		return true;
 	for (*n = first; *n < ROUNDS_MOST; *n += missed ? 0 : every) {
@@ -234,14 +240,14 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 		missed = fired ? 0 : missed + 1;
 		if (missed == MISSES)
 			return true;
-		if (missed && !make_sure(s, w))
+		if (missed && !find_base(s, w))
 			return false;
 	}
-	wrong("%s, %s: no end after %lu allocations", s->name, w->name, *n);
+	report_wrong("%s, %s: no end after %lu allocations", s->name, w->name, *n);
 	return false;
 }
 
-static bool play(const struct scene *s, struct way *w)
+static bool run_scene(const struct scene *s, struct way *w)
 {
 	long began = now_ms();
 	unsigned long was = injected, n = 0;
@@ -253,7 +259,7 @@ static bool play(const struct scene *s, struct way *w)
 	return good;
 }
 
-static void sum_up(void)
+static void print_sum(void)
 {
 	int i;
 
@@ -265,7 +271,7 @@ static void sum_up(void)
 	printf("injected %lu\n", injected);
 }
 
-static bool wanted(const char *name, const char *list)
+static bool is_in_list(const char *name, const char *list)
 {
 	size_t len = strlen(name);
 	const char *at;
@@ -322,17 +328,20 @@ static const char *parse_args(int argc, char **argv)
 	return which;
 }
 
-static bool play_all(const struct scene *s, const char *which)
+static bool run_scene_all_ways(const struct scene *s, const char *which)
 {
 	size_t w;
 	int err;
 
-	/* the first run does the allocations that are made only once */
+	/*
+	 * run the scene once without failures, because some allocations are
+	 * made only once
+	 */
 	err = s->run();
 	if (err)
-		return tell(s, &ways[0], 0, "fails without an injected failure", err);
+		return print_result(s, &ways[0], 0, "fails without an injected failure", err);
 	for (w = 0; w < ARRAY_SIZE(ways); w++)
-		if (wanted(ways[w].name, which) && !play(s, &ways[w]))
+		if (is_in_list(ways[w].name, which) && !run_scene(s, &ways[w]))
 			return false;
 	return true;
 }
@@ -349,8 +358,8 @@ int main(int argc, char **argv)
 				break;
 		if (i == ARRAY_SIZE(scenes))
 			usage();
-		good = play_all(&scenes[i], which);
+		good = run_scene_all_ways(&scenes[i], which);
 	}
-	sum_up();
+	print_sum();
 	return !good;
 }

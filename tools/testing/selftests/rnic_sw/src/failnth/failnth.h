@@ -17,8 +17,8 @@
 #define WRONG	(-1)
 
 /*
- * Return: 0; the errno of the failure; or WRONG if a call does not return or
- * has a wrong result, which has been printed.
+ * A scene. Return: 0; the errno of the failure; or WRONG if a call does not
+ * return or has a wrong result, which has been printed.
  */
 typedef int scene_fn(void);
 
@@ -32,20 +32,22 @@ struct setting {
 
 extern struct setting setting;
 
-/* Print what is wrong.  Return: WRONG */
-int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Print a message about a wrong result. Return: WRONG */
+int report_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 long now_ms(void);
 
 /* Return: errno of the failed function, or EIO if it has not set errno */
-static inline int failure(void)
+static inline int get_errno(void)
 {
 	return errno ? errno : EIO;
 }
 
-#define TRY(call)	(errno = 0, (call) ? failure() : 0)
-#define MADE(call)	(errno = 0, (call) ? 0 : failure())
+#define TRY(call)	(errno = 0, (call) ? get_errno() : 0)
+#define MADE(call)	(errno = 0, (call) ? 0 : get_errno())
 
-/* failnth_link.c: the same as the commands rdma link add and rdma link del */
+/*
+ * failnth_link.c: do the same as the commands rdma link add and rdma link del
+ */
 int link_add(const char *dev, const char *netdev);
 int link_del(const char *dev);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The same as the commands rdma link add and rdma link del, in this process. */
+/*
+ * Do the same as the commands rdma link add and rdma link del, in this process.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +17,7 @@ struct request {
 	char		attrs[256];
 };
 
-static void begin(struct request *r, int command)
+static void init_request(struct request *r, int command)
 {
 	memset(r, 0, sizeof(*r));
 	r->h.nlmsg_len = NLMSG_HDRLEN;
@@ -23,7 +25,7 @@ static void begin(struct request *r, int command)
 	r->h.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
 }
 
-static void add(struct request *r, int type, const void *value, size_t len)
+static void add_attr(struct request *r, int type, const void *value, size_t len)
 {
 	struct nlattr *a = (void *)((char *)r + NLMSG_ALIGN(r->h.nlmsg_len));
 
@@ -33,13 +35,13 @@ static void add(struct request *r, int type, const void *value, size_t len)
 	r->h.nlmsg_len = NLMSG_ALIGN(r->h.nlmsg_len) + NLA_ALIGN(a->nla_len);
 }
 
-static void add_text(struct request *r, int type, const char *text)
+static void add_text_attr(struct request *r, int type, const char *text)
 {
-	add(r, type, text, strlen(text) + 1);
+	add_attr(r, type, text, strlen(text) + 1);
 }
 
 /* Send a request and read the reply into @answer.  Return: 0 or an errno */
-static int query(const struct request *r, void *answer, size_t size)
+static int send_request(const struct request *r, void *answer, size_t size)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), err = 0;
 	struct nlmsghdr *h = answer;
@@ -63,15 +65,15 @@ int link_add(const char *dev, const char *netdev)
 	char answer[1024];
 	struct request r;
 
-	begin(&r, RDMA_NLDEV_CMD_NEWLINK);
-	add_text(&r, RDMA_NLDEV_ATTR_DEV_NAME, dev);
-	add_text(&r, RDMA_NLDEV_ATTR_LINK_TYPE, "rnic_sw");
-	add_text(&r, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
-	return query(&r, answer, sizeof(answer));
+	init_request(&r, RDMA_NLDEV_CMD_NEWLINK);
+	add_text_attr(&r, RDMA_NLDEV_ATTR_DEV_NAME, dev);
+	add_text_attr(&r, RDMA_NLDEV_ATTR_LINK_TYPE, "rnic_sw");
+	add_text_attr(&r, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
+	return send_request(&r, answer, sizeof(answer));
 }
 
 /* Return: the index of the device if this message is about @dev, -1 otherwise */
-static int index_in(struct nlmsghdr *h, const char *dev)
+static int find_index_in(struct nlmsghdr *h, const char *dev)
 {
 	char *at = NLMSG_DATA(h), *end = (char *)h + h->nlmsg_len;
 	int index = -1;
@@ -82,7 +84,10 @@ static int index_in(struct nlmsghdr *h, const char *dev)
 
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
 			memcpy(&index, value, sizeof(index));
-		/* the attribute with the name follows that with the index */
+		/*
+		 * the attribute with the name follows the attribute with the
+		 * index
+		 */
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && !strcmp(value, dev))
 			return index;
 		at += NLA_ALIGN(a->nla_len);
@@ -93,7 +98,7 @@ static int index_in(struct nlmsghdr *h, const char *dev)
 /* Read the next part of a dump.  Return: false if it was the last one, true
  * otherwise
  */
-static bool next_part(int fd, const char *dev, int *found)
+static bool read_dump_part(int fd, const char *dev, int *found)
 {
 	char answer[16384];
 	struct nlmsghdr *h = (void *)answer;
@@ -103,23 +108,23 @@ static bool next_part(int fd, const char *dev, int *found)
 		if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
 			return false;
 		if (*found < 0)
-			*found = index_in(h, dev);
+			*found = find_index_in(h, dev);
 	}
 	return n >= 0;
 }
 
 /* Return: the index of the device, or -1 */
-static int index_of(const char *dev)
+static int find_device_index(const char *dev)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), found = -1;
 	struct request r;
 
 	if (fd < 0)
 		return -1;
-	begin(&r, RDMA_NLDEV_CMD_GET);
+	init_request(&r, RDMA_NLDEV_CMD_GET);
 	r.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	if (send(fd, &r, r.h.nlmsg_len, 0) >= 0)
-		while (next_part(fd, dev, &found))
+		while (read_dump_part(fd, dev, &found))
 			;
 	close(fd);
 	return found;
@@ -127,13 +132,13 @@ static int index_of(const char *dev)
 
 int link_del(const char *dev)
 {
-	int index = index_of(dev);
+	int index = find_device_index(dev);
 	char answer[1024];
 	struct request r;
 
 	if (index < 0)
 		return ENODEV;
-	begin(&r, RDMA_NLDEV_CMD_DELLINK);
-	add(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
-	return query(&r, answer, sizeof(answer));
+	init_request(&r, RDMA_NLDEV_CMD_DELLINK);
+	add_attr(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
+	return send_request(&r, answer, sizeof(answer));
 }

@@ -42,7 +42,7 @@ struct pair {
 
 /* Events ------------------------------------------------------------------ */
 
-static void note(struct pair *p, const struct rdma_cm_event *ev)
+static void record_event(struct pair *p, const struct rdma_cm_event *ev)
 {
 	struct end *e = ev->id == p->c.id ? &p->c : &p->s;
 
@@ -93,50 +93,50 @@ static int next_event(struct pair *p, long ms)
 		return 0;
 	if (err)
 		return err;
-	note(p, ev);
+	record_event(p, ev);
 	rdma_ack_cm_event(ev);
 	if (p->again && rdma_destroy_id(p->again))
-		return wrong("a connection request cannot be destroyed");
+		return report_wrong("a connection request cannot be destroyed");
 	p->again = NULL;
 	return 0;
 }
 
-static bool resolved(const struct pair *p)
+static bool is_resolved(const struct pair *p)
 {
 	return p->resolved || p->c.over;
 }
 
-static bool called(const struct pair *p)
+static bool has_request(const struct pair *p)
 {
 	return p->s.id || p->c.over;
 }
 
-static bool answered(const struct pair *p)
+static bool is_answered_at_both(const struct pair *p)
 {
 	return (p->c.up || p->c.over) && (p->s.up || p->s.over);
 }
 
-static bool c_answered(const struct pair *p)
+static bool is_client_answered(const struct pair *p)
 {
 	return p->c.up || p->c.over;
 }
 
-static bool c_over(const struct pair *p)
+static bool is_client_over(const struct pair *p)
 {
 	return p->c.over;
 }
 
-static bool s_over(const struct pair *p)
+static bool is_server_over(const struct pair *p)
 {
 	return p->s.over;
 }
 
-static bool both_over(const struct pair *p)
+static bool are_both_over(const struct pair *p)
 {
 	return p->c.over && p->s.over;
 }
 
-static const char *standing(const struct end *e)
+static const char *describe_state(const struct end *e)
 {
 	if (e->over)
 		return "over";
@@ -154,14 +154,14 @@ static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
 	while (!so(p) && !err)
 		err = next_event(p, until - now_ms());
 	if (err == ETIME)
-		return wrong("%s: does not come; the client is %s, the server is %s",
-			     what, standing(&p->c), standing(&p->s));
+		return report_wrong("%s: does not come; the client is %s, the server is %s",
+				    what, describe_state(&p->c), describe_state(&p->s));
 	return err;
 }
 
 /* Ends -------------------------------------------------------------------- */
 
-static int end_memory(struct end *e)
+static int end_register_memory(struct end *e)
 {
 	int err = MADE(e->pd = ibv_alloc_pd(e->id->verbs));
 
@@ -182,7 +182,7 @@ static int end_memory(struct end *e)
 				       IBV_ACCESS_REMOTE_WRITE));
 }
 
-static int end_make(struct end *e)
+static int end_create(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -190,7 +190,7 @@ static int end_make(struct end *e)
 			 .max_send_sge = 2, .max_recv_sge = 2 },
 		.sq_sig_all = 1,
 	};
-	int err = end_memory(e);
+	int err = end_register_memory(e);
 
 	if (err)
 		return err;
@@ -200,7 +200,7 @@ static int end_make(struct end *e)
 }
 
 /* Free an end.  Destruction must not fail. */
-static int end_free(struct end *e)
+static int end_destroy(struct end *e)
 {
 	int err = 0;
 
@@ -217,19 +217,22 @@ static int end_free(struct end *e)
 	if (e->mem)
 		munmap(e->mem, OCTETS);
 	memset(e, 0, sizeof(*e));
-	return err ? wrong("cannot destroy an end: %s", strerror(errno)) : 0;
+	return err ? report_wrong("cannot destroy an end: %s", strerror(errno)) : 0;
 }
 
 /* Free both ends.  Return: @err, or WRONG if freeing fails */
-static int pair_free(struct pair *p, int err)
+static int pair_destroy(struct pair *p, int err)
 {
-	/* first read the events: requests that have not been accepted have to be destroyed */
+	/*
+	 * read the remaining events first, because connection requests that
+	 * were not accepted must be destroyed
+	 */
 	while (p->ch && !next_event(p, 0))
 		;
-	if (end_free(&p->c) || end_free(&p->s))
+	if (end_destroy(&p->c) || end_destroy(&p->s))
 		err = WRONG;
 	if (p->listen && rdma_destroy_id(p->listen))
-		err = wrong("cannot destroy a listener");
+		err = report_wrong("cannot destroy a listener");
 	if (p->ch)
 		rdma_destroy_event_channel(p->ch);
 	return err;
@@ -237,7 +240,7 @@ static int pair_free(struct pair *p, int err)
 
 /* Connecting -------------------------------------------------------------- */
 
-static struct sockaddr_in address(uint16_t port)
+static struct sockaddr_in make_address(uint16_t port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = port };
 
@@ -245,9 +248,9 @@ static struct sockaddr_in address(uint16_t port)
 	return a;
 }
 
-static int listens(struct pair *p)
+static int start_listening(struct pair *p)
 {
-	struct sockaddr_in at = address(0);
+	struct sockaddr_in at = make_address(0);
 	int err;
 
 	err = MADE(p->ch = rdma_create_event_channel());
@@ -262,9 +265,9 @@ static int listens(struct pair *p)
 	return err;
 }
 
-static int resolve(struct pair *p)
+static int resolve_addr(struct pair *p)
 {
-	struct sockaddr_in to = address(rdma_get_src_port(p->listen));
+	struct sockaddr_in to = make_address(rdma_get_src_port(p->listen));
 	int err;
 
 	err = TRY(rdma_create_id(p->ch, &p->c.id, NULL, RDMA_PS_TCP));
@@ -272,17 +275,17 @@ static int resolve(struct pair *p)
 		err = TRY(rdma_resolve_addr(p->c.id, NULL, (struct sockaddr *)&to,
 					    TIMEOUT_MS));
 	if (!err)
-		err = wait_until(p, resolved, "address resolution");
+		err = wait_until(p, is_resolved, "address resolution");
 	if (err || p->c.over)
 		return err ? err : p->c.why;
 	p->resolved = false;
 	err = TRY(rdma_resolve_route(p->c.id, TIMEOUT_MS));
 	if (!err)
-		err = wait_until(p, resolved, "route resolution");
+		err = wait_until(p, is_resolved, "route resolution");
 	return err ? err : p->c.why;
 }
 
-static struct rdma_conn_param terms(void)
+static struct rdma_conn_param make_conn_param(void)
 {
 	return (struct rdma_conn_param) {
 		.responder_resources = 4,
@@ -293,19 +296,19 @@ static struct rdma_conn_param terms(void)
 }
 
 /* Connect, and wait for the request at the server */
-static int call(struct pair *p)
+static int connect_client(struct pair *p)
 {
-	struct rdma_conn_param param = terms();
-	int err = listens(p);
+	struct rdma_conn_param param = make_conn_param();
+	int err = start_listening(p);
 
 	if (!err)
-		err = resolve(p);
+		err = resolve_addr(p);
 	if (!err)
-		err = end_make(&p->c);
+		err = end_create(&p->c);
 	if (!err)
 		err = TRY(rdma_connect(p->c.id, &param));
 	if (!err)
-		err = wait_until(p, called, "the connection request");
+		err = wait_until(p, has_request, "the connection request");
 	return err ? err : p->c.why;
 }
 
@@ -318,46 +321,49 @@ static int post_receive(struct end *e)
 	return ibv_post_recv(e->id->qp, &wr, &bad);
 }
 
-/* The server gives up.  The client must be notified that the server has not accepted. */
-static int give_up_server(struct pair *p, int err)
+/*
+ * Close the server after a failure. The client must be notified that the server
+ * has not accepted.
+ */
+static int close_server(struct pair *p, int err)
 {
 	p->refuse = true;
-	if (end_free(&p->s))
+	if (end_destroy(&p->s))
 		return WRONG;
-	return wait_until(p, c_over, "the end of the client after a failure of the server")
+	return wait_until(p, is_client_over, "the end of the client after a failure of the server")
 	       ? WRONG : err;
 }
 
-static int take_call(struct pair *p)
+static int accept_request(struct pair *p)
 {
-	struct rdma_conn_param param = terms();
-	int err = end_make(&p->s);
+	struct rdma_conn_param param = make_conn_param();
+	int err = end_create(&p->s);
 
 	if (!err)
 		err = post_receive(&p->s);
 	if (!err)
 		err = TRY(rdma_accept(p->s.id, &param));
-	return err ? give_up_server(p, err) : 0;
+	return err ? close_server(p, err) : 0;
 }
 
-static int up(struct pair *p)
+static int establish(struct pair *p)
 {
-	int err = call(p);
+	int err = connect_client(p);
 
 	if (!err)
-		err = take_call(p);
+		err = accept_request(p);
 	if (!err)
-		err = wait_until(p, answered, "the established connection");
+		err = wait_until(p, is_answered_at_both, "the established connection");
 	if (err || (!p->c.over && !p->s.over))
 		return err;
 	err = p->c.over ? p->c.why : p->s.why;
-	return wait_until(p, both_over, "the end of the other end") ? WRONG : err;
+	return wait_until(p, are_both_over, "the end of the other end") ? WRONG : err;
 }
 
 /* Traffic ----------------------------------------------------------------- */
 
-static int post(struct end *e, enum ibv_wr_opcode op, uint32_t len,
-		const struct end *peer)
+static int post_request(struct end *e, enum ibv_wr_opcode op, uint32_t len,
+			const struct end *peer)
 {
 	bool in = op == IBV_WR_RDMA_READ;
 	struct ibv_sge sge = {
@@ -372,7 +378,7 @@ static int post(struct end *e, enum ibv_wr_opcode op, uint32_t len,
 }
 
 /* Return: 0 after @left good completions, or an error at the first bad one */
-static int complete(struct pair *p, struct ibv_cq *cq, int left)
+static int wait_completions(struct pair *p, struct ibv_cq *cq, int left)
 {
 	long until = now_ms() + PATIENCE;
 	struct ibv_wc wc;
@@ -386,8 +392,8 @@ static int complete(struct pair *p, struct ibv_cq *cq, int left)
 		if (n)
 			continue;
 		if (now_ms() > until)
-			return wrong("%d completions missing; the client is %s, the server is %s",
-				     left, standing(&p->c), standing(&p->s));
+			return report_wrong("%d completions missing; the client is %s, the server is %s",
+					    left, describe_state(&p->c), describe_state(&p->s));
 		err = next_event(p, 1);
 		if (err == ETIME)
 			err = 0;
@@ -395,78 +401,78 @@ static int complete(struct pair *p, struct ibv_cq *cq, int left)
 	return err;
 }
 
-static int work(struct pair *p)
+static int run_traffic(struct pair *p)
 {
 	int err;
 
 	memset(p->c.mem, 'w', LARGE);
-	err = post(&p->c, IBV_WR_RDMA_WRITE, LARGE, &p->s);
+	err = post_request(&p->c, IBV_WR_RDMA_WRITE, LARGE, &p->s);
 	if (!err)
-		err = post(&p->c, IBV_WR_RDMA_READ, LARGE, &p->s);
+		err = post_request(&p->c, IBV_WR_RDMA_READ, LARGE, &p->s);
 	if (!err)
-		err = post(&p->c, IBV_WR_SEND, SMALL, &p->s);
+		err = post_request(&p->c, IBV_WR_SEND, SMALL, &p->s);
 	if (!err)
-		err = complete(p, p->c.cq, 3);
+		err = wait_completions(p, p->c.cq, 3);
 	if (!err)
-		err = complete(p, p->s.cq, 1);
+		err = wait_completions(p, p->s.cq, 1);
 	if (err)
 		return err;
 	return memcmp(p->c.mem, p->c.mem + LARGE, LARGE) ||
-	       memcmp(p->c.mem, p->s.mem, SMALL) ? wrong("wrong data") : 0;
+	       memcmp(p->c.mem, p->s.mem, SMALL) ? report_wrong("wrong data") : 0;
 }
 
-static int goodbye(struct pair *p, int err)
+static int disconnect(struct pair *p, int err)
 {
 	int late = TRY(rdma_disconnect(p->c.id));
 
 	if (late && late != EINVAL)
 		return late;
-	return wait_until(p, both_over, "the end of both ends") ? WRONG : err;
+	return wait_until(p, are_both_over, "the end of both ends") ? WRONG : err;
 }
 
 int scene_traffic(void)
 {
 	struct pair p = {};
-	int err = up(&p);
+	int err = establish(&p);
 
 	if (!err)
-		err = goodbye(&p, work(&p));
-	return pair_free(&p, err);
+		err = disconnect(&p, run_traffic(&p));
+	return pair_destroy(&p, err);
 }
 
 int scene_drop(void)
 {
 	struct pair p = {};
-	int err = up(&p);
+	int err = establish(&p);
 
 	/* end the client without a disconnect: the server must notice */
-	if (!err && end_free(&p.c))
+	if (!err && end_destroy(&p.c))
 		err = WRONG;
 	else if (!err)
-		err = wait_until(&p, s_over, "the end of the server");
-	return pair_free(&p, err);
+		err = wait_until(&p, is_server_over, "the end of the server");
+	return pair_destroy(&p, err);
 }
 
-static int say_no(struct pair *p)
+static int reject_request(struct pair *p)
 {
 	int err = TRY(rdma_reject(p->s.id, "no", 2));
 
 	if (err)
-		return give_up_server(p, err);
-	err = wait_until(p, c_answered, "the rejection");
+		return close_server(p, err);
+	err = wait_until(p, is_client_answered, "the rejection");
 	if (err)
 		return err;
 	if (p->c.up)
-		return wrong("connected after a rejection");
+		return report_wrong("connected after a rejection");
 	return p->c.why == ECONNREFUSED ? 0 : p->c.why;
 }
 
 int scene_reject(void)
 {
 	struct pair p = {};
-	int err = call(&p);
+	int err = connect_client(&p);
 
 	if (!err)
-		err = say_no(&p);
-	return pair_free(&p, err);
+		err = reject_request(&p);
+	return pair_destroy(&p, err);
 }

@@ -38,7 +38,7 @@ static struct ibv_context *open_device(void)
 	return ctx;
 }
 
-static int open_all(struct objects *o)
+static int open_objects(struct objects *o)
 {
 	int err = MADE(o->ctx = open_device());
 
@@ -104,7 +104,7 @@ static int make_memory(struct objects *o)
 	return err;
 }
 
-static int close_all(struct objects *o, int err)
+static int close_objects(struct objects *o, int err)
 {
 	int bad = 0, i;
 
@@ -127,19 +127,19 @@ static int close_all(struct objects *o, int err)
 		bad |= ibv_close_device(o->ctx);
 	if (o->mem)
 		munmap(o->mem, OCTETS);
-	return bad ? wrong("an object cannot be destroyed") : err;
+	return bad ? report_wrong("an object cannot be destroyed") : err;
 }
 
 int scene_verbs(void)
 {
 	struct objects o = {};
-	int err = open_all(&o);
+	int err = open_objects(&o);
 
 	if (!err)
 		err = make_queues(&o);
 	if (!err)
 		err = make_memory(&o);
-	return close_all(&o, err);
+	return close_objects(&o, err);
 }
 
 /* Devices ----------------------------------------------------------------- */
@@ -150,6 +150,6 @@ int scene_device(void)
 
 	gone = link_del("iwf");
 	if (err)
-		return gone == ENODEV ? err : wrong("not added, but it exists");
-	return gone ? wrong("the device cannot be deleted: %s", strerror(gone)) : 0;
+		return gone == ENODEV ? err : report_wrong("not added, but it exists");
+	return gone ? report_wrong("the device cannot be deleted: %s", strerror(gone)) : 0;
 }

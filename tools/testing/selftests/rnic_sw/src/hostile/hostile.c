@@ -59,12 +59,12 @@ static bool is_soft;
 
 /* Random numbers ----------------------------------------------------------- */
 
-void dice_seed(uint64_t seed)
+void seed_random(uint64_t seed)
 {
 	state = seed * 0x9e3779b97f4a7c15ull + 1;
 }
 
-uint32_t dice(uint32_t below)
+uint32_t random_below(uint32_t below)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -72,25 +72,25 @@ uint32_t dice(uint32_t below)
 	return below ? (state >> 16) % below : 0;
 }
 
-uint32_t nonsense(void)
+uint32_t random_value(void)
 {
-	switch (dice(6)) {
+	switch (random_below(6)) {
 	case 0:
-		return dice(20);
+		return random_below(20);
 	case 1:
-		return -dice(20);
+		return -random_below(20);
 	case 2:
-		return 1u << dice(32);
+		return 1u << random_below(32);
 	case 3:
-		return (1u << dice(32)) - 1;
+		return (1u << random_below(32)) - 1;
 	default:
-		return dice(0xffffffff);
+		return random_below(0xffffffff);
 	}
 }
 
 /* Connections -------------------------------------------------------------- */
 
-static struct rdma_addrinfo *look_up(const char *port, int flags)
+static struct rdma_addrinfo *resolve_port(const char *port, int flags)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = flags, .ai_port_space = RDMA_PS_TCP,
@@ -102,18 +102,18 @@ static struct rdma_addrinfo *look_up(const char *port, int flags)
 	return ai;
 }
 
-static struct rdma_cm_id *endpoint(const char *port, int flags)
+static struct rdma_cm_id *create_endpoint(const char *port, int flags)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = {
-			.max_send_wr = 1 << dice(8), .max_recv_wr = 1 << dice(8),
-			.max_send_sge = 1 + dice(8), .max_recv_sge = 1 + dice(8),
-			.max_inline_data = dice(257),
+			.max_send_wr = 1 << random_below(8), .max_recv_wr = 1 << random_below(8),
+			.max_send_sge = 1 + random_below(8), .max_recv_sge = 1 + random_below(8),
+			.max_inline_data = random_below(257),
 		},
 		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = dice(2),
+		.sq_sig_all = random_below(2),
 	};
-	struct rdma_addrinfo *ai = look_up(port, flags);
+	struct rdma_addrinfo *ai = resolve_port(port, flags);
 	struct rdma_cm_id *id = NULL;
 
 	if (!ai)
@@ -124,7 +124,7 @@ static struct rdma_cm_id *endpoint(const char *port, int flags)
 	return id;
 }
 
-static void *answer(void *arg)
+static void *serve_requests(void *arg)
 {
 	struct conn *c = arg;
 
@@ -138,24 +138,24 @@ static void *answer(void *arg)
 static void connect_one(struct conn *c)
 {
 	struct rdma_conn_param param = {
-		.initiator_depth = 1 + dice(16), .responder_resources = 1 + dice(16),
+		.initiator_depth = 1 + random_below(16), .responder_resources = 1 + random_below(16),
 	};
 	pthread_t th;
 	char port[8];
 
-	c->listen = endpoint("0", RAI_PASSIVE);
+	c->listen = create_endpoint("0", RAI_PASSIVE);
 	if (!c->listen || rdma_listen(c->listen, 4))
 		return;
 	snprintf(port, sizeof(port), "%d", ntohs(rdma_get_src_port(c->listen)));
-	c->c = endpoint(port, 0);
-	if (!c->c || pthread_create(&th, NULL, answer, c))
+	c->c = create_endpoint(port, 0);
+	if (!c->c || pthread_create(&th, NULL, serve_requests, c))
 		return;
 	if (!rdma_connect(c->c, &param))
 		atomic_fetch_add(&tally->connected, 1);
 	pthread_join(th, NULL);
 }
 
-static bool is_announced(struct ibv_context *ctx)
+static bool has_odp(struct ibv_context *ctx)
 {
 	struct ibv_device_attr_ex attr = {};
 
@@ -178,59 +178,59 @@ static bool set_up(void)
 		.fd = conns[0].c->verbs->cmd_fd, .driver_id = DRIVER_ID,
 		.mem = mem, .len = MEM, .answer = malloc(CMD_ANSWER),
 	};
-	is_soft = soft_make(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
-	if (!is_soft && is_announced(conns[0].c->verbs))
+	is_soft = soft_create(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
+	if (!is_soft && has_odp(conns[0].c->verbs))
 		atomic_fetch_add(&tally->hard, 1);
 	return mr && world.answer;
 }
 
 /* Jobs of the threads ------------------------------------------------------ */
 
-static struct ibv_qp *any_qp(void)
+static struct ibv_qp *random_qp(void)
 {
-	const struct conn *c = &conns[dice(CONNS)];
-	const struct rdma_cm_id *id = dice(2) ? c->c : c->s;
+	const struct conn *c = &conns[random_below(CONNS)];
+	const struct rdma_cm_id *id = random_below(2) ? c->c : c->s;
 
 	return id ? id->qp : NULL;
 }
 
-static struct ibv_sge any_sge(uint32_t most)
+static struct ibv_sge random_sge(uint32_t most)
 {
-	if (is_soft && dice(2))
+	if (is_soft && random_below(2))
 		return soft_sge(&soft);
 	return (struct ibv_sge){
-		.addr = (uintptr_t)mem + dice(MEM / 2), .length = dice(most),
-		.lkey = dice(50) ? mr->lkey : nonsense(),
+		.addr = (uintptr_t)mem + random_below(MEM / 2), .length = random_below(most),
+		.lkey = random_below(50) ? mr->lkey : random_value(),
 	};
 }
 
 static void post_send(struct ibv_qp *qp)
 {
-	struct ibv_sge there = any_sge(1);
+	struct ibv_sge there = random_sge(1);
 	struct ibv_sge sge[4];
 	struct ibv_send_wr wr = {
-		.opcode = dice(IBV_WR_BIND_MW + 1), .sg_list = sge,
-		.num_sge = dice(5), .send_flags = dice(16), .wr_id = dice(1000),
+		.opcode = random_below(IBV_WR_BIND_MW + 1), .sg_list = sge,
+		.num_sge = random_below(5), .send_flags = random_below(16), .wr_id = random_below(1000),
 		.wr.rdma = { there.addr, there.lkey },
 	}, *bad;
 	int i;
 
 	for (i = 0; i < wr.num_sge; i++)
-		sge[i] = any_sge(dice(3) ? 200 : MEM / 2);
+		sge[i] = random_sge(random_below(3) ? 200 : MEM / 2);
 	ibv_post_send(qp, &wr, &bad);
 }
 
 static void post_recv(struct ibv_qp *qp)
 {
-	struct ibv_sge sge = any_sge(MEM / 2);
-	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = dice(2) }, *bad;
+	struct ibv_sge sge = random_sge(MEM / 2);
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = random_below(2) }, *bad;
 
 	ibv_post_recv(qp, &wr, &bad);
 }
 
-static void work(void)
+static void post_random(void)
 {
-	struct ibv_qp *qp = any_qp();
+	struct ibv_qp *qp = random_qp();
 	struct ibv_wc wc[8];
 
 	if (!qp)
@@ -238,17 +238,17 @@ static void work(void)
 	atomic_fetch_add(&tally->posts, 1);
 	post_recv(qp);
 	post_send(qp);
-	ibv_poll_cq(qp->send_cq, dice(9), wc);
-	ibv_poll_cq(qp->recv_cq, dice(9), wc);
-	if (!dice(4))
-		ibv_req_notify_cq(qp->recv_cq, dice(2));
+	ibv_poll_cq(qp->send_cq, random_below(9), wc);
+	ibv_poll_cq(qp->recv_cq, random_below(9), wc);
+	if (!random_below(4))
+		ibv_req_notify_cq(qp->recv_cq, random_below(2));
 }
 
 /* Connect with a guessed QP number: that of another program, or one that is not in use */
-static void connect_any(void)
+static void connect_with_random_qpn(void)
 {
-	struct rdma_conn_param param = { .qp_num = nonsense() & 0xffffff };
-	struct rdma_addrinfo *ai = look_up("7", 0);
+	struct rdma_conn_param param = { .qp_num = random_value() & 0xffffff };
+	struct rdma_addrinfo *ai = resolve_port("7", 0);
 	struct rdma_cm_id *id = NULL;
 
 	if (!ai)
@@ -258,52 +258,52 @@ static void connect_any(void)
 	rdma_freeaddrinfo(ai);
 }
 
-static void administer(void)
+static void change_random_object(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = dice(8),
-				    .qp_access_flags = nonsense() };
-	struct ibv_qp *qp = any_qp();
+	struct ibv_qp_attr attr = { .qp_state = random_below(8),
+				    .qp_access_flags = random_value() };
+	struct ibv_qp *qp = random_qp();
 	struct ibv_mw *mw;
 
 	if (!qp)
 		return;
-	switch (dice(12)) {
+	switch (random_below(12)) {
 	case 0:
-		ibv_resize_cq(dice(2) ? qp->send_cq : qp->recv_cq,
-			      1 << dice(16));
+		ibv_resize_cq(random_below(2) ? qp->send_cq : qp->recv_cq,
+			      1 << random_below(16));
 		break;
 	case 1:
-		ibv_modify_qp(qp, &attr, dice(3) ? IBV_QP_ACCESS_FLAGS
+		ibv_modify_qp(qp, &attr, random_below(3) ? IBV_QP_ACCESS_FLAGS
 						 : IBV_QP_STATE);
 		break;
 	case 2:
 		ibv_dereg_mr(ibv_reg_mr(qp->pd, mem, MEM, RIGHTS) ?: mr);
 		break;
 	case 3:
-		mw = ibv_alloc_mw(qp->pd, 1 + dice(2));
-		if (mw && dice(2))
+		mw = ibv_alloc_mw(qp->pd, 1 + random_below(2));
+		if (mw && random_below(2))
 			ibv_dealloc_mw(mw);
 		break;
 	case 4:
-		if (!dice(40))
-			connect_any();
+		if (!random_below(40))
+			connect_with_random_qpn();
 		break;
 	case 5:
-		if (!dice(40))
-			rdma_disconnect(conns[dice(CONNS)].c);
+		if (!random_below(40))
+			rdma_disconnect(conns[random_below(CONNS)].c);
 		break;
 	case 6:
-		if (!dice(20))
-			madvise(mem + dice(MEM / PAGE) * PAGE, PAGE, MADV_DONTNEED);
+		if (!random_below(20))
+			madvise(mem + random_below(MEM / PAGE) * PAGE, PAGE, MADV_DONTNEED);
 		break;
 	default:
-		usleep(dice(2000));
+		usleep(random_below(2000));
 	}
 }
 
-static void command(void)
+static void issue_random_command(void)
 {
-	if (dice(4)) {
+	if (random_below(4)) {
 		atomic_fetch_add(&tally->writes, 1);
 		cmd_write_any(&world);
 	} else {
@@ -312,25 +312,25 @@ static void command(void)
 	}
 }
 
-static void scribble(void)
+static void scribble_rings(void)
 {
 	if (ring_scribble())
 		atomic_fetch_add(&tally->scribbles, 1);
 }
 
-static void unsettle(void)
+static void change_pages(void)
 {
 	if (!is_soft) {
 		usleep(10000);
 		return;
 	}
 	atomic_fetch_add(&tally->soft, 1);
-	soft_unsettle(&soft);
-	usleep(dice(500));
+	soft_change_pages(&soft);
+	usleep(random_below(500));
 }
 
 static void (*const jobs[])(void) = {
-	work, work, administer, command, scribble, unsettle,
+	post_random, post_random, change_random_object, issue_random_command, scribble_rings, change_pages,
 };
 
 struct thread {
@@ -350,11 +350,11 @@ static void on_fault(int signal)
 	siglongjmp(again, 1);
 }
 
-static void *for_ever(void *arg)
+static void *repeat_job(void *arg)
 {
 	const struct thread *t = arg;
 
-	dice_seed(t->seed);
+	seed_random(t->seed);
 	sigsetjmp(again, 1);
 	has_again = true;
 	for (;;)
@@ -374,7 +374,7 @@ static void survive_faults(void)
 /* Sessions ----------------------------------------------------------------- */
 
 /* Leave a child, which inherits the rings and keeps them mapped after the death of its parent */
-static void leave_a_child(void)
+static void fork_child(void)
 {
 	pid_t pid = fork();
 
@@ -386,13 +386,13 @@ static void leave_a_child(void)
 		ring_scribble();
 }
 
-static void die_somehow(void)
+static void end_process(void)
 {
 	size_t i;
 
-	if (!dice(4))
-		leave_a_child();
-	switch (dice(3)) {
+	if (!random_below(4))
+		fork_child();
+	switch (random_below(3)) {
 	case 0:
 		kill(getpid(), SIGKILL);
 		break;
@@ -404,7 +404,7 @@ static void die_somehow(void)
 	_exit(0);
 }
 
-static void session(uint64_t seed)
+static void run_session(uint64_t seed)
 {
 	struct thread th[sizeof(jobs) / sizeof(jobs[0])];
 	pthread_t id;
@@ -412,21 +412,21 @@ static void session(uint64_t seed)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(SESSION_S);
-	dice_seed(seed);
+	seed_random(seed);
 	if (!set_up())
 		_exit(0);
 	survive_faults();
 	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
 		th[i] = (struct thread){ jobs[i], seed * 16 + i };
-		if (pthread_create(&id, NULL, for_ever, &th[i]))
+		if (pthread_create(&id, NULL, repeat_job, &th[i]))
 			_exit(0);
 	}
-	usleep(1000 * (50 + dice(700)));
-	die_somehow();
+	usleep(1000 * (50 + random_below(700)));
+	end_process();
 }
 
 /* Return: true if the session has ended, false if it is still alive */
-static bool wait_dead(pid_t pid)
+static bool wait_session_end(pid_t pid)
 {
 	int ms, status;
 
@@ -440,7 +440,7 @@ static bool wait_dead(pid_t pid)
 	return false;
 }
 
-static bool one_session(uint64_t seed)
+static bool run_one_session(uint64_t seed)
 {
 	pid_t pid;
 	bool ok;
@@ -453,9 +453,9 @@ static bool one_session(uint64_t seed)
 	}
 	if (!pid) {
 		setpgid(0, 0);
-		session(seed);
+		run_session(seed);
 	}
-	ok = wait_dead(pid);
+	ok = wait_session_end(pid);
 	if (!ok)
 		printf("hostile: session %llu does not end\n",
 		       (unsigned long long)seed);
@@ -493,7 +493,7 @@ int main(int argc, char **argv)
 		return 1;
 	end = time(NULL) + seconds;
 	for (n = 0; n < most && time(NULL) < end; n++)
-		if (!one_session(seed * 1000003 + first + n))
+		if (!run_one_session(seed * 1000003 + first + n))
 			return 1;
 	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu ring bursts, %lu forks, %lu memory changes\n",
 	       seed, n, tally->connected, tally->writes, tally->ioctls,

@@ -13,10 +13,10 @@
 #define PAGE	((size_t)sysconf(_SC_PAGESIZE))
 
 /* Random numbers, per thread, from the seed of the session */
-void dice_seed(uint64_t seed);
-uint32_t dice(uint32_t below);
-/* Random indexes, lengths and keys, plausible or not */
-uint32_t nonsense(void);
+void seed_random(uint64_t seed);
+uint32_t random_below(uint32_t below);
+/* Return a random number that may be used as index, length or key */
+uint32_t random_value(void);
 
 /* hostile_cmd.c: commands to a uverbs file that are correct except for a few words */
 struct cmd_target {
@@ -39,15 +39,15 @@ bool ring_scribble(void);
 struct soft {
 	uint8_t		*at;
 	size_t		len;
-	struct ibv_mr	*mr;	/* exactly this memory; NULL: the device does not support ODP */
-	struct ibv_mr	*all;	/* the whole address space */
+	struct ibv_mr	*mr;	/* MR of exactly this memory; NULL: no support of ODP */
+	struct ibv_mr	*all;	/* MR of the whole address space */
 	int		file;	/* memfd of @len bytes, whose pages are mapped into @at */
 	int		faults;	/* userfaultfd, or -1 */
 };
 
-bool soft_make(struct soft *s, struct ibv_pd *pd, int rights);
-void soft_unsettle(const struct soft *s);
-/* A range in the memory; rarely a range elsewhere */
+bool soft_create(struct soft *s, struct ibv_pd *pd, int rights);
+void soft_change_pages(const struct soft *s);
+/* Choose a range of the memory, or rarely a range elsewhere */
 struct ibv_sge soft_sge(const struct soft *s);
 
 #endif

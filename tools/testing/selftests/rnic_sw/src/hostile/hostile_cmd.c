@@ -18,7 +18,7 @@
 #define WORDS		128	/* maximum length of a command */
 #define DRIVER_WORDS	24	/* maximum length of the driver's data */
 #define HANDLES		24	/* the core numbers handles from 0 */
-#define OWN		(1u << UVERBS_ID_NS_SHIFT)	/* methods and attributes of the driver */
+#define OWN		(1u << UVERBS_ID_NS_SHIFT)	/* first method or attribute of the driver */
 
 /* Contents of a word of a command */
 enum field {
@@ -35,7 +35,7 @@ enum field {
 
 static const struct {
 	uint8_t		nr;
-	bool		answers;	/* starts with the address of the response */
+	bool		answers;	/* the command starts with the address of the response */
 	uint16_t	size;
 	const char	*fields;	/* the words after the address; further ones are ANY */
 } commands[] = {
@@ -67,36 +67,36 @@ static const struct {
 	{ IB_USER_VERBS_CMD_QUERY_DEVICE, true, CORE(query_device), "" },
 };
 
-static uint32_t *put64(uint32_t *at, uint64_t v)
+static uint32_t *write_u64(uint32_t *at, uint64_t v)
 {
 	memcpy(at, &v, sizeof(v));
 	return at + 2;
 }
 
-static uint32_t *put_field(uint32_t *at, char field, const struct cmd_target *w)
+static uint32_t *write_field(uint32_t *at, char field, const struct cmd_target *w)
 {
 	switch (field) {
 	case SMALL:
-		*at = dice(HANDLES);
+		*at = random_below(HANDLES);
 		break;
 	case BIG:
-		*at = dice(8) ? 1u << dice(14) : nonsense();
+		*at = random_below(8) ? 1u << random_below(14) : random_value();
 		break;
 	case PTR:
-		return put64(at, (uintptr_t)w->mem + dice(8192));
+		return write_u64(at, (uintptr_t)w->mem + random_below(8192));
 	case LEN:
-		return put64(at, dice(8) ? dice(w->len - 8192) : nonsense());
+		return write_u64(at, random_below(8) ? random_below(w->len - 8192) : random_value());
 	case MINUS:
-		*at = dice(4) ? ~0u : dice(16);
+		*at = random_below(4) ? ~0u : random_below(16);
 		break;
 	case BITS:
-		*at = dice(2) ? dice(64) : 1u << dice(32);
+		*at = random_below(2) ? random_below(64) : 1u << random_below(32);
 		break;
 	case TYPE:
-		*at = dice(2) | IBV_QPT_RC << 8 | dice(2) << 16;
+		*at = random_below(2) | IBV_QPT_RC << 8 | random_below(2) << 16;
 		break;
 	case ANY:
-		*at = nonsense();
+		*at = random_value();
 		break;
 	default:
 		*at = 0;
@@ -104,40 +104,40 @@ static uint32_t *put_field(uint32_t *at, char field, const struct cmd_target *w)
 	return at + 1;
 }
 
-/* Build a command.  Return: the number of words of the core's part */
-static size_t build(uint32_t *cmd, size_t i, const struct cmd_target *w,
-		    void *answer)
+/* Build the RDMA core's part of a command. Return: the number of words */
+static size_t build_command(uint32_t *cmd, size_t i, const struct cmd_target *w,
+			    void *answer)
 {
 	const char *field = commands[i].fields;
 	size_t n = commands[i].size / 4;
 	uint32_t *at = cmd, *end = cmd + n;
 
 	if (commands[i].answers)
-		at = put64(at, (uintptr_t)answer);
+		at = write_u64(at, (uintptr_t)answer);
 	for (; *field && at < end; field++)
-		at = put_field(at, *field, w);
+		at = write_field(at, *field, w);
 	for (; at < end; at++)
-		*at = nonsense();
+		*at = random_value();
 	return n;
 }
 
-/* Add data of the driver: mostly valid data, which is all zero.  Return: its number of words */
+/* Add data for the driver: mostly valid data, which is all zero. Return: the number of words */
 static size_t add_driver_words(uint32_t *at)
 {
-	size_t n = dice(2) ? 4 : dice(DRIVER_WORDS), i;
+	size_t n = random_below(2) ? 4 : random_below(DRIVER_WORDS), i;
 
 	memset(at, 0, n * 4);
-	for (i = dice(4) ? 0 : dice(4); i && n; i--)
-		at[dice(n)] = nonsense();
+	for (i = random_below(4) ? 0 : random_below(4); i && n; i--)
+		at[random_below(n)] = random_value();
 	return n;
 }
 
-static void spoil(uint32_t *cmd, size_t n)
+static void corrupt_words(uint32_t *cmd, size_t n)
 {
-	uint32_t times = dice(3) ? 0 : dice(4);
+	uint32_t times = random_below(3) ? 0 : random_below(4);
 
 	while (times-- && n)
-		cmd[dice(n)] = nonsense();
+		cmd[random_below(n)] = random_value();
 }
 
 /**
@@ -150,34 +150,34 @@ void cmd_write_any(const struct cmd_target *w)
 		struct ib_uverbs_cmd_hdr	hdr;
 		uint32_t			words[WORDS];
 	} c = {};
-	size_t i = dice(ARRAY_SIZE(commands)), n;
+	size_t i = random_below(ARRAY_SIZE(commands)), n;
 
-	n = build(c.words, i, w, w->answer);
-	spoil(c.words, n);
+	n = build_command(c.words, i, w, w->answer);
+	corrupt_words(c.words, n);
 	n += add_driver_words(c.words + n);
 	c.hdr.command = commands[i].nr;
-	c.hdr.in_words = dice(20) ? n + 2 : nonsense();
-	c.hdr.out_words = dice(20) ? 64 : nonsense();
+	c.hdr.in_words = random_below(20) ? n + 2 : random_value();
+	c.hdr.out_words = random_below(20) ? 64 : random_value();
 	if (write(w->fd, &c, sizeof(c.hdr) + n * 4) < 0)
 		return;
 }
 
-/* @own: for a method that only this driver has */
+/* Fill an attribute with random values. @own: true for a method that only this driver has. */
 static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_target *w, bool own)
 {
 	static const uint16_t driver[] = { UVERBS_ATTR_UHW_IN, UVERBS_ATTR_UHW_OUT };
 
-	a->attr_id = dice(4) ? dice(16) : driver[dice(2)];
+	a->attr_id = random_below(4) ? random_below(16) : driver[random_below(2)];
 	if (own)
-		a->attr_id = OWN | dice(4);
-	a->len = dice(3) ? 4u << dice(6) : dice(0x10000);
-	if (dice(3) == 0)
+		a->attr_id = OWN | random_below(4);
+	a->len = random_below(3) ? 4u << random_below(6) : random_below(0x10000);
+	if (random_below(3) == 0)
 		a->len = 0;
-	a->flags = dice(2) ? UVERBS_ATTR_F_MANDATORY : dice(4);
-	if (dice(2))
-		a->data = dice(HANDLES);
+	a->flags = random_below(2) ? UVERBS_ATTR_F_MANDATORY : random_below(4);
+	if (random_below(2))
+		a->data = random_below(HANDLES);
 	else
-		a->data = (uintptr_t)w->mem + dice(w->len);
+		a->data = (uintptr_t)w->mem + random_below(w->len);
 }
 
 /**
@@ -190,17 +190,17 @@ void cmd_ioctl_any(const struct cmd_target *w)
 		struct ib_uverbs_ioctl_hdr	hdr;
 		struct ib_uverbs_attr		attrs[16];
 	} c = {};
-	bool own = !dice(6);
-	unsigned int n = dice((own ? 4 : ARRAY_SIZE(c.attrs)) + 1), i;
+	bool own = !random_below(6);
+	unsigned int n = random_below((own ? 4 : ARRAY_SIZE(c.attrs)) + 1), i;
 
 	for (i = 0; i < n; i++)
-		fill_attr(&c.attrs[i], w, own && dice(8));
+		fill_attr(&c.attrs[i], w, own && random_below(8));
 	c.hdr.length = sizeof(c.hdr) + n * sizeof(c.attrs[0]);
-	c.hdr.object_id = dice(UVERBS_OBJECT_ASYNC_EVENT + 1);
-	c.hdr.method_id = dice(12);
+	c.hdr.object_id = random_below(UVERBS_OBJECT_ASYNC_EVENT + 1);
+	c.hdr.method_id = random_below(12);
 	if (own) {
 		c.hdr.object_id = UVERBS_OBJECT_QP;
-		c.hdr.method_id = OWN | dice(2);
+		c.hdr.method_id = OWN | random_below(2);
 	}
 	c.hdr.num_attrs = n;
 	c.hdr.driver_id = w->driver_id;

@@ -13,43 +13,43 @@
  */
 static void write_two_bad_indexes(volatile uint32_t *at)
 {
-	at[RING_PROD] = at[RING_CONS] + (1u << dice(9)) + 1 + dice(3);
-	usleep(dice(500));
+	at[RING_PROD] = at[RING_CONS] + (1u << random_below(9)) + 1 + random_below(3);
+	usleep(random_below(500));
 	at[RING_PROD] += 1u << 31;
-	usleep(dice(500));
+	usleep(random_below(500));
 }
 
 /* Write a value that would harm a kernel that trusts it */
 static void write_bad_value(const struct ring *r)
 {
 	size_t header[8];
-	volatile uint32_t *at = r->at + header[dice(ring_headers(r, header, 8))];
+	volatile uint32_t *at = r->at + header[random_below(ring_find_headers(r, header, 8))];
 
-	switch (dice(8)) {
+	switch (random_below(8)) {
 	case 0:
-		at[RING_PROD] += 1u << dice(32);
+		at[RING_PROD] += 1u << random_below(32);
 		break;
 	case 1:
-		at[RING_PROD] = at[RING_CONS] + dice(80);
+		at[RING_PROD] = at[RING_CONS] + random_below(80);
 		break;
 	case 2:
-		at[RING_CONS] = at[RING_PROD] - dice(80);
+		at[RING_CONS] = at[RING_PROD] - random_below(80);
 		break;
 	case 3:
-		at[RING_CONS] = nonsense();
+		at[RING_CONS] = random_value();
 		break;
 	case 4:
-		at[RING_FLAGS] = dice(4);
+		at[RING_FLAGS] = random_below(4);
 		break;
 	case 5:
-		r->at[dice(HEADER_WORDS)] = nonsense();
+		r->at[random_below(HEADER_WORDS)] = random_value();
 		break;
 	case 6:
-		if (!dice(100))
+		if (!random_below(100))
 			write_two_bad_indexes(at);
 		break;
 	default:
-		r->at[dice(r->words)] = nonsense();
+		r->at[random_below(r->words)] = random_value();
 	}
 }
 
@@ -63,10 +63,10 @@ static void write_bad_value(const struct ring *r)
 bool ring_scribble(void)
 {
 	static __thread struct ring ring[RINGS];
-	size_t n = rings_mapped(ring, RINGS);
+	size_t n = rings_find_mapped(ring, RINGS);
 	int i;
 
 	for (i = 0; n && i < 2000; i++)
-		write_bad_value(&ring[dice(n)]);
+		write_bad_value(&ring[random_below(n)]);
 	return n;
 }

@@ -15,8 +15,10 @@
 #define LEN		(8ul << 20)
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
-/* Open a userfaultfd if the kernel supports userfaultfd */
-static int faults_open(void)
+/*
+ * Open a userfaultfd. Return: the file descriptor, or -1 if the kernel does not support userfaultfd
+ */
+static int open_userfaultfd(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
@@ -36,13 +38,13 @@ static int faults_open(void)
  *
  * Return: true on success, false if the device does not support ODP.
  */
-bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
+bool soft_create(struct soft *s, struct ibv_pd *pd, int rights)
 {
 	s->len = LEN;
 	s->at = mmap(NULL, LEN, PROT_READ | PROT_WRITE, ANON, -1, 0);
 	if (s->at == MAP_FAILED)
 		return false;
-	s->faults = faults_open();
+	s->faults = open_userfaultfd();
 	s->file = memfd_create("hostile", MFD_CLOEXEC);
 	if (s->file < 0 || ftruncate(s->file, LEN))
 		return false;
@@ -53,41 +55,41 @@ bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
 }
 
 /* Return a random offset, mostly in the first 64 KiB of the memory, which most messages use */
-static size_t somewhere(void)
+static size_t random_offset(void)
 {
-	return dice(4) ? dice(64 * 1024) : dice(LEN);
+	return random_below(4) ? random_below(64 * 1024) : random_below(LEN);
 }
 
 struct ibv_sge soft_sge(const struct soft *s)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)s->at + somewhere(),
-		.length = dice(3) ? dice(9000) : dice(256 * 1024),
+		.addr = (uintptr_t)s->at + random_offset(),
+		.length = random_below(3) ? random_below(9000) : random_below(256 * 1024),
 		.lkey = s->mr->lkey,
 	};
 
-	if (dice(3))
+	if (random_below(3))
 		return sge;
 	sge.lkey = s->all->lkey;
-	if (!dice(100))
-		sge.addr = (uint64_t)nonsense() << dice(33);
+	if (!random_below(100))
+		sge.addr = (uint64_t)random_value() << random_below(33);
 	return sge;
 }
 
 /* Fork a child, which shares the pages until it exits */
-static void share(void)
+static void fork_sharing_child(void)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		usleep(dice(3000));
+		usleep(random_below(3000));
 		_exit(0);
 	}
 	if (pid > 0)
-		waitpid(pid, NULL, dice(2) ? WNOHANG : 0);
+		waitpid(pid, NULL, random_below(2) ? WNOHANG : 0);
 }
 
-static void advise(uint8_t *at, size_t len)
+static void give_random_advice(uint8_t *at, size_t len)
 {
 	static const int advice[] = {
 		MADV_DONTNEED, MADV_FREE, MADV_COLD, MADV_PAGEOUT, MADV_COLLAPSE,
@@ -95,36 +97,39 @@ static void advise(uint8_t *at, size_t len)
 		MADV_DOFORK, MADV_WILLNEED,
 	};
 
-	madvise(at, len, advice[dice(sizeof(advice) / sizeof(advice[0]))]);
+	madvise(at, len, advice[random_below(sizeof(advice) / sizeof(advice[0]))]);
 }
 
-/* Remove access and restore it in another way; a message between both ends its connection */
+/*
+ * Remove the access to pages, and then restore it in another way. A message that uses the pages in
+ * between ends its connection.
+ */
 static void make_hole(uint8_t *at, size_t len)
 {
-	if (dice(2))
+	if (random_below(2))
 		munmap(at, len);
 	else
-		mprotect(at, len, dice(2) ? PROT_NONE : PROT_READ);
-	usleep(dice(300));
-	if (dice(3))
+		mprotect(at, len, random_below(2) ? PROT_NONE : PROT_READ);
+	usleep(random_below(300));
+	if (random_below(3))
 		mmap(at, len, PROT_READ | PROT_WRITE, ANON | MAP_FIXED, -1, 0);
 	else
 		mprotect(at, len, PROT_READ | PROT_WRITE);
 }
 
 /* Map pages of the file, which is sometimes shorter than the mapping */
-static void use_file(const struct soft *s, uint8_t *at, size_t len)
+static void map_file(const struct soft *s, uint8_t *at, size_t len)
 {
-	if (dice(3))
+	if (random_below(3))
 		mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->file,
-		     somewhere() / PAGE * PAGE);
-	if (!dice(3) && !ftruncate(s->file, dice(LEN)))
-		usleep(dice(300));
+		     random_offset() / PAGE * PAGE);
+	if (!random_below(3) && !ftruncate(s->file, random_below(LEN)))
+		usleep(random_below(300));
 	if (ftruncate(s->file, LEN))
 		abort();
 }
 
-static void keep_back(const struct soft *s, uint8_t *at, size_t len)
+static void withhold_pages(const struct soft *s, uint8_t *at, size_t len)
 {
 	struct uffdio_register reg = {
 		.range = { (uintptr_t)at, len },
@@ -136,7 +141,7 @@ static void keep_back(const struct soft *s, uint8_t *at, size_t len)
 }
 
 /* Serve some page faults, or only wake the waiting threads, and sometimes unregister a range */
-static void give_out(const struct soft *s, uint8_t *at, size_t len)
+static void serve_faults(const struct soft *s, uint8_t *at, size_t len)
 {
 	struct uffdio_range range = { (uintptr_t)at, len };
 	struct uffdio_zeropage zero;
@@ -145,42 +150,42 @@ static void give_out(const struct soft *s, uint8_t *at, size_t len)
 	while (read(s->faults, &msg, sizeof(msg)) == sizeof(msg)) {
 		zero = (struct uffdio_zeropage){
 			.range = { msg.arg.pagefault.address & ~(PAGE - 1), PAGE } };
-		if (!dice(8))
+		if (!random_below(8))
 			ioctl(s->faults, UFFDIO_WAKE, &zero.range);
 		else
 			ioctl(s->faults, UFFDIO_ZEROPAGE, &zero);
 	}
-	if (!dice(4))
+	if (!random_below(4))
 		ioctl(s->faults, UFFDIO_UNREGISTER, &range);
 }
 
-static void fetch(const struct soft *s)
+static void prefetch(const struct soft *s)
 {
 	struct ibv_sge sge[3];
 	int i;
 
 	for (i = 0; i < 3; i++)
 		sge[i] = soft_sge(s);
-	ibv_advise_mr(s->mr->pd, dice(4), dice(2), sge, dice(4));
+	ibv_advise_mr(s->mr->pd, random_below(4), random_below(2), sge, random_below(4));
 }
 
 /**
  * soft_unsettle - do a random operation, mostly on the mapping of a random part of the memory
  * @s: the memory
  */
-void soft_unsettle(const struct soft *s)
+void soft_change_pages(const struct soft *s)
 {
-	uint8_t *at = s->at + somewhere() / PAGE * PAGE;
-	size_t rest = s->at + LEN - at, len = (1 + dice(8)) * PAGE;
+	uint8_t *at = s->at + random_offset() / PAGE * PAGE;
+	size_t rest = s->at + LEN - at, len = (1 + random_below(8)) * PAGE;
 
-	if (!dice(10) || len > rest)
+	if (!random_below(10) || len > rest)
 		len = rest;
-	switch (dice(28)) {
+	switch (random_below(28)) {
 	case 0:
 		make_hole(at, len);
 		break;
 	case 1:
-		share();
+		fork_sharing_child();
 		break;
 	case 2:
 		mmap(at, len, PROT_READ | PROT_WRITE, ANON | MAP_FIXED, -1, 0);
@@ -190,21 +195,21 @@ void soft_unsettle(const struct soft *s)
 		break;
 	case 4:
 		ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, s->at,
-			     LEN - dice(2) * PAGE, 0);
+			     LEN - random_below(2) * PAGE, 0);
 		break;
 	case 5: case 6: case 7:
-		fetch(s);
+		prefetch(s);
 		break;
 	case 8: case 9:
-		use_file(s, at, len);
+		map_file(s, at, len);
 		break;
 	case 10:
-		keep_back(s, at, len);
+		withhold_pages(s, at, len);
 		break;
 	case 11: case 12: case 13:
-		give_out(s, at, len);
+		serve_faults(s, at, len);
 		break;
 	default:
-		advise(at, len);
+		give_random_advice(at, len);
 	}
 }

@@ -17,9 +17,9 @@
 typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access);
 
-/* dlopen() may have loaded libibverbs, so that RTLD_NEXT does not find it */
-static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-			  unsigned int access)
+/* Call the library's function. RTLD_NEXT does not find it if dlopen() has loaded libibverbs. */
+static struct ibv_mr *real_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				  unsigned int access)
 {
 	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	reg_iova *real = lib ? (reg_iova *)dlsym(lib, "ibv_reg_mr_iova2") : NULL;
@@ -29,7 +29,7 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 	return real(pd, addr, length, iova, access | IBV_ACCESS_ON_DEMAND);
 }
 
-static void note(void)
+static void log_registration(void)
 {
 	const char *name = getenv("IMPLICIT_LOG");
 	int fd = name ? open(name, O_WRONLY | O_APPEND | O_CREAT, 0666) : -1;
@@ -41,22 +41,25 @@ static void note(void)
 	close(fd);
 }
 
-/* Show the MR to the program as if it were the one that the program has requested */
-static struct ibv_mr *whole(struct ibv_pd *pd, void *addr, size_t length, int access)
+/*
+ * Register the whole address space, and set the fields of the MR as if it were the one that the
+ * program has requested
+ */
+static struct ibv_mr *register_whole_space(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	struct ibv_mr *mr = reg(pd, NULL, SIZE_MAX, 0, access);
+	struct ibv_mr *mr = real_reg_mr(pd, NULL, SIZE_MAX, 0, access);
 
 	if (!mr)
 		return NULL;
 	mr->addr = addr;
 	mr->length = length;
-	note();
+	log_registration();
 	return mr;
 }
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	return whole(pd, addr, length, access);
+	return register_whole_space(pd, addr, length, access);
 }
 
 /* If the IOVA differs from the address, the MR cannot be the whole address space */
@@ -64,6 +67,6 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 				unsigned int access)
 {
 	if (iova == (uintptr_t)addr)
-		return whole(pd, addr, length, access);
-	return reg(pd, addr, length, iova, access);
+		return register_whole_space(pd, addr, length, access);
+	return real_reg_mr(pd, addr, length, iova, access);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/select.h>
 
-static int wanted(int fd, const fd_set *in, const fd_set *out, const fd_set *odd)
+static int requested_events(int fd, const fd_set *in, const fd_set *out, const fd_set *odd)
 {
 	return (in && FD_ISSET(fd, in) ? POLLIN : 0) |
 		(out && FD_ISSET(fd, out) ? POLLOUT : 0) |
@@ -24,7 +24,7 @@ static int fill_pollfds(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set
 
 	for (fd = 0; fd < n; fd++) {
 		p[k].fd = fd;
-		p[k].events = wanted(fd, in, out, odd);
+		p[k].events = requested_events(fd, in, out, odd);
 		p[k].revents = 0;
 		k += !!p[k].events;
 	}

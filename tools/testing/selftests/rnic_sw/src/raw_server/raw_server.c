@@ -29,21 +29,21 @@
 static struct ibv_context *ctx;
 struct ibv_pd *pds[2];
 static struct ibv_comp_channel *comp;
-static int comp_fd, async_fd;	/* -1: it has failed and is not polled */
+static int comp_fd, async_fd;	/* -1: the descriptor has failed and is not polled */
 static struct ibv_cq *cq;
 static struct conn conns[CONNS];
 static int nconns;
 static bool solicited_only;
 
-void fail(const char *what)
+void print_error(const char *what)
 {
 	printf("err %d %s: %s\n", errno, what, strerror(errno));
 }
 
-void answer(int failed, const char *what)
+void print_reply(int failed, const char *what)
 {
 	if (failed)
-		fail(what);
+		print_error(what);
 	else
 		printf("ok\n");
 }
@@ -68,7 +68,7 @@ size_t read_hex(const char *text, uint8_t *out, size_t max)
 	return n;
 }
 
-static struct sockaddr_storage address(const char *host, const char *port)
+static struct sockaddr_storage parse_address(const char *host, const char *port)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct sockaddr_storage out = {};
@@ -83,7 +83,7 @@ static struct sockaddr_storage address(const char *host, const char *port)
 
 /* Connections ------------------------------------------------------------- */
 
-struct conn *conn_of(const char *word)
+struct conn *find_conn(const char *word)
 {
 	int n = atoi(word);
 
@@ -99,7 +99,7 @@ static struct conn *new_conn(void)
 	return &conns[nconns++];
 }
 
-static int number(const struct conn *c)
+static int conn_number(const struct conn *c)
 {
 	return c - conns;
 }
@@ -141,17 +141,17 @@ static struct conn *new_id(void)
 /* listen ADDRESS PORT */
 static void do_listen(char **w)
 {
-	struct sockaddr_storage a = address(w[1], w[2]);
+	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct conn *c = new_id();
 
 	if (!c || rdma_bind_addr(c->id, (struct sockaddr *)&a) ||
 	    rdma_listen(c->id, 64))
-		fail("listen");
+		print_error("listen");
 	else
-		printf("ok %d\n", number(c));
+		printf("ok %d\n", conn_number(c));
 }
 
-static int await(struct conn *c, enum rdma_cm_event_type want)
+static int await_cm_event(struct conn *c, enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *ev;
 	int ok;
@@ -165,38 +165,44 @@ static int await(struct conn *c, enum rdma_cm_event_type want)
 	return ok ? 0 : -1;
 }
 
-/* Arguments FROM PORT TOS; the kernel chooses the address if these are missing */
-static int begin_from(struct conn *c, char **w)
+/*
+ * Resolve with the arguments FROM PORT TOS. If they are missing, the kernel
+ * chooses the source address.
+ */
+static int resolve_from(struct conn *c, char **w)
 {
 	struct sockaddr_storage from;
 	uint8_t tos;
 
 	if (!w[0] || !w[1] || !w[2])
 		return 0;
-	from = address(w[0], w[1]);
+	from = parse_address(w[0], w[1]);
 	tos = atoi(w[2]);
 	return rdma_set_option(c->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
 			       sizeof(tos)) ||
 	       rdma_bind_addr(c->id, (struct sockaddr *)&from);
 }
 
-/* open ADDRESS PORT [FROM PORT TOS]: resolve and create the QP, do not connect */
+/*
+ * open ADDRESS PORT [FROM PORT TOS]: resolve the address and create the QP, but
+ * do not connect
+ */
 static void do_open(char **w)
 {
-	struct sockaddr_storage a = address(w[1], w[2]);
+	struct sockaddr_storage a = parse_address(w[1], w[2]);
 	struct conn *c = new_id();
 
-	if (!c || begin_from(c, w + 3) ||
+	if (!c || resolve_from(c, w + 3) ||
 	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
-	    await(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
+	    await_cm_event(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
 	    rdma_resolve_route(c->id, PATIENCE) ||
-	    await(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c, 0))
-		fail("open");
+	    await_cm_event(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c, 0))
+		print_error("open");
 	else
-		printf("ok %d\n", number(c));
+		printf("ok %d\n", conn_number(c));
 }
 
-static struct rdma_conn_param param_of(char **w, uint8_t *pd)
+static struct rdma_conn_param parse_conn_param(char **w, uint8_t *pd)
 {
 	struct rdma_conn_param p = {
 		.initiator_depth = atoi(w[2]),
@@ -212,46 +218,46 @@ static struct rdma_conn_param param_of(char **w, uint8_t *pd)
 /* connect CONN ORD IRD [HEX] */
 static void do_connect(char **w)
 {
-	struct conn *c = conn_of(w[1]);
+	struct conn *c = find_conn(w[1]);
 	uint8_t pd[PD_MAX];
-	struct rdma_conn_param p = param_of(w, pd);
+	struct rdma_conn_param p = parse_conn_param(w, pd);
 
-	answer(rdma_connect(c->id, &p), "connect");
+	print_reply(rdma_connect(c->id, &p), "connect");
 }
 
 /* accept CONN ORD IRD [HEX] */
 static void do_accept(char **w)
 {
-	struct conn *c = conn_of(w[1]);
+	struct conn *c = find_conn(w[1]);
 	uint8_t pd[PD_MAX];
-	struct rdma_conn_param p = param_of(w, pd);
+	struct rdma_conn_param p = parse_conn_param(w, pd);
 
-	answer(rdma_accept(c->id, &p), "accept");
+	print_reply(rdma_accept(c->id, &p), "accept");
 }
 
 /* reject CONN [HEX] */
 static void do_reject(char **w)
 {
-	struct conn *c = conn_of(w[1]);
+	struct conn *c = find_conn(w[1]);
 	uint8_t pd[PD_MAX];
 	size_t len = read_hex(w[2] ? w[2] : "", pd, PD_MAX);
 
-	answer(rdma_reject(c->id, pd, len), "reject");
+	print_reply(rdma_reject(c->id, pd, len), "reject");
 }
 
 static void do_disconnect(char **w)
 {
-	answer(rdma_disconnect(conn_of(w[1])->id), "disconnect");
+	print_reply(rdma_disconnect(find_conn(w[1])->id), "disconnect");
 }
 
 static void do_destroy(char **w)
 {
-	struct conn *c = conn_of(w[1]);
+	struct conn *c = find_conn(w[1]);
 
 	if (c->has_qp)
 		rdma_destroy_qp(c->id);
 	c->has_qp = false;
-	answer(rdma_destroy_id(c->id), "destroy");
+	print_reply(rdma_destroy_id(c->id), "destroy");
 	if (c->chan)
 		rdma_destroy_event_channel(c->chan);
 	c->id = NULL;
@@ -264,8 +270,8 @@ static void do_state(char **w)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	if (ibv_query_qp(conn_of(w[1])->id->qp, &attr, IBV_QP_STATE, &init))
-		fail("query");
+	if (ibv_query_qp(find_conn(w[1])->id->qp, &attr, IBV_QP_STATE, &init))
+		print_error("query");
 	else
 		printf("ok %d %d %d\n", attr.qp_state, attr.max_rd_atomic,
 		       attr.max_dest_rd_atomic);
@@ -278,9 +284,9 @@ static void do_peer(char **w)
 	dv_query_conn_fn *query;
 
 	*(void **)&query = direct_verb("rnic_sw_dv_query_conn");
-	errno = query ? query(conn_of(w[1])->id->qp, &conn) : ENOSYS;
+	errno = query ? query(find_conn(w[1])->id->qp, &conn) : ENOSYS;
 	if (errno) {
-		fail("peer");
+		print_error("peer");
 		return;
 	}
 	printf("ok %u %u %u %u %u ", conn.flags, conn.llp, conn.revision, conn.ird, conn.ord);
@@ -291,10 +297,10 @@ static void do_peer(char **w)
 /* rights CONN RIGHTS: set the access that the QP grants to the peer */
 static void do_rights(char **w)
 {
-	struct ibv_qp_attr attr = { .qp_access_flags = rights_of(w[2]) };
+	struct ibv_qp_attr attr = { .qp_access_flags = parse_rights(w[2]) };
 
-	answer(ibv_modify_qp(conn_of(w[1])->id->qp, &attr,
-			     IBV_QP_ACCESS_FLAGS), "rights");
+	print_reply(ibv_modify_qp(find_conn(w[1])->id->qp, &attr,
+				  IBV_QP_ACCESS_FLAGS), "rights");
 }
 
 /* solicited 0|1: from the next completion on, report only solicited ones */
@@ -313,7 +319,7 @@ static void do_sync(char **w)
 
 /* Events ------------------------------------------------------------------ */
 
-static int conn_of_qp(uint32_t qpn)
+static int find_conn_by_qpn(uint32_t qpn)
 {
 	int n = nconns;
 
@@ -329,14 +335,15 @@ static void report_wc(const struct ibv_wc *wc)
 	bool good = wc->status == IBV_WC_SUCCESS;
 	bool imm = good && wc->wc_flags & IBV_WC_WITH_IMM;
 
-	printf("wc %d %d %d %d %u %x %x %x\n", conn_of_qp(wc->qp_num),
+	printf("wc %d %d %d %d %u %x %x %x\n", find_conn_by_qpn(wc->qp_num),
 	       (int)wc->wr_id, wc->status, good ? (int)wc->opcode : -1,
 	       good ? wc->byte_len : 0, good ? wc->wc_flags : 0,
 	       imm ? ntohl(wc->imm_data) : 0, good ? 0 : wc->vendor_err);
 }
 
-/* After removal of the device the completion event may be lost, but the ring
- * has all completions
+/*
+ * Report all completions in the CQ. This does not depend on a completion event,
+ * which may be lost after removal of the device.
  */
 static void report_completions(void)
 {
@@ -364,13 +371,13 @@ static void report_async(void)
 		return;
 	}
 	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR)
-		conn = conn_of_qp(ev.element.qp->qp_num);
+		conn = find_conn_by_qpn(ev.element.qp->qp_num);
 	printf("async %d %d %s\n", conn, ev.event_type,
 	       ibv_event_type_str(ev.event_type));
 	ibv_ack_async_event(&ev);
 }
 
-static struct conn *take_request(struct rdma_cm_event *ev)
+static struct conn *add_request(struct rdma_cm_event *ev)
 {
 	struct conn *c = new_conn();
 
@@ -382,7 +389,7 @@ static struct conn *take_request(struct rdma_cm_event *ev)
 	return c;
 }
 
-static int conn_of_id(const struct rdma_cm_id *id)
+static int find_conn_by_id(const struct rdma_cm_id *id)
 {
 	int n = nconns;
 
@@ -401,11 +408,11 @@ static void report_cm(struct rdma_event_channel *chan)
 
 	if (rdma_get_cm_event(chan, &ev))
 		return;
-	n = conn_of_id(ev->id);
+	n = find_conn_by_id(ev->id);
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		listener = conn_of_id(ev->listen_id);
-		c = take_request(ev);
-		n = c ? number(c) : -1;
+		listener = find_conn_by_id(ev->listen_id);
+		c = add_request(ev);
+		n = c ? conn_number(c) : -1;
 	}
 	printf("cm %d %s %d %d %d ", n,
 	       rdma_event_str(ev->event) + strlen("RDMA_CM_EVENT_"),
@@ -456,16 +463,16 @@ static const struct command {
 	{}
 };
 
-static bool fits(const struct command *cmd, char **w, int words)
+static bool is_valid_command(const struct command *cmd, char **w, int words)
 {
 	if (words < cmd->words)
 		return false;
-	if (cmd->conn && !conn_of(w[cmd->conn]))
+	if (cmd->conn && !find_conn(w[cmd->conn]))
 		return false;
-	return !cmd->region || region_of(w[cmd->region]);
+	return !cmd->region || find_region(w[cmd->region]);
 }
 
-static void run(char *line)
+static void run_command(char *line)
 {
 	const struct command *cmd = commands;
 	char *w[WORDS + 1] = {};
@@ -478,7 +485,7 @@ static void run(char *line)
 		return;
 	while (cmd->name && strcmp(cmd->name, w[0]))
 		cmd++;
-	if (cmd->name && fits(cmd, w, n))
+	if (cmd->name && is_valid_command(cmd, w, n))
 		cmd->run(w);
 	else
 		printf("err 0 no such command, connection or region\n");
@@ -499,14 +506,14 @@ static bool read_commands(void)
 	buf[have] = 0;
 	while ((end = memchr(buf, '\n', have))) {
 		*end++ = 0;
-		run(buf);
+		run_command(buf);
 		have -= end - buf;
 		memmove(buf, end, have + 1);
 	}
 	return true;
 }
 
-static int watch(struct pollfd *fds)
+static int fill_pollfds(struct pollfd *fds)
 {
 	int n = 0;
 
@@ -526,7 +533,7 @@ static void loop(void)
 	struct pollfd fds[3 + CONNS];
 
 	for (;;) {
-		int n = watch(fds);
+		int n = fill_pollfds(fds);
 
 		fflush(stdout);
 		if (poll(fds, n, -1) < 0)

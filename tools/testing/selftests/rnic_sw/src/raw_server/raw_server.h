@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Shared declarations of raw_server.c and raw_server_work.c. */
-#ifndef RAWMATE_H
-#define RAWMATE_H
+#ifndef RAW_SERVER_H
+#define RAW_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,17 +19,17 @@ struct conn {
 /* raw_server.c */
 extern struct ibv_pd *pds[2];
 
-void fail(const char *what);
-void answer(int failed, const char *what);
+void print_error(const char *what);
+void print_reply(int failed, const char *what);
 void print_hex(const void *data, size_t len);
 size_t read_hex(const char *text, uint8_t *out, size_t max);
-struct conn *conn_of(const char *word);
+struct conn *find_conn(const char *word);
 
 /* raw_server_work.c: MRs and work requests, one function per command */
 struct region;
 
-struct region *region_of(const char *word);
-int rights_of(const char *word);
+struct region *find_region(const char *word);
+int parse_rights(const char *word);
 void do_mr(char **w);
 void do_dereg(char **w);
 void do_bind(char **w);

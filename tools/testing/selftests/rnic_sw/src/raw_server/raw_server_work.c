@@ -23,14 +23,14 @@ struct region {
 static struct region regions[REGIONS];
 static int nregions;
 
-struct region *region_of(const char *word)
+struct region *find_region(const char *word)
 {
 	int n = atoi(word);
 
 	return n >= 0 && n < nregions ? &regions[n] : NULL;
 }
 
-int rights_of(const char *word)
+int parse_rights(const char *word)
 {
 	return (strchr(word, 'l') ? IBV_ACCESS_LOCAL_WRITE : 0) |
 	       (strchr(word, 'w') ? IBV_ACCESS_REMOTE_WRITE : 0) |
@@ -39,8 +39,8 @@ int rights_of(const char *word)
 	       (strchr(word, 'b') ? IBV_ACCESS_MW_BIND : 0);
 }
 
-/* Allocate memory with the page offset of the IOVA, because both must be equal */
-static bool allocate(struct region *r, size_t len, uint64_t iova)
+/* Allocate memory with the same page offset as the IOVA, as the kernel requires */
+static bool allocate_region(struct region *r, size_t len, uint64_t iova)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
@@ -60,17 +60,17 @@ void do_mr(char **w)
 	struct region *r = &regions[nregions];
 	uint64_t iova = strtoull(w[4], NULL, 0);
 
-	if (nregions == REGIONS || !allocate(r, atoi(w[1]), iova)) {
-		fail("mr");
+	if (nregions == REGIONS || !allocate_region(r, atoi(w[1]), iova)) {
+		print_error("mr");
 		return;
 	}
 	if (!iova)
 		iova = (uintptr_t)r->data;
 	r->iova = iova;
 	r->mr = ibv_reg_mr_iova(pds[atoi(w[3])], r->data, r->len, iova,
-				rights_of(w[2]));
+				parse_rights(w[2]));
 	if (!r->mr) {
-		fail("mr");
+		print_error("mr");
 		return;
 	}
 	r->lkey = r->mr->lkey;
@@ -80,13 +80,13 @@ void do_mr(char **w)
 
 void do_dereg(char **w)
 {
-	answer(ibv_dereg_mr(region_of(w[1])->mr), "dereg");
+	print_reply(ibv_dereg_mr(find_region(w[1])->mr), "dereg");
 }
 
 /* put REGION OFFSET HEX */
 void do_put(char **w)
 {
-	struct region *r = region_of(w[1]);
+	struct region *r = find_region(w[1]);
 	size_t off = atoi(w[2]);
 
 	read_hex(w[3], r->data + off, r->len - off);
@@ -96,7 +96,7 @@ void do_put(char **w)
 /* get REGION OFFSET LENGTH: print bytes of the region; the range may extend into its guard areas */
 void do_get(char **w)
 {
-	struct region *r = region_of(w[1]);
+	struct region *r = find_region(w[1]);
 
 	printf("ok ");
 	print_hex(r->data + atoi(w[2]), atoi(w[3]));
@@ -106,13 +106,13 @@ void do_get(char **w)
 /* fill REGION: fill the memory and its guard areas with 0x5a again */
 void do_fill(char **w)
 {
-	struct region *r = region_of(w[1]);
+	struct region *r = find_region(w[1]);
 
 	memset(r->base, 0x5a, r->all);
 	printf("ok\n");
 }
 
-static uint64_t hash_of(const uint8_t *p, size_t len)
+static uint64_t compute_hash(const uint8_t *p, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
 
@@ -124,17 +124,17 @@ static uint64_t hash_of(const uint8_t *p, size_t len)
 /* hash REGION: print a hash of the memory and its guard areas */
 void do_hash(char **w)
 {
-	struct region *r = region_of(w[1]);
+	struct region *r = find_region(w[1]);
 
 	printf("ok %llx\n",
-	       (unsigned long long)hash_of(r->base, r->all));
+	       (unsigned long long)compute_hash(r->base, r->all));
 }
 
 /* Work requests ----------------------------------------------------------- */
 
-static struct ibv_sge sge_of(char **w)
+static struct ibv_sge parse_sge(char **w)
 {
-	struct region *r = region_of(w[0]);
+	struct region *r = find_region(w[0]);
 	struct ibv_sge sge = {
 		.addr = r->iova + atoi(w[1]),
 		.length = atoi(w[2]),
@@ -147,7 +147,7 @@ static struct ibv_sge sge_of(char **w)
 /* bind CONN REGION RIGHTS WRID: bind a new memory window, which is never freed */
 void do_bind(char **w)
 {
-	struct region *r = region_of(w[2]);
+	struct region *r = find_region(w[2]);
 	struct ibv_mw *mw = ibv_alloc_mw(r->mr->pd, IBV_MW_TYPE_2);
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = atoi(w[4]), .opcode = IBV_WR_BIND_MW,
@@ -155,17 +155,17 @@ void do_bind(char **w)
 	};
 
 	if (!mw) {
-		fail("bind");
+		print_error("bind");
 		return;
 	}
 	wr.bind_mw.mw = mw;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info) {
 		.mr = r->mr, .addr = r->iova, .length = r->len,
-		.mw_access_flags = rights_of(w[3]),
+		.mw_access_flags = parse_rights(w[3]),
 	};
-	if (ibv_post_send(conn_of(w[1])->id->qp, &wr, &bad))
-		fail("bind");
+	if (ibv_post_send(find_conn(w[1])->id->qp, &wr, &bad))
+		print_error("bind");
 	else
 		printf("ok %u\n", wr.bind_mw.rkey);
 }
@@ -173,13 +173,13 @@ void do_bind(char **w)
 /* recv CONN REGION OFFSET LENGTH WRID */
 void do_recv(char **w)
 {
-	struct ibv_sge sge = sge_of(w + 2);
+	struct ibv_sge sge = parse_sge(w + 2);
 	struct ibv_recv_wr wr = {
 		.wr_id = atoi(w[5]), .sg_list = &sge, .num_sge = 1,
 	};
 	struct ibv_recv_wr *bad;
 
-	answer(ibv_post_recv(conn_of(w[1])->id->qp, &wr, &bad), "recv");
+	print_reply(ibv_post_recv(find_conn(w[1])->id->qp, &wr, &bad), "recv");
 }
 
 static const struct {
@@ -195,7 +195,7 @@ static const struct {
 	{ "cmpswap", IBV_WR_ATOMIC_CMP_AND_SWP },
 };
 
-static enum ibv_wr_opcode opcode_of(const char *word)
+static enum ibv_wr_opcode parse_opcode(const char *word)
 {
 	size_t i = 0;
 
@@ -204,29 +204,29 @@ static enum ibv_wr_opcode opcode_of(const char *word)
 	return opcodes[i].opcode;
 }
 
-static uint64_t value_of(const char *word)
+static uint64_t parse_value(const char *word)
 {
 	return word ? strtoull(word, NULL, 0) : 0;
 }
 
 /* Set the fields that depend on the opcode.  @w: ADDRESS RKEY FLAGS VALUE SWAP */
-static void set_remote(struct ibv_send_wr *wr, char **w)
+static void set_opcode_fields(struct ibv_send_wr *wr, char **w)
 {
 	switch (wr->opcode) {
 	case IBV_WR_SEND_WITH_INV:
-		wr->invalidate_rkey = value_of(w[1]);
+		wr->invalidate_rkey = parse_value(w[1]);
 		break;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		wr->wr.atomic.remote_addr = value_of(w[0]);
-		wr->wr.atomic.rkey = value_of(w[1]);
-		wr->wr.atomic.compare_add = value_of(w[3]);
-		wr->wr.atomic.swap = value_of(w[4]);
+		wr->wr.atomic.remote_addr = parse_value(w[0]);
+		wr->wr.atomic.rkey = parse_value(w[1]);
+		wr->wr.atomic.compare_add = parse_value(w[3]);
+		wr->wr.atomic.swap = parse_value(w[4]);
 		break;
 	default:
-		wr->imm_data = htonl(value_of(w[3]));
-		wr->wr.rdma.remote_addr = value_of(w[0]);
-		wr->wr.rdma.rkey = value_of(w[1]);
+		wr->imm_data = htonl(parse_value(w[3]));
+		wr->wr.rdma.remote_addr = parse_value(w[0]);
+		wr->wr.rdma.rkey = parse_value(w[1]);
 	}
 	if (w[2] && strchr(w[2], 's'))
 		wr->send_flags |= IBV_SEND_SOLICITED;
@@ -241,13 +241,13 @@ static void set_remote(struct ibv_send_wr *wr, char **w)
  */
 void do_post(char **w)
 {
-	struct ibv_sge sge = sge_of(w + 2);
+	struct ibv_sge sge = parse_sge(w + 2);
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = atoi(w[5]), .sg_list = &sge, .num_sge = 1,
-		.opcode = opcode_of(w[0]), .send_flags = IBV_SEND_SIGNALED,
+		.opcode = parse_opcode(w[0]), .send_flags = IBV_SEND_SIGNALED,
 	};
 
 	if (w[6] && w[7])
-		set_remote(&wr, w + 6);
-	answer(ibv_post_send(conn_of(w[1])->id->qp, &wr, &bad), w[0]);
+		set_opcode_fields(&wr, w + 6);
+	print_reply(ibv_post_send(find_conn(w[1])->id->qp, &wr, &bad), w[0]);
 }

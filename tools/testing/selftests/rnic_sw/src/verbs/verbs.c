@@ -52,8 +52,11 @@ void skip(const char *fmt, ...)
 	_exit(SKIP);
 }
 
-/* Lockdep or KCSAN shows a debug kernel, QEMU in the name of the CPU shows emulation */
-static bool look_if_slow(void)
+/*
+ * Check whether the machine is slow: lockdep or KCSAN shows a debug kernel, QEMU in the name of the
+ * CPU shows emulation
+ */
+static bool detect_slow(void)
 {
 	bool slow = getenv("T_SLOW") || !access("/proc/lockdep", F_OK) ||
 		    !access("/sys/kernel/debug/kcsan", F_OK);
@@ -72,28 +75,28 @@ static bool is_slow(void)
 	static int slow = -1;
 
 	if (slow < 0)
-		slow = look_if_slow();
+		slow = detect_slow();
 	return slow;
 }
 
-bool over_sctp(void)
+bool is_over_sctp(void)
 {
 	const char *llp = getenv("RNIC_SW_LLP");
 
 	return llp && !strcmp(llp, "sctp");
 }
 
-uint32_t rounds(uint32_t n)
+uint32_t scale_rounds(uint32_t n)
 {
 	return is_slow() ? n / 4 : n;
 }
 
-uint32_t patience(uint32_t n)
+uint32_t scale_timeout(uint32_t n)
 {
 	return is_slow() ? n * 4 : n;
 }
 
-bool kernel_before(int major, int minor)
+bool is_kernel_before(int major, int minor)
 {
 	struct utsname u;
 	int m, n;
@@ -102,21 +105,21 @@ bool kernel_before(int major, int minor)
 	return m < major || (m == major && n < minor);
 }
 
-static unsigned int seconds(const struct test *t)
+static unsigned int time_limit(const struct test *t)
 {
-	return patience(t->seconds ? t->seconds : USUAL_SECONDS);
+	return scale_timeout(t->seconds ? t->seconds : USUAL_SECONDS);
 }
 
 static void run_child(const struct test *t, int fd)
 {
 	reason_fd = fd;
-	alarm(seconds(t));
+	alarm(time_limit(t));
 	t->run();
 	fflush(stdout);
 	_exit(PASS);
 }
 
-static bool tell(const struct test *t, int nr, int status, const char *reason)
+static bool print_result(const struct test *t, int nr, int status, const char *reason)
 {
 	bool died = WIFSIGNALED(status);
 	int code = died ? FAIL : WEXITSTATUS(status);
@@ -155,13 +158,14 @@ static bool run_one(const struct test *t, int nr)
 	close(fds[0]);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return false;
-	return tell(t, nr, status, reason);
+	return print_result(t, nr, status, reason);
 }
 
-/* Without names, all cases except those marked as asked are wanted.  A name may be the start of
- * case names and an asterisk.
+/*
+ * Check whether a case is selected. Without names, all cases are selected except those that have to
+ * be named. A name may be the start of case names and an asterisk.
  */
-static bool wanted(const struct test *t, int n, char **names)
+static bool is_wanted(const struct test *t, int n, char **names)
 {
 	size_t len;
 	int i;
@@ -179,7 +183,7 @@ static bool wanted(const struct test *t, int n, char **names)
 	return false;
 }
 
-static int list(int n, char **names, const struct test **out)
+static int select_cases(int n, char **names, const struct test **out)
 {
 	const struct test *t;
 	int count = 0;
@@ -187,7 +191,7 @@ static int list(int n, char **names, const struct test **out)
 
 	for (g = 0; g < ARRAY_SIZE(groups); g++) {
 		for (t = groups[g]; t->name; t++) {
-			if (!wanted(t, n, names))
+			if (!is_wanted(t, n, names))
 				continue;
 			if (out)
 				out[count] = t;
@@ -271,10 +275,10 @@ int main(int argc, char **argv)
 	bool listing = parse_args(argc, argv);
 	int n;
 
-	n = list(argc - optind, argv + optind, NULL);
+	n = select_cases(argc - optind, argv + optind, NULL);
 	if (!n || (size_t)n > ARRAY_SIZE(tests))
 		usage();
-	list(argc - optind, argv + optind, tests);
+	select_cases(argc - optind, argv + optind, tests);
 	if (listing) {
 		list_cases(n, tests);
 		return PASS;

@@ -41,17 +41,17 @@ void give_up(const char *file, int line, const char *what, const char *fmt, ...)
 void skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 
-/* Number of rounds to do: @n, or a quarter of it on a slow machine */
-uint32_t rounds(uint32_t n);
+/* Return: the number of rounds to do: @n, or a quarter of @n on a slow machine */
+uint32_t scale_rounds(uint32_t n);
 /* Check whether the environment selects SCTP as the lower layer */
-bool over_sctp(void);
-/* A timeout in seconds or milliseconds: @n, or four times as much on a slow machine */
-uint32_t patience(uint32_t n);
-/* Usual timeout in ms, for patience(); long enough for a busy host */
+bool is_over_sctp(void);
+/* Return: a timeout in the unit of @n: @n, or four times as much on a slow machine */
+uint32_t scale_timeout(uint32_t n);
+/* Usual timeout in ms, for scale_timeout(); long enough for a busy host */
 #define WC_MS	10000
 uint64_t now_ms(void);
 /* Check whether the running kernel is older than that version */
-bool kernel_before(int major, int minor);
+bool is_kernel_before(int major, int minor);
 
 /* Cases ------------------------------------------------------------------- */
 
@@ -111,7 +111,7 @@ void buf_new(struct buf *b, size_t len);
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access);
 int buf_access(int access);		/* adds on-demand paging if setting.on_demand */
 void buf_free(struct buf *b);
-/* Fill with a pattern that buf_fill() never writes */
+/* Fill the buffer with a pattern that buf_fill() never writes */
 void buf_clear(struct buf *b);
 void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed);
 /* Check that bytes [off, off + len) are the pattern of @seed, counted from @off */
@@ -121,13 +121,15 @@ void buf_is_clear(const struct buf *b, size_t off, size_t len);
 void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_guards(const struct buf *b);
 size_t page_size(void);
-uint8_t octet_of(uint32_t seed, size_t i);
-uint32_t any_below(uint32_t n);		/* pseudo-random; each run gives the same sequence */
+uint8_t pattern_byte(uint32_t seed, size_t i);
+uint32_t random_below(uint32_t n);		/* pseudo-random; each run gives the same sequence */
 
 /* Connections (verbs_pair.c) ---------------------------------------------- */
 
-/* Move the calling thread to network namespace @ns; NULL: back to its first one */
-void enter(const char *ns);
+/*
+ * Move the calling thread to network namespace @ns, or back to its first namespace if @ns is NULL
+ */
+void enter_netns(const char *ns);
 
 /* Attributes of a connection; 0 or NULL: the default */
 struct opts {
@@ -140,8 +142,8 @@ struct opts {
 	bool		events;		/* CQs get a completion channel */
 	bool		cq_ex;
 	uint64_t	send_ops;	/* IBV_QP_EX_WITH_*, for a QP with ibv_wr_*() */
-	uint8_t		ird, ord;	/* of the client */
-	uint8_t		s_ird, s_ord;	/* of the server; default: those of the client */
+	uint8_t		ird, ord;	/* IRD and ORD of the client */
+	uint8_t		s_ird, s_ord;	/* of the server; default: as the client */
 	const char	*addr;		/* address to connect to; default: setting.addr */
 	const char	*at;		/* address to listen at; default: @addr */
 	bool		v6only;		/* the listener accepts IPv6 connections only */
@@ -159,7 +161,7 @@ struct end {
 	struct ibv_cq		*scq, *rcq;
 	struct ibv_srq		*srq;
 	struct ibv_qp		*qp;
-	bool			lent;	/* it owns only its QP; PD, CQs and SRQ are another end's */
+	bool			lent;	/* true if PD, CQs and SRQ belong to another end */
 };
 
 struct pair {
@@ -195,14 +197,14 @@ int qp_state(const struct end *e);
 void to_error(struct end *e);
 
 /* A connection and a buffer at each end, registered with RIGHTS_ALL */
-struct desk {
+struct fixture {
 	struct pair	p;
 	struct buf	c, s;
 };
 
-void desk_open(struct desk *d, const struct opts *o, size_t len);
-void desk_close(struct desk *d);
-void desk_free(struct desk *d);		/* if the connection has already ended */
+void fixture_open(struct fixture *d, const struct opts *o, size_t len);
+void fixture_close(struct fixture *d);
+void fixture_free(struct fixture *d);		/* if the connection has already ended */
 
 /* Work (verbs_work.c) ----------------------------------------------------- */
 
@@ -234,8 +236,8 @@ struct ibv_wc next_wc(struct ibv_cq *cq);
 void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void want_none(struct ibv_cq *cq);	/* no completion now, and none after settle() */
-void has_none(struct ibv_cq *cq);	/* no completion now */
+void want_none(struct ibv_cq *cq);	/* check: no completion now, none after settle() */
+void has_none(struct ibv_cq *cq);	/* check: no completion now */
 void pause_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */
@@ -252,8 +254,11 @@ struct atom {
 	int			skew;		/* bytes added to the target's address */
 };
 
-/* Aligned word @n of a buffer, whose memory starts at an odd address */
-uint64_t *word(const struct buf *b, uint32_t n);
+/*
+ * Return: the address of the aligned word number @n of a buffer, whose memory starts at an odd
+ * address
+ */
+uint64_t *get_word(const struct buf *b, uint32_t n);
 /* Post an atomic operation, by ibv_wr_*() if the QP was created for these functions */
 void do_atom(const struct end *e, const struct atom *a);
 void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
@@ -262,21 +267,21 @@ void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
  * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at
  * the sender does not guarantee that; the completion of a Read does.
  */
-void wait_all_placed(const struct desk *d);
+void wait_all_placed(const struct fixture *d);
 /* Check whether a completion event arrives within @ms (verbs_cq.c) */
-bool event_within(struct end *e, int ms);
+bool has_event_within(struct end *e, int ms);
 
 /*
  * Find the ring of this process into which @prod entries have been written; there must be exactly
- * one such ring.  rings_with() returns the number of such rings and stores one of them in @last
- * (verbs_rings.c).
+ * one such ring.  find_rings_with() returns the number of such rings and stores one of them in
+ * @last (verbs_rings.c).
  */
-volatile uint32_t *ring_with(uint32_t prod);
-size_t rings_with(uint32_t prod, volatile uint32_t **last);
+volatile uint32_t *find_ring(uint32_t prod);
+size_t find_rings_with(uint32_t prod, volatile uint32_t **last);
 
-/* Drop CAP_IPC_LOCK, which lifts the limit on pinned memory; set that limit (verbs_mr.c) */
+/* Drop CAP_IPC_LOCK, which lifts the limit on pinned memory, and set that limit (verbs_mr.c) */
 void drop_ipc_lock(void);
-void lock_at_most(size_t octets);
+void limit_locked_memory(size_t octets);
 
 /* Asynchronous events and counters (verbs_async.c) ------------------------ */
 
@@ -284,8 +289,8 @@ void lock_at_most(size_t octets);
 void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 		const void *element);
 void want_no_async(struct ibv_context *ctx);
-/* Value of a hw counter of the device of @e, by name, e.g. end_ddp_tagged_bounds */
-uint64_t counter(const struct end *e, const char *name);
+/* Return: the value of a counter of the device of @e; @name: for example end_ddp_tagged_bounds */
+uint64_t read_counter(const struct end *e, const char *name);
 void want_counted(const struct end *e, const char *name, uint64_t was,
 		  uint64_t more);
 

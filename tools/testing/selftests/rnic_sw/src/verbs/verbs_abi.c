@@ -29,7 +29,7 @@ enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 static uint8_t *find_slot(void)
 {
 	struct ring ring[32];
-	size_t i, at, n = rings_mapped(ring, ARRAY_SIZE(ring));
+	size_t i, at, n = rings_find_mapped(ring, ARRAY_SIZE(ring));
 
 	for (i = 0; i < n; i++)
 		for (at = 0; at < ring[i].words; at += 2)
@@ -55,7 +55,7 @@ static const struct spoil sends[] = {
 };
 
 /* Post a request before the connection is established, so that the kernel fetches it only then */
-static void spoil_send(const struct spoil *s)
+static void try_bad_send(const struct spoil *s)
 {
 	struct pair p = {};
 
@@ -79,7 +79,7 @@ static void abi_sends(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sends); i++)
-		spoil_send(&sends[i]);
+		try_bad_send(&sends[i]);
 }
 
 static void post_recv(struct pair *p)
@@ -91,7 +91,7 @@ static void post_recv(struct pair *p)
 	CHECK(!err, "%s", strerror(err));
 }
 
-static void spoil_recv(uint32_t srq, size_t at)
+static void try_bad_recv(uint32_t srq, size_t at)
 {
 	struct pair p = {};
 
@@ -110,9 +110,9 @@ static void spoil_recv(uint32_t srq, size_t at)
 /* In receives of a QP and of an SRQ the error is local */
 static void abi_receives(void)
 {
-	spoil_recv(0, AT_RQE_RESERVED);
-	spoil_recv(0, AT_RQE_RESERVED + 3);
-	spoil_recv(8, AT_RQE_RESERVED);
+	try_bad_recv(0, AT_RQE_RESERVED);
+	try_bad_recv(0, AT_RQE_RESERVED + 3);
+	try_bad_recv(8, AT_RQE_RESERVED);
 }
 
 /* Commands ---------------------------------------------------------------- */
@@ -130,8 +130,8 @@ struct verb {
 };
 
 /* Issue a command.  Return: 0 or an errno */
-static int issue(int fd, const struct verb *v, const void *own, size_t len,
-		 void *answer)
+static int issue_command(int fd, const struct verb *v, const void *own, size_t len,
+			 void *answer)
 {
 	uint64_t words[64] = {};
 	struct ib_uverbs_cmd_hdr *hdr = (void *)words;
@@ -166,7 +166,7 @@ static void want_errno(int fd, const struct verb *v, const void *own,
 	size_t i;
 
 	memset(answer, 0xff, sizeof(answer));
-	err = issue(fd, v, own, len, answer);
+	err = issue_command(fd, v, own, len, answer);
 	CHECK(err == want, "%s, %zu bytes: %s", v->what, len, strerror(err));
 	if (err || !v->answers)
 		return;
@@ -184,7 +184,10 @@ static void try_lengths(int fd, const struct verb *v)
 
 	for (len = 0; len <= OWN_MOST; len += unit)
 		want_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
-	/* the first words are comp_mask, or undefined; the last ones are undefined */
+	/*
+	 * a non-zero word must be refused: the first words are comp_mask or undefined, the last
+	 * ones undefined
+	 */
 	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
 		own[at] = 1;
 		want_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
@@ -278,7 +281,10 @@ static void abi_commands(void)
 	try_changes(p.s.id->verbs, &p);
 	/* the client must get a reply: otherwise this process cannot exit before its timeout */
 	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
-	/* there are no handles for what was created: it ends with the process */
+	/*
+	 * the created objects cannot be destroyed without their handles, so the kernel frees them
+	 * at exit
+	 */
 }
 
 struct word {
@@ -350,13 +356,13 @@ static void abi_unanswered(void)
 	const struct verb cq = MAKE_CQ;
 	const struct verb qp = MAKE_QP(p.c.id->pd->handle, p.c.scq->handle);
 
-	CHECK(issue(fd, &cq, timestamps, sizeof(timestamps),
-		    at - sizeof(struct ib_uverbs_create_cq_resp)) == EFAULT,
+	CHECK(issue_command(fd, &cq, timestamps, sizeof(timestamps),
+			    at - sizeof(struct ib_uverbs_create_cq_resp)) == EFAULT,
 	      "CQ");
-	CHECK(issue(fd, &qp, over_tcp, sizeof(over_tcp),
-		    at - sizeof(struct ib_uverbs_create_qp_resp)) == EFAULT,
+	CHECK(issue_command(fd, &qp, over_tcp, sizeof(over_tcp),
+			    at - sizeof(struct ib_uverbs_create_qp_resp)) == EFAULT,
 	      "QP");
-	/* this fails if an object is left that uses the PD, a CQ or the SRQ */
+	/* pair_free() fails if an object is left that uses the PD, a CQ or the SRQ */
 	pair_free(&p);
 }
 
@@ -423,7 +429,10 @@ static int query_conn(int fd, uint32_t handle, struct query *q)
 	return ioctl(fd, RDMA_VERBS_IOCTL, &c) ? errno : 0;
 }
 
-/* The @len bytes at @got must be those of @want, which is shorter, then zeros, then 0xff */
+/*
+ * Check that the @len bytes at @got begin with those of @want, and continue with zeros, and that
+ * the buffer continues with 0xff
+ */
 static void want_output(const uint8_t *got, size_t len, const char *want, size_t want_len,
 			size_t all)
 {
@@ -436,7 +445,10 @@ static void want_output(const uint8_t *got, size_t len, const char *want, size_t
 	}
 }
 
-/* Each length of the buffers: the kernel truncates its outputs, or zeroes the rest of the buffers */
+/*
+ * Try each length of the buffers: the kernel must truncate its outputs, or zero the rest of the
+ * buffer
+ */
 static void try_query_lengths(int fd, uint32_t handle, struct query *q)
 {
 	static const uint16_t lengths[] = { 0, 1, 4, 5, 6, 512, 513, QUERY_MOST };
@@ -459,7 +471,7 @@ static void try_query_lengths(int fd, uint32_t handle, struct query *q)
 		err = query_conn(fd, handle, q);
 		CHECK(!err, "%u bytes: %s", lengths[i], strerror(err));
 		CHECK(q->resp[RESP_DATA_LEN] == 5, "%u", q->resp[RESP_DATA_LEN]);
-		CHECK(q->resp[RESP_LLP] == (over_sctp() ? 2 : 1), "%u", q->resp[RESP_LLP]);
+		CHECK(q->resp[RESP_LLP] == (is_over_sctp() ? 2 : 1), "%u", q->resp[RESP_LLP]);
 		want_output(q->data, lengths[i], "hello", 5, sizeof(q->data));
 	}
 }
@@ -478,7 +490,10 @@ static void abi_query_conn(void)
 	pair_open(&p, &(struct opts){ .hello = "hello", .hello_len = 5 });
 	fd = p.s.id->verbs->cmd_fd;
 	try_query_lengths(fd, p.s.qp->handle, &q);
-	/* the data may be left out, but no other attribute, and there is no further one */
+	/*
+	 * the attribute for the data is optional, the others are required, and a further one is
+	 * refused
+	 */
 	q.last = QUERY_RESP;
 	CHECK(!query_conn(fd, p.s.qp->handle, &q), "%m");
 	q.last = QUERY_HANDLE;
@@ -502,7 +517,7 @@ static void abi_query_conn(void)
 
 /* Resizing ---------------------------------------------------------------- */
 
-static rlim_t address_space(void)
+static rlim_t address_space_limit(void)
 {
 	unsigned long pages = 0;
 	FILE *f = fopen("/proc/self/statm", "r");
@@ -516,10 +531,10 @@ static rlim_t address_space(void)
 static void resize_unmapped(void)
 {
 	struct rlimit was, tight;
-	struct desk d;
+	struct fixture d;
 	int i, err;
 
-	desk_open(&d, &(struct opts){ .cqe = 8 }, 100);
+	fixture_open(&d, &(struct opts){ .cqe = 8 }, 100);
 	for (i = 0; i < 4; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 50);
 		do_send(&d.p.c, i, &d.c, 0, 9);
@@ -527,7 +542,7 @@ static void resize_unmapped(void)
 	}
 	CHECK(!getrlimit(RLIMIT_AS, &was), "%m");
 	tight = was;
-	tight.rlim_cur = address_space() + 0x40000;
+	tight.rlim_cur = address_space_limit() + 0x40000;
 	CHECK(!setrlimit(RLIMIT_AS, &tight), "%m");
 	err = ibv_resize_cq(d.p.s.rcq, 100000);
 	CHECK(!setrlimit(RLIMIT_AS, &was), "%m");
@@ -543,7 +558,7 @@ static void resize_unmapped(void)
 	do_recv(&d.p.s, i, &d.s, 0, 50);
 	do_send(&d.p.c, i, &d.c, 0, 9);
 	want_recv(d.p.s.rcq, i, 9);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test abi_tests[] = {

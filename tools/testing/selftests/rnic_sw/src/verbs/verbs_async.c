@@ -15,15 +15,19 @@ struct seen {
 	const void		*element;
 };
 
-/* Events of the other end, which may share the context, until that end expects them */
+/*
+ * Events that were read for the other end, which may use the same context, and
+ * that it has not expected yet
+ */
 static struct seen kept[32];
 static size_t nkept;
 
 static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	/* the struct is cleared, because libibverbs sets only half of the pointer if
-	 * an event has no object
+	/*
+	 * cleared, because libibverbs sets only half of the pointer if an event
+	 * has no object
 	 */
 	struct ibv_async_event ev = {};
 
@@ -31,12 +35,12 @@ static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
 		return false;
 	CHECK(!ibv_get_async_event(ctx, &ev), "%m");
 	s->type = ev.event_type;
-	s->element = ev.element.qp;	/* or the CQ: element is a union */
+	s->element = ev.element.qp;	/* element is a union, so this may be a CQ */
 	ibv_ack_async_event(&ev);
 	return true;
 }
 
-static bool take_kept(enum ibv_event_type type, const void *element)
+static bool take_kept_event(enum ibv_event_type type, const void *element)
 {
 	size_t i;
 
@@ -54,8 +58,8 @@ void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 {
 	struct seen s;
 
-	while (!take_kept(type, element)) {
-		if (!read_event(ctx, patience(ASYNC_MS), &s)) {
+	while (!take_kept_event(type, element)) {
+		if (!read_event(ctx, scale_timeout(ASYNC_MS), &s)) {
 			CHECK(!nkept, "async event %s, want %s",
 			      ibv_event_type_str(kept[0].type),
 			      ibv_event_type_str(type));
@@ -81,7 +85,7 @@ void want_no_async(struct ibv_context *ctx)
  * A mount of sysfs shows only the devices of the namespace in which it was
  * mounted.  Mount it again for @ns, in a mount namespace of this process.
  */
-static FILE *open_in(const char *ns, const char *path)
+static FILE *open_in_netns(const char *ns, const char *path)
 {
 	static bool apart;
 
@@ -93,13 +97,13 @@ static FILE *open_in(const char *ns, const char *path)
 		CHECK(!unshare(CLONE_NEWNS) &&
 		      !mount("", "/", NULL, MS_REC | MS_SLAVE, NULL), "%m");
 	apart = true;
-	enter(ns);
+	enter_netns(ns);
 	CHECK(!mount("sysfs", "/sys", "sysfs", 0, NULL), "%m");
-	enter(NULL);
+	enter_netns(NULL);
 	return fopen(path, "r");
 }
 
-uint64_t counter(const struct end *e, const char *name)
+uint64_t read_counter(const struct end *e, const char *name)
 {
 	unsigned long long v;
 	char path[256];
@@ -112,9 +116,9 @@ uint64_t counter(const struct end *e, const char *name)
 		 ibv_get_device_name(e->id->verbs->device), name);
 	f = fopen(path, "r");
 	if (!f)
-		f = open_in(setting.server_ns, path);
+		f = open_in_netns(setting.server_ns, path);
 	if (!f)
-		f = open_in(setting.client_ns, path);
+		f = open_in_netns(setting.client_ns, path);
 	CHECK(f, "%s: %m", path);
 	CHECK(fscanf(f, "%llu", &v) == 1, "%s", path);
 	fclose(f);
@@ -124,11 +128,11 @@ uint64_t counter(const struct end *e, const char *name)
 void want_counted(const struct end *e, const char *name, uint64_t was,
 		  uint64_t more)
 {
-	const uint64_t until = now_ms() + patience(WC_MS);
-	unsigned long long now = counter(e, name);
+	const uint64_t until = now_ms() + scale_timeout(WC_MS);
+	unsigned long long now = read_counter(e, name);
 
 	while (now < was + more && now_ms() < until)
-		now = counter(e, name);
+		now = read_counter(e, name);
 	CHECK(now == was + more, "%s went from %llu to %llu", name,
 	      (unsigned long long)was, now);
 }

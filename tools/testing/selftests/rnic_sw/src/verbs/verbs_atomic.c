@@ -7,14 +7,14 @@
 #define RIGHTS	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
 #define SIZE	4000u
 
-uint64_t *word(const struct buf *b, uint32_t n)
+uint64_t *get_word(const struct buf *b, uint32_t n)
 {
 	return (uint64_t *)(((uintptr_t)b->at + 7) & ~7ul) + n;
 }
 
 static int post_atom_ex(struct ibv_qp_ex *ex, const struct atom *a)
 {
-	uint64_t raddr = (uintptr_t)word(a->target, a->to) + a->skew;
+	uint64_t raddr = (uintptr_t)get_word(a->target, a->to) + a->skew;
 
 	ibv_wr_start(ex);
 	ex->wr_id = a->id;
@@ -26,20 +26,20 @@ static int post_atom_ex(struct ibv_qp_ex *ex, const struct atom *a)
 		ibv_wr_atomic_cmp_swp(ex, a->target->mr->rkey, raddr, a->value,
 				      a->swap);
 	ibv_wr_set_sge(ex, a->sink->mr->lkey,
-		       (uintptr_t)word(a->sink, a->at), 8);
+		       (uintptr_t)get_word(a->sink, a->at), 8);
 	return ibv_wr_complete(ex);
 }
 
 static int post_atom(const struct end *e, const struct atom *a)
 {
 	struct ibv_sge sge = {
-		(uintptr_t)word(a->sink, a->at), 8, a->sink->mr->lkey,
+		(uintptr_t)get_word(a->sink, a->at), 8, a->sink->mr->lkey,
 	};
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = a->id, .opcode = a->op, .send_flags = a->flags,
 		.sg_list = &sge, .num_sge = 1,
 		.wr.atomic = {
-			.remote_addr = (uintptr_t)word(a->target, a->to) +
+			.remote_addr = (uintptr_t)get_word(a->target, a->to) +
 				       a->skew,
 			.rkey = a->target->mr->rkey,
 			.compare_add = a->value, .swap = a->swap,
@@ -71,7 +71,7 @@ void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
 	      wc.wc_flags);
 }
 
-static void open_desk(struct desk *d, const struct opts *o)
+static void open_fixture(struct fixture *d, const struct opts *o)
 {
 	pair_open(&d->p, o);
 	buf_new(&d->c, SIZE);
@@ -80,63 +80,66 @@ static void open_desk(struct desk *d, const struct opts *o)
 	buf_reg(&d->s, d->p.s.pd, RIGHTS);
 }
 
-static void one_value(struct desk *d, enum ibv_wr_opcode op, uint64_t value,
-		      uint64_t swap)
+static void check_one_atomic(struct fixture *d, enum ibv_wr_opcode op, uint64_t value,
+			     uint64_t swap)
 {
-	uint64_t old = *word(&d->s, 5), sink = ~old;
+	uint64_t old = *get_word(&d->s, 5), sink = ~old;
 	uint64_t want = op == ADD ? old + value : old == value ? swap : old;
 
-	*word(&d->c, 3) = sink;
+	*get_word(&d->c, 3) = sink;
 	do_atom(&d->p.c, &(struct atom){
 		.id = 7, .op = op, .flags = SIG, .value = value, .swap = swap,
 		.sink = &d->c, .at = 3, .target = &d->s, .to = 5 });
 	want_atom(d->p.c.scq, 7, op);
-	CHECK(*word(&d->c, 3) == old, "%llx was returned, %llx was the value before",
-	      (unsigned long long)*word(&d->c, 3), (unsigned long long)old);
-	CHECK(*word(&d->s, 5) == want, "the value is %llx, want %llx",
-	      (unsigned long long)*word(&d->s, 5), (unsigned long long)want);
+	CHECK(*get_word(&d->c, 3) == old, "%llx was returned, %llx was the value before",
+	      (unsigned long long)*get_word(&d->c, 3), (unsigned long long)old);
+	CHECK(*get_word(&d->s, 5) == want, "the value is %llx, want %llx",
+	      (unsigned long long)*get_word(&d->s, 5), (unsigned long long)want);
 }
 
-static void values(uint64_t send_ops)
+static void check_values(uint64_t send_ops)
 {
-	struct desk d;
+	struct fixture d;
 	uint64_t i, *at;
 
-	open_desk(&d, &(struct opts){ .send_ops = send_ops });
-	at = word(&d.s, 5);
+	open_fixture(&d, &(struct opts){ .send_ops = send_ops });
+	at = get_word(&d.s, 5);
 	*at = 0xfffffffffffffff0;
 	for (i = 1; i < 50; i++) {
-		one_value(&d, ADD, i * 0x0123456789abcdef, 0);
-		one_value(&d, CAS, *at, i * 0xfedcba9876543211);
-		one_value(&d, CAS, *at ^ 1ull << i, i);
+		check_one_atomic(&d, ADD, i * 0x0123456789abcdef, 0);
+		check_one_atomic(&d, CAS, *at, i * 0xfedcba9876543211);
+		check_one_atomic(&d, CAS, *at ^ 1ull << i, i);
 	}
-	one_value(&d, ADD, 0, 0);
-	one_value(&d, ADD, -*at, 0);
+	check_one_atomic(&d, ADD, 0, 0);
+	check_one_atomic(&d, ADD, -*at, 0);
 	CHECK(!*at, "%llx", (unsigned long long)*at);
 	/* no byte outside the words may change, and the server must get no completion */
 	buf_is_clear(&d.s, 0, (uint8_t *)at - d.s.at);
 	buf_is_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
-	buf_is_clear(&d.c, 0, (uint8_t *)word(&d.c, 3) - d.c.at);
-	buf_is_clear(&d.c, (uint8_t *)word(&d.c, 4) - d.c.at, 100);
+	buf_is_clear(&d.c, 0, (uint8_t *)get_word(&d.c, 3) - d.c.at);
+	buf_is_clear(&d.c, (uint8_t *)get_word(&d.c, 4) - d.c.at, 100);
 	want_none(d.p.s.rcq);
 	want_none(d.p.s.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void atomic_values(void)
 {
-	values(0);
+	check_values(0);
 }
 
 static void atomic_wr_api(void)
 {
-	values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-	       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
+	check_values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+		     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
 }
 
 enum { QPS = 6, BURST = 32 };
 
-/* @seen: set for values below @n that atomics have returned */
+/*
+ * Post a burst of atomics, and mark each value below @n that they return in
+ * @seen
+ */
 static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 		      uint32_t n)
 {
@@ -151,7 +154,7 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 	for (i = 0; i < QPS * BURST; i++)
 		CHECK(!next_wc(p[0].c.scq).status, "%u", i);
 	for (i = 0; i < QPS * BURST; i++) {
-		found = *word(a->sink, i);
+		found = *get_word(a->sink, i);
 		CHECK(found < n && !seen[found]++, "%llu was returned twice",
 		      (unsigned long long)found);
 	}
@@ -160,7 +163,7 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 /* Many QPs count in one word: no value may be returned twice */
 static void atomic_distinct(void)
 {
-	const uint32_t turns = rounds(40), n = turns * QPS * BURST;
+	const uint32_t turns = scale_rounds(40), n = turns * QPS * BURST;
 	struct atom a = { .op = ADD, .flags = SIG, .value = 1 };
 	struct pair p[QPS];
 	struct buf c, s;
@@ -175,13 +178,13 @@ static void atomic_distinct(void)
 	buf_new(&s, SIZE);
 	buf_reg(&c, p[0].c.pd, RIGHTS);
 	buf_reg(&s, p[0].s.pd, RIGHTS);
-	*word(&s, 0) = 0;
+	*get_word(&s, 0) = 0;
 	a.sink = &c;
 	a.target = &s;
 	for (i = 0; i < turns; i++)
 		add_burst(p, &a, seen, n);
-	CHECK(*word(&s, 0) == n, "%llu, not %u",
-	      (unsigned long long)*word(&s, 0), n);
+	CHECK(*get_word(&s, 0) == n, "%llu, not %u",
+	      (unsigned long long)*get_word(&s, 0), n);
 	buf_free(&c);
 	buf_free(&s);
 	for (i = QPS; i--;)
@@ -192,20 +195,20 @@ static void atomic_distinct(void)
 static void atomic_in_line(void)
 {
 	const uint32_t to = 400;	/* in words */
-	struct desk d;
+	struct fixture d;
 	uint64_t i;
 
-	open_desk(&d, &(struct opts){});
-	for (i = 1; i <= rounds(200); i++) {
-		uint64_t raddr = (uintptr_t)word(&d.s, 0);
-		uint32_t off = (uint8_t *)word(&d.c, 0) - d.c.at;
+	open_fixture(&d, &(struct opts){});
+	for (i = 1; i <= scale_rounds(200); i++) {
+		uint64_t raddr = (uintptr_t)get_word(&d.s, 0);
+		uint32_t off = (uint8_t *)get_word(&d.c, 0) - d.c.at;
 		struct job j = {
 			.op = IBV_WR_RDMA_WRITE, .b = &d.c, .off = off,
 			.len = (i & 1 ? 1 : to) * 8, .rkey = d.s.mr->rkey,
 			.raddr = i & 1 ? raddr + (to - 1) * 8 : raddr,
 		};
 
-		*word(&d.c, i & 1 ? 0 : to - 1) = i << 32;
+		*get_word(&d.c, i & 1 ? 0 : to - 1) = i << 32;
 		do_job(&d.p.c, &j);
 		do_atom(&d.p.c, &(struct atom){
 			.id = i, .op = ADD, .flags = SIG, .value = 5,
@@ -216,51 +219,51 @@ static void atomic_in_line(void)
 		do_job(&d.p.c, &j);
 		want_atom(d.p.c.scq, i, ADD);
 		want_ok(d.p.c.scq, i + 1, IBV_WC_RDMA_READ);
-		CHECK(*word(&d.c, to) == i << 32, "the atomic must see the Write");
-		CHECK(*word(&d.c, i & 1 ? 0 : to - 1) == (i << 32) + 5,
+		CHECK(*get_word(&d.c, to) == i << 32, "the atomic must see the Write");
+		CHECK(*get_word(&d.c, i & 1 ? 0 : to - 1) == (i << 32) + 5,
 		      "the Read must see the atomic");
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A Read before an atomic on one word must return the old value */
 static void atomic_after_read(void)
 {
 	const uint32_t words = 480;
-	struct desk d;
+	struct fixture d;
 	uint64_t i;
 
-	open_desk(&d, &(struct opts){});
-	*word(&d.s, words - 1) = 0;
-	for (i = 0; i < rounds(200); i++) {
+	open_fixture(&d, &(struct opts){});
+	*get_word(&d.s, words - 1) = 0;
+	for (i = 0; i < scale_rounds(200); i++) {
 		do_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG,
-			.b = &d.c, .off = (uint8_t *)word(&d.c, 0) - d.c.at,
+			.b = &d.c, .off = (uint8_t *)get_word(&d.c, 0) - d.c.at,
 			.len = 8 * words, .rkey = d.s.mr->rkey,
-			.raddr = (uintptr_t)word(&d.s, 0) });
+			.raddr = (uintptr_t)get_word(&d.s, 0) });
 		do_atom(&d.p.c, &(struct atom){
 			.id = 2, .op = CAS, .flags = SIG, .value = i,
 			.swap = i + 1, .sink = &d.c, .at = words,
 			.target = &d.s, .to = words - 1 });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 		want_atom(d.p.c.scq, 2, CAS);
-		CHECK(*word(&d.c, words - 1) == i, "the Read returned %llu, not %llu",
-		      (unsigned long long)*word(&d.c, words - 1),
+		CHECK(*get_word(&d.c, words - 1) == i, "the Read returned %llu, not %llu",
+		      (unsigned long long)*get_word(&d.c, words - 1),
 		      (unsigned long long)i);
-		CHECK(*word(&d.c, words) == i, "the atomic returned %llu",
-		      (unsigned long long)*word(&d.c, words));
+		CHECK(*get_word(&d.c, words) == i, "the atomic returned %llu",
+		      (unsigned long long)*get_word(&d.c, words));
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A fenced Send must send the value that the atomic before it has returned */
 static void atomic_fence(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint64_t i;
 
-	open_desk(&d, &(struct opts){});
-	*word(&d.s, 9) = 1;
+	open_fixture(&d, &(struct opts){});
+	*get_word(&d.s, 9) = 1;
 	for (i = 1; i < 50; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 8);
 		do_atom(&d.p.c, &(struct atom){
@@ -268,30 +271,30 @@ static void atomic_fence(void)
 			.to = 9 });
 		do_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 8,
-			.off = (uint8_t *)word(&d.c, 0) - d.c.at,
+			.off = (uint8_t *)get_word(&d.c, 0) - d.c.at,
 			.flags = SIG | IBV_SEND_FENCE });
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, 8);
 		CHECK(!memcmp(d.s.at, &i, 8), "round %llu",
 		      (unsigned long long)i);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-/* The value of the word after operation @i */
-static uint64_t mixed_value(uint64_t value, uint32_t i)
+/* Return: the value of the word after operation @i, if it was @value before */
+static uint64_t value_after(uint64_t value, uint32_t i)
 {
 	if (i % 4 == 0)
 		return value + 1;
 	return i % 8 == 1 ? value + 10 : value;
 }
 
-static void post_mixed(struct desk *d, uint32_t i, uint64_t value)
+static void post_mixed(struct fixture *d, uint32_t i, uint64_t value)
 {
 	struct job j = {
 		.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
-		.off = (uint8_t *)word(&d->c, i) - d->c.at, .len = 8,
-		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)word(&d->s, 0),
+		.off = (uint8_t *)get_word(&d->c, i) - d->c.at, .len = 8,
+		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)get_word(&d->s, 0),
 	};
 
 	if (i % 4 == 3) {
@@ -319,45 +322,45 @@ static void atomic_many(void)
 	};
 	const uint32_t n = 120;
 	uint64_t value;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	open_desk(&d, &(struct opts){ .sq = 128, .rq = 64, .ord = 3, .ird = 3 });
-	*word(&d.s, 0) = value = 1;
-	for (i = 0; i < n; value = mixed_value(value, i++))
+	open_fixture(&d, &(struct opts){ .sq = 128, .rq = 64, .ord = 3, .ird = 3 });
+	*get_word(&d.s, 0) = value = 1;
+	for (i = 0; i < n; value = value_after(value, i++))
 		post_mixed(&d, i, value);
-	for (i = 0, value = 1; i < n; value = mixed_value(value, i++)) {
+	for (i = 0, value = 1; i < n; value = value_after(value, i++)) {
 		want_ok(d.p.c.scq, i, wcs[i % 4]);
 		if (i % 4 == 3)
 			want_recv(d.p.s.rcq, i, 0);
 		else
-			CHECK(*word(&d.c, i) == value, "%u: %llu, not %llu", i,
-			      (unsigned long long)*word(&d.c, i),
+			CHECK(*get_word(&d.c, i) == value, "%u: %llu, not %llu", i,
+			      (unsigned long long)*get_word(&d.c, i),
 			      (unsigned long long)value);
 	}
-	CHECK(*word(&d.s, 0) == value, "%llu, not %llu",
-	      (unsigned long long)*word(&d.s, 0), (unsigned long long)value);
-	desk_close(&d);
+	CHECK(*get_word(&d.s, 0) == value, "%llu, not %llu",
+	      (unsigned long long)*get_word(&d.s, 0), (unsigned long long)value);
+	fixture_close(&d);
 }
 
 /* The result of an atomic needs exactly one SGE of 8 bytes; other lists must be refused */
-static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
+static void expect_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status)
 {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 2, .opcode = ADD, .send_flags = SIG,
 		.sg_list = sge, .num_sge = num_sge,
 	};
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 	int i;
 
-	open_desk(&d, &(struct opts){ .ssge = 2 });
-	was = counter(&d.p.c, "tx_terminates");
+	open_fixture(&d, &(struct opts){ .ssge = 2 });
+	was = read_counter(&d.p.c, "tx_terminates");
 	for (i = 0; i < 2; i++)
 		sge[i] = (struct ibv_sge){
-			(uintptr_t)word(&d.c, 3 * i), len, d.c.mr->lkey };
-	wr.wr.atomic.remote_addr = (uintptr_t)word(&d.s, 0);
+			(uintptr_t)get_word(&d.c, 3 * i), len, d.c.mr->lkey };
+	wr.wr.atomic.remote_addr = (uintptr_t)get_word(&d.s, 0);
 	wr.wr.atomic.rkey = d.s.mr->rkey;
 	wr.wr.atomic.compare_add = 1;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
@@ -369,7 +372,7 @@ static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
 	want_counted(&d.p.c, "tx_terminates", was, 1);
 	buf_is_clear(&d.c, 0, SIZE);
 	buf_is_clear(&d.s, 0, SIZE);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void atomic_wrong_pieces(void)
@@ -380,27 +383,27 @@ static void atomic_wrong_pieces(void)
 		.sg_list = &sge, .num_sge = 1,
 	};
 	uint64_t value = 1;
-	struct desk d;
+	struct fixture d;
 
-	wrong_pieces(0, 0, IBV_WC_LOC_QP_OP_ERR);
-	wrong_pieces(2, 4, IBV_WC_LOC_QP_OP_ERR);
-	wrong_pieces(1, 0, IBV_WC_LOC_LEN_ERR);
-	wrong_pieces(1, 7, IBV_WC_LOC_LEN_ERR);
-	wrong_pieces(1, 16, IBV_WC_LOC_LEN_ERR);
-	open_desk(&d, &(struct opts){ .inl = 64 });
+	expect_bad_sges(0, 0, IBV_WC_LOC_QP_OP_ERR);
+	expect_bad_sges(2, 4, IBV_WC_LOC_QP_OP_ERR);
+	expect_bad_sges(1, 0, IBV_WC_LOC_LEN_ERR);
+	expect_bad_sges(1, 7, IBV_WC_LOC_LEN_ERR);
+	expect_bad_sges(1, 16, IBV_WC_LOC_LEN_ERR);
+	open_fixture(&d, &(struct opts){ .inl = 64 });
 	sge.addr = (uintptr_t)&value;
 	CHECK(ibv_post_send(d.p.c.qp, &wr, &bad) == EINVAL, "inline");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-/* The sink of an atomic is memory that may not be written */
+/* An atomic whose sink is memory that may not be written must fail */
 static void atomic_wrong_sink(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 
-	open_desk(&d, &(struct opts){});
-	was = counter(&d.p.c, "tx_terminates");
+	open_fixture(&d, &(struct opts){});
+	was = read_counter(&d.p.c, "tx_terminates");
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, IBV_ACCESS_REMOTE_READ);
 	do_atom(&d.p.c, &(struct atom){
@@ -412,12 +415,12 @@ static void atomic_wrong_sink(void)
 	want_counted(&d.p.c, "tx_terminates", was, 1);
 	buf_is_clear(&d.c, 0, SIZE);
 	buf_is_clear(&d.s, 0, SIZE);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
-/* Access that a peer may not have, and the errors at both ends ------------- */
+/* Accesses that must be refused, and the errors at both ends ------------- */
 
-struct crime {
+struct bad_access {
 	const char		*ends;		/* the counter of the reason */
 	enum ibv_wc_status	status;
 	enum ibv_event_type	event;		/* at the server */
@@ -428,60 +431,60 @@ struct crime {
 	bool			dead;		/* the MR is deregistered */
 };
 
-static void arrange(struct desk *d, const struct crime *crime)
+static void arrange_access(struct fixture *d, const struct bad_access *bad)
 {
-	struct ibv_qp_attr attr = { .qp_access_flags = crime->qp };
+	struct ibv_qp_attr attr = { .qp_access_flags = bad->qp };
 
-	if (crime->region) {
+	if (bad->region) {
 		CHECK(!ibv_dereg_mr(d->s.mr), "%m");
-		buf_reg(&d->s, d->p.s.pd, crime->region);
+		buf_reg(&d->s, d->p.s.pd, bad->region);
 	}
-	if (crime->qp)
+	if (bad->qp)
 		CHECK(!ibv_modify_qp(d->p.s.qp, &attr, IBV_QP_ACCESS_FLAGS),
 		      "%m");
 }
 
-static void punished(const struct crime *crime, enum ibv_wr_opcode op)
+static void expect_punished(const struct bad_access *bad, enum ibv_wr_opcode op)
 {
 	struct ibv_mr mr;
 	uint64_t was;
-	struct desk d;
+	struct fixture d;
 
-	open_desk(&d, &(struct opts){});
-	arrange(&d, crime);
-	was = counter(&d.p.s, crime->ends);
+	open_fixture(&d, &(struct opts){});
+	arrange_access(&d, bad);
+	was = read_counter(&d.p.s, bad->ends);
 	do_recv(&d.p.s, 7, NULL, 0, 0);
 	mr = *d.s.mr;
-	if (crime->dead) {
+	if (bad->dead) {
 		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 		d.s.mr = &mr;
 	}
 	do_atom(&d.p.c, &(struct atom){
 		.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d.c,
-		.target = &d.s, .to = crime->to, .skew = crime->skew });
+		.target = &d.s, .to = bad->to, .skew = bad->skew });
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_RDMA_READ });
-	want_status(d.p.c.scq, 1, crime->status);
+	want_status(d.p.c.scq, 1, bad->status);
 	want_status(d.p.c.scq, 2, IBV_WC_WR_FLUSH_ERR);
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	want_async(d.p.s.id->verbs, crime->event, d.p.s.qp);
+	want_async(d.p.s.id->verbs, bad->event, d.p.s.qp);
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.c.qp);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d.p.s, crime->ends, was, 1);
+	want_counted(&d.p.s, bad->ends, was, 1);
 	buf_is_clear(&d.c, 0, SIZE);
 	buf_is_clear(&d.s, 0, SIZE);
-	if (crime->dead)
+	if (bad->dead)
 		d.s.mr = NULL;
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 #define PUNISHED(name, ...)						\
 	static void name(void)						\
 	{								\
-		const struct crime crime = { __VA_ARGS__ };		\
+		const struct bad_access bad = { __VA_ARGS__ };		\
 									\
-		punished(&crime, ADD);					\
-		punished(&crime, CAS);					\
+		expect_punished(&bad, ADD);					\
+		expect_punished(&bad, CAS);					\
 	}
 
 #define OP_ERR		IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL

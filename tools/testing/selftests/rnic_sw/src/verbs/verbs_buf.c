@@ -16,7 +16,7 @@ size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-uint8_t octet_of(uint32_t seed, size_t i)
+uint8_t pattern_byte(uint32_t seed, size_t i)
 {
 	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull +
 		     seed * 0xd1b54a32d192ed03ull;
@@ -25,7 +25,7 @@ uint8_t octet_of(uint32_t seed, size_t i)
 	return (x * 0xbf58476d1ce4e5b9ull) >> 56;
 }
 
-uint32_t any_below(uint32_t n)
+uint32_t random_below(uint32_t n)
 {
 	static uint64_t state = 0x2545f4914f6cdd1dull;
 
@@ -35,21 +35,21 @@ uint32_t any_below(uint32_t n)
 	return (state >> 16) % n;
 }
 
-static void fill(uint8_t *p, size_t len, uint32_t seed)
+static void fill_pattern(uint8_t *p, size_t len, uint32_t seed)
 {
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		p[i] = octet_of(seed, i);
+		p[i] = pattern_byte(seed, i);
 }
 
 /* Return: the index of the first byte that differs from the pattern, or @len */
-static size_t differs(const uint8_t *p, size_t len, uint32_t seed)
+static size_t find_difference(const uint8_t *p, size_t len, uint32_t seed)
 {
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if (p[i] != octet_of(seed, i))
+		if (p[i] != pattern_byte(seed, i))
 			break;
 	return i;
 }
@@ -68,8 +68,8 @@ void buf_new(struct buf *b, size_t len)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(b->map != MAP_FAILED, "%zu bytes", len);
 	b->at = b->map + GUARD + SKEW;
-	fill(b->map, GUARD + SKEW, GUARD_SEED);
-	fill(b->at + len, tail_len(b), GUARD_SEED);
+	fill_pattern(b->map, GUARD + SKEW, GUARD_SEED);
+	fill_pattern(b->at + len, tail_len(b), GUARD_SEED);
 	buf_clear(b);
 }
 
@@ -95,21 +95,21 @@ void buf_free(struct buf *b)
 
 void buf_clear(struct buf *b)
 {
-	fill(b->at, b->len, CLEAR_SEED);
+	fill_pattern(b->at, b->len, CLEAR_SEED);
 }
 
 void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	CHECK(off + len <= b->len, "the range must lie in the buffer");
-	fill(b->at + off, len, seed);
+	fill_pattern(b->at + off, len, seed);
 }
 
 void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
-	size_t i = differs(b->at + off, len, seed);
+	size_t i = find_difference(b->at + off, len, seed);
 
 	CHECK(i == len, "byte %zu of %zu (at %zu) is 0x%02x, not 0x%02x",
-	      i, len, off, b->at[off + i], octet_of(seed, i));
+	      i, len, off, b->at[off + i], pattern_byte(seed, i));
 }
 
 /* Compare byte by byte, because the pattern is counted from the start of the buffer */
@@ -118,7 +118,7 @@ void buf_is_clear(const struct buf *b, size_t off, size_t len)
 	size_t i;
 
 	for (i = off; i < off + len; i++)
-		CHECK(b->at[i] == octet_of(CLEAR_SEED, i),
+		CHECK(b->at[i] == pattern_byte(CLEAR_SEED, i),
 		      "byte %zu of the buffer was written", i);
 }
 
@@ -132,30 +132,30 @@ void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed)
 
 void buf_guards(const struct buf *b)
 {
-	size_t i = differs(b->map, GUARD + SKEW, GUARD_SEED);
+	size_t i = find_difference(b->map, GUARD + SKEW, GUARD_SEED);
 
 	CHECK(i == GUARD + SKEW, "the last %zu bytes before the buffer were written",
 	      GUARD + SKEW - i);
-	i = differs(b->at + b->len, tail_len(b), GUARD_SEED);
+	i = find_difference(b->at + b->len, tail_len(b), GUARD_SEED);
 	CHECK(i == tail_len(b), "byte %zu after the buffer was written", i);
 }
 
 /* The comparison functions must detect a difference */
-static void guards_notice(void)
+static void check_detection(void)
 {
 	struct buf b;
 
 	buf_new(&b, 1000);
 	buf_fill(&b, 10, 20, 7);
 	buf_has_only(&b, 10, 20, 7);
-	CHECK(differs(b.at + 10, 20, 8) < 20, "another seed must give another pattern");
-	CHECK(differs(b.at + 11, 19, 7) < 19, "another position must give another pattern");
+	CHECK(find_difference(b.at + 10, 20, 8) < 20, "another seed must give another pattern");
+	CHECK(find_difference(b.at + 11, 19, 7) < 19, "another position must give another pattern");
 	b.at[-1] ^= 1;
-	CHECK(differs(b.map, GUARD + SKEW, GUARD_SEED) < GUARD + SKEW,
+	CHECK(find_difference(b.map, GUARD + SKEW, GUARD_SEED) < GUARD + SKEW,
 	      "a write before the buffer must be detected");
 }
 
 const struct test buf_tests[] = {
-	CASE("buf_notices", guards_notice, 0, "the test itself"),
+	CASE("buf_notices", check_detection, 0, "the test itself"),
 	{}
 };

@@ -11,7 +11,7 @@
 #define CALLERS		512
 
 /* Return: the kernel memory charged to the group, in KiB */
-static unsigned long charged(void)
+static unsigned long read_charge(void)
 {
 	const char *group = getenv("T_GROUP");
 	unsigned long octets = 0;
@@ -32,10 +32,10 @@ static unsigned long charged(void)
 }
 
 /* Wait before reading: charges are batched per CPU, and the sum is updated every 2 s */
-static unsigned long settled(void)
+static unsigned long read_settled_charge(void)
 {
 	pause_ms(2500);
-	return charged();
+	return read_charge();
 }
 
 /* Check that the charge has grown by at least @kib since @before */
@@ -46,7 +46,7 @@ static void want_charged(const char *what, unsigned long before,
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		grown = charged() - before;
+		grown = read_charge() - before;
 		if ((long)grown >= (long)kib)
 			break;
 		pause_ms(100);
@@ -55,10 +55,10 @@ static void want_charged(const char *what, unsigned long before,
 	CHECK((long)grown >= (long)kib, "%s", what);
 }
 
-static unsigned long mapped_kib(void)
+static unsigned long count_ring_kib(void)
 {
 	struct ring ring[64];
-	size_t words = 0, n = rings_mapped(ring, ARRAY_SIZE(ring));
+	size_t words = 0, n = rings_find_mapped(ring, ARRAY_SIZE(ring));
 
 	while (n--)
 		words += ring[n].words;
@@ -70,13 +70,13 @@ static void charge_rings(void)
 {
 	const struct opts o = { .sq = 4096, .rq = 4096, .ssge = 8, .rsge = 8,
 				.cqe = 65536, .srq = 4096 };
-	unsigned long before = settled();
+	unsigned long before = read_settled_charge();
 	struct pair p = {};
 
 	pair_prepare(&p, &o);
 	pair_request(&p);
 	pair_make_qp(&p, &p.s);
-	want_charged("rings", before, mapped_kib());
+	want_charged("rings", before, count_ring_kib());
 	rdma_reject(p.s.id, NULL, 0);
 	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
 	pair_free(&p);
@@ -93,7 +93,7 @@ static void charge_windows(void)
 	mw = calloc(n, sizeof(*mw));
 	CHECK(mw, "%m");
 	pair_prepare(&p, &(struct opts){});
-	before = settled();
+	before = read_settled_charge();
 	for (i = 0; i < n; i++) {
 		mw[i] = ibv_alloc_mw(p.c.pd, IBV_MW_TYPE_2);
 		CHECK(mw[i], "%m");
@@ -115,12 +115,12 @@ static void charge_regions(void)
 	void *mem;
 	size_t i;
 
-	/* small pages, each of which needs one word in the list */
+	/* use small pages, because each page needs one word in the page list */
 	CHECK(!posix_memalign(&mem, page, len), "%m");
 	madvise(mem, len, MADV_NOHUGEPAGE);
 	memset(mem, 1, len);
 	pair_prepare(&p, &(struct opts){});
-	before = settled();
+	before = read_settled_charge();
 	for (i = 0; i < ARRAY_SIZE(mr); i++) {
 		mr[i] = ibv_reg_mr(p.c.pd, mem, len, RIGHTS_ALL);
 		CHECK(mr[i], "%m");
@@ -183,7 +183,7 @@ static void charge_connects(void)
 		want_event(ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
 		CHECK(!rdma_create_qp(id[i], p.c.pd, &attr), "%m");
 	}
-	before = settled();
+	before = read_settled_charge();
 	for (i = 0; i < CALLERS; i++)
 		CHECK(!rdma_connect(id[i], &param), "%m");
 	want_charged("connections", before, CALLERS * 6);
@@ -196,20 +196,22 @@ static void charge_connects(void)
 	pair_free(&p);
 }
 
-/* Charges for page faults of an ODP MR, which a worker serves.  Each page is the first one of a
- * page table and of a table of the driver.
+/*
+ * Memory for page faults of an ODP MR, which a worker serves, must be charged
+ * to the program. Each page is the first one of a page table and of a table of
+ * the driver.
  */
 static void charge_brought(void)
 {
 	const size_t apart = 512, n = 512;
 	unsigned long before;
-	struct desk d;
+	struct fixture d;
 	size_t i;
 
-	odp_desk_own(&d, apart * n);
+	odp_fixture_open_private(&d, apart * n);
 	madvise(d.s.at, d.s.len, MADV_NOHUGEPAGE);
 	memset(d.c.at, 1, page_size());
-	before = settled();
+	before = read_settled_charge();
 	for (i = 0; i < n; i++) {
 		do_job(&d.p.c, &(struct job){ .id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 8, .rkey = d.s.mr->rkey,
@@ -218,7 +220,7 @@ static void charge_brought(void)
 	}
 	wait_all_placed(&d);
 	want_charged("page tables", before, n * 2 * page_size() / 1024);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 #define CHARGE(n)	{ .name = #n, .run = n, .seconds = 60, \

@@ -11,7 +11,7 @@
 #define DEPTH	64u
 
 /* Write word @n of the client to the server */
-static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
+static void write_word(const struct fixture *d, uint32_t n, uint32_t flags)
 {
 	size_t off = n % DEPTH * 8;
 
@@ -21,11 +21,14 @@ static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
 		.flags = flags });
 }
 
-/* Wait for word @n by reading memory only: another post would cause the waiting ones to be sent */
-static void wait_word(const struct desk *d, uint32_t n)
+/*
+ * Wait for word @n only by reading memory, because another post would cause the coalesced ones to
+ * be sent
+ */
+static void wait_word(const struct fixture *d, uint32_t n)
 {
 	size_t off = n % DEPTH * 8;
-	uint64_t end = now_ms() + patience(WC_MS);
+	uint64_t end = now_ms() + scale_timeout(WC_MS);
 
 	while (memcmp(d->s.at + off, d->c.at + off, 8)) {
 		CHECK(now_ms() < end, "word %u must arrive", n);
@@ -33,9 +36,9 @@ static void wait_word(const struct desk *d, uint32_t n)
 	}
 }
 
-static void open_words(struct desk *d)
+static void open_words(struct fixture *d)
 {
-	desk_open(d, &(struct opts){ .sq = DEPTH }, DEPTH * 8);
+	fixture_open(d, &(struct opts){ .sq = DEPTH }, DEPTH * 8);
 }
 
 /* After any number of posts, the last one must be sent without another doorbell */
@@ -43,12 +46,12 @@ static void coalesce_bursts(void)
 {
 	uint64_t was;
 	uint32_t n, i;
-	struct desk d;
+	struct fixture d;
 
 	open_words(&d);
-	was = counter(&d.p.c, "tx_coalesced");
-	for (n = 1; n < rounds(2000); n++) {
-		uint32_t last = any_below(DEPTH);
+	was = read_counter(&d.p.c, "tx_coalesced");
+	for (n = 1; n < scale_rounds(2000); n++) {
+		uint32_t last = random_below(DEPTH);
 
 		buf_fill(&d.c, 0, DEPTH * 8, n);
 		buf_clear(&d.s);
@@ -60,16 +63,16 @@ static void coalesce_bursts(void)
 		buf_has_only(&d.s, 0, (last + 1) * 8, n);
 	}
 	printf("# coalesced %llu times\n",
-	       (unsigned long long)(counter(&d.p.c, "tx_coalesced") - was));
-	desk_close(&d);
+	       (unsigned long long)(read_counter(&d.p.c, "tx_coalesced") - was));
+	fixture_close(&d);
 }
 
 /* A long sequence of posts, each with different bytes, must arrive unchanged */
 static void coalesce_stream(void)
 {
-	const uint32_t n = rounds(40000);
+	const uint32_t n = scale_rounds(40000);
 	uint32_t i, done = 0;
-	struct desk d;
+	struct fixture d;
 
 	open_words(&d);
 	for (i = 0; i < n; i++) {
@@ -88,18 +91,18 @@ static void coalesce_stream(void)
 	for (i = n - DEPTH; i < n; i++)
 		buf_has(&d.s, i % DEPTH * 8, 8, i);
 	want_none(d.p.c.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-/* A thread that posts until a completion is flushed */
+/* State of a thread that posts until a completion is flushed */
 struct poster {
-	struct desk	*d;
+	struct fixture	*d;
 	uint32_t	posted;
 	uint32_t	done;
 	bool		flushed;
 };
 
-static void count_done(struct poster *p)
+static void count_completion(struct poster *p)
 {
 	struct ibv_wc wc = next_wc(p->d->p.c.scq);
 
@@ -110,22 +113,22 @@ static void count_done(struct poster *p)
 	p->done++;
 }
 
-static void *post_on(void *arg)
+static void *keep_posting(void *arg)
 {
 	struct poster *p = arg;
 
 	while (!p->flushed) {
 		while (p->posted - p->done < DEPTH)
 			write_word(p->d, p->posted++, SIG);
-		count_done(p);
+		count_completion(p);
 	}
 	/* in the error state each post is processed, even if it could be coalesced */
 	while (p->done != p->posted)
-		count_done(p);
+		count_completion(p);
 	for (; p->posted - p->done < DEPTH / 2; p->posted++)
 		write_word(p->d, p->posted, SIG);
 	while (p->done != p->posted)
-		count_done(p);
+		count_completion(p);
 	return NULL;
 }
 
@@ -134,18 +137,18 @@ static void coalesce_error(void)
 {
 	uint32_t turn;
 
-	for (turn = 0; turn < rounds(40); turn++) {
+	for (turn = 0; turn < scale_rounds(40); turn++) {
 		struct poster p = {};
 		pthread_t thread;
-		struct desk d;
+		struct fixture d;
 
 		open_words(&d);
 		p.d = &d;
-		CHECK(!pthread_create(&thread, NULL, post_on, &p), "%m");
-		pause_ms(any_below(20));
+		CHECK(!pthread_create(&thread, NULL, keep_posting, &p), "%m");
+		pause_ms(random_below(20));
 		to_error(&d.p.c);
 		CHECK(!pthread_join(thread, NULL), "%m");
-		desk_free(&d);
+		fixture_free(&d);
 	}
 }
 
@@ -153,15 +156,15 @@ static void coalesce_error(void)
 static void coalesce_destroyed(void)
 {
 	uint32_t turn, i;
-	struct desk d;
+	struct fixture d;
 
-	for (turn = 0; turn < rounds(40); turn++) {
+	for (turn = 0; turn < scale_rounds(40); turn++) {
 		open_words(&d);
 		for (i = 0; i < DEPTH; i++)
 			write_word(&d, i, 0);
 		rdma_destroy_qp(d.p.c.id);
 		d.p.c.qp = NULL;
-		desk_free(&d);
+		fixture_free(&d);
 	}
 }
 

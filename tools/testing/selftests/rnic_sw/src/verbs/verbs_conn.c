@@ -11,12 +11,12 @@ static void fill_words(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(words); i++) {
-		words[i] = octet_of(1, i);
-		answer[i] = octet_of(2, i);
+		words[i] = pattern_byte(1, i);
+		answer[i] = pattern_byte(2, i);
 	}
 }
 
-static void heard(const struct pair *p, const uint8_t *what, size_t len)
+static void check_private_data(const struct pair *p, const uint8_t *what, size_t len)
 {
 	CHECK(p->ev.param.conn.private_data_len >= len, "%u bytes of %zu",
 	      p->ev.param.conn.private_data_len, len);
@@ -38,12 +38,12 @@ static void private_data(void)
 			.hello = words, .hello_len = lens[i],
 			.welcome = answer, .welcome_len = back });
 		pair_request(&p);
-		heard(&p, words, lens[i]);
+		check_private_data(&p, words, lens[i]);
 		CHECK(p.ev.param.conn.private_data_len == lens[i], "%u of %u",
 		      p.ev.param.conn.private_data_len, lens[i]);
 		pair_make_qp(&p, &p.s);
 		pair_accept(&p);
-		heard(&p, answer, back);
+		check_private_data(&p, answer, back);
 		pair_close(&p);
 	}
 }
@@ -60,11 +60,11 @@ static void reject(void)
 		pair_prepare(&p, &(struct opts){
 			.hello = words, .hello_len = 20 });
 		pair_request(&p);
-		heard(&p, words, 20);
+		check_private_data(&p, words, 20);
 		CHECK(!rdma_reject(p.s.id, answer, lens[i]), "%m");
 		pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
 		CHECK(p.ev.status == -ECONNREFUSED, "%d", p.ev.status);
-		heard(&p, answer, lens[i]);
+		check_private_data(&p, answer, lens[i]);
 		pair_free(&p);
 	}
 }
@@ -86,10 +86,10 @@ static void nobody_listens(void)
 /* All messages that are posted before the disconnect must be sent */
 static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = n + 1, .rq = n + 1 }, n * len);
+	fixture_open(&d, &(struct opts){ .sq = n + 1, .rq = n + 1 }, n * len);
 	buf_fill(&d.c, 0, n * len, len);
 	for (i = 0; i < n; i++)
 		do_recv(&d.p.s, i, &d.s, i * len, len);
@@ -97,7 +97,10 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	for (i = 0; i < n; i++)
 		do_send(&d.p.c, i, &d.c, i * len, len);
 	CHECK(!rdma_disconnect(d.p.c.id), "%m");
-	/* this one is posted too late, although most of the others have not been sent yet */
+	/*
+	 * this request is posted after the disconnect, and must fail although earlier ones are not
+	 * sent yet
+	 */
 	do_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
 		want_recv(d.p.s.rcq, i, len);
@@ -108,10 +111,10 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	buf_has_only(&d.s, 0, n * len, len);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	/* nothing can be sent afterwards */
+	/* a request that is posted after the end of the connection must be flushed */
 	do_send(&d.p.c, 500, &d.c, 0, 1);
 	want_status(d.p.c.scq, 500, IBV_WC_WR_FLUSH_ERR);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void goodbye(void)
@@ -123,10 +126,10 @@ static void goodbye(void)
 
 static void server_goodbye(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 100, .rq = 100 }, 100000);
+	fixture_open(&d, &(struct opts){ .sq = 100, .rq = 100 }, 100000);
 	for (i = 0; i < 100; i++)
 		do_recv(&d.p.c, i, &d.c, i * 1000, 1000);
 	buf_fill(&d.s, 0, 100000, 9);
@@ -138,16 +141,16 @@ static void server_goodbye(void)
 	buf_has_only(&d.c, 0, 100000, 9);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void both_goodbye(void)
 {
-	struct desk d;
+	struct fixture d;
 	int i;
 
 	for (i = 0; i < 10; i++) {
-		desk_open(&d, &(struct opts){}, 100);
+		fixture_open(&d, &(struct opts){}, 100);
 		do_recv(&d.p.c, 1, &d.c, 0, 100);
 		do_recv(&d.p.s, 1, &d.s, 0, 100);
 		do_send(&d.p.c, 2, &d.c, 0, 100);
@@ -160,31 +163,31 @@ static void both_goodbye(void)
 		CHECK(next_wc(d.p.c.rcq).wr_id == 1, "receive");
 		CHECK(next_wc(d.p.s.rcq).wr_id == 1, "receive");
 		want_none(d.p.c.rcq);
-		desk_free(&d);
+		fixture_free(&d);
 	}
 }
 
 /* If the QP is destroyed without a disconnect, the peer must notice */
 static void destroyed_without_disconnect(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	do_recv(&d.p.s, 4, &d.s, 0, 100);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_status(d.p.s.rcq, 4, IBV_WC_WR_FLUSH_ERR);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void ipv6(void)
 {
-	struct desk d;
+	struct fixture d;
 
 	if (!setting.addr6)
 		skip("no IPv6 address was given (-6)");
-	desk_open(&d, &(struct opts){ .addr = setting.addr6 }, 70000);
+	fixture_open(&d, &(struct opts){ .addr = setting.addr6 }, 70000);
 	buf_fill(&d.c, 0, 60001, 6);
 	do_recv(&d.p.s, 1, &d.s, 3, 65000);
 	do_send(&d.p.c, 2, &d.c, 0, 60001);
@@ -192,11 +195,11 @@ static void ipv6(void)
 	want_recv(d.p.s.rcq, 1, 60001);
 	buf_has_only(&d.s, 3, 60001, 6);
 	CHECK(rdma_get_peer_addr(d.p.c.id)->sa_family == AF_INET6, "family");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-/* Check that @sa is an IPv4 address; that it is @addr, if @addr is not NULL */
-static void is_v4(const struct sockaddr *sa, const char *addr)
+/* Check that @sa is an IPv4 address, and that it equals @addr if @addr is not NULL */
+static void check_ipv4(const struct sockaddr *sa, const char *addr)
 {
 	char text[INET_ADDRSTRLEN] = "";
 
@@ -215,10 +218,10 @@ static void any_address(void)
 	struct pair p;
 
 	pair_open(&p, &(struct opts){ .at = "::" });
-	is_v4(rdma_get_local_addr(p.s.id), setting.addr);
-	is_v4(rdma_get_peer_addr(p.s.id), NULL);
-	is_v4(rdma_get_peer_addr(p.c.id), setting.addr);
-	CHECK(over_sctp() || rdma_get_dst_port(p.s.id) == rdma_get_src_port(p.c.id), "port");
+	check_ipv4(rdma_get_local_addr(p.s.id), setting.addr);
+	check_ipv4(rdma_get_peer_addr(p.s.id), NULL);
+	check_ipv4(rdma_get_peer_addr(p.c.id), setting.addr);
+	CHECK(is_over_sctp() || rdma_get_dst_port(p.s.id) == rdma_get_src_port(p.c.id), "port");
 	pair_close(&p);
 }
 
@@ -234,7 +237,7 @@ static void any_v6_address(void)
 	pair_free(&p);
 }
 
-static unsigned int max_reads(const struct end *e)
+static unsigned int query_ird(const struct end *e)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -244,7 +247,7 @@ static unsigned int max_reads(const struct end *e)
 	return attr.max_rd_atomic;
 }
 
-static void server_hears(const struct pair *p, uint8_t to_it, uint8_t from_it)
+static void check_server_depths(const struct pair *p, uint8_t to_it, uint8_t from_it)
 {
 	const struct rdma_conn_param *conn = &p->ev.param.conn;
 
@@ -262,24 +265,24 @@ static void depths(void)
 	pair_prepare(&p, &(struct opts){
 		.ird = 9, .ord = 5, .s_ird = 3, .s_ord = 7 });
 	pair_request(&p);
-	server_hears(&p, 5, 9);
+	check_server_depths(&p, 5, 9);
 	pair_make_qp(&p, &p.s);
 	pair_accept(&p);
-	CHECK(max_reads(&p.c) <= 3 && max_reads(&p.c) >= 1, "client: %u",
-	      max_reads(&p.c));
-	CHECK(max_reads(&p.s) <= 7 && max_reads(&p.s) >= 1, "server: %u",
-	      max_reads(&p.s));
+	CHECK(query_ird(&p.c) <= 3 && query_ird(&p.c) >= 1, "client: %u",
+	      query_ird(&p.c));
+	CHECK(query_ird(&p.s) <= 7 && query_ird(&p.s) >= 1, "server: %u",
+	      query_ird(&p.s));
 	pair_close(&p);
 }
 
-/* Both ends post 20 Reads together, and the other end has an IRD of 2 */
+/* Both ends post 20 Reads at the same time, to a peer with an IRD of 2 */
 static void depths_unlike(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){
-		  .ird = 2, .ord = 20, .s_ird = 2, .s_ord = 20 }, 20000);
+	fixture_open(&d, &(struct opts){
+		     .ird = 2, .ord = 20, .s_ird = 2, .s_ord = 20 }, 20000);
 	buf_fill(&d.s, 0, 10000, 1);
 	for (i = 0; i < 20; i++) {
 		struct job j = {
@@ -299,13 +302,13 @@ static void depths_unlike(void)
 		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
 	}
 	buf_has_only(&d.c, 10000, 10000, 1);
-	CHECK(max_reads(&d.p.c) <= 2 && max_reads(&d.p.s) <= 2, "%u, %u",
-	      max_reads(&d.p.c), max_reads(&d.p.s));
-	desk_close(&d);
+	CHECK(query_ird(&d.p.c) <= 2 && query_ird(&d.p.s) <= 2, "%u, %u",
+	      query_ird(&d.p.c), query_ird(&d.p.s));
+	fixture_close(&d);
 }
 
-static void modify(const struct end *e, struct ibv_qp_attr attr, int mask,
-		   int err)
+static void try_modify(const struct end *e, struct ibv_qp_attr attr, int mask,
+		       int err)
 {
 	int got = ibv_modify_qp(e->qp, &attr, mask);
 
@@ -318,27 +321,27 @@ static void modify_attrs(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
-	modify(&p.c, (struct ibv_qp_attr){ .cap.max_send_wr = 1 }, IBV_QP_CAP,
-	       EOPNOTSUPP);
-	modify(&p.c, (struct ibv_qp_attr){ .en_sqd_async_notify = 1 },
-	       IBV_QP_EN_SQD_ASYNC_NOTIFY, EOPNOTSUPP);
-	modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RTS },
-	       IBV_QP_CUR_STATE, EINVAL);
-	modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RESET },
-	       IBV_QP_CUR_STATE, 0);
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 129 },
-	       IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	try_modify(&p.c, (struct ibv_qp_attr){ .cap.max_send_wr = 1 }, IBV_QP_CAP,
+		   EOPNOTSUPP);
+	try_modify(&p.c, (struct ibv_qp_attr){ .en_sqd_async_notify = 1 },
+		   IBV_QP_EN_SQD_ASYNC_NOTIFY, EOPNOTSUPP);
+	try_modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RTS },
+		   IBV_QP_CUR_STATE, EINVAL);
+	try_modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RESET },
+		   IBV_QP_CUR_STATE, 0);
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 129 },
+		   IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
-	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+		   IBV_QP_MAX_DEST_RD_ATOMIC, 0);
 	/* connection managers that also serve InfiniBand set this attribute */
-	modify(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
+	try_modify(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
 	pair_free(&p);
 }
 
 #define DEPTHS	(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC)
 
-static unsigned int rights(const struct end *e)
+static unsigned int query_rights(const struct end *e)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -354,22 +357,22 @@ static void modify_whole(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
-	may = rights(&p.c);
+	may = query_rights(&p.c);
 	CHECK(may, "some rights must be set");
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2, .rate_limit = 1000000 },
-	       DEPTHS | IBV_QP_RATE_LIMIT, EINVAL);
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+		   DEPTHS | IBV_QP_RATE_LIMIT, EINVAL);
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 129 }, DEPTHS, EINVAL);
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2, .qp_state = IBV_QPS_RTS },
-	       DEPTHS | IBV_QP_STATE, EINVAL);
-	modify(&p.c, (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD,
+		   DEPTHS | IBV_QP_STATE, EINVAL);
+	try_modify(&p.c, (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD,
 	       .qp_access_flags = IBV_ACCESS_LOCAL_WRITE },
-	       IBV_QP_ACCESS_FLAGS | IBV_QP_STATE, EINVAL);
+		   IBV_QP_ACCESS_FLAGS | IBV_QP_STATE, EINVAL);
 	pair_request(&p);
-	server_hears(&p, 5, 9);
-	CHECK(rights(&p.c) == may, "rights 0x%x, had 0x%x", rights(&p.c), may);
+	check_server_depths(&p, 5, 9);
+	CHECK(query_rights(&p.c) == may, "rights 0x%x, had 0x%x", query_rights(&p.c), may);
 	pair_free(&p);
 }
 
@@ -378,19 +381,19 @@ static void bounded(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
-	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
-	CHECK(max_reads(&p.c) == 3, "not connected: %u", max_reads(&p.c));
+		   IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+	CHECK(query_ird(&p.c) == 3, "not connected: %u", query_ird(&p.c));
 	pair_request(&p);
-	server_hears(&p, 3, 2);
+	check_server_depths(&p, 3, 2);
 	pair_make_qp(&p, &p.s);
 	pair_accept(&p);
-	CHECK(max_reads(&p.c) <= 3, "client: %u", max_reads(&p.c));
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 100 },
-	       IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
-	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = max_reads(&p.c) },
-	       IBV_QP_MAX_QP_RD_ATOMIC, 0);
+	CHECK(query_ird(&p.c) <= 3, "client: %u", query_ird(&p.c));
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 100 },
+		   IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
+	try_modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = query_ird(&p.c) },
+		   IBV_QP_MAX_QP_RD_ATOMIC, 0);
 	pair_close(&p);
 }
 

@@ -12,7 +12,7 @@
 #define MANY	32000
 #define LOOKS	301
 
-/* Time to create and to destroy a CQ of a device, in ns */
+/* Times to create and to destroy a CQ of a device, in ns */
 struct looks {
 	struct ibv_context	*ctx;
 	uint64_t		make[LOOKS], destroy[LOOKS];
@@ -35,7 +35,7 @@ static struct ibv_cq *new_cq(struct ibv_context *ctx)
 	return cq;
 }
 
-static void look(struct looks *l, int i)
+static void measure_cq(struct looks *l, int i)
 {
 	uint64_t begun = clock_ns(), made;
 	struct ibv_cq *cq = new_cq(l->ctx);
@@ -46,7 +46,7 @@ static void look(struct looks *l, int i)
 	l->destroy[i] = clock_ns() - made;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -55,12 +55,13 @@ static int by_size(const void *a, const void *b)
 
 static uint64_t median(uint64_t *of)
 {
-	qsort(of, LOOKS, sizeof(*of), by_size);
+	qsort(of, LOOKS, sizeof(*of), compare_values);
 	return of[LOOKS / 2];
 }
 
-/* The limit of 1.5 is above random variation, and far below the cost of a walk
- * through all objects
+/*
+ * Check that the median costs are equal. The limit of 1.5 is above random
+ * variation, and far below the cost of a walk through all objects.
  */
 static void check_same_cost(const char *what, uint64_t *many, uint64_t *none)
 {
@@ -96,8 +97,8 @@ static void cost_cqs(void)
 	for (i = 0; i < MANY; i++)
 		made[i] = new_cq(many.ctx);
 	for (i = 0; i < LOOKS; i++) {
-		look(&many, i);
-		look(&none, i);
+		measure_cq(&many, i);
+		measure_cq(&none, i);
 	}
 	check_same_cost("creating a CQ", many.make, none.make);
 	check_same_cost("destroying a CQ", many.destroy, none.destroy);

@@ -7,7 +7,7 @@
 
 #include "verbs.h"
 
-bool event_within(struct end *e, int ms)
+bool has_event_within(struct end *e, int ms)
 {
 	struct pollfd pfd = { .fd = e->cc->fd, .events = POLLIN };
 	struct ibv_cq *cq;
@@ -21,7 +21,7 @@ bool event_within(struct end *e, int ms)
 	return true;
 }
 
-void wait_all_placed(const struct desk *d)
+void wait_all_placed(const struct fixture *d)
 {
 	do_job(&d->p.c, &(struct job){
 		.id = 77, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -30,7 +30,7 @@ void wait_all_placed(const struct desk *d)
 	want_ok(d->p.c.scq, 77, IBV_WC_RDMA_READ);
 }
 
-static void send_one(struct desk *d, uint64_t id, unsigned int flags)
+static void send_one(struct fixture *d, uint64_t id, unsigned int flags)
 {
 	do_recv(&d->p.s, id, &d->s, 0, 50);
 	do_job(&d->p.c, &(struct job){
@@ -41,66 +41,66 @@ static void send_one(struct desk *d, uint64_t id, unsigned int flags)
 
 static void events(void)
 {
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .events = true }, 100);
+	fixture_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
 		/* there is no event unless the CQ is armed, and one event each time that it is */
 		send_one(&d, 1, 0);
 		want_recv(d.p.s.rcq, 1, 9);
 		wait_all_placed(&d);
-		CHECK(!event_within(&d.p.s, 0), "no event may arrive unless the CQ is armed");
+		CHECK(!has_event_within(&d.p.s, 0), "no event may arrive unless the CQ is armed");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		send_one(&d, 2, 0);
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
+		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		wait_all_placed(&d);
-		CHECK(!event_within(&d.p.s, 0), "only one event may arrive");
+		CHECK(!has_event_within(&d.p.s, 0), "only one event may arrive");
 		want_recv(d.p.s.rcq, 2, 9);
 		want_recv(d.p.s.rcq, 3, 9);
 	}
-	CHECK(!event_within(&d.p.c, 0), "no event may arrive at the sender");
-	desk_close(&d);
+	CHECK(!has_event_within(&d.p.c, 0), "no event may arrive at the sender");
+	fixture_close(&d);
 }
 
 static void events_solicited(void)
 {
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .events = true }, 100);
+	fixture_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 1, 0);
 		wait_all_placed(&d);
-		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
+		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
 		send_one(&d, 2, IBV_SEND_SOLICITED);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
+		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		want_recv(d.p.s.rcq, 1, 9);
 		want_recv(d.p.s.rcq, 2, 9);
 		/* a request for all completions overrides one for solicited completions */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
+		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		want_recv(d.p.s.rcq, 3, 9);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A completion with an error must count as solicited */
 static void events_failed(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .events = true }, 100);
+	fixture_open(&d, &(struct opts){ .events = true }, 100);
 	do_recv(&d.p.s, 1, &d.s, 0, 50);
 	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 	pair_disconnect(&d.p);
-	CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
+	CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void wait_recv(struct end *e, uint64_t id)
@@ -111,9 +111,9 @@ static void wait_recv(struct end *e, uint64_t id)
 		CHECK(!ibv_req_notify_cq(e->rcq, 0), "arm");
 		if (ibv_poll_cq(e->rcq, 1, &wc))
 			break;
-		CHECK(event_within(e, patience(WC_MS)), "an event was lost, round %llu",
+		CHECK(has_event_within(e, scale_timeout(WC_MS)), "an event was lost, round %llu",
 		      (unsigned long long)id);
-		while (event_within(e, 0))
+		while (has_event_within(e, 0))
 			;
 	}
 	CHECK(!wc.status && wc.wr_id == id, "round %llu: %llu, %s",
@@ -121,11 +121,14 @@ static void wait_recv(struct end *e, uint64_t id)
 	      ibv_wc_status_str(wc.status));
 }
 
-/* The other thread waits in poll(), so each round puts a thread to sleep */
-static void *echo(void *arg)
+/*
+ * Send each message back. Each end waits for completion events in poll(), so each round puts a
+ * thread to sleep.
+ */
+static void *echo_messages(void *arg)
 {
-	const uint32_t turns = rounds(4000);
-	struct desk *d = arg;
+	const uint32_t turns = scale_rounds(4000);
+	struct fixture *d = arg;
 	uint64_t i;
 
 	for (i = 0; i < turns; i++) {
@@ -141,14 +144,14 @@ static void *echo(void *arg)
 
 static void events_ping_pong(void)
 {
-	const uint32_t turns = rounds(4000);
+	const uint32_t turns = scale_rounds(4000);
 	pthread_t other;
-	struct desk d;
+	struct fixture d;
 	uint64_t i;
 
-	desk_open(&d, &(struct opts){ .events = true }, 16);
+	fixture_open(&d, &(struct opts){ .events = true }, 16);
 	do_recv(&d.p.s, 0, &d.s, 0, 8);
-	CHECK(!pthread_create(&other, NULL, echo, &d), "%m");
+	CHECK(!pthread_create(&other, NULL, echo_messages, &d), "%m");
 	for (i = 0; i < turns; i++) {
 		do_recv(&d.p.c, i, NULL, 0, 0);
 		do_send(&d.p.c, i, &d.c, 0, 8);
@@ -156,18 +159,18 @@ static void events_ping_pong(void)
 		wait_recv(&d.p.c, i);
 	}
 	CHECK(!pthread_join(other, NULL), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A resize must keep completions that have not been polled, in order */
 static void resize(void)
 {
 	static const int sizes[] = { 64, 9, 1000, 16, 8, 300 };
-	struct desk d;
+	struct fixture d;
 	size_t i;
 	int k;
 
-	desk_open(&d, &(struct opts){ .cqe = 8 }, 100);
+	fixture_open(&d, &(struct opts){ .cqe = 8 }, 100);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (k = 0; k < 8; k++)
 			send_one(&d, i * 10 + k, 0);
@@ -180,14 +183,14 @@ static void resize(void)
 			want_recv(d.p.s.rcq, i * 10 + k, 9);
 		want_none(d.p.s.rcq);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /*
- * Posting a receive to a QP in error flushes its receive queue: when the call returns, all receives
- * posted before have completed.
+ * Flush the receive queue of the server's QP, which is in error, by posting one more receive. When
+ * the call returns, all receives posted before have completed.
  */
-static void flush_all(struct desk *d, uint64_t first, uint64_t last)
+static void flush_all(struct fixture *d, uint64_t first, uint64_t last)
 {
 	want_status(d->p.s.rcq, first, IBV_WC_WR_FLUSH_ERR);
 	do_recv(&d->p.s, last, NULL, 0, 0);
@@ -197,10 +200,10 @@ static void flush_all(struct desk *d, uint64_t first, uint64_t last)
 static void resize_many(void)
 {
 	static const int sizes[] = { 3000, 1500, 1024, 5000 };
-	struct desk d;
+	struct fixture d;
 	uint32_t i, k;
 
-	desk_open(&d, &(struct opts){ .cqe = 1024, .rq = 1024 }, 100);
+	fixture_open(&d, &(struct opts){ .cqe = 1024, .rq = 1024 }, 100);
 	do_recv(&d.p.s, 1001, NULL, 0, 0);
 	for (k = 0; k < 1000; k++)
 		do_recv(&d.p.s, k, NULL, 0, 0);
@@ -220,15 +223,15 @@ static void resize_many(void)
 	want_none(d.p.s.rcq);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void *keep_resizing(void *arg)
 {
-	struct desk *d = arg;
+	struct fixture *d = arg;
 	uint32_t i;
 
-	for (i = 0; i < rounds(400); i++)
+	for (i = 0; i < scale_rounds(400); i++)
 		CHECK(!ibv_resize_cq(d->p.s.rcq, 200 + i % 7 * 100), "%m");
 	return NULL;
 }
@@ -237,18 +240,18 @@ static void resize_in_use(void)
 {
 	pthread_t other;
 	uint32_t i, k;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	CHECK(!pthread_create(&other, NULL, keep_resizing, &d), "%m");
-	for (i = 0; i < rounds(160); i++) {
+	for (i = 0; i < scale_rounds(160); i++) {
 		for (k = 0; k < 40; k++)
 			send_one(&d, k, 0);
 		for (k = 0; k < 40; k++)
 			want_recv(d.p.s.rcq, k, 9);
 	}
 	CHECK(!pthread_join(other, NULL), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static uint64_t clock_ns(void)
@@ -260,8 +263,8 @@ static uint64_t clock_ns(void)
 }
 
 /* Poll all completions by the extended interface; their timestamps must not precede @begun */
-static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
-		      uint64_t *when)
+static uint32_t poll_all_ex(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
+			    uint64_t *when)
 {
 	struct ibv_poll_cq_attr attr = {};
 	int err = ibv_start_poll(ex, &attr);
@@ -287,30 +290,30 @@ static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 static void poll_ex(void)
 {
 	uint64_t begun = clock_ns(), when = 0;
-	uint64_t until = now_ms() + patience(WC_MS);
+	uint64_t until = now_ms() + scale_timeout(WC_MS);
 	struct ibv_cq_ex *ex;
 	uint32_t i, got = 0;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .cq_ex = true }, 100);
+	fixture_open(&d, &(struct opts){ .cq_ex = true }, 100);
 	ex = (struct ibv_cq_ex *)d.p.s.rcq;
 	for (i = 0; i < 200; i++) {
 		send_one(&d, i, 0);
 		if (i % 3)
 			continue;
 		do {
-			got = drain(ex, got, begun, &when);
+			got = poll_all_ex(ex, got, begun, &when);
 		} while (i + 1 - got > 30 && now_ms() < until);
 	}
 	while (got < 200 && now_ms() < until) {
-		got = drain(ex, got, begun, &when);
+		got = poll_all_ex(ex, got, begun, &when);
 		pause_ms(1);
 	}
 	CHECK(got == 200, "%u", got);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-static void no_cq(struct ibv_cq *has, int cqe)
+static void expect_resize_fails(struct ibv_cq *has, int cqe)
 {
 	int err, was = has->cqe;
 
@@ -332,8 +335,8 @@ static void arguments(void)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	CHECK(dev.max_cqe >= 1 << 16 && dev.max_cqe <= 1 << 20, "%d",
 	      dev.max_cqe);
-	no_cq(p.c.scq, dev.max_cqe + 1);
-	no_cq(p.c.scq, INT_MAX);
+	expect_resize_fails(p.c.scq, dev.max_cqe + 1);
+	expect_resize_fails(p.c.scq, INT_MAX);
 	pair_close(&p);
 }
 
@@ -344,15 +347,15 @@ static void arguments(void)
 static void overrun(void)
 {
 	uint64_t sent, was, peer;
-	struct desk d, other;
+	struct fixture d, other;
 	int i, room;
 
-	desk_open(&other, &(struct opts){}, 100);
-	desk_open(&d, &(struct opts){ .cqe = 8 }, 100);
+	fixture_open(&other, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){ .cqe = 8 }, 100);
 	room = d.p.c.scq->cqe;
-	was = counter(&d.p.c, "end_local_cq_overrun");
-	sent = counter(&d.p.c, "tx_terminates");
-	peer = counter(&d.p.s, "end_peer_terminate");
+	was = read_counter(&d.p.c, "end_local_cq_overrun");
+	sent = read_counter(&d.p.c, "tx_terminates");
+	peer = read_counter(&d.p.s, "end_peer_terminate");
 	for (i = 0; i <= room && i < 60; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 50);
 		do_send(&d.p.c, i, &d.c, 0, 9);
@@ -372,8 +375,8 @@ static void overrun(void)
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	send_one(&other, 5, 0);
 	want_recv(other.p.s.rcq, 5, 9);
-	desk_free(&d);
-	desk_close(&other);
+	fixture_free(&d);
+	fixture_close(&other);
 }
 
 const struct test cq_tests[] = {

@@ -9,7 +9,7 @@
 #define MIB		(1024u * 1024)
 
 /* Send @len bytes to a larger buffer, at another offset than in the source */
-static void one_send(struct desk *d, uint32_t len, uint32_t seed)
+static void check_send(struct fixture *d, uint32_t len, uint32_t seed)
 {
 	size_t from = seed % 11, to = seed % 7;
 
@@ -25,39 +25,39 @@ static void one_send(struct desk *d, uint32_t len, uint32_t seed)
 static void send_sizes(void)
 {
 	uint32_t len, seed = 0;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
+	fixture_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (len = 0; len < 70; len++)
-		one_send(&d, len, seed++);
+		check_send(&d, len, seed++);
 	for (; len <= 3 * MTU_ISH; len += 37)
-		one_send(&d, len, seed++);
-	desk_close(&d);
+		check_send(&d, len, seed++);
+	fixture_close(&d);
 }
 
 static void send_around_segments(void)
 {
 	uint32_t k, len, seed = 1000;
-	struct desk d;
+	struct fixture d;
 
 	/* try lengths around the MULPDU, which is 40 to 100 bytes less than the MTU,
 	 * however it is computed
 	 */
-	desk_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
+	fixture_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (k = 1; k <= 2; k++)
 		for (len = k * (MTU_ISH - 110); len < k * MTU_ISH; len++)
-			one_send(&d, len, seed++);
-	desk_close(&d);
+			check_send(&d, len, seed++);
+	fixture_close(&d);
 }
 
 /* Wait for progress: a busy machine may be slow, but the transfer must continue */
-static void wait_progress(const struct desk *d, size_t to, uint32_t len)
+static void wait_progress(const struct fixture *d, size_t to, uint32_t len)
 {
 	uint64_t until;
 	uint32_t i;
 
 	for (i = 0; i < len; i += MIB) {
-		until = now_ms() + patience(10000);
+		until = now_ms() + scale_timeout(10000);
 		while (memcmp(d->s.at + to + i, d->c.at + i, 16)) {
 			CHECK(now_ms() < until, "progress must continue from byte %u on",
 			      i);
@@ -66,7 +66,7 @@ static void wait_progress(const struct desk *d, size_t to, uint32_t len)
 	}
 }
 
-static void huge_send(struct desk *d, uint32_t len)
+static void huge_send(struct fixture *d, uint32_t len)
 {
 	buf_fill(&d->c, 0, len, 3);
 	do_recv(&d->p.s, 3, &d->s, 1, d->s.len - 1);
@@ -79,18 +79,19 @@ static void huge_send(struct desk *d, uint32_t len)
 
 static void send_large(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 64 * MIB + 16);
-	one_send(&d, MIB, 1);
-	one_send(&d, MIB - 1, 2);
+	fixture_open(&d, &(struct opts){}, 64 * MIB + 16);
+	check_send(&d, MIB, 1);
+	check_send(&d, MIB - 1, 2);
 	huge_send(&d, 64 * MIB - 3);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /*
- * A message of maximum length.  Both ends map one MiB again and again, so that
- * little memory is needed; the bytes that arrive last are checked.
+ * Map memory for a message of maximum length: both ends map the same MiB again
+ * and again, so that little memory is needed. The case checks the bytes that
+ * arrive last.
  */
 static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 {
@@ -108,7 +109,7 @@ static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 		CHECK(mmap(at + i, MIB, PROT_READ | PROT_WRITE, MAP_SHARED |
 			   MAP_FIXED, fd, 0) == at + i, "%m");
 	for (i = 0; page && i < MIB; i++)
-		at[i] = octet_of(seed, i);
+		at[i] = pattern_byte(seed, i);
 	close(fd);
 	mr = ibv_reg_mr(pd, at, len - 1, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr, "%m");
@@ -119,7 +120,7 @@ static void send_2g(void)
 {
 	struct buf from = {}, to = {};
 	uint8_t mark = 1;
-	const size_t most = patience(60);
+	const size_t most = scale_timeout(60);
 	struct pair p;
 	size_t i;
 
@@ -144,14 +145,14 @@ static void send_2g(void)
 	CHECK(i < most, "no completion");
 	want_ok(p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < MIB - 1; i++)
-		CHECK(to.at[i] == octet_of(77, i), "byte %zu", i);
+		CHECK(to.at[i] == pattern_byte(77, i), "byte %zu", i);
 	CHECK(!ibv_dereg_mr(from.mr) && !ibv_dereg_mr(to.mr), "%m");
 	pair_close(&p);
 }
 
 /* Fill @sge with @n SGEs of odd lengths in @b, with gaps between them.  Return: their sum */
-static uint32_t cut(const struct buf *b, struct ibv_sge *sge, int n,
-		    uint32_t seed)
+static uint32_t make_sges(const struct buf *b, struct ibv_sge *sge, int n,
+			  uint32_t seed)
 {
 	uint32_t at = seed % 5, total = 0;
 	int i;
@@ -166,7 +167,7 @@ static uint32_t cut(const struct buf *b, struct ibv_sge *sge, int n,
 	return total;
 }
 
-static void fill_pieces(const struct ibv_sge *sge, int n, uint32_t seed)
+static void fill_sges(const struct ibv_sge *sge, int n, uint32_t seed)
 {
 	size_t at = 0;
 	uint32_t j;
@@ -175,14 +176,14 @@ static void fill_pieces(const struct ibv_sge *sge, int n, uint32_t seed)
 	for (i = 0; i < n; i++)
 		for (j = 0; j < sge[i].length; j++)
 			*(uint8_t *)(uintptr_t)(sge[i].addr + j) =
-				octet_of(seed, at++);
+				pattern_byte(seed, at++);
 }
 
 /* Check that the SGEs contain @len bytes of the pattern, and that the other
  * bytes and the gaps are unchanged
  */
-static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
-			 uint32_t len)
+static void check_sges(struct buf *b, const struct ibv_sge *sge, int n,
+		       uint32_t len)
 {
 	static struct buf want;
 	size_t at = 0;
@@ -198,7 +199,7 @@ static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
 			part = len - at;
 		for (uint32_t j = 0; j < part; j++)
 			want.at[sge[i].addr - (uintptr_t)b->at + j] =
-				octet_of(n, at + j);
+				pattern_byte(n, at + j);
 		at += part;
 	}
 	for (at = 0; at < b->len; at++)
@@ -206,7 +207,7 @@ static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
 	buf_guards(b);
 }
 
-static void gather_scatter(struct desk *d, int from, int to)
+static void check_gather_scatter(struct fixture *d, int from, int to)
 {
 	struct ibv_sge ss[16], rs[16];
 	struct ibv_send_wr *sbad, swr = {
@@ -218,8 +219,8 @@ static void gather_scatter(struct desk *d, int from, int to)
 	};
 	uint32_t room, len;
 
-	room = cut(&d->s, rs, to, from + 3);
-	len = cut(&d->c, ss, from, to);
+	room = make_sges(&d->s, rs, to, from + 3);
+	len = make_sges(&d->c, ss, from, to);
 	while (len > room) {
 		len -= ss[from - 1].length;
 		ss[from - 1].length = len < room ? room - len : 0;
@@ -228,25 +229,25 @@ static void gather_scatter(struct desk *d, int from, int to)
 			from--;
 	}
 	swr.num_sge = from;
-	fill_pieces(ss, from, to);
+	fill_sges(ss, from, to);
 	CHECK(!ibv_post_recv(d->p.s.qp, &rwr, &rbad), "recv");
 	CHECK(!ibv_post_send(d->p.c.qp, &swr, &sbad), "send");
 	want_ok(d->p.c.scq, 1, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, 2, len);
-	check_pieces(&d->s, rs, to, len);
+	check_sges(&d->s, rs, to, len);
 	buf_clear(&d->s);
 }
 
 static void sge_odd(void)
 {
-	struct desk d;
+	struct fixture d;
 	int from, to;
 
-	desk_open(&d, &(struct opts){ .ssge = 16, .rsge = 16 }, 8000);
+	fixture_open(&d, &(struct opts){ .ssge = 16, .rsge = 16 }, 8000);
 	for (from = 1; from <= 16; from++)
 		for (to = 1; to <= 16; to += from % 2 + 1)
-			gather_scatter(&d, from, to);
-	desk_close(&d);
+			check_gather_scatter(&d, from, to);
+	fixture_close(&d);
 }
 
 static void sge_write(void)
@@ -256,14 +257,14 @@ static void sge_write(void)
 		.wr_id = 3, .opcode = IBV_WR_RDMA_WRITE, .send_flags = SIG,
 		.sg_list = ss,
 	};
-	struct desk d;
+	struct fixture d;
 	uint32_t len;
 	int n;
 
-	desk_open(&d, &(struct opts){ .ssge = 16 }, 8000);
+	fixture_open(&d, &(struct opts){ .ssge = 16 }, 8000);
 	for (n = 1; n <= 16; n++) {
-		len = cut(&d.c, ss, n, n);
-		fill_pieces(ss, n, n);
+		len = make_sges(&d.c, ss, n, n);
+		fill_sges(ss, n, n);
 		wr.num_sge = n;
 		wr.wr.rdma.rkey = d.s.mr->rkey;
 		wr.wr.rdma.remote_addr = (uintptr_t)(d.s.at + n);
@@ -276,17 +277,17 @@ static void sge_write(void)
 		buf_has_only(&d.s, n, len, n);
 		buf_clear(&d.s);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void inline_sizes(void)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
-	struct desk d;
+	struct fixture d;
 	uint32_t len;
 
-	desk_open(&d, &(struct opts){ .inl = 200 }, 1000);
+	fixture_open(&d, &(struct opts){ .inl = 200 }, 1000);
 	CHECK(!ibv_query_qp(d.p.c.qp, &attr, IBV_QP_CAP, &init), "%m");
 	CHECK(init.cap.max_inline_data >= 200, "%u",
 	      init.cap.max_inline_data);
@@ -306,11 +307,11 @@ static void inline_sizes(void)
 		buf_has_only(&d.s, 1, len, len);
 		buf_clear(&d.s);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Send inline data in @n pieces of different lengths, posted by ibv_wr_*() or by ibv_post_send() */
-static void send_pieces(struct desk *d, uint32_t n, bool by_wr)
+static void send_inline_pieces(struct fixture *d, uint32_t n, bool by_wr)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
 	struct ibv_data_buf piece[4];
@@ -322,7 +323,7 @@ static void send_pieces(struct desk *d, uint32_t n, bool by_wr)
 	uint32_t i, len, all = 0;
 
 	for (i = 0; i < n; i++) {
-		len = any_below(50);
+		len = random_below(50);
 		piece[i] = (struct ibv_data_buf){ .addr = d->c.at + all, .length = len };
 		sge[i].addr = (uintptr_t)piece[i].addr;
 		sge[i].length = len;
@@ -349,23 +350,23 @@ static void send_pieces(struct desk *d, uint32_t n, bool by_wr)
 
 static void inline_pieces(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){
-		  .inl = 200, .ssge = 4, .send_ops = IBV_QP_EX_WITH_SEND }, 1000);
+	fixture_open(&d, &(struct opts){
+		     .inl = 200, .ssge = 4, .send_ops = IBV_QP_EX_WITH_SEND }, 1000);
 	for (i = 0; i < 100; i++)
-		send_pieces(&d, 1 + i % 4, i & 4);
-	desk_close(&d);
+		send_inline_pieces(&d, 1 + i % 4, i & 4);
+	fixture_close(&d);
 }
 
 /* If the length is 0, neither the key nor the address is checked */
 static void zero_length(void)
 {
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	for (i = 0; i < 20; i++) {
 		do_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
@@ -382,14 +383,14 @@ static void zero_length(void)
 	}
 	want_none(d.p.s.rcq);
 	buf_is_clear(&d.s, 0, d.s.len);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static const uint32_t offsets[] = { 0, 1, 3, 511, 4083, 4095, 4096, 8191 };
 static const uint32_t lengths[] = { 1, 2, 17, 1447, 4096, 9001, 70001 };
 
-/* Write, then send: when the Send arrives, the Write is placed */
-static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
+/* Write, and then send: when the Send arrives, the Write must be placed */
+static void check_write(struct fixture *d, uint32_t off, uint32_t len, uint32_t from)
 {
 	buf_fill(&d->c, from, len, off + len);
 	do_recv(&d->p.s, 2, NULL, 0, 0);
@@ -405,8 +406,11 @@ static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
 	buf_clear(&d->s);
 }
 
-/* Read, while a receive is posted: the Send after the Read must use that receive */
-static void one_read(struct desk *d, uint32_t off, uint32_t len, uint32_t to)
+/*
+ * Read while the responder has posted a receive. The Read must not use that
+ * receive; the Send after it must.
+ */
+static void check_read(struct fixture *d, uint32_t off, uint32_t len, uint32_t to)
 {
 	struct ibv_wc wc;
 
@@ -428,13 +432,13 @@ static void one_read(struct desk *d, uint32_t off, uint32_t len, uint32_t to)
 	want_recv(d->p.s.rcq, 2, 1);
 }
 
-static void offsets_with(void (*one)(struct desk *d, uint32_t off, uint32_t len,
-				     uint32_t there))
+static void check_offsets(void (*one)(struct fixture *d, uint32_t off, uint32_t len,
+				      uint32_t there))
 {
-	struct desk d;
+	struct fixture d;
 	size_t i, j;
 
-	desk_open(&d, &(struct opts){}, 100000);
+	fixture_open(&d, &(struct opts){}, 100000);
 	for (i = 0; i < ARRAY_SIZE(offsets); i++)
 		for (j = 0; j < ARRAY_SIZE(lengths); j++)
 			one(&d, offsets[i], lengths[j], offsets[j]);
@@ -443,34 +447,34 @@ static void offsets_with(void (*one)(struct desk *d, uint32_t off, uint32_t len,
 	one(&d, d.s.len - 1, 1, d.s.len - 1);
 	want_none(d.p.s.rcq);
 	has_none(d.p.s.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void write_offsets(void)
 {
-	offsets_with(one_write);
+	check_offsets(check_write);
 }
 
 static void read_offsets(void)
 {
-	offsets_with(one_read);
+	check_offsets(check_read);
 }
 
 /* A Read of any length must be one Read Request */
 static void read_large(void)
 {
 	uint64_t asked, got;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 16 * MIB);
-	asked = counter(&d.p.c, "tx_read_requests");
-	got = counter(&d.p.s, "rx_read_requests");
-	one_read(&d, 5, 16 * MIB - 9, 1);
+	fixture_open(&d, &(struct opts){}, 16 * MIB);
+	asked = read_counter(&d.p.c, "tx_read_requests");
+	got = read_counter(&d.p.s, "rx_read_requests");
+	check_read(&d, 5, 16 * MIB - 9, 1);
 	want_counted(&d.p.c, "tx_read_requests", asked, 1);
 	want_counted(&d.p.s, "rx_read_requests", got, 1);
 	buf_clear(&d.s);
-	one_write(&d, 7, 16 * MIB - 7, 0);
-	desk_close(&d);
+	check_write(&d, 7, 16 * MIB - 7, 0);
+	fixture_close(&d);
 }
 
 const struct test data_tests[] = {

@@ -13,7 +13,7 @@
 
 /* The exporter ---------------------------------------------------------------- */
 
-static int exporter(void)
+static int get_exporter_fd(void)
 {
 	static int fd = -1;
 
@@ -27,7 +27,7 @@ static int exporter(void)
 int buffer_new(size_t pages, uint32_t flags)
 {
 	struct exporter_new arg = { .pages = pages, .flags = flags };
-	int fd = ioctl(exporter(), EXPORTER_NEW, &arg);
+	int fd = ioctl(get_exporter_fd(), EXPORTER_NEW, &arg);
 
 	CHECK(fd >= 0, "%m");
 	return fd;
@@ -35,7 +35,7 @@ int buffer_new(size_t pages, uint32_t flags)
 
 int buffer_try(unsigned long request, int fd)
 {
-	return ioctl(exporter(), request, &fd) ? errno : 0;
+	return ioctl(get_exporter_fd(), request, &fd) ? errno : 0;
 }
 
 void buffer_move(int fd)
@@ -56,20 +56,20 @@ void buffer_hold(int fd, enum exporter_hold how)
 {
 	struct exporter_held arg = { .fd = fd, .how = how };
 
-	CHECK(!ioctl(exporter(), EXPORTER_HOLD, &arg), "%m");
+	CHECK(!ioctl(get_exporter_fd(), EXPORTER_HOLD, &arg), "%m");
 }
 
 struct exporter_info buffer_info(int fd)
 {
 	struct exporter_info info = { .fd = fd };
 
-	CHECK(!ioctl(exporter(), EXPORTER_INFO, &info), "%m");
+	CHECK(!ioctl(get_exporter_fd(), EXPORTER_INFO, &info), "%m");
 	return info;
 }
 
-void buffer_awaited(int fd)
+void buffer_wait_blocked(int fd)
 {
-	const uint64_t until = now_ms() + patience(WC_MS);
+	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 
 	while (!buffer_info(fd).waiting) {
 		CHECK(now_ms() < until, "the exporter must block a caller");
@@ -77,9 +77,9 @@ void buffer_awaited(int fd)
 	}
 }
 
-static void no_more(int fd, bool attached)
+static void wait_unused(int fd, bool attached)
 {
-	const uint64_t until = now_ms() + patience(WC_MS);
+	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 	struct exporter_info i;
 
 	while (i = buffer_info(fd),
@@ -90,14 +90,14 @@ static void no_more(int fd, bool attached)
 	}
 }
 
-void buffer_left(int fd)
+void buffer_wait_unused(int fd)
 {
-	no_more(fd, false);
+	wait_unused(fd, false);
 }
 
-void buffer_given_back(int fd)
+void buffer_wait_detached(int fd)
 {
-	no_more(fd, true);
+	wait_unused(fd, true);
 }
 
 /* Regions --------------------------------------------------------------------- */
@@ -111,8 +111,8 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
 	b->at = b->map;
 }
 
-/* Check for a function without which the kernel lets no importer follow a moving buffer */
-static bool kernel_follows(void)
+/* Check whether importers can follow a moving buffer: the kernel then has this function */
+static bool can_follow_moves(void)
 {
 	return kernel_has("dma_buf_vmap_unlocked");
 }
@@ -121,21 +121,21 @@ static bool kernel_follows(void)
  * Check whether the exporters of this kernel keep a buffer in place while it is mapped for the CPU.
  * Otherwise the importer has to pin it.  The function that is checked for is newer than that rule.
  */
-static bool kernel_keeps(void)
+static bool keeps_mapped_buffers(void)
 {
 	return kernel_has("dma_buf_invalidate_mappings");
 }
 
 static void need_pins(void)
 {
-	if (kernel_keeps())
+	if (keeps_mapped_buffers())
 		skip("this kernel's exporters keep mapped buffers in place");
 }
 
 void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access)
 {
 	b->mr = ibv_reg_dmabuf_mr(pd, off, b->len, (uintptr_t)b->at, fd, access);
-	if (!b->mr && errno == EOPNOTSUPP && !kernel_follows())
+	if (!b->mr && errno == EOPNOTSUPP && !can_follow_moves())
 		skip("this kernel's importers cannot follow buffers that move");
 	if (!b->mr && errno == EOPNOTSUPP && access & IBV_ACCESS_REMOTE_ATOMIC)
 		skip("no atomics to shared buffers on this machine");
@@ -147,7 +147,7 @@ static struct {
 	int c, s;
 } files;
 
-int shared_fd(const struct desk *d, const struct buf *b)
+int shared_fd(const struct fixture *d, const struct buf *b)
 {
 	return b == &d->c ? files.c : files.s;
 }
@@ -157,7 +157,7 @@ void shared_move(struct buf *b)
 	buffer_move(b == files.client ? files.c : files.s);
 }
 
-void shared_desk(struct desk *d, size_t pages, uint32_t flags)
+void shared_fixture_open(struct fixture *d, size_t pages, uint32_t flags)
 {
 	const size_t len = pages * page_size();
 
@@ -171,11 +171,11 @@ void shared_desk(struct desk *d, size_t pages, uint32_t flags)
 	shared_reg(&d->s, d->p.s.pd, files.s, 0, RIGHTS_SHARED);
 }
 
-void shared_close(struct desk *d)
+void shared_fixture_close(struct fixture *d)
 {
-	odp_close(d);
-	buffer_given_back(files.c);
-	buffer_given_back(files.s);
+	odp_fixture_close(d);
+	buffer_wait_detached(files.c);
+	buffer_wait_detached(files.s);
 	CHECK(!close(files.c) && !close(files.s), "%m");
 }
 
@@ -183,27 +183,27 @@ void shared_close(struct desk *d)
 
 static void messages(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, 0);
+	shared_fixture_open(&d, PAGES, 0);
 	exchange_all(&d, d.s.len, 1, NULL);
-	shared_close(&d);
+	shared_fixture_close(&d);
 }
 
 static void moved(void)
 {
 	uint64_t was;
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
-	was = counter(&d.p.s, "dmabuf_moves");
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
+	was = read_counter(&d.p.s, "dmabuf_moves");
 	exchange_all(&d, d.s.len, 1, shared_move);
-	CHECK(counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
-	exchange_during(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
-	shared_close(&d);
+	CHECK(read_counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
+	exchange_during(&d, d.s.len, scale_rounds(TIMES) ?: 1, shared_move);
+	shared_fixture_close(&d);
 }
 
-static void ping(struct desk *d, enum ibv_wr_opcode op)
+static void transfer(struct fixture *d, enum ibv_wr_opcode op)
 {
 	do_job(&d->p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
@@ -218,47 +218,47 @@ static void ping(struct desk *d, enum ibv_wr_opcode op)
  */
 static void silent(void)
 {
-	struct desk d;
+	struct fixture d;
 	int i, err;
 
 	need_pins();
-	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_SILENT);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES | EXPORTER_SILENT);
 	for (i = 0; i < 8; i++) {
 		buf_fill(&d.c, 0, d.c.len, i);
-		ping(&d, IBV_WR_RDMA_WRITE);
+		transfer(&d, IBV_WR_RDMA_WRITE);
 		/* when the Read completes, the Write is placed */
-		ping(&d, IBV_WR_RDMA_READ);
+		transfer(&d, IBV_WR_RDMA_READ);
 		err = buffer_try(EXPORTER_MOVE, files.s);
 		CHECK(err == EBUSY || !buffer_info(files.s).mapped,
 		      "a mapped buffer must not move: %s", strerror(err));
-		ping(&d, IBV_WR_RDMA_READ);
+		transfer(&d, IBV_WR_RDMA_READ);
 		buf_has(&d.c, 0, d.c.len, i);
-		buffer_left(files.s);
+		buffer_wait_unused(files.s);
 		buffer_move(files.s);
 		buf_has(&d.s, 0, d.s.len, i);
 	}
 	exchange_all(&d, d.s.len, 1, NULL);
-	shared_close(&d);
+	shared_fixture_close(&d);
 }
 
 /* The exporter moves the buffer when the importer pins it */
 static void pin_moves(void)
 {
-	struct desk d;
+	struct fixture d;
 
 	need_pins();
-	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
 	CHECK(buffer_info(files.s).moves == 1, "the buffer must be pinned, which moves it");
 	CHECK(buffer_info(files.s).begins == 2, "access must begin again after the move");
 	exchange_all(&d, d.s.len, 1, NULL);
-	shared_close(&d);
+	shared_fixture_close(&d);
 }
 
-/* There are two MRs of one buffer: after a move, both must use the new location */
+/* Register two MRs of one buffer: after a move, both must use the new location */
 static void two_regions(void)
 {
 	const size_t len = PAGES * page_size();
-	struct desk d;
+	struct fixture d;
 
 	pair_open(&d.p, &(struct opts){});
 	files.client = NULL;
@@ -268,18 +268,20 @@ static void two_regions(void)
 	shared_reg(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
 	shared_reg(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
 	exchange_all(&d, len, 1, shared_move);
-	exchange_during(&d, len, rounds(TIMES) ?: 1, shared_move);
-	odp_close(&d);
-	buffer_given_back(files.c);
+	exchange_during(&d, len, scale_rounds(TIMES) ?: 1, shared_move);
+	odp_fixture_close(&d);
+	buffer_wait_detached(files.c);
 }
 
-/* The MR is a part of the buffer that starts at an odd offset; the IOVA has the same page offset */
+/*
+ * Register a part of the buffer that starts at an odd offset, with an IOVA of the same page offset
+ */
 static void part(void)
 {
 	const size_t page = page_size(), off = 3 * page + 100;
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, 0);
+	shared_fixture_open(&d, PAGES, 0);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = ibv_reg_dmabuf_mr(d.p.s.pd, off, 5000, 0x70000000 + 100, files.s,
 				   RIGHTS_SHARED);
@@ -310,56 +312,56 @@ static void part(void)
  */
 static void seen_by_others(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, EXPORTER_SHADOW);
-	buffer_left(files.c);
+	shared_fixture_open(&d, PAGES, EXPORTER_SHADOW);
+	buffer_wait_unused(files.c);
 	buf_fill(&d.c, 0, d.c.len, 1);
-	ping(&d, IBV_WR_RDMA_WRITE);
+	transfer(&d, IBV_WR_RDMA_WRITE);
 	wait_all_placed(&d);
-	buffer_left(files.s);
+	buffer_wait_unused(files.s);
 	buf_has(&d.s, 0, d.s.len, 1);
 	buf_fill(&d.s, 0, d.s.len, 2);
-	ping(&d, IBV_WR_RDMA_READ);
+	transfer(&d, IBV_WR_RDMA_READ);
 	CHECK(buffer_info(files.c).begins > 1, "access must begin again");
-	buffer_left(files.c);
+	buffer_wait_unused(files.c);
 	buf_has(&d.c, 0, d.c.len, 2);
-	ping(&d, IBV_WR_RDMA_WRITE);
+	transfer(&d, IBV_WR_RDMA_WRITE);
 	wait_all_placed(&d);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
 	CHECK(!buffer_info(files.s).begun, "access must have ended");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "the buffer must have what was sent");
-	shared_close(&d);
+	shared_fixture_close(&d);
 }
 
 /* An MR must keep the buffer and the exporter's module referenced */
 static void file_closed(void)
 {
 	const char *refs = "/sys/module/rnic_sw_exporter/refcnt";
-	struct desk d;
+	struct fixture d;
 	long was;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	was = number_in(refs, "");
 	CHECK(!munmap(d.s.map, d.s.map_len) && !close(files.s), "%m");
 	d.s.map = NULL;
 	buf_fill(&d.c, 0, d.c.len, 3);
-	ping(&d, IBV_WR_RDMA_WRITE);
+	transfer(&d, IBV_WR_RDMA_WRITE);
 	buf_clear(&d.c);
-	ping(&d, IBV_WR_RDMA_READ);
+	transfer(&d, IBV_WR_RDMA_READ);
 	buf_has(&d.c, 0, d.c.len, 3);
 	CHECK(number_in(refs, "") == was, "the module must stay referenced: %ld, not %ld",
 	      number_in(refs, ""), was);
-	odp_close(&d);
+	odp_fixture_close(&d);
 	while (number_in(refs, "") >= was)
 		pause_ms(10);
 }
 
 /* Objects --------------------------------------------------------------------- */
 
-static void refused(struct ibv_pd *pd, int want, uint64_t off, size_t len, int fd,
-		    int access, int line)
+static void expect_reg_fails(struct ibv_pd *pd, int want, uint64_t off, size_t len, int fd,
+			     int access, int line)
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(pd, off, len, off, fd, access);
 
@@ -367,7 +369,7 @@ static void refused(struct ibv_pd *pd, int want, uint64_t off, size_t len, int f
 	CHECK(errno == want, "line %d: %m, want %s", line, strerror(want));
 }
 
-#define REFUSED(want, ...)	refused(p.c.pd, want, __VA_ARGS__, __LINE__)
+#define REFUSED(want, ...)	expect_reg_fails(p.c.pd, want, __VA_ARGS__, __LINE__)
 
 static void refusals(void)
 {
@@ -397,11 +399,11 @@ static void refusals(void)
 	      !buffer_info(fd).begun, "nothing may be left");
 	fd = buffer_new(2, EXPORTER_MOVES | EXPORTER_IOMEM);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
-	buffer_given_back(fd);
-	if (!kernel_keeps()) {
+	buffer_wait_detached(fd);
+	if (!keeps_mapped_buffers()) {
 		fd = buffer_new(2, EXPORTER_MOVES | EXPORTER_NO_PIN);
 		REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
-		buffer_given_back(fd);
+		buffer_wait_detached(fd);
 	}
 	fd = buffer_new(2, EXPORTER_READ_ONLY);
 	REFUSED(EACCES, 0, len, fd, IBV_ACCESS_LOCAL_WRITE);
@@ -414,7 +416,7 @@ static void refusals(void)
 /* Call ibv_rereg_mr() without the library, which refuses the call for this type of MR: a program
  * with another library can reach the kernel
  */
-static int change(struct buf *b, int what, void *at, int access)
+static int rereg_by_command(struct buf *b, int what, void *at, int access)
 {
 	struct {
 		struct ibv_mr	mr;
@@ -434,33 +436,33 @@ static int change(struct buf *b, int what, void *at, int access)
 static void changed(void)
 {
 	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;
-	struct desk d;
+	struct fixture d;
 	int err;
 
-	shared_desk(&d, 2, 0);
+	shared_fixture_open(&d, 2, 0);
 	buf_fill(&d.s, 0, d.s.len, 6);
-	CHECK(!change(&d.s, rights, d.s.at, read), "%m");
-	ping(&d, IBV_WR_RDMA_READ);
+	CHECK(!rereg_by_command(&d.s, rights, d.s.at, read), "%m");
+	transfer(&d, IBV_WR_RDMA_READ);
 	buf_has(&d.c, 0, d.c.len, 6);
-	CHECK(!change(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
+	CHECK(!rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
 	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	shared_reg(&d.s, d.p.s.pd, files.s, 0, read);
-	err = change(&d.s, rights, d.s.at, RIGHTS_SHARED);
+	err = rereg_by_command(&d.s, rights, d.s.at, RIGHTS_SHARED);
 	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
-	err = change(&d.s, rights, d.s.at, read | IBV_ACCESS_ON_DEMAND);
+	err = rereg_by_command(&d.s, rights, d.s.at, read | IBV_ACCESS_ON_DEMAND);
 	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
 	buf_fill(&d.s, 0, d.s.len, 7);
-	ping(&d, IBV_WR_RDMA_READ);
+	transfer(&d, IBV_WR_RDMA_READ);
 	buf_has(&d.c, 0, d.c.len, 7);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-	both_down(&d);
+	check_both_down(&d);
 }
 
 /* Create a dma-buf of a memfd by the kernel's udmabuf driver */
-static int own_buffer(int file, size_t len)
+static int new_udmabuf(int file, size_t len)
 {
 	struct udmabuf_create arg = { .memfd = file, .size = len };
 	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
@@ -474,14 +476,14 @@ static int own_buffer(int file, size_t len)
 }
 
 /* Neither closing nor changing the memfd may affect the MR */
-static void udmabuf_side(struct buf *b, struct ibv_pd *pd)
+static void register_udmabuf(struct buf *b, struct ibv_pd *pd)
 {
 	const size_t len = PAGES * page_size();
 	int file, fd;
 
 	file = memfd_create("rnic_sw-verbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(file >= 0 && !ftruncate(file, len), "%m");
-	fd = own_buffer(file, len);
+	fd = new_udmabuf(file, len);
 	shared_map(b, file, 0, len);
 	shared_reg(b, pd, fd, 0, RIGHTS_SHARED);
 	CHECK(!close(fd) && ftruncate(file, len / 2), "the file must not be truncated");
@@ -491,13 +493,13 @@ static void udmabuf_side(struct buf *b, struct ibv_pd *pd)
 
 static void udmabuf(void)
 {
-	struct desk d;
+	struct fixture d;
 
 	pair_open(&d.p, &(struct opts){});
-	udmabuf_side(&d.c, d.p.c.pd);
-	udmabuf_side(&d.s, d.p.s.pd);
+	register_udmabuf(&d.c, d.p.c.pd);
+	register_udmabuf(&d.s, d.p.s.pd);
 	exchange_all(&d, d.s.len, 1, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 #define T(fn, s)	CASE("dmabuf_" #fn, fn, s, "")

@@ -18,23 +18,25 @@ int buffer_try(unsigned long request, int fd);
 void buffer_move(int fd);
 void buffer_revoke(int fd);
 void buffer_hold(int fd, enum exporter_hold how);
-void buffer_awaited(int fd);	/* wait until a caller of the exporter is blocked */
+void buffer_wait_blocked(int fd);	/* wait until a caller of the exporter is blocked */
 struct exporter_info buffer_info(int fd);
-/* buffer_left(): wait until the buffer has no mapping, no CPU access that was
- * begun, and no pin; buffer_given_back(): and until it has no attachment
+/*
+ * buffer_wait_unused() waits until the buffer has no mapping, no CPU access in
+ * progress and no pin; buffer_wait_detached() waits until it also has no
+ * attachment
  */
-void buffer_left(int fd);
-void buffer_given_back(int fd);
+void buffer_wait_unused(int fd);
+void buffer_wait_detached(int fd);
 
 /* Map and register bytes [off, off + len) of the buffer */
 void shared_map(struct buf *b, int fd, size_t off, size_t len);
 void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access);
 
-/* Open a desk whose buffers are dma-bufs of @pages pages; get the file descriptor of a buffer */
-void shared_desk(struct desk *d, size_t pages, uint32_t flags);
-int shared_fd(const struct desk *d, const struct buf *b);
-void shared_close(struct desk *d);
-/* Move a buffer of the desk that was opened last */
+/* Open a fixture whose buffers are dma-bufs of @pages pages; get the file descriptor of a buffer */
+void shared_fixture_open(struct fixture *d, size_t pages, uint32_t flags);
+int shared_fd(const struct fixture *d, const struct buf *b);
+void shared_fixture_close(struct fixture *d);
+/* Move a buffer of the fixture that was opened last */
 void shared_move(struct buf *b);
 
 #endif

@@ -15,12 +15,12 @@
 
 #define PAGES	16u
 
-/* limit for a deregistration, which waits one second for the exporter */
+/* limit for a deregistration, which waits at most one second for the exporter */
 #define SOON_MS	5000
 
 /* Revoked buffers --------------------------------------------------------------- */
 
-static void start_op(struct desk *d, enum ibv_wr_opcode op)
+static void start_op(struct fixture *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		do_atom(&d->p.c, &(struct atom){
@@ -32,14 +32,14 @@ static void start_op(struct desk *d, enum ibv_wr_opcode op)
 			.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
 }
 
-/* A peer accesses a revoked buffer */
-static void remote(enum ibv_wr_opcode op, const char *ends)
+/* Let the peer access a revoked buffer, and expect that the stream ends for the reason @ends */
+static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	exchange_all(&d, d.s.len, 1, NULL);
 	was = read_counts(&d, ends);
 	buffer_revoke(shared_fd(&d, &d.s));
@@ -50,50 +50,50 @@ static void remote(enum ibv_wr_opcode op, const char *ends)
 	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
 	      ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	both_down(&d);
+	check_both_down(&d);
 	check_counts(&d, ends, &was);
-	odp_free(&d);
+	odp_fixture_free(&d);
 }
 
 static void revoked_write(void)
 {
-	remote(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+	expect_remote_access_fails(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
 }
 
 static void revoked_read(void)
 {
-	remote(IBV_WR_RDMA_READ, "end_rdmap_stag");
+	expect_remote_access_fails(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
 static void revoked_atomic(void)
 {
-	remote(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
+	expect_remote_access_fails(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
 }
 
-/* The program's own work requests use a revoked buffer: source of a Send, sink of a receive */
+/* A Send whose source is a revoked buffer must fail */
 static void revoked_send(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	buffer_revoke(shared_fd(&d, &d.c));
 	do_send(&d.p.c, 1, &d.c, 5, 5000);
 	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	odp_free(&d);
+	odp_fixture_free(&d);
 }
 
 static void revoked_recv(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	buffer_revoke(shared_fd(&d, &d.s));
 	do_recv(&d.p.s, 1, &d.s, 5, 5000);
 	do_send(&d.p.c, 2, &d.c, 5, 5000);
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	odp_free(&d);
+	odp_fixture_free(&d);
 }
 
 static void *revoke_soon(void *fd)
@@ -103,16 +103,16 @@ static void *revoke_soon(void *fd)
 	return NULL;
 }
 
-/* A buffer is revoked while there are many messages */
+/* Revoke a buffer while many messages use it */
 static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
 	pthread_t thread;
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 	int fd;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	was = read_counts(&d, ends);
 	fd = shared_fd(&d, &d.s);
 	CHECK(!pthread_create(&thread, NULL, revoke_soon, &fd), "%m");
@@ -126,9 +126,9 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 		wc = next_wc(d.p.c.scq);
 	} while (!wc.status);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	both_down(&d);
+	check_both_down(&d);
 	check_counts(&d, ends, &was);
-	odp_free(&d);
+	odp_fixture_free(&d);
 }
 
 static void revoked_amid_writes(void)
@@ -152,30 +152,33 @@ static void revoked_before(void)
 	pair_open(&p, &(struct opts){});
 	mr = ibv_reg_dmabuf_mr(p.c.pd, 0, page_size(), 0, fd, RIGHTS_SHARED);
 	CHECK(!mr && errno == ENODEV, "%m");
-	buffer_given_back(fd);
+	buffer_wait_detached(fd);
 	pair_close(&p);
 }
 
 /* Exporters that block ------------------------------------------------------------ */
 
 struct held {
-	struct desk	d;
+	struct fixture	d;
 	int		fd;
 };
 
 /* Start a Write that waits for the exporter of the server's buffer */
 static void start_held_write(struct held *h, enum exporter_hold how, uint32_t flags)
 {
-	shared_desk(&h->d, PAGES, flags);
+	shared_fixture_open(&h->d, PAGES, flags);
 	h->fd = shared_fd(&h->d, &h->d.s);
-	buffer_left(h->fd);
+	buffer_wait_unused(h->fd);
 	buffer_hold(h->fd, how);
 	buf_fill(&h->d.c, 0, h->d.c.len, 1);
 	start_op(&h->d, IBV_WR_RDMA_WRITE);
-	buffer_awaited(h->fd);
+	buffer_wait_blocked(h->fd);
 }
 
-/* Another connection must not be delayed; the Write completes when the exporter continues */
+/*
+ * Check that a blocked exporter does not delay another connection, and that the Write completes
+ * when the exporter continues
+ */
 static void check_others_run(enum exporter_hold how)
 {
 	struct held h;
@@ -192,7 +195,7 @@ static void check_others_run(enum exporter_hold how)
 	want_ok(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	wait_all_placed(&h.d);
 	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "must be what was sent");
-	shared_close(&h.d);
+	shared_fixture_close(&h.d);
 }
 
 static void held_begin(void)
@@ -205,7 +208,7 @@ static void held_map(void)
 	check_others_run(EXPORTER_HOLD_MAP);
 }
 
-/* Deregistration must succeed; the stream that waits then finds no MR */
+/* Check that the MR can be deregistered, and that the waiting stream then finds no MR */
 static void deregister_held(enum exporter_hold how)
 {
 	struct counts was;
@@ -217,14 +220,14 @@ static void deregister_held(enum exporter_hold how)
 	t = now_ms();
 	CHECK(!ibv_dereg_mr(h.d.s.mr), "%m");
 	t = now_ms() - t;
-	CHECK(t < patience(SOON_MS), "it took %llu ms", (unsigned long long)t);
+	CHECK(t < scale_timeout(SOON_MS), "it took %llu ms", (unsigned long long)t);
 	h.d.s.mr = NULL;
-	both_down(&h.d);
+	check_both_down(&h.d);
 	check_counts(&h.d, "end_ddp_tagged_stag", &was);
 	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
-	buffer_given_back(h.fd);
-	odp_free(&h.d);
+	buffer_wait_detached(h.fd);
+	odp_fixture_free(&h.d);
 }
 
 static void held_begin_goes(void)
@@ -239,12 +242,12 @@ static void held_map_goes(void)
 
 #define MANY	17	/* one more than the number of page-fault workers of a process */
 
-static void hold_one(struct desk *d, struct pair *q, struct buf *b, int *fd)
+static void block_one_exporter(struct fixture *d, struct pair *q, struct buf *b, int *fd)
 {
 	*fd = buffer_new(2, 0);
 	shared_map(b, *fd, 0, 2 * page_size());
 	shared_reg(b, d->p.s.pd, *fd, 0, RIGHTS_SHARED);
-	buffer_left(*fd);
+	buffer_wait_unused(*fd);
 	buffer_hold(*fd, EXPORTER_HOLD_BEGIN);
 	pair_open_like(q, &d->p);
 	do_job(&q->c, &(struct job){
@@ -252,14 +255,14 @@ static void hold_one(struct desk *d, struct pair *q, struct buf *b, int *fd)
 		.raddr = (uintptr_t)b->at, .rkey = b->mr->rkey });
 }
 
-static void ends_soon(struct ibv_mr **mr, size_t n)
+static void expect_dereg_fast(struct ibv_mr **mr, size_t n)
 {
 	uint64_t t = now_ms();
 
 	while (n--)
 		CHECK(!ibv_dereg_mr(mr[n]), "%m");
 	t = now_ms() - t;
-	CHECK(t < patience(SOON_MS), "it took %llu ms", (unsigned long long)t);
+	CHECK(t < scale_timeout(SOON_MS), "it took %llu ms", (unsigned long long)t);
 }
 
 /*
@@ -271,26 +274,26 @@ static void held_many(void)
 	struct ibv_mr *mr[MANY];
 	struct pair q[MANY];
 	struct buf b[MANY];
-	struct desk d;
+	struct fixture d;
 	int fd[MANY], i;
 
-	shared_desk(&d, 2, 0);
+	shared_fixture_open(&d, 2, 0);
 	for (i = 0; i < MANY; i++) {
-		hold_one(&d, &q[i], &b[i], &fd[i]);
+		block_one_exporter(&d, &q[i], &b[i], &fd[i]);
 		mr[i] = b[i].mr;
 		if (i < MANY - 1)
-			buffer_awaited(fd[i]);
+			buffer_wait_blocked(fd[i]);
 	}
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
-	buffer_left(shared_fd(&d, &d.s));
+	buffer_wait_unused(shared_fd(&d, &d.s));
 	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	CHECK(!buffer_info(shared_fd(&d, &d.s)).mapped, "the buffer must be released at once");
-	ends_soon(mr, MANY);
+	expect_dereg_fast(mr, MANY);
 	for (i = 0; i < MANY; i++) {
 		buffer_hold(fd[i], EXPORTER_FREE);
-		buffer_given_back(fd[i]);
+		buffer_wait_detached(fd[i]);
 	}
 }
 
@@ -303,34 +306,34 @@ static void held_destroyed(void)
 	rdma_destroy_qp(h.d.p.s.id);
 	h.d.p.s.qp = NULL;
 	buffer_hold(h.fd, EXPORTER_FREE);
-	odp_free(&h.d);
-	buffer_given_back(h.fd);
+	odp_fixture_free(&h.d);
+	buffer_wait_detached(h.fd);
 }
 
 /* The program may be killed while another process uses the buffer, too */
 static void held_killed(void)
 {
 	int fd = buffer_new(PAGES, 0), status;
-	struct desk d;
+	struct fixture d;
 	pid_t pid;
 
 	fflush(stdout);
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		shared_desk(&d, PAGES, 0);
+		shared_fixture_open(&d, PAGES, 0);
 		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 		shared_reg(&d.s, d.p.s.pd, fd, 0, RIGHTS_SHARED);
-		buffer_left(fd);
+		buffer_wait_unused(fd);
 		buffer_hold(fd, EXPORTER_HOLD_BEGIN);
 		start_op(&d, IBV_WR_RDMA_WRITE);
-		buffer_awaited(fd);
+		buffer_wait_blocked(fd);
 		raise(SIGKILL);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "%x", status);
 	buffer_move(fd);
 	buffer_hold(fd, EXPORTER_FREE);
-	buffer_given_back(fd);
+	buffer_wait_detached(fd);
 }
 
 /* Removal of the device ------------------------------------------------------------ */
@@ -351,20 +354,20 @@ static void notify_script(void)
 	fflush(stdout);
 }
 
-static void device_went(struct desk *d)
+static void wait_device_removed(struct fixture *d)
 {
 	want_async(d->p.c.id->verbs, IBV_EVENT_DEVICE_FATAL, NULL);
-	buffer_given_back(shared_fd(d, &d->c));
-	buffer_given_back(shared_fd(d, &d->s));
+	buffer_wait_detached(shared_fd(d, &d->c));
+	buffer_wait_detached(shared_fd(d, &d->s));
 }
 
 /* Check whether a message succeeds.  A message that is posted after the removal of the QP never
  * completes; then the event shows the end.
  */
-static bool message_succeeds(struct desk *d)
+static bool message_succeeds(struct fixture *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
-	const uint64_t until = now_ms() + patience(SOON_MS);
+	const uint64_t until = now_ms() + scale_timeout(SOON_MS);
 	struct ibv_wc wc;
 	int n;
 
@@ -382,10 +385,10 @@ static bool message_succeeds(struct desk *d)
 static void device_goes(void)
 {
 	pthread_t thread;
-	struct desk d;
+	struct fixture d;
 	int fd, n;
 
-	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	fd = shared_fd(&d, &d.s);
 	CHECK(!pthread_create(&thread, NULL, keep_moving, &fd), "%m");
 	for (n = 0;; n++) {
@@ -395,14 +398,14 @@ static void device_goes(void)
 		if (!message_succeeds(&d))
 			break;
 	}
-	device_went(&d);
+	wait_device_removed(&d);
 	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 }
 
-static void device_gone(const struct desk *d)
+static void wait_device_deleted(const struct fixture *d)
 {
-	const uint64_t until = now_ms() + patience(SOON_MS);
+	const uint64_t until = now_ms() + scale_timeout(SOON_MS);
 	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s",
@@ -420,10 +423,10 @@ static void device_goes_held(void)
 
 	start_held_write(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
 	notify_script();
-	device_gone(&h.d);
+	wait_device_deleted(&h.d);
 	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
-	buffer_given_back(h.fd);
+	buffer_wait_detached(h.fd);
 }
 
 #define T(fn)	CASE("dmabuf_" #fn, fn, 0, "")

@@ -5,14 +5,14 @@
 
 #include "verbs.h"
 
-static void both_disconnected(struct pair *p)
+static void wait_both_disconnected(struct pair *p)
 {
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 /* Check for @n completions in order: first successful ones, then only flushed ones */
-static void flushed_in_order(struct ibv_cq *cq, uint64_t n)
+static void check_flushed_in_order(struct ibv_cq *cq, uint64_t n)
 {
 	bool flushing = false;
 	uint64_t i;
@@ -34,10 +34,10 @@ static void flushed_in_order(struct ibv_cq *cq, uint64_t n)
 
 static void flush_posted(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 128, .rq = 128, .ord = 2 }, 100000);
+	fixture_open(&d, &(struct opts){ .sq = 128, .rq = 128, .ord = 2 }, 100000);
 	for (i = 0; i < 100; i++) {
 		do_recv(&d.p.c, i, &d.c, 0, 10);
 		do_recv(&d.p.s, i, &d.s, 0, 10);
@@ -50,11 +50,11 @@ static void flush_posted(void)
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at });
 	to_error(&d.p.c);
-	flushed_in_order(d.p.c.scq, 100);
-	flushed_in_order(d.p.c.rcq, 100);
-	flushed_in_order(d.p.s.rcq, 100);
-	both_disconnected(&d.p);
-	desk_free(&d);
+	check_flushed_in_order(d.p.c.scq, 100);
+	check_flushed_in_order(d.p.c.rcq, 100);
+	check_flushed_in_order(d.p.s.rcq, 100);
+	wait_both_disconnected(&d.p);
+	fixture_free(&d);
 }
 
 /* Posting in the error state is allowed any number of times, and each request
@@ -62,10 +62,10 @@ static void flush_posted(void)
  */
 static void flush_late(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 8, .rq = 8 }, 100);
+	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8 }, 100);
 	to_error(&d.p.c);
 	for (i = 0; i < 500; i++) {
 		do_job(&d.p.c, &(struct job){
@@ -74,11 +74,11 @@ static void flush_late(void)
 		want_status(d.p.c.scq, i, IBV_WC_WR_FLUSH_ERR);
 		want_status(d.p.c.rcq, i, IBV_WC_WR_FLUSH_ERR);
 	}
-	both_disconnected(&d.p);
-	desk_free(&d);
+	wait_both_disconnected(&d.p);
+	fixture_free(&d);
 }
 
-/* The QP was never connected, but has posted receives */
+/* Receives of a QP that was never connected must be flushed */
 static void flush_unconnected(void)
 {
 	struct pair p = {};
@@ -88,14 +88,14 @@ static void flush_unconnected(void)
 	for (i = 0; i < 20; i++)
 		CHECK(!try_recv(&p.c, i, NULL, 0, 0), "recv");
 	to_error(&p.c);
-	flushed_in_order(p.c.rcq, 20);
+	check_flushed_in_order(p.c.rcq, 20);
 	CHECK(qp_state(&p.c) == IBV_QPS_ERR, "%d", qp_state(&p.c));
 	pair_free(&p);
 }
 
 static void *post_sends(void *arg)
 {
-	struct desk *d = arg;
+	struct fixture *d = arg;
 	uint64_t i, done = 0;
 
 	for (i = 0; i < 1000; i++) {
@@ -119,22 +119,22 @@ static void *post_sends(void *arg)
 static void flush_race(void)
 {
 	pthread_t poster;
-	struct desk d;
+	struct fixture d;
 	uint32_t i, k;
 
-	for (k = 0; k < rounds(24); k++) {
-		desk_open(&d, &(struct opts){ .sq = 16, .rq = 1024,
-			  .cqe = 2048 }, 100);
+	for (k = 0; k < scale_rounds(24); k++) {
+		fixture_open(&d, &(struct opts){ .sq = 16, .rq = 1024,
+			     .cqe = 2048 }, 100);
 		for (i = 0; i < 1000; i++)
 			do_recv(&d.p.s, i, &d.s, 0, 10);
 		CHECK(!pthread_create(&poster, NULL, post_sends, &d), "%m");
-		usleep(any_below(3000));
+		usleep(random_below(3000));
 		to_error(k & 1 ? &d.p.s : &d.p.c);
 		CHECK(!pthread_join(poster, NULL), "%m");
 		want_none(d.p.c.scq);
-		flushed_in_order(d.p.s.rcq, 1000);
-		both_disconnected(&d.p);
-		desk_free(&d);
+		check_flushed_in_order(d.p.s.rcq, 1000);
+		wait_both_disconnected(&d.p);
+		fixture_free(&d);
 	}
 }
 
@@ -165,10 +165,10 @@ static void destroy_unpolled(void)
 static void destroy_full(void)
 {
 	struct pair b;
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .rq = 64, .cqe = 64 }, 100);
+	fixture_open(&d, &(struct opts){ .rq = 64, .cqe = 64 }, 100);
 	pair_open_like(&b, &d.p);
 	for (i = 0; i < d.p.s.rcq->cqe; i++)
 		do_recv(&b.s, i, &d.s, 0, 10);
@@ -184,7 +184,7 @@ static void destroy_full(void)
 	want_ok(d.p.c.scq, 78, IBV_WC_RDMA_READ);
 	want_recv(d.p.s.rcq, 77, 0);
 	want_no_async(d.p.s.id->verbs);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 #define T(fn, rows)	CASE(#fn, fn, 0, rows)

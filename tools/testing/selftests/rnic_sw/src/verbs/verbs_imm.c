@@ -6,7 +6,10 @@
 
 #define SIZE	70000u
 
-/* A Write of bytes [@off, @off + @len) of the client's buffer to the server's */
+/*
+ * A Write with Immediate of bytes [@off, @off + @len) of the client's buffer to
+ * the server's
+ */
 struct imm {
 	uint64_t	id;
 	unsigned int	flags;
@@ -14,7 +17,7 @@ struct imm {
 	uint32_t	imm;
 };
 
-static void post_ex(const struct desk *d, struct ibv_qp_ex *ex,
+static void post_ex(const struct fixture *d, struct ibv_qp_ex *ex,
 		    const struct imm *m)
 {
 	ibv_wr_start(ex);
@@ -31,7 +34,7 @@ static void post_ex(const struct desk *d, struct ibv_qp_ex *ex,
 }
 
 /* Post by ibv_post_send().  If the length is 0, there is no SGE. */
-static void post_classic(const struct desk *d, const struct imm *m)
+static void post_classic(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_sge sge = {
 		(uintptr_t)d->c.at + m->off, m->len, d->c.mr->lkey,
@@ -50,7 +53,7 @@ static void post_classic(const struct desk *d, const struct imm *m)
 }
 
 /* Post by ibv_wr_*() if the QP was created for it */
-static void do_imm(const struct desk *d, const struct imm *m)
+static void do_imm(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
 
@@ -61,12 +64,12 @@ static void do_imm(const struct desk *d, const struct imm *m)
 }
 
 /* Post a receive without an SGE, which is sufficient for immediate data */
-static void do_bare_recv(struct desk *d, uint64_t id)
+static void do_bare_recv(struct fixture *d, uint64_t id)
 {
 	do_recv(&d->p.s, id, NULL, 0, 0);
 }
 
-static void want_imm(struct desk *d, uint64_t id, const struct imm *m)
+static void want_imm(struct fixture *d, uint64_t id, const struct imm *m)
 {
 	struct ibv_wc wc = next_wc(d->p.s.rcq);
 
@@ -81,7 +84,7 @@ static void want_imm(struct desk *d, uint64_t id, const struct imm *m)
 	CHECK(wc.byte_len == m->len, "%u bytes, not %u", wc.byte_len, m->len);
 }
 
-static void round_of(struct desk *d, const struct imm *m)
+static void check_imm_write(struct fixture *d, const struct imm *m)
 {
 	buf_clear(&d->s);
 	buf_fill(&d->c, m->off, m->len, m->imm);
@@ -92,37 +95,37 @@ static void round_of(struct desk *d, const struct imm *m)
 	want_ok(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
 }
 
-static void writes(uint64_t send_ops)
+static void check_imm_writes(uint64_t send_ops)
 {
 	static const uint32_t lens[] = { 1, 0, 4, 60, 1000, 5000, 66000, 0 };
-	struct desk d;
+	struct fixture d;
 	size_t i;
 
-	desk_open(&d, &(struct opts){ .inl = 64, .send_ops = send_ops }, SIZE);
+	fixture_open(&d, &(struct opts){ .inl = 64, .send_ops = send_ops }, SIZE);
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		struct imm m = {
 			.id = i, .flags = SIG, .off = i * 7, .len = lens[i],
 			.imm = 0xd00dfee0 + i,
 		};
 
-		round_of(&d, &m);
+		check_imm_write(&d, &m);
 		m.flags |= IBV_SEND_INLINE;
 		if (m.len <= 60)
-			round_of(&d, &m);
+			check_imm_write(&d, &m);
 	}
 	want_none(d.p.s.rcq);
 	want_none(d.p.c.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void imm_write(void)
 {
-	writes(0);
+	check_imm_writes(0);
 }
 
 static void imm_wr_api(void)
 {
-	writes(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
+	check_imm_writes(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
 }
 
 static void imm_cq_ex(void)
@@ -130,10 +133,10 @@ static void imm_cq_ex(void)
 	const struct imm m = { .id = 3, .flags = SIG, .len = 9, .imm = 0xabcd1234 };
 	struct ibv_poll_cq_attr attr = {};
 	struct ibv_cq_ex *cq;
-	struct desk d;
+	struct fixture d;
 	int tries;
 
-	desk_open(&d, &(struct opts){ .cq_ex = true }, SIZE);
+	fixture_open(&d, &(struct opts){ .cq_ex = true }, SIZE);
 	cq = (struct ibv_cq_ex *)d.p.s.rcq;
 	do_bare_recv(&d, 5);
 	do_imm(&d, &m);
@@ -148,17 +151,17 @@ static void imm_cq_ex(void)
 	CHECK(ntohl(ibv_wc_read_imm_data(cq)) == m.imm, "immediate");
 	CHECK(ibv_wc_read_byte_len(cq) == 9, "length");
 	ibv_end_poll(cq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* If only solicited completions are requested, only a solicited message generates an event */
 static void imm_solicited(void)
 {
 	struct imm m = { .len = 50 };
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .events = true }, SIZE);
+	fixture_open(&d, &(struct opts){ .events = true }, SIZE);
 	for (i = 0; i < 20; i++) {
 		do_bare_recv(&d, 1);
 		do_bare_recv(&d, 2);
@@ -167,32 +170,32 @@ static void imm_solicited(void)
 		do_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
-		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
+		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
 		m.flags |= IBV_SEND_SOLICITED;
 		do_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must arrive");
+		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		want_imm(&d, 1, &m);
 		want_imm(&d, 2, &m);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* When the immediate data completes, all data of the Write must be placed */
 static void imm_stream(void)
 {
 	enum { AT_ONCE = 8, AREA = SIZE / AT_ONCE };
-	const uint32_t n = rounds(400);
+	const uint32_t n = scale_rounds(400);
 	struct imm m[AT_ONCE];
 	uint32_t i, k;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, SIZE);
+	fixture_open(&d, &(struct opts){}, SIZE);
 	for (i = 0; i < n; i += AT_ONCE) {
 		for (k = 0; k < AT_ONCE; k++) {
 			m[k] = (struct imm){
 				.id = k, .flags = SIG, .off = k * AREA,
-				.len = any_below(AREA), .imm = i + k,
+				.len = random_below(AREA), .imm = i + k,
 			};
 			buf_fill(&d.c, m[k].off, m[k].len, i + k);
 			do_bare_recv(&d, k);
@@ -206,7 +209,7 @@ static void imm_stream(void)
 		for (k = 0; k < AT_ONCE; k++)
 			want_ok(d.p.c.scq, k, IBV_WC_RDMA_WRITE);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* If Writes with Immediate and Sends are mixed, receives complete in the order of posting */
@@ -214,9 +217,9 @@ static void imm_order(void)
 {
 	struct imm m = { .flags = SIG };
 	uint32_t i;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .sig_all = true }, SIZE);
+	fixture_open(&d, &(struct opts){ .sig_all = true }, SIZE);
 	for (i = 0; i < 60; i++)
 		do_recv(&d.p.s, i, &d.s, 0, 100);
 	for (i = 0; i < 60; i++) {
@@ -236,17 +239,17 @@ static void imm_order(void)
 			want_recv(d.p.s.rcq, i, 33);
 		want_ok(d.p.c.scq, i, i % 3 ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* There is one completion for both messages, or none */
 static void imm_unsignalled(void)
 {
 	struct imm m = { .len = 100 };
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 8, .rq = 64 }, SIZE);
+	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 64 }, SIZE);
 	for (i = 1; i <= 64; i++) {
 		m.id = m.imm = i;
 		m.flags = i % 4 ? 0 : SIG;
@@ -257,10 +260,10 @@ static void imm_unsignalled(void)
 		want_imm(&d, i, &m);
 	}
 	want_none(d.p.c.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-static void both_end(struct desk *d, enum ibv_event_type at_s)
+static void expect_both_end(struct fixture *d, enum ibv_event_type at_s)
 {
 	struct ibv_wc wc = next_wc(d->p.c.scq);
 
@@ -272,39 +275,42 @@ static void both_end(struct desk *d, enum ibv_event_type at_s)
 	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* There is no receive: the Write does not need one and is placed, and then the stream ends */
+/*
+ * Without a posted receive the Write must be placed, because it needs none, and
+ * then the immediate data must end the stream
+ */
 static void imm_no_receive(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 5000 };
 	uint64_t was;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, SIZE);
-	was = counter(&d.p.s, "end_ddp_untagged_no_buffer");
+	fixture_open(&d, &(struct opts){}, SIZE);
+	was = read_counter(&d.p.s, "end_ddp_untagged_no_buffer");
 	buf_fill(&d.c, 0, 5000, 4);
 	do_imm(&d, &m);
-	both_end(&d, IBV_EVENT_QP_FATAL);
+	expect_both_end(&d, IBV_EVENT_QP_FATAL);
 	want_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
 	want_none(d.p.s.rcq);
 	buf_has_only(&d.s, 0, 5000, 4);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 /* The immediate data of a refused Write must not be delivered */
 static void imm_no_right(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 50 };
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, SIZE);
+	fixture_open(&d, &(struct opts){}, SIZE);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	buf_reg(&d.s, d.p.s.pd, IBV_ACCESS_REMOTE_READ);
 	do_bare_recv(&d, 2);
 	do_imm(&d, &m);
-	both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
+	expect_both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	buf_is_clear(&d.s, 0, SIZE);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 const struct test imm_tests[] = {

@@ -92,7 +92,7 @@ static const struct kind mrs = { make_mr, destroy_mr, MOST(max_mr) };
 static const struct kind mws = { make_mw, destroy_mw, MOST(max_mw) };
 
 /* Check whether an object can be created and destroyed */
-static bool one(const struct kind *k, struct end *e)
+static bool can_make_one(const struct kind *k, struct end *e)
 {
 	void *o = k->make(e);
 
@@ -100,7 +100,7 @@ static bool one(const struct kind *k, struct end *e)
 }
 
 /* The device must provide as many objects as it reports, and no more */
-static void as_many(struct end *e, const struct kind *k, int most)
+static void check_limit(struct end *e, const struct kind *k, int most)
 {
 	void **made;
 	int n;
@@ -114,15 +114,15 @@ static void as_many(struct end *e, const struct kind *k, int most)
 			break;
 	}
 	CHECK(n <= most && errno == ENOMEM, "%d of %d: %m", n, most);
-	/* few objects existed before */
+	/* allow for a few objects that existed before */
 	CHECK(n > most - 64, "%d of %d", n, most);
 	while (n)
 		CHECK(!k->destroy(made[--n]), "%m");
-	CHECK(one(k, e), "%m");
+	CHECK(can_make_one(k, e), "%m");
 	free(made);
 }
 
-static void limit(const struct kind *k)
+static void check_limit_of(const struct kind *k)
 {
 	struct ibv_device_attr dev;
 	struct pair p = {};
@@ -131,28 +131,28 @@ static void limit(const struct kind *k)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	CHECK(dev.page_size_cap == ~(uint64_t)4095, "%llx",
 	      (unsigned long long)dev.page_size_cap);
-	as_many(&p.c, k, *(int *)((char *)&dev + k->most));
+	check_limit(&p.c, k, *(int *)((char *)&dev + k->most));
 	pair_free(&p);
 }
 
 static void limit_pds(void)
 {
-	limit(&pds);
+	check_limit_of(&pds);
 }
 
 static void limit_srqs(void)
 {
-	limit(&srqs);
+	check_limit_of(&srqs);
 }
 
 static void limit_mrs(void)
 {
-	limit(&mrs);
+	check_limit_of(&mrs);
 }
 
 static void limit_mws(void)
 {
-	limit(&mws);
+	check_limit_of(&mws);
 }
 
 /* Limit the objects of the program's control group: a number, or "max" */
@@ -184,10 +184,10 @@ static void limit_objects(void)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		set_group_limit(p.c.id->verbs, "0");
 		errno = 0;
-		CHECK(!one(kinds[i], &p.c), "%zu: must be refused", i);
+		CHECK(!can_make_one(kinds[i], &p.c), "%zu: must be refused", i);
 		CHECK(errno == EAGAIN, "%zu: %m", i);
 		set_group_limit(p.c.id->verbs, "max");
-		CHECK(one(kinds[i], &p.c), "%zu: %m", i);
+		CHECK(can_make_one(kinds[i], &p.c), "%zu: %m", i);
 	}
 	pair_free(&p);
 }
@@ -240,7 +240,7 @@ static void start_holders(struct ibv_device *dev, int most, int tell[2],
 	close(tell[1]);
 }
 
-static int all_held(int from, int *refused)
+static int count_held(int from, int *refused)
 {
 	int i, sum = 0;
 	struct held h;
@@ -265,17 +265,17 @@ static void limit_cqs(void)
 	pair_prepare(&p, &(struct opts){});
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
-	n = all_held(tell[0], &refused);
-	/* few CQs existed before */
+	n = count_held(tell[0], &refused);
+	/* allow for a few CQs that existed before */
 	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
 	CHECK(refused > 0, "at least one must be refused");
-	CHECK(!one(&cqs, &p.c) && errno == ENOMEM, "%m");
+	CHECK(!can_make_one(&cqs, &p.c) && errno == ENOMEM, "%m");
 	close(wait_for[1]);
 	for (i = 0; i < HOLDERS; i++) {
 		CHECK(wait(&status) > 0, "%m");
 		CHECK(!status, "ended with %#x", status);
 	}
-	CHECK(one(&cqs, &p.c), "%m");
+	CHECK(can_make_one(&cqs, &p.c), "%m");
 	pair_free(&p);
 }
 
@@ -319,7 +319,7 @@ static void pair_pages(void)
 	int i;
 
 	/* in these kernels TCP copies data into pages that a socket keeps */
-	if (kernel_before(6, 5))
+	if (is_kernel_before(6, 5))
 		skip("TCP of this kernel copies data into pages of the socket");
 	pair_open(&p[0], &(struct opts){ .sq = 16, .rq = 16 });
 	before = kernel_pages();

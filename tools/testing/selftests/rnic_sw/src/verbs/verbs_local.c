@@ -5,7 +5,7 @@
 #include "verbs.h"
 
 /* Requests before the wrong one must succeed, those after it must be flushed */
-static void wrong_lkey(const struct job *wrong, struct desk *d)
+static void expect_local_error(const struct job *wrong, struct fixture *d)
 {
 	struct job good = {
 		.id = 1, .op = IBV_WR_SEND, .flags = SIG, .b = &d->c, .len = 9,
@@ -35,7 +35,7 @@ static void wrong_lkey(const struct job *wrong, struct desk *d)
 
 enum spoilt { UNKNOWN, DEAD, BOUNDS, OTHER_PD, READ_ONLY };
 
-static void spoil(struct buf *b, struct end *e, enum spoilt how)
+static void spoil_mr(struct buf *b, struct end *e, enum spoilt how)
 {
 	static struct ibv_mr mr;
 
@@ -53,21 +53,21 @@ static void spoil(struct buf *b, struct end *e, enum spoilt how)
 		b->mr = &mr;
 }
 
-static void local_key(enum ibv_wr_opcode op, enum spoilt how)
+static void check_local_key(enum ibv_wr_opcode op, enum spoilt how)
 {
 	struct job j = { .id = 2, .op = op, .flags = SIG, .len = 100 };
 	struct buf other;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 200);
+	fixture_open(&d, &(struct opts){}, 200);
 	buf_new(&other, 200);
 	buf_reg(&other, d.p.c.pd, RIGHTS_ALL);
-	spoil(&other, &d.p.c, how);
+	spoil_mr(&other, &d.p.c, how);
 	j.b = &other;
 	j.off = how == BOUNDS ? 101 : 5;
 	j.raddr = (uintptr_t)d.s.at;
 	j.rkey = d.s.mr->rkey;
-	wrong_lkey(&j, &d);
+	expect_local_error(&j, &d);
 	buf_is_clear(&other, 0, 200);
 	buf_guards(&other);
 	/* only the first Send was correct, so nothing else may have arrived */
@@ -77,7 +77,7 @@ static void local_key(enum ibv_wr_opcode op, enum spoilt how)
 #define LOCAL(name, op, how)						\
 	static void name(void)						\
 	{								\
-		local_key(IBV_WR_##op, how);				\
+		check_local_key(IBV_WR_##op, how);				\
 	}
 
 LOCAL(send_unknown, SEND, UNKNOWN)
@@ -92,12 +92,12 @@ LOCAL(read_pd, RDMA_READ, OTHER_PD)
 LOCAL(read_read_only, RDMA_READ, READ_ONLY)
 
 /* The memory of a receive may not be written: the error must be local, not the peer's */
-static void recv_key(enum spoilt how)
+static void check_recv_key(enum spoilt how)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 200);
-	spoil(&d.s, &d.p.s, how);
+	fixture_open(&d, &(struct opts){}, 200);
+	spoil_mr(&d.s, &d.p.s, how);
 	do_recv(&d.p.s, 1, &d.s, how == BOUNDS ? 101 : 5, 100);
 	do_recv(&d.p.s, 2, NULL, 0, 0);
 	do_job(&d.p.c, &(struct job){
@@ -111,22 +111,22 @@ static void recv_key(enum spoilt how)
 
 static void recv_unknown(void)
 {
-	recv_key(UNKNOWN);
+	check_recv_key(UNKNOWN);
 }
 
 static void recv_bounds(void)
 {
-	recv_key(BOUNDS);
+	check_recv_key(BOUNDS);
 }
 
 static void recv_read_only(void)
 {
-	recv_key(READ_ONLY);
+	check_recv_key(READ_ONLY);
 }
 
 /* Arguments --------------------------------------------------------------- */
 
-static void try_qp(struct end *e, struct ibv_qp_init_attr *attr, int want)
+static void expect_create_qp(struct end *e, struct ibv_qp_init_attr *attr, int want)
 {
 	struct ibv_qp *qp;
 
@@ -156,7 +156,7 @@ static void qp_arguments(void)
 	pair_open(&p, &(struct opts){});
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	ok = (struct ibv_qp_cap){ 4, 4, 1, 1, 0 };
-#define TRY(w, t, ...)	try_qp(&p.c, &(struct ibv_qp_init_attr){	\
+#define TRY(w, t, ...)	expect_create_qp(&p.c, &(struct ibv_qp_init_attr){	\
 			.qp_type = t, .cap = __VA_ARGS__ }, w)
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		TRY(EOPNOTSUPP, types[i], ok);
@@ -192,7 +192,10 @@ static void cq_of_another(void)
 	attr.send_cq = p.c.scq;
 	attr.recv_cq = p.c.rcq;
 	errno = 0;
-	/* the core finds no such CQ in this context, or detects that it belongs to another one */
+	/*
+	 * depending on its version, the RDMA core finds no such CQ in this
+	 * context, or detects the other context
+	 */
 	CHECK(!ibv_create_qp(pd, &attr) && (errno == ENOENT || errno == EINVAL), "%m");
 	own = ibv_create_cq(ctx, 8, NULL, NULL, 0);
 	CHECK(own, "%m");
@@ -205,7 +208,7 @@ static void cq_of_another(void)
 	pair_close(&p);
 }
 
-static void no_mr(struct ibv_pd *pd, void *at, size_t len, int access, int want)
+static void expect_reg_fails(struct ibv_pd *pd, void *at, size_t len, int access, int want)
 {
 	struct ibv_mr *mr;
 
@@ -216,7 +219,7 @@ static void no_mr(struct ibv_pd *pd, void *at, size_t len, int access, int want)
 }
 
 /* ODP MRs can be registered if, and only if, the device reports support */
-static void on_demand(const struct end *e, const struct buf *b)
+static void check_odp_reg(const struct end *e, const struct buf *b)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
 	struct ibv_mr *mr = ibv_reg_mr(e->pd, b->at, b->len, access);
@@ -239,23 +242,23 @@ static void mr_arguments(void)
 
 	pair_open(&p, &(struct opts){});
 	buf_new(&b, 100);
-	no_mr(p.c.pd, b.at, 100, rw, EINVAL);
-	no_mr(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
-	on_demand(&p.c, &b);
-	no_mr(p.c.pd, b.at, 0, lw, EINVAL);
+	expect_reg_fails(p.c.pd, b.at, 100, rw, EINVAL);
+	expect_reg_fails(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
+	check_odp_reg(&p.c, &b);
+	expect_reg_fails(p.c.pd, b.at, 0, lw, EINVAL);
 	/* SEC-1: memory that the program may not write, or that is not mapped, must be refused */
 	ro = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
-	no_mr(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
+	expect_reg_fails(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
 	/* kernels before 6.2 pin memory for reading even if it is not readable */
-	if (!kernel_before(6, 2))
-		no_mr(p.c.pd, hole, 2 * page, 0, EFAULT);
+	if (!is_kernel_before(6, 2))
+		expect_reg_fails(p.c.pd, hole, 2 * page, 0, EFAULT);
 	CHECK(!munmap(hole, 2 * page), "%m");
-	no_mr(p.c.pd, hole, 2 * page, lw, EFAULT);
-	/* only the last page of the range is missing */
+	expect_reg_fails(p.c.pd, hole, 2 * page, lw, EFAULT);
+	/* refuse a range of which only the last page is not mapped */
 	CHECK(!munmap(ro + page, page), "%m");
-	no_mr(p.c.pd, ro, page + 1, 0, EFAULT);
+	expect_reg_fails(p.c.pd, ro, page + 1, 0, EFAULT);
 	mr = ibv_reg_mr(p.c.pd, ro, page, IBV_ACCESS_REMOTE_READ);
 	CHECK(mr, "%m");
 	CHECK(!ibv_dereg_mr(mr), "%m");
@@ -270,9 +273,9 @@ static void bind_other_pd(void)
 		.wr_id = 2, .opcode = IBV_WR_BIND_MW, .send_flags = SIG,
 	};
 	struct ibv_pd *other;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	other = ibv_alloc_pd(d.p.c.id->verbs);
 	CHECK(other, "%m");
 	wr.bind_mw.mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_2);
@@ -290,11 +293,14 @@ static void bind_other_pd(void)
 	CHECK(!ibv_dealloc_mw(wr.bind_mw.mw), "%m");
 	CHECK(!ibv_dereg_mr(wr.bind_mw.bind_info.mr), "%m");
 	CHECK(!ibv_dealloc_pd(other), "%m");
-	desk_free(&d);
+	fixture_free(&d);
 }
 
-/* Two SGEs are together longer than the maximum length of a message: nothing may be sent */
-static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
+/*
+ * Post two SGEs that are together longer than the maximum length of a message:
+ * nothing may be sent
+ */
+static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr *bad, wr = {
@@ -302,10 +308,10 @@ static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 		.sg_list = sge, .num_sge = 2,
 	};
 	uint64_t was;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .ssge = 2 }, 1000);
-	was = counter(&d.p.c, "tx_sends");
+	fixture_open(&d, &(struct opts){ .ssge = 2 }, 1000);
+	was = read_counter(&d.p.c, "tx_sends");
 	buf_fill(&d.c, 0, 1000, 1);
 	do_recv(&d.p.s, 1, &d.s, 0, 1000);
 	sge[0] = (struct ibv_sge){ (uintptr_t)d.c.at, one, d.c.mr->lkey };
@@ -319,16 +325,16 @@ static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	want_counted(&d.p.c, "tx_sends", was, 0);
 	buf_has_only(&d.s, 0, 0, 1);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void too_long(void)
 {
-	two_pieces(IBV_WR_SEND, 0x7fffffff, 1);
+	expect_too_long_fails(IBV_WR_SEND, 0x7fffffff, 1);
 	/* the sums are a little above 2^32, and must not be truncated to 32 bits */
-	two_pieces(IBV_WR_SEND, 0x80000000, 0x80000000);
-	two_pieces(IBV_WR_SEND, 0xffffffff, 11);
-	two_pieces(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
+	expect_too_long_fails(IBV_WR_SEND, 0x80000000, 0x80000000);
+	expect_too_long_fails(IBV_WR_SEND, 0xffffffff, 11);
+	expect_too_long_fails(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
 }
 
 /* A receive may be longer than the maximum length of a message */
@@ -338,9 +344,9 @@ static void recv_too_long(void)
 	struct ibv_recv_wr *bad, wr = {
 		.wr_id = 1, .sg_list = sge, .num_sge = 2,
 	};
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .rsge = 2 }, 1000);
+	fixture_open(&d, &(struct opts){ .rsge = 2 }, 1000);
 	/* the sum is a little above 2^32, and must not be truncated to 32 bits */
 	sge[0] = (struct ibv_sge){ (uintptr_t)d.s.at, 0xffffffff, d.s.mr->lkey };
 	sge[1] = (struct ibv_sge){ (uintptr_t)d.s.at, 11, d.s.mr->lkey };
@@ -350,7 +356,7 @@ static void recv_too_long(void)
 	want_recv(d.p.s.rcq, 1, 1000);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	buf_has_only(&d.s, 0, 1000, 1);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void post_arguments(void)
@@ -359,10 +365,10 @@ static void post_arguments(void)
 	struct ibv_recv_wr *rbad, rwr = { .sg_list = sge, .num_sge = 17 };
 	struct job j = { .id = 1, .flags = SIG | IBV_SEND_INLINE };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
-	struct desk d;
+	struct fixture d;
 	int err;
 
-	desk_open(&d, &(struct opts){ .inl = 40 }, 1000);
+	fixture_open(&d, &(struct opts){ .inl = 40 }, 1000);
 	err = ibv_post_recv(d.p.c.qp, &rwr, &rbad);
 	CHECK(err == EINVAL && rbad == &rwr, "%s", strerror(err));
 	j.b = &d.c;
@@ -383,7 +389,7 @@ static void post_arguments(void)
 	do_send(&d.p.c, 1, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 50);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A QP can be moved to RTS only by connecting it */
@@ -430,10 +436,10 @@ static void opcodes_not_offered(void)
 	};
 	struct job j = { .id = 1, .op = IBV_WR_SEND_WITH_IMM, .flags = SIG };
 	struct ibv_device_attr dev;
-	struct desk d;
+	struct fixture d;
 	int err;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	CHECK(!ibv_query_device(d.p.c.id->verbs, &dev), "%m");
 	CHECK(dev.atomic_cap == IBV_ATOMIC_GLOB, "%d", dev.atomic_cap);
 	do_recv(&d.p.s, 1, &d.s, 0, 100);
@@ -449,7 +455,7 @@ static void opcodes_not_offered(void)
 	do_send(&d.p.c, 2, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 50);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 #define T(fn, rows)	CASE("local_" #fn, fn, 0, rows)

@@ -18,10 +18,10 @@ static void iova(void)
 		0x10000000, 0xfffffffffff00000ull, 0x7, 0,
 	};
 	uint64_t base;
-	struct desk d;
+	struct fixture d;
 	size_t i;
 
-	desk_open(&d, &(struct opts){}, 9000);
+	fixture_open(&d, &(struct opts){}, 9000);
 	for (i = 0; i < ARRAY_SIZE(bases); i++) {
 		struct buf view = d.s;
 
@@ -51,18 +51,18 @@ static void iova(void)
 		buf_clear(&d.s);
 		CHECK(!ibv_dereg_mr(view.mr), "%m");
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 enum { FLOOD = 30 };
 
 struct flood {
-	struct desk	*d;
+	struct fixture	*d;
 	uint32_t	key;
 	uint64_t	at;
 };
 
-/* Another thread posts, because posting may take as long as the transfer */
+/* Post Writes in another thread, because posting may take as long as the transfer */
 static void *post_writes(void *arg)
 {
 	const struct flood *f = arg;
@@ -78,7 +78,7 @@ static void *post_writes(void *arg)
 /* Wait until the first byte has arrived */
 static void wait_first_byte(const struct buf *there, const struct buf *from)
 {
-	uint64_t until = now_ms() + patience(10000);
+	uint64_t until = now_ms() + scale_timeout(10000);
 
 	while (__atomic_load_n(there->at, __ATOMIC_RELAXED) != *from->at) {
 		CHECK(now_ms() < until, "a Write must arrive");
@@ -90,24 +90,24 @@ static void wait_first_byte(const struct buf *there, const struct buf *from)
  * No byte may arrive after dereg_mr has returned.  Return: true if dereg_mr was called between the
  * start of the first Write and the end of the last one.
  */
-static bool one_flood(uint32_t round)
+static bool dereg_during_writes(uint32_t round)
 {
 	static uint8_t after[MIB];
 	struct buf flood;
 	pthread_t thread;
 	struct flood f;
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 	bool during;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	buf_new(&flood, MIB);
 	buf_reg(&flood, d.p.s.pd, RIGHTS_ALL);
 	buf_free(&d.c);
 	buf_new(&d.c, MIB);
 	buf_reg(&d.c, d.p.c.pd, 0);
 	buf_fill(&d.c, 0, MIB, round);
-	was = counter(&d.p.s, "end_ddp_tagged_stag");
+	was = read_counter(&d.p.s, "end_ddp_tagged_stag");
 	f = (struct flood){ &d, flood.mr->rkey, (uintptr_t)flood.at };
 	CHECK(!pthread_create(&thread, NULL, post_writes, &f), "%m");
 	wait_first_byte(&flood, &d.c);
@@ -125,18 +125,18 @@ static bool one_flood(uint32_t round)
 	during = after[0] == d.c.at[0] &&
 	       memcmp(after + FLOOD - 1, d.c.at, MIB - FLOOD + 1);
 	buf_free(&flood);
-	desk_free(&d);
+	fixture_free(&d);
 	return during;
 }
 
 static void dereg_flood(void)
 {
-	const uint32_t n = rounds(32);
+	const uint32_t n = scale_rounds(32);
 	uint32_t i, during = 0;
 
 	/* the scheduler decides how often dereg_mr is called during the Writes: retry */
 	for (i = 0; i < n || (during < n / 4 && i < 8 * n); i++)
-		during += one_flood(i);
+		during += dereg_during_writes(i);
 	CHECK(during >= n / 4, "called during the Writes %u times of %u", during, i);
 }
 
@@ -149,11 +149,11 @@ static bool dereg_source_once(void)
 	bool failed = false;
 	struct ibv_wc wc;
 	uint64_t was;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){}, MIB);
-	was = counter(&d.p.s, "end_rdmap_stag");
+	fixture_open(&d, &(struct opts){}, MIB);
+	was = read_counter(&d.p.s, "end_rdmap_stag");
 	for (i = 0; i < 60; i++)
 		do_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
@@ -178,7 +178,7 @@ static bool dereg_source_once(void)
 		want_async(d.p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d.p.s.qp);
 		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	}
-	desk_free(&d);
+	fixture_free(&d);
 	return failed;
 }
 
@@ -191,10 +191,10 @@ static bool dereg_sink_once(void)
 	static uint8_t after[MIB];
 	bool failed = false;
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){}, MIB);
+	fixture_open(&d, &(struct opts){}, MIB);
 	buf_fill(&d.s, 0, MIB, 5);
 	for (i = 0; i < 60; i++)
 		do_job(&d.p.c, &(struct job){
@@ -214,12 +214,15 @@ static bool dereg_sink_once(void)
 	if (failed)
 		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, d.c.at, MIB), "no byte may be written after dereg_mr");
-	desk_free(&d);
+	fixture_free(&d);
 	return failed;
 }
 
-/* Retry, because the deregistration may be delayed until all Reads are done */
-static void while_read(bool (*goes)(void))
+/*
+ * Call @goes until it returns true, because the deregistration may be delayed until all Reads are
+ * done
+ */
+static void retry_during_reads(bool (*goes)(void))
 {
 	int i;
 
@@ -231,18 +234,18 @@ static void while_read(bool (*goes)(void))
 
 static void dereg_source(void)
 {
-	while_read(dereg_source_once);
+	retry_during_reads(dereg_source_once);
 }
 
 static void dereg_sink(void)
 {
-	while_read(dereg_sink_once);
+	retry_during_reads(dereg_sink_once);
 }
 
 /* The old address must not be part of the MR any longer */
-static void check_old_address(struct desk *d)
+static void check_old_address(struct fixture *d)
 {
-	uint64_t was = counter(&d->p.s, "end_ddp_tagged_bounds");
+	uint64_t was = read_counter(&d->p.s, "end_ddp_tagged_bounds");
 
 	do_job(&d->p.c, &(struct job){
 		.op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = 1,
@@ -257,9 +260,9 @@ static void check_old_address(struct desk *d)
 static void rereg(void)
 {
 	struct buf other;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 1000);
+	fixture_open(&d, &(struct opts){}, 1000);
 	buf_new(&other, 3000);
 	/* move the MR; its rights do not change */
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
@@ -277,11 +280,11 @@ static void rereg(void)
 	buf_has_only(&other, 2100, 900, 3);
 	check_old_address(&d);
 	buf_has_only(&other, 2100, 900, 3);
-	desk_free(&d);
+	fixture_free(&d);
 	buf_free(&other);
 }
 
-static void allow(struct desk *d, int access)
+static void set_mr_access(struct fixture *d, int access)
 {
 	CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			    access), "%m");
@@ -290,33 +293,33 @@ static void allow(struct desk *d, int access)
 /* Memory that is pinned with enough rights must stay pinned, and keep its STag */
 static void rereg_rights(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t rkey;
 
-	desk_open(&d, &(struct opts){}, 1000);
+	fixture_open(&d, &(struct opts){}, 1000);
 	rkey = d.s.mr->rkey;
 	buf_fill(&d.s, 0, 1000, 5);
-	allow(&d, IBV_ACCESS_REMOTE_READ);
+	set_mr_access(&d, IBV_ACCESS_REMOTE_READ);
 	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = rkey, .raddr = (uintptr_t)d.s.at });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	buf_has_only(&d.c, 0, 1000, 5);
-	allow(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	set_mr_access(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 /* Even if the memory is pinned again, peers must find it at the old address */
 static void rereg_base(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 1000);
+	fixture_open(&d, &(struct opts){}, 1000);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	buf_reg(&d.s, d.p.s.pd, IBV_ACCESS_REMOTE_READ);
-	allow(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+	set_mr_access(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 		  IBV_ACCESS_ZERO_BASED);
 	buf_fill(&d.c, 0, 1000, 6);
 	do_job(&d.p.c, &(struct job){
@@ -328,12 +331,12 @@ static void rereg_base(void)
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
 	buf_has_only(&d.s, 0, 1000, 6);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
-/* A thread that binds a window */
+/* State of a thread that binds a window */
 struct binder {
-	struct desk	*d;
+	struct fixture	*d;
 	struct ibv_mw	*mw;
 	struct ibv_mr	*mr;
 	bool		bound;
@@ -360,7 +363,7 @@ static void *bind_soon(void *arg)
  * Reregister to memory that takes long to pin, while a window is bound to the old memory: only one
  * of both may succeed.  Return: true if the bind succeeded during the reregistration.
  */
-static bool one_rereg(struct desk *d, void *far, size_t len)
+static bool rereg_during_bind(struct fixture *d, void *far, size_t len)
 {
 	struct binder b = { .d = d };
 	pthread_t thread;
@@ -390,18 +393,18 @@ static void rereg_meets_bind(void)
 {
 	const size_t len = 64 * MIB;
 	bool busy = false;
-	struct desk d;
+	struct fixture d;
 	void *far;
 	int i;
 
 	for (i = 0; i < 20 && !busy; i++) {
-		desk_open(&d, &(struct opts){}, 1000);
+		fixture_open(&d, &(struct opts){}, 1000);
 		far = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(far != MAP_FAILED, "%m");
-		busy = one_rereg(&d, far, len);
+		busy = rereg_during_bind(&d, far, len);
 		CHECK(!munmap(far, len), "%m");
-		desk_free(&d);
+		fixture_free(&d);
 	}
 	CHECK(busy, "no window was bound in time, %d times", i);
 }
@@ -409,8 +412,11 @@ static void rereg_meets_bind(void)
 /* Bits of an STag that the device chooses */
 #define INDEX_BITS	24
 
-/* Keys must use the whole range: each bit is set about half the time, and each sixteenth is used */
-static void keys_spread(const uint32_t *key, uint32_t n)
+/*
+ * Check that keys use the whole range: each bit is set in about half of them, and each sixteenth of
+ * the range is used
+ */
+static void check_keys_spread(const uint32_t *key, uint32_t n)
 {
 	uint32_t bits[INDEX_BITS] = {}, part[16] = {}, i, k;
 
@@ -435,10 +441,10 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Differences between consecutive keys must not repeat, nor the differences between these.  By
- * chance, three or more of 3000 random ones repeat in about 3 of 1000 runs.
+ * Check that differences between consecutive keys do not repeat, nor the differences between these.
+ * By chance, three or more of 3000 random ones repeat in about 3 of 1000 runs.
  */
-static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
+static void check_keys_unpredictable(const uint32_t *key, uint32_t n, int depth)
 {
 	uint32_t *step = calloc(n, sizeof(*step)), i, twice = 0;
 
@@ -446,7 +452,7 @@ static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
 	for (i = 0; i + 1 < n; i++)
 		step[i] = (key[i + 1] - key[i]) & ((1u << INDEX_BITS) - 1);
 	if (depth)
-		keys_unalike(step, n - 1, depth - 1);
+		check_keys_unpredictable(step, n - 1, depth - 1);
 	qsort(step, n - 1, sizeof(*step), by_value);
 	for (i = 1; i + 1 < n; i++)
 		twice += step[i] == step[i - 1];
@@ -458,7 +464,7 @@ static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
 static void keys(void)
 {
 	static uint32_t key[3000], index[ARRAY_SIZE(key)];
-	const uint32_t n = rounds(ARRAY_SIZE(key));
+	const uint32_t n = scale_rounds(ARRAY_SIZE(key));
 	uint32_t near = 0, i, k;
 	struct pair p;
 	struct buf b;
@@ -477,8 +483,8 @@ static void keys(void)
 			near++;
 	}
 	CHECK(near < n / 20, "%u keys are close to the previous one", near);
-	keys_spread(key, n);
-	keys_unalike(index, n, 1);
+	check_keys_spread(key, n);
+	check_keys_unpredictable(index, n, 1);
 	buf_free(&b);
 	pair_close(&p);
 }
@@ -487,9 +493,9 @@ static void keys(void)
 static void overlap(void)
 {
 	struct ibv_mr *again;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, 1000);
+	fixture_open(&d, &(struct opts){}, 1000);
 	again = ibv_reg_mr(d.p.s.pd, d.s.at + 100, 200,
 			   IBV_ACCESS_REMOTE_READ);
 	CHECK(again, "%m");
@@ -513,7 +519,7 @@ static void overlap(void)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!ibv_dereg_mr(again), "%m");
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 void drop_ipc_lock(void)
@@ -529,7 +535,7 @@ void drop_ipc_lock(void)
 	CHECK(!syscall(SYS_capset, &head, caps), "%m");
 }
 
-void lock_at_most(size_t octets)
+void limit_locked_memory(size_t octets)
 {
 	const struct rlimit limit = { octets, octets };
 
@@ -540,14 +546,14 @@ void lock_at_most(size_t octets)
 static void memlock(void)
 {
 	struct ibv_mr *mr, *more;
-	struct desk d;
+	struct fixture d;
 	struct buf b;
 
 	/* do this first, because rdma_cm's file must be used with the rights of its open() */
 	drop_ipc_lock();
-	desk_open(&d, &(struct opts){}, 1000);
+	fixture_open(&d, &(struct opts){}, 1000);
 	buf_new(&b, 2 * MIB);
-	lock_at_most(MIB + MIB / 2);
+	limit_locked_memory(MIB + MIB / 2);
 	mr = ibv_reg_mr(d.p.c.pd, b.at, MIB, RIGHTS_ALL);
 	CHECK(mr, "%m");
 	more = ibv_reg_mr(d.p.c.pd, b.at + MIB, MIB, RIGHTS_ALL);
@@ -563,7 +569,7 @@ static void memlock(void)
 	CHECK(more, "%m");
 	CHECK(!ibv_dereg_mr(more), "%m");
 	buf_free(&b);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test mr_tests[] = {

@@ -11,10 +11,10 @@
 #define WR	IBV_ACCESS_REMOTE_WRITE
 #define RD	IBV_ACCESS_REMOTE_READ
 
-/* Open a desk whose MR grants the client no remote access, so that only the window does */
-static void open_desk(struct desk *d, int mr_access)
+/* Open a fixture whose MR grants the client no remote access, so that only the window does */
+static void open_fixture(struct fixture *d, int mr_access)
 {
-	desk_open(d, &(struct opts){}, SIZE);
+	fixture_open(d, &(struct opts){}, SIZE);
 	CHECK(!ibv_dereg_mr(d->s.mr), "%m");
 	buf_reg(&d->s, d->p.s.pd, mr_access);
 	buf_fill(&d->c, 0, SIZE, 1);
@@ -22,7 +22,7 @@ static void open_desk(struct desk *d, int mr_access)
 
 #define BINDABLE	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
 
-static struct ibv_mw *new_mw(struct desk *d, enum ibv_mw_type type)
+static struct ibv_mw *new_mw(struct fixture *d, enum ibv_mw_type type)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(d->p.s.pd, type);
 
@@ -30,7 +30,7 @@ static struct ibv_mw *new_mw(struct desk *d, enum ibv_mw_type type)
 	return mw;
 }
 
-static struct ibv_mw_bind_info part(const struct desk *d, unsigned int access)
+static struct ibv_mw_bind_info make_bind_info(const struct fixture *d, unsigned int access)
 {
 	return (struct ibv_mw_bind_info){
 		.mr = d->s.mr, .addr = (uintptr_t)d->s.at + AT, .length = WIDE,
@@ -38,8 +38,8 @@ static struct ibv_mw_bind_info part(const struct desk *d, unsigned int access)
 	};
 }
 
-static void bind1(struct desk *d, struct ibv_mw *mw,
-		  const struct ibv_mw_bind_info *info)
+static void bind_type1(struct fixture *d, struct ibv_mw *mw,
+		       const struct ibv_mw_bind_info *info)
 {
 	struct ibv_mw_bind bind = {
 		.wr_id = 30, .send_flags = SIG, .bind_info = *info,
@@ -49,8 +49,8 @@ static void bind1(struct desk *d, struct ibv_mw *mw,
 	CHECK(!err, "bind_mw: %s", strerror(err));
 }
 
-static int post_bind2(struct end *e, struct ibv_mw *mw, uint32_t rkey,
-		      const struct ibv_mw_bind_info *info)
+static int post_bind_type2(struct end *e, struct ibv_mw *mw, uint32_t rkey,
+			   const struct ibv_mw_bind_info *info)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 31, .opcode = IBV_WR_BIND_MW, .send_flags = SIG,
@@ -60,14 +60,14 @@ static int post_bind2(struct end *e, struct ibv_mw *mw, uint32_t rkey,
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-static void bind2(struct desk *d, struct ibv_mw *mw, uint32_t rkey,
-		  const struct ibv_mw_bind_info *info)
+static void bind_type2(struct fixture *d, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
 {
-	CHECK(!post_bind2(&d->p.s, mw, rkey, info), "post");
+	CHECK(!post_bind_type2(&d->p.s, mw, rkey, info), "post");
 	want_ok(d->p.s.scq, 31, IBV_WC_BIND_MW);
 }
 
-static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
+static struct job job_at(const struct fixture *d, enum ibv_wr_opcode op,
 			 uint32_t rkey, uint64_t off, uint32_t len)
 {
 	return (struct job){
@@ -77,7 +77,7 @@ static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
 }
 
 /* Over the connection @p, write [@off, @off + @len) through the window and read it back */
-static void check_access_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
+static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rkey, uint32_t off,
 			    uint32_t len)
 {
 	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
@@ -94,16 +94,16 @@ static void check_access_by(struct desk *d, const struct pair *p, uint32_t rkey,
 	buf_has_only(&d->c, off, len, 1);
 }
 
-static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
+static void check_access(struct fixture *d, uint32_t rkey, uint32_t off, uint32_t len)
 {
 	check_access_by(d, &d->p, rkey, off, len);
 }
 
-/* The connection must end for the reason @ends, and no byte of memory may change */
-static void expect_denied(struct desk *d, struct pair *p, const struct job *j,
+/* Check that a request ends the connection for the reason @ends, and changes no byte of memory */
+static void expect_denied(struct fixture *d, struct pair *p, const struct job *j,
 			  const char *ends)
 {
-	uint64_t was = counter(&p->s, ends);
+	uint64_t was = read_counter(&p->s, ends);
 
 	buf_clear(&d->s);
 	do_job(&p->c, j);
@@ -114,141 +114,141 @@ static void expect_denied(struct desk *d, struct pair *p, const struct job *j,
 	buf_is_clear(&d->s, 0, SIZE);
 }
 
-static void write_denied(struct desk *d, uint32_t rkey, uint32_t off,
-			 uint32_t len, const char *ends)
+static void expect_write_denied(struct fixture *d, uint32_t rkey, uint32_t off,
+				uint32_t len, const char *ends)
 {
 	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
 	expect_denied(d, &d->p, &j, ends);
 }
 
-static void drop(struct desk *d, struct ibv_mw *mw)
+static void free_window_and_fixture(struct fixture *d, struct ibv_mw *mw)
 {
 	CHECK(!ibv_dealloc_mw(mw), "%m");
-	desk_free(d);
+	fixture_free(d);
 }
 
 /* A window must grant access to exactly its bytes */
 static void type1(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	reaches(&d, mw->rkey, AT, WIDE);
-	reaches(&d, mw->rkey, AT + WIDE - 1, 1);
-	write_denied(&d, mw->rkey, AT + WIDE - 1, 2, "end_ddp_tagged_bounds");
-	drop(&d, mw);
+	check_access(&d, mw->rkey, AT, WIDE);
+	check_access(&d, mw->rkey, AT + WIDE - 1, 1);
+	expect_write_denied(&d, mw->rkey, AT + WIDE - 1, 2, "end_ddp_tagged_bounds");
+	free_window_and_fixture(&d, mw);
 }
 
 static void type1_before(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	write_denied(&d, mw->rkey, AT - 1, 2, "end_ddp_tagged_bounds");
-	drop(&d, mw);
+	expect_write_denied(&d, mw->rkey, AT - 1, 2, "end_ddp_tagged_bounds");
+	free_window_and_fixture(&d, mw);
 }
 
 /* If a window is bound to another range, its old STag must be invalid */
 static void type1_again(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 	uint32_t old;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	old = mw->rkey;
 	info.addr += WIDE;
-	bind1(&d, mw, &info);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	CHECK(mw->rkey != old, "the rkey must change");
-	reaches(&d, mw->rkey, AT + WIDE, WIDE);
-	write_denied(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
-	drop(&d, mw);
+	check_access(&d, mw->rkey, AT + WIDE, WIDE);
+	expect_write_denied(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
+	free_window_and_fixture(&d, mw);
 }
 
 static void type1_shut(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info, none = {};
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with a bound window must not be deregistered");
-	bind1(&d, mw, &none);
+	bind_type1(&d, mw, &none);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	write_denied(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
+	expect_write_denied(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
 /* A window with only one right must grant only this one */
 static void rights_write(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 	struct job j;
 
-	open_desk(&d, BINDABLE | RD);
+	open_fixture(&d, BINDABLE | RD);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	j = job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
 	expect_denied(&d, &d.p, &j, "end_rdmap_access");
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
 static void rights_read(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 
-	open_desk(&d, BINDABLE | WR);
+	open_fixture(&d, BINDABLE | WR);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, RD);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, RD);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	write_denied(&d, mw->rkey, AT, 10, "end_ddp_tagged_stag");
-	drop(&d, mw);
+	expect_write_denied(&d, mw->rkey, AT, 10, "end_ddp_tagged_stag");
+	free_window_and_fixture(&d, mw);
 }
 
 /* A window may be addressed by offsets instead of addresses */
 static void zero_based(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 	struct job j;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | IBV_ACCESS_ZERO_BASED);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR | IBV_ACCESS_ZERO_BASED);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	buf_clear(&d.s);
 	buf_fill(&d.c, AT, WIDE, 1);
@@ -262,20 +262,20 @@ static void zero_based(void)
 	want_recv(d.p.s.rcq, 6, 0);
 	buf_has_only(&d.s, AT, WIDE, 1);
 	pair_disconnect(&d.p);
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
 /* Open two streams, and bind a window of type 1 by the first one */
-static struct ibv_mw *open_two_with_window(struct desk *d, struct pair *q)
+static struct ibv_mw *open_two_with_window(struct fixture *d, struct pair *q)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
 
-	open_desk(d, BINDABLE);
+	open_fixture(d, BINDABLE);
 	pair_open_like(q, &d->p);
 	mw = new_mw(d, IBV_MW_TYPE_1);
-	info = part(d, WR | RD);
-	bind1(d, mw, &info);
+	info = make_bind_info(d, WR | RD);
+	bind_type1(d, mw, &info);
 	want_ok(d->p.s.scq, 30, IBV_WC_BIND_MW);
 	return mw;
 }
@@ -283,43 +283,43 @@ static struct ibv_mw *open_two_with_window(struct desk *d, struct pair *q)
 /* A window of type 1 is valid for all streams of the PD, not only the binding one (RFC 5041 8.2) */
 static void type1_streams(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct pair q;
 	struct ibv_mw *mw = open_two_with_window(&d, &q);
 
-	reaches(&d, mw->rkey, AT, WIDE);
+	check_access(&d, mw->rkey, AT, WIDE);
 	check_access_by(&d, &q, mw->rkey, AT, WIDE);
 	pair_close(&q);
 	pair_disconnect(&d.p);
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
 /* A window of type 2 is valid only for the stream that bound it (RFC 5041 8.2) */
 static void type2_stream(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct pair q;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 	uint32_t rkey;
 	struct job j;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	pair_open_like(&q, &d.p);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
 	rkey = ibv_inc_rkey(mw->rkey);
-	info = part(&d, WR | RD);
-	bind2(&d, mw, rkey, &info);
-	reaches(&d, rkey, AT, WIDE);
+	info = make_bind_info(&d, WR | RD);
+	bind_type2(&d, mw, rkey, &info);
+	check_access(&d, rkey, AT, WIDE);
 	j = job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
 	expect_denied(&d, &q, &j, "end_ddp_tagged_assoc");
-	reaches(&d, rkey, AT, 10);
+	check_access(&d, rkey, AT, 10);
 	pair_free(&q);
 	pair_disconnect(&d.p);
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
-static void shut2(struct desk *d, uint32_t rkey)
+static void invalidate_type2(struct fixture *d, uint32_t rkey)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 32, .opcode = IBV_WR_LOCAL_INV, .send_flags = SIG,
@@ -333,19 +333,19 @@ static void shut2(struct desk *d, uint32_t rkey)
 /* Unbind a window by Local Invalidate, then bind it again with another key */
 static void type2_local_inv(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	info = part(&d, WR | RD);
-	bind2(&d, mw, mw->rkey + 1, &info);
-	shut2(&d, mw->rkey + 1);
-	bind2(&d, mw, mw->rkey + 2, &info);
-	reaches(&d, mw->rkey + 2, AT, WIDE);
-	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
-	drop(&d, mw);
+	info = make_bind_info(&d, WR | RD);
+	bind_type2(&d, mw, mw->rkey + 1, &info);
+	invalidate_type2(&d, mw->rkey + 1);
+	bind_type2(&d, mw, mw->rkey + 2, &info);
+	check_access(&d, mw->rkey + 2, AT, WIDE);
+	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	free_window_and_fixture(&d, mw);
 }
 
 /* Invalidating an invalid window is allowed: krping begins with such an invalidation */
@@ -353,23 +353,23 @@ static void type2_shut_twice(void)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
-	struct desk d;
+	struct fixture d;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	info = part(&d, WR | RD);
-	bind2(&d, mw, mw->rkey + 1, &info);
-	shut2(&d, mw->rkey + 1);
-	shut2(&d, mw->rkey + 1);
-	bind2(&d, mw, mw->rkey + 2, &info);
-	reaches(&d, mw->rkey + 2, AT, WIDE);
-	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
-	drop(&d, mw);
+	info = make_bind_info(&d, WR | RD);
+	bind_type2(&d, mw, mw->rkey + 1, &info);
+	invalidate_type2(&d, mw->rkey + 1);
+	invalidate_type2(&d, mw->rkey + 1);
+	bind_type2(&d, mw, mw->rkey + 2, &info);
+	check_access(&d, mw->rkey + 2, AT, WIDE);
+	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	free_window_and_fixture(&d, mw);
 }
 
 static void type2_remote_inv(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 	struct ibv_send_wr *bad, wr = {
@@ -377,10 +377,10 @@ static void type2_remote_inv(void)
 	};
 	struct ibv_wc wc;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	info = part(&d, WR | RD);
-	bind2(&d, mw, mw->rkey + 1, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type2(&d, mw, mw->rkey + 1, &info);
 	do_recv(&d.p.s, 9, NULL, 0, 0);
 	wr.invalidate_rkey = mw->rkey + 1;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
@@ -388,20 +388,22 @@ static void type2_remote_inv(void)
 	CHECK(wc.status == IBV_WC_SUCCESS && wc.wc_flags & IBV_WC_WITH_INV &&
 	      wc.invalidated_rkey == mw->rkey + 1, "%x", wc.invalidated_rkey);
 	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
-	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	expect_write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
-/* The peer invalidates @rkey, which is not allowed: @p must end for the reason @ends */
+/*
+ * Let the peer invalidate @rkey, which is not allowed, and check that @p ends for the reason @ends
+ */
 static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char *ends)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
 		.invalidate_rkey = rkey,
 	};
-	uint64_t was = counter(&p->s, ends);
+	uint64_t was = read_counter(&p->s, ends);
 
 	do_recv(&p->s, 9, NULL, 0, 0);
 	CHECK(!ibv_post_send(p->c.qp, &wr, &bad), "%m");
@@ -414,56 +416,56 @@ static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char 
 /* A peer must not invalidate a window of type 1 (N-5) */
 static void type1_remote_inv(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct pair q;
 	struct ibv_mw *mw = open_two_with_window(&d, &q);
 
 	expect_invalidate_refused(&q, mw->rkey, "end_rdmap_invalidate");
-	reaches(&d, mw->rkey, AT, WIDE);
+	check_access(&d, mw->rkey, AT, WIDE);
 	pair_free(&q);
 	pair_disconnect(&d.p);
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
 /* A peer must not invalidate a window of type 2 that another stream has bound */
 static void type2_other_inv(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct pair q;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	pair_open_like(&q, &d.p);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	info = part(&d, WR | RD);
-	bind2(&d, mw, mw->rkey + 1, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type2(&d, mw, mw->rkey + 1, &info);
 	expect_invalidate_refused(&q, mw->rkey + 1, "end_rdmap_invalidate_assoc");
-	reaches(&d, mw->rkey + 1, AT, WIDE);
+	check_access(&d, mw->rkey + 1, AT, WIDE);
 	pair_free(&q);
 	pair_disconnect(&d.p);
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
-/* An invalid bind must complete with an error, and the QP must go to error */
+/* Check that an invalid bind completes with an error, and that the QP goes to error */
 static void expect_bind_fails(int mr_access, struct ibv_mw_bind_info *change,
 			      uint32_t rkey_xor)
 {
 	struct ibv_mw_bind_info info;
 	struct ibv_mw *mw;
-	struct desk d;
+	struct fixture d;
 
-	open_desk(&d, mr_access);
+	open_fixture(&d, mr_access);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	info = part(&d, change->mw_access_flags ?: WR);
+	info = make_bind_info(&d, change->mw_access_flags ?: WR);
 	info.addr += change->addr;
 	info.length += change->length;
-	CHECK(!post_bind2(&d.p.s, mw, (mw->rkey + 1) ^ rkey_xor, &info),
+	CHECK(!post_bind_type2(&d.p.s, mw, (mw->rkey + 1) ^ rkey_xor, &info),
 	      "post");
 	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	drop(&d, mw);
+	free_window_and_fixture(&d, mw);
 }
 
 static void bad_binds(void)
@@ -482,33 +484,33 @@ static void bad_binds(void)
 
 static void bound_twice(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	info = part(&d, WR | RD);
-	CHECK(post_bind2(&d.p.s, new_mw(&d, IBV_MW_TYPE_1), 1, &info) == EINVAL,
+	info = make_bind_info(&d, WR | RD);
+	CHECK(post_bind_type2(&d.p.s, new_mw(&d, IBV_MW_TYPE_1), 1, &info) == EINVAL,
 	      "a posted bind of a type 1 window must fail");
-	bind2(&d, mw, mw->rkey + 1, &info);
-	CHECK(!post_bind2(&d.p.s, mw, mw->rkey + 2, &info), "post");
+	bind_type2(&d, mw, mw->rkey + 1, &info);
+	CHECK(!post_bind_type2(&d.p.s, mw, mw->rkey + 2, &info), "post");
 	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
 }
 
 /* The STag of a window must not be accepted as an lkey */
 static void no_lkey(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
 	struct ibv_mr as_mr = {};
 	struct buf b;
 
-	open_desk(&d, BINDABLE);
+	open_fixture(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
+	info = make_bind_info(&d, WR | RD);
+	bind_type1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	b = d.s;
 	as_mr.lkey = mw->rkey;
@@ -522,45 +524,45 @@ static void no_lkey(void)
 /* An MR can be deregistered once the last of many windows is unbound */
 static void many_shut(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw *mw[MANY];
 	struct ibv_mw_bind_info info;
 	uint32_t i;
 
-	open_desk(&d, BINDABLE);
-	info = part(&d, WR | RD);
+	open_fixture(&d, BINDABLE);
+	info = make_bind_info(&d, WR | RD);
 	for (i = 0; i < MANY; i++) {
 		mw[i] = new_mw(&d, IBV_MW_TYPE_2);
-		bind2(&d, mw[i], mw[i]->rkey, &info);
+		bind_type2(&d, mw[i], mw[i]->rkey, &info);
 	}
 	for (i = 0; i < MANY; i++)
 		if (i != MANY / 2)
-			shut2(&d, mw[i]->rkey);
+			invalidate_type2(&d, mw[i]->rkey);
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with an open window must not be deregistered");
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "still");
-	reaches(&d, mw[MANY / 2]->rkey, AT, WIDE);
-	shut2(&d, mw[MANY / 2]->rkey);
+	check_access(&d, mw[MANY / 2]->rkey, AT, WIDE);
+	invalidate_type2(&d, mw[MANY / 2]->rkey);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	for (i = 0; i < MANY; i++)
 		CHECK(!ibv_dealloc_mw(mw[i]), "%m");
 	buf_reg(&d.s, d.p.s.pd, BINDABLE);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* The program exits while windows are bound; the kernel has to clean up */
 static void left_open(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct ibv_mw_bind_info info;
 
 	struct ibv_mw *mw;
 
-	open_desk(&d, BINDABLE);
-	info = part(&d, WR | RD);
-	bind1(&d, new_mw(&d, IBV_MW_TYPE_1), &info);
+	open_fixture(&d, BINDABLE);
+	info = make_bind_info(&d, WR | RD);
+	bind_type1(&d, new_mw(&d, IBV_MW_TYPE_1), &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
-	bind2(&d, mw, mw->rkey, &info);
+	bind_type2(&d, mw, mw->rkey, &info);
 }
 
 #define T(fn, rows)	CASE("mw_" #fn, fn, 0, rows)

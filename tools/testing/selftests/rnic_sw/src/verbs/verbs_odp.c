@@ -21,7 +21,7 @@ bool kernel_has(const char *function)
 	return has;
 }
 
-void odp_pair(struct pair *p, const struct opts *o)
+void odp_pair_open(struct pair *p, const struct opts *o)
 {
 	struct ibv_device_attr_ex attr = {};
 
@@ -33,7 +33,7 @@ void odp_pair(struct pair *p, const struct opts *o)
 	skip("no on-demand paging in this kernel: CONFIG_MMU_NOTIFIER");
 }
 
-static void map(struct buf *b, size_t pages, int flags, int fd)
+static void map_buf(struct buf *b, size_t pages, int flags, int fd)
 {
 	memset(b, 0, sizeof(*b));
 	b->len = b->map_len = pages * page_size();
@@ -44,12 +44,12 @@ static void map(struct buf *b, size_t pages, int flags, int fd)
 
 void pages_new(struct buf *b, size_t pages)
 {
-	map(b, pages, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	map_buf(b, pages, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
 void pages_map(struct buf *b, size_t pages, int fd)
 {
-	map(b, pages, MAP_SHARED, fd);
+	map_buf(b, pages, MAP_SHARED, fd);
 }
 
 int new_file(size_t pages)
@@ -69,7 +69,7 @@ void pages_free(struct buf *b)
 	memset(b, 0, sizeof(*b));
 }
 
-static void register_both(struct desk *d)
+static void register_both(struct fixture *d)
 {
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
@@ -83,33 +83,33 @@ static void map_file(struct buf *b, size_t pages)
 	CHECK(!close(fd), "%m");
 }
 
-void odp_desk(struct desk *d, size_t pages)
+void odp_fixture_open(struct fixture *d, size_t pages)
 {
-	odp_pair(&d->p, &(struct opts){});
+	odp_pair_open(&d->p, &(struct opts){});
 	map_file(&d->c, pages);
 	map_file(&d->s, pages);
 	register_both(d);
 }
 
-void odp_desk_own(struct desk *d, size_t pages)
+void odp_fixture_open_private(struct fixture *d, size_t pages)
 {
-	odp_pair(&d->p, &(struct opts){});
+	odp_pair_open(&d->p, &(struct opts){});
 	pages_new(&d->c, pages);
 	pages_new(&d->s, pages);
 	register_both(d);
 }
 
-void odp_free(struct desk *d)
+void odp_fixture_free(struct fixture *d)
 {
 	pages_free(&d->c);
 	pages_free(&d->s);
 	pair_free(&d->p);
 }
 
-void odp_close(struct desk *d)
+void odp_fixture_close(struct fixture *d)
 {
 	pair_disconnect(&d->p);
-	odp_free(d);
+	odp_fixture_free(d);
 }
 
 bool is_present(const void *at)
@@ -156,8 +156,8 @@ long number_in(const char *path, const char *word)
 /* Messages ------------------------------------------------------------------ */
 
 /* Fill the source with the pattern of @seed and the sink with another one */
-static void fill(struct buf *from, struct buf *to, size_t off, size_t len,
-		 uint32_t seed, away_fn *away)
+static void fill_source_and_sink(struct buf *from, struct buf *to, size_t off, size_t len,
+				 uint32_t seed, away_fn *away)
 {
 	buf_fill(from, off, len, seed);
 	buf_fill(to, off, len, ~seed);
@@ -167,13 +167,13 @@ static void fill(struct buf *from, struct buf *to, size_t off, size_t len,
 	away(to);
 }
 
-static void send_one(struct desk *d, bool back, size_t off, size_t len, uint32_t seed,
+static void send_one(struct fixture *d, bool back, size_t off, size_t len, uint32_t seed,
 		     away_fn *away)
 {
 	const struct end *from = back ? &d->p.s : &d->p.c, *to = back ? &d->p.c : &d->p.s;
 	struct buf *source = back ? &d->s : &d->c, *sink = back ? &d->c : &d->s;
 
-	fill(source, sink, off, len, seed, away);
+	fill_source_and_sink(source, sink, off, len, seed, away);
 	do_recv(to, 1, sink, off, len);
 	do_send(from, 2, source, off, len);
 	want_recv(to->rcq, 1, len);
@@ -181,13 +181,13 @@ static void send_one(struct desk *d, bool back, size_t off, size_t len, uint32_t
 	buf_has(sink, off, len, seed);
 }
 
-void exchange_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
 	send_one(d, false, off, len, seed, away);
 	send_one(d, true, off, len, seed + 1, away);
 }
 
-static struct job job_of(struct desk *d, enum ibv_wr_opcode op, size_t off, size_t len)
+static struct job make_job(struct fixture *d, enum ibv_wr_opcode op, size_t off, size_t len)
 {
 	return (struct job){
 		.id = 3, .op = op, .flags = SIG, .b = &d->c, .off = off, .len = len,
@@ -195,33 +195,33 @@ static struct job job_of(struct desk *d, enum ibv_wr_opcode op, size_t off, size
 	};
 }
 
-void exchange_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
-	struct job j = job_of(d, IBV_WR_RDMA_WRITE, off, len);
+	struct job j = make_job(d, IBV_WR_RDMA_WRITE, off, len);
 
-	fill(&d->c, &d->s, off, len, seed, away);
+	fill_source_and_sink(&d->c, &d->s, off, len, seed, away);
 	do_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
 	wait_all_placed(d);
 	buf_has(&d->s, off, len, seed);
 }
 
-void exchange_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away)
 {
-	struct job j = job_of(d, IBV_WR_RDMA_READ, off, len);
+	struct job j = make_job(d, IBV_WR_RDMA_READ, off, len);
 
-	fill(&d->s, &d->c, off, len, seed, away);
+	fill_source_and_sink(&d->s, &d->c, off, len, seed, away);
 	do_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_READ);
 	buf_has(&d->c, off, len, seed);
 }
 
-void exchange_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
+void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
 {
 	uint64_t old = value * 0x9e3779b97f4a7c15;
 
-	*word(&d->s, at) = old;
-	*word(&d->c, at) = ~old;
+	*get_word(&d->s, at) = old;
+	*get_word(&d->c, at) = ~old;
 	if (away) {
 		away(&d->c);
 		away(&d->s);
@@ -230,13 +230,13 @@ void exchange_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
 		.id = 4, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG,
 		.value = value, .sink = &d->c, .at = at, .target = &d->s, .to = at });
 	want_atom(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
-	CHECK(*word(&d->c, at) == old, "%llx was returned, %llx was the value before",
-	      (unsigned long long)*word(&d->c, at), (unsigned long long)old);
-	CHECK(*word(&d->s, at) == old + value, "the sum is %llx, want %llx",
-	      (unsigned long long)*word(&d->s, at), (unsigned long long)(old + value));
+	CHECK(*get_word(&d->c, at) == old, "%llx was returned, %llx was the value before",
+	      (unsigned long long)*get_word(&d->c, at), (unsigned long long)old);
+	CHECK(*get_word(&d->s, at) == old + value, "the sum is %llx, want %llx",
+	      (unsigned long long)*get_word(&d->s, at), (unsigned long long)(old + value));
 }
 
-void exchange_all(struct desk *d, size_t len, uint32_t seed, away_fn *away)
+void exchange_all(struct fixture *d, size_t len, uint32_t seed, away_fn *away)
 {
 	const size_t page = page_size();
 	const struct { size_t off, len; } at[] = {
@@ -253,13 +253,13 @@ void exchange_all(struct desk *d, size_t len, uint32_t seed, away_fn *away)
 }
 
 struct taker {
-	struct desk	*d;
+	struct fixture	*d;
 	away_fn		*away;
 	bool		stop;
 	uint32_t	times;
 };
 
-static void *take_away(void *arg)
+static void *apply_away(void *arg)
 {
 	struct taker *t = arg;
 
@@ -273,13 +273,13 @@ static void *take_away(void *arg)
 }
 
 /* Repeat the messages @times times, and until @away has been applied at least once */
-void exchange_during(struct desk *d, size_t len, uint32_t times, away_fn *away)
+void exchange_during(struct fixture *d, size_t len, uint32_t times, away_fn *away)
 {
 	struct taker t = { .d = d, .away = away };
 	pthread_t thread;
 	uint32_t i;
 
-	CHECK(!pthread_create(&thread, NULL, take_away, &t), "%m");
+	CHECK(!pthread_create(&thread, NULL, apply_away, &t), "%m");
 	for (i = 0; i < times || !__atomic_load_n(&t.times, __ATOMIC_RELAXED); i++)
 		exchange_all(d, len, i * 64, NULL);
 	__atomic_store_n(&t.stop, true, __ATOMIC_RELEASE);

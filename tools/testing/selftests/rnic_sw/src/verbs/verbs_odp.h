@@ -11,20 +11,20 @@
 bool kernel_has(const char *function);
 
 /* Open a connection; skip the case if the device does not support ODP */
-void odp_pair(struct pair *p, const struct opts *o);
+void odp_pair_open(struct pair *p, const struct opts *o);
 
 /* Allocate or map whole pages of which none is present: private memory, or memory of file @fd */
 void pages_new(struct buf *b, size_t pages);
 void pages_map(struct buf *b, size_t pages, int fd);
-int new_file(size_t pages);		/* a memfd */
+int new_file(size_t pages);		/* creates a memfd */
 void pages_free(struct buf *b);		/* deregisters the MR first, if there is one */
 
-/* Open a desk whose buffers are @pages pages of files, registered with RIGHTS_ODP */
-void odp_desk(struct desk *d, size_t pages);
-/* Open a desk whose buffers are private memory, registered with RIGHTS_ODP */
-void odp_desk_own(struct desk *d, size_t pages);
-void odp_free(struct desk *d);
-void odp_close(struct desk *d);
+/* Open a fixture whose buffers are @pages pages of files, registered with RIGHTS_ODP */
+void odp_fixture_open(struct fixture *d, size_t pages);
+/* Open a fixture whose buffers are private memory, registered with RIGHTS_ODP */
+void odp_fixture_open_private(struct fixture *d, size_t pages);
+void odp_fixture_free(struct fixture *d);
+void odp_fixture_close(struct fixture *d);
 
 /* Check whether the page is present in the page table of this process */
 bool is_present(const void *at);
@@ -41,14 +41,14 @@ typedef void away_fn(struct buf *b);
  * Transfer bytes [off, off + len) by one message and compare both buffers.  @away is applied to
  * both buffers after they have been filled; it may be NULL.
  */
-void exchange_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void exchange_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void exchange_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
-void exchange_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away);
+void exchange_send(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away);
 /* Do all of the above at several offsets within the first @len bytes */
-void exchange_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
+void exchange_all(struct fixture *d, size_t len, uint32_t seed, away_fn *away);
 /* Call exchange_all() @times times, while another thread applies @away to both buffers */
-void exchange_during(struct desk *d, size_t len, uint32_t times, away_fn *away);
+void exchange_during(struct fixture *d, size_t len, uint32_t times, away_fn *away);
 
 /* Access by a peer to pages that cannot be faulted in (verbs_odp_wrong.c) ---------- */
 
@@ -56,16 +56,16 @@ struct counts {
 	uint64_t end, sent, got;
 };
 
-struct counts read_counts(const struct desk *d, const char *ends);
+struct counts read_counts(const struct fixture *d, const char *ends);
 /* Check that since @was one connection has ended, for the reason @ends, with one Terminate */
-void check_counts(const struct desk *d, const char *ends, const struct counts *was);
-void both_down(struct desk *d);
+void check_counts(const struct fixture *d, const char *ends, const struct counts *was);
+void check_both_down(struct fixture *d);
 
 /* Page faults that are not served (verbs_odp_stuck.c) ------------------------ */
 
-/* A desk whose client or server has a buffer with pages that are not served */
+/* A fixture whose client or server has a buffer with pages that are not served */
 struct stall {
-	struct desk	d;
+	struct fixture	d;
 	struct pair	q;	/* an unrelated connection */
 	struct buf	own;	/* buffer of @q */
 	int		fd;
@@ -75,6 +75,6 @@ struct stall {
 /* Open a userfaultfd, or skip the case */
 int uffd_open(void);
 /* Start a message that waits for an unserved page; check that @q is not delayed */
-void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op);
+void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op);
 
 #endif

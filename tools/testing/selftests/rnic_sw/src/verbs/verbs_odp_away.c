@@ -16,19 +16,19 @@
 #define TIMES	16u
 
 /* Apply @away before each of some messages, and then during many messages */
-static void exchange_with(struct desk *d, size_t len, away_fn *away)
+static void check_exchange_with(struct fixture *d, size_t len, away_fn *away)
 {
 	exchange_all(d, len, 1, away);
-	exchange_during(d, len, rounds(TIMES) ?: 1, away);
+	exchange_during(d, len, scale_rounds(TIMES) ?: 1, away);
 }
 
-static void with_files(away_fn *away)
+static void check_file_buffers(away_fn *away)
 {
-	struct desk d;
+	struct fixture d;
 
-	odp_desk(&d, PAGES);
-	exchange_with(&d, d.s.len, away);
-	odp_close(&d);
+	odp_fixture_open(&d, PAGES);
+	check_exchange_with(&d, d.s.len, away);
+	odp_fixture_close(&d);
 }
 
 /* Unmap the pages of a file without losing data */
@@ -39,7 +39,7 @@ static void unmap_pages(struct buf *b)
 
 static void dontneed(void)
 {
-	with_files(unmap_pages);
+	check_file_buffers(unmap_pages);
 }
 
 static void protect_otherwise(struct buf *b)
@@ -50,11 +50,11 @@ static void protect_otherwise(struct buf *b)
 
 static void protect(void)
 {
-	with_files(protect_otherwise);
+	check_file_buffers(protect_otherwise);
 }
 
 /* Forbid access for a moment, while no message is in flight */
-static void shut_for_a_while(struct buf *b)
+static void forbid_access_briefly(struct buf *b)
 {
 	CHECK(!mprotect(b->at, b->len, PROT_NONE), "%m");
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
@@ -62,15 +62,15 @@ static void shut_for_a_while(struct buf *b)
 
 static void shut(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	odp_desk_own(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, shut_for_a_while);
-	odp_close(&d);
+	odp_fixture_open_private(&d, PAGES);
+	exchange_all(&d, d.s.len, 1, forbid_access_briefly);
+	odp_fixture_close(&d);
 }
 
 /* Move the data away and back to the registered address */
-static void there_and_back(struct buf *b)
+static void move_and_restore(struct buf *b)
 {
 	void *elsewhere = mmap(NULL, b->len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -83,11 +83,11 @@ static void there_and_back(struct buf *b)
 
 static void moved(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	odp_desk_own(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, there_and_back);
-	odp_close(&d);
+	odp_fixture_open_private(&d, PAGES);
+	exchange_all(&d, d.s.len, 1, move_and_restore);
+	odp_fixture_close(&d);
 }
 
 /*
@@ -97,10 +97,10 @@ static void moved(void)
 static void replaced(void)
 {
 	struct buf other, *at;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	for (i = 0; i < 20; i++) {
 		at = i % 2 ? &d.c : &d.s;
 		exchange_all(&d, d.s.len, i, NULL);
@@ -115,14 +115,14 @@ static void replaced(void)
 		want_ok(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
 		if (i % 2)
 			wait_all_placed(&d);
-		/* all but the first byte, which wait_all_placed() has used */
+		/* compare all bytes except the first one, which wait_all_placed() has used */
 		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "both buffers must be equal");
-		CHECK(at->at[5] == octet_of(100 + i, 5), "the memory must have the new content");
+		CHECK(at->at[5] == pattern_byte(100 + i, 5), "the memory must have the new content");
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
-/* Map the same file again over its own mapping, during messages */
+/* Map the same file again over its own mapping while messages use it */
 static int fd_of[2];
 static struct buf *first;
 
@@ -136,9 +136,9 @@ static void map_again(struct buf *b)
 
 static void mapped_again(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	first = &d.c;
 	fd_of[0] = new_file(PAGES);
 	fd_of[1] = new_file(PAGES);
@@ -146,13 +146,13 @@ static void mapped_again(void)
 	pages_map(&d.s, PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	exchange_with(&d, d.s.len, map_again);
-	odp_close(&d);
+	check_exchange_with(&d, d.s.len, map_again);
+	odp_fixture_close(&d);
 }
 
 /* Pages shared with a child ----------------------------------------------- */
 
-static uint64_t sum_of(const struct buf *b)
+static uint64_t compute_sum(const struct buf *b)
 {
 	uint64_t sum = 0;
 	size_t i;
@@ -174,16 +174,19 @@ static void share_with_child(struct buf *b)
 	CHECK(pid >= 0, "%m");
 	if (pid)
 		return;
-	sum = sum_of(b);
+	sum = compute_sum(b);
 	for (i = 0; i < 5; i++) {
 		usleep(2000);
-		if (sum_of(b) != sum)
+		if (compute_sum(b) != sum)
 			_exit(FAIL);
 	}
 	_exit(PASS);
 }
 
-/* Keep the number of children small: wait for one of them and check its result */
+/*
+ * Like share_with_child(), but keep the number of children small: wait for one of them first, and
+ * check its result
+ */
 static void share_with_few(struct buf *b)
 {
 	static int children;
@@ -198,29 +201,29 @@ static void share_with_few(struct buf *b)
 
 static void forked(void)
 {
-	struct desk d;
+	struct fixture d;
 	int status;
 
-	odp_desk_own(&d, PAGES);
-	exchange_with(&d, d.s.len, share_with_few);
+	odp_fixture_open_private(&d, PAGES);
+	check_exchange_with(&d, d.s.len, share_with_few);
 	while (wait(&status) > 0)
 		CHECK(!status, "the child's memory must not change: %x", status);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* The parent must keep using its own pages, during and after the life of the child */
 static void forked_once(void)
 {
-	struct desk d;
+	struct fixture d;
 	int status;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	exchange_all(&d, d.s.len, 1, NULL);
 	share_with_child(&d.s);
 	exchange_all(&d, d.s.len, 2, NULL);
 	CHECK(wait(&status) > 0 && !status, "%x", status);
 	exchange_all(&d, d.s.len, 3, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Pages given up by the program --------------------------------------------- */
@@ -228,11 +231,11 @@ static void forked_once(void)
 /* A message must read zeros immediately, because no reference to the old page may be kept */
 static void given_up(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 	size_t k;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	for (i = 0; i < 30; i++) {
 		exchange_write(&d, 0, d.s.len, i, NULL);
 		exchange_read(&d, 0, d.s.len, i, NULL);
@@ -245,7 +248,7 @@ static void given_up(void)
 		for (k = 0; k < d.c.len; k++)
 			CHECK(!d.c.at[k], "byte %zu is %x", k, d.c.at[k]);
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /*
@@ -254,10 +257,10 @@ static void given_up(void)
  */
 static void freed(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	for (i = 0; i < 10; i++) {
 		exchange_write(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_FREE), "%m");
@@ -272,11 +275,14 @@ static void freed(void)
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
 		buf_has(&d.s, 0, d.s.len, 77 + i);
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
-/* Truncation removes the pages past the middle; messages that use the others must not notice */
-static void cut_and_grow(struct buf *b)
+/*
+ * Truncate the file to its first half, and restore its length. Messages that use the first half
+ * must not be affected.
+ */
+static void truncate_and_grow(struct buf *b)
 {
 	const int fd = fd_of[b != first];
 
@@ -285,9 +291,9 @@ static void cut_and_grow(struct buf *b)
 
 static void truncated(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	first = &d.c;
 	fd_of[0] = new_file(2 * PAGES);
 	fd_of[1] = new_file(2 * PAGES);
@@ -295,7 +301,7 @@ static void truncated(void)
 	pages_map(&d.s, 2 * PAGES, fd_of[1]);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	exchange_with(&d, d.s.len / 2, cut_and_grow);
+	check_exchange_with(&d, d.s.len / 2, truncate_and_grow);
 	/* pages that were cut off are replaced by new pages when the file has grown again */
 	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
@@ -305,7 +311,7 @@ static void truncated(void)
 		.raddr = (uintptr_t)d.s.at + d.s.len / 2, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!d.c.at[0] && !memcmp(d.c.at, d.c.at + 1, 99), "new pages must be zero");
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* If a peer writes to a page of a file, the data must reach the file after the page is unmapped */
@@ -314,10 +320,10 @@ static void file_written(void)
 	static uint8_t back[PAGES * 65536];
 	char name[] = "/var/tmp/rnic_sw-XXXXXX";
 	int fd = mkstemp(name);
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	CHECK(fd >= 0 && !unlink(name) && !ftruncate(fd, PAGES * page_size()), "%m");
 	pages_new(&d.c, PAGES);
 	pages_map(&d.s, PAGES, fd);
@@ -330,14 +336,14 @@ static void file_written(void)
 		CHECK(pread(fd, back, d.s.len, 0) == (ssize_t)d.s.len, "%m");
 		CHECK(!memcmp(back, d.c.at, d.s.len), "the file must have what was written");
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 	CHECK(!close(fd), "%m");
 }
 
 /* Changes by the kernel ------------------------------------------------------ */
 
 /* Migrate all movable pages */
-static void compact(struct buf *b)
+static void compact_memory(struct buf *b)
 {
 	(void)b;
 	write_file("/proc/sys/vm/compact_memory", "1");
@@ -358,15 +364,15 @@ static long pages_migrated(void)
 
 static void migrated(void)
 {
-	struct desk d;
+	struct fixture d;
 	long before, moved;
 
 	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
 	before = pages_migrated();
-	odp_desk_own(&d, PAGES);
-	exchange_all(&d, d.s.len, 1, compact);
-	exchange_during(&d, d.s.len, 4, compact);
-	odp_close(&d);
+	odp_fixture_open_private(&d, PAGES);
+	exchange_all(&d, d.s.len, 1, compact_memory);
+	exchange_during(&d, d.s.len, 4, compact_memory);
+	odp_fixture_close(&d);
 	moved = pages_migrated() - before;
 	if (!moved)
 		skip("no pages could be migrated");
@@ -389,18 +395,18 @@ static void need_swap(void)
 static void swapped(void)
 {
 	const char *where = "/proc/vmstat";
-	struct desk d;
+	struct fixture d;
 	long out, in;
 
 	need_swap();
 	out = number_in(where, "pswpout ");
 	in = number_in(where, "pswpin ");
-	odp_desk_own(&d, PAGES);
-	exchange_with(&d, d.s.len, page_out);
-	odp_close(&d);
-	odp_desk(&d, PAGES);
-	exchange_with(&d, d.s.len, page_out);
-	odp_close(&d);
+	odp_fixture_open_private(&d, PAGES);
+	check_exchange_with(&d, d.s.len, page_out);
+	odp_fixture_close(&d);
+	odp_fixture_open(&d, PAGES);
+	check_exchange_with(&d, d.s.len, page_out);
+	odp_fixture_close(&d);
 	printf("# %ld pages out, %ld in\n", number_in(where, "pswpout ") - out,
 	       number_in(where, "pswpin ") - in);
 	CHECK(number_in(where, "pswpout ") > out, "pages must be swapped out");
@@ -417,7 +423,7 @@ static void huge_buf(struct buf *b)
 	b->len = 2 * HUGE;
 }
 
-static long huge_pages(void)
+static long read_huge_kib(void)
 {
 	return number_in("/proc/self/smaps_rollup", "AnonHugePages:");
 }
@@ -430,7 +436,7 @@ static void collapse(struct buf *b)
 		      "%m");
 }
 
-static void split(struct buf *b)
+static void split_huge_page(struct buf *b)
 {
 	uint8_t *last = b->at + b->len - page_size();
 
@@ -444,7 +450,7 @@ static void collapse_or_split(struct buf *b)
 	static unsigned int turn;
 
 	if (turn++ & 2)
-		split(b);
+		split_huge_page(b);
 	else
 		collapse(b);
 }
@@ -452,11 +458,11 @@ static void collapse_or_split(struct buf *b)
 static void huge(void)
 {
 	const char *knob = "/sys/kernel/mm/transparent_hugepage/enabled";
-	struct desk d;
+	struct fixture d;
 
 	need_file(knob, "CONFIG_TRANSPARENT_HUGEPAGE");
 	write_file(knob, "madvise");
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	huge_buf(&d.c);
 	huge_buf(&d.s);
 	CHECK(!madvise(d.c.at, d.c.len, MADV_HUGEPAGE), "%m");
@@ -465,20 +471,20 @@ static void huge(void)
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	/* a message must fault in a huge page */
 	exchange_write(&d, 0, HUGE, 1, NULL);
-	CHECK(huge_pages() > 0, "there must be a huge page");
-	exchange_all(&d, 64 * page_size(), 1, split);
+	CHECK(read_huge_kib() > 0, "there must be a huge page");
+	exchange_all(&d, 64 * page_size(), 1, split_huge_page);
 	exchange_all(&d, 64 * page_size(), 2, collapse);
-	/* no message uses the last page, because split() protects it for a moment */
-	exchange_during(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
-	odp_close(&d);
+	/* no message uses the last page, because split_huge_page() protects it for a moment */
+	exchange_during(&d, HUGE / 16, scale_rounds(TIMES) ?: 1, collapse_or_split);
+	odp_fixture_close(&d);
 }
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
 /* Fill all pages with the same content and wait until KSM has merged them */
-static void merge(struct buf *c, struct buf *s, uint32_t seed)
+static void fill_and_wait_merged(struct buf *c, struct buf *s, uint32_t seed)
 {
-	const uint64_t until = now_ms() + patience(15000);
+	const uint64_t until = now_ms() + scale_timeout(15000);
 	size_t i;
 
 	for (i = 0; i < PAGES; i++) {
@@ -495,18 +501,18 @@ static void merge(struct buf *c, struct buf *s, uint32_t seed)
 /* Pages of equal content are merged, and a message must unshare them */
 static void merged(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
 	need_file(KSM "run", "CONFIG_KSM");
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	CHECK(!madvise(d.c.at, d.c.len, MADV_MERGEABLE), "%m");
 	CHECK(!madvise(d.s.at, d.s.len, MADV_MERGEABLE), "%m");
 	write_file(KSM "pages_to_scan", "1000");
 	write_file(KSM "sleep_millisecs", "2");
 	write_file(KSM "run", "1");
 	for (i = 0; i < 4; i++) {
-		merge(&d.c, &d.s, i);
+		fill_and_wait_merged(&d.c, &d.s, i);
 		/* the other users of the merged page must keep its content */
 		do_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
@@ -521,7 +527,7 @@ static void merged(void)
 		exchange_all(&d, d.s.len, 1, NULL);
 	}
 	write_file(KSM "run", "2");
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 const struct test odp_away_tests[] = {

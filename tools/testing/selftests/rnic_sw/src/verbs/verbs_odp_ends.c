@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* If processes die, or do not die, during page faults of their MRs, others must not be affected. */
+/*
+ * Processes that are killed or that hang during page faults of their MRs must
+ * not affect others.
+ */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <signal.h>
@@ -14,7 +17,7 @@
 /* Pass the userfaultfd to another process.  As long as it is open in that process, the page is not
  * served, even after the death of this process.
  */
-static void pass(int over, int fd)
+static void send_fd(int over, int fd)
 {
 	char room[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
 	struct iovec iov = { &byte, 1 };
@@ -29,7 +32,7 @@ static void pass(int over, int fd)
 	CHECK(sendmsg(over, &msg, 0) == 1, "%m");
 }
 
-static int fetch(int over)
+static int receive_fd(int over)
 {
 	char room[CMSG_SPACE(sizeof(int))] = {}, byte;
 	struct iovec iov = { &byte, 1 };
@@ -56,7 +59,7 @@ static void odp_or_skip(void)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		odp_pair(&p, &(struct opts){});
+		odp_pair_open(&p, &(struct opts){});
 		_exit(PASS);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "%x", status);
@@ -71,18 +74,18 @@ static void stuck_or_skip(void)
 }
 
 /* Open both ends in one process, start a message that waits for a page, and wait to be killed */
-static void hang(int over, enum ibv_wr_opcode op, bool at_client)
+static void start_stuck_message(int over, enum ibv_wr_opcode op, bool at_client)
 {
 	struct stall s;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	stall_waits(&s, at_client, op);
-	pass(over, s.fd);
+	stall_start(&s, at_client, op);
+	send_fd(over, s.fd);
 	for (;;)
 		pause();
 }
 
-static void killed_in(enum ibv_wr_opcode op, bool at_client)
+static void kill_during_fault(enum ibv_wr_opcode op, bool at_client)
 {
 	uint64_t until;
 	int over[2], fd;
@@ -93,11 +96,11 @@ static void killed_in(enum ibv_wr_opcode op, bool at_client)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid)
-		hang(over[1], op, at_client);
+		start_stuck_message(over[1], op, at_client);
 	close(over[1]);
-	fd = fetch(over[0]);
+	fd = receive_fd(over[0]);
 	CHECK(!kill(pid, SIGKILL), "%m");
-	until = now_ms() + patience(WC_MS);
+	until = now_ms() + scale_timeout(WC_MS);
 	while (waitpid(pid, NULL, WNOHANG) != pid) {
 		CHECK(now_ms() < until, "a killed process must end");
 		pause_ms(10);
@@ -109,10 +112,10 @@ static void killed_in(enum ibv_wr_opcode op, bool at_client)
 static void stuck_killed(void)
 {
 	stuck_or_skip();
-	killed_in(IBV_WR_RDMA_WRITE, false);
-	killed_in(IBV_WR_RDMA_READ, false);
-	killed_in(IBV_WR_SEND, true);
-	killed_in(IBV_WR_RDMA_READ, true);
+	kill_during_fault(IBV_WR_RDMA_WRITE, false);
+	kill_during_fault(IBV_WR_RDMA_READ, false);
+	kill_during_fault(IBV_WR_SEND, true);
+	kill_during_fault(IBV_WR_RDMA_READ, true);
 	/* the device must still work */
 	settle();
 }
@@ -121,7 +124,10 @@ static void stuck_killed(void)
 
 enum { CROWD = 100 };
 
-/* Create an unserved page for each connection, which a Write of the peer and a Send need */
+/*
+ * For each connection create an unserved page, which a Write of the peer and a
+ * Send need
+ */
 static void create_stuck_conns(int fd)
 {
 	static struct pair p[CROWD];
@@ -133,7 +139,7 @@ static void create_stuck_conns(int fd)
 	buf_new(&from, 100);
 	reg.range = (struct uffdio_range){ (uintptr_t)all.at, all.len };
 	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
-	odp_pair(&p[0], &(struct opts){});
+	odp_pair_open(&p[0], &(struct opts){});
 	buf_reg(&from, p[0].c.pd, 0);
 	for (i = 1; i < CROWD; i++)
 		pair_open_like(&p[i], &p[0]);
@@ -147,7 +153,7 @@ static void create_stuck_conns(int fd)
 	}
 }
 
-static void serve_nobody(int ready)
+static void run_unserved_process(int ready)
 {
 	int fd = uffd_open();
 
@@ -161,7 +167,7 @@ static void serve_nobody(int ready)
 static void stuck_crowd(void)
 {
 	int ready[2], status;
-	struct desk d;
+	struct fixture d;
 	char c;
 	pid_t pid;
 
@@ -171,22 +177,22 @@ static void stuck_crowd(void)
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid)
-		serve_nobody(ready[1]);
+		run_unserved_process(ready[1]);
 	close(ready[1]);
 	CHECK(read(ready[0], &c, 1) == 1, "the other program must start");
-	odp_desk_own(&d, 6);
+	odp_fixture_open_private(&d, 6);
 	exchange_all(&d, d.s.len, 1, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 }
 
 /* A child keeps the file descriptors after the process with the memory has exited */
-static void inherit(void)
+static void exit_before_child(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	odp_desk_own(&d, 64);
+	odp_fixture_open_private(&d, 64);
 	exchange_all(&d, d.s.len, 1, NULL);
 	fflush(stdout);
 	if (!fork()) {
@@ -213,7 +219,7 @@ static void outlived(void)
 		pid = fork();
 		CHECK(pid >= 0, "%m");
 		if (!pid)
-			inherit();
+			exit_before_child();
 		CHECK(waitpid(pid, &status, 0) == pid, "%m");
 		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
 			_exit(SKIP);

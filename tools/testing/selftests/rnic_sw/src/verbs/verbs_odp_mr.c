@@ -17,7 +17,7 @@ static void caps(void)
 	struct ibv_device_attr_ex attr = {};
 	struct pair p;
 
-	odp_pair(&p, &(struct opts){});
+	odp_pair_open(&p, &(struct opts){});
 	CHECK(!ibv_query_device_ex(p.c.id->verbs, NULL, &attr), "%m");
 	CHECK(attr.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT),
 	      "%llx", (unsigned long long)attr.odp_caps.general_caps);
@@ -31,10 +31,10 @@ static void caps(void)
 /* No page is present: sinks must be faulted in, and sources must read as 0 */
 static void untouched(void)
 {
-	struct desk d;
+	struct fixture d;
 	size_t i;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	memset(d.c.at, 0xaa, page_size());
 	CHECK(!is_present(d.s.at + page_size()), "the page must not be present yet");
 	do_job(&d.p.c, &(struct job){
@@ -53,15 +53,15 @@ static void untouched(void)
 	wait_all_placed(&d);
 	buf_has(&d.s, page_size(), page_size() * 3, 8);
 	exchange_all(&d, d.s.len, 1, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
-/* The MR of one end is an ODP MR, that of the other end is pinned */
+/* Transfer data between an ODP MR at one end and a pinned MR at the other end */
 static void beside_pinned(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	odp_desk(&d, PAGES);
+	odp_fixture_open(&d, PAGES);
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ALL);
 	exchange_all(&d, d.s.len, 5, NULL);
@@ -69,7 +69,7 @@ static void beside_pinned(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
 	exchange_all(&d, d.s.len, 6, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* A receive of an SRQ is placed into non-present pages */
@@ -77,10 +77,10 @@ static void srq(void)
 {
 	struct ibv_sge sge = { .length = 3 * page_size() };
 	struct ibv_recv_wr *bad, wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	odp_pair(&d.p, &(struct opts){ .srq = 16 });
+	odp_pair_open(&d.p, &(struct opts){ .srq = 16 });
 	pages_new(&d.c, PAGES);
 	pages_new(&d.s, PAGES);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
@@ -96,7 +96,7 @@ static void srq(void)
 		want_ok(d.p.c.scq, 6, IBV_WC_SEND);
 		buf_has(&d.s, 100, sge.length, i);
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Both ends use scatter/gather lists whose pages are far apart */
@@ -107,10 +107,10 @@ static void lists(void)
 					.opcode = IBV_WR_SEND, .send_flags = SIG };
 	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 2, .sg_list = to, .num_sge = 4 };
 	const size_t page = page_size();
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	odp_pair(&d.p, &(struct opts){ .ssge = 4, .rsge = 4 });
+	odp_pair_open(&d.p, &(struct opts){ .ssge = 4, .rsge = 4 });
 	pages_new(&d.c, PAGES);
 	pages_new(&d.s, PAGES);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
@@ -128,7 +128,7 @@ static void lists(void)
 	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < 4; i++)
 		buf_has(&d.s, 2 * (3 - i) * page + 77, page, i);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /*
@@ -139,11 +139,11 @@ static void unpinned(void)
 {
 	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
 	struct ibv_mr *pinned;
-	struct desk d;
+	struct fixture d;
 
 	drop_ipc_lock();
-	lock_at_most(0);
-	odp_desk_own(&d, PAGES);
+	limit_locked_memory(0);
+	odp_fixture_open_private(&d, PAGES);
 	pinned = ibv_reg_mr(d.p.c.pd, d.c.at, d.c.len, RIGHTS_ALL);
 	CHECK(!pinned && (errno == ENOMEM || errno == EPERM), "a pinned MR must be refused: %m");
 	pages_free(&d.s);
@@ -151,13 +151,13 @@ static void unpinned(void)
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_all(&d, d.c.len, 3, NULL);
 	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* The whole address space -------------------------------------------------- */
 
 /* Register the whole address space */
-static struct ibv_mr *all_of(struct ibv_pd *pd)
+static struct ibv_mr *reg_whole_space(struct ibv_pd *pd)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, NULL, SIZE_MAX, RIGHTS_ODP);
 
@@ -165,23 +165,23 @@ static struct ibv_mr *all_of(struct ibv_pd *pd)
 	return mr;
 }
 
-static void implicit_desk(struct desk *d)
+static void implicit_fixture_open(struct fixture *d)
 {
-	odp_pair(&d->p, &(struct opts){});
+	odp_pair_open(&d->p, &(struct opts){});
 	pages_new(&d->c, PAGES);
 	pages_new(&d->s, PAGES);
-	d->c.mr = all_of(d->p.c.pd);
-	d->s.mr = all_of(d->p.s.pd);
+	d->c.mr = reg_whole_space(d->p.c.pd);
+	d->s.mr = reg_whole_space(d->p.s.pd);
 }
 
 /* The MR must cover memory that is mapped later, and memory that replaces another mapping */
 static void implicit(void)
 {
 	struct ibv_mr *mr;
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	implicit_desk(&d);
+	implicit_fixture_open(&d);
 	for (i = 0; i < 4; i++) {
 		exchange_all(&d, d.c.len, i, NULL);
 		mr = d.s.mr;
@@ -192,7 +192,7 @@ static void implicit(void)
 		CHECK(mmap(d.c.at, d.c.len, PROT_READ | PROT_WRITE, MAP_FIXED |
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == d.c.at, "%m");
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 #define SOME	(3 * 4096)
@@ -203,10 +203,10 @@ static void implicit_all(void)
 	static uint8_t data[SOME];
 	uint8_t stack[SOME], *heap = malloc(SOME);
 	uint8_t *const at[] = { data, stack, heap };
-	struct desk d, to;
+	struct fixture d, to;
 	size_t i;
 
-	implicit_desk(&d);
+	implicit_fixture_open(&d);
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
 		to = d;
 		to.s.at = at[i];
@@ -214,7 +214,7 @@ static void implicit_all(void)
 		exchange_write(&to, 11, SOME - 11, i, NULL);
 		exchange_read(&to, 11, SOME - 11, i + 5, NULL);
 	}
-	odp_close(&d);
+	odp_fixture_close(&d);
 	free(heap);
 }
 
@@ -223,7 +223,7 @@ static void implicit_arguments(void)
 {
 	struct pair p;
 
-	odp_pair(&p, &(struct opts){});
+	odp_pair_open(&p, &(struct opts){});
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, SIZE_MAX, RIGHTS_ALL), "pinned");
 	CHECK(!ibv_reg_mr(p.c.pd, (void *)page_size(), SIZE_MAX, RIGHTS_ODP), "an address above 0");
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, 0, RIGHTS_ODP), "nothing");
@@ -235,8 +235,8 @@ static void implicit_arguments(void)
 
 /* Advice -------------------------------------------------------------------- */
 
-static int advise(struct ibv_pd *pd, enum ibv_advise_mr_advice what, uint32_t flags,
-		  const struct buf *b, size_t off, size_t len)
+static int try_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice what, uint32_t flags,
+		      const struct buf *b, size_t off, size_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)b->at + off, len, b->mr->lkey };
 
@@ -248,9 +248,9 @@ static int advise(struct ibv_pd *pd, enum ibv_advise_mr_advice what, uint32_t fl
 #define NO_FAULT	IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT
 #define FLUSH		IBV_ADVISE_MR_FLAG_FLUSH
 
-static void soon_there(const void *at)
+static void wait_present(const void *at)
 {
-	const uint64_t until = now_ms() + patience(WC_MS);
+	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 
 	while (!is_present(at)) {
 		CHECK(now_ms() < until, "the page must be faulted in");
@@ -262,41 +262,41 @@ static void soon_there(const void *at)
 static void advice(void)
 {
 	const size_t page = page_size();
-	struct desk d;
+	struct fixture d;
 
-	odp_desk_own(&d, PAGES);
-	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
+	odp_fixture_open_private(&d, PAGES);
+	CHECK(!try_advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
 	CHECK(!is_present(d.s.at), "NO_FAULT must not fault pages in");
-	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 10, 2 * page), "%m");
+	CHECK(!try_advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 10, 2 * page), "%m");
 	CHECK(is_present(d.s.at) && is_present(d.s.at + 2 * page), "the pages must be present");
 	CHECK(!is_present(d.s.at + 3 * page), "pages outside the range must not be faulted in");
-	CHECK(!advise(d.p.s.pd, FETCH, FLUSH, &d.s, 3 * page, 1), "%m");
+	CHECK(!try_advise(d.p.s.pd, FETCH, FLUSH, &d.s, 3 * page, 1), "%m");
 	CHECK(is_present(d.s.at + 3 * page), "the page must be present");
-	CHECK(!advise(d.p.s.pd, FETCH_WRITE, 0, &d.s, 5 * page, page), "%m");
-	soon_there(d.s.at + 5 * page);
-	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
+	CHECK(!try_advise(d.p.s.pd, FETCH_WRITE, 0, &d.s, 5 * page, page), "%m");
+	wait_present(d.s.at + 5 * page);
+	CHECK(!try_advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
 	exchange_all(&d, d.s.len, 9, NULL);
-	CHECK(!advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
+	CHECK(!try_advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
 	exchange_all(&d, d.s.len, 10, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 struct seen {
 	uint64_t	faults, taken;
 };
 
-static struct seen look(const struct desk *d)
+static struct seen read_fault_counts(const struct fixture *d)
 {
 	return (struct seen){
-		.faults = counter(&d->p.s, "odp_faults"),
-		.taken = counter(&d->p.s, "odp_invalidations"),
+		.faults = read_counter(&d->p.s, "odp_faults"),
+		.taken = read_counter(&d->p.s, "odp_invalidations"),
 	};
 }
 
 /* Check that there was no page fault since @was, unless the kernel has invalidated pages since */
-static void want_no_faults(const struct desk *d, struct seen was)
+static void want_no_faults(const struct fixture *d, struct seen was)
 {
-	const struct seen now = look(d);
+	const struct seen now = read_fault_counts(d);
 
 	CHECK(now.faults == was.faults || now.taken > was.taken,
 	      "%llu page faults", (unsigned long long)(now.faults - was.faults));
@@ -306,35 +306,35 @@ static void want_no_faults(const struct desk *d, struct seen was)
 static void advice_taken(void)
 {
 	struct seen was;
-	struct desk d;
+	struct fixture d;
 
-	odp_desk_own(&d, PAGES);
-	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 0, d.s.len), "%m");
-	CHECK(!advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
-	was = look(&d);
+	odp_fixture_open_private(&d, PAGES);
+	CHECK(!try_advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 0, d.s.len), "%m");
+	CHECK(!try_advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
+	was = read_fault_counts(&d);
 	exchange_all(&d, d.s.len, 1, NULL);
 	want_no_faults(&d, was);
-	odp_close(&d);
-	odp_desk_own(&d, PAGES);
+	odp_fixture_close(&d);
+	odp_fixture_open_private(&d, PAGES);
 	buf_fill(&d.s, 0, d.s.len, 2);
-	CHECK(!advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
-	CHECK(!advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
-	was = look(&d);
+	CHECK(!try_advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
+	CHECK(!try_advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
+	was = read_fault_counts(&d);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = d.c.len,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	want_no_faults(&d, was);
 	buf_has(&d.c, 0, d.c.len, 2);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
-static void refused(int got, int want, int line)
+static void check_error(int got, int want, int line)
 {
 	CHECK(got == want, "line %d: %s, want %s", line, strerror(got), strerror(want));
 }
 
-#define REFUSED(want, ...)	refused(advise(__VA_ARGS__), want, __LINE__)
+#define REFUSED(want, ...)	check_error(try_advise(__VA_ARGS__), want, __LINE__)
 
 /* Errors must be those of ibv_advise_mr(3), where that page defines one */
 static void advice_refused(void)
@@ -343,9 +343,9 @@ static void advice_refused(void)
 	const size_t page = page_size();
 	struct ibv_mr wrong;
 	struct ibv_pd *pd;
-	struct desk d;
+	struct fixture d;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	pd = d.p.s.pd;
 	REFUSED(EOPNOTSUPP, pd, 77, 0, &d.s, 0, page);
 	REFUSED(EINVAL, pd, FETCH, 1u << 20, &d.s, 0, page);
@@ -355,24 +355,27 @@ static void advice_refused(void)
 	odd.mr = &wrong;
 	REFUSED(ENOENT, pd, FETCH, FLUSH, &odd, 0, page);
 	REFUSED(ENOENT, pd, FETCH, 0, &odd, 0, page);
-	/* the PD is that of the other end */
-	/* the same error as for an unknown lkey, so that it cannot be probed for */
+	/* use the PD of the other end */
+	/*
+	 * the error must be that for an unknown lkey, so that a program cannot detect lkeys of
+	 * other PDs
+	 */
 	REFUSED(ENOENT, d.p.c.pd, FETCH, FLUSH, &d.s, 0, page);
-	/* ranges beyond either end of the MR, and one that wraps around */
-	CHECK(advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end");
-	CHECK(advise(pd, FETCH, FLUSH, &d.s, -page, page), "before the start");
+	/* try ranges beyond either end of the MR, and one that wraps around */
+	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end");
+	CHECK(try_advise(pd, FETCH, FLUSH, &d.s, -page, page), "before the start");
 	/* a pinned MR has no pages to fault in */
 	pages_new(&pinned, 2);
 	buf_reg(&pinned, pd, RIGHTS_ALL);
-	CHECK(advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
+	CHECK(try_advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
 	pages_free(&pinned);
-	/* the MR is not writable */
+	/* an MR without write access cannot be prefetched for writing */
 	pages_new(&dead, 2);
 	buf_reg(&dead, pd, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
 	REFUSED(EPERM, pd, FETCH_WRITE, FLUSH, &dead, 0, page);
 	REFUSED(0, pd, FETCH, FLUSH, &dead, 0, page);
 	pages_free(&dead);
-	/* the page is not mapped; the error is returned only with FLUSH */
+	/* for a page that is not mapped, the error is returned only with FLUSH */
 	pages_new(&hole, 2);
 	buf_reg(&hole, pd, RIGHTS_ODP);
 	CHECK(!munmap(hole.at + page, page), "%m");
@@ -381,7 +384,7 @@ static void advice_refused(void)
 	REFUSED(0, pd, FETCH_WRITE, FLUSH, &hole, 0, page);
 	CHECK(!ibv_dereg_mr(hole.mr) && !munmap(hole.at, page), "%m");
 	exchange_all(&d, d.s.len, 1, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Tagged addresses ---------------------------------------------------------- */
@@ -400,7 +403,7 @@ static void refuse_kernel_ranges(struct ibv_pd *pd, uint8_t *at)
 }
 
 /* The peer writes to @odd, and a Send returns the data */
-static void exchange_tagged(struct desk *d, const struct buf *odd)
+static void exchange_tagged(struct fixture *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);
 	do_job(&d->p.c, &(struct job){
@@ -424,16 +427,16 @@ static void tagged(void)
 {
 	struct buf odd, all;
 	struct ibv_mr *mr;
-	struct desk d;
+	struct fixture d;
 
 	if (sizeof(void *) < 8)
 		skip("addresses have 32 bits");
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	refuse_kernel_ranges(d.p.s.pd, d.s.at);
 	odd = d.s;
 	odd.at = (uint8_t *)((uintptr_t)d.s.at | TAG);
 	all = odd;
-	all.mr = all_of(d.p.s.pd);
+	all.mr = reg_whole_space(d.p.s.pd);
 	mr = ibv_reg_mr(d.p.s.pd, odd.at, odd.len, RIGHTS_ALL);
 	if (mr) {
 		CHECK(!ibv_dereg_mr(mr), "%m");
@@ -447,13 +450,13 @@ static void tagged(void)
 		REFUSED(EFAULT, d.p.s.pd, FETCH, 0, &all, 0, 1);
 	}
 	CHECK(!ibv_dereg_mr(all.mr), "%m");
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Reregistration ------------------------------------------------------------ */
 
 /* Move the server's MR to the memory of @b.  @access: the new rights, or 0 to keep the rights */
-static void rereg_to(struct desk *d, struct buf *b, int access)
+static void rereg_to(struct fixture *d, struct buf *b, int access)
 {
 	int what = IBV_REREG_MR_CHANGE_TRANSLATION;
 	struct buf was = d->s;
@@ -471,9 +474,9 @@ static void rereg_to(struct desk *d, struct buf *b, int access)
 static void rereg(void)
 {
 	struct buf other;
-	struct desk d;
+	struct fixture d;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	pages_new(&other, PAGES);
 	exchange_all(&d, d.s.len, 1, NULL);
 	rereg_to(&d, &other, 0);
@@ -486,17 +489,17 @@ static void rereg(void)
 	exchange_all(&d, d.s.len, 4, NULL);
 	CHECK(!munmap(other.map, other.map_len), "%m");
 	exchange_all(&d, d.s.len, 5, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Change only the rights: reading must still work, writing must not */
 static void rereg_rights(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 
-	odp_desk(&d, PAGES);
-	was = counter(&d.p.s, "end_ddp_tagged_stag");
+	odp_fixture_open(&d, PAGES);
+	was = read_counter(&d.p.s, "end_ddp_tagged_stag");
 	exchange_all(&d, d.s.len, 1, NULL);
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND), "%m");
@@ -507,7 +510,7 @@ static void rereg_rights(void)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
-	odp_free(&d);
+	odp_fixture_free(&d);
 }
 
 const struct test odp_mr_tests[] = {

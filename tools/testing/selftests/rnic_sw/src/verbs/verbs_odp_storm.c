@@ -10,11 +10,11 @@
 /* Change a random range of a file mapping in a way that keeps its content */
 static void disturb(const struct buf *b, int fd)
 {
-	const size_t pages = b->len / page_size(), from = any_below(pages);
-	const size_t n = 1 + any_below(pages - from), len = n * page_size();
+	const size_t pages = b->len / page_size(), from = random_below(pages);
+	const size_t n = 1 + random_below(pages - from), len = n * page_size();
 	uint8_t *at = b->at + from * page_size();
 
-	switch (any_below(6)) {
+	switch (random_below(6)) {
 	case 0:
 		CHECK(!mprotect(at, len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
 		CHECK(!mprotect(at, len, PROT_READ | PROT_WRITE), "%m");
@@ -73,7 +73,7 @@ static void storm_open(struct storm *st)
 	int i;
 
 	memset(st, 0, sizeof(*st));
-	odp_pair(&st->p[0], &(struct opts){});
+	odp_pair_open(&st->p[0], &(struct opts){});
 	for (i = 1; i < QPS; i++)
 		pair_open_like(&st->p[i], &st->p[0]);
 	storm_buf(st, 0, &st->c, &st->p[0].c);
@@ -117,7 +117,7 @@ static void post_slices(struct storm *st, size_t base)
 
 static void one_round(struct storm *st, uint32_t seed)
 {
-	const size_t base = any_below(100), len = QPS * SLICES * (size_t)SLICE;
+	const size_t base = random_below(100), len = QPS * SLICES * (size_t)SLICE;
 	struct ibv_wc wc;
 	int i;
 
@@ -132,10 +132,13 @@ static void one_round(struct storm *st, uint32_t seed)
 	buf_has(&st->s, base, len, seed);
 }
 
-/* Whatever is done to the pages that keeps their content, no byte may differ */
+/*
+ * No byte may differ while another thread changes the mappings in ways that
+ * keep the content of the pages
+ */
 static void storm(void)
 {
-	const uint64_t until = now_ms() + rounds(4000);
+	const uint64_t until = now_ms() + scale_rounds(4000);
 	pthread_t thread;
 	struct storm st;
 	uint32_t n = 0;
@@ -154,7 +157,7 @@ static void storm(void)
 /* Pages that were taken away belong to another user --------------------------- */
 
 struct flood {
-	struct desk	d;
+	struct fixture	d;
 	bool		stop;
 	uint64_t	writes;
 };
@@ -197,12 +200,12 @@ static void reuse_pages(struct flood *f, uint32_t seed)
 
 static void not_touched(void)
 {
-	const uint64_t until = now_ms() + rounds(4000);
+	const uint64_t until = now_ms() + scale_rounds(4000);
 	struct flood f = {};
 	pthread_t thread;
 	uint32_t n = 0;
 
-	odp_desk_own(&f.d, 16);
+	odp_fixture_open_private(&f.d, 16);
 	memset(f.d.c.at, 0xee, f.d.c.len);
 	CHECK(!pthread_create(&thread, NULL, write_continuously, &f), "%m");
 	for (; n < 100 || now_ms() < until; n++)
@@ -211,15 +214,17 @@ static void not_touched(void)
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# %llu Writes, pages taken away %u times\n", (unsigned long long)f.writes, n);
 	CHECK(f.writes > 16, "there must be enough Writes");
-	odp_close(&f.d);
+	odp_fixture_close(&f.d);
 }
 
 /* Holes ----------------------------------------------------------------------- */
 
-/* The first message that needs the missing page must end the stream.  Return: true if a message
- * has needed it, false if all messages have succeeded.
+/*
+ * Poll completions of messages. The first message that needs the missing page
+ * must end the stream. Return: true if a message has needed the page, false if
+ * all messages have succeeded.
  */
-static bool until_ended(struct desk *d, uint32_t posted)
+static bool poll_until_ended(struct fixture *d, uint32_t posted)
 {
 	bool failed = false;
 	struct ibv_wc wc;
@@ -234,14 +239,14 @@ static bool until_ended(struct desk *d, uint32_t posted)
 	return failed;
 }
 
-static bool with_a_hole(struct buf *s, struct buf *c, uint32_t round)
+static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 {
-	const size_t at = any_below(s->len / page_size()) * page_size();
-	struct desk d = {};
+	const size_t at = random_below(s->len / page_size()) * page_size();
+	struct fixture d = {};
 	uint32_t i;
 	bool ended;
 
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	buf_reg(s, d.p.s.pd, RIGHTS_ODP);
 	buf_reg(c, d.p.c.pd, RIGHTS_ODP);
 	for (i = 0; i < 16; i++)
@@ -249,9 +254,9 @@ static bool with_a_hole(struct buf *s, struct buf *c, uint32_t round)
 			.id = i, .flags = SIG, .b = c, .len = c->len,
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
 			.rkey = s->mr->rkey, .raddr = (uintptr_t)s->at });
-	usleep(any_below(3000));
+	usleep(random_below(3000));
 	CHECK(!munmap((round % 2 ? s : c)->at + at, page_size()), "%m");
-	ended = until_ended(&d, 16);
+	ended = poll_until_ended(&d, 16);
 	/* map a new page there for later rounds */
 	CHECK(mmap((round % 2 ? s : c)->at + at, page_size(), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "%m");
@@ -263,14 +268,14 @@ static bool with_a_hole(struct buf *s, struct buf *c, uint32_t round)
 
 static void holes(void)
 {
-	const uint32_t n = rounds(80);
+	const uint32_t n = scale_rounds(80);
 	uint32_t i, ended = 0;
 	struct buf s, c;
 
 	pages_new(&s, 32);
 	pages_new(&c, 32);
 	for (i = 0; i < n; i++)
-		ended += with_a_hole(&s, &c, i);
+		ended += exchange_with_hole(&s, &c, i);
 	printf("# %u of %u met the hole\n", ended, n);
 	CHECK(ended, "a message must meet the hole in at least one round");
 	pages_free(&s);
@@ -280,7 +285,7 @@ static void holes(void)
 /* Less memory than the MRs have ------------------------------------------------ */
 
 /* Write each page and read it back, @times times */
-static void write_and_read_all(struct desk *d, uint32_t times)
+static void write_and_read_all(struct fixture *d, uint32_t times)
 {
 	const size_t piece = 64 * page_size();
 	uint32_t turn;
@@ -314,16 +319,16 @@ static void squeezed(void)
 {
 	const char *mib = getenv("T_GROUP_MIB");
 	size_t pages = (mib ? atol(mib) : 0) * 2 * (1ul << 20) / page_size();
-	struct desk d;
+	struct fixture d;
 
 	if (!pages)
 		skip("set T_GROUP_MIB to the limit of the control group");
-	odp_desk_own(&d, pages);
-	write_and_read_all(&d, rounds(4));
-	odp_close(&d);
-	odp_desk(&d, pages);
-	write_and_read_all(&d, rounds(4));
-	odp_close(&d);
+	odp_fixture_open_private(&d, pages);
+	write_and_read_all(&d, scale_rounds(4));
+	odp_fixture_close(&d);
+	odp_fixture_open(&d, pages);
+	write_and_read_all(&d, scale_rounds(4));
+	odp_fixture_close(&d);
 }
 
 const struct test odp_storm_tests[] = {

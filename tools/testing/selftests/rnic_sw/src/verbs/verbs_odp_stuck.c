@@ -35,7 +35,7 @@ static uint8_t *stuck_at(const struct buf *b)
 }
 
 /* Make pages from @STUCK on absent until they are served */
-static void withhold(int fd, struct buf *b)
+static void withhold_pages(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
 		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
@@ -53,7 +53,7 @@ static void wait_fault(int fd, const struct buf *b)
 	struct uffd_msg msg;
 	uint64_t at;
 
-	CHECK(poll(&pfd, 1, patience(WC_MS)) == 1, "the page must be faulted");
+	CHECK(poll(&pfd, 1, scale_timeout(WC_MS)) == 1, "the page must be faulted");
 	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg), "%m");
 	CHECK(msg.event == UFFD_EVENT_PAGEFAULT, "event %x", msg.event);
 	at = msg.arg.pagefault.address & ~(page_size() - 1);
@@ -61,7 +61,7 @@ static void wait_fault(int fd, const struct buf *b)
 }
 
 /* Serve all absent pages, with the pattern of @seed counted from the buffer's start */
-static void serve(int fd, struct buf *b, uint32_t seed)
+static void serve_pages(int fd, struct buf *b, uint32_t seed)
 {
 	const size_t from = STUCK * page_size(), len = b->len - from;
 	uint8_t *page = malloc(len);
@@ -72,7 +72,7 @@ static void serve(int fd, struct buf *b, uint32_t seed)
 
 	CHECK(page, "%m");
 	for (i = 0; i < len; i++)
-		page[i] = octet_of(seed, from + i);
+		page[i] = pattern_byte(seed, from + i);
 	CHECK(!ioctl(fd, UFFDIO_COPY, &copy), "%m");
 	free(page);
 }
@@ -83,10 +83,10 @@ static void check_pattern(const struct buf *b, size_t off, size_t len, uint32_t 
 	size_t i;
 
 	for (i = off; i < off + len; i++)
-		CHECK(b->at[i] == octet_of(seed, i), "byte %zu is %x", i, b->at[i]);
+		CHECK(b->at[i] == pattern_byte(seed, i), "byte %zu is %x", i, b->at[i]);
 }
 
-static struct buf *held(struct stall *s)
+static struct buf *stalled_buf(struct stall *s)
 {
 	return s->at_client ? &s->d.c : &s->d.s;
 }
@@ -95,20 +95,20 @@ static void stall_open(struct stall *s, bool at_client)
 {
 	memset(s, 0, sizeof(*s));
 	s->at_client = at_client;
-	odp_desk_own(&s->d, PAGES);
+	odp_fixture_open_private(&s->d, PAGES);
 	s->fd = uffd_open();
 	pair_open(&s->q, &(struct opts){});
 	buf_new(&s->own, 20000);
 	buf_reg(&s->own, s->q.c.pd, RIGHTS_ALL);
 	buf_fill(&s->d.c, 0, s->d.c.len, 1);
 	buf_fill(&s->d.s, 0, s->d.s.len, 2);
-	withhold(s->fd, held(s));
+	withhold_pages(s->fd, stalled_buf(s));
 }
 
 /* Check that the other connection is not delayed */
 static void check_others_run(struct stall *s)
 {
-	const uint32_t n = rounds(200);
+	const uint32_t n = scale_rounds(200);
 	struct buf to;
 	uint32_t i;
 
@@ -130,10 +130,10 @@ static void stall_close(struct stall *s)
 	buf_free(&s->own);
 	pair_close(&s->q);
 	close(s->fd);
-	odp_close(&s->d);
+	odp_fixture_close(&s->d);
 }
 
-static struct job across(struct stall *s, enum ibv_wr_opcode op)
+static struct job make_stalled_job(struct stall *s, enum ibv_wr_opcode op)
 {
 	const size_t page = page_size();
 
@@ -144,30 +144,33 @@ static struct job across(struct stall *s, enum ibv_wr_opcode op)
 }
 
 /* Start a message that waits for the page, and check that only its stream waits */
-void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
+void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 {
 	struct job j;
 
 	stall_open(s, at_client);
-	j = across(s, op);
+	j = make_stalled_job(s, op);
 	if (op == IBV_WR_SEND)
 		do_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
 	do_job(&s->d.p.c, &j);
-	wait_fault(s->fd, held(s));
+	wait_fault(s->fd, stalled_buf(s));
 	check_others_run(s);
 	if (op == IBV_WR_RDMA_READ || at_client)
 		has_none(s->d.p.c.scq);
 	has_none(s->d.p.s.rcq);
 }
 
-/* The page is in the sink at the server, or in the source at the client; later it is served */
-static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
+/*
+ * Start a message that needs an unserved page, in the sink at the server or in the source at the
+ * client. Then serve the page, and check that the message completes.
+ */
+static void check_served_later(bool at_client, enum ibv_wr_opcode op)
 {
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
-	stall_waits(&s, at_client, op);
-	serve(s.fd, at_client ? &s.d.c : &s.d.s, at_client ? 1 : 9);
+	stall_start(&s, at_client, op);
+	serve_pages(s.fd, at_client ? &s.d.c : &s.d.s, at_client ? 1 : 9);
 	if (op == IBV_WR_SEND)
 		want_recv(s.d.p.s.rcq, 3, len);
 	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
@@ -180,31 +183,31 @@ static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
 
 static void stuck_write(void)
 {
-	stuck_goes_on(false, IBV_WR_RDMA_WRITE);
+	check_served_later(false, IBV_WR_RDMA_WRITE);
 }
 
 static void stuck_recv(void)
 {
-	stuck_goes_on(false, IBV_WR_SEND);
+	check_served_later(false, IBV_WR_SEND);
 }
 
 static void stuck_send(void)
 {
-	stuck_goes_on(true, IBV_WR_SEND);
+	check_served_later(true, IBV_WR_SEND);
 }
 
 static void stuck_write_source(void)
 {
-	stuck_goes_on(true, IBV_WR_RDMA_WRITE);
+	check_served_later(true, IBV_WR_RDMA_WRITE);
 }
 
-static void stuck_read(bool at_client)
+static void check_read_served_later(bool at_client)
 {
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
-	stall_waits(&s, at_client, IBV_WR_RDMA_READ);
-	serve(s.fd, held(&s), 7);
+	stall_start(&s, at_client, IBV_WR_RDMA_READ);
+	serve_pages(s.fd, stalled_buf(&s), 7);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	stall_close(&s);
@@ -212,12 +215,12 @@ static void stuck_read(bool at_client)
 
 static void stuck_read_source(void)
 {
-	stuck_read(false);
+	check_read_served_later(false);
 }
 
 static void stuck_read_sink(void)
 {
-	stuck_read(true);
+	check_read_served_later(true);
 }
 
 static void stuck_atomic(void)
@@ -233,10 +236,10 @@ static void stuck_atomic(void)
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
 	has_none(s.d.p.c.scq);
-	serve(s.fd, &s.d.s, 3);
+	serve_pages(s.fd, &s.d.s, 3);
 	want_atom(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
-	was = *word(&s.d.c, 0);
-	CHECK(*word(&s.d.s, at) == was + 5, "the value must have been added");
+	was = *get_word(&s.d.c, 0);
+	CHECK(*get_word(&s.d.s, at) == was + 5, "the value must have been added");
 	stall_close(&s);
 }
 
@@ -262,7 +265,7 @@ static void stuck_behind(void)
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
 	has_none(s.d.p.s.rcq);
-	serve(s.fd, &s.d.s, 3);
+	serve_pages(s.fd, &s.d.s, 3);
 	for (i = 0; i < 40; i++)
 		want_recv(s.d.p.s.rcq, i, page - i);
 	for (i = 0; i < 40; i++)
@@ -298,11 +301,11 @@ static void stuck_flood(void)
 	wait_fault(s.fd, &s.d.s);
 	pause_ms(100);
 	buf_is_clear(&to, 0, to.len);
-	/* the socket may hold some of the data, but not all */
+	/* the socket's buffers may contain some of the data, but not all */
 	for (i = 0; i < n && ibv_poll_cq(s.d.p.c.scq, 1, &wc) == 1; i++)
 		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
 	CHECK(i < n, "the sender must not be able to send all");
-	serve(s.fd, &s.d.s, 3);
+	serve_pages(s.fd, &s.d.s, 3);
 	for (; i < n; i++)
 		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
 	for (i = 0; i < n; i++) {
@@ -327,7 +330,7 @@ static void protect_pages(int fd, struct buf *b, bool shut)
 	CHECK(!ioctl(fd, UFFDIO_WRITEPROTECT, &p), "%m");
 }
 
-static void may_not_be_written(int fd, struct buf *b)
+static void write_protect_and_check(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
 		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
@@ -352,14 +355,14 @@ static void stuck_protected(void)
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s), s.d.s.len - STUCK * page };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
 	exchange_all(&s.d, s.d.s.len, 1, NULL);
-	may_not_be_written(s.fd, &s.d.s);
+	write_protect_and_check(s.fd, &s.d.s);
 	exchange_read(&s.d, 0, STUCK * page, 2, NULL);
-	j = across(&s, IBV_WR_RDMA_READ);
+	j = make_stalled_job(&s, IBV_WR_RDMA_READ);
 	do_job(&s.d.p.c, &j);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	buf_fill(&s.d.c, 0, s.d.c.len, 5);
-	j = across(&s, IBV_WR_RDMA_WRITE);
+	j = make_stalled_job(&s, IBV_WR_RDMA_WRITE);
 	do_job(&s.d.p.c, &j);
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
@@ -371,13 +374,16 @@ static void stuck_protected(void)
 	stall_close(&s);
 }
 
-/* The program unregisters the range: zero pages then serve the fault */
+/*
+ * The program unregisters the range from the userfaultfd. The kernel must then serve the fault with
+ * zero pages.
+ */
 static void stuck_unregistered(void)
 {
 	struct uffdio_range range;
 	struct stall s;
 
-	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
+	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
@@ -388,15 +394,15 @@ static void stuck_unregistered(void)
 	stall_close(&s);
 }
 
-/* The memory is unmapped during the fault: the stream that waits must end */
+/* If the memory is unmapped during the fault, the waiting stream must end */
 static void stuck_unmapped(void)
 {
 	struct uffdio_range range;
 	struct stall s;
 	uint64_t was;
 
-	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
-	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
+	stall_start(&s, false, IBV_WR_RDMA_WRITE);
+	was = read_counter(&s.d.p.s, "end_ddp_tagged_stag");
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
 	CHECK(!munmap(stuck_at(&s.d.s), range.len), "%m");
@@ -435,7 +441,7 @@ static void *destroy(void *arg)
 /* Check that @run returns although the page is not served */
 static void expect_returns(struct stall *s, void *(*run)(void *))
 {
-	const uint64_t until = now_ms() + patience(WC_MS);
+	const uint64_t until = now_ms() + scale_timeout(WC_MS);
 	struct ender e = { .s = s };
 	pthread_t thread;
 
@@ -453,10 +459,10 @@ static void stuck_dereg(void)
 	struct stall s;
 	uint64_t was;
 
-	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
-	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
+	stall_start(&s, false, IBV_WR_RDMA_WRITE);
+	was = read_counter(&s.d.p.s, "end_ddp_tagged_stag");
 	expect_returns(&s, dereg);
-	serve(s.fd, &s.d.s, 5);
+	serve_pages(s.fd, &s.d.s, 5);
 	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
 	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
@@ -467,10 +473,10 @@ static void stuck_destroy(void)
 {
 	struct stall s;
 
-	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
+	stall_start(&s, false, IBV_WR_RDMA_WRITE);
 	expect_returns(&s, destroy);
 	check_others_run(&s);
-	serve(s.fd, &s.d.s, 5);
+	serve_pages(s.fd, &s.d.s, 5);
 	check_pattern(&s.d.s, STUCK * page_size(), page_size(), 5);
 }
 
@@ -478,10 +484,10 @@ static void stuck_destroy_reader(void)
 {
 	struct stall s;
 
-	stall_waits(&s, false, IBV_WR_RDMA_READ);
+	stall_start(&s, false, IBV_WR_RDMA_READ);
 	expect_returns(&s, destroy);
 	check_others_run(&s);
-	serve(s.fd, &s.d.s, 5);
+	serve_pages(s.fd, &s.d.s, 5);
 }
 
 const struct test odp_stuck_tests[] = {

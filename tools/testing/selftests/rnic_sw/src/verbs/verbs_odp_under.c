@@ -26,7 +26,7 @@ struct mover {
 	uint32_t	times;
 };
 
-static void move_over(struct buf *b)
+static void replace_by_moved_pages(struct buf *b)
 {
 	struct buf other;
 
@@ -41,7 +41,7 @@ static void *keep_moving(void *arg)
 	struct mover *m = arg;
 
 	while (!__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE)) {
-		move_over(m->b);
+		replace_by_moved_pages(m->b);
 		__atomic_add_fetch(&m->times, 1, __ATOMIC_RELAXED);
 		sched_yield();
 	}
@@ -49,7 +49,7 @@ static void *keep_moving(void *arg)
 }
 
 /* Read the server's buffer, and let the server send it */
-static void read_and_receive(struct desk *d)
+static void read_and_receive(struct fixture *d)
 {
 	buf_clear(&d->c);
 	do_job(&d->p.c, &(struct job){
@@ -67,13 +67,13 @@ static void read_and_receive(struct desk *d)
 
 static void moved_under(void)
 {
-	const uint32_t n = rounds(100);
+	const uint32_t n = scale_rounds(100);
 	struct mover m = {};
 	pthread_t thread;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	buf_fill(&d.s, 0, d.s.len, SAME);
 	m.b = &d.s;
 	CHECK(!pthread_create(&thread, NULL, keep_moving, &m), "%m");
@@ -82,7 +82,7 @@ static void moved_under(void)
 	__atomic_store_n(&m.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# moved %u times during %u messages\n", m.times, 2 * i);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* MADV_FREE --------------------------------------------------------------------- */
@@ -108,8 +108,11 @@ static void *keep_freeing(void *arg)
 	return NULL;
 }
 
-/* If a page was given up after the Write, it is zero; it must never have old or foreign content */
-static void written_or_zero(const struct desk *d)
+/*
+ * Check that each page has the content of the last Write or, if the program gave it up after that,
+ * zeros, but never other content
+ */
+static void check_written_or_zero(const struct fixture *d)
 {
 	size_t i;
 
@@ -123,13 +126,13 @@ static void written_or_zero(const struct desk *d)
 
 static void freed_under(void)
 {
-	const uint32_t n = rounds(60);
+	const uint32_t n = scale_rounds(60);
 	struct freer f = {};
 	pthread_t thread;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	f.b = &d.s;
 	CHECK(!pthread_create(&thread, NULL, keep_freeing, &f), "%m");
 	for (i = 0; i < n || !__atomic_load_n(&f.times, __ATOMIC_RELAXED); i++) {
@@ -139,24 +142,24 @@ static void freed_under(void)
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
-		written_or_zero(&d);
+		check_written_or_zero(&d);
 	}
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# given up %u times during %u Writes\n", f.times, i);
-	/* data that is written from here on must survive reclaim */
+	/* no thread frees pages any more, so data that is written now must survive reclaim */
 	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
 	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "data written last must survive");
 	exchange_all(&d, d.s.len, 6, NULL);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* KSM --------------------------------------------------------------------------- */
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
-static void start_merging(struct desk *d)
+static void start_merging(struct fixture *d)
 {
 	CHECK(!madvise(d->c.at, d->c.len, MADV_MERGEABLE), "%m");
 	CHECK(!madvise(d->s.at, d->s.len, MADV_MERGEABLE), "%m");
@@ -166,7 +169,7 @@ static void start_merging(struct desk *d)
 }
 
 /* Use few different contents, so that KSM merges pages that a message has just written */
-static void exchange_pages(struct desk *d, uint32_t seed)
+static void exchange_pages(struct fixture *d, uint32_t seed)
 {
 	const size_t page = page_size();
 	size_t at;
@@ -186,8 +189,8 @@ static long pages_unshared(void)
 
 static void merged_under(void)
 {
-	const uint64_t until = now_ms() + patience(15000);
-	struct desk d;
+	const uint64_t until = now_ms() + scale_timeout(15000);
+	struct fixture d;
 	long before;
 	uint32_t i;
 
@@ -195,7 +198,7 @@ static void merged_under(void)
 	before = pages_unshared();
 	if (before < 0)
 		skip("no cow_ksm in /proc/vmstat");
-	odp_desk_own(&d, PAGES);
+	odp_fixture_open_private(&d, PAGES);
 	start_merging(&d);
 	for (i = 0; i < 20 || pages_unshared() < before + 20; i++) {
 		exchange_pages(&d, i);
@@ -204,7 +207,7 @@ static void merged_under(void)
 	}
 	printf("# unshared %ld times, %u rounds\n", pages_unshared() - before, i);
 	write_file(KSM "run", "2");
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Hugetlb pages ------------------------------------------------------------------- */
@@ -237,13 +240,13 @@ static void hugetlb(void)
 {
 	const size_t some = 64 * page_size();
 	char before[32];
-	struct desk d;
+	struct fixture d;
 	long had;
 
 	need_file(SET_ASIDE, "CONFIG_HUGETLBFS");
 	had = number_in(SET_ASIDE, "");
 	snprintf(before, sizeof(before), "%ld", had);
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	write_file(SET_ASIDE, "4");
 	if (number_in("/proc/meminfo", "HugePages_Free:") < 2)
 		skip("there is no room for huge pages");
@@ -253,8 +256,8 @@ static void hugetlb(void)
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	exchange_write(&d, 0, d.s.len, 1, unmap_pages);
 	exchange_all(&d, some, 2, unmap_pages);
-	exchange_during(&d, some, rounds(TIMES) ?: 1, unmap_pages);
-	odp_close(&d);
+	exchange_during(&d, some, scale_rounds(TIMES) ?: 1, unmap_pages);
+	odp_fixture_close(&d);
 	write_file(SET_ASIDE, before);
 }
 

@@ -19,7 +19,7 @@ enum lack {
 	CUT,		/* beyond the end of the file */
 };
 
-static void take(struct buf *b, enum lack lack, int fd)
+static void remove_pages(struct buf *b, enum lack lack, int fd)
 {
 	uint8_t *at = b->at + 2 * page_size();
 	size_t len = b->len - 2 * page_size();
@@ -35,14 +35,14 @@ static void take(struct buf *b, enum lack lack, int fd)
 }
 
 /*
- * Open a desk and remove pages of its buffer @b, even present ones.  If @q is not NULL, open
+ * Open a fixture and remove pages of its buffer @b, even present ones.  If @q is not NULL, open
  * another connection first: later its memory could be mapped into the hole.
  */
-static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct pair *q)
+static void fixture_open_without_pages(struct fixture *d, struct buf *b, enum lack lack, struct pair *q)
 {
 	int fd = new_file(PAGES);
 
-	odp_pair(&d->p, &(struct opts){});
+	odp_pair_open(&d->p, &(struct opts){});
 	pages_map(&d->c, PAGES, b == &d->c ? fd : new_file(PAGES));
 	pages_map(&d->s, PAGES, b == &d->s ? fd : new_file(PAGES));
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
@@ -50,7 +50,7 @@ static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct p
 	exchange_all(d, d->s.len, lack, NULL);
 	if (q)
 		pair_open_like(q, &d->p);
-	take(b, lack, fd);
+	remove_pages(b, lack, fd);
 	/* the pages before the hole must still work */
 	exchange_all(d, 2 * page_size(), lack + 1, NULL);
 	CHECK(!close(fd), "%m");
@@ -64,23 +64,23 @@ struct remote {
 	const char		*ends;	/* the counter of the reason */
 };
 
-struct counts read_counts(const struct desk *d, const char *ends)
+struct counts read_counts(const struct fixture *d, const char *ends)
 {
 	return (struct counts){
-		.end = counter(&d->p.s, ends),
-		.sent = counter(&d->p.s, "tx_terminates"),
-		.got = counter(&d->p.c, "rx_terminates"),
+		.end = read_counter(&d->p.s, ends),
+		.sent = read_counter(&d->p.s, "tx_terminates"),
+		.got = read_counter(&d->p.c, "rx_terminates"),
 	};
 }
 
-void check_counts(const struct desk *d, const char *ends, const struct counts *was)
+void check_counts(const struct fixture *d, const char *ends, const struct counts *was)
 {
 	want_counted(&d->p.s, ends, was->end, 1);
 	want_counted(&d->p.s, "tx_terminates", was->sent, 1);
 	want_counted(&d->p.c, "rx_terminates", was->got, 1);
 }
 
-void both_down(struct desk *d)
+void check_both_down(struct fixture *d)
 {
 	want_async(d->p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d->p.s.qp);
 	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
@@ -91,7 +91,7 @@ void both_down(struct desk *d)
 }
 
 /* Access the second and the third page; an atomic accesses only the third */
-static void access_pages(struct desk *d, enum ibv_wr_opcode op)
+static void access_pages(struct fixture *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		do_atom(&d->p.c, &(struct atom){
@@ -104,14 +104,14 @@ static void access_pages(struct desk *d, enum ibv_wr_opcode op)
 			.raddr = (uintptr_t)d->s.at + page_size() + 5 });
 }
 
-static void remote(const struct remote *r)
+static void expect_peer_access_fails(const struct remote *r)
 {
 	struct counts was;
 	struct ibv_wc wc;
 	struct pair q;
-	struct desk d;
+	struct fixture d;
 
-	desk_without(&d, &d.s, r->lack, &q);
+	fixture_open_without_pages(&d, &d.s, r->lack, &q);
 	was = read_counts(&d, r->ends);
 	do_recv(&d.p.s, 7, NULL, 0, 0);
 	access_pages(&d, r->op);
@@ -121,7 +121,7 @@ static void remote(const struct remote *r)
 	if (r->op != IBV_WR_RDMA_WRITE)
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	both_down(&d);
+	check_both_down(&d);
 	check_counts(&d, r->ends, &was);
 	/* another connection must still be able to use the MR */
 	d.p.c.qp = q.c.qp;
@@ -133,7 +133,7 @@ static void remote(const struct remote *r)
 #define REMOTE(name, ...)						\
 	static void name(void)						\
 	{								\
-		remote(&(struct remote){ __VA_ARGS__ });		\
+		expect_peer_access_fails(&(struct remote){ __VA_ARGS__ });		\
 	}
 
 #define W IBV_WR_RDMA_WRITE
@@ -153,24 +153,24 @@ REMOTE(atomic_cut, CUT, A, "end_rdmap_stag")
 /* A Read of the peer does not need write access */
 static void read_no_write(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_without(&d, &d.s, NO_WRITE, NULL);
+	fixture_open_without_pages(&d, &d.s, NO_WRITE, NULL);
 	access_pages(&d, R);
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	odp_close(&d);
+	odp_fixture_close(&d);
 }
 
 /* Access by the program's own work requests --------------------------------- */
 
-static void own_request(enum lack lack, enum ibv_wr_opcode op)
+static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 
-	desk_without(&d, &d.c, lack, NULL);
-	was = counter(&d.p.c, "end_ddp_tagged_stag");
+	fixture_open_without_pages(&d, &d.c, lack, NULL);
+	was = read_counter(&d.p.c, "end_ddp_tagged_stag");
 	do_recv(&d.p.s, 7, &d.s, 0, d.s.len);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
@@ -193,11 +193,11 @@ static void own_request(enum lack lack, enum ibv_wr_opcode op)
 	CHECK(qp_state(&d.p.c) == IBV_QPS_ERR, "%d", qp_state(&d.p.c));
 }
 
-static void received(enum lack lack)
+static void expect_recv_fails(enum lack lack)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_without(&d, &d.s, lack, NULL);
+	fixture_open_without_pages(&d, &d.s, lack, NULL);
 	do_recv(&d.p.s, 1, &d.s, page_size() + 9, page_size());
 	do_recv(&d.p.s, 2, NULL, 0, 0);
 	do_job(&d.p.c, &(struct job){
@@ -207,8 +207,8 @@ static void received(enum lack lack)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-#define OWN(name, ...)	static void name(void) { own_request(__VA_ARGS__); }
-#define RECEIVED(name, lack)	static void name(void) { received(lack); }
+#define OWN(name, ...)	static void name(void) { expect_own_request_fails(__VA_ARGS__); }
+#define RECEIVED(name, lack)	static void name(void) { expect_recv_fails(lack); }
 
 OWN(send_hole, HOLE, IBV_WR_SEND)
 OWN(send_shut, SHUT, IBV_WR_SEND)
@@ -229,11 +229,11 @@ static void implicit_kernel(void)
 				       0xfffffffffffff000ull, 0x7ffffffff000ull };
 	struct ibv_mr *all;
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
-		odp_pair(&d.p, &(struct opts){});
+		odp_pair_open(&d.p, &(struct opts){});
 		pages_new(&d.c, 1);
 		buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 		all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
@@ -248,12 +248,12 @@ static void implicit_kernel(void)
 		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 		CHECK(!ibv_dereg_mr(all), "%m");
 		memset(&d.s, 0, sizeof(d.s));
-		odp_free(&d);
+		odp_fixture_free(&d);
 	}
 }
 
 /* Return: the start of the stack in its present mapping */
-static uintptr_t below_stack(void)
+static uintptr_t stack_start(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long from = 0;
@@ -276,18 +276,18 @@ static void implicit_stack(void)
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct ibv_mr *all;
 	char line[1024];
-	struct desk d;
+	struct fixture d;
 	ssize_t n;
 
 	CHECK(log >= 0 && lseek(log, 0, SEEK_END) >= 0, "/dev/kmsg: %m");
-	odp_pair(&d.p, &(struct opts){});
+	odp_pair_open(&d.p, &(struct opts){});
 	pages_new(&d.c, 1);
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
 	CHECK(all, "%m");
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
-		.raddr = below_stack() - 64, .rkey = all->rkey });
+		.raddr = stack_start() - 64, .rkey = all->rkey });
 	want_status(d.p.c.scq, 1, IBV_WC_REM_ACCESS_ERR);
 	while ((n = read(log, line, sizeof(line) - 1)) > 0) {
 		line[n] = 0;

@@ -8,11 +8,11 @@
 static void reads_many(void)
 {
 	const uint32_t n = 100;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 128, .ord = 4, .ird = 4 },
-		  n * PIECE);
+	fixture_open(&d, &(struct opts){ .sq = 128, .ord = 4, .ird = 4 },
+		     n * PIECE);
 	for (i = 0; i < n; i++)
 		buf_fill(&d.s, i * PIECE, PIECE, i);
 	for (i = 0; i < n; i++)
@@ -33,18 +33,18 @@ static void reads_many(void)
 	for (i = 0; i < n; i++)
 		if (i)
 			buf_is_clear(&d.c, (i + 1) * PIECE - i, i);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Post Reads in both directions at the same time, more than ORD allows to be in flight */
 static void reads_both_ways(void)
 {
 	const uint32_t n = 64;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 64, .ord = 3, .ird = 3 },
-		  2 * n * PIECE);
+	fixture_open(&d, &(struct opts){ .sq = 64, .ord = 3, .ird = 3 },
+		     2 * n * PIECE);
 	buf_fill(&d.s, 0, n * PIECE, 1);
 	buf_fill(&d.c, 0, n * PIECE, 2);
 	for (i = 0; i < n; i++) {
@@ -65,11 +65,11 @@ static void reads_both_ways(void)
 	}
 	buf_has(&d.c, n * PIECE, n * PIECE, 1);
 	buf_has(&d.s, n * PIECE, n * PIECE, 2);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A fenced Send or Write must send the data that the Read before it has fetched */
-static void fence_round(struct desk *d, uint32_t seed, enum ibv_wr_opcode op)
+static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 {
 	const uint32_t len = 30000;
 	uint32_t i;
@@ -96,21 +96,21 @@ static void fence_round(struct desk *d, uint32_t seed, enum ibv_wr_opcode op)
 
 static void fence(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){}, 60000);
+	fixture_open(&d, &(struct opts){}, 60000);
 	for (i = 0; i < 20; i++)
 		fence_round(&d, i, i & 1 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void write_then_read(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){}, 20000);
+	fixture_open(&d, &(struct opts){}, 20000);
 	for (i = 0; i < 50; i++) {
 		uint32_t len = 1 + i * 191;
 
@@ -127,11 +127,11 @@ static void write_then_read(void)
 		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 		buf_has(&d.c, 10000, len, i);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Post a random operation.  Any mixture must complete in the order of posting. */
-static enum ibv_wc_opcode post_any(struct desk *d, uint32_t i, uint32_t len)
+static enum ibv_wc_opcode post_any(struct fixture *d, uint32_t i, uint32_t len)
 {
 	static const enum ibv_wr_opcode ops[] = {
 		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
@@ -139,7 +139,7 @@ static enum ibv_wc_opcode post_any(struct desk *d, uint32_t i, uint32_t len)
 	static const enum ibv_wc_opcode wcs[] = {
 		IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
 	};
-	uint32_t what = any_below(3);
+	uint32_t what = random_below(3);
 	uint32_t half = d->c.len / 2;
 
 	if (ops[what] == IBV_WR_SEND)
@@ -155,14 +155,14 @@ static void mixed_order(void)
 {
 	enum ibv_wc_opcode wcs[64];
 	uint32_t i, j, k, len[64];
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .cqe = 64, .ord = 5, .ird = 5 }, 60000);
+	fixture_open(&d, &(struct opts){ .cqe = 64, .ord = 5, .ird = 5 }, 60000);
 	for (i = 0; i < 40; i++) {
-		uint32_t n = 1 + any_below(64);
+		uint32_t n = 1 + random_below(64);
 
 		for (j = 0; j < n; j++) {
-			len[j] = any_below(4) ? any_below(300) : any_below(30000);
+			len[j] = random_below(4) ? random_below(300) : random_below(30000);
 			wcs[j] = post_any(&d, j, len[j]);
 		}
 		for (j = 0; j < n; j++)
@@ -174,17 +174,17 @@ static void mixed_order(void)
 	}
 	want_none(d.p.c.scq);
 	want_none(d.p.s.rcq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Post an empty Read directly after a long one, so that the responder is still busy with that */
 static void empty_read_after_long(void)
 {
 	const uint32_t n = 60;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = n, .ord = 5, .ird = 5 }, 60000);
+	fixture_open(&d, &(struct opts){ .sq = n, .ord = 5, .ird = 5 }, 60000);
 	for (i = 0; i < n; i++)
 		do_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
@@ -192,7 +192,7 @@ static void empty_read_after_long(void)
 			.raddr = (uintptr_t)d.s.at });
 	for (i = 0; i < n; i++)
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Receives must complete in the order of the Sends, each with the right data */
@@ -200,9 +200,9 @@ static void sends_in_order(void)
 {
 	const uint32_t n = 60;
 	uint32_t i, round;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, n * PIECE);
+	fixture_open(&d, &(struct opts){}, n * PIECE);
 	for (round = 0; round < 20; round++) {
 		for (i = 0; i < n; i++) {
 			buf_fill(&d.c, i * PIECE, PIECE - i, round + i);
@@ -217,13 +217,13 @@ static void sends_in_order(void)
 		for (i = 0; i < n; i++)
 			want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Fill both CQs with @n completions, without polling */
-static void fill(struct pair *p, int qps, int n)
+static void fill_cqs(struct pair *p, int qps, int n)
 {
-	uint64_t until = now_ms() + patience(WC_MS);
+	uint64_t until = now_ms() + scale_timeout(WC_MS);
 	volatile uint32_t *any;
 	int i;
 
@@ -231,7 +231,7 @@ static void fill(struct pair *p, int qps, int n)
 		do_recv(&p[i % qps].s, i / qps, NULL, 0, 0);
 		do_send(&p[i % qps].c, i / qps, NULL, 0, 0);
 	}
-	while (rings_with(n, &any) < 2) {
+	while (find_rings_with(n, &any) < 2) {
 		CHECK(now_ms() < until, "both completion queues become full");
 		pause_ms(1);
 	}
@@ -253,7 +253,7 @@ static void shared_cq(void)
 		pair_open_like(&p[i], &p[0]);
 	places = p[0].s.rcq->cqe;
 	CHECK(places == p[0].c.scq->cqe && places <= 64 * QPS, "%d", places);
-	fill(p, QPS, places);
+	fill_cqs(p, QPS, places);
 	want_no_async(p[0].s.id->verbs);
 	for (k = 0; k < places; k++) {
 		struct ibv_wc wc = next_wc(p[0].s.rcq);

@@ -15,7 +15,7 @@
 /* Numbers ----------------------------------------------------------------- */
 
 /* QPs of one PD must get adjacent numbers, so that tables indexed by number stay dense */
-static void numbers_of_one(struct end *e)
+static void check_numbers_of_pd(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = e->scq, .recv_cq = e->rcq, .qp_type = IBV_QPT_RC,
@@ -31,7 +31,7 @@ static void numbers_of_one(struct end *e)
 		blocks += qp[i]->qp_num / 64 != last / 64;
 		last = qp[i]->qp_num;
 	}
-	/* two blocks, and perhaps blocks that other users have begun */
+	/* expect two blocks of numbers, and perhaps blocks that other users have begun */
 	CHECK(blocks && blocks <= 4, "%u blocks", blocks);
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
 		CHECK(!ibv_destroy_qp(qp[i]), "%m");
@@ -52,20 +52,20 @@ static void owner_numbers(void)
 	/* by chance two random numbers are adjacent in one of 8000 pairs */
 	CHECK(near < 3, "%u, %u, %u, %u ...", numbers[0], numbers[1],
 	      numbers[2], numbers[3]);
-	numbers_of_one(&p[0].c);
+	check_numbers_of_pd(&p[0].c);
 	for (i = 0; i < ARRAY_SIZE(p); i++)
 		pair_free(&p[i]);
 }
 
 /* Connecting -------------------------------------------------------------- */
 
-static int event_of(struct rdma_event_channel *ch)
+static int next_event(struct rdma_event_channel *ch)
 {
 	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
 	struct rdma_cm_event *ev;
 	int type;
 
-	if (poll(&pfd, 1, patience(WC_MS)) != 1 || rdma_get_cm_event(ch, &ev))
+	if (poll(&pfd, 1, scale_timeout(WC_MS)) != 1 || rdma_get_cm_event(ch, &ev))
 		return -1;
 	type = ev->event;
 	rdma_ack_cm_event(ev);
@@ -81,9 +81,9 @@ static struct rdma_cm_id *new_resolved_id(const struct pair *p)
 
 	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
 	CHECK(!rdma_resolve_addr(id, NULL, to, 2000), "%m");
-	CHECK(event_of(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
+	CHECK(next_event(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
 	CHECK(!rdma_resolve_route(id, 2000), "%m");
-	CHECK(event_of(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
+	CHECK(next_event(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
 	return id;
 }
 
@@ -95,7 +95,7 @@ static int connect_number(struct rdma_cm_id *id, uint32_t qpn)
 	return rdma_connect(id, &param) ? errno : 0;
 }
 
-static int status_of(pid_t pid)
+static int wait_status(pid_t pid)
 {
 	int status;
 
@@ -121,39 +121,39 @@ static void enter_pid_ns(void)
 	if (pid < 0)
 		_exit(255);
 	if (pid)
-		_exit(status_of(pid));
+		_exit(wait_status(pid));
 }
 
-/* Make a child process the actor */
-static void become(enum actor who)
+/* Change the user or the PID namespace of this child process to that of the actor */
+static void become_actor(enum actor who)
 {
 	if (who == OTHER_PID_NS)
 		enter_pid_ns();
-	alarm(patience(15));
+	alarm(scale_timeout(15));
 	if (who == USER_NOBODY && (setresgid(NOBODY, NOBODY, NOBODY) ||
 				   setresuid(NOBODY, NOBODY, NOBODY)))
 		_exit(255);
 }
 
 /* Run @act in a child process */
-static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
-		   const struct pair *p, uint32_t qpn, enum actor who)
+static pid_t start_child(int (*act)(const struct pair *p, uint32_t qpn),
+			 const struct pair *p, uint32_t qpn, enum actor who)
 {
 	pid_t pid = fork();
 
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		become(who);
+		become_actor(who);
 		_exit(act(p, qpn));
 	}
 	return pid;
 }
 
 /* Run @act in a child process and return its result */
-static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
-		    const struct pair *p, uint32_t qpn, enum actor who)
+static int run_in_child(int (*act)(const struct pair *p, uint32_t qpn),
+			const struct pair *p, uint32_t qpn, enum actor who)
 {
-	return status_of(child(act, p, qpn, who));
+	return wait_status(start_child(act, p, qpn, who));
 }
 
 static int act_connect(const struct pair *p, uint32_t qpn)
@@ -171,9 +171,9 @@ static void owner_connect(void)
 		skip("needs root, to change the user");
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(in_child(act_connect, &p, 1, SAME_USER) == EINVAL, "connect with QP number 1 must fail");
-	CHECK(in_child(act_connect, &p, qpn, USER_NOBODY) == EINVAL, "connect of another user must fail");
-	CHECK(in_child(act_connect, &p, qpn, OTHER_PID_NS) == EINVAL,
+	CHECK(run_in_child(act_connect, &p, 1, SAME_USER) == EINVAL, "connect with QP number 1 must fail");
+	CHECK(run_in_child(act_connect, &p, qpn, USER_NOBODY) == EINVAL, "connect of another user must fail");
+	CHECK(run_in_child(act_connect, &p, qpn, OTHER_PID_NS) == EINVAL,
 	      "connect from another PID namespace must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
 	/* the owner must still be able to connect with the QP */
@@ -206,17 +206,17 @@ static void owner_child(void)
 	pid_t pid;
 
 	pair_prepare(&p, &(struct opts){});
-	pid = child(act_connect, &p, p.c.qp->qp_num, SAME_USER);
+	pid = start_child(act_connect, &p, p.c.qp->qp_num, SAME_USER);
 	refuse_until_gone(&p, pid);
-	CHECK(!status_of(pid), "a child process may connect");
+	CHECK(!wait_status(pid), "a child process may connect");
 	pair_free(&p);
 }
 
 /* Accepting --------------------------------------------------------------- */
 
 /*
- * The client is rejected, or it retries with MPA revision 1 and is rejected then.  This is awaited,
- * because a process that exits while it waits for a reply is delayed.
+ * Wait until the client is rejected, possibly after a retry with MPA revision 1. Otherwise this
+ * process would exit late, because it would still wait for a reply.
  */
 static void wait_reject(struct pair *p)
 {
@@ -226,7 +226,7 @@ static void wait_reject(struct pair *p)
 	};
 
 	for (;;) {
-		CHECK(poll(pfd, 2, patience(WC_MS)) > 0, "an event must arrive");
+		CHECK(poll(pfd, 2, scale_timeout(WC_MS)) > 0, "an event must arrive");
 		if (pfd[1].revents)
 			break;
 		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -256,8 +256,9 @@ struct acceptor {
 	int	to;
 };
 
-/* Must be called before this process opens the device: the kernel would assign files that the child
- * inherits to the parent
+/*
+ * Start such a process. This must be called before the parent opens the device, because the kernel
+ * assigns files that the child inherits to the parent.
  */
 static struct acceptor make_acceptor(enum actor who)
 {
@@ -274,19 +275,19 @@ static struct acceptor make_acceptor(enum actor who)
 		return (struct acceptor){ pid, fds[1] };
 	}
 	close(fds[1]);
-	become(who);
+	become_actor(who);
 	pair_prepare(&p, &(struct opts){});
 	if (read(fds[0], &qpn, sizeof(qpn)) != sizeof(qpn))
 		_exit(255);
 	_exit(accept_number(&p, qpn));
 }
 
-static int accepts(const struct acceptor *a, uint32_t qpn)
+static int try_accept(const struct acceptor *a, uint32_t qpn)
 {
 	/* if the process has already exited, its status gives the reason */
 	send(a->to, &qpn, sizeof(qpn), MSG_NOSIGNAL);
 	close(a->to);
-	return status_of(a->pid);
+	return wait_status(a->pid);
 }
 
 static void owner_accept(void)
@@ -305,11 +306,11 @@ static void owner_accept(void)
 	like = make_acceptor(SAME_USER);
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(accepts(&none, 1) == EINVAL, "accept with QP number 1 must fail");
-	CHECK(accepts(&stranger, qpn) == EINVAL, "accept of another user must fail");
-	CHECK(accepts(&container, qpn) == EINVAL, "accept from another PID namespace must fail");
+	CHECK(try_accept(&none, 1) == EINVAL, "accept with QP number 1 must fail");
+	CHECK(try_accept(&stranger, qpn) == EINVAL, "accept of another user must fail");
+	CHECK(try_accept(&container, qpn) == EINVAL, "accept from another PID namespace must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
-	CHECK(!accepts(&like, qpn), "another process of root may accept");
+	CHECK(!try_accept(&like, qpn), "another process of root may accept");
 	pair_free(&p);
 }
 
@@ -339,7 +340,7 @@ static void owner_kernel(void)
 /* A socket that accepts connections at the pair's address but never sends; @at: its address */
 static int silent_listener(const struct pair *p, struct sockaddr_storage *at)
 {
-	int protocol = over_sctp() ? IPPROTO_SCTP : IPPROTO_TCP;
+	int protocol = is_over_sctp() ? IPPROTO_SCTP : IPPROTO_TCP;
 	const uint32_t adaptation = ADAPTATION_DDP;
 	socklen_t len = sizeof(*at);
 	int fd;
@@ -347,8 +348,8 @@ static int silent_listener(const struct pair *p, struct sockaddr_storage *at)
 	memcpy(at, rdma_get_peer_addr(p->c.id), sizeof(struct sockaddr_in6));
 	fd = socket(at->ss_family, SOCK_STREAM, protocol);
 	CHECK(fd >= 0, "%m");
-	CHECK(!over_sctp() || !setsockopt(fd, IPPROTO_SCTP, SCTP_ADAPTATION_LAYER,
-					  &adaptation, sizeof(adaptation)), "%m");
+	CHECK(!is_over_sctp() || !setsockopt(fd, IPPROTO_SCTP, SCTP_ADAPTATION_LAYER,
+					     &adaptation, sizeof(adaptation)), "%m");
 	((struct sockaddr_in *)at)->sin_port = 0;
 	CHECK(!bind(fd, (struct sockaddr *)at, sizeof(*at)) && !listen(fd, 1), "%m");
 	CHECK(!getsockname(fd, (struct sockaddr *)at, &len), "%m");
@@ -374,9 +375,9 @@ static void connect_to_silent(int ready, bool disconnects)
 	ch = rdma_create_event_channel();
 	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
 	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000), "%m");
-	CHECK(event_of(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
+	CHECK(next_event(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
 	CHECK(!rdma_resolve_route(id, 2000), "%m");
-	CHECK(event_of(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
+	CHECK(next_event(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
 	param.qp_num = p.c.qp->qp_num;
 	CHECK(!rdma_connect(id, &param), "%m");
 	CHECK(accept(silent, NULL, NULL) >= 0, "%m");
@@ -387,7 +388,7 @@ static void connect_to_silent(int ready, bool disconnects)
 }
 
 /* Return: milliseconds that a killed process takes to exit */
-static uint64_t exit_time(bool disconnects)
+static uint64_t measure_exit_ms(bool disconnects)
 {
 	uint64_t start;
 	int fds[2];
@@ -414,11 +415,11 @@ static uint64_t exit_time(bool disconnects)
 /* A program that is killed while the peer does not reply must exit soon */
 static void owner_killed(void)
 {
-	uint64_t closes = exit_time(false), disconnects = exit_time(true);
+	uint64_t closes = measure_exit_ms(false), disconnects = measure_exit_ms(true);
 
 	printf("# exits after %llu and %llu ms\n", (unsigned long long)closes,
 	       (unsigned long long)disconnects);
-	CHECK(closes < patience(SOON_MS) && disconnects < patience(SOON_MS),
+	CHECK(closes < scale_timeout(SOON_MS) && disconnects < scale_timeout(SOON_MS),
 	      "a killed program must exit soon");
 }
 

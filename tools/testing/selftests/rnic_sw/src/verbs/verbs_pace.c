@@ -11,7 +11,7 @@
 #define WINDOW	64	/* Writes in flight */
 #define TURNS	200
 
-static int limit(const struct end *e, uint32_t kbps)
+static int set_rate_limit(const struct end *e, uint32_t kbps)
 {
 	struct ibv_qp_rate_limit_attr attr = { .rate_limit = kbps };
 
@@ -19,7 +19,7 @@ static int limit(const struct end *e, uint32_t kbps)
 }
 
 /* Return: the time until a Write is placed, in ms */
-static uint64_t write_ms(const struct desk *d)
+static uint64_t measure_write_ms(const struct fixture *d)
 {
 	uint64_t start = now_ms();
 
@@ -35,13 +35,13 @@ static uint64_t write_ms(const struct desk *d)
 /* Return: the minimum of several tries, because other programs may delay one.  Stop when a try
  * takes at most @enough.  Each try must take at least @least.
  */
-static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
+static uint64_t min_write_ms(const struct fixture *d, uint64_t least, uint64_t enough)
 {
 	uint64_t best = UINT64_MAX, ms;
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
-		ms = write_ms(d);
+		ms = measure_write_ms(d);
 		printf("# %llu ms\n", (unsigned long long)ms);
 		CHECK(ms >= least, "%llu ms, too fast for the limit", (unsigned long long)ms);
 		if (ms < best)
@@ -54,21 +54,21 @@ static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
 
 static void pace_rate(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint64_t ms;
 
-	desk_open(&d, &(struct opts){ 0 }, LEN);
-	if (over_sctp())
+	fixture_open(&d, &(struct opts){ 0 }, LEN);
+	if (is_over_sctp())
 		skip("rate limits do not apply to SCTP");
-	CHECK(!limit(&d.p.c, KBPS), "%m");
-	ms = quickest(&d, TAKES * 7 / 10, TAKES * 3 / 2);
+	CHECK(!set_rate_limit(&d.p.c, KBPS), "%m");
+	ms = min_write_ms(&d, TAKES * 7 / 10, TAKES * 3 / 2);
 	CHECK(ms <= TAKES * 3, "%llu ms, too slow for the limit", (unsigned long long)ms);
-	CHECK(!limit(&d.p.c, 2 * KBPS), "%m");
-	quickest(&d, TAKES * 7 / 20, TAKES);
-	CHECK(!limit(&d.p.c, 0), "%m");
-	ms = quickest(&d, 0, TAKES / 2);
+	CHECK(!set_rate_limit(&d.p.c, 2 * KBPS), "%m");
+	min_write_ms(&d, TAKES * 7 / 20, TAKES);
+	CHECK(!set_rate_limit(&d.p.c, 0), "%m");
+	ms = min_write_ms(&d, 0, TAKES / 2);
 	CHECK(ms <= TAKES / 2, "%llu ms, too slow without a limit", (unsigned long long)ms);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void pace_caps(void)
@@ -82,10 +82,10 @@ static void pace_caps(void)
 	caps = &attr.packet_pacing_caps;
 	CHECK(caps->supported_qpts == 1 << IBV_QPT_RC, "%x",
 	      caps->supported_qpts);
-	if (!over_sctp()) {
-		CHECK(!limit(&p.c, caps->qp_rate_limit_min), "%m");
-		CHECK(!limit(&p.c, caps->qp_rate_limit_max), "%m");
-		CHECK(limit(&p.c, caps->qp_rate_limit_min - 1) == EINVAL,
+	if (!is_over_sctp()) {
+		CHECK(!set_rate_limit(&p.c, caps->qp_rate_limit_min), "%m");
+		CHECK(!set_rate_limit(&p.c, caps->qp_rate_limit_max), "%m");
+		CHECK(set_rate_limit(&p.c, caps->qp_rate_limit_min - 1) == EINVAL,
 		      "a rate below the minimum must be refused");
 	}
 	pair_close(&p);
@@ -99,11 +99,11 @@ static void pace_refused(void)
 		.rate_limit = KBPS, .typical_pkt_sz = 512,
 	};
 	struct ibv_qp_attr attr = { .rate_limit = KBPS };
-	int want = over_sctp() ? EOPNOTSUPP : 0, err;
+	int want = is_over_sctp() ? EOPNOTSUPP : 0, err;
 	struct pair p = { 0 };
 
 	pair_prepare(&p, &(struct opts){ 0 });
-	err = limit(&p.c, KBPS);
+	err = set_rate_limit(&p.c, KBPS);
 	CHECK(err == EINVAL, "not connected: %d", err);
 	pair_free(&p);
 	pair_open(&p, &(struct opts){ 0 });
@@ -111,18 +111,18 @@ static void pace_refused(void)
 	CHECK(err == EOPNOTSUPP, "with a burst size: %d", err);
 	err = ibv_modify_qp_rate_limit(p.c.qp, &sizes);
 	CHECK(err == EOPNOTSUPP, "with a packet size: %d", err);
-	err = limit(&p.c, KBPS);
+	err = set_rate_limit(&p.c, KBPS);
 	CHECK(err == want, "%d, want %d", err, want);
 	err = ibv_modify_qp(p.c.qp, &attr, IBV_QP_RATE_LIMIT);
 	CHECK(err == want, "by ibv_modify_qp: %d, want %d", err, want);
 	to_error(&p.c);
-	err = limit(&p.c, KBPS);
+	err = set_rate_limit(&p.c, KBPS);
 	CHECK(err == EINVAL, "in error: %d", err);
 	pair_free(&p);
 }
 
 struct busy {
-	struct desk	d;
+	struct fixture	d;
 	uint64_t	writes;		/* Writes completed */
 	bool		stop;
 };
@@ -136,7 +136,7 @@ static void write_once(const struct busy *b, uint64_t id)
 }
 
 /* Keep WINDOW Writes in flight */
-static void *write_on(void *arg)
+static void *keep_writing(void *arg)
 {
 	struct busy *b = arg;
 	uint64_t i;
@@ -153,13 +153,13 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-static uint64_t written(const struct busy *b)
+static uint64_t count_written(const struct busy *b)
 {
 	return __atomic_load_n(&b->writes, __ATOMIC_ACQUIRE);
 }
 
 /* Return: the round trip time of a message, in ms */
-static uint64_t round_trip_ms(const struct desk *d, uint64_t id)
+static uint64_t measure_round_trip_ms(const struct fixture *d, uint64_t id)
 {
 	uint64_t start;
 
@@ -182,28 +182,28 @@ static void pace_beside(void)
 	static struct busy b;
 	uint64_t ms, most = 0, id, was, writes;
 	pthread_t neighbour;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&b.d, &(struct opts){ .sq = WINDOW }, 65536);
-	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 64);
-	CHECK(!pthread_create(&neighbour, NULL, write_on, &b), "%m");
-	while (written(&b) < WINDOW)
+	fixture_open(&b.d, &(struct opts){ .sq = WINDOW }, 65536);
+	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 64);
+	CHECK(!pthread_create(&neighbour, NULL, keep_writing, &b), "%m");
+	while (count_written(&b) < WINDOW)
 		pause_ms(1);
-	was = written(&b);
+	was = count_written(&b);
 	for (id = 0; id < TURNS; id++) {
-		ms = round_trip_ms(&d, id);
+		ms = measure_round_trip_ms(&d, id);
 		if (ms > most)
 			most = ms;
 	}
-	writes = written(&b) - was;
+	writes = count_written(&b) - was;
 	printf("# at most %llu ms, during %llu Writes\n", (unsigned long long)most,
 	       (unsigned long long)writes);
-	CHECK(most <= patience(500), "%llu ms, too long", (unsigned long long)most);
+	CHECK(most <= scale_timeout(500), "%llu ms, too long", (unsigned long long)most);
 	CHECK(writes, "the bulk sender must make progress");
 	__atomic_store_n(&b.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(neighbour, NULL), "%m");
-	desk_close(&d);
-	desk_close(&b.d);
+	fixture_close(&d);
+	fixture_close(&b.d);
 }
 
 const struct test pace_tests[] = {

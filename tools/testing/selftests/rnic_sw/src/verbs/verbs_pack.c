@@ -11,15 +11,15 @@
 
 #define PACKED	24
 
-static size_t mappings(void)
+static size_t count_mappings(void)
 {
 	struct ring ring[64];
 
-	return rings_mapped(ring, ARRAY_SIZE(ring));
+	return rings_find_mapped(ring, ARRAY_SIZE(ring));
 }
 
 /* Check that a message arrives only at the peer of its sender */
-static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
+static void check_packed(struct pair *p, size_t from, size_t step, struct fixture *d)
 {
 	size_t i;
 
@@ -38,30 +38,30 @@ static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
 static void rings_packed(void)
 {
 	struct pair p[PACKED];
-	struct desk d;
+	struct fixture d;
 	size_t n, i;
 
-	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 100);
-	n = mappings();
+	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 100);
+	n = count_mappings();
 	for (i = 0; i < PACKED; i++)
 		pair_open_like(&p[i], &d.p);
-	printf("# %zu mappings, then %zu for %d more pairs\n", n, mappings(), PACKED);
-	CHECK(mappings() < n + PACKED, "rings must share mappings");
-	try_packed(p, 0, 1, &d);
-	n = mappings();
+	printf("# %zu mappings, then %zu for %d more pairs\n", n, count_mappings(), PACKED);
+	CHECK(count_mappings() < n + PACKED, "rings must share mappings");
+	check_packed(p, 0, 1, &d);
+	n = count_mappings();
 	for (i = 0; i < PACKED; i += 2)
 		pair_close(&p[i]);
-	try_packed(p, 1, 2, &d);
+	check_packed(p, 1, 2, &d);
 	for (i = 0; i < PACKED; i += 2)
 		pair_open_like(&p[i], &d.p);
-	CHECK(mappings() <= n, "%zu mappings, were %zu", mappings(), n);
-	try_packed(p, 0, 1, &d);
+	CHECK(count_mappings() <= n, "%zu mappings, were %zu", count_mappings(), n);
+	check_packed(p, 0, 1, &d);
 	for (i = 0; i < PACKED; i++)
 		pair_close(&p[i]);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-static struct ibv_qp *new_qp(struct desk *d)
+static struct ibv_qp *new_qp(struct fixture *d)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
@@ -81,15 +81,15 @@ static void rings_packed_fork(void)
 {
 	struct ibv_qp *qp;
 	int status = 0;
-	struct desk d;
+	struct fixture d;
 	pid_t pid;
 	size_t n;
 
-	/* one more QP fits on the page of these rings */
-	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 8 }, 100);
-	n = mappings();
+	/* create rings on a page that has space for those of one more QP */
+	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 8 }, 100);
+	n = count_mappings();
 	qp = new_qp(&d);
-	CHECK(mappings() == n, "the ring must share a page");
+	CHECK(count_mappings() == n, "the ring must share a page");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	pid = fork();
 	CHECK(pid >= 0, "%m");
@@ -98,18 +98,18 @@ static void rings_packed_fork(void)
 		_exit(0);
 	}
 	qp = new_qp(&d);
-	CHECK(mappings() == n + 1, "the ring must not be on a page that a child has mapped");
+	CHECK(count_mappings() == n + 1, "the ring must not be on a page that a child has mapped");
 	CHECK(!ibv_destroy_qp(qp), "%m");
-	CHECK(mappings() == n, "the mapping must be gone");
+	CHECK(count_mappings() == n, "the mapping must be gone");
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 	qp = new_qp(&d);
-	CHECK(mappings() == n, "the ring must share a page again");
+	CHECK(count_mappings() == n, "the ring must share a page again");
 	CHECK(!ibv_destroy_qp(qp), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Check that the ring, as mapped at the fork, is unchanged */
-static int all_zero(const struct ring *r, int go)
+static int is_ring_unchanged(const struct ring *r, int go)
 {
 	uint8_t octet;
 	size_t i;
@@ -140,12 +140,12 @@ static void rings_packed_orphan(void)
 	CHECK(!rdma_bind_addr(id, (struct sockaddr *)&sa) && id->verbs, "%m");
 	cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
 	CHECK(cq, "%m");
-	CHECK(rings_mapped(ring, ARRAY_SIZE(ring)) == 1, "there must be one ring");
+	CHECK(rings_find_mapped(ring, ARRAY_SIZE(ring)) == 1, "there must be one ring");
 	CHECK(!pipe(go), "%m");
 	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid)
-		_exit(all_zero(&ring[0], go[0]));
+		_exit(is_ring_unchanged(&ring[0], go[0]));
 	CHECK(!ibv_destroy_cq(cq), "%m");
 	cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
 	CHECK(cq && !ibv_req_notify_cq(cq, 0), "%m");
@@ -157,12 +157,15 @@ static void rings_packed_orphan(void)
 
 struct maker {
 	pthread_t	thread;
-	struct desk	*d;
+	struct fixture	*d;
 	atomic_bool	*enough;
 	unsigned int	made;
 };
 
-/* A new ring must not have entries of an old one */
+/*
+ * Create and destroy rings, and check that a new ring has no entries of an old
+ * one
+ */
 static void *make_and_destroy(void *arg)
 {
 	struct maker *m = arg;
@@ -188,15 +191,15 @@ static void rings_packed_threads(void)
 {
 	atomic_bool enough = false;
 	struct maker m[3];
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 1000);
+	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 1000);
 	for (i = 0; i < ARRAY_SIZE(m); i++) {
 		m[i] = (struct maker){ .d = &d, .enough = &enough };
 		CHECK(!pthread_create(&m[i].thread, NULL, make_and_destroy, &m[i]), "%m");
 	}
-	for (i = 0; i < rounds(2000); i++) {
+	for (i = 0; i < scale_rounds(2000); i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 1000);
 		do_send(&d.p.c, i, &d.c, 0, 1000);
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
@@ -208,7 +211,7 @@ static void rings_packed_threads(void)
 		printf("# one thread created three QPs %u times\n", m[i].made);
 		CHECK(m[i].made, "each thread must have created some");
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test pack_tests[] = {

@@ -10,7 +10,7 @@
 
 #define CM_MS	10000
 
-void enter(const char *ns)
+void enter_netns(const char *ns)
 {
 	static int home = -1;
 	char path[128];
@@ -36,10 +36,10 @@ static struct rdma_cm_id *new_id(struct rdma_event_channel *ch, const char *ns)
 	int err;
 
 	if (ns)
-		enter(ns);
+		enter_netns(ns);
 	err = rdma_create_id(ch, &id, NULL, RDMA_PS_TCP);
 	if (ns)
-		enter(NULL);
+		enter_netns(NULL);
 	CHECK(!err, "rdma_create_id: %m");
 	return id;
 }
@@ -69,7 +69,7 @@ void pair_event(struct pair *p, struct rdma_event_channel *ch,
 	struct rdma_cm_event *ev;
 	uint8_t len;
 
-	CHECK(poll(&pfd, 1, patience(CM_MS)) == 1, "no event, want %s",
+	CHECK(poll(&pfd, 1, scale_timeout(CM_MS)) == 1, "no event, want %s",
 	      rdma_event_str(type));
 	CHECK(!rdma_get_cm_event(ch, &ev), "%m");
 	p->ev = *ev;
@@ -112,7 +112,7 @@ static void start_listening(struct pair *p)
 	CHECK(!rdma_listen(p->listen, 8), "%m");
 }
 
-static void resolve(struct pair *p)
+static void resolve_addr(struct pair *p)
 {
 	struct sockaddr_storage sa;
 
@@ -162,10 +162,10 @@ static struct ibv_srq *make_srq(const struct opts *o, struct end *e)
 	return srq;
 }
 
-static void make_things(const struct opts *o, struct end *e)
+static void create_objects(const struct opts *o, struct end *e)
 {
 	if (e->pd)
-		return;		/* it uses another pair's objects */
+		return;		/* the end uses objects of another pair */
 	e->pd = ibv_alloc_pd(e->id->verbs);
 	CHECK(e->pd, "%m");
 	if (o->events) {
@@ -192,7 +192,7 @@ void pair_make_qp(struct pair *p, struct end *e)
 		},
 	};
 
-	make_things(o, e);
+	create_objects(o, e);
 	if (o->srq && e == &p->s && !e->srq)
 		e->srq = make_srq(o, e);
 	attr.srq = e->srq;
@@ -214,7 +214,7 @@ void pair_prepare(struct pair *p, const struct opts *o)
 	start_listening(p);
 	p->c.ch = new_channel();
 	p->c.id = new_id(p->c.ch, setting.client_ns);
-	resolve(p);
+	resolve_addr(p);
 	pair_make_qp(p, &p->c);
 }
 
@@ -261,7 +261,7 @@ void pair_open(struct pair *p, const struct opts *o)
 	pair_accept(p);
 }
 
-static void borrow(struct end *e, const struct end *from)
+static void borrow_objects(struct end *e, const struct end *from)
 {
 	e->pd = from->pd;
 	e->scq = from->scq;
@@ -273,8 +273,8 @@ static void borrow(struct end *e, const struct end *from)
 void pair_open_like(struct pair *p, const struct pair *like)
 {
 	memset(p, 0, sizeof(*p));
-	borrow(&p->c, &like->c);
-	borrow(&p->s, &like->s);
+	borrow_objects(&p->c, &like->c);
+	borrow_objects(&p->s, &like->s);
 	pair_prepare(p, &like->o);
 	pair_request(p);
 	pair_make_qp(p, &p->s);
@@ -363,7 +363,7 @@ int qp_state(const struct end *e)
 	return attr.qp_state;
 }
 
-void desk_open(struct desk *d, const struct opts *o, size_t len)
+void fixture_open(struct fixture *d, const struct opts *o, size_t len)
 {
 	pair_open(&d->p, o);
 	buf_new(&d->c, len);
@@ -372,15 +372,15 @@ void desk_open(struct desk *d, const struct opts *o, size_t len)
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ALL);
 }
 
-void desk_free(struct desk *d)
+void fixture_free(struct fixture *d)
 {
 	buf_free(&d->c);
 	buf_free(&d->s);
 	pair_free(&d->p);
 }
 
-void desk_close(struct desk *d)
+void fixture_close(struct fixture *d)
 {
 	pair_disconnect(&d->p);
-	desk_free(d);
+	fixture_free(d);
 }

@@ -7,10 +7,10 @@
 
 static void unsignalled(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 16, .rq = 128 }, 100);
+	fixture_open(&d, &(struct opts){ .sq = 16, .rq = 128 }, 100);
 	for (i = 1; i <= 7 * 16; i++) {
 		buf_fill(&d.c, 0, 50, i);
 		do_recv(&d.p.s, i, &d.s, 0, 100);
@@ -23,22 +23,22 @@ static void unsignalled(void)
 		buf_has(&d.s, 0, 50, i);
 	}
 	want_none(d.p.c.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void sig_all(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sig_all = true }, 100);
+	fixture_open(&d, &(struct opts){ .sig_all = true }, 100);
 	for (i = 0; i < 20; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 100);
 		do_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 3 });
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 enum { LIST = 64 };
@@ -67,10 +67,10 @@ static void post_list(void)
 	struct ibv_send_wr wr[LIST], *bad;
 	struct ibv_recv_wr rwr[LIST] = {}, *rbad;
 	struct ibv_sge sge[LIST], rsge[LIST];
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
+	fixture_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
 	buf_fill(&d.c, 0, 10 * LIST, 5);
 	make_list(wr, sge, &d.c);
 	for (i = 0; i < LIST; i++) {
@@ -90,7 +90,7 @@ static void post_list(void)
 		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, i % 10), "%d",
 		      i);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* If a list has an invalid request, only the requests before it must be posted */
@@ -98,10 +98,10 @@ static void post_list_bad(void)
 {
 	struct ibv_send_wr wr[LIST], *bad = NULL;
 	struct ibv_sge sge[LIST];
-	struct desk d;
+	struct fixture d;
 	int i, err;
 
-	desk_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
+	fixture_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
 	make_list(wr, sge, &d.c);
 	for (i = 0; i < LIST; i++)
 		do_recv(&d.p.s, i, &d.s, 0, 100);
@@ -114,11 +114,11 @@ static void post_list_bad(void)
 	for (i = 0; i < 20; i++)
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	want_none(d.p.s.rcq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Fill @wr with five requests: Writes, with the bind and invalidation of a window between them */
-static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct desk *d,
+static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct fixture *d,
 			    struct ibv_mw *mw)
 {
 	int i;
@@ -154,10 +154,10 @@ static void post_list_mixed(void)
 	struct ibv_send_wr wr[LIST], *bad;
 	struct ibv_sge sge[LIST];
 	struct ibv_mw *mw;
-	struct desk d;
+	struct fixture d;
 	int i, round;
 
-	desk_open(&d, &(struct opts){}, 10 * LIST);
+	fixture_open(&d, &(struct opts){}, 10 * LIST);
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 	mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_2);
@@ -176,7 +176,7 @@ static void post_list_mixed(void)
 		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, 10), "%d", i);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	CHECK(!ibv_dealloc_mw(mw), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* A queue must accept as many requests as it has entries */
@@ -197,7 +197,7 @@ static void post_full(void)
 	CHECK(err == ENOMEM, "%s", strerror(err));
 	CHECK(rn == attr.cap.max_recv_wr, "%u of %u", rn,
 	      attr.cap.max_recv_wr);
-	/* the QP is not connected: requests stay in the queue, or none is accepted */
+	/* because the QP is not connected, requests stay in the queue, or none is accepted */
 	while (!(err = try_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
 		CHECK(++n < 10000, "endless");
 	CHECK(n == attr.cap.max_send_wr || !n, "%u of %u", n,
@@ -209,11 +209,11 @@ static void post_full(void)
 static void wrap_around(void)
 {
 	uint32_t sent = 0, got = 0, done = 0, posted = 0;
-	const uint32_t n = rounds(8000);
+	const uint32_t n = scale_rounds(8000);
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .sq = 8, .rq = 8, .cqe = 8 }, 8 * 128);
+	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8, .cqe = 8 }, 8 * 128);
 	while (got < n) {
 		for (; posted < n && posted < got + 8; posted++)
 			do_recv(&d.p.s, posted, &d.s, posted % 8 * 128, 128);
@@ -235,16 +235,16 @@ static void wrap_around(void)
 			sched_yield();
 		}
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /*
- * Two threads send one message at a time: no wake-up may be lost.  The receive for the first
- * message is already posted.
+ * Run one end of a ping-pong in which two threads send one message at a time: no wake-up may be
+ * lost. The receive for the first message is already posted.
  */
-static void bounce(struct end *e, struct buf *b, bool first)
+static void ping_pong_end(struct end *e, struct buf *b, bool first)
 {
-	const uint32_t turns = rounds(10000);
+	const uint32_t turns = scale_rounds(10000);
 	uint32_t i;
 
 	for (i = 0; i < turns; i++) {
@@ -264,32 +264,32 @@ static void bounce(struct end *e, struct buf *b, bool first)
 	want_ok(e->scq, turns, IBV_WC_SEND);
 }
 
-static void *bounce_back(void *arg)
+static void *run_second_end(void *arg)
 {
-	struct desk *d = arg;
+	struct fixture *d = arg;
 
-	bounce(&d->p.s, &d->s, false);
+	ping_pong_end(&d->p.s, &d->s, false);
 	return NULL;
 }
 
-static void bounce_both(struct desk *d)
+static void run_ping_pong(struct fixture *d)
 {
 	pthread_t other;
 
 	do_recv(&d->p.s, 0, &d->s, 0, 8);
-	CHECK(!pthread_create(&other, NULL, bounce_back, d), "%m");
-	bounce(&d->p.c, &d->c, true);
+	CHECK(!pthread_create(&other, NULL, run_second_end, d), "%m");
+	ping_pong_end(&d->p.c, &d->c, true);
 	CHECK(!pthread_join(other, NULL), "%m");
 	want_none(d->p.c.scq);
 }
 
 static void ping_pong(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
-	bounce_both(&d);
-	desk_close(&d);
+	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
+	run_ping_pong(&d);
+	fixture_close(&d);
 }
 
 /* A ping-pong must not be delayed by doorbell coalescing: each end must soon notice that no more
@@ -297,21 +297,21 @@ static void ping_pong(void)
  */
 static void ping_not_coalesced(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 
-	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
-	was = counter(&d.p.c, "tx_coalesced");
-	bounce_both(&d);
-	was = counter(&d.p.c, "tx_coalesced") - was;
+	fixture_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
+	was = read_counter(&d.p.c, "tx_coalesced");
+	run_ping_pong(&d);
+	was = read_counter(&d.p.c, "tx_coalesced") - was;
 	CHECK(was <= 2 * 10, "%llu doorbells were coalesced", (unsigned long long)was);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 #define EX_OPS	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | \
 		 IBV_QP_EX_WITH_RDMA_READ)
 
-static void ex_batch(struct desk *d, struct ibv_qp_ex *ex, uint32_t seed)
+static void post_ex_batch(struct fixture *d, struct ibv_qp_ex *ex, uint32_t seed)
 {
 	struct ibv_sge sge[2] = {
 		{ (uintptr_t)d->c.at, 100, d->c.mr->lkey },
@@ -337,17 +337,17 @@ static void ex_batch(struct desk *d, struct ibv_qp_ex *ex, uint32_t seed)
 static void wr_api(void)
 {
 	struct ibv_qp_ex *ex;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .send_ops = EX_OPS, .ssge = 2, .inl = 64,
-		  .sq = 8 }, 2000);
+	fixture_open(&d, &(struct opts){ .send_ops = EX_OPS, .ssge = 2, .inl = 64,
+		     .sq = 8 }, 2000);
 	ex = ibv_qp_to_qp_ex(d.p.c.qp);
 	CHECK(ex, "a QP with ibv_wr_*() must exist");
 	for (i = 0; i < 100; i++) {
 		buf_fill(&d.c, 0, 177, i);
 		do_recv(&d.p.s, i, &d.s, 0, 60);
-		ex_batch(&d, ex, i);
+		post_ex_batch(&d, ex, i);
 		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, i % 60);
@@ -355,17 +355,17 @@ static void wr_api(void)
 		buf_has(&d.s, 1000, 177, i);
 		buf_has(&d.c, 500, 177, i);
 	}
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Aborted or invalid batches must have no effect */
 static void wr_api_abort(void)
 {
 	struct ibv_qp_ex *ex;
-	struct desk d;
+	struct fixture d;
 	int i, err;
 
-	desk_open(&d, &(struct opts){ .send_ops = EX_OPS, .sq = 8 }, 100);
+	fixture_open(&d, &(struct opts){ .send_ops = EX_OPS, .sq = 8 }, 100);
 	ex = ibv_qp_to_qp_ex(d.p.c.qp);
 	for (i = 0; i < 30; i++) {
 		ibv_wr_start(ex);
@@ -384,7 +384,7 @@ static void wr_api_abort(void)
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 33);
 	want_none(d.p.c.scq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test post_tests[] = {

@@ -52,7 +52,7 @@ static pid_t start_beside(void (*run)(void *arg), void *arg)
 }
 
 /* Allocate memory that this process shares with its children */
-static void *shared(size_t len)
+static void *alloc_shared(size_t len)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -61,7 +61,7 @@ static void *shared(size_t len)
 	return at;
 }
 
-static void memory(struct buf *b, const struct end *e)
+static void register_memory(struct buf *b, const struct end *e)
 {
 	buf_new(b, SIZE);
 	buf_reg(b, e->pd, RIGHTS);
@@ -84,7 +84,7 @@ static uint32_t turns[RACERS];		/* number of bursts */
 static uint32_t met[RACERS];		/* number of interleavings with the other racer */
 static uint64_t until;
 
-static void one_burst(struct racer *r)
+static void run_burst(struct racer *r)
 {
 	uint64_t found, before = 0;
 	uint32_t i;
@@ -96,7 +96,7 @@ static void one_burst(struct racer *r)
 	for (i = 0; i < BURST; i++)
 		want_atom(r->p.c.scq, i, ADD);
 	for (i = 0; i < BURST; i++, before = found) {
-		found = *word(&r->sink, i);
+		found = *get_word(&r->sink, i);
 		CHECK(found < MOST, "%llu", (unsigned long long)found);
 		CHECK(!__atomic_exchange_n(&seen[found], 1, __ATOMIC_RELAXED),
 		      "%llu was returned twice", (unsigned long long)found);
@@ -106,7 +106,7 @@ static void one_burst(struct racer *r)
 	r->done += BURST;
 }
 
-static uint32_t least_of(const uint32_t *each)
+static uint32_t min_of(const uint32_t *each)
 {
 	uint32_t one = __atomic_load_n(&each[0], __ATOMIC_RELAXED);
 	uint32_t two = __atomic_load_n(&each[1], __ATOMIC_RELAXED);
@@ -123,7 +123,7 @@ static bool must_continue(const struct racer *r)
 
 	if (turn > MOST / BURST / RACERS || now_ms() > until)
 		return false;
-	return least_of(turns) < TURNS || least_of(met) < MEETINGS;
+	return min_of(turns) < TURNS || min_of(met) < MEETINGS;
 }
 
 static void *race(void *arg)
@@ -132,23 +132,23 @@ static void *race(void *arg)
 
 	run_on(r->nr);
 	do {
-		one_burst(r);
+		run_burst(r);
 	} while (must_continue(r));
 	return NULL;
 }
 
-static void line_up(struct racer *r, int nr, const struct racer *first)
+static void open_racer(struct racer *r, int nr, const struct racer *first)
 {
 	r->nr = nr;
 	pair_open(&r->p, &(struct opts){ .ord = BURST, .ird = BURST });
-	memory(&r->sink, &r->p.c);
+	register_memory(&r->sink, &r->p.c);
 	if (nr) {
 		/* register the memory of the first racer for the server of this one, too */
 		r->target = first->target;
 		buf_reg(&r->target, r->p.s.pd, RIGHTS);
 	} else {
-		memory(&r->target, &r->p.s);
-		*word(&r->target, 0) = 0;
+		register_memory(&r->target, &r->p.s);
+		*get_word(&r->target, 0) = 0;
 	}
 }
 
@@ -160,9 +160,9 @@ static void atomic_race(void)
 	int i;
 
 	run_on(0);
-	until = now_ms() + patience(25000);
+	until = now_ms() + scale_timeout(25000);
 	for (i = 0; i < RACERS; i++)
-		line_up(&r[i], i, &r[0]);
+		open_racer(&r[i], i, &r[0]);
 	for (i = 0; i < RACERS; i++)
 		CHECK(!pthread_create(&thread[i], NULL, race, &r[i]), "%m");
 	for (i = 0; i < RACERS; i++)
@@ -173,8 +173,8 @@ static void atomic_race(void)
 		CHECK(met[i] >= MEETINGS, "they must interleave often enough");
 		sum += r[i].done;
 	}
-	CHECK(*word(&r[0].target, 0) == sum, "%llu, not %llu",
-	      (unsigned long long)*word(&r[0].target, 0),
+	CHECK(*get_word(&r[0].target, 0) == sum, "%llu, not %llu",
+	      (unsigned long long)*get_word(&r[0].target, 0),
 	      (unsigned long long)sum);
 	CHECK(!ibv_dereg_mr(r[1].target.mr), "%m");
 	for (i = RACERS; i--;) {
@@ -194,7 +194,7 @@ struct adder {
 	bool		stop;
 };
 
-static void add_by_hand(void *arg)
+static void keep_adding(void *arg)
 {
 	struct adder *a = arg;
 
@@ -205,8 +205,8 @@ static void add_by_hand(void *arg)
 
 enum { EACH = 16, ENCOUNTERS = 20 };
 
-/* Return: how often the CPU has counted between two atomics of the client */
-static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
+/* Count with atomics of the client. Return: how often the CPU has counted between two of them */
+static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;
 
@@ -221,7 +221,7 @@ static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 	for (k = 0; k < EACH; k++) {
 		want_atom(d->p.c.scq, k, ADD);
 		want_atom(d->p.s.scq, k, ADD);
-		met += k && *word(&d->c, k) - *word(&d->c, k - 1) > 2 * EACH;
+		met += k && *get_word(&d->c, k) - *get_word(&d->c, k - 1) > 2 * EACH;
 	}
 	return met;
 }
@@ -232,25 +232,25 @@ static void atomic_global(void)
 	uint32_t n = 0, met = 0;
 	struct buf theirs;
 	struct adder *hand;
-	struct desk d;
+	struct fixture d;
 	uint64_t want;
 	pid_t pid;
 
 	run_on(0);
-	until = now_ms() + patience(25000);
-	hand = shared(sizeof(*hand));
+	until = now_ms() + scale_timeout(25000);
+	hand = alloc_shared(sizeof(*hand));
 	pair_open(&d.p, &(struct opts){});
-	memory(&d.c, &d.p.c);
+	register_memory(&d.c, &d.p.c);
 	d.s = (struct buf){ .at = hand->memory, .len = SIZE };
 	buf_reg(&d.s, d.p.s.pd, RIGHTS);
 	/* register the server's memory for the client's end, too */
 	theirs = d.s;
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
-	hand->at = word(&d.s, 0);
-	pid = start_beside(add_by_hand, hand);
+	hand->at = get_word(&d.s, 0);
+	pid = start_beside(keep_adding, hand);
 	/* the scheduler decides how often they meet: continue until they have met often enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
-		met += add_both_ways(&d, &theirs);
+		met += count_interleavings(&d, &theirs);
 	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
 	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
 	want = hand->n + 2 * EACH * n;
@@ -270,16 +270,16 @@ static void atomic_global(void)
 enum { AT_ONCE = 32, LONG = 60000, TAIL = 1000 };
 
 struct gone {
-	struct desk	d;
+	struct fixture	d;
 	struct ibv_mw	*mw;	/* type 2; if NULL, use the rkey of the MR, and deregister the MR */
 	uint32_t	rkey;
 };
 
 /* Write continuously, each time with different bytes, until the connection ends */
-static void *flood(void *arg)
+static void *keep_writing(void *arg)
 {
 	struct gone *g = arg;
-	struct desk *d = &g->d;
+	struct fixture *d = &g->d;
 	uint32_t posted = 0, done = 0;
 	struct ibv_wc wc;
 
@@ -300,7 +300,7 @@ static void *flood(void *arg)
 	}
 }
 
-static void post(const struct gone *g, struct ibv_send_wr *wr, enum ibv_wc_opcode done)
+static void post_and_wait(const struct gone *g, struct ibv_send_wr *wr, enum ibv_wc_opcode done)
 {
 	struct ibv_send_wr *bad;
 
@@ -319,17 +319,17 @@ static void bind_whole(struct gone *g)
 	g->mw = ibv_alloc_mw(g->d.p.s.pd, IBV_MW_TYPE_2);
 	CHECK(g->mw, "%m");
 	g->rkey = g->mw->rkey + 1;
-	post(g, &(struct ibv_send_wr){
+	post_and_wait(g, &(struct ibv_send_wr){
 		.opcode = IBV_WR_BIND_MW,
 		.bind_mw = { .mw = g->mw, .rkey = g->rkey, .bind_info = {
 			.mr = b->mr, .addr = (uintptr_t)b->at, .length = LONG,
 			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE } } },
-	     IBV_WC_BIND_MW);
+		      IBV_WC_BIND_MW);
 }
 
 static void gone_open(struct gone *g, uint32_t round, bool window)
 {
-	desk_open(&g->d, &(struct opts){}, LONG + AT_ONCE);
+	fixture_open(&g->d, &(struct opts){}, LONG + AT_ONCE);
 	buf_fill(&g->d.c, 0, LONG + AT_ONCE, round);
 	g->mw = NULL;
 	g->rkey = g->d.s.mr->rkey;
@@ -337,12 +337,12 @@ static void gone_open(struct gone *g, uint32_t round, bool window)
 		bind_whole(g);
 }
 
-static void take_back(struct gone *g)
+static void revoke_memory(struct gone *g)
 {
 	if (g->mw)
-		post(g, &(struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV,
+		post_and_wait(g, &(struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV,
 					       .invalidate_rkey = g->rkey },
-		     IBV_WC_LOCAL_INV);
+			      IBV_WC_LOCAL_INV);
 	else
 		CHECK(!ibv_dereg_mr(g->d.s.mr), "%m");
 }
@@ -353,7 +353,7 @@ static void gone_free(struct gone *g)
 		CHECK(!ibv_dealloc_mw(g->mw), "%m");
 	else
 		g->d.s.mr = NULL;
-	desk_free(&g->d);
+	fixture_free(&g->d);
 }
 
 /*
@@ -363,24 +363,24 @@ static void gone_free(struct gone *g)
  */
 static void revoked_during_copy(uint32_t round, bool window)
 {
-	const uint64_t end = now_ms() + patience(WC_MS);
+	const uint64_t end = now_ms() + scale_timeout(WC_MS);
 	uint8_t after[TAIL], *tail, first;
 	volatile uint32_t spin;
 	pthread_t thread;
 	struct gone g;
-	struct desk *d = &g.d;
+	struct fixture *d = &g.d;
 	uint64_t was;
 
 	gone_open(&g, round, window);
-	was = counter(&d->p.s, "end_ddp_tagged_stag");
+	was = read_counter(&d->p.s, "end_ddp_tagged_stag");
 	first = d->s.at[0];
 	tail = d->s.at + LONG - TAIL;
-	CHECK(!pthread_create(&thread, NULL, flood, &g), "%m");
+	CHECK(!pthread_create(&thread, NULL, keep_writing, &g), "%m");
 	while (*(volatile uint8_t *)d->s.at == first)
 		CHECK(now_ms() < end, "a Write must arrive");
-	for (spin = any_below(20000); spin; spin--)
+	for (spin = random_below(20000); spin; spin--)
 		;
-	take_back(&g);
+	revoke_memory(&g);
 	memcpy(after, tail, TAIL);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	CHECK(!memcmp(after, tail, TAIL), "no byte may be written after invalidation, round %u",
@@ -425,12 +425,12 @@ struct look {
 		size_t		at;
 		uint32_t	len;
 	} w[LOOKS];
-	uint32_t	begun, seen;	/* number of the current round; last round compared */
+	uint32_t	begun, seen;	/* current round; last round compared */
 	bool		over;
 };
 
 /* Poll only the last byte until it changes, and then compare all bytes */
-static void see(const struct look *k, uint32_t i)
+static void compare_write(const struct look *k, uint32_t i)
 {
 	const uint8_t *from = k->from + i * ROOM, *to = k->to + k->w[i].at;
 	uint32_t len = k->w[i].len;
@@ -443,7 +443,7 @@ static void see(const struct look *k, uint32_t i)
 }
 
 /* Wait for the start of a round.  Return: false if there is no further round. */
-static bool wait_for(const struct look *k, uint32_t turn)
+static bool wait_round(const struct look *k, uint32_t turn)
 {
 	while (__atomic_load_n(&k->begun, __ATOMIC_ACQUIRE) != turn)
 		if (__atomic_load_n(&k->over, __ATOMIC_RELAXED))
@@ -451,25 +451,25 @@ static bool wait_for(const struct look *k, uint32_t turn)
 	return true;
 }
 
-static void look_on(void *arg)
+static void watch_writes(void *arg)
 {
 	struct look *k = arg;
 	uint32_t i, turn;
 
 	run_on(1);
-	for (turn = 1; wait_for(k, turn); turn++) {
+	for (turn = 1; wait_round(k, turn); turn++) {
 		for (i = 0; i < LOOKS; i++)
-			see(k, i);
+			compare_write(k, i);
 		__atomic_store_n(&k->seen, turn, __ATOMIC_RELEASE);
 	}
 }
 
-static uint32_t some_length(void) { return FEWEST + any_below(SHORT - FEWEST); }
+static uint32_t random_length(void) { return FEWEST + random_below(SHORT - FEWEST); }
 
-/* Choose a random offset, because the start of a copy depends on the alignment of both ends */
-static void prepare(struct look *k, uint32_t i, uint32_t len)
+/* Prepare Write number @i at a random offset, because a copy depends on the alignment of its start */
+static void prepare_write(struct look *k, uint32_t i, uint32_t len)
 {
-	size_t at = i * ROOM + any_below(PLACES);
+	size_t at = i * ROOM + random_below(PLACES);
 	uint32_t j;
 
 	k->w[i].at = at;
@@ -479,7 +479,7 @@ static void prepare(struct look *k, uint32_t i, uint32_t len)
 }
 
 /* Post all Writes in one list, so that many arrive together */
-static void write_all(struct desk *d, const struct look *k)
+static void post_all_writes(struct fixture *d, const struct look *k)
 {
 	struct ibv_send_wr wr[LOOKS], *bad;
 	struct ibv_sge sge[LOOKS];
@@ -501,16 +501,16 @@ static void write_all(struct desk *d, const struct look *k)
 		want_ok(d->p.c.scq, i, IBV_WC_RDMA_WRITE);
 }
 
-static void one_turn(struct desk *d, struct look *k, uint32_t turn, pid_t pid)
+static void run_round(struct fixture *d, struct look *k, uint32_t turn, pid_t pid)
 {
-	uint32_t i, len = some_length();
+	uint32_t i, len = random_length();
 
 	/* in odd rounds the Writes have equal lengths: the receiver handles those differently */
 	for (i = 0; i < LOOKS; i++)
-		prepare(k, i, turn % 2 ? len : some_length());
+		prepare_write(k, i, turn % 2 ? len : random_length());
 	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);
-	write_all(d, k);
-	until = now_ms() + patience(WC_MS);
+	post_all_writes(d, k);
+	until = now_ms() + scale_timeout(WC_MS);
 	while (__atomic_load_n(&k->seen, __ATOMIC_ACQUIRE) != turn) {
 		CHECK(!waitpid(pid, NULL, WNOHANG), "the other process has failed, see above");
 		CHECK(now_ms() < until, "all Writes must arrive in round %u", turn);
@@ -518,7 +518,7 @@ static void one_turn(struct desk *d, struct look *k, uint32_t turn, pid_t pid)
 	}
 }
 
-static void shared_desk(struct desk *d, struct look *k)
+static void open_shared_fixture(struct fixture *d, struct look *k)
 {
 	pair_open(&d->p, &(struct opts){ .sq = LOOKS, .cqe = LOOKS });
 	d->c = (struct buf){ .at = k->from, .len = sizeof(k->from) };
@@ -531,16 +531,16 @@ static void last_octet(void)
 {
 	const uint64_t end = now_ms() + LOOK_MS;
 	uint32_t turn = 0;
-	struct desk d = {};
+	struct fixture d = {};
 	struct look *k;
 	pid_t pid;
 
 	run_on(0);
-	k = shared(sizeof(*k));
-	shared_desk(&d, k);
-	pid = start_beside(look_on, k);
+	k = alloc_shared(sizeof(*k));
+	open_shared_fixture(&d, k);
+	pid = start_beside(watch_writes, k);
 	do {
-		one_turn(&d, k, ++turn, pid);
+		run_round(&d, k, ++turn, pid);
 	} while (now_ms() < end);
 	__atomic_store_n(&k->over, true, __ATOMIC_RELAXED);
 	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
@@ -553,7 +553,7 @@ static void last_octet(void)
 
 enum { SENT = 200000 };
 
-static void rewrite(void *arg)
+static void keep_rewriting(void *arg)
 {
 	run_on(1);
 	for (int with = 0;; with++)
@@ -565,16 +565,16 @@ static void source_rewritten(void)
 {
 	struct buf ours, theirs;
 	uint32_t i, len = SENT;
-	struct desk d;
+	struct fixture d;
 	pid_t pid;
 
 	run_on(0);
-	desk_open(&d, &(struct opts){}, len);
-	ours = theirs = (struct buf){ .at = shared(len), .len = len };
+	fixture_open(&d, &(struct opts){}, len);
+	ours = theirs = (struct buf){ .at = alloc_shared(len), .len = len };
 	buf_reg(&ours, d.p.c.pd, RIGHTS_ALL);
 	buf_reg(&theirs, d.p.s.pd, RIGHTS_ALL);
-	pid = start_beside(rewrite, ours.at);
-	for (i = 0; i < rounds(400); i++) {
+	pid = start_beside(keep_rewriting, ours.at);
+	for (i = 0; i < scale_rounds(400); i++) {
 		do_job(&d.p.c, &(struct job){ 1, IBV_WR_RDMA_WRITE, SIG, &ours, 0, len,
 					      (uintptr_t)d.s.at, d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
@@ -584,7 +584,7 @@ static void source_rewritten(void)
 	}
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid, "%m");
 	CHECK(!ibv_dereg_mr(ours.mr) && !ibv_dereg_mr(theirs.mr), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test race_tests[] = {

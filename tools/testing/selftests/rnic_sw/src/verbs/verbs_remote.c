@@ -2,12 +2,12 @@
 /* Invalid access to memory by a peer, and how its connection ends. */
 #include "verbs.h"
 
-enum crime {
-	PAST_END,	/* one byte beyond the end */
-	BEFORE,		/* one byte before the start */
+enum violation {
+	PAST_END,	/* access one byte beyond the end */
+	BEFORE,		/* access one byte before the start */
 	WRAPS,		/* TO + length exceeds 2^64 */
 	WRONG_KEY,
-	DEAD_KEY,	/* of a deregistered MR */
+	DEAD_KEY,	/* rkey of a deregistered MR */
 	NO_RIGHT,	/* the MR grants only the other rights */
 	OTHER_PD,
 	QP_RIGHT,	/* the QP grants only the other rights */
@@ -17,7 +17,7 @@ enum crime {
 };
 
 struct attempt {
-	enum crime		what;
+	enum violation		what;
 	enum ibv_wr_opcode	op;
 	const char		*ends;	/* the counter of the reason */
 };
@@ -29,18 +29,18 @@ struct counts {
 	uint64_t end, sent, got, peer;
 };
 
-static struct counts read_counts(const struct desk *d, const char *ends)
+static struct counts read_counts(const struct fixture *d, const char *ends)
 {
 	return (struct counts){
-		.end = counter(&d->p.s, ends),
-		.sent = counter(&d->p.s, "tx_terminates"),
-		.got = counter(&d->p.c, "rx_terminates"),
-		.peer = counter(&d->p.c, "end_peer_terminate"),
+		.end = read_counter(&d->p.s, ends),
+		.sent = read_counter(&d->p.s, "tx_terminates"),
+		.got = read_counter(&d->p.c, "rx_terminates"),
+		.peer = read_counter(&d->p.c, "end_peer_terminate"),
 	};
 }
 
 /* Check that one stream has ended, for that reason, with one Terminate */
-static void check_counts(const struct desk *d, const char *ends,
+static void check_counts(const struct fixture *d, const char *ends,
 			 const struct counts *was)
 {
 	want_counted(&d->p.s, ends, was->end, 1);
@@ -56,31 +56,34 @@ static void set_qp_rights(struct end *e, int access)
 	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_ACCESS_FLAGS), "%m");
 }
 
-static int other_right(const struct attempt *a)
+static int get_other_right(const struct attempt *a)
 {
 	return a->op == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_WRITE
 					 : IBV_ACCESS_REMOTE_READ;
 }
 
-/* The connection manager sets both rights on accept; that must not restore a right */
-static void arrange_early(struct end *e, const struct attempt *a)
+/*
+ * Deny a right before the connection. The connection manager sets both rights
+ * on accept, which must not restore the denied one.
+ */
+static void deny_before_connect(struct end *e, const struct attempt *a)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .qp_access_flags = other_right(a),
+		.qp_state = IBV_QPS_INIT, .qp_access_flags = get_other_right(a),
 		.port_num = 1,
 	};
 
 	if (a->what == QP_EARLY)
-		set_qp_rights(e, other_right(a));
+		set_qp_rights(e, get_other_right(a));
 	if (a->what == QP_STATE)
 		CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
 				     IBV_QP_ACCESS_FLAGS), "%m");
 }
 
 /* Register the server's buffer and prepare the invalid access */
-static void arrange(struct desk *d, const struct attempt *a, struct job *j)
+static void arrange_access(struct fixture *d, const struct attempt *a, struct job *j)
 {
-	int others = IBV_ACCESS_LOCAL_WRITE | other_right(a);
+	int others = IBV_ACCESS_LOCAL_WRITE | get_other_right(a);
 	struct ibv_pd *pd = d->p.s.pd;
 
 	if (a->what == OTHER_PD)
@@ -97,7 +100,7 @@ static void arrange(struct desk *d, const struct attempt *a, struct job *j)
 	if (a->what == WRONG_KEY)
 		j->rkey ^= 0x5a5a5a00;
 	if (a->what == QP_RIGHT)
-		set_qp_rights(&d->p.s, other_right(a));
+		set_qp_rights(&d->p.s, get_other_right(a));
 	if (a->what == RIGHT_TAKEN)
 		CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
 				    NULL, 0, buf_access(others)), "rereg: %m");
@@ -107,7 +110,7 @@ static void arrange(struct desk *d, const struct attempt *a, struct job *j)
 	}
 }
 
-static void both_down(struct desk *d, enum ibv_event_type at_s)
+static void check_both_down(struct fixture *d, enum ibv_event_type at_s)
 {
 	want_async(d->p.s.id->verbs, at_s, d->p.s.qp);
 	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
@@ -122,13 +125,13 @@ static void both_down(struct desk *d, enum ibv_event_type at_s)
 	has_none(d->p.s.rcq);
 }
 
-static void desk_start(struct desk *d, const struct attempt *a)
+static void fixture_prepare(struct fixture *d, const struct attempt *a)
 {
 	memset(&d->p, 0, sizeof(d->p));
 	pair_prepare(&d->p, &(struct opts){});
 	pair_request(&d->p);
 	pair_make_qp(&d->p, &d->p.s);
-	arrange_early(&d->p.s, a);
+	deny_before_connect(&d->p.s, a);
 	pair_accept(&d->p);
 	buf_new(&d->c, SIZE);
 	buf_new(&d->s, SIZE);
@@ -136,8 +139,11 @@ static void desk_start(struct desk *d, const struct attempt *a)
 	do_recv(&d->p.c, 8, NULL, 0, 0);
 }
 
-/* A Write may have completed before the Terminate arrives; a Read must not complete */
-static void check_culprit(struct desk *d, enum ibv_wr_opcode op)
+/*
+ * Check the completion of the invalid request: a Write may have completed
+ * before the Terminate arrives, but a Read must not complete
+ */
+static void check_culprit(struct fixture *d, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc = next_wc(d->p.c.scq);
 
@@ -150,38 +156,38 @@ static void check_culprit(struct desk *d, enum ibv_wr_opcode op)
 		      ibv_wc_status_str(wc.status));
 }
 
-static void attempt(const struct attempt *a)
+static void expect_access_fails(const struct attempt *a)
 {
 	struct job j = { .id = 1, .op = a->op, .flags = SIG, .len = LEN };
 	struct counts was;
 	struct ibv_wc wc;
-	struct desk d;
+	struct fixture d;
 
-	desk_start(&d, a);
-	arrange(&d, a, &j);
+	fixture_prepare(&d, a);
+	arrange_access(&d, a, &j);
 	was = read_counts(&d, a->ends);
 	do_recv(&d.p.s, 7, &d.c, 0, 0);
 	j.b = &d.c;
 	do_job(&d.p.c, &j);
 	check_culprit(&d, a->op);
-	/* the stream must accept nothing afterwards */
+	/* after the error the stream must accept no request */
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && (!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
-	both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
+	check_both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
 	check_counts(&d, a->ends, &was);
 	buf_is_clear(&d.s, 0, SIZE);
 	buf_is_clear(&d.c, 0, SIZE);
 	if (a->what != OTHER_PD)
-		desk_free(&d);
+		fixture_free(&d);
 }
 
 #define ATTEMPT(name, ...)						\
 	static void name(void)						\
 	{								\
-		attempt(&(struct attempt){ __VA_ARGS__ });		\
+		expect_access_fails(&(struct attempt){ __VA_ARGS__ });		\
 	}
 
 #define W IBV_WR_RDMA_WRITE
@@ -212,9 +218,9 @@ ATTEMPT(read_right_taken, RIGHT_TAKEN, R, "end_rdmap_access")
 /* The rights of a QP apply to the peer, not to the QP's own requests */
 static void qp_right_own(void)
 {
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, SIZE);
+	fixture_open(&d, &(struct opts){}, SIZE);
 	set_qp_rights(&d.p.c, 0);
 	buf_fill(&d.s, 0, 300, 4);
 	do_job(&d.p.c, &(struct job){
@@ -230,7 +236,7 @@ static void qp_right_own(void)
 	want_ok(d.p.s.scq, 3, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.s.scq, 4, IBV_WC_SEND);
 	want_recv(d.p.c.rcq, 2, 0);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* The peer sends a message although there is no posted receive */
@@ -238,24 +244,24 @@ static void no_receive(void)
 {
 	const char *ends = "end_ddp_untagged_no_buffer";
 	struct counts was;
-	struct desk d;
+	struct fixture d;
 
-	desk_start(&d, &(struct attempt){});
+	fixture_prepare(&d, &(struct attempt){});
 	was = read_counts(&d, ends);
 	do_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = LEN });
-	both_down(&d, IBV_EVENT_QP_FATAL);
+	check_both_down(&d, IBV_EVENT_QP_FATAL);
 	check_counts(&d, ends, &was);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
-static void too_long(uint32_t len, uint32_t room)
+static void expect_too_long_fails(uint32_t len, uint32_t room)
 {
 	const char *ends = "end_ddp_untagged_too_long";
 	struct counts was;
-	struct desk d;
+	struct fixture d;
 
-	desk_start(&d, &(struct attempt){});
+	fixture_prepare(&d, &(struct attempt){});
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	was = read_counts(&d, ends);
 	do_recv(&d.p.s, 1, &d.s, 0, room);
@@ -264,25 +270,25 @@ static void too_long(uint32_t len, uint32_t room)
 		.op = IBV_WR_SEND, .b = &d.c, .len = len });
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_LEN_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
-	both_down(&d, IBV_EVENT_QP_FATAL);
+	check_both_down(&d, IBV_EVENT_QP_FATAL);
 	check_counts(&d, ends, &was);
 	/* segments that fit into the receive are placed; all other bytes must be unchanged */
 	buf_is_clear(&d.s, room, SIZE - room);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 static void receive_too_small(void)
 {
-	too_long(LEN, LEN - 1);
+	expect_too_long_fails(LEN, LEN - 1);
 }
 
 static void receive_too_small_later(void)
 {
-	too_long(4500, 4499);
+	expect_too_long_fails(4500, 4499);
 }
 
 /* Check that another connection can still write to the server's memory */
-static void still_open(struct desk *d, struct pair *q)
+static void check_still_open(struct fixture *d, struct pair *q)
 {
 	struct job j = {
 		.id = 5, .op = W, .flags = SIG, .b = &d->c, .len = LEN,
@@ -308,12 +314,12 @@ static void invalidate_refused(void)
 	};
 	uint64_t was;
 	struct pair q;
-	struct desk d;
+	struct fixture d;
 
-	desk_start(&d, &(struct attempt){});
+	fixture_prepare(&d, &(struct attempt){});
 	pair_open_like(&q, &d.p);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
-	was = counter(&d.p.s, "end_rdmap_invalidate");
+	was = read_counter(&d.p.s, "end_rdmap_invalidate");
 	do_recv(&d.p.s, 7, &d.s, 0, 10);
 	wr.invalidate_rkey = d.s.mr->rkey;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
@@ -322,9 +328,9 @@ static void invalidate_refused(void)
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	want_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
-	still_open(&d, &q);
+	check_still_open(&d, &q);
 	pair_close(&q);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 /* The end of a stream must not affect other streams, even of the same PD */

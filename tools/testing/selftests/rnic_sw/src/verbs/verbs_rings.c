@@ -14,24 +14,24 @@
 /* Find the rings that this process has mapped */
 static size_t find_rings(struct ring *ring, size_t max)
 {
-	size_t n = rings_mapped(ring, max);
+	size_t n = rings_find_mapped(ring, max);
 
 	CHECK(n, "a ring must be mapped");
 	return n;
 }
 
-/* Random indexes, lengths and keys, plausible or not */
-static uint32_t nonsense(void)
+/* Return a random number that may be used as index, length or key */
+static uint32_t random_value(void)
 {
-	switch (any_below(5)) {
+	switch (random_below(5)) {
 	case 0:
-		return any_below(20);
+		return random_below(20);
 	case 1:
-		return -any_below(20);
+		return -random_below(20);
 	case 2:
-		return 1u << any_below(32);
+		return 1u << random_below(32);
 	default:
-		return any_below(0x7fffffff) * 2;
+		return random_below(0x7fffffff) * 2;
 	}
 }
 
@@ -39,7 +39,7 @@ static uint32_t nonsense(void)
 #define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
 
 /* Ring the doorbell like the provider, whether or not anything was posted */
-static bool try_bell(const struct ibv_qp *qp, uint32_t command)
+static bool try_doorbell(const struct ibv_qp *qp, uint32_t command)
 {
 	struct ib_uverbs_post_send_resp resp;
 	struct {
@@ -63,47 +63,47 @@ static bool try_bell(const struct ibv_qp *qp, uint32_t command)
 	return write(qp->context->cmd_fd, &bell, sizeof(bell)) == sizeof(bell);
 }
 
-static void ring_bell(const struct ibv_qp *qp, uint32_t command)
+static void ring_doorbell(const struct ibv_qp *qp, uint32_t command)
 {
-	CHECK(try_bell(qp, command), "%m");
+	CHECK(try_doorbell(qp, command), "%m");
 }
 
-static uint32_t *scribbled;	/* number of words, by all children */
+static uint32_t *scribbled;	/* number of words that all children have overwritten */
 
-static void scribble(const struct ring *r)
+static void scribble_ring(const struct ring *r)
 {
-	uint32_t i, n = 1 + any_below(40);
-	size_t header[8], headers = ring_headers(r, header, ARRAY_SIZE(header));
+	uint32_t i, n = 1 + random_below(40);
+	size_t header[8], headers = ring_find_headers(r, header, ARRAY_SIZE(header));
 
 	for (i = 0; i < n; i++) {
 		/* write mostly to the ring headers and the entries after them */
-		size_t at = header[any_below(headers)] + any_below(48);
+		size_t at = header[random_below(headers)] + random_below(48);
 
-		if (any_below(2) || at >= r->words)
-			at = any_below(r->words);
-		r->at[at] = nonsense();
+		if (random_below(2) || at >= r->words)
+			at = random_below(r->words);
+		r->at[at] = random_value();
 		__atomic_fetch_add(scribbled, 1, __ATOMIC_RELAXED);
 	}
 }
 
 /* Let the kernel read the queues; it may return an error */
-static void let_kernel_read(const struct desk *d)
+static void let_kernel_read(const struct fixture *d)
 {
-	try_bell(d->p.c.qp, BELL_SEND);
-	try_bell(d->p.s.qp, BELL_RECV);
-	try_bell(d->p.s.qp, BELL_SEND);
+	try_doorbell(d->p.c.qp, BELL_SEND);
+	try_doorbell(d->p.s.qp, BELL_RECV);
+	try_doorbell(d->p.s.qp, BELL_SEND);
 }
 
 /* Act as a program that corrupts its rings and then exits */
-static void spoil_one(uint32_t seed)
+static void corrupt_own_rings(uint32_t seed)
 {
 	struct ring ring[16];
-	struct desk d;
+	struct fixture d;
 	size_t n, i, k;
 
 	while (seed--)
-		any_below(10);
-	desk_open(&d, &(struct opts){ .sq = 8, .rq = 8, .ssge = 4 }, 5000);
+		random_below(10);
+	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8, .ssge = 4 }, 5000);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	for (k = 0; k < 40; k++) {
 		try_recv(&d.p.s, k, &d.s, 0, 5000);
@@ -112,12 +112,12 @@ static void spoil_one(uint32_t seed)
 			.b = &d.c, .flags = SIG, .len = k * 100,
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		for (i = 0; i < n; i++)
-			scribble(&ring[i]);
+			scribble_ring(&ring[i]);
 		let_kernel_read(&d);
 	}
 	buf_guards(&d.s);
 	buf_guards(&d.c);
-	if (any_below(2))
+	if (random_below(2))
 		rdma_disconnect(d.p.c.id);
 }
 
@@ -127,17 +127,17 @@ static void spoil_many(void)
 	int status;
 	pid_t pid;
 
-	for (i = 0; i < rounds(100); i++) {
+	for (i = 0; i < scale_rounds(100); i++) {
 		before = *scribbled;
 		pid = fork();
 		CHECK(pid >= 0, "%m");
 		if (!pid) {
-			alarm(patience(20));
-			spoil_one(i);
+			alarm(scale_timeout(20));
+			corrupt_own_rings(i);
 			_exit(PASS);
 		}
 		CHECK(waitpid(pid, &status, 0) == pid, "%m");
-		/* the child's library may crash */
+		/* the child may exit by SIGSEGV in its library, but must not hang */
 		CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM,
 		      "child %u hangs", i);
 		CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "%u", i);
@@ -151,7 +151,7 @@ static void spoil_many(void)
 static void rings_spoilt(void)
 {
 	int status = 0;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 	pid_t pid;
 
@@ -164,7 +164,7 @@ static void rings_spoilt(void)
 		spoil_many();
 		_exit(PASS);
 	}
-	desk_open(&d, &(struct opts){}, 5000);
+	fixture_open(&d, &(struct opts){}, 5000);
 	for (i = 0; !waitpid(pid, &status, WNOHANG); i++) {
 		buf_fill(&d.c, 0, 4000, i);
 		do_recv(&d.p.s, i, &d.s, 7, 4000);
@@ -176,7 +176,7 @@ static void rings_spoilt(void)
 		pause_ms(5);
 	}
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "a child has failed, see above");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Both rings of a QP must be one mapping, even large ones: the number of mappings is limited */
@@ -189,10 +189,10 @@ static void rings_in_one(void)
 	};
 	struct ring ring[32];
 	struct ibv_qp *qp;
-	struct desk d;
+	struct fixture d;
 	size_t n;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	attr.send_cq = d.p.c.scq;
 	attr.recv_cq = d.p.c.rcq;
@@ -201,17 +201,17 @@ static void rings_in_one(void)
 	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n + 1, "both rings must be one mapping");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n, "the mapping must be gone");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Unmapping a ring must harm only this program */
 static void rings_unmapped(void)
 {
 	struct ring ring[16];
-	struct desk d;
+	struct fixture d;
 	size_t n, i;
 
-	desk_open(&d, &(struct opts){}, 100);
+	fixture_open(&d, &(struct opts){}, 100);
 	do_recv(&d.p.s, 1, &d.s, 0, 100);
 	do_send(&d.p.c, 1, &d.c, 0, 100);
 	want_recv(d.p.s.rcq, 1, 100);
@@ -227,7 +227,7 @@ static void rings_unmapped(void)
 
 #define FAR	(1u << 31)
 
-size_t rings_with(uint32_t prod, volatile uint32_t **last)
+size_t find_rings_with(uint32_t prod, volatile uint32_t **last)
 {
 	struct ring ring[32];
 	size_t i, at, found = 0, n = find_rings(ring, ARRAY_SIZE(ring));
@@ -244,23 +244,23 @@ size_t rings_with(uint32_t prod, volatile uint32_t **last)
 }
 
 /* Return the only ring of the process into which @prod entries have been written */
-volatile uint32_t *ring_with(uint32_t prod)
+volatile uint32_t *find_ring(uint32_t prod)
 {
 	volatile uint32_t *found = NULL;
-	size_t n = rings_with(prod, &found);
+	size_t n = find_rings_with(prod, &found);
 
 	CHECK(n == 1, "%zu rings with %u entries", n, prod);
 	return found;
 }
 
-static void both_disconnected(struct pair *p)
+static void wait_both_disconnected(struct pair *p)
 {
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 /* Fill the send queue with slow Reads */
-static void post_reads(struct desk *d, uint32_t n)
+static void post_reads(struct fixture *d, uint32_t n)
 {
 	uint32_t i;
 
@@ -277,11 +277,14 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 {
 	uint32_t ms;
 
-	/* in this order: the context that sets the flags reads the producer index afterwards */
+	/*
+	 * store in this order, because the context that sets the flags reads the producer index
+	 * afterwards
+	 */
 	sq[RING_PROD] = prod;
 	sq[RING_FLAGS] = 0;
-	ring_bell(qp, BELL_SEND);
-	for (ms = 0; ms < patience(5000) && !sq[RING_FLAGS]; ms++)
+	ring_doorbell(qp, BELL_SEND);
+	for (ms = 0; ms < scale_timeout(5000) && !sq[RING_FLAGS]; ms++)
 		pause_ms(1);
 	CHECK(sq[RING_FLAGS], "the kernel must read the ring");
 }
@@ -289,48 +292,48 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 #define READ_LEAST	(16u << 20)
 #define READ_MOST	(128u << 20)
 
-static void lengthen(size_t *len)
+static void double_length(size_t *len)
 {
 	if (*len < READ_MOST)
 		*len *= 2;
 }
 
-/* Fill the send queue with Reads, none of which has completed; retry with longer Reads */
-static volatile uint32_t *open_busy(struct desk *d, size_t *len)
+/* Fill the send queue with Reads. If one has already completed, retry with longer Reads. */
+static volatile uint32_t *open_busy(struct fixture *d, size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t reads;
 	int i;
 
 	for (i = 0; i < 10; i++) {
-		desk_open(d, &(struct opts){ .sq = 8, .ord = 8 }, *len);
-		reads = counter(&d->p.c, "tx_read_requests");
+		fixture_open(d, &(struct opts){ .sq = 8, .ord = 8 }, *len);
+		reads = read_counter(&d->p.c, "tx_read_requests");
 		post_reads(d, 8);
 		want_counted(&d->p.c, "tx_read_requests", reads, 8);
-		sq = ring_with(8);
+		sq = find_ring(8);
 		if (!sq[RING_CONS])
 			return sq;
 		printf("# %u Reads have completed\n", sq[RING_CONS]);
-		desk_close(d);
-		lengthen(len);
+		fixture_close(d);
+		double_length(len);
 	}
 	CHECK(false, "Reads completed too early, %d times", i);
 	return NULL;
 }
 
 /*
- * Return: true if no Read had completed when the first index was set, false if one had: the index
- * was valid then.
+ * Set an index that is one entry too far, and then a far larger one. Return: true if no Read had
+ * completed when the first index was set, false if one had, so that the index was valid.
  */
 static bool set_bad_sq_index(size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t was, first;
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
 	sq = open_busy(&d, len);
-	was = counter(&d.p.c, "end_local_protection");
+	was = read_counter(&d.p.c, "end_local_protection");
 	ring_and_wait(d.p.c.qp, sq, 9);
 	sq[RING_PROD] = 9 + FAR;
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
@@ -342,8 +345,8 @@ static bool set_bad_sq_index(size_t *len)
 			CHECK(next_wc(d.p.c.scq).wr_id == i, "%u", i);
 		want_none(d.p.c.scq);
 	}
-	both_disconnected(&d.p);
-	desk_free(&d);
+	wait_both_disconnected(&d.p);
+	fixture_free(&d);
 	return !first;
 }
 
@@ -359,40 +362,40 @@ static void sq_too_many(void)
 	for (i = 0; i < 10; i++) {
 		if (set_bad_sq_index(&len))
 			return;
-		lengthen(&len);
+		double_length(&len);
 	}
 	CHECK(false, "Reads completed too early, %d times", i);
 }
 
-static void rq_lies(uint32_t prod)
+static void set_bad_rq_index(uint32_t prod)
 {
 	volatile uint32_t *rq;
-	struct desk d;
+	struct fixture d;
 	uint64_t was;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .rq = 8 }, 1000);
-	was = counter(&d.p.s, "end_rdmap_catastrophic");
+	fixture_open(&d, &(struct opts){ .rq = 8 }, 1000);
+	was = read_counter(&d.p.s, "end_rdmap_catastrophic");
 	for (i = 0; i < 5; i++)
 		do_recv(&d.p.s, i, &d.s, 0, 10);
-	rq = ring_with(5);
+	rq = find_ring(5);
 	rq[RING_PROD] = prod;
 	do_send(&d.p.c, 1, &d.c, 0, 10);
 	want_async(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
 	want_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
 	want_none(d.p.s.rcq);
-	both_disconnected(&d.p);
-	desk_free(&d);
+	wait_both_disconnected(&d.p);
+	fixture_free(&d);
 }
 
 static void rq_far_ahead(void)
 {
-	rq_lies(5 + FAR);
+	set_bad_rq_index(5 + FAR);
 }
 
 static void rq_one_too_many(void)
 {
-	rq_lies(9);
+	set_bad_rq_index(9);
 }
 
 /* Queues that a thread refills continuously ---------------------------------- */
@@ -420,18 +423,18 @@ static void *keep_ringing(void *arg)
 	struct refill *r = arg;
 
 	while (!r->stop)
-		ring_bell(r->qp, BELL_SEND);
+		ring_doorbell(r->qp, BELL_SEND);
 	return NULL;
 }
 
-static void refill_begin(struct refill *r, void *(*fill)(void *))
+static void refill_start(struct refill *r, void *(*fill)(void *))
 {
 	CHECK(!pthread_create(&r->filler, NULL, fill, r), "%m");
 	if (r->qp)
 		CHECK(!pthread_create(&r->ringer, NULL, keep_ringing, r), "%m");
 }
 
-static void refill_end(struct refill *r)
+static void refill_stop(struct refill *r)
 {
 	r->stop = true;
 	CHECK(!pthread_join(r->filler, NULL), "%m");
@@ -443,24 +446,24 @@ static void refill_end(struct refill *r)
 static void rq_refilled(void)
 {
 	struct refill r = { .slots = 64 };
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .rq = 64 }, 1000);
+	fixture_open(&d, &(struct opts){ .rq = 64 }, 1000);
 	for (i = 0; i < 37; i++)
 		do_recv(&d.p.s, i, &d.s, 0, 10);
-	r.ring = ring_with(37);
-	refill_begin(&r, keep_full);
+	r.ring = find_ring(37);
+	refill_start(&r, keep_full);
 	to_error(&d.p.s);
-	both_disconnected(&d.p);
+	wait_both_disconnected(&d.p);
 	/* the doorbell must return when all entries that were present have been flushed */
-	for (i = 0; i < rounds(100); i++)
-		ring_bell(d.p.s.qp, BELL_RECV);
-	refill_end(&r);
-	desk_free(&d);
+	for (i = 0; i < scale_rounds(100); i++)
+		ring_doorbell(d.p.s.qp, BELL_RECV);
+	refill_stop(&r);
+	fixture_free(&d);
 }
 
-static void exchange(struct desk *d, uint32_t id)
+static void check_message(struct fixture *d, uint32_t id)
 {
 	buf_fill(&d->c, 0, 4000, id);
 	do_recv(&d->p.s, id, &d->s, 7, 4000);
@@ -479,32 +482,34 @@ static void binds_refilled(void)
 {
 	struct ibv_mw_bind bind = {};
 	struct refill r = { .slots = 1024 };
-	struct desk d, other;
+	struct fixture d, other;
 	struct ibv_mw *mw;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = r.slots }, 1000);
-	desk_open(&other, &(struct opts){}, 5000);
+	fixture_open(&d, &(struct opts){ .sq = r.slots }, 1000);
+	fixture_open(&other, &(struct opts){}, 5000);
 	mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_1);
 	CHECK(mw, "%m");
 	for (i = 0; i < r.slots; i++)
 		CHECK(!ibv_bind_mw(d.p.c.qp, mw, &bind), "%m");
-	r.ring = ring_with(r.slots);
+	r.ring = find_ring(r.slots);
 	r.qp = d.p.c.qp;
-	refill_begin(&r, keep_full);
+	refill_start(&r, keep_full);
 	/* continue at least until the refilling thread has been scheduled often enough */
-	for (i = 0; i < rounds(400) || r.ring[RING_CONS] < 10 * r.slots; i++)
-		exchange(&other, i);
-	refill_end(&r);
-	desk_close(&other);
+	for (i = 0; i < scale_rounds(400) || r.ring[RING_CONS] < 10 * r.slots; i++)
+		check_message(&other, i);
+	refill_stop(&r);
+	fixture_close(&other);
 	CHECK(!ibv_dealloc_mw(mw), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-/* The ring may be unmapped during the access of the refilling thread */
+/*
+ * where keep_jumping() continues after a fault, because the ring may be unmapped during its access
+ */
 static sigjmp_buf unmapped;
 
-static void fault(int sig)
+static void jump_out(int sig)
 {
 	siglongjmp(unmapped, sig);
 }
@@ -515,38 +520,38 @@ static void *keep_jumping(void *arg)
 
 	if (!sigsetjmp(unmapped, 1))
 		while (!r->stop)
-			r->ring[RING_CONS] = nonsense();
+			r->ring[RING_CONS] = random_value();
 	return NULL;
 }
 
 /* A resize must end, whatever consumer index the program writes during the resize */
 static void cq_jumps(void)
 {
-	uint64_t until = now_ms() + patience(WC_MS);
+	uint64_t until = now_ms() + scale_timeout(WC_MS);
 	volatile uint32_t *rq, *any;
 	struct refill r = {};
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .cqe = 4096, .rq = 1000 }, 1000);
+	fixture_open(&d, &(struct opts){ .cqe = 4096, .rq = 1000 }, 1000);
 	for (i = 0; i < 700; i++)
 		do_recv(&d.p.s, i, &d.s, 0, 0);
-	rq = ring_with(700);
+	rq = find_ring(700);
 	to_error(&d.p.s);
-	both_disconnected(&d.p);
+	wait_both_disconnected(&d.p);
 	/* poll, because no event shows the end of the flush */
-	while (rings_with(700, &any) < 2 && now_ms() < until)
+	while (find_rings_with(700, &any) < 2 && now_ms() < until)
 		pause_ms(1);
 	rq[RING_PROD] = 0;
-	signal(SIGSEGV, fault);
-	for (i = 0; i < rounds(200); i++) {
-		r.ring = ring_with(700);
+	signal(SIGSEGV, jump_out);
+	for (i = 0; i < scale_rounds(200); i++) {
+		r.ring = find_ring(700);
 		r.stop = false;
-		refill_begin(&r, keep_jumping);
+		refill_start(&r, keep_jumping);
 		ibv_resize_cq(d.p.s.rcq, 1000 + i % 3 * 2000);
-		refill_end(&r);
+		refill_stop(&r);
 	}
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 const struct test rings_tests[] = {

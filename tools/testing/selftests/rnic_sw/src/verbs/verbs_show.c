@@ -75,9 +75,9 @@ static void show_qp_of(const struct end *e)
 
 static void llp_is_right(void)
 {
-	is("llp", over_sctp() ? "sctp" : "tcp");
+	is("llp", is_over_sctp() ? "sctp" : "tcp");
 	is("phase", "full");
-	if (over_sctp()) {
+	if (is_over_sctp()) {
 		number("stream");
 	} else {
 		is("mpa_revision", "2");
@@ -91,10 +91,10 @@ static void llp_is_right(void)
 /* Show a QP when it is connected, with work posted, and in error */
 static void show_qp(void)
 {
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .ird = 5, .ord = 3 }, LENGTH);
+	fixture_open(&d, &(struct opts){ .ird = 5, .ord = 3 }, LENGTH);
 	for (i = 0; i < 4; i++)
 		do_recv(&d.p.s, i, &d.s, 0, LENGTH);
 	do_send(&d.p.c, 7, &d.c, 0, LENGTH);
@@ -115,7 +115,7 @@ static void show_qp(void)
 	show_qp_of(&d.p.c);
 	is("stage", "error");
 	is("end", "local-abort");
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 /* A QP that is not connected has no lower layer */
@@ -133,9 +133,9 @@ static void show_idle_qp(void)
 static void show_mr(void)
 {
 	struct ibv_mr *mr;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, LENGTH);
+	fixture_open(&d, &(struct opts){}, LENGTH);
 	mr = ibv_reg_mr(d.p.c.pd, d.c.at, 77, IBV_ACCESS_LOCAL_WRITE |
 					      IBV_ACCESS_REMOTE_READ);
 	CHECK(mr, "%m");
@@ -146,10 +146,10 @@ static void show_mr(void)
 	is("rights", "local_read,local_write,remote_read");
 	is("windows", "no");
 	CHECK(!ibv_dereg_mr(mr), "%m");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-static bool two_left(struct desk *d)
+static bool two_left(struct fixture *d)
 {
 	run("rdma -dd resource show cq dev %s pid %d", device(&d->p.c),
 	    getpid());
@@ -158,10 +158,10 @@ static bool two_left(struct desk *d)
 
 static void show_cq(void)
 {
-	struct desk d;
+	struct fixture d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .cqe = 64, .events = true }, LENGTH);
+	fixture_open(&d, &(struct opts){ .cqe = 64, .events = true }, LENGTH);
 	for (i = 0; i < 3; i++)
 		do_recv(&d.p.s, i, &d.s, 0, LENGTH);
 	for (i = 0; i < 3; i++)
@@ -178,17 +178,17 @@ static void show_cq(void)
 	is("overrun", "no");
 	want_recv(d.p.s.rcq, 1, LENGTH);
 	want_recv(d.p.s.rcq, 2, LENGTH);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 static void show_srq(void)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 2 };
 	struct ibv_recv_wr wr = {}, *bad;
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .srq = 16 }, LENGTH);
+	fixture_open(&d, &(struct opts){ .srq = 16 }, LENGTH);
 	for (i = 0; i < 5; i++)
 		CHECK(!ibv_post_srq_recv(d.p.s.srq, &wr, &bad), "%m");
 	CHECK(!ibv_modify_srq(d.p.s.srq, &attr, IBV_SRQ_LIMIT), "%m");
@@ -200,10 +200,10 @@ static void show_srq(void)
 	is("free", "11");
 	is("limit", "2");
 	is("broken", "no");
-	desk_close(&d);
+	fixture_close(&d);
 }
 
-static void send_some(struct desk *d, uint32_t n)
+static void send_some(struct fixture *d, uint32_t n)
 {
 	uint32_t i;
 
@@ -233,12 +233,12 @@ static void count_qp(void)
 	uint64_t sends, octets;
 	struct pair other;
 	char name[16];
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, LENGTH);
+	fixture_open(&d, &(struct opts){}, LENGTH);
 	pair_open_like(&other, &d.p);
-	sends = counter(&d.p.c, "tx_sends");
-	octets = counter(&d.p.c, "tx_bytes");
+	sends = read_counter(&d.p.c, "tx_sends");
+	octets = read_counter(&d.p.c, "tx_bytes");
 	send_some(&d, 2);
 	bind_counter(&d.p.c);
 	send_some(&d, 3);
@@ -261,18 +261,18 @@ static void count_qp(void)
 	want_counted(&d.p.c, "tx_sends", sends, 7);
 	want_counted(&d.p.c, "tx_bytes", octets, 7000);
 	pair_close(&other);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* When a bound QP ends, no count may be lost, and the reason must be counted once */
 static void count_ending_qp(void)
 {
 	uint64_t sends, aborts;
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){}, LENGTH);
-	sends = counter(&d.p.s, "rx_sends");
-	aborts = counter(&d.p.c, "end_local_abort");
+	fixture_open(&d, &(struct opts){}, LENGTH);
+	sends = read_counter(&d.p.s, "rx_sends");
+	aborts = read_counter(&d.p.c, "end_local_abort");
 	bind_counter(&d.p.c);
 	bind_counter(&d.p.s);
 	send_some(&d, 2);
@@ -284,7 +284,7 @@ static void count_ending_qp(void)
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
 	want_counted(&d.p.c, "end_local_abort", aborts, 1);
-	desk_free(&d);
+	fixture_free(&d);
 }
 
 /* With automatic binding by process, all QPs of a process must count in one set,
@@ -293,12 +293,12 @@ static void count_ending_qp(void)
 static void count_process(void)
 {
 	struct pair other = {};
-	struct desk d = {};
+	struct fixture d = {};
 
 	pair_prepare(&other, &(struct opts){});
 	run("rdma statistic qp set link %s/1 auto pid on", device(&other.c));
 	pair_free(&other);
-	desk_open(&d, &(struct opts){}, LENGTH);
+	fixture_open(&d, &(struct opts){}, LENGTH);
 	pair_open_like(&other, &d.p);
 	send_some(&d, 3);
 	show_counters(&d.p.c);
@@ -308,7 +308,7 @@ static void count_process(void)
 	pair_close(&other);
 	show_counters(&d.p.c);
 	is("tx_sends", "3");
-	desk_close(&d);
+	fixture_close(&d);
 	pair_prepare(&other, &(struct opts){});
 	show_counters(&other.c);
 	is("tx_sends", "0");

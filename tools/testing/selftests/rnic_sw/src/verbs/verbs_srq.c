@@ -6,20 +6,20 @@
 
 /* Two connections whose server ends share an SRQ */
 struct twins {
-	struct desk	d;
+	struct fixture	d;
 	struct pair	q;
 };
 
 static void twins_open(struct twins *t)
 {
-	desk_open(&t->d, &(struct opts){ .srq = DEPTH }, 1000);
+	fixture_open(&t->d, &(struct opts){ .srq = DEPTH }, 1000);
 	pair_open_like(&t->q, &t->d.p);
 }
 
 static void twins_close(struct twins *t)
 {
 	pair_close(&t->q);
-	desk_close(&t->d);
+	fixture_close(&t->d);
 }
 
 static int try_srq_recv(struct ibv_srq *srq, uint64_t id, const struct buf *b,
@@ -66,7 +66,7 @@ static void in_order(void)
 		srq_recv(&t, i);
 	CHECK(try_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "full");
 	for (i = 0; i < DEPTH; i++) {
-		struct pair *p = any_below(2) ? &t.q : &t.d.p;
+		struct pair *p = random_below(2) ? &t.q : &t.d.p;
 
 		send_to(&t, p, i * 10);
 		received(&t, i, p, i * 10);
@@ -144,7 +144,7 @@ static void exhausted(void)
 	uint64_t was;
 
 	twins_open(&t);
-	was = counter(&t.d.p.s, "end_ddp_untagged_no_buffer");
+	was = read_counter(&t.d.p.s, "end_ddp_untagged_no_buffer");
 	do_send(&t.q.c, 1, &t.d.c, 0, 10);
 	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -156,7 +156,7 @@ static void exhausted(void)
 	send_to(&t, &t.d.p, 10);
 	received(&t, 5, &t.d.p, 10);
 	pair_free(&t.q);
-	desk_close(&t.d);
+	fixture_close(&t.d);
 }
 
 /* When a QP ends, the others must still be able to use the SRQ */
@@ -179,7 +179,7 @@ static void survives(void)
 	CHECK(ibv_destroy_srq(t.d.p.s.srq) == EBUSY, "an SRQ in use must not be destroyed");
 	send_to(&t, &t.d.p, 40);
 	received(&t, 2, &t.d.p, 40);
-	desk_close(&t.d);
+	fixture_close(&t.d);
 }
 
 static void ended_by_its_own(struct twins *t, struct pair *p, uint64_t was)
@@ -206,10 +206,10 @@ static void lies(void)
 
 	twins_open(&t);
 	ctx = t.d.p.s.id->verbs;
-	was = counter(&t.d.p.s, "end_rdmap_catastrophic");
+	was = read_counter(&t.d.p.s, "end_rdmap_catastrophic");
 	for (i = 0; i < 7; i++)
 		srq_recv(&t, i);
-	ring = ring_with(7);
+	ring = find_ring(7);
 	ring[0] = 7 + (1u << 31);
 	ended_by_its_own(&t, &t.q, was);
 	want_async(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
@@ -220,7 +220,7 @@ static void lies(void)
 	want_none(t.d.p.s.rcq);
 	want_no_async(ctx);
 	pair_free(&t.q);
-	desk_free(&t.d);
+	fixture_free(&t.d);
 }
 
 static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
@@ -276,7 +276,7 @@ static void arguments(void)
 }
 
 /* Open another connection, whose server end has its own PD but uses the host's SRQ */
-static void guest_open(struct desk *host, struct pair *g)
+static void guest_open(struct fixture *host, struct pair *g)
 {
 	pair_prepare(g, &(struct opts){});
 	pair_request(g);
@@ -298,12 +298,12 @@ static void guest_free(struct pair *g)
  */
 static void other_pd(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct pair g = {};
 	struct buf b;
 	uint64_t was;
 
-	desk_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
+	fixture_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
 	guest_open(&d, &g);
 	buf_new(&b, 1000);
 	buf_reg(&b, g.c.pd, RIGHTS_ALL);
@@ -314,7 +314,7 @@ static void other_pd(void)
 	want_ok(g.c.scq, 7, IBV_WC_SEND);
 	want_recv(g.s.rcq, 1, 900);
 	buf_has_only(&d.s, 0, 900, 5);
-	was = counter(&g.s, "end_ddp_tagged_assoc");
+	was = read_counter(&g.s, "end_ddp_tagged_assoc");
 	buf_clear(&d.s);
 	do_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
 	       .flags = SIG, .b = &b, .len = 100, .rkey = d.s.mr->rkey,
@@ -323,18 +323,18 @@ static void other_pd(void)
 	buf_is_clear(&d.s, 0, 1000);
 	buf_free(&b);
 	guest_free(&g);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /* Receives of an SRQ must not use memory of the QP's PD */
 static void own_pd(void)
 {
-	struct desk d;
+	struct fixture d;
 	struct pair g = {};
 	struct buf b, to;
 	uint64_t was;
 
-	desk_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
+	fixture_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
 	guest_open(&d, &g);
 	buf_new(&b, 1000);
 	buf_reg(&b, g.c.pd, RIGHTS_ALL);
@@ -342,7 +342,7 @@ static void own_pd(void)
 	buf_reg(&to, g.s.pd, RIGHTS_ALL);
 	buf_clear(&to);
 	CHECK(!try_srq_recv(d.p.s.srq, 1, &to, 1000), "%m");
-	was = counter(&g.s, "end_rdmap_catastrophic");
+	was = read_counter(&g.s, "end_rdmap_catastrophic");
 	do_send(&g.c, 7, &b, 0, 100);
 	want_counted(&g.s, "end_rdmap_catastrophic", was, 1);
 	want_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
@@ -350,7 +350,7 @@ static void own_pd(void)
 	buf_free(&b);
 	buf_free(&to);
 	guest_free(&g);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 #define T(fn, rows)	CASE("srq_" #fn, fn, 0, rows)

@@ -30,7 +30,7 @@ static void feed(struct flow *f, bool more)
 	     f->sent++) {
 		uint32_t at = f->sent % WINDOW;
 
-		f->len[at] = any_below(3) ? any_below(3000) : any_below(SLOT);
+		f->len[at] = random_below(3) ? random_below(3000) : random_below(SLOT);
 		buf_fill(f->out, at * SLOT, f->len[at], f->sent);
 		do_send(f->from, f->sent, f->out, at * SLOT, f->len[at]);
 		f->octets += f->len[at];
@@ -76,11 +76,11 @@ static void stream_send(void)
 	const uint64_t want = (uint64_t)setting.mib * MIB / 2;
 	struct flow f[2] = {};
 	struct buf c2, s2;	/* for the other direction */
-	struct desk d;
+	struct fixture d;
 	int i;
 
-	desk_open(&d, &(struct opts){ .sq = WINDOW, .rq = WINDOW },
-		  WINDOW * SLOT);
+	fixture_open(&d, &(struct opts){ .sq = WINDOW, .rq = WINDOW },
+		     WINDOW * SLOT);
 	buf_new(&c2, WINDOW * SLOT);
 	buf_new(&s2, WINDOW * SLOT);
 	buf_reg(&c2, d.p.c.pd, RIGHTS_ALL);
@@ -104,21 +104,21 @@ static void stream_send(void)
 	want_none(d.p.s.scq);
 	buf_free(&c2);
 	buf_free(&s2);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 /*
  * Write to different offsets, and immediately read each range back to another
  * buffer: the Read must return the data of the Write before it (RDMAP-122).
  */
-static uint64_t write_and_read(struct desk *d, uint32_t seed)
+static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 {
 	struct job j[WINDOW];
 	uint64_t octets = 0;
 	uint32_t i;
 
 	for (i = 0; i < WINDOW; i++) {
-		uint32_t len = any_below(3) ? any_below(3000) : any_below(SLOT);
+		uint32_t len = random_below(3) ? random_below(3000) : random_below(SLOT);
 
 		j[i] = (struct job){
 			.id = i, .op = IBV_WR_RDMA_WRITE, .b = &d->c,
@@ -144,15 +144,15 @@ static void stream_rw(void)
 {
 	const uint64_t want = (uint64_t)setting.mib * MIB;
 	uint64_t octets = 0;
-	struct desk d;
+	struct fixture d;
 	uint32_t seed;
 
-	desk_open(&d, &(struct opts){ .sq = 2 * WINDOW, .ird = 8, .ord = 8 },
-		  2 * WINDOW * SLOT);
+	fixture_open(&d, &(struct opts){ .sq = 2 * WINDOW, .ird = 8, .ord = 8 },
+		     2 * WINDOW * SLOT);
 	for (seed = 0; octets < want; seed += WINDOW)
 		octets += write_and_read(&d, seed);
 	buf_is_clear(&d.s, WINDOW * SLOT, WINDOW * SLOT);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test stream_tests[] = {

@@ -16,7 +16,7 @@ enum { THREADS = 4, EACH = 500, DEPTH = 64 };
 static sem_t places;
 
 struct poster {
-	struct desk	*d;
+	struct fixture	*d;
 	uint32_t	nr;
 };
 
@@ -57,10 +57,10 @@ static void threads_post(void)
 	uint32_t next[THREADS] = {}, i, t;
 	struct poster posters[THREADS];
 	pthread_t th[THREADS];
-	struct desk d;
+	struct fixture d;
 
-	desk_open(&d, &(struct opts){ .sq = DEPTH, .rq = THREADS * EACH,
-		  .cqe = THREADS * EACH }, THREADS * EACH * 4);
+	fixture_open(&d, &(struct opts){ .sq = DEPTH, .rq = THREADS * EACH,
+		     .cqe = THREADS * EACH }, THREADS * EACH * 4);
 	for (i = 0; i < THREADS * EACH; i++) {
 		memcpy(d.c.at + i * 4, &i, 4);
 		do_recv(&d.p.s, i, &d.s, i * 4, 4);
@@ -86,7 +86,7 @@ static void threads_post(void)
 	for (t = 0; t < THREADS; t++)
 		CHECK(!pthread_join(th[t], NULL), "%m");
 	want_none(d.p.s.rcq);
-	desk_close(&d);
+	fixture_close(&d);
 }
 
 const struct test rough_tests[] = {

@@ -79,7 +79,7 @@ void do_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
 
 struct ibv_wc next_wc(struct ibv_cq *cq)
 {
-	uint32_t most = patience(WC_MS);
+	uint32_t most = scale_timeout(WC_MS);
 	uint64_t until = now_ms() + most;
 	struct ibv_wc wc;
 	int n;
