@@ -472,7 +472,7 @@ perftest_survives_link_failure() {
 	t_defer set_link a va up
 	t_defer stop_link_down
 	second=$(count_bytes va2)
-	T_EACH=once_more t_perftest "$1" -D 15 -s 16384
+	T_EACH=prepare_next_try t_perftest "$1" -D 15 -s 16384
 	wait "$link_down_pid" || t_fail "the first link was not set down"
 	second=$(($(count_bytes va2) - second))
 	echo "$second bytes went over the second path"

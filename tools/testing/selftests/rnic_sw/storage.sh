@@ -8,25 +8,25 @@
 NQN=rnic_sw.test
 TARGET=/sys/kernel/config/nvmet
 
-modules_there() {
+need_modules() {
 	modprobe -q nvmet-rdma && modprobe -q nvme-rdma ||
 		t_skip "NVMe over RDMA is not available in this kernel"
 	modprobe -q loop || t_skip "loop devices are not available in this kernel"
 	[ -d $TARGET ] || mount -t configfs configfs /sys/kernel/config
 }
 
-drop_target() {
+remove_target() {
 	rm -f $TARGET/ports/1/subsystems/$NQN
 	rmdir $TARGET/ports/1
 	echo 0 >$TARGET/subsystems/$NQN/namespaces/1/enable
 	rmdir $TARGET/subsystems/$NQN/namespaces/1 $TARGET/subsystems/$NQN
 }
 
-# target BLOCK-DEVICE: export BLOCK-DEVICE on the address of the RDMA device
-target() {
+# export_device BLOCK-DEVICE: export BLOCK-DEVICE on the address of the RDMA device
+export_device() {
 	local sub=$TARGET/subsystems/$NQN port=$TARGET/ports/1
 	mkdir $sub
-	t_defer drop_target
+	t_defer remove_target
 	echo 1 >$sub/attr_allow_any_host
 	mkdir $sub/namespaces/1
 	echo -n "$1" >$sub/namespaces/1/device_path
@@ -39,24 +39,25 @@ target() {
 	ln -s $sub $port/subsystems/$NQN
 }
 
-controller() { grep -l $NQN /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1; }
+print_controller() { grep -l $NQN /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1; }
 
-no_controller() { [ -z "$(controller)" ]; }
+has_no_controller() { [ -z "$(print_controller)" ]; }
 
 disconnect() {
 	local c
-	c=$(controller)
+	c=$(print_controller)
 	[ -z "$c" ] || echo 1 >"$(dirname "$c")/delete_controller"
 }
 
-block_device() {
+print_block_device() {
 	local c
-	c=$(basename "$(dirname "$(controller)")")
-	# with multipath the name in sysfs includes the controller's number, that in /dev does not
+	c=$(basename "$(dirname "$(print_controller)")")
+	# with multipath the name in sysfs includes the controller's number, but the name in /dev
+	# does not
 	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename | sed 's/c[0-9]*n/n/'
 }
 
-has_block_device() { [ -n "$(block_device)" ] && [ -b "/dev/$(block_device)" ]; }
+has_block_device() { [ -n "$(print_block_device)" ] && [ -b "/dev/$(print_block_device)" ]; }
 
 connect() {
 	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=1" \
@@ -66,7 +67,7 @@ connect() {
 }
 
 # No process may use QPs of kernel consumers, not even a process of root
-not_ours() {
+kernel_qps_are_protected() {
 	local qpn n=0
 	for qpn in $(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*comm \[.*/\1/p'); do
 		T_QPN=$qpn "$VERBS" -a "$B4" owner_kernel
@@ -78,24 +79,24 @@ not_ours() {
 # copy FROM TO BLOCK-SIZE COUNT FLAG: run dd with direct I/O
 copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
-# disk_there MIB: export a loop device and connect to it. Set DISK to its backing file, and DEV to
+# set_up_disk MIB: export a loop device and connect to it. Set DISK to its backing file, and DEV to
 # the client's disk.
-disk_there() {
+set_up_disk() {
 	local disk
-	modules_there
+	need_modules
 	DISK=$T_CASE/disk
 	truncate -s "$1M" "$DISK"
 	disk=$(losetup -f --show "$DISK")
 	t_defer losetup -d "$disk"
-	target "$disk"
+	export_device "$disk"
 	connect
-	DEV=/dev/$(block_device)
+	DEV=/dev/$(print_block_device)
 }
 
-nvme() {
+run_nvme() {
 	local size=16
-	disk_there $((2 * size))
-	not_ours
+	set_up_disk $((2 * size))
+	kernel_qps_are_protected
 
 	head -c ${size}M /dev/urandom >"$T_CASE/data"
 	copy "$T_CASE/data" "$DEV" 1M $size oflag=direct
@@ -106,69 +107,69 @@ nvme() {
 	cmp -n $((size << 20)) "$T_CASE/data" "$DISK"
 	[ "$(t_counter iw0 rx_read_requests)" -gt 0 ]
 	disconnect
-	t_until "$T_TIME" no_controller
+	t_until "$T_TIME" has_no_controller
 }
 
-reads_go_on() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
-no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
+has_more_reads() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
+is_device_gone() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
-# Check for kernels since 6.18: when NVMe deletes a controller there, it may wait for SRCU on a
-# reclaim workqueue, and depending on timing the kernel warns about that.
-warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
+# Check whether the kernel is 6.18 or newer. There NVMe may wait for SRCU on a reclaim workqueue
+# when it deletes a controller, and depending on timing the kernel warns about that.
+does_nvme_warn() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 
-# removed_under_writes COMMAND: remove the interface or the module while there are endless writes.
+# remove_under_writes COMMAND: remove the interface or the module while there are endless writes.
 # Requests of the consumer cannot complete then, so the consumer must be notified immediately.
 # Otherwise the consumer, and with it the removal, waits for half a minute.
-removed_under_writes() {
+remove_under_writes() {
 	local began took
-	! warns_of_nvme || [ -n "${T_WARN:-}" ] ||
+	! does_nvme_warn || [ -n "${T_WARN:-}" ] ||
 		t_skip "NVMe of this kernel may warn about itself; T_WARN=1 runs this case"
 	one_device
-	over_llp
-	disk_there 64
+	set_llp
+	set_up_disk 64
 	while copy /dev/zero "$DEV" 64k 1000 oflag=direct; do :; done &
 	t_defer wait $!
 	reads_before=$(t_counter iw0 rx_read_requests)
-	t_until "$T_TIME" reads_go_on || t_fail "no traffic"
+	t_until "$T_TIME" has_more_reads || t_fail "no traffic"
 	began=${EPOCHREALTIME/./}
 	"$@"
-	t_until 60 no_device || t_fail "the device has not been removed"
+	t_until 60 is_device_gone || t_fail "the device has not been removed"
 	took=$(((${EPOCHREALTIME/./} - began) / 1000))
 	echo "the device was removed after $took ms"
 	t_check "the device is removed within 10 s" [ $took -lt 10000 ]
-	t_until "$T_TIME" no_controller || t_fail "the controller has not been removed"
+	t_until "$T_TIME" has_no_controller || t_fail "the controller has not been removed"
 }
 
-deleted() { ip link del t0; }
+delete_interface() { ip link del t0; }
 
-moved() {
+move_interface() {
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
 	ip link set t0 netns rnic-c
 }
 
-broken() { dmesg | grep -c "starting error recovery" || true; }
+count_recoveries() { dmesg | grep -c "starting error recovery" || true; }
 
 # The target must respond until the host has shut down. If the connection breaks after the host has
 # begun to shut down, the host waits for half a minute.
-unloaded() {
+unload_module() {
 	local before
-	before=$(broken)
+	before=$(count_recoveries)
 	t_defer modprobe rnic_sw
 	modprobe -r rnic_sw
-	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
+	t_check "no connection breaks before the host has shut down" [ "$(count_recoveries)" -eq "$before" ]
 }
 
 # Select the LLP by the device's setting, because kernel consumers have no environment variable
 # RNIC_SW_LLP
-over_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
+set_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
 
 VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 one_device
-over_llp
-t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" nvme
+set_llp
+t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" run_nvme
 t_undo
-t_case "NVMe over RDMA: the interface is deleted" "" removed_under_writes deleted
-t_case "NVMe over RDMA: the interface is moved" "" removed_under_writes moved
-t_case "NVMe over RDMA: the module is unloaded" "" removed_under_writes unloaded
+t_case "NVMe over RDMA: the interface is deleted" "" remove_under_writes delete_interface
+t_case "NVMe over RDMA: the interface is moved" "" remove_under_writes move_interface
+t_case "NVMe over RDMA: the module is unloaded" "" remove_under_writes unload_module
 t_end

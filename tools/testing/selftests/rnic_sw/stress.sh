@@ -11,27 +11,27 @@
 ROUNDS=${T_ROUNDS:-8}
 CONNECTIONS=${T_CONNECTIONS:-1000}
 
-# objects DEV KIND: print how many objects of KIND on DEV the RDMA core knows
-objects() {
+# count_objects DEV KIND: print how many objects of KIND on DEV the RDMA core knows
+count_objects() {
 	rdma resource show "$1" 2>/dev/null |
 		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
 }
 
-no_objects() {
+has_no_objects() {
 	local kind
 	for kind in qp mr cm_id; do
-		[ "$(objects iw0 $kind)" -eq 0 ] || return 1
+		[ "$(count_objects iw0 $kind)" -eq 0 ] || return 1
 	done
 }
 
-nothing_left() {
-	t_until "$T_TIME" no_objects && return
+check_nothing_left() {
+	t_until "$T_TIME" has_no_objects && return
 	rdma resource show
 	t_fail "objects are left on iw0"
 }
 
-# traffic NAME: start a pair of programs that transfer data in both directions until killed
-traffic() {
+# start_traffic NAME: start a pair of programs that transfer data in both directions until killed
+start_traffic() {
 	local name=$1
 	t_port
 	t_bg "s$name" b rping -s -a "$B4" -p "$PORT" -S 60000
@@ -40,15 +40,15 @@ traffic() {
 }
 
 sends_before=0
-flowing() { [ "$(t_counter "$A_DEV" tx_sends)" -gt $((sends_before + 20)) ]; }
-wait_flow() {
+has_traffic() { [ "$(t_counter "$A_DEV" tx_sends)" -gt $((sends_before + 20)) ]; }
+wait_for_traffic() {
 	sends_before=$(t_counter "$A_DEV" tx_sends)
-	t_until "$T_TIME" flowing || t_fail "no traffic"
+	t_until "$T_TIME" has_traffic || t_fail "no traffic"
 }
 
-# ends_soon NAME: check that a program exits because the other end has ended, and not at its time
-# limit
-ends_soon() {
+# check_ends_soon NAME: check that a program exits because the other end has ended, and not at its
+# time limit
+check_ends_soon() {
 	local pid=${t_pids[$1]}
 	t_until $((T_TIME / 3)) t_gone "$pid" || t_fail "$1 has not noticed"
 	unset "t_pids[$1]"
@@ -58,32 +58,32 @@ kill_one_end() {
 	local round victim other
 	for ((round = 1; round <= ROUNDS; round++)); do
 		if ((RANDOM % 2)); then victim=s other=c; else victim=c other=s; fi
-		traffic "$round"
-		wait_flow
+		start_traffic "$round"
+		wait_for_traffic
 		sleep "0.0$((RANDOM % 10))"
 		t_kill "$victim$round" KILL
-		ends_soon "$other$round"
-		nothing_left
+		check_ends_soon "$other$round"
+		check_nothing_left
 	done
 	echo "$ROUNDS rounds"
 }
 
 kill_both_of_many() {
 	local i
-	for i in 1 2 3 4; do traffic "$i"; done
-	wait_flow
+	for i in 1 2 3 4; do start_traffic "$i"; done
+	wait_for_traffic
 	for i in 1 2 3 4; do t_kill "s$i" KILL; t_kill "c$i" KILL; done
-	nothing_left
+	check_nothing_left
 }
 
-del_link() {
+delete_devices_under_traffic() {
 	local round
 	for ((round = 1; round <= ROUNDS; round++)); do
-		traffic "$round"
-		wait_flow
+		start_traffic "$round"
+		wait_for_traffic
 		t_drop_device iw0
-		ends_soon "c$round"
-		ends_soon "s$round"
+		check_ends_soon "c$round"
+		check_ends_soon "s$round"
 		t_link iw0 t0
 	done
 }
@@ -91,11 +91,11 @@ del_link() {
 reload_modules() {
 	local round
 	for ((round = 1; round <= (ROUNDS + 1) / 2; round++)); do
-		traffic "$round"
-		wait_flow
+		start_traffic "$round"
+		wait_for_traffic
 		t_drop_device iw0
-		ends_soon "c$round"
-		ends_soon "s$round"
+		check_ends_soon "c$round"
+		check_ends_soon "s$round"
 		t_unload
 		t_refused test -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
@@ -103,28 +103,29 @@ reload_modules() {
 	done
 }
 
-one_pair_works() { t_rping "$B4" -C 5; }
+check_rping_works() { t_rping "$B4" -C 5; }
 
-netdev_goes() {
-	one_pair_works
-	traffic x
-	wait_flow
+delete_interface_under_traffic() {
+	check_rping_works
+	start_traffic x
+	wait_for_traffic
 	ip link del t0
-	ends_soon cx
-	ends_soon sx
+	check_ends_soon cx
+	check_ends_soon sx
 	t_until 20 test ! -e /sys/class/infiniband/iw0
 }
 
 new_interface() {
 	t_until 20 test ! -e /sys/class/infiniband/iw0
-	# in a subshell, so that the next case can use the interface: this case does not delete it
+	# run in a subshell, so that this case does not delete the interface, which the next case
+	# uses
 	(one_interface)
 	t_link iw0 t0
 }
 
 # A connect during the removal of the device must fail with ENETDOWN, because SUNRPC retries after
 # that errno, but passes unknown errnos on to the program. EINVAL and ENXIO come from the RDMA core.
-called_while_it_goes() {
+connect_during_removal() {
 	local round going
 	going=$(t_prog going)
 	for ((round = 1; round <= ROUNDS; round++)); do
@@ -148,43 +149,43 @@ no_send_arrives() {
 	[ "$(t_counter "$A_DEV" rx_sends)" -eq "$before" ]
 }
 
-sends_there() { t_counter "$A_DEV" rx_sends; }
+print_sends() { t_counter "$A_DEV" rx_sends; }
 
-# so_many ROUNDS: start rping with this many rounds, and set the link down meanwhile. In each round
-# the server sends two Sends, which are counted from $before.
-so_many() {
+# interrupt_rping ROUNDS: start rping with this many rounds, and set the link down meanwhile. In
+# each round the server sends two Sends, which are counted from $before.
+interrupt_rping() {
 	t_port
-	before=$(sends_there)
+	before=$(print_sends)
 	t_bg s b rping -s -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
 	t_listens b "$PORT"
 	t_bg c a rping -c -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
-	wait_flow
+	wait_for_traffic
 	ip -n "$NS_A" link set va down
 	t_check "no traffic without a link" t_until 10 no_send_arrives
-	echo "$(($(sends_there) - before)) of $((2 * $1)) Sends have arrived"
-	[ "$(($(sends_there) - before))" -lt $((2 * $1)) ]
+	echo "$(($(print_sends) - before)) of $((2 * $1)) Sends have arrived"
+	[ "$(($(print_sends) - before))" -lt $((2 * $1)) ]
 }
 
-both_end() {
+wait_both_end() {
 	ip -n "$NS_A" link set va up
 	t_wait_rping c
 	t_wait s || t_closed_first "$T_CASE/s.log"
 }
 
 # If the link comes up again before the LLP gives up, no data may be lost
-link_bounces() {
+no_data_lost_if_link_returns() {
 	local rounds before
 	two_hosts
-	# in QEMU with KASAN this takes more than two minutes over SCTP
+	# extend the time limit: over SCTP the case takes more than two minutes in QEMU with KASAN
 	T_TIME=$((T_TIME * 3))
 	for rounds in 300 1200 4800; do
-		! so_many $rounds || break
+		! interrupt_rping $rounds || break
 		# if all rounds were done before the link went down, try more rounds
-		both_end
+		wait_both_end
 	done
 	t_check "the client still runs" t_alive c
-	both_end
-	t_check "all rounds are done" test $(($(sends_there) - before)) -ge $((2 * rounds))
+	wait_both_end
+	t_check "all rounds are done" test $(($(print_sends) - before)) -ge $((2 * rounds))
 }
 
 many_connections() {
@@ -193,18 +194,19 @@ many_connections() {
 	T_TIME=$((T_TIME * 4))
 	t_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
 		ucmatose -s "$B4" -b "$A4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100
-	nothing_left
+	check_nothing_left
 }
 
-# race_ends HOW...: run races, and check that each leaves no connection and no module reference
-race_ends() {
+# races_leave_nothing HOW...: run races, and check that each leaves no connection and no module
+# reference
+races_leave_nothing() {
 	local race how
 	race=$(t_prog race)
 	for how; do
 		t_port
 		timeout $((2 * T_TIME)) "$race" "$how" "$B4" "$PORT" "$((ROUNDS * 50))"
 	done
-	nothing_left
+	check_nothing_left
 	t_drop_device iw0
 	t_unload
 	modprobe rnic_sw
@@ -212,7 +214,7 @@ race_ends() {
 }
 
 # A process that is stopped during a call must not delay the calls of other processes
-nobody_waits() {
+preempted_call_delays_no_other() {
 	local stopped how
 	stopped=$(t_prog stopped)
 	for how in connect listen unlisten count; do
@@ -220,26 +222,26 @@ nobody_waits() {
 		timeout $((2 * T_TIME)) "$stopped" $how "$B4" \
 			$((20000 + PORT % 50 * 500)) $((ROUNDS * 15))
 	done
-	nothing_left
+	check_nothing_left
 }
 
 # The time to start a listener, and to look one up, must not depend on the number of listeners
-many_ports() {
+cost_is_independent_of_ports() {
 	local ports
 	ports=$(t_prog ports)
 	timeout $((2 * T_TIME)) "$ports" "$B4" 20000 6000
-	nothing_left
+	check_nothing_left
 }
 
-# come_and_go PORT ADDRESS: repeatedly start a listener and kill it after a moment
-come_and_go() {
+# restart_listener_often PORT ADDRESS: repeatedly start a listener and kill it after a moment
+restart_listener_often() {
 	while [ -e "$T_CASE/go" ]; do
 		timeout -s KILL 0.$((RANDOM % 3 + 1)) rping -s -a "$2" -p "$1" ||
 			[ $? -ne 137 ] || echo "$1" >>"$T_CASE/came"
 	done
 }
 
-set_meanwhile() {
+change_setting_meanwhile() {
 	local round word i before end
 	modprobe -q iw_sctp_ddp || t_skip "SCTP is not available, so there is nothing to set"
 	before=$(t_get iw0 listen)
@@ -248,8 +250,8 @@ set_meanwhile() {
 	t_defer rm -f "$T_CASE/go"
 	t_port
 	for i in 0 1 2; do
-		come_and_go $((PORT + i)) 0.0.0.0 >/dev/null 2>&1 &
-		come_and_go $((PORT + i + 10)) "$B4" >/dev/null 2>&1 &
+		restart_listener_often $((PORT + i)) 0.0.0.0 >/dev/null 2>&1 &
+		restart_listener_often $((PORT + i + 10)) "$B4" >/dev/null 2>&1 &
 	done
 	end=$((SECONDS + ROUNDS * 3))
 	for ((round = 0; round < ROUNDS * 5 && (round < 3 || SECONDS < end); round++)); do
@@ -264,20 +266,20 @@ set_meanwhile() {
 	t_set iw0 crc 1
 	t_set iw0 listen "$before"
 	t_rping "$B4" -C 3
-	nothing_left
+	check_nothing_left
 }
 
-t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
+t_case "link down and up in the middle of traffic" "DDP-3" no_data_lost_if_link_returns
 one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
 t_case "four pairs killed at the same time" "" kill_both_of_many
-t_case "queue pairs destroyed while they connect" "" race_ends connect accept
-t_case "a process stopped during a call delays no other" "" nobody_waits
-t_case "listening takes no longer with many listeners" "" many_ports
-t_case "settings changed while listeners are started and closed" "" set_meanwhile
+t_case "queue pairs destroyed while they connect" "" races_leave_nothing connect accept
+t_case "a process stopped during a call delays no other" "" preempted_call_delays_no_other
+t_case "listening takes no longer with many listeners" "" cost_is_independent_of_ports
+t_case "settings changed while listeners are started and closed" "" change_setting_meanwhile
 t_case "$CONNECTIONS connections at the same time" "" many_connections
-t_case "device deleted under traffic" "" del_link
+t_case "device deleted under traffic" "" delete_devices_under_traffic
 t_case "modules unloaded and loaded after traffic" "" reload_modules
-t_case "a connect while the interface is removed" "" called_while_it_goes
-t_case "interface deleted under traffic" "" netdev_goes
+t_case "a connect while the interface is removed" "" connect_during_removal
+t_case "interface deleted under traffic" "" delete_interface_under_traffic
 t_end

@@ -23,7 +23,7 @@ import time
 
 from lib import ktap
 from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
-                      Link, Mate, Region, add, find_program, find_provider,
+                      Link, RawServer, Region, add, find_program, find_provider,
                       need_module, same, setting, shell)
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
@@ -56,7 +56,7 @@ def set_up(role):
 # Far machine -----------------------------------------------------------------
 
 
-def call():
+def connect_to_near():
     end = time.monotonic() + BOOT
     while True:
         try:
@@ -71,8 +71,8 @@ def call():
             time.sleep(1)
 
 
-def lend(llp):
-    with call() as control:
+def serve_near_machine(llp):
+    with connect_to_near() as control:
         control.settimeout(None)
         return subprocess.Popen([find_program("raw_server"), DEVICE],
                                 stdin=control, stdout=control,
@@ -81,14 +81,14 @@ def lend(llp):
 
 def far():
     set_up("far")
-    mates = [lend(llp) for llp in PORTS]
-    sys.exit(any([mate.wait() for mate in mates]))
+    servers = [serve_near_machine(llp) for llp in PORTS]
+    sys.exit(any([server.wait() for server in servers]))
 
 
 # Near machine ----------------------------------------------------------------
 
 
-class FarMate(Mate):
+class FarServer(RawServer):
     """A raw_server on the other machine, controlled over a TCP connection."""
 
     # pylint: disable=super-init-not-called
@@ -97,7 +97,7 @@ class FarMate(Mate):
         lines, commands = control.makefile("r"), control.makefile("w")
         commands.reconfigure(line_buffering=True)
         self.byteorder = lines.readline().strip()
-        self.talk(commands, lines)
+        self.attach(commands, lines)
 
     def stop(self):
         self.control.shutdown(socket.SHUT_WR)
@@ -108,14 +108,14 @@ class FarMate(Mate):
 class End:
     """The raw_server of one machine, over one lower layer."""
 
-    def __init__(self, mate, role, llp):
-        self.mate, self.role, self.port = mate, role, PORTS[llp]
-        self.byteorder = getattr(mate, "byteorder", sys.byteorder)
+    def __init__(self, server, role, llp):
+        self.server, self.role, self.port = server, role, PORTS[llp]
+        self.byteorder = getattr(server, "byteorder", sys.byteorder)
         for address in ADDRESSES[role]:
-            mate.do("listen", address, self.port)
+            server.do("listen", address, self.port)
 
     def region(self, size, rights="l", octets=b""):
-        region = Region(self.mate, size, rights)
+        region = Region(self.server, size, rights)
         region.put(0, octets)
         return region
 
@@ -144,14 +144,14 @@ class Machines:
     def _meet(self, llp, control):
         control.settimeout(None)
         os.environ["RNIC_SW_LLP"] = llp
-        mates = {"near": Mate(find_program("raw_server"), DEVICE),
-                 "far": FarMate(control)}
-        for role, mate in mates.items():
-            self.undo.callback(mate.stop)
-            self.ends[llp, role] = End(mate, role, llp)
+        servers = {"near": RawServer(find_program("raw_server"), DEVICE),
+                   "far": FarServer(control)}
+        for role, server in servers.items():
+            self.undo.callback(server.stop)
+            self.ends[llp, role] = End(server, role, llp)
         print(f"# {llp}: " + ", ".join(
             f"{role} {self.ends[llp, role].byteorder}-endian"
-            for role in mates), flush=True)
+            for role in servers), flush=True)
 
     def __exit__(self, *_):
         self.undo.close()
@@ -166,14 +166,14 @@ class Machines:
         of the responder."""
         asks = self.ends[llp, role]
         asked = self.ends[llp, "far" if role == "near" else "near"]
-        link = self._link(asks, int(asks.mate.do(
+        link = self._link(asks, int(asks.server.do(
             "open", ADDRESSES[asked.role][FAMILY[role]], asked.port)[0]))
-        asks.mate.do("connect", link.conn, 4, 4, b"")
-        request = asked.mate.need(CM, event="CONNECT_REQUEST")
+        asks.server.do("connect", link.conn, 4, 4, b"")
+        request = asked.server.expect_event(CM, event="CONNECT_REQUEST")
         other = self._link(asked, request.conn)
-        asked.mate.do("accept", other.conn, 4, 4, b"")
+        asked.server.do("accept", other.conn, 4, 4, b"")
         for each in link, other:
-            each.cm("ESTABLISHED", status=0)
+            each.expect_cm("ESTABLISHED", status=0)
         return link, other
 
     def _link(self, end, conn):
@@ -186,13 +186,13 @@ def pattern(size, seed):
 
 
 def done(link, length=None):
-    got = link.wc(wr=7, status=SUCCESS)
+    got = link.expect_wc(wr=7, status=SUCCESS)
     if length is not None:
         same("length", got.length, length)
 
 
 def check_received(link, wr, length, flags=0, imm=0):
-    got = link.wc(wr=wr, status=SUCCESS)
+    got = link.expect_wc(wr=wr, status=SUCCESS)
     same("length, flags, immediate", (got.length, got.flags, got.imm),
          (length, flags, imm))
 
@@ -215,9 +215,9 @@ def send_invalidating(asks, asked, flags):
         source = asks.wire.region(size + 1, "l", data)
         inbox = asked.wire.region(size + 9)
         region = asked.wire.region(64, "lb")
-        window = int(asked.wire.mate.do("bind", asked.conn, region.number,
-                                        "w", BIND)[0])
-        asked.wc(wr=BIND, status=SUCCESS)
+        window = int(asked.wire.server.do("bind", asked.conn, region.number,
+                                          "w", BIND)[0])
+        asked.expect_wc(wr=BIND, status=SUCCESS)
         asked.recv(inbox, size + 8, wr)
         asks.post("sendinv", source, size, 7, 0, window, flags)
         check_received(asked, wr, size, WC_WITH_INV)
@@ -295,8 +295,8 @@ def compare_swap(asks, asked):
 def terminated(asks, asked):
     """Check that the responder ends the connection with a Terminate, and that both programs
     get the event for the reason."""
-    asked.mate.need(Async, conn=asked.conn, event=ACCESS_ERR)
-    asks.mate.need(Async, conn=asks.conn, event=REQ_ERR)
+    asked.server.expect_event(Async, conn=asked.conn, event=ACCESS_ERR)
+    asks.server.expect_event(Async, conn=asks.conn, event=REQ_ERR)
 
 
 def write_nowhere(asks, asked):
@@ -308,7 +308,7 @@ def write_nowhere(asks, asked):
 def read_nowhere(asks, asked):
     source, inbox = asked.wire.region(64, "lr"), asks.wire.region(64, "lw")
     asks.post("read", inbox, 64, 7, source.addr, source.rkey ^ 0x100)
-    asks.wc(wr=7, status=REM_ACCESS_ERR)
+    asks.expect_wc(wr=7, status=REM_ACCESS_ERR)
     terminated(asks, asked)
 
 

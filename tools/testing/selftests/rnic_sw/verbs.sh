@@ -15,8 +15,9 @@ t_own_namespaces() {
 	t_until 60 rdma system set netns shared
 }
 
-# or_skip COMMAND...: run the program verbs; skip the case if the program's first case was skipped
-or_skip() {
+# run_or_skip COMMAND...: run the program verbs; skip the case if the program's first case was
+# skipped
+run_or_skip() {
 	local out line
 	"$@" >"$T_CASE/out" || { cat "$T_CASE/out"; false; }
 	mapfile -t out <"$T_CASE/out"
@@ -26,33 +27,33 @@ or_skip() {
 	done
 }
 
-# one NAME: run a case of the program on one device
-one() { or_skip "$VERBS" -a "$B4" -6 "$B6" "$1"; }
+# run_case NAME: run a case of the program on one device
+run_case() { run_or_skip "$VERBS" -a "$B4" -6 "$B6" "$1"; }
 
-# Register 2 GiB. Not in User-Mode Linux, where every page is a mapping of the host: their number is
-# limited.
-huge() {
+# Register 2 GiB. Skip this in User-Mode Linux, where every page is a mapping of the host, and the
+# number of mappings is limited.
+register_2g() {
 	! grep -q 'User Mode Linux' /proc/cpuinfo ||
 		t_skip "User-Mode Linux does not have enough mappings for 2 GiB"
 	! grep -q 'QEMU TCG' /proc/cpuinfo || [ -n "${T_LONG:-}" ] ||
 		t_skip "2 GiB take many minutes in QEMU without KVM; T_LONG=1 runs this case"
-	one send_2g
+	run_case send_2g
 }
 
-all_on_one_device() {
+define_all_cases() {
 	local name rows all
 	all=$("$VERBS" -l)
 	[ -n "$all" ] || t_case "the program's cases" "" false
 	while read -r name rows; do
-		t_case "$name" "$rows" one "$name" </dev/null
+		t_case "$name" "$rows" run_case "$name" </dev/null
 	done <<<"$all"
 }
 
 # The limit of an rdma control group must apply only to the processes of the group.
-limited() {
+rdma_cgroup_limits_own_processes() {
 	create_group rdma
-	# the limit is too low for one end; if it failed only the other end, the program would wait
-	# a minute until the first end's connect times out
+	# choose a limit that the first end exceeds: if only the second end failed, the program
+	# would wait a minute until the first end's connect times out
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
 	t_refused run_in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
 	cat "$T_CASE/refused"
@@ -65,50 +66,50 @@ limited() {
 }
 
 # Kernel memory that a program causes is charged to the program's control group.
-charged() {
+memory_is_charged() {
 	create_group memory
 	T_GROUP=$GROUP run_in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
 		charge_connects
-	T_GROUP=$GROUP or_skip run_in_group "$VERBS" -a "$B4" charge_brought
+	T_GROUP=$GROUP run_or_skip run_in_group "$VERBS" -a "$B4" charge_brought
 }
 
-# on_demand CASE...: run cases with ODP MRs, except where a case requires another kind
-on_demand() {
-	one odp_caps
+# run_with_odp CASE...: run cases with ODP MRs, except where a case requires another kind
+run_with_odp() {
+	run_case odp_caps
 	"$VERBS" -d -a "$B4" -6 "$B6" -m "$MIB" "$@"
 }
 
-swapped() {
+run_swapped() {
 	enable_swap 256
-	one odp_swapped
+	run_case odp_swapped
 }
 
 # Run a program whose registered memory is far larger than the control group's limit
-squeezed() {
+run_squeezed() {
 	limit_group_memory 12
-	or_skip run_in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
+	run_or_skip run_in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
 	t_check "the control group reached its limit, and no process was killed" \
 		has_reached_limit_without_oom
 }
 
-paging() {
-	t_case "odp_swapped" "" swapped
-	t_case "odp_squeezed, memory limit far below the MR's size" "" squeezed
-	t_case "odp_again, errors of the peer" "" on_demand 'remote_*'
-	t_case "odp_again, errors of the program" "" on_demand 'local_send_*' 'local_write_*' \
+define_odp_cases() {
+	t_case "odp_swapped" "" run_swapped
+	t_case "odp_squeezed, memory limit far below the MR's size" "" run_squeezed
+	t_case "odp_again, errors of the peer" "" run_with_odp 'remote_*'
+	t_case "odp_again, errors of the program" "" run_with_odp 'local_send_*' 'local_write_*' \
 		'local_read_*' 'local_recv_*'
-	t_case "odp_again, memory windows" "" on_demand 'mw_*'
+	t_case "odp_again, memory windows" "" run_with_odp 'mw_*'
 	[ -n "$once_more" ] || return 0
-	t_case "odp_again, deregistration" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
+	t_case "odp_again, deregistration" "" run_with_odp 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
 		'flush_*' 'destroy_*'
-	t_case "odp_again, messages" "" on_demand 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
+	t_case "odp_again, messages" "" run_with_odp 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
 		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*' last_octet
-	t_case "odp_again, atomics" "" on_demand 'atomic_*'
-	t_case "odp_again, shared receive queues" "" on_demand 'srq_*'
+	t_case "odp_again, atomics" "" run_with_odp 'atomic_*'
+	t_case "odp_again, shared receive queues" "" run_with_odp 'srq_*'
 }
 
-# device_goes CASE: delete the device while CASE runs
-device_goes() {
+# delete_device_during CASE: delete the device while CASE runs
+delete_device_during() {
 	[ -e /dev/rnic_sw_exporter ] || t_skip "module rnic_sw_exporter is not loaded"
 	t_bg program b "$VERBS" -a "$B4" "$1"
 	t_until "$T_TIME" grep -qE 'under way|SKIP' "$T_CASE/program.log"
@@ -118,14 +119,14 @@ device_goes() {
 	t_link "$B_DEV" "$B_IF"
 }
 
-buffers() {
-	t_case "dmabuf_device_goes" "" device_goes dmabuf_device_goes
-	t_case "dmabuf_device_goes, held" "" device_goes dmabuf_device_goes_held
+define_dmabuf_cases() {
+	t_case "dmabuf_device_goes" "" delete_device_during dmabuf_device_goes
+	t_case "dmabuf_device_goes, held" "" delete_device_during dmabuf_device_goes_held
 }
 
-# many KIND: create as many objects of KIND as the device announces. Takes half a minute, and longer
-# with debug checks.
-many() {
+# create_many KIND: create as many objects of KIND as the device announces. Takes half a minute, and
+# longer with debug checks.
+create_many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
 	"$VERBS" -a "$B4" "limit_$1" >"$T_CASE/said" 2>&1 || { cat "$T_CASE/said"; return 1; }
@@ -133,7 +134,7 @@ many() {
 }
 
 # Compare the cost of the 32000th completion queue with that on a device without completion queues
-as_the_first() {
+compare_cq_cost() {
 	[ ! -e /proc/lockdep ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
 	t_must ip link add t1 type dummy
@@ -143,40 +144,41 @@ as_the_first() {
 	T_MANY=$B_DEV T_NONE=iw1 "$VERBS" -a "$B4" cost_cqs
 }
 
-as_many_as_announced() {
-	t_case "the 32000th completion queue costs no more than the first" "" as_the_first
-	t_case "as many completion queues as the device announces" "RDMAP-185 SEC-24" many cqs
-	t_case "as many shared receive queues as the device announces" "RDMAP-185 SEC-24" many srqs
-	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" many mrs
-	t_case "as many memory windows as the device announces" "RDMAP-185 SEC-24" many mws
-	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" many owners
+define_limit_cases() {
+	t_case "the 32000th completion queue costs no more than the first" "" compare_cq_cost
+	t_case "as many completion queues as the device announces" "RDMAP-185 SEC-24" create_many cqs
+	t_case "as many shared receive queues as the device announces" "RDMAP-185 SEC-24" create_many srqs
+	t_case "as many MRs as the device announces" "RDMAP-185 SEC-24" create_many mrs
+	t_case "as many memory windows as the device announces" "RDMAP-185 SEC-24" create_many mws
+	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" create_many owners
 }
 
-# The program's clock is a day ahead, and so must be the time stamps that it gets.
-time_namespace() {
+# Run a program in a time namespace whose clock is a day ahead: so must be the time stamps that the
+# program gets.
+run_in_time_namespace() {
 	unshare -T --monotonic 86400 true ||
 		t_skip "time namespaces are not available in this kernel"
 	unshare -T --monotonic 86400 "$VERBS" -a "$B4" cq_poll_ex
 }
 
-# two CASE...: run cases between the hosts, the client on a
-two() {
+# run_between_hosts CASE...: run cases between the hosts, the client on a
+run_between_hosts() {
 	"$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m "$MIB" "$@"
 }
 
-on_demand_two() {
-	or_skip two odp_caps
-	two -d "$@"
+run_odp_between_hosts() {
+	run_or_skip run_between_hosts odp_caps
+	run_between_hosts -d "$@"
 }
 
 # Print the number of packets that netem has dropped on both hosts
-lost() {
+count_lost() {
 	{ on a tc -s qdisc show dev va && on b tc -s qdisc show dev vb; } |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# seen TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter of the LLP over both hosts
-seen() {
+# count_seen TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter of the LLP over both hosts
+count_seen() {
 	local host
 	for host in a b; do
 		on $host cat /proc/net/netstat
@@ -187,32 +189,32 @@ seen() {
 		$1 == "TcpExt:" { n += $(at[tcp]) }
 		END { print n + 0 }'
 }
-doubled() { seen TCPDSACKOldSent SctpInDataChunkDiscards; }
-reordered_packets() { echo $(($(seen TCPOFOQueue -) + $(placed_early))); }
+count_duplicates() { count_seen TCPDSACKOldSent SctpInDataChunkDiscards; }
+count_reordered() { echo $(($(count_seen TCPOFOQueue -) + $(count_placed_early))); }
 
 # was_impaired_by WORDS...: check that netem has lost, duplicated and reordered packets as WORDS
 # say, and that the MTU has changed if WORDS say so
 was_impaired_by() {
-	[[ " $* " != *" loss "* || $(lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
-	[[ " $* " != *" duplicate "* || $(doubled) -gt $DOUBLED ]] ||
+	[[ " $* " != *" loss "* || $(count_lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
+	[[ " $* " != *" duplicate "* || $(count_duplicates) -gt $DOUBLED ]] ||
 		{ echo "no packet was duplicated"; return 1; }
-	[[ " $* " != *" reorder "* || $(reordered_packets) -gt $OVERTAKEN ]] ||
+	[[ " $* " != *" reorder "* || $(count_reordered) -gt $OVERTAKEN ]] ||
 		{ echo "no packet was reordered"; return 1; }
 	[ ! -e "$T_CASE/changes" ] || [ "$(wc -l <"$T_CASE/changes")" -gt 3 ] ||
 		{ echo "the MTU has changed fewer than 4 times"; return 1; }
 }
 
-# netem WORDS... -- CASE...: run cases with netem in both directions. netem selects packets at
-# random, and there are few large packets, so retry if netem affected none.
-netem() {
+# run_with_netem WORDS... -- CASE...: run cases with netem in both directions. netem selects packets
+# at random, and there are few large packets, so retry if netem affected none.
+run_with_netem() {
 	local words=() host try
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
-	DOUBLED=$(doubled) OVERTAKEN=$(reordered_packets)
+	DOUBLED=$(count_duplicates) OVERTAKEN=$(count_reordered)
 	t_netem a va "${words[@]}"
 	t_netem b vb "${words[@]}"
 	for try in 1 2 3 4; do
-		two "$@"
+		run_between_hosts "$@"
 		for host in a b; do
 			on $host tc -s qdisc show
 		done
@@ -221,21 +223,21 @@ netem() {
 	t_fail "the network's faults had too little effect in $try tries"
 }
 
-placed_early() {
+count_placed_early() {
 	echo $(($(t_counter "$A_DEV" rx_placed_early) + $(t_counter "$B_DEV" rx_placed_early)))
 }
 
-# out_of_order WORDS... -- CASE...: run cases; segments that arrive early must be placed early
-out_of_order() {
+# run_out_of_order WORDS... -- CASE...: run cases; segments that arrive early must be placed early
+run_out_of_order() {
 	local before
-	before=$(placed_early)
-	netem "$@"
-	echo "$(($(placed_early) - before)) segments were placed out of order"
-	t_check "segments are placed out of order" [ "$(placed_early)" -gt "$before" ]
+	before=$(count_placed_early)
+	run_with_netem "$@"
+	echo "$(($(count_placed_early) - before)) segments were placed out of order"
+	t_check "segments are placed out of order" [ "$(count_placed_early)" -gt "$before" ]
 }
 
 # Print the number of packets that the hosts have dropped for bad checksums
-checksum_errors() {
+count_checksum_errors() {
 	local host
 	for host in a b; do
 		on $host cat /proc/net/sctp/snmp
@@ -244,7 +246,7 @@ checksum_errors() {
 
 # Corrupt packets. Switch checksum offload off, because with offload a veth pair computes no SCTP
 # checksums.
-corrupted() {
+run_with_corruption() {
 	local host dev before
 	for host in a b; do
 		dev=v$host
@@ -252,13 +254,13 @@ corrupted() {
 			t_skip "cannot make the interface compute SCTP checksums"
 		t_defer on $host ethtool -K $dev tx-checksum-sctp on
 	done
-	before=$(checksum_errors)
-	out_of_order "$@"
-	echo "$(($(checksum_errors) - before)) packets had a bad checksum"
-	t_check "packets with bad checksums are dropped" [ "$(checksum_errors)" -gt "$before" ]
+	before=$(count_checksum_errors)
+	run_out_of_order "$@"
+	echo "$(($(count_checksum_errors) - before)) packets had a bad checksum"
+	t_check "packets with bad checksums are dropped" [ "$(count_checksum_errors)" -gt "$before" ]
 }
 
-new_mtu() {
+set_mtu() {
 	ip -n "$NS_A" link set va mtu "$1" && ip -n "$NS_B" link set vb mtu "$1"
 }
 
@@ -266,7 +268,7 @@ keep_changing_mtu() {
 	local mtu
 	while [ ! -e "$T_CASE/enough" ]; do
 		for mtu in 576 9000 1500; do
-			new_mtu $mtu || return
+			set_mtu $mtu || return
 			echo $mtu >>"$T_CASE/changes"
 			sleep 0.2
 		done
@@ -279,85 +281,85 @@ stop_changing_mtu() {
 	wait "$1"
 }
 
-# changing_mtu WORDS... -- CASE...: change the MTU while the cases run
-changing_mtu() {
-	new_mtu 9000
-	t_defer new_mtu 1500
+# run_with_changing_mtu WORDS... -- CASE...: change the MTU while the cases run
+run_with_changing_mtu() {
+	set_mtu 9000
+	t_defer set_mtu 1500
 	: >"$T_CASE/changes"
 	keep_changing_mtu &
 	t_defer stop_changing_mtu $!
-	netem "$@"
+	run_with_netem "$@"
 }
 
-over_mtu() {
+run_with_mtu() {
 	local mtu=$1
 	shift
-	new_mtu "$mtu"
-	t_defer new_mtu 1500
-	or_skip two "$@"
+	set_mtu "$mtu"
+	t_defer set_mtu 1500
+	run_or_skip run_between_hosts "$@"
 }
 
-# early NAME [HOW] WORDS...: define a case with half of the packets reordered
-early() {
-	local name=$1 how=out_of_order
+# define_early_case NAME [HOW] WORDS...: define a case with half of the packets reordered
+define_early_case() {
+	local name=$1 how=run_out_of_order
 	shift
-	[ "$1" != corrupted ] || { how=$1; shift; }
+	[ "$1" != run_with_corruption ] || { how=$1; shift; }
 	t_case "$name" "$EARLY" "$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
 }
 
 # Define cases with more reordering and loss than TCP can bear. Over SCTP segments are placed as
 # they arrive, so the traffic continues.
-rough_for_sctp() {
-	early "half of the packets reordered" 25% reorder 50%
+define_rough_cases() {
+	define_early_case "half of the packets reordered" 25% reorder 50%
 	if [ -n "${T_LONG:-}" ]; then
-		early "reordering and 1 % lost" reorder 50% loss 1%
-		early "reordering and 25 % duplicated" reorder 50% duplicate 25%
+		define_early_case "reordering and 1 % lost" reorder 50% loss 1%
+		define_early_case "reordering and 25 % duplicated" reorder 50% duplicate 25%
 	fi
-	early "reordering and 5 % lost" reorder 50% loss 5%
-	early "reordering and 2 % corrupted" corrupted reorder 50% corrupt 2%
-	early "reordering, 2 % lost, 5 % duplicated, 1 % corrupted" \
-		corrupted reorder 50% loss 2% duplicate 5% corrupt 1%
+	define_early_case "reordering and 5 % lost" reorder 50% loss 5%
+	define_early_case "reordering and 2 % corrupted" run_with_corruption reorder 50% corrupt 2%
+	define_early_case "reordering, 2 % lost, 5 % duplicated, 1 % corrupted" \
+		run_with_corruption reorder 50% loss 2% duplicate 5% corrupt 1%
 }
 
 EARLY="DDP-5 DDP-6 DDP-14 DDP-61 DDP-63 DDP-64 SCTPDDP-65 SCTPDDP-66"
 VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 MIB=${T_MIB:-2}
-# Whether to repeat the cases of pinned MRs with ODP MRs, which takes half a minute
+# not empty: repeat the cases of pinned MRs with ODP MRs, which takes half a minute
 once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
 # load the module whose dma-bufs some cases use
 ! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload rnic_sw_exporter
 one_device
-all_on_one_device
-t_case "send_2g" "" huge
+define_all_cases
+t_case "send_2g" "" register_2g
 t_case "limits by control group" \
-	"DDP-121 DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" limited
-paging
-buffers
-[ -n "${T_LLP:-}" ] || as_many_as_announced
-[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" charged
-t_case "time namespace" "the ABI" time_namespace
+	"DDP-121 DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" rdma_cgroup_limits_own_processes
+define_odp_cases
+define_dmabuf_cases
+[ -n "${T_LLP:-}" ] || define_limit_cases
+[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" memory_is_charged
+t_case "time namespace" "the ABI" run_in_time_namespace
 t_undo
 
 two_hosts
 streams=(stream_send stream_rw)
-t_case "two hosts" "DDP-50 DDP-64" two "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end' \
+t_case "two hosts" "DDP-50 DDP-64" run_between_hosts "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end' \
 	'atomic_*' 'imm_*'
-t_case "MTU 576" "" over_mtu 576 stream_send send_sizes
-t_case "MTU 9000" "" over_mtu 9000 stream_send send_sizes
-t_case "dereg_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" over_mtu 65535 dereg_race
-t_case "inval_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" over_mtu 65535 inval_race
-[ -z "$once_more" ] || t_case "odp_again, two hosts" "" on_demand_two "${streams[@]}" 'atomic_*' 'imm_*'
-t_case "loss" "DDP-3 DDP-14 DDP-21 DDP-63" netem loss 1% -- "${streams[@]}"
+t_case "MTU 576" "" run_with_mtu 576 stream_send send_sizes
+t_case "MTU 9000" "" run_with_mtu 9000 stream_send send_sizes
+t_case "dereg_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" run_with_mtu 65535 dereg_race
+t_case "inval_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" run_with_mtu 65535 inval_race
+[ -z "$once_more" ] || t_case "odp_again, two hosts" "" run_odp_between_hosts "${streams[@]}" 'atomic_*' 'imm_*'
+t_case "loss" "DDP-3 DDP-14 DDP-21 DDP-63" run_with_netem loss 1% -- "${streams[@]}"
 t_case "reordering" "DDP-64 RDMAP-122" \
-	netem delay 2ms reorder 75% 50% -- "${streams[@]}"
-t_case "duplication" "DDP-14 DDP-63" netem duplicate 5% -- "${streams[@]}"
-t_case "delay" "RDMAP-121" netem delay 10ms 5ms -- "${streams[@]}" mixed_order fence
+	run_with_netem delay 2ms reorder 75% 50% -- "${streams[@]}"
+t_case "duplication" "DDP-14 DDP-63" run_with_netem duplicate 5% -- "${streams[@]}"
+t_case "delay" "RDMAP-121" run_with_netem delay 10ms 5ms -- "${streams[@]}" mixed_order fence
 t_case "loss, duplication, reordering and delay" "DDP-3 DDP-14 DDP-63 DDP-64" \
-	netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}" \
+	run_with_netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}" \
 	atomic_in_line atomic_many imm_stream
 t_case "MTU changes during traffic" "DDP-4" \
-	changing_mtu delay 1ms -- "${streams[@]}"
+	run_with_changing_mtu delay 1ms -- "${streams[@]}"
 t_case "MTU changes and loss" "DDP-3" \
-	changing_mtu loss 1% -- "${streams[@]}"
-[ -z "${T_LLP:-}" ] || rough_for_sctp
+	run_with_changing_mtu loss 1% -- "${streams[@]}"
+[ -z "${T_LLP:-}" ] || define_rough_cases
 t_end

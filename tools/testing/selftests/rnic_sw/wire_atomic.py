@@ -33,11 +33,11 @@ def value_at(region, offset=0):
     return int.from_bytes(region.get(offset, 8), sys.byteorder)
 
 
-def settle(link, wr=1):
+def send_and_settle(link, wr=1):
     """Check that an empty Send arrives with that receive: all messages before it are then
     delivered, and have consumed no receive."""
     link.peer.send()
-    same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
+    same("length of the Send", link.expect_wc(wr=wr, status=SUCCESS).length, 0)
 
 
 def rreq(region, size, offset=0):
@@ -87,7 +87,7 @@ def response_octets(w):
                 cmp_swap(word, 0x0102030405060709, 5, 8, 0)]
     # set fields that FetchAdd does not use: the device must ignore them
     requests[0].compare, requests[0].compare_mask = 1, 0x5A
-    with w.counted(rx_atomic_requests=2, tx_atomic_responses=2):
+    with w.expect_counts(rx_atomic_requests=2, tx_atomic_responses=2):
         for msn, request in enumerate(requests, 1):
             request.rsvd = 0xFFFFFFF
             seg = request.segment(link.peer.next_msn(1), ulp32=word.rkey,
@@ -96,14 +96,14 @@ def response_octets(w):
             same("Response", link.peer.get_octets().hex(),
                  f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
                  f"{request.ident:08x}0102030405060708")
-    word.untouched()
+    word.check_untouched()
     # the atomics must not have invalidated the STag in the DDP header
     link.peer.put_segment(rdmap.write(word.rkey, word.addr, b"alive"))
-    settle(link)
+    send_and_settle(link)
     same("memory", word.get(0, 5), b"alive")
 
 
-def in_turns(w, word, requests):
+def check_each_request(w, word, requests):
     """Send the requests one after the other. Check that each returns the value before it and
     leaves the value that the RFC defines."""
     link = w.initiate()
@@ -129,7 +129,7 @@ def add_fields(w):
     # additions to the full word: a carry must not be left over for the next one
     plain = [fetch_add(word, 1), fetch_add(word, 0xFFFFFFFF),
              fetch_add(word, 1), fetch_add(word, rdmap.ALL)]
-    in_turns(w, word, plain + [
+    check_each_request(w, word, plain + [
         fetch_add(word, rand.getrandbits(64),
                   TOPS[i % len(TOPS)] if i & 1 else rand.getrandbits(64))
         for i in range(90)])
@@ -153,7 +153,7 @@ def swap_masks(w):
         value = request.result(value)
         requests.append(request)
     check("some requests match and some do not", 10 < hits < 80)
-    in_turns(w, word, requests)
+    check_each_request(w, word, requests)
 
 
 @case("atomics at every multiple of 8, at any base address of the region",
@@ -241,7 +241,7 @@ def all_of_it(w):
                                     last=start == cuts[1])
             for start, end in zip(cuts, cuts[1:]))
         link.peer.put_segment(replace(first, last=False))
-        settle(link, msn)
+        send_and_settle(link, msn)
         same("memory", value_at(word), 7 * (msn - 1))
         link.peer.put_segment(replace(second, last=True))
         same("found", get_response(link, msn).old, 7 * (msn - 1))
@@ -264,57 +264,57 @@ def put_requests(w, link, segments, under_way):
       "EXT-41 EXT-53")
 def atomic_queue(w):
     memory = w.shared(BIG, "lra")
-    request = w.asking(0, 9)
-    # with under_way, the peer has read little of a long response when it sends more requests
+    request = w.make_request(0, 9)
+    # if under_way is true, the peer has read little of a long response when it sends more requests
     for depth, under_way in (1, False), (3, False), (1, True), (3, True):
         link = w.initiate(request, accept=(0, depth, b""),
-                          peer=w.narrow())
+                          peer=w.dial_narrow())
         for _ in range(depth):
             link.peer.atomic(fetch_add(memory))
         for msn in range(1, depth + 1):
             get_response(link, msn)
-        memory.before = memory.hash()
+        memory.before = memory.read_hash()
         requests = [rreq(memory, BIG)] + [fetch_add(memory)] * depth
-        with w.counted(end_ddp_untagged_no_buffer=1):
+        with w.expect_counts(end_ddp_untagged_no_buffer=1):
             segments = [q.segment(link.peer.next_msn(1)) for q in requests]
             put_requests(w, link, segments, under_way)
             term = link.peer.drain()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, segments[-1].header())
-            link.ended()
+            link.expect_end()
         # the device must not execute the requests after the Read
-        memory.untouched()
+        memory.check_untouched()
 
 
-def goes_before(w, take, code, end):
+def check_lost_right(w, take, code, end):
     """Check that the atomic fails after take(word, link), and that a Send that was sent after
     the atomic has been delivered."""
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
-                      peer=w.narrow())
-    with w.counted(**{end: 1}, tx_terminates=1):
+                      peer=w.dial_narrow())
+    with w.expect_counts(**{end: 1}, tx_terminates=1):
         link.peer.read(rreq(source, BIG))
         link.peer.atomic(fetch_add(word))
-        settle(link)
+        send_and_settle(link)
         take(word, link)
         term = link.peer.drain()
         same("Terminate", term, rdmap.Terminate(0, 1, code))
-        link.ended()
-    w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
-    word.untouched()
+        link.expect_end()
+    w.server.expect_event(Async, conn=link.conn, event=ACCESS_ERR)
+    word.check_untouched()
 
 
 @case("memory is deregistered while an atomic waits; a Send overtakes it",
       "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
 def memory_goes(w):
-    goes_before(w, lambda word, link: word.dereg(), 0, "end_rdmap_stag")
+    check_lost_right(w, lambda word, link: word.dereg(), 0, "end_rdmap_stag")
 
 
 @case("the queue pair loses the access right while an atomic "
       "waits", "EXT-92 RDMAP-176")
 def right_goes(w):
-    goes_before(w, lambda word, link: w.mate.do("rights", link.conn, "rw"), 2,
-                "end_rdmap_access")
+    check_lost_right(w, lambda word, link: w.server.do("rights", link.conn, "rw"), 2,
+                     "end_rdmap_access")
 
 
 @case("Immediate Data or a Send, then an atomic and a Read: delivery before the "
@@ -330,11 +330,11 @@ def requests_after_others(w):
             rdmap.send(link.peer.next_msn(0), in_memory(turn)),
             rreq(memory, 8).segment(link.peer.next_msn(1)))
         get_response(link, turn + 1)
-        w.mate.do("sync")
-        link.wc(wr=2 * turn + 1, status=SUCCESS, timeout=0)
+        w.server.do("sync")
+        link.expect_wc(wr=2 * turn + 1, status=SUCCESS, timeout=0)
         same("data of the Send", get_read(link), in_memory(turn))
-        w.mate.do("sync")
-        link.wc(wr=2 * turn + 2, status=SUCCESS, timeout=0)
+        w.server.do("sync")
+        link.expect_wc(wr=2 * turn + 2, status=SUCCESS, timeout=0)
 
 
 # Atomics from the device ------------------------------------------------------
@@ -363,9 +363,9 @@ def request_octets(w, role):
         same("fields before the identifier", seg.payload[:4].hex(), f"{code:08x}")
         same("fields after the identifier", seg.payload[8:].hex(),
              f"{KEY:08x}{THERE:016x}" + "".join(f"{f:016x}" for f in fields))
-        sink.untouched()
+        sink.check_untouched()
         answer(link, seg, number, 0xA1A2A3A4A5A6A708)
-        done = link.wc(wr=number, status=SUCCESS)
+        done = link.expect_wc(wr=number, status=SUCCESS)
         same("completion", (done.opcode, done.length), (wc, 8))
         same("memory", sink.get(0, 64), b"\x5A" * 24 +
              in_memory(0xA1A2A3A4A5A6A708) + b"\x5A" * 32)
@@ -396,7 +396,7 @@ def mixed_out(w):
              for i in (0, 2, 3)]
     same("order", [q.to - THERE for q in asked], [0, 2, 3])
     same("identifiers", len({q.ident for q in asked}), 3)
-    w.mate.not_yet(WC, conn=link.conn)
+    w.server.expect_no_event(WC, conn=link.conn)
     answer(link, segments[0], 1, 0x10)
     got = rdmap.ReadRequest.parse(segments[1].payload)
     link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
@@ -404,7 +404,7 @@ def mixed_out(w):
     answer(link, segments[2], 2, 0x12)
     answer(link, segments[3], 3, 0x13)
     for wr in range(4):
-        link.wc(wr=wr, status=SUCCESS, length=8)
+        link.expect_wc(wr=wr, status=SUCCESS, length=8)
         same("memory", value_at(sink, 16 * wr), 0x10 + wr)
     after = w.counters()
     same("counted", [after[name] - before[name] for name in (
@@ -415,7 +415,7 @@ def mixed_out(w):
 @case("never more atomics and Reads in flight than agreed", "EXT-54")
 def our_ord(w):
     sink = w.shared(64, "l")
-    link = w.initiate(w.asking(2, 1), accept=(9, 1, b""))
+    link = w.initiate(w.make_request(2, 1), accept=(9, 1, b""))
     for wr in range(9):
         verb = ("read",) if wr % 3 == 1 else ("fetchadd", "-", wr)
         link.post(verb[0], sink, 8, wr, THERE, KEY, *verb[1:])
@@ -431,7 +431,7 @@ def our_ord(w):
         else:
             answer(link, seg, msn, wr)
             msn += 1
-        link.wc(wr=wr, status=SUCCESS)
+        link.expect_wc(wr=wr, status=SUCCESS)
         if wr < 7:
             waiting.append(link.peer.get_segment())
 
@@ -445,18 +445,18 @@ def withheld(w):
     asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
     link.post("send", sink, 4, 2, offset=32)
     link.peer.get_segment()
-    w.mate.not_yet(WC, conn=link.conn)
+    w.server.expect_no_event(WC, conn=link.conn)
     octets = rdmap.AtomicResponse(asked.ident, 0x77).pack()
     parts = [rdmap.AtomicResponse(0, 0).segment(
         1, payload=octets[start:end], mo=start, last=end == 12)
         for start, end in ((0, 0), (0, 5), (5, 12))]
     link.peer.put_segment(*parts[:2])
     link.round_trip()
-    w.mate.not_yet(WC, conn=link.conn)
-    sink.untouched()
+    w.server.expect_no_event(WC, conn=link.conn)
+    sink.check_untouched()
     link.peer.put_segment(parts[2])
-    same("first", link.mate.need(WC, conn=link.conn).wr, 1)
-    same("then", link.mate.need(WC, conn=link.conn).wr, 2)
+    same("first", link.server.expect_event(WC, conn=link.conn).wr, 1)
+    same("then", link.server.expect_event(WC, conn=link.conn).wr, 2)
     same("memory", value_at(sink), 0x77)
 
 
@@ -473,7 +473,7 @@ def fenced(w):
     same("payload of the fenced Send", link.peer.get_segment().payload,
          in_memory(0x0102030405060708))
     for wr in 1, 2:
-        link.wc(wr=wr, status=SUCCESS)
+        link.expect_wc(wr=wr, status=SUCCESS)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import functools
 import socket
 import threading
 
-from lib.wire import MATE, PORT, Closed, case, check, mpa, rdmap, run
-from lib.wire_kernel import by_the_clock, in_the_kernel
+from lib.wire import SERVER, PORT, Closed, case, check, mpa, rdmap, run
+from lib.wire_kernel import need_instruction_clock, read_kernel_cpu_time
 
 PLAIN = PORT + 500      # port of a program that uses plain TCP
 ROUNDS = 3              # pairs of measurements, one after the other
@@ -22,17 +22,17 @@ AT_ONCE = 64
 CALLS = 1500            # number of connections with an invalid Request
 
 
-def cost(function, *arguments):
-    before = in_the_kernel()
+def measure_cost(function, *arguments):
+    before = read_kernel_cpu_time()
     function(*arguments)
-    return in_the_kernel() - before
+    return read_kernel_cpu_time() - before
 
 
 class Plain:
     """A program that reads all input from plain TCP and ignores it."""
 
     def __init__(self):
-        self.sock = socket.create_server((MATE, PLAIN))
+        self.sock = socket.create_server((SERVER, PLAIN))
         self.taken = 0
         self.news = threading.Condition()
         threading.Thread(target=self._serve, daemon=True).start()
@@ -66,7 +66,7 @@ def one_by_one(peer, octets):
         peer.put(octets[number:number + 1])
 
 
-def unit(w):
+def measure_unit(w):
     """Return the seconds that a segment of one byte costs at both ends together."""
     server = plain()
     with w.dial(PLAIN) as peer:
@@ -75,10 +75,10 @@ def unit(w):
         def go():
             one_by_one(peer, bytes(SEGMENTS))
             server.took(before + SEGMENTS)
-        return cost(go) / SEGMENTS
+        return measure_cost(go) / SEGMENTS
 
 
-def compare(name, most, price, base):
+def compare_costs(name, most, price, base):
     """Check that price() costs at most most times as many seconds as base()."""
     pairs = [(price(), base()) for _ in range(ROUNDS)]
     one, other = (sum(part) / ROUNDS for part in zip(*pairs))
@@ -100,8 +100,8 @@ def dribble(w):
         def go():
             one_by_one(link.peer, fpdu)
             link.round_trip()
-        return cost(go) / len(fpdu)
-    compare("a segment of one byte", 2, price, lambda: unit(w))
+        return measure_cost(go) / len(fpdu)
+    compare_costs("a segment of one byte", 2, price, lambda: measure_unit(w))
 
 
 @case("FPDUs of minimum length")
@@ -116,13 +116,13 @@ def shortest(w):
         def go(octets=octets):
             link.peer.put(octets)
             link.round_trip()
-        compare(name, 1, lambda: cost(go) / FPDUS,
-                lambda: unit(w))
+        compare_costs(name, 1, lambda: measure_cost(go) / FPDUS,
+                      lambda: measure_unit(w))
 
 
 @case("Reads of zero bytes")
 def reads(w):
-    link = w.initiate(peer=w.dial(), request=w.asking(AT_ONCE, AT_ONCE),
+    link = w.initiate(peer=w.dial(), request=w.make_request(AT_ONCE, AT_ONCE),
                       accept=(AT_ONCE, AT_ONCE, b""))
     nothing = rdmap.ReadRequest(0, 0, 0, 0, 0)
 
@@ -133,8 +133,8 @@ def reads(w):
                 for _ in range(AT_ONCE)))
             for _ in range(AT_ONCE):
                 link.peer.get_segment()
-    compare("a Read of zero bytes", 2, lambda: cost(go) / READS,
-            lambda: unit(w))
+    compare_costs("a Read of zero bytes", 2, lambda: measure_cost(go) / READS,
+                  lambda: measure_unit(w))
 
 
 @case("invalid Requests")
@@ -149,9 +149,9 @@ def wrong(w):
                     peer.half_close()
                     peer.wait_end()
     plain()
-    compare("a failed connection", 2, lambda: cost(calls, PORT) / CALLS,
-            lambda: cost(calls, PLAIN) / CALLS)
+    compare_costs("a failed connection", 2, lambda: measure_cost(calls, PORT) / CALLS,
+                  lambda: measure_cost(calls, PLAIN) / CALLS)
 
 
-by_the_clock()
+need_instruction_clock()
 run()

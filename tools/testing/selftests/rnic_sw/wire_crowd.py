@@ -12,7 +12,7 @@ import termios
 import time
 
 from lib.tracing import TRACE, event
-from lib.wire import (KIB, MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
+from lib.wire import (KIB, SERVER, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
                       check, mpa, netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
@@ -24,7 +24,7 @@ LONG = 0.060                # seconds that no softirq run may take, even on a sl
 MUCH = WOKEN // 3           # batches in a run; a long run with fewer batches was preempted
 
 
-def crowd(w, number, end=math.inf):
+def connect_silent_peers(w, number, end=math.inf):
     """Connect up to number peers that send nothing, until the time end. Return them. The
     listener admits or resets them."""
     peers = []
@@ -38,9 +38,9 @@ def crowd(w, number, end=math.inf):
     return peers
 
 
-def all_but(peers, most):
-    """Check that at most this number of peers stay connected and that the others are reset,
-    long before the time limit for a Request."""
+def check_survivors(peers, most):
+    """Check that at most most peers stay connected, and that the others are reset long before
+    the time limit for a Request."""
     end = time.monotonic() + LATE
     while len(left := [peer for peer in peers if peer.silent(0.001)]) > most:
         check(f"at most {most} of {len(peers)} peers stay connected, not "
@@ -49,13 +49,13 @@ def all_but(peers, most):
 
 @case("responder: silent initiators do not block others", "SEC-25")
 def crowded(w):
-    silent = crowd(w, CALLERS + 8)
+    silent = connect_silent_peers(w, CALLERS + 8)
     try:
         w.initiate()
         with w.second_address() as neighbour:
             w.initiate(peer=w.dial(source=neighbour))
         check("more peers connect than the listener holds", len(silent) > CALLERS)
-        all_but(silent, CALLERS)
+        check_survivors(silent, CALLERS)
     finally:
         for peer in silent:
             peer.reset()
@@ -71,15 +71,15 @@ def stays(w):
         peer.put(request[:10])
         try:
             for _ in range(3):
-                silent += crowd(w, CALLERS, end)
+                silent += connect_silent_peers(w, CALLERS, end)
             if len(silent) <= CALLERS or time.monotonic() > end + LATE:
                 raise Skip(f"too slow: only {len(silent)} peers connected")
             link = w.add_link(peer)
             peer.put(request[10:])
-            link.conn = w.asked().conn
-            w.mate.do("accept", link.conn, 4, 4)
+            link.conn = w.expect_request().conn
+            w.server.do("accept", link.conn, 4, 4)
             link.peer.get_frame()
-            link.cm("ESTABLISHED")
+            link.expect_cm("ESTABLISHED")
         finally:
             for one in silent:
                 one.reset()
@@ -90,7 +90,7 @@ def later(w):
     sock = w.socket()
     sock.settimeout(PATIENCE)
     with failing("sock_inode_cache", 1) as failed:
-        sock.connect((MATE, PORT))
+        sock.connect((SERVER, PORT))
         end = time.monotonic() + PATIENCE
         while not failed() and time.monotonic() < end:
             time.sleep(0.05)
@@ -107,7 +107,7 @@ def receive_buffer(peer):
 
 
 @case("responder: the receive buffer is small until Full Operation", "SEC-25")
-def small(w):
+def rcvbuf_is_small(w):
     peer = w.dial()
     end = time.monotonic() + PATIENCE
     while (size := receive_buffer(peer)) > 16 and time.monotonic() < end:
@@ -146,7 +146,7 @@ def with_a_syn(w, port, begin):
     link = w.add_link(Peer(w.socket()))
     frame = mpa.request(pd=b"early").pack()
     before = taken_with_a_syn()
-    link.peer.sock.sendto(frame[:begin], socket.MSG_FASTOPEN, (MATE, port))
+    link.peer.sock.sendto(frame[:begin], socket.MSG_FASTOPEN, (SERVER, port))
     same("connections with data in the SYN", taken_with_a_syn(), before + 1)
     link.peer.put(frame[begin:])
     return link
@@ -157,12 +157,12 @@ def fast_opened(w):
     with fast_open(), w.policy() as port, arriving("delay 300ms"):
         for begin in 10, 1000:
             link = with_a_syn(w, port, begin)
-            asked = w.asked(w.listener)
+            asked = w.expect_request(w.listener)
             link.conn = asked.conn
             same("Private Data", asked.pd, b"early")
-            w.mate.do("accept", link.conn, 4, 4)
+            w.server.do("accept", link.conn, 4, 4)
             link.peer.full(mpa.request(), link.peer.get_frame())
-            link.cm("ESTABLISHED", status=0)
+            link.expect_cm("ESTABLISHED", status=0)
             link.peer.put_segment(rdmap.write(0, 0))
             link.round_trip()
 

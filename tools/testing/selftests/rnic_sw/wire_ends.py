@@ -6,7 +6,7 @@ import contextlib
 import random
 import time
 
-from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
+from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, SERVER_IF, PATIENCE, QP_FATAL,
                       QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, connect_as, case,
                       check, in_both_roles, rdmap, read, run, same, write)
 from lib.tracing import tracing_events
@@ -15,7 +15,7 @@ from lib.wire_kernel import failing
 BIG = 1 << 20
 CLOSE = 10                  # seconds in which a peer must send its FIN after the device's FIN
 STUFF = 24 << 10            # bytes: TCP of this host accepts them, but the receive window of
-                            # w.narrow() does not hold them
+                            # w.dial_narrow() does not hold them
 PEER_TERMINATE = 35         # the reason in the lower 16 bits of a vendor error
 
 
@@ -50,25 +50,25 @@ TERMINATES = [
 def terminate_in(w, role, make, what):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
-    with (w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
+    with (w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0),
           tracing_events("rnic_sw/rnic_peer_terminate") as events):
         link.peer.put_segment(
             make(), rdmap.write(target.rkey, target.addr, b"behind"),
             rdmap.send(1, b"behind"))
-        link.ended("fin")
+        link.expect_end("fin")
         # the program gets the Terminate's layer, type and code in the vendor error
         layer, kind, code = what
         for wr in 1, 2:
-            same("vendor error", f"{link.wc(wr=wr, status=FLUSHED).vendor:08x}",
+            same("vendor error", f"{link.expect_wc(wr=wr, status=FLUSHED).vendor:08x}",
                  f"{layer:x}{kind:x}{code:02x}{PEER_TERMINATE:04x}")
         same("trace events", [text.split(" ", 1)[1] for _, text in events()],
              [f"layer={layer} type={kind} code=0x{code:02x}"])
-    w.mate.need(Async, conn=link.conn, event=REQ_ERR)
-    w.mate.not_yet(Async, conn=link.conn)
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
-    w.still_counted()
-    target.untouched()
-    inbox.untouched()
+    w.server.expect_event(Async, conn=link.conn, event=REQ_ERR)
+    w.server.expect_no_event(Async, conn=link.conn)
+    same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
+    w.check_counts_again()
+    target.check_untouched()
+    inbox.check_untouched()
 
 
 for words, fields, maker in TERMINATES:
@@ -81,13 +81,13 @@ def terminate_cut(w, role, length):
     link = connect_as(w, role)
     full = rdmap.Terminate(1, 2, 5, 24, good_segment().header())
     bad = full.segment(payload=full.pack()[:length])
-    with w.counted(end_rdmap_operation=1, rx_terminates=1, tx_terminates=1):
+    with w.expect_counts(end_rdmap_operation=1, rx_terminates=1, tx_terminates=1):
         link.peer.put_segment(bad)
         term = link.peer.get_terminate()
         same("Terminate", (term.what, term.ddp), ((0, 2, 0xFF), bad.header()))
-        link.ended("fin")
-    w.mate.need(Async, conn=link.conn, event=QP_FATAL)
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+        link.expect_end("fin")
+    w.server.expect_event(Async, conn=link.conn, event=QP_FATAL)
+    same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
 
 
 for octets in (0, 1, 3, 4, 5, 6, 23):
@@ -102,10 +102,10 @@ def terminate_busy(w, role):
     for wr in range(100, 164):
         link.post("write", memory, BIG, wr, 1, 2)
     link.peer.put_segment(rdmap.Terminate(0, 2, 6).segment())
-    w.mate.need(Async, conn=link.conn, event=REQ_ERR)
+    w.server.expect_event(Async, conn=link.conn, event=REQ_ERR)
     for wr in range(1, 65):
-        link.wc(wr=wr, status=FLUSHED)
-    statuses = [link.wc(wr=wr).status for wr in range(100, 164)]
+        link.expect_wc(wr=wr, status=FLUSHED)
+    statuses = [link.expect_wc(wr=wr).status for wr in range(100, 164)]
     same("status of the last", statuses[-1], FLUSHED)
     same("successful completions come before flushed ones", statuses,
          sorted(statuses, key=lambda status: status != SUCCESS))
@@ -125,13 +125,13 @@ def terminate_unanswered(w, role):
     for wr, verb in enumerate(("read", "send", "read"), 1):
         link.post(verb, memory, 64, wr, 1, 2)
         link.peer.get_message()
-    # this is a DDP error, so it does not name a request of the device
+    # the Terminate reports a DDP error, so it names no request of the device
     link.peer.put_segment(rdmap.Terminate(1, 2, 5).segment())
-    link.ended("fin")
+    link.expect_end("fin")
     for wr in 1, 2, 3:
-        same("vendor error", link.wc(wr=wr, status=FLUSHED).vendor,
+        same("vendor error", link.expect_wc(wr=wr, status=FLUSHED).vendor,
              0x12050000 | PEER_TERMINATE)
-    memory.untouched()
+    memory.check_untouched()
 
 
 in_both_roles("a Terminate while Reads are unanswered", "RDMAP-109 RDMAP-145",
@@ -142,7 +142,7 @@ in_both_roles("a Terminate while Reads are unanswered", "RDMAP-109 RDMAP-145",
       "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111 RDMAP-145")
 def terminate_overtakes(w):
     memory = w.shared(BIG, "l")
-    link = w.initiate(peer=w.narrow())
+    link = w.initiate(peer=w.dial_narrow())
     for wr in range(32):
         link.post("write", memory, BIG, wr, 1, 2)
     link.peer.get_segment()
@@ -152,8 +152,8 @@ def terminate_overtakes(w):
         octets += len(seg.payload)
     same("Terminate", rdmap.Terminate.parse(seg.payload).what, (1, 2, 6))
     check(f"Terminate overtakes posted work: {octets} bytes before it", octets < 16 * BIG)
-    link.ended("fin")
-    statuses = [link.wc(wr=wr).status for wr in range(32)]
+    link.expect_end("fin")
+    statuses = [link.expect_wc(wr=wr).status for wr in range(32)]
     check("the last requests are flushed", statuses[-1] == FLUSHED)
     same("successful completions come before flushed ones", statuses,
          sorted(statuses, key=lambda status: status != SUCCESS))
@@ -165,15 +165,15 @@ def terminate_overtakes(w):
 def peer_closes(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
     link.peer.send(b"last")
-    with w.counted(end_peer_closed=1, tx_terminates=0):
+    with w.expect_counts(end_peer_closed=1, tx_terminates=0):
         link.peer.half_close()
-        same("length", link.wc(wr=1, status=SUCCESS).length, 4)
-        link.cm("DISCONNECTED", status=0)
-        link.ended("fin")
-        link.wc(wr=2, status=FLUSHED)
-    w.mate.not_yet(CM, conn=link.conn)
-    w.mate.not_yet(Async, conn=link.conn)
-    w.still_counted()
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
+        link.expect_cm("DISCONNECTED", status=0)
+        link.expect_end("fin")
+        link.expect_wc(wr=2, status=FLUSHED)
+    w.server.expect_no_event(CM, conn=link.conn)
+    w.server.expect_no_event(Async, conn=link.conn)
+    w.check_counts_again()
 
 
 in_both_roles("the peer closes gracefully",
@@ -182,14 +182,14 @@ in_both_roles("the peer closes gracefully",
 
 def peer_resets(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
-    with w.counted(end_peer_reset=1, tx_terminates=0):
+    with w.expect_counts(end_peer_reset=1, tx_terminates=0):
         link.peer.reset()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
         for wr in 1, 2:
-            link.wc(wr=wr, status=FLUSHED)
-    w.mate.not_yet(CM, conn=link.conn)
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
-    w.still_counted()
+            link.expect_wc(wr=wr, status=FLUSHED)
+    w.server.expect_no_event(CM, conn=link.conn)
+    same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
+    w.check_counts_again()
 
 
 in_both_roles("the peer resets", "DDP-78 MPA-132 MPA-140 DDP-82 DDP-85",
@@ -201,11 +201,11 @@ def peer_vanishes(w):
     with patience(1):
         link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
         link.round_trip()
-        with w.counted(end_timeout=1, tx_terminates=0), w.losing(MATE_IF):
+        with w.expect_counts(end_timeout=1, tx_terminates=0), w.drop_packets(SERVER_IF):
             link.post("send", w.shared(4096, "l"), 8, 2)
-            link.cm("DISCONNECTED")
-            link.wc(wr=1, status=FLUSHED)
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+            link.expect_cm("DISCONNECTED")
+            link.expect_wc(wr=1, status=FLUSHED)
+    same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
 
 
 @contextlib.contextmanager
@@ -228,10 +228,10 @@ def peer_resets_busy(w, role):
     link.post("read", memory, 64, 120, 1, 2)
     link.peer.get_segment()
     link.peer.reset()
-    link.cm("DISCONNECTED")
+    link.expect_cm("DISCONNECTED")
     for wr in 1, 2, 3:
-        link.wc(wr=wr, status=FLUSHED)
-    statuses = [link.wc(wr=wr).status for wr in range(100, 121)]
+        link.expect_wc(wr=wr, status=FLUSHED)
+    statuses = [link.expect_wc(wr=wr).status for wr in range(100, 121)]
     check("neither the Read nor the last Write has succeeded",
           SUCCESS not in statuses[-2:])
     same("successful completions come before flushed ones", statuses,
@@ -246,13 +246,13 @@ def cut_fpdu(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
     octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"half"))
-    with w.counted(end_mpa_lost=1, end_peer_closed=0, tx_terminates=0):
+    with w.expect_counts(end_mpa_lost=1, end_peer_closed=0, tx_terminates=0):
         link.peer.put(octets[:-3])
         link.peer.half_close()
-        link.cm("DISCONNECTED")
-        link.wc(wr=1, status=FLUSHED)
-    target.untouched()
-    w.still_counted()
+        link.expect_cm("DISCONNECTED")
+        link.expect_wc(wr=1, status=FLUSHED)
+    target.check_untouched()
+    w.check_counts_again()
 
 
 in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", cut_fpdu)
@@ -271,9 +271,9 @@ def half_close(w, role):
         octets = sum(len(seg.payload) for seg in link.peer.get_message())
         same("octets", octets, BIG)
     for wr in range(8):
-        link.wc(wr=wr, status=SUCCESS)
-    link.ended("fin")
-    link.cm("DISCONNECTED", status=0)
+        link.expect_wc(wr=wr, status=SUCCESS)
+    link.expect_end("fin")
+    link.expect_cm("DISCONNECTED", status=0)
 
 
 in_both_roles("the peer closes its half: posted work is still sent",
@@ -287,8 +287,8 @@ def goes_silent(w, role):
     link = connect_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
-    w.mate.do("destroy", link.conn)
-    w.mate.forget(link.conn)
+    w.server.do("destroy", link.conn)
+    w.server.drop_events(link.conn)
     link.conn = None
     link.peer.wait_end()
 
@@ -305,14 +305,14 @@ def local_fault(w, role, opcode):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.post("send", memory, 16, 7)
     link.peer.get_message()
-    link.wc(wr=7, status=SUCCESS)
+    link.expect_wc(wr=7, status=SUCCESS)
     memory.dereg()
-    with w.counted(end_local_protection=1, tx_terminates=1):
+    with w.expect_counts(end_local_protection=1, tx_terminates=1):
         link.post(opcode, memory, 16, 8, 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
-        link.ended("fin")
-        same("status", link.wc(wr=8).status, LOC_PROT_ERR)
-        link.wc(wr=1, status=FLUSHED)
+        link.expect_end("fin")
+        same("status", link.expect_wc(wr=8).status, LOC_PROT_ERR)
+        link.expect_wc(wr=1, status=FLUSHED)
 
 
 for verb in "send", "write", "read":
@@ -332,8 +332,8 @@ def terminate_then_fin(w):
         # the sink of the Read is checked before the message is built
         link.post("read", memory, 16, 8, 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
-        link.ended("fin")
-        link.wc(wr=8)
+        link.expect_end("fin")
+        link.expect_wc(wr=8)
 
 
 # The device ends the connection ---------------------------------------------
@@ -346,17 +346,17 @@ def we_disconnect(w, role):
     link.round_trip()
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
-    w.mate.do("disconnect", link.conn)
+    w.server.do("disconnect", link.conn)
     for wr in range(2, 6):
         same("octets", sum(len(seg.payload)
                            for seg in link.peer.get_message()), 3000)
-    link.ended("fin")
+    link.expect_end("fin")
     link.peer.close()
     for wr in range(2, 6):
-        link.wc(wr=wr, status=SUCCESS)
-    link.wc(wr=1, status=FLUSHED)
-    link.cm("DISCONNECTED", status=0)
-    w.mate.not_yet(CM, conn=link.conn)
+        link.expect_wc(wr=wr, status=SUCCESS)
+    link.expect_wc(wr=1, status=FLUSHED)
+    link.expect_cm("DISCONNECTED", status=0)
+    w.server.expect_no_event(CM, conn=link.conn)
 
 
 in_both_roles("disconnect: all posted work is sent, then FIN",
@@ -383,7 +383,7 @@ def end_after_responses(w, role):
     for wr in range(5):
         link.post("read", memory, 16, wr, 1, 2)
     link.post("send", memory, 100, 5, 0, 0, "f")
-    w.mate.do("disconnect", link.conn)
+    w.server.do("disconnect", link.conn)
     asked = [read_request(link) for _ in range(4)]
     w.quiet(link.peer)
     answer(link, asked[0])
@@ -393,11 +393,11 @@ def end_after_responses(w, role):
     w.quiet(link.peer)
     answer(link, asked[4])
     same("length of the Send", len(link.peer.get_message()[0].payload), 100)
-    link.ended("fin")
+    link.expect_end("fin")
     link.peer.close()
     for wr in range(6):
-        link.wc(wr=wr, status=SUCCESS)
-    link.cm("DISCONNECTED", status=0)
+        link.expect_wc(wr=wr, status=SUCCESS)
+    link.expect_cm("DISCONNECTED", status=0)
 
 
 in_both_roles("disconnect: work that waits for responses is sent, then FIN", "DDP-72",
@@ -414,13 +414,13 @@ def end_unanswered(w, role, first):
     link.post("send", memory, 100, 2, 0, 0, "f")
     read_request(link)
     if not first:
-        w.mate.do("disconnect", link.conn)
+        w.server.do("disconnect", link.conn)
         w.quiet(link.peer)
     link.peer.half_close()
-    link.ended("fin")
+    link.expect_end("fin")
     for wr in 1, 2:
-        link.wc(wr=wr, status=FLUSHED)
-    link.cm("DISCONNECTED", status=0)
+        link.expect_wc(wr=wr, status=FLUSHED)
+    link.expect_cm("DISCONNECTED", status=0)
 
 
 in_both_roles("disconnect, and the peer closes without a response", "DDP-72",
@@ -436,7 +436,7 @@ def post_after(w, role):
     link.round_trip()
     for wr in range(4):
         link.post("write", memory, BIG, wr, 1, 2)
-    w.mate.do("disconnect", link.conn)
+    w.server.do("disconnect", link.conn)
     posted = True
     try:
         link.post("send", memory, 16, 7)
@@ -445,10 +445,10 @@ def post_after(w, role):
     for wr in range(4):
         same("octets", sum(len(seg.payload)
                            for seg in link.peer.get_message()), BIG)
-    link.ended("fin")
+    link.expect_end("fin")
     link.peer.close()
     if posted:
-        link.wc(wr=7, status=FLUSHED)
+        link.expect_wc(wr=7, status=FLUSHED)
 
 
 @case("a disconnect before the peer has sent anything", "DDP-72 MPA-113")
@@ -458,27 +458,27 @@ def disconnect_too_soon(w):
     link = w.initiate(opened=False)
     for number in range(8):
         link.post("send", memory, 100, number)
-    w.mate.do("disconnect", link.conn)
+    w.server.do("disconnect", link.conn)
     w.quiet(link.peer)
     link.peer.put_segment(rdmap.write(0, 0))
     for number in range(8):
         same("length of a message", len(link.peer.get_message()[0].payload), 100)
-    link.ended("fin")
+    link.expect_end("fin")
 
 
 @case("a disconnect, and the peer never sends anything")
 def disconnect_for_nothing(w):
     link = w.initiate(opened=False)
-    w.mate.do("disconnect", link.conn)
-    link.ended("fin")
+    w.server.do("disconnect", link.conn)
+    link.expect_end("fin")
     memory = w.shared(4096, "l")
     for posts in 1, 60:
         link = w.initiate(opened=False)
         for number in range(posts):
             link.post("send", memory, 100, number)
-        w.mate.do("disconnect", link.conn)
+        w.server.do("disconnect", link.conn)
         link.peer.half_close()
-        link.ended("fin")
+        link.expect_end("fin")
 
 
 def memory_for_fin(w, role, end):
@@ -491,11 +491,11 @@ def memory_for_fin(w, role, end):
         while not over():
             check("an allocation fails", time.monotonic() < patience)
             time.sleep(0.01)
-    link.ended("fin")
+    link.expect_end("fin")
 
 
 in_both_roles("a FIN is retried after a memory shortage", "MPA-130", memory_for_fin,
-              end=lambda w, link: w.mate.do("disconnect", link.conn))
+              end=lambda w, link: w.server.do("disconnect", link.conn))
 in_both_roles("a FIN is retried after a memory shortage, the peer's FIN has "
               "arrived", "DDP-76 MPA-131",
               memory_for_fin, end=lambda w, link: link.peer.half_close())
@@ -507,12 +507,12 @@ in_both_roles("no new work after a disconnect", "DDP-73", post_after)
 def receive_after(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
-    w.mate.do("disconnect", link.conn)
-    link.ended("fin")
+    w.server.do("disconnect", link.conn)
+    link.expect_end("fin")
     link.peer.send(b"heard")
-    same("length", link.wc(wr=1, status=SUCCESS).length, 5)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 5)
     link.peer.half_close()
-    link.cm("DISCONNECTED", status=0)
+    link.expect_cm("DISCONNECTED", status=0)
 
 
 in_both_roles("data is received after our FIN", "DDP-77 MPA-130", receive_after)
@@ -521,55 +521,55 @@ in_both_roles("data is received after our FIN", "DDP-77 MPA-130", receive_after)
 # Completed work must arrive, even if a pause exceeds the time in which the peer must send its FIN.
 
 
-def stuffed(w):
+def open_with_unsent_data(w):
     """Return a link with a completed Write, most of whose data is still in the local socket."""
-    link = w.initiate(peer=w.narrow())
+    link = w.initiate(peer=w.dial_narrow())
     link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
-    link.wc(wr=1, status=SUCCESS)
+    link.expect_wc(wr=1, status=SUCCESS)
     return link
 
 
-def arrives(link, timeout=PATIENCE):
+def check_arrival(link, timeout=PATIENCE):
     got = sum(len(seg.payload) for seg in link.peer.get_message(timeout))
     same("octets", got, STUFF)
 
 
 @case("an end is not timed out while data is unacknowledged", "DDP-3 DDP-72 DDP-76 RDMAP-152")
 def end_slow(w):
-    ours, broken, theirs = links = [stuffed(w) for _ in range(3)]
-    with w.counted(end_local_close=1, end_ddp_untagged_version=1,
-                   end_peer_closed=1):
-        w.mate.do("disconnect", ours.conn)
+    ours, broken, theirs = links = [open_with_unsent_data(w) for _ in range(3)]
+    with w.expect_counts(end_local_close=1, end_ddp_untagged_version=1,
+                         end_peer_closed=1):
+        w.server.do("disconnect", ours.conn)
         broken.peer.put_segment(rdmap.send(1, b"", dv=3))
         theirs.peer.half_close()
         time.sleep(CLOSE + 2)
         # there is no DISCONNECTED event yet, because the peer has not received all data
         for link in links:
-            w.mate.not_yet(CM, conn=link.conn)
+            w.server.expect_no_event(CM, conn=link.conn)
         for link in links:
-            arrives(link)
+            check_arrival(link)
         same("Terminate", broken.peer.get_terminate().what, (1, 2, 6))
         for link in links:
-            link.ended("fin")
+            link.expect_end("fin")
             link.peer.close()
-            link.cm("DISCONNECTED")
+            link.expect_cm("DISCONNECTED")
 
 
 @case("an end is not timed out while the path is down", "DDP-3 DDP-72")
 def end_path_down(w):
     link = w.initiate()
     link.round_trip()
-    with w.counted(end_local_close=1):
-        with w.losing(MATE_IF):
+    with w.expect_counts(end_local_close=1):
+        with w.drop_packets(SERVER_IF):
             link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
-            link.wc(wr=1, status=SUCCESS)
-            w.mate.do("disconnect", link.conn)
+            link.expect_wc(wr=1, status=SUCCESS)
+            w.server.do("disconnect", link.conn)
             time.sleep(CLOSE + 2)
         # the interval between TCP's retries may be as long as the time since the first one
-        arrives(link, 2 * PATIENCE)
-        link.ended("fin")
+        check_arrival(link, 2 * PATIENCE)
+        link.expect_end("fin")
         link.peer.close()
-        link.cm("DISCONNECTED", status=0)
+        link.expect_cm("DISCONNECTED", status=0)
 
 
 run()

@@ -9,7 +9,7 @@ an event and flush its work requests.
 """
 
 from lib.wire import LEN_ERR, rdmap, run
-from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
+from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, make_opcode
 
 # requirements that every case of this script shows; cited at the first case
 ALWAYS = "DDP-80 DDP-82 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
@@ -138,7 +138,7 @@ UNTAGGED = [
           lambda s, dv=dv: [s.send(dv=dv)]) for dv in (0, 2, 3)],
 ]
 
-# each header field has a row
+# each header field has an entry in these tables
 for each in TAGGED + UNTAGGED:
     each.rows += " RDMAP-157"
 
@@ -153,23 +153,23 @@ SHORT = [
 RDMAP = [
     *[Row(f"RV {rv >> 6} in a Send", "RDMAP-22 RDMAP-53 RDMAP-159 MPA-151",
           (0, 2, 5), "rdmap_version",
-          lambda s, rv=rv: [s.send(ulp=op(3, rv))])
+          lambda s, rv=rv: [s.send(ulp=make_opcode(3, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"RV {rv >> 6} in a Write", "RDMAP-22 RDMAP-159", (0, 2, 5),
-          "rdmap_version", lambda s, rv=rv: [s.write(ulp=op(0, rv))])
+          "rdmap_version", lambda s, rv=rv: [s.write(ulp=make_opcode(0, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"opcode {code}", "RDMAP-27 RDMAP-158", (0, 2, 6), "rdmap_opcode",
-          lambda s, code=code: [s.send(ulp=op(code))])
+          lambda s, code=code: [s.send(ulp=make_opcode(code))])
       for code in range(10, 16)],
     *[Row(f"opcode {code}, tagged", "RDMAP-27 RDMAP-158", (0, 2, 6),
-          "rdmap_opcode", lambda s, code=code: [s.write(ulp=op(code))])
+          "rdmap_opcode", lambda s, code=code: [s.write(ulp=make_opcode(code))])
       for code in (1, 3, 4, 7, 8, 15)],
     Row("Write, untagged", "RDMAP-158", (0, 2, 6), "rdmap_opcode",
-        lambda s: [s.send(ulp=op(0))]),
+        lambda s: [s.send(ulp=make_opcode(0))]),
     Row("Read Response, untagged", "RDMAP-158", (0, 2, 6), "rdmap_opcode",
-        lambda s: [s.send(ulp=op(2))]),
+        lambda s: [s.send(ulp=make_opcode(2))]),
     Row("Read Response without a Read Request", "RDMAP-84 RDMAP-158 DDP-28",
-        (0, 2, 6), "rdmap_opcode", lambda s: [s.write(ulp=op(2))]),
+        (0, 2, 6), "rdmap_opcode", lambda s: [s.write(ulp=make_opcode(2))]),
     Row("Read Request on QN 0", "RDMAP-158 RDMAP-70", (0, 2, 6),
         "rdmap_opcode", lambda s: [s.read(qn=0)]),
     Row("Send on QN 1", "RDMAP-163 RDMAP-97", (0, 2, 6), "rdmap_opcode",
@@ -224,7 +224,7 @@ READ = [
     Row("Read: TO wraps", "RDMAP-169", (0, 1, 4), "rdmap_wrap",
         lambda s: [s.read(to=TOP - 1, size=2)]),
     *[Row(f"Read: RV {rv >> 6}", "RDMAP-164", (0, 2, 5), "rdmap_version",
-          lambda s, rv=rv: [s.read(ulp=op(1, rv))])
+          lambda s, rv=rv: [s.read(ulp=make_opcode(1, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     Row("Read: QN 4", "RDMAP-162 DDP-86", (1, 2, 1), "ddp_untagged_qn",
         lambda s: [s.read(qn=4)]),

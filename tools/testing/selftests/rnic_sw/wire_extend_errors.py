@@ -13,7 +13,7 @@ from typing import Callable
 from lib.wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
                       REM_ACCESS_ERR, REM_OP_ERR, REQ_ERR, SUCCESS, Async,
                       connect_as, check, ddp, in_both_roles, rdmap, run, same)
-from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, op
+from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, make_opcode
 
 WORD = BASE + 5             # first multiple of 8 in a region
 OVER = BASE + SIZE - 3      # first address whose 8 bytes are not all in the
@@ -54,7 +54,7 @@ class ExtendScene(Scene):
         return replace(rdmap.immediate(1, b"i" * length, opcode), **fields)
 
     def tagged(self, opcode):
-        return self.write(self.word.rkey, WORD, 8, ulp=op(opcode))
+        return self.write(self.word.rkey, WORD, 8, ulp=make_opcode(opcode))
 
 
 ATOMIC = [
@@ -106,7 +106,7 @@ ATOMIC = [
     Row("atomic: header of 53 bytes", "EXT-87 EXT-34 EXT-8", *TOO_LONG,
         lambda s: [s.atomic(extra=b"x")]),
     *[Row(f"atomic: RV {rv >> 6}", "EXT-89", (0, 2, 5), "rdmap_version",
-          lambda s, rv=rv: [s.atomic(ulp=op(rdmap.ATOMIC_REQUEST, rv))])
+          lambda s, rv=rv: [s.atomic(ulp=make_opcode(rdmap.ATOMIC_REQUEST, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"atomic: DV {dv}", "EXT-87", (1, 2, 6), "ddp_untagged_version",
           lambda s, dv=dv: [s.atomic(dv=dv)]) for dv in (0, 2, 3)],
@@ -156,7 +156,7 @@ IMMEDIATE = [
           lambda s, qn=qn: [s.immediate(qn=qn)]) for qn in (1, 2, 3)],
     *[Row(f"Immediate Data: RV {rv >> 6}", "EXT-89", (0, 2, 5),
           "rdmap_version",
-          lambda s, rv=rv: [s.immediate(ulp=op(rdmap.IMMEDIATE, rv))])
+          lambda s, rv=rv: [s.immediate(ulp=make_opcode(rdmap.IMMEDIATE, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     Row("Immediate Data: DV 3", "EXT-87", (1, 2, 6), "ddp_untagged_version",
         lambda s: [s.immediate(dv=3)]),
@@ -248,9 +248,9 @@ ANSWERS = [
     *[Answer(f"on QN {qn}", "EXT-88", *OPCODE,
              lambda q, qn=qn: [response(q, qn=qn)]) for qn in (0, 1, 2)],
     Answer("with RV 0", "EXT-89", (0, 2, 5), "rdmap_version", lambda q: [with_ulp(
-        response(q), op(rdmap.ATOMIC_RESPONSE, 0))]),
+        response(q), make_opcode(rdmap.ATOMIC_RESPONSE, 0))]),
     Answer("with the T bit", "EXT-88", *OPCODE, lambda q: [ddp.Tagged(
-        op(rdmap.ATOMIC_RESPONSE), q.stag, q.to, bytes(12))]),
+        make_opcode(rdmap.ATOMIC_RESPONSE), q.stag, q.to, bytes(12))]),
     Answer("that is a Read Response", "EXT-81", *OPCODE,
            lambda q: [rdmap.read_response(q.stag, q.to, bytes(8))]),
     Answer("that is an empty Read Response", "EXT-81", *OPCODE,
@@ -265,24 +265,24 @@ def check_end(w, link, row, bad):
     same("Terminate", term.what, row.what)
     same("length, headers", (term.length, term.ddp, term.rdma),
          (len(bad.pack()), bad.header(), None))
-    link.ended()
-    w.mate.need(Async, conn=link.conn, event=QP_FATAL)
-    w.mate.not_yet(Async, conn=link.conn)
+    link.expect_end()
+    w.server.expect_event(Async, conn=link.conn, event=QP_FATAL)
+    w.server.expect_no_event(Async, conn=link.conn)
 
 
 def bad_answer(w, role, row):
     sink = w.shared(SIZE, "l", 0, BASE)
     link = connect_as(w, role)
-    with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
+    with w.expect_counts(**{"end_" + row.end: 1, "tx_terminates": 1}):
         link.post("fetchadd", sink, 8, 1, WORD, 0x77665544, "-", 1, offset=5)
         asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
         segments = row.make(asked)
         link.peer.put_segment(*segments, response(asked))
         check_end(w, link, row, segments[-1])
-        link.wc(wr=1, status=SUCCESS if row.right else FLUSHED)
-    w.still_counted()
+        link.expect_wc(wr=1, status=SUCCESS if row.right else FLUSHED)
+    w.check_counts_again()
     if not row.right:
-        sink.untouched()
+        sink.check_untouched()
 
 
 for each in ANSWERS:
@@ -295,7 +295,7 @@ def too_soon(w, role):
     sink = w.shared(SIZE, "l", 0, BASE)
     row = Answer("out of order", "", *OPCODE, response)
     link = connect_as(w, role)
-    with w.counted(end_rdmap_opcode=1, tx_terminates=1):
+    with w.expect_counts(end_rdmap_opcode=1, tx_terminates=1):
         link.post("read", sink, 8, 1, WORD, 0x77665544)
         link.post("fetchadd", sink, 8, 2, WORD, 0x77665544, "-", 1)
         link.peer.get_segment()
@@ -303,8 +303,8 @@ def too_soon(w, role):
         link.peer.put_segment(response(asked))
         check_end(w, link, row, response(asked))
         for wr in 1, 2:
-            link.wc(wr=wr, status=FLUSHED)
-    sink.untouched()
+            link.expect_wc(wr=wr, status=FLUSHED)
+    sink.check_untouched()
 
 
 in_both_roles("an Atomic Response before the preceding Read Response",
@@ -327,15 +327,15 @@ def terminate_reports(w, role, what, status):
         link.post("fetchadd", sink, 8, wr, WORD, 0x77665544, "-", 1)
     requests = [link.peer.get_segment() for _ in range(3)]
     first, bad = rdmap.AtomicRequest.parse(requests[0].payload), requests[1]
-    with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
+    with w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
         link.peer.put_segment(
             rdmap.AtomicResponse(first.ident, 5).segment(1),
             rdmap.Terminate(*what, len(bad.pack()), bad.header()).segment())
-        link.ended()
+        link.expect_end()
         for wr, want in (1, SUCCESS), (2, status), (3, FLUSHED):
-            link.wc(wr=wr, status=want)
-    w.mate.need(Async, conn=link.conn, event=REQ_ERR)
-    w.still_counted()
+            link.expect_wc(wr=wr, status=want)
+    w.server.expect_event(Async, conn=link.conn, event=REQ_ERR)
+    w.check_counts_again()
     check("the failed request leaves memory "
           "unchanged", sink.get(8, 8) == b"\x5A" * 8)
 
@@ -357,12 +357,12 @@ def local_fault(w, role, verb, gone, status):
         link = w.respond(connect=(4 if gone else 0, 4, b""))
     if gone:
         memory.dereg()
-    with w.counted(end_local_protection=1, tx_terminates=1):
+    with w.expect_counts(end_local_protection=1, tx_terminates=1):
         link.post(verb, memory, 8, 8, WORD, 0x77665544, "-", 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
-        link.ended()
-        link.wc(wr=8, status=status)
-    memory.untouched()
+        link.expect_end()
+        link.expect_wc(wr=8, status=status)
+    memory.check_untouched()
 
 
 for name in "fetchadd", "cmpswap", "writeimm":

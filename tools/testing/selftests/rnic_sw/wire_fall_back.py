@@ -56,8 +56,8 @@ def connecting(w, deaf=False):
     with w.listening() as (sock, port):
         if deaf:
             make_deaf(sock)
-        link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
-        w.mate.do("connect", link.conn, 1, 1, b"once more")
+        link = w.add_link(None, int(w.server.do("open", PEER, port)[0]))
+        w.server.do("connect", link.conn, 1, 1, b"once more")
         yield link, sock, port
 
 
@@ -76,7 +76,7 @@ def expect_plain(w, link, sock):
     link.peer = Peer(sock.accept()[0])
     request = link.peer.respond(mpa.reply())
     same("Request", request.pack(), mpa.request(flags=mpa.C, pd=b"once more").pack())
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
     link.post("send", w.shared(4096), 4, 1)
     same("payload of the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
 
@@ -126,7 +126,7 @@ def repeats(w):
         request = link.peer.respond(lambda request: mpa.reply(
             rev=2, flags=mpa.C | mpa.S, pd=mpa.word(1, 1, request.rtr)))
         same("Rev, data", (request.rev, request.data), (2, b"once more"))
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
     same("connections that fell back", w.counters()["connects_plain"], plain)
 
 
@@ -154,12 +154,12 @@ def repeats_no_more(w):
 @case("revision 2 by policy does not fall back", "MPA2-67")
 def no_fall_back(w):
     with w.policy(revision=2), w.listening() as (sock, port):
-        conn = int(w.mate.do("open", PEER, port)[0])
+        conn = int(w.server.do("open", PEER, port)[0])
         w.add_link(Peer(w.socket()), conn)
-        w.mate.do("connect", conn, 1, 1)
+        w.server.do("connect", conn, 1, 1)
         with Peer(sock.accept()[0]) as peer:
             peer.get_frame()
-        event = w.mate.need(CM, conn=conn)
+        event = w.server.expect_event(CM, conn=conn)
         check(f"{event} reports an error", event.status < 0)
         sock.settimeout(0.5)
         with contextlib.suppress(TimeoutError):

@@ -9,7 +9,7 @@ import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-from lib.wire import (CM, DEVICE, HERE, MATE_IF, NS, PEER, PEER_IF, QP_FATAL, WC,
+from lib.wire import (CM, DEVICE, HERE, SERVER_IF, NS, PEER, PEER_IF, QP_FATAL, WC,
                       Async, Peer, add, case, check, ddp, mpa, rdmap, run, same,
                       setting, shell)
 
@@ -30,10 +30,10 @@ def pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def settle(link, wr=1):
+def send_and_settle(link, wr=1):
     """Check that an empty Send arrives: all messages before it are then placed."""
     link.peer.send()
-    link.wc(wr=wr, status=0)
+    link.expect_wc(wr=wr, status=0)
 
 
 # Figures of the RFC ---------------------------------------------------------
@@ -48,14 +48,14 @@ def figures_in(w):
                           opened=False)
         check("the Reply asks for markers", w.reply.flags & mpa.M)
         link.peer.put(FIGURE_5)
-        same("length", link.wc(wr=1, status=0).length, 24)
+        same("length", link.expect_wc(wr=1, status=0).length, 24)
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 1024)] * 2,
                           opened=False)
         link.peer.tx.pos = 0
         first = link.peer.fpdu(rdmap.send(1, bytes(FIRST)))
         same("length of the first FPDU", len(first), 492)
         link.peer.put(first + FIGURE_6)
-        same("length", link.wc(wr=2, status=0).length, 24)
+        same("length", link.expect_wc(wr=2, status=0).length, 24)
 
 
 @case("send figures 5 and 6 of RFC 5044",
@@ -94,17 +94,17 @@ def crc_error(w, role, place):
     link = call(recvs=[(inbox, 64)])
     good = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"A" * 25))
     following = link.peer.fpdu(rdmap.write(target.rkey, target.addr + 64, b"B"))
-    with w.counted(end_mpa_crc=1, tx_terminates=1):
+    with w.expect_counts(end_mpa_crc=1, tx_terminates=1):
         link.peer.put(flip(place)(good) + following +
                       link.peer.fpdu(rdmap.send(1, b"C")))
         term = link.peer.get_terminate()
         same("Terminate", term.pack().hex(), "20020000")
-        link.ended("fin")
-        link.wc(wr=1, status=5)
-    w.mate.need(Async, conn=link.conn, event=QP_FATAL)
-    w.still_counted()
-    target.untouched()
-    inbox.untouched()
+        link.expect_end("fin")
+        link.expect_wc(wr=1, status=5)
+    w.server.expect_event(Async, conn=link.conn, event=QP_FATAL)
+    w.check_counts_again()
+    target.check_untouched()
+    inbox.check_untouched()
 
 
 @case("bit changed in one of many segments that arrive together",
@@ -121,11 +121,11 @@ def crc_error_among_many(w):
                                             data[at:at + cut], last=False))
                  for at in range(0, len(data), cut)]
         fpdus[wrong] = flip(octet)(fpdus[wrong])
-        with w.counted(end_mpa_crc=1, tx_terminates=1):
+        with w.expect_counts(end_mpa_crc=1, tx_terminates=1):
             link.peer.put(b"".join(fpdus))
             same("Terminate", link.peer.get_terminate().pack().hex(), "20020000")
-            link.ended("fin")
-        w.mate.need(Async, conn=link.conn, event=QP_FATAL)
+            link.expect_end("fin")
+        w.server.expect_event(Async, conn=link.conn, event=QP_FATAL)
         same("memory before the corrupted "
              "segment", target.get(0, wrong * cut), data[:wrong * cut])
         following = target.size - wrong * cut
@@ -183,7 +183,7 @@ def crc_case(w, port, ours, theirs):
             crc_for_life(w, link, memory)
             continue
         link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
-        same("length", link.wc(wr=1, status=0).length, 4)
+        same("length", link.expect_wc(wr=1, status=0).length, 4)
         link.post("send", memory, 6, 2)
         # length field, header, ULPDU, PAD, and a CRC field with any value
         same("bytes of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
@@ -215,7 +215,7 @@ def crc_off_data(w):
             link.peer.put_segment(rdmap.write(memory.rkey, memory.addr + at,
                                               data[at:at + 1400]),
                                   crc=b"\xFF" * 4)
-        settle(link)
+        send_and_settle(link)
         same("memory", memory.get(0, len(data)), data)
 
 
@@ -226,7 +226,7 @@ def pad(w):
     for length in 1, 2, 3, 4:
         link.peer.put_segment(rdmap.send(length, b"x" * length),
                               pad=b"\xFF" * 3)
-        same("length", link.wc(wr=length, status=0).length, length)
+        same("length", link.expect_wc(wr=length, status=0).length, length)
 
 
 @case("the device's PAD is zero, and as short as possible", "MPA-15 MPA-17 MPA-19")
@@ -258,7 +258,7 @@ def split_anywhere(w, markers=False, crc=True):
             octets = link.peer.fpdu(rdmap.write(
                 target.rkey, target.addr + at, bytes(want[at:at + 21])))
             link.peer.put_split(octets, min(place, len(octets)))
-        settle(link)
+        send_and_settle(link)
         same("memory", target.get(0, 4000), bytes(want[:4000]))
 
 
@@ -280,7 +280,7 @@ def drip(w, markers):
         octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, data))
         octets += link.peer.fpdu(rdmap.send(1, b"end"))
         link.peer.put_split(octets, *range(1, len(octets)), pause=0)
-        same("length", link.wc(wr=1, status=0).length, 3)
+        same("length", link.expect_wc(wr=1, status=0).length, 3)
         same("memory", target.get(0, ETH_MTU), data)
 
 
@@ -296,7 +296,7 @@ def not_early(w):
     octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"z" * 999))
     link.peer.put(octets[:-1])
     w.quiet(link.peer)
-    target.untouched()
+    target.check_untouched()
     link.peer.put(octets[-1:])
     link.peer.read(rdmap.ReadRequest(1, 2, 0, 0, 0))
     link.peer.get_segment()
@@ -320,7 +320,7 @@ def many_in_one(w):
         link.peer.put_split(octets, *places, pause=0)
         for wr, size in enumerate(sizes):
             same("number, status, opcode and length, in "
-                 "order", link.wc(status=0)[1:5], (wr, 0, 128, size))
+                 "order", link.expect_wc(status=0)[1:5], (wr, 0, 128, size))
             same("data", inbox.get(512 * wr, size), pattern(size, size))
 
 
@@ -340,8 +340,8 @@ FILLED = 500 * 1024             # bytes of TCP's initial receive buffer, which i
 
 
 @contextlib.contextmanager
-def frames_of(octets, ip, interface):
-    """Context manager: set the MTU of that end."""
+def using_mtu(octets, ip, interface):
+    """Context manager: set the MTU of an interface; ip is the command for its namespace."""
     shell(f"{ip} link set {interface} mtu {octets}")
     try:
         yield
@@ -374,7 +374,7 @@ def straddling(w, inbox):
             beside.submit(link.peer.sock.sendall, begun[at:] + next_one[:at],
                           socket.MSG_EOR).result()
             begun = next_one
-            same("length", link.wc(wr=wr, status=0).length, size)
+            same("length", link.expect_wc(wr=wr, status=0).length, size)
             most, wr = max(most, filled()), wr + 1
 
 
@@ -382,7 +382,7 @@ def straddling(w, inbox):
 def straddle(w):
     """In TCP's receive buffer, the consumed part of an skb counts as long as its rest is an
     incomplete FPDU. The device must receive the rest of that FPDU nevertheless."""
-    with (frames_of(65535, "ip", MATE_IF), frames_of(65535, f"ip -n {NS}", PEER_IF)):
+    with (using_mtu(65535, "ip", SERVER_IF), using_mtu(65535, f"ip -n {NS}", PEER_IF)):
         straddling(w, w.shared(1 << 16, "l"))
 
 
@@ -415,7 +415,7 @@ def markers_out(w, role):
             got.append(fpdu)
             same("data", ddp.parse(fpdu.ulpdu).payload, data[wr:wr + size])
         for wr, size in enumerate(sizes):
-            link.wc(wr=wr, status=0)
+            link.expect_wc(wr=wr, status=0)
     same("phases", len(phases(got)), PHASES)
     check("one FPDU has a marker between PAD and CRC field",
           any(at == fpdu.start + fpdu.size - 8
@@ -425,7 +425,7 @@ def markers_out(w, role):
         link.post("send", memory, 600, 98, offset=8)
         got = [link.peer.get_fpdu()]
         same("data", ddp.parse(got[0].ulpdu).payload, data[8:608])
-        link.wc(wr=98, status=0)
+        link.expect_wc(wr=98, status=0)
         if 0 in phases(got):
             break
     same("phases of the FPDU that begins with a marker", phases(got), {0})
@@ -460,7 +460,7 @@ def markers_in(w, role):
             at += len(data)
         link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
                                           pattern(1900, 4)))
-        settle(link)
+        send_and_settle(link)
         same("phases", len(seen), PHASES)
         check("one FPDU has a marker between PAD and CRC field", after_pad)
         same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
@@ -498,7 +498,7 @@ def marker_bits(w):
         link.peer.put_segment(
             rdmap.send(1, bytes(1500)),
             marker=lambda m: b"\xFF\xFF" + m[2:3] + bytes([m[3] | 3]))
-        same("length", link.wc(wr=1, status=0).length, 1500)
+        same("length", link.expect_wc(wr=1, status=0).length, 1500)
 
 
 @case("a marker that points elsewhere ends the stream",
@@ -508,15 +508,15 @@ def marker_wrong(w):
     with w.policy(markers=1) as port:
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)])
         wrong = rdmap.write(target.rkey, target.addr, b"w" * 600)
-        with w.counted(end_mpa_marker=1, tx_terminates=1):
+        with w.expect_counts(end_mpa_marker=1, tx_terminates=1):
             link.peer.put_segment(
                 wrong, marker=lambda m: m[:3] + bytes([m[3] ^ 8]))
             link.peer.put_segment(rdmap.send(1, b"behind"))
             same("Terminate", link.peer.get_terminate().pack().hex(),
                  "20030000")
-            link.ended("fin")
-            link.wc(wr=1, status=5)
-        target.untouched()
+            link.expect_end("fin")
+            link.expect_wc(wr=1, status=5)
+        target.check_untouched()
 
 
 # Loss at the switch from start-up frames to FPDUs ----------------------------
@@ -529,38 +529,38 @@ def lost_responder(w):
     octets = mpa.request(pd=b"lost").pack()
     link = w.add_link(w.dial())
     link.peer.put(octets[:9])
-    with w.losing(PEER_IF):
+    with w.drop_packets(PEER_IF):
         link.peer.put(octets[9:])
-        w.mate.none(CM, timeout=0.3, event="CONNECT_REQUEST")
-    event = w.asked()
+        w.server.expect_no_event_within(CM, timeout=0.3, event="CONNECT_REQUEST")
+    event = w.expect_request()
     link.conn = event.conn
     same("Private Data", event.pd, b"lost")
     link.recv(memory, 64, 1)
-    with w.losing(MATE_IF):
-        w.mate.do("accept", link.conn, 1, 1)
+    with w.drop_packets(SERVER_IF):
+        w.server.do("accept", link.conn, 1, 1)
         check("the Reply is lost", link.peer.silent())
     link.peer.full(mpa.request(), link.peer.get_frame())
-    with w.losing(PEER_IF):
+    with w.drop_packets(PEER_IF):
         link.peer.send(b"first")
-        w.mate.none(WC, timeout=0.3, conn=link.conn)
-    same("length", link.wc(wr=1, status=0).length, 5)
+        w.server.expect_no_event_within(WC, timeout=0.3, conn=link.conn)
+    same("length", link.expect_wc(wr=1, status=0).length, 5)
     same("data", memory.get(0, 5), b"first")
 
 
 @case("initiator: Reply and first FPDU lost at first", "MPA-128 MPA-129")
 def lost_initiator(w):
     with w.listening() as (sock, port):
-        conn = int(w.mate.do("open", PEER, port)[0])
+        conn = int(w.server.do("open", PEER, port)[0])
         link = w.add_link(None, conn)
-        w.mate.do("connect", conn, 1, 1)
+        w.server.do("connect", conn, 1, 1)
         link.peer = Peer(sock.accept()[0])
     request = link.peer.get_frame()
     reply = mpa.reply(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(1, 1, request.rtr))
-    with w.losing(MATE_IF):
-        with w.losing(PEER_IF):
+    with w.drop_packets(SERVER_IF):
+        with w.drop_packets(PEER_IF):
             link.peer.put(reply.pack())
-            w.mate.none(CM, timeout=0.3, conn=conn)
-        link.cm("ESTABLISHED", status=0)
+            w.server.expect_no_event_within(CM, timeout=0.3, conn=conn)
+        link.expect_cm("ESTABLISHED", status=0)
         check("the first FPDU is lost", link.peer.silent())
     link.peer.full(reply, request)
     link.post("send", w.shared(4096), 4, 1)

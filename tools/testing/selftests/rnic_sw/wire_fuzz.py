@@ -23,7 +23,7 @@ import time
 
 from lib import ktap
 from lib import wire
-from lib.wire import CLONE_NEWNET, DEVICE, MATE, NS, case, check, same, shell
+from lib.wire import CLONE_NEWNET, DEVICE, SERVER, NS, case, check, same, shell
 from lib.fuzz_session import Bad, PATIENCE, POLICIES, PORT, Session
 
 PARALLEL = 12
@@ -132,7 +132,7 @@ class Rping(threading.Thread):
                 self.bad = f"{why}"
 
     def once(self):
-        words = ["rping", "-v", "-a", MATE, "-p", str(RPING_PORT),
+        words = ["rping", "-v", "-a", SERVER, "-p", str(RPING_PORT),
                  "-S", "3000"]
         with subprocess.Popen(words + ["-s"], stderr=subprocess.PIPE,
                               stdout=subprocess.DEVNULL) as server:
@@ -177,13 +177,13 @@ class FuzzWire(wire.Wire):
 
     def _set_up(self):
         super()._set_up()
-        words = self.mate.do("areas")
+        words = self.server.do("areas")
         self.areas = {
             name: (int(addr), int(size), int(key)) for name, addr, size, key
             in zip(*(words[i::4] for i in range(4)))}
         self.ones, self.revision = 0, None
         self.set_policy(*POLICIES[0])
-        self.mate.do("listen", MATE, PORT)
+        self.server.do("listen", SERVER, PORT)
 
     def set_policy(self, crc, markers, revision):
         """Change the settings. self.ones counts how often revision 1 was set; self.revision is
@@ -208,7 +208,7 @@ class FuzzWire(wire.Wire):
                 libc.setns(here.fileno(), CLONE_NEWNET)
 
     def stat(self):
-        return [int(word) for word in self.mate.do("stat")]
+        return [int(word) for word in self.server.do("stat")]
 
     def quiet(self):
         """Wait until all connections have ended. Return the statistics of fuzz_server."""
@@ -262,7 +262,7 @@ def fuzz(w):
     same("failures", crowd.bad, [])
     same("rping", rping.bad, None)
     check("rping runs at least once", rping.runs)
-    same("memory that must not change", w.mate.do("check"), [])
+    same("memory that must not change", w.server.do("check"), [])
     same("reasons that no peer can cause", NEVER & set(rises), set())
     # Each queue pair has one end. Connections that failed before they had a queue pair have
     # one, too.
@@ -274,8 +274,8 @@ def fuzz(w):
 
 @case("all objects are freed")
 def nothing_left(w):
-    w.mate.stop()
-    same("exit status of the program", w.mate.process.returncode, 0)
+    w.server.stop()
+    same("exit status of the program", w.server.process.returncode, 0)
     end = time.monotonic() + PATIENCE
     while objects() != w.before and time.monotonic() < end:
         time.sleep(0.1)

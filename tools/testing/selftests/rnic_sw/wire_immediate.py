@@ -32,7 +32,7 @@ def immediate(link, value=IMM, opcode=rdmap.IMMEDIATE, rest=b"\1\2\3\4"):
 
 
 def check_immediate_wc(link, wr, value=IMM, length=0):
-    got = link.wc(wr=wr, status=SUCCESS)
+    got = link.expect_wc(wr=wr, status=SUCCESS)
     same("opcode, length, flags, immediate", (got.opcode, got.length, got.flags, got.imm),
          (WC_RECV_IMM, length, WITH_IMM, value))
 
@@ -40,15 +40,15 @@ def check_immediate_wc(link, wr, value=IMM, length=0):
 def imm_alone(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
-    with w.counted(rx_immediates=3):
+    with w.expect_counts(rx_immediates=3):
         for wr, rest in enumerate((b"\0" * 4, b"\xFF" * 4, b"\1\2\3\4"), 1):
             seg = immediate(link, IMM + wr, rest=rest)
             link.peer.put_segment(replace(
                 seg, rsvd=0x3C, ulp=seg.ulp | 0x30, ulp32=0x55AA55AA))
             check_immediate_wc(link, wr, IMM + wr)
     # each message has consumed a receive, but not written to its memory
-    w.mate.not_yet(WC, conn=link.conn)
-    inbox.untouched()
+    w.server.expect_no_event(WC, conn=link.conn)
+    inbox.check_untouched()
 
 
 in_both_roles("Immediate Data completes a receive",
@@ -67,25 +67,25 @@ def imm_split(w):
                          last=False) for start, end in zip(edges, edges[1:])]
         link.peer.put_segment(*parts[:-1])
         link.round_trip()
-        w.mate.not_yet(WC, conn=link.conn)
+        w.server.expect_no_event(WC, conn=link.conn)
         link.peer.put_segment(replace(parts[-1], last=True))
         check_immediate_wc(link, wr, IMM + wr)
-    inbox.untouched()
+    inbox.check_untouched()
 
 
 @case("Immediate Data with Solicited Event raises a solicited event",
       "EXT-5 EXT-7 EXT-68")
 def imm_solicited(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
-    w.mate.do("solicited", 1)
+    w.server.do("solicited", 1)
     try:
         link.peer.send()
-        link.wc(wr=1, status=SUCCESS)
+        link.expect_wc(wr=1, status=SUCCESS)
         link.peer.put_segment(immediate(link))
         link.round_trip()
-        w.mate.not_yet(WC, conn=link.conn)
+        w.server.expect_no_event(WC, conn=link.conn)
     finally:
-        w.mate.do("solicited", 0)
+        w.server.do("solicited", 0)
         link.peer.put_segment(immediate(link, 5, rdmap.IMMEDIATE_SE))
     check_immediate_wc(link, 2)
     check_immediate_wc(link, 3, 5)
@@ -106,7 +106,7 @@ def imm_order(w):
             check_immediate_wc(link, wr, wr)
         else:
             same("status, opcode, length and flags of a "
-                 "Send", link.wc(wr=wr)[2:6], (SUCCESS, WC_RECV, 3, 0))
+                 "Send", link.expect_wc(wr=wr)[2:6], (SUCCESS, WC_RECV, 3, 0))
 
 
 @case("a Write, then Immediate Data: data is placed by then, the length is the "
@@ -131,7 +131,7 @@ def imm_write(w):
         # if no Write precedes, the length is 0
         link.peer.put_segment(immediate(link, turn))
         check_immediate_wc(link, 3 * turn + 3, turn, 0)
-    inbox.untouched()
+    inbox.check_untouched()
 
 
 # Immediate Data from the device -----------------------------------------------
@@ -152,12 +152,12 @@ def imm_out(w, role):
         same("Immediate Data", link.peer.get_octets().hex(),
              f"41{opcode}{0:08x}{0:08x}{2 * turn + 1:08x}{0:08x}"
              f"{IMM + turn:08x}{0:08x}")
-        got = link.wc(wr=1, status=SUCCESS)
+        got = link.expect_wc(wr=1, status=SUCCESS)
         same("completion", (got.opcode, got.length), (WC_WRITE, size))
         # Immediate Data and Sends use one sequence of MSNs
         link.post("send", memory, 4, 2)
         same("MSN", link.peer.get_segment().msn, 2 * turn + 2)
-        link.wc(wr=2, status=SUCCESS)
+        link.expect_wc(wr=2, status=SUCCESS)
 
 
 in_both_roles("a Write with Immediate is a Write and Immediate Data",
@@ -177,7 +177,7 @@ def imm_out_many(w):
         same("Write", (write[0].ulp, write[0].to), (0x40, THERE + wr))
         same("Immediate Data", link.peer.get_segment().payload,
              struct.pack(">II", wr, 0))
-        link.wc(wr=wr, status=SUCCESS)
+        link.expect_wc(wr=wr, status=SUCCESS)
 
 
 def imm_out_last(w, role):
@@ -186,19 +186,19 @@ def imm_out_last(w, role):
     memory = w.shared(BIG, "l")
     link = connect_as(w, role)
     link.round_trip()
-    with w.counted(tx_immediates=3, tx_writes=3, end_local_close=1):
+    with w.expect_counts(tx_immediates=3, tx_writes=3, end_local_close=1):
         for wr in range(3):
             link.post("writeimm", memory, BIG, wr, THERE, KEY, "-", wr)
-        w.mate.do("disconnect", link.conn)
+        w.server.do("disconnect", link.conn)
         for wr in range(3):
             octets = sum(len(s.payload) for s in link.peer.get_message())
             same("octets", octets, BIG)
             same("Immediate Data", link.peer.get_segment().payload,
                  struct.pack(">II", wr, 0))
-        link.ended()
+        link.expect_end()
         link.peer.close()
         for wr in range(3):
-            link.wc(wr=wr, status=SUCCESS)
+            link.expect_wc(wr=wr, status=SUCCESS)
 
 
 in_both_roles("disconnect after Writes with Immediate: all are sent",

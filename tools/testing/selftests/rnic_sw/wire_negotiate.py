@@ -51,13 +51,13 @@ RESPONDER = [
 
 def depths_of(w, link):
     """Return IRD and ORD of raw_server's queue pair."""
-    _, ord_, ird = map(int, w.mate.do("state", link.conn))
+    _, ord_, ird = map(int, w.server.do("state", link.conn))
     return ird, ord_
 
 
 def same_depths_sent(link, ird, ord_):
     """Check that the program's direct verb returns the depths that the peer has sent."""
-    got = link.sent_by_peer()
+    got = link.query_peer()
     same("flags, IRD, ORD of the peer", (got.flags, got.ird, got.ord), (DEPTHS, ird, ord_))
 
 
@@ -70,14 +70,14 @@ def reported_limits(ird, ord_):
 def responder_depths(w, asked, wants, answer):
     link = w.add_link(w.dial())
     link.peer.put(request(*asked).pack())
-    event = w.asked()
+    event = w.expect_request()
     link.conn = event.conn
     same("event", (event.ord, event.ird), reported_limits(*asked))
-    w.mate.do("accept", link.conn, *wants)
+    w.server.do("accept", link.conn, *wants)
     got = link.peer.get_frame()
     same("Reply's IRD, ORD", (got.ird, got.ord), answer)
     same("Reply's RTR flags", got.rtr, 0)
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
     ird = min(wants[1], LIMIT)
     ord_ = min(wants[0], LIMIT)
     if asked[0] != NONE:
@@ -96,8 +96,8 @@ for name, *row, ids in RESPONDER:
 def reject_word(w):
     link = w.add_link(w.dial())
     link.peer.put(request(1, 1).pack())
-    link.conn = w.asked().conn
-    w.mate.do("reject", link.conn, b"no")
+    link.conn = w.expect_request().conn
+    w.server.do("reject", link.conn, b"no")
     got = link.peer.get_frame()
     same("flags", got.flags, FLAGS | mpa.R)
     same("data", got.data, b"no")
@@ -175,9 +175,9 @@ def rtr_in(w, kind):
             same("Read Response", (got.ulp, got.payload), (0x42, b""))
             got = link.peer.get_segment()
         same("Send", (got.ulp, got.msn), (0x43, 1))
-        link.wc(wr=9, status=SUCCESS)
+        link.expect_wc(wr=9, status=SUCCESS)
         link.peer.send(b"first")
-        same("length", link.wc(wr=1, status=SUCCESS).length, 5)
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, 5)
 
 
 for bit in NAMES:
@@ -194,7 +194,7 @@ def rtr_send_once(w):
                           recvs=[(memory, 64)], opened=False)
         link.peer.send()
         link.peer.send()
-        same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, 0)
 
 
 @case("responder: an empty Send after another first message is delivered",
@@ -209,7 +209,7 @@ def rtr_no_send(w):
             same("RTR flags", w.reply.rtr, A | B | C | D)
             make_ready(link, kind)
             link.peer.send()
-            same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+            same("length", link.expect_wc(wr=1, status=SUCCESS).length, 0)
 
 
 @case("responder: an empty Send is delivered if nothing was agreed",
@@ -217,7 +217,7 @@ def rtr_no_send(w):
 def plain_send(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)], opened=False)
     link.peer.send()
-    same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 0)
 
 
 @case("responder: an IRD of 1 for a Read as first message", "MPA2-28 MPA2-59")
@@ -256,7 +256,7 @@ def initiator_depths(w, wants, answer, has):
                      connect=(*wants, b""), status=None)
     same("Request's IRD, ORD", (w.request.ird, w.request.ord),
          (min(wants[1], LIMIT), min(wants[0], LIMIT)))
-    event = link.cm("ESTABLISHED", status=0)
+    event = link.expect_cm("ESTABLISHED", status=0)
     same("event", (event.ord, event.ird), reported_limits(*answer))
     same("IRD, ORD of the queue pair", depths_of(w, link), has)
     same_depths_sent(link, *answer)
@@ -269,17 +269,17 @@ for name, *row, ids in INITIATOR:
 
 def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
     """Check that the only FPDU is Terminate 2/0/code, and that the stream then ends."""
-    with w.policy(**(policy or {})), w.counted(**{end: 1}):
+    with w.policy(**(policy or {})), w.expect_counts(**{end: 1}):
         with w.listening() as (sock, port):
-            conn = int(w.mate.do("open", PEER, port)[0])
+            conn = int(w.server.do("open", PEER, port)[0])
             link = w.add_link(None, conn)
-            w.mate.do("connect", conn, *wants)
+            w.server.do("connect", conn, *wants)
             link.peer = Peer(sock.accept()[0])
         link.peer.respond(answer)
         same("Terminate", link.peer.get_terminate().pack().hex(),
              f"20{code:02x}0000")
-        link.ended("fin")
-        event = w.mate.need(CM, conn=conn)
+        link.expect_end("fin")
+        event = w.server.expect_event(CM, conn=conn)
         check(f"{event} reports an error", event.status < 0)
 
 
@@ -311,9 +311,9 @@ def no_memory(w):
 def no_memory_responder(w):
     """No FPDU has arrived, so the device may not send a Terminate: RFC 5044 7.1.2 (4) takes
     precedence."""
-    with failing_allocations_of("rdmap_set_depths", "rnic_sw"), w.counted(end_mpa_local=1):
+    with failing_allocations_of("rdmap_set_depths", "rnic_sw"), w.expect_counts(end_mpa_local=1):
         link = w.initiate(request(4, 4), wait=False, opened=False)
-        link.ended("fin")
+        link.expect_end("fin")
 
 
 @case("initiator: a Read cannot be the first message with an ORD of 0",
@@ -360,9 +360,9 @@ def rtr_out(w, kind, offered):
                                                       asked.sink_to))
         seg = link.peer.get_segment()
         same("Send", (seg.ulp, seg.msn), (0x43, 2 if kind == B else 1))
-        link.wc(wr=1, status=SUCCESS)
-        w.mate.not_yet(WC, conn=link.conn)
-        w.mate.not_yet(CM, conn=link.conn)
+        link.expect_wc(wr=1, status=SUCCESS)
+        w.server.expect_no_event(WC, conn=link.conn)
+        w.server.expect_no_event(CM, conn=link.conn)
 
 
 for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
@@ -388,7 +388,7 @@ def depths_before(w, kind):
                          rtr=False, status=None)
         link.peer.get_segment()
         same("IRD, ORD of the queue pair", depths_of(w, link), (7, 3))
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
 
 
 for bit in NAMES:
@@ -414,7 +414,7 @@ def followed(w):
         same("revision, flags", (w.reply.rev, w.reply.flags), (1, mpa.M))
     w.initiate(plain)
     same("flags", w.reply.flags, mpa.C)
-    w.initiate(w.asking(4, 4))
+    w.initiate(w.make_request(4, 4))
     same("revision", w.reply.rev, 2)
 
 

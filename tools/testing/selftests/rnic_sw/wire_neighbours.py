@@ -10,9 +10,9 @@ import os
 import socket
 import time
 
-from lib.wire import (MATE, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
+from lib.wire import (SERVER, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
                       rdmap, read, run, same, shell, write)
-from lib.wire_kernel import busy, failing, grown_since, kernel_memory
+from lib.wire_kernel import read_cpu_time, failing, memory_growth_since, kernel_memory
 
 MANY = 600              # hostile peers, of which the listener admits a limited
                         # number
@@ -46,7 +46,7 @@ class Crowd:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         sock.settimeout(SOON)
         try:
-            sock.connect((MATE, PORT))
+            sock.connect((SERVER, PORT))
             if octets:
                 sock.sendall(octets)
         except OSError:
@@ -75,14 +75,14 @@ class Crowd:
         return count
 
 
-def honest(w, source=None):
+def check_honest_peer(w, source=None):
     """Let an honest peer connect and exchange data, and check that this does not take too long."""
     start = time.monotonic()
     inbox = w.shared(1024, "l")
     link = w.initiate(peer=w.dial(source=source, patience=SOON),
                       recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"I mean it"))
-    link.wc(wr=1, status=SUCCESS)
+    link.expect_wc(wr=1, status=SUCCESS)
     link.round_trip()
     link.close()
     w.links.remove(link)
@@ -98,10 +98,10 @@ def silent_crowd(w):
             crowd.call()
             last = time.monotonic()
             if number % AT_ONCE == AT_ONCE - 1:
-                honest(w)
-                honest(w, other)
+                check_honest_peer(w)
+                check_honest_peer(w, other)
         alive = crowd.alive(WAITING)
-        grown, where = grown_since(before)
+        grown, where = memory_growth_since(before)
         print(f"# {alive} of {MANY} wait; {grown} KiB more: {where}")
         check("no more connections wait than the limit", alive <= WAITING)
         check("some connections still "
@@ -118,12 +118,12 @@ def stops_everywhere(w):
         for length in range(len(whole)):
             crowd.call(whole[:length])
             if length % 16 == 15:
-                honest(w)
+                check_honest_peer(w)
         for wrong in range(0, len(whole), 3):
             spoilt = bytearray(whole)
             spoilt[wrong] ^= 0xFF
             crowd.call(bytes(spoilt[:wrong + 1]))
-        honest(w)
+        check_honest_peer(w)
 
 
 def post_much(link, memory):
@@ -131,10 +131,10 @@ def post_much(link, memory):
         link.post("send", memory, 1 << 20, number)
 
 
-def leave(w, link):
+def destroy_qp(w, link):
     """Destroy the queue pair. Its posted work must be flushed, whatever the peer does."""
-    link.mate.do("destroy", link.conn)
-    link.mate.forget(link.conn)
+    link.server.do("destroy", link.conn)
+    link.server.drop_events(link.conn)
     link.conn = None
     link.close()
     w.links.remove(link)
@@ -143,13 +143,13 @@ def leave(w, link):
 @case("hostile peers are sent data and never read")
 def never_read(w):
     memory = w.shared(1 << 20, "l")
-    links = [w.initiate(peer=w.narrow()) for _ in range(8)]
+    links = [w.initiate(peer=w.dial_narrow()) for _ in range(8)]
     for link in links:
         post_much(link, memory)
     for _ in range(5):
-        honest(w)
+        check_honest_peer(w)
     for link in links:
-        leave(w, link)
+        destroy_qp(w, link)
 
 
 @case("a hostile peer never acknowledges")
@@ -161,8 +161,8 @@ def never_acknowledge(w):
     # from here on the peer's address does not exist, so nothing is acknowledged
     post_much(link, memory)
     for _ in range(5):
-        honest(w)
-    leave(w, link)
+        check_honest_peer(w)
+    destroy_qp(w, link)
 
 
 # Memory and CPU shortage ---------------------------------------------------------
@@ -175,14 +175,14 @@ def short(w):
     link.round_trip()
     with failing("skbuff_fclone_cache"):
         link.post("write", memory, 20 << 10, 1, 1, 2)
-        began = busy()
+        began = read_cpu_time()
         check("nothing is sent", link.peer.silent(2))
-        used = busy() - began
+        used = read_cpu_time() - began
         print(f"# {used:.2f} s of CPU in 2 s", flush=True)
         check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
     same("octets", sum(len(seg.payload)
                        for seg in link.peer.get_message()), 20 << 10)
-    link.wc(wr=1, status=SUCCESS)
+    link.expect_wc(wr=1, status=SUCCESS)
     link.round_trip()
 
 
@@ -224,10 +224,10 @@ def looked_late(w):
         end = time.monotonic() + REQUEST_DEADLINE + 1
         while time.monotonic() < end:
             pass
-    link.conn = w.asked().conn
-    w.mate.do("accept", link.conn, 4, 4)
+    link.conn = w.expect_request().conn
+    w.server.do("accept", link.conn, 4, 4)
     link.peer.get_frame()
-    link.cm("ESTABLISHED")
+    link.expect_cm("ESTABLISHED")
 
 
 run()

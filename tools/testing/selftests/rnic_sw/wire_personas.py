@@ -11,13 +11,13 @@ LIMIT = 128                 # depths that the device reports for revision 1
 OPCODES = {0x40: WRITE, 0x41: READ}
 
 
-def hear(link):
+def check_receive(link):
     """Let the peer send, and raw_server receive."""
     link.peer.send(b"to you")
-    same("length", link.wc(wr=1, status=SUCCESS).length, 6)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 6)
 
 
-def talk(w, link):
+def check_send(w, link):
     """Let raw_server send, and the peer receive."""
     link.post("send", w.shared(4096), 4, 2)
     got = link.peer.get_segment()
@@ -25,33 +25,34 @@ def talk(w, link):
 
 
 def connects(w, stack):
-    """The stack connects. If it opens the stream, the passive program can send first."""
+    """Let the stack connect. If the stack sends the first message, the passive program can send
+    afterwards."""
     link = w.add_link(w.dial())
     request = stack.request(4, 4)
     link.peer.put(request.pack())
-    event = w.asked()
+    event = w.expect_request()
     link.conn = event.conn
     depth = 4 if request.enhanced else LIMIT
     same("Private Data, ORD, IRD", (event.pd, event.ord, event.ird),
          (stack.data, depth, depth))
     link.recv(w.shared(1024, "l"), 64, 1)
-    w.mate.do("accept", link.conn, 4, 4, b"yes")
+    w.server.do("accept", link.conn, 4, 4, b"yes")
     reply = link.peer.get_frame()
     same("Rev, data of the Reply", (reply.rev, reply.data), (stack.rev, b"yes"))
     kind = stack.takes(reply)
     check("the stack takes the Reply", kind is not None)
     link.peer.full(request, reply)
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
     if not kind:
-        hear(link)
-        talk(w, link)
+        check_receive(link)
+        check_send(w, link)
         return
     stack.first_message(link.peer, kind)
     if kind == READ:
         got = link.peer.get_segment()
         same("Read Response", (got.ulp, got.payload), (0x42, b""))
-    talk(w, link)
-    hear(link)
+    check_send(w, link)
+    check_receive(link)
 
 
 def expect_opening(link, request, reply):
@@ -71,9 +72,9 @@ def expect_opening(link, request, reply):
 def call(w, stack, sock, port, answer=Stack.reply):
     """Let raw_server connect, and the stack close as often as it would. Return the link with
     the last connection, its Request, the Reply to send and the number of attempts."""
-    link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
+    link = w.add_link(None, int(w.server.do("open", PEER, port)[0]))
     link.recv(w.shared(1024, "l"), 64, 1)
-    w.mate.do("connect", link.conn, 4, 4, b"hello")
+    w.server.do("connect", link.conn, 4, 4, b"hello")
     for attempt in 1, 2, 3:
         peer = Peer(sock.accept()[0])
         request = peer.get_frame()
@@ -95,11 +96,11 @@ def accepts(w, stack, rev, attempts, **words):
         same("Private Data", request.data, b"hello")
         link.peer.put(reply.pack())
         link.peer.full(reply, request)
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
     if reply.enhanced and reply.rtr & mpa.A:
         expect_opening(link, request, reply)
-    talk(w, link)
-    hear(link)
+    check_send(w, link)
+    check_receive(link)
 
 
 def rejects(w, stack):
@@ -108,7 +109,7 @@ def rejects(w, stack):
         link, _, reply, _ = call(w, stack, sock, port,
                                  lambda who, request: who.reject(request, b"no"))
         link.peer.put_last(reply.pack())
-        event = w.mate.need(CM, conn=link.conn)
+        event = w.server.expect_event(CM, conn=link.conn)
     same("event, Private Data", (event.event, event.pd), ("REJECTED", b"no"))
 
 
@@ -137,7 +138,7 @@ def softiwarp_crc(w):
     with w.listening() as (sock, port):
         link, _, reply, _ = call(w, personas.SOFTIWARP, sock, port)
         link.peer.put(reply.pack())
-        event = w.mate.need(CM, conn=link.conn)
+        event = w.server.expect_event(CM, conn=link.conn)
         same("event", event.event, "REJECTED")
 
 
@@ -149,7 +150,7 @@ def cxgb4_mismatch(w):
         link.peer.full(reply, request)
         said = link.peer.get_terminate()
         same("Terminate", said.what, (2, 0, 7))
-        event = w.mate.need(CM, conn=link.conn)
+        event = w.server.expect_event(CM, conn=link.conn)
         check(f"{event} reports a failure", event.status < 0)
 
 

@@ -20,14 +20,14 @@ def octets(size):
 
 def same_sent(link, flags, revision, depths, data):
     """Check what the program gets of the peer's start-up message."""
-    same("message of the peer", link.sent_by_peer(),
+    same("message of the peer", link.query_peer(),
          PeerSent(flags, LLP_TCP, revision, *depths, data))
 
 
 def no_message(link):
     """Check that the query fails with ENOTCONN."""
     try:
-        got = link.sent_by_peer()
+        got = link.query_peer()
     except Refused as why:
         same("errno", str(why).split(": ")[1].split()[0], str(errno.ENOTCONN))
     else:
@@ -36,9 +36,9 @@ def no_message(link):
 
 def calling(w, sock, port):
     """Let raw_server connect, and read its Request. Return the link."""
-    link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
+    link = w.add_link(None, int(w.server.do("open", PEER, port)[0]))
     no_message(link)
-    w.mate.do("connect", link.conn, 1, 1)
+    w.server.do("connect", link.conn, 1, 1)
     link.peer = Peer(sock.accept()[0])
     link.peer.get_frame()
     no_message(link)
@@ -58,14 +58,14 @@ def of_request(w):
              DEPTHS, 2, (0x1234, 0x3FFE), octets(256))):
         link = w.add_link(w.dial())
         link.peer.put(request.pack())
-        link.conn = w.asked().conn
+        link.conn = w.expect_request().conn
         no_message(link)
-        w.mate.do("accept", link.conn, 4, 4)
-        link.cm("ESTABLISHED", status=0)
+        w.server.do("accept", link.conn, 4, 4)
+        link.expect_cm("ESTABLISHED", status=0)
         same_sent(link, *sent)
         # a program can query the message after the end of the connection, too
         link.peer.close()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
         same_sent(link, *sent)
 
 
@@ -77,7 +77,7 @@ def of_reply(w):
             rev=2, flags=ENHANCED, pd=mpa.word(0x3FFE, 128, request.rtr) + octets(size)))
         same_sent(link, DEPTHS, 2, (0x3FFE, 128), octets(size))
         link.peer.close()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
         same_sent(link, DEPTHS, 2, (0x3FFE, 128), octets(size))
     with w.policy(revision=1):
         link = w.respond(lambda _: mpa.reply(pd=octets(MOST)))
@@ -95,7 +95,7 @@ def of_reject(w):
         with w.listening() as (sock, port):
             link = calling(w, sock, port)
             link.peer.put(reply.pack())
-        link.cm("REJECTED")
+        link.expect_cm("REJECTED")
         same_sent(link, *sent)
 
 
@@ -107,7 +107,7 @@ def of_fall_back(w):
         link.peer = Peer(sock.accept()[0])
         same("revision of the second Request", link.peer.get_frame().rev, 1)
         link.peer.put(mpa.reply(pd=octets(300)).pack())
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
     same_sent(link, 0, 1, (0, 0), octets(300))
 
 
@@ -116,7 +116,7 @@ def of_nothing(w):
     with w.policy(revision=1), w.listening() as (sock, port):
         link = calling(w, sock, port)
         link.peer.reset()
-        check("the event reports an error", w.mate.need(CM, conn=link.conn).status < 0)
+        check("the event reports an error", w.server.expect_event(CM, conn=link.conn).status < 0)
         no_message(link)
 
 

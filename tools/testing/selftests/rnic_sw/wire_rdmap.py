@@ -19,11 +19,11 @@ def pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def settle(link, wr=1):
+def send_and_settle(link, wr=1):
     """Send an empty Send and check that it completes the receive wr: then all messages before
     it have been placed, and have consumed no receive."""
     link.peer.send()
-    same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
+    same("length of the Send", link.expect_wc(wr=wr, status=SUCCESS).length, 0)
 
 
 def rreq(region, size, offset=0, stag=0x1234, to=0x5678):
@@ -56,12 +56,12 @@ def reserved_bits(w):
     seg = rdmap.send(link.peer.next_msn(0), b"sent", rsvd=0x3C)
     seg.ulp |= 0x30
     link.peer.put_segment(seg)
-    same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
     same("memory", target.get(0, 7), b"written")
     seg = rdmap.write(target.rkey, target.addr, b"again")
     seg.ulp |= 0x30
     link.peer.put_segment(seg)
-    settle(link, 2)
+    send_and_settle(link, 2)
     same("memory", target.get(0, 7), b"againen")
 
 
@@ -74,17 +74,17 @@ def invalidate_ignored(w):
     second = rdmap.send(1, b"two", mo=4, ulp32=0x55AA55AA)
     link.peer.put_segment(first, second)
     link.peer.msn[0] = 2
-    done = link.wc(wr=1, status=SUCCESS)
+    done = link.expect_wc(wr=1, status=SUCCESS)
     same("length, flags", (done.length, done.flags), (7, 0))
     same("data", inbox.get(0, 7), b"one two")
     link.peer.send(b"solicited", rdmap.SEND_SE, ulp32=target.rkey)
-    done = link.wc(wr=2, status=SUCCESS)
+    done = link.expect_wc(wr=2, status=SUCCESS)
     same("length, flags", (done.length, done.flags), (9, 0))
     for ulp32 in target.rkey, 0x55AA55AA:
         link.peer.read(rreq(target, 8), ulp32=ulp32)
         same("read", check_tagged_payload(link.peer.get_message(), 0x1234, 0x5678), b"\x5A" * 8)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"alive"))
-    settle(link, 3)
+    send_and_settle(link, 3)
     same("memory", target.get(0, 5), b"alive")
 
 
@@ -93,7 +93,7 @@ def empty_write(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     for stag, to in (0, 0), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF), (1, 1 << 63):
         link.peer.put_segment(rdmap.write(stag, to))
-    settle(link)
+    send_and_settle(link)
 
 
 @case("an empty Send consumes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
@@ -101,9 +101,9 @@ def empty_send(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 0), (inbox, 64)])
     link.peer.send()
-    same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 0)
     link.peer.send(b"next")
-    same("length", link.wc(wr=2, status=SUCCESS).length, 4)
+    same("length", link.expect_wc(wr=2, status=SUCCESS).length, 4)
 
 
 @case("Writes to odd addresses, up to the last byte",
@@ -116,7 +116,7 @@ def odd_places(w):
         want[at:at + size] = data = pattern(size, at)
         link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
                                           data))
-    settle(link)
+    send_and_settle(link)
     same("memory", target.get(0, target.size), want)
     same("guards", target.get(-16, 16) + target.get(target.size, 16),
          b"\x5A" * 32)
@@ -136,7 +136,7 @@ def many_segments(w):
     link.peer.put_segment(*(
         rdmap.send(1, data[at:at + cut], mo=at, last=at + cut >= len(data))
         for at in edges))
-    same("length", link.wc(wr=1, status=SUCCESS).length, len(data))
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, len(data))
     same("sent", inbox.get(0, len(data)), data)
     same("written", target.get(0, len(data)), data)
 
@@ -147,12 +147,12 @@ def last_withheld(w):
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"ab", last=False))
     inbox.wait_placed(0, b"ab")
-    w.mate.not_yet(WC, conn=link.conn)
+    w.server.expect_no_event(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"", mo=2))
-    same("length", link.wc(wr=1, status=SUCCESS).length, 2)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 2)
 
 
-def during_write(w, take):
+def check_write_stopped(w, take):
     """Check that nothing more of a Write is placed once take(region, link) has returned."""
     target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
@@ -162,25 +162,25 @@ def during_write(w, take):
     target.wait_placed(396, b"half")
     # take() must return although the Write is incomplete
     take(target, link)
-    was = target.hash()
+    was = target.read_hash()
     rest = rdmap.write(target.rkey, target.addr + 400, b"rest")
-    with w.counted(end_ddp_tagged_stag=1):
+    with w.expect_counts(end_ddp_tagged_stag=1):
         link.peer.put_segment(rest)
         term = link.peer.get_terminate()
         same("Terminate", term.what, (1, 1, 0))
         same("header", term.ddp, rest.header())
-        link.ended()
-    same("hash of memory that must not be written any more", target.hash(), was)
+        link.expect_end()
+    same("hash of memory that must not be written any more", target.read_hash(), was)
 
 
 @case("a region is deregistered during a Write to it", "DDP-117 DDP-128 RDMAP-177")
 def dereg_during_write(w):
-    during_write(w, lambda region, link: region.dereg())
+    check_write_stopped(w, lambda region, link: region.dereg())
 
 
 @case("the queue pair loses the access right during a Write", "RDMAP-176")
 def right_during_write(w):
-    during_write(w, lambda region, link: w.mate.do("rights", link.conn, "ra"))
+    check_write_stopped(w, lambda region, link: w.server.do("rights", link.conn, "ra"))
 
 
 # Read Requests from the peer ------------------------------------------------
@@ -206,7 +206,7 @@ def serve_reads(w):
             check("all segments are Read Responses", all(s.ulp == 0x42 for s in got))
             same("data", check_tagged_payload(got, at ^ 0xDEADBEEF,
                                               (1 << 64) - 70000 + at), data[at:at + size])
-    settle(link)
+    send_and_settle(link)
 
 
 @case("an empty Read Request: STag and TO are ignored",
@@ -253,33 +253,33 @@ def read_in_two(w):
       "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182 SEC-33 DDP-87")
 def read_queue(w):
     source = w.shared(BIG, "r")
-    request = w.asking(0, 9)
+    request = w.make_request(0, 9)
     for depth in 1, 3:
         link = w.initiate(request, accept=(0, depth, b""),
-                          peer=w.narrow())
+                          peer=w.dial_narrow())
         same("IRD of the Reply", w.reply.ird, depth)
         for _ in range(depth):
             link.peer.read(rreq(source, BIG // 4))
         for _ in range(depth):
             same("octets", len(check_tagged_payload(link.peer.get_message(), 0x1234,
                                                     0x5678)), BIG // 4)
-        with w.counted(end_ddp_untagged_no_buffer=1):
+        with w.expect_counts(end_ddp_untagged_no_buffer=1):
             requests = [rreq(source, BIG).segment(link.peer.next_msn(1))
                         for _ in range(depth + 1)]
             link.peer.put_segment(*requests)
             term = link.peer.drain()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, requests[-1].header())
-            link.ended()
+            link.expect_end()
 
 
 @case("too many Read Requests end one connection, not others",
       "RDMAP-190 RDMAP-114 SEC-32 SEC-34")
 def read_queue_own(w):
     source = w.shared(BIG, "r")
-    request = w.asking(0, 9)
+    request = w.make_request(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
-                                 peer=w.narrow()) for _ in range(2))
+                                 peer=w.dial_narrow()) for _ in range(2))
     # send as many requests as agreed; the peers do not read the responses
     greedy.peer.read(rreq(source, BIG))
     modest.peer.read(rreq(source, BIG))
@@ -294,15 +294,15 @@ def read_queue_own(w):
     same("octets", len(check_tagged_payload(modest.peer.get_message(), 0x1234, 0x5678)), 16)
 
 
-def during_read(w, take, what):
+def check_read_stopped(w, take, what):
     """Check that neither the rest of the data nor the next request is processed once
     take(region, link) has returned."""
     source = w.region(BIG, "r")
-    link = w.initiate(peer=w.narrow(), recvs=[(w.shared(1024, "l"), 64)])
+    link = w.initiate(peer=w.dial_narrow(), recvs=[(w.shared(1024, "l"), 64)])
     request = rreq(source, BIG)
     link.peer.read(request)
     link.peer.read(request)
-    settle(link)  # otherwise a request that arrives after take() would be refused at once
+    send_and_settle(link)  # so that no request arrives after take(), which would be refused at once
     done = len(link.peer.get_segment().payload)
     take(source, link)
     while (seg := link.peer.get_segment()).ulp & 15 == rdmap.READ_RESPONSE:
@@ -314,21 +314,21 @@ def during_read(w, take, what):
     same("header", got, rdmap.ReadRequest(0x1234, 0x5678 + done, BIG - done,
                                           source.rkey, source.addr + done))
     check("the Read stops early", done < BIG)
-    link.ended()
+    link.expect_end()
 
 
 @case("memory is deregistered while it is read: Terminate reports how far it was",
       "RDMAP-49 RDMAP-155 DDP-117")
 def read_revoked(w):
-    during_read(w, lambda region, link: region.dereg(), (0, 1, 0))
+    check_read_stopped(w, lambda region, link: region.dereg(), (0, 1, 0))
 
 
 @case("the queue pair loses the access right while memory is read",
       "RDMAP-49 RDMAP-155 RDMAP-170 RDMAP-176")
 def read_refused(w):
-    with w.counted(end_rdmap_access=1, tx_terminates=1):
-        during_read(w, lambda region, link: w.mate.do("rights", link.conn, "wa"),
-                    (0, 1, 2))
+    with w.expect_counts(end_rdmap_access=1, tx_terminates=1):
+        check_read_stopped(w, lambda region, link: w.server.do("rights", link.conn, "wa"),
+                           (0, 1, 2))
 
 
 # Outbound -------------------------------------------------------------------
@@ -354,7 +354,7 @@ def sends(w):
             same("DV, reserved bits", (seg.dv, seg.rsvd), (1, 0))
             mo += len(seg.payload)
         same("octets", mo, 5000)
-        link.wc(wr=msn, status=SUCCESS)
+        link.expect_wc(wr=msn, status=SUCCESS)
 
 
 @case("empty messages are one segment", "DDP-54 DDP-55 RDMAP-63 RDMAP-99")
@@ -372,7 +372,7 @@ def empty_out(w):
     same("size", asked.size, 0)
     link.peer.put_segment(rdmap.read_response(asked.sink_stag, asked.sink_to))
     for wr in 1, 2, 3:
-        link.wc(wr=wr, status=SUCCESS)
+        link.expect_wc(wr=wr, status=SUCCESS)
 
 
 # each kind of message follows each kind, including itself
@@ -410,7 +410,7 @@ def our_order(w):
         expect(link.peer.get_message(), wr)
 
 
-def ask(link, memory, size, wr=1, offset=0):
+def post_read(link, memory, size, wr=1, offset=0):
     """Post a Read of the device. Return the Read Request that arrives."""
     link.post("read", memory, size, wr, 0x77665544332211, 0xABCDEF01,
               offset=offset)
@@ -424,7 +424,7 @@ def our_reads(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(2, 2, b""))
     for msn in 1, 2, 3:
-        seg = ask(link, memory, 100 * msn, msn, offset=1000 * msn)
+        seg = post_read(link, memory, 100 * msn, msn, offset=1000 * msn)
         same("header", seg.header().hex(),
              struct.pack(">BBIIII", 0x41, 0x41, 0, 1, msn, 0).hex())
         got = rdmap.ReadRequest.parse(seg.payload)
@@ -435,10 +435,10 @@ def our_reads(w):
         link.peer.put_segment(rdmap.read_response(
             got.sink_stag, got.sink_to, data[:cut], last=False))
         memory.wait_placed(1000 * msn, data[:cut])
-        w.mate.not_yet(WC, conn=link.conn)
+        w.server.expect_no_event(WC, conn=link.conn)
         link.peer.put_segment(rdmap.read_response(
             got.sink_stag, got.sink_to + cut, data[cut:]))
-        link.wc(wr=msn, status=SUCCESS)
+        link.expect_wc(wr=msn, status=SUCCESS)
         same("data", memory.get(1000 * msn, 100 * msn), data)
 
 
@@ -446,9 +446,9 @@ def our_reads(w):
       "RDMAP-142 RDMAP-141 RDMAP-182 RDMAP-139 SEC-33 MPA2-29 MPA2-32")
 def our_ord(w):
     memory = w.shared(8192, "l")
-    request = w.asking(2, 1)
+    request = w.make_request(2, 1)
     links = [w.initiate(request, accept=(9, 1, b"")),
-             w.respond(w.granting(2, 1), connect=(9, 1, b""))]
+             w.respond(w.make_reply(2, 1), connect=(9, 1, b""))]
     for link in links:
         for wr in range(8):
             link.post("read", memory, 8, wr, 0x10, 0x20)
@@ -459,7 +459,7 @@ def our_ord(w):
             got = rdmap.ReadRequest.parse(open_reads.pop(0).payload)
             link.peer.put_segment(rdmap.read_response(
                 got.sink_stag, got.sink_to, bytes(8)))
-            link.wc(wr=wr, status=SUCCESS)
+            link.expect_wc(wr=wr, status=SUCCESS)
             if wr < 6:
                 open_reads.append(link.peer.get_segment())
 
@@ -468,13 +468,13 @@ def our_ord(w):
 def completion_order(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
-    got = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
+    got = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
     link.post("send", memory, 16, 2)
     link.peer.get_segment()
-    w.mate.not_yet(WC, conn=link.conn)
+    w.server.expect_no_event(WC, conn=link.conn)
     link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
                                               bytes(64)))
-    same("order", [w.mate.need(WC, conn=link.conn).wr for _ in range(2)],
+    same("order", [w.server.expect_event(WC, conn=link.conn).wr for _ in range(2)],
          [1, 2])
 
 
@@ -504,12 +504,12 @@ RESPONSES = [
 def bad_response(w, what, end, event, make, head):
     memory, other = w.shared(8192, "l"), w.shared(8192, "lw")
     link = w.initiate()
-    asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
+    asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
     stag, to, size, last = make(asked, 64)
     if stag is None:
         stag, to = other.rkey, other.addr
     seg = rdmap.read_response(stag, to, b"r" * size, last=last)
-    with w.counted(**{"end_" + end: 1}):
+    with w.expect_counts(**{"end_" + end: 1}):
         if head:
             link.peer.put_segment(rdmap.read_response(asked.sink_stag, asked.sink_to,
                                                       b"\x5A" * head, last=False))
@@ -518,31 +518,31 @@ def bad_response(w, what, end, event, make, head):
         same("Terminate", term.what, what)
         same("length, headers", (term.length, term.ddp, term.rdma),
              (len(seg.pack()), seg.header(), None))
-        link.ended()
-    check("the Read fails", link.wc(wr=1).status != SUCCESS)
-    w.mate.need(Async, conn=link.conn, event=event)
-    w.still_counted()
-    memory.untouched()
-    other.untouched()
+        link.expect_end()
+    check("the Read fails", link.expect_wc(wr=1).status != SUCCESS)
+    w.server.expect_event(Async, conn=link.conn, event=event)
+    w.check_counts_again()
+    memory.check_untouched()
+    other.check_untouched()
 
 
 @case("a Write during a Read Response needs its own access right", "DDP-97 DDP-127 RDMAP-52")
 def write_during_response(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
-    asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
+    asked = rdmap.ReadRequest.parse(post_read(link, memory, 64).payload)
     bad = rdmap.write(asked.sink_stag, asked.sink_to, b"w" * 64)
-    with w.counted(end_ddp_tagged_stag=1):
+    with w.expect_counts(end_ddp_tagged_stag=1):
         link.peer.put_segment(
             rdmap.read_response(asked.sink_stag, asked.sink_to, b"\x5A" * 32, last=False),
             bad)
         term = link.peer.get_terminate()
         same("Terminate", term.what, (1, 1, 0))
         same("header", term.ddp, bad.header())
-        link.ended()
-    check("the Read fails", link.wc(wr=1).status != SUCCESS)
-    w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
-    memory.untouched()
+        link.expect_end()
+    check("the Read fails", link.expect_wc(wr=1).status != SUCCESS)
+    w.server.expect_event(Async, conn=link.conn, event=ACCESS_ERR)
+    memory.check_untouched()
 
 
 for words, *row in RESPONSES:
@@ -563,7 +563,7 @@ def tracepoints(w):
     with tracing_events("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
                         "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as take_events:
         link.peer.put_segment(*parts)
-        settle(link)
+        send_and_settle(link)
         heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         at = target.addr
         same("events of the received segments", heard, [
@@ -582,7 +582,7 @@ def tracepoints(w):
             "ddp_segment_received", "rnic_message", "rnic_message", "ddp_segment_pulled"])
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"c", dv=2))
         same("Terminate", link.peer.get_terminate().what, (1, 1, 4))
-        link.ended()
+        link.expect_end()
         heard = [(name, text.split(" ", 1)[1]) for name, text in take_events()]
         same("events of an invalid segment", heard, [
             ("ddp_stream_failed", "why=ddp-tagged-version (RFC 5041 4.1) segment=15"),

@@ -5,7 +5,7 @@
 import socket
 import struct
 
-from lib.wire import (MATE, PEER, PORT, Peer, Wire, case, check, mpa, same,
+from lib.wire import (SERVER, PEER, PORT, Peer, Wire, case, check, mpa, same,
                       without_timestamps)
 from lib.wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once,
                               expect_event, without_route)
@@ -22,7 +22,7 @@ class TcpWire(Wire):
     enough = "ECONNREFUSED"
     hangs_up = "rst"
 
-    def calls_in(self):
+    def connect_in(self):
         peer = self.dial()
         peer.put(mpa.request().pack())
         return peer
@@ -76,13 +76,13 @@ def route_goes(w):
 def from_port(w, listening, source):
     """Let raw_server connect from that port, if the port is free, and send a message."""
     sock, port = listening
-    conn = int(w.mate.do("open", PEER, port, MATE, source, 0)[0])
+    conn = int(w.server.do("open", PEER, port, SERVER, source, 0)[0])
     link = w.add_link(None, conn)
-    w.mate.do("connect", conn, 1, 1)
+    w.server.do("connect", conn, 1, 1)
     raw, where = sock.accept()
     link.peer = Peer(raw)
     link.peer.respond(mpa.reply())
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
     link.post("send", w.shared(4096), 4, 1)
     link.peer.get_segment()
     return link, where[1]
@@ -94,7 +94,7 @@ def port_not_over(w):
     with w.policy(revision=1), w.listening() as listening, without_timestamps():
         first, port = from_port(w, listening, SOURCE)
         same("from", port, SOURCE)
-        w.mate.do("destroy", first.conn)
+        w.server.do("destroy", first.conn)
         first.conn = None
         # the peer does not close, so TCP waits for its FIN in FIN-WAIT-2
         same("end of the connection", first.peer.wait_end()[0], "fin")
@@ -104,7 +104,7 @@ def port_not_over(w):
 
 @case("the peer accepts and requests an ORD beyond the limit", "MPA2-33")
 def no_agreement(w):
-    link = w.respond(w.granting(4, 4096), status=None, rtr=False)
+    link = w.respond(w.make_reply(4, 4096), status=None, rtr=False)
     expect_event(w, link.conn, ERROR, "EPROTO")
 
 

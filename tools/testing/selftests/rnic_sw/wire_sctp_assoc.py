@@ -5,12 +5,12 @@
 
 import contextlib
 
-from lib.wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check,
+from lib.wire import (CM, FLUSHED, SERVER, QPS_ERR, SUCCESS, WC, case, check,
                       rdmap, same)
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, Control
 from rawpeer.talk import Closed
-from lib.wire_sctp import GHOST, answer, go, of_one, streams_asked, works
+from lib.wire_sctp import GHOST, answer, go, packets_of_association, requesting_streams, check_works
 
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001
@@ -37,12 +37,12 @@ def side_by_side(w):
     memory, links = sessions(w, 8)
     for turn in range(3):
         for number, link in enumerate(links):
-            works(link, memory, b"%d of %d" % (turn, number))
+            check_works(link, memory, b"%d of %d" % (turn, number))
     for number, link in enumerate(links):
         link.post("send", memory, 10 + number, 9)
     for number, link in enumerate(links):
         same("octets", len(link.peer.get_segment().payload), 10 + number)
-        link.wc(wr=9, status=SUCCESS)
+        link.expect_wc(wr=9, status=SUCCESS)
 
 
 @case("a protection error ends one session",
@@ -54,12 +54,12 @@ def one_fails(w):
     links[1].peer.put_segment(bad)
     term = links[1].peer.get_terminate()
     same("Terminate", (term.what, term.ddp), ((1, 1, 2), bad.header()))
-    links[1].ended()
-    links[1].wc(wr=1, status=FLUSHED)
+    links[1].expect_end()
+    links[1].expect_wc(wr=1, status=FLUSHED)
     for link in links[:1] + links[2:]:
-        works(link, memory)
+        check_works(link, memory)
         check("other sessions receive nothing", not link.peer.unread())
-    foreign.untouched()
+    foreign.check_untouched()
 
 
 @case("a protocol violation ends one session, and its stream can be used again",
@@ -68,25 +68,25 @@ def one_breaks(w):
     memory, links = sessions(w, 3)
     stream = links[1].peer
     links[1].answer(Control(INITIATE))
-    links[1].ended()
-    links[1].cm("DISCONNECTED")
+    links[1].expect_end()
+    links[1].expect_cm("DISCONNECTED")
     stream.terminate()
     for link in links[0], links[2]:
-        works(link, memory)
+        check_works(link, memory)
     link.assoc.settle(0.05)
     stream.new_session()
-    works(w.initiate(peer=stream), memory)
+    check_works(w.initiate(peer=stream), memory)
 
 
 @case("the end of a session leaves the others",
       "SCTPDDP-83 SCTPDDP-31")
 def one_ends(w):
     memory, links = sessions(w, 3)
-    w.mate.do("disconnect", links[0].conn)
-    links[0].ended()
+    w.server.do("disconnect", links[0].conn)
+    links[0].expect_end()
     links[1].peer.terminate()
-    links[1].cm("DISCONNECTED")
-    works(links[2], memory)
+    links[1].expect_cm("DISCONNECTED")
+    check_works(links[2], memory)
 
 
 def association_ends(w, how):
@@ -100,14 +100,14 @@ def association_ends(w, how):
                  for c in p.of(sctp_packet.DATA)}
         NAMES[how](links[0].assoc)
         for link in links:
-            link.cm("DISCONNECTED")
+            link.expect_cm("DISCONNECTED")
             for wr in 1, 2, 7:
-                link.wc(wr=wr, status=FLUSHED)
-            same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+                link.expect_wc(wr=wr, status=FLUSHED)
+            same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
         segments = [c for p in sniffer.packets() for c in
                     p.of(sctp_packet.DATA) if c.data[3] == sctp.SEGMENT and
                     c.data[0] not in known]
-    w.nothing(CM, event="DISCONNECTED")
+    w.expect_nothing(CM, event="DISCONNECTED")
     same("segments sent after the end, such as a Terminate", segments, [])
 
 
@@ -126,10 +126,10 @@ def answered(w, assoc, link):
 
 def leaves(w, link):
     """Destroy the program's end of the connection, which frees its port."""
-    w.mate.do("destroy", link.conn)
-    link.ended()
+    w.server.do("destroy", link.conn)
+    link.expect_end()
     link.peer.terminate()
-    w.mate.forget(link.conn)
+    w.server.drop_events(link.conn)
     link.conn = None
 
 
@@ -139,24 +139,24 @@ def own_ports(w):
     connection, so the second one needs another port."""
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
     with w.listening() as (sock, port):
-        first = w.call(port, source=(MATE, mine, 0))
+        first = w.call(port, source=(SERVER, mine, 0))
         assoc = w.accept_association(sock)
         same("source port of the first association", assoc.sock.getpeername()[1], mine)
         answered(w, assoc, first)
         stays = answered(w, assoc, w.call(port))
         leaves(w, first)
-        other = w.call(port, source=(MATE, mine, 0x20))
+        other = w.call(port, source=(SERVER, mine, 0x20))
         answered(w, w.accept_association(sock), other)
     for link in stays, other:
-        works(link, memory)
+        check_works(link, memory)
     check("the second association has another "
           "port", other.assoc.sock.getpeername()[1] != mine)
     # the port of the second connection must be free for a listener
     leaves(w, other)
-    listener = int(w.mate.do("listen", MATE, mine)[0])
-    works(w.initiate(peer=w.associate(port=mine).stream(0), listener=listener), memory)
-    works(stays, memory)
-    w.mate.do("destroy", listener)
+    listener = int(w.server.do("listen", SERVER, mine)[0])
+    check_works(w.initiate(peer=w.associate(port=mine).stream(0), listener=listener), memory)
+    check_works(stays, memory)
+    w.server.do("destroy", listener)
 
 
 @case("an abort before the Initiates are accepted", "SCTPDDP-81")
@@ -164,13 +164,13 @@ def abort_requests(w):
     assoc = w.associate()
     links = [w.calling(peer=assoc.stream(sid)) for sid in range(3)]
     for link in links:
-        link.conn = w.asked().conn
+        link.conn = w.expect_request().conn
     assoc.abort()
-    works(w.initiate(), w.shared(4096, "lrw"))
+    check_works(w.initiate(), w.shared(4096, "lrw"))
     for link in links:
-        w.mate.do("accept", link.conn, 1, 1)
-        link.cm("ESTABLISHED", status=0)
-        link.cm("DISCONNECTED")
+        w.server.do("accept", link.conn, 1, 1)
+        link.expect_cm("ESTABLISHED", status=0)
+        link.expect_cm("DISCONNECTED")
 
 
 # Association setup -----------------------------------------------------------------
@@ -178,13 +178,13 @@ def abort_requests(w):
 
 def ours(packets, *kinds):
     """Return the chunks of these kinds that the device's host has sent."""
-    return [chunk for packet in packets if packet.source[0] == MATE
+    return [chunk for packet in packets if packet.source[0] == SERVER
             for kind in kinds for chunk in packet.of(kind)]
 
 
 def first_association(packets):
     """Return the packets of the first association that is set up in packets."""
-    return of_one(packets, next(p for p in packets if p.of(sctp_packet.INIT)))
+    return packets_of_association(packets, next(p for p in packets if p.of(sctp_packet.INIT)))
 
 
 @case("the indication is in INIT-ACK and in INIT, and nowhere else",
@@ -219,15 +219,15 @@ def as_many(sniffer, assoc, kind, count):
       "SCTPDDP-56 SCTPDDP-57")
 def streams(w):
     for count in 3, 100:
-        with streams_asked(count), w.watching() as sniffer:
+        with requesting_streams(count), w.watching() as sniffer:
             link = w.respond(streams=200)
             as_many(sniffer, link.assoc, sctp_packet.INIT, count)
             # a listener uses the value that the setting had when it started to listen
             port = next(w.ports)
-            listener = int(w.mate.do("listen", MATE, port)[0])
+            listener = int(w.server.do("listen", SERVER, port)[0])
             as_many(sniffer, w.associate(port, streams=200),
                     sctp_packet.INIT_ACK, count)
-            w.mate.do("destroy", listener)
+            w.server.do("destroy", listener)
 
 
 @case("fewer streams in one direction: only stream pairs are used",
@@ -235,16 +235,16 @@ def streams(w):
 def fewer_inbound(w):
     memory = w.shared(4096, "lrw")
     assoc = w.associate(streams=8, inbound=2)
-    works(w.initiate(peer=assoc.stream(1)), memory)
+    check_works(w.initiate(peer=assoc.stream(1)), memory)
     assoc.stream(5).put_control(INITIATE)
-    w.nothing(CM, event="CONNECT_REQUEST")
+    w.expect_nothing(CM, event="CONNECT_REQUEST")
     with contextlib.suppress(Closed, OSError):
-        works(w.initiate(peer=assoc.stream(0)), memory)
+        check_works(w.initiate(peer=assoc.stream(0)), memory)
 
 
 def refuses_indication(w, value):
     """Passive side: check that an association with that indication carries no session."""
-    with w.counted(end_sctp_adaptation=1), w.watching() as sniffer:
+    with w.expect_counts(end_sctp_adaptation=1), w.watching() as sniffer:
         # the association may end before associate() returns
         with contextlib.suppress(OSError):
             assoc = w.associate(adaptation=value)
@@ -252,16 +252,16 @@ def refuses_indication(w, value):
             assoc.wait_end()
         packets = first_association(sniffer.packets())
     check("the device ends the association", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
-    w.nothing(CM, event="CONNECT_REQUEST")
+    w.expect_nothing(CM, event="CONNECT_REQUEST")
     same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
 
 
 def gives_up(w, value):
     """Active side: check that the program gets an error and that no session is started."""
     with w.watching() as sniffer, w.listening(adaptation=value) as (sock, port):
-        with w.counted(end_sctp_adaptation=1):
+        with w.expect_counts(end_sctp_adaptation=1):
             link = w.call(port)
-            event = w.mate.need(CM, conn=link.conn)
+            event = w.server.expect_event(CM, conn=link.conn)
         # The program may be notified before the association ends. If the peer ends the
         # association first, the device only replies.
         packets = first_association(sniffer.packets(until=lambda p: p.target[1] == port and ours(
@@ -270,7 +270,7 @@ def gives_up(w, value):
     check("the device ends the association", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
-    w.nothing(CM, conn=link.conn)
+    w.expect_nothing(CM, conn=link.conn)
     same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
 
 
@@ -285,7 +285,7 @@ for number in OTHERS:
 @case("a valid association after an invalid one", "SCTPDDP-73")
 def right_after_wrong(w):
     refuses_indication(w, 2)
-    works(w.initiate(), w.shared(4096, "lrw"))
+    check_works(w.initiate(), w.shared(4096, "lrw"))
 
 
 @case("SCTP without DDP works on the same host", "SCTPDDP-86 SCTPDDP-87")
@@ -294,7 +294,7 @@ def plain_beside(w):
         sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
         adaptation=2)
     with listener:
-        listener.bind((MATE, 6999))
+        listener.bind((SERVER, 6999))
         listener.listen()
         here = w.associate(6999, adaptation=3)
         there = sctp.Association.up(listener.accept()[0])
@@ -316,7 +316,7 @@ def odd_places(w):
         sctp_packet.adaptation(2)))
     ghost.send(sctp_packet.Chunk(sctp_packet.COOKIE_ACK, 0,
                                  sctp_packet.adaptation(2)))
-    works(link, w.shared(4096, "lrw"))
+    check_works(link, w.shared(4096, "lrw"))
     link.close()
 
 
@@ -337,7 +337,7 @@ def cookie_again(w):
     ghost.send(sctp_packet.Chunk(sctp_packet.COOKIE_ECHO, 0, cookie))
     ghost.wait(lambda: any(p.of(sctp_packet.COOKIE_ACK)
                            for p in ghost.packets))
-    works(link, w.shared(4096, "lrw"))
+    check_works(link, w.shared(4096, "lrw"))
 
 
 @case("TSNs in another order than DDP-SSNs", "SCTPDDP-65 SCTPDDP-66")
@@ -354,8 +354,8 @@ def tsn_order(w):
               chunk(2, rdmap.send(2, b"third")),
               chunk(0, rdmap.send(1, b"1st"))]
     ghost.send(chunks[2], chunks[0], chunks[1])
-    same("length", link.wc(wr=1, status=SUCCESS).length, 3)
-    same("length", link.wc(wr=2, status=SUCCESS).length, 5)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 3)
+    same("length", link.expect_wc(wr=2, status=SUCCESS).length, 5)
     same("written", memory.get(0, 6), b"second")
 
 
@@ -365,19 +365,19 @@ def acknowledged_waits(w):
     ghost, link = ghost_calls(w, recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"wait"), ssn=link.peer.ssn + 1)
     ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-    w.mate.none(WC, timeout=0, conn=link.conn)
+    w.server.expect_no_event_within(WC, timeout=0, conn=link.conn)
     link.peer.put_segment(rdmap.write(0, 0))
-    same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
 
 
 @case("no Terminate that could overtake the Initiate",
       "SCTPDDP-43 SCTPDDP-45")
 def initiate_unacknowledged(w):
-    ghost, link = w.ghost_called()
+    ghost, link = w.connect_to_ghost()
     ghost.sacking = False
     request, link.peer = w.first(ghost)
-    w.mate.do("destroy", link.conn)
-    w.mate.forget(link.conn)
+    w.server.do("destroy", link.conn)
+    w.server.drop_events(link.conn)
     link.conn = None
     w.quiet(link.peer)
     ghost.sacking = True
@@ -388,11 +388,11 @@ def initiate_unacknowledged(w):
 @case("a session is not begun on a stream with unacknowledged chunks",
       "SCTPDDP-46")
 def not_reused(w):
-    ghost, link = w.ghost_called()
+    ghost, link = w.connect_to_ghost()
     request, link.peer = w.first(ghost)
     link.accept(request)
     ghost.sacking = False
-    w.mate.do("disconnect", link.conn)
+    w.server.do("disconnect", link.conn)
     same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
@@ -405,7 +405,7 @@ def not_reused(w):
         again.peer = stream
     ghost.sack()
     ghost.sacking = True
-    link.cm("DISCONNECTED")
+    link.expect_cm("DISCONNECTED")
     if not others:
         link.peer.new_session()
         ghost.wait(lambda: link.peer.came)
@@ -416,12 +416,12 @@ def not_reused(w):
 def end_acknowledged(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
-    with w.counted(end_peer_closed=1):
+    with w.expect_counts(end_peer_closed=1):
         link.peer.terminate()
         same("end of the session", link.peer.wait_end()[0], "terminate")
-        w.nothing(CM, event="DISCONNECTED")
+        w.expect_nothing(CM, event="DISCONNECTED")
         ghost.sack()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
 
 
 @case("an end is graceful once the peer has begun the next "
@@ -432,23 +432,23 @@ def end_known(w):
     link.peer.terminate()
     same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.new_session()
-    works(w.initiate(peer=link.peer), w.shared(4096, "lrw"))
-    link.cm("DISCONNECTED")
+    check_works(w.initiate(peer=link.peer), w.shared(4096, "lrw"))
+    link.expect_cm("DISCONNECTED")
 
 
 @case("an end is not timed out while data is unacknowledged", "SCTPDDP-31")
 def end_slow(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
-    with w.counted(end_local_close=1, end_timeout=0):
-        w.mate.do("disconnect", link.conn)
-        # longer than the peer has for its Terminate after it has acknowledged
+    with w.expect_counts(end_local_close=1, end_timeout=0):
+        w.server.do("disconnect", link.conn)
+        # wait for longer than a peer that has acknowledged may take to send its Terminate
         ghost.settle(CLOSE + 2)
         ghost.sack()
         ghost.sacking = True
         same("end of the session", link.peer.wait_end()[0], "terminate")
         link.peer.terminate()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
 
 
 @case("a short message is not delayed for others", "SCTPDDP-78")
@@ -477,9 +477,9 @@ def post_until_full(w, link, memory, most):
     count, batch = 0, BATCH
     words = "write", link.conn, memory.number, 0, 0, 1, 1, 2
     while batch == BATCH and count < most:
-        w.mate.do_all(*[words] * BATCH)
+        w.server.do_all(*[words] * BATCH)
         batch = 0
-        while batch < BATCH and w.mate.event(WC, STOPPED, conn=link.conn):
+        while batch < BATCH and w.server.pop_event(WC, STOPPED, conn=link.conn):
             batch += 1
         count += batch
     return count, BATCH - batch
@@ -490,7 +490,7 @@ def post_until_full(w, link, memory, most):
 def in_flight(w):
     """The limit does not depend on the peer's receive window. The other chunks wait for
     acknowledgements."""
-    ghost, link = w.ghost_called(window=1 << 28)
+    ghost, link = w.connect_to_ghost(window=1 << 28)
     request, link.peer = w.first(ghost)
     link.accept(request)
     ghost.sacking = False
@@ -501,7 +501,7 @@ def in_flight(w):
     ghost.sack()
     for _ in range(500):
         ghost.settle(0.02)
-        while left and w.mate.event(WC, 0, conn=link.conn):
+        while left and w.server.pop_event(WC, 0, conn=link.conn):
             left -= 1
         if not left:
             return
@@ -513,10 +513,10 @@ def check_restart(w, ghost, link):
     is sent on the new association."""
     again = w.ghost(port=ghost.ports[0])
     again.tag, again.tsn = 0x2EAF0002, 0x20000000
-    with w.counted(end_peer_reset=1, tx_terminates=0):
+    with w.expect_counts(end_peer_reset=1, tx_terminates=0):
         again.connect()
         w.closing.callback(again.close)
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
     ghost.ended = "restart"
     same("end, and messages before it", (again.wait_end(), again.chunks()),
          ("abort", []))
@@ -527,8 +527,8 @@ def check_restart(w, ghost, link):
 def restart(w):
     ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
     check_restart(w, ghost, link)
-    link.wc(wr=1, status=FLUSHED)
-    works(w.initiate(), w.shared(4096, "lrw"))
+    link.expect_wc(wr=1, status=FLUSHED)
+    check_works(w.initiate(), w.shared(4096, "lrw"))
 
 
 @case("a restart ends sessions that wait for send buffer "
@@ -553,9 +553,9 @@ def restart_hastily(w, *last):
     octets = link.peer.ssn.to_bytes(2, "big") + segment.pack()
     again.bundled = lambda: [again.data(0, octets, sctp.SEGMENT), *last]
     again.begin()
-    link.cm("DISCONNECTED")
+    link.expect_cm("DISCONNECTED")
     ghost.ended = "restart"
-    memory.untouched()
+    memory.check_untouched()
 
 
 @case("data after a restart is not delivered to the previous session",
@@ -578,18 +578,18 @@ def all_at_once(w):
         link.peer.send(b"last")
         link.peer.terminate()
         link.assoc.shutdown()
-        same("length", link.wc(wr=1, status=SUCCESS).length, 4)
-        link.cm("DISCONNECTED", status=0)
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
+        link.expect_cm("DISCONNECTED", status=0)
         w.after_case()
 
 
 @case("an association without sessions is shut down after a while", "DDP-13")
 def idle(w):
     link = w.respond()
-    w.mate.do("disconnect", link.conn)
-    link.ended()
+    w.server.do("disconnect", link.conn)
+    link.expect_end()
     link.peer.terminate()
-    link.cm("DISCONNECTED")
+    link.expect_cm("DISCONNECTED")
     same("end of the association", link.assoc.wait_end(30), "shutdown")
 
 

@@ -7,13 +7,13 @@ import contextlib
 import time
 from dataclasses import astuple
 
-from lib.wire import (MATE_IF, NS, PATIENCE, PEER_IF, case, check, mpa, same,
+from lib.wire import (SERVER_IF, NS, PATIENCE, PEER_IF, case, check, mpa, same,
                       shell)
 from rawpeer import sctp
 from rawpeer.sctp import INITIATE, Control
-from lib.wire_sctp import GHOST, answer, go, hardware, streams_asked, works
+from lib.wire_sctp import GHOST, answer, go, read_hardware_addr, requesting_streams, check_works
 
-MATE6 = "fd00:9:2::1"
+SERVER6 = "fd00:9:2::1"
 MANY = 72       # associations: more than a connect examines
 IDLE = 5        # seconds that an association without sessions is kept
 
@@ -21,16 +21,16 @@ IDLE = 5        # seconds that an association without sessions is kept
 @contextlib.contextmanager
 def neighbours(places):
     """Context manager: give the peer these addresses of one network."""
-    mac = hardware(NS, PEER_IF).hex(":")
-    shell(f"ip addr add {MATE6}/64 dev {MATE_IF} nodad")
+    mac = read_hardware_addr(NS, PEER_IF).hex(":")
+    shell(f"ip addr add {SERVER6}/64 dev {SERVER_IF} nodad")
     for place in places:
         shell(f"ip -n {NS} addr add {place}/64 dev {PEER_IF} nodad")
-        shell(f"ip neigh replace {place} lladdr {mac} dev {MATE_IF} "
+        shell(f"ip neigh replace {place} lladdr {mac} dev {SERVER_IF} "
               "nud permanent")
     try:
         yield
     finally:
-        shell(f"ip addr del {MATE6}/64 dev {MATE_IF}")
+        shell(f"ip addr del {SERVER6}/64 dev {SERVER_IF}")
         for place in places:
             shell(f"ip -n {NS} addr del {place}/64 dev {PEER_IF}")
 
@@ -43,14 +43,14 @@ def call_many(w, sock, port, count):
     sock.setblocking(False)
     for _ in range(count):
         link = w.call(port)
-        stream, request = found(w, sock, assocs)
+        stream, request = wait_next_initiate(w, sock, assocs)
         link.peer = stream
         link.accept(request)
         links.append(link)
     return assocs, links
 
 
-def found(w, sock, assocs):
+def wait_next_initiate(w, sock, assocs):
     """Wait for the next Initiate, on a known or a new association. Return its stream and the
     Initiate."""
     end = time.monotonic() + PATIENCE
@@ -77,10 +77,10 @@ def shared_association(w):
         same("associations", len(assocs), 1)
         same("distinct streams", len({l.peer.sid for l in links}), 5)
         for link in links:
-            works(link, memory)
+            check_works(link, memory)
         links[2].answer(Control(INITIATE))
-        links[2].ended()
-        works(links[3], memory)
+        links[2].expect_end()
+        check_works(links[3], memory)
 
 
 @case("a second association is set up when no stream is free",
@@ -92,7 +92,7 @@ def used_up(w):
         same("associations", len(assocs), 3)
         for link in links:
             check(f"stream {link.peer.sid} is within the limit", link.peer.sid < 2)
-            works(link, memory)
+            check_works(link, memory)
 
 
 def asked_twice(assoc):
@@ -128,17 +128,17 @@ def many_ways(w):
 @case("a full association is not kept alive by connects that it has no stream for",
       "SCTPDDP-56")
 def full_goes(w):
-    with streams_asked(1):
-        ghost, link = w.ghost_called()
+    with requesting_streams(1):
+        ghost, link = w.connect_to_ghost()
     request, link.peer = w.first(ghost)
     link.accept(request)
-    w.mate.do("destroy", link.conn)
-    w.mate.forget(link.conn)
+    w.server.do("destroy", link.conn)
+    w.server.drop_events(link.conn)
     link.conn = None
     same("end of the session", link.peer.wait_end()[0], "terminate")
     # the stream is not free, because the peer has not sent its Terminate
     for _ in range(3):
-        with streams_asked(1):
+        with requesting_streams(1):
             w.call(ghost.ports[0], host=GHOST)
         ghost.settle(IDLE - 1)
         if ghost.ended:
@@ -153,12 +153,12 @@ def few_at_once(w):
         links, assocs = [w.call(port) for _ in range(5)], []
         sock.setblocking(False)
         for _ in links:
-            stream, request = found(w, sock, assocs)
+            stream, request = wait_next_initiate(w, sock, assocs)
             stream.put_control(*astuple(answer(request)))
             if request.rtr & mpa.A:
                 stream.get_segment()
     for link in links:
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
     same("associations", len(assocs), 3)
 
 
@@ -194,7 +194,7 @@ def move_on(w):
     same("streams requested in INIT", [g.init.init[2:4] for g in ghosts[1:3]],
          [(2, 2)] * 2)
     for link in links:
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
 
 
 @case("streams freed by others are found on the same association",
@@ -204,8 +204,8 @@ def move_within(w):
     ghost = w.ghost(port=port, peer_port=0, streams=2)
     links = [w.call(port, host=GHOST) for _ in range(5)]
     for link in links[0], links[3], links[4]:
-        w.mate.do("destroy", link.conn)
-        w.mate.forget(link.conn)
+        w.server.do("destroy", link.conn)
+        w.server.drop_events(link.conn)
         link.conn = None
     w.closing.callback(ghost.accept().close)
     streams = initiates(w, ghost)
@@ -213,7 +213,7 @@ def move_within(w):
     for stream in streams:
         stream.put_control(*astuple(answer(stream.get_control())))
     for link in links[1:3]:
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
 
 
 go()

@@ -4,11 +4,11 @@
 
 import contextlib
 
-from lib.wire import (MATE, MATE_IF, NS, PEER, PEER_IF, SUCCESS, case, check,
+from lib.wire import (SERVER, SERVER_IF, NS, PEER, PEER_IF, SUCCESS, case, check,
                       rdmap, same, shell)
 from rawpeer import sctp_packet
 from rawpeer.sctp import E_INITIATE, INITIATE, Control
-from lib.wire_sctp import answer, enhanced, go, of_one
+from lib.wire_sctp import answer, enhanced, go, packets_of_association
 
 BIG = 1 << 20
 WHOLE = sctp_packet.BEGIN | sctp_packet.END
@@ -21,21 +21,21 @@ HEADERS = 20 + 12 + 16
 def mtu(size):
     """Context manager: set the MTU of both ends."""
     try:
-        for prefix, name in ("ip", MATE_IF), (f"ip -n {NS}", PEER_IF):
+        for prefix, name in ("ip", SERVER_IF), (f"ip -n {NS}", PEER_IF):
             shell(f"{prefix} link set {name} mtu {size}")
         yield
     finally:
-        for prefix, name in ("ip", MATE_IF), (f"ip -n {NS}", PEER_IF):
+        for prefix, name in ("ip", SERVER_IF), (f"ip -n {NS}", PEER_IF):
             shell(f"{prefix} link set {name} mtu 1500")
 
 
-def of_ours(packets):
+def packets_of_device(packets):
     """Return the packets that the device's host has sent, and their DATA chunks."""
-    packets = [p for p in packets if p.source[0] == MATE]
+    packets = [p for p in packets if p.source[0] == SERVER]
     return packets, [c for p in packets for c in p.of(sctp_packet.DATA)]
 
 
-def traffic(w, connect):
+def send_many_lengths(w, connect):
     """Make a connection and send messages of many lengths over it."""
     memory = w.shared(BIG, "l")
     link = connect()
@@ -45,16 +45,16 @@ def traffic(w, connect):
         link.post(opcode, memory, size, wr, 0x10, 0x20)
         octets = sum(len(seg.payload) for seg in link.peer.get_message())
         same("octets", octets, size if opcode != "read" else 28)
-    w.mate.do("disconnect", link.conn)
-    link.ended()
+    w.server.do("disconnect", link.conn)
+    link.expect_end()
     return link
 
 
 def check_flags(w, size):
     for connect in w.initiate, w.respond:
         with mtu(size), w.watching() as sniffer:
-            traffic(w, connect)
-            packets, data = of_ours(sniffer.packets())
+            send_many_lengths(w, connect)
+            packets, data = packets_of_device(sniffer.packets())
             w.after_case()
         same("flags: all unordered and not "
              "fragmented", {c.flags & 7 for c in data},
@@ -88,7 +88,7 @@ def small_mtu(w):
         link.post("write", memory, 4000, 1, 0x10, 0x20)
         segments = link.peer.get_message()
         w.respond(lambda r: answer(r, bytes(508)))
-        _, data = of_ours(sniffer.packets())
+        _, data = packets_of_device(sniffer.packets())
     same("whole", {c.flags & WHOLE for c in data}, {WHOLE})
     longest = max(len(seg.pack()) + 2 for seg in segments)
     check(f"the longest segment has at least {LEAST} bytes, not "
@@ -103,7 +103,7 @@ def tiny_mtu(w):
         memory = w.shared(4096, "l")
         link.post("send", memory, 4000, 1)
         segments = link.peer.get_message()
-        packets, data = of_ours(sniffer.packets())
+        packets, data = packets_of_device(sniffer.packets())
     same("octets", sum(len(seg.payload) for seg in segments), 4000)
     same("length of the longest "
          "segment", max(len(seg.pack()) + 2 for seg in segments), LEAST)
@@ -120,14 +120,14 @@ def resized(w, before, after):
         for _ in range(2):
             link.post("write", memory, 20000, 1, 0x10, 0x20)
             link.peer.get_message()
-            link.wc(wr=1, status=SUCCESS)
+            link.expect_wc(wr=1, status=SUCCESS)
     with mtu(after), w.watching() as sniffer:
         for _ in range(5):
             link.post("write", memory, 20000, 1, 0x10, 0x20)
             segments = link.peer.get_message()
             same("octets", sum(len(s.payload) for s in segments), 20000)
-            link.wc(wr=1, status=SUCCESS)
-        packets, data = of_ours(sniffer.packets())
+            link.expect_wc(wr=1, status=SUCCESS)
+        packets, data = packets_of_device(sniffer.packets())
     longest = max(p.size for p in packets)
     check(f"the longest packet, {longest} bytes, fills the path "
           "MTU", after - 64 <= longest <= after)
@@ -156,7 +156,7 @@ def bundled(w):
             link.peer.get_message()
         link.post("write", memory, 3000, 20, 0x10, 0x20)
         link.peer.get_message()
-        packets, _ = of_ours(sniffer.packets())
+        packets, _ = packets_of_device(sniffer.packets())
     for packet in packets:
         if packet.of(sctp_packet.SACK) and packet.of(sctp_packet.DATA):
             together += 1
@@ -170,11 +170,11 @@ def bundled(w):
 @contextlib.contextmanager
 def second_address(address="10.9.2.77"):
     """Context manager: give the device's interface a second address."""
-    shell(f"ip addr add {address}/24 dev {MATE_IF}")
+    shell(f"ip addr add {address}/24 dev {SERVER_IF}")
     try:
         yield address
     finally:
-        shell(f"ip addr del {address}/24 dev {MATE_IF}")
+        shell(f"ip addr del {address}/24 dev {SERVER_IF}")
 
 
 def check_alone(packets, address, kind):
@@ -184,7 +184,7 @@ def check_alone(packets, address, kind):
     same("addresses", [kind for kind, _ in init.parameters if kind in
                        (sctp_packet.IPV4_ADDRESS, 6, 11)], [])
     same("addresses in use",
-         {p.source[0] for p in of_one(packets, packet)}, {address, PEER})
+         {p.source[0] for p in packets_of_association(packets, packet)}, {address, PEER})
 
 
 @case("only one address, whatever the interface has",
@@ -196,17 +196,17 @@ def one_address(w):
             with w.watching() as sniffer:
                 connect()
                 packets = sniffer.packets()
-            check_alone(packets, MATE, kind)
+            check_alone(packets, SERVER, kind)
 
 
 @case("only one address, though the listener has a wildcard address",
       "SCTPDDP-51 SCTPDDP-52")
 def one_called(w):
     before, port = w.listener, next(w.ports)
-    w.listener = int(w.mate.do("listen", "0.0.0.0", port)[0])
+    w.listener = int(w.server.do("listen", "0.0.0.0", port)[0])
     try:
         with second_address() as second:
-            for address in MATE, second:
+            for address in SERVER, second:
                 with w.watching() as sniffer:
                     assoc = w.associate(port, at=address)
                     w.initiate(peer=assoc.stream(0)).round_trip()
@@ -214,18 +214,18 @@ def one_called(w):
                 check_alone(packets, address, sctp_packet.INIT_ACK)
             w.after_case()
     finally:
-        w.mate.do("destroy", w.listener)
+        w.server.do("destroy", w.listener)
         w.listener = before
 
 
 @case("only the primary path")
 def one_path(w):
     with w.watching() as sniffer:
-        traffic(w, w.initiate)
+        send_many_lengths(w, w.initiate)
         packets = sniffer.packets()
     first, *_ = [p for p in packets if p.of(sctp_packet.INIT)]
     same("paths", {frozenset((p.source, p.target))
-                   for p in of_one(packets, first)},
+                   for p in packets_of_association(packets, first)},
          {frozenset((first.source, first.target))})
 
 

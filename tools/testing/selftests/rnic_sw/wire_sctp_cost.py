@@ -4,7 +4,7 @@
 needs a test environment that counts time in instructions."""
 
 from lib.wire import case, check, rdmap
-from lib.wire_kernel import by_the_clock, not_idle
+from lib.wire_kernel import need_instruction_clock, read_busy_time
 from lib.wire_sctp import go
 
 EARLY, PART = 24000, 2000
@@ -16,11 +16,11 @@ DEARER = 1.3            # limit; 1.0 was measured, and a linear list would cost 
 def send_early(link, empty, last):
     """Send a part of the out-of-order chunks, the last one first. Return how much CPU time that
     took."""
-    began = not_idle()
+    began = read_busy_time()
     for ssn in range(last, last - PART, -1):
         link.peer.put_segment(empty, ssn=ssn, more=ssn % 50 > 0)
     link.assoc.settle(DONE)
-    return not_idle() - began
+    return read_busy_time() - began
 
 
 def send_missing(link, empty, ssn, following):
@@ -51,5 +51,5 @@ def early(w):
           many <= DEARER * few)
 
 
-by_the_clock()
+need_instruction_clock()
 go()

@@ -24,7 +24,7 @@ from lib.fuzzing import Spoiler, flip
 from rawpeer import ddp, mpa, sctp
 from rawpeer.sctp import (ACCEPT, CONTROL, E_ACCEPT, E_INITIATE, INITIATE,
                           TERMINATE, Control)
-from lib.wire import MATE, PEER, setting
+from lib.wire import SERVER, PEER, setting
 from lib.wire_sctp import answer, enhanced
 
 STREAMS = 8
@@ -257,7 +257,7 @@ class SctpSession(Session):
     def respond(self):
         actions, number = self.choose_actions(), self.number % (1 << 16)
         self.private_data = struct.pack(">BH", actions, number)
-        self.w.mate.do("call", PEER, self.party.port, actions, number)
+        self.w.server.do("call", PEER, self.party.port, actions, number)
         if not (yield from self.until(self.claim)):
             raise Bad("an Initiate should arrive") if self.right else Ended
         if self.request.code != E_INITIATE:
@@ -404,7 +404,7 @@ class Party:
         for assoc in self.own:
             if assoc.unused and not assoc.ended and self.rand.random() < 0.8:
                 return assoc
-        self.own.append(Association.dial(self.socket(), (MATE, PORT)))
+        self.own.append(Association.dial(self.socket(), (SERVER, PORT)))
         return self.own[-1]
 
     def pump(self, seconds):

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib.wire import (CM, DEVICE, FLUSHED, MATE_IF, NS, Wire, case, check, mpa,
+from lib.wire import (CM, DEVICE, FLUSHED, SERVER_IF, NS, Wire, case, check, mpa,
                       shell)
 from rawpeer.sctp import INITIATE
 from lib.wire_kernel import failing_allocations_of
@@ -42,7 +42,7 @@ def drop(w, call, peer):
     with failing_allocations_of("iw_create_cm_id", "iw_cm", 1) as lost:
         call(peer)
         wait_for("a request is lost", lost)
-    w.mate.none(CM, event="CONNECT_REQUEST")
+    w.server.expect_no_event_within(CM, event="CONNECT_REQUEST")
 
 
 @case("requests are dropped")
@@ -66,15 +66,15 @@ def moves(w):
     memory = w.shared(4096, "l")
     links = [initiate(w, recvs=[(memory, 64)])
              for initiate in (Wire.initiate, SctpWire.initiate) * 2]
-    w.mate.process.send_signal(signal.SIGSTOP)
-    w.closing.callback(w.mate.process.send_signal, signal.SIGCONT)
+    w.server.process.send_signal(signal.SIGSTOP)
+    w.closing.callback(w.server.process.send_signal, signal.SIGCONT)
     before = time.monotonic()
-    shell(f"ip link set {MATE_IF} netns {NS}")
+    shell(f"ip link set {SERVER_IF} netns {NS}")
     took = time.monotonic() - before
     wait_for("the device is removed", gone)
-    w.mate.process.send_signal(signal.SIGCONT)
+    w.server.process.send_signal(signal.SIGCONT)
     for link in links:
-        link.wc(wr=1, status=FLUSHED)
+        link.expect_wc(wr=1, status=FLUSHED)
         # reset the connection: a FIN would be retransmitted later
         link.peer.reset()
     w.kept[0].reset()
@@ -86,7 +86,7 @@ def moves(w):
 def device_goes(w):
     """Unloading the module waits for its devices. Another process unloads it, because a process
     that hangs in the kernel cannot be killed."""
-    w.mate.stop()
+    w.server.stop()
     wait_for("the device is removed", gone)
     with subprocess.Popen(["modprobe", "-r", "rnic_sw"]) as unload:
         wait_for("the module is unloaded", lambda: unload.poll() is not None)

@@ -9,12 +9,12 @@ import itertools
 import os
 import time
 
-from lib.wire import (CM, KIB, MATE, PATIENCE, SUCCESS, Refused, Skip, case,
+from lib.wire import (CM, KIB, SERVER, PATIENCE, SUCCESS, Refused, Skip, case,
                       check, rdmap, same, write)
-from lib.wire_kernel import busy, grown_since, kernel_memory
+from lib.wire_kernel import read_cpu_time, memory_growth_since, kernel_memory
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
-from lib.wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
+from lib.wire_sctp import GHOST, SERVER_IF, NS, PEER_IF, PORT, go, read_hardware_addr
 
 STREAMS = 255           # streams of an unaccepted peer
 FROM_ONE_ADDRESS = 64   # maximum of unaccepted peers at one local address and port
@@ -54,11 +54,11 @@ def associations():
 # Hostile peers -----------------------------------------------------------------
 
 
-def crowd(w, count):
+def associate_many(w, count):
     """Set up count associations by raw packets, so that they use no memory of this kernel's
     SCTP at the peer's end."""
-    frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
-    place = sctp_packet.Place(w.packet_socket(), frame, GHOST, MATE)
+    frame = read_hardware_addr("", SERVER_IF) + read_hardware_addr(NS, PEER_IF)
+    place = sctp_packet.Place(w.packet_socket(), frame, GHOST, SERVER)
     w.closing.callback(place.sock.close)
     for port in itertools.islice(w.ports, count):
         ghost = sctp_packet.Association(place, port, PORT, streams=STREAMS)
@@ -66,42 +66,42 @@ def crowd(w, count):
         yield ghost.connect()
 
 
-def bundled(ghost, chunks):
+def send_bundled(ghost, chunks):
     chunks = list(chunks)
     for at in range(0, len(chunks), BUNDLE):
         ghost.send(*chunks[at:at + BUNDLE])
 
 
-def stray(ghost, sid):
+def make_stray(ghost, sid):
     """Return a segment outside any session."""
     return ghost.data(sid, b"\0\0" + rdmap.write(1, 2).pack(), sctp.SEGMENT)
 
 
-def strays(ghost):
-    bundled(ghost, (stray(ghost, sid) for sid in range(STREAMS)))
+def send_strays(ghost):
+    send_bundled(ghost, (make_stray(ghost, sid) for sid in range(STREAMS)))
 
 
-def early_strays(ghost, last=1):
+def send_early_strays(ghost, last=1):
     for n in range(last + 39, last - 1, -1):
         ghost.send(ghost.data(0, bytes([0, n]) + bytes(1300), sctp.SEGMENT))
 
 
-def hasty(ghost):
+def send_before_accept(ghost):
     """Send an Initiate, and then chunks that may not follow before the Accept, out of order.
     The device must not queue them, and must end the session."""
     ghost.put(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
-    early_strays(ghost, 2)
+    send_early_strays(ghost, 2)
     same("code of the reply", ghost.stream(0).get_control().code, TERMINATE)
 
 
-def refused(ghost):
+def send_refused_initiates(ghost):
     """Send Initiates that the device refuses without a connection request."""
     for sid in range(8):
         ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                   sctp.CONTROL)
 
 
-def pieces(ghost):
+def send_fragments(ghost):
     """Send first fragments of messages that are never completed."""
     for sid in range(200):
         ghost.send(ghost.data(sid, bytes(1400), sctp.SEGMENT,
@@ -109,7 +109,7 @@ def pieces(ghost):
                               sctp_packet.UNORDERED))
 
 
-def silent(_):
+def send_nothing(_):
     pass
 
 
@@ -131,7 +131,7 @@ class Peak:
 
     def look(self, memory=True):
         self.most = max(self.most, self._here())
-        grown, where = grown_since(self.before) if memory else (0, "")
+        grown, where = memory_growth_since(self.before) if memory else (0, "")
         if grown > self.grown:
             self.grown, self.where = grown, where
 
@@ -144,9 +144,9 @@ def attack_by_many(w, attack, each=EACH, stay=False):
 
     stay: the associations live long enough to be counted.
     """
-    works(w)
+    check_served(w)
     peak = Peak()
-    for number, ghost in enumerate(crowd(w, MANY), 1):
+    for number, ghost in enumerate(associate_many(w, MANY), 1):
         attack(ghost)
         # read the replies, because otherwise the peer's own socket would be full
         ghost.settle(0.01)
@@ -157,40 +157,40 @@ def attack_by_many(w, attack, each=EACH, stay=False):
           peak.most <= FROM_ONE_ADDRESS + PASSING)
     check(f"limited kernel memory: {peak.grown} KiB",
           peak.grown <= FROM_ONE_ADDRESS * each)
-    works(w)
+    check_served(w)
     if stay and peak.most < FEW:
         raise Skip(f"too slow: only {peak.most} associations at once")
 
 
 def forget_requests(w):
     """Reject the connection requests of the attack."""
-    while (event := w.mate.event(CM, 1, event="CONNECT_REQUEST")):
+    while (event := w.server.pop_event(CM, 1, event="CONNECT_REQUEST")):
         with contextlib.suppress(Refused):
-            w.mate.do("destroy", event.conn)
-        w.mate.forget(event.conn)
+            w.server.do("destroy", event.conn)
+        w.server.drop_events(event.conn)
 
 
-def works(w):
+def check_served(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     link.peer.send(b"hello")
-    link.wc(wr=1, status=SUCCESS)
+    link.expect_wc(wr=1, status=SUCCESS)
 
 
 for what, words, rows, more in (
-        (silent, "send nothing", "", {"stay": True}),
-        (strays, "a stray chunk on each stream", "", {}),
-        (early_strays, "out-of-order chunks, the last ones first", "", {}),
-        (hasty, "more chunks after an Initiate", "SCTPDDP-28",
+        (send_nothing, "send nothing", "", {"stay": True}),
+        (send_strays, "a stray chunk on each stream", "", {}),
+        (send_early_strays, "out-of-order chunks, the last ones first", "", {}),
+        (send_before_accept, "more chunks after an Initiate", "SCTPDDP-28",
          {"each": EACH_ASKED}),
-        (refused, "Initiates that are refused", "", {"stay": True}),
-        (pieces, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
+        (send_refused_initiates, "Initiates that are refused", "", {"stay": True}),
+        (send_fragments, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
     case(f"unaccepted peers: {words}", rows, attack=what, **more)(attack_by_many)
 
 
 def sent_away(w, sids):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         for sid in sids:
-            ghost.send(stray(ghost, sid))
+            ghost.send(make_stray(ghost, sid))
             ghost.settle(0.001)
             if ghost.ended:
                 break
@@ -208,7 +208,7 @@ case("unaccepted peers: one that violates it on a single stream is evicted, too"
 
 @case("unaccepted peers: refused Initiates do not extend the time limit")
 def no_time(w):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         for sid in range(12):
             ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                       sctp.CONTROL)
@@ -218,30 +218,30 @@ def no_time(w):
         same("end of the association", ghost.ended, "abort")
 
 
-def ask(ghost, sid=0):
+def send_initiate(ghost, sid=0):
     ghost.put(sid, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
 
 
-def breach(ghost, sid=0):
+def violate_protocol(ghost, sid=0):
     """Send a second message before the Accept, which violates the protocol."""
     ghost.put(sid, b"\0\1" + Control(INITIATE).pack(), sctp.CONTROL)
 
 
 @case("unaccepted peers: those with a connection request add a limited number")
 def request_reported(w):
-    works(w)
+    check_served(w)
     there = associations()
     asking = []
-    for ghost in crowd(w, FROM_ONE_ADDRESS - 4):
-        ask(ghost)
-        w.asked()
+    for ghost in associate_many(w, FROM_ONE_ADDRESS - 4):
+        send_initiate(ghost)
+        w.expect_request()
         asking.append(ghost)
-    for _ in crowd(w, FROM_ONE_ADDRESS):
+    for _ in associate_many(w, FROM_ONE_ADDRESS):
         pass
     most = associations() - there
     for ghost in asking:
-        breach(ghost)
-    # shorter than the 10 s after which the device ends unaccepted peers in any case
+        violate_protocol(ghost)
+    # wait for less than the 10 s after which the device ends unaccepted peers in any case
     end = time.monotonic() + 8
     while (left := associations() - there) > FROM_ONE_ADDRESS and \
             time.monotonic() < end:
@@ -249,17 +249,17 @@ def request_reported(w):
     forget_requests(w)
     print(f"# {most} associations, {left} once no request is pending", flush=True)
     check(f"not too many unaccepted peers: {left}", left <= FROM_ONE_ADDRESS)
-    works(w)
+    check_served(w)
     if most < FROM_ONE_ADDRESS + FEW:
         raise Skip(f"too slow: only {most} associations at once")
 
 
 @case("unaccepted peers: one that violates the protocol after an Initiate is evicted")
 def asks_again(w):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         for sid in range(STRAYS + 8):
-            ask(ghost, sid)
-            breach(ghost, sid)
+            send_initiate(ghost, sid)
+            violate_protocol(ghost, sid)
             ghost.settle(0.01)
             if ghost.ended:
                 break
@@ -274,17 +274,17 @@ def unanswered(w):
         w.call(PORT + number, host=GHOST)
     began = time.monotonic()
     w.respond()
-    works(w)
-    listener = int(w.mate.do("listen", MATE, PORT + 1)[0])
+    check_served(w)
+    listener = int(w.server.do("listen", SERVER, PORT + 1)[0])
     link = w.initiate(peer=w.associate(port=PORT + 1).stream(0),
                       listener=listener)
     took = time.monotonic() - began
     link.close()
-    w.mate.do("destroy", listener)
+    w.server.do("destroy", listener)
     check(f"others are served in {took:.1f} s", took < SOON)
 
 
-def announced_last(ghost):
+def get_last_window(ghost):
     *_, sack = (c for p in ghost.packets for c in p.of(sctp_packet.SACK))
     return int.from_bytes(sack.body[4:8], "big")
 
@@ -295,15 +295,15 @@ def accept_and_check_window(w, ghost):
                       recvs=[(w.shared(1024, "l"), 64)] * 8)
     for number in range(1, 5):
         link.peer.send(b"more")
-        link.wc(wr=number, status=SUCCESS)
+        link.expect_wc(wr=number, status=SUCCESS)
     ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-    window = announced_last(ghost)
+    window = get_last_window(ghost)
     check(f"window of an accepted peer: {window} bytes", window >= ACCEPTED_WINDOW)
 
 
 @case("an unaccepted peer gets a small window, an accepted one a large one")
 def windows(w):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         announced = ghost.init.init[1]
         check(f"window of an unaccepted peer: {announced} bytes", announced <= WINDOW)
         accept_and_check_window(w, ghost)
@@ -312,17 +312,17 @@ def windows(w):
 def accept_and_end(w, ghost):
     """Let a program accept and end a session of the peer."""
     link = w.initiate(peer=ghost.stream(0))
-    w.mate.do("destroy", link.conn)
-    link.ended()
+    w.server.do("destroy", link.conn)
+    link.expect_end()
     link.peer.terminate()
-    w.mate.forget(link.conn)
+    w.server.drop_events(link.conn)
     link.conn = None
 
 
 @case("unaccepted peers: a peer whose session has ended counts as unaccepted, and can "
       "start the next session")
 def accepted_again(w):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
         ghost.settle(STAYS_ACCEPTED + 1)
         ghost.stream(0).new_session()
@@ -333,15 +333,15 @@ def accepted_again(w):
       "violations",
       "SCTPDDP-28")
 def limit_of_violations(w):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
         ghost.settle(STAYS_ACCEPTED + 1)
-        ghost.send(stray(ghost, 9))
+        ghost.send(make_stray(ghost, 9))
         ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-        check(f"window of an unaccepted peer: {announced_last(ghost)} bytes",
-              announced_last(ghost) <= WINDOW)
+        check(f"window of an unaccepted peer: {get_last_window(ghost)} bytes",
+              get_last_window(ghost) <= WINDOW)
         for _ in range(STRAYS):
-            ghost.send(stray(ghost, 9))
+            ghost.send(make_stray(ghost, 9))
             ghost.settle(0.001)
         same("end of the association", ghost.wait_end(), "abort")
 
@@ -349,7 +349,7 @@ def limit_of_violations(w):
 @case("unaccepted peers: after a session refused Initiates do not extend the time "
       "limit")
 def no_more_time(w):
-    for ghost in crowd(w, 1):
+    for ghost in associate_many(w, 1):
         accept_and_end(w, ghost)
         for sid in range(1, IDLE // 2 + 5):
             ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
@@ -363,7 +363,7 @@ def no_more_time(w):
 # Peers with many addresses ----------------------------------------------------------
 
 
-def elsewhere(count):
+def make_address_parameters(count):
     """Return INIT parameters with further addresses, which do not exist."""
     return sctp_packet.adaptation(1) + b"".join(
         sctp_packet.parameter(sctp_packet.IPV4_ADDRESS,
@@ -371,7 +371,7 @@ def elsewhere(count):
         for number in range(1, count + 1))
 
 
-def timeouts(ghost):
+def read_max_timeouts(ghost):
     """Return the number of consecutive timeouts after which SCTP fails the
     association."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
@@ -384,29 +384,29 @@ def timeouts(ghost):
 
 @case("addresses: unreachable ones do not extend the time limit")
 def no_path(w):
-    ghost = w.ghost(parameters=elsewhere(ADDRESSES - 1)).connect()
+    ghost = w.ghost(parameters=make_address_parameters(ADDRESSES - 1)).connect()
     w.closing.callback(ghost.close)
     link = w.initiate(peer=ghost.stream(0), recvs=[(w.shared(1024, "l"), 64)])
     link.peer.send(b"hello")
-    link.wc(wr=1, status=SUCCESS)
-    same("timeouts", timeouts(ghost), TIMEOUTS)
+    link.expect_wc(wr=1, status=SUCCESS)
+    same("timeouts", read_max_timeouts(ghost), TIMEOUTS)
 
 
 @case("addresses: a peer with too many is refused")
 def too_many_call(w):
-    ghost = w.ghost(parameters=elsewhere(ADDRESSES))
-    with w.counted(end_sctp_addresses=1):
+    ghost = w.ghost(parameters=make_address_parameters(ADDRESSES))
+    with w.expect_counts(end_sctp_addresses=1):
         ghost.connect()
         same("end of the association", ghost.wait_end(), "abort")
-    works(w)
+    check_served(w)
 
 
 @case("addresses: a peer with too many is refused by the initiator, too")
 def too_many_called(w):
-    with w.counted(end_sctp_addresses=1):
-        ghost, link = w.ghost_called(parameters=elsewhere(ADDRESSES))
+    with w.expect_counts(end_sctp_addresses=1):
+        ghost, link = w.connect_to_ghost(parameters=make_address_parameters(ADDRESSES))
         same("end of the association", ghost.wait_end(), "abort")
-        link.cm("CONNECT_ERROR", status=-errno.EPROTO)
+        link.expect_cm("CONNECT_ERROR", status=-errno.EPROTO)
 
 
 @case("addresses: support for adding addresses is not announced")
@@ -416,7 +416,7 @@ def no_more(w):
         before = file.read().strip()
     write(name, "1")
     try:
-        ghost, _ = w.ghost_called()
+        ghost, _ = w.connect_to_ghost()
     finally:
         write(name, before)
     extensions = dict(ghost.init.parameters).get(SUPPORTED_EXTENSIONS, b"")
@@ -449,12 +449,12 @@ def fair(w):
     other.post("send", memory, 100, 9)
     waited = [before(lambda _: other.peer.came)]
     same("octets", len(other.peer.get_segment().payload), 100)
-    w.mate.do("disconnect", other.conn)
+    w.server.do("disconnect", other.conn)
     waited.append(before(lambda _: other.peer.came))
     same("control message at the end", other.peer.get_control().code, TERMINATE)
     late = w.calling(peer=assoc.stream(10))
-    late.conn = w.asked().conn
-    w.mate.do("accept", late.conn, 1, 1)
+    late.conn = w.expect_request().conn
+    w.server.do("accept", late.conn, 1, 1)
     waited.append(before(lambda _: late.peer.came))
     print("# chunks of others before a Send, a Terminate, an Accept:",
           *waited, flush=True)
@@ -470,9 +470,9 @@ def waits(w):
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     time.sleep(1)
-    began = busy()
+    began = read_cpu_time()
     time.sleep(2)
-    used = busy() - began
+    used = read_cpu_time() - began
     print(f"# {used:.2f} s of CPU in 2 s", flush=True)
     check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
 
@@ -487,11 +487,11 @@ def fill():
                 adaptation=0))
 
         listener = plain()
-        listener.bind((MATE, 6998))
+        listener.bind((SERVER, 6998))
         listener.listen()
         for _ in range(4 + 8 * os.cpu_count()):
             caller = plain()
-            caller.connect((MATE, 6998))
+            caller.connect((SERVER, 6998))
             stack.enter_context(listener.accept()[0])
             caller.setblocking(False)
             with contextlib.suppress(BlockingIOError):
@@ -516,7 +516,7 @@ def short_of_memory():
 
 @case("SCTP gets no memory for a while, and nothing is in flight")
 def short(w):
-    ghost, = crowd(w, 1)
+    ghost, = associate_many(w, 1)
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=ghost.stream(0))
     ghost.settle(0.3)
@@ -525,7 +525,7 @@ def short(w):
         ghost.settle(2)
         same("chunks sent meanwhile", len(link.peer.came), 0)
     ghost.settle(2)
-    link.wc(wr=1, status=SUCCESS)
+    link.expect_wc(wr=1, status=SUCCESS)
 
 
 go()

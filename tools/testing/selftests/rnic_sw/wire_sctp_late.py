@@ -24,7 +24,7 @@ FAIR = "/sys/kernel/debug/sched/fair_server"
 LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
-def spinner(cpu, word):
+def fork_spinner(cpu, word):
     """Fork a process that reads a byte from word and then spins on the CPU, whenever the caller
     does not run there."""
     pid = os.fork()
@@ -66,7 +66,7 @@ def spinners():
 
     with no_limits():
         try:
-            pids += [spinner(cpu, word) for cpu in cpus]
+            pids += [fork_spinner(cpu, word) for cpu in cpus]
             yield block_workers
         finally:
             for pid in pids:
@@ -93,12 +93,12 @@ def when_time_is_up(began, seconds):
 @case("the peer's Terminate has arrived when the timeout expires")
 def terminated(w):
     link = w.initiate()
-    with w.counted(end_local_close=1, end_timeout=0):
-        w.mate.do("disconnect", link.conn)
+    with w.expect_counts(end_local_close=1, end_timeout=0):
+        w.server.do("disconnect", link.conn)
         same("code", link.peer.get_control().code, TERMINATE)
         with when_time_is_up(time.monotonic(), CLOSE):
             link.peer.terminate()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
 
 
 @case("the association has been set up when the timeout expires")
@@ -110,7 +110,7 @@ def connected(w):
         ghost.accept()
     request, link.peer = w.first(ghost)
     link.answer(answer(request))
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
 
 
 def before_all(ready, function):
@@ -126,13 +126,13 @@ def at_once(w):
     ghost, ready = w.ghost().connect(), threading.Event()
     w.closing.callback(ghost.close)
     link = w.calling(peer=ghost.stream(0))
-    link.conn = w.asked().conn
+    link.conn = w.expect_request().conn
     with traced("iw_sctp_ddp", "sddp_acked") as passed, \
             futures.ThreadPoolExecutor(1) as pool:
-        # with one CPU the reply arrives immediately after the Accept is sent
+        # on one CPU the peer's reply arrives immediately after the device has sent the Accept
         reply = pool.submit(before_all, ready, link.peer.get_control)
         ready.wait()
-        w.mate.do("accept", link.conn, 4, 4)
+        w.server.do("accept", link.conn, 4, 4)
         same("code", reply.result().code, ACCEPT)
         check("the worker is notified immediately", passed(LOOK - 1))
 

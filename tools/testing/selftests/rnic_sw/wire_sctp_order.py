@@ -23,20 +23,20 @@ def pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-def cut(data, make, last=True):
+def make_segments(data, make, last=True):
     """Cut data into pieces of PIECE bytes. Return the segments that make() makes of these."""
     ends = range(0, len(data), PIECE)
     return [make(at, data[at:at + PIECE], last and at + PIECE >= len(data))
             for at in ends]
 
 
-def write_of(region, data, offset=0):
-    return cut(data, lambda at, octets, last: rdmap.write(
+def make_write(region, data, offset=0):
+    return make_segments(data, lambda at, octets, last: rdmap.write(
         region.rkey, region.addr + offset + at, octets, last=last))
 
 
-def send_of(msn, data):
-    return cut(data, lambda at, octets, last: rdmap.send(
+def make_send(msn, data):
+    return make_segments(data, lambda at, octets, last: rdmap.send(
         msn, octets, mo=at, last=last))
 
 
@@ -61,8 +61,8 @@ def permutations(w, role):
                         last=False),
             rdmap.write(target.rkey, target.addr + 64 * turn + 32, data[32:]),
             rdmap.send(msn + 1, data[10:30]))
-        same("first", link.wc(wr=msn, status=SUCCESS).length, 10)
-        same("second", link.wc(wr=msn + 1, status=SUCCESS).length, 20)
+        same("first", link.expect_wc(wr=msn, status=SUCCESS).length, 10)
+        same("second", link.expect_wc(wr=msn + 1, status=SUCCESS).length, 20)
         same("data of the Sends", (inbox.get(0, 10), inbox.get(64, 20)),
              (data[:10], data[10:30]))
         same("data of the Write", target.get(64 * turn, 64), data)
@@ -82,10 +82,10 @@ def placed_early(w, role):
     link.peer.put_segment(rdmap.send(2, b"behind"))
     # the data must be placed before the preceding chunk has arrived
     target.wait_placed(0, data)
-    w.nothing(WC, conn=link.conn)
+    w.expect_nothing(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"the first"), ssn=first)
-    same("length", link.wc(wr=1, status=SUCCESS).length, 9)
-    same("length", link.wc(wr=2, status=SUCCESS).length, 6)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 9)
+    same("length", link.expect_wc(wr=2, status=SUCCESS).length, 6)
 
 
 in_both_roles("an early Write is placed, an early Send waits",
@@ -100,12 +100,12 @@ def write_missing(w, role):
     first = link.peer.next_ssn()
     link.peer.put_segment(rdmap.send(1, b"behind"))
     link.peer.put_segment(rdmap.immediate(2))
-    w.nothing(WC, conn=link.conn)
-    target.untouched()
+    w.expect_nothing(WC, conn=link.conn)
+    target.check_untouched()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, data), ssn=first)
-    same("length", link.wc(wr=1, status=SUCCESS).length, 6)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 6)
     same("data of the Write", target.get(0, 1000), data)
-    link.wc(wr=2, status=SUCCESS)
+    link.expect_wc(wr=2, status=SUCCESS)
 
 
 in_both_roles("a Send and Immediate Data wait for a missing Write",
@@ -118,11 +118,11 @@ def long_messages(w):
     for turn in range(5):
         link = w.initiate(recvs=[(inbox, 1 << 17)] * 2)
         written, sent = pattern(100_000, turn), pattern(60_000, turn + 100)
-        segments = (write_of(target, written) + send_of(1, sent) +
-                    send_of(2, b"end"))
+        segments = (make_write(target, written) + make_send(1, sent) +
+                    make_send(2, b"end"))
         link.peer.put_in_order(shuffled(len(segments), turn), *segments)
-        same("length", link.wc(wr=1, status=SUCCESS).length, len(sent))
-        link.wc(wr=2, status=SUCCESS)
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, len(sent))
+        link.expect_wc(wr=2, status=SUCCESS)
         # both receives use the same memory, so the short Send overwrites the beginning
         same("data of the Send", inbox.get(3, 4096), sent[3:4099])
         same("correct data of the Write", target.get(0, 100_000) == written, True)
@@ -169,22 +169,22 @@ def response(w):
         data = pattern(20_000, turn)
         link.post("read", memory, len(data), turn, 0x10, 0x20)
         asked = rdmap.ReadRequest.parse(link.peer.get_segment().payload)
-        segments = cut(data, lambda at, octets, last, a=asked:
-                       rdmap.read_response(a.sink_stag, a.sink_to + at,
-                                           octets, last=last))
+        segments = make_segments(data, lambda at, octets, last, a=asked:
+                                 rdmap.read_response(a.sink_stag, a.sink_to + at,
+                                                     octets, last=last))
         order = shuffled(len(segments), turn)
         gap = order.pop()
         first = link.peer.ssn
         for place in order:
             link.peer.put_segment(segments[place], ssn=first + place)
-        w.nothing(WC, conn=link.conn)
+        w.expect_nothing(WC, conn=link.conn)
         link.peer.put_segment(segments[gap], ssn=first + gap)
         link.peer.ssn = first + len(segments)
-        link.wc(wr=turn, status=SUCCESS)
+        link.expect_wc(wr=turn, status=SUCCESS)
         same("data", memory.get(0, len(data)) == data, True)
 
 
-def gone_on(link, memory):
+def check_continues(link, memory):
     """Check that the session still transfers data."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, b"on"))
     link.round_trip()
@@ -201,10 +201,10 @@ def duplicate(w, role, ahead):
     link.peer.put_segment(
         rdmap.write(target.rkey, target.addr, b"again"), ssn=ssn)
     link.peer.put_segment(rdmap.send(1, b"behind"), ssn=ssn + 1)
-    link.ended()
-    link.cm("DISCONNECTED")
+    link.expect_end()
+    link.expect_cm("DISCONNECTED")
     for wr in 1, 2:
-        link.wc(wr=wr, status=FLUSHED)
+        link.expect_wc(wr=wr, status=FLUSHED)
     same("data of the first", target.get(0, 5), b"first")
 
 
@@ -219,9 +219,9 @@ def far(w, ahead):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"far"),
                           ssn=link.peer.ssn + ahead)
-    link.ended()
-    link.cm("DISCONNECTED")
-    target.untouched()
+    link.expect_end()
+    link.expect_cm("DISCONNECTED")
+    target.check_untouched()
 
 
 case("an impossible DDP-SSN ends the session",
@@ -231,11 +231,11 @@ case("an impossible DDP-SSN ends the session",
 def without_memory(w, ahead, **end):
     """Send a chunk that is ahead while allocations for received chunks fail."""
     link = w.initiate()
-    with failing_allocations_of("sddp_rx_process_chunk", "iw_sctp_ddp"), w.counted(**end):
+    with failing_allocations_of("sddp_rx_process_chunk", "iw_sctp_ddp"), w.expect_counts(**end):
         link.peer.put_segment(rdmap.send(2, b"ahead"),
                               ssn=link.peer.ssn + ahead)
-        link.ended()
-        link.cm("DISCONNECTED")
+        link.expect_end()
+        link.expect_cm("DISCONNECTED")
 
 
 @case("nothing is allocated for an impossible DDP-SSN",
@@ -257,16 +257,16 @@ def gap(w):
     with no_delays():
         for n in range(1, MANY_KEPT):
             link.peer.put_segment(segment, ssn=first + n)
-    link.ended()
-    link.cm("DISCONNECTED")
-    works_elsewhere(w)
+    link.expect_end()
+    link.expect_cm("DISCONNECTED")
+    check_other_session(w)
     # Send the missing chunk and the Terminate, which frees the stream for the next
     # session.
     link.peer.put_segment(segment, ssn=first)
     link.peer.put_chunk(Control(TERMINATE).pack(), ssn=first + MANY_KEPT)
     link.assoc.settle(0.05)
     link.peer.new_session()
-    works(w.initiate(peer=link.peer, recvs=[(w.shared(1024, "l"), 64)]))
+    check_send_arrives(w.initiate(peer=link.peer, recvs=[(w.shared(1024, "l"), 64)]))
 
 
 @case("chunks without an Initiate are not queued, nor waited for",
@@ -291,21 +291,21 @@ def no_initiate(w):
         lonely.new_session()
         link = w.initiate(peer=lonely, recvs=[(w.shared(1024, "l"), 64)])
         link.peer.send(b"on")
-        link.wc(wr=1, status=SUCCESS)
+        link.expect_wc(wr=1, status=SUCCESS)
         link.peer.terminate()
-        link.cm("DISCONNECTED")
-        link.ended()
+        link.expect_cm("DISCONNECTED")
+        link.expect_end()
         assoc.settle(0.05)
         lonely.new_session()
 
 
-def works(link):
+def check_send_arrives(link):
     link.peer.send(b"on")
-    link.wc(wr=1, status=SUCCESS)
+    link.expect_wc(wr=1, status=SUCCESS)
 
 
-def works_elsewhere(w):
-    works(w.initiate(recvs=[(w.shared(1024, "l"), 64)]))
+def check_other_session(w):
+    check_send_arrives(w.initiate(recvs=[(w.shared(1024, "l"), 64)]))
 
 
 def wrong_ahead(w, role):
@@ -316,29 +316,29 @@ def wrong_ahead(w, role):
     bad = rdmap.write(target.rkey ^ 0x5A5A5A00, target.addr, b"bad")
     link.peer.put_segment(bad)
     link.peer.put_segment(rdmap.send(2, b"behind it"))
-    with w.counted(end_ddp_tagged_stag=1, tx_terminates=1):
+    with w.expect_counts(end_ddp_tagged_stag=1, tx_terminates=1):
         link.peer.put_segment(rdmap.send(1, b"before"), ssn=first)
-        same("length", link.wc(wr=1, status=SUCCESS).length, 6)
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, 6)
         term = link.peer.get_terminate()
         same("Terminate", (term.what, term.ddp), ((1, 1, 0), bad.header()))
-        link.ended()
-    check("the message after it is not delivered", link.wc(wr=2).status != SUCCESS)
-    w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
-    target.untouched()
+        link.expect_end()
+    check("the message after it is not delivered", link.expect_wc(wr=2).status != SUCCESS)
+    w.server.expect_event(Async, conn=link.conn, event=ACCESS_ERR)
+    target.check_untouched()
 
 
 in_both_roles("an invalid segment that arrives early",
               "SCTPDDP-82 SCTPDDP-27", wrong_ahead)
 
 
-def takes_long():
+def need_long_run():
     if not os.environ.get("T_LONG"):
         raise Skip("takes minutes with all debug options: T_LONG=1")
 
 
 @case("DDP-SSNs wrap around: received chunks", "SCTPDDP-9 SCTPDDP-65")
 def round_in(w):
-    takes_long()
+    need_long_run()
     target = w.shared(4096, "lw")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     octet = rdmap.write(target.rkey, target.addr, b"x").pack()
@@ -348,13 +348,13 @@ def round_in(w):
                                   more=place != 6)
     link.peer.ssn = (first + 10) % sctp.SSNS
     link.peer.send(b"end")
-    link.wc(wr=1, status=SUCCESS, timeout=60)
-    gone_on(link, target)
+    link.expect_wc(wr=1, status=SUCCESS, timeout=60)
+    check_continues(link, target)
 
 
 @case("DDP-SSNs wrap around: sent chunks", "SCTPDDP-9 SCTPDDP-23")
 def round_out(w):
-    takes_long()
+    need_long_run()
     size = 1 << 20
     memory = w.shared(size, "l")
     link = w.initiate()
@@ -363,7 +363,7 @@ def round_out(w):
         link.post("write", memory, size, wr, 0x10, 0x20)
         wr += 1
         chunks += len(link.peer.get_message(60))
-        link.wc(wr=wr - 1, status=SUCCESS)
+        link.expect_wc(wr=wr - 1, status=SUCCESS)
     came = [c.ssn for c in link.peer.arrived]
     same("number of chunks, the Accept included", len(came), chunks + 1)
     check("DDP-SSNs have no gaps", came == [n % sctp.SSNS for n in range(chunks + 1)])

@@ -9,7 +9,7 @@ from lib import wire_sctp
 from lib.ktap import case, check, run, same
 from rawpeer import rdmap, sctp, sctp_packet
 from rawpeer.talk import Closed
-from lib.wire_sctp import GHOST, MATE, SctpWire
+from lib.wire_sctp import GHOST, SERVER, SctpWire
 
 PORT = 9000
 
@@ -25,7 +25,7 @@ class Bare(SctpWire):
     def open_listener(self, **options):
         self.sock = sctp.prepare(socket.socket(
             socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL), **options)
-        self.sock.bind((MATE, PORT))
+        self.sock.bind((SERVER, PORT))
         self.sock.listen()
 
     def pair(self, **options):

@@ -17,7 +17,7 @@ class Calls(SctpWire):
     enough = "ECONNRESET"
     hangs_up = "terminate"
 
-    def calls_in(self):
+    def connect_in(self):
         assoc = self.associate()
         self.closing.pop_all()      # so that the end of the case does not close it
         stream = assoc.stream(0)
@@ -47,7 +47,7 @@ def hangs_up(w):
 @case("the route is removed before connecting")
 def route_goes(w):
     conn = without_route(w)
-    w.mate.do("connect", conn, 4, 4)
+    w.server.do("connect", conn, 4, 4)
     expect_event(w, conn, ERROR, "EHOSTUNREACH")
 
 

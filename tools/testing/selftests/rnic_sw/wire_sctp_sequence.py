@@ -13,13 +13,13 @@ from lib.wire_sctp import enhanced, go
 BIG = 1 << 20
 
 
-def over(w, link, recvs):
+def check_over(w, link, recvs):
     """Check that the program is notified and that its queue pair is in the error state."""
-    link.cm("DISCONNECTED")
+    link.expect_cm("DISCONNECTED")
     for wr in range(1, recvs + 1):
-        link.wc(wr=wr, status=FLUSHED)
-    w.nothing(CM, conn=link.conn)
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+        link.expect_wc(wr=wr, status=FLUSHED)
+    w.expect_nothing(CM, conn=link.conn)
+    same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
 
 
 # Protocol violations ------------------------------------------------------------
@@ -44,10 +44,10 @@ def illegal(w, role, control):
     link.answer(control)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"behind"))
     link.peer.send(b"behind")
-    link.ended()
-    over(w, link, 2)
-    target.untouched()
-    inbox.untouched()
+    link.expect_end()
+    check_over(w, link, 2)
+    target.check_untouched()
+    inbox.check_untouched()
 
 
 for words, rows, wrong in ILLEGAL:
@@ -64,8 +64,8 @@ def ahead_of_its_turn(w, role):
     w.quiet(link.peer)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"before"),
                           ssn=first)
-    link.ended()
-    link.cm("DISCONNECTED")
+    link.expect_end()
+    link.expect_cm("DISCONNECTED")
     same("data of the message before it", target.get(0, 6), b"before")
 
 
@@ -78,9 +78,9 @@ def after_terminate(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.peer.terminate()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
-    link.ended()
-    over(w, link, 1)
-    target.untouched()
+    link.expect_end()
+    check_over(w, link, 1)
+    target.check_untouched()
 
 
 in_both_roles("a segment after the peer's Terminate",
@@ -95,13 +95,13 @@ def after_terminate_busy(w, role):
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
     link.peer.get_segment()
-    with w.counted(end_sctp_sequence=1):
+    with w.expect_counts(end_sctp_sequence=1):
         link.peer.terminate()
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
-        link.cm("DISCONNECTED")
-    statuses = [link.wc(wr=wr).status for wr in range(4)]
+        link.expect_cm("DISCONNECTED")
+    statuses = [link.expect_wc(wr=wr).status for wr in range(4)]
     same("status of the last Write", statuses[-1], FLUSHED)
-    target.untouched()
+    target.check_untouched()
     link.peer.wait_end()
 
 
@@ -115,10 +115,10 @@ def ahead_of_terminate(w, role):
     link = connect_as(w, role, recvs=[(inbox, 64)])
     first = link.peer.next_ssn()
     link.peer.terminate()
-    w.nothing(CM, conn=link.conn)
+    w.expect_nothing(CM, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"last word"), ssn=first)
-    same("length", link.wc(wr=1, status=SUCCESS).length, 9)
-    link.cm("DISCONNECTED")
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 9)
+    link.expect_cm("DISCONNECTED")
 
 
 in_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-65",
@@ -128,7 +128,7 @@ in_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-6
 def terminate_with_data(w, role):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.answer(Control(TERMINATE, b"why not"))
-    over(w, link, 1)
+    check_over(w, link, 1)
 
 
 in_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17",
@@ -141,14 +141,14 @@ in_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17
 def peer_ends(w, role, **call):
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
     link.peer.send(b"last")
-    with w.counted(end_peer_closed=1, tx_terminates=0):
+    with w.expect_counts(end_peer_closed=1, tx_terminates=0):
         link.peer.terminate()
-        same("length", link.wc(wr=1, status=SUCCESS).length, 4)
-        link.cm("DISCONNECTED", status=0)
-        link.ended()
-        link.wc(wr=2, status=FLUSHED)
-    w.nothing(CM, conn=link.conn)
-    w.mate.none(Async, timeout=0, conn=link.conn)
+        same("length", link.expect_wc(wr=1, status=SUCCESS).length, 4)
+        link.expect_cm("DISCONNECTED", status=0)
+        link.expect_end()
+        link.expect_wc(wr=2, status=FLUSHED)
+    w.expect_nothing(CM, conn=link.conn)
+    w.server.expect_no_event_within(Async, timeout=0, conn=link.conn)
     same("association", link.assoc.ended, None)
 
 
@@ -170,15 +170,15 @@ def peer_ends_first(w, role):
     link = connect_as(w, role)
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
-    with w.counted(end_peer_closed=1):
+    with w.expect_counts(end_peer_closed=1):
         link.peer.terminate()
         for wr in range(4):
             same("octets", sum(len(seg.payload)
                                for seg in link.peer.get_message()), BIG)
         for wr in range(4):
-            link.wc(wr=wr, status=SUCCESS)
-        link.ended()
-        link.cm("DISCONNECTED", status=0)
+            link.expect_wc(wr=wr, status=SUCCESS)
+        link.expect_end()
+        link.expect_cm("DISCONNECTED", status=0)
 
 
 in_both_roles("the peer ends the session: posted work is still sent",
@@ -191,18 +191,18 @@ def we_end(w, role, **call):
     link = connect_as(w, role, recvs=[(memory, 64)], **call)
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
-    w.mate.do("disconnect", link.conn)
+    w.server.do("disconnect", link.conn)
     for wr in range(2, 6):
         same("octets", sum(len(seg.payload)
                            for seg in link.peer.get_message()), 3000)
-    link.ended()
+    link.expect_end()
     same("body of the Terminate", link.peer.arrived[-1].octets[2:], b"\0\4")
     link.peer.terminate()
     for wr in range(2, 6):
-        link.wc(wr=wr, status=SUCCESS)
-    link.wc(wr=1, status=FLUSHED)
-    link.cm("DISCONNECTED", status=0)
-    w.nothing(CM, conn=link.conn)
+        link.expect_wc(wr=wr, status=SUCCESS)
+    link.expect_wc(wr=1, status=FLUSHED)
+    link.expect_cm("DISCONNECTED", status=0)
+    w.expect_nothing(CM, conn=link.conn)
     w.quiet(link.peer)
     same("association", link.assoc.ended, None)
 
@@ -214,12 +214,12 @@ of_all_kinds("we end the session: all is sent, then the Terminate",
 def receive_after(w, role):
     inbox = w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)])
-    w.mate.do("disconnect", link.conn)
-    link.ended()
+    w.server.do("disconnect", link.conn)
+    link.expect_end()
     link.peer.send(b"heard")
-    same("length", link.wc(wr=1, status=SUCCESS).length, 5)
+    same("length", link.expect_wc(wr=1, status=SUCCESS).length, 5)
     link.peer.terminate()
-    link.cm("DISCONNECTED", status=0)
+    link.expect_cm("DISCONNECTED", status=0)
 
 
 in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
@@ -229,10 +229,10 @@ in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
 def no_terminate_of_theirs(w, role):
     """The Terminate of one side is sufficient to end a session."""
     link = connect_as(w, role)
-    w.mate.do("disconnect", link.conn)
-    link.ended()
+    w.server.do("disconnect", link.conn)
+    link.expect_end()
     link.assoc.shutdown()
-    link.cm("DISCONNECTED")
+    link.expect_cm("DISCONNECTED")
 
 
 in_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
@@ -244,8 +244,8 @@ def program_goes(w, role):
     link = connect_as(w, role)
     for wr in range(8):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
-    w.mate.do("destroy", link.conn)
-    w.mate.forget(link.conn)
+    w.server.do("destroy", link.conn)
+    w.server.drop_events(link.conn)
     link.conn = None
     how, _ = link.peer.wait_end()
     same("end of the session", how, "terminate")
@@ -261,17 +261,17 @@ in_both_roles("our program destroys the queue pair during work", "SCTPDDP-31",
 def rdmap_terminate_in(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = connect_as(w, role, recvs=[(inbox, 64)] * 2)
-    with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
+    with w.expect_counts(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
         link.peer.put_segment(
             rdmap.Terminate(0, 2, 6).segment(),
             rdmap.write(target.rkey, target.addr, b"behind"),
             rdmap.send(1, b"behind"))
-        link.ended()
+        link.expect_end()
         for wr in 1, 2:
-            link.wc(wr=wr, status=FLUSHED)
-    w.mate.need(Async, conn=link.conn)
-    target.untouched()
-    inbox.untouched()
+            link.expect_wc(wr=wr, status=FLUSHED)
+    w.server.expect_event(Async, conn=link.conn)
+    target.check_untouched()
+    inbox.check_untouched()
 
 
 in_both_roles("the peer's RDMAP Terminate",
@@ -283,12 +283,12 @@ def local_fault(w, role):
     memory = w.region(4096, "l")
     link = connect_as(w, role, recvs=[(w.shared(1024, "l"), 64)])
     memory.dereg()
-    with w.counted(end_local_protection=1, tx_terminates=1):
+    with w.expect_counts(end_local_protection=1, tx_terminates=1):
         link.post("send", memory, 16, 8)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
-        link.ended()
-        same("status", link.wc(wr=8).status, LOC_PROT_ERR)
-        link.wc(wr=1, status=FLUSHED)
+        link.expect_end()
+        same("status", link.expect_wc(wr=8).status, LOC_PROT_ERR)
+        link.expect_wc(wr=1, status=FLUSHED)
     last, end = link.peer.arrived[-2:]
     same("PPIDs", (last.ppid, end.ppid), (sctp.SEGMENT, sctp.CONTROL))
     same("DDP-SSNs", end.ssn, last.ssn + 1)
@@ -309,9 +309,9 @@ def short_segment(w, role, length):
     link.peer.put_segment(whole[:length])
     term = link.peer.get_terminate()
     same("Terminate", term.what, (1, 0, 0))
-    link.ended()
-    link.wc(wr=1, status=FLUSHED)
-    target.untouched()
+    link.expect_end()
+    link.expect_wc(wr=1, status=FLUSHED)
+    target.check_untouched()
 
 
 for size in 0, 1, 13:
@@ -329,8 +329,8 @@ def layout(w, role):
     link.post("read", memory, 100, 3, 1, 2)
     for _ in range(3):
         link.peer.get_message()
-    w.mate.do("disconnect", link.conn)
-    link.ended()
+    w.server.do("disconnect", link.conn)
+    link.expect_end()
     came = link.peer.arrived
     same("DDP-SSNs", [c.ssn for c in came], list(range(len(came))))
     same("PPIDs", [c.ppid for c in came],

@@ -21,7 +21,7 @@ WINDOW = 16 * KIB
 BIG = 1 << 20
 
 
-def calls(w):
+def open_closed_peer(w):
     ghost = w.ghost(window=WINDOW, streams=CALLS).connect()
     w.closing.callback(ghost.close)
     return ghost
@@ -29,13 +29,13 @@ def calls(w):
 
 def reject_all(w):
     """Return a peer that receives no more rejects than its window holds."""
-    ghost = calls(w)
+    ghost = open_closed_peer(w)
     ghost.shut()
     for sid in range(CALLS):
         ghost.stream(sid).put_control(INITIATE)
-        conn = w.asked().conn
-        w.mate.do("destroy", conn)
-        w.mate.forget(conn)
+        conn = w.expect_request().conn
+        w.server.do("destroy", conn)
+        w.server.drop_events(conn)
         ghost.settle(0.001)
     same("answers", len(ghost.chunks()), 0)
     return ghost
@@ -44,14 +44,14 @@ def reject_all(w):
 def accept_with_queued_segment(w):
     """Return a peer, and the link of an accepted session. A segment of another session, which
     the peer does not read, is queued before the Accept."""
-    ghost = calls(w)
+    ghost = open_closed_peer(w)
     link = w.initiate(peer=ghost.stream(0))
     late = w.calling(peer=ghost.stream(1))
-    late.conn = w.asked().conn
+    late.conn = w.expect_request().conn
     ghost.shut()
     link.post("write", w.shared(BIG, "l"), BIG, 1, 0x1000, 0x22)
     ghost.settle(2)
-    w.mate.do("accept", late.conn, 4, 4)
+    w.server.do("accept", late.conn, 4, 4)
     return ghost, late
 
 
@@ -86,13 +86,13 @@ def reject_times_out(w):
 @case("an accept is reported immediately, and the session times out if the Accept "
       "cannot be sent")
 def accept_times_out(w):
-    with w.counted(end_timeout=1):
+    with w.expect_counts(end_timeout=1):
         ghost, late = accept_with_queued_segment(w)
-        late.cm("ESTABLISHED", status=0)
+        late.expect_cm("ESTABLISHED", status=0)
         same("answers", len(late.peer.arrived), 0)
         until("the session ends",
-              lambda: w.mate.event(CM, 0, conn=late.conn,
-                                   event="DISCONNECTED"), SAY + MARGIN, ghost)
+              lambda: w.server.pop_event(CM, 0, conn=late.conn,
+                                         event="DISCONNECTED"), SAY + MARGIN, ghost)
     same("answers", len(late.peer.arrived), 0)
     same("end of the association", ghost.ended, None)
 
@@ -103,13 +103,13 @@ def nothing_waits(w):
     """Let other processes exit and remove the device, because a process that hangs in the kernel
     cannot be killed."""
     ghost, late = accept_with_queued_segment(w)
-    late.cm("ESTABLISHED", status=0)
+    late.expect_cm("ESTABLISHED", status=0)
     ghosts = ghost, reject_all(w)
     # the program is killed, so it cannot close the connections at the end of the case
     w.links.clear()
-    w.mate.process.kill()
+    w.server.process.kill()
     until("the program exits",
-          lambda: w.mate.process.poll() is not None, SOON, *ghosts)
+          lambda: w.server.process.poll() is not None, SOON, *ghosts)
     with subprocess.Popen(["rdma", "link", "del", DEVICE]) as remove:
         until("the device is removed", lambda: remove.poll() is not None,
               SOON, *ghosts)

@@ -23,7 +23,7 @@ def octets(size):
 
 
 def expect_no_request(w):
-    w.nothing(CM, event="CONNECT_REQUEST")
+    w.expect_nothing(CM, event="CONNECT_REQUEST")
 
 
 def refused(w, assoc, sid, body, **how):
@@ -56,14 +56,14 @@ def plain(w):
       "MPA2-11 MPA2-13 MPA2-14 MPA2-60 MPA2-64")
 def enhanced_in(w):
     link = w.calling(enhanced(E_INITIATE, b"hi", 3, 2))
-    event = w.asked()
+    event = w.expect_request()
     same("data, IRD, ORD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
     link.conn = event.conn
-    w.mate.do("accept", link.conn, 3, 2, b"there")
+    w.server.do("accept", link.conn, 3, 2, b"there")
     got = link.peer.get_control()
     same("code, data", (got.code, got.data), (E_ACCEPT, b"there"))
     same("IRD, ORD, RTR flags", (got.ird, got.ord, got.rtr), (2, 3, 0))
-    link.cm("ESTABLISHED", status=0)
+    link.expect_cm("ESTABLISHED", status=0)
 
 
 @case("responder: Private Data of the Initiate is delivered",
@@ -76,7 +76,7 @@ def data_up(w):
             request = Control(code, data) if code == INITIATE \
                 else enhanced(code, data)
             link = w.calling(request, assoc.stream(sid + way))
-            event = w.asked()
+            event = w.expect_request()
             link.conn = event.conn
             same("Private Data", event.pd, data)
 
@@ -97,7 +97,7 @@ def data_longest(w):
     for sid, request in enumerate((Control(INITIATE, octets(512)),
                                    enhanced(E_INITIATE, octets(508)))):
         link = w.calling(request, assoc.stream(sid))
-        event = w.asked()
+        event = w.expect_request()
         link.conn = event.conn
         same("Private Data, as much as iw_cm can "
              "carry", event.pd, octets(HANDED_UP))
@@ -106,7 +106,7 @@ def data_longest(w):
 def same_sent(link, control, flags=0):
     """Check what the program's direct verb returns of the peer's control message."""
     depths = control.enhanced
-    same("message of the peer", link.sent_by_peer(), PeerSent(
+    same("message of the peer", link.query_peer(), PeerSent(
         flags | DEPTHS * depths, LLP_SCTP, 0, control.ird if depths else 0,
         control.ord if depths else 0, control.data if depths else control.pd))
 
@@ -120,7 +120,7 @@ def initiate_queried(w):
         link = w.initiate(request, peer=assoc.stream(sid))
         same_sent(link, request)
         link.peer.terminate()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
         same_sent(link, request)
 
 
@@ -159,9 +159,9 @@ def codes_later(w):
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF)):
         link = w.initiate(Control(INITIATE), peer=assoc.stream(sid))
         # the session does not count as ended gracefully
-        with w.counted(end_sctp_control=1):
+        with w.expect_counts(end_sctp_control=1):
             link.peer.put_control(code)
-            link.ended()
+            link.expect_end()
 
 
 @case("responder: a Terminate outside a session gets no reply")
@@ -186,7 +186,7 @@ def segment_first(w):
     refused(w, w.associate(), 3,
             rdmap.write(target.rkey, target.addr, b"early").pack(),
             ppid=sctp.SEGMENT)
-    target.untouched()
+    target.check_untouched()
 
 
 @case("responder: another payload protocol identifier", "SCTPDDP-6 SCTPDDP-28")
@@ -210,9 +210,9 @@ def other_ppid_later(w):
     target = w.shared(4096, "lw")
     segment = rdmap.write(target.rkey, target.addr, b"something")
     links[0].peer.put_chunk(segment.pack(), ppid=0)
-    links[0].ended()
-    links[0].cm("DISCONNECTED")
-    target.untouched()
+    links[0].expect_end()
+    links[0].expect_cm("DISCONNECTED")
+    target.check_untouched()
     links[1].round_trip()
 
 
@@ -221,13 +221,13 @@ def other_ppid_later(w):
 def undecided(w):
     for request in Control(INITIATE, b"why"), enhanced(E_INITIATE, b"why", 3, 2):
         link = w.calling(request)
-        event = w.asked()
+        event = w.expect_request()
         link.conn = event.conn
         same("Private Data of the event", event.pd, b"why")
         if request.enhanced:
             same("ORD, IRD", (event.ord, event.ird), (3, 2))
         w.quiet(link.peer)
-        w.mate.do("accept", link.conn, 2, 1)
+        w.server.do("accept", link.conn, 2, 1)
         got = link.peer.get_control()
         same("code of the "
              "reply", got.code, E_ACCEPT if request.enhanced else ACCEPT)
@@ -240,8 +240,8 @@ def reject(w):
     assoc = w.associate()
     for sid, data in enumerate((b"", b"no", octets(255))):
         link = w.calling(peer=assoc.stream(sid))
-        link.conn = w.asked().conn
-        w.mate.do("reject", link.conn, data)
+        link.conn = w.expect_request().conn
+        w.server.do("reject", link.conn, data)
         same("answer", link.peer.get_control(), Control(REJECT, data))
         w.quiet(link.peer)
 
@@ -250,8 +250,8 @@ def reject(w):
       "MPA2-12 MPA2-13 MPA2-64 MPA2-11")
 def reject_enhanced(w):
     link = w.calling(enhanced(E_INITIATE, b"", 5, 6))
-    link.conn = w.asked().conn
-    w.mate.do("reject", link.conn, b"sorry")
+    link.conn = w.expect_request().conn
+    w.server.do("reject", link.conn, b"sorry")
     got = link.peer.get_control()
     same("code, data", (got.code, got.data), (E_REJECT, b"sorry"))
     w.quiet(link.peer)
@@ -263,17 +263,17 @@ def stream_again(w):
     stream = w.associate().stream(4)
     for turn in range(3):
         link = w.calling(peer=stream)
-        link.conn = w.asked().conn
-        w.mate.do("reject", link.conn, b"")
+        link.conn = w.expect_request().conn
+        w.server.do("reject", link.conn, b"")
         same("answer", stream.get_control().code, REJECT)
         stream.new_session()
         link = w.initiate(peer=stream, recvs=[(w.shared(4096), 64)])
         stream.send(b"turn %d" % turn)
-        link.wc(wr=1, status=0)
-        w.mate.do("disconnect", link.conn)
+        link.expect_wc(wr=1, status=0)
+        w.server.do("disconnect", link.conn)
         same("end of the session", stream.wait_end(), ("terminate", []))
         stream.terminate()
-        link.cm("DISCONNECTED")
+        link.expect_cm("DISCONNECTED")
         stream.assoc.settle(0.05)
         stream.new_session()
 
@@ -288,13 +288,13 @@ def backlog(w):
     came, end = 0, time.monotonic() + PATIENCE
     while came < BACKLOG + more and time.monotonic() < end:
         assoc.settle(0.05)
-        while (event := w.mate.event(CM, 0, event="CONNECT_REQUEST")):
+        while (event := w.server.pop_event(CM, 0, event="CONNECT_REQUEST")):
             asked += 1
             w.add_link(assoc.stream(0), event.conn)
         if asked + len(assoc.chunks()) > came:
             came, end = asked + len(assoc.chunks()), time.monotonic() + PATIENCE
     assoc.settle()
-    w.mate.not_yet(CM, event="CONNECT_REQUEST")
+    w.server.expect_no_event(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
                if s.came]
     check(f"{BACKLOG // 2} to {BACKLOG} requests are reported, not {asked}",
@@ -307,29 +307,29 @@ def backlog(w):
 def goes_unanswered(w):
     """The program gets both events: first established, and immediately disconnected."""
     link = w.calling()
-    link.conn = w.asked().conn
+    link.conn = w.expect_request().conn
     link.recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
     # by now the Terminate has arrived
     w.wait_quiet()
-    w.mate.do("accept", link.conn, 1, 1)
+    w.server.do("accept", link.conn, 1, 1)
     w.quiet(link.peer)
-    link.cm("ESTABLISHED", status=0)
-    link.cm("DISCONNECTED")
-    link.wc(wr=1, status=FLUSHED)
-    w.nothing(CM, conn=link.conn)
+    link.expect_cm("ESTABLISHED", status=0)
+    link.expect_cm("DISCONNECTED")
+    link.expect_wc(wr=1, status=FLUSHED)
+    w.expect_nothing(CM, conn=link.conn)
 
 
 @case("responder: the association ends before the session is accepted")
 def goes_with_association(w):
     for how in "close", "abort":
         link = w.calling()
-        link.conn = w.asked().conn
+        link.conn = w.expect_request().conn
         getattr(link.assoc, how)()
-        w.mate.do("accept", link.conn, 1, 1)
-        link.cm("ESTABLISHED", status=0)
-        link.cm("DISCONNECTED")
-        w.nothing(CM, conn=link.conn)
+        w.server.do("accept", link.conn, 1, 1)
+        link.expect_cm("ESTABLISHED", status=0)
+        link.expect_cm("DISCONNECTED")
+        w.expect_nothing(CM, conn=link.conn)
 
 
 @case("responder: a segment before the Accept ends the session",
@@ -337,10 +337,10 @@ def goes_with_association(w):
 def segment_unanswered(w):
     target = w.shared(4096, "lw")
     link = w.calling()
-    link.conn = w.asked().conn
+    link.conn = w.expect_request().conn
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"early"))
     same("answer", link.peer.get_control(), Control(TERMINATE))
-    target.untouched()
+    target.check_untouched()
 
 
 # Initiator --------------------------------------------------------------------
@@ -364,7 +364,7 @@ def accept_data(w):
     for size in 0, 1, 100, 508:
         link = w.respond(lambda r, size=size: enhanced(
             E_ACCEPT, octets(size), 3, 2, r.rtr), status=None)
-        event = link.cm("ESTABLISHED", status=0)
+        event = link.expect_cm("ESTABLISHED", status=0)
         same("Private Data", event.pd, octets(size)[:HANDED_UP])
         same("ORD, IRD", (event.ord, event.ird), (3, 2))
 
@@ -393,10 +393,10 @@ def calling_out(w, **options):
 
 def fails(w, link, **fields):
     """Check that raw_server reports one event for a failure. Return the event."""
-    event = w.mate.need(CM, conn=link.conn, **fields)
+    event = w.server.expect_event(CM, conn=link.conn, **fields)
     check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
-    w.nothing(CM, conn=link.conn)
+    w.expect_nothing(CM, conn=link.conn)
     return event
 
 
@@ -405,7 +405,7 @@ def fails(w, link, **fields):
 def rejected(w):
     for size in 0, 5, 508:
         link = calling_out(w)
-        with w.counted(end_peer_reject=1):
+        with w.expect_counts(end_peer_reject=1):
             link.answer(enhanced(E_REJECT, octets(size), 1, 1))
             event = fails(w, link, event="REJECTED")
         same("Private Data", event.pd, octets(size)[:HANDED_UP])
@@ -418,7 +418,7 @@ def reject_queried(w):
     for control in enhanced(E_REJECT, octets(508), 0x2345, 300), Control(REJECT, octets(512)):
         link = calling_out(w)
         link.answer(control)
-        link.cm("REJECTED")
+        link.expect_cm("REJECTED")
         same_sent(link, control, REJECTED)
 
 
@@ -463,7 +463,7 @@ WRONG_ANSWERS = [
 def wrong_answer(w, control):
     link = calling_out(w)
     link.answer(control)
-    link.ended()
+    link.expect_end()
     fails(w, link)
 
 
@@ -476,11 +476,11 @@ def refused_accept(w, code, end, ord_=4, flags=0):
     """Check that the device sends only RDMAP's Terminate 2/0/code and the session's
     Terminate."""
     link = calling_out(w)
-    with w.counted(**{end: 1}):
+    with w.expect_counts(**{end: 1}):
         link.answer(enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
         same("Terminate", link.peer.get_terminate().pack().hex(),
              f"20{code:02x}0000")
-        link.ended()
+        link.expect_end()
         fails(w, link)
 
 
@@ -502,7 +502,7 @@ def no_common_rtr(w):
 def segment_as_answer(w):
     link = calling_out(w)
     link.peer.put_segment(rdmap.send(1, b"too soon"))
-    link.ended()
+    link.expect_end()
     fails(w, link)
 
 
@@ -514,11 +514,11 @@ def accept_overtaken(w):
         assoc = w.accept_association(sock)
     w.request, link.peer = w.first(assoc)
     link.peer.put_segment(rdmap.send(1, b"first"), ssn=1)
-    w.nothing(CM, conn=link.conn)
+    w.expect_nothing(CM, conn=link.conn)
     link.answer(answer(w.request))
     link.peer.next_ssn()
-    link.cm("ESTABLISHED", status=0)
-    same("length", link.wc(wr=1, status=0).length, 5)
+    link.expect_cm("ESTABLISHED", status=0)
+    same("length", link.expect_wc(wr=1, status=0).length, 5)
 
 
 @case("initiator: as many segments as a peer may send at once overtake its Accept",
@@ -533,10 +533,10 @@ def accept_lost(w):
     for n in range(20):
         link.peer.put_segment(rdmap.send(1, bytes(1400), mo=1400 * n,
                                          last=n == 19), ssn=n + 1)
-    w.nothing(CM, conn=link.conn)
+    w.expect_nothing(CM, conn=link.conn)
     link.answer(answer(w.request))
-    link.cm("ESTABLISHED", status=0)
-    same("length", link.wc(wr=1, status=0).length, 20 * 1400)
+    link.expect_cm("ESTABLISHED", status=0)
+    same("length", link.expect_wc(wr=1, status=0).length, 20 * 1400)
 
 
 @case("initiator: silent before the Accept", "SCTPDDP-44")
@@ -547,7 +547,7 @@ def silent(w):
     w.quiet(link.peer)
     link.accept(w.request)
     same("bytes of the Send", len(link.peer.get_segment().payload), 8)
-    link.wc(wr=1, status=0)
+    link.expect_wc(wr=1, status=0)
 
 
 @case("initiator: no listener there")
@@ -569,7 +569,7 @@ def responder_first(w):
     same("octets", len(link.peer.get_segment().payload), 16)
     link = w.respond(recvs=[(memory, 64)])
     link.peer.send(b"first")
-    link.wc(wr=1, status=0)
+    link.expect_wc(wr=1, status=0)
 
 
 @case("responder: the model is client-server unless requested otherwise",

@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 
-from lib.wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, connect_as, case, check,
+from lib.wire import (SERVER_IF, NS, PEER_IF, PORT, WC, add, connect_as, case, check,
                       ddp, in_both_roles, mpa, rdmap, run, same, shell,
                       without_timestamps)
 
@@ -93,18 +93,18 @@ def longest_fpdu(w):
     try:
         shell(f"ip -n {NS} link set {PEER_IF} mtu 65535")
         link = w.initiate(peer=w.dial(rcvbuf=4 << 20))
-        shell(f"ip link set {MATE_IF} mtu 65535")
+        shell(f"ip link set {SERVER_IF} mtu 65535")
         seen = set()
         for wr in range(40):
             link.post("write", memory, BIG, wr, 0x4321, 0x99)
             fpdus = whole_message(link)
-            link.wc(wr=wr, status=0)
+            link.expect_wc(wr=wr, status=0)
             seen |= {len(fpdu.ulpdu) for fpdu in fpdus}
             if max(seen) >= LONGEST:
                 break
         same("the longest ULPDU", max(seen), LONGEST)
     finally:
-        shell(f"ip link set {MATE_IF} mtu 1500")
+        shell(f"ip link set {SERVER_IF} mtu 1500")
         shell(f"ip -n {NS} link set {PEER_IF} mtu 1500")
 
 
@@ -121,7 +121,7 @@ def mtu_changes(w):
     link = w.initiate()
     try:
         for mtu in 1500, 1000, 1500, 600:
-            shell(f"ip link set {MATE_IF} mtu {mtu}")
+            shell(f"ip link set {SERVER_IF} mtu {mtu}")
             # TCP notices the new MTU when it sends
             link.post("send", memory, 1, 1)
             link.peer.get_fpdu()
@@ -132,27 +132,27 @@ def mtu_changes(w):
                  {len(fpdu.ulpdu) for fpdu in fpdus[:-1]},
                  {mulpdu(mtu - 52, False)})
             for wr in 1, 2:
-                link.wc(wr=wr, status=0)
+                link.expect_wc(wr=wr, status=0)
     finally:
-        shell(f"ip link set {MATE_IF} mtu 1500")
+        shell(f"ip link set {SERVER_IF} mtu 1500")
 
 
 @case("data in TCP is not segmented again when the MTU falls", "DDP-2 MPA-59")
 def mtu_falls(w):
     """Data that the device passes to TCP later is segmented for the new MTU."""
     memory = w.shared(BIG, "l")
-    link = w.initiate(peer=w.narrow())
+    link = w.initiate(peer=w.dial_narrow())
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x4321, 0x99)
     # the peer does not read, so TCP accepts data until its send buffer is full
     w.wait_quiet()
     try:
-        shell(f"ip link set {MATE_IF} mtu 600")
+        shell(f"ip link set {SERVER_IF} mtu 600")
         fpdus = [each for _ in range(4) for each in whole_message(link)]
         for wr in range(4):
-            link.wc(wr=wr, status=0)
+            link.expect_wc(wr=wr, status=0)
     finally:
-        shell(f"ip link set {MATE_IF} mtu 1500")
+        shell(f"ip link set {SERVER_IF} mtu 1500")
     segments = [ddp.parse(fpdu.ulpdu) for fpdu in fpdus]
     same("octets", sum(len(seg.payload) for seg in segments), 4 * BIG)
     lengths = [len(fpdu.ulpdu) for fpdu, seg in zip(fpdus, segments)
@@ -177,14 +177,14 @@ def octets_taken(link):
 @case("no completion before TCP has accepted all of a message", "DDP-65 RDMAP-125")
 def complete_when_taken(w):
     count, memory = 60, w.shared(BIG, "l")
-    link = w.initiate(peer=w.narrow())
+    link = w.initiate(peer=w.dial_narrow())
     for wr in range(count):
         link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
                     ("send", memory, 8000, wr)))
     # sending stops, because the peer does not read
     w.wait_quiet()
     done = 0
-    while w.mate.event(WC, 0, conn=link.conn, wr=done, status=0):
+    while w.server.pop_event(WC, 0, conn=link.conn, wr=done, status=0):
         done += 1
     taken = octets_taken(link)
     sent = [len(w.reply.pack())]
@@ -194,7 +194,7 @@ def complete_when_taken(w):
     check("sending stops before the end", 0 < done and taken < sent[-1])
     check("no request completes too early", sent[done] <= taken)
     for wr in range(done, count):
-        link.wc(wr=wr, status=0)
+        link.expect_wc(wr=wr, status=0)
 
 
 # Receive window -------------------------------------------------------------
@@ -269,7 +269,7 @@ def packed(w):
 @case("TCP segments begin with an FPDU", "MPA-64")
 def aligned(w):
     memory = w.shared(BIG, "l")
-    shell(f"ip link set {MATE_IF} gso_max_segs 1")
+    shell(f"ip link set {SERVER_IF} gso_max_segs 1")
     try:
         link = w.initiate()
         port = link.peer.sock.getsockname()[1]
@@ -289,7 +289,7 @@ def aligned(w):
         check("segments begin with an FPDU, except "
               f"{off[:5]}", len(off) <= len(seen) // 100)
     finally:
-        shell(f"ip link set {MATE_IF} gso_max_segs 65535")
+        shell(f"ip link set {SERVER_IF} gso_max_segs 65535")
 
 
 run()

@@ -72,14 +72,14 @@ class Honest:
         self.rounds += 1
 
 
-def beside(honest, splicer):
+def use_until_end(honest, splicer):
     while splicer.running():
         honest.use()
         time.sleep(0.01)
     return splicer.count()
 
 
-def around(region, start, end):
+def check_around(region, start, end):
     """Check that the bytes outside the Write are unchanged."""
     same("memory before the Write", region.get(0, start), FILL * start)
     left = region.size - end
@@ -100,13 +100,13 @@ def lengths(w):
                                            b"m" * (SMALL - HEAD - 4)))
         same("bytes of the small FPDU", len(first), SMALL)
         other = with_length(first, ulpdu_length(LARGE))
-        count = beside(honest, Splicer(link, first * (PAGE // SMALL),
-                                       other * (PAGE // SMALL), SECONDS))
+        count = use_until_end(honest, Splicer(link, first * (PAGE // SMALL),
+                                              other * (PAGE // SMALL), SECONDS))
         print(f"# {count} pages sent, {honest.rounds} rounds beside")
         check("some data is sent", count)
         # both lengths are valid, so even the splicer's stream stays open
         link.round_trip()
-        around(target, AT, AT + LARGE - HEAD - 4)
+        check_around(target, AT, AT + LARGE - HEAD - 4)
         honest.use()
 
 
@@ -118,7 +118,7 @@ def again_and_again(w, honest, port, request, make):
     while time.monotonic() < end:
         link = w.initiate(request, peer=w.dial(port), opened=False)
         splicer = Splicer(link, *make(link), 2)
-        count += beside(honest, splicer)
+        count += use_until_end(honest, splicer)
         links += 1
         w.links.remove(link)
         with contextlib.suppress(wire.Refused):
@@ -127,7 +127,7 @@ def again_and_again(w, honest, port, request, make):
     check("some data is sent", count)
 
 
-def two_payloads(place, target, size):
+def make_two_payloads(place, target, size):
     """Return a make() for Writes whose CRC matches only one of two payloads."""
     def make(link):
         good = b"g" * size
@@ -144,9 +144,9 @@ def summed(w, place, size):
     target = w.shared(1 << 17, "lw")
     with w.policy(crc=1) as port:
         again_and_again(w, honest, port, mpa.request(),
-                        two_payloads(place, target, size))
+                        make_two_payloads(place, target, size))
         got = target.get(AT, size)
-        around(target, AT, AT + size)
+        check_around(target, AT, AT + size)
         check("no bytes are placed that the CRC does not cover", b"B" not in got)
         honest.use()
 
@@ -179,7 +179,7 @@ def summed_together(w):
     with w.policy(crc=1) as port:
         again_and_again(w, honest, port, mpa.request(), make)
         got = target.get(AT, many * cut)
-        around(target, AT, AT + many * cut)
+        check_around(target, AT, AT + many * cut)
         check("no bytes are placed that the CRC does not cover", b"B" not in got)
         check("some bytes are placed", b"g" in got)
         honest.use()
@@ -198,7 +198,7 @@ def lengths_summed(w):
 
     with w.policy(crc=1) as port:
         again_and_again(w, honest, port, mpa.request(), make)
-        around(target, AT, AT + SMALL - HEAD - 4)
+        check_around(target, AT, AT + SMALL - HEAD - 4)
         honest.use()
 
 
@@ -220,7 +220,7 @@ def markers(w):
 
     with w.policy(crc=0, markers=1) as port:
         again_and_again(w, honest, port, mpa.request(flags=0), make)
-        around(target, AT, AT + content - HEAD - 4)
+        check_around(target, AT, AT + content - HEAD - 4)
         honest.use()
 
 
@@ -239,7 +239,7 @@ def headers(w):
 
     with w.policy(crc=0) as port:
         again_and_again(w, honest, port, mpa.request(flags=0), make)
-        around(target, AT, AT + 12)
+        check_around(target, AT, AT + 12)
         honest.use()
 
 

@@ -26,22 +26,22 @@ def refused(w, octets, then=None):
         if then:
             then(peer)
         same("bytes before the end", peer.wait_end()[1], b"")
-    w.nothing(CM, event="CONNECT_REQUEST")
+    w.expect_nothing(CM, event="CONNECT_REQUEST")
 
 
 def asking(w, request, *places):
     """Let the raw peer send a Request, cut at places. Return the link and the event."""
     link = w.add_link(w.dial())
     link.peer.put_split(request.pack(), *places)
-    event = w.asked()
+    event = w.expect_request()
     link.conn = event.conn
     return link, event
 
 
 def calling(w, sock, port):
     """Let raw_server connect. Its Request is not read yet."""
-    link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
-    w.mate.do("connect", link.conn, 1, 1)
+    link = w.add_link(None, int(w.server.do("open", PEER, port)[0]))
+    w.server.do("connect", link.conn, 1, 1)
     link.peer = Peer(sock.accept()[0])
     return link
 
@@ -55,10 +55,10 @@ def failed(w, reply, close=False, **fields):
         if close:
             link.peer.half_close()
         same("bytes before the end", link.peer.wait_end()[1], b"")
-        event = w.mate.need(CM, conn=link.conn, **fields)
+        event = w.server.expect_event(CM, conn=link.conn, **fields)
         check(f"{event} reports a failure",
               event.event in ("REJECTED", "CONNECT_ERROR") and event.status < 0)
-        w.nothing(CM, conn=link.conn)
+        w.expect_nothing(CM, conn=link.conn)
     return event
 
 
@@ -142,12 +142,12 @@ def accepted_late(w):
             getattr(link.peer, how)()
             if seen:
                 wait_no_connections(port)
-            w.mate.do("accept", link.conn, 4, 4)
-            link.cm("ESTABLISHED", status=0)
-            link.cm("DISCONNECTED")
-            link.wc(wr=1, status=FLUSHED)
-            w.nothing(CM, conn=link.conn)
-            same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+            w.server.do("accept", link.conn, 4, 4)
+            link.expect_cm("ESTABLISHED", status=0)
+            link.expect_cm("DISCONNECTED")
+            link.expect_wc(wr=1, status=FLUSHED)
+            w.expect_nothing(CM, conn=link.conn)
+            same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
             link.close()
 
 
@@ -164,7 +164,7 @@ def enhanced(w):
     link, event = asking(w, mpa.request(rev=2, flags=ENHANCED,
                                         pd=mpa.word(3, 2) + b"hi"))
     same("data, ORD, IRD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
-    w.mate.do("accept", link.conn, 4, 4, b"there")
+    w.server.do("accept", link.conn, 4, 4, b"there")
     got = link.peer.get_frame()
     same("Rev, flags", (got.rev, got.flags), (2, ENHANCED))
     same("data", got.data, b"there")
@@ -193,7 +193,7 @@ def reserved_bits(w):
       "MPA-80 MPA-103 MPA-114 MPA-138 MPA-139")
 def request_key(w):
     right = mpa.request().pack()
-    with w.counted(end_mpa_startup=16):
+    with w.expect_counts(end_mpa_startup=16):
         for place in range(16):
             wrong = bytearray(right)
             wrong[place] ^= 1
@@ -207,7 +207,7 @@ def reply_as_request(w):
 
 @case("responder: other revisions are refused", "MPA-93 MPA-94 MPA-153")
 def request_revisions(w):
-    with w.counted(end_mpa_startup=3):
+    with w.expect_counts(end_mpa_startup=3):
         for rev in 0, 3, 255:
             refused(w, mpa.request(rev=rev).pack())
 
@@ -215,7 +215,7 @@ def request_revisions(w):
 @case("responder: 512 bytes of Private Data are accepted, 513 are not",
       "MPA-97 MPA-99 MPA-120")
 def request_lengths(w):
-    with w.counted(end_mpa_startup=3):
+    with w.expect_counts(end_mpa_startup=3):
         for length in 513, 1024, 65535:
             refused(w, mpa.request(pd=bytes(length)).pack())
     data = bytes(i & 0xFF for i in range(mpa.PD_MAX))
@@ -235,7 +235,7 @@ def request_no_word(w):
 
 @case("responder: a truncated Request is refused", "MPA-97 MPA-103")
 def request_short(w):
-    with w.counted(end_mpa_startup=3):
+    with w.expect_counts(end_mpa_startup=3):
         for frame in (mpa.request(pd=b"four", pd_length=8),
                       mpa.request(pd=b"", pd_length=1)):
             refused(w, frame.pack(), then=Peer.half_close)
@@ -249,11 +249,11 @@ def request_long(w):
     # the device refuses this immediately or at accept, depending on timing
     end, event = time.monotonic() + PATIENCE, None
     while not event and link.peer.silent(0.05) and time.monotonic() < end:
-        event = w.mate.event(CM, timeout=0.05, event="CONNECT_REQUEST")
+        event = w.server.pop_event(CM, timeout=0.05, event="CONNECT_REQUEST")
     if event:
         link.conn = event.conn
         with contextlib.suppress(Refused):
-            w.mate.do("accept", link.conn, 1, 1)
+            w.server.do("accept", link.conn, 1, 1)
     same("bytes before the end", link.peer.wait_end()[1], b"")
 
 
@@ -280,10 +280,10 @@ def request_drip(w):
 
 def say_no(w, request, data):
     link, _ = asking(w, request)
-    w.mate.do("reject", link.conn, data)
+    w.server.do("reject", link.conn, data)
     reply = link.peer.get_frame()
     same("key", reply.key, mpa.KEY_REPLY)
-    link.ended("fin")
+    link.expect_end("fin")
     return reply
 
 
@@ -336,7 +336,7 @@ def gate(w):
         link.peer.put_segment(first)
         same("payload of the "
              "Send", link.peer.get_segment().payload, bytes([0x5A]) * 32)
-        link.wc(wr=9, status=0)
+        link.expect_wc(wr=9, status=0)
 
 
 @case("responder: may send once all pieces of an FPDU have arrived",
@@ -355,7 +355,7 @@ def gate_invalid(w):
     link = waiting_sender(w)
     link.peer.put_segment(rdmap.write(0, 0), crc=bytes(4))
     same("bytes before the end", link.peer.wait_end()[1], b"")
-    link.wc(wr=9, status=5)
+    link.expect_wc(wr=9, status=5)
 
 
 @case("responder: a Terminate as first FPDU only ends the stream", "MPA-113")
@@ -363,7 +363,7 @@ def gate_terminate(w):
     link = waiting_sender(w)
     link.peer.put_segment(rdmap.Terminate(2, 0, 6).segment())
     same("bytes before the end", link.peer.wait_end()[1], b"")
-    link.wc(wr=9, status=5)
+    link.expect_wc(wr=9, status=5)
 
 
 @case("responder: ready for an FPDU once the Reply is sent",
@@ -372,7 +372,7 @@ def ready(w):
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], wait=False, opened=False)
     link.peer.send(b"at once")
-    same("length", link.wc(wr=1, status=0).length, 7)
+    same("length", link.expect_wc(wr=1, status=0).length, 7)
 
 
 # Initiator ------------------------------------------------------------------
@@ -408,7 +408,7 @@ def initiator_waits(w):
     with w.listening() as (sock, port):
         link = calling(w, sock, port)
         link.peer.respond(late)
-        link.cm("ESTABLISHED", status=0)
+        link.expect_cm("ESTABLISHED", status=0)
 
 
 @case("initiator: Private Data of the Reply is delivered",
@@ -420,10 +420,10 @@ def reply_data(w):
         link = w.respond(lambda request, data=data: mpa.reply(
             rev=2, flags=ENHANCED, pd=mpa.word(1, 1, request.rtr) + data),
             status=None)
-        event = link.cm("ESTABLISHED", status=0)
+        event = link.expect_cm("ESTABLISHED", status=0)
         same("Private Data", event.pd, data[:HANDED_UP])
-        w.mate.do("disconnect", link.conn)
-        link.ended("fin")
+        w.server.do("disconnect", link.conn)
+        link.expect_end("fin")
 
 
 @case("initiator: reserved bits of a Reply are ignored", "MPA-91")
@@ -440,7 +440,7 @@ def good_reply():
       "MPA-82 MPA-110 MPA-114 MPA-138 MPA-139 MPA-140")
 def reply_key(w):
     right = good_reply().pack()
-    with w.counted(end_mpa_startup=16):
+    with w.expect_counts(end_mpa_startup=16):
         for place in range(16):
             wrong = bytearray(right)
             wrong[place] ^= 1
@@ -478,7 +478,7 @@ def reply_unasked(w):
 def rejected(w):
     for size in 0, 5, 508:
         data = bytes(i & 0xFF for i in range(size))
-        with w.counted(end_peer_reject=1):
+        with w.expect_counts(end_peer_reject=1):
             event = failed(w, mpa.reply(rev=2, flags=ENHANCED | mpa.R,
                                         pd=mpa.word(1, 1) + data).pack(),
                            event="REJECTED")
@@ -491,7 +491,7 @@ def reply_split(w):
     with w.policy(rtr="none"):
         for place in range(1, len(octets)):
             link = answered(w, octets, place)
-            same("data", link.cm("ESTABLISHED", status=0).pd, b"ab")
+            same("data", link.expect_cm("ESTABLISHED", status=0).pd, b"ab")
             w.after_case()
 
 
@@ -500,7 +500,7 @@ def reply_drip(w):
     octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
     with w.policy(rtr="none"):
         link = answered(w, octets, *range(1, len(octets)))
-        same("data", link.cm("ESTABLISHED", status=0).pd, b"ab")
+        same("data", link.expect_cm("ESTABLISHED", status=0).pd, b"ab")
         link.peer.full(mpa.reply(), mpa.request())
         link.post("send", w.shared(4096), 4, 1)
         same("payload of the "
@@ -517,29 +517,29 @@ def answered(w, octets, *places):
 
 @case("initiator: a refused TCP connection is reported", "MPA-132")
 def nobody_listens(w):
-    with w.counted(end_peer_refused=1):
-        conn = int(w.mate.do("open", PEER, 9)[0])
+    with w.expect_counts(end_peer_refused=1):
+        conn = int(w.server.do("open", PEER, 9)[0])
         w.add_link(Peer(w.socket()), conn)
-        w.mate.do("connect", conn, 1, 1)
-        check("the event reports an error", w.mate.need(CM, conn=conn).status < 0)
+        w.server.do("connect", conn, 1, 1)
+        check("the event reports an error", w.server.expect_event(CM, conn=conn).status < 0)
 
 
 @case("responder: no state is left of an initiator that closes during start-up", "MPA-132")
 def gone_early(w):
-    with w.counted(end_mpa_startup=2):
+    with w.expect_counts(end_mpa_startup=2):
         for how in Peer.reset, Peer.close:
             with w.dial() as peer:
                 peer.put(mpa.request().pack()[:10])
                 how(peer)
     peer = w.dial()
     peer.put(mpa.request().pack())
-    conn = w.asked().conn
-    with w.counted(end_peer_reset=1):
+    conn = w.expect_request().conn
+    with w.expect_counts(end_peer_reset=1):
         peer.reset()
         w.wait_quiet()
         link = w.add_link(peer, conn)
         with contextlib.suppress(Refused):
-            w.mate.do("accept", conn, 1, 1)
+            w.server.do("accept", conn, 1, 1)
         link.close()
         w.links.remove(link)
 

@@ -10,7 +10,7 @@ import struct
 import time
 
 from lib import wire
-from lib.wire import MATE, PEER, mpa
+from lib.wire import SERVER, PEER, mpa
 
 # pylint: disable=wrong-import-order
 from lib import fuzzing
@@ -168,8 +168,8 @@ class Session:
         if self.rand.random() < 0.3:
             # the new settings apply to the next connection of any session
             self.w.set_policy(*self.rand.choice(POLICIES))
-        self.w.mate.do("call", PEER, self.listener.getsockname()[1],
-                       self.choose_actions())
+        self.w.server.do("call", PEER, self.listener.getsockname()[1],
+                         self.choose_actions())
         while True:
             if not (yield from self.wait("call")):
                 raise Ended
@@ -319,7 +319,7 @@ class Session:
 
     def dial(self, port):
         self.use(socket.socket())
-        self.sock.connect_ex((MATE, port))
+        self.sock.connect_ex((SERVER, port))
 
     def listen(self):
         self.listener = socket.socket()

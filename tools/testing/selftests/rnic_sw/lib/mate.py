@@ -36,7 +36,7 @@ def parse_event(words):
               unhex(words[5]), int(words[6]))
 
 
-class Mate:
+class RawServer:
     """A running raw_server, and the events that it has reported."""
 
     def __init__(self, program, device):
@@ -44,17 +44,17 @@ class Mate:
         self.process = subprocess.Popen(
             [program, device], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, bufsize=1)
-        self.talk(self.process.stdin, self.process.stdout)
+        self.attach(self.process.stdin, self.process.stdout)
 
-    def talk(self, commands, lines):
-        """Start the conversation: commands are written to commands, replies are read from lines."""
+    def attach(self, commands, lines):
+        """Use commands to write commands, and lines to read replies and events."""
         self.commands, self.lines = commands, lines
         self.lock = threading.Condition()
         self.answers = collections.deque()
         self.events = []
         self.ended = False
         threading.Thread(target=self._read, daemon=True).start()
-        self._answer("start")
+        self._read_reply("start")
 
     def _read(self):
         for line in self.lines:
@@ -69,7 +69,7 @@ class Mate:
             self.ended = True
             self.lock.notify_all()
 
-    def _answer(self, command):
+    def _read_reply(self, command):
         with self.lock:
             self.lock.wait_for(lambda: self.answers or self.ended, 30)
             if not self.answers:
@@ -81,7 +81,7 @@ class Mate:
         return words[1:]
 
     @staticmethod
-    def _line(words):
+    def _format_command(words):
         return " ".join(w.hex() or "-" if isinstance(w, bytes) else str(w)
                         for w in words) + "\n"
 
@@ -92,11 +92,11 @@ class Mate:
     def do_all(self, *commands):
         """Send several commands together, before the replies are read."""
         delay_step()
-        lines = [self._line(words) for words in commands]
+        lines = [self._format_command(words) for words in commands]
         self.commands.write("".join(lines))
-        return [self._answer(line.strip()) for line in lines]
+        return [self._read_reply(line.strip()) for line in lines]
 
-    def peek(self, kind, timeout=PATIENCE, **fields):
+    def find_event(self, kind, timeout=PATIENCE, **fields):
         """Return the next event of that kind with these fields, or None if there is none
         before the timeout. The event stays pending."""
         def find():
@@ -110,35 +110,35 @@ class Mate:
             self.lock.wait_for(find, timeout)
             return find()
 
-    def event(self, kind, timeout=PATIENCE, **fields):
-        """Like peek(), but remove the event."""
+    def pop_event(self, kind, timeout=PATIENCE, **fields):
+        """Like find_event(), but remove the event."""
         with self.lock:
-            event = self.peek(kind, timeout, **fields)
+            event = self.find_event(kind, timeout, **fields)
             if event:
                 self.events.remove(event)
             return event
 
-    def need(self, kind, timeout=PATIENCE, **fields):
-        event = self.event(kind, timeout, **fields)
+    def expect_event(self, kind, timeout=PATIENCE, **fields):
+        event = self.pop_event(kind, timeout, **fields)
         if event is None:
             raise AssertionError(
                 f"expected {kind.__name__} {fields}; pending events: {self.events}")
         return event
 
-    def none(self, kind, timeout=0.2, **fields):
-        event = self.event(kind, timeout, **fields)
+    def expect_no_event_within(self, kind, timeout=0.2, **fields):
+        event = self.pop_event(kind, timeout, **fields)
         if event is not None:
             raise AssertionError(f"there should be no {event}")
 
-    def not_yet(self, kind, **fields):
+    def expect_no_event(self, kind, **fields):
         """Check that no such event has been reported until now."""
         # each sync lets raw_server report at most one asynchronous event and one connection
         # manager event
         for _ in range(3):
             self.do("sync")
-        self.none(kind, timeout=0, **fields)
+        self.expect_no_event_within(kind, timeout=0, **fields)
 
-    def forget(self, conn):
+    def drop_events(self, conn):
         """Drop the pending events of a connection."""
         with self.lock:
             self.events = [e for e in self.events if e.conn != conn]
@@ -154,26 +154,26 @@ class Mate:
 class Region:
     """Memory that raw_server has registered, between guard bytes, filled with 0x5a."""
 
-    def __init__(self, mate, size, rights, pd=0, iova=0):
-        self.mate, self.size = mate, size
-        words = mate.do("mr", size, rights or "-", pd, iova)
+    def __init__(self, server, size, rights, pd=0, iova=0):
+        self.server, self.size = server, size
+        words = server.do("mr", size, rights or "-", pd, iova)
         self.number, self.addr, self.rkey, self.lkey = map(int, words)
-        self.before = self.hash()
+        self.before = self.read_hash()
 
-    def hash(self):
-        return self.mate.do("hash", self.number)[0]
+    def read_hash(self):
+        return self.server.do("hash", self.number)[0]
 
     def get(self, offset, length):
-        return unhex(self.mate.do("get", self.number, offset, length)[0])
+        return unhex(self.server.do("get", self.number, offset, length)[0])
 
     def put(self, offset, octets):
         for at in range(0, len(octets), 4096):
-            self.mate.do("put", self.number, offset + at,
-                         octets[at:at + 4096])
-        self.before = self.hash()
+            self.server.do("put", self.number, offset + at,
+                           octets[at:at + 4096])
+        self.before = self.read_hash()
 
     def dereg(self):
-        self.mate.do("dereg", self.number)
+        self.server.do("dereg", self.number)
 
     def wait_placed(self, offset, octets):
         """Wait until these bytes have been placed at the offset."""
@@ -182,5 +182,5 @@ class Region:
             if time.monotonic() > end:
                 raise AssertionError(f"{octets!r} should be placed")
 
-    def untouched(self):
-        same("hash of memory that must not change", self.hash(), self.before)
+    def check_untouched(self):
+        same("hash of memory that must not change", self.read_hash(), self.before)

@@ -31,14 +31,14 @@ else:
 
 # pylint: disable=wrong-import-position
 from lib.ends import Ends                           # noqa: E402
-from lib.mate import (CM, WC, Async, Mate, PeerSent,    # noqa: E402, F401
+from lib.mate import (CM, WC, Async, RawServer, PeerSent,    # noqa: E402, F401
                   Refused, Region, unhex)
 from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
 from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401
 
 NS = "wire"
-MATE_IF, PEER_IF = "wirem", "wirep"
-MATE, PEER, NEIGHBOUR = "10.9.2.1", "10.9.2.2", "10.9.2.99"
+SERVER_IF, PEER_IF = "wirem", "wirep"
+SERVER, PEER, NEIGHBOUR = "10.9.2.1", "10.9.2.2", "10.9.2.99"
 DEVICE = "iww"
 PORT = 7471
 CLONE_NEWNET = 0x40000000
@@ -90,25 +90,25 @@ class Link:
     """A connection: the raw peer's end, and the number by which raw_server knows its end."""
 
     def __init__(self, wire, peer, conn=None):
-        self.wire, self.mate = wire, wire.mate
+        self.wire, self.server = wire, wire.server
         self.peer, self.conn = peer, conn
 
     def recv(self, region, length, wr, offset=0):
-        self.mate.do("recv", self.conn, region.number, offset, length, wr)
+        self.server.do("recv", self.conn, region.number, offset, length, wr)
 
     def post(self, opcode, region, length, wr, *more, offset=0):
-        self.mate.do(opcode, self.conn, region.number, offset, length, wr,
-                     *more)
+        self.server.do(opcode, self.conn, region.number, offset, length, wr,
+                       *more)
 
-    def wc(self, **fields):
-        return self.mate.need(WC, conn=self.conn, **fields)
+    def expect_wc(self, **fields):
+        return self.server.expect_event(WC, conn=self.conn, **fields)
 
-    def cm(self, event, **fields):
-        return self.mate.need(CM, conn=self.conn, event=event, **fields)
+    def expect_cm(self, event, **fields):
+        return self.server.expect_event(CM, conn=self.conn, event=event, **fields)
 
-    def sent_by_peer(self):
+    def query_peer(self):
         """Return the peer's start-up message as the program's direct verb reports it."""
-        *numbers, data = self.mate.do("peer", self.conn)
+        *numbers, data = self.server.do("peer", self.conn)
         return PeerSent(*map(int, numbers), unhex(data))
 
     def round_trip(self, timeout=PATIENCE):
@@ -119,7 +119,7 @@ class Link:
         same("opcode of the Read Response",
              self.peer.get_segment(timeout).ulp, 0x42)
 
-    def ended(self, how="fin"):
+    def expect_end(self, how="fin"):
         """Check that the stream ends by a "fin" or a "rst" and that nothing arrives before."""
         got, before = self.peer.wait_end()
         same("bytes before the end", before.hex(), "")
@@ -129,8 +129,8 @@ class Link:
         if self.peer is not None:
             self.peer.close()
         if self.conn is not None:
-            self.mate.do("destroy", self.conn)
-            self.mate.forget(self.conn)
+            self.server.do("destroy", self.conn)
+            self.server.drop_events(self.conn)
             self.conn = None
 
 
@@ -140,7 +140,7 @@ class Wire:
     program = "raw_server"
 
     def __init__(self):
-        self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
+        self.links, self.undo, self.server = [], contextlib.ExitStack(), None
         self.reply, self.aside = None, ""   # aside: a counter that counted() ignores
         self.still_so, self.ends = None, Ends()
         self.port, self.beacon = PORT, None
@@ -162,15 +162,15 @@ class Wire:
         find_provider()
         self.undo.callback(self.ends.stop)
         self._topology()
-        self.mate = Mate(find_program(self.program), DEVICE)
-        self.undo.callback(self.mate.stop)
-        self.listener = int(self.mate.do("listen", MATE, PORT)[0])
+        self.server = RawServer(find_program(self.program), DEVICE)
+        self.undo.callback(self.server.stop)
+        self.listener = int(self.server.do("listen", SERVER, PORT)[0])
         self.first_listener = self.listener
         self.pool = {}
 
     def _topology(self):
         self._veth()
-        shell(f"rdma link add {DEVICE} type rnic_sw netdev {MATE_IF}")
+        shell(f"rdma link add {DEVICE} type rnic_sw netdev {SERVER_IF}")
         self.undo.callback(shell, f"rdma link del {DEVICE}", True)
 
     def _veth(self):
@@ -180,11 +180,11 @@ class Wire:
         # would keep them for minutes.
         self.undo.callback(shell, f"ip netns exec {NS} sysctl -qw "
                                   "net.ipv4.tcp_orphan_retries=1", True)
-        shell(f"ip link add {MATE_IF} type veth peer name {PEER_IF} "
+        shell(f"ip link add {SERVER_IF} type veth peer name {PEER_IF} "
               f"netns {NS}")
-        self.undo.callback(shell, f"ip link del {MATE_IF}", True)
-        shell(f"ip addr add {MATE}/24 dev {MATE_IF}")
-        shell(f"ip link set {MATE_IF} up")
+        self.undo.callback(shell, f"ip link del {SERVER_IF}", True)
+        shell(f"ip addr add {SERVER}/24 dev {SERVER_IF}")
+        shell(f"ip link set {SERVER_IF} up")
         shell(f"ip -n {NS} link set lo up")
         shell(f"ip -n {NS} addr add {PEER}/24 dev {PEER_IF}")
         shell(f"ip -n {NS} link set {PEER_IF} up")
@@ -221,7 +221,7 @@ class Wire:
         if mss:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
         sock.settimeout(patience)
-        sock.connect((MATE, port))
+        sock.connect((SERVER, port))
         sock.settimeout(None)
         return Peer(sock)
 
@@ -234,7 +234,7 @@ class Wire:
         finally:
             shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
 
-    def narrow(self):
+    def dial_narrow(self):
         """Connect to raw_server's listener with a small receive buffer at the peer."""
         return self.dial(rcvbuf=4096)
 
@@ -254,13 +254,13 @@ class Wire:
     # connections ----------------------------------------------------------
 
     @staticmethod
-    def asking(ird, ord_):
+    def make_request(ird, ord_):
         """Return an enhanced Request with this IRD and ORD."""
         return mpa.request(rev=2, flags=mpa.C | mpa.S,
                            pd=mpa.word(ird, ord_))
 
     @staticmethod
-    def granting(ird, ord_):
+    def make_reply(ird, ord_):
         """Return a function that makes a Reply with this IRD and ORD."""
         return lambda request: mpa.reply(
             rev=2, flags=mpa.C | mpa.S, pd=mpa.word(ird, ord_, request.rtr))
@@ -270,10 +270,10 @@ class Wire:
         self.links.append(link)
         return link
 
-    def asked(self, listener=None):
+    def expect_request(self, listener=None):
         """Wait for raw_server's connection request event, and return it."""
-        return self.mate.need(CM, event="CONNECT_REQUEST",
-                              listener=listener or self.listener)
+        return self.server.expect_event(CM, event="CONNECT_REQUEST",
+                                        listener=listener or self.listener)
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True):
@@ -285,14 +285,14 @@ class Wire:
         link = self.add_link(peer or self.dial())
         request = request or mpa.request()
         link.peer.put(request.pack())
-        link.conn = self.asked().conn
+        link.conn = self.expect_request().conn
         for number, (region, length) in enumerate(recvs, 1):
             link.recv(region, length, number)
-        self.mate.do("accept", link.conn, *accept)
+        self.server.do("accept", link.conn, *accept)
         self.reply = link.peer.get_frame()
         link.peer.full(request, self.reply)
         if wait:
-            link.cm("ESTABLISHED")
+            link.expect_cm("ESTABLISHED")
         if opened:
             link.peer.put_segment(rdmap.write(0, 0))
         return link
@@ -305,15 +305,15 @@ class Wire:
         ready-to-receive message, if the device sends one.
         """
         with self.listening(mss) as (sock, port):
-            conn = int(self.mate.do("open", PEER, port)[0])
+            conn = int(self.server.do("open", PEER, port)[0])
             link = self.add_link(None, conn)
             for number, (region, length) in enumerate(recvs, 1):
                 link.recv(region, length, number)
-            self.mate.do("connect", conn, *connect)
+            self.server.do("connect", conn, *connect)
             link.peer = Peer(sock.accept()[0])
         self.request = link.peer.respond(reply or plain_reply)
         if status is not None:
-            link.cm("ESTABLISHED", status=status)
+            link.expect_cm("ESTABLISHED", status=status)
         if rtr and self.request.enhanced and self.request.rtr & mpa.A:
             link.peer.get_segment()
         return link
@@ -332,20 +332,20 @@ class Wire:
         self.beacon.round_trip()
         self.beacon.post("send", memory, 8, 0)
         self.beacon.peer.get_segment()
-        self.beacon.wc(wr=0, status=SUCCESS)
+        self.beacon.expect_wc(wr=0, status=SUCCESS)
 
     def quiet(self, peer):
         """Check that raw_server sends nothing on that connection and does not end it."""
         self.wait_quiet()
         check("peer receives nothing", peer.silent(0.001))
 
-    def nothing(self, kind, **fields):
+    def expect_nothing(self, kind, **fields):
         """Check that raw_server gets no such event from what has happened until now."""
         self.wait_quiet()
-        self.mate.not_yet(kind, **fields)
+        self.server.expect_no_event(kind, **fields)
 
     def region(self, size=4096, rights="lrw", pd=0, iova=0):
-        return Region(self.mate, size, rights, pd, iova)
+        return Region(self.server, size, rights, pd, iova)
 
     def shared(self, size=4096, rights="lrw", pd=0, iova=0):
         """Return a region with these properties, which all cases share."""
@@ -353,8 +353,8 @@ class Wire:
         if key not in self.pool:
             self.pool[key] = self.region(*key)
         region = self.pool[key]
-        self.mate.do("fill", region.number)
-        region.before = region.hash()
+        self.server.do("fill", region.number)
+        region.before = region.read_hash()
         return region
 
     @contextlib.contextmanager
@@ -376,12 +376,12 @@ class Wire:
         old = self.listener
         with self.settings(**words):
             self.port += 1
-            self.listener = int(self.mate.do("listen", MATE, self.port)[0])
+            self.listener = int(self.server.do("listen", SERVER, self.port)[0])
             try:
                 yield self.port
             finally:
                 self.after_case()
-                self.mate.do("destroy", self.listener)
+                self.server.do("destroy", self.listener)
                 self.listener = old
 
     def counters(self):
@@ -391,7 +391,7 @@ class Wire:
         return dict(zip(words[::2], map(int, words[1::2])))
 
     @contextlib.contextmanager
-    def losing(self, interface):
+    def drop_packets(self, interface):
         """Context manager: drop all packets that this end of the wire sends. Checks that at
         least one was dropped."""
         tc = netem(interface, "loss 100%")
@@ -405,7 +405,7 @@ class Wire:
             shell(f"{tc} qdisc del dev {interface} root")
 
     @contextlib.contextmanager
-    def counted(self, **rises):
+    def expect_counts(self, **rises):
         """Context manager: check that these counters rise by these amounts, and that no other
         counter whose name begins with end_ rises."""
         self.ends.start()
@@ -415,12 +415,12 @@ class Wire:
         want = {name: rises.get(name, 0) for name in before if name in rises
                 or name.startswith("end_") and name != self.aside}
         end = time.monotonic() + PATIENCE
-        while (got := self.risen(before, want)) != want and time.monotonic() < end:
+        while (got := self.compute_rises(before, want)) != want and time.monotonic() < end:
             time.sleep(0.05)
         self.same_counters(got, want)
         self.still_so = before, want
 
-    def risen(self, before, names):
+    def compute_rises(self, before, names):
         now = self.counters()
         return {name: now[name] - before[name] for name in names}
 
@@ -431,10 +431,10 @@ class Wire:
         except AssertionError as why:
             raise AssertionError(f"{why}; ended meanwhile:\n{self.ends.events()}") from None
 
-    def still_counted(self):
+    def check_counts_again(self):
         """Check that no counter has risen since the end of counted()."""
         before, want = self.still_so
-        self.same_counters(self.risen(before, want), want)
+        self.same_counters(self.compute_rises(before, want), want)
 
 
 def connect_as(w, role, **arguments):

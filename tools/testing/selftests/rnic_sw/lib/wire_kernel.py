@@ -12,14 +12,14 @@ from lib.ktap import skip_all
 from lib.wire import KIB, PATIENCE, Skip, read, shell, write
 
 
-def busy():
+def read_cpu_time():
     """Return the seconds of CPU time that were used since boot."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / 100
 
 
-def in_the_kernel():
+def read_kernel_cpu_time():
     """Return the seconds of CPU time that the kernel has used. User time is left out, because
     the work of the test programs must not count."""
     with open("/proc/stat", encoding="ascii") as file:
@@ -27,7 +27,7 @@ def in_the_kernel():
     return (ticks[2] + ticks[5] + ticks[6]) / 100
 
 
-def not_idle():
+def read_busy_time():
     """Return the seconds for which the only CPU was not idle. This is exact: the kernel
     measures idle time, but only samples the other kinds of time."""
     with open("/proc/stat", encoding="ascii") as file:
@@ -35,7 +35,7 @@ def not_idle():
     return time.monotonic() - (ticks[3] + ticks[4]) / 100
 
 
-def by_the_clock():
+def need_instruction_clock():
     """Skip all cases unless time counts instructions: otherwise other work on the host would
     count."""
     if not os.environ.get("T_CLOCK"):
@@ -63,7 +63,7 @@ def kernel_memory():
     return used
 
 
-def grown_since(before):
+def memory_growth_since(before):
     """Return how much memory use has grown, in KiB, and a text with the caches that grew most."""
     now = kernel_memory()
     rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}
@@ -82,7 +82,7 @@ def wait_no_connections(port):
 
 
 @functools.cache
-def symbols(module):
+def read_symbols(module):
     """Return the functions of a module, by start address. The module may be built in. In the
     kernel's own tree the lower layers ddp and mpa are parts of rnic_sw."""
     if not os.path.exists(f"/sys/module/{module}") and module in ("iw_ddp", "iw_mpa"):
@@ -95,9 +95,9 @@ def symbols(module):
             ours or [each for each in code if len(each) == 3]}
 
 
-def code_of(function, module):
+def find_code_range(function, module):
     """Return the start and the end address of a function of the module."""
-    ours = symbols(module)
+    ours = read_symbols(module)
     start = next((at for at, name in ours.items() if name == function), 0)
     return start, min((at for at in ours if at > start), default=0)
 
@@ -136,7 +136,7 @@ def failing(cache, times=-1, module=None):
     mark = f"/sys/kernel/slab/{cache}/failslab"
     if not os.path.exists(mark):
         raise Skip("no failslab")
-    ours = module and symbols(module)
+    ours = module and read_symbols(module)
     write(mark, "1")
     try:
         with _failslab(times, ours and (min(ours), max(ours)), "Y") as over:
@@ -148,7 +148,7 @@ def failing(cache, times=-1, module=None):
 def failing_allocations_of(function, module, times=-1):
     """Context manager: let slab allocations of that function and its callees fail, all or the
     given number."""
-    start, end = code_of(function, module)
+    start, end = find_code_range(function, module)
     if not start or not end:
         raise Skip(f"cannot find the function {function}")
     return _failslab(times, (start, end))

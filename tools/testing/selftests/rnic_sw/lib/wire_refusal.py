@@ -13,7 +13,7 @@ import socket
 import struct
 import time
 
-from lib.wire import (CM, DEVICE, MATE, MATE_IF, PATIENCE, PEER, PEER_IF, Mate,
+from lib.wire import (CM, DEVICE, SERVER, SERVER_IF, PATIENCE, PEER, PEER_IF, RawServer,
                       Refused, case, check, find_program, same, shell)
 
 REJECTED, ERROR, UNREACHABLE = "REJECTED", "CONNECT_ERROR", "UNREACHABLE"
@@ -33,23 +33,23 @@ def name(status):
 
 def call(w, host, port):
     """Let raw_server connect. Return the number of the connection in raw_server."""
-    conn = int(w.mate.do("open", host, port)[0])
+    conn = int(w.server.do("open", host, port)[0])
     w.add_link(None, conn)
-    w.mate.do("connect", conn, 4, 4)
+    w.server.do("connect", conn, 4, 4)
     return conn
 
 
 def expect_event(w, conn, event, error, timeout=PATIENCE, data=b""):
-    got = w.mate.need(CM, timeout, conn=conn)
+    got = w.server.expect_event(CM, timeout, conn=conn)
     same("event, error and data that the program "
          "gets", (got.event, name(got.status), got.pd),
          (event, error, data))
-    w.nothing(CM, conn=conn)
+    w.expect_nothing(CM, conn=conn)
 
 
 def fails_at_once(w, error, *words):
     try:
-        w.mate.do(*words)
+        w.server.do(*words)
     except Refused as why:
         check(f"{why} should be {error}", f": {getattr(errno, error)} " in
               str(why))
@@ -60,12 +60,12 @@ def fails_at_once(w, error, *words):
 @contextlib.contextmanager
 def neighbour(address):
     """Context manager: make address resolution of this address succeed."""
-    shell(f"ip neigh replace {address} lladdr {NOBODY} dev {MATE_IF} "
+    shell(f"ip neigh replace {address} lladdr {NOBODY} dev {SERVER_IF} "
           "nud permanent")
     try:
         yield
     finally:
-        shell(f"ip neigh del {address} dev {MATE_IF}", True)
+        shell(f"ip neigh del {address} dev {SERVER_IF}", True)
 
 
 # Connections that get no reply: they are started first and checked last
@@ -83,7 +83,7 @@ class Silent:
         expect_event(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
         took = time.monotonic() - self.began
         check(f"the timeout is not too early: {took:.1f} s", took > seconds - 2)
-        self.w.mate.do("destroy", self.conn)
+        self.w.server.do("destroy", self.conn)
 
 
 class Ignored:
@@ -91,8 +91,8 @@ class Ignored:
 
     def __init__(self, w):
         self.w, self.began = w, time.monotonic()
-        self.peer = w.calls_in()
-        w.asked()
+        self.peer = w.connect_in()
+        w.expect_request()
 
     def ends(self, seconds):
         """Check that the device ends the connection about so many seconds after its begin: at most
@@ -120,7 +120,7 @@ def silent_begin(w):
 
 @case("no listener: a reset, different from a program's reject", "MPA-132")
 def nobody_listens(w):
-    with w.counted(end_peer_refused=1):
+    with w.expect_counts(end_peer_refused=1):
         expect_event(w, call(w, PEER, 9), REJECTED, "ECONNRESET")
 
 
@@ -134,44 +134,44 @@ def listener_closed(w):
 @case("the remote program rejects, with its private data", "MPA-116")
 def says_no(w):
     for data in b"", b"not today":
-        conn = call(w, MATE, w.own_port)
-        asked = w.asked()
+        conn = call(w, SERVER, w.own_port)
+        asked = w.expect_request()
         w.add_link(None, asked.conn)
-        w.mate.do("reject", asked.conn, data)
+        w.server.do("reject", asked.conn, data)
         expect_event(w, conn, REJECTED, "ECONNREFUSED", data=data)
 
 
 @contextlib.contextmanager
 def another(w, port):
     """Context manager: run another program that listens, and stop it at the end."""
-    mate = Mate(find_program(w.program), DEVICE)
+    server = RawServer(find_program(w.program), DEVICE)
     try:
-        mate.do("listen", MATE, port)
-        mate.process.send_signal(signal.SIGSTOP)
-        yield mate
+        server.do("listen", SERVER, port)
+        server.process.send_signal(signal.SIGSTOP)
+        yield server
     finally:
-        mate.process.kill()
-        mate.process.wait()
+        server.process.kill()
+        server.process.wait()
 
 
 @case("the remote program exits before it has accepted")
 def program_goes(w):
-    with another(w, 7600) as mate:
-        conn = call(w, MATE, 7600)
+    with another(w, 7600) as server:
+        conn = call(w, SERVER, 7600)
         w.wait_quiet()
-        mate.process.kill()
+        server.process.kill()
         expect_event(w, conn, REJECTED, "ECONNREFUSED")
 
 
 @case("the backlog of the remote program is full")
 def backlog_full(w):
     with another(w, 7601):
-        conns = [call(w, MATE, 7601) for _ in range(BACKLOG)]
+        conns = [call(w, SERVER, 7601) for _ in range(BACKLOG)]
         # wait until all of them have arrived, before the last one
         w.wait_quiet()
-        expect_event(w, call(w, MATE, 7601), REJECTED, w.enough)
+        expect_event(w, call(w, SERVER, 7601), REJECTED, w.enough)
         for conn in conns:
-            w.mate.none(CM, timeout=0, conn=conn)
+            w.server.expect_no_event_within(CM, timeout=0, conn=conn)
 
 
 # Network errors -------------------------------------------------------------
@@ -184,7 +184,7 @@ def checksum(octets):
     return total ^ 0xFFFF
 
 
-def from_router(packet, code):
+def make_icmp_error(packet, code):
     """Return an ICMP error about an IP packet, as a router sends it."""
     head = struct.pack(">BBHI", DEST_UNREACH, code, 0, 0)
     quoted = packet[:128 & ~1]
@@ -224,8 +224,8 @@ def router_reports(w, code, event, error):
         while not event_arrived and time.monotonic() < began + NO_ANSWER:
             packet = first_packet(seen, 11)
             if packet:
-                router.sendto(from_router(packet, code), (MATE, 0))
-            event_arrived = w.mate.peek(CM, 1, conn=conn)
+                router.sendto(make_icmp_error(packet, code), (SERVER, 0))
+            event_arrived = w.server.find_event(CM, 1, conn=conn)
         expect_event(w, conn, event, error, 0)
     took = time.monotonic() - began
     check(f"the error is reported soon, after {took:.1f} s", took < NO_ANSWER)
@@ -248,9 +248,9 @@ for words, which, result in (
 def no_such_host(w):
     """Address resolution first succeeds, but fails when raw_server connects."""
     with neighbour(VANISHED):
-        conn = int(w.mate.do("open", VANISHED, 7)[0])
+        conn = int(w.server.do("open", VANISHED, 7)[0])
     w.add_link(None, conn)
-    w.mate.do("connect", conn, 4, 4)
+    w.server.do("connect", conn, 4, 4)
     expect_event(w, conn, ERROR, "EHOSTUNREACH", 2 * SOON)
 
 
@@ -266,9 +266,9 @@ def no_route(w):
 
 def without_route(w):
     """Prepare a connection and then remove its route. Return its number in raw_server."""
-    shell(f"ip route add {ELSEWHERE}/32 via {PEER} dev {MATE_IF}")
+    shell(f"ip route add {ELSEWHERE}/32 via {PEER} dev {SERVER_IF}")
     try:
-        conn = int(w.mate.do("open", ELSEWHERE, 7)[0])
+        conn = int(w.server.do("open", ELSEWHERE, 7)[0])
     finally:
         shell(f"ip route del {ELSEWHERE}/32")
     w.add_link(None, conn)
@@ -280,12 +280,12 @@ def without_route(w):
 
 @case("a second listener on the same port")
 def address_in_use(w):
-    fails_at_once(w, "EADDRINUSE", "listen", MATE, w.own_port)
+    fails_at_once(w, "EADDRINUSE", "listen", SERVER, w.own_port)
 
 
 @case("a wildcard listener on a port in use by a program without RDMA")
 def port_in_use(w):
-    w.mate.do("destroy", w.mate.do("listen", "0.0.0.0", USED)[0])
+    w.server.do("destroy", w.server.do("listen", "0.0.0.0", USED)[0])
     with socket.create_server(("", USED)):
         fails_at_once(w, "EADDRINUSE", "listen", "0.0.0.0", USED)
 
@@ -310,12 +310,12 @@ def ends():
         with w.listening() as (_, port):
             conn = call(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
-            got = w.mate.need(CM, conn=conn)
+            got = w.server.expect_event(CM, conn=conn)
             # rdma_cm reports no other event of a device once it knows of the removal
             if got.event != "DEVICE_REMOVAL":
                 same("event and error that the program "
                      "gets", (got.event, name(got.status)),
                      (ERROR, "ECONNABORTED"))
-                w.mate.need(CM, conn=conn, event="DEVICE_REMOVAL")
+                w.server.expect_event(CM, conn=conn, event="DEVICE_REMOVAL")
         w.links.clear()
-        w.mate.process.kill()
+        w.server.process.kill()

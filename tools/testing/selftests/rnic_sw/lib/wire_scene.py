@@ -27,7 +27,7 @@ class Scene:
         self.link = connect_as(w, role, recvs=recvs)
         self.peer = self.link.peer
         if row.rights is not None:
-            w.mate.do("rights", self.link.conn, row.rights)
+            w.server.do("rights", self.link.conn, row.rights)
 
     @property
     def regions(self):
@@ -99,7 +99,7 @@ class Row:
         return QP_FATAL
 
 
-def op(opcode, rv=rdmap.RV):
+def make_opcode(opcode, rv=rdmap.RV):
     return rdmap.control(opcode, rv)
 
 
@@ -119,7 +119,7 @@ def check_terminate(term, row, bad):
 
 def check_flushed(link, count, first):
     for number in range(1, count + 1):
-        link.wc(wr=number, status=first if number == 1 else FLUSHED)
+        link.expect_wc(wr=number, status=first if number == 1 else FLUSHED)
 
 
 def segments_after(scene):
@@ -130,21 +130,21 @@ def segments_after(scene):
 def run_row(w, role, row, scene_type):
     scene = scene_type(w, role, row)
     link = scene.link
-    with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
+    with w.expect_counts(**{"end_" + row.end: 1, "tx_terminates": 1}):
         segments = row.bad(scene)
         link.peer.put_segment(*segments, *segments_after(scene))
         check_terminate(link.peer.get_terminate(), row, segments[-1])
-        link.ended()
+        link.expect_end()
         check_flushed(link, row.flushed, row.status)
-    w.mate.need(Async, conn=link.conn, event=row.event)
-    w.mate.not_yet(Async, conn=link.conn)
+    w.server.expect_event(Async, conn=link.conn, event=row.event)
+    w.server.expect_no_event(Async, conn=link.conn)
     for region in scene.regions:
         # an STag that must not be invalidated is detected at delivery: the data is placed by then
         if region is not scene.inbox or row.what[2] != 9 and not row.placed:
-            region.untouched()
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+            region.check_untouched()
+    same("state", w.server.do("state", link.conn)[0], str(QPS_ERR))
     # by now all events of the end have arrived
-    w.still_counted()
+    w.check_counts_again()
 
 
 def add_rows(rows, scene_type=Scene):

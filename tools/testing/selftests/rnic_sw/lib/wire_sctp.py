@@ -10,7 +10,7 @@ import itertools
 import socket
 
 from lib import wire
-from lib.wire import MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
+from lib.wire import SERVER, SERVER_IF, NS, PATIENCE, PEER, PEER_IF, PORT
 from lib.wire import Link, mpa, rdmap, setting, shell
 from lib.ktap import run, same
 from rawpeer import sctp, sctp_packet
@@ -21,7 +21,7 @@ ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33         # asm-generic/socket.h
 
 
-def hardware(namespace, interface):
+def read_hardware_addr(namespace, interface):
     """Return the hardware address of the interface in that namespace ("" is the current one)."""
     prefix = f"ip -n {namespace}" if namespace else "ip"
     words = shell(f"{prefix} link show {interface}").split()
@@ -42,11 +42,11 @@ class Session(Link):
     def accept(self, request):
         """Accept raw_server's request, and receive the ready-to-receive message."""
         self.answer(answer(request))
-        self.cm("ESTABLISHED", status=0)
+        self.expect_cm("ESTABLISHED", status=0)
         if request.rtr & mpa.A:
             self.peer.get_segment()
 
-    def ended(self, how="terminate"):
+    def expect_end(self, how="terminate"):
         got, before = self.peer.wait_end()
         same("messages before the end", before, [])
         same("end of the session", got, how)
@@ -85,11 +85,11 @@ class SctpWire(wire.Wire):
 
     def _veth(self):
         super()._veth()
-        for prefix, name in ("", MATE_IF), (f"ip netns exec {NS} ", PEER_IF):
+        for prefix, name in ("", SERVER_IF), (f"ip netns exec {NS} ", PEER_IF):
             shell(f"{prefix}ethtool -K {name} gso off tso off "
                   "tx-sctp-segmentation off", True)
-        mac = ":".join(f"{octet:02x}" for octet in hardware(NS, PEER_IF))
-        shell(f"ip neigh replace {GHOST} lladdr {mac} dev {MATE_IF} "
+        mac = ":".join(f"{octet:02x}" for octet in read_hardware_addr(NS, PEER_IF))
+        shell(f"ip neigh replace {GHOST} lladdr {mac} dev {SERVER_IF} "
               "nud permanent")
 
     # sockets -----------------------------------------------------------------
@@ -117,8 +117,8 @@ class SctpWire(wire.Wire):
 
     def ghost(self, port=None, peer_port=PORT, **options):
         """Return an association of the raw peer's own SCTP, which is not started yet."""
-        frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
-        place = sctp_packet.Place(self.packet_socket(), frame, GHOST, MATE)
+        frame = read_hardware_addr("", SERVER_IF) + read_hardware_addr(NS, PEER_IF)
+        place = sctp_packet.Place(self.packet_socket(), frame, GHOST, SERVER)
         self.closing.callback(place.sock.close)
         return sctp_packet.Association(place, port or next(self.ports),
                                        peer_port, **options)
@@ -127,7 +127,7 @@ class SctpWire(wire.Wire):
         super().after_case()
         self.closing.close()
 
-    def associate(self, port=PORT, rcvbuf=0, at=MATE, **options):
+    def associate(self, port=PORT, rcvbuf=0, at=SERVER, **options):
         """Set up an association to raw_server's listener, without a session, and return it."""
         sock = self.sctp_socket(**options)
         if rcvbuf:
@@ -161,7 +161,7 @@ class SctpWire(wire.Wire):
 
     # sessions ----------------------------------------------------------------
 
-    def ghost_called(self, **options):
+    def connect_to_ghost(self, **options):
         """Let raw_server connect to a ghost. Return the ghost and the link. The Initiate is not
         read yet."""
         port = next(self.ports)
@@ -171,15 +171,15 @@ class SctpWire(wire.Wire):
         ghost.accept()
         return ghost, link
 
-    def narrow(self):
+    def dial_narrow(self):
         return self.associate(rcvbuf=32768).stream(0)
 
     @staticmethod
-    def asking(ird, ord_):
+    def make_request(ird, ord_):
         return enhanced(E_INITIATE, b"", ird, ord_)
 
     @staticmethod
-    def granting(ird, ord_):
+    def make_reply(ird, ord_):
         return lambda request: enhanced(E_ACCEPT, b"", ird, ord_,
                                         request.rtr)
 
@@ -192,13 +192,13 @@ class SctpWire(wire.Wire):
                  peer=None, opened=True, listener=None):
         """Let the raw peer connect on a stream and raw_server accept. Return the link."""
         link = self.calling(request, peer)
-        link.conn = self.asked(listener).conn
+        link.conn = self.expect_request(listener).conn
         for number, (region, length) in enumerate(recvs, 1):
             link.recv(region, length, number)
-        self.mate.do("accept", link.conn, *accept)
+        self.server.do("accept", link.conn, *accept)
         self.reply = link.peer.get_control()
         if wait:
-            link.cm("ESTABLISHED")
+            link.expect_cm("ESTABLISHED")
         return link
 
     def calling(self, request=None, peer=None):
@@ -217,7 +217,7 @@ class SctpWire(wire.Wire):
         self.request, link.peer = self.first(assoc)
         link.answer((reply or answer)(self.request))
         if status is not None:
-            link.cm("ESTABLISHED", status=status)
+            link.expect_cm("ESTABLISHED", status=status)
         if rtr and self.request.enhanced and self.request.rtr & mpa.A:
             link.peer.get_segment()
         return link
@@ -225,11 +225,11 @@ class SctpWire(wire.Wire):
     def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
         """Let raw_server start to connect. Return the link. source: source address, port and
         TOS."""
-        conn = int(self.mate.do("open", host, port, *source)[0])
+        conn = int(self.server.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):
             link.recv(region, length, number)
-        self.mate.do("connect", conn, *connect)
+        self.server.do("connect", conn, *connect)
         return link
 
     @staticmethod
@@ -244,7 +244,7 @@ class SctpWire(wire.Wire):
 
 
 @contextlib.contextmanager
-def streams_asked(count):
+def requesting_streams(count):
     """Context manager: let the device request this number of streams."""
     before = setting("streams")
     setting("streams", count)
@@ -254,7 +254,7 @@ def streams_asked(count):
         setting("streams", before)
 
 
-def of_one(packets, packet):
+def packets_of_association(packets, packet):
     """Return the packets of the same association as packet.
 
     A previous association, with other ports, may still send acknowledgements.
@@ -265,7 +265,7 @@ def of_one(packets, packet):
     return [p for p in packets if ports(p) == ports(packet)]
 
 
-def works(link, memory, data=b"on"):
+def check_works(link, memory, data=b"on"):
     """Check that data is transferred in both directions."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
     link.round_trip()

@@ -222,14 +222,14 @@ struct job {
 
 #define SIG	IBV_SEND_SIGNALED
 
-int try_job(const struct end *e, const struct job *j);
-void do_job(const struct end *e, const struct job *j);
-void do_send(const struct end *e, uint64_t id, const struct buf *b, size_t off,
-	     uint32_t len);
-void do_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
-	     uint32_t len);
-int try_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
-	     uint32_t len);
+int try_post_job(const struct end *e, const struct job *j);
+void post_job(const struct end *e, const struct job *j);
+void post_send(const struct end *e, uint64_t id, const struct buf *b, size_t off,
+	       uint32_t len);
+void post_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
+	       uint32_t len);
+int try_post_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
+		  uint32_t len);
 
 /* Wait for the next completion; fail after WC_MS */
 struct ibv_wc next_wc(struct ibv_cq *cq);
@@ -237,7 +237,7 @@ void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
 void want_none(struct ibv_cq *cq);	/* check: no completion now, none after settle() */
-void has_none(struct ibv_cq *cq);	/* check: no completion now */
+void want_none_now(struct ibv_cq *cq);	/* check: no completion now */
 void pause_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */
@@ -260,8 +260,8 @@ struct atom {
  */
 uint64_t *get_word(const struct buf *b, uint32_t n);
 /* Post an atomic operation, by ibv_wr_*() if the QP was created for these functions */
-void do_atom(const struct end *e, const struct atom *a);
-void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
+void post_atomic(const struct end *e, const struct atom *a);
+void want_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
 
 /*
  * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at

@@ -60,12 +60,12 @@ static void try_bad_send(const struct spoil *s)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){});
-	do_job(&p.c, &(struct job){ .id = MAGIC, .op = IBV_WR_SEND,
+	post_job(&p.c, &(struct job){ .id = MAGIC, .op = IBV_WR_SEND,
 				    .flags = SIG });
 	find_slot()[s->at] = s->value;
 	pair_request(&p);
 	pair_make_qp(&p, &p.s);
-	CHECK(!try_recv(&p.s, 1, NULL, 0, 0), "recv");
+	CHECK(!try_post_recv(&p.s, 1, NULL, 0, 0), "recv");
 	pair_accept(&p);
 	printf("# %s\n", s->what);
 	want_status(p.c.scq, MAGIC, IBV_WC_LOC_QP_OP_ERR);
@@ -82,7 +82,7 @@ static void abi_sends(void)
 		try_bad_send(&sends[i]);
 }
 
-static void post_recv(struct pair *p)
+static void post_marked_recv(struct pair *p)
 {
 	struct ibv_recv_wr *bad, wr = { .wr_id = MAGIC };
 	int err = p->s.srq ? ibv_post_srq_recv(p->s.srq, &wr, &bad) :
@@ -98,10 +98,10 @@ static void try_bad_recv(uint32_t srq, size_t at)
 	pair_prepare(&p, &(struct opts){ .srq = srq });
 	pair_request(&p);
 	pair_make_qp(&p, &p.s);
-	post_recv(&p);
+	post_marked_recv(&p);
 	find_slot()[at] = 1;
 	pair_accept(&p);
-	CHECK(!try_job(&p.c, &(struct job){ .op = IBV_WR_SEND }), "send");
+	CHECK(!try_post_job(&p.c, &(struct job){ .op = IBV_WR_SEND }), "send");
 	want_status(p.s.rcq, MAGIC, IBV_WC_LOC_QP_OP_ERR);
 	CHECK(qp_state(&p.s) == IBV_QPS_ERR, "%d", qp_state(&p.s));
 	pair_free(&p);
@@ -536,8 +536,8 @@ static void resize_unmapped(void)
 
 	fixture_open(&d, &(struct opts){ .cqe = 8 }, 100);
 	for (i = 0; i < 4; i++) {
-		do_recv(&d.p.s, i, &d.s, 0, 50);
-		do_send(&d.p.c, i, &d.c, 0, 9);
+		post_recv(&d.p.s, i, &d.s, 0, 50);
+		post_send(&d.p.c, i, &d.c, 0, 9);
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	}
 	CHECK(!getrlimit(RLIMIT_AS, &was), "%m");
@@ -549,14 +549,14 @@ static void resize_unmapped(void)
 	CHECK(err, "resized");
 	/* no completion may be lost, and resizing must work again */
 	for (; i < 7; i++) {
-		do_recv(&d.p.s, i, &d.s, 0, 50);
-		do_send(&d.p.c, i, &d.c, 0, 9);
+		post_recv(&d.p.s, i, &d.s, 0, 50);
+		post_send(&d.p.c, i, &d.c, 0, 9);
 	}
 	for (i = 0; i < 7; i++)
 		want_recv(d.p.s.rcq, i, 9);
 	CHECK(!ibv_resize_cq(d.p.s.rcq, 100000), "%m");
-	do_recv(&d.p.s, i, &d.s, 0, 50);
-	do_send(&d.p.c, i, &d.c, 0, 9);
+	post_recv(&d.p.s, i, &d.s, 0, 50);
+	post_send(&d.p.c, i, &d.c, 0, 9);
 	want_recv(d.p.s.rcq, i, 9);
 	fixture_close(&d);
 }

@@ -49,7 +49,7 @@ static int post_atom(const struct end *e, const struct atom *a)
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-void do_atom(const struct end *e, const struct atom *a)
+void post_atomic(const struct end *e, const struct atom *a)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(e->qp);
 	int err = ex ? post_atom_ex(ex, a) : post_atom(e, a);
@@ -57,7 +57,7 @@ void do_atom(const struct end *e, const struct atom *a)
 	CHECK(!err, "post %llu: %s", (unsigned long long)a->id, strerror(err));
 }
 
-void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
+void want_atomic(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc = next_wc(cq);
 
@@ -87,10 +87,10 @@ static void check_one_atomic(struct fixture *d, enum ibv_wr_opcode op, uint64_t 
 	uint64_t want = op == ADD ? old + value : old == value ? swap : old;
 
 	*get_word(&d->c, 3) = sink;
-	do_atom(&d->p.c, &(struct atom){
+	post_atomic(&d->p.c, &(struct atom){
 		.id = 7, .op = op, .flags = SIG, .value = value, .swap = swap,
 		.sink = &d->c, .at = 3, .target = &d->s, .to = 5 });
-	want_atom(d->p.c.scq, 7, op);
+	want_atomic(d->p.c.scq, 7, op);
 	CHECK(*get_word(&d->c, 3) == old, "%llx was returned, %llx was the value before",
 	      (unsigned long long)*get_word(&d->c, 3), (unsigned long long)old);
 	CHECK(*get_word(&d->s, 5) == want, "the value is %llx, want %llx",
@@ -149,7 +149,7 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 
 	for (i = 0; i < QPS * BURST; i++) {
 		one.id = one.at = i;
-		do_atom(&p[i % QPS].c, &one);
+		post_atomic(&p[i % QPS].c, &one);
 	}
 	for (i = 0; i < QPS * BURST; i++)
 		CHECK(!next_wc(p[0].c.scq).status, "%u", i);
@@ -209,15 +209,15 @@ static void atomic_in_line(void)
 		};
 
 		*get_word(&d.c, i & 1 ? 0 : to - 1) = i << 32;
-		do_job(&d.p.c, &j);
-		do_atom(&d.p.c, &(struct atom){
+		post_job(&d.p.c, &j);
+		post_atomic(&d.p.c, &(struct atom){
 			.id = i, .op = ADD, .flags = SIG, .value = 5,
 			.sink = &d.c, .at = to, .target = &d.s, .to = to - 1 });
 		j.id = i + 1;
 		j.op = IBV_WR_RDMA_READ;
 		j.flags = SIG;
-		do_job(&d.p.c, &j);
-		want_atom(d.p.c.scq, i, ADD);
+		post_job(&d.p.c, &j);
+		want_atomic(d.p.c.scq, i, ADD);
 		want_ok(d.p.c.scq, i + 1, IBV_WC_RDMA_READ);
 		CHECK(*get_word(&d.c, to) == i << 32, "the atomic must see the Write");
 		CHECK(*get_word(&d.c, i & 1 ? 0 : to - 1) == (i << 32) + 5,
@@ -236,17 +236,17 @@ static void atomic_after_read(void)
 	open_fixture(&d, &(struct opts){});
 	*get_word(&d.s, words - 1) = 0;
 	for (i = 0; i < scale_rounds(200); i++) {
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .off = (uint8_t *)get_word(&d.c, 0) - d.c.at,
 			.len = 8 * words, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)get_word(&d.s, 0) });
-		do_atom(&d.p.c, &(struct atom){
+		post_atomic(&d.p.c, &(struct atom){
 			.id = 2, .op = CAS, .flags = SIG, .value = i,
 			.swap = i + 1, .sink = &d.c, .at = words,
 			.target = &d.s, .to = words - 1 });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-		want_atom(d.p.c.scq, 2, CAS);
+		want_atomic(d.p.c.scq, 2, CAS);
 		CHECK(*get_word(&d.c, words - 1) == i, "the Read returned %llu, not %llu",
 		      (unsigned long long)*get_word(&d.c, words - 1),
 		      (unsigned long long)i);
@@ -265,11 +265,11 @@ static void atomic_fence(void)
 	open_fixture(&d, &(struct opts){});
 	*get_word(&d.s, 9) = 1;
 	for (i = 1; i < 50; i++) {
-		do_recv(&d.p.s, i, &d.s, 0, 8);
-		do_atom(&d.p.c, &(struct atom){
+		post_recv(&d.p.s, i, &d.s, 0, 8);
+		post_atomic(&d.p.c, &(struct atom){
 			.op = ADD, .value = 1, .sink = &d.c, .target = &d.s,
 			.to = 9 });
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 8,
 			.off = (uint8_t *)get_word(&d.c, 0) - d.c.at,
 			.flags = SIG | IBV_SEND_FENCE });
@@ -298,14 +298,14 @@ static void post_mixed(struct fixture *d, uint32_t i, uint64_t value)
 	};
 
 	if (i % 4 == 3) {
-		do_recv(&d->p.s, i, NULL, 0, 0);
+		post_recv(&d->p.s, i, NULL, 0, 0);
 		j.op = IBV_WR_SEND;
 		j.len = 0;
-		do_job(&d->p.c, &j);
+		post_job(&d->p.c, &j);
 	} else if (i % 4 == 2) {
-		do_job(&d->p.c, &j);
+		post_job(&d->p.c, &j);
 	} else {
-		do_atom(&d->p.c, &(struct atom){
+		post_atomic(&d->p.c, &(struct atom){
 			.id = i, .op = i % 4 ? CAS : ADD, .flags = SIG,
 			.value = i % 4 == 0 ? 1 : i % 8 == 1 ? value : ~value,
 			.swap = value + 10, .sink = &d->c, .at = i,
@@ -364,7 +364,7 @@ static void expect_bad_sges(int num_sge, uint32_t len, enum ibv_wc_status status
 	wr.wr.atomic.rkey = d.s.mr->rkey;
 	wr.wr.atomic.compare_add = 1;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
-	do_job(&d.p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
+	post_job(&d.p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
 	want_status(d.p.c.scq, 2, status);
 	want_status(d.p.c.scq, 3, IBV_WC_WR_FLUSH_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
@@ -406,7 +406,7 @@ static void atomic_wrong_sink(void)
 	was = read_counter(&d.p.c, "tx_terminates");
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, IBV_ACCESS_REMOTE_READ);
-	do_atom(&d.p.c, &(struct atom){
+	post_atomic(&d.p.c, &(struct atom){
 		.id = 1, .op = ADD, .flags = SIG, .value = 1, .sink = &d.c,
 		.target = &d.s });
 	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
@@ -453,16 +453,16 @@ static void expect_punished(const struct bad_access *bad, enum ibv_wr_opcode op)
 	open_fixture(&d, &(struct opts){});
 	arrange_access(&d, bad);
 	was = read_counter(&d.p.s, bad->ends);
-	do_recv(&d.p.s, 7, NULL, 0, 0);
+	post_recv(&d.p.s, 7, NULL, 0, 0);
 	mr = *d.s.mr;
 	if (bad->dead) {
 		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 		d.s.mr = &mr;
 	}
-	do_atom(&d.p.c, &(struct atom){
+	post_atomic(&d.p.c, &(struct atom){
 		.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d.c,
 		.target = &d.s, .to = bad->to, .skew = bad->skew });
-	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_RDMA_READ });
+	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_RDMA_READ });
 	want_status(d.p.c.scq, 1, bad->status);
 	want_status(d.p.c.scq, 2, IBV_WC_WR_FLUSH_ERR);
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);

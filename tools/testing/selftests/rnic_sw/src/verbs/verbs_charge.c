@@ -213,7 +213,7 @@ static void charge_brought(void)
 	memset(d.c.at, 1, page_size());
 	before = read_settled_charge();
 	for (i = 0; i < n; i++) {
-		do_job(&d.p.c, &(struct job){ .id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+		post_job(&d.p.c, &(struct job){ .id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 8, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + i * apart * page_size() });
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);

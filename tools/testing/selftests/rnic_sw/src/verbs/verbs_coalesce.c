@@ -15,7 +15,7 @@ static void write_word(const struct fixture *d, uint32_t n, uint32_t flags)
 {
 	size_t off = n % DEPTH * 8;
 
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = n, .op = IBV_WR_RDMA_WRITE, .b = &d->c, .off = off, .len = 8,
 		.raddr = (uintptr_t)d->s.at + off, .rkey = d->s.mr->rkey,
 		.flags = flags });

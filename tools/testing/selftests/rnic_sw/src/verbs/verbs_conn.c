@@ -92,16 +92,16 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	fixture_open(&d, &(struct opts){ .sq = n + 1, .rq = n + 1 }, n * len);
 	buf_fill(&d.c, 0, n * len, len);
 	for (i = 0; i < n; i++)
-		do_recv(&d.p.s, i, &d.s, i * len, len);
-	do_recv(&d.p.s, n, &d.s, 0, 1);
+		post_recv(&d.p.s, i, &d.s, i * len, len);
+	post_recv(&d.p.s, n, &d.s, 0, 1);
 	for (i = 0; i < n; i++)
-		do_send(&d.p.c, i, &d.c, i * len, len);
+		post_send(&d.p.c, i, &d.c, i * len, len);
 	CHECK(!rdma_disconnect(d.p.c.id), "%m");
 	/*
 	 * this request is posted after the disconnect, and must fail although earlier ones are not
 	 * sent yet
 	 */
-	do_send(&d.p.c, n, &d.c, 0, 1);
+	post_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
 		want_recv(d.p.s.rcq, i, len);
 	for (i = 0; i < n; i++)
@@ -112,7 +112,7 @@ static void check_disconnect_sends_all(uint32_t n, uint32_t len)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	/* a request that is posted after the end of the connection must be flushed */
-	do_send(&d.p.c, 500, &d.c, 0, 1);
+	post_send(&d.p.c, 500, &d.c, 0, 1);
 	want_status(d.p.c.scq, 500, IBV_WC_WR_FLUSH_ERR);
 	fixture_free(&d);
 }
@@ -131,10 +131,10 @@ static void server_goodbye(void)
 
 	fixture_open(&d, &(struct opts){ .sq = 100, .rq = 100 }, 100000);
 	for (i = 0; i < 100; i++)
-		do_recv(&d.p.c, i, &d.c, i * 1000, 1000);
+		post_recv(&d.p.c, i, &d.c, i * 1000, 1000);
 	buf_fill(&d.s, 0, 100000, 9);
 	for (i = 0; i < 100; i++)
-		do_send(&d.p.s, i, &d.s, i * 1000, 1000);
+		post_send(&d.p.s, i, &d.s, i * 1000, 1000);
 	CHECK(!rdma_disconnect(d.p.s.id), "%m");
 	for (i = 0; i < 100; i++)
 		want_recv(d.p.c.rcq, i, 1000);
@@ -151,10 +151,10 @@ static void both_goodbye(void)
 
 	for (i = 0; i < 10; i++) {
 		fixture_open(&d, &(struct opts){}, 100);
-		do_recv(&d.p.c, 1, &d.c, 0, 100);
-		do_recv(&d.p.s, 1, &d.s, 0, 100);
-		do_send(&d.p.c, 2, &d.c, 0, 100);
-		do_send(&d.p.s, 2, &d.s, 0, 100);
+		post_recv(&d.p.c, 1, &d.c, 0, 100);
+		post_recv(&d.p.s, 1, &d.s, 0, 100);
+		post_send(&d.p.c, 2, &d.c, 0, 100);
+		post_send(&d.p.s, 2, &d.s, 0, 100);
 		CHECK(!rdma_disconnect(d.p.s.id), "%m");
 		/* this end may already have got the disconnect of the other end */
 		rdma_disconnect(d.p.c.id);
@@ -173,7 +173,7 @@ static void destroyed_without_disconnect(void)
 	struct fixture d;
 
 	fixture_open(&d, &(struct opts){}, 100);
-	do_recv(&d.p.s, 4, &d.s, 0, 100);
+	post_recv(&d.p.s, 4, &d.s, 0, 100);
 	rdma_destroy_qp(d.p.c.id);
 	d.p.c.qp = NULL;
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -189,8 +189,8 @@ static void ipv6(void)
 		skip("no IPv6 address was given (-6)");
 	fixture_open(&d, &(struct opts){ .addr = setting.addr6 }, 70000);
 	buf_fill(&d.c, 0, 60001, 6);
-	do_recv(&d.p.s, 1, &d.s, 3, 65000);
-	do_send(&d.p.c, 2, &d.c, 0, 60001);
+	post_recv(&d.p.s, 1, &d.s, 3, 65000);
+	post_send(&d.p.c, 2, &d.c, 0, 60001);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 60001);
 	buf_has_only(&d.s, 3, 60001, 6);
@@ -291,11 +291,11 @@ static void depths_unlike(void)
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + i * 500 };
 
-		do_job(&d.p.c, &j);
+		post_job(&d.p.c, &j);
 		j.b = &d.s;
 		j.rkey = d.c.mr->rkey;
 		j.raddr = (uintptr_t)d.c.at + i * 500;
-		do_job(&d.p.s, &j);
+		post_job(&d.p.s, &j);
 	}
 	for (i = 0; i < 20; i++) {
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);

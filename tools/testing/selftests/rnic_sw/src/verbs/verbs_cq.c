@@ -23,7 +23,7 @@ bool has_event_within(struct end *e, int ms)
 
 void wait_all_placed(const struct fixture *d)
 {
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = 77, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
 		.len = 1, .raddr = (uintptr_t)d->s.at,
 		.rkey = d->s.mr->rkey });
@@ -32,8 +32,8 @@ void wait_all_placed(const struct fixture *d)
 
 static void send_one(struct fixture *d, uint64_t id, unsigned int flags)
 {
-	do_recv(&d->p.s, id, &d->s, 0, 50);
-	do_job(&d->p.c, &(struct job){
+	post_recv(&d->p.s, id, &d->s, 0, 50);
+	post_job(&d->p.c, &(struct job){
 		.id = id, .op = IBV_WR_SEND, .flags = SIG | flags,
 		.b = &d->c, .len = 9 });
 	want_ok(d->p.c.scq, id, IBV_WC_SEND);
@@ -95,7 +95,7 @@ static void events_failed(void)
 	struct fixture d;
 
 	fixture_open(&d, &(struct opts){ .events = true }, 100);
-	do_recv(&d.p.s, 1, &d.s, 0, 50);
+	post_recv(&d.p.s, 1, &d.s, 0, 50);
 	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 	pair_disconnect(&d.p);
 	CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
@@ -133,8 +133,8 @@ static void *echo_messages(void *arg)
 
 	for (i = 0; i < turns; i++) {
 		wait_recv(&d->p.s, i);
-		do_recv(&d->p.s, i + 1, &d->s, 0, 8);
-		do_job(&d->p.s, &(struct job){
+		post_recv(&d->p.s, i + 1, &d->s, 0, 8);
+		post_job(&d->p.s, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .flags = i % 8 ? 0 : SIG });
 		if (i % 8 == 0)
 			want_ok(d->p.s.scq, i, IBV_WC_SEND);
@@ -150,11 +150,11 @@ static void events_ping_pong(void)
 	uint64_t i;
 
 	fixture_open(&d, &(struct opts){ .events = true }, 16);
-	do_recv(&d.p.s, 0, &d.s, 0, 8);
+	post_recv(&d.p.s, 0, &d.s, 0, 8);
 	CHECK(!pthread_create(&other, NULL, echo_messages, &d), "%m");
 	for (i = 0; i < turns; i++) {
-		do_recv(&d.p.c, i, NULL, 0, 0);
-		do_send(&d.p.c, i, &d.c, 0, 8);
+		post_recv(&d.p.c, i, NULL, 0, 0);
+		post_send(&d.p.c, i, &d.c, 0, 8);
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		wait_recv(&d.p.c, i);
 	}
@@ -193,7 +193,7 @@ static void resize(void)
 static void flush_all(struct fixture *d, uint64_t first, uint64_t last)
 {
 	want_status(d->p.s.rcq, first, IBV_WC_WR_FLUSH_ERR);
-	do_recv(&d->p.s, last, NULL, 0, 0);
+	post_recv(&d->p.s, last, NULL, 0, 0);
 }
 
 /* Resize a CQ with so many completions that they are moved in several steps */
@@ -204,9 +204,9 @@ static void resize_many(void)
 	uint32_t i, k;
 
 	fixture_open(&d, &(struct opts){ .cqe = 1024, .rq = 1024 }, 100);
-	do_recv(&d.p.s, 1001, NULL, 0, 0);
+	post_recv(&d.p.s, 1001, NULL, 0, 0);
 	for (k = 0; k < 1000; k++)
-		do_recv(&d.p.s, k, NULL, 0, 0);
+		post_recv(&d.p.s, k, NULL, 0, 0);
 	to_error(&d.p.s);
 	flush_all(&d, 1001, 1000);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -357,8 +357,8 @@ static void overrun(void)
 	sent = read_counter(&d.p.c, "tx_terminates");
 	peer = read_counter(&d.p.s, "end_peer_terminate");
 	for (i = 0; i <= room && i < 60; i++) {
-		do_recv(&d.p.s, i, &d.s, 0, 50);
-		do_send(&d.p.c, i, &d.c, 0, 9);
+		post_recv(&d.p.s, i, &d.s, 0, 50);
+		post_send(&d.p.c, i, &d.c, 0, 9);
 		if (i < room)
 			want_recv(d.p.s.rcq, i, 9);
 	}

@@ -205,7 +205,7 @@ static void moved(void)
 
 static void transfer(struct fixture *d, enum ibv_wr_opcode op)
 {
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
 		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
 	want_ok(d->p.c.scq, 1, op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
@@ -288,11 +288,11 @@ static void part(void)
 	CHECK(d.s.mr, "%m");
 	buf_fill(&d.c, 0, 5000, 8);
 	memset(d.s.at, 0x5a, d.s.len);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .off = 6000,
 		.len = 5000, .raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
@@ -300,7 +300,7 @@ static void part(void)
 	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "elsewhere");
 	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "no other byte may change");
 	/* read one byte after the end of the MR, which is inside the buffer */
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 101, .rkey = d.s.mr->rkey });
 	want_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
@@ -455,7 +455,7 @@ static void changed(void)
 	buf_fill(&d.s, 0, d.s.len, 7);
 	transfer(&d, IBV_WR_RDMA_READ);
 	buf_has(&d.c, 0, d.c.len, 7);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	check_both_down(&d);

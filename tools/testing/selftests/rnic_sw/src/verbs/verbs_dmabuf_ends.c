@@ -23,11 +23,11 @@
 static void start_op(struct fixture *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
-		do_atom(&d->p.c, &(struct atom){
+		post_atomic(&d->p.c, &(struct atom){
 			.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d->c,
 			.target = &d->s });
 	else
-		do_job(&d->p.c, &(struct job){
+		post_job(&d->p.c, &(struct job){
 			.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
 			.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
 }
@@ -43,7 +43,7 @@ static void expect_remote_access_fails(enum ibv_wr_opcode op, const char *ends)
 	exchange_all(&d, d.s.len, 1, NULL);
 	was = read_counts(&d, ends);
 	buffer_revoke(shared_fd(&d, &d.s));
-	do_recv(&d.p.s, 7, NULL, 0, 0);
+	post_recv(&d.p.s, 7, NULL, 0, 0);
 	start_op(&d, op);
 	wc = next_wc(d.p.c.scq);
 	/* a Write may have completed before the Terminate arrives */
@@ -77,7 +77,7 @@ static void revoked_send(void)
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	buffer_revoke(shared_fd(&d, &d.c));
-	do_send(&d.p.c, 1, &d.c, 5, 5000);
+	post_send(&d.p.c, 1, &d.c, 5, 5000);
 	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	odp_fixture_free(&d);
@@ -89,8 +89,8 @@ static void revoked_recv(void)
 
 	shared_fixture_open(&d, PAGES, EXPORTER_MOVES);
 	buffer_revoke(shared_fd(&d, &d.s));
-	do_recv(&d.p.s, 1, &d.s, 5, 5000);
-	do_send(&d.p.c, 2, &d.c, 5, 5000);
+	post_recv(&d.p.s, 1, &d.s, 5, 5000);
+	post_send(&d.p.c, 2, &d.c, 5, 5000);
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	odp_fixture_free(&d);
@@ -121,7 +121,7 @@ static void revoke_during(enum ibv_wr_opcode op, const char *ends)
 				 .len = d.s.len, .rkey = d.s.mr->rkey,
 				 .raddr = (uintptr_t)d.s.at };
 
-		if (try_job(&d.p.c, &j))
+		if (try_post_job(&d.p.c, &j))
 			break;
 		wc = next_wc(d.p.c.scq);
 	} while (!wc.status);
@@ -186,8 +186,8 @@ static void check_others_run(enum exporter_hold how)
 
 	start_held_write(&h, how, EXPORTER_MOVES);
 	pair_open(&q, &(struct opts){});
-	do_recv(&q.s, 1, NULL, 0, 0);
-	do_job(&q.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
+	post_recv(&q.s, 1, NULL, 0, 0);
+	post_job(&q.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
 	want_recv(q.s.rcq, 1, 0);
 	want_ok(q.c.scq, 2, IBV_WC_SEND);
 	pair_close(&q);
@@ -250,7 +250,7 @@ static void block_one_exporter(struct fixture *d, struct pair *q, struct buf *b,
 	buffer_wait_unused(*fd);
 	buffer_hold(*fd, EXPORTER_HOLD_BEGIN);
 	pair_open_like(q, &d->p);
-	do_job(&q->c, &(struct job){
+	post_job(&q->c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = b->len,
 		.raddr = (uintptr_t)b->at, .rkey = b->mr->rkey });
 }

@@ -39,12 +39,12 @@ static void flush_posted(void)
 
 	fixture_open(&d, &(struct opts){ .sq = 128, .rq = 128, .ord = 2 }, 100000);
 	for (i = 0; i < 100; i++) {
-		do_recv(&d.p.c, i, &d.c, 0, 10);
-		do_recv(&d.p.s, i, &d.s, 0, 10);
+		post_recv(&d.p.c, i, &d.c, 0, 10);
+		post_recv(&d.p.s, i, &d.s, 0, 10);
 	}
 	/* Reads are slow; requests posted later complete after them */
 	for (i = 0; i < 100; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = i % 4 ? IBV_WR_SEND : IBV_WR_RDMA_READ,
 			.b = &d.c, .flags = SIG, .len = i % 4 ? 10 : 90000,
 			.rkey = d.s.mr->rkey,
@@ -68,9 +68,9 @@ static void flush_late(void)
 	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8 }, 100);
 	to_error(&d.p.c);
 	for (i = 0; i < 500; i++) {
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 10 });
-		do_recv(&d.p.c, i, &d.c, 0, 10);
+		post_recv(&d.p.c, i, &d.c, 0, 10);
 		want_status(d.p.c.scq, i, IBV_WC_WR_FLUSH_ERR);
 		want_status(d.p.c.rcq, i, IBV_WC_WR_FLUSH_ERR);
 	}
@@ -86,7 +86,7 @@ static void flush_unconnected(void)
 
 	pair_prepare(&p, &(struct opts){});
 	for (i = 0; i < 20; i++)
-		CHECK(!try_recv(&p.c, i, NULL, 0, 0), "recv");
+		CHECK(!try_post_recv(&p.c, i, NULL, 0, 0), "recv");
 	to_error(&p.c);
 	check_flushed_in_order(p.c.rcq, 20);
 	CHECK(qp_state(&p.c) == IBV_QPS_ERR, "%d", qp_state(&p.c));
@@ -99,7 +99,7 @@ static void *post_sends(void *arg)
 	uint64_t i, done = 0;
 
 	for (i = 0; i < 1000; i++) {
-		while (try_job(&d->p.c, &(struct job){
+		while (try_post_job(&d->p.c, &(struct job){
 				.id = i, .op = IBV_WR_SEND, .b = &d->c,
 				.len = 10, .flags = SIG })) {
 			CHECK(next_wc(d->p.c.scq).wr_id == done, "order");
@@ -126,7 +126,7 @@ static void flush_race(void)
 		fixture_open(&d, &(struct opts){ .sq = 16, .rq = 1024,
 			     .cqe = 2048 }, 100);
 		for (i = 0; i < 1000; i++)
-			do_recv(&d.p.s, i, &d.s, 0, 10);
+			post_recv(&d.p.s, i, &d.s, 0, 10);
 		CHECK(!pthread_create(&poster, NULL, post_sends, &d), "%m");
 		usleep(random_below(3000));
 		to_error(k & 1 ? &d.p.s : &d.p.c);
@@ -150,12 +150,12 @@ static void destroy_unpolled(void)
 	buf_new(&buf, 100);
 	buf_reg(&buf, a.s.pd, RIGHTS_ALL);
 	for (i = 0; i < 10; i++)
-		do_recv(&b.s, i, &buf, 0, 10);
+		post_recv(&b.s, i, &buf, 0, 10);
 	pair_disconnect(&b);
 	pair_free(&b);
 	want_none(a.s.rcq);
-	do_recv(&a.s, 77, &buf, 0, 10);
-	do_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
+	post_recv(&a.s, 77, &buf, 0, 10);
+	post_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
 	want_recv(a.s.rcq, 77, 0);
 	buf_free(&buf);
 	pair_close(&a);
@@ -171,13 +171,13 @@ static void destroy_full(void)
 	fixture_open(&d, &(struct opts){ .rq = 64, .cqe = 64 }, 100);
 	pair_open_like(&b, &d.p);
 	for (i = 0; i < d.p.s.rcq->cqe; i++)
-		do_recv(&b.s, i, &d.s, 0, 10);
+		post_recv(&b.s, i, &d.s, 0, 10);
 	pair_disconnect(&b);
 	pair_free(&b);
-	do_recv(&d.p.s, 77, &d.s, 0, 10);
-	do_job(&d.p.c, &(struct job){ .op = IBV_WR_SEND });
+	post_recv(&d.p.s, 77, &d.s, 0, 10);
+	post_job(&d.p.c, &(struct job){ .op = IBV_WR_SEND });
 	/* when the Read completes, the Send has also completed at the server */
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 78, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1, .raddr = (uintptr_t)d.s.at,
 		.rkey = d.s.mr->rkey });

@@ -53,7 +53,7 @@ static void post_classic(const struct fixture *d, const struct imm *m)
 }
 
 /* Post by ibv_wr_*() if the QP was created for it */
-static void do_imm(const struct fixture *d, const struct imm *m)
+static void post_imm(const struct fixture *d, const struct imm *m)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
 
@@ -64,9 +64,9 @@ static void do_imm(const struct fixture *d, const struct imm *m)
 }
 
 /* Post a receive without an SGE, which is sufficient for immediate data */
-static void do_bare_recv(struct fixture *d, uint64_t id)
+static void post_recv_without_sge(struct fixture *d, uint64_t id)
 {
-	do_recv(&d->p.s, id, NULL, 0, 0);
+	post_recv(&d->p.s, id, NULL, 0, 0);
 }
 
 static void want_imm(struct fixture *d, uint64_t id, const struct imm *m)
@@ -88,8 +88,8 @@ static void check_imm_write(struct fixture *d, const struct imm *m)
 {
 	buf_clear(&d->s);
 	buf_fill(&d->c, m->off, m->len, m->imm);
-	do_bare_recv(d, m->id + 100);
-	do_imm(d, m);
+	post_recv_without_sge(d, m->id + 100);
+	post_imm(d, m);
 	want_imm(d, m->id + 100, m);
 	buf_has_only(&d->s, m->off, m->len, m->imm);
 	want_ok(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
@@ -138,8 +138,8 @@ static void imm_cq_ex(void)
 
 	fixture_open(&d, &(struct opts){ .cq_ex = true }, SIZE);
 	cq = (struct ibv_cq_ex *)d.p.s.rcq;
-	do_bare_recv(&d, 5);
-	do_imm(&d, &m);
+	post_recv_without_sge(&d, 5);
+	post_imm(&d, &m);
 	for (tries = 0; ibv_start_poll(cq, &attr); tries++) {
 		CHECK(tries < 5000, "no completion");
 		pause_ms(1);
@@ -163,16 +163,16 @@ static void imm_solicited(void)
 
 	fixture_open(&d, &(struct opts){ .events = true }, SIZE);
 	for (i = 0; i < 20; i++) {
-		do_bare_recv(&d, 1);
-		do_bare_recv(&d, 2);
+		post_recv_without_sge(&d, 1);
+		post_recv_without_sge(&d, 2);
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		m.flags = SIG;
-		do_imm(&d, &m);
+		post_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
 		wait_all_placed(&d);
 		CHECK(!has_event_within(&d.p.s, 0), "no event without the flag");
 		m.flags |= IBV_SEND_SOLICITED;
-		do_imm(&d, &m);
+		post_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
 		CHECK(has_event_within(&d.p.s, scale_timeout(WC_MS)), "an event must arrive");
 		want_imm(&d, 1, &m);
@@ -198,10 +198,10 @@ static void imm_stream(void)
 				.len = random_below(AREA), .imm = i + k,
 			};
 			buf_fill(&d.c, m[k].off, m[k].len, i + k);
-			do_bare_recv(&d, k);
+			post_recv_without_sge(&d, k);
 		}
 		for (k = 0; k < AT_ONCE; k++)
-			do_imm(&d, &m[k]);
+			post_imm(&d, &m[k]);
 		for (k = 0; k < AT_ONCE; k++) {
 			want_imm(&d, k, &m[k]);
 			buf_has(&d.s, m[k].off, m[k].len, i + k);
@@ -221,14 +221,14 @@ static void imm_order(void)
 
 	fixture_open(&d, &(struct opts){ .sig_all = true }, SIZE);
 	for (i = 0; i < 60; i++)
-		do_recv(&d.p.s, i, &d.s, 0, 100);
+		post_recv(&d.p.s, i, &d.s, 0, 100);
 	for (i = 0; i < 60; i++) {
 		m.id = m.imm = i;
 		m.len = i % 2 ? 3000 : 0;
 		if (i % 3)
-			do_imm(&d, &m);
+			post_imm(&d, &m);
 		else
-			do_send(&d.p.c, i, &d.c, 0, 33);
+			post_send(&d.p.c, i, &d.c, 0, 33);
 	}
 	for (i = 0; i < 60; i++) {
 		m.imm = i;
@@ -253,8 +253,8 @@ static void imm_unsignalled(void)
 	for (i = 1; i <= 64; i++) {
 		m.id = m.imm = i;
 		m.flags = i % 4 ? 0 : SIG;
-		do_bare_recv(&d, i);
-		do_imm(&d, &m);
+		post_recv_without_sge(&d, i);
+		post_imm(&d, &m);
 		if (i % 4 == 0)
 			want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 		want_imm(&d, i, &m);
@@ -288,7 +288,7 @@ static void imm_no_receive(void)
 	fixture_open(&d, &(struct opts){}, SIZE);
 	was = read_counter(&d.p.s, "end_ddp_untagged_no_buffer");
 	buf_fill(&d.c, 0, 5000, 4);
-	do_imm(&d, &m);
+	post_imm(&d, &m);
 	expect_both_end(&d, IBV_EVENT_QP_FATAL);
 	want_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
 	want_none(d.p.s.rcq);
@@ -305,8 +305,8 @@ static void imm_no_right(void)
 	fixture_open(&d, &(struct opts){}, SIZE);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	buf_reg(&d.s, d.p.s.pd, IBV_ACCESS_REMOTE_READ);
-	do_bare_recv(&d, 2);
-	do_imm(&d, &m);
+	post_recv_without_sge(&d, 2);
+	post_imm(&d, &m);
 	expect_both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	buf_is_clear(&d.s, 0, SIZE);

@@ -12,16 +12,16 @@ static void expect_local_error(const struct job *wrong, struct fixture *d)
 	};
 	struct ibv_wc wc;
 
-	do_recv(&d->p.s, 1, &d->s, 0, 10);
-	do_job(&d->p.c, &good);
+	post_recv(&d->p.s, 1, &d->s, 0, 10);
+	post_job(&d->p.c, &good);
 	want_ok(d->p.c.scq, 1, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, 1, 9);
-	do_recv(&d->p.s, 2, &d->s, 0, d->s.len);
-	do_recv(&d->p.s, 3, &d->s, 0, d->s.len);
-	do_job(&d->p.c, wrong);
+	post_recv(&d->p.s, 2, &d->s, 0, d->s.len);
+	post_recv(&d->p.s, 3, &d->s, 0, d->s.len);
+	post_job(&d->p.c, wrong);
 	good.id = 3;
 	good.flags = 0;		/* unsignaled, but a failure must be reported */
-	do_job(&d->p.c, &good);
+	post_job(&d->p.c, &good);
 	want_status(d->p.c.scq, 2, IBV_WC_LOC_PROT_ERR);
 	wc = next_wc(d->p.c.scq);
 	CHECK(wc.wr_id == 3 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
@@ -98,9 +98,9 @@ static void check_recv_key(enum spoilt how)
 
 	fixture_open(&d, &(struct opts){}, 200);
 	spoil_mr(&d.s, &d.p.s, how);
-	do_recv(&d.p.s, 1, &d.s, how == BOUNDS ? 101 : 5, 100);
-	do_recv(&d.p.s, 2, NULL, 0, 0);
-	do_job(&d.p.c, &(struct job){
+	post_recv(&d.p.s, 1, &d.s, how == BOUNDS ? 101 : 5, 100);
+	post_recv(&d.p.s, 2, NULL, 0, 0);
+	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = 100 });
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
@@ -313,7 +313,7 @@ static void expect_too_long_fails(enum ibv_wr_opcode op, uint32_t one, uint32_t 
 	fixture_open(&d, &(struct opts){ .ssge = 2 }, 1000);
 	was = read_counter(&d.p.c, "tx_sends");
 	buf_fill(&d.c, 0, 1000, 1);
-	do_recv(&d.p.s, 1, &d.s, 0, 1000);
+	post_recv(&d.p.s, 1, &d.s, 0, 1000);
 	sge[0] = (struct ibv_sge){ (uintptr_t)d.c.at, one, d.c.mr->lkey };
 	sge[1] = (struct ibv_sge){ (uintptr_t)d.c.at, two, d.c.mr->lkey };
 	wr.wr.rdma.remote_addr = (uintptr_t)d.s.at;
@@ -352,7 +352,7 @@ static void recv_too_long(void)
 	sge[1] = (struct ibv_sge){ (uintptr_t)d.s.at, 11, d.s.mr->lkey };
 	CHECK(!ibv_post_recv(d.p.s.qp, &wr, &bad), "post");
 	buf_fill(&d.c, 0, 1000, 1);
-	do_send(&d.p.c, 2, &d.c, 0, 1000);
+	post_send(&d.p.c, 2, &d.c, 0, 1000);
 	want_recv(d.p.s.rcq, 1, 1000);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	buf_has_only(&d.s, 0, 1000, 1);
@@ -374,19 +374,19 @@ static void post_arguments(void)
 	j.b = &d.c;
 	j.op = IBV_WR_SEND;
 	j.len = 1000;
-	err = try_job(&d.p.c, &j);
+	err = try_post_job(&d.p.c, &j);
 	CHECK(err == EINVAL, "inline data too long: %s", strerror(err));
 	j.op = IBV_WR_RDMA_READ;
 	j.len = 1;
-	err = try_job(&d.p.c, &j);
+	err = try_post_job(&d.p.c, &j);
 	CHECK(err == EINVAL, "inline Read: %s", strerror(err));
 	j.op = (enum ibv_wr_opcode)77;
-	err = try_job(&d.p.c, &j);
+	err = try_post_job(&d.p.c, &j);
 	CHECK(err == EINVAL, "undefined opcode: %s", strerror(err));
 	/* none of the refused calls may have an effect */
 	CHECK(!ibv_modify_qp(d.p.c.qp, &attr, IBV_QP_STATE), "RTS to RTS must be accepted");
-	do_recv(&d.p.s, 1, &d.s, 0, 100);
-	do_send(&d.p.c, 1, &d.c, 0, 50);
+	post_recv(&d.p.s, 1, &d.s, 0, 100);
+	post_send(&d.p.c, 1, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 50);
 	fixture_close(&d);
@@ -417,7 +417,7 @@ static void modify_reset(void)
 
 	pair_prepare(&p, &(struct opts){});
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET must be accepted");
-	do_recv(&p.c, 1, NULL, 0, 0);
+	post_recv(&p.c, 1, NULL, 0, 0);
 	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to RESET with a receive");
 	attr.qp_state = IBV_QPS_INIT;
 	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to INIT must be accepted");
@@ -442,17 +442,17 @@ static void opcodes_not_offered(void)
 	fixture_open(&d, &(struct opts){}, 100);
 	CHECK(!ibv_query_device(d.p.c.id->verbs, &dev), "%m");
 	CHECK(dev.atomic_cap == IBV_ATOMIC_GLOB, "%d", dev.atomic_cap);
-	do_recv(&d.p.s, 1, &d.s, 0, 100);
+	post_recv(&d.p.s, 1, &d.s, 0, 100);
 	j.b = &d.c;
 	j.len = 8;
-	err = try_job(&d.p.c, &j);
+	err = try_post_job(&d.p.c, &j);
 	CHECK(err == EINVAL, "%s", strerror(err));
 	attr.pd = d.p.c.pd;
 	attr.send_cq = attr.recv_cq = d.p.c.scq;
 	CHECK(!ibv_create_qp_ex(d.p.c.id->verbs, &attr), "a QP for that must be refused");
 	CHECK(errno == EOPNOTSUPP, "%m");
 	/* the refused call had no effect */
-	do_send(&d.p.c, 2, &d.c, 0, 50);
+	post_send(&d.p.c, 2, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 50);
 	fixture_close(&d);

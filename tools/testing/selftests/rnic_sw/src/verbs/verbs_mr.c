@@ -31,20 +31,20 @@ static void iova(void)
 					  RIGHTS_ALL);
 		CHECK(view.mr, "at %llx: %m", (unsigned long long)base);
 		buf_fill(&d.c, 0, 5000, i);
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 5000, .rkey = view.mr->rkey,
 			.raddr = base + 33 });
 		/* the server sends from this MR, also by IOVA */
-		do_recv(&d.p.c, 2, &d.c, 3, 8000);
-		do_recv(&d.p.s, 3, NULL, 0, 0);
-		do_send(&d.p.c, 3, NULL, 0, 0);
+		post_recv(&d.p.c, 2, &d.c, 3, 8000);
+		post_recv(&d.p.s, 3, NULL, 0, 0);
+		post_send(&d.p.c, 3, NULL, 0, 0);
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, 3, 0);
 		buf_has_only(&d.s, 33, 5000, i);
 		view.at = (uint8_t *)(uintptr_t)base;
-		do_send(&d.p.s, 4, &view, 33, 5000);
+		post_send(&d.p.s, 4, &view, 33, 5000);
 		want_ok(d.p.s.scq, 4, IBV_WC_SEND);
 		want_recv(d.p.c.rcq, 2, 5000);
 		buf_has(&d.c, 3, 5000, i);
@@ -69,7 +69,7 @@ static void *post_writes(void *arg)
 	uint32_t i;
 
 	for (i = 0; i < FLOOD; i++)
-		do_job(&f->d->p.c, &(struct job){
+		post_job(&f->d->p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_WRITE, .b = &f->d->c,
 			.len = MIB - i, .rkey = f->key, .raddr = f->at + i });
 	return NULL;
@@ -116,7 +116,7 @@ static bool dereg_during_writes(uint32_t round)
 	flood.mr = NULL;
 	CHECK(!pthread_join(thread, NULL), "%m");
 	/* post one more Write, in case all others were already done */
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = FLOOD, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.rkey = f.key, .raddr = f.at });
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
@@ -155,7 +155,7 @@ static bool dereg_source_once(void)
 	fixture_open(&d, &(struct opts){}, MIB);
 	was = read_counter(&d.p.s, "end_rdmap_stag");
 	for (i = 0; i < 60; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .len = MIB, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at });
@@ -197,7 +197,7 @@ static bool dereg_sink_once(void)
 	fixture_open(&d, &(struct opts){}, MIB);
 	buf_fill(&d.s, 0, MIB, 5);
 	for (i = 0; i < 60; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .len = MIB - i, .off = i,
 			.rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
@@ -247,7 +247,7 @@ static void check_old_address(struct fixture *d)
 {
 	uint64_t was = read_counter(&d->p.s, "end_ddp_tagged_bounds");
 
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = 1,
 		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
 	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
@@ -268,12 +268,12 @@ static void rereg(void)
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 			    other.at, 3000, 0), "%m");
 	buf_fill(&d.c, 0, 900, 3);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 		.len = 900, .rkey = d.s.mr->rkey,
 		.raddr = (uintptr_t)other.at + 2100 });
-	do_recv(&d.p.s, 2, NULL, 0, 0);
-	do_send(&d.p.c, 2, NULL, 0, 0);
+	post_recv(&d.p.s, 2, NULL, 0, 0);
+	post_send(&d.p.c, 2, NULL, 0, 0);
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
@@ -301,7 +301,7 @@ static void rereg_rights(void)
 	buf_fill(&d.s, 0, 1000, 5);
 	set_mr_access(&d, IBV_ACCESS_REMOTE_READ);
 	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = rkey, .raddr = (uintptr_t)d.s.at });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
@@ -322,11 +322,11 @@ static void rereg_base(void)
 	set_mr_access(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 		  IBV_ACCESS_ZERO_BASED);
 	buf_fill(&d.c, 0, 1000, 6);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
-	do_recv(&d.p.s, 2, NULL, 0, 0);
-	do_send(&d.p.c, 2, NULL, 0, 0);
+	post_recv(&d.p.s, 2, NULL, 0, 0);
+	post_send(&d.p.c, 2, NULL, 0, 0);
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
@@ -501,17 +501,17 @@ static void overlap(void)
 	CHECK(again, "%m");
 	CHECK(again->rkey != d.s.mr->rkey, "the keys must differ");
 	buf_fill(&d.c, 0, 1000, 1);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1000,
 		.rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.off = 500, .len = 200, .rkey = again->rkey,
 		.raddr = (uintptr_t)d.s.at + 100 });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at + 500, d.s.at + 100, 200), "data");
 	/* the rights of the other MR must not extend this one */
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.off = 500, .len = 201, .rkey = again->rkey,
 		.raddr = (uintptr_t)d.s.at + 100 });
@@ -559,7 +559,7 @@ static void memlock(void)
 	more = ibv_reg_mr(d.p.c.pd, b.at + MIB, MIB, RIGHTS_ALL);
 	CHECK(!more && errno == ENOMEM, "%m");
 	buf_fill(&d.c, 0, 1000, 7);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 		.len = 1000, .rkey = d.s.mr->rkey,
 		.raddr = (uintptr_t)d.s.at });

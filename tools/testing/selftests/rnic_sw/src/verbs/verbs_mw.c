@@ -84,11 +84,11 @@ static void check_access_by(struct fixture *d, const struct pair *p, uint32_t rk
 
 	buf_clear(&d->s);
 	buf_fill(&d->c, off, len, 1);
-	do_job(&p->c, &j);
+	post_job(&p->c, &j);
 	want_ok(p->c.scq, 5, IBV_WC_RDMA_WRITE);
 	j.op = IBV_WR_RDMA_READ;
 	buf_clear(&d->c);
-	do_job(&p->c, &j);
+	post_job(&p->c, &j);
 	want_ok(p->c.scq, 5, IBV_WC_RDMA_READ);
 	buf_has_only(&d->s, off, len, 1);
 	buf_has_only(&d->c, off, len, 1);
@@ -106,7 +106,7 @@ static void expect_denied(struct fixture *d, struct pair *p, const struct job *j
 	uint64_t was = read_counter(&p->s, ends);
 
 	buf_clear(&d->s);
-	do_job(&p->c, j);
+	post_job(&p->c, j);
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&p->s, ends, was, 1);
@@ -254,9 +254,9 @@ static void zero_based(void)
 	buf_fill(&d.c, AT, WIDE, 1);
 	j = job_at(&d, IBV_WR_RDMA_WRITE, mw->rkey, AT, WIDE);
 	j.raddr = 0;
-	do_recv(&d.p.s, 6, NULL, 0, 0);
-	do_job(&d.p.c, &j);
-	do_send(&d.p.c, 6, NULL, 0, 0);
+	post_recv(&d.p.s, 6, NULL, 0, 0);
+	post_job(&d.p.c, &j);
+	post_send(&d.p.c, 6, NULL, 0, 0);
 	want_ok(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
 	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 6, 0);
@@ -381,7 +381,7 @@ static void type2_remote_inv(void)
 	mw = new_mw(&d, IBV_MW_TYPE_2);
 	info = make_bind_info(&d, WR | RD);
 	bind_type2(&d, mw, mw->rkey + 1, &info);
-	do_recv(&d.p.s, 9, NULL, 0, 0);
+	post_recv(&d.p.s, 9, NULL, 0, 0);
 	wr.invalidate_rkey = mw->rkey + 1;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
 	wc = next_wc(d.p.s.rcq);
@@ -405,7 +405,7 @@ static void expect_invalidate_refused(struct pair *p, uint32_t rkey, const char 
 	};
 	uint64_t was = read_counter(&p->s, ends);
 
-	do_recv(&p->s, 9, NULL, 0, 0);
+	post_recv(&p->s, 9, NULL, 0, 0);
 	CHECK(!ibv_post_send(p->c.qp, &wr, &bad), "%m");
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -515,7 +515,7 @@ static void no_lkey(void)
 	b = d.s;
 	as_mr.lkey = mw->rkey;
 	b.mr = &as_mr;
-	do_send(&d.p.s, 12, &b, AT, 10);
+	post_send(&d.p.s, 12, &b, AT, 10);
 	want_status(d.p.s.scq, 12, IBV_WC_LOC_PROT_ERR);
 }
 

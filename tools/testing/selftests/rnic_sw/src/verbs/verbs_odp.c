@@ -174,8 +174,8 @@ static void send_one(struct fixture *d, bool back, size_t off, size_t len, uint3
 	struct buf *source = back ? &d->s : &d->c, *sink = back ? &d->c : &d->s;
 
 	fill_source_and_sink(source, sink, off, len, seed, away);
-	do_recv(to, 1, sink, off, len);
-	do_send(from, 2, source, off, len);
+	post_recv(to, 1, sink, off, len);
+	post_send(from, 2, source, off, len);
 	want_recv(to->rcq, 1, len);
 	want_ok(from->scq, 2, IBV_WC_SEND);
 	buf_has(sink, off, len, seed);
@@ -200,7 +200,7 @@ void exchange_write(struct fixture *d, size_t off, size_t len, uint32_t seed, aw
 	struct job j = make_job(d, IBV_WR_RDMA_WRITE, off, len);
 
 	fill_source_and_sink(&d->c, &d->s, off, len, seed, away);
-	do_job(&d->p.c, &j);
+	post_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
 	wait_all_placed(d);
 	buf_has(&d->s, off, len, seed);
@@ -211,7 +211,7 @@ void exchange_read(struct fixture *d, size_t off, size_t len, uint32_t seed, awa
 	struct job j = make_job(d, IBV_WR_RDMA_READ, off, len);
 
 	fill_source_and_sink(&d->s, &d->c, off, len, seed, away);
-	do_job(&d->p.c, &j);
+	post_job(&d->p.c, &j);
 	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_READ);
 	buf_has(&d->c, off, len, seed);
 }
@@ -226,10 +226,10 @@ void exchange_add(struct fixture *d, uint32_t at, uint64_t value, away_fn *away)
 		away(&d->c);
 		away(&d->s);
 	}
-	do_atom(&d->p.c, &(struct atom){
+	post_atomic(&d->p.c, &(struct atom){
 		.id = 4, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG,
 		.value = value, .sink = &d->c, .at = at, .target = &d->s, .to = at });
-	want_atom(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	want_atomic(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
 	CHECK(*get_word(&d->c, at) == old, "%llx was returned, %llx was the value before",
 	      (unsigned long long)*get_word(&d->c, at), (unsigned long long)old);
 	CHECK(*get_word(&d->s, at) == old + value, "the sum is %llx, want %llx",

@@ -108,7 +108,7 @@ static void replaced(void)
 		buf_fill(&other, 0, other.len, 100 + i);
 		CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE |
 			     MREMAP_FIXED, at->at) == at->at, "%m");
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .flags = SIG, .b = &d.c, .len = d.c.len,
 			.op = i % 2 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
@@ -240,7 +240,7 @@ static void given_up(void)
 		exchange_write(&d, 0, d.s.len, i, NULL);
 		exchange_read(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });
@@ -265,7 +265,7 @@ static void freed(void)
 		exchange_write(&d, 0, d.s.len, i, NULL);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_FREE), "%m");
 		buf_fill(&d.c, 0, d.c.len, 77 + i);
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });
@@ -306,7 +306,7 @@ static void truncated(void)
 	exchange_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
 	exchange_read(&d, 0, d.s.len / 2, 6, NULL);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 100,
 		.raddr = (uintptr_t)d.s.at + d.s.len / 2, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
@@ -514,7 +514,7 @@ static void merged(void)
 	for (i = 0; i < 4; i++) {
 		fill_and_wait_merged(&d.c, &d.s, i);
 		/* the other users of the merged page must keep its content */
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.off = 7, .len = 5, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + 2 * page_size() });

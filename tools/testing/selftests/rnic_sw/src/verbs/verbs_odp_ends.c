@@ -146,10 +146,10 @@ static void create_stuck_conns(int fd)
 	for (i = 0; i < CROWD; i++) {
 		page = (struct buf){ .at = all.at + i * page_size(), .len = page_size() };
 		buf_reg(&page, p[0].s.pd, RIGHTS_ODP);
-		do_job(&p[i].c, &(struct job){
+		post_job(&p[i].c, &(struct job){
 			.op = IBV_WR_RDMA_WRITE, .b = &from, .len = 100,
 			.raddr = (uintptr_t)page.at, .rkey = page.mr->rkey });
-		do_send(&p[i].s, 1, &page, 0, 100);
+		post_send(&p[i].s, 1, &page, 0, 100);
 	}
 }
 
@@ -201,7 +201,7 @@ static void exit_before_child(void)
 	}
 	/* then this process exits, which removes the pages that these messages use */
 	for (i = 0; i < 40; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
 			.b = &d.c, .len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });

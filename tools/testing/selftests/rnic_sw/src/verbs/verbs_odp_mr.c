@@ -37,7 +37,7 @@ static void untouched(void)
 	odp_fixture_open_private(&d, PAGES);
 	memset(d.c.at, 0xaa, page_size());
 	CHECK(!is_present(d.s.at + page_size()), "the page must not be present yet");
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 3000, .raddr = (uintptr_t)d.s.at + page_size() * 5 - 1500,
 		.rkey = d.s.mr->rkey });
@@ -45,7 +45,7 @@ static void untouched(void)
 	for (i = 0; i < 3000; i++)
 		CHECK(!d.c.at[i], "byte %zu is %x", i, d.c.at[i]);
 	buf_fill(&d.c, 0, page_size() * 3, 8);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 2, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 		.len = page_size() * 3, .raddr = (uintptr_t)d.s.at + page_size(),
 		.rkey = d.s.mr->rkey });
@@ -91,7 +91,7 @@ static void srq(void)
 		CHECK(!ibv_post_srq_recv(d.p.s.srq, &wr, &bad), "%m");
 		buf_fill(&d.c, 7, sge.length, i);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
-		do_send(&d.p.c, 6, &d.c, 7, sge.length);
+		post_send(&d.p.c, 6, &d.c, 7, sge.length);
 		want_recv(d.p.s.rcq, 5, sge.length);
 		want_ok(d.p.c.scq, 6, IBV_WC_SEND);
 		buf_has(&d.s, 100, sge.length, i);
@@ -320,7 +320,7 @@ static void advice_taken(void)
 	CHECK(!try_advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
 	CHECK(!try_advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
 	was = read_fault_counts(&d);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = d.c.len,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
@@ -406,12 +406,12 @@ static void refuse_kernel_ranges(struct ibv_pd *pd, uint8_t *at)
 static void exchange_tagged(struct fixture *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
 		.len = d->c.len, .raddr = (uintptr_t)odd->at, .rkey = odd->mr->rkey });
 	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
-	do_recv(&d->p.c, 2, &d->c, 0, d->c.len);
-	do_send(&d->p.s, 3, odd, 0, odd->len);
+	post_recv(&d->p.c, 2, &d->c, 0, d->c.len);
+	post_send(&d->p.s, 3, odd, 0, odd->len);
 	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
 	want_recv(d->p.c.rcq, 2, odd->len);
 	buf_has(&d->s, 0, d->s.len, 3);
@@ -504,7 +504,7 @@ static void rereg_rights(void)
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND), "%m");
 	exchange_read(&d, 5, 2 * page_size(), 2, NULL);
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 10,
 		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);

@@ -106,11 +106,11 @@ static void post_slices(struct storm *st, size_t base)
 			j.op = IBV_WR_RDMA_WRITE;
 			j.flags = 0;
 			j.b = &st->c;
-			do_job(&st->p[i].c, &j);
+			post_job(&st->p[i].c, &j);
 			j.op = IBV_WR_RDMA_READ;
 			j.flags = SIG;
 			j.b = &st->back;
-			do_job(&st->p[i].c, &j);
+			post_job(&st->p[i].c, &j);
 		}
 	}
 }
@@ -170,7 +170,7 @@ static void *write_continuously(void *arg)
 
 	while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
 		for (i = 0; i < 8; i++)
-			do_job(&f->d.p.c, &(struct job){
+			post_job(&f->d.p.c, &(struct job){
 				.id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 				.b = &f->d.c, .len = f->d.c.len,
 				.rkey = f->d.s.mr->rkey,
@@ -250,7 +250,7 @@ static bool exchange_with_hole(struct buf *s, struct buf *c, uint32_t round)
 	buf_reg(s, d.p.s.pd, RIGHTS_ODP);
 	buf_reg(c, d.p.c.pd, RIGHTS_ODP);
 	for (i = 0; i < 16; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .flags = SIG, .b = c, .len = c->len,
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
 			.rkey = s->mr->rkey, .raddr = (uintptr_t)s->at });
@@ -295,7 +295,7 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 		for (at = 0; at < d->s.len; at += piece)
 			buf_fill(&d->c, at, piece, turn + at);
 		for (at = 0; at < d->s.len; at += piece) {
-			do_job(&d->p.c, &(struct job){
+			post_job(&d->p.c, &(struct job){
 				.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 				.b = &d->c, .off = at, .len = piece,
 				.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at + at });
@@ -303,7 +303,7 @@ static void write_and_read_all(struct fixture *d, uint32_t times)
 		}
 		memset(d->c.at, 0, d->c.len);
 		for (at = 0; at < d->s.len; at += piece) {
-			do_job(&d->p.c, &(struct job){
+			post_job(&d->p.c, &(struct job){
 				.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG,
 				.b = &d->c, .off = at, .len = piece,
 				.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at + at });

@@ -116,8 +116,8 @@ static void check_others_run(struct stall *s)
 	buf_reg(&to, s->q.s.pd, RIGHTS_ALL);
 	for (i = 0; i < n; i++) {
 		buf_fill(&s->own, 0, 20000, i);
-		do_recv(&s->q.s, 1, &to, 0, 20000);
-		do_send(&s->q.c, 2, &s->own, 0, 20000);
+		post_recv(&s->q.s, 1, &to, 0, 20000);
+		post_send(&s->q.c, 2, &s->own, 0, 20000);
 		want_recv(s->q.s.rcq, 1, 20000);
 		want_ok(s->q.c.scq, 2, IBV_WC_SEND);
 		buf_has(&to, 0, 20000, i);
@@ -151,13 +151,13 @@ void stall_start(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	stall_open(s, at_client);
 	j = make_stalled_job(s, op);
 	if (op == IBV_WR_SEND)
-		do_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
-	do_job(&s->d.p.c, &j);
+		post_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
+	post_job(&s->d.p.c, &j);
 	wait_fault(s->fd, stalled_buf(s));
 	check_others_run(s);
 	if (op == IBV_WR_RDMA_READ || at_client)
-		has_none(s->d.p.c.scq);
-	has_none(s->d.p.s.rcq);
+		want_none_now(s->d.p.c.scq);
+	want_none_now(s->d.p.s.rcq);
 }
 
 /*
@@ -230,14 +230,14 @@ static void stuck_atomic(void)
 	uint64_t was;
 
 	stall_open(&s, false);
-	do_atom(&s.d.p.c, &(struct atom){
+	post_atomic(&s.d.p.c, &(struct atom){
 		.id = 1, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG, .value = 5,
 		.sink = &s.d.c, .target = &s.d.s, .to = at });
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
-	has_none(s.d.p.c.scq);
+	want_none_now(s.d.p.c.scq);
 	serve_pages(s.fd, &s.d.s, 3);
-	want_atom(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	want_atomic(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
 	was = *get_word(&s.d.c, 0);
 	CHECK(*get_word(&s.d.s, at) == was + 5, "the value must have been added");
 	stall_close(&s);
@@ -254,17 +254,17 @@ static void stuck_behind(void)
 	uint32_t i;
 
 	stall_open(&s, false);
-	do_job(&s.d.p.c, &(struct job){
+	post_job(&s.d.p.c, &(struct job){
 		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .off = STUCK * page,
 		.len = page, .rkey = s.d.s.mr->rkey,
 		.raddr = (uintptr_t)s.d.s.at + STUCK * page });
 	for (i = 0; i < 40; i++)
-		do_recv(&s.d.p.s, i, &s.d.s, 0, page);
+		post_recv(&s.d.p.s, i, &s.d.s, 0, page);
 	for (i = 0; i < 40; i++)
-		do_send(&s.d.p.c, i, &s.d.c, 0, page - i);
+		post_send(&s.d.p.c, i, &s.d.c, 0, page - i);
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
-	has_none(s.d.p.s.rcq);
+	want_none_now(s.d.p.s.rcq);
 	serve_pages(s.fd, &s.d.s, 3);
 	for (i = 0; i < 40; i++)
 		want_recv(s.d.p.s.rcq, i, page - i);
@@ -291,13 +291,13 @@ static void stuck_flood(void)
 	buf_reg(&from, s.d.p.c.pd, 0);
 	buf_reg(&to, s.d.p.s.pd, RIGHTS_ALL);
 	buf_fill(&from, 0, len, 4);
-	do_job(&s.d.p.c, &(struct job){
+	post_job(&s.d.p.c, &(struct job){
 		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .len = page_size(),
 		.rkey = s.d.s.mr->rkey, .raddr = (uintptr_t)stuck_at(&s.d.s) });
 	for (i = 0; i < n; i++)
-		do_recv(&s.d.p.s, i, &to, i * len, len);
+		post_recv(&s.d.p.s, i, &to, i * len, len);
 	for (i = 0; i < n; i++)
-		do_send(&s.d.p.c, i, &from, 0, len);
+		post_send(&s.d.p.c, i, &from, 0, len);
 	wait_fault(s.fd, &s.d.s);
 	pause_ms(100);
 	buf_is_clear(&to, 0, to.len);
@@ -358,12 +358,12 @@ static void stuck_protected(void)
 	write_protect_and_check(s.fd, &s.d.s);
 	exchange_read(&s.d, 0, STUCK * page, 2, NULL);
 	j = make_stalled_job(&s, IBV_WR_RDMA_READ);
-	do_job(&s.d.p.c, &j);
+	post_job(&s.d.p.c, &j);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	buf_fill(&s.d.c, 0, s.d.c.len, 5);
 	j = make_stalled_job(&s, IBV_WR_RDMA_WRITE);
-	do_job(&s.d.p.c, &j);
+	post_job(&s.d.p.c, &j);
 	wait_fault(s.fd, &s.d.s);
 	check_others_run(&s);
 	CHECK(memcmp(stuck_at(&s.d.s), s.d.c.at + STUCK * page, page), "must be unchanged");

@@ -52,14 +52,14 @@ static void *keep_moving(void *arg)
 static void read_and_receive(struct fixture *d)
 {
 	buf_clear(&d->c);
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c, .len = d->c.len,
 		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
 	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
 	buf_has(&d->c, 0, d->c.len, SAME);
 	buf_clear(&d->c);
-	do_recv(&d->p.c, 2, &d->c, 0, d->c.len);
-	do_send(&d->p.s, 3, &d->s, 0, d->s.len);
+	post_recv(&d->p.c, 2, &d->c, 0, d->c.len);
+	post_send(&d->p.s, 3, &d->s, 0, d->s.len);
 	want_recv(d->p.c.rcq, 2, d->c.len);
 	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
 	buf_has(&d->c, 0, d->c.len, SAME);
@@ -137,7 +137,7 @@ static void freed_under(void)
 	CHECK(!pthread_create(&thread, NULL, keep_freeing, &f), "%m");
 	for (i = 0; i < n || !__atomic_load_n(&f.times, __ATOMIC_RELAXED); i++) {
 		buf_fill(&d.c, 0, d.c.len, i);
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);

@@ -94,11 +94,11 @@ void check_both_down(struct fixture *d)
 static void access_pages(struct fixture *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
-		do_atom(&d->p.c, &(struct atom){
+		post_atomic(&d->p.c, &(struct atom){
 			.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d->c,
 			.target = &d->s, .to = 2 * page_size() / sizeof(uint64_t) });
 	else
-		do_job(&d->p.c, &(struct job){
+		post_job(&d->p.c, &(struct job){
 			.id = 1, .op = op, .flags = SIG, .b = &d->c, .off = 3,
 			.len = page_size(), .rkey = d->s.mr->rkey,
 			.raddr = (uintptr_t)d->s.at + page_size() + 5 });
@@ -113,7 +113,7 @@ static void expect_peer_access_fails(const struct remote *r)
 
 	fixture_open_without_pages(&d, &d.s, r->lack, &q);
 	was = read_counts(&d, r->ends);
-	do_recv(&d.p.s, 7, NULL, 0, 0);
+	post_recv(&d.p.s, 7, NULL, 0, 0);
 	access_pages(&d, r->op);
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
@@ -171,12 +171,12 @@ static void expect_own_request_fails(enum lack lack, enum ibv_wr_opcode op)
 
 	fixture_open_without_pages(&d, &d.c, lack, NULL);
 	was = read_counter(&d.p.c, "end_ddp_tagged_stag");
-	do_recv(&d.p.s, 7, &d.s, 0, d.s.len);
-	do_job(&d.p.c, &(struct job){
+	post_recv(&d.p.s, 7, &d.s, 0, d.s.len);
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
 		.len = page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	/* the fence makes the Send wait for the Read */
-	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
+	post_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
 	wc = next_wc(d.p.c.scq);
 	/* an unusable sink is detected when the response arrives; this ends the stream */
 	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
@@ -198,9 +198,9 @@ static void expect_recv_fails(enum lack lack)
 	struct fixture d;
 
 	fixture_open_without_pages(&d, &d.s, lack, NULL);
-	do_recv(&d.p.s, 1, &d.s, page_size() + 9, page_size());
-	do_recv(&d.p.s, 2, NULL, 0, 0);
-	do_job(&d.p.c, &(struct job){
+	post_recv(&d.p.s, 1, &d.s, page_size() + 9, page_size());
+	post_recv(&d.p.s, 2, NULL, 0, 0);
+	post_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = page_size() });
 	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
@@ -238,7 +238,7 @@ static void implicit_kernel(void)
 		buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 		all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
 		CHECK(all, "%m");
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
 			.raddr = at[i], .rkey = all->rkey });
 		wc = next_wc(d.p.c.scq);
@@ -285,7 +285,7 @@ static void implicit_stack(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
 	CHECK(all, "%m");
-	do_job(&d.p.c, &(struct job){
+	post_job(&d.p.c, &(struct job){
 		.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
 		.raddr = stack_start() - 64, .rkey = all->rkey });
 	want_status(d.p.c.scq, 1, IBV_WC_REM_ACCESS_ERR);

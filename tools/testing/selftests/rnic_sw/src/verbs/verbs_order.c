@@ -16,7 +16,7 @@ static void reads_many(void)
 	for (i = 0; i < n; i++)
 		buf_fill(&d.s, i * PIECE, PIECE, i);
 	for (i = 0; i < n; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .off = i * PIECE, .len = PIECE - i,
 			.rkey = d.s.mr->rkey,
@@ -48,12 +48,12 @@ static void reads_both_ways(void)
 	buf_fill(&d.s, 0, n * PIECE, 1);
 	buf_fill(&d.c, 0, n * PIECE, 2);
 	for (i = 0; i < n; i++) {
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .off = (n + i) * PIECE, .len = PIECE,
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)(d.s.at + i * PIECE) });
-		do_job(&d.p.s, &(struct job){
+		post_job(&d.p.s, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.s, .off = (n + i) * PIECE, .len = PIECE,
 			.rkey = d.c.mr->rkey,
@@ -76,18 +76,18 @@ static void fence_round(struct fixture *d, uint32_t seed, enum ibv_wr_opcode op)
 
 	buf_fill(&d->s, 0, len, seed);
 	buf_clear(&d->c);
-	do_recv(&d->p.s, 2, &d->s, len, op == IBV_WR_SEND ? len : 0);
+	post_recv(&d->p.s, 2, &d->s, len, op == IBV_WR_SEND ? len : 0);
 	for (i = 0; i < len; i += len / 3)
-		do_job(&d->p.c, &(struct job){
+		post_job(&d->p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_READ, .b = &d->c, .off = i,
 			.len = len / 3, .rkey = d->s.mr->rkey,
 			.raddr = (uintptr_t)(d->s.at + i) });
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = 2, .op = op, .flags = SIG | IBV_SEND_FENCE, .b = &d->c,
 		.len = len, .rkey = d->s.mr->rkey,
 		.raddr = (uintptr_t)(d->s.at + len) });
 	if (op != IBV_WR_SEND)
-		do_job(&d->p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
+		post_job(&d->p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
 	want_ok(d->p.c.scq, 2, op == IBV_WR_SEND ? IBV_WC_SEND :
 						   IBV_WC_RDMA_WRITE);
 	want_recv(d->p.s.rcq, 2, op == IBV_WR_SEND ? len : 0);
@@ -115,11 +115,11 @@ static void write_then_read(void)
 		uint32_t len = 1 + i * 191;
 
 		buf_fill(&d.c, 0, len, i);
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = len,
 			.rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + i });
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .off = 10000, .len = len,
 			.rkey = d.s.mr->rkey,
@@ -143,8 +143,8 @@ static enum ibv_wc_opcode post_any(struct fixture *d, uint32_t i, uint32_t len)
 	uint32_t half = d->c.len / 2;
 
 	if (ops[what] == IBV_WR_SEND)
-		do_recv(&d->p.s, i, &d->s, half, half);
-	do_job(&d->p.c, &(struct job){
+		post_recv(&d->p.s, i, &d->s, half, half);
+	post_job(&d->p.c, &(struct job){
 		.id = i, .op = ops[what], .flags = SIG, .b = &d->c,
 		.off = what == 2 ? half : 0, .len = len,
 		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
@@ -186,7 +186,7 @@ static void empty_read_after_long(void)
 
 	fixture_open(&d, &(struct opts){ .sq = n, .ord = 5, .ird = 5 }, 60000);
 	for (i = 0; i < n; i++)
-		do_job(&d.p.c, &(struct job){
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 			.len = i % 2 ? 0 : d.c.len, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at });
@@ -206,10 +206,10 @@ static void sends_in_order(void)
 	for (round = 0; round < 20; round++) {
 		for (i = 0; i < n; i++) {
 			buf_fill(&d.c, i * PIECE, PIECE - i, round + i);
-			do_recv(&d.p.s, i, &d.s, i * PIECE, PIECE);
+			post_recv(&d.p.s, i, &d.s, i * PIECE, PIECE);
 		}
 		for (i = 0; i < n; i++)
-			do_send(&d.p.c, i, &d.c, i * PIECE, PIECE - i);
+			post_send(&d.p.c, i, &d.c, i * PIECE, PIECE - i);
 		for (i = 0; i < n; i++) {
 			want_recv(d.p.s.rcq, i, PIECE - i);
 			buf_has(&d.s, i * PIECE, PIECE - i, round + i);
@@ -228,8 +228,8 @@ static void fill_cqs(struct pair *p, int qps, int n)
 	int i;
 
 	for (i = 0; i < n; i++) {
-		do_recv(&p[i % qps].s, i / qps, NULL, 0, 0);
-		do_send(&p[i % qps].c, i / qps, NULL, 0, 0);
+		post_recv(&p[i % qps].s, i / qps, NULL, 0, 0);
+		post_send(&p[i % qps].c, i / qps, NULL, 0, 0);
 	}
 	while (find_rings_with(n, &any) < 2) {
 		CHECK(now_ms() < until, "both completion queues become full");

@@ -23,7 +23,7 @@ static uint64_t measure_write_ms(const struct fixture *d)
 {
 	uint64_t start = now_ms();
 
-	do_job(&d->p.c, &(struct job){
+	post_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
 		.len = LEN, .raddr = (uintptr_t)d->s.at,
 		.rkey = d->s.mr->rkey });
@@ -129,7 +129,7 @@ struct busy {
 
 static void write_once(const struct busy *b, uint64_t id)
 {
-	do_job(&b->d.p.c, &(struct job){
+	post_job(&b->d.p.c, &(struct job){
 		.id = id, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &b->d.c,
 		.len = b->d.c.len, .raddr = (uintptr_t)b->d.s.at,
 		.rkey = b->d.s.mr->rkey });
@@ -163,12 +163,12 @@ static uint64_t measure_round_trip_ms(const struct fixture *d, uint64_t id)
 {
 	uint64_t start;
 
-	do_recv(&d->p.s, id, &d->s, 0, d->s.len);
-	do_recv(&d->p.c, id, &d->c, 0, d->c.len);
+	post_recv(&d->p.s, id, &d->s, 0, d->s.len);
+	post_recv(&d->p.c, id, &d->c, 0, d->c.len);
 	start = now_ms();
-	do_send(&d->p.c, id, &d->c, 0, d->c.len);
+	post_send(&d->p.c, id, &d->c, 0, d->c.len);
 	want_recv(d->p.s.rcq, id, d->c.len);
-	do_send(&d->p.s, id, &d->s, 0, d->s.len);
+	post_send(&d->p.s, id, &d->s, 0, d->s.len);
 	want_recv(d->p.c.rcq, id, d->s.len);
 	start = now_ms() - start;
 	want_ok(d->p.c.scq, id, IBV_WC_SEND);

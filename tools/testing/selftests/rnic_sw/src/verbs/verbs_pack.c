@@ -24,8 +24,8 @@ static void check_packed(struct pair *p, size_t from, size_t step, struct fixtur
 	size_t i;
 
 	for (i = from; i < PACKED; i += step) {
-		CHECK(!try_recv(&p[i].s, i, &d->s, i, 50), "recv %zu", i);
-		CHECK(!try_job(&p[i].c, &(struct job){ .id = i, .op = IBV_WR_SEND,
+		CHECK(!try_post_recv(&p[i].s, i, &d->s, i, 50), "recv %zu", i);
+		CHECK(!try_post_job(&p[i].c, &(struct job){ .id = i, .op = IBV_WR_SEND,
 			.b = &d->c, .flags = SIG, .len = 50 }), "send %zu", i);
 		want_ok(d->p.c.scq, i, IBV_WC_SEND);
 		want_recv(d->p.s.rcq, i, 50);
@@ -200,8 +200,8 @@ static void rings_packed_threads(void)
 		CHECK(!pthread_create(&m[i].thread, NULL, make_and_destroy, &m[i]), "%m");
 	}
 	for (i = 0; i < scale_rounds(2000); i++) {
-		do_recv(&d.p.s, i, &d.s, 0, 1000);
-		do_send(&d.p.c, i, &d.c, 0, 1000);
+		post_recv(&d.p.s, i, &d.s, 0, 1000);
+		post_send(&d.p.c, i, &d.c, 0, 1000);
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, 1000);
 	}

@@ -330,8 +330,8 @@ static void send_empty(const struct end *from, const struct end *to, uint64_t id
 
 	buf_new(&b, 1);
 	buf_reg(&b, to->pd, IBV_ACCESS_LOCAL_WRITE);
-	do_recv(to, id, &b, 0, 1);
-	do_send(from, id, NULL, 0, 0);
+	post_recv(to, id, &b, 0, 1);
+	post_send(from, id, NULL, 0, 0);
 	want_recv(to->rcq, id, 0);
 	want_ok(from->scq, id, IBV_WC_SEND);
 	buf_free(&b);

@@ -13,8 +13,8 @@ static void unsignalled(void)
 	fixture_open(&d, &(struct opts){ .sq = 16, .rq = 128 }, 100);
 	for (i = 1; i <= 7 * 16; i++) {
 		buf_fill(&d.c, 0, 50, i);
-		do_recv(&d.p.s, i, &d.s, 0, 100);
-		do_job(&d.p.c, &(struct job){
+		post_recv(&d.p.s, i, &d.s, 0, 100);
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 50,
 			.flags = i % 7 ? 0 : SIG });
 		if (i % 7 == 0)
@@ -33,8 +33,8 @@ static void sig_all(void)
 
 	fixture_open(&d, &(struct opts){ .sig_all = true }, 100);
 	for (i = 0; i < 20; i++) {
-		do_recv(&d.p.s, i, &d.s, 0, 100);
-		do_job(&d.p.c, &(struct job){
+		post_recv(&d.p.s, i, &d.s, 0, 100);
+		post_job(&d.p.c, &(struct job){
 			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 3 });
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	}
@@ -104,7 +104,7 @@ static void post_list_bad(void)
 	fixture_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
 	make_list(wr, sge, &d.c);
 	for (i = 0; i < LIST; i++)
-		do_recv(&d.p.s, i, &d.s, 0, 100);
+		post_recv(&d.p.s, i, &d.s, 0, 100);
 	wr[20].num_sge = 17;
 	err = ibv_post_send(d.p.c.qp, wr, &bad);
 	CHECK(err == EINVAL, "%s", strerror(err));
@@ -169,8 +169,8 @@ static void post_list_mixed(void)
 		for (i = 0; i < 5; i++)
 			want_ok(d.p.c.scq, i, told[i]);
 	}
-	do_recv(&d.p.s, 1, &d.s, 500, 1);
-	do_send(&d.p.c, 2, &d.c, 0, 1);
+	post_recv(&d.p.s, 1, &d.s, 500, 1);
+	post_send(&d.p.c, 2, &d.c, 0, 1);
 	want_recv(d.p.s.rcq, 1, 1);
 	for (i = 0; i < 5; i += 2)
 		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, 10), "%d", i);
@@ -192,13 +192,13 @@ static void post_full(void)
 	pair_prepare(&p, &(struct opts){ .sq = 5, .rq = 5 });
 	CHECK(!ibv_query_qp(p.c.qp, &attr, IBV_QP_CAP, &init), "%m");
 	CHECK(attr.cap.max_recv_wr >= 5, "%u", attr.cap.max_recv_wr);
-	while (!(err = try_recv(&p.c, rn, NULL, 0, 0)))
+	while (!(err = try_post_recv(&p.c, rn, NULL, 0, 0)))
 		CHECK(++rn < 10000, "endless");
 	CHECK(err == ENOMEM, "%s", strerror(err));
 	CHECK(rn == attr.cap.max_recv_wr, "%u of %u", rn,
 	      attr.cap.max_recv_wr);
 	/* because the QP is not connected, requests stay in the queue, or none is accepted */
-	while (!(err = try_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
+	while (!(err = try_post_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
 		CHECK(++n < 10000, "endless");
 	CHECK(n == attr.cap.max_send_wr || !n, "%u of %u", n,
 	      attr.cap.max_send_wr);
@@ -216,10 +216,10 @@ static void wrap_around(void)
 	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8, .cqe = 8 }, 8 * 128);
 	while (got < n) {
 		for (; posted < n && posted < got + 8; posted++)
-			do_recv(&d.p.s, posted, &d.s, posted % 8 * 128, 128);
+			post_recv(&d.p.s, posted, &d.s, posted % 8 * 128, 128);
 		for (; sent < posted && sent < done + 8; sent++) {
 			buf_fill(&d.c, sent % 8 * 128, sent % 128, sent);
-			do_send(&d.p.c, sent, &d.c, sent % 8 * 128, sent % 128);
+			post_send(&d.p.c, sent, &d.c, sent % 8 * 128, sent % 128);
 		}
 		if (ibv_poll_cq(d.p.c.scq, 1, &wc))
 			CHECK(!wc.status && wc.wr_id == done++, "%llu: %s",
@@ -249,9 +249,9 @@ static void ping_pong_end(struct end *e, struct buf *b, bool first)
 
 	for (i = 0; i < turns; i++) {
 		if (first || i) {
-			do_recv(e, i, b, 0, 8);
+			post_recv(e, i, b, 0, 8);
 			buf_fill(b, 8, 8, i + first);
-			do_send(e, i, b, 8, 8);
+			post_send(e, i, b, 8, 8);
 			want_ok(e->scq, i, IBV_WC_SEND);
 		}
 		want_recv(e->rcq, i, 8);
@@ -260,7 +260,7 @@ static void ping_pong_end(struct end *e, struct buf *b, bool first)
 	if (first)
 		return;
 	buf_fill(b, 8, 8, turns);
-	do_send(e, turns, b, 8, 8);
+	post_send(e, turns, b, 8, 8);
 	want_ok(e->scq, turns, IBV_WC_SEND);
 }
 
@@ -276,7 +276,7 @@ static void run_ping_pong(struct fixture *d)
 {
 	pthread_t other;
 
-	do_recv(&d->p.s, 0, &d->s, 0, 8);
+	post_recv(&d->p.s, 0, &d->s, 0, 8);
 	CHECK(!pthread_create(&other, NULL, run_second_end, d), "%m");
 	ping_pong_end(&d->p.c, &d->c, true);
 	CHECK(!pthread_join(other, NULL), "%m");
@@ -346,7 +346,7 @@ static void wr_api(void)
 	CHECK(ex, "a QP with ibv_wr_*() must exist");
 	for (i = 0; i < 100; i++) {
 		buf_fill(&d.c, 0, 177, i);
-		do_recv(&d.p.s, i, &d.s, 0, 60);
+		post_recv(&d.p.s, i, &d.s, 0, 60);
 		post_ex_batch(&d, ex, i);
 		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
@@ -379,8 +379,8 @@ static void wr_api_abort(void)
 		err = ibv_wr_complete(ex);
 		CHECK(err == EINVAL, "%s", strerror(err));
 	}
-	do_recv(&d.p.s, 1, &d.s, 0, 100);
-	do_send(&d.p.c, 2, &d.c, 0, 33);
+	post_recv(&d.p.s, 1, &d.s, 0, 100);
+	post_send(&d.p.c, 2, &d.c, 0, 33);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 33);
 	want_none(d.p.c.scq);

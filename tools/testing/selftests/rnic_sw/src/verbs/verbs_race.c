@@ -90,11 +90,11 @@ static void run_burst(struct racer *r)
 	uint32_t i;
 
 	for (i = 0; i < BURST; i++)
-		do_atom(&r->p.c, &(struct atom){
+		post_atomic(&r->p.c, &(struct atom){
 			.id = i, .op = ADD, .flags = SIG, .value = 1,
 			.sink = &r->sink, .at = i, .target = &r->target });
 	for (i = 0; i < BURST; i++)
-		want_atom(r->p.c.scq, i, ADD);
+		want_atomic(r->p.c.scq, i, ADD);
 	for (i = 0; i < BURST; i++, before = found) {
 		found = *get_word(&r->sink, i);
 		CHECK(found < MOST, "%llu", (unsigned long long)found);
@@ -211,16 +211,16 @@ static uint32_t count_interleavings(struct fixture *d, const struct buf *theirs)
 	uint32_t k, met = 0;
 
 	for (k = 0; k < EACH; k++) {
-		do_atom(&d->p.c, &(struct atom){
+		post_atomic(&d->p.c, &(struct atom){
 			.id = k, .op = ADD, .flags = SIG, .value = 1,
 			.sink = &d->c, .at = k, .target = &d->s });
-		do_atom(&d->p.s, &(struct atom){
+		post_atomic(&d->p.s, &(struct atom){
 			.id = k, .op = ADD, .flags = SIG, .value = 1,
 			.sink = &d->s, .at = 1 + k, .target = theirs });
 	}
 	for (k = 0; k < EACH; k++) {
-		want_atom(d->p.c.scq, k, ADD);
-		want_atom(d->p.s.scq, k, ADD);
+		want_atomic(d->p.c.scq, k, ADD);
+		want_atomic(d->p.s.scq, k, ADD);
 		met += k && *get_word(&d->c, k) - *get_word(&d->c, k - 1) > 2 * EACH;
 	}
 	return met;
@@ -286,7 +286,7 @@ static void *keep_writing(void *arg)
 	run_on(1);
 	for (;;) {
 		for (; posted < done + AT_ONCE; posted++)
-			do_job(&d->p.c, &(struct job){
+			post_job(&d->p.c, &(struct job){
 				.id = posted, .op = IBV_WR_RDMA_WRITE,
 				.b = &d->c, .off = posted % AT_ONCE,
 				.len = LONG, .rkey = g->rkey,
@@ -575,10 +575,10 @@ static void source_rewritten(void)
 	buf_reg(&theirs, d.p.s.pd, RIGHTS_ALL);
 	pid = start_beside(keep_rewriting, ours.at);
 	for (i = 0; i < scale_rounds(400); i++) {
-		do_job(&d.p.c, &(struct job){ 1, IBV_WR_RDMA_WRITE, SIG, &ours, 0, len,
+		post_job(&d.p.c, &(struct job){ 1, IBV_WR_RDMA_WRITE, SIG, &ours, 0, len,
 					      (uintptr_t)d.s.at, d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		do_job(&d.p.c, &(struct job){ 2, IBV_WR_RDMA_READ, SIG, &d.c, 0, len,
+		post_job(&d.p.c, &(struct job){ 2, IBV_WR_RDMA_READ, SIG, &d.c, 0, len,
 					      (uintptr_t)theirs.at, theirs.mr->rkey });
 		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	}

@@ -106,8 +106,8 @@ static void corrupt_own_rings(uint32_t seed)
 	fixture_open(&d, &(struct opts){ .sq = 8, .rq = 8, .ssge = 4 }, 5000);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	for (k = 0; k < 40; k++) {
-		try_recv(&d.p.s, k, &d.s, 0, 5000);
-		try_job(&d.p.c, &(struct job){
+		try_post_recv(&d.p.s, k, &d.s, 0, 5000);
+		try_post_job(&d.p.c, &(struct job){
 			.id = k, .op = k % 3 ? IBV_WR_SEND : IBV_WR_RDMA_READ,
 			.b = &d.c, .flags = SIG, .len = k * 100,
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
@@ -167,8 +167,8 @@ static void rings_spoilt(void)
 	fixture_open(&d, &(struct opts){}, 5000);
 	for (i = 0; !waitpid(pid, &status, WNOHANG); i++) {
 		buf_fill(&d.c, 0, 4000, i);
-		do_recv(&d.p.s, i, &d.s, 7, 4000);
-		do_send(&d.p.c, i, &d.c, 0, 4000);
+		post_recv(&d.p.s, i, &d.s, 7, 4000);
+		post_send(&d.p.c, i, &d.c, 0, 4000);
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, 4000);
 		buf_has_only(&d.s, 7, 4000, i);
@@ -212,8 +212,8 @@ static void rings_unmapped(void)
 	size_t n, i;
 
 	fixture_open(&d, &(struct opts){}, 100);
-	do_recv(&d.p.s, 1, &d.s, 0, 100);
-	do_send(&d.p.c, 1, &d.c, 0, 100);
+	post_recv(&d.p.s, 1, &d.s, 0, 100);
+	post_send(&d.p.c, 1, &d.c, 0, 100);
 	want_recv(d.p.s.rcq, 1, 100);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	for (i = 0; i < n; i++)
@@ -265,7 +265,7 @@ static void post_reads(struct fixture *d, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		do_job(&d->p.c, &(struct job){
+		post_job(&d->p.c, &(struct job){
 			.id = i, .op = IBV_WR_RDMA_READ, .b = &d->c,
 			.len = d->c.len, .raddr = (uintptr_t)d->s.at,
 			.rkey = d->s.mr->rkey });
@@ -377,10 +377,10 @@ static void set_bad_rq_index(uint32_t prod)
 	fixture_open(&d, &(struct opts){ .rq = 8 }, 1000);
 	was = read_counter(&d.p.s, "end_rdmap_catastrophic");
 	for (i = 0; i < 5; i++)
-		do_recv(&d.p.s, i, &d.s, 0, 10);
+		post_recv(&d.p.s, i, &d.s, 0, 10);
 	rq = find_ring(5);
 	rq[RING_PROD] = prod;
-	do_send(&d.p.c, 1, &d.c, 0, 10);
+	post_send(&d.p.c, 1, &d.c, 0, 10);
 	want_async(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
 	want_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
 	want_none(d.p.s.rcq);
@@ -451,7 +451,7 @@ static void rq_refilled(void)
 
 	fixture_open(&d, &(struct opts){ .rq = 64 }, 1000);
 	for (i = 0; i < 37; i++)
-		do_recv(&d.p.s, i, &d.s, 0, 10);
+		post_recv(&d.p.s, i, &d.s, 0, 10);
 	r.ring = find_ring(37);
 	refill_start(&r, keep_full);
 	to_error(&d.p.s);
@@ -466,8 +466,8 @@ static void rq_refilled(void)
 static void check_message(struct fixture *d, uint32_t id)
 {
 	buf_fill(&d->c, 0, 4000, id);
-	do_recv(&d->p.s, id, &d->s, 7, 4000);
-	do_send(&d->p.c, id, &d->c, 0, 4000);
+	post_recv(&d->p.s, id, &d->s, 7, 4000);
+	post_send(&d->p.c, id, &d->c, 0, 4000);
 	want_ok(d->p.c.scq, id, IBV_WC_SEND);
 	want_recv(d->p.s.rcq, id, 4000);
 	buf_has_only(&d->s, 7, 4000, id);
@@ -535,7 +535,7 @@ static void cq_jumps(void)
 
 	fixture_open(&d, &(struct opts){ .cqe = 4096, .rq = 1000 }, 1000);
 	for (i = 0; i < 700; i++)
-		do_recv(&d.p.s, i, &d.s, 0, 0);
+		post_recv(&d.p.s, i, &d.s, 0, 0);
 	rq = find_ring(700);
 	to_error(&d.p.s);
 	wait_both_disconnected(&d.p);

@@ -9,7 +9,7 @@
 static char shown[65536];
 
 /* Run a command and store its output in @shown as one line, so that its layout does not matter */
-static void run(const char *fmt, ...)
+static void run_command(const char *fmt, ...)
 {
 	char command[256];
 	va_list ap;
@@ -31,7 +31,7 @@ static void run(const char *fmt, ...)
 	strcpy(c, " ");
 }
 
-static const char *device(const struct end *e)
+static const char *device_name(const struct end *e)
 {
 	return ibv_get_device_name(e->id->verbs->device);
 }
@@ -54,7 +54,7 @@ static const char *shown_value(const char *name)
 	return NULL;
 }
 
-static void is(const char *name, const char *value)
+static void expect_value(const char *name, const char *value)
 {
 	const char *got = shown_value(name);
 
@@ -62,33 +62,36 @@ static void is(const char *name, const char *value)
 	      shown);
 }
 
-static unsigned long number(const char *name)
+static unsigned long shown_number(const char *name)
 {
 	return strtoul(shown_value(name), NULL, 10);
 }
 
-static void show_qp_of(const struct end *e)
+static void show_one_qp(const struct end *e)
 {
-	run("rdma -dd resource show qp link %s/1 lqpn %u", device(e),
-	    e->qp->qp_num);
+	run_command("rdma -dd resource show qp link %s/1 lqpn %u", device_name(e),
+		    e->qp->qp_num);
 }
 
-static void llp_is_right(void)
+static void check_llp(void)
 {
-	is("llp", is_over_sctp() ? "sctp" : "tcp");
-	is("phase", "full");
+	expect_value("llp", is_over_sctp() ? "sctp" : "tcp");
+	expect_value("phase", "full");
 	if (is_over_sctp()) {
-		number("stream");
+		shown_number("stream");
 	} else {
-		is("mpa_revision", "2");
+		expect_value("mpa_revision", "2");
 		shown_value("crc");
-		is("tx_markers", "off");
+		expect_value("tx_markers", "off");
 	}
-	CHECK(number("mulpdu") > 500, "%s", shown);
-	CHECK(number("mulpdu") <= 65536, "%s", shown);
+	CHECK(shown_number("mulpdu") > 500, "%s", shown);
+	CHECK(shown_number("mulpdu") <= 65536, "%s", shown);
 }
 
-/* Show a QP when it is connected, with work posted, and in error */
+/*
+ * rdma must show a QP that is connected, that has posted work, and that is in
+ * error
+ */
 static void show_qp(void)
 {
 	struct fixture d;
@@ -96,36 +99,36 @@ static void show_qp(void)
 
 	fixture_open(&d, &(struct opts){ .ird = 5, .ord = 3 }, LENGTH);
 	for (i = 0; i < 4; i++)
-		do_recv(&d.p.s, i, &d.s, 0, LENGTH);
-	do_send(&d.p.c, 7, &d.c, 0, LENGTH);
+		post_recv(&d.p.s, i, &d.s, 0, LENGTH);
+	post_send(&d.p.c, 7, &d.c, 0, LENGTH);
 	want_ok(d.p.c.scq, 7, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 0, LENGTH);
-	show_qp_of(&d.p.c);
-	is("stage", "rts");
-	llp_is_right();
-	is("ird", "5");
-	is("ord", "3");
-	is("reads_out", "0");
-	is("sq_posted", "0");
-	is("sq_busy", "0");
+	show_one_qp(&d.p.c);
+	expect_value("stage", "rts");
+	check_llp();
+	expect_value("ird", "5");
+	expect_value("ord", "3");
+	expect_value("reads_out", "0");
+	expect_value("sq_posted", "0");
+	expect_value("sq_busy", "0");
 	CHECK(!strstr(shown, "end "), "%s", shown);
-	show_qp_of(&d.p.s);
-	is("rq_posted", "3");
+	show_one_qp(&d.p.s);
+	expect_value("rq_posted", "3");
 	to_error(&d.p.c);
-	show_qp_of(&d.p.c);
-	is("stage", "error");
-	is("end", "local-abort");
+	show_one_qp(&d.p.c);
+	expect_value("stage", "error");
+	expect_value("end", "local-abort");
 	fixture_free(&d);
 }
 
-/* A QP that is not connected has no lower layer */
+/* rdma must show no lower layer for a QP that is not connected */
 static void show_idle_qp(void)
 {
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){});
-	show_qp_of(&p.c);
-	is("stage", "idle");
+	show_one_qp(&p.c);
+	expect_value("stage", "idle");
 	CHECK(!strstr(shown, "llp "), "%s", shown);
 	pair_free(&p);
 }
@@ -139,20 +142,20 @@ static void show_mr(void)
 	mr = ibv_reg_mr(d.p.c.pd, d.c.at, 77, IBV_ACCESS_LOCAL_WRITE |
 					      IBV_ACCESS_REMOTE_READ);
 	CHECK(mr, "%m");
-	run("rdma -dd resource show mr dev %s pid %d mrlen 77", device(&d.p.c),
-	    getpid());
-	is("kind", "user");
-	is("valid", "yes");
-	is("rights", "local_read,local_write,remote_read");
-	is("windows", "no");
+	run_command("rdma -dd resource show mr dev %s pid %d mrlen 77", device_name(&d.p.c),
+		    getpid());
+	expect_value("kind", "user");
+	expect_value("valid", "yes");
+	expect_value("rights", "local_read,local_write,remote_read");
+	expect_value("windows", "no");
 	CHECK(!ibv_dereg_mr(mr), "%m");
 	fixture_close(&d);
 }
 
-static bool two_left(struct fixture *d)
+static bool has_two_completions(struct fixture *d)
 {
-	run("rdma -dd resource show cq dev %s pid %d", device(&d->p.c),
-	    getpid());
+	run_command("rdma -dd resource show cq dev %s pid %d", device_name(&d->p.c),
+		    getpid());
 	return strstr(shown, "unpolled 2 ");
 }
 
@@ -163,19 +166,19 @@ static void show_cq(void)
 
 	fixture_open(&d, &(struct opts){ .cqe = 64, .events = true }, LENGTH);
 	for (i = 0; i < 3; i++)
-		do_recv(&d.p.s, i, &d.s, 0, LENGTH);
+		post_recv(&d.p.s, i, &d.s, 0, LENGTH);
 	for (i = 0; i < 3; i++)
-		do_send(&d.p.c, i, &d.c, 0, LENGTH);
+		post_send(&d.p.c, i, &d.c, 0, LENGTH);
 	want_ok(d.p.c.scq, 0, IBV_WC_SEND);
 	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	CHECK(!ibv_req_notify_cq(d.p.c.scq, 1), "%m");
 	want_recv(d.p.s.rcq, 0, LENGTH);
-	for (i = 0; i < 100 && !two_left(&d); i++)
+	for (i = 0; i < 100 && !has_two_completions(&d); i++)
 		pause_ms(10);
 	CHECK(strstr(shown, "unpolled 2 "), "%s", shown);
 	CHECK(strstr(shown, "armed solicited"), "%s", shown);
-	is("overrun", "no");
+	expect_value("overrun", "no");
 	want_recv(d.p.s.rcq, 1, LENGTH);
 	want_recv(d.p.s.rcq, 2, LENGTH);
 	fixture_close(&d);
@@ -192,24 +195,24 @@ static void show_srq(void)
 	for (i = 0; i < 5; i++)
 		CHECK(!ibv_post_srq_recv(d.p.s.srq, &wr, &bad), "%m");
 	CHECK(!ibv_modify_srq(d.p.s.srq, &attr, IBV_SRQ_LIMIT), "%m");
-	run("rdma -dd resource show srq dev %s pid %d", device(&d.p.s),
-	    getpid());
+	run_command("rdma -dd resource show srq dev %s pid %d", device_name(&d.p.s),
+		    getpid());
 	if (!strstr(shown, "posted "))
 		skip("this kernel does not call drivers for details of an SRQ");
-	is("posted", "5");
-	is("free", "11");
-	is("limit", "2");
-	is("broken", "no");
+	expect_value("posted", "5");
+	expect_value("free", "11");
+	expect_value("limit", "2");
+	expect_value("broken", "no");
 	fixture_close(&d);
 }
 
-static void send_some(struct fixture *d, uint32_t n)
+static void send_messages(struct fixture *d, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		do_recv(&d->p.s, i, &d->s, 0, LENGTH);
-		do_send(&d->p.c, i, &d->c, 0, LENGTH);
+		post_recv(&d->p.s, i, &d->s, 0, LENGTH);
+		post_send(&d->p.c, i, &d->c, 0, LENGTH);
 		want_ok(d->p.c.scq, i, IBV_WC_SEND);
 		want_recv(d->p.s.rcq, i, LENGTH);
 	}
@@ -217,14 +220,14 @@ static void send_some(struct fixture *d, uint32_t n)
 
 static void bind_counter(const struct end *e)
 {
-	run("rdma statistic qp bind link %s/1 lqpn %u", device(e),
-	    e->qp->qp_num);
+	run_command("rdma statistic qp bind link %s/1 lqpn %u", device_name(e),
+		    e->qp->qp_num);
 }
 
 /* Show the counter sets to which QPs of this process are bound */
 static void show_counters(const struct end *e)
 {
-	run("rdma statistic qp show link %s/1", device(e));
+	run_command("rdma statistic qp show link %s/1", device_name(e));
 }
 
 /* A counter set counts while the QP is bound; the device's counters must include all sets */
@@ -239,25 +242,25 @@ static void count_qp(void)
 	pair_open_like(&other, &d.p);
 	sends = read_counter(&d.p.c, "tx_sends");
 	octets = read_counter(&d.p.c, "tx_bytes");
-	send_some(&d, 2);
+	send_messages(&d, 2);
 	bind_counter(&d.p.c);
-	send_some(&d, 3);
-	do_recv(&other.s, 0, &d.s, 0, LENGTH);
-	do_send(&other.c, 0, &d.c, 0, LENGTH);
+	send_messages(&d, 3);
+	post_recv(&other.s, 0, &d.s, 0, LENGTH);
+	post_send(&other.c, 0, &d.c, 0, LENGTH);
 	want_ok(other.c.scq, 0, IBV_WC_SEND);
 	want_recv(other.s.rcq, 0, LENGTH);
 	show_counters(&d.p.c);
 	snprintf(name, sizeof(name), "<%u>", d.p.c.qp->qp_num);
 	CHECK(strstr(shown, name), "%s not in: %s", name, shown);
-	is("tx_sends", "3");
-	is("tx_bytes", "3000");
-	is("tx_segments", "3");
-	is("rx_bytes", "0");
-	run("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
-	    device(&d.p.c), number("cntn"), d.p.c.qp->qp_num);
+	expect_value("tx_sends", "3");
+	expect_value("tx_bytes", "3000");
+	expect_value("tx_segments", "3");
+	expect_value("rx_bytes", "0");
+	run_command("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
+		    device_name(&d.p.c), shown_number("cntn"), d.p.c.qp->qp_num);
 	show_counters(&d.p.c);
 	CHECK(!strstr(shown, "tx_sends"), "%s", shown);
-	send_some(&d, 1);
+	send_messages(&d, 1);
 	want_counted(&d.p.c, "tx_sends", sends, 7);
 	want_counted(&d.p.c, "tx_bytes", octets, 7000);
 	pair_close(&other);
@@ -275,7 +278,7 @@ static void count_ending_qp(void)
 	aborts = read_counter(&d.p.c, "end_local_abort");
 	bind_counter(&d.p.c);
 	bind_counter(&d.p.s);
-	send_some(&d, 2);
+	send_messages(&d, 2);
 	to_error(&d.p.c);
 	show_counters(&d.p.c);
 	CHECK(strstr(shown, "end_local_abort 1 "), "%s", shown);
@@ -296,23 +299,23 @@ static void count_process(void)
 	struct fixture d = {};
 
 	pair_prepare(&other, &(struct opts){});
-	run("rdma statistic qp set link %s/1 auto pid on", device(&other.c));
+	run_command("rdma statistic qp set link %s/1 auto pid on", device_name(&other.c));
 	pair_free(&other);
 	fixture_open(&d, &(struct opts){}, LENGTH);
 	pair_open_like(&other, &d.p);
-	send_some(&d, 3);
+	send_messages(&d, 3);
 	show_counters(&d.p.c);
-	is("tx_sends", "3");
-	is("rx_sends", "3");
-	CHECK(number("pid") == (unsigned long)getpid(), "%s", shown);
+	expect_value("tx_sends", "3");
+	expect_value("rx_sends", "3");
+	CHECK(shown_number("pid") == (unsigned long)getpid(), "%s", shown);
 	pair_close(&other);
 	show_counters(&d.p.c);
-	is("tx_sends", "3");
+	expect_value("tx_sends", "3");
 	fixture_close(&d);
 	pair_prepare(&other, &(struct opts){});
 	show_counters(&other.c);
-	is("tx_sends", "0");
-	run("rdma statistic qp set link %s/1 auto off", device(&other.c));
+	expect_value("tx_sends", "0");
+	run_command("rdma statistic qp set link %s/1 auto off", device_name(&other.c));
 	pair_free(&other);
 }
 

@@ -39,13 +39,13 @@ static void srq_recv(struct twins *t, uint64_t id)
 	CHECK(!try_srq_recv(t->d.p.s.srq, id, &t->d.s, 1000), "%m");
 }
 
-static void send_to(struct twins *t, struct pair *p, uint32_t len)
+static void send_and_complete(struct twins *t, struct pair *p, uint32_t len)
 {
-	do_send(&p->c, 7, &t->d.c, 0, len);
+	post_send(&p->c, 7, &t->d.c, 0, len);
 	want_ok(p->c.scq, 7, IBV_WC_SEND);
 }
 
-static void received(struct twins *t, uint64_t id, struct pair *p, uint32_t len)
+static void check_received(struct twins *t, uint64_t id, struct pair *p, uint32_t len)
 {
 	struct ibv_wc wc = next_wc(t->d.p.s.rcq);
 
@@ -68,8 +68,8 @@ static void in_order(void)
 	for (i = 0; i < DEPTH; i++) {
 		struct pair *p = random_below(2) ? &t.q : &t.d.p;
 
-		send_to(&t, p, i * 10);
-		received(&t, i, p, i * 10);
+		send_and_complete(&t, p, i * 10);
+		check_received(&t, i, p, i * 10);
 	}
 	twins_close(&t);
 }
@@ -83,8 +83,8 @@ static void wraps(void)
 	twins_open(&t);
 	for (i = 0; i < 40 * DEPTH; i++) {
 		srq_recv(&t, i);
-		send_to(&t, i % 3 ? &t.q : &t.d.p, 10);
-		received(&t, i, i % 3 ? &t.q : &t.d.p, 10);
+		send_and_complete(&t, i % 3 ? &t.q : &t.d.p, 10);
+		check_received(&t, i, i % 3 ? &t.q : &t.d.p, 10);
 	}
 	twins_close(&t);
 }
@@ -96,7 +96,7 @@ static void arm_limit(struct twins *t, uint32_t limit)
 	CHECK(!ibv_modify_srq(t->d.p.s.srq, &attr, IBV_SRQ_LIMIT), "%m");
 }
 
-static uint32_t limit_of(struct twins *t)
+static uint32_t query_limit(struct twins *t)
 {
 	struct ibv_srq_attr attr = {};
 
@@ -118,20 +118,23 @@ static void limit(void)
 	for (i = 0; i < 8; i++)
 		srq_recv(&t, i);
 	arm_limit(&t, 5);
-	CHECK(limit_of(&t) == 5, "%u", limit_of(&t));
+	CHECK(query_limit(&t) == 5, "%u", query_limit(&t));
 	for (i = 0; i < 3; i++)
-		send_to(&t, &t.q, 10);
+		send_and_complete(&t, &t.q, 10);
 	for (i = 0; i < 3; i++)
-		received(&t, i, &t.q, 10);
+		check_received(&t, i, &t.q, 10);
 	want_no_async(ctx);
-	send_to(&t, &t.q, 10);
-	received(&t, 3, &t.q, 10);
+	send_and_complete(&t, &t.q, 10);
+	check_received(&t, 3, &t.q, 10);
 	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
-	CHECK(!limit_of(&t), "the limit must not be armed any more");
-	send_to(&t, &t.q, 10);
-	received(&t, 4, &t.q, 10);
+	CHECK(!query_limit(&t), "the limit must not be armed any more");
+	send_and_complete(&t, &t.q, 10);
+	check_received(&t, 4, &t.q, 10);
 	want_no_async(ctx);
-	/* the limit is above the number of receives: the event must arrive immediately */
+	/*
+	 * if the limit is above the number of receives, the event must arrive
+	 * immediately
+	 */
 	arm_limit(&t, 4);
 	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	twins_close(&t);
@@ -145,7 +148,7 @@ static void exhausted(void)
 
 	twins_open(&t);
 	was = read_counter(&t.d.p.s, "end_ddp_untagged_no_buffer");
-	do_send(&t.q.c, 1, &t.d.c, 0, 10);
+	post_send(&t.q.c, 1, &t.d.c, 0, 10);
 	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&t.d.p.s, "end_ddp_untagged_no_buffer", was, 1);
@@ -153,8 +156,8 @@ static void exhausted(void)
 		   t.q.s.qp);
 	next_wc(t.q.c.scq);
 	srq_recv(&t, 5);
-	send_to(&t, &t.d.p, 10);
-	received(&t, 5, &t.d.p, 10);
+	send_and_complete(&t, &t.d.p, 10);
+	check_received(&t, 5, &t.d.p, 10);
 	pair_free(&t.q);
 	fixture_close(&t.d);
 }
@@ -173,18 +176,18 @@ static void survives(void)
 	want_async(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
 		   t.q.s.qp);
 	want_none(t.d.p.s.rcq);
-	send_to(&t, &t.d.p, 30);
-	received(&t, 1, &t.d.p, 30);
+	send_and_complete(&t, &t.d.p, 30);
+	check_received(&t, 1, &t.d.p, 30);
 	pair_free(&t.q);
 	CHECK(ibv_destroy_srq(t.d.p.s.srq) == EBUSY, "an SRQ in use must not be destroyed");
-	send_to(&t, &t.d.p, 40);
-	received(&t, 2, &t.d.p, 40);
+	send_and_complete(&t, &t.d.p, 40);
+	check_received(&t, 2, &t.d.p, 40);
 	fixture_close(&t.d);
 }
 
-static void ended_by_its_own(struct twins *t, struct pair *p, uint64_t was)
+static void check_ended_by_bad_index(struct twins *t, struct pair *p, uint64_t was)
 {
-	do_send(&p->c, 1, &t->d.c, 0, 10);
+	post_send(&p->c, 1, &t->d.c, 0, 10);
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_counted(&p->s, "end_rdmap_catastrophic", was, 1);
@@ -193,8 +196,9 @@ static void ended_by_its_own(struct twins *t, struct pair *p, uint64_t was)
 	want_async(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
 }
 
-/* If the producer index is impossible, no receive may be used, and one error
- * event must be generated
+/*
+ * If the producer index is invalid, no receive may be used, and one error event
+ * must be generated
  */
 static void lies(void)
 {
@@ -211,11 +215,11 @@ static void lies(void)
 		srq_recv(&t, i);
 	ring = find_ring(7);
 	ring[0] = 7 + (1u << 31);
-	ended_by_its_own(&t, &t.q, was);
+	check_ended_by_bad_index(&t, &t.q, was);
 	want_async(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
 	/* a later correction of the index must have no effect */
 	ring[0] = 7;
-	ended_by_its_own(&t, &t.d.p, was + 1);
+	check_ended_by_bad_index(&t, &t.d.p, was + 1);
 	arm_limit(&t, 5);
 	want_none(t.d.p.s.rcq);
 	want_no_async(ctx);
@@ -223,7 +227,7 @@ static void lies(void)
 	fixture_free(&t.d);
 }
 
-static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
+static void expect_create_fails(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
 {
 	struct ibv_srq_init_attr attr = {
 		.attr = { .max_wr = wr, .max_sge = sge },
@@ -262,21 +266,21 @@ static void arguments(void)
 	twins_open(&t);
 	s = &t.d.p.s;
 	CHECK(!ibv_query_device(s->id->verbs, &dev), "%m");
-	no_srq(s->pd, 0, 1, EINVAL);
-	no_srq(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
-	no_srq(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
+	expect_create_fails(s->pd, 0, 1, EINVAL);
+	expect_create_fails(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
+	expect_create_fails(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
 	check_limit_unarmed(s->pd);
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL, "limit");
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
 	      "resize");
 	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "two SGEs must be refused");
 	CHECK(bad == &wr, "bad_wr");
-	CHECK(try_recv(s, 1, &t.d.s, 0, 10), "a receive queue of its own must be refused");
+	CHECK(try_post_recv(s, 1, &t.d.s, 0, 10), "a receive queue of its own must be refused");
 	twins_close(&t);
 }
 
 /* Open another connection, whose server end has its own PD but uses the host's SRQ */
-static void guest_open(struct fixture *host, struct pair *g)
+static void guest_pair_open(struct fixture *host, struct pair *g)
 {
 	pair_prepare(g, &(struct opts){});
 	pair_request(g);
@@ -286,9 +290,9 @@ static void guest_open(struct fixture *host, struct pair *g)
 	CHECK(g->s.pd != host->p.s.pd, "the PDs must differ");
 }
 
-static void guest_free(struct pair *g)
+static void guest_pair_free(struct pair *g)
 {
-	g->s.srq = NULL;	/* it belongs to the host */
+	g->s.srq = NULL;	/* the SRQ belongs to the host */
 	pair_free(g);
 }
 
@@ -304,25 +308,25 @@ static void other_pd(void)
 	uint64_t was;
 
 	fixture_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
-	guest_open(&d, &g);
+	guest_pair_open(&d, &g);
 	buf_new(&b, 1000);
 	buf_reg(&b, g.c.pd, RIGHTS_ALL);
 	buf_clear(&d.s);
 	buf_fill(&b, 0, 1000, 5);
 	CHECK(!try_srq_recv(d.p.s.srq, 1, &d.s, 1000), "%m");
-	do_send(&g.c, 7, &b, 0, 900);
+	post_send(&g.c, 7, &b, 0, 900);
 	want_ok(g.c.scq, 7, IBV_WC_SEND);
 	want_recv(g.s.rcq, 1, 900);
 	buf_has_only(&d.s, 0, 900, 5);
 	was = read_counter(&g.s, "end_ddp_tagged_assoc");
 	buf_clear(&d.s);
-	do_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
+	post_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
 	       .flags = SIG, .b = &b, .len = 100, .rkey = d.s.mr->rkey,
 	       .raddr = (uintptr_t)d.s.at });
 	want_counted(&g.s, "end_ddp_tagged_assoc", was, 1);
 	buf_is_clear(&d.s, 0, 1000);
 	buf_free(&b);
-	guest_free(&g);
+	guest_pair_free(&g);
 	fixture_close(&d);
 }
 
@@ -335,7 +339,7 @@ static void own_pd(void)
 	uint64_t was;
 
 	fixture_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
-	guest_open(&d, &g);
+	guest_pair_open(&d, &g);
 	buf_new(&b, 1000);
 	buf_reg(&b, g.c.pd, RIGHTS_ALL);
 	buf_new(&to, 1000);
@@ -343,13 +347,13 @@ static void own_pd(void)
 	buf_clear(&to);
 	CHECK(!try_srq_recv(d.p.s.srq, 1, &to, 1000), "%m");
 	was = read_counter(&g.s, "end_rdmap_catastrophic");
-	do_send(&g.c, 7, &b, 0, 100);
+	post_send(&g.c, 7, &b, 0, 100);
 	want_counted(&g.s, "end_rdmap_catastrophic", was, 1);
 	want_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
 	buf_is_clear(&to, 0, 1000);
 	buf_free(&b);
 	buf_free(&to);
-	guest_free(&g);
+	guest_pair_free(&g);
 	fixture_close(&d);
 }
 

@@ -12,7 +12,7 @@ enum { WINDOW = 32 };
 #define SLOT	70000u
 #define MIB	(1024u * 1024)
 
-/* One direction of Sends */
+/* State of the Sends in one direction */
 struct flow {
 	struct end	*from, *to;
 	struct buf	*out, *in;
@@ -21,23 +21,23 @@ struct flow {
 	uint64_t	octets;
 };
 
-static void feed(struct flow *f, bool more)
+static void post_until_full(struct flow *f, bool more)
 {
 	for (; f->posted < f->got + WINDOW; f->posted++)
-		do_recv(f->to, f->posted, f->in, f->posted % WINDOW * SLOT,
-			SLOT);
+		post_recv(f->to, f->posted, f->in, f->posted % WINDOW * SLOT,
+			  SLOT);
 	for (; more && f->sent < f->posted && f->sent < f->done + WINDOW;
 	     f->sent++) {
 		uint32_t at = f->sent % WINDOW;
 
 		f->len[at] = random_below(3) ? random_below(3000) : random_below(SLOT);
 		buf_fill(f->out, at * SLOT, f->len[at], f->sent);
-		do_send(f->from, f->sent, f->out, at * SLOT, f->len[at]);
+		post_send(f->from, f->sent, f->out, at * SLOT, f->len[at]);
 		f->octets += f->len[at];
 	}
 }
 
-static void check_one(struct flow *f, const struct ibv_wc *wc)
+static void check_completion(struct flow *f, const struct ibv_wc *wc)
 {
 	uint32_t at = f->got % WINDOW;
 
@@ -52,7 +52,7 @@ static void check_one(struct flow *f, const struct ibv_wc *wc)
 }
 
 /* Free the slots whose Send has completed and whose data has been checked */
-static bool drain(struct flow *f)
+static bool process_completions(struct flow *f)
 {
 	struct ibv_wc wc;
 	bool any = false;
@@ -65,7 +65,7 @@ static bool drain(struct flow *f)
 		any = true;
 	}
 	while (f->got < f->sent && ibv_poll_cq(f->to->rcq, 1, &wc)) {
-		check_one(f, &wc);
+		check_completion(f, &wc);
 		any = true;
 	}
 	return any;
@@ -93,8 +93,8 @@ static void stream_send(void)
 		bool any = false;
 
 		for (i = 0; i < 2; i++) {
-			feed(&f[i], f[i].octets < want);
-			any |= drain(&f[i]);
+			post_until_full(&f[i], f[i].octets < want);
+			any |= process_completions(&f[i]);
 		}
 		if (!any)
 			sched_yield();
@@ -126,11 +126,11 @@ static uint64_t write_and_read(struct fixture *d, uint32_t seed)
 			.raddr = (uintptr_t)d->s.at + i * SLOT };
 		buf_fill(&d->c, i * SLOT, len, seed + i);
 		octets += 2 * len;
-		do_job(&d->p.c, &j[i]);
+		post_job(&d->p.c, &j[i]);
 		j[i].op = IBV_WR_RDMA_READ;
 		j[i].off += WINDOW * SLOT;
 		j[i].flags = SIG;
-		do_job(&d->p.c, &j[i]);
+		post_job(&d->p.c, &j[i]);
 	}
 	for (i = 0; i < WINDOW; i++) {
 		want_ok(d->p.c.scq, i, IBV_WC_RDMA_READ);

@@ -33,7 +33,7 @@ static void *post_many(void *arg)
 
 		while (sem_wait(&places))
 			CHECK(errno == EINTR, "%m");
-		do_job(&t->d->p.c, &j);
+		post_job(&t->d->p.c, &j);
 	}
 	return NULL;
 }
@@ -63,7 +63,7 @@ static void threads_post(void)
 		     .cqe = THREADS * EACH }, THREADS * EACH * 4);
 	for (i = 0; i < THREADS * EACH; i++) {
 		memcpy(d.c.at + i * 4, &i, 4);
-		do_recv(&d.p.s, i, &d.s, i * 4, 4);
+		post_recv(&d.p.s, i, &d.s, i * 4, 4);
 	}
 	CHECK(!sem_init(&places, 0, DEPTH), "%m");
 	for (t = 0; t < THREADS; t++) {

@@ -18,7 +18,7 @@ void pause_ms(unsigned int ms)
 	usleep(ms * 1000);
 }
 
-int try_job(const struct end *e, const struct job *j)
+int try_post_job(const struct end *e, const struct job *j)
 {
 	struct ibv_sge sge = { .length = j->len };
 	struct ibv_send_wr *bad, wr = {
@@ -37,23 +37,23 @@ int try_job(const struct end *e, const struct job *j)
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-void do_job(const struct end *e, const struct job *j)
+void post_job(const struct end *e, const struct job *j)
 {
-	int err = try_job(e, j);
+	int err = try_post_job(e, j);
 
 	CHECK(!err, "post %llu: %s", (unsigned long long)j->id, strerror(err));
 }
 
-void do_send(const struct end *e, uint64_t id, const struct buf *b, size_t off,
-	     uint32_t len)
+void post_send(const struct end *e, uint64_t id, const struct buf *b, size_t off,
+	       uint32_t len)
 {
-	do_job(e, &(struct job){
+	post_job(e, &(struct job){
 		.id = id, .op = IBV_WR_SEND, .flags = SIG,
 		.b = b, .off = off, .len = len });
 }
 
-int try_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
-	     uint32_t len)
+int try_post_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
+		  uint32_t len)
 {
 	struct ibv_sge sge = { .length = len };
 	struct ibv_recv_wr *bad, wr = {
@@ -69,10 +69,10 @@ int try_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
 	return ibv_post_recv(e->qp, &wr, &bad);
 }
 
-void do_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
-	     uint32_t len)
+void post_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
+	       uint32_t len)
 {
-	int err = try_recv(e, id, b, off, len);
+	int err = try_post_recv(e, id, b, off, len);
 
 	CHECK(!err, "post %llu: %s", (unsigned long long)id, strerror(err));
 }
@@ -136,7 +136,7 @@ void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status)
 	      wc.vendor_err, ibv_wc_status_str(status));
 }
 
-void has_none(struct ibv_cq *cq)
+void want_none_now(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 
@@ -147,5 +147,5 @@ void has_none(struct ibv_cq *cq)
 void want_none(struct ibv_cq *cq)
 {
 	settle();
-	has_none(cq);
+	want_none_now(cq);
 }
