@@ -28,19 +28,19 @@ struct scene {
 	u8			rights;
 };
 
-static bool whole(const u8 *p, size_t len)
+static bool has_whole_header(const u8 *p, size_t len)
 {
 	return len && len >= (p[0] & 0x80 ? 14 : 18);
 }
 
 /* Decode a header, and check that encoding it again gives the same bytes but for reserved bits */
-static enum iw_reason header(struct ddp_hdr *h, const u8 *p, size_t len)
+static enum iw_reason check_header(struct ddp_hdr *h, const u8 *p, size_t len)
 {
 	enum iw_reason why = ddp_hdr_decode(h, p, len);
 	u8 again[IW_DDP_HDR_MAX];
 	size_t n;
 
-	MUST("ddp-short", (why == IW_DDP_SHORT) == !whole(p, len));
+	MUST("ddp-short", (why == IW_DDP_SHORT) == !has_whole_header(p, len));
 	if (why == IW_DDP_SHORT)
 		return why;
 	MUST("ddp-version", (why == IW_OK) == ((p[0] & 3) == 1));
@@ -53,7 +53,7 @@ static enum iw_reason header(struct ddp_hdr *h, const u8 *p, size_t len)
 	return why;
 }
 
-static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
+static void check_untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	enum iw_reason why = ddp_uq_check(c->uq, h);
 	bool due = h->qn < DDP_QUEUES && h->msn == c->msn[h->qn] &&
@@ -79,7 +79,7 @@ static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 }
 
 /* Check a range as RFC 5041 7.1 T1 to T5 and 8.2 require, with numbers that do not wrap */
-static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
+static bool is_allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	const struct ddp_region *r = &c->region;
 	u128 end = (u128)h->to + payload;
@@ -94,12 +94,12 @@ static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 			    end <= (u128)r->base + r->length);
 }
 
-static void one_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
+static void check_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	enum iw_reason why = ddp_bounds_check(&c->region, &c->s, h->stag, h->to,
 					      payload, c->rights);
 
-	MUST("ddp-bounds", (why == IW_OK) == allowed(c, h, payload));
+	MUST("ddp-bounds", (why == IW_OK) == is_allowed(c, h, payload));
 	MUST("ddp-bounds-reason",
 	     why == IW_OK || (why >= IW_DDP_T_STAG && why <= IW_DDP_T_WRAP));
 	if (why == IW_DDP_T_WRAP || why == IW_DDP_T_BOUNDS)
@@ -108,7 +108,7 @@ static void one_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
 }
 
 /* Check the range of the segment, and ranges around every edge of the MR */
-static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
+static void check_tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	u64 end = c->region.base + c->region.length;
 	const u64 edges[] = {
@@ -119,12 +119,12 @@ static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 	size_t i;
 	int off;
 
-	one_range(c, h, payload);
+	check_range(c, h, payload);
 	edge.stag = c->region.stag;
 	for (i = 0; i < ARRAY_SIZE(edges); i++) {
 		for (off = -1; off <= 1; off++) {
 			edge.to = edges[i] + off;
-			one_range(c, &edge, payload);
+			check_range(c, &edge, payload);
 		}
 	}
 }
@@ -133,7 +133,7 @@ static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
  * Segment a message. A receiver must accept each segment, and the segments
  * together must contain the whole message.
  */
-static void cut(const struct ddp_hdr *first, u32 total, struct input in)
+static void check_segmentation(const struct ddp_hdr *first, u32 total, struct input in)
 {
 	struct ddp_cut c = { .first = first, .total = total };
 	struct ddp_uq uq[DDP_QUEUES] = {};
@@ -160,18 +160,18 @@ static void cut(const struct ddp_hdr *first, u32 total, struct input in)
 	MUST("ddp-cut-all", c.done == total);
 }
 
-static void segment(struct scene *c, const u8 *p, size_t len,
-		    const struct input *rest)
+static void process_segment(struct scene *c, const u8 *p, size_t len,
+			    const struct input *rest)
 {
 	struct ddp_hdr h;
 
-	if (header(&h, p, len))
+	if (check_header(&h, p, len))
 		return;
 	if (h.tagged)
-		tagged(c, &h, len - DDP_T_HDR_LEN);
+		check_tagged(c, &h, len - DDP_T_HDR_LEN);
 	else
-		untagged(c, &h, len - DDP_U_HDR_LEN);
-	cut(&h, (u32)len * 31, *rest);
+		check_untagged(c, &h, len - DDP_U_HDR_LEN);
+	check_segmentation(&h, (u32)len * 31, *rest);
 }
 
 static void set_up(struct scene *c, struct input *in)
@@ -211,7 +211,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < SEGMENTS && in.left; i++) {
 		len = in_u16(&in);
 		p = in_octets(&in, &len);
-		segment(&c, p, len, &in);
+		process_segment(&c, p, len, &in);
 		free(p);
 	}
 	return 0;

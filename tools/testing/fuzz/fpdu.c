@@ -11,7 +11,7 @@
 #include "../../../drivers/mpa/fpdu_verify.h"
 #include "fuzz.h"
 
-/* The CRC register after any bytes followed by their own CRC32c */
+/* Value of the CRC register after any bytes followed by their own CRC32c */
 #define CRC_RESIDUE	0xb798b438
 #define WIRE_MAX	(2 + 65535 + 3 + 4 + 4 * 130)
 #define F_MARKERS	1
@@ -35,13 +35,13 @@ struct parts {
 	u8	ulpdu[65536];
 };
 
-static u32 any_below(struct stream *s, u32 n)
+static u32 random_below(struct stream *s, u32 n)
 {
 	s->seed = s->seed * 1664525 + 1013904223;
 	return (u64)(s->seed >> 8) * n >> 24;
 }
 
-static void content(struct parts *a, u32 ulpdu, u8 octet)
+static void parse_content_byte(struct parts *a, u32 ulpdu, u8 octet)
 {
 	u32 at = a->got++;
 	u32 crc_at = mpa_fpdu_content_len(ulpdu) - MPA_CRC_SIZE;
@@ -55,7 +55,7 @@ static void content(struct parts *a, u32 ulpdu, u8 octet)
 }
 
 /* Parse an FPDU of @len bytes, including markers, into @a */
-static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
+static void parse_fpdu(struct parts *a, const struct stream *s, const u8 *p,
 		       u32 len, u32 ulpdu)
 {
 	u32 end = mpa_fpdu_content_len(ulpdu) - MPA_CRC_SIZE;
@@ -89,7 +89,7 @@ static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
 		}
 		if (a->got < end)
 			a->crc = mpa_crc_update(a->crc, p + at, 1);
-		content(a, ulpdu, p[at++]);
+		parse_content_byte(a, ulpdu, p[at++]);
 	}
 }
 
@@ -104,7 +104,7 @@ static u32 put_marker(const struct stream *s, u8 *out, u32 at)
 }
 
 /* Build an FPDU as a sender does. Return: the length of the FPDU in bytes */
-static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
+static u32 build_fpdu(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 {
 	u32 total = mpa_fpdu_content_len(len), at = 0, i, sum;
 	u8 crc[MPA_CRC_SIZE];
@@ -130,12 +130,12 @@ static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 }
 
 /*
- * Decode the length of an FPDU from @have bytes, and from fewer bytes: the result
- * must be the same, or still unknown. Return: the length, 0 if it is unknown.
+ * Decode the length of an FPDU from @have bytes, and check that fewer bytes
+ * give the same length or none. Return: the length, 0 if it is unknown.
  */
-static u32 peek(struct stream *s, const u8 *p, size_t have)
+static u32 decode_length(struct stream *s, const u8 *p, size_t have)
 {
-	size_t some = any_below(s, have + 1);
+	size_t some = random_below(s, have + 1);
 	u8 *piece = malloc(some);
 	struct mpa_fpdu f;
 	u32 early, len;
@@ -154,7 +154,7 @@ static u32 peek(struct stream *s, const u8 *p, size_t have)
 static struct parts parts;
 static u8 again[WIRE_MAX];
 
-static enum iw_reason verdict(const struct parts *a)
+static enum iw_reason expected_result(const struct parts *a)
 {
 	u8 field[MPA_CRC_SIZE];
 
@@ -182,14 +182,14 @@ static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ul
 	}
 	MUST("take-all", at == len);
 	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));
-	MUST("take-verdict", mpa_verify_result(&t) == verdict(&parts));
+	MUST("take-verdict", mpa_verify_result(&t) == expected_result(&parts));
 	free(mem);
 }
 
 /* Check one FPDU. Return: the length of the FPDU in bytes, 0 if it is not complete */
-static u32 one(struct stream *s, const u8 *p, size_t have)
+static u32 check_fpdu(struct stream *s, const u8 *p, size_t have)
 {
-	u32 len = peek(s, p, have);
+	u32 len = decode_length(s, p, have);
 	u8 field[MPA_CRC_SIZE];
 	u32 ulpdu;
 	bool lead;
@@ -198,7 +198,7 @@ static u32 one(struct stream *s, const u8 *p, size_t have)
 		return 0;
 	lead = s->markers && !mpa_marker_dist(s->pos);
 	ulpdu = get_unaligned_be16(p + (lead ? MPA_MARKER_SIZE : 0));
-	take_apart(&parts, s, p, len, ulpdu);
+	parse_fpdu(&parts, s, p, len, ulpdu);
 	MUST("fpdu-content", parts.got == mpa_fpdu_content_len(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
 	     mpa_marker_count(s->pos, mpa_fpdu_content_len(ulpdu)));
@@ -207,16 +207,16 @@ static u32 one(struct stream *s, const u8 *p, size_t have)
 	if (parts.markers_ok && parts.zeros &&
 	    !memcmp(field, parts.field, MPA_CRC_SIZE))
 		MUST("fpdu-again",
-		     frame(s, again, parts.ulpdu, ulpdu) == len &&
+		     build_fpdu(s, again, parts.ulpdu, ulpdu) == len &&
 		     !memcmp(again, p, len));
 	return len;
 }
 
-static void raw_stream(struct stream *s, struct input *in)
+static void check_raw_stream(struct stream *s, struct input *in)
 {
 	u32 len;
 
-	while ((len = one(s, in->p, in->left))) {
+	while ((len = check_fpdu(s, in->p, in->left))) {
 		in->p += len;
 		in->left -= len;
 		s->pos += len;
@@ -225,7 +225,7 @@ static void raw_stream(struct stream *s, struct input *in)
 
 static u8 wire[WIRE_MAX];
 
-static void frames(struct stream *s, struct input *in)
+static void check_frames(struct stream *s, struct input *in)
 {
 	size_t len;
 	u32 total;
@@ -234,10 +234,10 @@ static void frames(struct stream *s, struct input *in)
 	while (in->left) {
 		len = in_u16(in);
 		p = in_octets(in, &len);
-		total = frame(s, wire, p, len);
+		total = build_fpdu(s, wire, p, len);
 		MUST("fpdu-wire-length",
 		     total == mpa_fpdu_wire_len(s->pos, len, s->markers));
-		MUST("fpdu-cut", one(s, wire, total) == total);
+		MUST("fpdu-cut", check_fpdu(s, wire, total) == total);
 		MUST("fpdu-good", parts.markers_ok && parts.zeros);
 		MUST("fpdu-ulpdu", !memcmp(parts.ulpdu, p, len));
 		free(p);
@@ -246,7 +246,7 @@ static void frames(struct stream *s, struct input *in)
 }
 
 /* RFC 5044 4.5: an FPDU with MULPDU bytes fits wherever the markers are */
-static void mulpdu(u32 pos, u32 emss)
+static void check_mulpdu(u32 pos, u32 emss)
 {
 	bool markers = emss & 0x10000;
 	u32 most = mpa_compute_mulpdu(emss & 0xffff, markers);
@@ -267,10 +267,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		.seed = in_u8(&in),
 	};
 
-	mulpdu(s.pos, in_u16(&in) | (flags & 4) << 14);
+	check_mulpdu(s.pos, in_u16(&in) | (flags & 4) << 14);
 	if (flags & F_FRAMES)
-		frames(&s, &in);
+		check_frames(&s, &in);
 	else
-		raw_stream(&s, &in);
+		check_raw_stream(&s, &in);
 	return 0;
 }

@@ -37,7 +37,7 @@ static void read_side(struct neg_side *s, struct input *in)
 }
 
 /* Encode and decode the word of a side: the values must not change */
-static void over_the_wire(struct neg_side *s)
+static void check_word_round_trip(struct neg_side *s)
 {
 	struct ddp_offer o = { .ird = s->ird, .ord = s->ord, .rtr = s->rtr };
 	struct ddp_offer got = {};
@@ -152,10 +152,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	neg_build_request(&a, &req);
 	check_request(&a, &req);
-	over_the_wire(&req);
+	check_word_round_trip(&req);
 	neg_build_reply(&b, &req, &rep, &rr);
 	check_responder(&b, &req, &rep, &rr);
-	over_the_wire(&rep);
+	check_word_round_trip(&rep);
 	neg_process_reply(&a, &req, &rep, &ri);
 	check_initiator(&a, &req, &rep, &ri);
 	check_both(&a, &ri, &rr);

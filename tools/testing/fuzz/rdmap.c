@@ -9,13 +9,16 @@
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "fuzz.h"
 
-/* For each opcode, TAGGED or the queue number (RFC 5040 figure 4, RFC 7306 figure 1) */
+/*
+ * For each opcode: TAGGED, or the number of its queue (RFC 5040 figure 4, RFC
+ * 7306 figure 1)
+ */
 #define TAGGED		(-1)
 static const int place[] = {
 	TAGGED, 1, TAGGED, 0, 0, 0, 0, 2, 0, 0, 1, 3,
 };
 
-static bool in_place(const struct ddp_hdr *h, u8 opcode)
+static bool is_in_place(const struct ddp_hdr *h, u8 opcode)
 {
 	if (opcode >= ARRAY_SIZE(place))
 		return false;
@@ -24,7 +27,7 @@ static bool in_place(const struct ddp_hdr *h, u8 opcode)
 	return !h->tagged && h->qn == place[opcode];
 }
 
-static void opcode(const struct ddp_hdr *h)
+static void check_opcode(const struct ddp_hdr *h)
 {
 	const struct rdmap_op_row *row = NULL;
 	enum iw_reason why = rdmap_op_check(h, &row);
@@ -34,7 +37,7 @@ static void opcode(const struct ddp_hdr *h)
 	     (why == IW_RDMAP_VERSION) == (h->ulp8 >> 6 != 1));
 	if (why == IW_RDMAP_VERSION)
 		return;
-	MUST("rdmap-opcode", (why == IW_OK) == in_place(h, op));
+	MUST("rdmap-opcode", (why == IW_OK) == is_in_place(h, op));
 	MUST("rdmap-reason", why == IW_OK || why == IW_RDMAP_OPCODE);
 	if (why)
 		return;
@@ -46,7 +49,7 @@ static void opcode(const struct ddp_hdr *h)
 							     : !row->rights);
 }
 
-static void read_request(const u8 *p, u32 bytes)
+static void check_read_request(const u8 *p, u32 bytes)
 {
 	struct rdmap_rreq r, rest;
 	u8 again[RDMAP_RREQ_LEN];
@@ -64,7 +67,7 @@ static void read_request(const u8 *p, u32 bytes)
 }
 
 /* Compute the result of Fetch and Add bit by bit, as RFC 7306 5.1.1 defines it */
-static u64 fetch_add(const struct rdmap_atomic *a, u64 old)
+static u64 expected_fetch_add(const struct rdmap_atomic *a, u64 old)
 {
 	u64 out = 0, bit;
 	u32 carry = 0, sum, i;
@@ -78,7 +81,7 @@ static u64 fetch_add(const struct rdmap_atomic *a, u64 old)
 	return out;
 }
 
-static u64 cmp_swap(const struct rdmap_atomic *a, u64 old)
+static u64 expected_cmp_swap(const struct rdmap_atomic *a, u64 old)
 {
 	u64 out = old, bit;
 	u32 i;
@@ -93,7 +96,7 @@ static u64 cmp_swap(const struct rdmap_atomic *a, u64 old)
 	return out;
 }
 
-static void atomic(const u8 *p, u64 old)
+static void check_atomic(const u8 *p, u64 old)
 {
 	u8 code = p[RDMAP_AREQ_CODE + 3] & 15;
 	u8 again[RDMAP_AREQ_LEN];
@@ -108,10 +111,10 @@ static void atomic(const u8 *p, u64 old)
 	if (why)
 		return;
 	MUST("atomic-result", rdmap_atomic_result(&a, old) ==
-	     (code ? cmp_swap(&a, old) : fetch_add(&a, old)));
+	     (code ? expected_cmp_swap(&a, old) : expected_fetch_add(&a, old)));
 }
 
-static void atomic_response(const u8 *p)
+static void check_atomic_response(const u8 *p)
 {
 	u8 again[RDMAP_ARESP_LEN];
 	u64 old;
@@ -131,23 +134,23 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	if (ddp_hdr_decode(&h, data, size))
 		return 0;
-	opcode(&h);
+	check_opcode(&h);
 	in.p += ddp_hdr_len(&h);
 	in.left -= ddp_hdr_len(&h);
 	if (in.left >= RDMAP_ARESP_LEN)
-		atomic_response(in.p);
+		check_atomic_response(in.p);
 	len = RDMAP_RREQ_LEN;
 	if (in.left >= len) {
 		struct input copy = in;
 
 		p = in_octets(&copy, &len);
-		read_request(p, h.msn);
+		check_read_request(p, h.msn);
 		free(p);
 	}
 	len = RDMAP_AREQ_LEN;
 	if (in.left >= len) {
 		p = in_octets(&in, &len);
-		atomic(p, in_u64(&in));
+		check_atomic(p, in_u64(&in));
 		free(p);
 	}
 	return 0;

@@ -18,7 +18,7 @@ struct model {
 	u32	used, served, next;
 };
 
-static void drop(struct model *m, u32 n)
+static void drop_from_model(struct model *m, u32 n)
 {
 	u32 i;
 
@@ -29,7 +29,7 @@ static void drop(struct model *m, u32 n)
 		m->slot[i] = m->slot[i + n];
 }
 
-static void push(struct rdmap_reqq *q, struct model *m, struct input *in)
+static void check_push(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	struct rdmap_req *req = rdmap_reqq_push(q);
 	static const struct rdmap_req zero;
@@ -47,7 +47,7 @@ static void push(struct rdmap_reqq *q, struct model *m, struct input *in)
 	m->slot[m->used++] = m->next++;
 }
 
-static void compare(const struct rdmap_reqq *q, const struct model *m)
+static void compare_with_model(const struct rdmap_reqq *q, const struct model *m)
 {
 	struct rdmap_req *oldest = rdmap_reqq_peek(q);
 	struct rdmap_req *due = rdmap_reqq_peek_unserved(q);
@@ -65,7 +65,7 @@ static void compare(const struct rdmap_reqq *q, const struct model *m)
 }
 
 /* Check that a segment answers the request in order, and completely (RFC 5040 5.2.2) */
-static bool fits(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
+static bool is_valid_response(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
 {
 	const struct rdmap_rreq *r;
 
@@ -78,7 +78,7 @@ static bool fits(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
 	       h->last == (req->done + len == r->len);
 }
 
-static void response(struct rdmap_reqq *q, struct model *m, struct input *in)
+static void process_response(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 	size_t len = in_u16(in);
@@ -92,7 +92,7 @@ static void response(struct rdmap_reqq *q, struct model *m, struct input *in)
 		return;
 	len -= DDP_T_HDR_LEN;
 	why = rdmap_resp_check(req, &h, len);
-	MUST("response-fits", (why == IW_OK) == fits(req, &h, len));
+	MUST("response-fits", (why == IW_OK) == is_valid_response(req, &h, len));
 	MUST("response-reason", why == IW_OK || why == IW_RDMAP_OPCODE ||
 	     why == IW_DDP_T_STAG || why == IW_DDP_T_BOUNDS);
 	if (why)
@@ -101,14 +101,15 @@ static void response(struct rdmap_reqq *q, struct model *m, struct input *in)
 	MUST("response-done", req->done <= req->rreq.len);
 	if (h.last) {
 		rdmap_reqq_pop(q);
-		drop(m, 1);
+		drop_from_model(m, 1);
 	}
 }
 
 /*
- * A correct response to the oldest request is accepted, in segments of any size
+ * Check that a correct response to the oldest request is accepted, in segments
+ * of any size
  */
-static void right_answer(struct rdmap_reqq *q, struct model *m, u32 piece)
+static void check_right_response(struct rdmap_reqq *q, struct model *m, u32 piece)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);
 	struct ddp_hdr h = { .tagged = true };
@@ -126,10 +127,10 @@ static void right_answer(struct rdmap_reqq *q, struct model *m, u32 piece)
 		req->done += len;
 	} while (!h.last);
 	rdmap_reqq_pop(q);
-	drop(m, 1);
+	drop_from_model(m, 1);
 }
 
-static void atomic_answer(const struct rdmap_reqq *q)
+static void check_atomic_response(const struct rdmap_reqq *q)
 {
 	const struct rdmap_req *req = rdmap_reqq_peek(q);
 	enum iw_reason why = rdmap_aresp_check(req);
@@ -138,14 +139,14 @@ static void atomic_answer(const struct rdmap_reqq *q)
 				    req->is_atomic ? IW_OK : IW_RDMAP_OPCODE));
 }
 
-static void step(struct rdmap_reqq *q, struct model *m, struct input *in)
+static void run_step(struct rdmap_reqq *q, struct model *m, struct input *in)
 {
 	u32 n;
 
 	switch (in_u8(in) % 7) {
 	case 0:
 	case 1:
-		push(q, m, in);
+		check_push(q, m, in);
 		break;
 	case 2:
 		rdmap_reqq_mark_served(q);
@@ -154,16 +155,16 @@ static void step(struct rdmap_reqq *q, struct model *m, struct input *in)
 	case 3:
 		n = in_u8(in);
 		rdmap_reqq_release(q, n);
-		drop(m, n);
+		drop_from_model(m, n);
 		break;
 	case 4:
-		response(q, m, in);
+		process_response(q, m, in);
 		break;
 	case 5:
-		right_answer(q, m, in_u8(in));
+		check_right_response(q, m, in_u8(in));
 		break;
 	case 6:
-		atomic_answer(q);
+		check_atomic_response(q);
 		break;
 	}
 }
@@ -178,8 +179,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	rdmap_reqq_init(&q, room, places);
 	while (in.left) {
-		step(&q, &m, &in);
-		compare(&q, &m);
+		run_step(&q, &m, &in);
+		compare_with_model(&q, &m);
 	}
 	free(room);
 	return 0;

@@ -72,19 +72,19 @@ static void print_difference(const struct way *w)
 	}
 }
 
-static bool events_equal(void)
+static bool are_events_equal(void)
 {
 	return want.events == got.events &&
 	       !memcmp(want.event, got.event,
 		       min(want.events, (u32)EVENTS) * sizeof(want.event[0]));
 }
 
-static void compare(const struct way *w)
+static void compare_results(const struct way *w)
 {
 	bool events, memory;
 
 	run_way(&plan, w, &got);
-	events = events_equal();
+	events = are_events_equal();
 	memory = !memcmp(want.memory, got.memory, sizeof(want.memory));
 	if (!events || !memory)
 		print_difference(w);
@@ -155,14 +155,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	other.mpa = raw;
 	run_way(&plan, &other, &want);
 	count_reason();
-	compare(&whole);
-	compare(&cut);
+	compare_results(&whole);
+	compare_results(&cut);
 	if (raw)
 		return 0;
 	other.name = "segments in passes";
 	other.fast = true;
 	other.pass = 1 + roll_below(&dice, 64);
-	compare(&other);
+	compare_results(&other);
 	/* the framing makes no difference either */
 	other = roll_below(&dice, 2) ? whole : cut;
 	other.name = "other framing";
@@ -171,6 +171,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		other.markers = plan.markers2;
 		other.crc = plan.crc2;
 	}
-	compare(&other);
+	compare_results(&other);
 	return 0;
 }

@@ -35,7 +35,7 @@ static struct scene sc;
 static struct kept kept[SSNS];		/* indexed by DDP-SSN */
 static u32 run;
 
-static void written_again(const struct sddp_control *c, const u8 *p, size_t len)
+static void check_encoding(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	u8 again[SDDP_CONTROL_MAX];
 	size_t n = sddp_control_encode(again, sizeof(again), c);
@@ -70,14 +70,14 @@ static bool read_control(struct kept *k, const u8 *p, size_t len)
 		return false;
 	MUST("sctp-data", c.offer.pd_len <= DDP_PD_MAX && c.offer.ird <= 0x3fff &&
 	     c.offer.ord <= 0x3fff);
-	written_again(&c, p, len);
+	check_encoding(&c, p, len);
 	k->what = c.what;
 	k->enhanced = c.offer.enhanced;
 	return true;
 }
 
-/* Send everything that may be sent now, a Terminate last */
-static void answer(void)
+/* Send a chunk of each kind that may be sent now, a Terminate last */
+static void send_allowed_chunks(void)
 {
 	static const enum sddp_chunk_kind says[] = {
 		SDDP_KIND_INITIATE, SDDP_KIND_ACCEPT, SDDP_KIND_SEGMENT,
@@ -102,7 +102,7 @@ static void process_in_order(const struct kept *k)
 	if (k->wrong) {
 		sddp_session_abort(&sc.session);
 		sc.ended = true;
-		answer();
+		send_allowed_chunks();
 		return;
 	}
 	what = sddp_session_receive(&sc.session, k->what, k->enhanced);
@@ -118,11 +118,11 @@ static void process_in_order(const struct kept *k)
 	}
 	if (what == SDDP_DO_END)
 		sc.ended = true;
-	answer();
+	send_allowed_chunks();
 	MUST("sctp-stays-over", !over || sddp_session_is_over(&sc.session));
 }
 
-static void advance(const struct kept *k)
+static void process_next_chunks(const struct kept *k)
 {
 	process_in_order(k);
 	for (sc.next++; kept[sc.next].run == run; sc.next++) {
@@ -131,7 +131,7 @@ static void advance(const struct kept *k)
 	}
 }
 
-static void arrives(bool segment, const u8 *p, size_t len)
+static void process_chunk(bool segment, const u8 *p, size_t len)
 {
 	struct kept k = { .what = SDDP_KIND_SEGMENT };
 	u16 ssn, ahead;
@@ -147,7 +147,7 @@ static void arrives(bool segment, const u8 *p, size_t len)
 	switch (sddp_ssn_compare(sc.next, ssn)) {
 	case SDDP_SSN_NEXT:
 		MUST("sctp-now", !ahead);
-		advance(&k);
+		process_next_chunks(&k);
 		break;
 	case SDDP_SSN_EARLY:
 		MUST("sctp-early", ahead && ahead < 32767);
@@ -176,14 +176,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	run++;
 	sddp_session_init(&sc.session, flags & 1);
 	sc.acks = flags & 2;
-	answer();
+	send_allowed_chunks();
 	while (in.left) {
 		head = in_u8(&in);
 		len = head & 0x7f;
 		if (len == 0x7f)
 			len = in_u16(&in);
 		p = in_octets(&in, &len);
-		arrives(head & 0x80, p, len);
+		process_chunk(head & 0x80, p, len);
 		free(p);
 	}
 	return 0;

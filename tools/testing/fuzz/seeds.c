@@ -44,7 +44,7 @@ struct one {
 /* Number of the input that runs, which the parent process reads */
 static volatile unsigned long *running;
 
-static u32 draw(u64 *state)
+static u32 draw_number(u64 *state)
 {
 	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
 	return *state >> 33;
@@ -56,11 +56,11 @@ static void make_input(struct one *one, u64 seed, unsigned long number)
 	u64 state = seed ^ number * 0x9e3779b97f4a7c15ull;
 	size_t i;
 
-	draw(&state);
-	draw(&state);
-	one->len = 12 + draw(&state) % (most[draw(&state) % ARRAY_SIZE(most)] - 12);
+	draw_number(&state);
+	draw_number(&state);
+	one->len = 12 + draw_number(&state) % (most[draw_number(&state) % ARRAY_SIZE(most)] - 12);
 	for (i = 0; i < one->len; i++)
-		one->bytes[i] = draw(&state);
+		one->bytes[i] = draw_number(&state);
 }
 
 /* Run the inputs; called in a child process, which a failing input ends */
@@ -83,7 +83,7 @@ static int run_inputs(const struct inputs *in)
 }
 
 /* Wait for a child process. Return: true if it has ended successfully */
-static bool succeeds(pid_t child)
+static bool has_succeeded(pid_t child)
 {
 	int status;
 
@@ -93,12 +93,12 @@ static bool succeeds(pid_t child)
 }
 
 /* Run one input in a child process. Return: true if it does not fail */
-static bool passes(const struct one *one, bool silent)
+static bool run_in_child(const struct one *one, bool silent)
 {
 	pid_t child = fork();
 
 	if (child)
-		return succeeds(child);
+		return has_succeeded(child);
 	if (silent) {
 		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -109,13 +109,13 @@ static bool passes(const struct one *one, bool silent)
 }
 
 /* Remove @n bytes from offset @at on */
-static void cut_out(struct one *one, size_t at, size_t n)
+static void remove_bytes(struct one *one, size_t at, size_t n)
 {
 	memmove(one->bytes + at, one->bytes + at + n, one->len - at - n);
 	one->len -= n;
 }
 
-static void shrink(struct one *one)
+static void shrink_input(struct one *one)
 {
 	const time_t until = time(NULL) + SHRINK_SECONDS;
 	struct one smaller;
@@ -124,8 +124,8 @@ static void shrink(struct one *one)
 	for (n = one->len / 2; n; n /= 2) {
 		for (at = 0; at + n <= one->len && time(NULL) < until;) {
 			smaller = *one;
-			cut_out(&smaller, at, n);
-			if (passes(&smaller, true))
+			remove_bytes(&smaller, at, n);
+			if (run_in_child(&smaller, true))
 				at += n;
 			else
 				*one = smaller;
@@ -133,7 +133,7 @@ static void shrink(struct one *one)
 	}
 }
 
-static void save(const struct one *one, const char *path)
+static void save_input(const struct one *one, const char *path)
 {
 	FILE *file = fopen(path, "wb");
 
@@ -142,7 +142,7 @@ static void save(const struct one *one, const char *path)
 }
 
 /* Report the input at which the child process has ended */
-static void report(const char *program, const struct inputs *in)
+static void report_failure(const char *program, const struct inputs *in)
 {
 	const char *path = getenv("FUZZ_SAVE") ?: "./fuzz-input";
 	static struct one one;
@@ -150,16 +150,16 @@ static void report(const char *program, const struct inputs *in)
 	fprintf(stderr, "# input %lu of seed %llu fails; to repeat: %s %llu %lu\n", *running,
 		(unsigned long long)in->seed, program, (unsigned long long)in->seed, *running);
 	make_input(&one, in->seed, *running);
-	if (passes(&one, true)) {
+	if (run_in_child(&one, true)) {
 		fprintf(stderr, "# the input fails only after others\n");
 		return;
 	}
 	if (!*path)
 		return;
-	shrink(&one);
-	save(&one, path);
+	shrink_input(&one);
+	save_input(&one, path);
 	fprintf(stderr, "# %zu bytes are enough; to repeat: %s %s\n", one.len, program, path);
-	passes(&one, false);
+	run_in_child(&one, false);
 }
 
 static int run_file(const char *path)
@@ -173,10 +173,10 @@ static int run_file(const char *path)
 	}
 	one.len = fread(one.bytes, 1, sizeof(one.bytes), file);
 	fclose(file);
-	return !passes(&one, false);
+	return !run_in_child(&one, false);
 }
 
-static unsigned long argument(int argc, char **argv, int which, unsigned long other)
+static unsigned long get_number_argument(int argc, char **argv, int which, unsigned long other)
 {
 	return argc > which ? strtoul(argv[which], NULL, 0) : other;
 }
@@ -194,9 +194,9 @@ int main(int argc, char **argv)
 		return run_file(argv[1]);
 	in = (struct inputs) {
 		.seed = strtoull(argv[1], NULL, 0),
-		.first = argument(argc, argv, 2, 0),
-		.count = argument(argc, argv, 3, 1),
-		.until = time(NULL) + argument(argc, argv, 4, 1000000000),
+		.first = get_number_argument(argc, argv, 2, 0),
+		.count = get_number_argument(argc, argv, 3, 1),
+		.until = time(NULL) + get_number_argument(argc, argv, 4, 1000000000),
 	};
 	running = mmap(NULL, sizeof(*running), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -205,8 +205,8 @@ int main(int argc, char **argv)
 	child = fork();
 	if (!child)
 		return run_inputs(&in);
-	if (succeeds(child))
+	if (has_succeeded(child))
 		return 0;
-	report(argv[0], &in);
+	report_failure(argv[0], &in);
 	return 1;
 }

@@ -45,7 +45,7 @@ static void read_plan(struct plan *p, struct input *in)
 }
 
 /* Check how the other end's state machine handles the frame that is sent */
-static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
+static void check_peer_side(const struct mpa_startup *su, const u8 *frame, size_t len)
 {
 	struct mpa_startup other;
 	struct ddp_offer o = { .enhanced = su->enhanced };
@@ -84,13 +84,13 @@ static void send_frame(struct mpa_startup *su)
 	MUST("startup-frame-small", !mpa_startup_encode_frame(su, buf, len - 1));
 	buf = realloc(buf, len);
 	MUST("startup-frame-same", mpa_startup_encode_frame(su, buf, len) == len);
-	mirror(su, buf, len);
+	check_peer_side(su, buf, len);
 	free(buf);
 	mpa_startup_handle_sent(su);
 }
 
 /* Pass the ULP's reply. Return: false if the reply does not fit into a frame */
-static bool answer(struct mpa_startup *su, const struct plan *p)
+static bool pass_reply(struct mpa_startup *su, const struct plan *p)
 {
 	int err;
 
@@ -104,16 +104,19 @@ static bool answer(struct mpa_startup *su, const struct plan *p)
 	return !err;
 }
 
-/* An initiator must not send anything between its Request and our Reply */
-static void too_soon(struct mpa_startup *su, const struct input *in)
+/*
+ * Check that input is refused now: an initiator must not send anything before
+ * our Reply
+ */
+static void check_too_soon(struct mpa_startup *su, const struct input *in)
 {
 	MUST("startup-too-soon", mpa_startup_process_input(su, in->p, in->left) < 0 &&
 	     mpa_startup_next_step(su) == MPA_WANT_CLOSE);
 }
 
 /* Pass @split bytes of input, or all if @split is 0. Return: false if no input is left */
-static bool feed(struct mpa_startup *su, const struct plan *p, struct input *in,
-		 u32 split)
+static bool feed_input(struct mpa_startup *su, const struct plan *p, struct input *in,
+		       u32 split)
 {
 	size_t need = mpa_startup_missing_len(su);
 	size_t give = split ? min_t(size_t, split, in->left) : in->left;
@@ -141,21 +144,21 @@ static bool feed(struct mpa_startup *su, const struct plan *p, struct input *in,
 }
 
 /* Do what start-up waits for. Return: true if start-up is over */
-static bool step(struct mpa_startup *su, const struct plan *p,
-		 struct input *in, u32 split)
+static bool run_step(struct mpa_startup *su, const struct plan *p,
+		     struct input *in, u32 split)
 {
 	switch (mpa_startup_next_step(su)) {
 	case MPA_WANT_OFFER:
 		if (p->early && !su->initiator && in->left) {
-			too_soon(su, in);
+			check_too_soon(su, in);
 			return true;
 		}
-		return !answer(su, p);
+		return !pass_reply(su, p);
 	case MPA_WANT_WRITE:
 		send_frame(su);
 		return false;
 	case MPA_WANT_READ:
-		feed(su, p, in, split);
+		feed_input(su, p, in, split);
 		return false;
 	case MPA_WANT_RETRY:
 		if (!p->fall_back)
@@ -190,13 +193,13 @@ static void check_agreed(const struct mpa_startup *su, const struct plan *p)
 	MUST("startup-rejected", !p->initiator || !(flags & MPA_FLAG_R));
 }
 
-static void go(struct mpa_startup *su, const struct plan *p, struct input in,
-	       u32 split)
+static void run_startup(struct mpa_startup *su, const struct plan *p, struct input in,
+			u32 split)
 {
 	u32 steps = 0;
 
 	mpa_startup_init(su, p->initiator, p->revision, p->crc, p->markers);
-	while (!step(su, p, &in, split))
+	while (!run_step(su, p, &in, split))
 		MUST("startup-ends", ++steps < STEPS_MAX);
 	MUST("startup-why", (su->why != IW_OK) ==
 	     (su->state == MPA_SU_CLOSE || su->state == MPA_SU_RETRY));
@@ -211,7 +214,7 @@ static void go(struct mpa_startup *su, const struct plan *p, struct input in,
 /*
  * Check for a complete Request that RFC 5044 7.1.1 and RFC 6581 section 6 allow
  */
-static bool legal_request(const struct plan *p, const struct input *in)
+static bool is_legal_request(const struct plan *p, const struct input *in)
 {
 	const u8 *h = in->p;
 	u16 length;
@@ -227,13 +230,13 @@ static bool legal_request(const struct plan *p, const struct input *in)
 }
 
 /* Check that exactly a legal Request is accepted, whatever its reserved bits are */
-static void take_request(const struct plan *p, const struct input *in)
+static void check_request(const struct plan *p, const struct input *in)
 {
 	struct mpa_startup su;
 
 	mpa_startup_init(&su, false, p->revision, p->crc, p->markers);
 	mpa_startup_process_input(&su, in->p, in->left);
-	MUST("startup-takes-legal", legal_request(p, in) ==
+	MUST("startup-takes-legal", is_legal_request(p, in) ==
 	     (mpa_startup_next_step(&su) == MPA_WANT_OFFER));
 }
 
@@ -246,9 +249,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	read_plan(&p, &in);
 	split = in_u8(&in);
-	take_request(&p, &in);
-	go(&all, &p, in, 0);
-	go(&pieces, &p, in, 1 + split % 64);
+	check_request(&p, &in);
+	run_startup(&all, &p, in, 0);
+	run_startup(&pieces, &p, in, 1 + split % 64);
 	/* both must end in the same state, although pieces with a wrong key are refused earlier */
 	MUST("startup-pieces", all.state == pieces.state &&
 	     all.why == pieces.why);

@@ -132,15 +132,18 @@ static int post_sends(struct queue *q, u32 n)
 	return err;
 }
 
-static int flush(struct queue *q)
+static int move_to_error(struct queue *q)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
 	return ib_modify_qp(q->qp, &attr, IB_QP_STATE);
 }
 
-/* Return: CPU on which the vector's handler ran, or a negative errno */
-static int hear_once(struct ib_pd *pd, u32 vector)
+/*
+ * Cause one completion. Return: CPU on which the vector's handler ran, or a
+ * negative errno
+ */
+static int get_handler_cpu_once(struct ib_pd *pd, u32 vector)
 {
 	struct queue q = {};
 	int err = make_queue(&q, pd, 1, vector);
@@ -151,24 +154,24 @@ static int hear_once(struct ib_pd *pd, u32 vector)
 	if (!err)
 		err = post_receives(&q, 1);
 	if (!err)
-		err = flush(&q);
+		err = move_to_error(&q);
 	if (!err && !wait_for_completion_timeout(&q.told, 10 * HZ))
 		err = -ETIMEDOUT;
 	drop_queue(&q);
 	return err ?: q.cpu;
 }
 
-static int hear(struct ib_pd *pd, u32 vector)
+static int get_handler_cpu(struct ib_pd *pd, u32 vector)
 {
-	int i, cpu = hear_once(pd, vector);
+	int i, cpu = get_handler_cpu_once(pd, vector);
 
 	for (i = 1; i < ROUNDS && cpu >= 0; i++)
-		if (hear_once(pd, vector) != cpu)
+		if (get_handler_cpu_once(pd, vector) != cpu)
 			return -1;
 	return cpu;
 }
 
-static int drain(struct ib_cq *cq, int n)
+static int drain_cq(struct ib_cq *cq, int n)
 {
 	unsigned long end = jiffies + 10 * HZ;
 	struct ib_wc wc[8];
@@ -180,7 +183,7 @@ static int drain(struct ib_cq *cq, int n)
 	return n > 0 ? -ETIMEDOUT : 0;
 }
 
-static int flush_both(struct queue *one, struct queue *other)
+static int flush_two_queues(struct queue *one, struct queue *other)
 {
 	int err = ib_req_notify_cq(one->cq, IB_CQ_NEXT_COMP);
 
@@ -189,17 +192,17 @@ static int flush_both(struct queue *one, struct queue *other)
 	if (!err)
 		err = post_receives(other, CROWD);
 	if (!err)
-		err = flush(one);
+		err = move_to_error(one);
 	if (!err)
-		err = flush(other);
-	return err ?: drain(one->cq, 2 * CROWD);
+		err = move_to_error(other);
+	return err ?: drain_cq(one->cq, 2 * CROWD);
 }
 
 /*
  * Flush two QPs that share a CQ. Return: concurrent handler calls, or a
  * negative errno
  */
-static int crowd(struct ib_pd *pd)
+static int count_nested_calls(struct ib_pd *pd)
 {
 	struct queue one = { .again = true }, other = {};
 	int err = make_queue(&one, pd, 2 * CROWD, 0);
@@ -210,7 +213,7 @@ static int crowd(struct ib_pd *pd)
 	other.cq = one.cq;
 	err = make_qp(&other, pd, CROWD);
 	if (!err) {
-		err = flush_both(&one, &other);
+		err = flush_two_queues(&one, &other);
 		ib_destroy_qp(other.qp);
 	}
 	drop_queue(&one);
@@ -225,8 +228,8 @@ static void on_event(struct ib_event *ev, void *context)
 		WRITE_ONCE(*n, *n + 1);
 }
 
-static struct ib_qp *make_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq,
-				 int *events)
+static struct ib_qp *create_srq_qp(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq,
+				   int *events)
 {
 	struct ib_qp_init_attr attr = {
 		.event_handler = on_event,
@@ -242,7 +245,7 @@ static struct ib_qp *make_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_s
 }
 
 /* Move the QP to error, and wait a second for an event; there may be none */
-static int fail(struct ib_qp *qp, const int *events)
+static int wait_error_event(struct ib_qp *qp, const int *events)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	int err = ib_modify_qp(qp, &attr, IB_QP_STATE);
@@ -253,21 +256,24 @@ static int fail(struct ib_qp *qp, const int *events)
 	return err;
 }
 
-/* Return: number of events, or a negative errno */
-static int end_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
+/*
+ * Destroy a QP with an SRQ, if @fails in the error state. Return: its events,
+ * or a negative errno
+ */
+static int count_srq_events(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
 {
 	int events = 0, err = 0;
-	struct ib_qp *qp = make_shared(pd, cq, srq, &events);
+	struct ib_qp *qp = create_srq_qp(pd, cq, srq, &events);
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 	if (fails)
-		err = fail(qp, &events);
+		err = wait_error_event(qp, &events);
 	ib_destroy_qp(qp);
 	return err ?: events;
 }
 
-static int end_both(struct ib_pd *pd)
+static int check_srq_events(struct ib_pd *pd)
 {
 	struct ib_cq_init_attr cq_attr = { .cqe = 1 };
 	struct ib_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
@@ -278,16 +284,16 @@ static int end_both(struct ib_pd *pd)
 		return PTR_ERR(cq);
 	srq = ib_create_srq(pd, &attr);
 	if (!IS_ERR(srq)) {
-		ended[0] = end_shared(pd, cq, srq, false);
-		ended[1] = end_shared(pd, cq, srq, true);
+		ended[0] = count_srq_events(pd, cq, srq, false);
+		ended[1] = count_srq_events(pd, cq, srq, true);
 		ib_destroy_srq(srq);
 	}
 	ib_destroy_cq(cq);
 	return PTR_ERR_OR_ZERO(srq);
 }
 
-static int make_full(struct queue *q, struct ib_pd *pd,
-		     int (*post)(struct queue *, u32))
+static int make_full_queue(struct queue *q, struct ib_pd *pd,
+			   int (*post)(struct queue *, u32))
 {
 	int err = make_queue(q, pd, REQUESTS, 0);
 
@@ -299,19 +305,19 @@ static int make_full(struct queue *q, struct ib_pd *pd,
 	return err;
 }
 
-static int wait_with_all(struct seen *s)
+static int make_full_queues(struct seen *s)
 {
-	int err = make_full(&s->receives, s->pd, post_receives);
+	int err = make_full_queue(&s->receives, s->pd, post_receives);
 
 	if (err)
 		return err;
-	err = make_full(&s->sends, s->pd, post_sends);
+	err = make_full_queue(&s->sends, s->pd, post_sends);
 	if (err)
 		drop_queue(&s->receives);
 	return err;
 }
 
-static int look(struct seen *s, struct ib_device *ib)
+static int check_device(struct seen *s, struct ib_device *ib)
 {
 	unsigned int i;
 	int err;
@@ -321,9 +327,9 @@ static int look(struct seen *s, struct ib_device *ib)
 		return PTR_ERR(s->pd);
 	vectors = min(ib->num_comp_vectors, VECTORS_MOST);
 	for (i = 0; i < vectors; i++)
-		heard[i] = hear(s->pd, i);
-	doubled = crowd(s->pd);
-	err = end_both(s->pd) ?: wait_with_all(s);
+		heard[i] = get_handler_cpu(s->pd, i);
+	doubled = count_nested_calls(s->pd);
+	err = check_srq_events(s->pd) ?: make_full_queues(s);
 	if (err)
 		ib_dealloc_pd(s->pd);
 	return err;
@@ -341,7 +347,7 @@ static int consumer_add(struct ib_device *ib)
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return -ENOMEM;
-	err = look(s, ib);
+	err = check_device(s, ib);
 	if (err) {
 		kfree(s);
 		return err;
@@ -350,8 +356,11 @@ static int consumer_add(struct ib_device *ib)
 	return 0;
 }
 
-/* Do not wait: a request that is not flushed by now is flushed too late */
-static int not_flushed(struct ib_cq *cq)
+/*
+ * Count the requests that are not flushed, without waiting: those are flushed
+ * too late
+ */
+static int count_unflushed(struct ib_cq *cq)
 {
 	int n, left = REQUESTS;
 	struct ib_wc wc[8];
@@ -366,8 +375,8 @@ static void consumer_remove(struct ib_device *ib, void *data)
 	struct seen *s = data;
 
 	/* before all else, because the rest takes time */
-	unflushed = not_flushed(s->sends.cq);
-	unflushed += not_flushed(s->receives.cq);
+	unflushed = count_unflushed(s->sends.cq);
+	unflushed += count_unflushed(s->receives.cq);
 	drop_queue(&s->sends);
 	drop_queue(&s->receives);
 	ib_dealloc_pd(s->pd);

@@ -127,7 +127,7 @@ static void exporter_unpin(struct dma_buf_attachment *a)
 	atomic_dec(&b->pinned);
 }
 
-/* DMA is not supported */
+/* Warn and fail: DMA is not supported */
 static struct sg_table *exporter_map(struct dma_buf_attachment *a,
 				     enum dma_data_direction dir)
 {
@@ -329,7 +329,7 @@ static int do_new(const struct exporter_new *arg)
  * Remove all mappings of the pages. Return: 0, or -EBUSY if the buffer is still
  * in use
  */
-static int take_away(struct buffer *b)
+static int remove_mappings(struct buffer *b)
 {
 	dma_resv_assert_held(b->dmabuf->resv);
 	if (b->flags & EXPORTER_SILENT && atomic_read(&b->pinned))
@@ -349,7 +349,7 @@ static int do_move(struct buffer *b)
 	if (!pages)
 		return -ENOMEM;
 	dma_resv_lock(b->dmabuf->resv, NULL);
-	err = b->pages ? take_away(b) : -ENODEV;
+	err = b->pages ? remove_mappings(b) : -ENODEV;
 	if (!err) {
 		old = b->pages;
 		copy_pages(b, pages, old);
@@ -367,7 +367,7 @@ static int do_revoke(struct buffer *b)
 	int err;
 
 	dma_resv_lock(b->dmabuf->resv, NULL);
-	err = take_away(b);
+	err = remove_mappings(b);
 	if (!err)
 		swap(b->pages, old);
 	dma_resv_unlock(b->dmabuf->resv);
@@ -400,7 +400,7 @@ union exporter_arg {
 	struct exporter_held	held;
 };
 
-static int do_with(struct buffer *b, unsigned int cmd, union exporter_arg *arg)
+static int do_request(struct buffer *b, unsigned int cmd, union exporter_arg *arg)
 {
 	switch (cmd) {
 	case EXPORTER_MOVE:
@@ -417,7 +417,7 @@ static int do_with(struct buffer *b, unsigned int cmd, union exporter_arg *arg)
 	return -ENOTTY;
 }
 
-static int with_buffer(unsigned int cmd, union exporter_arg *arg)
+static int do_buffer_request(unsigned int cmd, union exporter_arg *arg)
 {
 	struct dma_buf *dmabuf = dma_buf_get(arg->fd);
 	int err = -EINVAL;
@@ -425,7 +425,7 @@ static int with_buffer(unsigned int cmd, union exporter_arg *arg)
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
 	if (dmabuf->owner == THIS_MODULE)
-		err = do_with(dmabuf->priv, cmd, arg);
+		err = do_request(dmabuf->priv, cmd, arg);
 	dma_buf_put(dmabuf);
 	return err;
 }
@@ -441,7 +441,7 @@ static long exporter_ioctl(struct file *file, unsigned int cmd, unsigned long p)
 		return -EFAULT;
 	if (cmd == EXPORTER_NEW)
 		return do_new(&arg.new);
-	err = with_buffer(cmd, &arg);
+	err = do_buffer_request(cmd, &arg);
 	if (!err && _IOC_DIR(cmd) & _IOC_READ &&
 	    copy_to_user(user, &arg, _IOC_SIZE(cmd)))
 		err = -EFAULT;

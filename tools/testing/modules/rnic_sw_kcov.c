@@ -70,7 +70,7 @@ static notrace void append_if(struct cover *c, unsigned int mode,
 		append(c, entry, n);
 }
 
-/* The caller's coverage: of a task, or of a softirq or a kernel thread */
+/* Record what the caller executes: a task, a softirq or a kernel thread */
 static notrace void record(unsigned int mode, const unsigned long *entry, unsigned int n)
 {
 	struct cover *c;

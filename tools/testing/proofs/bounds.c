@@ -25,14 +25,14 @@ struct question {
 	u8			rights;
 };
 
-static bool associated(const struct question *q)
+static bool is_associated(const struct question *q)
 {
 	const void *pd = q->rights & DDP_RECV_BUF ? q->s.recv_pd : q->s.pd;
 
 	return q->r.pd == pd && (!q->r.stream || q->r.stream == q->s.id);
 }
 
-static bool inside(const struct question *q)
+static bool is_inside(const struct question *q)
 {
 	u128 end = (u128)q->to + q->len;
 
@@ -43,11 +43,11 @@ static bool inside(const struct question *q)
  * Compute the expected result, with checks in the order of RFC 5041 7.1 T1, T2; 8.2; T5;
  * T3, T4; see 5.2 for empty segments
  */
-static enum iw_reason answer(const struct question *q)
+static enum iw_reason expected_result(const struct question *q)
 {
 	if (!q->r.valid || q->r.stag != q->stag)
 		return IW_DDP_T_STAG;
-	if (!associated(q))
+	if (!is_associated(q))
 		return IW_DDP_T_ASSOC;
 	if (q->rights & ~q->r.rights & ~DDP_RECV_BUF || q->rights & q->s.denied)
 		return IW_DDP_T_STAG;
@@ -55,7 +55,7 @@ static enum iw_reason answer(const struct question *q)
 		return IW_OK;
 	if ((u128)q->to + q->len >= (u128)1 << 64)
 		return IW_DDP_T_WRAP;
-	return inside(q) ? IW_OK : IW_DDP_T_BOUNDS;
+	return is_inside(q) ? IW_OK : IW_DDP_T_BOUNDS;
 }
 
 void prove_bounds(void)
@@ -66,13 +66,14 @@ void prove_bounds(void)
 	q.r.valid = any_bool();
 	why = ddp_bounds_check(&q.r, &q.s, q.stag, q.to, q.len, q.rights);
 	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: the result is that of RFC 5041 7.1",
-	     why == answer(&q));
+	     why == expected_result(&q));
 	MUST("DDP-125, SEC-15: no access outside the MR is allowed",
-	     why || !q.len || inside(&q));
-	MUST("DDP-123, DDP-124: no access without association is allowed", why || associated(&q));
+	     why || !q.len || is_inside(&q));
+	MUST("DDP-123, DDP-124: no access without association is allowed",
+	     why || is_associated(&q));
 	if (why == IW_OK && q.len)
 		REACHED("allowed");
-	if (why == IW_OK && !q.len && !inside(&q))
+	if (why == IW_OK && !q.len && !is_inside(&q))
 		REACHED("an empty range outside the MR is allowed");
 	if (why == IW_DDP_T_ASSOC)
 		REACHED("not associated");
@@ -92,11 +93,12 @@ void prove_more(void)
 	enum iw_reason why;
 
 	q.r.valid = any_bool();
-	GIVEN(q.len && q.stag == q.r.stag && associated(&q) &&
+	GIVEN(q.len && q.stag == q.r.stag && is_associated(&q) &&
 	      !(q.rights & ~q.r.rights & ~DDP_RECV_BUF));
 	why = ddp_bounds_recheck(&q.r, &q.s, q.rights, q.to, q.len);
-	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check", why == answer(&q));
-	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || inside(&q));
+	MUST("DDP-56, DDP-96 to DDP-100: the result is that of a full check",
+	     why == expected_result(&q));
+	MUST("DDP-125, SEC-15: no access outside the MR is allowed", why || is_inside(&q));
 	if (!why)
 		REACHED("another range is allowed");
 	if (why == IW_DDP_T_STAG)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Admission of connection requests at a listener. Proved for one more request, with any
- * number of pending requests from any sources: the invariant sound() holds again after the
+ * number of pending requests from any sources: the invariant is_sound() holds again after the
  * new request is admitted.
  *
  * Files: ddp/admission.c
@@ -24,7 +24,7 @@
 #define SOURCES		8
 #define BOUND_MOST	4096	/* maximum limit of a listener, in pending requests */
 
-static bool sound(const struct ddp_admit_state *c)
+static bool is_sound(const struct ddp_admit_state *c)
 {
 	return c->limit && c->limit <= BOUND_MOST && c->same_source <= c->npending &&
 	       c->npending <= c->nattached;
@@ -36,7 +36,7 @@ void prove_fits(void)
 	struct ddp_admit_state c;
 	bool fits;
 
-	GIVEN(sound(&c) && c.nattached <= 2 * BOUND_MOST);
+	GIVEN(is_sound(&c) && c.nattached <= 2 * BOUND_MOST);
 	fits = ddp_may_admit(&c);
 	MUST("below the limit every request is admitted", c.npending >= c.limit || fits);
 	MUST("at most 5/4 of the limit are pending", !fits ||
@@ -59,7 +59,7 @@ void prove_takes(void)
 	struct ddp_admit_state c;
 	bool full;
 
-	GIVEN(sound(&c) && c.npending <= c.limit && c.nattached <= 2 * c.limit);
+	GIVEN(is_sound(&c) && c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	full = c.npending == c.limit;
 	if (!ddp_may_admit_with_eviction(&c)) {
 		MUST("a request is refused only at twice the limit", c.nattached == 2 * c.limit);
@@ -72,7 +72,7 @@ void prove_takes(void)
 	 */
 	c.nattached++;
 	c.npending += !full;
-	MUST("SEC-24, SEC-25: at most twice the limit are attached", sound(&c) &&
+	MUST("SEC-24, SEC-25: at most twice the limit are attached", is_sound(&c) &&
 	     c.npending <= c.limit && c.nattached <= 2 * c.limit);
 	if (full)
 		REACHED("admitted after an eviction");

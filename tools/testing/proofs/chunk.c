@@ -43,7 +43,7 @@ void prove_ssn(void)
  * Check whether a Session Control chunk is legal (RFC 5043 5.2.3, RFC 6581 7). A Reject
  * without the IRD/ORD word is legal (N-20).
  */
-static bool legal(const u8 *p, size_t len)
+static bool is_legal(const u8 *p, size_t len)
 {
 	u16 code;
 
@@ -57,7 +57,7 @@ static bool legal(const u8 *p, size_t len)
 	return code < 5 || code == 7 || len >= 4 + 4;
 }
 
-static void private_data(const struct sddp_control *c, const u8 *p, size_t len)
+static void check_private_data(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	u32 word = c->offer.enhanced ? 4 : 0;
 	size_t at = ANY(size_t);
@@ -82,7 +82,7 @@ void prove_control(void)
 	p = any_octets(len);
 	why = sddp_control_decode(&c, p, len);
 	MUST("SCTPDDP-13, SCTPDDP-16, MPA2-11: exactly the legal chunks are accepted",
-	     why == (legal(p, len) ? IW_OK : IW_SCTP_CONTROL));
+	     why == (is_legal(p, len) ? IW_OK : IW_SCTP_CONTROL));
 	if (why) {
 		REACHED("an illegal chunk");
 		return;
@@ -101,7 +101,7 @@ void prove_control(void)
 		MUST("MPA2-25: IRD and ORD have their places in the word",
 		     c.offer.ird == (octets(p + 4, 2) & 0x3fff) &&
 		     c.offer.ord == (octets(p + 6, 2) & 0x3fff));
-	private_data(&c, p, len);
+	check_private_data(&c, p, len);
 }
 
 static struct sddp_control any_control(void)
@@ -114,7 +114,7 @@ static struct sddp_control any_control(void)
 	return c;
 }
 
-static u16 code_of(const struct sddp_control *c)
+static u16 function_code(const struct sddp_control *c)
 {
 	bool enhanced = c->offer.enhanced;
 
@@ -125,7 +125,7 @@ static u16 code_of(const struct sddp_control *c)
 }
 
 /* Assert that an encoded chunk has the layout of RFC 5043 5.2.3 and RFC 6581 7 */
-static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
+static void check_layout(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	bool data = c->what != SDDP_KIND_TERMINATE;
 	u32 word = data && c->offer.enhanced ? 4 : 0;
@@ -133,7 +133,7 @@ static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 
 	MUST("SCTPDDP-12: the DDP-SSN is in bytes 0 and 1", octets(p, 2) == c->ssn);
 	MUST("SCTPDDP-13, MPA2-11: the Function Code is in bytes 2 and 3",
-	     octets(p + 2, 2) == code_of(c));
+	     octets(p + 2, 2) == function_code(c));
 	MUST("SCTPDDP-17, MPA2-16: the length includes the word and the Private Data",
 	     len == 4 + word + (data ? c->offer.pd_len : 0));
 	MUST("SCTPDDP-16, MPA2-15: the chunk has at most 516 bytes", len <= 516);
@@ -161,7 +161,7 @@ void prove_encode(void)
 	len = sddp_control_encode(p, size, &c);
 	if (len) {
 		MUST("SCTPDDP-12: the chunk fits into the buffer", len <= size);
-		drawn(&c, p, len);
+		check_layout(&c, p, len);
 		return;
 	}
 	MUST("SCTPDDP-16, MPA2-15: only a chunk that does not fit is refused",

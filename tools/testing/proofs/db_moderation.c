@@ -16,7 +16,7 @@
 #include "proof.h"
 
 /* Check that threshold is a power of two between DB_MOD_STREAK and DB_MOD_STREAK_MAX */
-static bool sound(const struct db_mod *b)
+static bool is_sound(const struct db_mod *b)
 {
 	return b->threshold >= DB_MOD_STREAK && b->threshold <= DB_MOD_STREAK_MAX &&
 	       !(b->threshold & (b->threshold - 1));
@@ -28,7 +28,7 @@ void prove_init(void)
 
 	db_mod_init(&b);
 	MUST("the initial threshold is within its bounds and the streak is empty",
-	     sound(&b) && !b.streak);
+	     is_sound(&b) && !b.streak);
 	REACHED("initialized");
 }
 
@@ -38,10 +38,10 @@ void prove_rung(void)
 	u64 now = ANY(u64);
 	bool gathers;
 
-	GIVEN(sound(&b));
+	GIVEN(is_sound(&b));
 	was = b;
 	gathers = db_mod_record_doorbell(&b, now);
-	MUST("the threshold stays within its bounds", sound(&b));
+	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("a post is delayed only soon after the previous doorbell", !gathers ||
 	     (now > was.last && now - was.last < DB_MOD_QUICK_NS));
 	MUST("a post is delayed only after a streak of threshold doorbells",
@@ -58,11 +58,11 @@ void prove_answered(void)
 	u64 now = ANY(u64);
 	struct db_mod b, was;
 
-	GIVEN(sound(&b));
+	GIVEN(is_sound(&b));
 	was = b;
 	db_mod_record_transmitted(&b, now);
 	MUST("the end of a transmit pass does not change the streak",
-	     sound(&b) && b.streak == was.streak);
+	     is_sound(&b) && b.streak == was.streak);
 	REACHED("the end of a pass");
 }
 
@@ -73,11 +73,11 @@ void prove_gathered(void)
 	struct db_mod b, was;
 	bool worth;
 
-	GIVEN(sound(&b) && now >= b.last);
+	GIVEN(is_sound(&b) && now >= b.last);
 	was = b;
 	db_mod_record_coalesced(&b, now, others);
 	worth = others >= DB_MOD_STREAK && now - was.last < DB_MOD_LATE_NS;
-	MUST("the threshold stays within its bounds", sound(&b));
+	MUST("the threshold stays within its bounds", is_sound(&b));
 	MUST("not worth it: threshold doubles up to the maximum, streak is reset", worth ||
 	     (!b.streak && b.threshold == min(2 * was.threshold, DB_MOD_STREAK_MAX)));
 	MUST("worth it: threshold is the minimum, streak is kept", !worth ||

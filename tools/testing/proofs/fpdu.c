@@ -55,7 +55,7 @@ void prove_content(void)
 }
 
 /* Count the multiples of 512 in [from, to) */
-static u64 boundaries(u64 from, u64 to)
+static u64 count_boundaries(u64 from, u64 to)
 {
 	return (to + 511) / 512 - (from + 511) / 512;
 }
@@ -67,7 +67,7 @@ void prove_markers(void)
 	u32 n = mpa_marker_count(f.pos & U32_MAX, f.content);
 
 	MUST("MPA-28, MPA-29: the FPDU has one marker at each multiple of 512",
-	     n == boundaries(f.pos, end));
+	     n == count_boundaries(f.pos, end));
 	MUST("MPA-16, MPA-28: the FPDU consists of content and markers",
 	     f.wire == f.content + 4 * n);
 	/* the last four bytes of an FPDU are the CRC field, never a marker */

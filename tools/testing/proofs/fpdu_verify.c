@@ -25,14 +25,14 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 	return ANY(u32);
 }
 
-static u32 content(const struct mpa_verify *t)
+static u32 content_len(const struct mpa_verify *t)
 {
 	return mpa_fpdu_content_len(t->f.ulpdu_len);
 }
 
-static u32 to_be_summed(const struct mpa_verify *t, u32 got)
+static u32 expected_crc_len(const struct mpa_verify *t, u32 got)
 {
-	u32 covered = content(t) - 4;
+	u32 covered = content_len(t) - 4;
 
 	return got < covered ? got : covered;
 }
@@ -42,27 +42,27 @@ static u32 to_be_summed(const struct mpa_verify *t, u32 got)
  * copied content and by whole markers, and the CRC covers all copied content, unless only
  * the length field has been copied.
  */
-static bool sound(const struct mpa_verify *t)
+static bool is_sound(const struct mpa_verify *t)
 {
 	u32 lead = t->f.head - 2, markers = t->pos - t->f.start - t->got;
 
 	return t->f.ulpdu_len <= MPA_ULPDU_MAX && t->f.start % 4 == 0 &&
 	       t->f.head == mpa_fpdu_head_len(t->f.start, t->markers) &&
-	       t->got >= 2 && t->got <= content(t) &&
+	       t->got >= 2 && t->got <= content_len(t) &&
 	       t->pos - t->f.start >= t->got &&
 	       markers >= lead && markers <= lead + 4 * 130 && markers % 4 == 0 &&
 	       (t->markers || !markers) &&
-	       (t->crc_len == to_be_summed(t, t->got) || (t->got == 2 && !t->crc_len)) &&
+	       (t->crc_len == expected_crc_len(t, t->got) || (t->got == 2 && !t->crc_len)) &&
 	       /* a content byte is never at the position of a marker */
 	       (!t->markers || !(t->pos % 512 > 0 && t->pos % 512 < 4));
 }
 
-static void any_take(struct mpa_verify *t, u32 room)
+static void init_any_verify(struct mpa_verify *t, u32 room)
 {
 	t->markers = any_bool();
 	t->crc = any_bool();
 	t->marker_wrong = any_bool();
-	GIVEN(sound(t) && content(t) <= room);
+	GIVEN(is_sound(t) && content_len(t) <= room);
 	t->to = any_octets(room);
 }
 
@@ -77,7 +77,7 @@ void prove_begin(void)
 	GIVEN(f.start % 4 == 0 && f.ulpdu_len <= MPA_ULPDU_MAX);
 	f.head = mpa_fpdu_head_len(f.start, t.markers);
 	mpa_verify_begin(&t, &f, head, to);
-	MUST("the invariant holds at the beginning", sound(&t) && t.got == 2 && !t.crc_len);
+	MUST("the invariant holds at the beginning", is_sound(&t) && t.got == 2 && !t.crc_len);
 	MUST("the length field is copied",
 	     to[0] == head[f.head - 2] && to[1] == head[f.head - 1]);
 	MUST("MPA-49, MPA-51: the CRC begins with a leading marker",
@@ -94,37 +94,38 @@ void prove_step(void)
 	bool wrong;
 	void *to;
 
-	any_take(&t, MPA_CONTENT_MAX);
+	init_any_verify(&t, MPA_CONTENT_MAX);
 	got = t.got;
 	pos = t.pos;
 	before = t.crc_len;
 	wrong = t.marker_wrong;
 	due = t.markers && t.pos % 512 == 0;
 	to = mpa_verify_next_dst(&t, &len);
-	MUST("MPA-73: copying ends exactly at the end of the FPDU", !to == (got == content(&t)));
+	MUST("MPA-73: copying ends exactly at the end of the FPDU",
+	     !to == (got == content_len(&t)));
 	if (!to) {
 		MUST("MPA-50: the CRC covers all content before the CRC field", !t.crc ||
-		     t.crc_len == content(&t) - 4);
+		     t.crc_len == content_len(&t) - 4);
 		REACHED("the FPDU is complete");
 		return;
 	}
 	MUST("the destination is inside the buffer", len && len <= 8192 && __CPROVER_w_ok(to, len));
 	MUST("MPA-38: exactly the markers are copied to the marker field", due == (to == t.marker));
 	MUST("MPA-38: content is copied after the copied content, up to its end", due ||
-	     ((u8 *)to == t.to + got && got + len <= content(&t)));
+	     ((u8 *)to == t.to + got && got + len <= content_len(&t)));
 	MUST("MPA-28: a copy ends before the next marker", due || !t.markers ||
 	     pos % 512 + len <= 512 || !(pos % 512));
 	MUST("MPA-49: content before a marker is in the CRC before the marker is",
-	     !summed && (!due || before == to_be_summed(&t, got)));
+	     !summed && (!due || before == expected_crc_len(&t, got)));
 	mpa_verify_process_copied(&t, len);
 	MUST("position and copied content advance",
 	     t.pos == pos + len && t.got == got + (due ? 0 : len));
 	MUST("MPA-49, MPA-50: the CRC covers the markers and the content before the CRC field",
-	     summed == (!t.crc ? 0 : to_be_summed(&t, t.got) - before + (due ? 4 : 0)));
+	     summed == (!t.crc ? 0 : expected_crc_len(&t, t.got) - before + (due ? 4 : 0)));
 	MUST("MPA-137: a wrong marker is recorded, and nothing else is", t.marker_wrong ==
 	     (wrong || (due && (octets(t.marker + 2, 2) & 0xfffc) !=
 			       mpa_marker_fpduptr(t.f.start, pos))));
-	MUST("the invariant holds again", sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
+	MUST("the invariant holds again", is_sound(&t) || t.pos - t.f.start - t.got > 4 * 130);
 	if (due)
 		REACHED("marker");
 	if (got >= 2 + t.f.ulpdu_len)
@@ -141,8 +142,8 @@ void prove_verdict(void)
 	 * a short FPDU suffices, because prove_step shows the position of the
 	 * CRC field for any FPDU
 	 */
-	any_take(&t, 32);
-	at = content(&t) - 4;
+	init_any_verify(&t, 32);
+	at = content_len(&t) - 4;
 	/* the CRC is sent least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;

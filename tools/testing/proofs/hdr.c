@@ -28,14 +28,14 @@ void prove_order(void)
 }
 
 /* Assert that a tagged header has the byte layout of RFC 5041 section 4 */
-static void tagged_layout(const struct ddp_hdr *h, const u8 *p)
+static void check_tagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
 	MUST("DDP-26: the STag is in bytes 2 to 5", h->stag == octets(p + 2, 4));
 	MUST("DDP-26: the TO is in bytes 6 to 13", h->to == octets(p + 6, 8));
 	REACHED("tagged");
 }
 
-static void untagged_layout(const struct ddp_hdr *h, const u8 *p)
+static void check_untagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
 	MUST("DDP-35: the rest of RsvdULP is in bytes 2 to 5", h->ulp32 == octets(p + 2, 4));
 	MUST("DDP-35: the QN is in bytes 6 to 9", h->qn == octets(p + 6, 4));
@@ -44,15 +44,15 @@ static void untagged_layout(const struct ddp_hdr *h, const u8 *p)
 	REACHED("untagged");
 }
 
-static void layout(const struct ddp_hdr *h, const u8 *p)
+static void check_layout(const struct ddp_hdr *h, const u8 *p)
 {
 	MUST("DDP-15, DDP-16: T is bit 7 of byte 0", h->tagged == p[0] >> 7);
 	MUST("DDP-17: L is bit 6 of byte 0", h->last == (p[0] >> 6 & 1));
 	MUST("DDP-28, DDP-37: RsvdULP begins at byte 1", h->ulp8 == p[1]);
 	if (h->tagged)
-		tagged_layout(h, p);
+		check_tagged_layout(h, p);
 	else
-		untagged_layout(h, p);
+		check_untagged_layout(h, p);
 }
 
 void prove_decode(void)
@@ -73,7 +73,7 @@ void prove_decode(void)
 		REACHED("short");
 		return;
 	}
-	layout(&h, p);
+	check_layout(&h, p);
 	version = (p[0] & 3) == 1;
 	/* the reserved bits between L and DV are ignored */
 	MUST("DDP-23, DDP-25: the only error of a complete header is a wrong version",
@@ -96,5 +96,5 @@ void prove_encode(void)
 	MUST("DDP-26, DDP-35: a header has 14 or 18 bytes", len == (h.tagged ? 14 : 18));
 	MUST("DDP-22: Rsvd is zero", !(p[0] & 0x3c));
 	MUST("DDP-24: DV is 1", (p[0] & 3) == 1);
-	layout(&h, p);
+	check_layout(&h, p);
 }

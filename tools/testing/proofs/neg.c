@@ -84,9 +84,9 @@ void prove_request(void)
 }
 
 /* Assert that the RTR flags of a responder's reply are right (RFC 6581 9.2) */
-static void answered_types(const struct neg_side *req,
-			   const struct neg_side *rep,
-			   const struct neg_result *r)
+static void check_rtr_flags(const struct neg_side *req,
+			    const struct neg_side *rep,
+			    const struct neg_result *r)
 {
 	MUST("MPA2-44, MPA2-53: the responder keeps the initiator's model",
 	     (rep->rtr & A) == (req->rtr & A));
@@ -99,10 +99,10 @@ static void answered_types(const struct neg_side *req,
 		REACHED("both sides sent a type");
 }
 
-static void answered_depths(const struct neg_local *me,
-			    const struct neg_side *req,
-			    const struct neg_side *rep,
-			    const struct neg_result *r)
+static void check_depths(const struct neg_local *me,
+			 const struct neg_side *req,
+			 const struct neg_side *rep,
+			 const struct neg_result *r)
 {
 	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
 
@@ -135,13 +135,13 @@ void prove_accept(void)
 		REACHED("not enhanced");
 		return;
 	}
-	answered_types(&req, &rep, &r);
-	answered_depths(&me, &req, &rep, &r);
+	check_rtr_flags(&req, &rep, &r);
+	check_depths(&me, &req, &rep, &r);
 	REACHED("enhanced");
 }
 
-static void agreed(const struct neg_local *me, const struct neg_side *req,
-		   const struct neg_side *rep, const struct neg_result *r)
+static void check_agreed(const struct neg_local *me, const struct neg_side *req,
+			 const struct neg_side *rep, const struct neg_result *r)
 {
 	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
 	bool first_read = r->rtr == NEG_RTR_READ;
@@ -191,7 +191,7 @@ void prove_complete(void)
 		REACHED("not enhanced");
 		return;
 	}
-	agreed(&me, &req, &rep, &r);
+	check_agreed(&me, &req, &rep, &r);
 	if (r.why == IW_MPA_IRD)
 		REACHED("IRD error");
 }

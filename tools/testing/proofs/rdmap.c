@@ -21,7 +21,7 @@
 /*
  * Check the T bit and queue number of an opcode (RFC 5040 figure 4, RFC 7306 figure 1)
  */
-static bool in_place(const struct ddp_hdr *h, u8 opcode)
+static bool is_in_place(const struct ddp_hdr *h, u8 opcode)
 {
 	switch (opcode) {
 	case 0:
@@ -47,7 +47,7 @@ static bool in_place(const struct ddp_hdr *h, u8 opcode)
 }
 
 /* Get the length of an opcode's RDMAP header, in bytes (RFC 5040 figure 2, RFC 7306) */
-static u8 header_of(u8 opcode)
+static u8 header_len(u8 opcode)
 {
 	switch (opcode) {
 	case 1:
@@ -66,7 +66,7 @@ static u8 header_of(u8 opcode)
 	}
 }
 
-static u8 rights_of(u8 opcode)
+static u8 required_rights(u8 opcode)
 {
 	switch (opcode) {
 	case 0:
@@ -99,7 +99,7 @@ void prove_opcode(void)
 		return;
 	}
 	MUST("RDMAP-19, RDMAP-20, RDMAP-158, EXT-5, EXT-7: only opcodes in their queue are legal",
-	     why == (in_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
+	     why == (is_in_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
 	if (why) {
 		REACHED("wrong opcode");
 		return;
@@ -110,8 +110,8 @@ void prove_opcode(void)
 	MUST("RDMAP-20, EXT-5: exactly the opcodes 5, 6 and 9 solicit an event",
 	     row->solicited == (op == 5 || op == 6 || op == 9));
 	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: the header has the length of the opcode",
-	     row->hdr_len == header_of(op));
-	MUST("EXT-92: the STag needs the rights of the opcode", row->rights == rights_of(op));
+	     row->hdr_len == header_len(op));
+	MUST("EXT-92: the STag needs the rights of the opcode", row->rights == required_rights(op));
 	REACHED("accepted");
 }
 

@@ -2,7 +2,7 @@
 /*
  * The queue of outstanding requests, and the checks of responses. Proved for a ring of up
  * to 16383 entries (the maximum of a 14-bit depth) in any state that satisfies the
- * invariant sound(). Each step keeps the invariant. Proofs that write an entry use rings
+ * invariant is_sound(). Each step keeps the invariant. Proofs that write an entry use rings
  * of up to 4 entries, because a longer ring only has more entries that do not change.
  *
  * Files: rnic_sw/rdmap_reqq.c
@@ -19,14 +19,14 @@
 #include "../../../drivers/rnic_sw/rdmap_reqq.h"
 #include "proof.h"
 
-static bool sound(const struct rdmap_reqq *q)
+static bool is_sound(const struct rdmap_reqq *q)
 {
 	return q->size <= 0x3fff && q->used <= q->size &&
 	       q->served <= q->used && (q->head < q->size || !q->head);
 }
 
 /* Get the index of the @n-th entry after the oldest */
-static u32 place(const struct rdmap_reqq *q, u32 n)
+static u32 entry_index(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
 
@@ -37,13 +37,13 @@ static struct rdmap_reqq any_queue(void)
 {
 	struct rdmap_reqq q;
 
-	GIVEN(sound(&q));
+	GIVEN(is_sound(&q));
 	q.req = malloc(q.size * sizeof(*q.req));
 	GIVEN(q.req);
 	return q;
 }
 
-static bool same(const struct rdmap_reqq *a, const struct rdmap_reqq *b)
+static bool is_same_queue(const struct rdmap_reqq *a, const struct rdmap_reqq *b)
 {
 	return a->req == b->req && a->size == b->size && a->head == b->head &&
 	       a->used == b->used && a->served == b->served;
@@ -57,7 +57,7 @@ void prove_init(void)
 
 	GIVEN(size <= 0x3fff);
 	rdmap_reqq_init(&q, size ? &one : NULL, size);
-	MUST("the invariant holds, and the queue is empty", sound(&q) && q.size == size &&
+	MUST("the invariant holds, and the queue is empty", is_sound(&q) && q.size == size &&
 	     rdmap_reqq_is_empty(&q) && !rdmap_reqq_peek(&q) &&
 	     !rdmap_reqq_peek_unserved(&q));
 	MUST("RDMAP-142: an empty queue is full exactly if its depth is 0",
@@ -72,28 +72,28 @@ void prove_push(void)
 	u32 other = ANY(u32), old = 0;
 	struct rdmap_req *req;
 
-	GIVEN(sound(&q) && q.size <= 4);
+	GIVEN(is_sound(&q) && q.size <= 4);
 	q.req = ring;
 	was = q;
 	if (other < q.used)
-		old = q.req[place(&q, other)].slot;
+		old = q.req[entry_index(&q, other)].slot;
 	req = rdmap_reqq_push(&q);
 	MUST("RDMAP-142: exactly a full queue refuses an entry",
 	     !req == (was.used == was.size));
-	MUST("the invariant holds again", sound(&q));
+	MUST("the invariant holds again", is_sound(&q));
 	if (!req) {
-		MUST("a full queue is not changed", same(&q, &was));
+		MUST("a full queue is not changed", is_same_queue(&q, &was));
 		REACHED("refused");
 		return;
 	}
 	MUST("the new entry is the newest one", q.used == was.used + 1 &&
 	     q.served == was.served && q.head == was.head &&
-	     req == &q.req[place(&q, was.used)]);
+	     req == &q.req[entry_index(&q, was.used)]);
 	MUST("the new entry is zeroed", !req->slot && !req->done && !req->is_atomic &&
 	     !req->flags && !req->rreq.len && !req->atomic.cmp_mask);
 	if (other < was.used)
 		MUST("no other entry is changed",
-		     q.req[place(&q, other)].slot == old);
+		     q.req[entry_index(&q, other)].slot == old);
 	REACHED("pushed");
 }
 
@@ -104,12 +104,12 @@ void prove_look(void)
 	const struct rdmap_req *due = rdmap_reqq_peek_unserved(&q);
 
 	MUST("RDMAP-86: the oldest entry is found", oldest ==
-	     (q.used ? &q.req[place(&q, 0)] : NULL));
+	     (q.used ? &q.req[entry_index(&q, 0)] : NULL));
 	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest entry that is not served is found", due ==
-	     (q.served < q.used ? &q.req[place(&q, q.served)] : NULL));
-	MUST("looking up entries changes nothing", same(&q, &was));
+	     (q.served < q.used ? &q.req[entry_index(&q, q.served)] : NULL));
+	MUST("looking up entries changes nothing", is_same_queue(&q, &was));
 	rdmap_reqq_mark_served(&q);
-	MUST("RDMAP-72: entries are served one by one", sound(&q) && q.used == was.used &&
+	MUST("RDMAP-72: entries are served one by one", is_sound(&q) && q.used == was.used &&
 	     q.served == was.served + (was.served < was.used));
 	if (due && due != oldest)
 		REACHED("an entry after served ones");
@@ -122,13 +122,13 @@ void prove_release(void)
 	u32 left = ANY(u32);
 
 	rdmap_reqq_release(&q, n);
-	MUST("the invariant holds again", sound(&q));
+	MUST("the invariant holds again", is_sound(&q));
 	MUST("at most all entries are released", q.used == was.used - gone &&
 	     q.served == (was.served > gone ? was.served - gone : 0));
 	if (left >= q.used)
 		return;
 	MUST("RDMAP-86: the other entries stay where they are, in order",
-	     place(&q, left) == place(&was, left + gone));
+	     entry_index(&q, left) == entry_index(&was, left + gone));
 	if (gone && q.head < was.head)
 		REACHED("the head wraps");
 }
@@ -137,7 +137,7 @@ void prove_release(void)
  * Check whether a segment continues the response to a request (RFC 5040 5.2.2): it must be
  * for the requested buffer, in order, and the last one must complete the request
  */
-static bool answers(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
+static bool is_next_response(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
 	u64 done = (u64)r->done + len;
 
@@ -166,7 +166,7 @@ void prove_response(void)
 		return;
 	}
 	MUST("SEC-15: exactly a response to the requested range is accepted",
-	     (why == IW_OK) == answers(&req, &h, payload));
+	     (why == IW_OK) == is_next_response(&req, &h, payload));
 	MUST("RDMAP-54: other responses are errors of the tagged model",
 	     !why || why == IW_DDP_T_BOUNDS ||
 	     (why == IW_DDP_T_STAG && h.stag != req.rreq.sink_stag));
@@ -181,7 +181,7 @@ void prove_response(void)
 }
 
 /* Check whether a Read Request covers all bytes of a segment */
-static bool asked(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
+static bool is_requested(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
 	/* offset in the request; DDP rejects a sink that wraps at 64 bits */
 	u64 from = h->to - r->rreq.sink_to;
@@ -198,12 +198,12 @@ void prove_expected(void)
 	u32 payload = ANY(u32), i;
 	bool any = false;
 
-	GIVEN(q.size && q.size <= 2 && sound(&q));
+	GIVEN(q.size && q.size <= 2 && is_sound(&q));
 	q.req = req;
 	for (i = 0; i < 2; i++)
 		req[i].is_atomic = any_bool();
 	for (i = 0; i < q.used; i++)
-		any |= asked(&req[place(&q, i)], &h, payload);
+		any |= is_requested(&req[entry_index(&q, i)], &h, payload);
 	MUST("SEC-15: only requested ranges are placed early",
 	     rdmap_resp_is_expected(&q, &h, payload) == any);
 	if (any && q.used == 2)

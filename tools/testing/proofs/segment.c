@@ -16,7 +16,7 @@
 #include "../../../drivers/ddp/untagged.h"
 #include "proof.h"
 
-static void same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
+static void check_same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
 {
 	MUST("DDP-29, DDP-38: each segment has the message's RsvdULP", h->ulp8 == first->ulp8 &&
 	     (h->tagged || h->ulp32 == first->ulp32));
@@ -26,7 +26,7 @@ static void same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
 }
 
 /* A receiver that has received all earlier segments accepts this segment */
-static void received(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
+static void check_accepted(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
 {
 	struct ddp_uq uq[DDP_QUEUES];
 
@@ -67,8 +67,8 @@ void prove_next(void)
 	     !h.tagged || h.to == (u64)(first.to + c.done));
 	MUST("DDP-45, DDP-51: the MO is the number of bytes already segmented",
 	     h.tagged || h.mo == c.done);
-	same_message(&h, &first);
-	received(&h, &c, len);
+	check_same_message(&h, &first);
+	check_accepted(&h, &c, len);
 	c.done += len;
 	MUST("the precondition of the next step holds", h.last || c.done < c.total);
 	if (!h.last)

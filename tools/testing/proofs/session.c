@@ -2,7 +2,7 @@
 /*
  * State machine of a DDP Stream Session. In a step, a chunk is received, sent or
  * acknowledged. This file proves that a step in any state that satisfies the invariant
- * sound() keeps the invariant and obeys RFC 5043 section 6. So any sequence of steps does.
+ * is_sound() keeps the invariant and obeys RFC 5043 section 6. So any sequence of steps does.
  *
  * Files: sctp_ddp/session.c
  * Bound: 1, there is no loop
@@ -15,7 +15,7 @@
 #include "../../../drivers/sctp_ddp/session.h"
 #include "proof.h"
 
-static bool sound(const struct sddp_session *s)
+static bool is_sound(const struct sddp_session *s)
 {
 	switch (s->state) {
 	case SDDP_IDLE:
@@ -40,7 +40,7 @@ static struct sddp_session any_session(void)
 	s.peer_done = any_bool();
 	s.own_done = any_bool();
 	s.control_unacked = any_bool();
-	GIVEN(sound(&s));
+	GIVEN(is_sound(&s));
 	return s;
 }
 
@@ -55,8 +55,8 @@ static enum sddp_chunk_kind any_what(void)
 /*
  * Check whether a received chunk is legal in this state (RFC 5043 6.2 to 6.4, RFC 6581 7)
  */
-static bool legal(const struct sddp_session *s, enum sddp_chunk_kind what,
-		  bool enhanced)
+static bool is_legal(const struct sddp_session *s, enum sddp_chunk_kind what,
+		     bool enhanced)
 {
 	if (s->peer_done || s->state == SDDP_OVER)
 		return false;
@@ -74,7 +74,7 @@ static bool legal(const struct sddp_session *s, enum sddp_chunk_kind what,
 	}
 }
 
-static enum sddp_do asked(const struct sddp_session *s, enum sddp_chunk_kind what)
+static enum sddp_do expected_action(const struct sddp_session *s, enum sddp_chunk_kind what)
 {
 	switch (what) {
 	case SDDP_KIND_INITIATE:
@@ -95,7 +95,7 @@ void prove_init(void)
 	struct sddp_session s;
 
 	sddp_session_init(&s, any_bool());
-	MUST("the invariant holds at the beginning", sound(&s) && s.state == SDDP_IDLE);
+	MUST("the invariant holds at the beginning", is_sound(&s) && s.state == SDDP_IDLE);
 	REACHED("end");
 }
 
@@ -106,10 +106,10 @@ void prove_receive(void)
 	bool enhanced = any_bool();
 	enum sddp_do does = sddp_session_receive(&s, what, enhanced);
 
-	MUST("the invariant holds again", sound(&s));
+	MUST("the invariant holds again", is_sound(&s));
 	MUST("SCTPDDP-28: a legal chunk has its effect, another one ends the session",
-	     legal(&was, what, enhanced) ?
-	     does == asked(&was, what)
+	     is_legal(&was, what, enhanced) ?
+	     does == expected_action(&was, what)
 	     : does == (was.state == SDDP_OVER ? SDDP_DO_IGNORE : SDDP_DO_END));
 	MUST("SCTPDDP-28: after an illegal chunk the session is over",
 	     does != SDDP_DO_END || s.state == SDDP_OVER);
@@ -151,7 +151,7 @@ void prove_send(void)
 	     (what != SDDP_KIND_ACCEPT && what != SDDP_KIND_REJECT) ||
 	     (!was.active && was.state == SDDP_REQUESTED));
 	sddp_session_record_sent(&s, what, enhanced);
-	MUST("the invariant holds again", sound(&s));
+	MUST("the invariant holds again", is_sound(&s));
 	MUST("SCTPDDP-43: a sent control chunk is unacknowledged", what == SDDP_KIND_SEGMENT
 	     ? s.control_unacked == was.control_unacked : s.control_unacked);
 	MUST("SCTPDDP-30: Reject and Terminate are the last chunk",
@@ -178,9 +178,9 @@ void prove_end(void)
 	if (sddp_session_is_reusable(&s))
 		REACHED("reusable");
 	sddp_session_record_acked(&s);
-	MUST("the invariant holds after an acknowledgment", sound(&s) && !s.control_unacked);
+	MUST("the invariant holds after an acknowledgment", is_sound(&s) && !s.control_unacked);
 	sddp_session_abort(&was);
-	MUST("SCTPDDP-28: an aborted session is over", sound(&was) &&
+	MUST("SCTPDDP-28: an aborted session is over", is_sound(&was) &&
 	     was.state == SDDP_OVER);
 	MUST("SCTPDDP-29: an aborted session sends no segments",
 	     !sddp_session_may_send(&was, SDDP_KIND_SEGMENT));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Detection of a path MTU black hole. Proved for one check in any state that satisfies the
- * invariant sound(). Each check keeps the invariant, so this holds for any sequence.
+ * invariant is_sound(). Each check keeps the invariant, so this holds for any sequence.
  *
  * Files: sctp_ddp/stall.c
  * Checks: unsigned-overflow
@@ -25,12 +25,12 @@
  * 1: heartbeat requested and not acknowledged; 2: packets made smaller at the last check;
  * 3: one check after step 2.
  */
-static bool sound(const struct sddp_stall *s)
+static bool is_sound(const struct sddp_stall *s)
 {
 	return s->checks < MINUTE && s->step <= 3 && s->step <= s->checks;
 }
 
-static bool shut(const struct sddp_stall *s, const struct sddp_stall_view *v)
+static bool is_ack_missing(const struct sddp_stall *s, const struct sddp_stall_view *v)
 {
 	return v->ack_expected && v->acked == s->acked;
 }
@@ -42,13 +42,13 @@ void prove_look(void)
 	enum sddp_stall_do does;
 
 	v.ack_expected = any_bool();
-	GIVEN(sound(&s));
+	GIVEN(is_sound(&s));
 	was = s;
 	does = sddp_stall_choose_action(&s, &v);
-	MUST("progress resets the state and requests nothing", shut(&was, &v) ||
+	MUST("progress resets the state and requests nothing", is_ack_missing(&was, &v) ||
 	     (does == SDDP_STALL_NOTHING && !s.checks && !s.step &&
 	      s.acked == v.acked));
-	if (!shut(&was, &v)) {
+	if (!is_ack_missing(&was, &v)) {
 		REACHED("progress");
 		return;
 	}
@@ -60,7 +60,7 @@ void prove_look(void)
 		REACHED("end");
 		return;
 	}
-	MUST("the invariant holds again", sound(&s));
+	MUST("the invariant holds again", is_sound(&s));
 	MUST("the first step requests a heartbeat and records the time",
 	     (does == SDDP_STALL_PROBE) ==
 	     !was.step && (was.step || s.since == v.now));
@@ -87,7 +87,7 @@ void prove_begin(void)
 {
 	struct sddp_stall s = {};
 
-	MUST("the invariant holds at the beginning", sound(&s));
+	MUST("the invariant holds at the beginning", is_sound(&s));
 	REACHED("end");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * MPA start-up, except for receiving the peer's frame (startup_frame.c). Proved for any
- * state that satisfies the invariant sound(): initial state, the ULP's reply, the sent
+ * state that satisfies the invariant is_sound(): initial state, the ULP's reply, the sent
  * frame, unexpected input, and the end of start-up. Each step keeps the invariant.
  *
  * Files: mpa/startup.c
@@ -21,7 +21,7 @@ void prove_begin(void)
 	u8 rev = 1 + any_bool();
 
 	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
-	MUST("the invariant holds at the beginning", sound(&su) && !su.got && !su.peer.pd_len);
+	MUST("the invariant holds at the beginning", is_sound(&su) && !su.got && !su.peer.pd_len);
 	MUST("MPA-102: a responder waits for the Request's header", initiator ||
 	     mpa_startup_missing_len(&su) == 20);
 	MUST("MPA-100: an initiator waits for the ULP's offer", !initiator ||
@@ -29,15 +29,15 @@ void prove_begin(void)
 	REACHED("begun");
 }
 
-static void unasked(enum mpa_startup_state state)
+static void check_unexpected_input(enum mpa_startup_state state)
 {
 	struct mpa_startup su, was;
 	size_t n = ANY(size_t);
 	ssize_t eaten;
 
-	any_start(&su);
+	init_any_startup(&su);
 	su.state = state;
-	GIVEN(sound(&su));
+	GIVEN(is_sound(&su));
 	GIVEN(n && n <= 1 << 16);
 	was = su;
 	eaten = mpa_startup_process_input(&su, any_octets(n), n);
@@ -55,15 +55,15 @@ static void unasked(enum mpa_startup_state state)
 /* Input is refused or not consumed in states that do not wait for the peer's frame */
 void prove_unexpected_input(void)
 {
-	unasked(MPA_SU_OFFER);
-	unasked(MPA_SU_SEND);
-	unasked(MPA_SU_SEND_REJECT);
-	unasked(MPA_SU_ENTER);
-	unasked(MPA_SU_CLOSE);
-	unasked(MPA_SU_RETRY);
+	check_unexpected_input(MPA_SU_OFFER);
+	check_unexpected_input(MPA_SU_SEND);
+	check_unexpected_input(MPA_SU_SEND_REJECT);
+	check_unexpected_input(MPA_SU_ENTER);
+	check_unexpected_input(MPA_SU_CLOSE);
+	check_unexpected_input(MPA_SU_RETRY);
 }
 
-static bool fits(const struct ddp_offer *o, bool enhanced)
+static bool is_valid_offer(const struct ddp_offer *o, bool enhanced)
 {
 	return o->pd_len <= (enhanced ? 508 : 512) &&
 	       (!o->enhanced || (o->ird <= 0x3fff && o->ord <= 0x3fff));
@@ -77,22 +77,22 @@ void prove_answer(void)
 	bool rejects = any_bool(), asked, enhanced;
 	int err;
 
-	any_start(&su);
+	init_any_startup(&su);
 	/* a responder is enhanced if it has received an enhanced Request */
 	if (!su.initiator)
 		su.enhanced = any_bool() && su.rev_max == 2;
 	o.enhanced = any_bool();
-	GIVEN(sound(&su));
+	GIVEN(is_sound(&su));
 	was = su;
 	asked = su.state == MPA_SU_OFFER && !(rejects && su.initiator);
 	enhanced = su.initiator ? o.enhanced && su.rev_max == 2 : su.enhanced;
 	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_set_offer(&su, &o);
-	MUST("the invariant holds again", sound(&su));
+	MUST("the invariant holds again", is_sound(&su));
 	MUST("MPA-107: a reply is accepted only when it is due", (err == -ENOTCONN) == !asked);
 	if (!asked)
 		return;
 	MUST("MPA-99, MPA2-15, MPA2-25: exactly a reply that fits is accepted", !err ==
-	     (fits(&o, enhanced) &&
+	     (is_valid_offer(&o, enhanced) &&
 	      (rejects || was.initiator || !was.enhanced || o.enhanced)));
 	MUST("a reply that does not fit changes no state", !err || su.state == was.state);
 	if (err) {
@@ -115,7 +115,7 @@ void prove_output(void)
 	bool reject = any_bool();
 	u8 *p;
 
-	any_start(&su);
+	init_any_startup(&su);
 	su.enhanced = any_bool();
 	su.state = reject ? MPA_SU_SEND_REJECT : MPA_SU_SEND;
 	word = su.enhanced ? 4 : 0;
@@ -160,11 +160,11 @@ void prove_rest(void)
 	struct mpa_startup su, was;
 	bool acked = any_bool();
 
-	any_start(&su);
-	GIVEN(sound(&su));
+	init_any_startup(&su);
+	GIVEN(is_sound(&su));
 	was = su;
 	mpa_startup_handle_eof(&su, acked);
-	MUST("the invariant holds after the end of the peer's data", sound(&su));
+	MUST("the invariant holds after the end of the peer's data", is_sound(&su));
 	MUST("MPA-132: start-up no longer waits for the peer or the ULP",
 	     mpa_startup_next_step(&su) != MPA_WANT_READ &&
 	     mpa_startup_next_step(&su) != MPA_WANT_OFFER);
@@ -186,14 +186,14 @@ void prove_rest(void)
 		REACHED("retry");
 	su = was;
 	mpa_startup_handle_sent(&su);
-	MUST("the invariant holds after the frame is sent", sound(&su));
+	MUST("the invariant holds after the frame is sent", is_sound(&su));
 	MUST("MPA-108, MPA-109: after sending, the state is the next one", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :
 	      was.state != MPA_SU_SEND ? was.state :
 	      was.initiator ? MPA_SU_HEADER : MPA_SU_ENTER));
 	su = was;
 	mpa_startup_retry(&su);
-	MUST("the invariant holds for the retry", sound(&su));
+	MUST("the invariant holds for the retry", is_sound(&su));
 	MUST("MPA2-67: the retry sends a Request", !su.got && su.state == MPA_SU_SEND &&
 	     su.why == IW_OK && !su.repeat);
 	MUST("MPA-92, MPA2-7, MPA2-67: the retry uses revision 1, or repeats the Request",

@@ -6,7 +6,7 @@
 #include "../../../drivers/mpa/startup.h"
 #include "proof.h"
 
-static inline bool key_begins(const u8 *p, size_t len, bool reply)
+static inline bool has_key_prefix(const u8 *p, size_t len, bool reply)
 {
 	const char *key = reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";
 	size_t i;
@@ -18,12 +18,12 @@ static inline bool key_begins(const u8 *p, size_t len, bool reply)
 }
 
 /* Check whether a frame has the IRD/ORD word (RFC 5044 7.1.1, RFC 6581 6, 9, 10) */
-static inline bool word_there(const u8 *hdr)
+static inline bool has_word(const u8 *hdr)
 {
 	return hdr[17] == 2 && hdr[16] & 0x10 && octets(hdr + 18, 2) >= 4;
 }
 
-static inline bool says_no(const u8 *hdr, bool reply)
+static inline bool is_reject(const u8 *hdr, bool reply)
 {
 	return reply && hdr[16] & 0x20;
 }
@@ -31,53 +31,53 @@ static inline bool says_no(const u8 *hdr, bool reply)
 /*
  * Check whether a header is legal. @asked: our Request had the IRD/ORD word.
  */
-static inline bool header_legal(const u8 *hdr, bool reply, u8 rev_max, bool asked)
+static inline bool is_legal_header(const u8 *hdr, bool reply, u8 rev_max, bool asked)
 {
 	if (hdr[17] < 1 || hdr[17] > rev_max || octets(hdr + 18, 2) > 512)
 		return false;
-	if (hdr[17] == 2 && hdr[16] & 0x10 && !word_there(hdr))
-		return says_no(hdr, reply);	/* N-20 */
-	return !reply || asked || !word_there(hdr);
+	if (hdr[17] == 2 && hdr[16] & 0x10 && !has_word(hdr))
+		return is_reject(hdr, reply);	/* N-20 */
+	return !reply || asked || !has_word(hdr);
 }
 
-static inline bool reads(const struct mpa_startup *su)
+static inline bool is_reading(const struct mpa_startup *su)
 {
 	return su->state == MPA_SU_HEADER || su->state == MPA_SU_DATA;
 }
 
 /* Check whether the received part of the peer's frame is valid */
-static inline bool frame_sound(const struct mpa_startup *su)
+static inline bool is_frame_sound(const struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_HEADER)
 		return su->got < 20 &&
-		       key_begins(su->hdr, su->got, su->initiator);
+		       has_key_prefix(su->hdr, su->got, su->initiator);
 	return su->got >= 20 && su->got < 20 + su->data_len &&
 	       su->data_len == octets(su->hdr + 18, 2) &&
-	       key_begins(su->hdr, 16, su->initiator) &&
-	       header_legal(su->hdr, su->initiator, su->rev_max, su->enhanced) &&
-	       su->peer.enhanced == word_there(su->hdr);
+	       has_key_prefix(su->hdr, 16, su->initiator) &&
+	       is_legal_header(su->hdr, su->initiator, su->rev_max, su->enhanced) &&
+	       su->peer.enhanced == has_word(su->hdr);
 }
 
 /* Check whether this side is an initiator that has not sent its Request yet */
-static inline bool before(const struct mpa_startup *su)
+static inline bool is_before_request(const struct mpa_startup *su)
 {
 	return su->initiator && (su->state == MPA_SU_OFFER ||
 				 su->state == MPA_SU_SEND);
 }
 
-static inline bool sound(const struct mpa_startup *su)
+static inline bool is_sound(const struct mpa_startup *su)
 {
 	if (su->rev_max != 1 && su->rev_max != 2)
 		return false;
 	if ((u32)su->state > MPA_SU_RETRY || (su->enhanced && su->rev_max == 1))
 		return false;
-	if (before(su))
+	if (is_before_request(su))
 		return !su->got;
-	return !reads(su) || (frame_sound(su) &&
-			      (su->initiator || !su->enhanced));
+	return !is_reading(su) || (is_frame_sound(su) &&
+				   (su->initiator || !su->enhanced));
 }
 
-static inline void any_start(struct mpa_startup *su)
+static inline void init_any_startup(struct mpa_startup *su)
 {
 	su->initiator = any_bool();
 	su->want_crc = any_bool();

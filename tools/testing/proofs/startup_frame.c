@@ -4,8 +4,8 @@
  * size.
  *
  * The proof processes one input buffer, called a piece, of any length. Start-up is in any
- * state that waits for input and satisfies the invariant holds(): all earlier bytes of
- * the frame are stored. After the piece holds() is true again, or start-up is over. The
+ * state that waits for input and satisfies the invariant: all earlier bytes of
+ * the frame are stored. After the piece the invariant holds again, or start-up is over. The
  * result depends only on the bytes of the frame that have been received, not on the
  * boundaries of the pieces. So the proof of one piece holds for all sequences of pieces.
  *
@@ -49,7 +49,7 @@ static const u8 *in;
  */
 static size_t at_data, here, behind;
 
-static bool covers(size_t to, size_t n, size_t i)
+static bool is_in_range(size_t to, size_t n, size_t i)
 {
 	return i >= to && i - to < n;
 }
@@ -59,7 +59,7 @@ static void copy_header(size_t to, size_t n)
 	size_t i;
 
 	for (i = 0; i < 20; i++)
-		if (covers(to, n, i))
+		if (is_in_range(to, n, i))
 			su.hdr[i] = hdr[i];
 }
 
@@ -68,11 +68,11 @@ static void copy_data(size_t to, size_t n)
 	size_t i;
 
 	for (i = 0; i < 4; i++)
-		if (covers(to, n, i))
+		if (is_in_range(to, n, i))
 			su.peer.pd[i] = word[i];
-	if (covers(to, n, at_data))
+	if (is_in_range(to, n, at_data))
 		here = 20 + at_data;
-	if (covers(to, n, at_data + 4))
+	if (is_in_range(to, n, at_data + 4))
 		behind = 20 + at_data + 4;
 }
 
@@ -130,13 +130,13 @@ void *memmove(void *to, const void *from, size_t n)
 	return to;
 }
 
-static size_t whole(void)
+static size_t frame_len(void)
 {
 	return 20 + octets(hdr + 18, 2);
 }
 
 /* Check whether each received byte of the frame is stored in the right field */
-static bool keeps(const struct mpa_startup *s)
+static bool is_stored_correctly(const struct mpa_startup *s)
 {
 	size_t i;
 
@@ -150,23 +150,23 @@ static bool keeps(const struct mpa_startup *s)
 	       (24 + at_data >= s->got || behind == 24 + at_data);
 }
 
-static bool holds(const struct mpa_startup *s)
+static bool is_invariant_true(const struct mpa_startup *s)
 {
-	return reads(s) && sound(s) && keeps(s);
+	return is_reading(s) && is_sound(s) && is_stored_correctly(s);
 }
 
 /* Get the expected state, and the reason in @why, after the first @len bytes of the frame */
-static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
+static enum mpa_startup_state expected_state(size_t len, enum iw_reason *why)
 {
 	*why = IW_MPA_STARTUP;
-	if (!key_begins(hdr, len, was.initiator))
+	if (!has_key_prefix(hdr, len, was.initiator))
 		return MPA_SU_CLOSE;
-	if (len >= 20 && !header_legal(hdr, was.initiator, was.rev_max, was.enhanced))
+	if (len >= 20 && !is_legal_header(hdr, was.initiator, was.rev_max, was.enhanced))
 		return MPA_SU_CLOSE;
 	*why = IW_OK;
 	if (len < 20)
 		return MPA_SU_HEADER;
-	if (len < whole())
+	if (len < frame_len())
 		return MPA_SU_DATA;
 	if (!was.initiator)
 		return MPA_SU_OFFER;
@@ -175,14 +175,14 @@ static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 	 * no IRD/ORD word and is not a reject of revision 2
 	 */
 	*why = IW_MPA_STARTUP;
-	if (was.enhanced && !word_there(hdr) && !(says_no(hdr, true) && hdr[17] == 2))
+	if (was.enhanced && !has_word(hdr) && !(is_reject(hdr, true) && hdr[17] == 2))
 		return MPA_SU_RETRY;
-	*why = says_no(hdr, true) ? IW_PEER_REJECT : IW_OK;
+	*why = is_reject(hdr, true) ? IW_PEER_REJECT : IW_OK;
 	return *why ? MPA_SU_CLOSE : MPA_SU_ENTER;
 }
 
 /* Get the DDP_RTR_* flags of the IRD/ORD word */
-static u8 rtr_of(u32 w)
+static u8 rtr_flags(u32 w)
 {
 	if (!(w >> 31))
 		return 0;
@@ -190,9 +190,9 @@ static u8 rtr_of(u32 w)
 }
 
 /* Assert that start-up has decoded the frame correctly, and negotiated CRC and markers */
-static void results(void)
+static void check_results(void)
 {
-	bool enhanced = word_there(hdr);
+	bool enhanced = has_word(hdr);
 	size_t skip = enhanced ? 4 : 0;
 	u32 w = octets(word, 4);
 
@@ -207,9 +207,9 @@ static void results(void)
 	     su.enhanced == enhanced && su.peer.enhanced == enhanced);
 	MUST("MPA2-25, MPA2-26: IRD, ORD and flags are those of the word", !enhanced ||
 	     (su.peer.ird == (w >> 16 & 0x3fff) && su.peer.ord == (w & 0x3fff) &&
-	      su.peer.rtr == rtr_of(w)));
+	      su.peer.rtr == rtr_flags(w)));
 	MUST("MPA-96, MPA-98, MPA2-10: the Private Data fills the rest of the frame",
-	     su.peer.pd_len == whole() - 20 - skip);
+	     su.peer.pd_len == frame_len() - 20 - skip);
 	MUST("MPA-97, MPA-99: the Private Data fits into the struct",
 	     su.peer.pd_len <= 512 - skip);
 	MUST("MPA-98: contents of the Private Data", at_data >= su.peer.pd_len ||
@@ -220,12 +220,12 @@ static void results(void)
 		REACHED("start-up succeeds");
 }
 
-static void any_state(enum mpa_startup_state state)
+static void init_any_state(enum mpa_startup_state state)
 {
 	size_t i;
 
 	su = ANY(struct mpa_startup);
-	any_start(&su);
+	init_any_startup(&su);
 	su.state = state;
 	for (i = 0; i < 20; i++)
 		hdr[i] = ANY(u8);
@@ -234,23 +234,23 @@ static void any_state(enum mpa_startup_state state)
 	at_data = ANY(size_t);
 	here = ANY(size_t);
 	behind = ANY(size_t);
-	GIVEN(at_data < 512 && holds(&su));
+	GIVEN(at_data < 512 && is_invariant_true(&su));
 	was = su;
 }
 
 /* Process one piece in @state. Return: true if the piece is refused, false if not */
-static bool piece(enum mpa_startup_state state)
+static bool process_piece(enum mpa_startup_state state)
 {
 	size_t n = ANY(size_t);
 	enum iw_reason why;
 	enum mpa_startup_state then;
 	ssize_t eaten;
 
-	any_state(state);
+	init_any_state(state);
 	GIVEN(n && n <= 1 << 20);
 	in = any_octets(n);
 	eaten = mpa_startup_process_input(&su, in, n);
-	then = ends(was.got + n, &why);
+	then = expected_state(was.got + n, &why);
 	MUST("MPA-80, MPA-82, MPA-94, MPA-97, MPA-103, MPA-110 to MPA-112, MPA2-66: next state",
 	     su.state == then && su.why == why);
 	if (then == MPA_SU_CLOSE && why == IW_MPA_STARTUP) {
@@ -258,27 +258,27 @@ static bool piece(enum mpa_startup_state state)
 		return true;
 	}
 	MUST("MPA-74: no byte after the frame is consumed", eaten == (ssize_t)
-	     (was.got + n < 20 ? n : min(n, whole() - was.got)));
+	     (was.got + n < 20 ? n : min(n, frame_len() - was.got)));
 	MUST("the consumed bytes are counted", su.got == was.got + eaten);
 	MUST("mpa_startup_missing_len() is the rest of header or frame",
 	     mpa_startup_missing_len(&su) ==
-	     (!reads(&su) ? 0 : (su.got < 20 ? 20 : whole()) - su.got));
-	MUST("the invariant holds again", !reads(&su) || holds(&su));
-	if (reads(&su))
+	     (!is_reading(&su) ? 0 : (su.got < 20 ? 20 : frame_len()) - su.got));
+	MUST("the invariant holds again", !is_reading(&su) || is_invariant_true(&su));
+	if (is_reading(&su))
 		REACHED("more to come");
 	else if (su.state != MPA_SU_RETRY)
-		results();
+		check_results();
 	return false;
 }
 
 void prove_header(void)
 {
-	if (piece(MPA_SU_HEADER))
+	if (process_piece(MPA_SU_HEADER))
 		REACHED("refused");
 }
 
 void prove_data(void)
 {
 	MUST("data after a legal header is never refused",
-	     !piece(MPA_SU_DATA));
+	     !process_piece(MPA_SU_DATA));
 }

@@ -17,15 +17,15 @@
 #define SEGMENT	(IW_QUOTE_M | IW_QUOTE_D)
 
 /* Get the offset of the quoted DDP header in a Terminate (RFC 5040 figure 8) */
-static size_t ddp_at(u8 quote)
+static size_t ddp_offset(u8 quote)
 {
 	return quote & SEGMENT ? 6 : 4;
 }
 
-static size_t length(const u8 *p, size_t len)
+static size_t terminate_len(const u8 *p, size_t len)
 {
 	u8 quote = p[2];
-	size_t n = ddp_at(quote);
+	size_t n = ddp_offset(quote);
 
 	if (quote & IW_QUOTE_D)
 		n += len > n && p[n] & 0x80 ? 14 : 18;
@@ -34,9 +34,9 @@ static size_t length(const u8 *p, size_t len)
 	return n;
 }
 
-static void quoted(const struct rdmap_term *t, const u8 *p, size_t len)
+static void check_quoted(const struct rdmap_term *t, const u8 *p, size_t len)
 {
-	size_t ddp = ddp_at(p[2]), at = ANY(size_t);
+	size_t ddp = ddp_offset(p[2]), at = ANY(size_t);
 
 	MUST("RDMAP-44: a quoted DDP header has 14 or 18 bytes by its T bit", t->ddp_len ==
 	     (p[2] & IW_QUOTE_D ? p[ddp] & 0x80 ? 14 : 18 : 0));
@@ -66,7 +66,7 @@ void prove_parse(void)
 	p = any_octets(len);
 	why = rdmap_term_parse(&t, p, len);
 	MUST("RDMAP-110: exactly a complete Terminate is accepted", why ==
-	     (len >= 4 && len >= length(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
+	     (len >= 4 && len >= terminate_len(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
 	MUST("lengths within the struct", t.ddp_len <= 18 && t.rdma_len <= 28);
 	if (len < 4) {
 		REACHED("too short for anything");
@@ -78,7 +78,7 @@ void prove_parse(void)
 	if (why)
 		REACHED("incomplete");
 	else
-		quoted(&t, p, len);
+		check_quoted(&t, p, len);
 }
 
 /* Get any fault that the modules can create: each quoted header is complete or absent */
@@ -120,8 +120,8 @@ void prove_build(void)
 	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: as in figure 10",
 	     !(out[2] & ~may_quote(row->layer, row->type)));
 	MUST("RDMAP-44, RDMAP-46: the length matches the quote bits",
-	     len == length(out, len) && len <= RDMAP_TERM_BUILD_MAX);
-	n = ddp_at(out[2]);
+	     len == terminate_len(out, len) && len <= RDMAP_TERM_BUILD_MAX);
+	n = ddp_offset(out[2]);
 	quotes = out[2] & IW_QUOTE_D;
 	MUST("RDMAP-51, RDMAP-53, RDMAP-54: an existing DDP header is quoted",
 	     quotes == (f.ddp_len && may_quote(row->layer, row->type)));

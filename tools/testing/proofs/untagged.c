@@ -23,7 +23,7 @@ void prove_init(void)
 }
 
 /* Check QN, MSN and MO, in this order (RFC 5041 7.1 U1, U5, U3) */
-static enum iw_reason due(const struct ddp_uq *uq, const struct ddp_hdr *h)
+static enum iw_reason expected_result(const struct ddp_uq *uq, const struct ddp_hdr *h)
 {
 	if (h->qn > 3)
 		return IW_DDP_U_QN;
@@ -38,7 +38,8 @@ void prove_due(void)
 	struct ddp_hdr h;
 	enum iw_reason why = ddp_uq_check(uq, &h);
 
-	MUST("DDP-86, DDP-92, DDP-94: only the expected segment is accepted", why == due(uq, &h));
+	MUST("DDP-86, DDP-92, DDP-94: only the expected segment is accepted",
+	     why == expected_result(uq, &h));
 	if (why == IW_DDP_U_QN)
 		REACHED("wrong QN");
 	if (why == IW_DDP_U_MSN_RANGE)

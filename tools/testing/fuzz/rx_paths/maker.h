@@ -40,14 +40,14 @@ struct maker {
 	u32		requests, requests_answered, slots;
 };
 
-/* True for one in @n values of the next byte of the input */
+/* Read a byte of the input. Return: true for one in @n values of the byte */
 static inline bool one_in(struct maker *m, u32 n)
 {
 	return in_u8(m->in) % n == n - 1;
 }
 
 /* segments.c */
-void fill(struct maker *m, u8 *at, u32 len);
+void fill_bytes(struct maker *m, u8 *at, u32 len);
 void add_garbage(struct maker *m);
 void add_some(struct maker *m, struct message *msg, u32 n);
 

@@ -68,7 +68,7 @@ u32 host_random(void)
 	return ++drawn * 0x01357900;
 }
 
-/* The code under test waits for a reference that it holds itself */
+/* Fail: the code under test waits here for a reference that it holds itself */
 void host_relax(void)
 {
 	MUST("rx-waits-forever", false);
@@ -133,7 +133,7 @@ static void *new_pages(u32 n)
 }
 
 /* Allocate the pages once. Pages that are not adjacent have a red zone between them. */
-static void allocate(void)
+static void allocate_pages(void)
 {
 	u32 i;
 
@@ -154,7 +154,7 @@ void memory_begin(void)
 	u32 i;
 
 	if (!page[0])
-		allocate();
+		allocate_pages();
 	for (i = 0; i < PAGES; i++)
 		memset(page[i], i + 1, PAGE_SIZE);
 	memset(odp, 0, sizeof(odp));
@@ -272,7 +272,7 @@ void memory_register(const struct ddp_stream *s)
 }
 
 /* Learn the STags, which are the same in each run */
-static void learn(void)
+static void learn_stags(void)
 {
 	static const struct ddp_stream s;
 	u32 i;
@@ -289,7 +289,7 @@ static void learn(void)
 const struct world_mr *world_mr(u32 mr)
 {
 	if (!known[0].stag)
-		learn();
+		learn_stags();
 	return &known[mr];
 }
 

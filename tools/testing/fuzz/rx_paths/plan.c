@@ -25,7 +25,7 @@ static u32 pick_len(struct maker *m)
  * Begin a message; the rest of the one before is added first, so that MSNs are in order.
  * Some messages are not finished at once, so that others come in between.
  */
-static void begin(struct maker *m, const struct message *msg)
+static void begin_message(struct maker *m, const struct message *msg)
 {
 	struct message *slot = &m->open[msg->h.tagged ? TAGGED : msg->h.qn];
 
@@ -39,7 +39,7 @@ static void begin(struct maker *m, const struct message *msg)
 	add_some(m, slot, one_in(m, 8) ? in_u8(m->in) % 8 : -1u);
 }
 
-static void raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 len)
+static void begin_raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 len)
 {
 	struct message msg = {
 		.h = { .ulp8 = rdmap_make_ulp8(opcode), .qn = qn },
@@ -48,7 +48,7 @@ static void raw_message(struct maker *m, u8 opcode, u32 qn, const u8 *raw, u32 l
 	};
 
 	memcpy(msg.raw, raw, len);
-	begin(m, &msg);
+	begin_message(m, &msg);
 }
 
 /* Messages ------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ static u32 pick_total(struct maker *m, u32 each)
 	return each * (n % 40) + (n & 1 ? roll_below(&m->dice, each + 1) : 0);
 }
 
-static void write_message(struct maker *m)
+static void begin_write(struct maker *m)
 {
 	const struct world_mr *mr = world_mr(pick_mr(m));
 	struct message msg = {
@@ -106,11 +106,11 @@ static void write_message(struct maker *m)
 
 	msg.left = pick_total(m, msg.each);
 	msg.h.to = pick_to(m, mr, &msg.left);
-	begin(m, &msg);
+	begin_message(m, &msg);
 }
 
-/* Writes of one segment that differ in the TO only */
-static void repeated_writes(struct maker *m)
+/* Add Writes of one segment that differ in the TO only */
+static void add_repeated_writes(struct maker *m)
 {
 	const struct world_mr *mr = world_mr(pick_mr(m));
 	struct message msg = {
@@ -130,11 +130,11 @@ static void repeated_writes(struct maker *m)
 		else if (beyond - to < len && !m->wrong)
 			break;
 		msg.h.to = to;
-		begin(m, &msg);
+		begin_message(m, &msg);
 	}
 }
 
-static void send_message(struct maker *m)
+static void begin_send(struct maker *m)
 {
 	u32 room = m->recvs_used < m->recvs ? m->recv[m->recvs_used % RECVS] : 0;
 	struct message msg = {
@@ -154,10 +154,10 @@ static void send_message(struct maker *m)
 	if (one_in(m, 2))
 		msg.h.ulp32 = world_mr(9 + in_u8(m->in) % 2)->stag;
 	m->recvs_used++;
-	begin(m, &msg);
+	begin_message(m, &msg);
 }
 
-static void immediate_message(struct maker *m)
+static void begin_immediate(struct maker *m)
 {
 	u8 raw[RDMAP_IMM_LEN + 1];
 	u32 len = RDMAP_IMM_LEN;
@@ -166,12 +166,12 @@ static void immediate_message(struct maker *m)
 		return;
 	if (m->wrong && one_in(m, 8))
 		len += (s8)(in_u8(m->in) % 3 - 1);
-	fill(m, raw, sizeof(raw));
+	fill_bytes(m, raw, sizeof(raw));
 	m->recvs_used++;
-	raw_message(m, RDMAP_OP_IMM + one_in(m, 2), RDMAP_QN_SEND, raw, len);
+	begin_raw_message(m, RDMAP_OP_IMM + one_in(m, 2), RDMAP_QN_SEND, raw, len);
 }
 
-static void read_request(struct maker *m)
+static void begin_read_request(struct maker *m)
 {
 	const struct world_mr *mr = world_mr(pick_mr(m));
 	struct rdmap_rreq q = {
@@ -182,10 +182,10 @@ static void read_request(struct maker *m)
 
 	q.src_to = pick_to(m, mr, &q.len);
 	rdmap_rreq_encode(raw, &q);
-	raw_message(m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
+	begin_raw_message(m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
 }
 
-static void atomic_request(struct maker *m)
+static void begin_atomic_request(struct maker *m)
 {
 	const struct world_mr *mr = world_mr(pick_mr(m));
 	u32 len = RDMAP_ATOMIC_OPERAND;
@@ -199,11 +199,11 @@ static void atomic_request(struct maker *m)
 	if (!m->wrong)
 		a.to -= (a.to - mr->base) % 8 + mr->base % 8;
 	rdmap_atomic_encode(raw, &a);
-	raw_message(m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
+	begin_raw_message(m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, raw, sizeof(raw));
 }
 
-/* The peer's response to the oldest local request */
-static void response(struct maker *m)
+/* Begin the peer's response to the oldest local request */
+static void begin_response(struct maker *m)
 {
 	const struct request *req = &m->request[m->requests_answered % REQUESTS];
 	struct message msg = {
@@ -217,23 +217,23 @@ static void response(struct maker *m)
 	m->requests_answered += m->requests_answered < m->requests;
 	if (req->atomic) {
 		rdmap_aresp_encode(raw, req->slot, (u64)roll(&m->dice) << 20);
-		raw_message(m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP, raw, sizeof(raw));
+		begin_raw_message(m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP, raw, sizeof(raw));
 		return;
 	}
 	msg.h.stag = req->sink.stag;
 	msg.h.to = req->sink.addr;
 	msg.left = req->sink.len;
-	begin(m, &msg);
+	begin_message(m, &msg);
 }
 
-static void terminate(struct maker *m)
+static void begin_terminate(struct maker *m)
 {
 	u8 raw[RAW_MAX] = {};
 	u32 len = in_u8(m->in) % 140, i;
 
 	for (i = 0; i < min(len, 8u); i++)
 		raw[i] = in_u8(m->in);
-	raw_message(m, RDMAP_OP_TERMINATE, RDMAP_QN_TERMINATE, raw, len);
+	begin_raw_message(m, RDMAP_OP_TERMINATE, RDMAP_QN_TERMINATE, raw, len);
 }
 
 /* Actions ------------------------------------------------------------------------- */
@@ -354,26 +354,26 @@ static void add_something(struct maker *m)
 {
 	switch (in_u8(m->in) % 32) {
 	case 0 ... 9:
-		write_message(m);
+		begin_write(m);
 		break;
 	case 10 ... 12:
-		repeated_writes(m);
+		add_repeated_writes(m);
 		break;
 	case 13 ... 19:
-		send_message(m);
+		begin_send(m);
 		break;
 	case 20:
 	case 21:
-		read_request(m);
+		begin_read_request(m);
 		break;
 	case 22:
-		atomic_request(m);
+		begin_atomic_request(m);
 		break;
 	case 23 ... 25:
-		response(m);
+		begin_response(m);
 		break;
 	case 26:
-		immediate_message(m);
+		begin_immediate(m);
 		break;
 	case 27:
 		add_some(m, &m->open[TAGGED], in_u8(m->in) % 16);
@@ -383,7 +383,7 @@ static void add_something(struct maker *m)
 		break;
 	case 29:
 		if (m->wrong && one_in(m, 4))
-			terminate(m);
+			begin_terminate(m);
 		else if (m->wrong && one_in(m, 4))
 			add_garbage(m);
 		break;

@@ -78,7 +78,7 @@ struct source {
 	u32		left;
 };
 
-static u32 take(struct source *s, u8 *dst, u32 len)
+static u32 take_bytes(struct source *s, u8 *dst, u32 len)
 {
 	len = min(len, s->left);
 	memcpy(dst, s->at, len);
@@ -102,7 +102,7 @@ static void add_linear(struct sk_buff *skb, struct source *s, u32 len, struct di
 	if (posix_memalign((void **)&skb->head, off ? PAGE_SIZE : sizeof(void *), off + len))
 		abort();
 	skb->data = skb->head + off;
-	skb->headlen = take(s, skb->data, len);
+	skb->headlen = take_bytes(s, skb->data, len);
 	skb->len += skb->headlen;
 }
 
@@ -115,7 +115,7 @@ static void add_frags(struct sk_buff *skb, struct source *s, struct dice *d)
 
 	if (len > 1 && info->nr_frags + 2 <= SKB_FRAGS && !roll_below(d, 3))
 		first = 1 + roll_below(d, len - 1);
-	take(s, at, len);
+	take_bytes(s, at, len);
 	skb->len += len;
 	info->frags[info->nr_frags++] = (skb_frag_t) { .at = at, .len = first };
 	if (first == len)

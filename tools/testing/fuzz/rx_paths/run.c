@@ -143,7 +143,9 @@ static struct {
 
 /* Without MPA --------------------------------------------------------------------- */
 
-/* Get the reason for which MPA refuses the FPDU of segment @i, if the plan damages it */
+/*
+ * Get the reason for which MPA refuses the FPDU of segment @i, IW_OK if the plan does not damage it
+ */
 static enum iw_reason damage_reason(const struct plan *p, const struct way *w, u32 i)
 {
 	if (i != p->damaged)
@@ -276,7 +278,7 @@ static void put_stream(const struct plan *p, const struct way *w)
 }
 
 /* Receive what has arrived, again after each page fault */
-static void receive(void)
+static void receive_all(void)
 {
 	bool more;
 
@@ -292,7 +294,7 @@ static void receive(void)
 }
 
 /* Let the bytes up to the position @to arrive, in skbs */
-static void arrive(u32 *from, u32 to, struct cut *cut)
+static void append_bytes(u32 *from, u32 to, struct cut *cut)
 {
 	u32 len;
 
@@ -311,13 +313,13 @@ static void arrive(u32 *from, u32 to, struct cut *cut)
 		}
 		*from += len;
 		if (cut->most || *from == to)
-			receive();
+			receive_all();
 	}
 }
 
 /* Steps --------------------------------------------------------------------------- */
 
-/* The position up to which bytes have arrived at the end of a step */
+/* Get the position up to which bytes have arrived at the end of a step */
 static u32 step_end(const struct plan *p, const struct plan_step *step)
 {
 	u32 end = step->segs ? wire.ends[step->segs - 1] : 0;
@@ -327,7 +329,7 @@ static u32 step_end(const struct plan *p, const struct plan_step *step)
 	return end;
 }
 
-static void act(const struct plan *p, u32 from, u32 to)
+static void run_actions(const struct plan *p, u32 from, u32 to)
 {
 	for (; from < to; from++)
 		world_act(&p->action[from], from);
@@ -345,12 +347,12 @@ void run_way(const struct plan *p, const struct way *w, struct result *result)
 	put_stream(p, w);
 	for (step = p->step; step < p->step + p->steps; step++) {
 		if (w->mpa)
-			arrive(&at, step_end(p, step), &cut);
+			append_bytes(&at, step_end(p, step), &cut);
 		else
 			pass_segments(p, w, last->segs, step->segs);
 		world_note_state();
 		world_transmit();
-		act(p, last->actions, step->actions);
+		run_actions(p, last->actions, step->actions);
 		world_transmit();
 		last = step;
 	}

@@ -26,7 +26,7 @@ static inline u32 roll(struct dice *d)
 	return d->state ^ d->state >> 15;
 }
 
-/* A number below @n */
+/* Return: a random number below @n */
 static inline u32 roll_below(struct dice *d, u32 n)
 {
 	return (u64)roll(d) * n >> 32;

@@ -3,7 +3,7 @@
 #include "../../../../drivers/ddp/hdr.h"
 #include "maker.h"
 
-static u8 *seg_bytes(struct maker *m, u32 len)
+static u8 *new_segment_bytes(struct maker *m, u32 len)
 {
 	struct plan *p = m->p;
 
@@ -14,7 +14,7 @@ static u8 *seg_bytes(struct maker *m, u32 len)
 	return p->bytes + p->used - len;
 }
 
-void fill(struct maker *m, u8 *at, u32 len)
+void fill_bytes(struct maker *m, u8 *at, u32 len)
 {
 	u32 word;
 
@@ -28,7 +28,7 @@ void fill(struct maker *m, u8 *at, u32 len)
 
 static void add_segment(struct maker *m, const struct ddp_hdr *h, const u8 *raw, u32 len)
 {
-	u8 *at = seg_bytes(m, ddp_hdr_len(h) + len);
+	u8 *at = new_segment_bytes(m, ddp_hdr_len(h) + len);
 
 	if (!at)
 		return;
@@ -36,13 +36,13 @@ static void add_segment(struct maker *m, const struct ddp_hdr *h, const u8 *raw,
 	if (raw)
 		memcpy(at, raw, len);
 	else
-		fill(m, at, len);
+		fill_bytes(m, at, len);
 }
 
 void add_garbage(struct maker *m)
 {
 	u32 len = in_u8(m->in) % 64;
-	u8 *at = seg_bytes(m, len);
+	u8 *at = new_segment_bytes(m, len);
 
 	for (; at && len; len--)
 		*at++ = in_u8(m->in);

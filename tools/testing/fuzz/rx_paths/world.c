@@ -187,7 +187,7 @@ bool world_resolve_faults(void)
 }
 
 /* Pull what the stream has to send, and note it */
-static void pull(struct ddp_stream *s)
+static void pull_segments(struct ddp_stream *s)
 {
 	static u8 bytes[2048];
 	struct ddp_txseg seg;
@@ -209,7 +209,7 @@ void world_transmit(void)
 
 	do {
 		world.kicked = false;
-		pull(&world.r.stream);
+		pull_segments(&world.r.stream);
 		/* each pass resolves at least one page, or ends a batch */
 		MUST("tx-ends", ++passes < 1000);
 	} while (world_resolve_faults() || world.kicked);
