@@ -42,7 +42,7 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 		    uint64_t n)
 {
 	const struct options *opt = r->s.opt;
-	uint64_t slot = slot_of(&r->s, n);
+	uint64_t slot = slot_offset(&r->s, n);
 
 	*sge = (struct ibv_sge) {
 		.addr = (uintptr_t)r->s.buf + slot,
@@ -76,7 +76,7 @@ static void request_reposts(struct run *r)
 	eventfd_write(sh->work, 1);
 }
 
-static void post(struct run *r, uint32_t n)
+static void post_messages(struct run *r, uint32_t n)
 {
 	struct ibv_send_wr *bad;
 	uint32_t i;
@@ -92,7 +92,7 @@ static void post(struct run *r, uint32_t n)
 		request_reposts(r);
 }
 
-static bool reap(struct run *r)
+static bool poll_completions(struct run *r)
 {
 	struct ibv_wc wc[BATCH];
 	int n = side_poll(&r->s, wc, BATCH);
@@ -103,11 +103,11 @@ static bool reap(struct run *r)
 }
 
 /* Sleep until something completes */
-static void wait_done(struct run *r)
+static void wait_completion(struct run *r)
 {
-	while (!reap(r)) {
+	while (!poll_completions(r)) {
 		side_arm(&r->s);
-		if (reap(r))
+		if (poll_completions(r))
 			return;
 		side_take_event(&r->s);
 	}
@@ -122,7 +122,7 @@ static bool make_room(struct run *r)
 	bool seen = false;
 
 	while (r->posted + opt->list - r->done > opt->depth) {
-		wait_done(r);
+		wait_completion(r);
 		seen = true;
 	}
 	if (opt->op == OP_SEND)
@@ -130,12 +130,12 @@ static bool make_room(struct run *r)
 	return seen;
 }
 
-static void run_until(struct run *r, double end)
+static void post_until(struct run *r, double end)
 {
 	do {
 		while (!make_room(r))
-			post(r, r->s.opt->list);
-		post(r, r->s.opt->list);
+			post_messages(r, r->s.opt->list);
+		post_messages(r, r->s.opt->list);
 	} while (now() < end);
 }
 
@@ -143,13 +143,13 @@ static void run_until(struct run *r, double end)
  * Wait until all messages have arrived. For Writes, post a Read: it completes after the
  * Writes before it are placed. Sends are counted by the passive end.
  */
-static void drain(struct run *r)
+static void wait_all_arrived(struct run *r)
 {
 	const struct options *opt = r->s.opt;
 	struct ibv_send_wr *bad;
 
 	while (r->posted + 1 - r->done > opt->depth)
-		wait_done(r);
+		wait_completion(r);
 	if (opt->op == OP_SEND)
 		shared_wait(r->s.sh, &r->s.sh->allowed, r->posted + 1);
 	fill_wr(r, &r->wr[0], &r->sge[0], r->posted);
@@ -165,39 +165,39 @@ static void drain(struct run *r)
 	if (opt->op == OP_SEND)
 		request_reposts(r);
 	while (r->done < r->posted)
-		wait_done(r);
+		wait_completion(r);
 	if (opt->op == OP_SEND)
 		shared_wait(r->s.sh, &r->s.sh->received, r->posted);
 }
 
-static void mark(struct run *r, struct mark *m)
+static void take_run_mark(struct run *r, struct mark *m)
 {
 	take_mark(m, r->peer);
 	m->messages = r->done;
 }
 
-/* No drain() is needed: after a round of ping-pong no message is in flight */
+/* No wait_all_arrived() is needed: after a round of ping-pong no message is in flight */
 static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
 {
 	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm, rounds);
-	mark(r, &m[0]);
+	take_run_mark(r, &m[0]);
 	r->done = ping_until(&r->s, r->done, m[0].time + r->s.opt->secs, rounds);
-	mark(r, &m[1]);
+	take_run_mark(r, &m[1]);
 	ping_end(&r->s, r->done);
 }
 
 static void run_messages(struct run *r, struct mark *m)
 {
-	run_until(r, now() + r->s.opt->warm);
-	drain(r);
-	mark(r, &m[0]);
-	run_until(r, m[0].time + r->s.opt->secs);
-	drain(r);
-	mark(r, &m[1]);
+	post_until(r, now() + r->s.opt->warm);
+	wait_all_arrived(r);
+	take_run_mark(r, &m[0]);
+	post_until(r, m[0].time + r->s.opt->secs);
+	wait_all_arrived(r);
+	take_run_mark(r, &m[1]);
 }
 
-void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
-		 struct mark *m, struct rounds *rounds)
+void run_active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
+		     struct mark *m, struct rounds *rounds)
 {
 	struct run *r = calloc(1, sizeof(*r));
 
@@ -216,9 +216,9 @@ void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
 	} else {
 		run_messages(r, m);
 	}
-	if (opt->op == OP_READ && enough_to_check(&r->s, r->done))
+	if (opt->op == OP_READ && has_filled_all_slots(&r->s, r->done))
 		sh->bad = !has_pattern(r->s.buf, r->s.window);
 	eventfd_write(sh->stop, r->done);
-	side_end(&r->s);
+	side_destroy(&r->s);
 	free(r);
 }

@@ -23,7 +23,7 @@
 #define SCTP_RCVBUF	(8 << 20)
 #define SCTP_SNDBUF	(2 << 20)
 
-static struct sockaddr_in address(const struct options *opt, uint16_t port)
+static struct sockaddr_in make_address(const struct options *opt, uint16_t port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = port };
 
@@ -32,21 +32,21 @@ static struct sockaddr_in address(const struct options *opt, uint16_t port)
 	return sin;
 }
 
-static void set(int fd, int level, int name, const void *value, socklen_t len)
+static void set_sockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
 	if (setsockopt(fd, level, name, value, len))
 		die("setsockopt");
 }
 
-static void set_sctp(int fd)
+static void set_sctp_options(int fd)
 {
 	struct sctp_sndinfo info = { .snd_flags = SCTP_UNORDERED };
 	int in = SCTP_RCVBUF / 2, out = SCTP_SNDBUF / 2, on = 1;
 
-	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &in, sizeof(in));
-	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &out, sizeof(out));
-	set(fd, IPPROTO_SCTP, SCTP_NODELAY, &on, sizeof(on));
-	set(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &info, sizeof(info));
+	set_sockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &in, sizeof(in));
+	set_sockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &out, sizeof(out));
+	set_sockopt(fd, IPPROTO_SCTP, SCTP_NODELAY, &on, sizeof(on));
+	set_sockopt(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &info, sizeof(info));
 }
 
 static int new_socket(const struct options *opt)
@@ -57,13 +57,13 @@ static int new_socket(const struct options *opt)
 	if (fd < 0)
 		die("socket");
 	if (sctp)
-		set_sctp(fd);
+		set_sctp_options(fd);
 	return fd;
 }
 
-static int listening(const struct options *opt, struct shared *sh)
+static int open_listener(const struct options *opt, struct shared *sh)
 {
-	struct sockaddr_in sin = address(opt, 0);
+	struct sockaddr_in sin = make_address(opt, 0);
 	socklen_t len = sizeof(sin);
 	int fd = new_socket(opt);
 
@@ -90,9 +90,9 @@ static ssize_t receive_some(int fd, uint8_t *buf)
 	return recv(fd, buf, CHUNK, 0);
 }
 
-void passive_bare(const struct options *opt, struct shared *sh)
+void run_passive_bare(const struct options *opt, struct shared *sh)
 {
-	int listener = listening(opt, sh);
+	int listener = open_listener(opt, sh);
 	int fd = accept(listener, NULL, NULL);
 	uint8_t *buf = malloc(CHUNK);
 	int low = opt->op == OP_TCP ? LOW_WATER : 0;
@@ -103,7 +103,7 @@ void passive_bare(const struct options *opt, struct shared *sh)
 	while ((n = receive_some(fd, buf)) > 0) {
 		/* set only now, because setting it enlarges the receive buffer */
 		if (low)
-			set(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+			set_sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 		low = 0;
 		shared_add(sh, &sh->received, n);
 	}
@@ -114,14 +114,14 @@ void passive_bare(const struct options *opt, struct shared *sh)
 	close(listener);
 }
 
-static int connected(const struct options *opt, struct shared *sh)
+static int open_connection(const struct options *opt, struct shared *sh)
 {
 	int fd = new_socket(opt);
 	struct sockaddr_in sin;
 	eventfd_t one;
 
 	eventfd_read(sh->ready, &one);
-	sin = address(opt, sh->port);
+	sin = make_address(opt, sh->port);
 	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
 		die("connect");
 	return fd;
@@ -155,10 +155,10 @@ static uint64_t send_until(int fd, const struct options *opt,
 	return sent + CHUNK;
 }
 
-void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
+void run_active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 		struct mark *m)
 {
-	int fd = connected(opt, sh);
+	int fd = open_connection(opt, sh);
 	uint64_t sent;
 
 	if (CHUNK % opt->size)

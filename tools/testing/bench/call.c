@@ -12,10 +12,10 @@
 #define CQES		64
 #define BACKLOG		8
 
-/* Create the objects that all connections share. @at: an ID of the device, kept until end() */
-static void begin(struct side *s, struct rdma_cm_id *at)
+/* Create the objects that all connections share. @at: an ID of the device */
+static void create_shared_objects(struct side *s, struct rdma_cm_id *at)
 {
-	s->window = window_of(s->opt);
+	s->window = window_size(s->opt);
 	s->buf = calloc(1, s->window);
 	s->comp = ibv_create_comp_channel(at->verbs);
 	if (!s->buf || !s->comp)
@@ -28,7 +28,7 @@ static void begin(struct side *s, struct rdma_cm_id *at)
 		die("ibv_reg_mr");
 }
 
-static void end(struct side *s, struct rdma_cm_id *at)
+static void destroy_shared_objects(struct side *s, struct rdma_cm_id *at)
 {
 	if (s->unacked)
 		ibv_ack_cq_events(s->cq, s->unacked);
@@ -54,7 +54,7 @@ static void make_qp(struct side *s)
 	post_recvs(s, 0, 1);
 }
 
-static void forget(struct side *s)
+static void destroy_connection(struct side *s)
 {
 	rdma_destroy_qp(s->id);
 	if (rdma_destroy_id(s->id))
@@ -69,27 +69,27 @@ static void call_once(struct side *s, uint64_t n, uint32_t octets)
 	ping_send(s, n, octets);
 	ping_wait(s);
 	rdma_disconnect(s->id);
-	side_expect(s, RDMA_CM_EVENT_DISCONNECTED);
-	forget(s);
+	side_wait_event(s, RDMA_CM_EVENT_DISCONNECTED);
+	destroy_connection(s);
 }
 
-/* Accept a connection and answer its ping. Return: the length of the received ping in bytes */
+/* Accept a connection and answer its ping. Return: the length in bytes of the received ping */
 static uint32_t answer_once(struct side *s, uint64_t n)
 {
 	uint32_t octets;
 
-	side_called(s);
+	side_wait_request(s);
 	make_qp(s);
-	side_answer(s);
+	side_accept_request(s);
 	octets = ping_wait(s);
 	ping_send(s, n, s->opt->size);
-	side_expect(s, RDMA_CM_EVENT_DISCONNECTED);
+	side_wait_event(s, RDMA_CM_EVENT_DISCONNECTED);
 	rdma_disconnect(s->id);
-	forget(s);
+	destroy_connection(s);
 	return octets;
 }
 
-static uint64_t calls_until(struct side *s, uint64_t done, double until)
+static uint64_t call_until(struct side *s, uint64_t done, double until)
 {
 	do
 		call_once(s, done++, s->opt->size);
@@ -97,37 +97,37 @@ static uint64_t calls_until(struct side *s, uint64_t done, double until)
 	return done;
 }
 
-void active_calls(const struct options *opt, struct shared *sh, pid_t peer, struct mark *m)
+void run_active_calls(const struct options *opt, struct shared *sh, pid_t peer, struct mark *m)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct rdma_cm_id *at;
 	eventfd_t one;
 
 	eventfd_read(sh->ready, &one);
-	side_events(&s);
+	side_create_event_channel(&s);
 	side_resolve(&s);
 	at = s.id;
-	begin(&s, at);
-	m[0].messages = calls_until(&s, 0, now() + opt->warm);
+	create_shared_objects(&s, at);
+	m[0].messages = call_until(&s, 0, now() + opt->warm);
 	take_mark(&m[0], peer);
-	m[1].messages = calls_until(&s, m[0].messages, m[0].time + opt->secs);
+	m[1].messages = call_until(&s, m[0].messages, m[0].time + opt->secs);
 	take_mark(&m[1], peer);
 	call_once(&s, m[1].messages, FAREWELL);
-	end(&s, at);
+	destroy_shared_objects(&s, at);
 }
 
-void passive_calls(const struct options *opt, struct shared *sh)
+void run_passive_calls(const struct options *opt, struct shared *sh)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct rdma_cm_id *at;
 	uint64_t n = 0;
 
-	side_events(&s);
+	side_create_event_channel(&s);
 	side_listen(&s, BACKLOG);
 	at = s.id;
-	begin(&s, at);
+	create_shared_objects(&s, at);
 	eventfd_write(sh->ready, 1);
 	while (answer_once(&s, n++) != FAREWELL)
 		;
-	end(&s, at);
+	destroy_shared_objects(&s, at);
 }

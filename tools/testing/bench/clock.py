@@ -17,13 +17,13 @@ WHO = ("rnic_sw", "siw", "bare")
 MOST_SHOWN = 60
 
 
-def thousands(result):
+def thousands_per_message(result):
     """Return thousands of instructions per message, or None after a failure."""
     per_s = result.get("messages_per_s")
     return 1e6 / per_s if per_s else None
 
 
-def budgets(path):
+def read_budgets(path):
     """Return the budgets by (row, CRC, MTU)."""
     with open(path, encoding="ascii") as f:
         lines = [line.split("\t") for line in f.read().splitlines()
@@ -37,24 +37,24 @@ def table(measured):
     for run in measured["runs"]:
         who = "bare" if run["who"] in ("tcp", "sctp") else run["who"]
         key = run["row"], run["crc"], run["mtu"]
-        found.setdefault(key, {})[who] = thousands(run["result"])
+        found.setdefault(key, {})[who] = thousands_per_message(run["result"])
     return found
 
 
-def figure(value):
+def format_figure(value):
     if value is None:
         return "failed"
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def slack(path, kernel):
+def budget_tolerance(path, kernel):
     """Return the factor by which a figure may exceed its budget: figures vary by 2 % between
     runs, and more on another kernel than that of the budget, whose TCP may cost more."""
     with open(path, encoding="ascii") as f:
         return 1.02 if f"# Kernel {kernel}\n" in f else 1.1
 
 
-def verdict(most, value, more):
+def compare_with_budget(most, value, more):
     if value is None:
         return "FAILED"
     if most and value > more * most:
@@ -62,7 +62,7 @@ def verdict(most, value, more):
     return "less" if most and value < 0.95 * most else ""
 
 
-def pinned(key, found):
+def maximum_from_pinned(key, found):
     """Return the maximum for an on-demand row, derived from its pinned row."""
     row, *where = key
     row = row.removesuffix(rows.DEMAND)
@@ -70,14 +70,14 @@ def pinned(key, found):
     return rows.DEMAND_MOST * cost if cost else None
 
 
-def judged(key, found, most, more):
+def judge_row(key, found, most, more):
     """Return the budget of a row, and the verdict: "", "less", "MORE" or "FAILED"."""
     value = found[key].get("rnic_sw")
     if key[0].endswith(rows.DEMAND):
-        most = pinned(key, found)
+        most = maximum_from_pinned(key, found)
         return most, "FAILED" if value is None else "MORE" if most and value > more * most else ""
     # rows without rnic_sw measure other implementations
-    how = verdict(most.get(key), value, more) if "rnic_sw" in found[key] else ""
+    how = compare_with_budget(most.get(key), value, more) if "rnic_sw" in found[key] else ""
     return most.get(key), how
 
 
@@ -117,19 +117,19 @@ def print_many(measured):
               f"{1e6 / result['per_s']:.0f} each, {result['kib_each']:.1f} KiB")
 
 
-def share(found, alone):
+def relative_rate(found, alone):
     """Return the rate of a ping relative to its rate without a neighbour."""
     return found["result"].get("messages_per_s", 0) / alone if alone else 0
 
 
-def waits_too_long(found, alone):
+def is_delayed_too_much(found, alone):
     """Check whether a ping over rnic_sw failed, or its neighbour delays it too much."""
     took = found["result"].get("round_us")
     return found["who"] == "rnic_sw" and (
-        not took or share(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
+        not took or relative_rate(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
 
 
-def print_beside(measured):
+def print_pings(measured):
     """Print the round-trip times of pings without and with a busy neighbour. Return how many
     pings are delayed too much."""
     waits, alone = 0, {}
@@ -137,13 +137,13 @@ def print_beside(measured):
         pair = found["who"], found["llp"]
         if not found["busy"]:
             alone[pair] = found["result"].get("messages_per_s")
-        too_long = waits_too_long(found, alone[pair])
+        too_long = is_delayed_too_much(found, alone[pair])
         waits += too_long
         how = "beside a busy pair" if found["busy"] else "alone"
         took = found["result"].get("round_us")
         print(f"ping {how}, {', '.join(pair)}: " +
               (f"{took[0]:.0f} us, 95 % within {took[1]:.0f}, all within {took[2]:.0f}; "
-               f"{share(found, alone[pair]):.2f} of its rounds" if took else "failed") +
+               f"{relative_rate(found, alone[pair]):.2f} of its rounds" if took else "failed") +
               (" TOO LONG" if too_long else ""))
     return waits
 
@@ -151,8 +151,8 @@ def print_beside(measured):
 def main():
     with open(sys.argv[1], encoding="ascii") as f:
         measured = json.load(f)
-    most = budgets(sys.argv[2])
-    more = slack(sys.argv[2], measured["kernel"])
+    most = read_budgets(sys.argv[2])
+    more = budget_tolerance(sys.argv[2], measured["kernel"])
     verdicts = []
     print(f"Kernel {measured['kernel']}, one CPU: thousands of instructions per message, both "
           "ends.")
@@ -160,10 +160,10 @@ def main():
           f" {'budget':>8}")
     found = table(measured)
     for key, costs in found.items():
-        allowed, how = judged(key, found, most, more)
+        allowed, how = judge_row(key, found, most, more)
         verdicts.append(how)
-        cells = [figure(costs[w]) if w in costs else "" for w in WHO]
-        cells.append(figure(allowed) if allowed else "")
+        cells = [format_figure(costs[w]) if w in costs else "" for w in WHO]
+        cells.append(format_figure(allowed) if allowed else "")
         line = f"{key[0]:<33} {key[1].replace('sctp', ''):>4} {key[2]:>6}" + \
             "".join(f" {c:>8}" for c in cells) + f" {how}"
         print(line.rstrip())
@@ -171,7 +171,7 @@ def main():
     below = verdicts.count("less")
     print("Rows that exceed their budget or failed: "
           f"{missed}.{f' Rows far enough below to lower their budget: {below}.' if below else ''}")
-    missed += print_beside(measured)
+    missed += print_pings(measured)
     print_many(measured)
     if "--profile" in sys.argv:
         show_profile(measured, os.path.dirname(sys.argv[1]))

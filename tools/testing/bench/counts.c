@@ -17,7 +17,7 @@ double now(void)
 }
 
 /* Return: the number after @key in @file, or 0 if there is none */
-static uint64_t number_in(const char *file, const char *key)
+static uint64_t read_number(const char *file, const char *key)
 {
 	unsigned long long n = 0;
 	char line[1024];
@@ -35,15 +35,15 @@ static uint64_t number_in(const char *file, const char *key)
 	return n;
 }
 
-static uint64_t number_of(pid_t pid, const char *file, const char *key)
+static uint64_t read_proc_number(pid_t pid, const char *file, const char *key)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	return number_in(path, key);
+	return read_number(path, key);
 }
 
-static double busy_seconds(void)
+static double read_busy_seconds(void)
 {
 	unsigned long long t[8] = { 0 };
 	FILE *f = fopen("/proc/stat", "r");
@@ -60,7 +60,7 @@ static double busy_seconds(void)
 }
 
 /* Read /proc/net/dev: in a line, bytes and frames sent follow eight numbers for receiving */
-static uint64_t loopback_frames(void)
+static uint64_t read_loopback_frames(void)
 {
 	unsigned long long n = 0;
 	char line[512];
@@ -78,7 +78,7 @@ static uint64_t loopback_frames(void)
 }
 
 /* Read /proc/net/snmp: OutSegs is the eleventh number of the second line that begins with Tcp: */
-static uint64_t tcp_segments(void)
+static uint64_t read_tcp_segments(void)
 {
 	unsigned long long n = 0;
 	char line[1024];
@@ -99,11 +99,11 @@ void take_mark(struct mark *m, pid_t peer)
 {
 	pid_t self = getpid();
 
-	m->busy = busy_seconds();
-	m->switches = number_of(self, "status", "voluntary_ctxt_switches:") +
-		      number_of(peer, "status", "voluntary_ctxt_switches:");
-	m->frames = loopback_frames();
-	m->segments = tcp_segments();
+	m->busy = read_busy_seconds();
+	m->switches = read_proc_number(self, "status", "voluntary_ctxt_switches:") +
+		      read_proc_number(peer, "status", "voluntary_ctxt_switches:");
+	m->frames = read_loopback_frames();
+	m->segments = read_tcp_segments();
 	m->time = now();
 	execute_marker();
 }

@@ -8,7 +8,7 @@ import statistics
 import sys
 
 
-def figure(rate, ping):
+def format_rate(rate, ping):
     """Format a rate: microseconds for a ping, thousands of messages a second otherwise."""
     return f"{1e6 / rate:.1f} us" if ping else f"{rate / 1e3:.2f} k/s"
 
@@ -26,7 +26,7 @@ def main():
     for row, by in found.items():
         ratios = sorted(rate / by["siw"][pair] for pair, rate in by["rnic_sw"].items()
                         if pair in by["siw"])
-        cells = [figure(statistics.median(by[who].values()), row.startswith("ping"))
+        cells = [format_rate(statistics.median(by[who].values()), row.startswith("ping"))
                  for who in ("siw", "rnic_sw") if by[who]]
         print(f"{row:<28} " + " ".join(f"{cell:>12}" for cell in cells) +
               (f"  {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"

@@ -60,7 +60,7 @@ static void print_block(const void *node, VISIT visit, int depth)
 	b->count = 0;
 }
 
-static void at_marker(unsigned int cpu, void *unused)
+static void on_marker(unsigned int cpu, void *unused)
 {
 	(void)cpu;
 	(void)unused;
@@ -71,7 +71,7 @@ static void at_marker(unsigned int cpu, void *unused)
 }
 
 /* Use the virtual address, which is the same for the code of a program in all its processes */
-static void executed(unsigned int cpu, void *block)
+static void on_executed(unsigned int cpu, void *block)
 {
 	const struct block *b = block;
 
@@ -80,8 +80,8 @@ static void executed(unsigned int cpu, void *block)
 }
 
 /* Use the physical address, because memory that is mapped twice is in one cache line */
-static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
-		     void *unused)
+static void on_accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+			void *unused)
 {
 	struct qemu_plugin_hwaddr *at = qemu_plugin_get_hwaddr(info, vaddr);
 
@@ -93,7 +93,7 @@ static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vadd
 }
 
 /* Find or create the block at @addr; all its translations share it */
-static struct block *block_at(uint64_t addr)
+static struct block *find_or_create_block(uint64_t addr)
 {
 	struct block *fresh = calloc(1, sizeof(*fresh)), **found;
 
@@ -114,21 +114,21 @@ static bool is_marker(const struct qemu_plugin_insn *insn)
 	       !memcmp(qemu_plugin_insn_data(insn), marker, sizeof(marker));
 }
 
-static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
-	struct block *b = block_at(qemu_plugin_tb_vaddr(tb));
+	struct block *b = find_or_create_block(qemu_plugin_tb_vaddr(tb));
 	size_t n = qemu_plugin_tb_n_insns(tb), octets = 0, i;
 
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->count, n);
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, CB_NO_REGS, b);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_executed, CB_NO_REGS, b);
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
 		octets += qemu_plugin_insn_size(insn);
-		qemu_plugin_register_vcpu_mem_cb(insn, accessed, CB_NO_REGS, MEM_RW, NULL);
+		qemu_plugin_register_vcpu_mem_cb(insn, on_accessed, CB_NO_REGS, MEM_RW, NULL);
 		if (is_marker(insn))
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, at_marker,
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker,
 							       CB_NO_REGS, NULL);
 	}
 	if (octets > b->octets)
@@ -146,6 +146,6 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **
 			out = fopen(argv[i] + 4, "w");
 	if (!out)
 		return -1;
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translated);
 	return 0;
 }

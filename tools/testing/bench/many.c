@@ -54,7 +54,7 @@ static double now(void)
 }
 
 /* Return: the number after @key at the start of a line of @file, in KiB; -1 if there is none */
-static long kib(const char *file, const char *key)
+static long read_kib(const char *file, const char *key)
 {
 	char line[256];
 	long n = -1;
@@ -70,14 +70,14 @@ static long kib(const char *file, const char *key)
 }
 
 /* Return: KiB in use on this machine, without the anonymous memory of both processes */
-static long memory(pid_t peer)
+static long read_used_kib(pid_t peer)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)peer);
-	return kib("/proc/meminfo", "MemTotal:") -
-	       kib("/proc/meminfo", "MemAvailable:") -
-	       kib("/proc/self/status", "RssAnon:") - kib(path, "RssAnon:");
+	return read_kib("/proc/meminfo", "MemTotal:") -
+	       read_kib("/proc/meminfo", "MemAvailable:") -
+	       read_kib("/proc/self/status", "RssAnon:") - read_kib(path, "RssAnon:");
 }
 
 static void make_qp(struct end *e, struct rdma_cm_id *id)
@@ -98,7 +98,7 @@ static void make_qp(struct end *e, struct rdma_cm_id *id)
 		die("rdma_create_qp");
 }
 
-static void take_step(struct end *e, const struct rdma_cm_event *ev)
+static void handle_event(struct end *e, const struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = { .responder_resources = 1,
 					 .initiator_depth = 1 };
@@ -136,7 +136,7 @@ static void wait_established(struct end *e)
 			die("rdma_get_cm_event");
 		copy = *ev;
 		rdma_ack_cm_event(ev);
-		take_step(e, &copy);
+		handle_event(e, &copy);
 	}
 }
 
@@ -150,7 +150,7 @@ static struct rdma_cm_id *new_id(struct end *e)
 }
 
 /* Accept all connections, notify the other process, and wait to be killed */
-static _Noreturn void passive(struct end *e)
+static _Noreturn void run_passive(struct end *e)
 {
 	struct rdma_cm_id *id;
 
@@ -202,15 +202,15 @@ int main(int argc, char **argv)
 	e.ready = eventfd(0, 0);
 	peer = fork();
 	if (!peer)
-		passive(&e);
+		run_passive(&e);
 	e.events = rdma_create_event_channel();
 	eventfd_read(e.ready, &one);
-	before = memory(peer);
+	before = read_used_kib(peer);
 	start = now();
 	connect_all(&e);
 	eventfd_read(e.ready, &one);
 	secs = now() - start;
-	after = memory(peer);
+	after = read_used_kib(peer);
 	printf("{\"connections\": %u, \"seconds\": %.4f, ", e.want, secs);
 	printf("\"per_s\": %.1f, \"kib_each\": %.2f}\n", e.want / secs,
 	       (double)(after - before) / e.want);

@@ -7,7 +7,7 @@
 
 #define MARKER_BYTES	{ 0x0f, 0x1f, 0x80, 0x43, 0x52, 0x69, 0x77 }
 
-/* Does nothing on other architectures than x86-64 */
+/* Execute the marker; do nothing on other architectures than x86-64 */
 static inline void execute_marker(void)
 {
 #ifdef __x86_64__

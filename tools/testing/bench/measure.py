@@ -46,7 +46,7 @@ def set_up():
         f.write("both")
 
 
-def make_root(programs):
+def make_root_in_memory(programs):
     """Copy all files that the programs need into a root file system in the guest's memory, so
     that no program waits for the host. If time is counted in instructions, the clock of a
     waiting guest jumps from timer to timer."""
@@ -78,7 +78,7 @@ def set_crc(crc, siw_crc):
     run("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
 
 
-def result_of(command, llp, timeout):
+def run_program(command, llp, timeout):
     """Run a program. Return its output, parsed as JSON, or the error."""
     env = dict(os.environ, RNIC_SW_LLP=llp)
     for _ in range(TRIES):
@@ -99,19 +99,19 @@ def rate(opts, who, row, llp="tcp"):
     args = [*row.args[:-1], who] if who == "sctp" else row.args
     times = ["-t", str(opts.seconds), "-w", str(opts.warm)]
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], *times, *args]
-    return result_of(command, "sctp" if row.name.startswith("SCTP") else llp,
+    return run_program(command, "sctp" if row.name.startswith("SCTP") else llp,
                      10 * opts.seconds + 30)
 
 
-def have_descriptors():
+def raise_descriptor_limit():
     """Raise the limit of file descriptors: each connection needs several."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))
 
 
-def idle(program, number):
+def open_idle_connections(program, number):
     """Open connections that stay idle while others are measured."""
     print(f"{number} idle connections", flush=True)
-    have_descriptors()
+    raise_descriptor_limit()
     held = subprocess.Popen([program, "-k", ADDRESSES["rnic_sw"], str(number)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             preexec_fn=lambda: os.chroot(ROOT))
@@ -120,19 +120,19 @@ def idle(program, number):
     return held
 
 
-def many(opts):
+def measure_many(opts):
     """Open many connections at once, over each lower layer in turn. Drop the first result of
     each, because a system that has just started still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
     run("ip", "link", "set", "lo", "mtu", "65536")
-    have_descriptors()
+    raise_descriptor_limit()
     command = [f"{opts.programs}/many", ADDRESSES["rnic_sw"], str(rows.MANY)]
-    made = [{"who": llp, "result": result_of(command, llp, 60)}
+    made = [{"who": llp, "result": run_program(command, llp, 60)}
             for _ in range(1 + opts.pairs) for llp in rows.LLPS]
     return made[len(rows.LLPS):]
 
 
-def together(opts, who, row):
+def run_at_once(opts, who, row):
     """Run as many programs as the row requires at the same time, and add up their rates."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         runs = [pool.submit(rate, opts, who, row) for _ in range(rows.at_once(row))]
@@ -142,7 +142,7 @@ def together(opts, who, row):
         **found[0], "messages_per_s": sum(one["messages_per_s"] for one in found)}
 
 
-def on_cpus(opts):
+def measure_on_cpus(opts):
     """Yield results of rnic_sw and siw in turn, so that other load on the machine affects both."""
     run("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", opts.siw_crc)
@@ -151,12 +151,13 @@ def on_cpus(opts):
         for pair in range(opts.pairs):
             for who in ("rnic_sw", "siw") if pair % 2 else ("siw", "rnic_sw"):
                 yield {"row": row.name, "who": who, "pair": pair,
-                       "result": together(opts, who, row)}
+                       "result": run_at_once(opts, who, row)}
 
 
 @contextlib.contextmanager
-def neighbour(opts, who, llp):
-    """Context manager: run another pair of programs on the device, which writes continuously."""
+def busy_neighbour(opts, who, llp):
+    """Run another pair of programs, which writes continuously, on the device during a with
+    block."""
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], "-w", "0", "-t", "3600", "write"]
     busy = subprocess.Popen(command, env=dict(os.environ, RNIC_SW_LLP=llp),
                             preexec_fn=lambda: os.chroot(ROOT))
@@ -168,7 +169,7 @@ def neighbour(opts, who, llp):
     busy.wait()
 
 
-def beside(opts):
+def measure_pings(opts):
     """Measure the round-trip times of a ping, alone and beside a busy neighbour."""
     run("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", None if opts.ours else opts.siw_crc)
@@ -178,13 +179,13 @@ def beside(opts):
             continue
         print(f"[99 %] pings beside a neighbour: {who}, {llp}", flush=True)
         for busy in (False, True):
-            with neighbour(opts, who, llp) if busy else contextlib.nullcontext():
+            with busy_neighbour(opts, who, llp) if busy else contextlib.nullcontext():
                 result = rate(opts, who, rows.PINGS[-1], llp)
             found.append({"who": who, "llp": llp, "busy": busy, "result": result})
     return found
 
 
-def contestants(opts, row, pair):
+def implementations_in_order(opts, row, pair):
     """Return the implementations in the order to run, which alternates between pairs."""
     if row in rows.OURS:
         return ["rnic_sw"]
@@ -196,7 +197,7 @@ def contestants(opts, row, pair):
     return both if pair % 2 == 0 else both[::-1]
 
 
-def options():
+def parse_options():
     p = argparse.ArgumentParser()
     p.add_argument("programs", help="directory of the programs rate and many")
     p.add_argument("siw_crc", help="siw.ko that requests CRC; unused with --ours")
@@ -218,14 +219,14 @@ def options():
 
 
 def main():
-    opts = options()
+    opts = parse_options()
     more = rows.OURS if opts.on_demand else ()
     plan = list(rows.planned(opts.pairs, opts.rows, more))
     results = []
     at = (None, None)
     set_up()
-    make_root(opts.programs)
-    held = idle(f"{opts.programs}/many", opts.idle) if opts.idle else None
+    make_root_in_memory(opts.programs)
+    held = open_idle_connections(f"{opts.programs}/many", opts.idle) if opts.idle else None
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
             set_crc(crc, None if opts.ours else opts.siw_crc)
@@ -236,7 +237,7 @@ def main():
             how = "" if crc == "sctp" else f", CRC {crc}"
             print(f"[{100 * n // len(plan):2d} %] MTU {mtu}{how}: {row.name}",
                   flush=True)
-        for who in contestants(opts, row, pair):
+        for who in implementations_in_order(opts, row, pair):
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
                             "result": rate(opts, who, row)})
@@ -245,11 +246,11 @@ def main():
     measured = {"kernel": os.uname().release, "pairs": opts.pairs,
                 "seconds": opts.seconds, "runs": results}
     if opts.many:
-        measured["many"] = many(opts)
+        measured["many"] = measure_many(opts)
     if opts.beside:
-        measured["beside"] = beside(opts)
+        measured["beside"] = measure_pings(opts)
     if opts.cpus:
-        measured["cpus"] = list(on_cpus(opts))
+        measured["cpus"] = list(measure_on_cpus(opts))
     if opts.symbols:
         shutil.copyfile("/proc/kallsyms", opts.symbols)
     with open(opts.result, "w", encoding="ascii") as f:

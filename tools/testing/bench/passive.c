@@ -8,7 +8,7 @@
 #define BATCH	64
 
 /* Count completed receives and post them again */
-static bool take_sends(struct side *s)
+static bool repost_receives(struct side *s)
 {
 	struct shared *sh = s->sh;
 	struct ibv_wc wc[BATCH];
@@ -22,22 +22,22 @@ static bool take_sends(struct side *s)
 	return true;
 }
 
-static void take_wanted(struct side *s)
+static void receive_wanted(struct side *s)
 {
 	struct shared *sh = s->sh;
 	eventfd_t one;
 
 	eventfd_read(sh->work, &one);
 	while (sh->received < __atomic_load_n(&sh->wanted, __ATOMIC_SEQ_CST)) {
-		if (take_sends(s))
+		if (repost_receives(s))
 			continue;
 		side_arm(s);
-		if (!take_sends(s))
+		if (!repost_receives(s))
 			side_take_event(s);
 	}
 }
 
-void passive_rdma(const struct options *opt, struct shared *sh)
+void run_passive_rdma(const struct options *opt, struct shared *sh)
 {
 	struct side s = { .opt = opt, .sh = sh };
 	struct pollfd fds[] = {
@@ -48,15 +48,15 @@ void passive_rdma(const struct options *opt, struct shared *sh)
 
 	side_accept(&s);
 	if (opt->op == OP_PING)
-		pong(&s);
+		answer_pings(&s);
 	while (!fds[0].revents) {
 		if (fds[1].revents)
-			take_wanted(&s);
+			receive_wanted(&s);
 		if (poll(fds, 2, -1) < 0)
 			die("poll");
 	}
 	eventfd_read(sh->stop, &messages);
-	if (opt->op != OP_READ && opt->op != OP_PING && enough_to_check(&s, messages))
+	if (opt->op != OP_READ && opt->op != OP_PING && has_filled_all_slots(&s, messages))
 		sh->bad = !has_pattern(s.buf, s.window);
-	side_end(&s);
+	side_destroy(&s);
 }

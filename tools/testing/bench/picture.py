@@ -14,7 +14,7 @@ def x_of(ratio):
     return LEFT + WIDTH * part
 
 
-def scale(bottom):
+def draw_scale(bottom):
     """Yield the lines of the scale at powers of two; the line at 1 is darker."""
     ratio = LEAST
     while ratio <= MOST:
@@ -24,7 +24,7 @@ def scale(bottom):
         ratio *= 2
 
 
-def bar(row, y):
+def draw_bar(row, y):
     """Yield the parts of one row: a box from 1 to the median, the range, the required ratio."""
     how = "" if row["rival"] == "sctp" else f", CRC {row['crc']}"
     yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
@@ -44,7 +44,7 @@ def draw(lines):
     parts = [text(10, 24, "rnic_sw relative to siw (SCTP: to plain messages): bytes a "
                           "second, median and range of the pairs; orange: the required "
                           "ratio", weight="bold")]
-    parts += scale(bottom)
+    parts += draw_scale(bottom)
     for n, row in enumerate(lines):
-        parts += bar(row, TOP + LINE * n)
+        parts += draw_bar(row, TOP + LINE * n)
     return sheet(LEFT + WIDTH + 70, bottom + 15, parts)

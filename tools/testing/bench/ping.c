@@ -30,7 +30,7 @@ void ping_send(struct side *s, uint64_t n, uint32_t octets)
 }
 
 /* Poll once. Return: the length in bytes of the message that has arrived, 0 if there is none */
-static uint32_t look(struct side *s)
+static uint32_t poll_message(struct side *s)
 {
 	struct ibv_wc wc[BATCH];
 	uint32_t octets = 0;
@@ -47,11 +47,11 @@ uint32_t ping_wait(struct side *s)
 {
 	uint32_t octets;
 
-	while (!(octets = look(s))) {
+	while (!(octets = poll_message(s))) {
 		if (s->opt->spin)
 			continue;
 		side_arm(s);
-		octets = look(s);
+		octets = poll_message(s);
 		if (octets)
 			break;
 		side_take_event(s);
@@ -59,7 +59,7 @@ uint32_t ping_wait(struct side *s)
 	return octets;
 }
 
-static uint32_t wait_one(struct side *s)
+static uint32_t wait_message(struct side *s)
 {
 	uint32_t octets = ping_wait(s);
 
@@ -74,7 +74,7 @@ uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r)
 	r->n = 0;
 	do {
 		ping_send(s, done++, s->opt->size);
-		wait_one(s);
+		wait_message(s);
 		then = now();
 		if (r->n < ROUNDS)
 			r->seconds[r->n++] = then - start;
@@ -83,32 +83,32 @@ uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r)
 	return done;
 }
 
-static int by_length(const void *a, const void *b)
+static int compare_seconds(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-double rounds_within(struct rounds *r, double share)
+double rounds_percentile(struct rounds *r, double share)
 {
-	qsort(r->seconds, r->n, sizeof(r->seconds[0]), by_length);
+	qsort(r->seconds, r->n, sizeof(r->seconds[0]), compare_seconds);
 	return r->seconds[(uint32_t)(share * (r->n - 1))];
 }
 
 void ping_end(struct side *s, uint64_t done)
 {
 	ping_send(s, done, FAREWELL);
-	wait_one(s);
+	wait_message(s);
 }
 
-void pong(struct side *s)
+void answer_pings(struct side *s)
 {
 	uint64_t done = 0;
 	uint32_t octets;
 
 	do {
-		octets = wait_one(s);
+		octets = wait_message(s);
 		ping_send(s, done++, s->opt->size);
 	} while (octets != FAREWELL);
 }

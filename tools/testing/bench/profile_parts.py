@@ -62,7 +62,7 @@ def part_of(function, module):
     return "other"
 
 
-def windows(path):
+def read_windows(path):
     """Yield for each interval between two markers {address: instructions}, and the numbers of
     cache lines fetched for code and for data."""
     window, lines = Counter(), []
@@ -78,7 +78,7 @@ def windows(path):
                 window[int(addr, 16)] += int(count)
 
 
-def by_function(window, symbols):
+def sum_by_function(window, symbols):
     """Return {(function, module): instructions}."""
     found = Counter()
     for addr, count in window.items():
@@ -91,14 +91,14 @@ def profiles(measured, counts, kallsyms):
     function, part]], "lines": [of code, of data]}."""
     symbols = Symbols(kallsyms)
     # each run executes the marker twice: skip the window before the first one
-    measured_windows = list(windows(counts))[1::2]
+    measured_windows = list(read_windows(counts))[1::2]
     if len(measured_windows) != len(measured["runs"]):
         raise SystemExit("profile: a run failed, so the counts cannot be assigned to runs")
     for run, (window, lines) in zip(measured["runs"], measured_windows):
         messages = run["result"]["messages"]
         each = 1000 * messages
         parts, functions = Counter(), []
-        for (function, module), count in by_function(window, symbols).most_common():
+        for (function, module), count in sum_by_function(window, symbols).most_common():
             part = part_of(function, module)
             parts[part] += count / each
             functions.append([count / each, function, part])

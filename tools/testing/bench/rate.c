@@ -52,7 +52,7 @@ static _Noreturn void usage(void)
 	exit(2);
 }
 
-static enum op op_named(const char *name)
+static enum op find_op(const char *name)
 {
 	size_t i;
 
@@ -89,7 +89,7 @@ static void get_options(struct options *o, int argc, char **argv)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();
-	o->op = op_named(argv[optind]);
+	o->op = find_op(argv[optind]);
 	if (!o->signal)
 		o->signal = o->depth / 4 ? o->depth / 4 : 1;
 	o->recvs = o->op == OP_SEND ? 4 * o->depth : 1;
@@ -126,16 +126,16 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (is_bare(opt))
-		passive_bare(opt, sh);
+		run_passive_bare(opt, sh);
 	else if (opt->op == OP_CALL)
-		passive_calls(opt, sh);
+		run_passive_calls(opt, sh);
 	else
-		passive_rdma(opt, sh);
+		run_passive_rdma(opt, sh);
 	exit(0);
 }
 
 /* SIGCHLD: exit if the passive end has failed, because the active end would wait for it forever */
-static void passive_died(int sig)
+static void on_passive_failed(int sig)
 {
 	static const char text[] = "rate: the passive end failed\n";
 	int status;
@@ -151,8 +151,8 @@ static void passive_died(int sig)
 /* Print median, 95th percentile and maximum of the times of the rounds */
 static void print_rounds(struct rounds *r)
 {
-	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_within(r, 0.5),
-	       1e6 * rounds_within(r, 0.95), 1e6 * rounds_within(r, 1));
+	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_percentile(r, 0.5),
+	       1e6 * rounds_percentile(r, 0.95), 1e6 * rounds_percentile(r, 1));
 }
 
 static void print_result(const struct options *o, const struct mark *m,
@@ -191,17 +191,17 @@ int main(int argc, char **argv)
 
 	get_options(&opt, argc, argv);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, passive_died);
+	signal(SIGCHLD, on_passive_failed);
 	sh = make_shared();
 	peer = start_passive(&opt, sh);
 	if (peer < 0)
 		die("fork");
 	if (is_bare(&opt))
-		active_bare(&opt, sh, peer, m);
+		run_active_bare(&opt, sh, peer, m);
 	else if (opt.op == OP_CALL)
-		active_calls(&opt, sh, peer, m);
+		run_active_calls(&opt, sh, peer, m);
 	else
-		active_rdma(&opt, sh, peer, m, &rounds);
+		run_active_rdma(&opt, sh, peer, m, &rounds);
 	while (waitpid(peer, NULL, 0) == peer)
 		;
 	if (sh->bad) {

@@ -138,7 +138,7 @@ struct rounds {
  * @mr: MR of @buf
  * @buf: @window bytes for messages, and SPARE more
  * @skew: page offset of @buf
- * @window: length of the part of @buf that messages use, see window_of()
+ * @window: length of the part of @buf that messages use, see window_size()
  * @unacked: number of events of @cq not acknowledged yet
  */
 struct side {
@@ -162,22 +162,22 @@ double now(void);
 void shared_add(struct shared *sh, uint64_t *count, uint64_t n);
 void shared_wait(struct shared *sh, const uint64_t *count, uint64_t least);
 
-size_t window_of(const struct options *opt);
-uint64_t slot_of(const struct side *s, uint64_t message);
+size_t window_size(const struct options *opt);
+uint64_t slot_offset(const struct side *s, uint64_t message);
 void fill_pattern(uint8_t *buf, size_t len);
 bool has_pattern(const uint8_t *buf, size_t len);
-bool enough_to_check(const struct side *s, uint64_t messages);
+bool has_filled_all_slots(const struct side *s, uint64_t messages);
 
-void side_events(struct side *s);
-void side_expect(struct side *s, enum rdma_cm_event_type want);
+void side_create_event_channel(struct side *s);
+void side_wait_event(struct side *s, enum rdma_cm_event_type want);
 void side_resolve(struct side *s);
 void side_establish(struct side *s);
 void side_listen(struct side *s, int backlog);
-void side_called(struct side *s);
-void side_answer(struct side *s);
+void side_wait_request(struct side *s);
+void side_accept_request(struct side *s);
 void side_connect(struct side *s);
 void side_accept(struct side *s);
-void side_end(struct side *s);
+void side_destroy(struct side *s);
 int side_poll(struct side *s, struct ibv_wc *wc, int n);
 void side_arm(struct side *s);
 void side_take_event(struct side *s);
@@ -186,20 +186,20 @@ void post_recvs(struct side *s, uint64_t first, uint32_t n);
 void ping_send(struct side *s, uint64_t n, uint32_t octets);
 uint32_t ping_wait(struct side *s);
 uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r);
-double rounds_within(struct rounds *r, double share);
+double rounds_percentile(struct rounds *r, double share);
 void ping_end(struct side *s, uint64_t done);
-void pong(struct side *s);
+void answer_pings(struct side *s);
 
 void take_mark(struct mark *m, pid_t peer);
 
-void passive_rdma(const struct options *opt, struct shared *sh);
-void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
-		 struct mark *m, struct rounds *rounds);
-void passive_calls(const struct options *opt, struct shared *sh);
-void active_calls(const struct options *opt, struct shared *sh, pid_t peer,
-		  struct mark *m);
-void passive_bare(const struct options *opt, struct shared *sh);
-void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
+void run_passive_rdma(const struct options *opt, struct shared *sh);
+void run_active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
+		     struct mark *m, struct rounds *rounds);
+void run_passive_calls(const struct options *opt, struct shared *sh);
+void run_active_calls(const struct options *opt, struct shared *sh, pid_t peer,
+		      struct mark *m);
+void run_passive_bare(const struct options *opt, struct shared *sh);
+void run_active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 		struct mark *m);
 
 #endif

@@ -26,7 +26,7 @@ def median(values):
 LEVEL = 0.98
 
 
-def verdict(ratios, bar, whole):
+def judge_ratios(ratios, bar, whole):
     """Return "reached", "level" (see LEVEL) or "MISSED". whole: no pair has failed."""
     if not whole:
         return "MISSED"
@@ -46,7 +46,7 @@ def summary(row, crc, mtu, runs):
     line = {"row": row.name, "mtu": mtu, "crc": crc, "bar": bar,
             "rival": row.rival, "ratio": median(ratios), "ratios": ratios,
             "failed": len(of(runs, row.rival, key)) - len(ratios),
-            "verdict": verdict(ratios, bar, whole)}
+            "verdict": judge_ratios(ratios, bar, whole)}
     for who in (row.rival, "rnic_sw"):
         line[who] = {k: median(of(runs, who, k)) for k in
                      (key, "messages_per_s", "busy_us_per_message",
@@ -55,7 +55,7 @@ def summary(row, crc, mtu, runs):
     return line
 
 
-def summaries(measured):
+def summarize_rows(measured):
     for crc, mtu, row, pair in rows.planned(1):
         runs = [r for r in measured["runs"] if
                 (r["row"], r["mtu"], r["crc"]) == (row.name, mtu, crc)]
@@ -66,21 +66,21 @@ def summaries(measured):
             yield summary(row, crc, mtu, runs)
 
 
-def amount(value, small):
+def format_amount(value, small):
     if value is None:
         return "failed"
     return f"{value / 1e3:.0f} k/s" if small else f"{value / 1e6:.0f} MB/s"
 
 
-def row_text(line):
+def format_row(line):
     small = "64 B" in line["row"]
     key = "messages_per_s" if small else "octets_per_s"
     head = f"{line['row']:<24} {line['mtu']:>6} {line['crc']:>4}"
     if "tcp" in line:
-        return f"{head} {amount(line['tcp'], False):>11}"
+        return f"{head} {format_amount(line['tcp'], False):>11}"
     rival = line[line["rival"]]
-    text = f"{head} {amount(rival[key], small):>11}" \
-           f" {amount(line['rnic_sw'][key], small):>11}"
+    text = f"{head} {format_amount(rival[key], small):>11}" \
+           f" {format_amount(line['rnic_sw'][key], small):>11}"
     if line["ratio"] is None:
         return f"{text}  no pair succeeded: ratio missed"
     frames = "{:.2f}/{:.2f}".format(rival["frames_per_message"],
@@ -102,10 +102,10 @@ def print_table(measured, lines):
     print(f"{'':<24} {'MTU':>6} {'CRC':>4} {'siw or SCTP':>11} {'rnic_sw':>11}"
           f" {'ratio':>7} {'(range)':<12} {'frames':>13}  required")
     for line in lines:
-        print(row_text(line))
+        print(format_row(line))
 
 
-def many_summaries(measured):
+def summarize_many(measured):
     """Yield the sorted results of each lower layer."""
     for llp in rows.LLPS:
         results = [m["result"] for m in measured["many"] if m["who"] == llp]
@@ -116,7 +116,7 @@ def many_summaries(measured):
 def print_many(measured):
     print(f"{rows.MANY} connections requested at once: connections set up per second, "
           "memory of both ends (medians, with their range)")
-    for line in many_summaries(measured):
+    for line in summarize_many(measured):
         if not line["per_s"]:
             print(f"{line['llp']:<6} failed")
             continue
@@ -128,13 +128,13 @@ def print_many(measured):
 def main():
     with open(sys.argv[1], encoding="ascii") as f:
         measured = json.load(f)
-    lines = list(summaries(measured))
+    lines = list(summarize_rows(measured))
     print_table(measured, lines)
     print_many(measured)
     with open(sys.argv[2] + ".json", "w", encoding="ascii") as f:
         json.dump({"kernel": measured["kernel"], "pairs": measured["pairs"],
                    "seconds": measured["seconds"], "rows": lines,
-                   "many": list(many_summaries(measured))}, f, indent=1)
+                   "many": list(summarize_many(measured))}, f, indent=1)
     with open(sys.argv[2] + ".svg", "w", encoding="ascii") as f:
         f.write(draw([l for l in lines if "tcp" not in l]))
     missed = [l for l in lines if l.get("verdict") == "MISSED"]

@@ -14,22 +14,25 @@
 #define WINDOW_MIN	(1u << 20)
 #define HUGE_PAGE	((size_t)2 << 20)
 
-/* Return: the size of the window, a multiple of the message size; messages use its slots in turn */
-size_t window_of(const struct options *opt)
+/*
+ * Get the size of the window in bytes, a multiple of the message size. Messages use its slots in
+ * turn.
+ */
+size_t window_size(const struct options *opt)
 {
 	size_t slot = opt->size ? opt->size : 1;
 
 	return slot >= WINDOW_MIN ? slot : WINDOW_MIN / slot * slot;
 }
 
-uint64_t slot_of(const struct side *s, uint64_t message)
+uint64_t slot_offset(const struct side *s, uint64_t message)
 {
 	size_t slot = s->opt->size ? s->opt->size : 1;
 
 	return message % (s->window / slot) * slot;
 }
 
-static uint8_t pattern_at(size_t i)
+static uint8_t pattern_byte(size_t i)
 {
 	return (i * 2654435761u + (i >> 12)) >> 9;
 }
@@ -39,7 +42,7 @@ void fill_pattern(uint8_t *buf, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		buf[i] = pattern_at(i);
+		buf[i] = pattern_byte(i);
 }
 
 bool has_pattern(const uint8_t *buf, size_t len)
@@ -47,7 +50,7 @@ bool has_pattern(const uint8_t *buf, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if (buf[i] != pattern_at(i))
+		if (buf[i] != pattern_byte(i))
 			return false;
 	return true;
 }
@@ -55,7 +58,7 @@ bool has_pattern(const uint8_t *buf, size_t len)
 /* Check whether each slot has been written several times: the operation that ends a run may
  * skip a slot
  */
-bool enough_to_check(const struct side *s, uint64_t messages)
+bool has_filled_all_slots(const struct side *s, uint64_t messages)
 {
 	return messages > 4 * s->window / (s->opt->size ? s->opt->size : 1);
 }
@@ -87,12 +90,12 @@ get_event(struct side *s, enum rdma_cm_event_type want)
 	return ev;
 }
 
-void side_expect(struct side *s, enum rdma_cm_event_type want)
+void side_wait_event(struct side *s, enum rdma_cm_event_type want)
 {
 	rdma_ack_cm_event(get_event(s, want));
 }
 
-static int access_of(const struct options *opt)
+static int access_flags(const struct options *opt)
 {
 	return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 	       IBV_ACCESS_REMOTE_WRITE |
@@ -103,7 +106,7 @@ static int access_of(const struct options *opt)
  * Allocate huge pages if available: with small pages the cost of a message would vary between
  * runs, because it depends on how many of them are contiguous
  */
-static uint8_t *in_huge_pages(size_t len)
+static uint8_t *alloc_huge_pages(size_t len)
 {
 	uint8_t *buf;
 
@@ -115,7 +118,7 @@ static uint8_t *in_huge_pages(size_t len)
 	return buf;
 }
 
-static uint8_t *in_pages(size_t len)
+static uint8_t *alloc_pages(size_t len)
 {
 	void *buf = mmap(NULL, len, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -130,14 +133,14 @@ static void make_buffer(struct side *s)
 {
 	size_t len;
 
-	s->window = window_of(s->opt);
+	s->window = window_size(s->opt);
 	len = s->skew + s->window + SPARE;
 	/* small pages if a test drops single pages */
-	s->buf = s->opt->faults ? in_pages(len) : in_huge_pages(len);
+	s->buf = s->opt->faults ? alloc_pages(len) : alloc_huge_pages(len);
 	memset(s->buf, 0, len);
 	s->buf += s->skew;
 	s->mr = ibv_reg_mr(s->id->pd, s->buf, s->window + SPARE,
-			   access_of(s->opt));
+			   access_flags(s->opt));
 	if (!s->mr)
 		die("ibv_reg_mr");
 }
@@ -175,7 +178,7 @@ static struct rdma_conn_param conn_param(const struct options *opt)
 	};
 }
 
-void side_events(struct side *s)
+void side_create_event_channel(struct side *s)
 {
 	s->events = rdma_create_event_channel();
 	if (!s->events)
@@ -188,7 +191,7 @@ static void make_id(struct side *s)
 		die("rdma_create_id");
 }
 
-static struct sockaddr_in address(const struct side *s)
+static struct sockaddr_in passive_address(const struct side *s)
 {
 	struct sockaddr_in sin = {
 		.sin_family = AF_INET,
@@ -203,15 +206,15 @@ static struct sockaddr_in address(const struct side *s)
 /* Create an ID and resolve it to the port of the passive end, which must be listening */
 void side_resolve(struct side *s)
 {
-	struct sockaddr_in sin = address(s);
+	struct sockaddr_in sin = passive_address(s);
 
 	make_id(s);
 	if (rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS))
 		die("rdma_resolve_addr");
-	side_expect(s, RDMA_CM_EVENT_ADDR_RESOLVED);
+	side_wait_event(s, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (rdma_resolve_route(s->id, TIMEOUT_MS))
 		die("rdma_resolve_route");
-	side_expect(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	side_wait_event(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
 void side_establish(struct side *s)
@@ -220,7 +223,7 @@ void side_establish(struct side *s)
 
 	if (rdma_connect(s->id, &param))
 		die("rdma_connect");
-	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
+	side_wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 /* Wait until the passive end listens, and connect to it */
@@ -229,7 +232,7 @@ void side_connect(struct side *s)
 	eventfd_t one;
 
 	eventfd_read(s->sh->ready, &one);
-	side_events(s);
+	side_create_event_channel(s);
 	side_resolve(s);
 	make_qp(s, s->opt->depth + 1, 1);
 	side_establish(s);
@@ -237,7 +240,7 @@ void side_connect(struct side *s)
 
 void side_listen(struct side *s, int backlog)
 {
-	struct sockaddr_in sin = address(s);
+	struct sockaddr_in sin = passive_address(s);
 
 	make_id(s);
 	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
@@ -248,7 +251,7 @@ void side_listen(struct side *s, int backlog)
 }
 
 /* Wait for a connection request and take its ID */
-void side_called(struct side *s)
+void side_wait_request(struct side *s)
 {
 	struct rdma_cm_event *ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
 
@@ -256,22 +259,22 @@ void side_called(struct side *s)
 	rdma_ack_cm_event(ev);
 }
 
-void side_answer(struct side *s)
+void side_accept_request(struct side *s)
 {
 	struct rdma_conn_param param = conn_param(s->opt);
 
 	if (rdma_accept(s->id, &param))
 		die("rdma_accept");
-	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
+	side_wait_event(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 /* Accept one connection; post receives before it is established */
 void side_accept(struct side *s)
 {
-	side_events(s);
+	side_create_event_channel(s);
 	side_listen(s, 1);
 	eventfd_write(s->sh->ready, 1);
-	side_called(s);
+	side_wait_request(s);
 	s->skew = s->opt->skew;
 	make_qp(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
 	if (s->opt->op == OP_READ)
@@ -280,10 +283,10 @@ void side_accept(struct side *s)
 	s->sh->rkey = s->mr->rkey;
 	post_recvs(s, 0, s->opt->recvs);
 	s->sh->allowed = s->opt->recvs;
-	side_answer(s);
+	side_accept_request(s);
 }
 
-void side_end(struct side *s)
+void side_destroy(struct side *s)
 {
 	if (s->unacked)
 		ibv_ack_cq_events(s->cq, s->unacked);
@@ -305,7 +308,7 @@ void post_recvs(struct side *s, uint64_t first, uint32_t n)
 		for (i = 0; i < some; i++) {
 			sge[i] = (struct ibv_sge) {
 				.addr = (uintptr_t)s->buf +
-					slot_of(s, first + i),
+					slot_offset(s, first + i),
 				.length = s->opt->size,
 				.lkey = s->mr->lkey,
 			};

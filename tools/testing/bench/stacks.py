@@ -40,15 +40,15 @@ SIZE = re.compile(r" (\d+ (?:B|KiB|MiB))")
 Bar = namedtuple("Bar", "label size sctp mtu who parts")
 
 
-def figure(value):
+def format_figure(value):
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def total(bar):
+def bar_total(bar):
     return sum(value for _, _, value in bar.parts)
 
 
-def bar_of(run, profile):
+def make_bar(run, profile):
     size = SIZE.search(run["row"])
     sctp = run["crc"] == "sctp"
     label = SIZE.sub("", run["row"]).removeprefix("SCTP ")
@@ -60,7 +60,7 @@ def bar_of(run, profile):
                [part for part in parts if part[2] > 0])
 
 
-def panels(bars):
+def make_panels(bars):
     """Yield [[the bars of a row, rnic_sw first], ...] for each panel, plain TCP last."""
     sizes = list(dict.fromkeys(bar.size for bar in bars))
     found = {}
@@ -73,15 +73,15 @@ def panels(bars):
         yield sorted(ordered, key=lambda group: group[0].who == "tcp")
 
 
-def longest(groups):
+def longest_total(groups):
     """Return the total of the longest bar of a panel that is drawn to scale."""
     bars = [bar for group in groups for bar in group]
-    others = [total(bar) for bar in bars if bar.who != "siw"]
-    limit = TOO_LONG * max(others or map(total, bars))
-    return max(total(bar) for bar in bars if total(bar) <= limit)
+    others = [bar_total(bar) for bar in bars if bar.who != "siw"]
+    limit = TOO_LONG * max(others or map(bar_total, bars))
+    return max(bar_total(bar) for bar in bars if bar_total(bar) <= limit)
 
 
-def step(most):
+def scale_step(most):
     """Return the distance of the scale's lines: 1, 2 or 5 times a power of ten."""
     for n in range(10):
         for digit in (1, 2, 5):
@@ -90,50 +90,50 @@ def step(most):
     return most
 
 
-def scale(most, top, bottom):
+def draw_scale(most, top, bottom):
     value = 0
     while value <= most:
         x = LEFT + WIDTH * value / most
         yield line(x, top, x, bottom, "#888" if value == 0 else "#ddd")
         yield text(x, top - 4, str(value), "middle")
-        value += step(most)
+        value += scale_step(most)
 
 
-def torn(x, y):
+def draw_break(x, y):
     for at in (x - 4, x + 1):
         yield line(at - 3, y + BAR + 1, at + 3, y - 1, "white", 2)
 
 
-def stack(bar, most, y):
+def draw_bar(bar, most, y):
     """Yield the parts of a bar, and its total at the end."""
-    times, x = math.ceil(total(bar) / most), LEFT
+    times, x = math.ceil(bar_total(bar) / most), LEFT
     for name, colour, value in bar.parts:
         width = WIDTH * value / most / times
-        yield box(x, y, width, BAR, colour, f"{name} {figure(value)}")
-        if width >= LETTER * len(figure(value)) + MARGIN:
-            yield text(x + 4, y + BAR - 2.5, figure(value))
+        yield box(x, y, width, BAR, colour, f"{name} {format_figure(value)}")
+        if width >= LETTER * len(format_figure(value)) + MARGIN:
+            yield text(x + 4, y + BAR - 2.5, format_figure(value))
         x += width
     if times > 1:
-        yield from torn(x, y)
-    yield text(x + 7, y + BAR - 2, figure(total(bar)) +
+        yield from draw_break(x, y)
+    yield text(x + 7, y + BAR - 2, format_figure(bar_total(bar)) +
                (f" = {times} x this" if times > 1 else ""), weight="bold")
 
 
 OTHERS = {"tcp": "", "sctp": "bare SCTP"}
 
 
-def panel(groups, y):
+def draw_panel(groups, y):
     """Return the elements of a panel, and its lower end."""
-    first, most = groups[0][0], longest(groups)
+    first, most = groups[0][0], longest_total(groups)
     end = y + 40 + sum(LINE * len(group) + 7 for group in groups)
     parts = [text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
-                  f"MTU {first.mtu}", weight="bold"), *scale(most, y + 36, end - 5)]
+                  f"MTU {first.mtu}", weight="bold"), *draw_scale(most, y + 36, end - 5)]
     y += 41
     for group in groups:
         parts.append(text(10, y + BAR - 2, group[0].label))
         for bar in group:
             parts.append(text(LEFT - 8, y + BAR - 2, OTHERS.get(bar.who, bar.who), "end"))
-            parts += stack(bar, most, y)
+            parts += draw_bar(bar, most, y)
             y += LINE
         y += 7
     return parts, end
@@ -155,7 +155,7 @@ def draw(measured, profiles):
     """Return the picture, or "" if there is nothing to draw. Rows without a rival are left
     out."""
     beside_none = {row.name for row in rows.OURS}
-    bars = [bar_of(run, profile) for run, profile in zip(measured["runs"], profiles)
+    bars = [make_bar(run, profile) for run, profile in zip(measured["runs"], profiles)
             if run["row"] not in beside_none]
     if not bars:
         return ""
@@ -163,7 +163,7 @@ def draw(measured, profiles):
             f"{measured['kernel']}, one CPU")
     parts, y = key(bars, 36)
     parts.insert(0, text(10, 22, head, weight="bold"))
-    for groups in panels(bars):
-        drawn, y = panel(groups, y + 6)
+    for groups in make_panels(bars):
+        drawn, y = draw_panel(groups, y + 6)
         parts += drawn
     return sheet(SHEET, y + 6, parts)

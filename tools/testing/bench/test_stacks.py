@@ -25,17 +25,17 @@ MESSAGES = 10
 
 
 def run(row, who, counts, crc="off", mtu=65536):
-    """counts: {function: thousands per message}"""
+    """Return a run as measure.py prints it; counts: {function: thousands per message}"""
     return {"row": row, "crc": crc, "mtu": mtu, "pair": 0, "who": who, "counts": counts,
             "result": {"messages": MESSAGES, "messages_per_s": 1e6 / sum(counts.values())}}
 
 
-def drawn(runs):
+def draw_picture(runs):
     """Return the root of clock.svg, or None without one."""
-    return shown(runs)[0]
+    return draw_and_print(runs)[0]
 
 
-def shown(runs):
+def draw_and_print(runs):
     """Return the root of clock.svg, and the text printed."""
     with tempfile.TemporaryDirectory() as folder:
         def write(name, content):
@@ -57,7 +57,7 @@ def shown(runs):
         return ET.parse(path).getroot() if os.path.exists(path) else None, done.stdout
 
 
-def cache(folder):
+def load_cache(folder):
     """Return cache.c as a function: lines that it fetches for some addresses."""
     path = os.path.join(folder, "cache.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, f"{HERE}/cache.c"], check=True)
@@ -72,7 +72,7 @@ def cache(folder):
     return fetched
 
 
-def bars(root):
+def find_bars(root):
     """Return {label of the part: width} for each bar, from the top."""
     found = {}
     for box in root.iter(SVG + "rect"):
@@ -82,7 +82,7 @@ def bars(root):
     return [found[y] for y in sorted(found)]
 
 
-def words(root):
+def find_texts(root):
     """Return all texts, from the top and from the left."""
     texts = sorted(root.iter(SVG + "text"),
                    key=lambda t: (float(t.get("y")), float(t.get("x"))))
@@ -102,55 +102,55 @@ class Stacks(unittest.TestCase):
         self.assertEqual(len(set(colours)), len(colours))
 
     def test_parts_are_as_long_as_they_are(self):
-        root = drawn([run("write 64 KiB", "siw", {"memcpy_orig": 30, "siw_run": 170}),
-                      run("write 64 KiB", "rnic_sw", {"memcpy_orig": 50, "rnic_run": 25})])
-        ours, siw = bars(root)
+        root = draw_picture([run("write 64 KiB", "siw", {"memcpy_orig": 30, "siw_run": 170}),
+                             run("write 64 KiB", "rnic_sw", {"memcpy_orig": 50, "rnic_run": 25})])
+        ours, siw = find_bars(root)
         self.assert_widths(ours, {"copies 50.0": 50, "rnic_sw 25.0": 25}, 200)
         self.assert_widths(siw, {"copies 30.0": 30, "siw 170": 170}, 200)
-        self.assertNotIn("200 = 1 x this", words(root))
+        self.assertNotIn("200 = 1 x this", find_texts(root))
 
     def test_the_key_has_what_is_there(self):
-        root = drawn([run("write 64 KiB", "rnic_sw", {"crc_pcl": 5, "rnic_run": 25}, "on")])
-        said = words(root)
+        root = draw_picture([run("write 64 KiB", "rnic_sw", {"crc_pcl": 5, "rnic_run": 25}, "on")])
+        said = find_texts(root)
         for name, _, _ in stacks.KEY:
             (self.assertIn if name in ("CRC", "rnic_sw") else self.assertNotIn)(name, said)
         self.assertIn("write, CRC on", said)
         self.assertIn("kernel 6.1 <&>", said[0])
 
     def test_too_long_a_bar_leaves_the_others_room(self):
-        root = drawn([run("write 64 KiB", "siw", {"tcp_ack": 900, "siw_run": 110}),
-                      run("write 64 KiB", "rnic_sw", {"memcpy_orig": 75, "rnic_run": 25})])
-        ours, siw = bars(root)
+        root = draw_picture([run("write 64 KiB", "siw", {"tcp_ack": 900, "siw_run": 110}),
+                             run("write 64 KiB", "rnic_sw", {"memcpy_orig": 75, "rnic_run": 25})])
+        ours, siw = find_bars(root)
         self.assert_widths(ours, {"copies 75.0": 75, "rnic_sw 25.0": 25}, 100)
         # siw's bar is eleven times as long, so it is drawn at 1/11 of its length
         self.assert_widths(siw, {"TCP/IP 900": 900 / 11, "siw 110": 10}, 100)
-        self.assertIn("1010 = 11 x this", words(root))
+        self.assertIn("1010 = 11 x this", find_texts(root))
         for text in root.iter(SVG + "text"):
             self.assertLess(float(text.get("x")), stacks.SHEET)
 
     def test_panels_have_scales_of_their_own(self):
-        root = drawn([run("TCP 64 KiB", "tcp", {"tcp_ack": 60}),
-                      run("send 64 KiB", "rnic_sw", {"rnic_run": 90}),
-                      run("ping 64 B", "rnic_sw", {"rnic_run": 4}),
-                      run("send 64 KiB", "rnic_sw", {"rnic_run": 120}, mtu=1500),
-                      run("SCTP send 64 KiB", "sctp", {"sctp_rcv": 800}, "sctp"),
-                      run("SCTP send 64 KiB", "rnic_sw", {"rnic_run": 900}, "sctp")])
-        self.assertEqual([w for w in words(root) if "MTU" in w],
+        root = draw_picture([run("TCP 64 KiB", "tcp", {"tcp_ack": 60}),
+                             run("send 64 KiB", "rnic_sw", {"rnic_run": 90}),
+                             run("ping 64 B", "rnic_sw", {"rnic_run": 4}),
+                             run("send 64 KiB", "rnic_sw", {"rnic_run": 120}, mtu=1500),
+                             run("SCTP send 64 KiB", "sctp", {"sctp_rcv": 800}, "sctp"),
+                             run("SCTP send 64 KiB", "rnic_sw", {"rnic_run": 900}, "sctp")])
+        self.assertEqual([w for w in find_texts(root) if "MTU" in w],
                          ["64 KiB, MTU 65536", "64 KiB, MTU 1500", "64 B, MTU 65536",
                           "64 KiB over SCTP, MTU 65536"])
         # the bars of TCP are below those of RDMA, and plain SCTP is below rnic_sw
         wanted = [("rnic_sw 90.0", 90, 90), ("TCP/IP 60.0", 60, 90), ("rnic_sw 120", 1, 1),
                   ("rnic_sw 4.0", 1, 1), ("rnic_sw 900", 1, 1), ("SCTP 800", 800, 900)]
-        for bar, (part, value, most) in zip(bars(root), wanted, strict=True):
+        for bar, (part, value, most) in zip(find_bars(root), wanted, strict=True):
             self.assert_widths(bar, {part: value}, most)
 
     def test_lines_are_told(self):
-        _, said = shown([run("write 64 KiB", "rnic_sw", {"rnic_run": 25})])
+        _, said = draw_and_print([run("write 64 KiB", "rnic_sw", {"rnic_run": 25})])
         self.assertIn("lines fetched: code 1200, data 50\n", said)
 
     def test_a_cache_forgets_who_was_used_longest_ago(self):
         with tempfile.TemporaryDirectory() as folder:
-            fetched = cache(folder)
+            fetched = load_cache(folder)
         self.assertEqual(fetched(0, 63, 0), 1)
         self.assertEqual(fetched(60, octets=8), 1)      # ends in the next cache line
         self.assertEqual(fetched(*range(0, 32768, 64)), 510)
@@ -160,9 +160,9 @@ class Stacks(unittest.TestCase):
 
     def test_regions_on_demand_are_left_out(self):
         demand = run("write 64 KiB, on demand", "rnic_sw", {"rnic_run": 90})
-        self.assertIsNone(drawn([demand]))
-        self.assertEqual(len(bars(drawn([demand, run("send 64 KiB", "rnic_sw",
-                                                     {"rnic_run": 90})]))), 1)
+        self.assertIsNone(draw_picture([demand]))
+        self.assertEqual(len(find_bars(draw_picture([demand, run("send 64 KiB", "rnic_sw",
+                                                                 {"rnic_run": 90})]))), 1)
 
 
 if __name__ == "__main__":

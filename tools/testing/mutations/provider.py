@@ -10,7 +10,8 @@ import mutants
 
 
 class Shop:
-    """A copy of the provider to change, and its objects; one for each lane."""
+    """A copy of the provider's sources, which can be changed, and its objects; one for each
+    lane."""
 
     def __init__(self, tree, where, lane):
         self.where = f"{where}-provider-{lane}"
@@ -76,8 +77,8 @@ class Shop:
         return found and "unit tests: " + found[0].split(self.where)[-1]
 
     def judge(self, path, text, mutant, suites, limit):
-        """Judge a mutant. Return {"void": True} if it does not change the object code, else
-        {"by": the test that detected it, or ""}."""
+        """Run the tests on a mutant. Return {"void": True} if it does not change the object
+        code, else {"by": the test that detected it, or ""}."""
         # pylint: disable=unused-argument
         file = self.source(path)
         whole = self.code(file)

@@ -25,7 +25,7 @@ def delay_step():
 
 @contextlib.contextmanager
 def no_delays():
-    """Suppress the delays of delay_step() in a sequence of steps that has a time limit."""
+    """Suppress the delays of delay_step() during a with block, whose steps have a time limit."""
     _in_time.append(True)
     try:
         yield
