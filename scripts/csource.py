@@ -22,7 +22,8 @@ ANNOTATIONS = ("__must_hold+,__acquires+,__releases+,__printf+,__guarded_by+,"
 
 
 def files(kind, *dirs):
-    """Paths of the sources of a kind, relative to the top of the tree; see scripts/sources."""
+    """Return paths of the sources of a kind, relative to the top of the tree; see
+    scripts/sources."""
     out = subprocess.run([os.path.join(SCRIPTS, "sources"), kind, *dirs],
                          stdout=subprocess.PIPE, check=True, text=True)
     return out.stdout.splitlines()
@@ -45,13 +46,13 @@ def without_comments(text):
 
 
 def code(text):
-    """@text without comments, strings and #include lines."""
+    """Return @text without comments, strings and #include lines."""
     text = INCLUDE.sub("", without_comments(text))
     return TOKEN.sub(lambda m: _blank(m, False), text)
 
 
 def includes(text):
-    """[(line number, '<a/b.h>' or '"b.h"')]"""
+    """Return [(line number, '<a/b.h>' or '"b.h"')]."""
     text = without_comments(text)
     return [(text.count("\n", 0, m.start()) + 1, m[1])
             for m in INCLUDE.finditer(text)]
@@ -66,7 +67,7 @@ class Function:
 
 
 def functions(paths):
-    """The functions that ctags finds in the C files @paths."""
+    """Return the functions that ctags finds in the C files @paths."""
     if not shutil.which("ctags"):
         sys.exit("needs ctags: apt-get install universal-ctags")
     if not paths:

@@ -113,8 +113,8 @@ class Unifdef:
         run("cc", "-O1", "-o", self.program, os.path.join(kernel, "scripts/unifdef.c"))
 
     def __call__(self, text, known, true):
-        """@text with the conditions on the names @known resolved. @true: the names that are
-        defined, as NAME or NAME=VALUE; all other names of @known are undefined."""
+        """Return @text with the conditions on the names @known resolved. @true: the names that
+        are defined, as NAME or NAME=VALUE; all other names of @known are undefined."""
         names = {name.split("=")[0] for name in true}
         flags = ["-D" + name for name in true] + ["-U" + name for name in known if name not in names]
         done = subprocess.run([self.program, "-t", *flags], input=text, stdout=subprocess.PIPE, text=True,

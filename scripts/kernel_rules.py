@@ -17,7 +17,7 @@ CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
 
 def place(path):
-    """The path of a file of this tree in the kernel's tree."""
+    """Return the path of a file of this tree in the kernel's tree."""
     for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
                         ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/"),
                         ("tools/testing/selftests/rnic_sw/", f"{TESTS}/"),
@@ -38,8 +38,8 @@ def replaced(text, pattern, new):
 # Macros --------------------------------------------------------------------
 
 def definitions(text):
-    """The macros of a header, {name: (parameters or None, lines of the body)}. The header may
-    otherwise have only comments, includes and a guard."""
+    """Return the macros of a header, {name: (parameters or None, lines of the body)}. The header
+    may otherwise have only comments, includes and a guard."""
     macros = {}
     text = csource.without_comments(text).replace("\\\n", "\x01")
     for line in text.splitlines():
@@ -53,7 +53,7 @@ def definitions(text):
 
 
 def closing(text, at):
-    """The position after the parenthesis that closes the one at @at."""
+    """Return the position after the parenthesis that closes the one at @at."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
@@ -63,7 +63,7 @@ def closing(text, at):
 
 
 def arguments(text):
-    """"a, f(b, c)" -> ["a", "f(b, c)"]"""
+    """Split arguments at commas outside parentheses: "a, f(b, c)" gives ["a", "f(b, c)"]."""
     parts, depth = [""], 0
     for c in text:
         depth += {"(": 1, ")": -1}.get(c, 0)
@@ -88,7 +88,7 @@ def simple(text):
 
 
 def bare(text):
-    """@text without the parentheses that only a macro needs."""
+    """Return @text without the parentheses that only a macro needs."""
     if text.startswith("(") and closing(text, 0) == len(text):
         inner = text[1:-1]
         cast = CAST.match(inner)
@@ -98,8 +98,8 @@ def bare(text):
 
 
 def applied(params, body, args):
-    """@body with the arguments. All are replaced at once: an argument may contain the name of
-    another parameter."""
+    """Return @body with the arguments. All are replaced at once: an argument may contain the
+    name of another parameter."""
     given = dict(zip(params, args))
 
     def new(m):
@@ -163,7 +163,7 @@ def _insert_includes(lines, new):
 
 
 def relative_includes(text, there):
-    """<ddp/x.h> -> "../ddp/x.h", relative to the file @there."""
+    """Make includes relative to the file @there: <ddp/x.h> becomes "../ddp/x.h"."""
     found, first = [], None
     lines = text.split("\n")
     for i, line in enumerate(lines):
@@ -211,7 +211,7 @@ def at_definitions(text, names):
 
 
 def without_module_lines(text):
-    """A test without MODULE_ lines: in the kernel's tree it is part of the module."""
+    """Return a test without MODULE_ lines: in the kernel's tree it is part of the module."""
     return re.sub(r"\n+(?:MODULE_\w+\(.*\);\n)+\Z", "\n", text)
 
 
@@ -225,7 +225,7 @@ def driver_id(text):
 
 
 def driver_ids(text):
-    """The kernel's ib_user_ioctl_verbs.h with the new driver ID at the end."""
+    """Return the kernel's ib_user_ioctl_verbs.h with the new driver ID at the end."""
     return replaced(text, r"(enum rdma_driver_id \{\n(?:.*\n)*?)(\};)", r"\1\tRDMA_DRIVER_RNIC_SW,\n\2")
 
 
@@ -298,7 +298,7 @@ def tree_paragraphs(text, whose="the kernel's"):
 
 
 def page(text, pages):
-    """A page as the kernel's tree has it; @pages: the names of the exported pages."""
+    """Return a page as the kernel's tree has it; @pages: the names of the exported pages."""
     return setting_names(driver_id(paths_in_page(links(tree_paragraphs(text), pages))))
 
 
@@ -310,7 +310,7 @@ def links(text, pages):
 
 
 def _alive(paragraph, dead):
-    """The sentences of a paragraph without such a link."""
+    """Return the sentences of a paragraph without such a link."""
     if re.search(r"^ *===", paragraph, re.M):
         raise NotDone(f"a table links to a page that is not exported: {dead.search(paragraph)[0]}")
     pieces = re.split(r"(?<=\.)(\s+)", paragraph)
@@ -339,7 +339,7 @@ OLDER_CODE = re.compile("|".join([*_OLDER, r"\bLinux v?\d"]), re.I)
 
 
 def older(text, page):
-    """[(line, words)] that mention other kernel versions than the one that has the text."""
+    """Return [(line, words)] that mention other kernel versions than the one that has the text."""
     return [(text.count("\n", 0, m.start()) + 1, " ".join(m[0].replace("*", " ").split()))
             for m in (OLDER_PAGE if page else OLDER_CODE).finditer(text)]
 
@@ -347,8 +347,8 @@ def older(text, page):
 # Selftests -----------------------------------------------------------------
 
 def selftest(text, name, staying):
-    """A selftest for the kernel's tree. The files @staying are not exported, no provider is
-    built there, and the raw peer is in a subdirectory of the tests."""
+    """Return a selftest for the kernel's tree. The files @staying are not exported, no provider
+    is built there, and the raw peer is in a subdirectory of the tests."""
     if name == "Makefile":
         return tests_makefile(text, staying)
     if name == "lib.sh":

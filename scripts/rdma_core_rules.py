@@ -33,7 +33,7 @@ class Edit:
 
 
 def edits(text):
-    """{patch: [Edit]} of the file packaging/rdma-core/edits"""
+    """Return {patch: [Edit]} of the file packaging/rdma-core/edits."""
     found, patch = {}, None
     for line in text.splitlines():
         if m := re.fullmatch(r"\[(\w+)\]", line):
@@ -101,7 +101,7 @@ def setting_names(text):
 
 
 def constants(headers):
-    """{name: (module, enum or "")} of pyverbs' .pxd files. @headers: {module: text}"""
+    """Return {name: (module, enum or "")} of pyverbs' .pxd files. @headers: {module: text}."""
     names, enum = {}, None
     for module, text in headers.items():
         for line in text.splitlines():
