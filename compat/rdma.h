@@ -72,10 +72,10 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 #include <rdma/ib_verbs.h>
 
 #define ib_dispatch_port_state_event(ib, netdev)			\
-	compat_port_state(ib, netdev, &to_rnic_dev(ib)->port_reported)
+	compat_dispatch_port_state(ib, netdev, &to_rnic_dev(ib)->port_reported)
 
-static inline void compat_port_state(struct ib_device *ib, struct net_device *netdev,
-				     enum ib_port_state *reported)
+static inline void compat_dispatch_port_state(struct ib_device *ib, struct net_device *netdev,
+					      enum ib_port_state *reported)
 {
 	struct ib_event event = { .device = ib, .element.port_num = 1 };
 	bool up = netif_running(netdev) && netif_carrier_ok(netdev);
@@ -115,8 +115,8 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #include <linux/stddef.h>
 #include <rdma/ib_verbs.h>
 
-static inline int compat_udata_in(struct ib_udata *udata, void *req, size_t len,
-				  size_t least)
+static inline int compat_copy_udata_in(struct ib_udata *udata, void *req, size_t len,
+				       size_t least)
 {
 	size_t n = min(udata->inlen, len);
 
@@ -132,8 +132,8 @@ static inline int compat_udata_in(struct ib_udata *udata, void *req, size_t len,
 }
 
 #define ib_copy_validate_udata_in_cm(udata, req, end_member, valid_cm) ({ \
-	int __err = compat_udata_in(udata, &(req), sizeof(req),		\
-				    offsetofend(typeof(req), end_member)); \
+	int __err = compat_copy_udata_in(udata, &(req), sizeof(req),		\
+					 offsetofend(typeof(req), end_member)); \
 									\
 	if (!__err && (req).comp_mask & ~(valid_cm))			\
 		__err = -EOPNOTSUPP;					\
@@ -144,8 +144,8 @@ static inline int compat_udata_in(struct ib_udata *udata, void *req, size_t len,
 #ifndef HAVE_UDATA_OUT
 #include <rdma/ib_verbs.h>
 
-static inline int compat_udata_out(struct ib_udata *udata, const void *resp,
-				   size_t len)
+static inline int compat_copy_udata_out(struct ib_udata *udata, const void *resp,
+					size_t len)
 {
 	size_t n = min(udata->outlen, len);
 
@@ -156,7 +156,7 @@ static inline int compat_udata_out(struct ib_udata *udata, const void *resp,
 }
 
 #define ib_respond_udata(udata, resp) \
-	compat_udata_out(udata, &(resp), sizeof(resp))
+	compat_copy_udata_out(udata, &(resp), sizeof(resp))
 #endif
 
 #ifndef HAVE_UDATA_NONE

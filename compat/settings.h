@@ -31,7 +31,7 @@ static int compat_check_admin(struct ib_device *ib)
 }
 
 /* Find the entry of rnic_params for a file; each file has an entry */
-static const struct ib_device_param *compat_param(const struct device_attribute *attr)
+static const struct ib_device_param *compat_find_param(const struct device_attribute *attr)
 {
 	const struct ib_device_param *param = rnic_params;
 
@@ -43,7 +43,7 @@ static const struct ib_device_param *compat_param(const struct device_attribute 
 static ssize_t compat_show_param(struct device *device,
 				 struct device_attribute *attr, char *buf)
 {
-	const struct ib_device_param *param = compat_param(attr);
+	const struct ib_device_param *param = compat_find_param(attr);
 	size_t n;
 
 	param->show(rdma_device_to_ibdev(device), param, buf, PAGE_SIZE);
@@ -55,7 +55,7 @@ static ssize_t compat_store_param(struct device *device,
 				  struct device_attribute *attr,
 				  const char *buf, size_t n)
 {
-	const struct ib_device_param *param = compat_param(attr);
+	const struct ib_device_param *param = compat_find_param(attr);
 	struct ib_device *ib = rdma_device_to_ibdev(device);
 	int err = compat_check_admin(ib);
 

@@ -132,14 +132,14 @@ static int compat_counter_unbind(struct ib_qp *qp)
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1
-#define compat_link_gid(ib, port, index, gid)
+#define compat_fill_mac_gid(ib, port, index, gid)
 #else
 #include <linux/netdevice.h>
 
 #define COMPAT_GIDS	2
 
-static void compat_link_gid(struct ib_device *ib, u32 port, int index,
-			    union ib_gid *gid)
+static void compat_fill_mac_gid(struct ib_device *ib, u32 port, int index,
+				union ib_gid *gid)
 {
 	struct net_device *netdev;
 

@@ -162,7 +162,7 @@ static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
 
 	gid->global.subnet_prefix = dev->gid_half[0];
 	gid->global.interface_id = dev->gid_half[1];
-	compat_link_gid(ib, port, index, gid);
+	compat_fill_mac_gid(ib, port, index, gid);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ void __sddp_path_limit_timeouts(struct sctp_association *asoc)
 	list_for_each_entry(t, __get_transports(asoc), transports)
 		paths += t->state != SCTP_UNCONFIRMED;
 	most = sddp_stall_max_timeouts(paths);
-	sctp_assoc_allow_timeouts(asoc, most);
+	sctp_assoc_set_max_retrans(asoc, most);
 }
 
 /**

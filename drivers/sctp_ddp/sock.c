@@ -203,7 +203,7 @@ void sddp_sock_copy_cookie_key(struct socket *child, const struct socket *listen
 	struct sock *sk = child->sk;
 
 	lock_sock(sk);
-	sctp_sk_share_cookie_key(sk, listener->sk);
+	sctp_sk_copy_cookie_key(sk, listener->sk);
 	release_sock(sk);
 }
 
@@ -573,7 +573,7 @@ u32 sddp_sock_get_last_tsn(struct sddp_assoc *a)
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
 	if (asoc)
-		tsn = sctp_assoc_last_tsn(asoc);
+		tsn = sctp_assoc_get_last_tsn(asoc);
 	release_sock(sk);
 	return tsn;
 }

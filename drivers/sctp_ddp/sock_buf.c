@@ -140,7 +140,7 @@ bool sddp_sock_shrink_buffers(struct sddp_assoc *a)
 	if (asoc)
 		fits = atomic_read(&asoc->rmem_alloc) <= RCVBUF_UNACCEPTED;
 	if (asoc && fits) {
-		sctp_assoc_take_rwnd(asoc, (sk->sk_rcvbuf - RCVBUF_UNACCEPTED) / 2);
+		sctp_assoc_reduce_rwnd(asoc, (sk->sk_rcvbuf - RCVBUF_UNACCEPTED) / 2);
 		__set_buffers(sk, RCVBUF_UNACCEPTED, SNDBUF_UNACCEPTED);
 	}
 	release_sock(sk);

@@ -26,8 +26,8 @@ static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
  * ACK is lost, the peer retransmits its COOKIE ECHO. The accepted socket
  * receives that chunk, and needs the listener's key to verify the cookie.
  */
-static inline void sctp_sk_share_cookie_key(struct sock *sk,
-					    const struct sock *listener)
+static inline void sctp_sk_copy_cookie_key(struct sock *sk,
+					   const struct sock *listener)
 {
 	struct sctp_endpoint *ep = sctp_sk(sk)->ep;
 	const struct sctp_endpoint *from = sctp_sk(listener)->ep;
@@ -52,7 +52,7 @@ static inline void sctp_assoc_add_rwnd(struct sctp_association *asoc, u32 more)
  * Reduce the receive window by @less bytes. Reduce rwnd_press first, whose bytes
  * SCTP does not announce to the peer, then rwnd. Reduce neither below 0.
  */
-static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
+static inline void sctp_assoc_reduce_rwnd(struct sctp_association *asoc, u32 less)
 {
 	u32 press = min(less, asoc->rwnd_press);
 
@@ -82,7 +82,7 @@ static inline void sctp_assoc_end_cork(struct sctp_association *asoc)
  * Return the TSN that the last chunk in the transmit queue has, or will get: SCTP
  * assigns the TSN of a chunk when it sends the chunk
  */
-static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
+static inline u32 sctp_assoc_get_last_tsn(const struct sctp_association *asoc)
 {
 	u32 tsn = asoc->next_tsn - 1;
 	struct list_head *pos;
@@ -96,8 +96,8 @@ static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
  * Set the number of consecutive timeouts after which the association ends, like
  * the socket option SCTP_ASSOCINFO
  */
-static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
-					     u32 most)
+static inline void sctp_assoc_set_max_retrans(struct sctp_association *asoc,
+					      u32 most)
 {
 	if (asoc->max_retrans != most)
 		asoc->max_retrans = most;
