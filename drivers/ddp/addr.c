@@ -28,14 +28,14 @@ bool ddp_addr_is_wildcard(const struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_is_wildcard);
 
 /**
- * ddp_addr_is_for_all - check whether a listener on an address is for all devices
+ * ddp_addr_is_wildcard_or_loopback - check whether a listener on an address is for all devices
  * @a: the address
  *
  * rdma_cm starts a listener on a wildcard or loopback address on each device, in the same way.
  *
  * Return: true if @a is the wildcard or a loopback address, false otherwise.
  */
-bool ddp_addr_is_for_all(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard_or_loopback(const struct sockaddr_storage *a)
 {
 	if (ddp_addr_is_wildcard(a))
 		return true;
@@ -43,7 +43,7 @@ bool ddp_addr_is_for_all(const struct sockaddr_storage *a)
 		return ipv6_addr_loopback(&((struct sockaddr_in6 *)a)->sin6_addr);
 	return ipv4_is_loopback(((struct sockaddr_in *)a)->sin_addr.s_addr);
 }
-EXPORT_SYMBOL_GPL(ddp_addr_is_for_all);
+EXPORT_SYMBOL_GPL(ddp_addr_is_wildcard_or_loopback);
 
 /**
  * ddp_addr_equal - compare two addresses, ports included
@@ -179,7 +179,7 @@ static bool is_vlan_on(const struct net_device *vlan, const struct net_device *r
  * Check whether rdma_cm may give the addresses of interface @has to the device of
  * interface @mine: if both are the same, or one is a VLAN on the other.
  */
-static bool is_related(const struct net_device *mine, const struct net_device *has)
+static bool are_ifaces_related(const struct net_device *mine, const struct net_device *has)
 {
 	return mine == has || is_vlan_on(has, mine) || compat_also_related(mine, has);
 }
@@ -202,7 +202,7 @@ bool ddp_addr_is_related(struct net *net, int mine, const struct net_device *has
 
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, mine);
-	yes = dev && is_related(dev, has);
+	yes = dev && are_ifaces_related(dev, has);
 	rcu_read_unlock();
 	return yes;
 }
@@ -230,7 +230,7 @@ bool ddp_addr_may_serve(struct net *net, int mine, int has)
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, mine);
 	other = dev_get_by_index_rcu(net, has);
-	yes = dev && other && is_related(dev, other) &&
+	yes = dev && other && are_ifaces_related(dev, other) &&
 	      l3mdev_master_ifindex_rcu(dev) == l3mdev_master_ifindex_rcu(other);
 	rcu_read_unlock();
 	return yes;
@@ -268,7 +268,7 @@ int ddp_addr_get_vrf(struct net *net, int mine, const struct sockaddr_storage *l
 	dev = dev_get_by_index_rcu(net, mine);
 	has = find_local_dev(net, local);
 	if (dev)
-		vrf = l3mdev_master_ifindex_rcu(has && is_related(dev, has) ? has : dev);
+		vrf = l3mdev_master_ifindex_rcu(has && are_ifaces_related(dev, has) ? has : dev);
 	rcu_read_unlock();
 	return vrf;
 }
@@ -280,8 +280,8 @@ static void *init_addr(struct sockaddr_storage *at, sa_family_t family)
 	return at;
 }
 
-static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
-		     int room)
+static int list_ipv4_addrs(struct net_device *dev, struct sockaddr_storage *at,
+			   int room)
 {
 	const struct in_device *in = __in_dev_get_rcu(dev);
 	const struct in_ifaddr *ifa;
@@ -301,8 +301,8 @@ static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
 
 #if IS_ENABLED(CONFIG_IPV6)
 /* List IPv6 addresses in the order of the kernel's list: by scope, widest first */
-static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
-		     int room)
+static int list_ipv6_addrs(struct net_device *dev, struct sockaddr_storage *at,
+			   int room)
 {
 	struct inet6_dev *in = __in6_dev_get(dev);
 	const struct inet6_ifaddr *ifa;
@@ -326,8 +326,8 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 	return n;
 }
 #else
-static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
-		     int room)
+static int list_ipv6_addrs(struct net_device *dev, struct sockaddr_storage *at,
+			   int room)
 {
 	return 0;
 }
@@ -353,8 +353,8 @@ int ddp_addr_list_interface(struct net *net, int ifindex, sa_family_t family,
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, ifindex);
 	if (dev)
-		n = family == AF_INET6 ? list_ipv6(dev, at, room)
-				       : list_ipv4(dev, at, room);
+		n = family == AF_INET6 ? list_ipv6_addrs(dev, at, room)
+				       : list_ipv4_addrs(dev, at, room);
 	rcu_read_unlock();
 	return n;
 }

@@ -58,7 +58,7 @@ static void __evict_request(struct ddp_port_listener *l, struct ddp_conn_req *c)
 	l->ops->evict(c);
 }
 
-static struct ddp_conn_req *__choose_request(struct list_head *bucket_entry)
+static struct ddp_conn_req *__choose_request_to_evict(struct list_head *bucket_entry)
 {
 	struct ddp_conn_req *c, *at[EVICT_CANDIDATES];
 	u32 source[EVICT_CANDIDATES], n = 0;
@@ -80,10 +80,10 @@ static void __evict_one(struct ddp_port_listener *l)
 	c = list_first_entry(&l->requests, struct ddp_conn_req, list);
 	loser = ddp_choose_evict_bucket(l->pending_from, DDP_SOURCES,
 					source_to_bucket(c->source));
-	__evict_request(l, __choose_request(&l->from[loser]));
+	__evict_request(l, __choose_request_to_evict(&l->from[loser]));
 }
 
-static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
+static bool __ddp_backlog_try_admit(struct ddp_port_listener *l, u32 source)
 {
 	const struct ddp_admit_state backlog = {
 		.limit = l->limit, .npending = l->npending, .nattached = l->nattached,
@@ -112,7 +112,7 @@ static bool __ddp_backlog_admit(struct ddp_port_listener *l, u32 source)
  * Evicts another request if the listener is at its limit and the LLP can evict
  * requests. Calls of this function and of ddp_port_detach_request() for the same
  * request must not overlap. If the LLP can evict requests, no pending
- * request stays on a listener that is being removed: kill_and_evict_first() sets
+ * request stays on a listener that is being removed: mark_dead_and_evict_first() sets
  * l->dead under the lock and then evicts the pending requests, and later calls of
  * this function fail.
  * litmus: children
@@ -127,7 +127,7 @@ bool ddp_port_attach_request(struct ddp_port_listener *l, struct ddp_conn_req *c
 	bool ok;
 
 	spin_lock(&l->lock);
-	ok = __ddp_backlog_admit(l, source);
+	ok = __ddp_backlog_try_admit(l, source);
 	if (ok) {
 		kref_get(&l->ref);
 		c->listener = l;
@@ -265,7 +265,7 @@ EXPORT_SYMBOL_GPL(ddp_port_report_refused);
  * if a request was evicted; false if none is pending, or the LLP cannot evict
  * requests. litmus: children, children-weak
  */
-static bool kill_and_evict_first(struct ddp_port_listener *l)
+static bool mark_dead_and_evict_first(struct ddp_port_listener *l)
 {
 	struct ddp_conn_req *c;
 
@@ -303,7 +303,7 @@ static bool has_no_upcalls(struct ddp_port_listener *l)
  */
 void ddp_backlog_drain(struct ddp_port_listener *l)
 {
-	while (kill_and_evict_first(l))
+	while (mark_dead_and_evict_first(l))
 		cond_resched();
 	wait_var_event(&l->upcalls, has_no_upcalls(l));
 }

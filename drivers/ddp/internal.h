@@ -28,7 +28,7 @@ bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
 bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len);
-enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
+enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				     const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len);

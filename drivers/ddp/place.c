@@ -168,7 +168,7 @@ static u32 region_scatter(const struct ddp_region *r, u64 to, void *dst, u32 str
  * at most the rest of the current SGE. Return: true if @m is set; false at the
  * end of the buffer.
  */
-static bool cursor_get_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
+static bool cursor_peek_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 {
 	const struct ddp_buf *b = c->buf;
 
@@ -226,7 +226,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_tagged_next - place a tagged segment in the MR of the previous segment
+ * ddp_place_next_tagged - place a tagged segment in the MR of the previous segment
  * @s: stream; @s->rx_mr must be the cached reference to the MR
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
@@ -237,7 +237,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
  *
  * Return: as for ddp_place_tagged().
  */
-enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
+enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				     const void *body, u64 to, u32 len, bool last)
 {
 	const struct ddp_region *r = s->rx_mr;
@@ -326,7 +326,7 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 		return why;
 	}
 	while (len && !why) {
-		if (!cursor_get_piece(to, len, &m))
+		if (!cursor_peek_piece(to, len, &m))
 			return IW_LOCAL_PROT;
 		why = place_piece(s, llp, body, &m);
 		to->off += m.len;
@@ -379,7 +379,7 @@ enum iw_reason ddp_fetch_payload(struct ddp_stream *s, struct ddp_cursor *from,
 		return IW_OK;
 	}
 	while (len && !why) {
-		if (!cursor_get_piece(from, len, &m))
+		if (!cursor_peek_piece(from, len, &m))
 			return IW_DDP_CATASTROPHIC;
 		why = fetch_piece(s, &m, dst);
 		from->off += m.len;
@@ -403,7 +403,7 @@ u32 ddp_cursor_get_page_off(struct ddp_cursor *c)
 {
 	struct ddp_sge m;
 
-	return cursor_get_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
+	return cursor_peek_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
 }
 
 /*
@@ -411,9 +411,9 @@ u32 ddp_cursor_get_page_off(struct ddp_cursor *c)
  * SGE, at most @n pieces. Return: the number of pieces; 0 for a flat buffer, or
  * at the end of the buffer.
  */
-static u32 cursor_get_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
+static u32 cursor_peek_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
 {
-	if (!n || c->buf->flat || !cursor_get_piece(c, n * each, m))
+	if (!n || c->buf->flat || !cursor_peek_piece(c, n * each, m))
 		return 0;
 	n = m->len / each;
 	m->len = n * each;
@@ -440,7 +440,7 @@ u32 ddp_fetch_batch(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 {
 	struct ddp_sge m;
 
-	n = cursor_get_pieces(from, each, n, &m);
+	n = cursor_peek_pieces(from, each, n, &m);
 	if (!n || is_kernel_memory(s, m.stag) ||
 	    ddp_mr_cache_get(s, &s->tx_mr, &m, s->msg.rights))
 		return 0;
@@ -558,7 +558,7 @@ enum iw_reason ddp_mem_update_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	 * ddp_tx_resume() kicks. Until then a graceful end must wait.
 	 */
 	if (why == IW_AGAIN)
-		s->tx_pending = true;
+		s->tx_expects_kick = true;
 	if (!why && result)
 		*old = c.old;
 	return why;

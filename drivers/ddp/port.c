@@ -62,7 +62,7 @@ struct ddp_port {
 
 	struct delayed_work	work;		/* accepts connections */
 
-	struct ddp_sock_calls	orig_calls;	/* original callbacks of sock */
+	struct ddp_sock_callbacks	orig_callbacks;	/* original callbacks of sock */
 };
 
 static DEFINE_HASHTABLE(ports, 10);
@@ -98,7 +98,7 @@ static void adopt_child(struct ddp_port *p, struct socket *sock)
 static int accept_one(struct ddp_port *p)
 {
 	struct socket *sock;
-	int err = ddp_sock_accept(p->sock, &p->orig_calls, &sock);
+	int err = ddp_sock_accept(p->sock, &p->orig_callbacks, &sock);
 
 	if (!err)
 		adopt_child(p, sock);
@@ -149,7 +149,7 @@ static void ddp_port_data_ready(struct sock *sk)
 }
 
 /* TCP reports a new connection with data_ready, SCTP with state_change */
-static const struct ddp_sock_calls calls = {
+static const struct ddp_sock_callbacks calls = {
 	.data_ready	= ddp_port_data_ready,
 	.state_change	= ddp_port_state_change,
 };
@@ -157,7 +157,7 @@ static const struct ddp_sock_calls calls = {
 static void free_port(struct ddp_port *p)
 {
 	if (p->sock) {
-		ddp_sock_restore_calls(p->sock->sk, &p->orig_calls);
+		ddp_sock_restore_callbacks(p->sock->sk, &p->orig_callbacks);
 		cancel_delayed_work_sync(&p->work);
 		ddp_sock_release(p->sock);
 	}
@@ -189,7 +189,7 @@ static int open_and_listen(struct ddp_port *p, const struct ddp_listen *a, int l
 	if (!p->sock)
 		return err;
 	ddp_sock_set_tos(p->sock->sk, a->tos);
-	ddp_sock_set_calls(p->sock->sk, p, &calls, &p->orig_calls);
+	ddp_sock_set_callbacks(p->sock->sk, p, &calls, &p->orig_callbacks);
 	return err ?: kernel_listen(p->sock, limit);
 }
 
@@ -211,7 +211,7 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 		if (p->ops != ops || !net_eq(p->net, a->net) ||
 		    p->vrf != a->vrf || !ddp_addr_equal(&p->addr, a->local))
 			continue;
-		if (!ddp_addr_is_for_all(a->local))
+		if (!ddp_addr_is_wildcard_or_loopback(a->local))
 			return ERR_PTR(-EADDRINUSE);
 		list_for_each_entry(l, &p->listeners, list)
 			if (l->ifindex == a->ifindex)
@@ -444,7 +444,7 @@ find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *c
 {
 	struct ddp_port_listener *l;
 
-	if (ddp_addr_is_for_all(&p->addr))
+	if (ddp_addr_is_wildcard_or_loopback(&p->addr))
 		return find_and_get_shared_listener(p, called);
 	list_for_each_entry_rcu(l, &p->listeners, list)
 		if (kref_get_unless_zero(&l->ref))
@@ -459,7 +459,7 @@ find_and_get_listener(const struct ddp_port *p, const struct sockaddr_storage *c
  */
 static bool accepts_vrf(const struct ddp_port_listener *l, const struct ddp_port *p, int vrf)
 {
-	if (ddp_addr_is_for_all(&p->addr))
+	if (ddp_addr_is_wildcard_or_loopback(&p->addr))
 		return ddp_ifindex_to_vrf(p->net, l->ifindex) == vrf;
 	return p->vrf == vrf;
 }

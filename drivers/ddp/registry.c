@@ -61,7 +61,7 @@ void ddp_type_unregister(struct ddp_session_type *type)
 }
 EXPORT_SYMBOL_GPL(ddp_type_unregister);
 
-static const struct ddp_session_type *find_and_get(const char *name)
+static const struct ddp_session_type *find_and_get_type(const char *name)
 {
 	struct ddp_session_type *t;
 
@@ -85,10 +85,10 @@ static const struct ddp_session_type *find_and_get(const char *name)
  */
 const struct ddp_session_type *ddp_type_get(const char *name)
 {
-	const struct ddp_session_type *t = find_and_get(name);
+	const struct ddp_session_type *t = find_and_get_type(name);
 
 	if (!t && !request_module("iw-llp-%s", name))
-		t = find_and_get(name);
+		t = find_and_get_type(name);
 	return t;
 }
 EXPORT_SYMBOL_GPL(ddp_type_get);
@@ -109,7 +109,7 @@ EXPORT_SYMBOL_GPL(ddp_type_get);
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol)
 {
-	const struct ddp_session_type *t = find_and_get(name);
+	const struct ddp_session_type *t = find_and_get_type(name);
 
 	if (!t && ddp_sock_can_create(protocol))
 		t = ddp_type_get(name);

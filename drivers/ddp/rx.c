@@ -91,7 +91,7 @@ static noinline bool matches_deferred(const struct ddp_deferred *p,
  * - if @g has no payload, because the MR was not checked for @g;
  * - if @g was placed out of order, because rx_seg does not describe @g.
  */
-static bool may_keep_mr(const struct ddp_stream *s, const struct ddp_rx_seg *g)
+static bool may_keep_cached_mr(const struct ddp_stream *s, const struct ddp_rx_seg *g)
 {
 	return s->rx_begun && !g->placed && g->payload &&
 	       (!g->h.last || g->rights == DDP_REMOTE_WRITE);
@@ -111,7 +111,7 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				       g->payload, grant.rights);
 	if (unlikely(why == IW_AGAIN))
 		ddp_rx_defer(s, g, &grant);
-	if (!may_keep_mr(s, g))
+	if (!may_keep_cached_mr(s, g))
 		ddp_mr_cache_drop(&s->rx_mr);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->payload);
@@ -126,11 +126,11 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	ddp_mr_cache_drop(&s->rx_mr);
-	why = ddp_uq_check(s->uq, &g->h);
+	why = ddp_untagged_check(s->uq, &g->h);
 	if (!why)
 		why = ddp_rx_admit(s, g, &grant);
 	if (!why)
-		why = ddp_uq_check_len(&g->h, g->payload, grant.buf->len);
+		why = ddp_untagged_check_len(&g->h, g->payload, grant.buf->len);
 	if (why)
 		return why;
 
@@ -143,7 +143,7 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->h.mo + g->payload);
 	if (!why)
-		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
+		ddp_untagged_advance(&s->uq[g->h.qn], &g->h, g->payload);
 	else if (why == IW_AGAIN)
 		ddp_rx_defer(s, g, &grant);
 	return why;

@@ -7,10 +7,10 @@
  * previous segment, except for the TO or the MO:
  *
  * previous segment     this segment                        function
- * tagged, not last     its TO continues the previous one   rx_tagged_next()
+ * tagged, not last     its TO continues the previous one   rx_next_tagged()
  * tagged, not last     a batch of such segments            rx_try_batch()
- * last one of a Write  a single-segment Write with any TO  rx_repeat_write()
- * untagged, not last   its MO continues the previous one,  rx_try_untagged_next()
+ * last one of a Write  a single-segment Write with any TO  rx_repeated_write()
+ * untagged, not last   its MO continues the previous one,  rx_try_next_untagged()
  *                      and its payload is contiguous
  *
  * The fast paths of tagged segments need the MR reference that the path has
@@ -26,7 +26,7 @@
 #include "untagged.h"
 
 /* Compare the bytes before the TO or QN, without a slow call of memcmp() */
-static bool equal_before_to(const u8 *a, const u8 *b)
+static bool is_equal_before_to(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
 	return get_unaligned_be16(a) == get_unaligned_be16(b) &&
@@ -38,7 +38,7 @@ static bool has_same_header(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return len == g->len && equal_before_to(head, g->raw);
+	return len == g->len && is_equal_before_to(head, g->raw);
 }
 
 /* Check whether the TO is the expected one after the last segment and @n more of its length */
@@ -64,7 +64,7 @@ static void ddp_rx_trace_batch(struct ddp_stream *s, struct ddp_hdr h, u32 n)
 		trace_ddp_segment_received(s, &h, s->rx_seg.payload);
 }
 
-static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
+static enum iw_reason rx_next_tagged(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	const struct ddp_grant grant = { .rights = g->rights };
@@ -74,7 +74,7 @@ static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, 
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->admit_more(s, &g->h, g->payload, 1);
 	if (!why)
-		why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, false);
+		why = ddp_place_next_tagged(s, llp, body, g->h.to, g->payload, false);
 	if (unlikely(why == IW_AGAIN))
 		ddp_rx_defer(s, g, &grant);
 	else if (unlikely(why))
@@ -83,7 +83,7 @@ static enum iw_reason rx_tagged_next(struct ddp_stream *s, struct ddp_llp *llp, 
 }
 
 /*
- * Defer or fail a Write that rx_repeat_write() could not place because of @why.
+ * Defer or fail a Write that rx_repeated_write() could not place because of @why.
  * The general path calls admit() before placement, so call admit() first: if it
  * fails, its reason replaces @why.
  */
@@ -110,8 +110,8 @@ static noinline enum iw_reason defer_or_fail_write(struct ddp_stream *s, enum iw
  * is not called. ddp_rx_report_writes() reports all such Writes later with one
  * writes_placed() upcall.
  */
-static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
-				      const u8 *head, const void *body)
+static enum iw_reason rx_repeated_write(struct ddp_stream *s, struct ddp_llp *llp,
+					const u8 *head, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
@@ -119,7 +119,7 @@ static enum iw_reason rx_repeat_write(struct ddp_stream *s, struct ddp_llp *llp,
 	g->h.to = get_unaligned_be64(head + DDP_T_TO);
 	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = ddp_place_tagged_next(s, llp, body, g->h.to, g->payload, true);
+	why = ddp_place_next_tagged(s, llp, body, g->h.to, g->payload, true);
 	if (unlikely(why))
 		return defer_or_fail_write(s, why);
 	s->writes_unreported++;
@@ -155,7 +155,7 @@ static bool is_next_untagged(const struct ddp_stream *s, const u8 *head, const v
  * Try the fast path of an untagged segment in contiguous memory. Return: true
  * if the segment was processed and @reason is set; false if nothing was done.
  */
-static noinline bool rx_try_untagged_next(struct ddp_stream *s, const u8 *head, const void *body,
+static noinline bool rx_try_next_untagged(struct ddp_stream *s, const u8 *head, const void *body,
 					  u32 len, enum iw_reason *reason)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
@@ -170,11 +170,11 @@ static noinline bool rx_try_untagged_next(struct ddp_stream *s, const u8 *head, 
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->admit_more(s, &g->h, g->payload, 1);
 	if (!why)
-		why = ddp_uq_check_len(&g->h, g->payload, sink->buf->len);
+		why = ddp_untagged_check_len(&g->h, g->payload, sink->buf->len);
 	if (!why)
 		why = ddp_place_untagged(s, NULL, body + sizeof(__be32), sink, g->payload);
 	if (likely(!why))
-		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
+		ddp_untagged_advance(&s->uq[g->h.qn], &g->h, g->payload);
 	else if (why == IW_AGAIN)
 		ddp_rx_defer(s, g, &grant);
 	else
@@ -194,9 +194,9 @@ bool ddp_rx_try_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 
 	if (!s->rx_mr || !s->rx_seg.h.tagged || !has_same_header(s, head, len))
 		return false;
 	if (s->rx_seg.h.last)
-		*why = rx_repeat_write(s, llp, head, body);
+		*why = rx_repeated_write(s, llp, head, body);
 	else if (is_tagged_contiguous(s, head, 0))
-		*why = rx_tagged_next(s, llp, body);
+		*why = rx_next_tagged(s, llp, body);
 	else
 		return false;
 	return true;
@@ -209,7 +209,7 @@ bool ddp_rx_try_fast(struct ddp_stream *s, const u8 *head, const void *body, u32
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? ddp_rx_try_tagged_fast(s, NULL, head, body, len, why)
-				  : rx_try_untagged_next(s, head, body, len, why);
+				  : rx_try_next_untagged(s, head, body, len, why);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_try_fast);
 
@@ -246,7 +246,7 @@ static bool rx_try_batch(struct ddp_stream *s, const void *bodies, u32 n, enum i
 		return false;
 	if (trace_ddp_segment_received_enabled())
 		ddp_rx_trace_batch(s, h, n);
-	*why = ddp_place_tagged_next(s, NULL, bodies, h.to, bytes, false);
+	*why = ddp_place_next_tagged(s, NULL, bodies, h.to, bytes, false);
 	ddp_rx_advance_hdr(s, *why ? 1 : n);
 	if (unlikely(*why))
 		ddp_rx_fail_segment(s, *why, &s->rx_seg);
@@ -267,7 +267,7 @@ u32 ddp_rx_batch(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason
 		*why = IW_DDP_CATASTROPHIC;
 		if (test_bit(0, &s->failed))
 			break;
-		*why = rx_tagged_next(s, NULL, bodies + i * s->rx_seg.payload);
+		*why = rx_next_tagged(s, NULL, bodies + i * s->rx_seg.payload);
 		if (*why)
 			break;
 	}

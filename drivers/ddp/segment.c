@@ -6,7 +6,7 @@
 static_assert(DDP_MULPDU_MIN > DDP_U_HDR_LEN);
 
 /**
- * ddp_cut_next - compute the next segment of a message
+ * ddp_compute_segment - compute the next segment of a message
  * @c: state of the segmentation; @c->done must be less than @c->total, unless
  *	the message is empty
  * @mulpdu: maximum length in bytes of a segment that the LLP can send now,
@@ -19,7 +19,7 @@ static_assert(DDP_MULPDU_MIN > DDP_U_HDR_LEN);
  *
  * Return: length of the payload in bytes.
  */
-u32 ddp_cut_next(const struct ddp_cut *c, u32 mulpdu, struct ddp_hdr *h)
+u32 ddp_compute_segment(const struct ddp_segmentation *c, u32 mulpdu, struct ddp_hdr *h)
 {
 	u32 left = c->total - c->done;
 	u32 len = min(left, mulpdu - ddp_hdr_len(c->first));

@@ -10,17 +10,17 @@
 #define DDP_MULPDU_MIN	128	/* lowest MULPDU of an LLP, in bytes */
 
 /**
- * struct ddp_cut - state of the segmentation of a message
+ * struct ddp_segmentation - state of the segmentation of a message
  * @first: header of the first segment, as set by the ULP
  * @total: length of the message in bytes
  * @done: number of bytes in the segments that were computed before
  */
-struct ddp_cut {
+struct ddp_segmentation {
 	const struct ddp_hdr	*first;
 	u32			total;
 	u32			done;
 };
 
-u32 ddp_cut_next(const struct ddp_cut *c, u32 mulpdu, struct ddp_hdr *h);
+u32 ddp_compute_segment(const struct ddp_segmentation *c, u32 mulpdu, struct ddp_hdr *h);
 
 #endif

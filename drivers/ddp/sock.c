@@ -211,18 +211,18 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 EXPORT_SYMBOL_GPL(ddp_sock_get_addrs);
 
 /**
- * ddp_sock_set_calls - set the callbacks of a socket
+ * ddp_sock_set_callbacks - set the callbacks of a socket
  * @sk: the socket
  * @owner: value of sk_user_data that the callbacks use
  * @calls: new callbacks; a NULL member leaves that callback unchanged
- * @orig_calls: set to the previous callbacks
+ * @orig_callbacks: set to the previous callbacks
  *
  * The new callbacks are not called for events that occurred before this call,
  * so the caller must check the state of the socket afterwards.
  */
-void ddp_sock_set_calls(struct sock *sk, void *owner,
-			const struct ddp_sock_calls *calls,
-			struct ddp_sock_calls *orig_calls)
+void ddp_sock_set_callbacks(struct sock *sk, void *owner,
+			    const struct ddp_sock_callbacks *calls,
+			    struct ddp_sock_callbacks *orig_callbacks)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, owner);
@@ -230,9 +230,9 @@ void ddp_sock_set_calls(struct sock *sk, void *owner,
 	 * the kernel has no function to set the callbacks: assign them under
 	 * sk_callback_lock
 	 */
-	orig_calls->data_ready = sk->sk_data_ready;
-	orig_calls->state_change = sk->sk_state_change;
-	orig_calls->write_space = sk->sk_write_space;
+	orig_callbacks->data_ready = sk->sk_data_ready;
+	orig_callbacks->state_change = sk->sk_state_change;
+	orig_callbacks->write_space = sk->sk_write_space;
 	if (calls->data_ready)
 		sk->sk_data_ready = calls->data_ready;
 	if (calls->state_change)
@@ -241,27 +241,27 @@ void ddp_sock_set_calls(struct sock *sk, void *owner,
 		sk->sk_write_space = calls->write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_set_calls);
+EXPORT_SYMBOL_GPL(ddp_sock_set_callbacks);
 
 /**
- * ddp_sock_restore_calls - restore the callbacks of a socket
+ * ddp_sock_restore_callbacks - restore the callbacks of a socket
  * @sk: the socket
- * @orig_calls: callbacks from ddp_sock_set_calls()
+ * @orig_callbacks: callbacks from ddp_sock_set_callbacks()
  *
- * Clears sk_user_data. The callbacks given to ddp_sock_set_calls() must read
+ * Clears sk_user_data. The callbacks given to ddp_sock_set_callbacks() must read
  * sk_user_data under sk_callback_lock: then no callback uses the owner after
  * this function has returned.
  */
-void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls)
+void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks *orig_callbacks)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, NULL);
-	sk->sk_data_ready = orig_calls->data_ready;
-	sk->sk_state_change = orig_calls->state_change;
-	sk->sk_write_space = orig_calls->write_space;
+	sk->sk_data_ready = orig_callbacks->data_ready;
+	sk->sk_state_change = orig_callbacks->state_change;
+	sk->sk_write_space = orig_callbacks->write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
-EXPORT_SYMBOL_GPL(ddp_sock_restore_calls);
+EXPORT_SYMBOL_GPL(ddp_sock_restore_callbacks);
 
 /**
  * ddp_sock_err_to_reason - convert an errno of a socket to a reason

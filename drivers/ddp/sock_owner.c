@@ -144,18 +144,18 @@ void ddp_sock_owner_copy(struct ddp_sock_owner *to, const struct ddp_sock_owner 
 EXPORT_SYMBOL_GPL(ddp_sock_owner_copy);
 
 /**
- * ddp_sock_owner_init_from - get the owner of a socket
+ * ddp_sock_owner_init_from_sock - get the owner of a socket
  * @o: set to the owner, to be released with ddp_sock_owner_exit(); it is not
  *	privileged
  * @sock: socket from ddp_sock_create() or ddp_sock_accept()
  */
-void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock)
+void ddp_sock_owner_init_from_sock(struct ddp_sock_owner *o, const struct socket *sock)
 {
 	o->cred = get_cred(sock->file->f_cred);
 	copy_cgroups(&o->cgroups, &sock->sk->sk_cgrp_data);
 	o->privileged = false;
 }
-EXPORT_SYMBOL_GPL(ddp_sock_owner_init_from);
+EXPORT_SYMBOL_GPL(ddp_sock_owner_init_from_sock);
 
 /**
  * ddp_sock_owner_exit - drop the references of an owner
@@ -227,7 +227,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_owner_hash);
  * Convert errors of the kernel that mean a lack of memory; -ENFILE also means that
  * the system has too many files.
  */
-static int convert_error(int err)
+static int convert_memory_error(int err)
 {
 	return err == -ENOBUFS || err == -ENFILE ? -ENOMEM : err;
 }
@@ -273,7 +273,7 @@ int ddp_sock_create(struct net *net, int vrf, int family, int protocol,
 
 	revert_creds(mine);
 	if (err)
-		return convert_error(err);
+		return convert_memory_error(err);
 	set_cgroups(fresh->sk, &owner->cgroups);
 	ddp_sock_init_lock_class(fresh->sk);
 	compat_sk_net_refcnt_upgrade(fresh->sk);
@@ -307,7 +307,7 @@ static int add_file_or_reset(struct socket *sock)
 /**
  * ddp_sock_accept - accept a connection on behalf of the owner of the listening socket
  * @listener: the listening socket
- * @orig_calls: callbacks for the connected socket, which may have inherited those of the
+ * @orig_callbacks: callbacks for the connected socket, which may have inherited those of the
  *	listening socket
  * @sock: set to the connected socket, to be released with ddp_sock_release()
  *
@@ -319,20 +319,20 @@ static int add_file_or_reset(struct socket *sock)
  *
  * Return: 0 on success; -EAGAIN if no connection is waiting; another negative errno.
  */
-int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_calls,
+int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *orig_callbacks,
 		    struct socket **sock)
 {
 	const struct cred *mine = override_creds(listener->file->f_cred);
 	int err = kernel_accept(listener, sock, O_NONBLOCK);
 
 	if (!err) {
-		ddp_sock_restore_calls((*sock)->sk, orig_calls);
+		ddp_sock_restore_callbacks((*sock)->sk, orig_callbacks);
 		compat_sk_child_net((*sock)->sk);
 		set_cgroups((*sock)->sk, &listener->sk->sk_cgrp_data);
 		err = add_file_or_reset(*sock);
 	}
 	revert_creds(mine);
-	return convert_error(err);
+	return convert_memory_error(err);
 }
 
 /**

@@ -66,7 +66,7 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 	s->recv_pd = pd;
 	ddp_faults_init(s);
 	for (qn = 0; qn < DDP_QUEUES; qn++) {
-		ddp_uq_init(&s->uq[qn]);
+		ddp_untagged_init(&s->uq[qn]);
 		s->msn[qn] = 1;
 	}
 }

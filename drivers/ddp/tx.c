@@ -14,7 +14,7 @@
  * Check whether the rest of the current message must not be sent, because the
  * stream has failed and the message is not the Terminate (RFC 5041 7.1)
  */
-static bool is_abandoned(const struct ddp_stream *s)
+static bool is_msg_abandoned(const struct ddp_stream *s)
 {
 	return test_bit(0, &s->failed) && !s->msg.send_if_failed;
 }
@@ -44,17 +44,17 @@ void ddp_tx_end(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
- * ddp_tx_set_pending - report that there is nothing to send until the ULP kicks
+ * ddp_tx_set_expects_kick - report that there is nothing to send until the ULP kicks
  * @s: the stream
  *
  * Called from next(), which must then return false. The ULP must kick when it
  * has more to send. Until then the LLP does not end the stream gracefully.
  */
-void ddp_tx_set_pending(struct ddp_stream *s)
+void ddp_tx_set_expects_kick(struct ddp_stream *s)
 {
-	s->tx_pending = true;
+	s->tx_expects_kick = true;
 }
-EXPORT_SYMBOL_GPL(ddp_tx_set_pending);
+EXPORT_SYMBOL_GPL(ddp_tx_set_expects_kick);
 
 /**
  * ddp_tx_resched - let other streams transmit, and schedule the transmit path again
@@ -65,14 +65,14 @@ EXPORT_SYMBOL_GPL(ddp_tx_set_pending);
  */
 void ddp_tx_resched(struct ddp_stream *s)
 {
-	ddp_tx_set_pending(s);
+	ddp_tx_set_expects_kick(s);
 	ddp_kick(s);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_resched);
 
 bool ddp_tx_expects_kick(const struct ddp_stream *s)
 {
-	return s && s->tx_pending;
+	return s && s->tx_expects_kick;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_expects_kick);
 
@@ -121,7 +121,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_has_failed);
  */
 static bool begin_next_message(struct ddp_stream *s)
 {
-	s->tx_pending = false;
+	s->tx_expects_kick = false;
 	s->tx_blocked = false;
 	/*
 	 * Set in_msg before next() takes a message under the ULP's lock. The
@@ -146,13 +146,13 @@ static bool begin_next_message(struct ddp_stream *s)
 /* Compute the header of the next segment. Return: the payload length in bytes. */
 static u32 compute_next_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
-	const struct ddp_cut cut = {
+	const struct ddp_segmentation state = {
 		.first = &s->msg.hdr,
 		.total = s->msg.buf->len,
 		.done = s->msg_pulled,
 	};
 
-	return ddp_cut_next(&cut, mulpdu, h);
+	return ddp_compute_segment(&state, mulpdu, h);
 }
 
 static void account_pulled(struct ddp_stream *s, u32 segments, u32 bytes)
@@ -172,10 +172,10 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 		 * next. It must return true even if the page fault has been
 		 * resolved by then.
 		 */
-		s->tx_pending = true;
+		s->tx_expects_kick = true;
 		return false;
 	}
-	if (s->in_msg && is_abandoned(s))
+	if (s->in_msg && is_msg_abandoned(s))
 		WRITE_ONCE(s->in_msg, false);
 	if (!s->in_msg && !begin_next_message(s))
 		return false;
@@ -196,17 +196,17 @@ EXPORT_SYMBOL_GPL(ddp_tx_next);
  * each. The last segment of the message must not be one of them, because all
  * headers are copied from the first one, which has no L bit.
  */
-static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u32 n,
+static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *batch, u32 n,
 			  u32 len)
 {
 	u8 like[IW_DDP_HDR_MAX];
 	struct ddp_hdr h;
 	u32 i;
 
-	compute_next_header(s, run->len, &h);
+	compute_next_header(s, batch->len, &h);
 	ddp_hdr_encode(like, &h);
 	for (i = 0; i < n; i++) {
-		ddp_hdr_encode_like(run->at + i * run->stride, like, &h);
+		ddp_hdr_encode_like(batch->at + i * batch->stride, like, &h);
 		trace_ddp_segment_pulled(s, &h, len);
 		h.to += h.tagged ? len : 0;
 		h.mo += h.tagged ? 0 : len;
@@ -214,17 +214,17 @@ static void write_headers(struct ddp_stream *s, const struct ddp_txbatch *run, u
 	account_pulled(s, n, n * len);
 }
 
-u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *run)
+u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *batch)
 {
-	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = run->len - hdr_len, n;
+	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = batch->len - hdr_len, n;
 
-	if (!s->in_msg || is_abandoned(s) || ddp_tx_has_pending_fault(s))
+	if (!s->in_msg || is_msg_abandoned(s) || ddp_tx_has_pending_fault(s))
 		return 0;
 	/* exclude the last segment, which has the L bit and may be shorter */
-	n = min(run->max_segments, (s->msg.buf->len - s->msg_pulled - 1) / len);
-	n = ddp_fetch_batch(s, &s->src, run->at + hdr_len, run->stride, len, n);
+	n = min(batch->max_segments, (s->msg.buf->len - s->msg_pulled - 1) / len);
+	n = ddp_fetch_batch(s, &s->src, batch->at + hdr_len, batch->stride, len, n);
 	if (n)
-		write_headers(s, run, n, len);
+		write_headers(s, batch, n, len);
 	return n;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_next_batch);
@@ -245,7 +245,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
 	struct iw_failure f = {};
 
-	if (!is_abandoned(s)) {
+	if (!is_msg_abandoned(s)) {
 		f.why = ddp_fetch_payload(s, &s->src, dst, len);
 		if (!f.why)
 			return true;
@@ -267,8 +267,8 @@ u32 ddp_tx_page_off(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_page_off);
 
-void ddp_tx_sent(struct ddp_stream *s)
+void ddp_tx_report_sent(struct ddp_stream *s)
 {
 	s->ulp->sent(s);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_sent);
+EXPORT_SYMBOL_GPL(ddp_tx_report_sent);

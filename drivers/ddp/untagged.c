@@ -10,17 +10,17 @@
 #include "wire.h"
 
 /**
- * ddp_uq_init - initialize the receive state of an untagged queue
+ * ddp_untagged_init - initialize the receive state of an untagged queue
  * @q: the queue
  */
-void ddp_uq_init(struct ddp_uq *q)
+void ddp_untagged_init(struct ddp_untagged_queue *q)
 {
 	q->msn = DDP_MSN_FIRST;
 	q->mo = 0;
 }
 
 /**
- * ddp_uq_check - check that a segment is the next expected one of its queue
+ * ddp_untagged_check - check that a segment is the next expected one of its queue
  * @uq: all DDP_QUEUES queues of the stream
  * @h: header of the segment
  *
@@ -32,7 +32,7 @@ void ddp_uq_init(struct ddp_uq *q)
  * IW_DDP_U_MSN_RANGE if the MSN is not the next expected one (U5);
  * IW_DDP_U_MO if bytes of the message are missing or repeated (U3).
  */
-enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h)
+enum iw_reason ddp_untagged_check(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h)
 {
 	if (h->qn >= DDP_QUEUES)
 		return IW_DDP_U_QN;
@@ -44,26 +44,26 @@ enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_uq_check_len - check that a segment ends within the buffer of its message
- * @h: header, accepted by ddp_uq_check()
+ * ddp_untagged_check_len - check that a segment ends within the buffer of its message
+ * @h: header, accepted by ddp_untagged_check()
  * @payload: length of the payload in bytes
  * @buf_len: length of the buffer in bytes
  *
  * Return: IW_OK if the segment ends within the buffer; IW_DDP_U_TOO_LONG if not
  * (RFC 5041 7.1 U4).
  */
-enum iw_reason ddp_uq_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len)
+enum iw_reason ddp_untagged_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len)
 {
 	return (u64)h->mo + payload <= buf_len ? IW_OK : IW_DDP_U_TOO_LONG;
 }
 
 /**
- * ddp_uq_advance - set the next expected MSN and MO of a queue after a segment
+ * ddp_untagged_advance - set the next expected MSN and MO of a queue after a segment
  * @q: the queue
- * @h: header, accepted by ddp_uq_check() and ddp_uq_check_len()
+ * @h: header, accepted by ddp_untagged_check() and ddp_untagged_check_len()
  * @payload: length of the payload in bytes
  */
-void ddp_uq_advance(struct ddp_uq *q, const struct ddp_hdr *h, u32 payload)
+void ddp_untagged_advance(struct ddp_untagged_queue *q, const struct ddp_hdr *h, u32 payload)
 {
 	if (h->last) {
 		q->msn++;

@@ -7,9 +7,9 @@
 #include <ddp/reason.h>
 #include <ddp/ulp.h>
 
-void ddp_uq_init(struct ddp_uq *q);
-enum iw_reason ddp_uq_check(const struct ddp_uq *uq, const struct ddp_hdr *h);
-enum iw_reason ddp_uq_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len);
-void ddp_uq_advance(struct ddp_uq *q, const struct ddp_hdr *h, u32 payload);
+void ddp_untagged_init(struct ddp_untagged_queue *q);
+enum iw_reason ddp_untagged_check(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h);
+enum iw_reason ddp_untagged_check_len(const struct ddp_hdr *h, u32 payload, u32 buf_len);
+void ddp_untagged_advance(struct ddp_untagged_queue *q, const struct ddp_hdr *h, u32 payload);
 
 #endif

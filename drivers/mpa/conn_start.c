@@ -235,7 +235,7 @@ static void retry_startup(struct mpa_conn *c)
 		mpa_conn_tear_down(c, c->su->why, NULL);
 		return;
 	}
-	ddp_sock_owner_init_from(&owner, c->sock);
+	ddp_sock_owner_init_from_sock(&owner, c->sock);
 	mpa_sock_release(c, true);
 	trace_mpa_startup_retry(c, c->su);
 	mpa_startup_retry(c->su);

@@ -231,7 +231,7 @@ struct mpa_conn {
 	spinlock_t		query_lock;
 	u32			retransmits;	/* retransmitted packets of released sockets */
 
-	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
+	struct ddp_sock_callbacks	orig_callbacks;	/* the socket's original callbacks */
 };
 
 #ifdef CONFIG_SMP

@@ -54,7 +54,7 @@ static void mpa_write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static const struct ddp_sock_calls calls = {
+static const struct ddp_sock_callbacks calls = {
 	.data_ready	= mpa_data_ready,
 	.state_change	= mpa_state_change,
 	.write_space	= mpa_write_space,
@@ -92,7 +92,7 @@ void mpa_sock_prepare(struct socket *sock)
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
-	ddp_sock_set_calls(c->sock->sk, c, &calls, &c->orig_calls);
+	ddp_sock_set_callbacks(c->sock->sk, c, &calls, &c->orig_callbacks);
 }
 
 /*
@@ -213,7 +213,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 
 	if (!sock)
 		return;
-	ddp_sock_restore_calls(sock->sk, &c->orig_calls);
+	ddp_sock_restore_callbacks(sock->sk, &c->orig_callbacks);
 	if (!abort)
 		drop_unread_if_unacked(c);
 	/* without FIN or reset, the peer would detect the close only by keepalive (90 s) */

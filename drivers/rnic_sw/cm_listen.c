@@ -152,7 +152,7 @@ static int start_listening(struct rnic_listener *listener, struct ddp_listen *ar
  */
 static bool may_ignore_listen_error(const struct rnic_listener *listener, int err)
 {
-	if (!ddp_addr_is_for_all(&listener->id->m_local_addr))
+	if (!ddp_addr_is_wildcard_or_loopback(&listener->id->m_local_addr))
 		return false;
 	if (err == -ENODEV || err == -EADDRNOTAVAIL)
 		return true;

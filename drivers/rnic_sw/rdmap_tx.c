@@ -62,7 +62,7 @@ static bool prepare_terminate(struct rdmap *r, struct ddp_msg *m)
 	 * stream before the Terminate is sent.
 	 */
 	if (!term_decided)
-		ddp_tx_set_pending(&r->stream);
+		ddp_tx_set_expects_kick(&r->stream);
 	if (!due)
 		return false;
 	init_msg(m, RDMAP_OP_TERMINATE, false, 2);

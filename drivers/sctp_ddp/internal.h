@@ -256,7 +256,7 @@ struct sddp_assoc {
 	struct kref		ref;
 	struct rcu_head		rcu;
 
-	struct ddp_sock_calls	orig_calls;	/* the socket's original callbacks */
+	struct ddp_sock_callbacks	orig_callbacks;	/* the socket's original callbacks */
 	/* entry in the socket's wait queue; calls sddp_sock_wakeup() */
 	struct wait_queue_entry	wait_entry;
 };

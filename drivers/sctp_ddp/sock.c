@@ -58,7 +58,7 @@ static void sddp_state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static const struct ddp_sock_calls calls = {
+static const struct ddp_sock_callbacks calls = {
 	.data_ready	= sddp_data_ready,
 	.state_change	= sddp_state_change,
 };
@@ -218,7 +218,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 
-	ddp_sock_set_calls(sk, a, &calls, &a->orig_calls);
+	ddp_sock_set_callbacks(sk, a, &calls, &a->orig_callbacks);
 	init_waitqueue_func_entry(&a->wait_entry, sddp_sock_wakeup);
 	add_wait_queue(sk_sleep(sk), &a->wait_entry);
 }
@@ -229,7 +229,7 @@ static void detach_callbacks(struct sddp_assoc *a, struct sock *sk)
 	if (sk->sk_user_data != a)
 		return;
 	remove_wait_queue(sk_sleep(sk), &a->wait_entry);
-	ddp_sock_restore_calls(sk, &a->orig_calls);
+	ddp_sock_restore_callbacks(sk, &a->orig_callbacks);
 }
 
 /* Set the association's socket, with the lock held because sddp_sock_query() reads it */

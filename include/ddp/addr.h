@@ -36,7 +36,7 @@ static inline int ddp_addr_len(const struct sockaddr_storage *a)
 bool ddp_addr_is_wildcard(const struct sockaddr_storage *a);
 
 /* Check whether rdma_cm starts a listener on @a on each device */
-bool ddp_addr_is_for_all(const struct sockaddr_storage *a);
+bool ddp_addr_is_wildcard_or_loopback(const struct sockaddr_storage *a);
 /* Check whether two addresses are equal: family, address, IPv6 scope and port */
 bool ddp_addr_equal(const struct sockaddr_storage *a,
 		    const struct sockaddr_storage *b);

@@ -297,7 +297,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
  * @s: stream; none of the segment's payload may have been fetched
  *
  * An LLP calls this function if it has no space for the segment. The next
- * ddp_tx_next() returns the same bytes again, and only the ddp_tx_sent() after
+ * ddp_tx_next() returns the same bytes again, and only the ddp_tx_report_sent() after
  * that reports them as sent.
  */
 void ddp_tx_unpull(struct ddp_stream *s);
@@ -378,8 +378,8 @@ struct ddp_txbatch {
  * ddp_tx_next_batch - pull and fill several segments of maximum length
  * @s: stream; the whole payload of the last pulled segment must have been
  *	copied
- * @run: buffer to write to; @run->len must be the MULPDU that the LLP can send
- *	now
+ * @batch: buffer to write to; @batch->len must be the MULPDU that the LLP can
+ *	send now
  *
  * Writes the headers and payloads that ddp_tx_next() and ddp_tx_fill() would
  * write, but checks the MR only once for the whole batch. Never writes the last
@@ -388,16 +388,16 @@ struct ddp_txbatch {
  *
  * Return: number of segments written.
  */
-u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *run);
+u32 ddp_tx_next_batch(struct ddp_stream *s, const struct ddp_txbatch *batch);
 
 /**
- * ddp_tx_sent - report that the LLP is responsible for all segments pulled so far
+ * ddp_tx_report_sent - report that the LLP is responsible for all segments pulled so far
  * @s: stream
  *
  * The LLP must deliver these segments to the peer or report a failure (LLP 3).
  *
  * Context: transmit path of the LLP.
  */
-void ddp_tx_sent(struct ddp_stream *s);
+void ddp_tx_report_sent(struct ddp_stream *s);
 
 #endif

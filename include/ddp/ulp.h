@@ -167,7 +167,7 @@ struct ddp_cursor {
 };
 
 /* Receive state of one untagged queue */
-struct ddp_uq {
+struct ddp_untagged_queue {
 	u32	msn;		/* MSN of the next expected segment */
 	u32	mo;		/* MO of the next expected segment */
 };
@@ -224,7 +224,8 @@ struct ddp_stream {
 	struct ddp_region	*rx_mr;
 	struct ddp_rx_seg	rx_seg;		/* last received segment */
 	u32			writes_unreported;	/* Writes to pass to writes_placed() */
-	struct ddp_uq		uq[DDP_QUEUES];	/* receive state of the untagged queues */
+	/* receive state of the untagged queues, indexed by the queue number */
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];	/* per queue: where the next payload goes */
 	struct ddp_deferred	deferred;	/* deferred segment, if any */
 
@@ -233,7 +234,7 @@ struct ddp_stream {
 
 	/* written by the transmit path only */
 	bool			tx_busy;	/* path is running; read by ddp_stream_settle() */
-	bool			tx_pending;		/* the ULP will kick when there is more */
+	bool			tx_expects_kick;	/* the ULP kicks when it has more to send */
 	bool			tx_blocked;		/* next message waits for a response */
 	/*
 	 * True while segments of msg are left to pull. The transmit path sets
@@ -278,7 +279,7 @@ void ddp_stream_settle(struct ddp_stream *s);
 /* The next four functions may be called in next() only */
 
 /* Report that there is nothing to send now, but that the ULP will kick later */
-void ddp_tx_set_pending(struct ddp_stream *s);
+void ddp_tx_set_expects_kick(struct ddp_stream *s);
 /* Let other streams transmit, and kick, because there is more to send */
 void ddp_tx_resched(struct ddp_stream *s);
 /* Drop the cached MR reference, see ddp_ulp_ops.next */

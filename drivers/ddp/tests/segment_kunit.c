@@ -44,7 +44,7 @@ static void expect_hdr_fields_kept(struct kunit *test, const struct ddp_hdr *fir
 }
 
 /* Segment a message with random MULPDUs, and count each byte in @seen */
-static void segment_message(struct kunit *test, struct ddp_cut *c, u8 *seen,
+static void segment_message(struct kunit *test, struct ddp_segmentation *c, u8 *seen,
 			    struct rnd_state *rnd)
 {
 	u32 len, mulpdu, i, at, pieces = 0;
@@ -52,7 +52,7 @@ static void segment_message(struct kunit *test, struct ddp_cut *c, u8 *seen,
 
 	do {
 		mulpdu = 128 + prandom_u32_state(rnd) % 1400;
-		len = ddp_cut_next(c, mulpdu, &h);
+		len = ddp_compute_segment(c, mulpdu, &h);
 		expect_hdr_fields_kept(test, c->first, &h);
 		at = get_hdr_offset(c->first, &h);
 		KUNIT_ASSERT_LE(test, ddp_hdr_len(&h) + len, mulpdu);
@@ -76,7 +76,7 @@ static void segment_message(struct kunit *test, struct ddp_cut *c, u8 *seen,
 static void segment_tiles(struct kunit *test)
 {
 	u8 *seen = kunit_kzalloc(test, MESSAGE_MAX, GFP_KERNEL);
-	struct ddp_cut c;
+	struct ddp_segmentation c;
 	struct rnd_state rnd;
 	u32 i, octet, wrong;
 
@@ -102,9 +102,9 @@ static void segment_empty(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct ddp_cut c = { .first = kinds[i] };
+		const struct ddp_segmentation c = { .first = kinds[i] };
 
-		KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 128, &h), 0u);
+		KUNIT_EXPECT_EQ(test, ddp_compute_segment(&c, 128, &h), 0u);
 		KUNIT_EXPECT_TRUE(test, h.last);
 		KUNIT_EXPECT_EQ(test, get_hdr_offset(kinds[i], &h), 0u);
 		expect_hdr_fields_kept(test, kinds[i], &h);
@@ -118,21 +118,21 @@ static void segment_empty(struct kunit *test)
  */
 static void segment_rfc_examples(struct kunit *test)
 {
-	struct ddp_cut c = { .first = &untagged, .total = 2000 };
+	struct ddp_segmentation c = { .first = &untagged, .total = 2000 };
 	struct ddp_hdr h;
 
-	c.done = ddp_cut_next(&c, 1500, &h);
+	c.done = ddp_compute_segment(&c, 1500, &h);
 	KUNIT_EXPECT_EQ(test, h.mo, 0u);
 	KUNIT_EXPECT_FALSE(test, h.last);
-	KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 1500, &h), 2000u - 1482);
+	KUNIT_EXPECT_EQ(test, ddp_compute_segment(&c, 1500, &h), 2000u - 1482);
 	KUNIT_EXPECT_EQ(test, h.mo, 1482u);
 	KUNIT_EXPECT_TRUE(test, h.last);
 
 	c.first = &tagged;
 	c.done = 0;
-	c.done = ddp_cut_next(&c, 1500, &h);
+	c.done = ddp_compute_segment(&c, 1500, &h);
 	KUNIT_EXPECT_EQ(test, h.to, 16384ull);
-	KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 1500, &h), 2000u - 1486);
+	KUNIT_EXPECT_EQ(test, ddp_compute_segment(&c, 1500, &h), 2000u - 1486);
 	KUNIT_EXPECT_EQ(test, h.to, 17870ull);
 }
 
@@ -142,7 +142,7 @@ static void segment_rfc_examples(struct kunit *test)
  */
 static void segment_exact_fit(struct kunit *test)
 {
-	struct ddp_cut c = {};
+	struct ddp_segmentation c = {};
 	struct ddp_hdr h;
 	u32 room;
 	int i;
@@ -151,7 +151,7 @@ static void segment_exact_fit(struct kunit *test)
 		c.first = kinds[i];
 		room = 128 - (kinds[i]->tagged ? 14 : 18);
 		for (c.total = room - 1; c.total <= room + 1; c.total++) {
-			KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 128, &h),
+			KUNIT_EXPECT_EQ(test, ddp_compute_segment(&c, 128, &h),
 					min(c.total, room));
 			KUNIT_EXPECT_EQ(test, h.last, c.total <= room);
 		}
@@ -161,12 +161,12 @@ static void segment_exact_fit(struct kunit *test)
 /* The segments of a message of 2^32 - 1 bytes contain all bytes in order. */
 static void segment_longest(struct kunit *test)
 {
-	struct ddp_cut c = { .first = &untagged, .total = U32_MAX };
+	struct ddp_segmentation c = { .first = &untagged, .total = U32_MAX };
 	struct ddp_hdr h;
 	u64 sum = 0;
 
 	do {
-		u32 len = ddp_cut_next(&c, 65535, &h);
+		u32 len = ddp_compute_segment(&c, 65535, &h);
 
 		KUNIT_ASSERT_EQ(test, (u64)h.mo, sum);
 		sum += len;

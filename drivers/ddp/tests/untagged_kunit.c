@@ -3,12 +3,12 @@
 #include <linux/prandom.h>
 #include "../untagged.h"
 
-static void init_queues(struct ddp_uq *uq)
+static void init_queues(struct ddp_untagged_queue *uq)
 {
 	int qn;
 
 	for (qn = 0; qn < DDP_QUEUES; qn++)
-		ddp_uq_init(&uq[qn]);
+		ddp_untagged_init(&uq[qn]);
 }
 
 /*
@@ -17,15 +17,15 @@ static void init_queues(struct ddp_uq *uq)
  */
 static void untagged_first_segment(struct kunit *test)
 {
-	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct ddp_hdr h = {};
 
 	init_queues(uq);
 	for (h.qn = 0; h.qn < DDP_QUEUES; h.qn++) {
 		h.msn = 1;
-		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_OK);
+		KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), IW_OK);
 		h.msn = 0;
-		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_DDP_U_MSN_RANGE);
+		KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), IW_DDP_U_MSN_RANGE);
 	}
 }
 
@@ -74,12 +74,12 @@ static void untagged_due(struct kunit *test)
 {
 	const struct due *d = test->param_value;
 	const struct ddp_hdr h = { .qn = d->qn, .msn = d->msn, .mo = d->mo };
-	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 
 	init_queues(uq);
 	uq[2].msn = 7;
 	uq[2].mo = 100;
-	KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), d->why);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), d->why);
 }
 
 /*
@@ -89,7 +89,7 @@ static void untagged_due(struct kunit *test)
 static void untagged_msn_wraps(struct kunit *test)
 {
 	struct ddp_hdr h = { .last = true };
-	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 	int i, off;
 
 	init_queues(uq);
@@ -97,16 +97,16 @@ static void untagged_msn_wraps(struct kunit *test)
 	for (i = -3; i < 3; i++) {
 		for (off = -5; off <= 5; off++) {
 			h.msn = (u32)i + (u32)off;
-			KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h),
+			KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h),
 					off ? IW_DDP_U_MSN_RANGE : IW_OK);
 		}
 		h.msn = i;
-		ddp_uq_advance(&uq[0], &h, 0);
+		ddp_untagged_advance(&uq[0], &h, 0);
 	}
 	KUNIT_EXPECT_EQ(test, uq[0].msn, 3u);
 }
 
-/* Compute the expected result of ddp_uq_check_len() for a segment, byte by byte */
+/* Compute the expected result of ddp_untagged_check_len() for a segment, byte by byte */
 static enum iw_reason expected_check_len(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
@@ -121,7 +121,7 @@ static enum iw_reason expected_check_len(u32 mo, u32 payload, u32 buf_len)
 
 /*
  * RFC 5041 7.1 U4 (DDP-93): for MOs and payloads below 12 bytes and buffers
- * below 24 bytes, ddp_uq_check_len() returns the result of expected_check_len().
+ * below 24 bytes, ddp_untagged_check_len() returns the result of expected_check_len().
  */
 static void untagged_fits(struct kunit *test)
 {
@@ -132,27 +132,27 @@ static void untagged_fits(struct kunit *test)
 		for (payload = 0; payload < 12; payload++)
 			for (buf_len = 0; buf_len < 24; buf_len++)
 				KUNIT_EXPECT_EQ(test,
-						ddp_uq_check_len(&h, payload,
-								 buf_len),
+						ddp_untagged_check_len(&h, payload,
+								       buf_len),
 						expected_check_len(h.mo, payload,
 								   buf_len));
 }
 
 /*
- * RFC 5041 7.1 U4, 5.2 (DDP-93, DDP-48): ddp_uq_check_len() does not wrap if
+ * RFC 5041 7.1 U4, 5.2 (DDP-93, DDP-48): ddp_untagged_check_len() does not wrap if
  * the sum of MO and payload exceeds 32 bits.
  */
 static void untagged_fits_large(struct kunit *test)
 {
 	struct ddp_hdr h = { .mo = U32_MAX };
 
-	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 0, U32_MAX), IW_OK);
-	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 1, U32_MAX), IW_DDP_U_TOO_LONG);
-	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, U32_MAX, 10), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_len(&h, 0, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_len(&h, 1, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_len(&h, U32_MAX, 10), IW_DDP_U_TOO_LONG);
 	h.mo = U32_MAX - 9;
-	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 9, U32_MAX), IW_OK);
-	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 10, U32_MAX), IW_DDP_U_TOO_LONG);
-	KUNIT_EXPECT_EQ(test, ddp_uq_check_len(&h, 20, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_len(&h, 9, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_len(&h, 10, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_untagged_check_len(&h, 20, U32_MAX), IW_DDP_U_TOO_LONG);
 }
 
 /*
@@ -162,7 +162,7 @@ static void untagged_fits_large(struct kunit *test)
 static void untagged_walk(struct kunit *test)
 {
 	u32 messages[DDP_QUEUES] = {}, octets[DDP_QUEUES] = {};
-	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct rnd_state rnd;
 	struct ddp_hdr h;
 	u32 payload;
@@ -177,14 +177,14 @@ static void untagged_walk(struct kunit *test)
 		h.msn = messages[h.qn] + 1;
 		h.mo = octets[h.qn];
 		payload = prandom_u32_state(&rnd) % 1500;
-		KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h), IW_OK);
-		ddp_uq_advance(&uq[h.qn], &h, payload);
+		KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h), IW_OK);
+		ddp_untagged_advance(&uq[h.qn], &h, payload);
 		octets[h.qn] += payload;
 		if (h.last) {
 			messages[h.qn]++;
 			octets[h.qn] = 0;
 			/* the MSN of a completed message is refused */
-			KUNIT_EXPECT_EQ(test, ddp_uq_check(uq, &h),
+			KUNIT_EXPECT_EQ(test, ddp_untagged_check(uq, &h),
 					IW_DDP_U_MSN_RANGE);
 		}
 	}

@@ -21,7 +21,7 @@ typedef unsigned __int128 u128;
 struct scene {
 	struct ddp_region	region;
 	struct ddp_stream	s;
-	struct ddp_uq		uq[DDP_QUEUES];
+	struct ddp_untagged_queue		uq[DDP_QUEUES];
 	u32			msn[DDP_QUEUES];
 	u64			mo[DDP_QUEUES];
 	u32			buf_len;
@@ -55,7 +55,7 @@ static enum iw_reason check_header(struct ddp_hdr *h, const u8 *p, size_t len)
 
 static void check_untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
-	enum iw_reason why = ddp_uq_check(c->uq, h);
+	enum iw_reason why = ddp_untagged_check(c->uq, h);
 	bool due = h->qn < DDP_QUEUES && h->msn == c->msn[h->qn] &&
 		   h->mo == c->mo[h->qn];
 
@@ -63,12 +63,12 @@ static void check_untagged(struct scene *c, const struct ddp_hdr *h, u32 payload
 	MUST("ddp-queue", (why == IW_DDP_U_QN) == (h->qn >= DDP_QUEUES));
 	if (why)
 		return;
-	why = ddp_uq_check_len(h, payload, c->buf_len);
+	why = ddp_untagged_check_len(h, payload, c->buf_len);
 	MUST("ddp-fits",
 	     (why == IW_OK) == ((u64)h->mo + payload <= c->buf_len));
 	if (why)
 		return;
-	ddp_uq_advance(&c->uq[h->qn], h, payload);
+	ddp_untagged_advance(&c->uq[h->qn], h, payload);
 	c->mo[h->qn] += payload;
 	if (h->last) {
 		c->mo[h->qn] = 0;
@@ -135,8 +135,8 @@ static void check_tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
  */
 static void check_segmentation(const struct ddp_hdr *first, u32 total, struct input in)
 {
-	struct ddp_cut c = { .first = first, .total = total };
-	struct ddp_uq uq[DDP_QUEUES] = {};
+	struct ddp_segmentation c = { .first = first, .total = total };
+	struct ddp_untagged_queue uq[DDP_QUEUES] = {};
 	struct ddp_hdr h;
 	u32 mulpdu, len;
 
@@ -144,16 +144,16 @@ static void check_segmentation(const struct ddp_hdr *first, u32 total, struct in
 		uq[first->qn].msn = first->msn;
 	do {
 		mulpdu = DDP_MULPDU_MIN + in_u8(&in) * 8;
-		len = ddp_cut_next(&c, mulpdu, &h);
+		len = ddp_compute_segment(&c, mulpdu, &h);
 		MUST("ddp-cut-mulpdu", ddp_hdr_len(&h) + len <= mulpdu);
 		MUST("ddp-cut-some", len || !total);
 		MUST("ddp-cut-total", len <= total - c.done);
 		MUST("ddp-cut-to", !h.tagged || h.to == first->to + c.done);
 		if (!h.tagged && h.qn < DDP_QUEUES) {
-			MUST("ddp-cut-due", ddp_uq_check(uq, &h) == IW_OK);
+			MUST("ddp-cut-due", ddp_untagged_check(uq, &h) == IW_OK);
 			MUST("ddp-cut-fits",
-			     ddp_uq_check_len(&h, len, total) == IW_OK);
-			ddp_uq_advance(&uq[h.qn], &h, len);
+			     ddp_untagged_check_len(&h, len, total) == IW_OK);
+			ddp_untagged_advance(&uq[h.qn], &h, len);
 		}
 		c.done += len;
 	} while (!h.last);
@@ -194,7 +194,7 @@ static void set_up(struct scene *c, struct input *in)
 	c->rights = in_u8(in);
 	c->buf_len = in_u32(in);
 	for (i = 0; i < DDP_QUEUES; i++) {
-		ddp_uq_init(&c->uq[i]);
+		ddp_untagged_init(&c->uq[i]);
 		c->msn[i] = 1;
 	}
 }

@@ -26,18 +26,19 @@ static void check_same_message(const struct ddp_hdr *h, const struct ddp_hdr *fi
 }
 
 /* A receiver that has received all earlier segments accepts this segment */
-static void check_accepted(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
+static void check_accepted(const struct ddp_hdr *h, const struct ddp_segmentation *c, u32 len)
 {
-	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 
 	if (h->tagged || h->qn >= DDP_QUEUES)
 		return;
 	uq[h->qn].msn = c->first->msn;
 	uq[h->qn].mo = c->done;
-	MUST("DDP-51, DDP-60: the receiver expects this segment", ddp_uq_check(uq, h) == IW_OK);
+	MUST("DDP-51, DDP-60: the receiver expects this segment",
+	     ddp_untagged_check(uq, h) == IW_OK);
 	MUST("DDP-93: the segment fits into the receiver's buffer",
-	     ddp_uq_check_len(h, len, c->total) == IW_OK);
-	ddp_uq_advance(&uq[h->qn], h, len);
+	     ddp_untagged_check_len(h, len, c->total) == IW_OK);
+	ddp_untagged_advance(&uq[h->qn], h, len);
 	MUST("DDP-20, DDP-41: the receiver then expects the next segment",
 	     h->last ? uq[h->qn].msn == c->first->msn + 1 && !uq[h->qn].mo
 		     : uq[h->qn].msn == c->first->msn &&
@@ -48,7 +49,7 @@ static void check_accepted(const struct ddp_hdr *h, const struct ddp_cut *c, u32
 void prove_next(void)
 {
 	struct ddp_hdr first, h;
-	struct ddp_cut c = {
+	struct ddp_segmentation c = {
 		.first = &first, .total = ANY(u32), .done = ANY(u32),
 	};
 	u32 mulpdu = ANY(u32), len;
@@ -56,7 +57,7 @@ void prove_next(void)
 	first.tagged = any_bool();
 	GIVEN(mulpdu >= DDP_MULPDU_MIN);
 	GIVEN(c.done < c.total || (!c.done && !c.total));
-	len = ddp_cut_next(&c, mulpdu, &h);
+	len = ddp_compute_segment(&c, mulpdu, &h);
 	MUST("DDP-47: the segment does not exceed MULPDU", (u64)len + ddp_hdr_len(&h) <= mulpdu);
 	MUST("DDP-49: the segment does not exceed the rest of the message",
 	     len <= c.total - c.done);

@@ -15,15 +15,15 @@
 
 void prove_init(void)
 {
-	struct ddp_uq q;
+	struct ddp_untagged_queue q;
 
-	ddp_uq_init(&q);
+	ddp_untagged_init(&q);
 	MUST("DDP-42, DDP-45: a queue begins with MSN 1 and MO 0", q.msn == 1 && !q.mo);
 	REACHED("end");
 }
 
 /* Check QN, MSN and MO, in this order (RFC 5041 7.1 U1, U5, U3) */
-static enum iw_reason expected_result(const struct ddp_uq *uq, const struct ddp_hdr *h)
+static enum iw_reason expected_result(const struct ddp_untagged_queue *uq, const struct ddp_hdr *h)
 {
 	if (h->qn > 3)
 		return IW_DDP_U_QN;
@@ -34,9 +34,9 @@ static enum iw_reason expected_result(const struct ddp_uq *uq, const struct ddp_
 
 void prove_due(void)
 {
-	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_untagged_queue uq[DDP_QUEUES];
 	struct ddp_hdr h;
-	enum iw_reason why = ddp_uq_check(uq, &h);
+	enum iw_reason why = ddp_untagged_check(uq, &h);
 
 	MUST("DDP-86, DDP-92, DDP-94: only the expected segment is accepted",
 	     why == expected_result(uq, &h));
@@ -53,18 +53,18 @@ void prove_due(void)
 /* A segment that passes all checks is within the buffer and advances its queue */
 void prove_segment(void)
 {
-	struct ddp_uq uq[DDP_QUEUES], before;
+	struct ddp_untagged_queue uq[DDP_QUEUES], before;
 	u32 payload = ANY(u32), buf_len = ANY(u32);
 	struct ddp_hdr h;
 	u64 end;
 	enum iw_reason why;
 
 	h.last = any_bool();
-	if (ddp_uq_check(uq, &h))
+	if (ddp_untagged_check(uq, &h))
 		return;
 	before = uq[h.qn];
 	end = (u64)h.mo + payload;
-	why = ddp_uq_check_len(&h, payload, buf_len);
+	why = ddp_untagged_check_len(&h, payload, buf_len);
 	MUST("DDP-93: exactly a segment within the buffer is accepted",
 	     (why == IW_OK) == (end <= buf_len));
 	MUST("DDP-108: another segment is too long", !why || why == IW_DDP_U_TOO_LONG);
@@ -72,7 +72,7 @@ void prove_segment(void)
 		REACHED("too long");
 		return;
 	}
-	ddp_uq_advance(&uq[h.qn], &h, payload);
+	ddp_untagged_advance(&uq[h.qn], &h, payload);
 	if (h.last) {
 		MUST("DDP-41, DDP-43, DDP-95: the next message is expected",
 		     uq[h.qn].msn == before.msn + 1 &&

@@ -200,7 +200,7 @@ static void pull_segments(struct ddp_stream *s)
 			   world_hash(bytes, seg.len));
 	}
 	ddp_tx_end(s);
-	ddp_tx_sent(s);
+	ddp_tx_report_sent(s);
 }
 
 void world_transmit(void)

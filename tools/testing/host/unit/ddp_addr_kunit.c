@@ -248,13 +248,13 @@ static void for_all_as_in_rdma_cm(struct kunit *test)
 	struct sockaddr_storage any6 = make_ipv6(0, 0, 0, 0), lo6 = make_ipv6(0, 0, 0, 1);
 	struct sockaddr_storage one6 = make_ipv6(1, 0, 0, 1);
 
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&any4));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo4));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo4_too));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_for_all(&one4));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&any6));
-	KUNIT_EXPECT_TRUE(test, ddp_addr_is_for_all(&lo6));
-	KUNIT_EXPECT_FALSE(test, ddp_addr_is_for_all(&one6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard_or_loopback(&any4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard_or_loopback(&lo4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard_or_loopback(&lo4_too));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_wildcard_or_loopback(&one4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard_or_loopback(&any6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_wildcard_or_loopback(&lo6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_wildcard_or_loopback(&one6));
 }
 
 static void v4_mapped_addr_becomes_v4(struct kunit *test)

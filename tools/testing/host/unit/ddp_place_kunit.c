@@ -148,7 +148,7 @@ static enum iw_reason place_write_end(u32 stag, u32 off, u32 len, u32 how)
 	if (why)
 		return why;
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return ddp_place_tagged_next(&stubs.s, &segment.llp, how == 1 ? NULL : segment.octets,
+	return ddp_place_next_tagged(&stubs.s, &segment.llp, how == 1 ? NULL : segment.octets,
 				     BASE + off, len, true);
 }
 
@@ -219,20 +219,20 @@ static void repeated_write_checks_region_again(struct kunit *test)
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, 0, 8, true, NULL));
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-				ddp_place_tagged_next(&stubs.s, NULL, segment.octets,
+				ddp_place_next_tagged(&stubs.s, NULL, segment.octets,
 						      BASE + LENGTH - 7, 8, true));
 		stubs.s.denied = DDP_REMOTE_WRITE;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_tagged_next(&stubs.s, NULL, segment.octets, BASE, 8, true));
+				ddp_place_next_tagged(&stubs.s, NULL, segment.octets, BASE, 8, true));
 		stubs.s.denied = 0;
 		regions[stag & 1].valid = false;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_tagged_next(&stubs.s, NULL, segment.octets, BASE, 8, true));
+				ddp_place_next_tagged(&stubs.s, NULL, segment.octets, BASE, 8, true));
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_place_tagged_next(&stubs.s, &segment.llp, NULL, BASE, 1, true));
+			ddp_place_next_tagged(&stubs.s, &segment.llp, NULL, BASE, 1, true));
 	expect_memory_and_no_refs(test);
 }
 
@@ -257,13 +257,13 @@ static void expect_next_segment(struct kunit *test, u32 stag, bool together)
 	KUNIT_EXPECT_EQ(test, IW_OK, place_tagged(stag, off, len, false, &segment.llp));
 	stubs.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_place_tagged_next(&stubs.s, &segment.llp, together ? octets + len : NULL,
+			ddp_place_next_tagged(&stubs.s, &segment.llp, together ? octets + len : NULL,
 					      BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_can_place_batch(&stubs.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	set_expected_bytes(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-			ddp_place_tagged_next(&stubs.s, &segment.llp, octets,
+			ddp_place_next_tagged(&stubs.s, &segment.llp, octets,
 					      BASE + LENGTH - 7, 8, false));
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + LENGTH - 7, 8));
 	stubs.s.denied = DDP_REMOTE_WRITE;
@@ -272,7 +272,7 @@ static void expect_next_segment(struct kunit *test, u32 stag, bool together)
 	regions[stag & 1].valid = false;
 	KUNIT_EXPECT_FALSE(test, ddp_can_place_batch(&stubs.s, BASE + off, 8));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_place_tagged_next(&stubs.s, &segment.llp, octets, BASE + off, 8, false));
+			ddp_place_next_tagged(&stubs.s, &segment.llp, octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	expect_memory_and_no_refs(test);
 }
@@ -547,7 +547,7 @@ static void atomic_needs_aligned_memory(struct kunit *test)
 				ddp_mem_update_atomic(&stubs.s, stag, BASE + aligned, add_operand, &by, &old));
 	}
 	KUNIT_EXPECT_EQ(test, 7ull, old);
-	KUNIT_EXPECT_FALSE(test, stubs.s.tx_pending);
+	KUNIT_EXPECT_FALSE(test, stubs.s.tx_expects_kick);
 	expect_memory_and_no_refs(test);
 }
 
@@ -564,7 +564,7 @@ static void atomic_requests_missing_page(struct kunit *test)
 	stubs.present[2] = false;
 	KUNIT_EXPECT_EQ(test, IW_AGAIN,
 			ddp_mem_update_atomic(&stubs.s, PAGED, BASE + off, add_operand, &by, &old));
-	KUNIT_EXPECT_TRUE(test, stubs.s.tx_pending);
+	KUNIT_EXPECT_TRUE(test, stubs.s.tx_expects_kick);
 	KUNIT_EXPECT_EQ(test, 7ull, old);
 	expect_memory_and_no_refs(test);
 	complete_fault();

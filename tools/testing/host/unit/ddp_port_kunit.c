@@ -59,7 +59,7 @@ bool ddp_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_stor
 	return !memcmp(a, b, sizeof(struct sockaddr_in));
 }
 
-bool ddp_addr_is_for_all(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard_or_loopback(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }
@@ -71,16 +71,16 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 s
 
 void ddp_sock_set_lock_class(struct sock *sk) {}
 void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
-void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_calls *c,
-			struct ddp_sock_calls *orig_calls) {}
-void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls) {}
+void ddp_sock_set_callbacks(struct sock *sk, void *owner, const struct ddp_sock_callbacks *c,
+			    struct ddp_sock_callbacks *orig_callbacks) {}
+void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks *orig_callbacks) {}
 void ddp_backlog_init(struct ddp_port_listener *l) {}
 void ddp_backlog_drain(struct ddp_port_listener *l) {}
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true; }
 void host_cancel_delayed(struct delayed_work *d) {}
 void sock_no_linger(struct sock *sk) {}
 
-int ddp_sock_accept(struct socket *listener, const struct ddp_sock_calls *orig_calls,
+int ddp_sock_accept(struct socket *listener, const struct ddp_sock_callbacks *orig_callbacks,
 		    struct socket **sock)
 {
 	return -EAGAIN;

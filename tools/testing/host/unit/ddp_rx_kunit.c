@@ -44,7 +44,7 @@ bool ddp_can_place_batch(const struct ddp_stream *s, u64 to, u32 len)
 	return stubs.fits;
 }
 
-enum iw_reason ddp_place_tagged_next(struct ddp_stream *s, struct ddp_llp *llp,
+enum iw_reason ddp_place_next_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				     const void *body, u64 to, u32 len, bool last)
 {
 	stubs.repeated += last;

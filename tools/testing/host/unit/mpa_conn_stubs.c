@@ -110,7 +110,7 @@ void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 }
 
 void mpa_sock_limit_rcvbuf(struct mpa_conn *c) {}
-void ddp_sock_owner_init_from(struct ddp_sock_owner *o, const struct socket *sock) {}
+void ddp_sock_owner_init_from_sock(struct ddp_sock_owner *o, const struct socket *sock) {}
 void ddp_sock_owner_exit(struct ddp_sock_owner *o) {}
 
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local,

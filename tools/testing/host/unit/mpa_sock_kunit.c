@@ -162,13 +162,13 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 	return stubs.port ? stubs.no_connect : stubs.no_any;
 }
 
-void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
-			struct ddp_sock_calls *orig_calls)
+void ddp_sock_set_callbacks(struct sock *sk, void *owner, const struct ddp_sock_callbacks *calls,
+			    struct ddp_sock_callbacks *orig_callbacks)
 {
 	sk->sk_user_data = owner;
 }
 
-void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls)
+void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks *orig_callbacks)
 {
 	sk->sk_user_data = NULL;
 }

@@ -436,10 +436,10 @@ static void close_waits_for_response(struct kunit *test)
 	/* the transmit path does not run again and again to wait for the response */
 	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
 	c->peer_closed = true;
-	tx_conns[0].stream.tx_pending = true;
+	tx_conns[0].stream.tx_expects_kick = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_FALSE(test, c->drained);
-	tx_conns[0].stream.tx_pending = false;
+	tx_conns[0].stream.tx_expects_kick = false;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
 }

@@ -148,7 +148,7 @@ const struct ddp_session_type *ddp_type_get_by_program(const char *name, int pro
 
 void ddp_type_put(const struct ddp_session_type *type) {}
 
-bool ddp_addr_is_for_all(const struct sockaddr_storage *a)
+bool ddp_addr_is_wildcard_or_loopback(const struct sockaddr_storage *a)
 {
 	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
 }

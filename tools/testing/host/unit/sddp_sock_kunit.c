@@ -113,16 +113,16 @@ int sddp_bind_as(const struct ddp_sock_owner *owner, struct socket *sock,
 }
 
 void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
-static const struct ddp_sock_calls *called;
+static const struct ddp_sock_callbacks *called;
 
-void ddp_sock_set_calls(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
-			struct ddp_sock_calls *orig_calls)
+void ddp_sock_set_callbacks(struct sock *sk, void *owner, const struct ddp_sock_callbacks *calls,
+			    struct ddp_sock_callbacks *orig_callbacks)
 {
 	called = calls;
 	sk->sk_user_data = owner;
 }
 
-void ddp_sock_restore_calls(struct sock *sk, const struct ddp_sock_calls *orig_calls) {}
+void ddp_sock_restore_callbacks(struct sock *sk, const struct ddp_sock_callbacks *orig_callbacks) {}
 void ddp_sock_get_addrs(struct socket *sock, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote) {}
 void sddp_assoc_kick(struct sddp_assoc *a) {}
