@@ -116,7 +116,7 @@ void mpa_conn_tear_down(struct mpa_conn *c, enum iw_reason why,
  * Get the progress of a graceful close: STEP_* flags, and the TCP sequence number up
  * to which the peer has acknowledged. @drained: true if TCP has accepted all FPDUs.
  */
-static u64 get_progress(struct mpa_conn *c, bool drained)
+static u64 mpa_get_close_progress(struct mpa_conn *c, bool drained)
 {
 	bool all;
 	u64 step = STEP_BEGUN | mpa_sock_get_acked(c, &all);
@@ -132,9 +132,9 @@ static u64 get_progress(struct mpa_conn *c, bool drained)
  * @c->close_limit itself is extended only until TCP has accepted all FPDUs (@drained), so
  * that a peer that acknowledges slowly cannot delay the close without limit.
  */
-static void extend_deadline(struct mpa_conn *c, bool drained)
+static void extend_deadline_on_progress(struct mpa_conn *c, bool drained)
 {
-	u64 step = get_progress(c, drained);
+	u64 step = mpa_get_close_progress(c, drained);
 	long left;
 
 	c->all_acked = step & STEP_ALL && c->fin_sent;
@@ -170,8 +170,8 @@ static void mpa_conn_advance_close(struct mpa_conn *c)
 	 */
 	drained = smp_load_acquire(&c->drained);
 	if (drained && !c->fin_sent)
-		c->fin_sent = mpa_sock_shutdown(c);
-	extend_deadline(c, drained);
+		c->fin_sent = mpa_sock_send_fin(c);
+	extend_deadline_on_progress(c, drained);
 	/* TCP has no memory for the FIN, and will not report free memory: retry by timer */
 	if (drained && !c->fin_sent)
 		mpa_conn_arm_timer(c, HZ / 10);

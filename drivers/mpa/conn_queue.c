@@ -25,7 +25,7 @@ static DEFINE_SPINLOCK(connqs_lock);
  * Compute the hash key of a queue. The seed is random: otherwise a user could choose
  * processes whose queues fall into the same hash bucket, and so make look-ups slow.
  */
-static u32 hash_key(const void *listener, pid_t process)
+static u32 connq_hash_key(const void *listener, pid_t process)
 {
 	static u32 seed;
 
@@ -40,7 +40,7 @@ static struct mpa_connq *__find_get_connq(const void *listener, pid_t process)
 	struct mpa_connq *connq;
 
 	lockdep_assert_held(&connqs_lock);
-	hash_for_each_possible(connqs, connq, node, hash_key(listener, process))
+	hash_for_each_possible(connqs, connq, node, connq_hash_key(listener, process))
 		if (connq->listener == listener && connq->process == process) {
 			refcount_inc(&connq->ref);
 			return connq;
@@ -137,7 +137,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 	spin_lock_irq(&connqs_lock);
 	connq = __find_get_connq(listener, process);
 	if (!connq) {
-		hash_add(connqs, &fresh->node, hash_key(listener, process));
+		hash_add(connqs, &fresh->node, connq_hash_key(listener, process));
 		connq = fresh;
 	}
 	spin_unlock_irq(&connqs_lock);
@@ -147,7 +147,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
 }
 
 /**
- * mpa_connq_has_waiting - check whether a connection is queued in a start-up queue
+ * mpa_connq_has_pending - check whether a connection is queued in a start-up queue
  * @connq: the queue
  *
  * The result is only a hint, because @connq->lock is not taken.
@@ -156,7 +156,7 @@ struct mpa_connq *mpa_connq_get(const void *listener, work_func_t work)
  *
  * Return: true if a connection is queued, false otherwise.
  */
-bool mpa_connq_has_waiting(const struct mpa_connq *connq)
+bool mpa_connq_has_pending(const struct mpa_connq *connq)
 {
 	return !list_empty(&connq->pending_conns);
 }

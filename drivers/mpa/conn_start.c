@@ -62,7 +62,7 @@ static void enter_full_operation(struct mpa_conn *c)
 }
 
 /* Check whether the peer's TCP has acknowledged our whole frame; also valid after a reset */
-static bool is_acked(struct mpa_conn *c)
+static bool is_frame_acked(struct mpa_conn *c)
 {
 	bool all;
 
@@ -86,7 +86,7 @@ static int read_frame_bytes(struct mpa_conn *c)
 	if (n > 0)
 		mpa_startup_process_input(c->su, buf, n);
 	else
-		mpa_startup_handle_eof(c->su, is_acked(c));
+		mpa_startup_handle_eof(c->su, is_frame_acked(c));
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static void report_established(struct mpa_conn *c)
  * whole frame now; -EAGAIN if a part of the frame remains to be sent; or another
  * negative errno.
  */
-static int report_and_write_startup(struct mpa_conn *c)
+static int report_established_and_write_frame(struct mpa_conn *c)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	size_t len;
@@ -132,11 +132,11 @@ static int report_and_write_startup(struct mpa_conn *c)
  * the frame, so TCP accepts less than the whole frame only if an allocation failed.
  * No callback reports when memory is free again, so retry with growing delays.
  */
-static void defer_write(struct mpa_conn *c)
+static void schedule_write_retry(struct mpa_conn *c)
 {
 	if (!c->has_deadline)
 		mpa_conn_set_deadline(c, MPA_DEADLINE_MEMORY);
-	c->retry_ms = mpa_backoff(c->retry_ms);
+	c->retry_ms = mpa_next_retry_delay(c->retry_ms);
 	mpa_conn_arm_timer(c, msecs_to_jiffies(c->retry_ms));
 }
 
@@ -146,10 +146,10 @@ static void defer_write(struct mpa_conn *c)
  */
 static bool write_frame(struct mpa_conn *c)
 {
-	int err = report_and_write_startup(c);
+	int err = report_established_and_write_frame(c);
 
 	if (ddp_sock_is_transient(err)) {
-		defer_write(c);
+		schedule_write_retry(c);
 		return false;
 	}
 	if (err) {

@@ -35,7 +35,7 @@ static bool has_deadline_passed(const struct mpa_conn *c, unsigned int grace)
  * received data that is not processed yet. This data may contain what the deadline
  * waits for, so allow MPA_DEADLINE_CLOSE seconds more.
  */
-static void tear_down_if_late(struct mpa_conn *c, bool more)
+static void enforce_deadline(struct mpa_conn *c, bool more)
 {
 	if (has_deadline_passed(c, more ? MPA_DEADLINE_CLOSE : 0))
 		mpa_conn_tear_down(c, IW_TIMEOUT, NULL);
@@ -59,7 +59,7 @@ static bool mpa_conn_poll_once(struct mpa_conn *c)
 	if (c->phase != MPA_ENDED)
 		enough = mpa_conn_handle_events(c, events);
 	if (c->phase != MPA_ENDED)
-		tear_down_if_late(c, enough);
+		enforce_deadline(c, enough);
 	/* never skip this: no other context is scheduled to transmit, see tx.c */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
@@ -80,7 +80,7 @@ static void mpa_conn_poll(struct mpa_conn *c, bool in_connq)
 
 	WRITE_ONCE(c->holder_polls, true);
 	while (left-- && !mpa_conn_poll_once(c) && mpa_conn_has_events(c) &&
-	       !(in_connq && mpa_connq_has_waiting(c->connq)))
+	       !(in_connq && mpa_connq_has_pending(c->connq)))
 		;
 }
 

@@ -4,8 +4,8 @@
  * the frag_list of each skb. Pages are not mapped with kmap(), because this driver
  * requires a kernel that has all memory mapped.
  *
- * An extent ("run" in names) is a range of contiguous bytes in memory: the linear
- * part or a fragment of an skb, and the next fragments if they are adjacent in memory.
+ * An extent is a range of contiguous bytes in memory: the linear part or a fragment of
+ * an skb, and the next fragments if they are adjacent in memory.
  *
  * The socket lock protects the queue, but not the bytes in the queue. A sender on
  * this machine may share a page with the queue and still write to this page. So bytes
@@ -83,14 +83,14 @@ static bool advance_if_adjacent(struct mpa_cursor *cur, const void *end)
 static void start_extent_in_piece(struct mpa_cursor *cur, u32 off)
 {
 	const void *p = piece_addr(cur);
-	u32 run = piece_len(cur) - off;
+	u32 len = piece_len(cur) - off;
 
 	cur->at = p ? p + off : NULL;
-	while (p && run < cur->left && advance_if_adjacent(cur, cur->at + run))
-		run += piece_len(cur);
-	cur->run = min(run, cur->left);
-	cur->left -= cur->run;
-	cur->seq += cur->run;
+	while (p && len < cur->left && advance_if_adjacent(cur, cur->at + len))
+		len += piece_len(cur);
+	cur->extent_left = min(len, cur->left);
+	cur->left -= cur->extent_left;
+	cur->seq += cur->extent_left;
 }
 
 /* Begin an extent at offset @off of @skb; @off must be less than the skb's length */
@@ -164,7 +164,7 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	cur->queue = queue;
 	cur->seq = TCP_SKB_CB(skb)->seq + off;
 	cur->at = NULL;
-	cur->run = 0;
+	cur->extent_left = 0;
 	cur->left = left;
 	cur->ended = false;
 	mpa_cursor_seek_seq(cur, skb);
@@ -172,11 +172,11 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 
 /**
  * mpa_cursor_refill - move to the next extent if the current extent is consumed
- * @cur: the cursor; on return @cur->run is 0 if no bytes are left
+ * @cur: the cursor; on return @cur->extent_left is 0 if no bytes are left
  */
 void mpa_cursor_refill(struct mpa_cursor *cur)
 {
-	while (!cur->run && cur->left && !cur->ended)
+	while (!cur->extent_left && cur->left && !cur->ended)
 		mpa_cursor_next_extent(cur);
 }
 
@@ -185,10 +185,10 @@ void mpa_cursor_refill(struct mpa_cursor *cur)
  * extent if the current extent is consumed. Return: number of bytes; 0 if no bytes
  * are left.
  */
-static u32 get_contiguous_len(struct mpa_cursor *cur, u32 len)
+static u32 refill_contiguous(struct mpa_cursor *cur, u32 len)
 {
 	mpa_cursor_refill(cur);
-	return min(len, cur->run);
+	return min(len, cur->extent_left);
 }
 
 /**
@@ -203,15 +203,15 @@ static u32 get_contiguous_len(struct mpa_cursor *cur, u32 len)
 bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	while (len) {
-		u32 run = get_contiguous_len(cur, len);
+		u32 n = refill_contiguous(cur, len);
 
-		if (!run || !cur->at) {
+		if (!n || !cur->at) {
 			memset(dst, 0, len);
 			return false;
 		}
-		mpa_cursor_copy_contiguous(cur, dst, run);
-		dst += run;
-		len -= run;
+		mpa_cursor_copy_contiguous(cur, dst, n);
+		dst += n;
+		len -= n;
 	}
 	return true;
 }
@@ -226,12 +226,12 @@ bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 bool mpa_cursor_skip_extents(struct mpa_cursor *cur, u32 len)
 {
 	while (len) {
-		u32 run = get_contiguous_len(cur, len);
+		u32 n = refill_contiguous(cur, len);
 
-		if (!run)
+		if (!n)
 			return false;
-		mpa_cursor_advance(cur, run);
-		len -= run;
+		mpa_cursor_advance(cur, n);
+		len -= n;
 	}
 	return true;
 }

@@ -105,17 +105,17 @@ u32 mpa_fpdu_head_len(u32 pos, bool markers)
  * @len: number of bytes at @p
  *
  * Return: true if @f is filled in; false if the @len bytes do not contain the whole
- * length field, so that only @f->start and @f->head are set.
+ * length field, so that only @f->start and @f->head_len are set.
  */
 bool mpa_fpdu_decode(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 		     size_t len)
 {
 	f->start = pos;
-	f->head = mpa_fpdu_head_len(pos, markers);
-	if (len < f->head)
+	f->head_len = mpa_fpdu_head_len(pos, markers);
+	if (len < f->head_len)
 		return false;
-	f->ulpdu_len = get_unaligned_be16(p + f->head - MPA_LEN_SIZE);
-	f->wire = mpa_fpdu_wire_len(pos, f->ulpdu_len, markers);
+	f->ulpdu_len = get_unaligned_be16(p + f->head_len - MPA_LEN_SIZE);
+	f->wire_len = mpa_fpdu_wire_len(pos, f->ulpdu_len, markers);
 	return true;
 }
 

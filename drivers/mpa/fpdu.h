@@ -18,15 +18,15 @@
 /**
  * struct mpa_fpdu - position and lengths of an FPDU
  * @start: position of the first byte of the FPDU in the stream
- * @head: length of the leading marker, if present, and the length field, in bytes
+ * @head_len: length of the leading marker, if present, and the length field, in bytes
  * @ulpdu_len: length of the ULPDU, in bytes
- * @wire: total length of the FPDU in bytes, markers included
+ * @wire_len: total length of the FPDU in bytes, markers included
  */
 struct mpa_fpdu {
 	u32	start;
-	u32	head;
+	u32	head_len;
 	u32	ulpdu_len;
-	u32	wire;
+	u32	wire_len;
 };
 
 u32 mpa_fpdu_pad_len(u32 ulpdu_len);

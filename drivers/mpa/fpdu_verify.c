@@ -68,7 +68,7 @@ static void mpa_verify_update_crc(struct mpa_verify *t)
  * mpa_verify_begin - begin to copy and verify an FPDU
  * @t: state; the caller must have set @t->markers and @t->crc
  * @f: result of mpa_fpdu_decode() for @head
- * @head: private copy of the first @f->head bytes of the FPDU
+ * @head: private copy of the first @f->head_len bytes of the FPDU
  * @to: buffer of MPA_CONTENT_MAX bytes for the FPDU without markers
  */
 void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
@@ -85,7 +85,7 @@ void mpa_verify_begin(struct mpa_verify *t, const struct mpa_fpdu *f,
 		memcpy(t->marker, head, sizeof(t->marker));
 		process_marker(t);
 	}
-	memcpy(to, head + f->head - MPA_LEN_SIZE, MPA_LEN_SIZE);
+	memcpy(to, head + f->head_len - MPA_LEN_SIZE, MPA_LEN_SIZE);
 	t->got = MPA_LEN_SIZE;
 	t->pos += MPA_LEN_SIZE;
 }
@@ -168,16 +168,16 @@ void mpa_fpdu_batch_begin(struct mpa_fpdu_batch *r, u32 ulpdu_len, u8 *at)
 	r->at = at;
 	r->left = 0;
 	r->payload = ulpdu_len - IW_DDP_T_HDR_LEN;
-	r->wire = mpa_fpdu_content_len(ulpdu_len);
-	if (ulpdu_len > IW_DDP_T_HDR_LEN && r->wire <= MPA_FPDU_BATCH_SIZE)
-		r->left = (MPA_FPDU_BATCH_SIZE - r->wire) / r->payload + 1;
+	r->wire_len = mpa_fpdu_content_len(ulpdu_len);
+	if (ulpdu_len > IW_DDP_T_HDR_LEN && r->wire_len <= MPA_FPDU_BATCH_SIZE)
+		r->left = (MPA_FPDU_BATCH_SIZE - r->wire_len) / r->payload + 1;
 }
 
 /**
  * mpa_fpdu_batch_prepare_dst - get the destination of the next FPDU
  * @r: the batch; @r->left must not be 0
  *
- * Return: the destination. The caller must copy the @r->wire bytes of the FPDU to the
+ * Return: the destination. The caller must copy the @r->wire_len bytes of the FPDU to the
  * destination and then call mpa_fpdu_batch_add_if_valid().
  */
 u8 *mpa_fpdu_batch_prepare_dst(struct mpa_fpdu_batch *r)
@@ -215,7 +215,7 @@ bool mpa_fpdu_batch_add_if_valid(struct mpa_fpdu_batch *r, const u8 *head)
 {
 	u8 *fpdu = r->at - MPA_HEADS_MAX;
 	bool good = heads_equal(head, fpdu) &&
-		    is_crc_valid(fpdu, r->wire - MPA_CRC_SIZE);
+		    is_crc_valid(fpdu, r->wire_len - MPA_CRC_SIZE);
 
 	memcpy(fpdu, r->saved, MPA_HEADS_MAX);
 	if (good) {

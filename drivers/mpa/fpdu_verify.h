@@ -72,14 +72,14 @@ enum iw_reason mpa_verify_result(const struct mpa_verify *t);
  *	before this address
  * @left: number of FPDUs that can still be added
  * @payload: length of the payload of each FPDU, in bytes
- * @wire: length of each FPDU, in bytes
+ * @wire_len: length of each FPDU, in bytes
  * @saved: copy of the bytes that the header of the next FPDU overwrites
  */
 struct mpa_fpdu_batch {
 	u8	*at;
 	u32	left;
 	u32	payload;
-	u32	wire;
+	u32	wire_len;
 	u8	saved[MPA_HEADS_MAX];
 };
 

@@ -130,7 +130,7 @@ static void mpa_frag_align_to(struct page_frag *pf, u32 off)
  * space. @off: page offset for the first byte, or ANY_PAGE_OFF. Return: true if
  * reserved; false if no memory is available or all MPA_OUT_VECS vectors are in use.
  */
-static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
+static bool __reserve_bytes(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
 {
 	struct page_frag *pf = &f->pf;
 
@@ -152,16 +152,16 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 
 /*
  * Reserve bytes of this CPU's fragment, unless @need bytes are already reserved; see
- * __reserve() for parameters and result
+ * __reserve_bytes() for parameters and result
  */
-static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
+static bool reserve_bytes(struct mpa_out *o, u32 need, u32 most, u32 off)
 {
 	bool ok;
 
 	if (o->reserved >= need)
 		return true;
 	local_lock_nested_bh(&frags.lock);
-	ok = __reserve(o, this_cpu_ptr(&frags), need, most, off);
+	ok = __reserve_bytes(o, this_cpu_ptr(&frags), need, most, off);
 	local_unlock_nested_bh(&frags.lock);
 	return ok;
 }
@@ -325,7 +325,7 @@ static bool put_payload(struct writer *w, u32 len)
 }
 
 /* Write the PAD and the CRC field, and insert markers where the stream must have them */
-static void put_trailer(struct writer *w, u32 ulpdu_len)
+static void put_trailer_in_pieces(struct writer *w, u32 ulpdu_len)
 {
 	static const u8 zero[MPA_ALIGN];
 	u8 crc[MPA_CRC_SIZE] = {};
@@ -356,7 +356,7 @@ static bool write_fpdu_in_pieces(struct writer *w, const struct ddp_txseg *seg)
 	put_with_markers(w, head, put_head(head, seg));
 	if (!put_payload(w, seg->len))
 		return false;
-	put_trailer(w, seg->hdr_len + seg->len);
+	put_trailer_in_pieces(w, seg->hdr_len + seg->len);
 	return true;
 }
 
@@ -439,7 +439,7 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
  * at most @most FPDUs, and only to the first contiguous part of the reserved bytes.
  * @mulpdu: length of each ULPDU.
  */
-static void write_fpdus(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
+static void write_fpdu_batch(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
 	struct ddp_txbatch batch = { .stride = wire, .len = mulpdu };
 	u32 together = most * wire, n, i;
@@ -484,8 +484,8 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	/* reserved bytes may have the wrong page offset for a long FPDU, so release them */
 	if (seg->len >= DDP_COPY_LONG)
 		trim_batch(&c->out, len);
-	if (!reserve(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
-		     mpa_frame_page_off(c, seg))) {
+	if (!reserve_bytes(&c->out, wire, mpa_frame_reserve_len(&c->out, seg, wire),
+			   mpa_frame_page_off(c, seg))) {
 		ddp_tx_unpull(c->tx_stream);
 		return false;
 	}
@@ -511,8 +511,8 @@ static void add_fpdus(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpd
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(reserved / wire, (seg->left - 1) / seg->len);
-	if (n && reserve(&c->out, n * wire, n * wire, ANY_PAGE_OFF))
-		write_fpdus(c, mulpdu, wire, n);
+	if (n && reserve_bytes(&c->out, n * wire, n * wire, ANY_PAGE_OFF))
+		write_fpdu_batch(c, mulpdu, wire, n);
 }
 
 /* Pull segments and add them to the batch; see mpa_frame_build_batch() for the result */

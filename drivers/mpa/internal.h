@@ -87,7 +87,7 @@ struct mpa_out {
  * struct mpa_cursor - position in TCP's receive queue
  * @at: address of the next byte; NULL if this byte is in device memory that no CPU
  *	can read
- * @run: number of bytes from @at to the end of the current extent
+ * @extent_left: number of bytes from @at to the end of the current extent
  * @left: number of bytes after the current extent that may still be consumed
  * @seq: TCP sequence number of the first byte after the current extent
  * @frag: index of the fragment of @part in which the current extent ends; -1 if
@@ -102,7 +102,7 @@ struct mpa_out {
  */
 struct mpa_cursor {
 	const u8		*at;
-	u32			run;
+	u32			extent_left;
 	u32			left;
 	u32			seq;
 	int			frag;
@@ -155,7 +155,7 @@ struct mpa_conn {
 	struct ddp_stream	*bound_stream;	/* bound stream; starts in Full Operation */
 	u8			revision;	/* MPA revision; valid from Full Operation on */
 	bool			crc;		/* CRC in use; valid from Full Operation on */
-	bool			tx_permitted;	/* sending FPDUs is permitted, see may_send() */
+	bool			tx_permitted;	/* see may_send_fpdus() */
 	bool			reported;	/* ULP knows the session: closed upcall required */
 	bool			established;	/* responder only: established upcall was made */
 	u16			startup_written; /* bytes of our start-up frame accepted by TCP */
@@ -167,7 +167,7 @@ struct mpa_conn {
 	bool			timer_armed;	/* the timer is armed: @timer_expires is valid */
 	unsigned long		deadline;	/* time limit of the current step, in jiffies */
 	unsigned long		timer_expires;	/* expiry of the timer, in jiffies */
-	u64			close_step;	/* graceful close: last result of get_progress() */
+	u64			close_step;	/* last result of mpa_get_close_progress() */
 	unsigned long		close_limit;	/* graceful close: latest @deadline, in jiffies */
 
 	/* entry in the listener's backlog until the Request is reported to the ULP */
@@ -264,7 +264,7 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 #define MPA_RETRY_MAX	1000	/* maximum delay of a retry after a failed allocation, in ms */
 
 /* Compute the next retry delay in ms: twice the last delay @ms, within the limits */
-static inline u16 mpa_backoff(u16 ms)
+static inline u16 mpa_next_retry_delay(u16 ms)
 {
 	return clamp(2 * ms, MPA_RETRY_MIN, MPA_RETRY_MAX);
 }
@@ -315,7 +315,7 @@ void mpa_connq_put(struct mpa_connq *connq);
 bool mpa_connq_add(struct mpa_conn *c);
 struct mpa_conn *mpa_connq_pop(struct mpa_connq *connq);
 void mpa_connq_queue_work(struct mpa_connq *connq);
-bool mpa_connq_has_waiting(const struct mpa_connq *connq);
+bool mpa_connq_has_pending(const struct mpa_connq *connq);
 
 /* tx.c: transmit routine, and per-CPU queues of connections that transmit in softirq */
 void mpa_tx_init(struct mpa_conn *c);
@@ -349,7 +349,7 @@ static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 {
 	if (cur->at)
 		cur->at += len;
-	cur->run -= len;
+	cur->extent_left -= len;
 }
 
 /*
@@ -383,7 +383,7 @@ static inline void mpa_cursor_copy_contiguous(struct mpa_cursor *cur, void *dst,
  */
 static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
-	if (len > cur->run || !cur->at)
+	if (len > cur->extent_left || !cur->at)
 		return mpa_cursor_copy_extents(cur, dst, len);
 	mpa_cursor_copy_contiguous(cur, dst, len);
 	return true;
@@ -398,9 +398,9 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
  */
 static inline bool mpa_cursor_has_contiguous(struct mpa_cursor *cur, u32 len)
 {
-	if (!cur->run)
+	if (!cur->extent_left)
 		mpa_cursor_refill(cur);
-	return len <= cur->run && cur->at;
+	return len <= cur->extent_left && cur->at;
 }
 
 /**
@@ -412,7 +412,7 @@ static inline bool mpa_cursor_has_contiguous(struct mpa_cursor *cur, u32 len)
  */
 static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 {
-	if (len > cur->run)
+	if (len > cur->extent_left)
 		return mpa_cursor_skip_extents(cur, len);
 	mpa_cursor_advance(cur, len);
 	return true;
@@ -421,7 +421,7 @@ static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 /* Get the number of bytes that may still be consumed */
 static inline u32 mpa_cursor_bytes_left(const struct mpa_cursor *cur)
 {
-	return cur->run + cur->left;
+	return cur->extent_left + cur->left;
 }
 
 /* State of a connection's socket */
@@ -449,7 +449,7 @@ bool mpa_sock_has_partial_fpdu(struct mpa_conn *c);
 bool mpa_sock_is_established_and_empty(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
-bool mpa_sock_shutdown(struct mpa_conn *c);
+bool mpa_sock_send_fin(struct mpa_conn *c);
 u32 mpa_sock_get_acked(struct mpa_conn *c, bool *all);
 void mpa_sock_enable_rx(struct mpa_conn *c);
 void mpa_sock_stop_rx(struct mpa_conn *c);

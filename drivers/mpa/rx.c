@@ -105,7 +105,7 @@ static void permit_tx(struct mpa_conn *c)
 	if (c->tx_permitted)
 		return;
 	/*
-	 * This is a responder. Pairs with may_send(): a context that sees tx_permitted set
+	 * This is a responder. Pairs with may_send_fpdus(): a context that sees tx_permitted set
 	 * also sees tx_stream, which enter_full_operation() has set before; litmus: publish
 	 */
 	smp_store_release(&c->tx_permitted, true);
@@ -117,8 +117,8 @@ static void permit_tx(struct mpa_conn *c)
  * @copied: true if the whole ULPDU is at @head, so that DDP reads the remaining bytes
  * there; false if DDP reads the remaining bytes from the queue.
  */
-static enum iw_reason pass_segment_up(struct mpa_conn *c, const struct mpa_fpdu *f,
-				      const u8 *head, bool copied)
+static enum iw_reason pass_segment_to_ddp(struct mpa_conn *c, const struct mpa_fpdu *f,
+					  const u8 *head, bool copied)
 {
 	u32 len = min_t(u32, f->ulpdu_len, IW_DDP_T_HDR_LEN);
 
@@ -171,8 +171,8 @@ static u32 choose_copy_offset(struct mpa_conn *c, const struct mpa_fpdu *f)
 }
 
 /* Copy a complete FPDU, verify the copy and pass it to DDP */
-static enum iw_reason rx_via_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
-				  const u8 *head)
+static enum iw_reason copy_verify_and_pass(struct mpa_conn *c, const struct mpa_fpdu *f,
+					   const u8 *head)
 {
 	enum iw_reason why;
 	u8 *fpdu;
@@ -184,7 +184,7 @@ static enum iw_reason rx_via_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 		why = mpa_rx_report_error(c, why);
 	else if (!ddp_rx_try_fast(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
 				  f->ulpdu_len, &why))
-		why = pass_segment_up(c, f, fpdu + MPA_LEN_SIZE, true);
+		why = pass_segment_to_ddp(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
@@ -200,8 +200,8 @@ static enum iw_reason mpa_rx_skip_rest(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
 				       u32 from)
 {
-	c->rx_pos += f->wire;
-	if (!mpa_cursor_skip(&c->cur, f->wire - (from - mpa_cursor_bytes_left(&c->cur))))
+	c->rx_pos += f->wire_len;
+	if (!mpa_cursor_skip(&c->cur, f->wire_len - (from - mpa_cursor_bytes_left(&c->cur))))
 		return mpa_rx_report_error(c, IW_UNREADABLE);
 	return IW_OK;
 }
@@ -222,7 +222,7 @@ static enum mpa_rx_result mpa_rx_handle_result(struct mpa_conn *c,
 
 /*
  * Receive the FPDU at the cursor on the slow path, if the FPDU is complete. @f:
- * filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire
+ * filled in if the length field has arrived. Return: MPA_RX_NEXT if @f->wire_len
  * bytes were consumed; MPA_RX_WAIT if the FPDU stays in the queue; MPA_RX_FAILED
  * if the stream has failed.
  */
@@ -244,13 +244,13 @@ static enum mpa_rx_result mpa_rx_slow(struct mpa_conn *c, struct mpa_fpdu *f)
 		return MPA_RX_FAILED;
 	}
 	mpa_fpdu_decode(f, c->rx_pos, c->rx_markers, head, len);
-	if (f->wire > left) {
+	if (f->wire_len > left) {
 		/* the header will be copied again when more bytes have arrived */
 		c->cur = from;
 		return MPA_RX_WAIT;
 	}
-	why = plain ? pass_segment_up(c, f, head + f->head, false)
-		    : rx_via_copy(c, f, head);
+	why = plain ? pass_segment_to_ddp(c, f, head + f->head_len, false)
+		    : copy_verify_and_pass(c, f, head);
 	if (!why)
 		why = mpa_rx_skip_rest(c, f, left);
 	if (unlikely(why == IW_AGAIN))
@@ -271,7 +271,7 @@ static u32 charge_budget(int *budget, u32 wire)
  */
 static bool mpa_rx_peek_headers(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 {
-	if (!mpa_cursor_has_contiguous(&c->cur, f->wire))
+	if (!mpa_cursor_has_contiguous(&c->cur, f->wire_len))
 		return false;
 	mpa_cursor_peek(&c->cur, head, MPA_HEADS_MAX);
 	/* if the lengths differ, the slow path will copy the header again */
@@ -305,11 +305,11 @@ static u32 mpa_rx_fill_batch(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 	while (r->left && *budget > 0 && mpa_rx_peek_headers(c, f, head) &&
 	       ddp_rx_is_next(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
-		charge_budget(budget, f->wire);
-		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(r), f->wire);
+		charge_budget(budget, f->wire_len);
+		mpa_cursor_peek(&c->cur, mpa_fpdu_batch_prepare_dst(r), f->wire_len);
 		if (!mpa_fpdu_batch_add_if_valid(r, head))
 			break;
-		mpa_cursor_advance(&c->cur, f->wire);
+		mpa_cursor_advance(&c->cur, f->wire_len);
 		n++;
 	}
 	return n;
@@ -350,10 +350,10 @@ static enum mpa_rx_result mpa_rx_crc_one_batch(struct mpa_conn *c,
 	if (!n)
 		return MPA_RX_NEXT;
 	taken = ddp_rx_batch(c->stream, at, n, &why);
-	c->rx_pos += taken * f->wire;
-	*used += taken * f->wire;
+	c->rx_pos += taken * f->wire_len;
+	*used += taken * f->wire_len;
 	if (unlikely(taken < n))
-		return mpa_rx_rewind(c, &from, taken * f->wire, why);
+		return mpa_rx_rewind(c, &from, taken * f->wire_len, why);
 	return MPA_RX_NEXT;
 }
 
@@ -394,7 +394,7 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 	enum iw_reason why;
 	u8 head[MPA_HEADS_MAX];
 
-	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_bytes_left(&c->cur) < f->wire)
+	if (c->rx_markers || f->wire_len < sizeof(head) || mpa_cursor_bytes_left(&c->cur) < f->wire_len)
 		return MPA_RX_NEXT;
 	/* with CRC, leave long FPDUs to the slow path, which copies whole pages */
 	if (c->crc)
@@ -406,9 +406,9 @@ static enum mpa_rx_result mpa_rx_fast(struct mpa_conn *c,
 		result = mpa_rx_handle_result(c, why);
 		if (result != MPA_RX_NEXT)
 			break;
-		mpa_cursor_advance(&c->cur, f->wire);
-		c->rx_pos += f->wire;
-		*used += charge_budget(budget, f->wire);
+		mpa_cursor_advance(&c->cur, f->wire_len);
+		c->rx_pos += f->wire_len;
+		*used += charge_budget(budget, f->wire_len);
 	}
 	return result;
 }
@@ -440,7 +440,7 @@ static u32 mpa_rx_fpdus(struct mpa_conn *c, int *budget)
 	do {
 		result = mpa_rx_slow(c, &f);
 		if (result == MPA_RX_NEXT) {
-			used += charge_budget(budget, f.wire);
+			used += charge_budget(budget, f.wire_len);
 			result = mpa_rx_fast(c, &f, budget, &used);
 		}
 	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_bytes_left(&c->cur));

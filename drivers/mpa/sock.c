@@ -134,24 +134,24 @@ static bool send_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN before the socket is released. If TCP has no memory for the FIN, TCP
- * may change its state without sending a FIN, but can still send a reset.
+ * Try to send our FIN before the socket is released. If TCP has no memory for the
+ * FIN, TCP may change its state without sending a FIN, but can still send a reset.
  *
- * Return: true if no FIN was sent and the caller must reset the connection, false
- * otherwise.
+ * Return: false if the FIN is missing and the caller must reset the connection, true
+ * if the FIN was sent or is not needed.
  */
-static bool send_fin_or_must_reset(struct sock *sk)
+static bool try_send_fin_on_close(struct sock *sk)
 {
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
 
 	/* TCP resets on close if unread data is queued, so no FIN is needed */
 	if (tcp_inq(sk))
-		return false;
-	if (!send_fin(sk))
 		return true;
-	return open && tcp_sk(sk)->write_seq == seq &&
-	       (sk->sk_state == TCP_FIN_WAIT1 || sk->sk_state == TCP_FIN_WAIT2);
+	if (!send_fin(sk))
+		return false;
+	return !open || tcp_sk(sk)->write_seq != seq ||
+	       (sk->sk_state != TCP_FIN_WAIT1 && sk->sk_state != TCP_FIN_WAIT2);
 }
 
 static void unlock_as_softirq(struct sock *sk)
@@ -218,7 +218,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 		drop_unread_if_unacked(c);
 	/* without FIN or reset, the peer would detect the close only by keepalive (90 s) */
 	lock_sock(sock->sk);
-	abort = abort || send_fin_or_must_reset(sock->sk);
+	abort = abort || !try_send_fin_on_close(sock->sk);
 	release_sock(sock->sk);
 	if (abort)
 		sock_no_linger(sock->sk);
@@ -395,13 +395,13 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 }
 
 /**
- * mpa_sock_shutdown - send our FIN
+ * mpa_sock_send_fin - send our FIN
  * @c: the connection
  *
  * Return: false if nothing was done because the FIN cannot be allocated, true
  * otherwise.
  */
-bool mpa_sock_shutdown(struct mpa_conn *c)
+bool mpa_sock_send_fin(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 	bool ok;
@@ -525,7 +525,7 @@ static bool trylock_for_send(struct sock *sk)
  * send function would return sk_err and clear it, so check sk_err before, without
  * clearing it. If sk_err is 0, -EPIPE only means that our FIN is already sent.
  */
-static int send_locked(struct mpa_conn *c, struct msghdr *msg, u32 len)
+static int send_and_record_error(struct mpa_conn *c, struct msghdr *msg, u32 len)
 {
 	struct sock *sk = c->sock->sk;
 	int n = -READ_ONCE(sk->sk_err);
@@ -574,7 +574,7 @@ int mpa_sock_send(struct mpa_conn *c)
 	iov_iter_advance(&msg.msg_iter, o->sent);
 	if (!trylock_for_send(sk))
 		return -EBUSY;
-	n = send_locked(c, &msg, o->len - o->sent);
+	n = send_and_record_error(c, &msg, o->len - o->sent);
 	if (is_short_of_memory(sk, n))
 		n = -ENOMEM;
 	bh_unlock_sock(sk);

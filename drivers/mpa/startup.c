@@ -11,13 +11,13 @@
 static_assert(MPA_PD_MAX == DDP_PD_MAX);
 
 /* End start-up: the next step of the caller is to close the connection, with reason @why */
-static void fail_startup(struct mpa_startup *su, enum iw_reason why)
+static void end_startup(struct mpa_startup *su, enum iw_reason why)
 {
 	su->why = why;
 	su->state = MPA_SU_CLOSE;
 }
 
-static u8 peer_flags(const struct mpa_startup *su)
+static u8 get_peer_flags(const struct mpa_startup *su)
 {
 	return su->hdr[MPA_HDR_FLAGS];
 }
@@ -28,7 +28,7 @@ static u8 peer_flags(const struct mpa_startup *su)
  */
 static bool peer_has_rejected(const struct mpa_startup *su)
 {
-	return su->initiator && peer_flags(su) & MPA_FLAG_R;
+	return su->initiator && get_peer_flags(su) & MPA_FLAG_R;
 }
 
 /**
@@ -83,8 +83,8 @@ enum mpa_want mpa_startup_next_step(const struct mpa_startup *su)
  * uses 4 of the 512 bytes of Private Data (RFC 6581 section 9). Return: 0 if set;
  * -EINVAL if the Private Data, the IRD or the ORD of @o does not fit into a frame.
  */
-static int set_offer(struct mpa_startup *su, const struct ddp_offer *o,
-		     bool enhanced)
+static int store_offer(struct mpa_startup *su, const struct ddp_offer *o,
+		       bool enhanced)
 {
 	u32 room = MPA_PD_MAX - (enhanced ? DDP_WORD_SIZE : 0);
 
@@ -122,7 +122,7 @@ int mpa_startup_set_offer(struct mpa_startup *su, const struct ddp_offer *o)
 		enhanced = o->enhanced && su->rev_max >= MPA_REV_ENHANCED;
 	else if (enhanced && !o->enhanced)
 		return -EINVAL;
-	err = set_offer(su, o, enhanced);
+	err = store_offer(su, o, enhanced);
 	if (err)
 		return err;
 	if (su->initiator)
@@ -150,7 +150,7 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 
 	if (su->state != MPA_SU_OFFER || su->initiator)
 		return -ENOTCONN;
-	err = set_offer(su, o, su->enhanced);
+	err = store_offer(su, o, su->enhanced);
 	if (err)
 		return err;
 	if (!o->enhanced) {
@@ -163,7 +163,7 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 }
 
 /* Get the flags of our frame */
-static u8 our_flags(const struct mpa_startup *su)
+static u8 get_our_flags(const struct mpa_startup *su)
 {
 	u8 flags = 0;
 
@@ -197,7 +197,7 @@ size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t si
 		return 0;
 	memcpy(buf, su->initiator ? MPA_KEY_REQUEST : MPA_KEY_REPLY,
 	       MPA_KEY_SIZE);
-	buf[MPA_HDR_FLAGS] = our_flags(su);
+	buf[MPA_HDR_FLAGS] = get_our_flags(su);
 	buf[MPA_HDR_REV] = su->revision;
 	put_unaligned_be16(data, buf + MPA_HDR_PD_LENGTH);
 	if (word)
@@ -213,7 +213,7 @@ size_t mpa_startup_encode_frame(const struct mpa_startup *su, u8 *buf, size_t si
 void mpa_startup_handle_sent(struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_SEND_REJECT)
-		fail_startup(su, IW_LOCAL_CLOSE);
+		end_startup(su, IW_LOCAL_CLOSE);
 	else if (su->state == MPA_SU_SEND)
 		su->state = su->initiator ? MPA_SU_HEADER : MPA_SU_ENTER;
 }
@@ -262,7 +262,7 @@ static enum iw_reason parse_header(struct mpa_startup *su)
 		return IW_MPA_STARTUP;
 
 	su->peer.enhanced = rev >= MPA_REV_ENHANCED &&
-			    peer_flags(su) & MPA_FLAG_S;
+			    get_peer_flags(su) & MPA_FLAG_S;
 	if (su->peer.enhanced && su->data_len < DDP_WORD_SIZE) {
 		/* a rejecting Reply is valid without the word with IRD and ORD */
 		if (!peer_has_rejected(su))
@@ -314,10 +314,10 @@ static void process_frame(struct mpa_startup *su)
 	su->revision = su->hdr[MPA_HDR_REV];
 	su->peer.revision = su->revision;
 	su->enhanced = su->peer.enhanced;
-	su->tx_markers = peer_flags(su) & MPA_FLAG_M;
-	su->crc = su->want_crc || peer_flags(su) & MPA_FLAG_C;
+	su->tx_markers = get_peer_flags(su) & MPA_FLAG_M;
+	su->crc = su->want_crc || get_peer_flags(su) & MPA_FLAG_C;
 	if (peer_has_rejected(su))
-		fail_startup(su, IW_PEER_REJECT);
+		end_startup(su, IW_PEER_REJECT);
 	else
 		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_OFFER;
 }
@@ -345,7 +345,7 @@ static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 /* End start-up because of invalid input. Return: @why, negated for mpa_startup_process_input(). */
 static ssize_t refuse_input(struct mpa_startup *su, enum iw_reason why)
 {
-	fail_startup(su, why);
+	end_startup(su, why);
 	return -(ssize_t)why;
 }
 
@@ -412,10 +412,10 @@ void mpa_startup_handle_eof(struct mpa_startup *su, bool acked)
 	enum mpa_want want = mpa_startup_next_step(su);
 
 	if (want == MPA_WANT_READ && su->got) {
-		fail_startup(su, IW_MPA_STARTUP);
+		end_startup(su, IW_MPA_STARTUP);
 	} else if (want == MPA_WANT_READ || want == MPA_WANT_OFFER ||
 		   su->state == MPA_SU_SEND) {
-		fail_startup(su, IW_MPA_LOST);
+		end_startup(su, IW_MPA_LOST);
 		if (su->initiator && su->enhanced) {
 			su->state = MPA_SU_RETRY;
 			su->repeat = !acked && !su->repeated;

@@ -65,17 +65,18 @@ enum tx_verdict {
  *
  *   from state     function that changes the state      to state
  *   -------------  -----------------------------------  -------------
- *   0              tx_request()                         PENDING
- *   0              tx_request_or_own()                  OWNED
+ *   0              tx_request_pass()                    PENDING
+ *   0              tx_request_pass_or_own()             OWNED
  *   PENDING        mpa_tx_become_owner()                OWNED
- *   OWNED          tx_request(), tx_request_or_own()    OWNED|PENDING
+ *   OWNED          tx_request_pass()                    OWNED|PENDING
+ *   OWNED          tx_request_pass_or_own()             OWNED|PENDING
  *   OWNED          mpa_tx_try_release(): true           0
  *   OWNED|PENDING  mpa_tx_try_release(): false          OWNED
  *   OWNED          tx_release_pending()                 PENDING
  *   OWNED|PENDING  tx_release_pending()                 PENDING
  *
- * tx_request() and tx_request_or_own() do not change the states PENDING and
- * OWNED|PENDING.
+ * tx_request_pass() and tx_request_pass_or_own() do not change the states PENDING
+ * and OWNED|PENDING.
  *
  * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. If DEAD
  * is set, mpa_tx_try_release() and tx_release_pending() keep DEAD, and no
@@ -89,7 +90,7 @@ enum tx_verdict {
  * mpa_tx_try_release(). Return: true if the caller must schedule a runner;
  * false if a runner is scheduled, the owner will check again, or DEAD is set.
  */
-static bool tx_request(struct mpa_conn *c)
+static bool tx_request_pass(struct mpa_conn *c)
 {
 	return !atomic_fetch_or(MPA_TX_PENDING, &c->tx);
 }
@@ -98,7 +99,7 @@ static bool tx_request(struct mpa_conn *c)
  * Become the owner if the state is 0; request a pass in any other state. Return:
  * true if the caller is the owner now, false otherwise.
  */
-static bool tx_request_or_own(struct mpa_conn *c)
+static bool tx_request_pass_or_own(struct mpa_conn *c)
 {
 	int old = atomic_read(&c->tx), new;
 
@@ -160,7 +161,7 @@ static bool tx_release_pending(struct mpa_conn *c)
  * Operation, a responder after it has received the peer's first valid FPDU. True does
  * not imply that an initiator's tx_stream is set: build_batch() checks tx_stream.
  */
-static bool may_send(const struct mpa_conn *c)
+static bool may_send_fpdus(const struct mpa_conn *c)
 {
 	/*
 	 * Responder: pairs with permit_tx(), which sets tx_permitted after
@@ -183,7 +184,7 @@ static bool is_tx_never_permitted(const struct mpa_conn *c)
 	    !ddp_tx_has_failed(READ_ONCE(c->tx_stream)))
 		return false;
 	smp_rmb();	/* litmus: shut */
-	return !may_send(c);
+	return !may_send_fpdus(c);
 }
 
 /* Pass the batch to TCP, and release the batch if TCP has accepted all its bytes */
@@ -218,7 +219,7 @@ static enum tx_verdict build_batch(struct mpa_conn *c, bool closing)
 	 * Pairs with enter_full_operation(), which sets tx_stream after crc, tx_markers
 	 * and the other fields that are read to build a batch; litmus: publish
 	 */
-	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
+	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send_fpdus(c)))
 		return TX_NOT_PERMITTED;
 	if (!mpa_frame_build_batch(c, mpa_sock_get_emss(c)))
 		return TX_NOMEM;
@@ -297,7 +298,7 @@ static enum tx_verdict send_one_batch(struct mpa_conn *c)
 	if (!c->out.len)
 		v = build_batch(c, closing);
 	if (v == TX_SENT)
-		v = may_send(c) ? send_batch(c) : TX_NOT_PERMITTED;
+		v = may_send_fpdus(c) ? send_batch(c) : TX_NOT_PERMITTED;
 	if (!closing)
 		return v;
 	if (is_all_sent(c, v, no_responses))
@@ -360,7 +361,7 @@ static void enqueue_conn(struct mpa_conn *c)
 }
 
 /*
- * Add a connection to this CPU's queue, in any context. tx_request() or
+ * Add a connection to this CPU's queue, in any context. tx_request_pass() or
  * tx_release_pending() must have returned true to the caller, which ensures that no
  * CPU has the connection in its queue. The caller must hold a reference, be a
  * callback of the socket, or be an RCU reader that has looked up the connection.
@@ -382,7 +383,7 @@ static void mpa_txq_add(struct mpa_conn *c)
 /* Choice of the next runner ------------------------------------------------ */
 
 /* Handle the expiry of the retry timer: make the worker transmit */
-static void mpa_tx_retry(struct work_struct *work)
+static void mpa_tx_retry_work(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
 					  struct mpa_conn, tx_retry);
@@ -398,7 +399,7 @@ static void mpa_tx_retry(struct work_struct *work)
  */
 static void schedule_retry(struct mpa_conn *c)
 {
-	c->retry_ms = mpa_backoff(c->retry_ms);
+	c->retry_ms = mpa_next_retry_delay(c->retry_ms);
 	if (kref_get_unless_zero(&c->ss.ref))
 		queue_delayed_work(mpa_wq, &c->tx_retry,
 				   msecs_to_jiffies(c->retry_ms));
@@ -447,7 +448,7 @@ static bool release_and_reschedule(struct mpa_conn *c, enum tx_verdict v, enum r
  */
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
-	if (!tx_request(c))
+	if (!tx_request_pass(c))
 		return;
 	if (bulk)
 		mpa_conn_set_event(c, MPA_EV_TX);
@@ -466,8 +467,8 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 void mpa_tx_push(struct mpa_conn *c)
 {
 	local_bh_disable();
-	if (tx_request_or_own(c)) {
-		if (may_send(c))
+	if (tx_request_pass_or_own(c)) {
+		if (may_send_fpdus(c))
 			mpa_sock_record_flow(c);
 		release_and_reschedule(c, run_pass(c), POSTER);
 	}
@@ -546,7 +547,7 @@ void mpa_tx_work(struct mpa_conn *c)
  */
 void mpa_tx_init(struct mpa_conn *c)
 {
-	INIT_DELAYED_WORK(&c->tx_retry, mpa_tx_retry);
+	INIT_DELAYED_WORK(&c->tx_retry, mpa_tx_retry_work);
 }
 
 /**

@@ -182,9 +182,9 @@ static void cursor_runs_over_pages(struct kunit *test)
 	__skb_queue_tail(&q, skb);
 
 	mpa_cursor_seek(&cur, &q, skb, 3, len + 57);
-	KUNIT_EXPECT_EQ(test, 7u, cur.run);
+	KUNIT_EXPECT_EQ(test, 7u, cur.extent_left);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, 17));
-	KUNIT_EXPECT_EQ(test, len - 10, cur.run);
+	KUNIT_EXPECT_EQ(test, len - 10, cur.extent_left);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, PAGE_SIZE - 32));
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 64));
 	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 20 + PAGE_SIZE - 32, 64), 0u);
@@ -193,7 +193,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_wrong_bytes(buf, 10 + len, 50), 0u);
 
 	mpa_cursor_seek(&cur, &q, skb, 10 + PAGE_SIZE, PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, (u32)PAGE_SIZE, cur.run);
+	KUNIT_EXPECT_EQ(test, (u32)PAGE_SIZE, cur.extent_left);
 	KUNIT_EXPECT_EQ(test, 0u, cur.left);
 	__skb_queue_purge(&q);
 	__free_pages(pages, 2);

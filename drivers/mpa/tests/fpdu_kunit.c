@@ -115,10 +115,10 @@ static void expect_decoded(struct kunit *test, u32 pos, bool markers, const u8 *
 
 	KUNIT_ASSERT_TRUE(test, mpa_fpdu_decode(&f, pos, markers, p, len));
 	KUNIT_EXPECT_EQ(test, f.start, pos);
-	KUNIT_EXPECT_EQ(test, f.head, mpa_fpdu_head_len(pos, markers));
-	ulpdu_len = get_unaligned_be16(p + f.head - MPA_LEN_SIZE);
+	KUNIT_EXPECT_EQ(test, f.head_len, mpa_fpdu_head_len(pos, markers));
+	ulpdu_len = get_unaligned_be16(p + f.head_len - MPA_LEN_SIZE);
 	KUNIT_EXPECT_EQ(test, f.ulpdu_len, ulpdu_len);
-	KUNIT_EXPECT_EQ(test, f.wire,
+	KUNIT_EXPECT_EQ(test, f.wire_len,
 			mpa_fpdu_wire_len(pos, ulpdu_len, markers));
 }
 

@@ -84,8 +84,8 @@ static bool copy_and_verify(struct fixture *x, struct mpa_fpdu_batch *r, const u
 	u8 before[MPA_HEADS_MAX], *to = mpa_fpdu_batch_prepare_dst(r);
 
 	memcpy(before, head, sizeof(before));
-	memcpy(to, x->src_bytes, r->wire);
-	memset(x->src_bytes, 0x55, r->wire);
+	memcpy(to, x->src_bytes, r->wire_len);
+	memset(x->src_bytes, 0x55, r->wire_len);
 	return mpa_fpdu_batch_add_if_valid(r, before);
 }
 
@@ -141,7 +141,7 @@ static void batch_drops_invalid_fpdu(struct kunit *test)
 			put_fpdu(x->src_bytes, sizes[i], k);
 			KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));
 		}
-		for (bit = 0; bit < 8 * r.wire; bit++)
+		for (bit = 0; bit < 8 * r.wire_len; bit++)
 			expect_flip_detected(test, x, &r, sizes[i], bit);
 		put_fpdu(x->src_bytes, sizes[i], 2);
 		KUNIT_EXPECT_TRUE(test, copy_and_verify(x, &r, x->src_bytes));

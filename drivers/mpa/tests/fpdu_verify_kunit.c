@@ -122,7 +122,7 @@ static void verify_changing_source(struct kunit *test, struct fixture *x, u32 st
 	load_source(x, len);
 	KUNIT_EXPECT_EQ(test, copy_and_verify_fpdu(&x->src, &t, start, x->fpdu), IW_OK);
 	KUNIT_EXPECT_EQ(test, t.f.ulpdu_len, ulpdu_len);
-	KUNIT_EXPECT_EQ(test, t.f.wire, len);
+	KUNIT_EXPECT_EQ(test, t.f.wire_len, len);
 	KUNIT_EXPECT_EQ(test, x->src.at, len);
 	for (i = 0; i < len; i++)
 		wrong += x->src.times_read[i] != 1;

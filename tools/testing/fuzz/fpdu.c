@@ -141,9 +141,9 @@ static u32 decode_length(struct stream *s, const u8 *p, size_t have)
 	u32 early, len;
 
 	memcpy(piece, p, some);
-	early = mpa_fpdu_decode(&f, s->pos, s->markers, piece, some) ? f.wire : 0;
+	early = mpa_fpdu_decode(&f, s->pos, s->markers, piece, some) ? f.wire_len : 0;
 	free(piece);
-	len = mpa_fpdu_decode(&f, s->pos, s->markers, p, have) ? f.wire : 0;
+	len = mpa_fpdu_decode(&f, s->pos, s->markers, p, have) ? f.wire_len : 0;
 	MUST("fpdu-peek-pieces", !early || early == len);
 	MUST("fpdu-peek-enough",
 	     len || have < MPA_MARKER_SIZE + MPA_LEN_SIZE);
@@ -173,9 +173,9 @@ static void copy_and_verify(const struct stream *s, const u8 *p, u32 len, u32 ul
 	u32 at, n;
 
 	mpa_fpdu_decode(&f, s->pos, s->markers, p, len);
-	MUST("take-length", f.ulpdu_len == ulpdu && f.wire == len);
+	MUST("take-length", f.ulpdu_len == ulpdu && f.wire_len == len);
 	mpa_verify_begin(&t, &f, p, mem);
-	for (at = f.head; (to = mpa_verify_next_dst(&t, &n)); at += n) {
+	for (at = f.head_len; (to = mpa_verify_next_dst(&t, &n)); at += n) {
 		MUST("take-end", n && n <= len - at);
 		memcpy(to, p + at, n);
 		mpa_verify_process_copied(&t, n);

@@ -10,7 +10,7 @@
  * Mutation: mpa/fpdu.c s/content <= gap/content < gap/
  * Mutation: mpa/fpdu.c s/(MPA_MARKER_INTERVAL - MPA_MARKER_SIZE);/MPA_MARKER_INTERVAL;/
  * Mutation: mpa/fpdu.c s/-(MPA_LEN_SIZE + ulpdu_len)/-ulpdu_len/
- * Mutation: mpa/fpdu.c s/if (len < f->head)/if (len + 1 < f->head)/
+ * Mutation: mpa/fpdu.c s/if (len < f->head_len)/if (len + 1 < f->head_len)/
  * Mutation: mpa/fpdu.c s/return at - pos;/return at - pos - (at < pos);/
  * Mutation: mpa/fpdu.c s/emss % MPA_ALIGN/0/
  */
@@ -119,8 +119,8 @@ void prove_peek(void)
 	}
 	MUST("MPA-67, MPA-70: the ULPDU's length is ULPDU_Length",
 	     f.ulpdu_len == octets(p + at, 2) &&
-	     f.head == at + 2 && f.start == (pos & U32_MAX));
-	MUST("MPA-16: the FPDU's length is that for its ULPDU_Length and position", f.wire ==
+	     f.head_len == at + 2 && f.start == (pos & U32_MAX));
+	MUST("MPA-16: the FPDU's length is that for its ULPDU_Length and position", f.wire_len ==
 	     mpa_fpdu_wire_len(pos & U32_MAX, f.ulpdu_len, markers));
 	REACHED("decoded");
 }

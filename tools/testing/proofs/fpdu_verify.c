@@ -44,7 +44,7 @@ static u32 expected_crc_len(const struct mpa_verify *t, u32 got)
  */
 static bool is_sound(const struct mpa_verify *t)
 {
-	u32 lead = t->f.head - 2, markers = t->pos - t->f.start - t->got;
+	u32 lead = t->f.head_len - 2, markers = t->pos - t->f.start - t->got;
 
 	return t->f.ulpdu_len <= MPA_ULPDU_MAX && t->f.start % 4 == 0 &&
 	       t->f.head == mpa_fpdu_head_len(t->f.start, t->markers) &&
@@ -75,15 +75,15 @@ void prove_begin(void)
 	t.markers = any_bool();
 	t.crc = any_bool();
 	GIVEN(f.start % 4 == 0 && f.ulpdu_len <= MPA_ULPDU_MAX);
-	f.head = mpa_fpdu_head_len(f.start, t.markers);
+	f.head_len = mpa_fpdu_head_len(f.start, t.markers);
 	mpa_verify_begin(&t, &f, head, to);
 	MUST("the invariant holds at the beginning", is_sound(&t) && t.got == 2 && !t.crc_len);
 	MUST("the length field is copied",
-	     to[0] == head[f.head - 2] && to[1] == head[f.head - 1]);
+	     to[0] == head[f.head_len - 2] && to[1] == head[f.head_len - 1]);
 	MUST("MPA-49, MPA-51: the CRC begins with a leading marker",
-	     summed == (t.crc ? f.head - 2 : 0));
+	     summed == (t.crc ? f.head_len - 2 : 0));
 	MUST("MPA-32: FPDUPTR of a leading marker is 0", t.marker_wrong ==
-	     (f.head == 6 && (octets(head + 2, 2) & 0xfffc)));
+	     (f.head_len == 6 && (octets(head + 2, 2) & 0xfffc)));
 	REACHED("end");
 }
 

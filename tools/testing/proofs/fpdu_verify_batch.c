@@ -6,9 +6,9 @@
  * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 17, the leading bytes of an FPDU
  * prove_step: Bound 25
- * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire) \//MPA_FPDU_BATCH_SIZE \//
+ * Mutation: mpa/fpdu_verify.c s/(MPA_FPDU_BATCH_SIZE - r->wire_len) \//MPA_FPDU_BATCH_SIZE \//
  * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->saved.*$/\t;/
- * Mutation: mpa/fpdu_verify.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
+ * Mutation: mpa/fpdu_verify.c s/r->wire_len - MPA_CRC_SIZE)/r->wire_len)/
  * Mutation: mpa/fpdu_verify.c s/heads_equal(head, fpdu)/1/
  * Mutation: mpa/fpdu_verify.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
  * Mutation: mpa/fpdu_verify.c s/return mpa_crc_matches/return !mpa_crc_matches/
@@ -76,7 +76,7 @@ void prove_step(void)
 	to = mpa_fpdu_batch_prepare_dst(&r);
 	MUST("the FPDU is copied so that its payload follows the previous one",
 	     to == memory + first);
-	MUST("the destination is inside the buffer", r.wire == wire && __CPROVER_w_ok(to, wire));
+	MUST("the destination is inside the buffer", r.wire_len == wire && __CPROVER_w_ok(to, wire));
 	for (i = 0; i < wire; i++)
 		to[i] = ANY(u8);
 	same = true;

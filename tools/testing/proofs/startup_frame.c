@@ -26,7 +26,7 @@
  * Mutation: mpa/startup.c s/o->pd_len -= DDP_WORD_SIZE/(void)o/
  * Mutation: mpa/startup.c s/if (why || su->got < MPA_HDR_LEN)/if (why)/
  * Mutation: mpa/startup.c s/min_t(size_t, su->got, MPA_KEY_SIZE)/su->got - 1/
- * Mutation: mpa/startup.c s/su->want_crc || peer_flags/peer_flags/
+ * Mutation: mpa/startup.c s/su->want_crc || get_peer_flags/get_peer_flags/
  * Mutation: mpa/startup.c s/\&\& su->data_len < DDP_WORD_SIZE/\&\& !su->data_len/
  * Mutation, big-endian: mpa/startup.c s/get_unaligned_be16(su->hdr + MPA_HDR_PD_LENGTH)/__builtin_bswap16(*(u16 *)(su->hdr + MPA_HDR_PD_LENGTH))/
  */

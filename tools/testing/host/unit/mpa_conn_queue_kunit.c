@@ -127,14 +127,14 @@ static void conns_run_in_event_order(struct kunit *test)
 	assign_to_queue(3);
 	KUNIT_EXPECT_TRUE(test, add_conn(2));
 	KUNIT_EXPECT_TRUE(test, add_conn(0));
-	KUNIT_EXPECT_TRUE(test, mpa_connq_has_waiting(stubs.c[0].connq));
+	KUNIT_EXPECT_TRUE(test, mpa_connq_has_pending(stubs.c[0].connq));
 	KUNIT_EXPECT_FALSE(test, add_conn(2));
 	ddp_session_put(&stubs.c[2].ss);
 	KUNIT_EXPECT_EQ(test, 2u, run_worker_once());
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[2], stubs.order[0]);
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.c[0], stubs.order[1]);
 	KUNIT_EXPECT_NULL(test, stubs.queued);
-	KUNIT_EXPECT_FALSE(test, mpa_connq_has_waiting(stubs.c[0].connq));
+	KUNIT_EXPECT_FALSE(test, mpa_connq_has_pending(stubs.c[0].connq));
 	KUNIT_EXPECT_TRUE(test, add_conn(2));
 	KUNIT_EXPECT_EQ(test, 1u, run_worker_once());
 }

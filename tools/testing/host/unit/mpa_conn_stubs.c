@@ -124,7 +124,7 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 	return min(stubs.takes, (int)len);
 }
 
-bool mpa_sock_shutdown(struct mpa_conn *c)
+bool mpa_sock_send_fin(struct mpa_conn *c)
 {
 	if (stubs.no_memory)
 		return false;
@@ -219,7 +219,7 @@ void mpa_tx_work(struct mpa_conn *c)
 	stubs.full_passes++;
 }
 
-bool mpa_connq_has_waiting(const struct mpa_connq *line)
+bool mpa_connq_has_pending(const struct mpa_connq *line)
 {
 	return stubs.others;
 }

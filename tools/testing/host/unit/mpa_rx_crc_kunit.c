@@ -74,7 +74,7 @@ static void no_batch_with_markers_or_no_crc(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		finish_fpdu(queue + i * wire, MPA_ULPDU_MAX);
 	stubs.reads = 0;
-	stubs.c.cur = (struct mpa_cursor) { .at = queue, .run = 2 * wire, .frag = -1 };
+	stubs.c.cur = (struct mpa_cursor) { .at = queue, .extent_left = 2 * wire, .frag = -1 };
 	KUNIT_EXPECT_EQ(test, 2 * wire, run_rx());
 	KUNIT_EXPECT_EQ(test, 8u, stubs.segments);
 	KUNIT_EXPECT_EQ(test, 0u, stubs.off_calls);
@@ -139,7 +139,7 @@ static void batch_uses_budget(struct kunit *test)
 static void gap_ends_batch(struct kunit *test)
 {
 	receive_three(2);
-	stubs.c.cur.run = 3 * WIRE - 1;
+	stubs.c.cur.extent_left = 3 * WIRE - 1;
 	stubs.c.cur.left = 1;
 	run_rx();
 	expect_bodies(test, 1);
@@ -177,7 +177,7 @@ static void full_batches_pass_all_payloads(struct kunit *test)
 		stubs.len = 0;
 		stubs.segments = 0;
 		stubs.c.cur = (struct mpa_cursor) {
-			.at = queue, .run = n * wire, .frag = -1,
+			.at = queue, .extent_left = n * wire, .frag = -1,
 		};
 		KUNIT_ASSERT_EQ(test, n * wire, run_rx());
 		KUNIT_EXPECT_EQ(test, 1u, stubs.segments);
@@ -210,7 +210,7 @@ static void partial_full_batch_ends_pass(struct kunit *test)
 	stubs.reads = 0;
 	stubs.batch_takes = 3;
 	stubs.why_not = IW_AGAIN;
-	stubs.c.cur = (struct mpa_cursor) { .at = queue, .run = sizeof(queue), .frag = -1 };
+	stubs.c.cur = (struct mpa_cursor) { .at = queue, .extent_left = sizeof(queue), .frag = -1 };
 	KUNIT_EXPECT_EQ(test, 4u * 1448, run_rx());
 	KUNIT_EXPECT_TRUE(test, stubs.c.rx_deferred);
 	KUNIT_EXPECT_EQ(test, 1u, stubs.batch_calls);

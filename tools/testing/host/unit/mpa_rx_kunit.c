@@ -52,7 +52,7 @@ static void longest_fpdu_is_copied_exactly(struct kunit *test)
 	for (off = 0; off < 4096; off += off < 8 || off > 4080 ? 1 : 237) {
 		p = queue + off;
 		finish_fpdu(p, MPA_ULPDU_MAX);
-		stubs.c.cur = (struct mpa_cursor) { .at = p, .run = wire, .frag = -1 };
+		stubs.c.cur = (struct mpa_cursor) { .at = p, .extent_left = wire, .frag = -1 };
 		stubs.len = 0;
 		KUNIT_ASSERT_EQ(test, wire, run_rx());
 		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, stubs.len);

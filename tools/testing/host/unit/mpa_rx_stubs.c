@@ -19,10 +19,10 @@ bool mpa_cursor_copy_extents(struct mpa_cursor *cur, void *dst, u32 len)
 /* Move to the second skb, if there is one */
 void mpa_cursor_refill(struct mpa_cursor *cur)
 {
-	if (!stubs.skb_len || cur->run)
+	if (!stubs.skb_len || cur->extent_left)
 		return;
 	cur->skb = &stubs.skb2;
-	cur->run = cur->left;
+	cur->extent_left = cur->left;
 	cur->left = 0;
 }
 
@@ -65,14 +65,14 @@ void mpa_cursor_seek(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		finish_fpdu(p, ULPDU);
 	WARN_ON(left > sizeof(fpdus));
 	*cur = (struct mpa_cursor) {
-		.at = fpdus, .run = run, .left = left - run, .skb = skb, .frag = -1,
+		.at = fpdus, .extent_left = run, .left = left - run, .skb = skb, .frag = -1,
 	};
 }
 
 void receive_bytes(u32 at, u32 len)
 {
 	stubs.c.cur = (struct mpa_cursor) {
-		.at = stubs.octets + at, .run = len, .frag = -1,
+		.at = stubs.octets + at, .extent_left = len, .frag = -1,
 	};
 }
 
