@@ -324,7 +324,7 @@ static struct rnic_qp *get_qp_to_connect(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
-	if (qp && !rnic_qp_authorize_connect(qp)) {
+	if (qp && !rnic_qp_claim_connect(qp)) {
 		rnic_qp_put(qp);
 		qp = NULL;
 	}
@@ -418,8 +418,8 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 	return err;
 }
 
-static int accept_or_report_gone(struct rnic_ep *ep, struct iw_cm_id *id,
-				 struct rnic_qp *qp, const struct iw_cm_conn_param *p)
+static int accept_or_report_peer_gone(struct rnic_ep *ep, struct iw_cm_id *id,
+				      struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
 	int err = ep ? accept_ep(ep, id, qp, p) : -ECONNRESET;
 
@@ -488,7 +488,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (qp) {
 		/* is_rejected() reads provider_data in upcalls, so set it before they can start */
 		id->provider_data = qp;
-		err = accept_or_report_gone(ep, id, qp, p);
+		err = accept_or_report_peer_gone(ep, id, qp, p);
 		rnic_qp_put(qp);
 	}
 	if (!ep)
@@ -581,8 +581,8 @@ void rnic_cm_exit(struct rnic_dev *dev)
 {
 	if (!dev->llps)
 		return;
-	rnic_pending_abort(dev);
-	rnic_wait_none_used(dev, RNIC_EPS);
+	rnic_pending_abort_all(dev);
+	rnic_wait_objects_freed(dev, RNIC_EPS);
 	rnic_llps_exit(dev);
 }
 

@@ -13,7 +13,7 @@
  * short, and then a reference held by iw_cm would never be dropped.
  *
  * Removal of a device does not wait for a program or a peer: destroying the QP aborts an
- * accepted connection, and rnic_pending_abort() aborts all pending requests.
+ * accepted connection, and rnic_pending_abort_all() aborts all pending requests.
  */
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -33,7 +33,7 @@ static void rnic_ep_free(struct kref *ref)
 		ddp_session_put(ep->ss);
 	kfree(ep->peer_msg);
 	kfree(ep);
-	rnic_uncharge(dev, RNIC_EPS);
+	rnic_uncharge_object(dev, RNIC_EPS);
 }
 
 /**
@@ -50,11 +50,11 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
 {
 	struct rnic_ep *ep;
 
-	if (rnic_charge(dev, RNIC_EPS))
+	if (rnic_charge_object(dev, RNIC_EPS))
 		return NULL;
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 	if (!ep) {
-		rnic_uncharge(dev, RNIC_EPS);
+		rnic_uncharge_object(dev, RNIC_EPS);
 		return NULL;
 	}
 	ep->dev = dev;
@@ -291,14 +291,14 @@ static struct rnic_ep *get_next_pending(struct rnic_dev *dev, unsigned long *at)
 }
 
 /**
- * rnic_pending_abort - abort all pending requests
+ * rnic_pending_abort_all - abort all pending requests
  * @dev: the device, which is being removed
  *
  * Does not wait for the end of the sessions; when a session has ended, rnic_cm_closed() removes
  * its request from the table.  The caller must have preemption enabled, because the table may
  * be large.
  */
-void rnic_pending_abort(struct rnic_dev *dev)
+void rnic_pending_abort_all(struct rnic_dev *dev)
 {
 	unsigned long at = 0;
 	struct rnic_ep *ep;

@@ -45,7 +45,7 @@ static bool is_program_exiting(const struct rnic_ep *ep)
  * Take the first endpoint of the list and move it to the end.  Return: its QP, referenced, if the
  * program is exiting; otherwise NULL.
  */
-static struct rnic_qp *check_next_connect(struct rnic_llps *llps)
+static struct rnic_qp *get_next_if_exiting(struct rnic_llps *llps)
 {
 	struct rnic_qp *qp = NULL;
 	struct rnic_ep *ep;
@@ -70,7 +70,7 @@ static void rnic_watch_check_all(struct work_struct *w)
 	struct rnic_qp *qp;
 
 	for (; n; n--) {
-		qp = check_next_connect(llps);
+		qp = get_next_if_exiting(llps);
 		if (qp) {
 			rnic_qp_fail(qp, IW_LOCAL_ABORT);
 			rnic_qp_put(qp);

@@ -94,12 +94,12 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	rnic_cq_notify_init(cq, attr->comp_vector);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->walk_lock);
-	err = rnic_charge(dev, RNIC_CQS);
+	err = rnic_charge_object(dev, RNIC_CQS);
 	if (err)
 		return err;
 	err = rnic_cq_alloc_ring(&cq->ring, udata, attr->cqe, packed);
 	if (err)
-		rnic_uncharge(dev, RNIC_CQS);
+		rnic_uncharge_object(dev, RNIC_CQS);
 	cq->ib.cqe = cq->ring.slots;
 	return err;
 }
@@ -108,7 +108,7 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 static void exit_cq(struct rnic_cq *cq)
 {
 	rnic_ring_free(&cq->ring);
-	rnic_uncharge(to_rnic_dev(cq->ib.device), RNIC_CQS);
+	rnic_uncharge_object(to_rnic_dev(cq->ib.device), RNIC_CQS);
 }
 
 /**
@@ -182,18 +182,18 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	rnic_ring_retire(&cq->ring, &cq->lock);
 	rnic_ring_free(&cq->resize_ring);
 	kvfree(cq->slot_qp);
-	rnic_uncharge(to_rnic_dev(ib->device), RNIC_CQS);
+	rnic_uncharge_object(to_rnic_dev(ib->device), RNIC_CQS);
 	return 0;
 }
 
-static bool is_full(struct rnic_cq *cq)
+static bool is_cq_full(struct rnic_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
 	return cq->prod - rnic_cq_cons(cq) >= cq->ring.slots;
 }
 
-static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
-			struct ib_qp *qp)
+static void write_cqe(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
+		      struct ib_qp *qp)
 {
 	struct rnic_sw_cqe *slot = rnic_cqe_at(&cq->ring, cq->prod);
 
@@ -278,12 +278,12 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	if (unlikely(READ_ONCE(to_rnic_qp(qp)->dying)))
 		return true;
 	spin_lock_irqsave(&cq->lock, flags);
-	full = cq->overrun || is_full(cq);
+	full = cq->overrun || is_cq_full(cq);
 	if (full) {
 		first = !cq->overrun;
 		cq->overrun = true;
 	} else {
-		write_entry(cq, cqe, qp);
+		write_cqe(cq, cqe, qp);
 		event = test_and_disarm(cq, cqe);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -359,7 +359,7 @@ static int poll_batch(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 		u32 idx = cons++;
 		struct ib_qp *qp = cq->slot_qp[idx & (cq->ring.slots - 1)];
 
-		/* skip an entry whose completion rnic_cq_drop_qp() has dropped */
+		/* skip an entry whose completion rnic_cq_drop_qp_cqes() has dropped */
 		if (qp)
 			fill_wc(&wc[(*got)++], rnic_cqe_at(&cq->ring, idx), qp);
 	}
@@ -418,14 +418,14 @@ static u32 drop_some_cqes(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 }
 
 /**
- * rnic_cq_drop_qp - drop the unpolled completions of a queue pair
+ * rnic_cq_drop_qp_cqes - drop the unpolled completions of a queue pair
  * @cq: the CQ
  * @qp: the queue pair; the caller must ensure that it gets no further completions
  *
  * Does nothing if @cq belongs to a program, because there the provider library drops the
  * completions. May sleep.
  */
-void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp)
+void rnic_cq_drop_qp_cqes(struct rnic_cq *cq, const struct ib_qp *qp)
 {
 	u32 idx, end;
 

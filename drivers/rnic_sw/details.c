@@ -55,7 +55,7 @@ struct qp_details {
 	u16			reads_in;
 };
 
-static u32 count_posted(const struct rnic_ring *ring, u32 head, u32 tail)
+static u32 count_posted_or_zero(const struct rnic_ring *ring, u32 head, u32 tail)
 {
 	u32 n = ring->hdr ? rnic_ring_count_posted(ring, head, tail) : 0;
 
@@ -69,11 +69,11 @@ static void fill_queue_details(struct rnic_qp *qp, struct qp_details *d)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	d->sq_posted = count_posted(&sq->ring, sq->head, sq->tail);
+	d->sq_posted = count_posted_or_zero(&sq->ring, sq->head, sq->tail);
 	d->sq_busy = sq->head - sq->tail;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	spin_lock_irqsave(&rq->lock, flags);
-	d->rq_posted = count_posted(&rq->ring, rq->head, rq->head);
+	d->rq_posted = count_posted_or_zero(&rq->ring, rq->head, rq->head);
 	spin_unlock_irqrestore(&rq->lock, flags);
 }
 
@@ -295,7 +295,7 @@ int rnic_show_srq(struct sk_buff *msg, struct ib_srq *ib)
 	spin_lock_irqsave(&srq->lock, flags);
 	if (srq->ring.hdr)
 		d.slots = srq->ring.slots;
-	d.used = count_posted(&srq->ring, srq->head, srq->head);
+	d.used = count_posted_or_zero(&srq->ring, srq->head, srq->head);
 	d.limit = srq->limit;
 	d.broken = srq->prod_invalid;
 	spin_unlock_irqrestore(&srq->lock, flags);

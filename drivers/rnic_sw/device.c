@@ -97,7 +97,7 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
  * Fill in speed and width of the port.  Do not use ib_get_eth_speed(): for an interface without
  * a speed (lo, dummy) it logs a warning for each query, so any program could flood the log.
  */
-static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
+static void fill_port_speed(struct net_device *netdev, struct ib_port_attr *attr)
 {
 	struct ethtool_link_ksettings link = {};
 	int err = -ENODEV, i = 0;
@@ -115,14 +115,14 @@ static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 	attr->active_width = speeds[i].width;
 }
 
-static void query_netdev(struct net_device *netdev, struct ib_port_attr *attr)
+static void fill_port_from_netdev(struct net_device *netdev, struct ib_port_attr *attr)
 {
 	if (netif_running(netdev) && netif_carrier_ok(netdev)) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	}
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
-	query_speed(netdev, attr);
+	fill_port_speed(netdev, attr);
 }
 
 static int rnic_query_port(struct ib_device *ib, u32 port,
@@ -141,7 +141,7 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 		.active_width = speeds[0].width,
 	};
 	if (netdev) {
-		query_netdev(netdev, attr);
+		fill_port_from_netdev(netdev, attr);
 		dev_put(netdev);
 	}
 	return 0;
@@ -170,7 +170,7 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	int err = ib_no_udata_io(udata);
 
-	return err ?: rnic_charge(to_rnic_dev(pd->device), RNIC_PDS);
+	return err ?: rnic_charge_object(to_rnic_dev(pd->device), RNIC_PDS);
 }
 
 /*
@@ -180,7 +180,7 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
  */
 static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	rnic_uncharge(to_rnic_dev(pd->device), RNIC_PDS);
+	rnic_uncharge_object(to_rnic_dev(pd->device), RNIC_PDS);
 	return 0;
 }
 

@@ -125,7 +125,7 @@ static void __rnic_dmabuf_set_addr(struct rnic_dmabuf *d, void *at)
  *
  * Return: true if the buffer was mapped, false if it was not.
  */
-static bool __unmap(struct rnic_dmabuf *d)
+static bool __unmap_buffer(struct rnic_dmabuf *d)
 {
 	dma_resv_assert_held(d->buf->resv);
 	if (!d->at)
@@ -167,7 +167,7 @@ static int __wait_usable(struct rnic_dmabuf *d, unsigned int moves)
 	return moves == d->moves ? 0 : MOVED;
 }
 
-static int __map(struct rnic_dmabuf *d)
+static int __map_buffer(struct rnic_dmabuf *d)
 {
 	unsigned int moves = d->moves;
 	int err = compat_dmabuf_map(d->buf, d->attach, &d->map);
@@ -219,7 +219,7 @@ static int try_to_map(struct rnic_dmabuf *d)
 	if (err)
 		return err;
 	dma_resv_lock(d->buf->resv, NULL);
-	err = moves == d->moves ? __map(d) : MOVED;
+	err = moves == d->moves ? __map_buffer(d) : MOVED;
 	dma_resv_unlock(d->buf->resv);
 	if (err)
 		end_access(d);
@@ -233,7 +233,7 @@ static void rnic_dmabuf_unmap(struct rnic_dmabuf *d)
 	 * exporter has made the CPU's writes visible to its device.
 	 */
 	dma_resv_lock(d->buf->resv, NULL);
-	__unmap(d);
+	__unmap_buffer(d);
 	dma_resv_unlock(d->buf->resv);
 	end_access(d);
 }
@@ -314,7 +314,7 @@ static void rnic_dmabuf_idle_work(struct work_struct *work)
  * Return: 0, also if the exporter moved the buffer during each attempt; or a negative errno if
  * the buffer cannot be mapped.
  */
-static int map_buffer(struct rnic_dmabuf *d)
+static int map_buffer_with_retries(struct rnic_dmabuf *d)
 {
 	int err = d->closed ? -ENODEV : 0, tries;
 
@@ -343,7 +343,7 @@ static int rnic_dmabuf_serve_fault(struct rnic_unpinned *b,
 	int err;
 
 	mutex_lock(&d->mutex);
-	err = map_buffer(d);
+	err = map_buffer_with_retries(d);
 	mutex_unlock(&d->mutex);
 	return err;
 }
@@ -359,7 +359,7 @@ static void rnic_dmabuf_move_notify(struct dma_buf_attachment *attach)
 	struct rnic_dmabuf *d = attach->importer_priv;
 
 	WRITE_ONCE(d->moves, d->moves + 1);
-	if (__unmap(d))
+	if (__unmap_buffer(d))
 		rnic_pf_count_event(&d->b, RNIC_DMABUF_MOVES);
 }
 

@@ -32,39 +32,39 @@ int rnic_get_limit(enum rnic_kind kind)
 }
 
 /**
- * rnic_charge - count a new object
+ * rnic_charge_object - count a new object
  * @dev: the device
  * @kind: kind of the object
  *
  * Return: 0; -ENOMEM if the device has the maximum number of objects of the kind already.
  */
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return atomic_add_unless(&dev->nr_objects[kind], 1, limits[kind]) ? 0 :
 								      -ENOMEM;
 }
 
 /**
- * rnic_uncharge - stop counting an object that is freed
+ * rnic_uncharge_object - stop counting an object that is freed
  * @dev: the device
  * @kind: kind of the object
  *
- * Wakes up rnic_wait_none_used() if this was the last object of the kind.
+ * Wakes up rnic_wait_objects_freed() if this was the last object of the kind.
  */
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	if (atomic_dec_and_test(&dev->nr_objects[kind]))
 		wake_up_var(&dev->nr_objects[kind]);
 }
 
 /**
- * rnic_wait_none_used - wait until a device has no object of a kind
+ * rnic_wait_objects_freed - wait until a device has no object of a kind
  * @dev: the device
  * @kind: the kind
  *
  * Sleeps.
  */
-void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_wait_objects_freed(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	wait_var_event(&dev->nr_objects[kind], !atomic_read(&dev->nr_objects[kind]));
 }

@@ -45,11 +45,11 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 	struct rnic_dev *dev = to_rnic_dev(pd->device);
 	struct rnic_mr *mr;
 
-	if (rnic_charge(dev, RNIC_MRS))
+	if (rnic_charge_object(dev, RNIC_MRS))
 		return NULL;
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
-		rnic_uncharge(dev, RNIC_MRS);
+		rnic_uncharge_object(dev, RNIC_MRS);
 		return NULL;
 	}
 	mr->dev = dev;
@@ -66,7 +66,7 @@ static void free_mr(struct rnic_mr *mr)
 	if (mr->pf)
 		rnic_pf_shutdown(mr->pf);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
-	rnic_uncharge(mr->dev, RNIC_MRS);
+	rnic_uncharge_object(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
 }
 
@@ -338,7 +338,7 @@ static bool has_user_addr(const struct rnic_mr *mr)
 }
 
 /* Compute the access flags after a rereg; IB_ZERO_BASED can change only if the memory changes */
-static int access_after_rereg(const struct rnic_mr *mr, int flags, int access)
+static int compute_rereg_access(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
 		return mr->access;
@@ -368,7 +368,7 @@ static bool is_registered_by_caller(const struct rnic_mr *mr)
  * failure of that deregistration. So check here that no valid window is bound to @old, and forbid
  * further binds. Frees @mr on error; @mr may be an error pointer, which is returned.
  */
-static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
+static struct ib_mr *publish_replacement_mr(struct rnic_mr *old, struct rnic_mr *mr)
 {
 	struct ib_mr *ib;
 	int err;
@@ -393,7 +393,7 @@ static struct ib_mr *replace_mr(struct rnic_mr *old, struct rnic_mr *mr)
  * @start: address of the new memory; used with IB_MR_REREG_TRANS only
  * @length: length of the new memory in bytes; used with IB_MR_REREG_TRANS only
  * @iova: TO of the first byte of the new memory; used with IB_MR_REREG_TRANS only
- * @access: mask of IB_ACCESS_*; used with IB_MR_REREG_ACCESS only; see access_after_rereg()
+ * @access: mask of IB_ACCESS_*; used with IB_MR_REREG_ACCESS only; see compute_rereg_access()
  * @pd: the new protection domain, or the current one
  * @udata: driver data; must be empty
  *
@@ -408,7 +408,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	bool moves = flags & IB_MR_REREG_TRANS;
 	int err = ib_no_udata_io(udata);
 
-	access = access_after_rereg(mr, flags, access);
+	access = compute_rereg_access(mr, flags, access);
 	if (!err)
 		err = check_access(access);
 	if (!err)
@@ -429,8 +429,8 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		length = mr->region.length;
 		iova = mr->ib.iova;
 	}
-	/* replace_mr() checks again for windows, which may be bound while new_user_mr() runs */
-	return replace_mr(mr, new_user_mr(pd, start, length, iova, access));
+	/* a window may be bound while new_user_mr() runs; publish_replacement_mr() checks again */
+	return publish_replacement_mr(mr, new_user_mr(pd, start, length, iova, access));
 }
 
 /**

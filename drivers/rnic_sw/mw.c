@@ -55,12 +55,12 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	int err = ib_no_udata_io(udata);
 
 	if (!err)
-		err = rnic_charge(dev, RNIC_MWS);
+		err = rnic_charge_object(dev, RNIC_MWS);
 	if (err)
 		return err;
 	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 	if (!w) {
-		rnic_uncharge(dev, RNIC_MWS);
+		rnic_uncharge_object(dev, RNIC_MWS);
 		return -ENOMEM;
 	}
 	spin_lock_init(&w->lock);
@@ -71,7 +71,7 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	err = ddp_region_insert(&dev->stags, &w->region, 0);
 	if (err) {
 		kfree(w);
-		rnic_uncharge(dev, RNIC_MWS);
+		rnic_uncharge_object(dev, RNIC_MWS);
 		return err;
 	}
 	mw->w = w;
@@ -122,7 +122,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	__revoke_and_unlink_window(dev, w);
 	spin_unlock_bh(&w->lock);
 	kfree_rcu(w, rcu);
-	rnic_uncharge(dev, RNIC_MWS);
+	rnic_uncharge_object(dev, RNIC_MWS);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ static struct workqueue_struct *unregister_wq;
  * its state of the device, and then miss remove(): NVMe, for example, would retry for ten
  * minutes.  So rnic_destroy_qp() waits until @unregister_queued is completed.
  */
-static void rnic_netdev_unregister(struct work_struct *work)
+static void rnic_netdev_unregister_work(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister_work);
 
@@ -171,7 +171,7 @@ static struct rnic_dev *create_device(struct net_device *netdev, struct net *net
 		ib_dealloc_device(&dev->ib);
 		return ERR_PTR(err);
 	}
-	INIT_WORK(&dev->unregister_work, rnic_netdev_unregister);
+	INIT_WORK(&dev->unregister_work, rnic_netdev_unregister_work);
 	init_completion(&dev->unregister_queued);
 	set_guid_and_gid(dev, netdev);
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
@@ -266,7 +266,7 @@ static void begin_removal(struct ib_device *ib)
 
 	WRITE_ONCE(dev->removing, true);
 	rnic_qps_fail(dev, IW_UNREACHABLE);
-	rnic_pending_abort(dev);
+	rnic_pending_abort_all(dev);
 	if (ib_device_try_get(ib) && !queue_work(unregister_wq, &dev->unregister_work))
 		ib_device_put(ib);
 }

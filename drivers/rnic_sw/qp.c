@@ -248,7 +248,7 @@ static int read_qp_request(struct rnic_qp *qp, struct ib_udata *udata, bool *pac
 	return 0;
 }
 
-static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
+static int respond_create_qp(const struct rnic_qp *qp, struct ib_udata *udata)
 {
 	struct rnic_sw_create_qp_resp resp = {
 		.rq_offset = qp->sq.ring.bytes,
@@ -278,7 +278,7 @@ static void free_qp(struct rnic_qp *qp)
 	rnic_ring_free(&qp->rq.ring);
 	rnic_ring_free(&qp->sq.ring);
 	rnic_qp_owner_exit(qp);
-	rnic_uncharge(qp->dev, RNIC_QPS);
+	rnic_uncharge_object(qp->dev, RNIC_QPS);
 }
 
 static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
@@ -353,7 +353,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	err = rnic_qp_check_attr(attr);
 	if (err)
 		return err;
-	err = rnic_charge(to_rnic_dev(ib->device), RNIC_QPS);
+	err = rnic_charge_object(to_rnic_dev(ib->device), RNIC_QPS);
 	if (err)
 		return err;
 	init_qp(qp, attr);
@@ -361,7 +361,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = alloc_queues(qp, attr, udata, packed);
 	if (!err)
-		err = rnic_qp_respond(qp, udata);
+		err = respond_create_qp(qp, udata);
 	if (!err) {
 		qp->cap = attr->cap;
 		/*
@@ -384,7 +384,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
  *
  * Aborts the connection.  Sleeps until the LLP and iw_cm have dropped their references to
  * the queue pair; for a kernel consumer whose interface is being removed, first sleeps until
- * the unregistration of the device is queued, see rnic_netdev_unregister().
+ * the unregistration of the device is queued, see rnic_netdev_unregister_work().
  *
  * Return: 0.
  */
@@ -413,8 +413,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	 */
 	rnic_cq_notify_wait(qp->scq);
 	rnic_cq_notify_wait(qp->rcq);
-	rnic_cq_drop_qp(qp->scq, ib);
-	rnic_cq_drop_qp(qp->rcq, ib);
+	rnic_cq_drop_qp_cqes(qp->scq, ib);
+	rnic_cq_drop_qp_cqes(qp->rcq, ib);
 	rdmap_free_queues(&qp->rdmap);
 	/*
 	 * retire the receive ring first, because the send ring owns the memory of both

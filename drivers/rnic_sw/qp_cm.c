@@ -56,7 +56,7 @@ int rnic_qp_cm_init(struct rnic_qp *qp)
 	return 0;
 }
 
-static void __get_ref(struct rnic_qp_cm *cm)
+static void __get_cm_ref(struct rnic_qp_cm *cm)
 {
 	lockdep_assert_held(&cm->lock);
 	cm->refs++;
@@ -65,7 +65,7 @@ static void __get_ref(struct rnic_qp_cm *cm)
 }
 
 /* Drop a reference of iw_cm or, if @own is set, the QP's own reference to the handle */
-static void put_ref(struct rnic_qp_cm *cm, bool own)
+static void put_cm_ref(struct rnic_qp_cm *cm, bool own)
 {
 	struct rnic_qp *qp;
 	unsigned long flags;
@@ -88,7 +88,7 @@ static void put_ref(struct rnic_qp_cm *cm, bool own)
 void rnic_qp_cm_exit(struct rnic_qp *qp)
 {
 	if (qp->cm)
-		put_ref(qp->cm, true);
+		put_cm_ref(qp->cm, true);
 }
 
 /**
@@ -127,7 +127,7 @@ static bool get_early_ref(struct rnic_qp_cm *cm)
 	spin_lock_irqsave(&cm->lock, flags);
 	valid = cm->qp;
 	if (valid) {
-		__get_ref(cm);
+		__get_cm_ref(cm);
 		cm->early_refs++;
 	}
 	spin_unlock_irqrestore(&cm->lock, flags);
@@ -180,7 +180,7 @@ void rnic_qp_add_ref(struct ib_qp *ib)
 	if (cm->early_refs)
 		cm->early_refs--;
 	else
-		__get_ref(cm);
+		__get_cm_ref(cm);
 	spin_unlock_irqrestore(&cm->lock, flags);
 }
 
@@ -192,7 +192,7 @@ void rnic_qp_add_ref(struct ib_qp *ib)
  */
 void rnic_qp_rem_ref(struct ib_qp *ib)
 {
-	put_ref(to_rnic_qp_cm(ib), false);
+	put_cm_ref(to_rnic_qp_cm(ib), false);
 }
 
 /**
@@ -201,5 +201,5 @@ void rnic_qp_rem_ref(struct ib_qp *ib)
  */
 void rnic_qp_cm_put(struct rnic_qp *qp)
 {
-	put_ref(qp->cm, false);
+	put_cm_ref(qp->cm, false);
 }

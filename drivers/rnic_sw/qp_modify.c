@@ -102,7 +102,7 @@ static bool is_valid_depth(bool idle, u8 want, u16 now)
 }
 
 /* Get the negotiated IRD and ORD, or in IDLE the limits for their negotiation */
-static void get_depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
+static void get_depths_or_limits(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
 	if (READ_ONCE(qp->state) != QP_IDLE) {
 		rdmap_get_depths(&qp->rdmap, ird, ord);
@@ -118,7 +118,7 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	bool idle = READ_ONCE(qp->state) == QP_IDLE;
 	u16 ird, ord;
 
-	get_depths(qp, &ird, &ord);
+	get_depths_or_limits(qp, &ird, &ord);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
 	    !is_valid_depth(idle, attr->max_rd_atomic, ord))
 		return -EINVAL;
@@ -131,8 +131,8 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 /*
  * Set the limits for the negotiation of IRD and ORD; no effect once the QP is connected
  */
-static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
-		       int mask)
+static void set_depth_limits(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			     int mask)
 {
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		WRITE_ONCE(qp->ord_max, attr->max_rd_atomic);
@@ -213,7 +213,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		err = set_rate(qp, attr->rate_limit);
 	if (err)
 		return err;
-	set_depths(qp, attr, mask);
+	set_depth_limits(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		rnic_qp_set_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
 	if (mask & IB_QP_STATE)
@@ -237,7 +237,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));
-	get_depths(qp, &ird, &ord);
+	get_depths_or_limits(qp, &ird, &ord);
 	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;

@@ -147,8 +147,8 @@ enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 	return h->last == ends ? IW_OK : IW_DDP_T_BOUNDS;
 }
 
-static bool is_requested(const struct rdmap_req *req, const struct ddp_hdr *h,
-			 u32 payload)
+static bool is_in_read_sink(const struct rdmap_req *req, const struct ddp_hdr *h,
+			    u32 payload)
 {
 	const struct rdmap_rreq *r = &req->rreq;
 	u64 off = h->to - r->sink_to;
@@ -176,7 +176,7 @@ bool rdmap_resp_is_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
 	u16 i;
 
 	for (i = 0; i < q->used; i++)
-		if (is_requested(rdmap_reqq_entry(q, i), h, payload))
+		if (is_in_read_sink(rdmap_reqq_entry(q, i), h, payload))
 			return true;
 	return false;
 }

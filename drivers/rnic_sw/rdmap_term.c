@@ -22,7 +22,7 @@ static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
  * Get the IW_QUOTE_* bits of the headers that the reason requires to quote and
  * that @f contains
  */
-static u8 term_hdrct_bits(const struct iw_reason_row *row, const struct iw_failure *f)
+static u8 choose_quote_bits(const struct iw_reason_row *row, const struct iw_failure *f)
 {
 	u8 quote = row->quote;
 
@@ -33,7 +33,7 @@ static u8 term_hdrct_bits(const struct iw_reason_row *row, const struct iw_failu
 	return quote;
 }
 
-static u8 *append(u8 *out, const u8 *src, size_t len)
+static u8 *append_bytes(u8 *out, const u8 *src, size_t len)
 {
 	memcpy(out, src, len);
 	return out + len;
@@ -57,7 +57,7 @@ size_t rdmap_term_build(u8 *out, const struct iw_failure *f)
 
 	if (row->layer == IW_NOT_ON_WIRE)
 		return 0;
-	quote = term_hdrct_bits(row, f);
+	quote = choose_quote_bits(row, f);
 	memset(out, 0, RDMAP_TERM_LEN);
 	out[RDMAP_TERM_KIND] = row->layer << 4 | row->type;
 	out[RDMAP_TERM_CODE] = row->code;
@@ -67,9 +67,9 @@ size_t rdmap_term_build(u8 *out, const struct iw_failure *f)
 		end += RDMAP_TERM_SEG_LEN;
 	}
 	if (quote & IW_QUOTE_D)
-		end = append(end, f->ddp, f->ddp_len);
+		end = append_bytes(end, f->ddp, f->ddp_len);
 	if (quote & IW_QUOTE_R)
-		end = append(end, f->rdma, f->rdma_len);
+		end = append_bytes(end, f->rdma, f->rdma_len);
 	return end - out;
 }
 
@@ -79,7 +79,7 @@ struct reader {
 	size_t		len;
 };
 
-static const u8 *rdmap_term_take(struct reader *r, size_t n)
+static const u8 *take_bytes(struct reader *r, size_t n)
 {
 	const u8 *p = r->p;
 
@@ -92,7 +92,7 @@ static const u8 *rdmap_term_take(struct reader *r, size_t n)
 
 static bool take_seg_len(struct rdmap_term *t, struct reader *r)
 {
-	const u8 *p = rdmap_term_take(r, RDMAP_TERM_SEG_LEN);
+	const u8 *p = take_bytes(r, RDMAP_TERM_SEG_LEN);
 
 	if (!p)
 		return false;
@@ -101,14 +101,14 @@ static bool take_seg_len(struct rdmap_term *t, struct reader *r)
 }
 
 /* Copy the quoted DDP header, whose T bit determines its length */
-static bool take_ddp(struct rdmap_term *t, struct reader *r)
+static bool take_ddp_header(struct rdmap_term *t, struct reader *r)
 {
 	u8 len = RDMAP_TERM_DDP_UNTAGGED;
 	const u8 *p;
 
 	if (r->len && r->p[0] & RDMAP_TERM_TAGGED)
 		len = RDMAP_TERM_DDP_TAGGED;
-	p = rdmap_term_take(r, len);
+	p = take_bytes(r, len);
 	if (!p)
 		return false;
 	memcpy(t->ddp, p, len);
@@ -116,9 +116,9 @@ static bool take_ddp(struct rdmap_term *t, struct reader *r)
 	return true;
 }
 
-static bool take_rdma(struct rdmap_term *t, struct reader *r)
+static bool take_rdma_header(struct rdmap_term *t, struct reader *r)
 {
-	const u8 *p = rdmap_term_take(r, RDMAP_RREQ_LEN);
+	const u8 *p = take_bytes(r, RDMAP_RREQ_LEN);
 
 	if (!p)
 		return false;
@@ -144,7 +144,7 @@ static bool take_rdma(struct rdmap_term *t, struct reader *r)
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {
 	struct reader r = { .p = p, .len = len };
-	const u8 *ctrl = rdmap_term_take(&r, RDMAP_TERM_LEN);
+	const u8 *ctrl = take_bytes(&r, RDMAP_TERM_LEN);
 
 	memset(t, 0, sizeof(*t));
 	if (!ctrl)
@@ -155,9 +155,9 @@ enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 	t->quote = ctrl[RDMAP_TERM_HDRCT] & QUOTE_ALL;
 	if (t->quote & (IW_QUOTE_M | IW_QUOTE_D) && !take_seg_len(t, &r))
 		return IW_RDMAP_UNSPEC;
-	if (t->quote & IW_QUOTE_D && !take_ddp(t, &r))
+	if (t->quote & IW_QUOTE_D && !take_ddp_header(t, &r))
 		return IW_RDMAP_UNSPEC;
-	if (t->quote & IW_QUOTE_R && !take_rdma(t, &r))
+	if (t->quote & IW_QUOTE_R && !take_rdma_header(t, &r))
 		return IW_RDMAP_UNSPEC;
 	return IW_OK;
 }

@@ -489,7 +489,7 @@ static void finish_pass(struct rdmap *r)
 	r->budget_used = 0;
 }
 
-static bool prepare_regular(struct rdmap *r, struct ddp_msg *m)
+static bool prepare_regular_message(struct rdmap *r, struct ddp_msg *m)
 {
 	commit_message(r);
 	if (is_budget_spent(r) || !pick_message(r, m)) {
@@ -503,10 +503,10 @@ static bool prepare_regular(struct rdmap *r, struct ddp_msg *m)
 bool rdmap_next_msg(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct rdmap *r = to_rdmap(s);
-	bool any = !test_bit(0, &s->failed) && prepare_regular(r, m);
+	bool any = !test_bit(0, &s->failed) && prepare_regular_message(r, m);
 
 	/*
-	 * Test again, because prepare_regular() may have failed the stream.
+	 * Test again, because prepare_regular_message() may have failed the stream.
 	 * Without this test the function would return false, and a close in
 	 * progress would end the stream before the Terminate is sent.
 	 */

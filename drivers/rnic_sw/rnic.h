@@ -405,7 +405,7 @@ int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
 
-void rnic_cq_drop_qp(struct rnic_cq *cq, const struct ib_qp *qp);
+void rnic_cq_drop_qp_cqes(struct rnic_cq *cq, const struct ib_qp *qp);
 
 static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 idx)
 {
@@ -520,13 +520,13 @@ void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_update_authorization(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_qp_may_connect(struct rnic_qp *qp);
-bool rnic_qp_authorize_connect(struct rnic_qp *qp);
+bool rnic_qp_claim_connect(struct rnic_qp *qp);
 
 /* limits.c: number of objects of each kind */
 int rnic_get_limit(enum rnic_kind kind);
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind);
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind);
-void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind);
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_wait_objects_freed(struct rnic_dev *dev, enum rnic_kind kind);
 
 /* sq_parse.c */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
@@ -595,6 +595,6 @@ int rnic_require_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 int rnic_require_sctp_for_program(struct rnic_dev *dev);
 
 /* cm_ep.c: connection requests that are not accepted yet */
-void rnic_pending_abort(struct rnic_dev *dev);
+void rnic_pending_abort_all(struct rnic_dev *dev);
 
 #endif

@@ -114,7 +114,7 @@ static u8 recv_flush_status(const struct rnic_qp *qp)
  * Return: the index after the last posted WQE; rq->head if the producer index
  * is invalid.
  */
-static u32 begin_flush(struct rnic_rq *rq)
+static u32 begin_rq_flush(struct rnic_rq *rq)
 {
 	unsigned long flags;
 	u32 n;
@@ -212,7 +212,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	if (!rq->ring.slots)
 		return;
 	mutex_lock(&rq->flush_lock);
-	end = begin_flush(rq);
+	end = begin_rq_flush(rq);
 	while (rq->tail != end) {
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
 						    recv_flush_status(qp);

@@ -335,7 +335,7 @@ static void queue_complete_work(struct rnic_qp *qp)
  * requests, leave the remaining ones to a worker. The lock is not held while a
  * CQE is written and the consumer is notified.
  */
-static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
+static void complete_requests_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
 {
 	struct rnic_sq *sq = &qp->sq;
@@ -377,7 +377,7 @@ static void complete_done_requests(struct rnic_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->sq.lock, flags);
-	complete_and_unlock(qp, flags);
+	complete_requests_and_unlock(qp, flags);
 }
 
 /**
@@ -411,7 +411,7 @@ void rdmap_sq_complete_sent(struct rdmap *r)
 	any = !sq->flushing && sq->sent != sq->segmented_end;
 	if (any) {
 		sq->sent = sq->segmented_end;
-		complete_and_unlock(qp, flags);
+		complete_requests_and_unlock(qp, flags);
 	} else {
 		spin_unlock_irqrestore(&sq->lock, flags);
 	}
@@ -433,7 +433,7 @@ static void set_done_and_complete(struct rnic_qp *qp, u32 slot)
 		if (sq->sent == slot)
 			sq->sent++;
 	}
-	complete_and_unlock(qp, flags);
+	complete_requests_and_unlock(qp, flags);
 }
 
 void rdmap_sq_complete_response(struct rdmap *r, u32 slot)
@@ -457,7 +457,7 @@ void rdmap_sq_set_failed(struct rdmap *r, u32 slot)
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-static bool execute_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
+static bool execute_local_request(struct rnic_qp *qp, const struct rdmap_wr *wr)
 {
 	const struct rnic_swqe *n = rnic_swqe_at(&qp->sq, wr->slot);
 	struct ddp_stream *s = &qp->rdmap.stream;
@@ -476,7 +476,7 @@ bool rdmap_sq_execute_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	if (!execute_local(qp, wr))
+	if (!execute_local_request(qp, wr))
 		return false;
 	rdmap_sq_mark_segmented(r, wr->slot);
 	set_done_and_complete(qp, wr->slot);

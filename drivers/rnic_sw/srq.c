@@ -22,7 +22,7 @@ static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 	return 0;
 }
 
-static int rnic_srq_read_create_cmd(struct ib_udata *udata, bool *packed)
+static int read_srq_request(struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_srq req;
 	int err;
@@ -38,7 +38,7 @@ static int rnic_srq_read_create_cmd(struct ib_udata *udata, bool *packed)
 	return err;
 }
 
-static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
+static int respond_create_srq(const struct rnic_srq *srq, struct ib_udata *udata)
 {
 	struct rnic_sw_create_srq_resp resp = {
 		.slots = srq->ring.slots,
@@ -121,9 +121,9 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 
 	err = rnic_srq_check_attr(attr);
 	if (!err)
-		err = rnic_srq_read_create_cmd(udata, &packed);
+		err = read_srq_request(udata, &packed);
 	if (!err)
-		err = rnic_charge(to_rnic_dev(ib->device), RNIC_SRQS);
+		err = rnic_charge_object(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)
 		return err;
 	spin_lock_init(&srq->lock);
@@ -137,12 +137,12 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		goto give;
 	attr->attr.max_wr = srq->ring.slots;
 	attr->attr.max_sge = srq->max_sge;
-	err = rnic_srq_respond(srq, udata);
+	err = respond_create_srq(srq, udata);
 	if (!err)
 		return 0;
 	rnic_ring_free(&srq->ring);
 give:
-	rnic_uncharge(to_rnic_dev(ib->device), RNIC_SRQS);
+	rnic_uncharge_object(to_rnic_dev(ib->device), RNIC_SRQS);
 	return err;
 }
 
@@ -161,7 +161,7 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 
 	cancel_work_sync(&srq->event_work);
 	rnic_ring_retire(&srq->ring, &srq->lock);
-	rnic_uncharge(to_rnic_dev(ib->device), RNIC_SRQS);
+	rnic_uncharge_object(to_rnic_dev(ib->device), RNIC_SRQS);
 	return 0;
 }
 

@@ -126,13 +126,13 @@ const char *iwcm_reject_msg(int reason)
 
 /* Other functions of rnic_sw ------------------------------------------------------- */
 
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	stubs.endpoints++;
 	return 0;
 }
 
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	stubs.endpoints--;
 }
@@ -160,7 +160,7 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
 	return true;
 }
 
-bool rnic_qp_authorize_connect(struct rnic_qp *qp)
+bool rnic_qp_claim_connect(struct rnic_qp *qp)
 {
 	return true;
 }
@@ -181,7 +181,7 @@ void rnic_qp_fail(struct rnic_qp *qp, enum iw_reason why)
 void rnic_qp_close(struct rnic_qp *qp) {}
 int rnic_llps_init(struct rnic_dev *dev) { return 0; }
 void rnic_llps_exit(struct rnic_dev *dev) {}
-void rnic_wait_none_used(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_wait_objects_freed(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_get_tos(const struct iw_cm_id *id) { return 0; }

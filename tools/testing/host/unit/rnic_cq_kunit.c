@@ -66,13 +66,13 @@ u32 rnic_ring_offset(const struct rnic_ring *ring)
 	return 0;
 }
 
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	atomic_inc(&dev->nr_objects[kind]);
 	return 0;
 }
 
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind)
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	atomic_dec(&dev->nr_objects[kind]);
 }
@@ -203,7 +203,7 @@ static void drop_qp_removes_its_completions(struct kunit *test)
 	rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib);
 	stubs.qp.dying = true;
 	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&stubs.cq, &cqe, &stubs.qp.ib));
-	rnic_cq_drop_qp(&stubs.cq, &stubs.qp.ib);
+	rnic_cq_drop_qp_cqes(&stubs.cq, &stubs.qp.ib);
 	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&stubs.cq.ib, SLOTS, wc));
 	KUNIT_EXPECT_PTR_EQ(test, &stubs.other.ib, wc[0].qp);
 }

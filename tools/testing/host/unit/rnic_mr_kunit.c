@@ -118,12 +118,12 @@ static int ib_sg_to_pages(struct ib_mr *ib, struct scatterlist *sg, int n,
 
 /* Stubs ------------------------------------------------------------------------ */
 
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;
 }
 
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind) {}
 
 void rnic_pf_shutdown(struct rnic_unpinned *b) {}
 void rnic_pf_set_region_mem(struct ddp_region *r, struct rnic_unpinned *b) {}

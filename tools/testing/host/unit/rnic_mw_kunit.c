@@ -23,12 +23,12 @@ static struct {
 
 /* Stubs of STags and limits --------------------------------------------------------- */
 
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;
 }
 
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind) {}
 
 int ddp_region_insert(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {

@@ -154,7 +154,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 
 void rnic_qps_fail(struct rnic_dev *dev, enum iw_reason why) {}
 void rnic_kernel_qps_fail_and_flush(struct rnic_dev *dev, enum iw_reason why) {}
-void rnic_pending_abort(struct rnic_dev *dev) {}
+void rnic_pending_abort_all(struct rnic_dev *dev) {}
 
 /* Cases -------------------------------------------------------------------------- */
 

@@ -58,12 +58,12 @@ u32 rnic_ring_offset(const struct rnic_ring *ring)
 	return 0;
 }
 
-int rnic_charge(struct rnic_dev *dev, enum rnic_kind kind)
+int rnic_charge_object(struct rnic_dev *dev, enum rnic_kind kind)
 {
 	return 0;
 }
 
-void rnic_uncharge(struct rnic_dev *dev, enum rnic_kind kind) {}
+void rnic_uncharge_object(struct rnic_dev *dev, enum rnic_kind kind) {}
 
 u32 rnic_rqe_stride(u32 max_sge)
 {
